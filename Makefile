@@ -1,0 +1,46 @@
+# `make report` and `make test` set up what they need: python3 (3.11+) and make are enough.
+PY ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+PIP = $(BIN)/python -m pip --disable-pip-version-check
+NOTEBOOKS = $(wildcard notebooks/*.ipynb)
+REPORTS = $(NOTEBOOKS:notebooks/%.ipynb=reports/%.html)
+SOURCES = $(wildcard evalkit/*.py evalkit/*.json evalkit/studies/*.py evalkit/page/*.* evalkit/page/evalkit/*)
+SAMPLES = $(wildcard data/*/*.* data/*/runs/*)
+
+.PHONY: report test lint lab outputs bench clean
+report: $(REPORTS)
+
+reports/%.html: notebooks/%.ipynb $(SOURCES) $(SAMPLES) $(VENV)/.ok
+	$(BIN)/evalkit report $* -o reports
+
+test: $(VENV)/.ok
+	$(BIN)/python -m pytest -q tests evalkit $(NOTEBOOKS) --nbval --nbval-current-env --nbval-cell-timeout=120
+
+lint: $(VENV)/.ok
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+lab: $(VENV)/.ok
+	$(BIN)/jupyter lab notebooks
+
+# Runs the notebooks again and stores what they print, and README's table; `git diff` then shows what changed.
+outputs: $(VENV)/.ok
+	$(BIN)/python tests/readme_table.py
+	$(BIN)/jupyter-nbconvert --to notebook --execute --inplace --ExecutePreprocessor.record_timing=False $(NOTEBOOKS)
+
+bench: $(VENV)/.ok
+	$(BIN)/python benchmarks/run.py
+
+clean:
+	rm -rf reports/*.html reports/*.ipynb reports/*.json
+
+$(VENV)/.ok: requirements.txt pyproject.toml
+	@$(PY) -c 'import sys; sys.exit("evalkit needs Python 3.11 or newer, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
+	$(PY) -m venv $(VENV) || { echo "the venv module is missing; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
+	$(PIP) install -q --only-binary :all: -r requirements.txt
+	$(PIP) install -q --no-deps -e .
+	mkdir -p $(VENV)/etc/ipython
+	printf 'c = get_config()\nc.IPKernelApp.log_level = 40\n' > $(VENV)/etc/ipython/ipython_kernel_config.py
+	touch $@

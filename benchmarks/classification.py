@@ -1,0 +1,96 @@
+"""Classification: time in multiples of np.sort of the same scores, and against scikit-learn, in one run.
+
+python -m benchmarks.classification [rows ...]
+"""
+
+import sys
+import time
+import tracemalloc
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from evalkit.counts import Counts, auc, auc_by_group, average_precision, count, ks
+from evalkit.curves import best_f, roc_curve, summary
+from evalkit.influence import auc_variance
+
+USERS, USERS_TIMED = 50_000, 500
+
+
+def seconds(work: Callable[[], object], runs: int = 3) -> float:
+    """The least processor time of `runs` runs."""
+    times = []
+    for _ in range(runs):
+        start = time.process_time()
+        work()
+        times.append(time.process_time() - start)
+    return min(times)
+
+
+def one_by_one(c: Counts) -> list:
+    """The full set of binary metrics, each by its own function."""
+    return [metric(c) for metric in (roc_curve, auc, auc_variance, average_precision, ks, best_f)]
+
+
+def extra_memory(work: Callable[[], object]) -> int:
+    """The most bytes that `work` held at once."""
+    tracemalloc.start()
+    work()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
+
+
+def simulate(rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """0/1 labels, three in ten of them 1, and logistic scores."""
+    rng = np.random.default_rng(7)
+    label = (rng.random(rows) < 0.3).astype(np.int8)
+    return label, 1 / (1 + np.exp(-(rng.standard_normal(rows) + label)))
+
+
+def binary(rows: int) -> list[tuple[str, float, str]]:
+    """What is measured, its figure and the most or the least it may be."""
+    from sklearn import metrics
+
+    label, score = simulate(rows)
+    unit = seconds(partial(np.sort, score))
+    build = seconds(lambda: count(score, label))
+    with_auc = seconds(lambda: auc(count(score, label)))
+    full = seconds(lambda: summary(count(score, label)))
+    single = seconds(lambda: one_by_one(count(score, label)))
+    functions = (metrics.roc_auc_score, metrics.average_precision_score, metrics.roc_curve)
+    peer = [seconds(partial(function, label, score), runs=1) for function in functions]
+    memory = extra_memory(lambda: summary(count(score, label))) / score.nbytes
+    return [
+        ("Counts from rows / np.sort", build / unit, "<= 4"),
+        ("full set, one pass / np.sort", full / unit, "<= 8"),
+        ("full set, one by one / np.sort", single / unit, "<= 16"),
+        ("roc_auc_score / Counts and AUC", peer[0] / with_auc, ">= 6"),
+        ("three of scikit-learn / full set", sum(peer) / full, ">= 10"),
+        ("memory of one pass / score array", memory, "<= 6"),
+    ]
+
+
+def grouped(rows: int) -> list[tuple[str, float, str]]:
+    """AUC of every user against a loop over scikit-learn, timed on some users and scaled to all."""
+    from sklearn.metrics import roc_auc_score
+
+    label, score = simulate(rows)
+    user = np.random.default_rng(8).integers(0, USERS, rows)
+    ours, by_user = auc_by_group(label, score, user), seconds(lambda: auc_by_group(label, score, user))
+    parts = [np.flatnonzero(user == ours.group[i]) for i in range(USERS_TIMED) if not np.isnan(ours.auc[i])]
+    peer = seconds(lambda: [roc_auc_score(label[part], score[part]) for part in parts], runs=1)
+    return [("roc_auc_score by user / auc_by_group", peer * USERS / len(parts) / by_user, ">= 500")]
+
+
+def main(sizes: tuple[int, ...] = (1_000_000, 10_000_000)) -> None:
+    """Print the table, one line a figure."""
+    print(f"{'rows':>12}  {'ratio':<38} {'figure':>8}  target")
+    for rows in sizes:
+        for name, figure, target in binary(rows) + (grouped(rows) if rows <= 1_000_000 else []):
+            print(f"{rows:>12,}  {name:<38} {figure:>8.1f}  {target}")
+
+
+if __name__ == "__main__":
+    main(tuple(map(int, sys.argv[1:])) or (1_000_000, 10_000_000))

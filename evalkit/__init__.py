@@ -1,0 +1,32 @@
+"""evalkit: metrics, intervals, paired tests and one-page reports on files of predictions."""
+
+from importlib import import_module
+
+__version__ = "0.1.0"
+
+_MODULES = ("catalogue", "counts", "diversity", "intervals", "labels", "losses", "rankings", "significance", "sources")
+_NAMES = {
+    "Comparison": "significance",
+    "Counts": "counts",
+    "Estimate": "intervals",
+    "InputError": "arrays",
+    "Lists": "rankings",
+    "ParameterError": "arrays",
+    "Rankings": "rankings",
+    "count": "counts",
+}
+
+__all__ = sorted([*_MODULES, *_NAMES, "__version__"])
+
+
+def __getattr__(name: str) -> object:
+    """A public name is imported when it is first used, so that `import evalkit` costs nothing."""
+    if name in _MODULES:
+        return import_module(f"evalkit.{name}")
+    if name in _NAMES:
+        return getattr(import_module(f"evalkit.{_NAMES[name]}"), name)
+    raise AttributeError(f"module 'evalkit' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,208 @@
+"""The command line: `evalkit report NOTEBOOK -p NAME VALUE … -o FOLDER` and `evalkit parameters NOTEBOOK`.
+
+Exit status: 0 done, 1 the run failed, 2 bad input or parameter (one line says which, nothing is written),
+3 a gate failed (the report is written).
+"""
+
+import argparse
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from evalkit import report
+
+DONE, FAILED, REFUSED, GATE = 0, 1, 2, 3
+INTERRUPTED = 130  # what a shell reports for a command ended by Ctrl-C
+NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
+
+
+class Refused(Exception):
+    """What the user asked for cannot be done; the message is the one line to print."""
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose errors are one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raises Refused with argparse's message and where to read more."""
+        raise Refused(f"{message} (see {self.prog} --help)")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command line and returns its exit status."""
+    try:
+        given = _parser().parse_args(arguments)
+        return given.run(given)
+    except Refused as error:
+        return _say(str(error), REFUSED)
+    except KeyboardInterrupt:
+        return _say("interrupted, nothing written", INTERRUPTED)
+
+
+def _say(message: str, status: int) -> int:
+    print(f"evalkit: {' '.join(message.split())}", file=sys.stderr)
+    return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = Parser(prog="evalkit", description="Reports on predictions: one command, one page.")
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
+    running = commands.add_parser(
+        "report",
+        help="run a notebook and write its page, executed notebook and results",
+        epilog="exit status: 0 done, 1 the run failed, 2 bad input or parameter, 3 a gate failed",
+    )
+    running.add_argument("notebook", metavar="NOTEBOOK", help="a name such as ranking, or the path of a notebook")
+    running.add_argument(
+        "-p",
+        nargs=2,
+        action="append",
+        default=[],
+        dest="parameters",
+        metavar=("NAME", "VALUE"),
+        help="set a parameter; a list is written [1,5] or 1,5",
+    )
+    running.add_argument(
+        "-o", dest="folder", type=Path, default=Path("reports"), metavar="FOLDER", help="default: reports"
+    )
+    running.set_defaults(run=_report)
+    listing = commands.add_parser("parameters", help="print a notebook's parameters, their defaults and meaning")
+    listing.add_argument("notebook", metavar="NOTEBOOK", help="a name such as ranking, or the path of a notebook")
+    listing.set_defaults(run=_parameters)
+    return parser
+
+
+class _Version(argparse.Action):
+    def __call__(self, *_: Any, **__: Any) -> NoReturn:
+        """Prints the version; looked up only here, as reading a package's metadata takes its time."""
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            print(f"evalkit {version('evalkit')}")
+        except PackageNotFoundError:
+            print("evalkit, run from a checkout that is not installed")
+        raise SystemExit(DONE)
+
+
+# The two commands ---------------------------------------------------------------------------------------------
+
+
+def _report(given: argparse.Namespace) -> int:
+    path = _find(given.notebook)
+    notebook = _load(path)
+    parameters = _typed(given.parameters, _declared(notebook, path))
+    _refuse_folder(given.folder, path)
+    for name in ("papermill", "asyncio"):  # would say in many lines, or again, what one line says at the end
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    try:
+        run = report.execute(notebook, parameters, report.progress(path.stem, notebook, sys.stderr))
+    finally:
+        report.erase(sys.stderr)
+    return _finish(run, given.folder, path.stem)
+
+
+def _finish(run: report.Run, folder: Path, name: str) -> int:
+    """Writes what the run left and says how it ended."""
+    if run.failure and run.failure.name in report.REFUSALS:
+        raise Refused(run.failure.message)
+    written = _write(folder, name, report.files(run))
+    if run.failure:
+        return _say(f"run failed: {run.failure.name}: {run.failure.message}; see {written[0]}", FAILED)
+    report.discard_failed(folder, name)
+    print(written[0])
+    gate = (run.results or {}).get("gate") or {}
+    if gate.get("passed") is False:
+        return _say(f"gate failed: {gate.get('rule', 'no rule given')}", GATE)
+    return DONE
+
+
+def _write(folder: Path, name: str, contents: dict[str, str]) -> list[Path]:
+    try:
+        return report.write(folder, name, contents)
+    except OSError as error:
+        raise Refused(f"cannot write to {folder}: {error.strerror}") from None
+
+
+def _parameters(given: argparse.Namespace) -> int:
+    path = _find(given.notebook)
+    known = _declared(_load(path), path)
+    width = max((len(f"{p.name} = {p.default!r}") for p in known.values() if len(repr(p.default)) < 40), default=0)
+    for p in known.values():
+        print(f"{f'{p.name} = {p.default!r}':<{width}}  {p.comment}".rstrip())
+    return DONE
+
+
+# What was asked for -------------------------------------------------------------------------------------------
+
+
+def _find(notebook: str) -> Path:
+    """The path of a notebook given by path, or by its name in the checkout's folder of notebooks."""
+    if notebook.endswith(".ipynb") or os.sep in notebook:
+        return Path(notebook)
+    path = NOTEBOOKS / f"{notebook}.ipynb"
+    if path.is_file():
+        return path
+    if not NOTEBOOKS.is_dir():
+        raise Refused(
+            f"evalkit is installed without its notebooks, so {notebook!r} must be the path of a notebook (.ipynb)"
+        )
+    from evalkit.parameters import did_you_mean
+
+    names = sorted(found.stem for found in NOTEBOOKS.glob("*.ipynb"))
+    raise Refused(
+        f"no notebook named {notebook!r}{did_you_mean(notebook, names)}; there are: {', '.join(names) or 'none'}"
+    )
+
+
+def _load(path: Path) -> Any:
+    try:
+        return report.read(path)
+    except OSError as error:
+        raise Refused(f"cannot read {path}: {error.strerror}") from None
+    except (ValueError, AttributeError, KeyError):  # nbformat raises these for text, other JSON and old formats
+        raise Refused(f"{path} is not a Jupyter notebook") from None
+
+
+def _declared(notebook: Any, path: Path) -> dict[str, Any]:
+    from evalkit.parameters import declared
+
+    cells = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
+    try:
+        return declared(cells[0].source) if cells else {}
+    except SyntaxError as error:
+        raise Refused(f"{path}: the parameters cell is not Python: {error.msg} (line {error.lineno})") from None
+
+
+def _typed(given: Sequence[Sequence[str]], known: dict[str, Any]) -> dict[str, Any]:
+    """The given values by name, typed as the notebook's defaults say."""
+    from evalkit.arrays import ParameterError
+    from evalkit.parameters import refuse_unknown, typed
+
+    names = [name for name, _ in given]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise Refused(f"parameter {twice[0]!r} is given twice")
+    try:
+        refuse_unknown(names, known)
+    except ParameterError as error:
+        raise Refused(str(error)) from None
+    return {name: typed(value, known[name]) for name, value in given}
+
+
+def _refuse_folder(folder: Path, notebook: Path) -> None:
+    """Refuses, before a long run, a folder that cannot be written or where the notebook itself lies."""
+    if folder.resolve() == notebook.resolve().parent:
+        raise Refused(f"-o {folder} is the notebook's own folder; the report would overwrite the notebook")
+    nearest = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    if not nearest.is_dir():
+        raise Refused(f"-o {folder}: {nearest} is not a folder")
+    if not os.access(nearest, os.W_OK):
+        raise Refused(f"-o {folder}: {nearest} is not writable")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

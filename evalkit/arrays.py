@@ -1,0 +1,77 @@
+"""Types, the one division, and the checks at the door that every module uses."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+class InputError(ValueError):
+    """The input breaks a rule; the message names the file, column, row and value where there is one."""
+
+
+class ParameterError(InputError):
+    """A parameter is unknown or has a value that it cannot have."""
+
+
+def ratio(numerator: ArrayLike, denominator: ArrayLike) -> Floats:
+    """Numerator / denominator, NaN where the denominator is 0: undefined, neither 0 nor infinite.
+
+    >>> ratio([1, 0], [2, 0])
+    array([0.5, nan])
+    """
+    top, bottom = np.asarray(numerator, float), np.asarray(denominator, float)
+    out = np.full(np.broadcast_shapes(top.shape, bottom.shape), np.nan)
+    return np.divide(top, bottom, out=out, where=bottom != 0)
+
+
+def finite(name: str, values: ArrayLike) -> Floats:
+    """`values` as doubles in one dimension; raises InputError where one is NaN, infinite or no number.
+
+    >>> finite("score", [1, float("nan")])
+    Traceback (most recent call last):
+    evalkit.arrays.InputError: score must hold only finite numbers, got nan (row 1)
+    """
+    array = numbers(name, values)
+    wrong = np.flatnonzero(~np.isfinite(array))
+    if wrong.size:
+        raise InputError(f"{name} must hold only finite numbers, got {array[wrong[0]]} (row {wrong[0]})")
+    return array
+
+
+def numbers(name: str, values: ArrayLike) -> Floats:
+    """`values` as doubles in one dimension, NaN allowed; raises InputError for text or two dimensions."""
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must hold numbers, got {np.asarray(values).dtype}") from None
+    if array.ndim != 1:
+        raise InputError(f"{name} must have one dimension, got shape {array.shape}")
+    return array
+
+
+def same_length(**columns: Sequence | NDArray) -> int:
+    """The common length of the named columns; raises InputError where they differ.
+
+    >>> same_length(label=[1, 0], score=[0.3, 0.2])
+    2
+    """
+    lengths = {name: len(column) for name, column in columns.items()}
+    if len(set(lengths.values())) > 1:
+        got = ", ".join(f"{name} {n}" for name, n in lengths.items())
+        raise InputError(f"columns must have one length, got {got}")
+    return next(iter(lengths.values()))
+
+
+def codes(keys: ArrayLike) -> tuple[Ints, NDArray]:
+    """Each key's number in the sorted list of distinct keys, and that list.
+
+    >>> codes(["b", "a", "b"])
+    (array([1, 0, 1]), array(['a', 'b'], dtype='<U1'))
+    """
+    names, code = np.unique(np.asarray(keys), return_inverse=True)
+    return code.astype(np.int64), names

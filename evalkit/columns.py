@@ -1,0 +1,74 @@
+"""Which column plays which role: the exact name first, then the usual synonyms, then what the user says."""
+
+import difflib
+from collections.abc import Iterable, Mapping
+
+from evalkit.arrays import InputError, ParameterError
+
+SYNONYMS = {
+    "system": ("system", "model", "run"),
+    "query": ("query", "query_id", "qid", "user_id"),
+    "item": ("item", "item_id", "doc_id"),
+    "score": ("score", "y_score"),
+    "rank": ("rank",),
+    "grade": ("grade", "relevance", "rel", "label", "y_true", "target"),
+    "label": ("label", "y_true", "target"),
+    "actual": ("actual",),
+    "forecast": ("forecast",),
+    "id": ("id",),
+}
+
+
+def resolve(
+    names: Iterable[str], roles: Iterable[str], given: Mapping[str, str], where: str, taken: Iterable[str] = ()
+) -> dict[str, str]:
+    """Role -> column, for the roles that the names hold; `given` decides first, `taken` names have another use.
+
+    Raises InputError where two synonyms match one role, ParameterError where a given column is not there.
+
+    >>> resolve(["qid", "doc_id", "score"], ["query", "item", "score"], {"item": "doc_id"}, "run.csv")
+    {'query': 'qid', 'item': 'doc_id', 'score': 'score'}
+    """
+    names, taken = list(names), set(taken) | set(given.values())
+    found = {}
+    for role in roles:
+        if role in given:
+            found[role] = require(names, given[role], where, f"columns: {role}")
+            continue
+        if role in names and role not in taken:
+            found[role] = role
+            continue
+        matches = [name for name in SYNONYMS.get(role, ()) if name in names and name not in taken]
+        if len(matches) > 1:
+            both = " and ".join(map(repr, matches))
+            raise InputError(
+                f"{where}: columns {both} could both be the {role}; say which: columns='{role}={matches[0]}'"
+            )
+        if matches:
+            found[role] = matches[0]
+    return found
+
+
+def require(names: Iterable[str], wanted: str, where: str, parameter: str) -> str:
+    """The wanted column; raises ParameterError with the nearest name where there is none."""
+    names = list(names)
+    if wanted in names:
+        return wanted
+    near = difflib.get_close_matches(wanted, names, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    raise ParameterError(f"{parameter}: {where} has no column {wanted!r}, it has {', '.join(names)}{hint}")
+
+
+def missing(role: str, names: Iterable[str], where: str) -> InputError:
+    """The error for a role that no column plays."""
+    usual = ", ".join(SYNONYMS.get(role, (role,)))
+    has = ", ".join(map(repr, names))
+    return InputError(f"{where}: no column for the {role} ({usual}); it has {has}; set columns='{role}=NAME'")
+
+
+def check_roles(given: Mapping[str, str], roles: Iterable[str]) -> None:
+    """Raises ParameterError for a role that does not exist."""
+    roles = list(roles)
+    for role in given:
+        if role not in roles:
+            raise ParameterError(f"columns: unknown role {role!r}, must be one of {', '.join(roles)}")

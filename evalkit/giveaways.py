@@ -1,0 +1,174 @@
+"""What a column gives away of the label: predictors too good to be true, ids, contradictions between equal rows.
+
+Every check takes columns aligned with the rows and returns a `Finding` or None. Row numbers count from 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from evalkit.arrays import Bools, Floats, Ints, codes, finite, numbers, ratio
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SEVERE, WARNING, NOTE = "severe", "warning", "note"
+EXAMPLES = 5
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing found: severity (severe, warning, note), `count` rows of `of`, what it means, up to 5 example rows."""
+
+    check: str
+    severity: str
+    count: int
+    of: int
+    message: str
+    rows: tuple[int, ...] = ()
+
+
+def finding(check: str, severity: str, rows: NDArray, of: int, message: str) -> Finding | None:
+    """A finding on these rows; None where there are none."""
+    rows = np.unique(rows)
+    examples = tuple(int(row) for row in rows[:EXAMPLES])
+    return Finding(check, severity, rows.size, of, message, examples) if rows.size else None
+
+
+def single_features(features: pd.DataFrame, label: ArrayLike, *, rng: np.random.Generator) -> Iterable[Finding | None]:
+    """Columns that alone separate the classes (mean one-against-rest AUC): severe from 0.995, a warning from 0.95.
+
+    Both directions; missingness counts as a column; text is coded by the label mean of the other half of the rows. For
+    a target with more than 20 values, |rank correlation| in the place of the AUC.
+    """
+    target, half = np.asarray(label), rng.permutation(len(features)) % 2
+    number, names = codes(target)
+    for name in features:
+        column = features[name]
+        if names.size > 20:
+            value = abs(_rank_correlation(numeric(column), finite("label", target)))
+        else:
+            value = float(np.mean([_separates(column, number == c, half) for c in range(names.size)]))
+        if value >= 0.95:
+            text = (
+                f"{name} alone predicts the label with {'AUC' if names.size <= 20 else 'rank correlation'} {value:.3f}"
+            )
+            severity = SEVERE if value >= 0.995 else WARNING
+            yield Finding("single feature", severity, target.size, target.size, text)
+
+
+def _separates(column: pd.Series, positive: Bools, half: Ints) -> float:
+    missing = column.isna().to_numpy()
+    values = [auc(missing.astype(np.float64), positive)]
+    if _is_number(column):
+        values.append(auc(numeric(column), positive))
+    both = [max(value, 1 - value) for value in values]
+    few = column.nunique(dropna=False) <= 20
+    return max([*both, auc(_coded(column, positive, half), positive)] if few else both)
+
+
+def _coded(column: pd.Series, positive: Bools, half: Ints) -> Floats:
+    """Each value's share of positives among the rows of the other half; the overall share where it has none."""
+    value = levels(column)
+    size = value.max() + 1
+    share = np.stack(
+        [
+            ratio(
+                *(np.bincount(value[half == h], weight[half == h], size) for weight in (positive, np.ones(half.size)))
+            )
+            for h in range(2)
+        ]
+    )
+    return np.nan_to_num(share[1 - half, value], nan=float(positive.mean()))
+
+
+def numeric(column: pd.Series) -> Floats:
+    """The numbers, or for text the number of each value; missing below everything."""
+    if _is_number(column):
+        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        return np.where(np.isnan(values), np.nanmin(values, initial=0.0) - 1, values)
+    return levels(column).astype(np.float64)
+
+
+def levels(column: pd.Series) -> Ints:
+    """The number of each row's value in sorted order; missing is a value."""
+    from pandas import factorize
+
+    return factorize(column, sort=True, use_na_sentinel=False)[0].astype(np.int64)
+
+
+def _is_number(column: pd.Series) -> bool:
+    from pandas.api.types import is_numeric_dtype
+
+    return is_numeric_dtype(column)
+
+
+def ranks(values: ArrayLike) -> Floats:
+    _, place, count = np.unique(np.asarray(values), return_inverse=True, return_counts=True)
+    return (np.cumsum(count) - (count - 1) / 2)[place]
+
+
+def auc(score: ArrayLike, positive: Bools) -> float:
+    """AUC by ranks, ties half; NaN with one class."""
+    m = int(positive.sum())
+    return float(ratio(ranks(score)[positive].sum() - m * (m + 1) / 2, m * (positive.size - m)))
+
+
+def _rank_correlation(one: Floats, other: Floats) -> float:
+    a, b = (rank - rank.mean() for rank in (ranks(one), ranks(other)))
+    return float(np.nan_to_num(ratio(a @ b, np.sqrt((a @ a) * (b @ b)))))
+
+
+def id_like(features: pd.DataFrame) -> Iterable[Finding | None]:
+    """Whole-number or text columns that are all but unique: a model can learn the rows by heart."""
+    for name in features:
+        column = features[name]
+        values = numeric(column)
+        whole = bool((values == np.round(values)).all())
+        if whole and len(features) >= 50 and column.nunique() >= 0.99 * len(features):
+            grows = "; it grows with the rows" if (np.diff(values) > 0).all() else ""
+            text = f"{name} is different on almost every row{grows}"
+            yield Finding("id-like column", WARNING, int(column.nunique()), len(features), text)
+
+
+def conflicts(features: pd.DataFrame, label: ArrayLike) -> Finding | None:
+    """Rows with equal features and unlike labels: the accuracy and AUC that no model of these columns can exceed.
+
+    The limits hold for these rows, where a model may know them by heart; a warning from a tenth of the rows.
+    """
+    number, names = codes(label)
+    if names.size > 20:
+        return None
+    key = row_key([levels(features[name]) for name in features])
+    table = np.bincount(key * names.size + number, minlength=(key.max() + 1) * names.size).reshape(-1, names.size)
+    rows = np.flatnonzero(((table > 0).sum(axis=1) > 1)[key])
+    best = table.max(axis=1).sum() / key.size
+    text = f"rows equal in features differ in label: accuracy on these rows is at most {best:.3f}"
+    if names.size == 2:
+        text += f", AUC at most {auc((table[:, 1] / table.sum(axis=1))[key], number == 1):.3f}"
+    return finding("conflicting labels", WARNING if rows.size >= 0.1 * key.size else NOTE, rows, key.size, text)
+
+
+def score_is_label(score: ArrayLike, label: ArrayLike) -> Finding | None:
+    """A score that separates two classes without error: severe where it only has two values, else a warning."""
+    number, names = codes(label)
+    value = numbers("score", score)
+    known = np.isfinite(value)
+    if names.size != 2 or np.unique(number[known]).size < 2 or auc(value[known], number[known] == 1) not in (0.0, 1.0):
+        return None
+    same = np.unique(value[known]).size == 2
+    text = "score is the label under another name" if same else "score separates the classes without a single error"
+    return Finding("score is the label", SEVERE if same else WARNING, value.size, value.size, text)
+
+
+def row_key(columns: Sequence[Ints]) -> Ints:
+    """A number a distinct row, exact: columns are folded in one at a time and renumbered."""
+    key = np.zeros(columns[0].size, dtype=np.int64)
+    for column in columns:
+        key = np.unique(key * (column.max() + 1) + column, return_inverse=True)[1]
+    return key

@@ -1,0 +1,237 @@
+"""Interleaving: one list drafted from several rankers, and the credit that its items bring to each.
+
+A stack of rankings is an integer array (rankers, users, items): best item first, −1 behind the end of a
+short list. All users are drafted at once.
+"""
+
+from dataclasses import dataclass
+from itertools import permutations, product
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from evalkit.arrays import Floats, InputError, Ints, ParameterError, ratio
+
+NO_TEAM = -1
+LONGEST = 64  # positions of a list: the free ranks of a user are the bits of one word
+MOST = 7  # rankers of a draft
+BLOCK = 2**14  # users drafted at once: their lists stay in the cache
+
+
+@dataclass(frozen=True)
+class Draft:
+    """The lists shown: `item` and `team`, both (users, positions); −1 is no item, and no team."""
+
+    item: Ints
+    team: Ints
+
+
+def team_draft(rankings: Ints, k: int, *, rng: np.random.Generator) -> Draft:
+    """Each round the rankers pick, in an order drawn anew, their best item not yet shown.
+
+    With three or more rankers this is team-draft multileaving.
+    Radlinski, Kurup, Joachims 2008, doi:10.1145/1458082.1458092; Schuth et al. 2014,
+    doi:10.1145/2661829.2661952.
+
+    >>> a, b = [1, 2, 3], [2, 3, 1]
+    >>> shown = team_draft(np.array([[a], [b]]), 3, rng=np.random.default_rng(1))
+    >>> shown.item, shown.team
+    (array([[1, 2, 3]]), array([[0, 1, 1]]))
+    """
+    teams, users, _ = _stack(rankings, k)
+    orders = np.array(list(permutations(range(teams))))
+    rounds = rng.integers(len(orders), size=(users, -(-k // teams)))
+    return draft(rankings, orders[rounds].reshape(users, -1)[:, :k])
+
+
+def alternate(rankings: Ints, k: int, *, rng: np.random.Generator) -> Draft:
+    """One coin says who leads; then the rankers alternate, skipping items already shown (Netflix 2017)."""
+    teams, users, _ = _stack(rankings, k)
+    return draft(rankings, (rng.integers(teams, size=(users, 1)) + np.arange(k)) % teams)
+
+
+def probabilistic(rankings: Ints, k: int, *, rng: np.random.Generator, tau: float = 3.0) -> Draft:
+    """A coin for each position; the winner draws an item not yet shown with probability ∝ rank^−tau.
+
+    Drawing one by one from what is left is a race of exponential clocks, so each ranking is shuffled once.
+    Credit by `team`, or, with less noise, by `assignment`.
+    Hofmann, Whiteson, de Rijke 2011, doi:10.1145/2063576.2063618.
+    """
+    teams, users, depth = _stack(rankings, k)
+    clock = rng.exponential(size=rankings.shape) * np.arange(1, depth + 1) ** tau
+    order = np.argsort(np.where(rankings < 0, np.inf, clock), axis=2)
+    return draft(np.take_along_axis(rankings, order, axis=2), rng.integers(teams, size=(users, k)))
+
+
+def draft(rankings: Ints, turns: Ints) -> Draft:
+    """The lists that a given order of turns, (users, positions), makes; a team without items leaves its turn.
+
+    >>> draft(np.array([[[1, 2, 3]], [[2, 3, 1]]]), np.array([[1, 0, 0]])).item
+    array([[2, 1, 3]])
+    """
+    _, users, _ = _stack(rankings, turns.shape[1])
+    item, team = np.empty(turns.shape, dtype=np.int64), np.empty(turns.shape, dtype=np.int64)
+    for start in range(0, users, BLOCK):
+        part = slice(start, start + BLOCK)
+        _draft_block(rankings[:, part], turns[part].T, item[part].T, team[part].T)
+    return Draft(item, team)
+
+
+def _draft_block(rankings: Ints, turns: Ints, item: Ints, team: Ints) -> None:
+    """Fill item and team, (positions, users). A bit a rank says what is free: the lowest bit is the next pick."""
+    teams, (k, users) = len(rankings), turns.shape
+    lists = np.full((teams, k + 1, users), -1)  # row k is the end of a list
+    lists[:, : min(k, rankings.shape[2])] = rankings[:, :, :k].transpose(0, 2, 1)
+    bit = (1 << np.arange(k, dtype=np.uint64)).astype(np.min_scalar_type(2**k - 1))
+    same = _same_item(lists, bit)
+    free = np.bitwise_or.reduce((lists[:, :k] >= 0) * bit[:, None], axis=1)
+    same, items, user = same.reshape(teams, -1), lists.ravel(), np.arange(users)
+    for place in range(k):
+        picker = turns[place].copy()
+        left = free.ravel().take(picker * users + user)
+        for _ in range(teams - 1):
+            if left.all():
+                break
+            picker = np.where(left == 0, (picker + 1) % teams, picker)
+            left = free.ravel().take(picker * users + user)
+        rank = np.minimum(np.bitwise_count((left & -left) - bit[0]), k)
+        pick = (picker * (k + 1) + rank) * users + user
+        item[place] = items.take(pick)
+        team[place] = np.where(left == 0, NO_TEAM, picker)
+        free &= ~same.take(pick, axis=1)
+
+
+def _same_item(lists: Ints, bit: NDArray) -> NDArray:
+    """[s, t, i]: the bit of the rank in list s of item i of list t, 0 where s does not hold it."""
+    teams, ends, users = lists.shape
+    same = np.zeros((teams, teams, ends, users), dtype=bit.dtype)
+    for t in range(teams):
+        same[t, t, :-1] = bit[:, None]
+        for s, i in product(range(t), range(bit.size)):
+            hit = (lists[s, :-1] == lists[t, i]).astype(bit.dtype)
+            same[t, s, :-1] |= hit * bit[i]
+            same[s, t, i] = np.bitwise_or.reduce(hit * bit[:, None], axis=0)
+    return same
+
+
+def balanced(rankings: Ints, k: int, *, rng: np.random.Generator) -> Draft:
+    """Two lists merged rank by rank behind one coin; `team` is who ranks the item higher, −1 where equal.
+
+    Biased: a random click on A = (1, 2, 3), B = (2, 3, 1) prefers B with probability 2/3.
+    Credit several clicks by `balanced_credit`. Joachims 2003, in Text Mining, Physica, 79–96.
+    """
+    teams, users, _ = _stack(rankings, k)
+    if teams != 2:
+        raise ParameterError(f"balanced interleaving takes 2 rankers, got {teams}")
+    return merged(rankings, k, rng.integers(2, size=users))
+
+
+def merged(rankings: Ints, k: int, lead: Ints) -> Draft:
+    """The balanced lists in which ranker `lead`, one of 0 and 1 for each user, comes first.
+
+    >>> merged(np.array([[[1, 2, 3]], [[2, 3, 1]]]), 3, np.array([0]))
+    Draft(item=array([[1, 2, 3]]), team=array([[0, 1, 1]]))
+    """
+    missing = max(0, k - rankings.shape[2])
+    lists = np.pad(rankings[:, :, :k], ((0, 0), (0, 0), (0, missing)), constant_values=-1)
+    users = np.arange(lists.shape[1])
+    pair = np.stack([lists[lead, users], lists[1 - lead, users]], axis=2)
+    owner = np.stack([lead, 1 - lead], axis=1)[:, None, :]
+    owner = np.where(pair[:, :, :1] == pair[:, :, 1:], NO_TEAM, owner).reshape(users.size, -1)
+    row = pair.reshape(users.size, -1)
+    gone = row < 0
+    for place in range(1, row.shape[1]):
+        gone[:, place] |= (row[:, :place] == row[:, place, None]).any(axis=1)
+    kept = np.argsort(gone, axis=1, kind="stable")[:, :k]
+    blank = np.take_along_axis(gone, kept, axis=1)
+    return Draft(*(np.where(blank, -1, np.take_along_axis(a, kept, axis=1)) for a in (row, owner)))
+
+
+def without_shared_start(shown: Draft, rankings: Ints) -> Draft:
+    """The draft with no team on the first items while all rankers agree: the coin has no say in them.
+
+    Two equal rankings leave no item with a team: their preference is 0 always, not only on average.
+
+    >>> twice = np.array([[[1, 2, 3]], [[1, 3, 2]]])
+    >>> without_shared_start(draft(twice, np.array([[0, 1, 0]])), twice).team
+    array([[-1,  1,  0]])
+    """
+    same = (rankings == rankings[:1]).all(axis=0)[:, : shown.item.shape[1]]
+    shared = np.zeros(shown.item.shape, dtype=np.bool_)
+    shared[:, : same.shape[1]] = np.logical_and.accumulate(same, axis=1)
+    return Draft(shown.item, np.where(shared, NO_TEAM, shown.team))
+
+
+def overlap(rankings: Ints, k: int) -> Floats:
+    """Share of each user's first k items that the first two rankers have in common; near 1, little is learnt.
+
+    >>> overlap(np.array([[[1, 2, 3]], [[2, 4, 1]]]), 2)
+    array([0.5])
+    """
+    _stack(rankings, k)
+    first, second = rankings[0, :, :k], rankings[1, :, :k]
+    both = (first[:, :, None] == second[:, None, :]) & (first[:, :, None] >= 0)
+    return ratio(both.any(axis=2).sum(axis=1), (first >= 0).sum(axis=1))
+
+
+def credit(shown: Draft, outcome: ArrayLike, *, teams: int = 2) -> Floats:
+    """Sum of the outcome (clicks, hours, any number of the same shape) by list and team: (users, teams).
+
+    >>> credit(Draft(np.array([[1, 2, 3]]), np.array([[0, 1, -1]])), [[1, 0.5, 9]])
+    array([[1. , 0.5]])
+    """
+    amount = np.asarray(outcome, dtype=np.float64)
+    return np.stack([np.where(shown.team == t, amount, 0.0).sum(axis=1) for t in range(teams)], axis=1)
+
+
+def balanced_credit(shown: Draft, rankings: Ints, clicks: ArrayLike) -> Floats:
+    """Clicks among each ranker's first c items, c the better rank of the lowest clicked item: (users, 2).
+
+    Joachims 2003. 0 and 0 where nothing was clicked.
+    """
+    clicked = np.asarray(clicks) > 0
+    rank = np.stack([_rank(rankings[t], shown.item) for t in range(2)])
+    last = shown.item.shape[1] - 1 - np.argmax(clicked[:, ::-1], axis=1)
+    cut = np.take_along_axis(rank.min(axis=0), last[:, None], axis=1)
+    return (clicked & (rank <= cut)).sum(axis=2).T.astype(np.float64)
+
+
+def assignment(shown: Draft, rankings: Ints, *, tau: float = 3.0) -> Floats:
+    """Probability of each team behind each item of a probabilistic draft: (users, positions, teams).
+
+    Outcome times this, summed over positions, is the credit averaged over all assignments that make this list.
+
+    >>> twice = np.array([[[1, 2]], [[2, 1]]])
+    >>> assignment(probabilistic(twice, 2, rng=np.random.default_rng(0)), twice).round(4)
+    array([[[0.8889, 0.1111],
+            [0.5   , 0.5   ]]])
+    """
+    share = [_chance(lists, shown.item, tau) for lists in rankings]
+    return ratio(np.stack(share, axis=2), np.sum(share, axis=0)[:, :, None])
+
+
+def _chance(lists: Ints, item: Ints, tau: float) -> Floats:
+    """Probability that this ranker draws each shown item, the items before it being gone."""
+    depth = lists.shape[1]
+    rank = _rank(lists, item)
+    weight = np.where(rank <= depth, rank.astype(np.float64) ** -tau, 0.0)
+    mass = np.where(lists < 0, 0.0, np.arange(1, depth + 1) ** -tau).sum(axis=1)
+    left = mass[:, None] - np.cumsum(weight, axis=1) + weight
+    return np.where(weight > 0, ratio(weight, np.maximum(left, weight)), 0.0)
+
+
+def _rank(lists: Ints, item: Ints) -> Ints:
+    """Rank from 1 of each shown item in its user's list; items + 1 where the list does not hold it."""
+    found = (item[:, :, None] == lists[:, None, :]) & (item[:, :, None] >= 0)
+    return np.where(found.any(axis=2), found.argmax(axis=2) + 1, lists.shape[1] + 1)
+
+
+def _stack(rankings: Ints, k: int) -> tuple[int, int, int]:
+    """The shape of a stack of rankings, checked; InputError names what is wrong."""
+    if rankings.ndim != 3 or not np.issubdtype(rankings.dtype, np.integer):
+        raise InputError(f"rankings must be integers (rankers, users, items), got {rankings.dtype} {rankings.shape}")
+    if not 2 <= rankings.shape[0] <= MOST:
+        raise InputError(f"rankings must come from 2 to {MOST} rankers, got {rankings.shape[0]}")
+    if not 1 <= k <= LONGEST:
+        raise ParameterError(f"k must be 1 to {LONGEST}, got {k}")
+    return rankings.shape

@@ -1,0 +1,69 @@
+"""Scores as whole numbers of 63 bits: a label fits beside them, and one plain sort puts the rows in order."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from evalkit.arrays import Floats, InputError, Ints
+
+
+def exponent(score: Floats) -> int:
+    """The power of two that brings finite scores below 2 in size; 0 where they are below 2 already."""
+    size = max(score.max(initial=0), -score.min(initial=0))
+    return max(0, int(np.frexp(size)[1]) - 1)
+
+
+def encode(score: Floats, exponent: int) -> Ints:
+    """Whole numbers of 63 bits in the opposite order of finite scores; -0.0 equals 0.0.
+
+    >>> encode(np.array([-0.0, 0.0, 0.5]), 0).argsort(kind="stable")
+    array([2, 0, 1])
+    """
+    scaled = score + 0.0  # -0.0 becomes 0.0, whose bits are others
+    scaled *= 2.0**-exponent
+    code = _ordered(scaled.view(np.int64))
+    return np.invert(code, out=code)
+
+
+def decode(code: Ints, exponent: int) -> Floats:
+    """The scores behind their whole numbers.
+
+    Other ones where the scaling took a score below the normal doubles: compare, if exponent is not 0.
+
+    >>> decode(encode(np.array([-3.5, 7.0]), 2), 2)
+    array([-3.5,  7. ])
+    """
+    score = _ordered(~code).view(np.float64)
+    score *= 2.0**exponent
+    return score
+
+
+def run_ends(values: NDArray) -> Ints:
+    """Where each run of equal values ends.
+
+    >>> run_ends(np.array([7, 7, 5]))
+    array([1, 2])
+    """
+    end = np.ones(len(values), dtype=bool)
+    np.not_equal(values[1:], values[:-1], out=end[:-1])
+    return np.flatnonzero(end)
+
+
+def zero_one(name: str, label: ArrayLike) -> NDArray[np.int8]:
+    """Labels as small whole numbers; raises InputError for one that is neither 0 nor 1.
+
+    >>> zero_one("label", [1, 2])
+    Traceback (most recent call last):
+    evalkit.arrays.InputError: label must hold only 0 and 1, got 2 (row 1)
+    """
+    label = np.asarray(label)
+    if label.ndim != 1:
+        raise InputError(f"{name} must have one dimension, got shape {label.shape}")
+    wrong = np.empty(0) if label.dtype == bool else np.flatnonzero((label != 0) & (label != 1))
+    if wrong.size:
+        raise InputError(f"{name} must hold only 0 and 1, got {label[wrong[0]]} (row {wrong[0]})")
+    return label.astype(np.int8)
+
+
+def _ordered(bits: Ints) -> Ints:
+    """The bits of doubles, of negative ones reversed, so that they rank as the doubles; its own inverse."""
+    return bits ^ ((bits >> 63) & np.iinfo(np.int64).max) if bits.min(initial=0) < 0 else bits

@@ -1,0 +1,144 @@
+"""One loss a row: of forecasts, of probabilities. Means, roots and ratios of them come last, in a line each."""
+
+import numpy as np
+
+from evalkit.arrays import Floats, Ints, ratio
+
+EPSILON = float(np.finfo(np.float64).eps)
+
+# Per row: actual values and forecasts ----------------------------------------------------------------------------
+
+
+def error(actual: Floats, forecast: Floats) -> Floats:
+    """forecast - actual: positive when the forecast is too high. The mean is the bias."""
+    return forecast - actual
+
+
+def absolute(actual: Floats, forecast: Floats) -> Floats:
+    """|actual - forecast|. The mean is the MAE, the median the median absolute error."""
+    return np.abs(actual - forecast)
+
+
+def squared(actual: Floats, forecast: Floats) -> Floats:
+    """(actual - forecast)². The mean is the MSE, its root the RMSE."""
+    return (actual - forecast) ** 2
+
+
+def absolute_percentage(actual: Floats, forecast: Floats) -> Floats:
+    """|actual - forecast| / |actual|, NaN where actual is 0. The mean is the MAPE, as a share."""
+    return ratio(absolute(actual, forecast), np.abs(actual))
+
+
+def quantile(actual: Floats, forecast: Floats, level: float = 0.5) -> Floats:
+    """level (actual - forecast) where that is positive, (1 - level) (forecast - actual) elsewhere: pinball loss.
+
+    Forecasts of the `level` quantile have the least mean. Equals mean_pinball_loss(alpha=level).
+
+    >>> quantile(np.array([3.0, 1.0]), np.array([1.0, 3.0]), 0.9)
+    array([1.8, 0.2])
+    """
+    miss = actual - forecast
+    return np.maximum(level * miss, (level - 1) * miss)
+
+
+def poisson(actual: Floats, forecast: Floats) -> Floats:
+    """2 (actual log(actual / forecast) - actual + forecast), 0 log 0 = 0: unit deviance; forecast > 0, else NaN.
+
+    Equals mean_poisson_deviance.
+
+    >>> poisson(np.array([0.0, 2.0]), np.array([1.0, 2.0]))
+    array([2., 0.])
+    """
+    quotient = ratio(actual, np.where(forecast > 0, forecast, 0))
+    return 2 * (actual * np.log(np.where(actual > 0, quotient, 1)) - actual + forecast + 0 * quotient)
+
+
+# Per row: labels and probabilities -------------------------------------------------------------------------------
+
+
+def brier(label: Ints, probability: Floats) -> Floats:
+    """(probability - label)² of a 0/1 label."""
+    return (probability - label) ** 2
+
+
+def log(label: Ints, probability: Floats) -> Floats:
+    """-log(probability of what happened), in nats, clipped to [eps, 1 - eps] of float64.
+
+    >>> log(np.array([1, 0]), np.array([1.0, 1.0])).round(4)
+    array([ 0.    , 36.0437])
+    """
+    p = np.clip(probability, EPSILON, 1 - EPSILON)
+    return -np.where(label == 1, np.log(p), np.log1p(-p))
+
+
+def clipped(probability: Floats) -> int:
+    """Rows whose probability `log` clips."""
+    return int(np.sum((probability < EPSILON) | (probability > 1 - EPSILON)))
+
+
+def log_classes(actual: Ints, probability: Floats) -> Floats:
+    """-log(probability of the actual class), each row of `probability` (one column a class) scaled to sum 1, clipped.
+
+    Equals log_loss of scikit-learn with several classes.
+    """
+    own = ratio(probability[np.arange(len(actual)), actual], probability.sum(axis=1))
+    return -np.log(np.clip(own, EPSILON, 1))
+
+
+def brier_classes(actual: Ints, probability: Floats) -> Floats:
+    """Sum over the classes of (probability - 1 for the actual class)²: 0 to 2, twice the binary Brier score.
+
+    >>> brier_classes(np.array([0]), np.array([[0.7, 0.3]])).round(2)
+    array([0.18])
+    """
+    return np.sum((probability - (actual[:, None] == np.arange(probability.shape[1]))) ** 2, axis=1)
+
+
+# Over the rows ---------------------------------------------------------------------------------------------------
+
+
+def mean(loss: Floats) -> float:
+    """Mean of a loss; NaN without rows."""
+    return float(ratio(np.sum(loss), len(loss)))
+
+
+def mae(actual: Floats, forecast: Floats) -> float:
+    """Mean of |actual - forecast|.
+
+    >>> mae(np.array([3.0, 5.0]), np.array([4.0, 2.0]))
+    2.0
+    """
+    return mean(absolute(actual, forecast))
+
+
+def rmse(actual: Floats, forecast: Floats) -> float:
+    """Square root of the mean of (actual - forecast)².
+
+    >>> round(rmse(np.array([3.0, 5.0]), np.array([4.0, 2.0])), 6)
+    2.236068
+    """
+    return float(np.sqrt(mean(squared(actual, forecast))))
+
+
+def bias(actual: Floats, forecast: Floats) -> float:
+    """Mean of forecast - actual."""
+    return mean(error(actual, forecast))
+
+
+def median_absolute_error(actual: Floats, forecast: Floats) -> float:
+    """Median of |actual - forecast|."""
+    return float(np.median(absolute(actual, forecast))) if len(actual) else float("nan")
+
+
+def r2(actual: Floats, forecast: Floats) -> float:
+    """1 - Σ (actual - forecast)² / Σ (actual - mean)²: of scikit-learn's r2_score; below 0 when the mean does better.
+
+    Undefined when all actual values are equal.
+    """
+    return float(1 - ratio(np.sum(squared(actual, forecast)), np.sum((actual - mean(actual)) ** 2)))
+
+
+def r2_correlation(actual: Floats, forecast: Floats) -> float:
+    """Squared correlation of actual and forecast: blind to bias and scale; yardstick's rsq."""
+    a, f = actual - mean(actual), forecast - mean(forecast)
+    return float(ratio(np.dot(a, f) ** 2, np.dot(a, a) * np.dot(f, f)))

@@ -1,0 +1,148 @@
+"""The report page: one HTML file that loads nothing from elsewhere, from an executed notebook.
+
+`jupyter-nbconvert --to evalkit out.ipynb`, `evalkit report` and `papermill --engine evalkit` all write it.
+
+Classes that tables and studies may use in the HTML that they display; all text from data must come escaped.
+
+`<div class="verdict WORD"><p><strong>better</strong> …</p><p>…</p></div>`
+    the answer; WORD is better, worse, equivalent, cannot-tell, pass or fail. The word stands also in <strong>, as
+    colour alone says nothing in print; further paragraphs are small. Several verdicts stack to one block.
+`<ul class="notes"><li>…</li><li class="warn">…</li></ul>`
+    what to know of the data before the numbers; `warn` for what could change the answer.
+`<div class="scroll" tabindex="0" role="region" aria-label="…"><table class="metrics">…</table></div>`
+    numbers, right aligned and of equal width. Rows begin with `<th scope="row">`, column heads are
+    `<th scope="col">`; `<caption>` says what the numbers are. In a cell: `class="lead"` the best (bold),
+    `class="muted"` what matters less, `class="text"` words (left), `<span class="ci">[0.768, 0.805]</span>` an
+    interval.
+    The box scrolls sideways on a phone and the first column stays.
+`<figure role="group"><svg role="img" aria-label="…">…</svg><figcaption>…</figcaption></figure>`
+    a picture on a white card; drawn for white, or in currentColor.
+`<dl class="definitions"><dt>name</dt><dd>definition</dd>…</dl>`, `<table class="provenance">` (th scope="row" + td),
+`<p class="muted">`, `<p class="asked">` (what was asked, under the title), `<details><summary>…</summary>…</details>`.
+
+The contents are the h2 headings, of markdown cells and of displayed HTML.
+"""
+
+import copy
+import html
+import re
+from pathlib import Path
+from typing import Any
+
+from nbconvert.exporters.templateexporter import TemplateExporter
+from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+from traitlets import default
+from traitlets.config import Config
+
+HEADING = re.compile(r"<h2(?: id=\"([^\"]*)\")?>(.*?)</h2>", re.DOTALL)
+TITLE = re.compile(r"<h1[^>]*>(.*?)</h1>", re.DOTALL)
+MARKUP = re.compile(r"<[^>]*>")
+PAPERMILL_BANNER = "papermill-error-cell-tag"
+
+
+class ReportExporter(TemplateExporter):
+    """Exports an executed notebook as a report page.
+
+    On nbconvert's TemplateExporter, not its HTMLExporter: that one parses the finished page again, which costs more
+    than all the rest, and knows where to load scripts from.
+    """
+
+    export_from_notebook = "HTML report (evalkit)"
+    output_mimetype = "text/html"
+
+    @default("file_extension")
+    def _file_extension_default(self) -> str:
+        return ".html"
+
+    @default("template_name")
+    def _template_name_default(self) -> str:
+        return "evalkit"
+
+    @default("extra_template_basedirs")
+    def _default_extra_template_basedirs(self) -> list[str]:
+        return [*super()._default_extra_template_basedirs(), str(Path(__file__).parent)]
+
+    @property
+    def default_config(self) -> Config:
+        """What to show of an output that comes in several forms: the richest that needs no script."""
+        shown = ["text/html", "text/markdown", "image/svg+xml", "image/png", "image/jpeg", "text/latex", "text/plain"]
+        config = Config({"NbConvertBase": {"display_data_priority": shown}})
+        config.merge(super().default_config)
+        return config
+
+    def default_filters(self) -> Any:
+        """nbconvert's filters and those of this page."""
+        yield from super().default_filters()
+        yield from {"prose": prose, "numbered": numbered, "headings": headings, "title": title}.items()
+
+    def from_notebook_node(self, nb: Any, resources: Any = None, **options: Any) -> tuple[Any, dict[str, Any]]:
+        """The page of a notebook; of one that failed, up to the cell that failed."""
+        notebook = copy.deepcopy(nb)
+        notebook.cells = [c for c in notebook.cells if PAPERMILL_BANNER not in c.metadata.get("tags", [])]
+        failed = failure(notebook)
+        if failed:
+            del notebook.cells[failed["cell"] + 1 :]
+        resources = {**(resources or {}), "failed": failed, "css": _part("page.css"), "js": _part("page.js")}
+        return super().from_notebook_node(notebook, resources, **options)
+
+
+def failure(notebook: Any) -> dict[str, Any] | None:
+    """Name, message and cell of the error that ended the run: as `evalkit` recorded it, or the first one displayed."""
+    recorded = notebook.metadata.get("evalkit", {}).get("failed")
+    if recorded:
+        return dict(recorded)
+    for i, cell in enumerate(notebook.cells):
+        if "raises-exception" not in cell.metadata.get("tags", []):
+            for output in cell.get("outputs", []):
+                if output.output_type == "error":
+                    return {"name": output.ename, "message": output.evalue, "cell": i}
+    return None
+
+
+def _part(name: str) -> str:
+    return (Path(__file__).parent / "evalkit" / name).read_text(encoding="utf-8").strip()
+
+
+# Filters ------------------------------------------------------------------------------------------------------
+
+
+def prose(source: str, attachments: dict[str, Any] | None = None) -> str:
+    """Markdown as HTML, without the anchor signs that nbconvert puts behind headings."""
+    renderer = IPythonRenderer(escape=False, exclude_anchor_links=True, attachments=attachments or {})
+    return str(MarkdownWithMath(renderer=renderer).render(source))
+
+
+def numbered(page: str) -> str:
+    """The page with an id for each h2 heading, made of its words, and of a number where the words come again."""
+    taken: dict[str, int] = {}
+
+    def with_id(match: re.Match[str]) -> str:
+        words = match[1] or re.sub(r"\W+", "-", _plain(match[2]).lower()).strip("-") or "section"
+        taken[words] = taken.get(words, 0) + 1
+        name = words if taken[words] == 1 else f"{words}-{taken[words]}"
+        return f'<h2 id="{name}">{match[2]}</h2>'
+
+    return HEADING.sub(with_id, page)
+
+
+def headings(page: str) -> list[tuple[str, str]]:
+    """The id and the text (as HTML) of each h2 heading.
+
+    >>> headings('<h2 id="by-segment">By <em>segment</em></h2>')
+    [('by-segment', 'By segment')]
+    """
+    return [(match[1], html.escape(_plain(match[2]))) for match in HEADING.finditer(page)]
+
+
+def title(page: str) -> str:
+    """The text (as HTML) of the first h1 heading.
+
+    >>> title("<p>…</p><h1>Ranking &amp; more</h1>")
+    'Ranking &amp; more'
+    """
+    found = TITLE.search(page)
+    return html.escape(_plain(found[1])) if found else "Report"
+
+
+def _plain(markup: str) -> str:
+    return " ".join(html.unescape(MARKUP.sub("", markup)).split())

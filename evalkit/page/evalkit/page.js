@@ -1,0 +1,13 @@
+(function () {
+  var button = document.getElementById("show-code"), contents = document.querySelector(".contents");
+  var code = document.querySelectorAll("details.code");
+  document.documentElement.classList.add("hide-code");
+  if (contents && window.matchMedia("(max-width: 56rem)").matches) contents.open = false;
+  button.hidden = code.length === 0;
+  button.onclick = function () {
+    var hidden = document.documentElement.classList.toggle("hide-code");
+    button.textContent = hidden ? "Show code" : "Hide code";
+    button.setAttribute("aria-pressed", String(!hidden));
+    code.forEach(function (each) { each.open = !hidden; });
+  };
+})();

@@ -1,0 +1,325 @@
+"""Rankings: what each query was given, what it could have been given, and every metric of the two.
+
+All metrics return one value a query, in the order of `Rankings.query`, NaN where the metric is undefined. Means are
+taken later, in `intervals`. Three agreements hold throughout: an item without a judgement counts as not relevant; a
+query that the run misses has an empty list and scores 0; a query with nothing relevant is undefined, not 0.
+`k` is the cut-off (None: the whole list) and `level` the lowest grade that counts as relevant.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from evalkit.arrays import Bools, Floats, InputError, Ints, ratio
+
+
+@dataclass(frozen=True)
+class Lists:
+    """Graded lists, one after another, best rank first: list i is `grade[offset[i]:offset[i + 1]]`.
+
+    grade: a real of at least 0, NaN = not judged. tied: the row has the score of the row before it in its list.
+    """
+
+    grade: Floats
+    tied: Bools
+    offset: Ints
+
+    def __len__(self) -> int:
+        return len(self.offset) - 1
+
+    @cached_property
+    def length(self) -> Ints:
+        """Rows of each list."""
+        return np.diff(self.offset)
+
+    @cached_property
+    def owner(self) -> Ints:
+        """The list that each row belongs to."""
+        return np.repeat(np.arange(len(self)), self.length)
+
+    @cached_property
+    def rank(self) -> Ints:
+        """The rank of each row in its list, from 1."""
+        return np.arange(1, len(self.grade) + 1) - np.repeat(self.offset[:-1], self.length)
+
+    def total(self, rows: Ints | Bools, weights: np.ndarray | None = None) -> Floats:
+        """Per list: the number of the given rows, or the sum of their weights."""
+        return np.bincount(self.owner[rows], weights, minlength=len(self)).astype(float)
+
+
+@dataclass(frozen=True)
+class Rankings:
+    """The lists of one system and, for each query, all judged grades in descending order (`ideal`).
+
+    query: ids, shape (n,). retrieved, ideal: n lists each. top_grade: the best grade of the scale, for `err`.
+    """
+
+    query: np.ndarray
+    retrieved: Lists
+    ideal: Lists
+    top_grade: float = 0.0
+
+    def __len__(self) -> int:
+        return len(self.retrieved)
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """A ratio of sums over queries, Σ numerator / Σ denominator, kept query by query."""
+
+    numerator: Floats
+    denominator: Floats
+
+
+def lists(grades: Sequence[ArrayLike]) -> Lists:
+    """Lists without ties from one sequence of grades a list, best rank first.
+
+    >>> lists([[1, 0], [2]]).offset
+    array([0, 2, 3])
+    """
+    rows = [np.asarray(one, float) for one in grades]
+    offset = np.cumsum([0, *map(len, rows)])
+    grade = np.concatenate(rows) if rows else np.zeros(0)
+    if (grade < 0).any():
+        raise InputError(f"grade must be at least 0, got {grade[grade < 0][0]}")
+    return Lists(grade, np.zeros(len(grade), bool), offset)
+
+
+def from_grades(retrieved: Sequence[ArrayLike], judged: Sequence[ArrayLike] | None = None) -> Rankings:
+    """Rankings from grades by rank; `judged` holds all judged grades of each query, else those returned.
+
+    >>> from_grades([[0, 3, 1]]).ideal.grade
+    array([3., 1., 0.])
+    """
+    pool = retrieved if judged is None else judged
+    if len(pool) != len(retrieved):
+        raise InputError(f"judged must have one list a query, got {len(pool)} for {len(retrieved)} queries")
+    known = [np.asarray(one, float)[~np.isnan(np.asarray(one, float))] for one in pool]
+    ideal = lists([np.sort(one)[::-1] for one in known])
+    return Rankings(np.arange(len(retrieved)), lists(retrieved), ideal, float(ideal.grade.max(initial=0)))
+
+
+def hit_rows(some: Lists, k: int | None, level: float) -> Ints:
+    """The rows at or above the level, in the first k ranks."""
+    relevant = some.grade >= level
+    return np.flatnonzero(relevant if k is None else relevant & (some.rank <= k))
+
+
+def _nth(some: Lists, rows: Ints) -> Ints:
+    """Among the given rows, each one's number within its list, from 1."""
+    owner = some.owner[rows]
+    return np.arange(1, len(rows) + 1) - np.searchsorted(owner, owner)
+
+
+def relevant(r: Rankings, level: float = 1) -> Floats:
+    """R: the number of judged items at or above the level."""
+    return r.ideal.total(hit_rows(r.ideal, None, level))
+
+
+def hits(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
+    """The number of relevant items in the first k."""
+    return r.retrieved.total(hit_rows(r.retrieved, k, level))
+
+
+def defined(r: Rankings, level: float, values: Floats) -> Floats:
+    """The values, NaN where the query has nothing relevant."""
+    return np.where(relevant(r, level) > 0, values, np.nan)
+
+
+def precision(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
+    """Relevant items in the first k, over k (over the length of the list where k is None).
+
+    >>> precision(from_grades([[1, 0, 0, 1, 1, 1]]), k=5)
+    array([0.6])
+    """
+    size = np.maximum(r.retrieved.length, 1) if k is None else k
+    return defined(r, level, hits(r, k, level) / size)
+
+
+def recall(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
+    """Relevant items in the first k, over all relevant items R.
+
+    >>> recall(from_grades([[1, 0, 0, 1, 1, 1]]), k=5)
+    array([0.75])
+    """
+    return ratio(hits(r, k, level), relevant(r, level))
+
+
+def r_precision(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
+    """Precision at rank R, the number of relevant items. It has no cut-off.
+
+    >>> r_precision(from_grades([[1, 0, 1, 0]]))
+    array([0.5])
+    """
+    wanted = relevant(r, level)
+    rows = hit_rows(r.retrieved, None, level)
+    rows = rows[r.retrieved.rank[rows] <= wanted[r.retrieved.owner[rows]]]
+    return ratio(r.retrieved.total(rows), wanted)
+
+
+def hit_rate(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
+    """1 where the first k hold any relevant item, else 0; also success@k.
+
+    >>> hit_rate(from_grades([[0, 1], [0, 0]], [[1], [1]]), k=2)
+    array([1., 0.])
+    """
+    return defined(r, level, (hits(r, k, level) > 0).astype(float))
+
+
+def hit_ratio(r: Rankings, k: int | None = None, level: float = 1) -> Pooled:
+    """Σ relevant items in the first k over Σ relevant items, pooled over queries.
+
+    >>> pooled(hit_ratio(from_grades([[1, 0], [0, 1]], [[1, 1], [1]]), k=2))
+    0.6666666666666666
+    """
+    wanted = relevant(r, level)
+    return Pooled(np.where(wanted > 0, hits(r, k, level), np.nan), np.where(wanted > 0, wanted, np.nan))
+
+
+def hit_ratio_k(r: Rankings, k: int, level: float = 1) -> Pooled:
+    """Σ relevant items in the first k over K times the number of queries, pooled over queries."""
+    return Pooled(defined(r, level, hits(r, k, level)), defined(r, level, np.full(len(r), float(k))))
+
+
+def pooled(p: Pooled) -> float:
+    """Σ numerator / Σ denominator over the queries where it is defined."""
+    return float(ratio(np.nansum(p.numerator), np.nansum(p.denominator)))
+
+
+def _precision_sum(r: Rankings, k: int | None, level: float) -> Floats:
+    rows = hit_rows(r.retrieved, k, level)
+    return r.retrieved.total(rows, _nth(r.retrieved, rows) / r.retrieved.rank[rows])
+
+
+def average_precision(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
+    """The precision at each relevant item of the first k, summed, over all relevant items R.
+
+    >>> average_precision(from_grades([[1, 0, 0, 1, 1, 1]])).round(6)
+    array([0.691667])
+    """
+    return ratio(_precision_sum(r, k, level), relevant(r, level))
+
+
+def average_precision_min(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
+    """The same sum over min(k, R): a full first page scores 1."""
+    wanted = relevant(r, level)
+    return ratio(_precision_sum(r, k, level), wanted if k is None else np.minimum(wanted, k))
+
+
+def average_precision_hits(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
+    """The same sum over the relevant items found: blind to those that were missed; 0 where none was found."""
+    found = np.maximum(hits(r, k, level), 1)
+    return defined(r, level, _precision_sum(r, k, level) / found)
+
+
+def _interpolated(r: Rankings, k: int | None, level: float) -> tuple[Ints, Floats]:
+    """The relevant rows, and at each the largest precision at its rank or below it in the list."""
+    rows = hit_rows(r.retrieved, k, level)
+    owner, found = r.retrieved.owner[rows], _nth(r.retrieved, rows) / r.retrieved.rank[rows]
+    # A running maximum from the back that starts anew in each list: precisions lie in (0, 1], so an integer that
+    # grows from the last list to the first keeps them apart, and the remainder is taken from the row it came from.
+    order = np.lexsort((found, -owner))
+    position = np.empty(len(rows), np.int64)
+    position[order] = np.arange(len(rows))
+    best = np.maximum.accumulate(position[::-1])[::-1]
+    return rows, found[order][best]
+
+
+def average_precision_interpolated(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
+    """At each relevant item the largest precision there or deeper in the list, summed, over R.
+
+    >>> average_precision_interpolated(from_grades([[1, 0, 0, 1, 1, 1]])).round(6)
+    array([0.75])
+    """
+    rows, best = _interpolated(r, k, level)
+    return ratio(r.retrieved.total(rows, best), relevant(r, level))
+
+
+def interpolated_precision(r: Rankings, recall_level: float, level: float = 1) -> Floats:
+    """The largest precision at any rank where recall is at least `recall_level`; 0 where it is never reached.
+
+    Recall is met by trunc(recall_level · R + 0.9) relevant items, the rule of trec_eval up to 9.0.7.
+    >>> interpolated_precision(from_grades([[1, 0, 1, 0]]), 0.5).round(4)
+    array([1.])
+    """
+    wanted = relevant(r, level)
+    needed = np.maximum(np.floor(recall_level * wanted + 0.9), 1)
+    rows, best = _interpolated(r, None, level)
+    there = _nth(r.retrieved, rows) == needed[r.retrieved.owner[rows]]
+    return defined(r, level, r.retrieved.total(rows[there], best[there]))
+
+
+def reciprocal_rank(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
+    """1 / the rank of the first relevant item, 0 where the first k hold none.
+
+    >>> reciprocal_rank(from_grades([[0, 0, 1], [0, 1, 0], [1, 0, 0]])).round(4)
+    array([0.3333, 0.5   , 1.    ])
+    """
+    rows = hit_rows(r.retrieved, k, level)
+    first = rows[_nth(r.retrieved, rows) == 1]
+    return defined(r, level, r.retrieved.total(first, 1 / r.retrieved.rank[first]))
+
+
+def rbp(r: Rankings, k: int | None = None, level: float = 1, persistence: float = 0.8) -> Floats:
+    """Rank-biased precision: (1 − p) Σ p^(rank − 1) over the relevant items of the first k, p = persistence.
+
+    Moffat and Zobel 2008, doi:10.1145/1416950.1416952.
+    >>> rbp(from_grades([[1, 0, 1]])).round(4)
+    array([0.328])
+    """
+    rows = hit_rows(r.retrieved, k, level)
+    weight = (1 - persistence) * persistence ** (r.retrieved.rank[rows] - 1.0)
+    return defined(r, level, r.retrieved.total(rows, weight))
+
+
+def bpref(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
+    """1/R Σ over the relevant items of 1 − min(n, R) / min(N, R): n judged non-relevant above it, N in all.
+
+    Items without a judgement are skipped. Buckley and Voorhees 2004, doi:10.1145/1008992.1009000.
+    >>> bpref(from_grades([[0, 1, 1]])).round(4)
+    array([0.])
+    """
+    wanted, judged = relevant(r, level), r.ideal.length
+    bound = np.minimum(judged - wanted, wanted)
+    against = np.cumsum(r.retrieved.grade < level)
+    before = np.concatenate([[0], against])[r.retrieved.offset[:-1]]
+    rows = hit_rows(r.retrieved, None, level)
+    owner = r.retrieved.owner[rows]
+    above = np.minimum(against[rows] - before[owner], wanted[owner])
+    share = np.divide(above, bound[owner], out=np.zeros(len(rows)), where=bound[owner] > 0)
+    return ratio(r.retrieved.total(rows, 1 - share), wanted)
+
+
+def judged(r: Rankings, k: int | None = None) -> Floats:
+    """The share of the returned items, among the first k, that have a judgement. Undefined for an empty list.
+
+    >>> judged(from_grades([[1, float("nan")]]), k=10)
+    array([0.5])
+    """
+    known = ~np.isnan(r.retrieved.grade)
+    shown = r.retrieved.length if k is None else np.minimum(r.retrieved.length, k)
+    return ratio(r.retrieved.total(known if k is None else known & (r.retrieved.rank <= k)), shown)
+
+
+def _tie_order(r: Rankings, sign: int) -> Rankings:
+    group = np.cumsum(~r.retrieved.tied)
+    order = np.lexsort((sign * np.nan_to_num(r.retrieved.grade, nan=-1.0), group))
+    return replace(r, retrieved=replace(r.retrieved, grade=r.retrieved.grade[order]))
+
+
+def worst_ties(r: Rankings) -> Rankings:
+    """The same rankings with the lowest grade first wherever scores are equal.
+
+    >>> both = Lists(np.array([1.0, 0.0]), np.array([False, True]), np.array([0, 2]))
+    >>> worst_ties(Rankings(np.array(["q"]), both, both)).retrieved.grade
+    array([0., 1.])
+    """
+    return _tie_order(r, 1)
+
+
+def best_ties(r: Rankings) -> Rankings:
+    """The same rankings with the highest grade first wherever scores are equal."""
+    return _tie_order(r, -1)

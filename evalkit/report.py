@@ -1,0 +1,249 @@
+"""Run a notebook with papermill and write its report: the page, the executed notebook, the results as JSON."""
+
+import copy
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+RESULTS = "application/vnd.evalkit+json"
+REFUSALS = ("InputError", "ParameterError")
+CELL_SECONDS = 3600
+SOCKET_PATH = 100  # bytes a Unix socket's path may have: 103 on macOS, 107 on Linux
+SOCKET_NAME = len("/kernel--ipc-1") + 36 + 1
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a run stopped: the exception's name and message, and the cell (by position) where it did."""
+
+    name: str
+    message: str
+    cell: int
+
+
+@dataclass(frozen=True)
+class Run:
+    """An executed notebook, what it published, and why it stopped where it did."""
+
+    notebook: Any
+    results: dict[str, Any] | None
+    failure: Failure | None
+
+
+# Running ------------------------------------------------------------------------------------------------------
+
+
+def read(path: Path) -> Any:
+    """The notebook in `path`, upgraded to the newest format; the ids it lacks are made of the cells' positions."""
+    import nbformat
+
+    notebook = nbformat.reads(path.read_text(encoding="utf-8"), as_version=nbformat.NO_CONVERT)
+    had_ids = (notebook.nbformat, notebook.nbformat_minor) >= (4, 5)
+    notebook = nbformat.v4.upgrade(nbformat.convert(notebook, 4))
+    for i, cell in enumerate(notebook.cells):
+        cell.id = cell.id if had_ids else f"cell-{i}"
+    return notebook
+
+
+def execute(notebook: Any, parameters: Mapping[str, Any], watch: Callable[..., None] | None = None) -> Run:
+    """Runs the notebook with the parameters in the working directory; a failure is part of the result.
+
+    `watch` is called before each code cell with the keyword `cell_index`.
+    """
+    from papermill.engines import NBClientEngine
+    from papermill.iorw import load_notebook_node
+    from papermill.parameterize import parameterize_notebook
+
+    ready = load_notebook_node(copy.deepcopy(notebook))
+    if parameters:
+        ready = parameterize_notebook(ready, dict(parameters), kernel_name="python3")
+        _injected(ready).id = "injected-parameters"
+    hooks = {"on_cell_start": watch} if watch else {}
+    options = {"progress_bar": False, "autosave_cell_every": 0, "execution_timeout": CELL_SECONDS}
+    failure = _run(NBClientEngine, ready, "python3", **options, **quiet(), **hooks)
+    results = published(ready)
+    if failure is None and not isinstance(results, dict):
+        failure = Failure("ResultsError", f"the notebook published no results ({RESULTS})", len(ready.cells) - 1)
+    return Run(stripped(ready, failure), results, failure)
+
+
+def _run(engine: Any, notebook: Any, kernel_name: str, **options: Any) -> Failure | None:
+    """Runs `notebook` in place and says why it stopped early, if it did."""
+    from jupyter_client.kernelspec import NoSuchKernel
+
+    try:
+        engine.execute_notebook(notebook, kernel_name, **options)
+    except NoSuchKernel as error:
+        return Failure("NoSuchKernel", f"no kernel named {error.name!r} is installed", 0)
+    except (RuntimeError, TimeoutError) as error:  # the kernel died or did not start; a cell took too long
+        return Failure(type(error).__name__, " ".join(str(error).split()), _last_started(notebook))
+    return found_failure(notebook)
+
+
+def quiet() -> dict[str, Any]:
+    """Options for nbclient: stop the kernel at once, no times in the notebook, no kernel log on the terminal."""
+    from jupyter_core.paths import jupyter_runtime_dir
+    from traitlets.config import Config
+
+    # A kernel on TCP warns on every run that it is not encrypted; on a socket file it has nothing to warn of.
+    fits = len(os.fsencode(jupyter_runtime_dir())) + SOCKET_NAME <= SOCKET_PATH and os.name == "posix"
+    manager = {"transport": "ipc"} if fits else {"transport": "tcp", "transport_encryption": "auto"}
+    config = Config({"KernelManager": manager})
+    return {"config": config, "shutdown_kernel": "immediate", "record_timing": False}
+
+
+def found_failure(notebook: Any) -> Failure | None:
+    """The first error of an executed notebook that no tag `raises-exception` allows."""
+    for i, cell in enumerate(notebook.cells):
+        if "raises-exception" in cell.metadata.get("tags", []):
+            continue
+        for output in cell.get("outputs", []):
+            if output.output_type == "error":
+                return Failure(output.ename, output.evalue, i)
+        if cell.metadata.get("papermill", {}).get("exception"):  # an unknown magic raises without an error output
+            printed = [o.text for o in cell.get("outputs", []) if o.output_type == "stream"]
+            return Failure("CellExecutionError", " ".join("".join(printed).split()), i)
+    return None
+
+
+def published(notebook: Any) -> dict[str, Any] | None:
+    """The results that the notebook displayed last, None where it displayed none."""
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    found = [output.data[RESULTS] for output in outputs if RESULTS in output.get("data", {})]
+    return found[-1] if found else None
+
+
+def stripped(notebook: Any, failure: Failure | None) -> Any:
+    """The notebook without papermill's and nbclient's metadata: times, durations and paths differ on every run."""
+    out = copy.deepcopy(notebook)
+    out.metadata.pop("papermill", None)
+    for cell in out.cells:
+        for key in ("papermill", "execution"):
+            cell.metadata.pop(key, None)
+        if not cell.metadata.get("tags", True):
+            del cell.metadata["tags"]
+    if failure:
+        out.metadata["evalkit"] = {"failed": vars(failure)}
+    return out
+
+
+def _injected(notebook: Any) -> Any:
+    return next(cell for cell in notebook.cells if "injected-parameters" in cell.metadata.get("tags", []))
+
+
+def _last_started(notebook: Any) -> int:
+    started = [i for i, cell in enumerate(notebook.cells) if cell.metadata.papermill.get("start_time")]
+    return started[-1] if started else 0
+
+
+# Writing ------------------------------------------------------------------------------------------------------
+
+
+def page(notebook: Any) -> str:
+    """The HTML page of an executed notebook."""
+    from evalkit.page import ReportExporter
+
+    return ReportExporter().from_notebook_node(notebook)[0]
+
+
+def files(run: Run) -> dict[str, str]:
+    """What to write for a run, by the ending of the file; a failed run has no results and other endings."""
+    import nbformat
+
+    if run.failure:
+        return {".failed.html": page(run.notebook), ".failed.ipynb": nbformat.writes(run.notebook) + "\n"}
+    results = json.dumps(run.results, indent=1, sort_keys=False, allow_nan=False, ensure_ascii=False)
+    return {".html": page(run.notebook), ".ipynb": nbformat.writes(run.notebook) + "\n", ".json": results + "\n"}
+
+
+def write(folder: Path, name: str, contents: Mapping[str, str]) -> list[Path]:
+    """Writes `<folder>/<name><ending>` for each ending; all are complete before the first replaces an old one."""
+    folder.mkdir(parents=True, exist_ok=True)
+    targets = [folder / f"{name}{ending}" for ending in contents]
+    drafts = [folder / f".{target.name}.{os.getpid()}.part" for target in targets]
+    try:
+        for draft, text in zip(drafts, contents.values(), strict=True):
+            draft.write_text(text, encoding="utf-8", newline="\n")
+        for draft, target in zip(drafts, targets, strict=True):
+            os.replace(draft, target)
+    finally:
+        for draft in drafts:
+            draft.unlink(missing_ok=True)
+    return targets
+
+
+def discard_failed(folder: Path, name: str) -> None:
+    """Removes what an earlier failed run left, so that it does not lie beside the report of a later good one."""
+    for ending in (".failed.html", ".failed.ipynb"):
+        (folder / f"{name}{ending}").unlink(missing_ok=True)
+
+
+# A line of progress -------------------------------------------------------------------------------------------
+
+
+def progress(name: str, notebook: Any, stream: TextIO) -> Callable[..., None] | None:
+    """A callback that redraws one line on a terminal before each cell; None where `stream` is no terminal."""
+    if not stream.isatty():
+        return None
+    cells = len(notebook.cells)
+
+    def draw(cell_index: int, **_: Any) -> None:
+        done = round(20 * cell_index / cells)
+        stream.write(f"\r\x1b[K{name} [{'#' * done}{'.' * (20 - done)}] cell {cell_index + 1} of {cells}")
+        stream.flush()
+
+    return draw
+
+
+def erase(stream: TextIO) -> None:
+    """Clears the line of progress."""
+    if stream.isatty():
+        stream.write("\r\x1b[K")
+        stream.flush()
+
+
+# The engine for papermill's own command -----------------------------------------------------------------------
+
+
+class EvalkitEngine:
+    """papermill's engine, quiet, that also writes the page beside the output: `papermill --engine evalkit …`.
+
+    Not a subclass: papermill loads its engines while it is imported, and this module must not import papermill.
+    """
+
+    @staticmethod
+    def execute_notebook(notebook: Any, kernel_name: str, output_path: str | None = None, **options: Any) -> Any:
+        """Runs the notebook and returns it; the page is written also where a cell fails or the kernel dies."""
+        from papermill.engines import NBClientEngine
+
+        try:
+            NBClientEngine.execute_notebook(notebook, kernel_name, output_path=output_path, **{**quiet(), **options})
+        except (RuntimeError, TimeoutError) as error:
+            _write_beside(output_path, notebook, Failure(type(error).__name__, str(error), _last_started(notebook)))
+            raise
+        _write_beside(output_path, notebook, found_failure(notebook))
+        return notebook
+
+    @staticmethod
+    def nb_kernel_name(notebook: Any, name: str | None = None) -> str:
+        """The kernel that papermill would take."""
+        from papermill.utils import nb_kernel_name
+
+        return nb_kernel_name(notebook, name)
+
+    @staticmethod
+    def nb_language(notebook: Any, language: str | None = None) -> str:
+        """The language that papermill would take."""
+        from papermill.utils import nb_language
+
+        return nb_language(notebook, language)
+
+
+def _write_beside(output_path: str | None, notebook: Any, failure: Failure | None) -> None:
+    """Writes the page beside an output in a file; papermill's other targets (stdout, object stores) get none."""
+    if output_path and output_path != "-" and "://" not in output_path:
+        target = Path(output_path)
+        write(target.parent, target.stem, {".html": page(stripped(notebook, failure))})

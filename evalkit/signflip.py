@@ -1,0 +1,208 @@
+"""The null distribution of paired differences when the sign of each unit's difference is a fair coin.
+
+A test of "the mean is θ" flips the signs of d − θ·c, where d holds one difference a unit and c its number of rows
+(1, or more where rows were added up to units). With T = Σ d, n = Σ c and the sums T_k, S_k of d and c under draw k,
+the draw is at least as extreme as the data exactly when θ lies between (T − T_k) / (n − S_k) and
+(T + T_k) / (n + S_k): the means of the flipped and of the unflipped units, which enclose the mean. So one set of
+draws gives the p-value of every θ, and the interval is the θ with p ≥ α: test and interval cannot disagree.
+Hartigan, JASA 1969, doi:10.1080/01621459.1969.10501057.
+"""
+
+import numpy as np
+
+from evalkit.arrays import Floats, Ints
+
+ENUMERATED = 20  # units whose 2^n sign vectors are all visited
+HELD = 2**22  # drawn sums held at once when many columns share their signs
+TIE = 1e-12  # relative to Σ|d|: sums of floats closer than this are one sum
+LATTICE = 2**25  # distinct magnitudes × points of the Fourier transform: a second of work
+NOISE = 1e-12  # a transform in doubles cannot tell smaller probabilities from 0
+
+
+def ranges(total: Floats, count: Floats, *, rng: np.random.Generator, draws: int) -> tuple[Floats, Floats]:
+    """Each draw's range [low, high] of the means θ under which the draw is at least as extreme as the data.
+
+    One entry a sign vector: all of them (up to their sign) for at most 20 units, otherwise at least `draws`
+    random ones and the data's own, whose range is the whole line and which keeps p above 0.
+
+    >>> low, high = ranges(np.array([1.0, 3.0]), np.ones(2), rng=np.random.default_rng(1), draws=0)
+    >>> low, high
+    (array([-inf,   1.]), array([inf,  3.]))
+    """
+    if total.size <= ENUMERATED:
+        drawn, size = enumerated(total), enumerated(count)
+    else:
+        drawn, size = joint_draws(np.column_stack([total, count]), rng=rng, draws=draws)
+        drawn, size = np.append(drawn, total.sum()), np.append(size, count.sum())
+    observed, n, tie = total.sum(), count.sum(), TIE * np.abs(total).sum()
+    flipped = _mean(observed - drawn, n - size, tie)
+    kept = _mean(observed + drawn, n + size, tie)
+    everywhere = np.abs(size) == n  # nothing flipped, or everything: as extreme as the data whatever the mean
+    low = np.where(everywhere, -np.inf, np.minimum(flipped, kept))
+    return low, np.where(everywhere, np.inf, np.maximum(flipped, kept))
+
+
+def share(low: Floats, high: Floats, *, null: float = 0.0) -> float:
+    """The two-sided p-value of the mean `null`: the share of draws whose range holds it."""
+    return float(np.mean((low <= null) & (null <= high)))
+
+
+def limits(low: Floats, high: Floats, *, level: float) -> tuple[float, float]:
+    """The smallest and the largest mean with a p-value of at least 1 − level.
+
+    >>> low, high = np.array([-np.inf, 1, 2, 3]), np.array([np.inf, 9, 8, 7])
+    >>> limits(low, high, level=0.5)
+    (1.0, 9.0)
+    """
+    size = low.size
+    rank = max(int(np.ceil(round(size * (1 - level), 9))) - 1, 0)
+    return float(np.partition(low, rank)[rank]), float(np.partition(high, size - 1 - rank)[size - 1 - rank])
+
+
+def enumerated(values: Floats) -> Floats:
+    """Σ ± values for every choice of signs, the first one kept: 2^(n−1) sums, the plain sum first.
+
+    >>> enumerated(np.array([1.0, 3.0]))
+    array([ 4., -2.])
+    """
+    sums = values[:1].copy()
+    for value in values[1:]:
+        sums = np.concatenate([sums + value, sums - value])
+    return sums
+
+
+def joint_draws(columns: Floats, *, rng: np.random.Generator, draws: int) -> Floats:
+    """Σ ± column under at least `draws` random sign vectors, shared by all columns: (n, m) in, (m, draws) out.
+
+    Random signs times the rows of a Walsh–Hadamard matrix: each row of the product is uniform over sign vectors,
+    and one fast transform gives the N = 2^⌈log₂ n⌉ sums of a block for N log₂ N additions. Draws of one block are
+    uncorrelated, not independent. Koning, Hemerik, Biometrika 2024, doi:10.1093/biomet/asad050.
+    """
+    n, m = columns.shape
+    points = 1 << max(n - 1, 0).bit_length()
+    blocks = -(-draws // points)
+    bits = np.unpackbits(rng.integers(0, 256, (blocks, -(-n // 8)), dtype=np.uint8), axis=1, count=n)
+    sums = np.zeros((m, blocks, points))
+    np.multiply(columns.T[:, None, :], 1.0 - 2.0 * bits, out=sums[:, :, :n])
+    return walsh_hadamard(sums).reshape(m, blocks * points)
+
+
+def largest_sums(columns: Floats, *, rng: np.random.Generator, draws: int) -> Floats:
+    """The largest |Σ ± column| over the columns for each sign vector, the unflipped one left out: (n, m) in.
+
+    Every sign vector (up to its sign) for at most 20 units, otherwise at least `draws` random ones.
+
+    >>> largest_sums(np.array([[1.0, 2.0], [3.0, 1.0]]), rng=np.random.default_rng(1), draws=0)
+    array([2.])
+    """
+    n, m = columns.shape
+    if n <= ENUMERATED:
+        largest = np.zeros(1 << (n - 1))
+        for column in columns.T:
+            np.maximum(largest, np.abs(enumerated(column)), out=largest)
+        return largest[1:]
+    chunk = max(HELD // m, 1)  # joint_draws rounds up to whole blocks
+    parts: list[Floats] = []
+    while draws > 0:
+        sums = joint_draws(columns, rng=rng, draws=min(chunk, draws))
+        parts.append(np.abs(sums, out=sums).max(axis=0))
+        draws -= parts[-1].size
+    return np.concatenate(parts)
+
+
+def walsh_hadamard(values: Floats) -> Floats:
+    """The Walsh–Hadamard transform along the last axis, a power of two long; overwrites and returns `values`.
+
+    >>> walsh_hadamard(np.array([1.0, 2.0, 3.0, 4.0]))
+    array([10., -2., -4.,  0.])
+    """
+    points, half = values.shape[-1], 1
+    while half < points:
+        pairs = values.reshape(*values.shape[:-1], points // (2 * half), 2, half)
+        added = pairs[..., 0, :] + pairs[..., 1, :]
+        np.subtract(pairs[..., 0, :], pairs[..., 1, :], out=pairs[..., 1, :])
+        pairs[..., 0, :] = added
+        half *= 2
+    return values
+
+
+def exact_p(differences: Floats) -> tuple[float, str] | None:
+    """The exact two-sided p-value of a mean of 0 and how it was found; None where only draws are left.
+
+    Differences of 0 change nothing. Differences of one size make it the binomial (sign, McNemar) test; at most
+    20 others are enumerated; integer multiples of a common step (precision at k) take one Fourier transform.
+
+    >>> exact_p(np.array([0.5, 0.5, 1.0, 1.5, 0.0]))
+    (0.125, 'exact enumeration')
+    """
+    moved = differences[differences != 0]
+    sizes = np.abs(moved)
+    if moved.size == 0:
+        return 1.0, "no difference"
+    if sizes.max() - sizes.min() <= TIE * sizes.max():
+        return fair_coin(int(np.sum(moved > 0)), moved.size), "exact binomial"
+    if moved.size <= ENUMERATED:
+        sums, tie = enumerated(moved), TIE * sizes.sum()
+        return float(np.mean(np.abs(sums) >= abs(moved.sum()) - tie)), "exact enumeration"
+    steps = lattice(moved)
+    return None if steps is None else (lattice_p(steps), "exact by Fourier transform")
+
+
+def fair_coin(heads: int, flips: int) -> float:
+    """The exact two-sided p-value of a fair coin; never 0.
+
+    >>> round(fair_coin(9, 10), 12)
+    0.021484375
+    """
+    from scipy.special import bdtr
+
+    tail = float(bdtr(min(heads, flips - heads), flips, 0.5))
+    return min(1.0, max(2 * tail, float(np.finfo(float).tiny)))
+
+
+def lattice(differences: Floats) -> Ints | None:
+    """The differences as integer multiples of their common step; None where there is none, or too much work.
+
+    >>> lattice(np.array([0.1, -0.2, 0.7 - 0.4]))
+    array([ 1, -2,  3])
+    """
+    largest = np.abs(differences).max()
+    sizes = np.unique(np.abs(differences / largest).round(12)) * largest
+    if sizes.size > 64:
+        return None
+    step = largest
+    for size in sizes:
+        while size > 1e-6 * largest:  # Euclid; what is left of a multiple is rounding
+            step, size = size, abs(step - size * np.round(step / size))
+    steps = np.round(differences / step)
+    off = np.abs(differences - steps * step).max() > 1e-9 * largest
+    work = sizes.size * np.abs(steps).sum()
+    return None if off or work > LATTICE else steps.astype(np.int64)
+
+
+def lattice_p(steps: Ints) -> float:
+    """P(|Σ ± steps| ≥ |Σ steps|) for integer steps; never 0.
+
+    The sum of the flipped steps has the characteristic function Π ((1 + e^{itm}) / 2)^c over the sizes m with c
+    steps each; its inverse transform is the distribution. Doubles resolve probabilities down to about 1e-12.
+
+    >>> round(lattice_p(np.array([1, 1, 2, 3])), 12)
+    0.125
+    """
+    size, times = np.unique(np.abs(steps), return_counts=True)
+    whole = int(size @ times)
+    points = 1 << whole.bit_length()
+    frequency = np.arange(points // 2 + 1)
+    cosine = np.cos(np.pi * np.arange(2 * points) / points)
+    spectrum = np.exp(-1j * np.pi * (frequency * whole % (2 * points)) / points)
+    for m, c in zip(size, times, strict=True):
+        spectrum *= cosine[frequency * m % (2 * points)] ** c
+    extreme = int(whole - abs(steps.sum())) // 2
+    tail = np.fft.irfft(spectrum, points)[: extreme + 1].sum()
+    return 1.0 if 2 * extreme == whole else float(np.clip(2 * tail, NOISE, 1.0))
+
+
+def _mean(part: Floats, size: Floats, tie: float) -> Floats:
+    """part / size, exactly 0 where the part is rounding; the caller replaces the mean of no unit at all."""
+    clean = np.where(np.abs(part) <= tie, 0.0, part)
+    return np.divide(clean, size, out=np.zeros(clean.shape), where=size != 0)

@@ -1,0 +1,270 @@
+"""Files and frames in, checked Arrow columns out; every file with its rows and SHA-256.
+
+Nothing is guessed: ids stay the text that the file holds, numbers are doubles or refused with file, column, row and
+value. DuckDB reads CSV, Parquet and JSON lines; `trec` reads TREC text; frames come by the Arrow PyCapsule interface.
+"""
+
+import csv
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from evalkit import trec
+from evalkit.arrays import InputError
+
+TABLES = {".csv": "csv", ".tsv": "csv", ".tab": "csv", ".parquet": "parquet", ".pq": "parquet"}
+TABLES |= {".jsonl": "json", ".ndjson": "json", ".json": "json"}
+PACKED = {".gz", ".zst", ".bz2", ".lz4"}
+_NUMERIC = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*|BOOLEAN|HALF_FLOAT|\"NULL\"|NULL")
+_FRACTION = re.compile(r"FLOAT|DOUBLE|DECIMAL.*|HALF_FLOAT")
+
+
+@dataclass(frozen=True)
+class Source:
+    """One input: the name to print, the rows read from it, the SHA-256 of the file (empty for a frame)."""
+
+    name: str
+    rows: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Part:
+    """One file or frame before it is read: its kind, the columns it has, and a frame's data."""
+
+    name: str
+    kind: str
+    columns: tuple[str, ...]
+    path: Path = Path()
+    frame: Any = None
+
+
+def find(path: str | Path) -> Path:
+    """The path itself, looked for in the working directory, then in the checkout or package that holds evalkit.
+
+    Raises InputError when it is in neither place.
+    """
+    given = Path(path).expanduser()
+    roots = [Path()] if given.is_absolute() else [Path.cwd(), Path(__file__).resolve().parents[1]]
+    for root in roots:
+        if (root / given).exists():
+            return root / given
+    raise InputError(f"{path}: no such file or folder, in neither the working directory nor evalkit's own")
+
+
+def files(path: str | Path) -> list[Path]:
+    """The files that a path, a folder or a glob pattern stands for, in the order of their names."""
+    text = str(path)
+    if any(mark in text for mark in "*?[") and not Path(text).expanduser().exists():
+        found = sorted(one for one in _glob(Path(text).expanduser()) if one.is_file())
+        if not found:
+            raise InputError(f"{path}: no file matches this pattern")
+        return found
+    there = find(path)
+    if not there.is_dir():
+        return [there]
+    inside = sorted(one for one in there.iterdir() if one.is_file() and not one.name.startswith("."))
+    if not inside:
+        raise InputError(f"{path}: the folder holds no file")
+    return inside
+
+
+def _glob(pattern: Path) -> Iterable[Path]:
+    roots = [Path(pattern.anchor)] if pattern.is_absolute() else [Path.cwd(), Path(__file__).resolve().parents[1]]
+    relative = str(pattern.relative_to(pattern.anchor))
+    for root in roots:
+        if found := list(root.glob(relative)):
+            return found
+    return []
+
+
+def parts(data: Any) -> list[Part]:
+    """Every file or frame of `data`: a path, folder or glob pattern, a frame, or a list of these."""
+    if isinstance(data, list | tuple):
+        return [part for one in data for part in parts(one)]
+    if isinstance(data, str | Path):
+        return [_part(path) for path in files(data)]
+    return [_frame_part(data)]
+
+
+def _frame_part(data: Any) -> Part:
+    import pyarrow as pa
+
+    if not hasattr(data, "__arrow_c_stream__"):
+        got = type(data).__name__
+        raise InputError(f"data must be a path, a list of paths or a data frame (pandas, polars, Arrow), got {got}")
+    try:
+        table = pa.table(data)
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise InputError(f"the frame cannot be read: {str(error).splitlines()[0]}") from None
+    return Part("data frame", "frame", tuple(map(str, table.column_names)), frame=table)
+
+
+def _part(path: Path) -> Part:
+    if path.stat().st_size == 0:
+        raise InputError(f"{_shown(path)}: the file is empty")
+    suffix = [one.lower() for one in path.suffixes if one.lower() not in PACKED][-1:]
+    kind = TABLES.get(suffix[0] if suffix else "")
+    try:
+        shape = None if kind else trec.layout(path)
+        if shape:
+            return Part(_shown(path), "trec", tuple(name for name in shape.fields if name), path, frame=shape)
+        return Part(_shown(path), kind or "csv", _header(path, kind or "csv"), path)
+    except OSError as error:
+        raise InputError(f"{_shown(path)}: cannot be read, {error}") from None
+
+
+def _shown(path: Path) -> str:
+    """The path as the reader knows it: relative where it lies under the working directory or the checkout."""
+    for root in (Path.cwd(), Path(__file__).resolve().parents[1]):
+        if path.is_relative_to(root):
+            return path.relative_to(root).as_posix()
+    return str(path)
+
+
+# ---- tables by DuckDB -----------------------------------------------------------------------------------------------
+
+
+@cache
+def _connection() -> Any:
+    import tempfile
+
+    import duckdb
+
+    spill = str(Path(tempfile.gettempdir()) / "evalkit-spill")
+    options: dict[str, Any] = {"autoinstall_known_extensions": "false", "temp_directory": spill}
+    return duckdb.connect(config=options)
+
+
+def _header(path: Path, kind: str) -> tuple[str, ...]:
+    """The column names of a table file."""
+    if kind == "csv":
+        return tuple(name.strip() for name in _csv_header(path)[0])
+    described = _sql(f"DESCRIBE SELECT * FROM {_from(path, kind)}", _shown(path))
+    return tuple(described["column_name"].to_pylist())
+
+
+def _csv_header(path: Path) -> tuple[list[str], str]:
+    """The first line's names, and the delimiter: the one it holds most of."""
+    import pyarrow as pa
+
+    with pa.input_stream(str(path), compression="detect") as stream:
+        first = stream.read(1 << 20).split(b"\n", 1)[0]
+    try:
+        line = first.decode("utf-8-sig").rstrip("\r")
+    except UnicodeDecodeError as error:
+        byte = first[error.start]
+        raise InputError(f"{_shown(path)}: must be UTF-8 text, got byte 0x{byte:02x} (line 1)") from None
+    delimiter = max(",\t;|", key=line.count)
+    names = next(csv.reader([line], delimiter=delimiter), [])
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InputError(f"{_shown(path)}: column names must be distinct, got {twice[0]!r} twice")
+    return names, delimiter
+
+
+def _literal(text: object) -> str:
+    return "'" + str(text).replace("'", "''") + "'"
+
+
+def _name(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"'
+
+
+def _from(path: Path, kind: str, numbers: Iterable[str] = ()) -> str:
+    """The FROM clause that reads the file strictly; a path's own brackets and stars are no pattern."""
+    place = _literal(re.sub(r"([*?[])", r"[\1]", str(path)))
+    if kind == "parquet":
+        return f"read_parquet({place})"
+    if kind == "json":
+        form = "auto" if ".json" in path.suffixes else "newline_delimited"
+        return f"read_json({place}, format='{form}', sample_size=-1)"
+    names, delimiter = _csv_header(path)
+    stripped = [name.strip() for name in names]
+    types = ", ".join(f"{_literal(n)}: '{'DOUBLE' if n in numbers else 'VARCHAR'}'" for n in stripped)
+    options = f"header=true, auto_detect=false, delim={_literal(delimiter)}, quote='\"', escape='\"', nullstr=''"
+    return f"read_csv({place}, {options}, strict_mode=true, columns={{{types}}})"
+
+
+def _sql(query: str, shown: str, **frames: Any) -> Any:
+    """The query's result as an Arrow table; DuckDB's errors become one line with the file's name."""
+    import duckdb
+
+    connection = _connection().cursor()
+    for name, frame in frames.items():
+        connection.register(name, frame)
+    try:
+        return connection.sql(query).to_arrow_table()
+    except duckdb.Error as error:
+        raise InputError(f"{shown}: {_tidy(str(error))}") from None
+    finally:
+        connection.close()
+
+
+def _tidy(message: str) -> str:
+    """DuckDB's many lines on a bad file as one: what is wrong, what is there, on which line."""
+    line = re.search(r"CSV Error on Line: (\d+)|in line (\d+)", message)
+    where = f" (line {line[1] or line[2]})" if line else ""
+    if found := re.search(r'converting column "(.*?)". Could not convert string "(.*?)" to', message, re.S):
+        return f"{found[1]} must be a number, got {found[2]!r}{where}"
+    if found := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message):
+        return f"every row must have {found[1]} columns, got {found[2]}{where}"
+    if "unicode" in message or "utf-8" in message.lower():
+        return f"must be UTF-8 text, other bytes found{where}"
+    if "unterminated quote" in message:
+        return f"a quote is opened and never closed{where}"
+    if found := re.search(r"Could not convert string '(.*?)' to", message, re.S):
+        return f"must hold numbers, got {found[1]!r}{where}"
+    return " ".join(message.split("\n")[0].split())
+
+
+def load(part: Part, text: Mapping[str, str], numbers: Mapping[str, str]) -> dict[str, Any]:
+    """The columns of one part by role, text and doubles: both maps go from role to column.
+
+    Raises InputError where an id is a fraction, missing or no text, or a number is text.
+    """
+    if part.kind == "trec":
+        columns = trec.read(part.path, part.frame)
+        return {role: columns[column] for role, column in {**text, **numbers}.items()}
+    if part.kind == "frame":
+        source, frames = "frame", {"frame": part.frame}
+    else:
+        source, frames = _from(part.path, part.kind, numbers.values()), {}
+    types = _types(source, part, frames)
+    wanted = [_text_column(part, types, role, column) for role, column in text.items()]
+    wanted += [_number_column(part, types, role, column) for role, column in numbers.items()]
+    table = _sql(f"SELECT {', '.join(wanted)} FROM {source}", part.name, **frames)
+    return {role: table[role].combine_chunks() for role in table.column_names}
+
+
+def _types(source: str, part: Part, frames: dict[str, Any]) -> dict[str, str]:
+    described = _sql(f"DESCRIBE SELECT * FROM {source}", part.name, **frames)
+    return dict(zip(described["column_name"].to_pylist(), described["column_type"].to_pylist(), strict=True))
+
+
+def _text_column(part: Part, types: dict[str, str], role: str, column: str) -> str:
+    kind = types[column]
+    if _FRACTION.fullmatch(kind) and role in ("system", "query", "item", "id"):
+        raise InputError(f"{part.name}: {column} must hold ids as text or whole numbers, got {kind}")
+    value = f"({_name(column)} ->> '$')" if kind == "JSON" else f"CAST({_name(column)} AS VARCHAR)"
+    return f"{value} AS {_name(role)}"
+
+
+def _number_column(part: Part, types: dict[str, str], role: str, column: str) -> str:
+    kind = types[column]
+    if kind not in ("VARCHAR", "JSON") and not _NUMERIC.fullmatch(kind):
+        raise InputError(f"{part.name}: {column} must hold numbers, got {kind}")
+    value = f"({_name(column)} ->> '$')" if kind == "JSON" else _name(column)
+    return f"CAST({value} AS DOUBLE) AS {_name(role)}"
+
+
+def fingerprint(part: Part, rows: int) -> Source:
+    """The part's name, rows and SHA-256."""
+    if part.kind == "frame":
+        return Source(part.name, rows, "")
+    with part.path.open("rb") as file:
+        return Source(part.name, rows, hashlib.file_digest(file, "sha256").hexdigest())

@@ -1,0 +1,283 @@
+"""Folds that scikit-learn's splitters lack, and one door to those it has.
+
+`Folds` is what every function here makes: pairs of row numbers, usable as `cv=` wherever scikit-learn takes one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import comb
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from evalkit.arrays import Floats, InputError, Ints, ParameterError, codes, finite, same_length
+
+MOST_FITS = 10_000
+
+
+@dataclass(frozen=True)
+class Folds:
+    """Pairs of row numbers (train, test) over `rows` rows, and the rule that made them, in words."""
+
+    rows: int
+    pairs: tuple[tuple[Ints, Ints], ...]
+    rule: str
+
+    def split(self, x: object = None, y: object = None, groups: object = None) -> Iterator[tuple[Ints, Ints]]:
+        """The pairs, in order; the arguments are scikit-learn's and change nothing."""
+        return iter(self.pairs)
+
+    def get_n_splits(self, x: object = None, y: object = None, groups: object = None) -> int:
+        """Number of pairs."""
+        return len(self.pairs)
+
+
+def _folds(rows: int, pairs: list[tuple[NDArray, NDArray]], rule: str) -> Folds:
+    """`Folds` whose sides are not empty; InputError names the fold where one is."""
+    for number, (train, test) in enumerate(pairs):
+        for side, name in ((train, "training"), (test, "test")):
+            if not side.size:
+                raise InputError(f"folds must have rows on both sides, got no {name} row in fold {number} ({rule})")
+    return Folds(rows, tuple((train.astype(np.int64), test.astype(np.int64)) for train, test in pairs), rule)
+
+
+# What scikit-learn has
+
+
+def holdout(label: ArrayLike, *, seed: int, share: float = 0.3, repeats: int = 1) -> Folds:
+    """`repeats` random splits with this share as test rows, each class in its share (StratifiedShuffleSplit)."""
+    from sklearn.model_selection import StratifiedShuffleSplit
+
+    y = np.asarray(label)
+    _class_size(y, 2)
+    splitter = StratifiedShuffleSplit(repeats, test_size=share, random_state=seed)
+    return _sklearn(splitter, y, None, f"{repeats} stratified holdouts of {share:.0%}")
+
+
+def holdout_rows(rows: int, *, seed: int, share: float = 0.3, repeats: int = 1) -> Folds:
+    """`repeats` random splits with this share as test rows, classes left to chance (ShuffleSplit)."""
+    from sklearn.model_selection import ShuffleSplit
+
+    splitter = ShuffleSplit(repeats, test_size=share, random_state=seed)
+    return _sklearn(splitter, rows, None, f"{repeats} holdouts of {share:.0%}")
+
+
+def k_fold(label: ArrayLike, *, seed: int, k: int = 10, repeats: int = 1) -> Folds:
+    """k folds with each class in its share, drawn `repeats` times (RepeatedStratifiedKFold).
+
+    Raises ParameterError where k exceeds the rows of the smallest class.
+
+    >>> [test.size for _, test in k_fold([0, 1] * 5, seed=0, k=5).pairs]
+    [2, 2, 2, 2, 2]
+    """
+    from sklearn.model_selection import RepeatedStratifiedKFold
+
+    y = np.asarray(label)
+    _class_size(y, k)
+    splitter = RepeatedStratifiedKFold(n_splits=k, n_repeats=repeats, random_state=seed)
+    return _sklearn(splitter, y, None, f"stratified {k}-fold, {repeats} times")
+
+
+def k_fold_rows(rows: int, *, seed: int, k: int = 10, repeats: int = 1) -> Folds:
+    """k folds of rows without regard to a label, for a numeric target (RepeatedKFold)."""
+    from sklearn.model_selection import RepeatedKFold
+
+    if not 2 <= k <= rows:
+        raise ParameterError(f"k must be 2 to the number of rows, {rows}, got {k}")
+    return _sklearn(
+        RepeatedKFold(n_splits=k, n_repeats=repeats, random_state=seed), rows, None, f"{k}-fold, {repeats} times"
+    )
+
+
+def group_k_fold(group: ArrayLike, *, seed: int, k: int = 5) -> Folds:
+    """k folds of whole groups (GroupKFold, shuffled). Of users or items: every test row is a cold start."""
+    from sklearn.model_selection import GroupKFold
+
+    groups = _groups(group, k)
+    return _sklearn(GroupKFold(k, shuffle=True, random_state=seed), groups, groups, f"{k}-fold of groups")
+
+
+def stratified_group_k_fold(label: ArrayLike, group: ArrayLike, *, seed: int, k: int = 5) -> Folds:
+    """k folds of whole groups, classes as even as the groups allow (StratifiedGroupKFold)."""
+    from sklearn.model_selection import StratifiedGroupKFold
+
+    y, groups = np.asarray(label), _groups(group, k)
+    _class_size(y, k)
+    splitter = StratifiedGroupKFold(k, shuffle=True, random_state=seed)
+    return _sklearn(splitter, y, groups, f"stratified {k}-fold of groups")
+
+
+def leave_out(rows: int, p: int = 1) -> Folds:
+    """Every choice of p test rows (LeavePOut; p = 1 leaves one out). C(rows, p) is at most 10,000.
+
+    >>> leave_out(4, 2).get_n_splits()
+    6
+    """
+    from sklearn.model_selection import LeavePOut
+
+    if not 1 <= p < rows:
+        raise ParameterError(f"p must be 1 to rows - 1, {rows - 1}, got {p}")
+    if comb(rows, p) > MOST_FITS:
+        raise ParameterError(f"C(rows, p) must be at most {MOST_FITS:,}, got C({rows}, {p}) = {comb(rows, p):,}")
+    return _sklearn(LeavePOut(p), rows, None, f"leave {p} out")
+
+
+def propose(
+    label: ArrayLike, *, seed: int, k: int = 5, group: ArrayLike | None = None, time: ArrayLike | None = None
+) -> Folds:
+    """The split that the columns ask for: forward in time, then by group, then stratified; `rule` says why."""
+    if time is not None:
+        made, why = forward(time, k=k, group=group), "rows are dated, so the past predicts the future"
+    elif group is not None:
+        made, why = stratified_group_k_fold(label, group, seed=seed, k=k), "rows of a group resemble each other"
+    else:
+        made, why = k_fold(label, seed=seed, k=k), "no group and no time column was named"
+    return Folds(made.rows, made.pairs, f"{made.rule}: {why}")
+
+
+def by_column(fold: ArrayLike) -> Folds:
+    """Each value of a given fold column is the test side once, all other rows train (PredefinedSplit).
+
+    >>> by_column(["a", "b", "a"]).pairs[0]
+    (array([1]), array([0, 2]))
+    """
+    number, names = codes(fold)
+    if names.size < 2:
+        raise InputError(f"fold must have 2 or more values, got {names.tolist()}")
+    pairs = [(np.flatnonzero(number != n), np.flatnonzero(number == n)) for n in range(names.size)]
+    return _folds(number.size, pairs, "the fold column given")
+
+
+def _sklearn(splitter: Any, like: NDArray | int, groups: NDArray | None, rule: str) -> Folds:
+    y = np.zeros(like) if isinstance(like, int) else like
+    return _folds(len(y), list(splitter.split(np.zeros(len(y)), y, groups)), rule)
+
+
+def _class_size(label: NDArray, least: int) -> None:
+    names, count = np.unique(label, return_counts=True)
+    if least < 2:
+        raise ParameterError(f"k must be at least 2, got {least}")
+    if names.size < 2:
+        raise InputError(f"label must have 2 or more classes, got {names.tolist()}")
+    if count.min() < least:
+        rare = names[count.argmin()]
+        raise ParameterError(f"every class must have at least {least} rows (k), got {count.min()} of {rare}")
+
+
+def _groups(group: ArrayLike, k: int) -> Ints:
+    number, names = codes(group)
+    if not 2 <= k <= names.size:
+        raise ParameterError(f"k must be 2 to the number of groups, {names.size}, got {k}")
+    return number
+
+
+# By time
+
+
+def forward(
+    time: ArrayLike, *, k: int = 5, gap: float = 0.0, window: float = np.inf, group: ArrayLike | None = None
+) -> Folds:
+    """k test blocks of consecutive times; training rows are older than the block by more than `gap`.
+
+    Equal times stay on one side. `gap` is in the unit of `time` and must cover the horizon of the label; `window` is
+    the longest age of a training row; with `group` the rows of a group in the test block leave the training side.
+    """
+    when = finite("time", time)
+    pairs = []
+    for start, end in _blocks(when, k + 1)[1:]:
+        test = np.flatnonzero((when >= start) & (when <= end))
+        age = start - when
+        pairs.append((_drop_groups(np.flatnonzero((age > gap) & (age <= window)), test, group), test))
+    return _folds(when.size, pairs, f"{k} blocks forward in time, gap {gap:g}")
+
+
+def purged(
+    time: ArrayLike, *, k: int = 5, horizon: float = 0.0, embargo: float = 0.0, group: ArrayLike | None = None
+) -> Folds:
+    """k blocks of time, each tested once, training rows before and after it.
+
+    A row's label is known `horizon` after its time: rows whose span meets a test row's are purged, and rows up to
+    `embargo` after the last test span. López de Prado 2018, Advances in Financial Machine Learning, chapter 7.
+    """
+    when = finite("time", time)
+    pairs = []
+    for start, end in _blocks(when, k):
+        test = np.flatnonzero((when >= start) & (when <= end))
+        free = (when + horizon < start) | (when > end + horizon + embargo)
+        pairs.append((_drop_groups(np.flatnonzero(free), test, group), test))
+    return _folds(when.size, pairs, f"{k} blocks of time, purged by {horizon:g}, embargo {embargo:g}")
+
+
+def global_temporal(time: ArrayLike, *, share: float = 0.2, gap: float = 0.0) -> Folds:
+    """One split at a moment: about the newest `share` of the rows tests, rows more than `gap` older train.
+
+    For recommenders the only split in which no model sees another user's future.
+
+    >>> global_temporal([4, 1, 2, 3], share=0.25).pairs
+    ((array([1, 2, 3]), array([0])),)
+    """
+    when = finite("time", time)
+    if not 0 < share < 1:
+        raise ParameterError(f"share must lie between 0 and 1, got {share}")
+    start = np.quantile(when, 1 - share, method="higher")
+    pair = (np.flatnonzero(start - when > gap), np.flatnonzero(when >= start))
+    return _folds(when.size, [pair], f"the newest {share:.0%} by time, gap {gap:g}")
+
+
+def leave_last(user: ArrayLike, time: ArrayLike, *, n: int = 1) -> Folds:
+    """Each user's n newest rows test (equal times: the later row), all older rows train.
+
+    Users with n rows or fewer only train. Other users' later rows train too: that leaks the future, see `leakage`.
+
+    >>> leave_last(["u", "v", "u", "u"], [3, 9, 1, 2]).pairs
+    ((array([1, 2, 3]), array([0])),)
+    """
+    number, names = codes(user)
+    when = finite("time", time)
+    same_length(user=number, time=when)  # type: ignore[arg-type]
+    if n < 1:
+        raise ParameterError(f"n must be at least 1, got {n}")
+    order = np.lexsort((when, number))
+    size = np.bincount(number, minlength=names.size)
+    from_end = np.cumsum(size)[number[order]] - 1 - np.arange(when.size)
+    chosen = order[(from_end < n) & (size[number[order]] > n)]
+    test = np.zeros(when.size, dtype=np.bool_)
+    test[chosen] = True
+    return _folds(when.size, [(np.flatnonzero(~test), np.flatnonzero(test))], f"the last {n} of each user")
+
+
+def _blocks(when: Floats, k: int) -> list[tuple[float, float]]:
+    """First and last time of k blocks of about equal numbers of rows; equal times fall into one block."""
+    moments = np.unique(when)
+    if not 2 <= k <= moments.size:
+        raise ParameterError(f"time must have at least as many distinct values as blocks, {k}, got {moments.size}")
+    older = np.searchsorted(np.sort(when), moments)
+    wanted = np.searchsorted(older, np.arange(k) * when.size / k) - np.arange(k)
+    first = np.minimum(np.maximum.accumulate(wanted), moments.size - k) + np.arange(k)  # a moment or more a block
+    return list(zip(moments[first], np.append(moments[first[1:] - 1], moments[-1]), strict=True))
+
+
+def _drop_groups(train: Ints, test: Ints, group: ArrayLike | None) -> Ints:
+    if group is None:
+        return train
+    number, _ = codes(group)
+    return train[~np.isin(number[train], number[test])]
+
+
+# The bootstrap
+
+
+def out_of_bag(rows: int, *, rng: np.random.Generator, repeats: int = 100) -> Folds:
+    """`repeats` bootstrap samples of all rows train, rows repeating; the rows not drawn, about 36.8 %, test."""
+    if rows < 2:
+        raise ParameterError(f"rows must be at least 2, got {rows}")
+    pairs: list[tuple[NDArray, NDArray]] = []
+    while len(pairs) < repeats:
+        train = rng.integers(rows, size=rows)
+        test = np.flatnonzero(np.bincount(train, minlength=rows) == 0)
+        if test.size:  # a sample that holds every row tests nothing: drawn again
+            pairs.append((train, test))
+    return _folds(rows, pairs, f"{repeats} bootstrap samples, tested out of bag")

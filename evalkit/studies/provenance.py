@@ -1,0 +1,61 @@
+"""What made a page: inputs, versions, parameters and the command that makes it again."""
+
+import platform
+import shlex
+from collections.abc import Iterable, Mapping
+from importlib.metadata import version
+from typing import Any
+
+from evalkit.sources import Source
+
+PACKAGES = ("numpy", "pandas", "scipy", "matplotlib", "duckdb", "pyarrow", "papermill", "nbconvert")
+
+
+def inputs(sources: Iterable[Source]) -> list[dict[str, Any]]:
+    """Name, rows and SHA-256 of each input."""
+    return [{"name": one.name, "rows": one.rows, "sha256": one.sha256} for one in sources]
+
+
+def versions() -> dict[str, str]:
+    """The versions of evalkit, Python and the packages that can move a number or a picture."""
+    from evalkit import __version__
+
+    return {"evalkit": __version__, "python": platform.python_version()} | {name: version(name) for name in PACKAGES}
+
+
+def printable(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters as they can be written down; a frame by the name of its type."""
+    return {name: _printable(value) for name, value in given.items()}
+
+
+def _printable(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _printable(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_printable(one) for one in value]
+    if isinstance(value, str | int | float) or value is None:
+        return value
+    return f"<{type(value).__name__}>" if hasattr(value, "__arrow_c_stream__") else str(value)
+
+
+def command(notebook: str, given: Mapping[str, Any]) -> str:
+    """The command line that makes the same page."""
+    options = [f"-p {name} {shlex.quote(_argument(value))}" for name, value in printable(given).items()]
+    return " ".join([f"evalkit report {notebook}", *options])
+
+
+def _argument(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ",".join(f"{key}={one}" for key, one in value.items())
+    if isinstance(value, list):
+        return "[" + ", ".join(str(one) for one in value) + "]"
+    return str(value)
+
+
+def table(sources: Iterable[Source], given: Mapping[str, Any], notebook: str, seed: int) -> list[tuple[str, str]]:
+    """The rows of the page's last table."""
+    rows = [("command", command(notebook, given)), ("seed", str(seed))]
+    rows += [(f"parameter {name}", str(value)) for name, value in printable(given).items()]
+    many = list(sources)
+    rows += [(one.name, f"{one.rows:,} rows, SHA-256 {one.sha256 or 'none: not a file'}") for one in many]
+    return [*rows, ("versions", ", ".join(f"{name} {number}" for name, number in versions().items()))]

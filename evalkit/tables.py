@@ -1,0 +1,182 @@
+"""What the page shows in words and tables: numbers rounded here and nowhere else, all text from the data escaped."""
+
+import html
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Html:
+    """A piece of the page: HTML for the page, plain text for a terminal."""
+
+    html: str
+    text: str = ""
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return {"text/html": self.html, "text/plain": self.text}
+
+
+def escape(text: object) -> str:
+    """Text made safe for HTML."""
+    return html.escape(str(text), quote=True)
+
+
+def number(value: float, digits: int = 3) -> str:
+    """A number with fixed digits; – where it is undefined, never −0.
+
+    >>> number(0.78649), number(-0.0001), number(float("nan"))
+    ('0.786', '0.000', '–')
+    """
+    if value is None or math.isnan(value):
+        return "–"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    text = f"{value:,.{digits}f}"
+    return (text[1:] if float(text.replace(",", "")) == 0 else text).replace("-", "−") if value < 0 else text
+
+
+def signed(value: float, digits: int = 3) -> str:
+    """A difference, with its sign.
+
+    >>> signed(0.0539), signed(-0.02)
+    ('+0.054', '−0.020')
+    """
+    text = number(value, digits)
+    return f"+{text}" if value > 0 and float(text.replace(",", "").replace("∞", "inf")) > 0 else text
+
+
+def interval(low: float, high: float, show: Any = number) -> str:
+    """[low, high]; nothing where both are undefined."""
+    return "" if math.isnan(low) and math.isnan(high) else f"[{show(low)}, {show(high)}]"
+
+
+def p_value(p: float) -> str:
+    """A p-value: two significant digits from 0.001 up, else the bound.
+
+    >>> p_value(0.1234), p_value(0.0004), p_value(1.0)
+    ('0.12', '<0.001', '1')
+    """
+    if math.isnan(p):
+        return "–"
+    return "<0.001" if p < 0.001 else f"{p:.2g}" if p < 0.995 else "1"
+
+
+def with_interval(value: float, low: float, high: float, show: Any = number) -> str:
+    """A number and its interval as HTML."""
+    return f'{show(value)} <span class="ci">{interval(low, high, show)}</span>'
+
+
+def heading(text: str, asked: str) -> Html:
+    """The title and the question that the page answers."""
+    return Html(f'<h1>{escape(text)}</h1><p class="asked">{escape(asked)}</p>', f"{text}\n{asked}")
+
+
+def verdict(word: str, main: str, *small: str) -> Html:
+    """The answer: a word, the line beside it, and smaller lines below. The lines are HTML already."""
+    lines = "".join(f"<p>{line}</p>" for line in small)
+    kind = word.replace(" ", "-")
+    return Html(
+        f'<div class="verdict {kind}"><p><strong>{escape(word)}</strong> {main}</p>{lines}</div>', f"{word}: {main}"
+    )
+
+
+def stack(pieces: Iterable[Html]) -> Html:
+    """Several pieces below one another."""
+    pieces = list(pieces)
+    return Html("".join(piece.html for piece in pieces), "\n".join(piece.text for piece in pieces))
+
+
+def notes(items: Sequence[tuple[str, bool]]) -> Html:
+    """What to know of the data first: (text, whether it could change the answer), plain text."""
+    rows = [f'<li class="warn">{escape(text)}</li>' if warn else f"<li>{escape(text)}</li>" for text, warn in items]
+    return Html(f'<ul class="notes">{"".join(rows)}</ul>', "\n".join(text for text, _ in items))
+
+
+def paragraph(text: str) -> Html:
+    """One muted paragraph."""
+    return Html(f'<p class="muted">{escape(text)}</p>', text)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A table cell: HTML, and a class (lead, muted, text)."""
+
+    html: str
+    kind: str = ""
+
+
+def table(caption: str, columns: Sequence[str], rows: Sequence[Sequence[Cell | str]], note: str = "") -> Html:
+    """A table in a box that scrolls on a phone. The first cell of a row is its head; cells are HTML."""
+    head = "".join(f'<th scope="col">{escape(column)}</th>' for column in columns)
+    body = "".join(f"<tr>{_row(row)}</tr>" for row in rows)
+    below = f'<p class="muted">{escape(note)}</p>' if note else ""
+    box = f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(caption)}">'
+    inner = f"<caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
+    return Html(f'{box}<table class="metrics">{inner}</table></div>{below}', _text(caption, columns, rows))
+
+
+def _row(row: Sequence[Cell | str]) -> str:
+    cells = [cell if isinstance(cell, Cell) else Cell(cell) for cell in row]
+    first = f'<th scope="row">{cells[0].html}</th>'
+    kinds = [f' class="{cell.kind}"' if cell.kind else "" for cell in cells]
+    return first + "".join(f"<td{kind}>{cell.html}</td>" for kind, cell in zip(kinds[1:], cells[1:], strict=True))
+
+
+def _text(caption: str, columns: Sequence[str], rows: Sequence[Sequence[Cell | str]]) -> str:
+    """The same table for a terminal."""
+    import re
+
+    def plain(cell: Cell | str) -> str:
+        return html.unescape(re.sub(r"<[^>]*>", "", cell.html if isinstance(cell, Cell) else cell))
+
+    lines = [list(columns), *([plain(cell) for cell in row] for row in rows)]
+    width = [max(len(line[i]) for line in lines) for i in range(len(columns))]
+    return "\n".join([caption, *("  ".join(c.ljust(w) for c, w in zip(line, width, strict=True)) for line in lines)])
+
+
+def folded(summary: str, piece: Html) -> Html:
+    """A piece that opens when its summary is clicked."""
+    return Html(f"<details><summary>{escape(summary)}</summary>{piece.html}</details>", f"{summary}\n{piece.text}")
+
+
+def definitions(items: Sequence[tuple[str, str]]) -> Html:
+    """Names and what they mean, plain text."""
+    body = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in items)
+    return Html(f'<dl class="definitions">{body}</dl>', "\n".join(f"{name}: {text}" for name, text in items))
+
+
+def provenance(items: Sequence[tuple[str, str]]) -> Html:
+    """What made this page: names and values, plain text."""
+    body = "".join(f'<tr><th scope="row">{escape(name)}</th><td>{escape(text)}</td></tr>' for name, text in items)
+    box = '<div class="scroll" tabindex="0" role="region" aria-label="Provenance">'
+    inner = f'<table class="provenance"><tbody>{body}</tbody></table>'
+    return Html(f"{box}{inner}</div>", "\n".join(f"{name}: {text}" for name, text in items))
+
+
+@dataclass(frozen=True)
+class Results:
+    """What the last cell publishes: every number of the page, unrounded, for `evalkit report` to write as JSON."""
+
+    results: Mapping[str, Any]
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        return {"application/vnd.evalkit+json": plain(self.results), "text/plain": ""}
+
+
+def plain(value: Any) -> Any:
+    """The value as JSON has it: no numpy types; NaN and infinity, which JSON lacks, are null."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [plain(one) for one in value]
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, int | np.integer):
+        return int(value)
+    if isinstance(value, float | np.floating):
+        return float(value) if math.isfinite(value) else None
+    return value if value is None else str(value)

@@ -1,0 +1,45 @@
+"""Real predictions with the values that public tools computed from them."""
+
+import json
+from functools import cache
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from hypothesis import settings
+
+ANY_TIME = settings(deadline=None)  # a loaded machine is no error
+
+ORACLES = Path(__file__).parent / "oracles"
+SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"  # sets that may not be committed
+
+
+@cache
+def predictions(name: str) -> pd.DataFrame:
+    return pd.read_parquet(ORACLES / f"{name}.parquet")
+
+
+@cache
+def expected(name: str) -> dict:
+    return json.loads((ORACLES / f"{name}.json").read_text())
+
+
+@cache
+def games() -> tuple[pd.DataFrame, dict]:
+    """28,366 games and their expected values, where the folder of large sets stands beside the checkout."""
+    folder = SHARED / "fivethirtyeight_games"
+    if not folder.exists():
+        pytest.skip(f"{folder} is absent")
+    tools = {tool: json.loads((folder / "expected" / f"{tool}.json").read_text()) for tool in ("sklearn", "pROC")}
+    return pd.read_parquet(folder / "predictions.parquet"), tools
+
+
+def slices(frame: pd.DataFrame, tool: dict):
+    """Every expected row of one model overall and in each segment: (where, rows, expected)."""
+    for model, values in tool["overall"].items():
+        yield f"{model}", frame[frame.model == model], values
+    for column, levels in tool["segments"].items():
+        for level, models in levels.items():
+            rows = frame[frame[column].astype(str) == level]
+            for model, values in models.items():
+                yield f"{column}={level} {model}", rows[rows.model == model], values

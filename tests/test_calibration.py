@@ -1,0 +1,111 @@
+"""Brier score, log loss, decomposition and calibration errors: by hand, by scikit-learn, and on real data."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from samples import ANY_TIME, expected, games, predictions, slices
+from sklearn import metrics
+from sklearn.isotonic import IsotonicRegression
+
+from evalkit import calibration as cal
+from evalkit.counts import auc, count
+
+TEN = count([0.05, 0.1, 0.2, 0.3, 0.5, 0.5, 0.7, 0.95, 1, 1], [0, 0, 1, 0, 1, 1, 1, 0, 1, 0])
+
+METRICS = {
+    "brier": cal.brier,
+    "log_loss": cal.log_loss,
+    "brier_skill_score": cal.brier_skill,
+    "calibration_in_the_large": cal.calibration_in_the_large,
+    "mean_score": cal.mean_score,
+    "ece10_uniform": lambda c: cal.ece(cal.bins_uniform(c)),
+    "mce10_uniform": lambda c: cal.mce(cal.bins_uniform(c)),
+    "ece10_quantile": lambda c: cal.ece(cal.bins_quantile(c)),
+    "mce10_quantile": lambda c: cal.mce(cal.bins_quantile(c)),
+}
+
+
+def compare(frame, tool):
+    for where, part, values in slices(frame, tool):
+        c = count(part.y_score, part.y_true)
+        for name, metric in METRICS.items():
+            assert metric(c) == pytest.approx(values[name], abs=1e-9, nan_ok=True), (where, name)
+
+
+@pytest.mark.parametrize("name", ["german_credit", "breast_cancer"])
+def test_equals_the_shared_figures(name):
+    compare(predictions(name), expected(name)["sklearn"])
+
+
+def test_equals_the_shared_figures_on_games():
+    frame, tools = games()
+    compare(frame, tools["sklearn"])
+
+
+def test_decomposition_of_ten_rows():
+    parts = cal.decompose(TEN)
+    np.testing.assert_allclose(
+        [parts.miscalibration, parts.discrimination, parts.uncertainty, cal.brier(TEN)],
+        [0.140167, 0.066667, 0.25, 0.3235],
+        atol=5e-7,
+    )
+
+
+rows = st.lists(st.tuples(st.integers(0, 20).map(lambda i: i / 20), st.integers(0, 1)), min_size=1, max_size=40)
+
+
+@ANY_TIME
+@given(rows)
+def test_decomposition_adds_up_and_no_part_is_negative(data):
+    score, label = (np.array(column) for column in zip(*data, strict=True))
+    c = count(score, label)
+    for loss in (cal.brier, cal.log_loss):
+        parts = cal.decompose(c, loss)
+        total = parts.miscalibration - parts.discrimination + parts.uncertainty
+        assert total == pytest.approx(loss(c), abs=1e-9)
+        assert min(parts.miscalibration, parts.discrimination, parts.uncertainty) >= -1e-9
+
+
+@ANY_TIME
+@given(rows)
+def test_losses_and_isotonic_probabilities_equal_scikit_learn(data):
+    score, label = (np.array(column) for column in zip(*data, strict=True))
+    c = count(score, label)
+    assert cal.brier(c) == pytest.approx(metrics.brier_score_loss(label, score, labels=[0, 1]), abs=1e-12)
+    assert cal.log_loss(c) == pytest.approx(metrics.log_loss(label, score, labels=[0, 1]), abs=1e-9)
+    fitted = IsotonicRegression().fit(score, label).predict(c.threshold)
+    np.testing.assert_allclose(cal.recalibrate(c).threshold, fitted, atol=1e-9)
+    assert cal.clipped(c) == np.isin(score, [0, 1]).sum()
+
+
+@ANY_TIME
+@given(rows, st.integers(1, 12))
+def test_bins_hold_every_row(data, bins):
+    score, label = (np.array(column) for column in zip(*data, strict=True))
+    c = count(score, label)
+    for kind in (cal.bins_uniform, cal.bins_uniform_right, cal.bins_quantile):
+        b = kind(c, bins)
+        assert (b.rows.sum(), b.positives.sum()) == (len(score), label.sum())
+        assert len(b.rows) <= bins
+        assert 0 <= cal.ece(b) <= cal.mce(b) + 1e-12 <= 1 + 1e-9
+
+
+def test_a_certain_row_that_went_wrong_costs_36_nats():
+    c = count([1.0, 1.0], [1, 0])
+    assert cal.log_loss(c) == pytest.approx(36.0437 / 2, abs=1e-4)
+    assert cal.clipped(c) == 2
+
+
+def test_recalibration_keeps_the_table_and_its_order():
+    c = cal.recalibrate(TEN)
+    assert (np.diff(c.threshold) <= 0).all()
+    assert auc(c) == auc(TEN)  # the table keeps its rows; probabilities that are pooled repeat
+
+
+def test_no_rows_are_undefined():
+    nothing = count([], [])
+    whole = (cal.brier, cal.log_loss, cal.mean_score, cal.brier_skill, *list(METRICS.values())[5:])
+    assert np.isnan([metric(nothing) for metric in whole]).all()
+    assert np.isnan(cal.decompose(nothing).miscalibration)
+    assert np.isnan(cal.brier_skill(count([0.2, 0.3], [1, 1])))

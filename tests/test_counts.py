@@ -1,0 +1,266 @@
+"""Counts: worked examples, scikit-learn on real data, and what no reordering, weighting or merging may change."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from samples import ANY_TIME, expected, games, predictions, slices
+from sklearn import metrics
+
+from evalkit import counts as k
+from evalkit.arrays import InputError
+
+TIES = ([0.8, 0.7, 0.5, 0.5, 0.5, 0.5, 0.3], [1, 1, 0, 0, 1, 1, 0])
+EIGHT = ([0.9, 0.8, 0.7, 0.6, 0.55, 0.5, 0.4, 0.3], [1, 0, 1, 1, 0, 0, 1, 0])
+
+
+def rows(size=40):
+    """Rows with many ties, both zeros, and scores of every sign and size."""
+    score = st.sampled_from([-1e300, -2.5, -0.0, 0.0, 1e-310, 0.25, 0.5, 1.0, 3.0, 1e5]) | st.floats(-5, 5)
+    return st.lists(st.tuples(score, st.integers(0, 1)), min_size=1, max_size=size).map(
+        lambda pairs: (np.array([p[0] for p in pairs]), np.array([p[1] for p in pairs]))
+    )
+
+
+def same(a: k.Counts, b: k.Counts) -> None:
+    for name in ("threshold", "tp", "fp", "positives", "negatives"):
+        np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
+
+
+# Worked by hand -----------------------------------------------------------------------------------------------
+
+
+def test_auc_with_ties_four_ways():
+    score, label = map(np.array, TIES)
+    c = k.count(score, label)
+    assert k.auc(c) == pytest.approx(10 / 12, abs=1e-15)
+    assert k.twice_u(c) == 20
+    pairs = score[label == 1][:, None] - score[label == 0]
+    assert np.mean((pairs > 0) + (pairs == 0) / 2) == pytest.approx(k.auc(c), abs=1e-15)
+    trapezoid = np.trapezoid(np.append(0, c.tp / 4), np.append(0, c.fp / 3))
+    assert trapezoid == pytest.approx(k.auc(c), abs=1e-15)
+    loss = np.mean((pairs < 0) + (pairs == 0) / 2)
+    assert 1 - loss == pytest.approx(k.auc(c), abs=1e-15)
+
+
+def test_ranking_loss_with_a_tie():
+    c = k.count([7, 6, 5, 5, 5, 4, 3], [0, 1, 1, 1, 0, 0, 1])
+    assert 1 - k.auc(c) == pytest.approx(7 / 12, abs=1e-15)
+
+
+def test_content_review_at_one_threshold():
+    c = k.at(k.count([1, 0], positive=[140, 11], negative=[40, 4809]), 1)
+    got = [k.recall(c), k.precision(c), k.accuracy(c), k.f_score(c), k.f_score(c, 2), k.f_score(c, 0.5)]
+    np.testing.assert_allclose(got, [0.927152, 0.777778, 0.9898, 0.845921, 0.892857, 0.803674], atol=5e-7)
+
+
+def test_retrieved_and_golden_set():
+    found, predicted = k.count([1, 0], [40, 60], [0, 0]), k.count([1, 0], [80, 0], [20, 0])
+    assert k.recall(k.at(found, 1)) == 0.4
+    assert k.precision(k.at(predicted, 1)) == 0.8
+
+
+def test_accuracy_paradox():
+    none = k.at(k.count([0.1], [1], [99]), 0.5)
+    assert (k.accuracy(none), k.recall(none), k.majority(none)) == (0.99, 0, 0.99)
+    assert np.isnan(k.precision(none))
+    everything = k.at(k.count([0.9], [95], [5]), 0.5)
+    assert (k.accuracy(everything), k.recall(everything), k.precision(everything)) == (0.95, 1, 0.95)
+    assert (k.specificity(everything), k.balanced_accuracy(everything)) == (0, 0.5)
+
+
+def test_imbalance_leaves_auc_and_moves_average_precision():
+    score, label = map(np.array, TIES)
+    once, tenfold = k.count(score, label), k.count(score, label, 10 * (1 - label))
+    assert k.auc(tenfold) == k.auc(once)
+    np.testing.assert_array_equal(k.false_positive_rate(tenfold), k.false_positive_rate(once))
+    assert k.average_precision(once) == pytest.approx(0.833333, abs=5e-7)
+    assert k.average_precision(tenfold) == pytest.approx(0.583333, abs=5e-7)
+
+
+def test_average_precision_is_a_step_not_a_trapezoid():
+    assert k.average_precision(k.count(*EIGHT)) == pytest.approx(0.747024, abs=5e-7)
+    assert k.average_precision(k.count([1, 1, 1, 1], [1, 0, 0, 0])) == 0.25
+
+
+def test_disjoint_predictions_have_f1_zero():
+    c = k.at(k.count([1, 0], [0, 3], [2, 0]), 1)
+    assert k.f_score(c) == 0
+
+
+@pytest.mark.parametrize("label", [[0, 0, 0], [1, 1, 1]])
+def test_one_class_only_is_undefined(label):
+    c = k.count([0.1, 0.2, 0.2], label)
+    assert np.isnan([k.auc(c), k.ks(c), k.gini(c)]).all()
+    assert np.isnan(k.mcc(c)).all()
+    assert np.isnan(k.balanced_accuracy(c)).all()
+    assert np.isnan(k.average_precision(c)) == (sum(label) == 0)
+
+
+def test_no_rows_are_undefined():
+    c = k.count([], [])
+    assert c.total == 0
+    assert np.isnan([k.auc(c), k.average_precision(c), k.ks(c), k.base_rate(c), k.majority(c)]).all()
+    assert np.isnan(k.precision(k.at(c, 0.5)))
+
+
+# Against scikit-learn -----------------------------------------------------------------------------------------
+
+WHOLE = {
+    "roc_auc": k.auc,
+    "average_precision": k.average_precision,
+    "ks_statistic": k.ks,
+    "gini": k.gini,
+    "prevalence": k.base_rate,
+}
+POINT = {
+    "accuracy": k.accuracy,
+    "balanced_accuracy": k.balanced_accuracy,
+    "cohen_kappa": k.kappa,
+    "f1": k.f_score,
+    "fbeta2": lambda c: k.f_score(c, 2),
+    "fnr": k.false_negative_rate,
+    "fpr": k.false_positive_rate,
+    "jaccard": k.jaccard,
+    "mcc": k.mcc,
+    "npv": k.negative_predictive_value,
+    "positive_rate": k.predicted_rate,
+    "precision": k.precision,
+    "recall": k.recall,
+    "specificity": k.specificity,
+}
+
+
+def compare(frame, tool):
+    for where, part, values in slices(frame, tool):
+        c = k.count(part.y_score, part.y_true)
+        for name, metric in WHOLE.items():
+            assert metric(c) == pytest.approx(values[name], abs=1e-9, nan_ok=True), (where, name)
+        for name, metric in POINT.items():
+            got = float(metric(k.at(c, values["threshold"])))
+            if np.isnan(got):  # scikit-learn says 0 where nothing is predicted positive
+                assert values[name] in (0, None) or np.isnan(values[name]), (where, name)
+            else:
+                assert got == pytest.approx(values[name], abs=1e-9), (where, name)
+
+
+@pytest.mark.parametrize("name", ["german_credit", "breast_cancer"])
+def test_equals_scikit_learn_overall_and_by_segment(name):
+    compare(predictions(name), expected(name)["sklearn"])
+
+
+def test_equals_scikit_learn_on_games():
+    frame, tools = games()
+    compare(frame, tools["sklearn"])
+
+
+@ANY_TIME
+@given(rows())
+def test_equals_scikit_learn_on_any_rows(data):
+
+    score, label = data
+    c = k.count(score, label)
+    if 0 < label.sum() < len(label):
+        assert k.auc(c) == pytest.approx(metrics.roc_auc_score(label, score), abs=1e-12)
+        assert k.average_precision(c) == pytest.approx(metrics.average_precision_score(label, score), abs=1e-12)
+        fpr, tpr, _ = metrics.roc_curve(label, score)
+        assert k.ks(c) == pytest.approx(np.abs(tpr - fpr).max(), abs=1e-12)
+
+
+# What may not change it ---------------------------------------------------------------------------------------
+
+
+@ANY_TIME
+@given(rows(), st.randoms())
+def test_order_of_rows(data, random):
+    order = np.array(random.sample(range(len(data[0])), len(data[0])))
+    same(k.count(*data), k.count(data[0][order], data[1][order]))
+
+
+@ANY_TIME
+@given(rows(), st.data())
+def test_weights_are_repetition(data, draw):
+    score, label = data
+    times = np.array(draw.draw(st.lists(st.integers(0, 3), min_size=len(score), max_size=len(score))))
+    same(k.count(np.repeat(score, times), np.repeat(label, times)), k.count(score, label * times, (1 - label) * times))
+
+
+@ANY_TIME
+@given(rows(), st.integers(0, 40))
+def test_merged_shards_are_the_whole(data, cut):
+    score, label = data
+    same(k.merge(k.count(score[:cut], label[:cut]), k.count(score[cut:], label[cut:])), k.count(score, label))
+
+
+@ANY_TIME
+@given(rows())
+def test_monotone_transform_and_reversal(data):
+    score, label = data
+    c = k.count(score, label)
+    _, rank = np.unique(score + 0.0, return_inverse=True)
+    for other in (k.count(rank - 3.0, label), k.count(2.0 ** rank.clip(max=900), label)):
+        np.testing.assert_array_equal(c.tp, other.tp)
+    reverse = k.count(-score, 1 - label)
+    np.testing.assert_equal(k.auc(reverse), k.auc(c))
+    np.testing.assert_allclose(k.auc(k.count(-score, label)), 1 - k.auc(c), atol=1e-12)
+
+
+@ANY_TIME
+@given(rows())
+def test_metrics_stay_in_range_and_the_perfect_order_is_best(data):
+    score, label = data
+    c, best = k.count(score, label), k.count(label.astype(float), label)
+    for metric in (k.auc, k.average_precision, k.ks):
+        assert np.isnan(metric(c)) or -1e-12 <= metric(c) <= metric(best) + 1e-12
+        assert np.isnan(metric(best)) or metric(best) == 1
+    for metric in POINT.values():
+        value = metric(c)
+        low = -1 if metric in (k.mcc, k.kappa) else 0
+        assert ((value[~np.isnan(value)] >= low - 1e-12) & (value[~np.isnan(value)] <= 1 + 1e-12)).all()
+
+
+@ANY_TIME
+@given(rows())
+def test_identities(data):
+    c = k.count(*data)
+    np.testing.assert_allclose(k.accuracy(c) + k.error_rate(c), 1)
+    np.testing.assert_allclose(k.recall(c) + k.false_negative_rate(c), np.where(c.positives, 1, np.nan))
+    np.testing.assert_allclose(k.youden(c), k.recall(c) - k.false_positive_rate(c), atol=1e-12)
+
+
+def test_zeros_are_one_score_and_float32_keeps_its_order():
+    assert k.count([-0.0, 0.0], [1, 0]).threshold.tolist() == [0.0]
+    score = np.random.default_rng(5).normal(size=1000).astype(np.float32)
+    label = np.arange(1000) % 2
+    same(k.count(score, label), k.count(score.astype(np.float64), label))
+
+
+def test_counts_are_whole_unless_weights_are_real():
+    assert k.count([0.1, 0.2], [1, 0]).tp.dtype == np.int64
+    assert k.count([0.1, 0.2], [2.0, 0.0], [0.0, 1.0]).tp.dtype == np.int64
+    weighted = k.count([0.1, 0.2], [0.5, 0.0], [0.0, 1.5])
+    assert (weighted.tp.dtype, weighted.positives, weighted.negatives) == (np.float64, 0.5, 1.5)
+
+
+def test_long_tables_are_summed_in_steps():
+    generator = np.random.default_rng(2)
+    label = (generator.random(3 * k.STEP) < 0.4).astype(np.int64)
+    c = k.count(generator.normal(size=label.size) + label, label)
+    below = c.negatives - c.fp + c.negative / 2
+    assert k.twice_u(c) == 2 * np.dot(c.positive, below)
+    assert k.average_precision(c) == pytest.approx(np.dot(c.positive, k.precision(c)) / c.positives, abs=1e-13)
+    assert k.ks(c) == pytest.approx(np.abs(k.recall(c) - k.false_positive_rate(c)).max(), abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (([0.1, np.nan], [1, 0]), r"score must hold only finite numbers, got nan \(row 1\)"),
+        (([0.1, 0.2], [1, 2]), r"label must hold only 0 and 1, got 2 \(row 1\)"),
+        (([0.1, 0.2], [1]), "columns must have one length, got score 2, label 1"),
+        (([0.1], [-1], [0]), r"positive must hold weights of 0 or more, got -1.0 \(row 0\)"),
+    ],
+)
+def test_bad_input_is_refused(arguments, message):
+    with pytest.raises(InputError, match=message):
+        k.count(*arguments)

@@ -1,0 +1,187 @@
+"""Curves, areas by their own names, and the choice of a threshold."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from samples import ANY_TIME, expected, games, predictions, slices
+from sklearn import metrics
+
+from evalkit import curves as v
+from evalkit.counts import at, auc, average_precision, count, f_score, ks, precision, recall
+from evalkit.influence import auc_variance
+
+EIGHT = count([0.9, 0.8, 0.7, 0.6, 0.55, 0.5, 0.4, 0.3], [1, 0, 1, 1, 0, 0, 1, 0])
+CONSTANT = count([1, 1, 1, 1], [1, 0, 0, 0])
+TIES = count([0.8, 0.7, 0.5, 0.5, 0.5, 0.5, 0.3], [1, 1, 0, 0, 1, 1, 0])
+
+
+def simulated(n, seed=3, base=0.3):
+    generator = np.random.default_rng(seed)
+    label = (generator.random(n) < base).astype(np.int64)
+    return generator.normal(size=n) + label, label
+
+
+@pytest.mark.parametrize(
+    "area, eight, constant",
+    [
+        (average_precision, 0.747024, 0.25),
+        (v.pr_auc_trapezoid, 0.706845, 0.625),
+        (v.pr_auc_davis_goadrich, 0.711100, 0.25),
+        (v.average_precision_interpolated, 0.767857, 0.25),
+        (v.average_precision_11_points, 0.769481, 0.25),
+    ],
+)
+def test_each_area_under_the_pr_curve_has_its_own_value(area, eight, constant):
+    assert area(EIGHT) == pytest.approx(eight, abs=5e-7)
+    assert area(CONSTANT) == pytest.approx(constant, abs=1e-12)
+    assert np.isnan(area(count([1, 2], [0, 0])))
+
+
+def test_davis_goadrich_is_the_limit_of_fine_steps():
+    score, label = simulated(400)
+    c = count(np.round(score, 1), label)
+    depth = np.linspace(0, c.total, 400_001)[1:]
+    fine = v.at_depth(c, depth)
+    area = np.sum(np.diff(fine.tp, prepend=0) * precision(fine)) / c.positives
+    assert v.pr_auc_davis_goadrich(c) == pytest.approx(area, abs=1e-5)
+
+
+def test_break_even():
+    assert v.break_even(TIES) == 0.75
+    assert np.isnan(v.break_even(count([1, 2], [0, 0])))
+
+
+@ANY_TIME
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 1)), min_size=2, max_size=40), st.floats(0.05, 1))
+def test_partial_areas_equal_scikit_learn_and_add_up(data, edge):
+    score, label = map(np.array, zip(*data, strict=True))
+    c = count(score, label)
+    if 0 < label.sum() < len(label):
+        whole = v.partial_auc(c, 0, edge) + v.partial_auc(c, edge, 1)
+        assert whole == pytest.approx(auc(c), abs=1e-12)
+        sideways = v.partial_auc_recall(c, 0, edge) + v.partial_auc_recall(c, edge, 1)
+        assert sideways == pytest.approx(auc(c), abs=1e-12)
+        if edge < 1:
+            standard = metrics.roc_auc_score(label, score, max_fpr=edge)
+            assert v.partial_auc_mcclish(c, edge) == pytest.approx(standard, abs=1e-12)
+    else:
+        assert np.isnan(v.partial_auc(c, 0, edge))
+
+
+@pytest.mark.parametrize("name", ["german_credit", "breast_cancer"])
+def test_equals_proc(name):
+    frame = predictions(name)
+    for model, values in expected(name)["pROC"]["models"].items():
+        part = frame[frame.model == model]
+        c = count(part.y_score, part.y_true)
+        assert v.partial_auc(c, 0, 0.1) == pytest.approx(values["pauc_sp_1_0.9"], abs=1e-9)
+        assert v.partial_auc_mcclish(c, 0.1) == pytest.approx(values["pauc_corrected"], abs=1e-9)
+
+
+def compare(frame, tool):
+    for where, part, values in slices(frame, tool):
+        c = count(part.y_score, part.y_true)
+        assert v.pr_auc_trapezoid(c) == pytest.approx(values["pr_auc_trapezoid"], abs=1e-9), where
+        for share in (0.01, 0.05, 0.1, 0.2):
+            if not values[f"top_{share}_cut_is_inside_a_tie"]:
+                top = v.at_depth(c, np.ceil(share * len(part)))
+                assert v.lift(top) == pytest.approx(values[f"lift_top_{share}"], abs=1e-9), where
+                assert precision(top) == pytest.approx(values[f"precision_top_{share}"], abs=1e-9), where
+
+
+@pytest.mark.parametrize("name", ["german_credit", "breast_cancer"])
+def test_lift_equals_the_shared_figures(name):
+    compare(predictions(name), expected(name)["sklearn"])
+
+
+def test_lift_equals_the_shared_figures_on_games():
+    frame, tools = games()
+    compare(frame, tools["sklearn"])
+
+
+def test_curves_equal_scikit_learn():
+    score, label = simulated(300)
+    c = count(np.round(score, 1), label)
+    fpr, tpr, threshold = metrics.roc_curve(label, np.round(score, 1), drop_intermediate=False)
+    roc = v.roc_curve(c)
+    for ours, theirs in ((roc.x, fpr), (roc.y, tpr), (roc.threshold, threshold)):
+        np.testing.assert_allclose(ours, theirs)
+    pr = v.precision_recall_curve(c)
+    y, x, _ = metrics.precision_recall_curve(label, np.round(score, 1))
+    np.testing.assert_allclose(pr.x[::-1], x[:-1])
+    np.testing.assert_allclose(pr.y[::-1], y[:-1])
+    gain, lift = v.gain_curve(c), v.lift_curve(c)
+    assert (gain.x[0], gain.y[0], gain.x[-1], gain.y[-1], lift.y[-1]) == (0, 0, 1, 1, 1)
+    np.testing.assert_allclose(lift.y, gain.y[1:] / gain.x[1:])
+
+
+def test_another_base_rate_moves_precision_and_leaves_roc():
+    c = v.at_base_rate(EIGHT, 0.05)
+    np.testing.assert_allclose(v.roc_curve(c).x, v.roc_curve(EIGHT).x)
+    assert c.positives / c.total == pytest.approx(0.05)
+    assert auc(c) == pytest.approx(auc(EIGHT), abs=1e-12)
+    p, q = precision(EIGHT), 0.05 / 0.95
+    np.testing.assert_allclose(precision(c), ratio_of(p, q))
+
+
+def ratio_of(p, odds):
+    """Precision under other odds of the classes, which were even."""
+    return p * odds / (p * odds + 1 - p)
+
+
+def test_crossings():
+    score, label = simulated(2000)
+    roc = v.roc_curve(count(score, label))
+    better = v.roc_curve(count(score + 0.5 * label, label))
+    assert v.crossings(better, roc).size == v.crossings(roc, better).size
+    assert v.crossings(roc, roc).size == 0
+    steep = v.Curve(np.array([0, 0, 1.0]), np.array([0, 0.5, 1]), np.zeros(3))
+    flat = v.Curve(np.array([0, 0.5, 1.0]), np.array([0, 1.0, 1]), np.zeros(3))
+    assert v.crossings(steep, flat) == pytest.approx([1 / 3], abs=1e-9)
+
+
+def test_thin_curves_keep_points_that_are_exact():
+    score, label = simulated(50_000, base=0.01)
+    c = count(score, label)
+    thin = v.thin(c)
+    assert len(thin.threshold) <= 1000
+    exact = at(c, thin.threshold)
+    np.testing.assert_array_equal(thin.tp, exact.tp)
+    np.testing.assert_array_equal(thin.fp, exact.fp)
+    assert thin.tp[-1] == c.positives
+    assert abs(auc(thin) - auc(c)) < 1e-3
+    assert v.thin(EIGHT) is EIGHT
+
+
+def test_thresholds_are_chosen_by_their_rule():
+    score, label = simulated(500)
+    c = count(score, label)
+    chosen = v.best_f(c, 2)
+    assert f_score(at(c, chosen), 2) == np.nanmax(f_score(c, 2))
+    low = v.for_precision(c, 0.5)
+    assert precision(at(c, low)) >= 0.5
+    assert not (precision(c)[c.threshold < low] >= 0.5).any()
+    high = v.for_recall(c, 0.8)
+    assert recall(at(c, high)) >= 0.8
+    assert not (recall(c)[c.threshold > high] >= 0.8).any()
+    everything = np.append(np.inf, c.threshold)
+    total = [5 * np.sum(label[score < t]) + np.sum(1 - label[score >= t]) for t in everything]
+    assert v.cheapest(c, 1, 5) == everything[np.argmin(total)]
+    assert v.cheapest(c, 1, 0) == np.inf
+
+
+def test_thresholds_that_do_not_exist_are_nan():
+    nobody = count([0.2, 0.8], [0, 0])
+    assert np.isnan([v.best_f(nobody), v.for_recall(nobody, 0.5), v.for_precision(nobody, 0.5)]).all()
+
+
+def test_summary_is_the_metrics_one_by_one():
+    score, label = simulated(100_000)
+    for c in (count(score, label), count(np.round(score, 1), label), EIGHT, count([1], [1])):
+        s = v.summary(c)
+        np.testing.assert_equal(
+            (s.auc, s.average_precision, s.ks, s.best_f1, s.best_threshold),
+            (auc(c), average_precision(c), ks(c), np.max(f_score(c)), v.best_f(c)),
+        )
+        np.testing.assert_equal(s.auc_variance, auc_variance(c))

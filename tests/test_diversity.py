@@ -1,0 +1,211 @@
+"""Diversity: against plain loops over pairs and over left-out lists, invariants, undefined cases, refusals."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evalkit import diversity as d
+from evalkit.arrays import InputError
+
+SIZE = 6
+LISTS = st.lists(st.lists(st.integers(-1, SIZE - 1), max_size=6, unique=True), min_size=1, max_size=6)
+VECTORS = st.lists(st.lists(st.integers(-3, 3), min_size=3, max_size=3), min_size=SIZE, max_size=SIZE)
+ANY_TIME = settings(deadline=None)  # the first call loads pyarrow
+CUTS = st.sampled_from([None, 1, 2, 3, 10])
+
+
+def made(lists):
+    """Items from lists of codes, -1 an item outside the catalogue."""
+    return d.items([[str(code) for code in one] for one in lists], [str(code) for code in range(SIZE)])
+
+
+def mean_over_pairs(lists, k, has, similarity):
+    """The mean of S(i, j) over ordered pairs, one pair after the other."""
+    out = []
+    for one in lists:
+        kept = [i for i in one[:k] if i >= 0 and has[i]]
+        pairs = [similarity(i, j) for a, i in enumerate(kept) for b, j in enumerate(kept) if a != b]
+        out.append(np.mean(pairs) if pairs else np.nan)
+    return out
+
+
+@ANY_TIME
+@given(LISTS, VECTORS, CUTS)
+def test_similarity_equals_the_loop_over_pairs(lists, vectors, k):
+    v = np.array(vectors, float)
+    norm = np.sqrt((v**2).sum(1))
+    expected = mean_over_pairs(lists, k, norm > 0, lambda i, j: v[i] @ v[j] / (norm[i] * norm[j]))
+    got = d.intra_list_similarity(made(lists), v, k)
+    np.testing.assert_allclose(got, expected, atol=1e-12)
+    np.testing.assert_array_equal(d.intra_list_diversity(made(lists), v, k), 1 - got)
+    assert np.all((np.abs(got) <= 1) | np.isnan(got))
+
+
+@ANY_TIME
+@given(LISTS, st.lists(st.integers(-1, 3), min_size=SIZE, max_size=SIZE), CUTS)
+def test_category_similarity_equals_the_loop_and_one_hot_features(lists, category, k):
+    category = np.array(category)
+    expected = mean_over_pairs(lists, k, category >= 0, lambda i, j: float(category[i] == category[j]))
+    got = d.intra_list_similarity_category(made(lists), category, k)
+    np.testing.assert_allclose(got, expected, atol=1e-12)
+    one_hot = (category[:, None] == np.arange(4)).astype(float)
+    np.testing.assert_allclose(got, d.intra_list_similarity(made(lists), one_hot, k), atol=1e-12)
+    np.testing.assert_array_equal(d.intra_list_diversity_category(made(lists), category, k), 1 - got)
+
+
+@ANY_TIME
+@given(LISTS, VECTORS, st.floats(1e-150, 1e150))
+def test_similarity_ignores_scale_and_order_within_the_cut(lists, vectors, factor):
+    vectors = np.array(vectors, float)
+    plain = d.intra_list_similarity(made(lists), vectors)
+    np.testing.assert_allclose(d.intra_list_similarity(made(lists), factor * vectors), plain, atol=1e-12)
+    reversed_lists = [one[::-1] for one in lists]
+    np.testing.assert_allclose(d.intra_list_similarity(made(reversed_lists), vectors), plain, atol=1e-12)
+
+
+def test_similarity_of_identical_orthogonal_opposite_and_single_items():
+    s = made([[0, 1], [0, 2], [0, 3], [0], []])
+    features = np.array([[1, 7, 3], [1, 7, 3], [-7, 1, 0], [-1, -7, -3], [1, 1, 1], [1, 1, 1]]) / 10
+    np.testing.assert_allclose(d.intra_list_similarity(s, features), [1, 0, -1, np.nan, np.nan], atol=1e-15)
+
+
+def test_all_distances_one_give_diversity_one_at_every_length():
+    s = d.items([list(range(n)) for n in (2, 3, 8)], range(8))
+    assert d.intra_list_diversity(s, np.eye(8)).tolist() == [1, 1, 1]
+
+
+@ANY_TIME
+@given(LISTS, st.lists(st.integers(0, 9), min_size=SIZE, max_size=SIZE), CUTS)
+def test_novelty_equals_the_loop_and_counts_what_it_leaves_out(lists, count, k):
+    share = d.user_share(count, 9)
+    s = made(lists)
+    kept = [[i for i in one[:k] if i >= 0 and count[i]] for one in lists]
+    expected = [np.mean([-np.log2(count[i] / 9) for i in one]) if one else np.nan for one in kept]
+    np.testing.assert_allclose(d.novelty(s, share, k), expected, atol=1e-12)
+    assert d.left_out(s, share > 0, k).tolist() == [len(a[:k]) - len(b) for a, b in zip(lists, kept, strict=True)]
+
+
+def test_a_cold_item_does_not_lower_novelty():
+    share = d.interaction_share([6, 2, 0, 0, 0, 0])
+    np.testing.assert_allclose(d.novelty(made([[1], [1, 2], [2]]), share), [2, 2, np.nan])
+
+
+def test_the_two_shares_differ_and_add_one_takes_in_the_cold_items():
+    count = np.array([3, 1, 0, 0, 0, 0])
+    np.testing.assert_allclose(d.interaction_share(count)[:3], [0.75, 0.25, np.nan])
+    np.testing.assert_allclose(d.user_share(count, 3)[:3], [1, 1 / 3, np.nan])
+    np.testing.assert_allclose(d.novelty(made([[2]]), d.interaction_share(count + 1)), [np.log2(10)])
+
+
+@ANY_TIME
+@given(LISTS, CUTS)
+def test_coverage_and_exposure_equal_the_loop(lists, k):
+    s = made(lists)
+    shown = [i for one in lists for i in one[:k] if i >= 0]
+    assert d.exposure(s, k).tolist() == [shown.count(i) for i in range(SIZE)]
+    assert d.catalogue_coverage(s, k) == len(set(shown)) / SIZE
+    assert d.left_out(s, np.ones(SIZE, bool), k).sum() == sum(-1 in one[:k] for one in lists)
+
+
+@ANY_TIME
+@given(st.lists(st.integers(0, 20), min_size=1, max_size=12).filter(any))
+def test_gini_is_half_the_relative_mean_difference(amounts):
+    x = np.array(amounts, float)
+    expected = np.abs(x[:, None] - x).mean() / (2 * x.mean())
+    assert d.gini(x) == pytest.approx(expected, abs=1e-12)
+    assert d.gini(7 * x) == pytest.approx(d.gini(x), abs=1e-12)
+    assert -1e-12 <= d.gini(x) <= 1 - 1 / len(x) + 1e-12
+
+
+def test_gini_counts_the_items_that_no_list_shows():
+    s = made([[0, 1], [0, 1]])
+    assert d.exposure_gini(s) == pytest.approx(4 / 6)
+    assert d.gini([2, 2]) == 0
+
+
+def test_gini_without_exposure_and_coverage_without_catalogue_are_undefined():
+    assert np.isnan(d.exposure_gini(made([[], [-1]])))
+    assert np.isnan(d.gini([]))
+    assert np.isnan(d.catalogue_coverage(d.items([["a"]], [])))
+    assert d.catalogue_coverage(made([[]])) == 0
+
+
+@ANY_TIME
+@given(LISTS.filter(lambda lists: len(lists) > 1), CUTS)
+def test_values_by_list_are_the_jackknife(lists, k):
+    s = made(lists)
+    for whole, by_list in (
+        (d.catalogue_coverage, d.catalogue_coverage_by_list),
+        (d.exposure_gini, d.exposure_gini_by_list),
+    ):
+        without = np.array([whole(made(lists[:i] + lists[i + 1 :]), k) for i in range(len(lists))])
+        got = by_list(s, k)
+        expected = whole(s, k) + (len(lists) - 1) * (without.mean() - without)
+        np.testing.assert_allclose(got, expected, atol=1e-12)
+        if not np.isnan(without).any():
+            assert got.mean() == pytest.approx(whole(s, k), abs=1e-12)
+
+
+def drawn_lists(rng, lists, size=300, k=8):
+    """Lists of k distinct items, drawn by a popularity that falls as 1 / rank."""
+    key = rng.gumbel(size=(lists, size)) - np.log(np.arange(1, size + 1))
+    return d.Items(np.argsort(-key, axis=1)[:, :k].ravel(), np.arange(lists + 1) * k, size)
+
+
+def share_of_intervals_that_hold(whole, by_list, repeats, lists):
+    rng = np.random.default_rng(5)
+    truth = np.mean([whole(drawn_lists(rng, lists)) for _ in range(2 * repeats)])
+    inside = []
+    for _ in range(repeats):
+        value = by_list(drawn_lists(rng, lists))
+        inside.append(abs(value.mean() - truth) <= 1.98 * value.std(ddof=1) / np.sqrt(lists))
+    return np.mean(inside)
+
+
+@pytest.mark.parametrize("name", ["catalogue_coverage", "exposure_gini"])
+def test_the_jackknife_interval_holds_the_expected_value(name):
+    assert share_of_intervals_that_hold(getattr(d, name), getattr(d, name + "_by_list"), 150, 100) >= 0.91
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["catalogue_coverage", "exposure_gini"])
+def test_the_jackknife_interval_holds_the_expected_value_in_many_draws(name):
+    assert share_of_intervals_that_hold(getattr(d, name), getattr(d, name + "_by_list"), 2000, 150) >= 0.94
+
+
+def test_a_percentile_bootstrap_of_lists_misses_the_coverage():
+    rng = np.random.default_rng(3)
+    s = drawn_lists(rng, 100)
+    item = s.item.reshape(100, -1)
+    resampled = [len(np.unique(item[rng.integers(0, 100, 100)])) / s.size for _ in range(300)]
+    assert np.percentile(resampled, 97.5) < d.catalogue_coverage(s)
+
+
+def test_ids_are_text_and_keep_their_zeros():
+    s = d.items([["007", "7"], [], ["x"]], ["7", "007"])
+    assert s.item.tolist() == [1, 0, -1]
+    assert s.offset.tolist() == [0, 2, 2, 3]
+    big = 2**63 - 1
+    assert d.items([[], [big, big - 1]], [big - 1, big]).item.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: d.items([["a"]], ["a", "b", "a"]), "catalogue must hold each item once, got 'a' again"),
+        (lambda: d.items([["a"]], np.array(["a", None])), "catalogue must hold each item once, got None"),
+        (lambda: d.items([["a"], ["b", "c", "b"]], ["b", "c"]), r"got 'b' again \(list 1, row 3\)"),
+        (lambda: d.from_rows(["a", "b"], [0, 1], ["a"]), "offset must end at the number of rows, got 1 for 2 rows"),
+        (lambda: d.user_share([1, -2], 5), r"count must be at least 0, got -2 \(row 1\)"),
+        (lambda: d.user_share([1, 9], 5), r"count must be at most the 5 users, got 9 \(row 1\)"),
+        (lambda: d.interaction_share([1, np.nan]), r"count must hold only finite numbers, got nan \(row 1\)"),
+        (lambda: d.described([1.0, 2.0]), r"features must be a table of finite numbers, got shape \(2,\)"),
+        (lambda: d.intra_list_similarity(made([[0]]), [[np.inf]] * SIZE), "features must be a table of finite numbers"),
+        (lambda: d.intra_list_similarity(made([[0]]), np.eye(5)), r"one entry an item of the catalogue \(6\), got sha"),
+        (lambda: d.novelty(made([[0]]), [0.5]), r"one entry an item of the catalogue \(6\), got shape \(1,\)"),
+    ],
+)
+def test_refusals_say_what_is_wrong(call, message):
+    with pytest.raises(InputError, match=message):
+        call()

@@ -1,0 +1,87 @@
+"""The architecture, read from the imports: each module stands on lower floors, and starting costs nothing."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[1] / "evalkit"
+MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.name != "__init__.py" or path.parent.name == "page")
+
+FLOORS = {
+    0: "arrays",
+    1: "keys counts grouped calibration labels losses rankings gains diversity splits leakage giveaways optimism "
+    "interleaving sessions simulation resampling signflip",
+    2: "intervals influence curves effects auc_intervals sequential multiplicity power "
+    "sources trec columns rows runs catalogue parameters slices",
+    3: "significance proportions ranks folds perunit experiments",
+    4: "plots tables",
+    5: "studies",
+    6: "report page __main__",
+}
+FLOOR = {name: floor for floor, names in FLOORS.items() for name in names.split()}
+HEAVY = ("duckdb", "matplotlib", "pandas", "papermill", "pyarrow", "scipy", "sklearn")
+
+
+def name_of(path: Path) -> str:
+    """The part of the path that has a floor: the module, or the folder of studies and of the page."""
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imported(path: Path) -> set[str]:
+    """The evalkit modules that a file imports, at the top or inside a function."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "evalkit":
+            parts = node.module.split(".")
+            found |= {parts[1]} if len(parts) > 1 else {alias.name for alias in node.names}
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[1] for alias in node.names if alias.name.startswith("evalkit.")}
+    return found - {"__version__"}
+
+
+def test_every_module_has_a_floor():
+    assert not {name_of(path) for path in MODULES} - set(FLOOR)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_a_module_imports_only_from_its_floor_or_below(path):
+    here = name_of(path)
+    above = {name for name in imported(path) if FLOOR[name] > FLOOR[here]}
+    assert not above, f"{here} (floor {FLOOR[here]}) imports {sorted(above)} from above"
+
+
+def test_no_circle_on_one_floor():
+    graph = {name_of(path): set() for path in MODULES}
+    for path in MODULES:
+        graph[name_of(path)] |= imported(path) - {name_of(path)}
+    done: set[str] = set()
+
+    def visit(name: str, way: tuple[str, ...]) -> None:
+        assert name not in way, f"circle: {' -> '.join([*way, name])}"
+        if name not in done:
+            for other in sorted(graph[name]):
+                visit(other, (*way, name))
+            done.add(name)
+
+    for name in sorted(graph):
+        visit(name, ())
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_a_module_is_short_enough_to_read(path):
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
+
+
+def test_import_loads_nothing_heavy():
+    code = "import evalkit, sys; print(sorted(sys.modules))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert not [name for name in HEAVY if f"'{name}'" in loaded]
+
+
+def test_every_public_name_is_there():
+    import evalkit
+
+    assert all(getattr(evalkit, name) is not None for name in evalkit.__all__)

@@ -1,0 +1,51 @@
+import numpy as np
+import pytest
+
+from evalkit import folds
+from evalkit.arrays import InputError
+from evalkit.significance import paired_t
+
+
+def test_correction_is_the_share_of_test_rows():
+    d = np.random.default_rng(1).normal(0.01, 0.02, 10)
+    plain, corrected = paired_t(d), folds.nadeau_bengio(d, train=90, test=10)
+    width = plain.difference.high - plain.difference.low
+    wider = corrected.difference.high - corrected.difference.low
+    assert wider / width == pytest.approx(np.sqrt((1 / 10 + 10 / 90) / (1 / 10)))
+    assert corrected.p_value > plain.p_value
+    assert corrected.unit == "fold"
+
+
+def test_figures_of_the_scikit_learn_example():
+    # t 2.611 uncorrected, 0.750 corrected over 100 folds of 90 and 10 %: their ratio is the correction
+    assert np.sqrt(1 + 100 * 10 / 90) == pytest.approx(2.611 / 0.750, abs=0.01)
+    d = np.random.default_rng(1).normal(size=100)
+    d = (d - d.mean()) / d.std(ddof=1) * 10 + 2.611
+    assert paired_t(d).p_value == pytest.approx(0.0104, abs=1e-4)
+    assert folds.nadeau_bengio(d, train=90, test=10).p_value == pytest.approx(0.4550, abs=1e-3)
+
+
+def test_folds_that_do_not_differ():
+    assert folds.nadeau_bengio([0, 0, 0], train=2, test=1).p_value == 1
+    assert np.isnan(folds.nadeau_bengio([0.1, 0.1, 0.1], train=2, test=1).p_value)
+    assert np.isnan(folds.nadeau_bengio([0.1], train=2, test=1).p_value)
+    assert folds.five_by_two(np.zeros((5, 2))).p_value == 1
+
+
+def test_refusals():
+    with pytest.raises(InputError, match="train and test must be above 0, got 0 and 1"):
+        folds.nadeau_bengio([1, 2], train=0, test=1)
+    with pytest.raises(InputError, match="at least one fold"):
+        folds.nadeau_bengio([], train=1, test=1)
+    with pytest.raises(InputError, match="shape"):
+        folds.five_by_two([[1, 2]])
+
+
+def test_level_on_overlapping_folds():
+    """The mean of ten folds each of 100 rows, whose training parts overlap: a shared error that t does not see."""
+    g = np.random.default_rng(2)
+    samples = [g.normal(0, 1 / 3, 1) + g.normal(0, 1, 10) for _ in range(1500)]
+    naive = np.mean([paired_t(d).p_value < 0.05 for d in samples])
+    corrected = np.mean([folds.nadeau_bengio(d, train=90, test=10).p_value < 0.05 for d in samples])
+    assert corrected < 0.07
+    assert naive > 0.1

@@ -1,0 +1,53 @@
+"""AUC by group and GAUC: the worked example, a loop over groups, and what is left out."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from samples import ANY_TIME
+
+from evalkit.arrays import InputError
+from evalkit.counts import auc, auc_by_group, count, gauc, twice_u
+
+LABEL, SCORE = [1, 0, 1, 0, 1, 0, 0], [0.9, 0.8, 0.7, 0.1, 0.6, 0.7, 0.2]
+USER = ["u1"] * 4 + ["u2"] * 3
+
+
+def test_worked_example():
+    g = auc_by_group(LABEL, SCORE, USER)
+    assert gauc(g, g.impressions) == pytest.approx(0.642857, abs=5e-7)
+    assert gauc(g, g.positives) == pytest.approx(0.666667, abs=5e-7)
+    assert gauc(g, np.ones(2)) == 0.625
+    assert auc(count(SCORE, LABEL)) == pytest.approx(0.708333, abs=5e-7)
+
+
+def test_a_group_with_one_class_is_left_out_of_both_sums():
+    g = auc_by_group([*LABEL, 1, 1], [*SCORE, 0.4, 0.5], [*USER, "u3", "u3"])
+    assert np.isnan(g.auc[2])
+    assert gauc(g, g.impressions) == pytest.approx(0.642857, abs=5e-7)
+    assert np.isnan(gauc(auc_by_group([1, 1], [0.1, 0.2], [0, 0]), [2]))
+
+
+rows = st.lists(
+    st.tuples(st.integers(0, 1), st.sampled_from([-2.5, -0.0, 0.0, 0.1, 0.1 + 2**-55, 7.0]), st.integers(-2, 3)),
+    max_size=60,
+)
+
+
+@ANY_TIME
+@given(rows)
+def test_equals_one_table_for_each_group(data):
+    label, score, group = (np.array(column) for column in zip(*data, strict=True)) if data else (np.zeros(0),) * 3
+    g = auc_by_group(label, score, group)
+    np.testing.assert_array_equal(g.group, np.unique(group))
+    for i, name in enumerate(g.group):
+        c = count(score[group == name], label[group == name])
+        assert (g.twice_u[i], g.positives[i], g.negatives[i]) == (twice_u(c), c.positives, c.negatives)
+        np.testing.assert_equal(g.auc[i], auc(c))
+
+
+def test_bad_input_is_refused():
+    with pytest.raises(InputError, match=r"label must hold only 0 and 1, got 0.5 \(row 0\)"):
+        auc_by_group([0.5], [1], ["a"])
+    with pytest.raises(InputError, match="columns must have one length"):
+        auc_by_group([1, 0], [0.5, 0.4], ["a"])

@@ -1,0 +1,110 @@
+"""DeLong's variance and covariance against pROC, influence values against their definition and a jackknife."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from samples import ANY_TIME, expected, games, predictions
+
+from evalkit.counts import auc, average_precision, count
+from evalkit.influence import (
+    auc_covariance,
+    auc_influence,
+    auc_variance,
+    average_precision_influence,
+    placements,
+)
+
+INFLUENCE = ((auc, auc_influence), (average_precision, average_precision_influence))
+
+
+def compare(frame, tool):
+    label, place = None, {}
+    for model, values in tool["models"].items():
+        part = frame[frame.model == model].sort_values("id")
+        label, score = part.y_true.to_numpy(), part.y_score.to_numpy()
+        c = count(score, label)
+        place[model] = placements(c, label, score)
+        assert auc(c) == pytest.approx(values["auc"], abs=1e-12)
+        assert auc_variance(c) == pytest.approx(values["var_delong"], rel=1e-11)
+    for pair, values in tool["pairs"].items():
+        matrix = auc_covariance(label, np.array([place[model] for model in pair.split(" vs ")]))
+        assert matrix[0, 1] == pytest.approx(values["cov_delong"], rel=1e-9)
+        z = (values["auc_a"] - values["auc_b"]) / np.sqrt(matrix[0, 0] + matrix[1, 1] - 2 * matrix[0, 1])
+        assert z == pytest.approx(values["z"], abs=1e-8)
+
+
+@pytest.mark.parametrize("name", ["german_credit", "breast_cancer"])
+def test_variance_and_covariance_equal_proc(name):
+    compare(predictions(name), expected(name)["pROC"])
+
+
+def test_variance_and_covariance_equal_proc_on_games():
+    frame, tools = games()
+    compare(frame, tools["pROC"])
+
+
+rows = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 1)), min_size=4, max_size=25)
+
+
+@ANY_TIME
+@given(rows)
+def test_influence_is_the_derivative_by_the_weight_of_a_row(data):
+    score, label = (np.array(column) for column in zip(*data, strict=True))
+    if label.all() or not label.any():
+        return
+    c, step = count(score, label), 1e-5
+    for metric, influence in INFLUENCE:
+        values = influence(c, label, score)
+        assert values.sum() == pytest.approx(0, abs=1e-12)
+        for row in range(len(label)):
+            more, less = np.ones(len(label)), np.ones(len(label))
+            more[row] += step
+            less[row] -= step
+            slope = metric(count(score, label * more, (1 - label) * more))
+            slope -= metric(count(score, label * less, (1 - label) * less))
+            assert values[row] == pytest.approx(slope / (2 * step), abs=1e-7)
+
+
+@ANY_TIME
+@given(rows)
+def test_placements_average_to_auc_and_make_its_variance(data):
+    score, label = (np.array(column) for column in zip(*data, strict=True))
+    if not 1 < label.sum() < len(label) - 1:
+        return
+    c = count(score, label)
+    place = placements(c, label, score)
+    assert [place[label == side].mean() for side in (0, 1)] == pytest.approx([auc(c)] * 2, abs=1e-12)
+    assert auc_variance(c) == pytest.approx(auc_covariance(label, place[None])[0, 0], abs=1e-14)
+
+
+def test_sums_by_unit_see_that_repeated_rows_are_no_news():
+    generator = np.random.default_rng(8)
+    label = np.arange(400) % 2
+    score = generator.normal(size=400) + label
+    once, fivefold = count(score, label), count(np.tile(score, 5), np.tile(label, 5))
+    for _, influence in INFLUENCE:
+        by_row = influence(once, label, score)
+        by_unit = np.bincount(np.tile(np.arange(400), 5), influence(fivefold, np.tile(label, 5), np.tile(score, 5)))
+        np.testing.assert_allclose(by_unit, by_row, atol=1e-15)
+
+
+@pytest.mark.parametrize("metric, influence", INFLUENCE)
+def test_squares_of_influence_estimate_the_variance(metric, influence):
+    generator = np.random.default_rng(4)
+
+    def draw():
+        label = (generator.random(800) < 0.25).astype(np.int64)
+        score = generator.normal(size=800) + 1.2 * label
+        c = count(score, label)
+        return metric(c), np.sum(influence(c, label, score) ** 2)
+
+    value, variance = np.array([draw() for _ in range(400)]).T
+    assert variance.mean() == pytest.approx(value.var(), rel=0.25)
+
+
+def test_a_class_with_one_row_has_no_variance():
+    c = count([0.1, 0.2, 0.3], [0, 1, 0])
+    assert np.isnan(auc_variance(c))
+    place = placements(c, np.array([0, 1, 0]), np.array([0.1, 0.2, 0.3]))
+    assert np.isnan(auc_covariance(np.array([0, 1, 0]), place[None])).all()

@@ -1,0 +1,182 @@
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evalkit import interleaving, sessions
+from evalkit.arrays import InputError, ParameterError
+
+A, B = [1, 2, 3], [2, 3, 1]
+PAIR = np.array([[A], [B]])
+DRAWS = [interleaving.team_draft, interleaving.alternate, interleaving.balanced, interleaving.probabilistic]
+
+
+def every_team_draft(rankings, k):
+    """All orders of turns of two teams, each equally likely."""
+    coins = np.array(list(product([0, 1], repeat=-(-k // 2))))
+    turns = np.stack([coins, 1 - coins], axis=2).reshape(len(coins), -1)[:, :k]
+    return interleaving.draft(np.repeat(rankings, len(coins), axis=1), turns)
+
+
+def credit_of(shown, item):
+    at = shown.item == item
+    assert at.any(axis=1).all()
+    return (shown.team[at] == 0).mean()
+
+
+def test_team_draft_by_enumeration():
+    shown = every_team_draft(PAIR, 3)
+    lists = [tuple(zip(i, t, strict=True)) for i, t in zip(shown.item.tolist(), shown.team.tolist(), strict=True)]
+    assert len(set(lists)) == 4
+    assert [credit_of(shown, item) for item in (1, 2, 3)] == [1, 0, 0.5]
+    assert (shown.team == 0).mean() == 0.5  # a random click prefers neither
+
+
+def test_team_draft_is_insensitive_where_only_one_item_is_clicked():
+    shown = every_team_draft(PAIR, 3)
+    gained = interleaving.credit(shown, shown.item == 3)
+    assert gained.mean(axis=0).tolist() == [0.5, 0.5]  # although B ranks item 3 higher
+
+
+def test_balanced_by_enumeration_prefers_b_at_random():
+    both = np.repeat(PAIR, 2, axis=1)
+    shown = interleaving.merged(both, 3, np.array([0, 1]))
+    assert shown.item.tolist() == [[1, 2, 3], [2, 1, 3]]
+    assert [credit_of(shown, item) for item in (1, 2, 3)] == [1, 0, 0]
+    won = []
+    for place in range(3):
+        clicks = np.zeros((2, 3))
+        clicks[:, place] = 1
+        gained = interleaving.balanced_credit(shown, both, clicks)
+        won += (gained[:, 1] > gained[:, 0]).tolist()
+        assert (gained == interleaving.credit(shown, clicks)).all()
+    assert np.mean(won) == pytest.approx(2 / 3)
+
+
+def test_balanced_credit_of_two_clicks_by_hand():
+    # clicks on 1 and 3: the lowest is 3, ranked 3 and 2, so the first two of each count: A holds 1, B holds 3
+    shown = interleaving.merged(PAIR, 3, np.array([0]))
+    assert interleaving.balanced_credit(shown, PAIR, [[1, 0, 1]]).tolist() == [[1, 1]]
+    assert interleaving.balanced_credit(shown, PAIR, [[0, 0, 0]]).tolist() == [[0, 0]]
+
+
+def test_alternate_has_two_lists():
+    shown = interleaving.alternate(np.repeat(PAIR, 200, axis=1), 3, rng=np.random.default_rng(0))
+    assert {tuple(row) for row in shown.item.tolist()} == {(1, 2, 3), (2, 1, 3)}
+    assert {tuple(row) for row in shown.team.tolist()} == {(0, 1, 0), (1, 0, 1)}
+
+
+def test_equal_rankings_share_one_half_for_ever():
+    same = np.array([[A], [A]])
+    shown = every_team_draft(same, 3)
+    for weights in np.random.default_rng(0).random((20, 3)):
+        first, second = interleaving.credit(shown, np.tile(weights, (len(shown.item), 1))).sum(axis=0)
+        assert first / (first + second) == pytest.approx(0.5)
+    neutral = interleaving.without_shared_start(shown, np.repeat(same, len(shown.item), axis=1))
+    assert (neutral.team == interleaving.NO_TEAM).all()
+    gained = interleaving.credit(neutral, np.ones(shown.item.shape))
+    units = sessions.by_unit(np.arange(len(gained)), gained[:, 0], gained[:, 1])
+    assert sessions.delta_ab(units) == 0.0
+
+
+@st.composite
+def stacks(draw, most=4):
+    """Rankings of one length or of several, filled up with −1."""
+    teams, users, depth = draw(st.integers(2, most)), draw(st.integers(1, 4)), draw(st.integers(1, 8))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    stack = np.argsort(rng.random((teams, users, 10)), axis=2)[:, :, :depth]
+    length = rng.integers(0, depth + 1, (teams, users, 1)) if draw(st.booleans()) else depth
+    return np.where(np.arange(depth) < length, stack, -1)
+
+
+@settings(max_examples=150, deadline=None)
+@given(stacks(), st.integers(1, 12), st.integers(0, 3), st.integers(0, 2**32))
+def test_every_draft_shows_no_item_twice_and_fills_what_it_can(rankings, k, which, seed):
+    if DRAWS[which] is interleaving.balanced:
+        rankings = rankings[:2]
+    shown = DRAWS[which](rankings, k, rng=np.random.default_rng(seed))
+    assert shown.item.shape == shown.team.shape == (rankings.shape[1], k)
+    for user, row in enumerate(shown.item):
+        items = row[row >= 0]
+        offered = {int(i) for i in rankings[:, user, :].ravel() if i >= 0}
+        assert len(set(items.tolist())) == items.size
+        assert set(items.tolist()) <= offered
+        if DRAWS[which] is not interleaving.balanced:
+            assert items.size == min(k, len(offered))
+        assert (row[items.size :] == -1).all()
+        for item, team in zip(row, shown.team[user], strict=True):
+            assert team < 0 or item in rankings[team, user]
+
+
+@settings(max_examples=150, deadline=None)
+@given(stacks(), st.integers(1, 8), st.integers(0, 2**32))
+def test_teams_are_equal_after_every_round_while_no_list_is_exhausted(rankings, k, seed):
+    teams = len(rankings)
+    shown = interleaving.team_draft(rankings, k, rng=np.random.default_rng(seed))
+    for user, team in enumerate(shown.team):
+        counts = np.cumsum(team[:, None] == np.arange(teams), axis=0)
+        for place in range(k):
+            before = set(shown.item[user, : place + 1].tolist())
+            free = [set(rankings[t, user].tolist()) - before - {-1} for t in range(teams)]
+            if not all(free):
+                break
+            spread = np.ptp(counts[place])
+            assert spread == 0 if (place + 1) % teams == 0 else spread <= 1
+
+
+@settings(max_examples=60, deadline=None)
+@given(stacks(most=2), st.integers(1, 8), st.integers(0, 2**32))
+def test_the_draft_equals_a_plain_loop(rankings, k, seed):
+    turns = np.random.default_rng(seed).integers(0, 2, (rankings.shape[1], k))
+    shown = interleaving.draft(rankings, turns)
+    for user in range(rankings.shape[1]):
+        items, teams = [], []
+        for turn in turns[user]:
+            for team in (turn, 1 - turn):
+                free = [i for i in rankings[team, user].tolist() if i >= 0 and i not in items]
+                if free:
+                    items.append(free[0])
+                    teams.append(int(team))
+                    break
+        missing = [-1] * (k - len(items))
+        assert shown.item[user].tolist() == items + missing
+        assert shown.team[user].tolist() == teams + missing
+
+
+def test_multileaving_gives_every_ranker_each_place_equally_often():
+    rng = np.random.default_rng(3)
+    rankings = np.argsort(rng.random((4, 20_000, 12)), axis=2)
+    shown = interleaving.team_draft(rankings, 8, rng=rng)
+    share = np.stack([(shown.team == t).mean(axis=0) for t in range(4)])
+    assert np.abs(share - 0.25).max() < 4 * np.sqrt(0.25 * 0.75 / 20_000)
+
+
+def test_probabilistic_first_item_follows_its_softmax_and_assignment_the_truth():
+    rng = np.random.default_rng(4)
+    many = np.repeat(PAIR, 40_000, axis=1)
+    shown = interleaving.probabilistic(many, 3, rng=rng)
+    weight = np.arange(1, 4) ** -3.0 / (np.arange(1, 4) ** -3.0).sum()
+    expected = {1: (weight[0] + weight[2]) / 2, 2: (weight[1] + weight[0]) / 2, 3: (weight[2] + weight[1]) / 2}
+    for item, chance in expected.items():
+        assert (shown.item[:, 0] == item).mean() == pytest.approx(chance, abs=0.01)
+    given_list = (shown.item == [2, 1, 3]).all(axis=1)
+    truth = interleaving.assignment(shown, many)[given_list][0]
+    seen = np.stack([(shown.team[given_list] == t).mean(axis=0) for t in range(2)], axis=1)
+    assert np.abs(seen - truth).max() < 0.02
+    assert truth.sum(axis=1) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda r: interleaving.draft(np.zeros((2, 3)), np.zeros((3, 2), dtype=int)), "rankings must be integers"),
+        (lambda r: interleaving.team_draft(PAIR[:1], 3, rng=r), "2 to 7 rankers, got 1"),
+        (lambda r: interleaving.alternate(PAIR, 0, rng=r), "k must be 1 to 64, got 0"),
+        (lambda r: interleaving.balanced(np.repeat(PAIR, 2, axis=0), 2, rng=r), "takes 2 rankers, got 4"),
+    ],
+)
+def test_impossible_drafts_are_refused(call, message):
+    with pytest.raises((InputError, ParameterError), match=message):
+        call(np.random.default_rng(0))

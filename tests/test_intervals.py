@@ -1,0 +1,226 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from evalkit import intervals as iv
+from evalkit.arrays import InputError, ParameterError
+
+BOOTSTRAPS = [iv.mean_percentile, iv.mean_bca]
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+def limits(estimate):
+    return estimate.low, estimate.high
+
+
+def coverage(interval, draw, truth, *, runs, seed):
+    g = rng(seed)
+    held = [e.low <= truth <= e.high for e in (interval(draw(g)) for _ in range(runs))]
+    return np.mean(held)
+
+
+def test_mean_t_equals_scipy():
+    values = rng().normal(3, 2, 25)
+    e = iv.mean_t(values, level=0.9)
+    expected = stats.ttest_1samp(values, 0).confidence_interval(0.9)
+    assert limits(e) == pytest.approx((expected.low, expected.high), rel=1e-12)
+    assert (e.value, e.level, e.n, e.method) == (pytest.approx(values.mean()), 0.9, 25, "t")
+
+
+@pytest.mark.parametrize("values", [[], [1.0]])
+@pytest.mark.parametrize("mean", [iv.mean_t, *BOOTSTRAPS])
+def test_limits_are_undefined_below_two_units(mean, values):
+    e = mean(values) if mean is iv.mean_t else mean(values, rng=rng())
+    assert np.isnan(limits(e)).all()
+    assert e.n == len(values)
+    assert np.isnan(e.value) == (not values)
+
+
+@pytest.mark.parametrize("mean", [iv.mean_t, *BOOTSTRAPS])
+def test_equal_values_leave_no_width(mean):
+    e = mean([0.5] * 7) if mean is iv.mean_t else mean([0.5] * 7, rng=rng())
+    assert (e.value, e.low, e.high) == (0.5, 0.5, 0.5)
+
+
+def test_bca_equals_scipy_within_monte_carlo_error():
+    values = rng(3).lognormal(0, 1, 60)
+    e = iv.mean_bca(values, rng=rng(1), resamples=20_000)
+    expected = stats.bootstrap((values,), np.mean, n_resamples=20_000, method="BCa", rng=rng(2)).confidence_interval
+    assert limits(e) == pytest.approx((expected.low, expected.high), abs=0.04 * (e.high - e.low))
+
+
+def test_percentile_equals_scipy_within_monte_carlo_error():
+    values = rng(3).lognormal(0, 1, 60)
+    e = iv.mean_percentile(values, rng=rng(1), resamples=20_000)
+    expected = stats.bootstrap((values,), np.mean, n_resamples=20_000, method="percentile", rng=rng(2))
+    low, high = expected.confidence_interval
+    assert limits(e) == pytest.approx((low, high), abs=0.04 * (e.high - e.low))
+
+
+@pytest.mark.parametrize("mean", BOOTSTRAPS)
+def test_the_seed_decides(mean):
+    values = rng().normal(size=30)
+    assert mean(values, rng=rng(5)) == mean(values, rng=rng(5))
+    assert mean(values, rng=rng(5)) != mean(values, rng=rng(6))
+
+
+def test_ratio_of_a_constant_denominator_is_the_mean():
+    values = rng().normal(size=40)
+    mean, quotient = iv.mean_t(values), iv.ratio_delta(values * 3, np.full(40, 3.0))
+    assert limits(quotient) == pytest.approx(limits(mean), rel=1e-10)
+
+
+def test_repeating_the_rows_of_each_unit_leaves_the_interval():
+    values, unit = rng().normal(size=50), rng(1).integers(0, 12, 50)
+    once = iv.ratio_delta(*iv.by_unit(values, unit))
+    twice = iv.ratio_delta(*iv.by_unit(np.tile(values, 2), np.tile(unit, 2)))
+    assert limits(twice) == pytest.approx(limits(once), rel=1e-12)
+    assert iv.mean_t(np.tile(values, 2)).high < iv.mean_t(values).high  # rows as units: narrower for nothing
+
+
+def test_ratio_delta_error_equals_that_of_the_bootstrap():
+    top, bottom = rng(1).poisson(5, 400), rng(2).poisson(20, 400) + 1
+    delta, drawn = iv.ratio_delta(top, bottom), iv.ratio_percentile(top, bottom, rng=rng(3))
+    assert drawn.value == pytest.approx(top.sum() / bottom.sum())
+    assert limits(drawn) == pytest.approx(limits(delta), abs=0.06 * (delta.high - delta.low))
+    assert limits(iv.ratio_bca(top, bottom, rng=rng(3))) == pytest.approx(
+        limits(delta), abs=0.06 * (delta.high - delta.low)
+    )
+
+
+def test_ratio_is_undefined_over_nothing():
+    e = iv.ratio_delta([1, -1], [0, 0])
+    assert np.isnan([e.value, e.low, e.high]).all()
+    assert np.isnan(limits(iv.ratio_percentile([1, -1], [0, 0], rng=rng()))).all()
+
+
+# Newcombe, Statistics in Medicine 1998: one proportion, and 56/70 - 48/80
+@pytest.mark.parametrize(
+    "successes, n, score, exact",
+    [
+        (81, 263, (0.2553, 0.3662), (0.2527, 0.3676)),
+        (15, 148, (0.0624, 0.1605), (0.0578, 0.1617)),
+        (0, 20, (0, 0.1611), (0, 0.1684)),
+        (1, 29, (0.0061, 0.1718), (0.0009, 0.1776)),
+        (0, 10, (0, 0.27753), (0, 0.30850)),
+        (10, 10, (0.72247, 1), (0.69150, 1)),
+    ],
+)
+def test_one_proportion(successes, n, score, exact):
+    assert limits(iv.wilson(successes, n)) == pytest.approx(score, abs=5.1e-5)
+    assert limits(iv.clopper_pearson(successes, n)) == pytest.approx(exact, abs=5.1e-5)
+
+
+@given(st.integers(1, 60), st.data())
+@settings(max_examples=50, deadline=None)
+def test_proportions_equal_scipy(n, data):
+    k = data.draw(st.integers(0, n))
+    test = stats.binomtest(k, n)
+    for ours, theirs in ((iv.wilson, "wilson"), (iv.clopper_pearson, "exact")):
+        expected = test.proportion_ci(0.9, theirs)
+        assert limits(ours(k, n, level=0.9)) == pytest.approx((expected.low, expected.high), abs=1e-12)
+
+
+def test_difference_of_independent_proportions():
+    e = iv.newcombe(56, 70, 48, 80)
+    assert limits(e) == pytest.approx((0.0524, 0.3339), abs=5.1e-5)
+    mirrored = iv.newcombe(48, 80, 56, 70)
+    assert limits(mirrored) == pytest.approx((-e.high, -e.low), rel=1e-12)
+
+
+@given(st.integers(0, 30), st.integers(0, 30), st.integers(1, 40))
+@settings(max_examples=200, deadline=None)
+def test_paired_score_interval_is_dual_to_the_asymptotic_test(first, second, rest):
+    e = iv.tango(first, second, first + second + rest)
+    p = stats.chi2.sf((first - second) ** 2 / (first + second), 1) if first + second else 1.0
+    assert (p < 0.05) == (not e.low <= 0 <= e.high)
+    assert -1 <= e.low <= e.value <= e.high <= 1
+    mirrored = iv.tango(second, first, first + second + rest)
+    assert limits(mirrored) == pytest.approx((-e.high, -e.low), abs=1e-9)
+
+
+@pytest.mark.parametrize("proportion", [iv.wilson, iv.clopper_pearson])
+def test_no_trials_is_undefined(proportion):
+    e = proportion(0, 0)
+    assert np.isnan([e.value, *limits(e)]).all()
+    assert np.isnan(iv.tango(0, 0, 0).low)
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: iv.mean_t([1, np.nan]), r"values must hold only finite numbers, got nan \(row 1\)"),
+        (lambda: iv.mean_t([1, 2], level=95), "level must lie between 0 and 1, got 95"),
+        (lambda: iv.wilson(3, 2), "successes must lie between 0 and n = 2, got 3"),
+        (lambda: iv.by_unit([1, 2], ["a"]), "columns must have one length, got values 2, unit 1"),
+        (lambda: iv.ratio_delta([1, 2], [1]), "columns must have one length, got numerator 2, denominator 1"),
+        (lambda: iv.mean_bca([1, 2], rng=rng(), resamples=0), "resamples must be at least 1, got 0"),
+    ],
+)
+def test_refusals(call, message):
+    with pytest.raises((InputError, ParameterError), match=message):
+        call()
+
+
+def test_z_in_place_of_t_covers_too_little():
+    z = iv.normal_quantile(0.95)
+
+    def with_z(values):
+        half = z * values.std(ddof=1) / np.sqrt(values.size)
+        return iv.Estimate(values.mean(), values.mean() - half, values.mean() + half, 0.95, values.size, "z")
+
+    def draw(g):
+        return g.normal(145, 1.4, 5)
+
+    assert coverage(with_z, draw, 145, runs=2000, seed=1) == pytest.approx(0.878, abs=0.025)
+    assert coverage(iv.mean_t, draw, 145, runs=2000, seed=1) == pytest.approx(0.95, abs=0.02)
+
+
+def heavy_users(g):
+    """Clicks and rows of 200 users, most rows of a few, each with a rate of its own around 0.1."""
+    rows = np.ceil(g.lognormal(1.0, 1.0, 200))
+    return g.binomial(rows.astype(int), g.beta(2, 18, 200)).astype(float), rows
+
+
+def test_units_cover_and_rows_do_not():
+    by_user = coverage(lambda d: iv.ratio_delta(*d), heavy_users, 0.1, runs=600, seed=2)
+    by_row = coverage(lambda d: iv.wilson(d[0].sum(), d[1].sum()), heavy_users, 0.1, runs=600, seed=2)
+    assert by_user > 0.91
+    assert by_row < by_user - 0.03
+
+
+def test_bootstrap_coverage():
+    def bca(values):
+        return iv.mean_bca(values, rng=rng(int(values[0] * 1e6)), resamples=1000)
+
+    assert coverage(bca, lambda g: g.gamma(2, 1, 60), 2.0, runs=300, seed=4) == pytest.approx(0.94, abs=0.04)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mean", [iv.mean_t, *BOOTSTRAPS])
+def test_coverage_of_means_at_length(mean):
+    g = rng(9)
+
+    def interval(values):
+        return mean(values) if mean is iv.mean_t else mean(values, rng=g, resamples=2000)
+
+    assert 0.93 <= coverage(interval, lambda g: g.normal(1, 1, 80), 1.0, runs=4000, seed=5) <= 0.97
+
+
+@pytest.mark.slow
+def test_coverage_of_ratios_and_proportions_at_length():
+    assert 0.92 <= coverage(lambda d: iv.ratio_delta(*d), heavy_users, 0.1, runs=4000, seed=6) <= 0.97
+    score = coverage(lambda k: iv.wilson(k, 50), lambda g: g.binomial(50, 0.23), 0.23, runs=10_000, seed=7)
+    assert 0.93 <= score <= 0.97
+
+    def table(g):
+        both = g.multinomial(80, [0.2, 0.1, 0.7])
+        return both[0], both[1]
+
+    paired = coverage(lambda t: iv.tango(*t, 80), table, 0.1, runs=4000, seed=8)
+    assert 0.93 <= paired <= 0.97

@@ -1,0 +1,223 @@
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evalkit import giveaways, leakage, optimism, splits
+from evalkit.arrays import InputError
+
+SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+def cancer():
+    from sklearn.datasets import load_breast_cancer
+
+    data = load_breast_cancer(as_frame=True)
+    return data.data, data.target.to_numpy()
+
+
+def found(findings, severity="severe"):
+    return {f.check: f for f in findings if f.severity == severity}
+
+
+def audit(folds, **columns):
+    return leakage.audit(folds, rng=np.random.default_rng(0), **columns)
+
+
+@pytest.mark.parametrize("name", ["load_breast_cancer", "load_wine", "load_digits", "load_iris"])
+def test_clean_features_raise_no_severe_finding(name):
+    from sklearn import datasets
+
+    data = getattr(datasets, name)(as_frame=True)
+    folds = splits.k_fold(data.target, seed=0, k=5)
+    assert not found(audit(folds, features=data.data, label=data.target))
+
+
+@pytest.mark.parametrize(
+    "name, segments",
+    [
+        ("german_credit", ["personal_status_and_sex", "age_band", "housing", "foreign_worker", "credit_amount"]),
+        ("breast_cancer", ["radius_tercile"]),
+    ],
+)
+def test_clean_predictions_raise_no_severe_finding(name, segments):
+    path = SHARED / name / "predictions.csv"
+    if not path.exists():
+        pytest.skip(f"{name} is not here")
+    for _, rows in pd.read_csv(path).groupby("model"):
+        folds = splits.by_column(rows["fold"])
+        columns = {"label": rows["y_true"], "score": rows["y_score"], "ids": rows["id"]}
+        assert not found(audit(folds, features=rows[segments], **columns))
+
+
+def test_repeated_measures_are_severe_by_row_and_not_by_person():
+    path = SHARED / "rand_hie" / "visits.csv"
+    if not path.exists():
+        pytest.skip("rand_hie is not here")
+    visits = pd.read_csv(path)
+    features = visits.drop(columns=["id", "mdvis"])
+    fixed = features[["lncoins", "idp", "physlm", "disea"]]
+    person = (fixed != fixed.shift()).any(axis=1).cumsum()
+    by_row = leakage.duplicates(splits.k_fold_rows(len(visits), seed=0, k=5), features)
+    by_person = leakage.duplicates(splits.group_k_fold(person, seed=0, k=5), features)
+    assert (by_row.severity, by_person.severity) == ("severe", "note")
+
+
+def test_copied_rows_are_found():
+    x, y = cancer()
+    copied = np.r_[np.arange(569), np.arange(12)]
+    folds = splits.by_column(np.r_[np.zeros(569), np.ones(12)])
+    finding = found(audit(folds, features=x.iloc[copied], label=y[copied]))["duplicate rows"]
+    # fold 0 tests the originals, fold 1 the copies: both are seen in training
+    assert finding.count == 24
+    assert finding.rows == (0, 1, 2, 3, 4)
+
+
+def test_nearly_copied_rows_are_found():
+    x, y = cancer()
+    rng = np.random.default_rng(2)
+    near = x.iloc[:12] * (1 + 1e-6 * rng.normal(size=(12, x.shape[1])))
+    table = pd.concat([x, near], ignore_index=True)
+    folds = splits.by_column(np.r_[np.zeros(569), np.ones(12)])
+    findings = found(audit(folds, features=table, label=np.r_[y, y[:12]]))
+    assert "duplicate rows" not in findings
+    assert findings["near duplicates"].count == 24
+
+
+def test_a_user_on_both_sides_is_found():
+    user = np.repeat(np.arange(20), 5)
+    clean = splits.group_k_fold(user, seed=0, k=4)
+    assert not found(audit(clean, group=user))
+    train, test = clean.pairs[0]
+    user[test[0]] = user[train[0]]
+    finding = leakage.crossing(splits.Folds(100, clean.pairs[:1], "one fold"), user, "group")
+    assert finding.rows == (int(test[0]),)
+    assert "group on both sides" in found(audit(clean, group=user))
+
+
+def test_an_id_in_two_folds_is_found():
+    findings = found(audit(splits.by_column([0, 0, 1, 1]), ids=["a", "b", "b", "c"]))
+    assert findings["id on both sides"].rows == (1, 2)
+
+
+def test_a_future_timestamp_is_found():
+    time = np.arange(50.0)
+    folds = splits.forward(time, k=4)
+    assert not found(audit(folds, time=time))
+    time[3] = 48.5
+    finding = found(audit(folds, time=time))["time travel"]
+    assert finding.count == 39  # of the rows tested, 10 to 49, all but the newest
+    assert "time travel" in found(audit(splits.k_fold_rows(50, seed=0, k=5), time=np.arange(50.0)))
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        lambda y: y * 2.0 + 1,
+        lambda y: -y,
+        lambda y: np.where(y == 1, "yes", "no"),
+        lambda y: np.where(y == 1, np.nan, 0.0),
+    ],
+)
+def test_the_target_as_a_feature_is_found(planted):
+    x, y = cancer()
+    findings = found(audit(splits.k_fold(y, seed=0, k=5), features=x.assign(leak=planted(y)), label=y))
+    assert "leak alone" in findings["single feature"].message
+
+
+def test_a_numeric_and_a_text_target_as_features_are_found():
+    rng = np.random.default_rng(3)
+    amount = rng.gamma(2, 50, 300)
+    table = pd.DataFrame({"noise": rng.normal(size=300), "leak": np.log(amount)})
+    (only,) = giveaways.single_features(table, amount, rng=rng)
+    assert "leak alone predicts the label with rank correlation 1.000" in only.message
+    kind = rng.choice(["x", "y", "z"], 300)
+    table["leak"] = np.select([kind == "x", kind == "y"], [5, 9], 1)  # no order: coded by the label mean
+    (only,) = giveaways.single_features(table, kind, rng=rng)
+    assert only.severity == "severe"
+
+
+def test_a_selection_outside_the_folds_is_found():
+    from sklearn.linear_model import LogisticRegression
+
+    rng = np.random.default_rng(4)
+    x, y = rng.normal(size=(100, 1000)), np.arange(100) % 2
+    effect = np.abs(x[y == 1].mean(axis=0) - x[y == 0].mean(axis=0))
+    folds = splits.k_fold(y, seed=0, k=5)
+    finding = optimism.selection(LogisticRegression(), x, y, np.argsort(effect)[-10:], folds)
+    assert finding.severity == "severe"
+    assert optimism.selection(LogisticRegression(), x, y, np.arange(10), folds) is None
+
+
+@pytest.mark.slow
+def test_how_much_a_selection_outside_the_folds_flatters():
+    from sklearn.linear_model import LogisticRegression
+
+    rng, rates = np.random.default_rng(5), []
+    for _ in range(20):
+        x, y = rng.normal(size=(100, 1000)), np.arange(100) % 2
+        effect = np.abs(x[y == 1].mean(axis=0) - x[y == 0].mean(axis=0))
+        folds = splits.k_fold(y, seed=0, k=5)
+        rates.append(optimism.selection_accuracy(LogisticRegression(), x, y, np.argsort(effect)[-10:], folds))
+    outside, inside = np.mean(rates, axis=0)
+    print(f"accuracy on noise: {outside:.3f} chosen outside, {inside:.3f} inside")
+    assert outside > 0.65
+    assert inside == pytest.approx(0.5, abs=0.05)
+
+
+def test_a_score_that_is_the_label_is_found():
+    label = np.arange(40) % 2
+    assert giveaways.score_is_label(1 - label, label).severity == "severe"
+    assert giveaways.score_is_label(label + np.linspace(0, 0.5, 40), label).severity == "warning"
+    assert giveaways.score_is_label(np.linspace(0, 1, 40), label) is None
+
+
+def test_conflicting_labels_give_the_best_accuracy_and_auc_by_hand():
+    # a: 2 of 3 positive, b: 0 of 1; best accuracy 3/4; positives .67 .67 against negatives .67, 0: AUC 3/4
+    finding = giveaways.conflicts(pd.DataFrame({"x": ["a", "a", "a", "b"]}), [1, 1, 0, 0])
+    assert finding.count == 3
+    assert "at most 0.750, AUC at most 0.750" in finding.message
+
+
+def test_id_like_columns():
+    table = pd.DataFrame(
+        {"row": np.arange(60), "code": [f"c{i * 7 % 60}" for i in range(60)], "age": np.arange(60) % 9}
+    )
+    one, two = giveaways.id_like(table)
+    assert (one.message, two.message) == (
+        "row is different on almost every row; it grows with the rows",
+        "code is different on almost every row",
+    )
+
+
+def test_the_folds_themselves():
+    folds = splits.by_column([0] * 10 + [1] * 20)
+    assert leakage.sizes(folds).rows == (0, 1, 2, 3, 4)
+    assert leakage.sizes(splits.by_column([0] * 14 + [1] * 20)) is None
+    one_class = leakage.base_rate(splits.by_column([0, 0, 1, 1]), [1, 1, 0, 1])
+    assert one_class.rows == (0, 1)
+    assert leakage.base_rate(splits.by_column([0, 0, 1, 1]), [0, 1, 0, 1]) is None
+    assert leakage.retested(splits.k_fold([0, 1] * 5, seed=0, k=5, repeats=2)).count == 10
+    assert leakage.retested(folds) is None
+
+
+def test_scores_on_other_scales_are_found():
+    rng = np.random.default_rng(6)
+    fold = np.arange(400) % 4
+    score = rng.normal(size=400)
+    assert leakage.score_scale(splits.by_column(fold), score) is None
+    assert leakage.score_scale(splits.by_column(fold), score + 2 * (fold == 1)).severity == "warning"
+
+
+def test_unseen_categories_and_drift():
+    table = pd.DataFrame({"city": ["a"] * 50 + ["b"] * 50, "x": np.r_[np.zeros(50), np.ones(50)]})
+    folds = splits.forward(np.arange(100), k=2)
+    assert [f.count for f in leakage.unseen_categories(folds, table)] == [17]
+    drift = leakage.drift(splits.by_column([0] * 50 + [1] * 50), table, rng=np.random.default_rng(0))
+    assert drift.severity == "warning"
+
+
+def test_a_column_of_another_length_is_refused():
+    with pytest.raises(InputError, match="columns must have one length, got rows 4, label 3"):
+        audit(splits.by_column([0, 0, 1, 1]), label=[0, 1, 0])

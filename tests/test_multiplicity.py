@@ -1,0 +1,68 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from evalkit import multiplicity as mult
+from evalkit.significance import sign_flip
+
+DARWIN = [49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48]
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
+def test_adjusted_p_values_are_monotone_and_not_below_p(p):
+    for method in (mult.holm, mult.benjamini_hochberg):
+        adjusted = method(p)
+        assert np.all(adjusted >= np.array(p) - 1e-15)
+        assert np.all(adjusted <= 1)
+        order = np.argsort(p, kind="stable")
+        assert np.all(np.diff(adjusted[order]) >= 0)
+    assert np.all(mult.holm(p) >= mult.benjamini_hochberg(p) - 1e-12)
+    assert mult.benjamini_hochberg(p) == pytest.approx(stats.false_discovery_control(p))
+
+
+def test_undefined_p_values_stay_out_of_the_family():
+    assert mult.holm([0.02, np.nan, 0.5]).tolist()[0::2] == [0.04, 0.5]
+    assert np.isnan(mult.holm([0.02, np.nan, 0.5])[1])
+    assert mult.holm([]).size == 0
+
+
+def test_max_t_of_one_column_is_its_sign_flip():
+    assert mult.max_t(np.array(DARWIN)[:, None], rng=rng()) == pytest.approx([1726 / 32768])
+
+
+def test_max_t_uses_the_correlation_and_stays_above_p():
+    base = rng(1).normal(0.35, 1, 60)
+    columns = base[:, None] + rng(2).normal(0, 0.1, (60, 8))
+    joint = mult.max_t(columns, rng=rng(3), draws=20_000)
+    alone = np.array([sign_flip(column, rng=rng(9), draws=20_000).p_value for column in columns.T])
+    assert np.all(joint >= alone - 0.003)
+    assert np.all(joint < mult.holm(alone))
+
+
+def test_max_t_holds_the_family():
+    false = [np.min(mult.max_t(rng(s).normal(size=(12, 5)), rng=rng(s), draws=1)) < 0.05 for s in range(300)]
+    assert np.mean(false) == pytest.approx(0.05, abs=0.04)
+
+
+def test_max_t_beside_a_column_of_zeros():
+    columns = np.column_stack([DARWIN, np.zeros(15)])
+    assert mult.max_t(columns, rng=rng()) == pytest.approx([1726 / 32768, 1])
+
+
+def test_max_t_by_draws_agrees_with_all_sign_vectors():
+    columns = rng(4).normal(0.4, 1, (18, 4))
+    padded = np.vstack([columns, np.zeros((12, 4))])  # units without a difference change nothing but the method
+    exact, drawn = mult.max_t(columns, rng=rng()), mult.max_t(padded, rng=rng(1), draws=60_000)
+    assert drawn == pytest.approx(exact, abs=0.01)
+
+
+@pytest.mark.slow
+def test_max_t_holds_the_family_at_length():
+    false = [np.min(mult.max_t(rng(s).normal(size=(40, 6)), rng=rng(s), draws=2000)) < 0.05 for s in range(2000)]
+    assert 0.038 <= np.mean(false) <= 0.062

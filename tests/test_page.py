@@ -1,0 +1,199 @@
+"""The page: complete in itself, escaped, with contents and folded code, and honest about a failed run."""
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from evalkit.page import ReportExporter, numbered
+
+HOSTILE = "<script>alert(1)</script>"
+
+
+class Elements(HTMLParser):
+    """Every element of a page with its attributes."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.found = []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, dict(attrs)))
+
+    def named(self, tag):
+        return [attributes for name, attributes in self.found if name == tag]
+
+
+def code(source, *outputs, tags=()):
+    return new_code_cell(source, outputs=list(outputs), metadata={"tags": list(tags)} if tags else {})
+
+
+def shown(**data):
+    types = {
+        "html": "text/html",
+        "text": "text/plain",
+        "svg": "image/svg+xml",
+        "png": "image/png",
+        "md": "text/markdown",
+    }
+    return new_output("display_data", data={types[key]: value for key, value in data.items()})
+
+
+def page(*cells, **metadata):
+    return ReportExporter().from_notebook_node(new_notebook(cells=list(cells), metadata=metadata))[0]
+
+
+@pytest.fixture(scope="module")
+def full():
+    picture = shown(png="aGk=", text="<Figure>")
+    picture.metadata["image/png"] = {"alt": 'a "picture"'}
+    results = new_output("display_data", data={"application/vnd.evalkit+json": {"secret": 1}, "text/plain": ""})
+    return page(
+        new_markdown_cell("# Ranking & *more*\n\nWhat was [asked](https://example.org/why)."),
+        code("preds = 'x'", tags=["parameters"]),
+        code("preds = 'y'", tags=["injected-parameters"]),
+        new_markdown_cell("## Metrics\n\ntext\n\n## By segment <1>"),
+        code("a < b", shown(html="<h2>From a table</h2><table class='metrics'></table>", text="plain of html")),
+        code("", picture, shown(svg="<svg viewBox='0 0 1 1'></svg>"), shown(md="some **bold**")),
+        code(
+            "p", new_output("stream", name="stdout", text=HOSTILE), new_output("stream", name="stderr", text="warned")
+        ),
+        code("q", new_output("execute_result", data={"text/plain": f"'{HOSTILE}'"}, execution_count=1)),
+        new_markdown_cell("## Metrics"),
+        code("publish", results),
+    )
+
+
+def test_refers_to_nothing_elsewhere(full):
+    elements = Elements(full)
+    loads = [(tag, a[key]) for tag, a in elements.found for key in ("src", "srcset", "data", "poster") if a.get(key)]
+    assert [tag for tag, target in loads if not target.startswith("data:")] == []
+    assert [(tag, a) for tag, a in elements.found if tag in ("link", "iframe", "object", "embed", "base")] == []
+    links = [a["href"] for tag, a in elements.found if "href" in a]
+    assert [tag for tag, a in elements.found if "href" in a and tag != "a"] == []
+    assert [link for link in links if not link.startswith("#")] == ["https://example.org/why"]
+    assert not re.search(r"url\(|@import|@font-face|\bfetch\(|import\(|XMLHttpRequest", full)
+
+
+def test_head(full):
+    assert full.startswith('<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta name="viewport"')
+    assert "<title>Ranking &amp; more</title>" in full
+    assert len(Elements(full).named("script")) == 1
+
+
+def test_contents_list_the_headings(full):
+    contents = full[full.index("<nav") : full.index("</nav>")]
+    listed = re.findall(r'<a href="#([^"]+)">([^<]+)</a>', contents)
+    assert [text for _, text in listed] == ["Metrics", "By segment &lt;1&gt;", "From a table", "Metrics"]
+    assert [id for id, _ in listed] == ["metrics", "by-segment-1", "from-a-table", "metrics-2"]
+    assert [a["id"] for a in Elements(full).named("h2")] == [id for id, _ in listed]
+
+
+def test_code_is_folded_behind_one_button(full):
+    elements = Elements(full)
+    assert elements.named("button") == [{"type": "button", "id": "show-code", "aria-pressed": "false", "hidden": None}]
+    folded = [a for a in elements.named("details") if a.get("class") == "code"]
+    assert len(folded) == 6  # every cell with a source, those of the parameters too
+    assert all("open" not in a for a in folded)
+    assert '<details class="code"><summary>code</summary><pre>a &lt; b</pre></details>' in full
+
+
+def test_outputs_are_shown_by_their_richest_form(full):
+    assert "<table class='metrics'></table>" in full
+    assert "plain of html" not in full
+    assert '<img src="data:image/png;base64,aGk=" alt="a &quot;picture&quot;">' in full
+    assert "<figure><svg viewBox='0 0 1 1'></svg></figure>" in full
+    assert "some <strong>bold</strong>" in full
+    assert '<pre class="stderr">warned</pre>' in full
+
+
+def test_results_for_pipelines_are_not_shown(full):
+    assert "secret" not in full
+    assert "<pre></pre>" not in full
+
+
+def test_hostile_text_is_escaped(full):
+    assert HOSTILE not in full
+    assert full.count("&lt;script&gt;alert(1)&lt;/script&gt;") == 2
+
+
+def test_a_failed_run_says_so_and_ends_there():
+    error = new_output("error", ename="KeyError", evalue=HOSTILE, traceback=["\x1b[31mline 1\x1b[0m", HOSTILE])
+    failed = page(new_markdown_cell("# T"), code("x", error), new_markdown_cell("## After"), code("after"))
+    assert "<title>FAILED: RUN FAILED</title>" not in failed
+    assert "<title>FAILED: T</title>" in failed
+    assert "<strong>KeyError:</strong> &lt;script&gt;" in failed
+    assert '<details class="traceback"><summary>Traceback</summary><pre>line 1\n&lt;script&gt;' in failed
+    assert HOSTILE not in failed
+    assert "After" not in failed
+    assert "after" not in failed.split("<main>")[1].split("</main>")[0]
+
+
+def test_a_recorded_failure_is_shown_without_an_error_output():
+    died = page(code("x"), code("y"), evalkit={"failed": {"name": "DeadKernelError", "message": "died", "cell": 0}})
+    assert "<strong>DeadKernelError:</strong> died" in died
+    assert "<pre>y</pre>" not in died
+
+
+def test_an_error_that_a_tag_allows_is_no_failure():
+    error = new_output("error", ename="ValueError", evalue="x", traceback=["t"])
+    good = page(code("x", error, tags=["raises-exception"]), code("y"))
+    assert "RUN FAILED" not in good
+    assert "<pre>y</pre>" in good
+
+
+def test_papermills_own_banner_is_left_out():
+    banner = new_markdown_cell("An Exception was encountered", metadata={"tags": ["papermill-error-cell-tag"]})
+    assert "An Exception" not in page(banner, new_markdown_cell("# T"))
+
+
+def test_a_page_without_headings_has_no_contents():
+    bare = page(new_markdown_cell("words"))
+    assert "<title>Report</title>" in bare
+    assert Elements(bare).named("details") == []
+
+
+def test_attachments_are_embedded():
+    cell = new_markdown_cell("![dot](attachment:dot.png)", attachments={"dot.png": {"image/png": "aGk="}})
+    assert Elements(page(cell)).named("img") == [{"src": "data:image/png;base64,aGk=", "alt": "dot"}]
+
+
+def test_headings_keep_an_id_of_their_own():
+    assert numbered('<h2 id="own">A</h2><h2>Own</h2><h2>…</h2>') == (
+        '<h2 id="own">A</h2><h2 id="own-2">Own</h2><h2 id="section">…</h2>'
+    )
+
+
+def test_style_is_small():
+    parts = Path(__file__).resolve().parents[1] / "evalkit" / "page" / "evalkit"
+    assert (parts / "page.css").stat().st_size < 12_000
+    assert (parts / "page.js").stat().st_size < 1_000
+
+
+def _channel(value):
+    share = value / 255
+    return share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4
+
+
+def _luminance(colour):
+    digits = colour if len(colour) == 6 else "".join(2 * digit for digit in colour)
+    red, green, blue = (_channel(int(digits[i : i + 2], 16)) for i in (0, 2, 4))
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
+def test_text_has_the_contrast_of_wcag_aa(full, scheme):
+    """At least 4.5 : 1 (WCAG 2.2, 1.4.3) for every text colour on every ground that it stands on."""
+    block = re.findall(r":root \{(.*?)\}", full, re.DOTALL)[scheme]
+    colour = dict(re.findall(r"--([\w-]+): #(\w+);", block))
+    text = ("ink", "muted", "link", "good", "bad", "same", "open", "warn")
+    pairs = [(name, ground) for name in text for ground in ("page", "soft")] + [
+        ("ink", "warn-soft"),
+        ("warn", "warn-soft"),
+    ]
+    for name, ground in pairs:
+        low, high = sorted((_luminance(colour[name]), _luminance(colour[ground])))
+        assert (high + 0.05) / (low + 0.05) >= 4.5, (name, ground)

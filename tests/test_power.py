@@ -1,0 +1,59 @@
+import numpy as np
+import pytest
+
+from evalkit import power
+from evalkit.arrays import InputError, ParameterError
+from evalkit.significance import paired_t
+
+
+def test_power_of_r():
+    assert power.independent_power(1, 1, 20) == pytest.approx(0.8689528, abs=5e-8)
+    assert power.required_n_independent(1, 1, power=0.9) == pytest.approx(22.021098, abs=2e-5)
+    assert power.required_n_proportions(0.5, 0.75, power=0.9) == pytest.approx(76.70693, abs=5e-6)
+
+
+def test_rule_of_thumb_for_a_conversion_rate():
+    rate, lift = 0.05, 0.0025
+    assert 16 * rate * (1 - rate) / lift**2 == pytest.approx(121_600)
+    assert power.required_n_proportions(rate, rate + lift) == pytest.approx(121_600, rel=0.02)
+
+
+@pytest.mark.parametrize("n", [2, 3, 10, 50, 4000])
+def test_what_is_detectable_has_the_power(n):
+    detectable = power.minimum_detectable(0.3, n, level=0.9, power=0.85)
+    assert power.paired_power(detectable, 0.3, n, level=0.9) == pytest.approx(0.85)
+    assert power.paired_power(-detectable, 0.3, n, level=0.9) == pytest.approx(0.85)
+
+
+def test_required_n_inverts_the_detectable_difference():
+    for n in (5.0, 30.0, 1e5):
+        detectable = power.minimum_detectable(2.0, n)
+        assert power.required_n(detectable, 2.0) == pytest.approx(n, rel=1e-6)
+    assert power.required_n(100, 0.001) == pytest.approx(2)
+
+
+def test_power_is_the_share_of_rejections():
+    g = np.random.default_rng(1)
+    hits = [paired_t(g.normal(0.5, 1, 34)).p_value < 0.05 for _ in range(1500)]
+    assert np.mean(hits) == pytest.approx(power.paired_power(0.5, 1, 34), abs=0.04)
+
+
+def test_undefined_and_degenerate():
+    assert np.isnan(power.minimum_detectable(1.0, 1))
+    assert np.isnan(power.minimum_detectable(np.nan, 10))
+    assert power.minimum_detectable(0.0, 10) == 0
+    assert power.paired_power(0, 1, 30) == pytest.approx(0.025)
+
+
+@pytest.mark.parametrize(
+    "call, error, message",
+    [
+        (lambda: power.required_n(0, 1), ParameterError, "difference must be finite and not 0, got 0"),
+        (lambda: power.required_n(1, -1), InputError, "sd must be at least 0, got -1"),
+        (lambda: power.minimum_detectable(1, 9, power=0.01), ParameterError, "power must lie between"),
+        (lambda: power.minimum_detectable(1, 9, level=2), ParameterError, "level must lie between 0 and 1, got 2"),
+    ],
+)
+def test_refusals(call, error, message):
+    with pytest.raises(error, match=message):
+        call()

@@ -1,0 +1,122 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from evalkit import proportions as prop
+from evalkit.arrays import InputError, ParameterError
+from evalkit.significance import sign_flip, verdict
+
+MCNEMAR = [prop.mcnemar, prop.mcnemar_exact, prop.mcnemar_asymptotic]
+
+
+def outside(comparison):
+    return not comparison.difference.low <= 0 <= comparison.difference.high
+
+
+def test_mcnemar_of_eight_discordant_units():
+    found = [test(1, 7, 21).p_value for test in MCNEMAR]
+    assert found == pytest.approx([0.0390625, 0.0703125, 0.0338949], abs=5e-8)
+
+
+def test_mcnemar_of_agresti():
+    found = [test(150, 86, 1600).p_value for test in MCNEMAR]
+    assert found == pytest.approx([2.89e-5, 3.72e-5, 3.0993e-5], rel=2e-3)
+    assert prop.mcnemar_asymptotic(150, 86, 1600).p_value == pytest.approx(3.0993e-5, rel=2e-5)
+
+
+def test_exact_mcnemar_is_the_sign_flip_of_right_and_wrong():
+    d = np.repeat([1, -1, 0], [23, 11, 66])
+    flipped = sign_flip(d, rng=np.random.default_rng(1))
+    assert prop.mcnemar_exact(23, 11, 100).p_value == pytest.approx(flipped.p_value)
+    assert prop.mcnemar_exact(23, 11, 100).difference.value == flipped.difference.value
+
+
+@pytest.mark.parametrize("test", MCNEMAR)
+def test_mcnemar_is_symmetric_and_undecided_without_discord(test):
+    there, back = test(12, 5, 60), test(5, 12, 60)
+    assert back.p_value == there.p_value
+    assert back.difference.low == pytest.approx(-there.difference.high, abs=1e-9)
+    assert (test(0, 0, 50).p_value, test(4, 4, 50).p_value) == (1, pytest.approx(1))
+    with pytest.raises(InputError, match="n must be at least 1, got 0"):
+        test(0, 0, 0)
+    with pytest.raises(InputError, match="successes must lie between 0 and n = 5, got 9"):
+        test(4, 5, 5)
+
+
+@given(st.integers(1, 80), st.data())
+@settings(max_examples=80, deadline=None)
+def test_binomial_tests_equal_scipy(n, data):
+    k, null = data.draw(st.integers(0, n)), data.draw(st.sampled_from([0.5, 0.1, 0.75]))
+    for test, alternative in (
+        (prop.binomial_test, "two-sided"),
+        (prop.binomial_greater, "greater"),
+        (prop.binomial_less, "less"),
+    ):
+        expected = stats.binomtest(k, n, null, alternative)
+        limits = expected.proportion_ci(0.95)
+        found = test(k, n, null=null)
+        assert found.p_value == pytest.approx(expected.pvalue, rel=1e-7, abs=1e-14)
+        assert found.difference.low == pytest.approx(limits.low - null, abs=1e-9)
+        assert found.difference.high == pytest.approx(limits.high - null, abs=1e-9)
+        if alternative != "two-sided":
+            assert (found.p_value < 0.05) == outside(found)
+
+
+def test_fair_coin():
+    greater = [prop.binomial_greater(k, 10).p_value for k in (7, 8, 9, 10)]
+    both = [prop.binomial_test(k, 10).p_value for k in (7, 8, 9, 10)]
+    assert greater == pytest.approx([0.171875, 0.0546875, 0.0107421875, 0.0009765625], rel=1e-9)
+    assert both == pytest.approx([0.34375, 0.109375, 0.021484375, 0.001953125], rel=1e-9)
+    assert [verdict(prop.binomial_test(k, 10)) for k in (8, 9)] == ["cannot tell", "better"]
+    assert [prop.binomial_greater(n, n).p_value for n in (2, 4, 10)] == pytest.approx([0.25, 0.0625, 0.0009765625])
+
+
+def test_mendel():
+    c = prop.binomial_test(682, 925, null=0.75)
+    assert c.p_value == pytest.approx(0.3824916, abs=5e-8)
+    assert c.difference.low + 0.75 == pytest.approx(0.7076683, abs=5e-8)
+    assert c.difference.high + 0.75 == pytest.approx(0.7654066, abs=5e-8)
+
+
+def test_two_proportions():
+    c = prop.two_proportions(56, 70, 48, 80)
+    assert c.p_value == pytest.approx(stats.chi2.sf(7.02341, 1), rel=1e-5)
+    assert c.difference.low == pytest.approx(0.0524, abs=5e-5)
+    assert prop.two_proportions(0, 9, 0, 8).p_value == 1
+    assert prop.fisher(8, 10, 3, 10).p_value == pytest.approx(stats.fisher_exact([[8, 2], [3, 7]]).pvalue, rel=1e-9)
+    for test in (prop.two_proportions, prop.fisher):
+        with pytest.raises(InputError, match="n_b must be at least 1, got 0"):
+            test(1, 2, 0, 0)
+
+
+def test_sign_test_leaves_out_ties():
+    c = prop.sign_test([0.2] * 9 + [-0.4] + [0.0] * 50, unit="user")
+    assert (c.difference.value, c.difference.n, c.unit) == (pytest.approx(0.4), 10, "user")
+    assert c.p_value == pytest.approx(0.021484375)
+    with pytest.raises(InputError, match="at least one that is not 0"):
+        prop.sign_test([0, 0])
+
+
+@pytest.mark.parametrize(
+    "call, error, message",
+    [
+        (lambda: prop.binomial_test(1, 0), InputError, "n must be at least 1, got 0"),
+        (lambda: prop.binomial_test(3, 2), InputError, "successes must lie between 0 and n = 2, got 3"),
+        (lambda: prop.binomial_less(1, 2, null=1), ParameterError, "null must lie between 0 and 1, got 1"),
+        (lambda: prop.binomial_greater(1, 2, level=0.4), ParameterError, "level must lie between 0.5 and 1"),
+        (lambda: prop.two_proportions(3, 2, 1, 2), InputError, "successes must lie between 0 and n = 2, got 3"),
+    ],
+)
+def test_refusals(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_level_of_mcnemar_mid_p():
+    g = np.random.default_rng(1)
+    tables = g.multinomial(100, [0.15, 0.15, 0.7], size=600)
+    mid = np.mean([prop.mcnemar(b, c, 100).p_value < 0.05 for b, c, _ in tables])
+    exact = np.mean([prop.mcnemar_exact(b, c, 100).p_value < 0.05 for b, c, _ in tables])
+    assert exact < mid <= 0.07

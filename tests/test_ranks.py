@@ -1,0 +1,114 @@
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from evalkit import ranks
+from evalkit.arrays import InputError
+
+SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+def table(seed=0, shape=(20, 4)):
+    return np.random.default_rng(seed).normal(size=shape).round(1)
+
+
+def test_wilcoxon_of_darwin():
+    c = ranks.wilcoxon([49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48])
+    assert c.p_value == pytest.approx(0.0412598, abs=5e-8)
+
+
+def test_pseudo_median_is_the_median_of_all_pair_means():
+    for n in (1, 2, 7, 30, 31):
+        d = np.random.default_rng(n).normal(size=n)
+        pairs = [(d[i] + d[j]) / 2 for i in range(n) for j in range(i, n)]
+        e = ranks.wilcoxon(d).difference
+        assert e.value == pytest.approx(np.median(pairs), abs=1e-12)
+        assert e.low <= e.value <= e.high
+    ordered = np.sort(pairs)
+    reach = 1.959963984540054 * np.sqrt(31 * 32 * 63 / 24)
+    assert e.low == pytest.approx(ordered[int(len(pairs) / 2 - reach) - 1], abs=1e-12)
+    assert e.high == pytest.approx(ordered[int(np.ceil(len(pairs) / 2 + reach))], abs=1e-12)
+
+
+def test_wilcoxon_without_differences():
+    c = ranks.wilcoxon(np.zeros(12))
+    assert (c.p_value, c.difference.value, c.difference.low, c.difference.high) == (1, 0, 0, 0)
+    with pytest.raises(InputError, match="at least one unit"):
+        ranks.wilcoxon([])
+
+
+def test_wilcoxon_rejects_a_skewed_mean_of_0():
+    g = np.random.default_rng(1)
+    draws = (g.choice([0.0, -0.1, 1.0], 500, p=[0.7, 0.3 * 10 / 11, 0.3 / 11]) for _ in range(60))
+    assert np.mean([ranks.wilcoxon(d).p_value < 0.05 for d in draws]) > 0.6
+
+
+def test_friedman_equals_scipy_and_iman_davenport_its_formula():
+    values = table()
+    expected = stats.friedmanchisquare(*values.T)
+    assert ranks.friedman(values) == pytest.approx(expected.pvalue)
+    f = 19 * expected.statistic / (60 - expected.statistic)
+    assert ranks.iman_davenport(values) == pytest.approx(stats.f.sf(f, 3, 57))
+
+
+def test_units_that_all_agree_and_units_that_are_all_tied():
+    agreed = np.arange(4.0) + np.zeros((3, 1))
+    assert ranks.iman_davenport(agreed) == pytest.approx(1 / 24**2)
+    assert np.isnan(ranks.friedman(np.zeros((5, 3))))
+    assert ranks.mean_ranks(agreed).tolist() == [4, 3, 2, 1]
+
+
+def test_critical_differences_of_demsar():
+    q = [ranks.critical_difference(k, 6 * 10**4) / np.sqrt(k * (k + 1) / 36e4) for k in (2, 4, 10)]
+    assert q == pytest.approx([1.960, 2.569, 3.164], abs=1e-3)
+
+
+def test_blocked_tukey_of_two_systems_is_the_paired_t():
+    values = table(2, (15, 2))
+    expected = stats.ttest_rel(*values.T).pvalue
+    assert ranks.blocked_tukey(values)[0, 1] == pytest.approx(expected, rel=1e-6)
+
+
+def test_blocked_tukey_sees_what_the_one_way_test_does_not():
+    g = np.random.default_rng(3)
+    values = g.uniform(0, 1, (200, 1)) + g.normal(0, 0.03, (200, 3)) + [0, 0, 0.015]
+    assert stats.tukey_hsd(*values.T).pvalue[0, 2] > 0.5
+    assert ranks.blocked_tukey(values)[0, 2] < 1e-3
+
+
+def test_refusals():
+    with pytest.raises(InputError, match=r"at least 2 units × 2 systems, got shape \(1, 3\)"):
+        ranks.mean_ranks([[1, 2, 3]])
+    with pytest.raises(InputError, match="at least 3 systems, got 2"):
+        ranks.friedman(table(shape=(5, 2)))
+    with pytest.raises(InputError, match="finite"):
+        ranks.blocked_tukey([[1, np.nan], [2, 3]])
+
+
+def test_reference_values():
+    checked = 0
+    for name in ("trec_covid_demo", "digits_retrieval", "lgb_lambdarank"):
+        folder = SHARED / name / "expected"
+        if not (folder / "compare.json").exists():
+            continue
+        expected = json.loads((folder / "compare.json").read_text())
+        runs = {p.name.removesuffix(".l1.json.gz"): p for p in sorted(folder.glob("*.l1.json.gz"))}
+        read = {r: json.loads(gzip.decompress(p.read_bytes()))["reference"]["per_query"] for r, p in runs.items()}
+        for measure, rows in expected["pairs"].items():
+            systems = list(read)
+            values = np.array([[read[s][q][measure] for s in systems] for q in sorted(read[systems[0]])])
+            omnibus = expected["omnibus"][measure]
+            assert ranks.friedman(values) == pytest.approx(omnibus["friedman_p"], rel=1e-6), (name, measure)
+            tukey = ranks.blocked_tukey(values)
+            for row in rows:
+                a, b = systems.index(row["a"]), systems.index(row["b"])
+                assert tukey[a, b] == pytest.approx(row["p_tukey_hsd_twoway"], abs=1e-6), (name, measure, row)
+                found = ranks.wilcoxon(values[:, a] - values[:, b]).p_value
+                assert found == pytest.approx(row["p_wilcoxon"], rel=1e-6), (name, measure, row)
+                checked += 1
+    if not checked:
+        pytest.skip("the shared data sets are not beside the checkout")

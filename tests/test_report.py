@@ -1,0 +1,319 @@
+"""The command line and the run: exit statuses and messages, the three files, atomicity, identical bytes, the engine."""
+
+import contextlib
+import io
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+import papermill
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from papermill.engines import papermill_engines
+
+from evalkit import __main__ as command
+from evalkit import report
+
+ROOT = Path(__file__).resolve().parents[1]
+KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+DEFAULTS = 'preds = "a.csv"  # a file\nks = [1]  # cut-offs\ngood = True  # passes the gate\n'
+CHECK = "from evalkit import parameters\nparameters.check()"
+PUBLISH = (
+    "results = {'ks': ks, 'preds': preds, 'é': 0.1 + 0.2, 'gate': {'rule': 'good is true', 'passed': good}}\n"
+    "display({'application/vnd.evalkit+json': results, 'text/plain': ''}, raw=True)"
+)
+
+
+@dataclass
+class Ended:
+    """How a command ended: exit status, what it printed, and where it was to write."""
+
+    status: int
+    out: str
+    err: str
+    folder: Path
+
+
+def notebook(path, *sources):
+    cells = [new_markdown_cell("# A report\n\n## First", id="title")]
+    cells.append(new_code_cell(DEFAULTS, id="defaults", metadata={"tags": ["parameters"]}))
+    cells += [new_code_cell(source, id=f"code-{i}") for i, source in enumerate(sources)]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    nbformat.write(new_notebook(cells=cells, metadata=KERNEL), path)
+    return path
+
+
+def evalkit(*arguments, folder):
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        status = command.main([*map(str, arguments), "-o", str(folder)])
+    return Ended(status, out.getvalue(), err.getvalue(), folder)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def importable():
+    """The kernels find this checkout from any working directory."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(ROOT), prepend=os.pathsep)
+        yield
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory):
+    """One notebook run twice with the same arguments, at a path with a blank, braces and letters beyond ASCII."""
+    home = tmp_path_factory.mktemp("home")
+    path = notebook(home / "dör {x} y" / "näme {run}.ipynb", CHECK, PUBLISH)
+    arguments = ("report", path, "-p", "preds", "1e3", "-p", "ks", "[1,5]")
+    return [evalkit(*arguments, folder=home / folder) for folder in ("new/ü {1}", "second")]
+
+
+def test_done_writes_three_files(good):
+    first = good[0]
+    assert (first.status, first.err) == (0, "")
+    names = sorted(path.name for path in first.folder.iterdir())
+    assert names == [f"näme {{run}}.{ending}" for ending in ("html", "ipynb", "json")]
+    assert first.out == f"{first.folder / 'näme {run}.html'}\n"
+
+
+def test_results_are_typed_and_unrounded(good):
+    text = (good[0].folder / "näme {run}.json").read_text(encoding="utf-8")
+    assert json.loads(text)["ks"] == [1, 5]
+    assert json.loads(text)["preds"] == "1e3"
+    assert '\n "é": 0.30000000000000004,\n' in text
+    assert text.endswith("}\n")
+
+
+def test_two_runs_give_identical_bytes(good):
+    for path in good[0].folder.iterdir():
+        assert path.read_bytes() == (good[1].folder / path.name).read_bytes(), path.name
+
+
+def test_the_stored_notebook_tells_no_times_and_no_output_paths(good):
+    text = (good[0].folder / "näme {run}.ipynb").read_text(encoding="utf-8")
+    assert "papermill" not in text
+    assert "start_time" not in text
+    assert str(good[0].folder.parent) not in text
+    stored = nbformat.reads(text, as_version=4)
+    nbformat.validate(stored)
+    assert [c.id for c in stored.cells] == ["title", "defaults", "injected-parameters", "code-0", "code-1"]
+
+
+def test_a_gate_that_failed_ends_with_3_and_writes_everything(tmp_path):
+    ended = evalkit("report", notebook(tmp_path / "n.ipynb", PUBLISH), "-p", "good", "False", folder=tmp_path / "out")
+    assert (ended.status, ended.err) == (3, "evalkit: gate failed: good is true\n")
+    assert sorted(path.name for path in ended.folder.iterdir()) == ["n.html", "n.ipynb", "n.json"]
+
+
+def test_bad_input_ends_with_2_one_line_and_no_file(tmp_path):
+    source = (
+        "from evalkit.arrays import InputError\nraise InputError('a.csv: score must be finite,\\n got nan (row 7)')"
+    )
+    ended = evalkit("report", notebook(tmp_path / "n.ipynb", source), folder=tmp_path / "out")
+    assert (ended.status, ended.err) == (2, "evalkit: a.csv: score must be finite, got nan (row 7)\n")
+    assert not ended.folder.exists()
+
+
+def test_a_failed_run_ends_with_1_and_leaves_the_old_report(tmp_path):
+    folder = tmp_path / "out"
+    old = {ending: f"old {ending}" for ending in (".html", ".ipynb", ".json")}
+    report.write(folder, "n", old)
+    ended = evalkit("report", notebook(tmp_path / "n.ipynb", "{}['x']", PUBLISH), folder=folder)
+    assert (ended.status, ended.out) == (1, "")
+    assert ended.err == f"evalkit: run failed: KeyError: 'x'; see {folder / 'n.failed.html'}\n"
+    assert {ending: (folder / f"n{ending}").read_text() for ending in old} == old
+    page = (folder / "n.failed.html").read_text(encoding="utf-8")
+    assert "RUN FAILED" in page
+    assert "<strong>KeyError:</strong> &#x27;x&#x27;" in page
+    assert sorted(p.name for p in folder.iterdir()) == [
+        "n.failed.html",
+        "n.failed.ipynb",
+        "n.html",
+        "n.ipynb",
+        "n.json",
+    ]
+
+
+def test_a_notebook_without_results_ends_with_1(tmp_path):
+    ended = evalkit("report", notebook(tmp_path / "n.ipynb", "1"), folder=tmp_path / "out")
+    assert ended.status == 1
+    assert "ResultsError: the notebook published no results (application/vnd.evalkit+json); see " in ended.err
+
+
+def test_a_dead_kernel_ends_with_1(tmp_path):
+    source = "import os\nos._exit(1)"
+    ended = evalkit("report", notebook(tmp_path / "n.ipynb", source), folder=tmp_path / "out")
+    assert ended.status == 1
+    assert ended.err.startswith("evalkit: run failed: DeadKernelError: Kernel died; see ")
+    assert ended.err.count("\n") == 1
+    assert "DeadKernelError" in (ended.folder / "n.failed.html").read_text(encoding="utf-8")
+
+
+# Refused before anything runs ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def never_run(monkeypatch):
+    monkeypatch.setattr(report, "execute", lambda *_: pytest.fail("the notebook was run"))
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["-p", "pred", "x"], "unknown parameter 'pred' (did you mean 'preds'?); this notebook has: preds, ks, good"),
+        (["-p", "ks", "1", "-p", "ks", "2"], "parameter 'ks' is given twice"),
+        (["-p", "ks"], "argument -p: expected 2 arguments (see evalkit report --help)"),
+        (["--foo"], "unrecognized arguments: --foo (see evalkit --help)"),
+    ],
+)
+@pytest.mark.usefixtures("never_run")
+def test_wrong_arguments(tmp_path, arguments, message):
+    ended = evalkit("report", notebook(tmp_path / "n.ipynb"), *arguments, folder=tmp_path / "out")
+    assert (ended.status, ended.err) == (2, f"evalkit: {message}\n")
+    assert not ended.folder.exists()
+
+
+@pytest.mark.usefixtures("never_run")
+def test_wrong_notebooks(tmp_path, monkeypatch):
+    def refusal(name, text=None):
+        if text is not None:
+            (tmp_path / name).write_text(text, encoding="utf-8")
+        ended = evalkit("report", tmp_path / name, folder=tmp_path / "out")
+        assert ended.status == 2
+        return ended.err.removeprefix("evalkit: ").replace(str(tmp_path), "")
+
+    assert refusal("none.ipynb") == "cannot read /none.ipynb: No such file or directory\n"
+    assert refusal("text.ipynb", "no JSON") == "/text.ipynb is not a Jupyter notebook\n"
+    assert refusal("list.ipynb", "[1]") == "/list.ipynb is not a Jupyter notebook\n"
+    assert refusal("dict.ipynb", "{}") == "/dict.ipynb is not a Jupyter notebook\n"
+    (tmp_path / "latin.ipynb").write_bytes(b'{"a": "\xe9"}')
+    assert refusal("latin.ipynb") == "/latin.ipynb is not a Jupyter notebook\n"
+    cell = new_code_cell("ks = = 1", metadata={"tags": ["parameters"]})
+    source = nbformat.writes(new_notebook(cells=[cell], metadata=KERNEL))
+    assert refusal("bad.ipynb", source) == "/bad.ipynb: the parameters cell is not Python: invalid syntax (line 1)\n"
+
+
+@pytest.mark.usefixtures("never_run")
+def test_notebooks_by_name(tmp_path, monkeypatch):
+    monkeypatch.setattr(command, "NOTEBOOKS", tmp_path / "notebooks")
+    message = "evalkit is installed without its notebooks, so 'ranking' must be the path of a notebook (.ipynb)"
+    assert evalkit("report", "ranking", folder=tmp_path).err == f"evalkit: {message}\n"
+    notebook(tmp_path / "notebooks" / "ranking.ipynb")
+    message = "no notebook named 'rankin' (did you mean 'ranking'?); there are: ranking"
+    assert evalkit("report", "rankin", folder=tmp_path).err == f"evalkit: {message}\n"
+    message = "unknown parameter 'x'; this notebook has: preds, ks, good"
+    assert evalkit("report", "ranking", "-p", "x", "1", folder=tmp_path).err == f"evalkit: {message}\n"
+
+
+@pytest.mark.usefixtures("never_run")
+def test_folders_that_cannot_be_written(tmp_path):
+    path = notebook(tmp_path / "n.ipynb")
+    before = path.read_bytes()
+    ended = evalkit("report", path, folder=tmp_path)
+    assert (ended.status, path.read_bytes()) == (2, before)
+    assert "the report would overwrite the notebook" in ended.err
+    ended = evalkit("report", path, folder=path / "out")
+    assert (ended.status, ended.err) == (2, f"evalkit: -o {path / 'out'}: {path} is not a folder\n")
+
+
+def test_parameters_command(tmp_path, capsys):
+    assert command.main(["parameters", str(notebook(tmp_path / "n.ipynb"))]) == 0
+    assert (
+        capsys.readouterr().out
+        == "preds = 'a.csv'  a file\nks = [1]         cut-offs\ngood = True      passes the gate\n"
+    )
+
+
+def test_version_and_wrong_arguments_import_nothing_slow():
+    code = "import sys; sys.argv[1:] = ['{}']\ntry: import runpy; runpy.run_module('evalkit', run_name='__main__')\n"
+    code += (
+        "except SystemExit: pass\nprint(sorted({{'papermill', 'nbconvert', 'numpy', 'nbformat'}} & set(sys.modules)))"
+    )
+    for argument in ("--version", "nonsense"):
+        ended = subprocess.run([sys.executable, "-c", code.format(argument)], cwd=ROOT, capture_output=True, text=True)
+        assert ended.stdout.splitlines()[-1] == "[]", ended.stderr
+
+
+# Parts --------------------------------------------------------------------------------------------------------
+
+
+def test_write_replaces_all_or_nothing(tmp_path):
+    report.write(tmp_path, "n", {".a": "old", ".b": "old"})
+    with pytest.raises(TypeError):
+        report.write(tmp_path, "n", {".a": "new", ".b": None})
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["n.a", "n.b"]
+    assert (tmp_path / "n.a").read_text() == "old"
+
+
+def test_a_good_run_removes_what_a_failed_one_left(tmp_path):
+    cells = new_notebook(cells=[new_markdown_cell("# A", id="a")])
+    assert command._finish(report.Run(cells, None, report.Failure("KeyError", "x", 0)), tmp_path, "n") == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["n.failed.html", "n.failed.ipynb"]
+    assert command._finish(report.Run(cells, {"a": 1}, None), tmp_path, "n") == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["n.html", "n.ipynb", "n.json"]
+
+
+def test_old_notebooks_get_ids_by_position(tmp_path):
+    cells = [{"cell_type": "markdown", "metadata": {}, "source": text} for text in "ab"]
+    old = {"nbformat": 4, "nbformat_minor": 4, "metadata": KERNEL, "cells": cells}
+    (tmp_path / "old.ipynb").write_text(json.dumps(old), encoding="utf-8")
+    assert [cell.id for cell in report.read(tmp_path / "old.ipynb").cells] == ["cell-0", "cell-1"]
+
+
+def test_errors_that_a_tag_allows_are_no_failure():
+    error = nbformat.v4.new_output("error", ename="ValueError", evalue="x", traceback=[])
+    cell = new_code_cell("…", outputs=[error], metadata={"tags": ["raises-exception"]})
+    allowed = new_notebook(cells=[cell])
+    assert report.found_failure(allowed) is None
+    cell.metadata["tags"] = []
+    assert report.found_failure(allowed) == report.Failure("ValueError", "x", 0)
+
+
+def test_a_runtime_folder_too_deep_for_a_socket_takes_tcp(monkeypatch):
+    monkeypatch.setenv("JUPYTER_RUNTIME_DIR", "/r")
+    assert report.quiet()["config"].KernelManager.transport == "ipc"
+    monkeypatch.setenv("JUPYTER_RUNTIME_DIR", "/r" * 60)
+    assert report.quiet()["config"].KernelManager.transport == "tcp"
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_progress_is_one_line_and_only_on_a_terminal():
+    cells = new_notebook(cells=[new_code_cell() for _ in range(4)])
+    assert report.progress("n", cells, io.StringIO()) is None
+    terminal = Terminal()
+    report.progress("n", cells, terminal)(cell=None, cell_index=2)
+    report.erase(terminal)
+    assert terminal.getvalue() == "\r\x1b[Kn [##########..........] cell 3 of 4\r\x1b[K"
+
+
+# papermill's own command --------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def engine():
+    papermill_engines.register("evalkit", report.EvalkitEngine)
+    return {"engine_name": "evalkit", "progress_bar": False}
+
+
+def test_the_engine_writes_the_page_beside(tmp_path, engine):
+    source = notebook(tmp_path / "n.ipynb", CHECK, "ks")
+    papermill.execute_notebook(source, tmp_path / "out.ipynb", parameters={"ks": [7, 8]}, **engine)
+    page = (tmp_path / "out.html").read_text(encoding="utf-8")
+    assert "<title>A report</title>" in page
+    assert "<pre>[7, 8]</pre>" in page
+
+
+def test_papermill_refuses_an_unknown_parameter_and_the_page_says_so(tmp_path, engine):
+    source = notebook(tmp_path / "n.ipynb", CHECK, "ks")
+    with pytest.raises(papermill.PapermillExecutionError, match="unknown parameter 'pred'"):
+        papermill.execute_notebook(source, tmp_path / "out.ipynb", parameters={"pred": "x"}, **engine)
+    page = (tmp_path / "out.html").read_text(encoding="utf-8")
+    assert "RUN FAILED" in page
+    assert "(did you mean &#x27;preds&#x27;?); this notebook has: preds, ks, good" in page

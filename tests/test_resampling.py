@@ -1,0 +1,52 @@
+import numpy as np
+import pytest
+from scipy.special import ndtri
+
+from evalkit.resampling import bca_p_value, bca_shares, resampled_sums
+
+
+def test_sums_have_the_moments_of_a_bootstrap():
+    rows = np.random.default_rng(1).normal(size=(50, 2)) * [1, 5]
+    sums = resampled_sums(rows, rng=np.random.default_rng(2), resamples=20_000)
+    assert sums.shape == (20_000, 2)
+    assert sums.mean(axis=0) == pytest.approx(rows.sum(axis=0), abs=0.04 * rows.std() * 50**0.5)
+    assert np.cov(sums.T) == pytest.approx(50 * np.cov(rows.T, ddof=0), rel=0.05, abs=2)
+
+
+def test_repeated_rows_give_the_same_law_as_distinct_ones():
+    hits = np.repeat([[0.0], [1.0]], [30, 10], axis=0)
+    drawn = resampled_sums(hits, rng=np.random.default_rng(1), resamples=20_000)[:, 0]
+    distinct = hits + 1e-9 * np.arange(40)[:, None]
+    weighed = resampled_sums(distinct, rng=np.random.default_rng(2), resamples=20_000)[:, 0]
+    assert drawn.mean() == pytest.approx(weighed.mean(), abs=0.1)
+    assert drawn.std() == pytest.approx(np.sqrt(40 * 0.25 * 0.75), rel=0.02)
+    assert weighed.std() == pytest.approx(np.sqrt(40 * 0.25 * 0.75), rel=0.02)
+
+
+def test_blocks_join_without_a_seam():
+    rows = np.arange(300_000, dtype=float)[:, None]
+    sums = resampled_sums(rows, rng=np.random.default_rng(1), resamples=3)
+    assert len(set(sums[:, 0])) == 3
+    assert resampled_sums(np.ones((300_000, 1)), rng=np.random.default_rng(1), resamples=3).tolist() == [[3e5]] * 3
+
+
+def test_no_rows_sum_to_nothing():
+    assert resampled_sums(np.empty((0, 2)), rng=np.random.default_rng(1), resamples=3).tolist() == [[0, 0]] * 3
+
+
+def test_bca_p_value_is_where_its_interval_meets_the_null():
+    g = np.random.default_rng(4)
+    replicates, effect = g.gamma(4, 1, 5000) - 1, g.gamma(1, 1, 40) - 1
+    p = bca_p_value(3.0, replicates, effect)
+    share = bca_shares(3.0, replicates, effect, z=[ndtri(p / 2)])
+    assert 0 < p < 1
+    assert share == pytest.approx(np.mean(replicates < 0), abs=1e-9)
+
+
+def test_replicates_equal_to_the_value_count_half():
+    assert bca_shares(2, [1, 2, 2, 2, 3], [-1, 0, 1], z=[0.0]) == pytest.approx(0.5)
+
+
+def test_bca_p_value_is_never_0():
+    assert 0.01 <= bca_p_value(9.0, np.linspace(8, 10, 99), [-1, 0, 1]) < 0.02
+    assert np.isnan(bca_p_value(np.nan, [np.nan], [0]))

@@ -1,0 +1,135 @@
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from scipy.linalg import hadamard
+
+from evalkit import signflip
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+def by_hand(differences):
+    """The two-sided p-value over all sign vectors, one at a time, in exact integers."""
+    total = abs(sum(differences))
+    extreme = [
+        abs(sum(s * d for s, d in zip(signs, differences, strict=True))) >= total
+        for signs in product((1, -1), repeat=len(differences))
+    ]
+    return np.mean(extreme)
+
+
+def test_transform_equals_the_matrix():
+    values = rng().normal(size=(3, 64))
+    assert signflip.walsh_hadamard(values.copy()) == pytest.approx(values @ hadamard(64))
+
+
+@given(st.lists(st.integers(-6, 6), min_size=1, max_size=9))
+@settings(max_examples=100, deadline=None)
+def test_exact_p_values_equal_enumeration(differences):
+    d = np.array(differences, float)
+    p, _ = signflip.exact_p(d)
+    assert p == pytest.approx(by_hand(differences), abs=1e-12)
+    if np.any(d != 0):
+        assert signflip.lattice_p(np.array(differences)) == pytest.approx(by_hand(differences), abs=2e-12)
+    low, high = signflip.ranges(d, np.ones(d.size), rng=rng(), draws=0)
+    assert signflip.share(low, high) == pytest.approx(p, abs=1e-12)
+
+
+@given(st.lists(st.integers(-6, 6), min_size=3, max_size=9))
+@settings(max_examples=100, deadline=None)
+def test_ties_survive_the_rounding_of_tenths(differences):
+    low, high = signflip.ranges(np.array(differences) * 0.1, np.ones(len(differences)), rng=rng(), draws=0)
+    assert signflip.share(low, high) == by_hand(differences)
+
+
+@given(st.lists(st.integers(-10, 10), min_size=2, max_size=60), st.sampled_from([1.0, 0.1, 1 / 3, 1e-9, 1 / 2520]))
+@settings(max_examples=100, deadline=None)
+def test_a_lattice_is_found_whatever_its_step(steps, step):
+    if not any(steps):
+        return
+    found = signflip.lattice(np.array(steps) * step)
+    assert found.tolist() == (np.array(steps) // np.gcd.reduce(steps)).tolist()
+
+
+def test_a_lattice_is_not_found_in_continuous_values():
+    assert signflip.lattice(rng().normal(size=30)) is None
+    assert signflip.lattice(np.array([1.0, np.sqrt(2)])) is None
+
+
+def test_differences_of_rounded_metrics_are_a_lattice():
+    tenths = rng().integers(0, 11, (2, 500)) / 10
+    assert signflip.lattice(tenths[0] - tenths[1]).tolist() == np.rint(10 * (tenths[0] - tenths[1])).tolist()
+
+
+def test_hits_are_the_binomial_test():
+    d = np.repeat([1.0, -1.0, 0.0], [5210, 4967, 90_000])
+    p, how = signflip.exact_p(d)
+    assert (p, how) == (pytest.approx(stats.binomtest(5210, 10177).pvalue, rel=1e-9), "exact binomial")
+    assert signflip.lattice_p(d.astype(int)) == pytest.approx(p, abs=1e-11)
+
+
+def test_no_p_value_is_0():
+    assert signflip.fair_coin(0, 5000) > 0
+    assert signflip.lattice_p(np.repeat([1, 2], 500)) > 0
+    low, high = signflip.ranges(np.arange(1, 101.0), np.ones(100), rng=rng(), draws=1000)
+    assert signflip.share(low, high) == 1 / low.size
+
+
+@pytest.mark.parametrize("n", [30, 64, 65, 300])
+def test_draws_have_the_moments_of_fair_signs(n):
+    columns = np.column_stack([rng().normal(size=n), np.ones(n)])
+    drawn = signflip.joint_draws(columns, rng=rng(1), draws=50_000)
+    assert drawn.shape[1] >= 50_000
+    assert drawn.mean(axis=1) == pytest.approx([0, 0], abs=0.05 * np.sqrt(n))
+    assert drawn.var(axis=1) == pytest.approx(np.sum(columns**2, axis=0), rel=0.03)
+    assert np.mean(drawn[0] * drawn[1]) == pytest.approx(columns[:, 0].sum(), abs=0.05 * n)
+
+
+def test_draws_equal_scipys_permutations_within_monte_carlo_error():
+    d = rng(3).normal(0.25, 1, 45)
+    low, high = signflip.ranges(d, np.ones(45), rng=rng(1), draws=50_000)
+    expected = stats.permutation_test(
+        (d,), np.mean, permutation_type="samples", n_resamples=50_000, rng=rng(2), vectorized=True
+    ).pvalue
+    assert signflip.share(low, high) == pytest.approx(expected, abs=4 * np.sqrt(2 * expected / 50_000))
+
+
+def test_mean_p_value_of_the_draws_is_the_exact_one():
+    d = rng(5).normal(0.4, 1, 24)
+    sums = signflip.enumerated(d)
+    exact = np.mean(np.abs(sums) >= abs(d.sum()) - 1e-9)
+    drawn = [signflip.share(*signflip.ranges(d, np.ones(24), rng=rng(s), draws=4000)) for s in range(40)]
+    assert np.mean(drawn) == pytest.approx(exact, abs=4 * np.sqrt(exact / 160_000) + 1 / 4000)
+
+
+def test_every_mean_is_tested_as_a_shift():
+    d, c = np.array([3.0, -1.0, 4.0, 1.0, 5.0]), np.array([1.0, 2.0, 1.0, 3.0, 2.0])
+    low, high = signflip.ranges(d, c, rng=rng(), draws=0)
+    for null in (-0.7, 0.11, 0.9, 1.33, 2.05, 3.9):
+        moved = signflip.ranges(d - null * c, c, rng=rng(), draws=0)
+        assert signflip.share(low, high, null=null) == signflip.share(*moved)
+
+
+def test_limits_are_the_last_means_not_rejected():
+    d = rng(6).normal(0.5, 1, 14)
+    low, high = signflip.ranges(d, np.ones(14), rng=rng(), draws=0)
+    for level in (0.8, 0.9, 0.95):
+        left, right = signflip.limits(low, high, level=level)
+        for inside, outside in ((left + 1e-9, left - 1e-9), (right - 1e-9, right + 1e-9)):
+            assert signflip.share(low, high, null=inside) >= round(1 - level, 12)
+            assert signflip.share(low, high, null=outside) < round(1 - level, 12)
+
+
+def test_joint_maximum_is_that_of_the_shared_signs():
+    columns = rng(7).normal(size=(9, 3))
+    largest = signflip.largest_sums(columns, rng=rng(), draws=0)
+    signs = np.array(list(product((1, -1), repeat=9)))[1:256]
+    assert np.sort(largest) == pytest.approx(np.sort(np.abs(signs @ columns).max(axis=1)))
+    many = signflip.largest_sums(rng(7).normal(size=(40, 3)), rng=rng(1), draws=1000)
+    assert many.size >= 1000

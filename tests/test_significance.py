@@ -1,0 +1,374 @@
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from evalkit import signflip
+from evalkit import significance as sig
+from evalkit.arrays import InputError, ParameterError
+from evalkit.intervals import by_unit, mean_t, ratio_delta
+
+SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
+SLEEP = [-1.2, -2.4, -1.3, -1.3, 0.0, -1.0, -1.8, -0.8, -4.6, -1.4]
+DARWIN = [49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48]
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+def flip(differences, counts=None, *, seed=0, **keywords):
+    return sig.sign_flip(differences, counts, rng=rng(seed), **{"draws": 2000, **keywords})
+
+
+def outside(comparison):
+    return not comparison.difference.low <= 0 <= comparison.difference.high
+
+
+def rejections(test, draw, *, runs, seed=0, level=0.95):
+    g = rng(seed)
+    return np.mean([test(draw(g)).p_value < round(1 - level, 12) for _ in range(runs)])
+
+
+# The oracles
+
+
+def test_sleep():
+    c = sig.paired_t(SLEEP, unit="patient")
+    assert c.p_value == pytest.approx(0.0028329, abs=5e-8)
+    assert (c.difference.low, c.difference.high) == pytest.approx((-2.4598858, -0.7001142), abs=5e-8)
+    assert (c.method, c.unit, c.adjusted) == ("paired t", "patient", c.p_value)
+
+
+def test_darwin_by_t_and_by_all_sign_vectors_fall_on_opposite_sides():
+    t, exact = sig.paired_t(DARWIN), flip(DARWIN)
+    assert t.p_value == pytest.approx(0.0497029, abs=5e-8)
+    assert exact.p_value == 1726 / 32768
+    assert outside(t)
+    assert not outside(exact)
+
+
+def test_lattice_of_darwin_without_enumeration_gives_the_same():
+    padded = DARWIN + [0] * 30
+    assert flip(padded).p_value == pytest.approx(1726 / 32768, abs=1e-12)
+    tripled = flip(np.repeat(DARWIN, 3))
+    assert tripled.method == "sign flip, exact by Fourier transform"
+    assert tripled.p_value == pytest.approx(stats.ttest_1samp(np.repeat(DARWIN, 3), 0).pvalue, rel=0.3)
+
+
+def test_method_says_how():
+    assert flip(rng().normal(size=20)).method == "sign flip, exact enumeration"
+    assert flip(rng().normal(size=33)).method == "sign flip, 2,048 Walsh–Hadamard draws"
+    assert flip(rng().integers(-1, 2, 50)).method == "sign flip, exact binomial"
+    assert flip(np.zeros(50)).method == "sign flip, no difference"
+
+
+# Duality, symmetry, traps
+
+
+def differences():
+    lattice = st.integers(-4, 4).map(lambda i: i / 4)
+    ties = st.sampled_from([0.0, 0.3, -0.3, 0.1, 0.2])
+    real = st.floats(-1, 1, allow_nan=False).map(lambda x: round(x, 6))
+    shifted = st.floats(-0.2, 1, allow_nan=False)
+    kinds = st.sampled_from([lattice, ties, real, shifted])
+    return kinds.flatmap(lambda kind: st.lists(kind, min_size=1, max_size=40))
+
+
+@given(differences(), st.sampled_from([0.8, 0.9, 0.95, 0.99]))
+@settings(max_examples=300, deadline=None)
+def test_p_is_below_alpha_exactly_when_0_is_outside(d, level):
+    c = flip(d, level=level, draws=500)
+    assert (c.p_value < round(1 - level, 12)) == outside(c)
+    assert 0 < c.p_value <= 1
+    assert c.difference.low <= c.difference.value <= c.difference.high
+    assert c.difference.low <= c.equivalence.low
+    assert c.equivalence.high <= c.difference.high
+    t = sig.paired_t(d, level=level)
+    if not np.isnan(t.p_value):
+        assert (t.p_value < round(1 - level, 12)) == outside(t)
+
+
+@pytest.mark.parametrize("wins", [39, 40])
+def test_an_exact_p_decides_over_drawn_limits(wins):
+    d = np.repeat([1.0, -1.0, 0.0], [wins, 23, 40])
+    for sign in (1, -1):
+        found = [flip(sign * d, seed=seed, draws=300) for seed in range(40)]
+        assert len({c.p_value for c in found}) == 1
+        assert {outside(c) for c in found} == {wins == 40}
+    low_high = [signflip.ranges(d, np.ones(d.size), rng=rng(seed), draws=300) for seed in range(40)]
+    assert {signflip.share(*drawn) < 0.05 for drawn in low_high} == {True, False}  # the draws alone would waver
+
+
+@given(differences())
+@settings(max_examples=100, deadline=None)
+def test_swapping_the_systems_flips_the_sign_and_keeps_p(d):
+    there, back = flip(d, draws=500), flip(np.negative(d), draws=500)
+    assert back.p_value == there.p_value
+    assert back.difference.value == -there.difference.value
+    assert back.difference.low == pytest.approx(-there.difference.high, abs=1e-12)
+    assert back.difference.high == pytest.approx(-there.difference.low, abs=1e-12)
+
+
+@pytest.mark.parametrize("n", [6, 20, 21, 40, 1000])
+def test_no_difference_at_all(n):
+    c = flip(np.zeros(n))
+    assert (c.p_value, c.difference.value, c.difference.low, c.difference.high) == (1, 0, 0, 0)
+    t = sig.paired_t(np.zeros(n))
+    assert (t.p_value, t.difference.low, t.difference.high) == (1, 0, 0)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_too_few_units_to_reject_anything(n):
+    c = flip(np.ones(n))
+    assert c.p_value == 2 / 2**n
+    assert (c.difference.low, c.difference.high) == (-np.inf, np.inf)
+    assert sig.verdict(c) == "cannot tell"
+
+
+def test_equal_differences_are_judged_by_their_number():
+    assert flip(np.full(6, 0.1)).p_value == 2 / 64
+    many = flip(np.full(40, 0.1))
+    assert many.p_value == pytest.approx(2.0**-39)
+    assert (many.difference.low, many.difference.high) == pytest.approx((0.1, 0.1))
+    t = sig.paired_t([0.3 - 0.2, 0.8 - 0.7, 0.1])
+    assert np.isnan([t.p_value, t.difference.low, t.difference.high]).all()
+    assert sig.verdict(t, margin=1) == "cannot tell"
+
+
+def test_one_unit_has_no_t():
+    c = sig.paired_t([0.4])
+    assert np.isnan([c.p_value, c.difference.low, c.difference.high]).all()
+    assert sig.verdict(c, margin=9) == "cannot tell"
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: flip([]), "differences must hold at least one unit, got none"),
+        (lambda: sig.paired_t([]), "differences must hold at least one unit, got none"),
+        (lambda: sig.paired_bootstrap([], rng=rng()), "differences must hold at least one unit, got none"),
+        (lambda: sig.paired_ratio([], [], [], []), "numerator_a must hold at least one unit, got none"),
+        (lambda: sig.max_t(np.empty((0, 3)), rng=rng()), "differences must have units × comparisons"),
+        (lambda: flip([1, np.nan]), r"differences must hold only finite numbers, got nan \(row 1\)"),
+        (lambda: flip([1, 2], [1]), "columns must have one length, got differences 2, counts 1"),
+        (lambda: flip([1, 2], level=0.5), "level must lie between 0.5 and 1, got 0.5"),
+        (lambda: flip([1, 2], [1, 0]), r"counts must be above 0, got 0.0 \(row 1\)"),
+        (lambda: sig.verdict(sig.paired_t(SLEEP), margin=0), "margin must be above 0, got 0"),
+        (lambda: sig.verdict(sig.paired_t(SLEEP), direction=0), "direction must be 1 or -1, got 0"),
+    ],
+)
+def test_refusals(call, message):
+    with pytest.raises((InputError, ParameterError), match=message):
+        call()
+
+
+def test_the_seed_decides():
+    d = rng().normal(size=50)
+    assert flip(d, seed=1) == flip(d, seed=1)
+    assert flip(d, seed=1).difference != flip(d, seed=2).difference
+
+
+def test_sign_flip_equals_t_where_there_are_many_units():
+    d = rng(8).normal(0.02, 1, 5000)
+    c, t = flip(d, draws=100_000), sig.paired_t(d)
+    assert c.p_value == pytest.approx(t.p_value, abs=0.01)
+    width = t.difference.high - t.difference.low
+    assert (c.difference.low, c.difference.high) == pytest.approx(
+        (t.difference.low, t.difference.high), abs=0.02 * width
+    )
+
+
+# Clusters and ratios
+
+
+def test_units_of_one_row_are_no_clusters():
+    d = rng(1).normal(0.3, 1, 40)
+    assert flip(d, np.ones(40)) == flip(d)
+    assert flip(*by_unit(d, np.arange(40))) == flip(d)
+
+
+def test_repeating_the_rows_of_each_unit_leaves_the_clustered_test():
+    values, unit = rng(2).normal(0.2, 1, 200), rng(3).integers(0, 30, 200)
+    once = flip(*by_unit(values, unit))
+    again = flip(*by_unit(np.tile(values, 4), np.tile(unit, 4)))
+    assert again.p_value == once.p_value
+    assert again.difference.low == pytest.approx(once.difference.low)
+    assert once.difference.value == pytest.approx(values.mean())
+    assert once.difference.n == 30
+
+
+def test_ratio_difference_from_the_same_denominators_is_the_ratio_of_the_difference():
+    a, b, rows = rng(1).poisson(4, 60), rng(2).poisson(3, 60), rng(3).poisson(20, 60) + 1
+    c, direct = sig.paired_ratio(a, rows, b, rows), ratio_delta(a - b, rows)
+    assert c.difference.low == pytest.approx(direct.low, rel=1e-10)
+    assert c.difference.high == pytest.approx(direct.high, rel=1e-10)
+    swapped = sig.paired_ratio(b, rows, a, rows)
+    assert (swapped.p_value, swapped.difference.value) == (pytest.approx(c.p_value), -c.difference.value)
+
+
+def test_bootstrap_of_a_ratio_agrees_with_the_delta_method():
+    g = rng(4)
+    rows_a, rows_b = g.poisson(20, 300) + 1, g.poisson(30, 300) + 1
+    a, b = g.binomial(rows_a, 0.25), g.binomial(rows_b, 0.22)
+    delta = sig.paired_ratio(a, rows_a, b, rows_b)
+    drawn = sig.paired_ratio_bootstrap(a, rows_a, b, rows_b, rng=rng(5))
+    width = delta.difference.high - delta.difference.low
+    assert drawn.difference.low == pytest.approx(delta.difference.low, abs=0.06 * width)
+    assert drawn.difference.high == pytest.approx(delta.difference.high, abs=0.06 * width)
+    assert drawn.p_value == pytest.approx(delta.p_value, abs=0.01)
+
+
+def test_ratio_over_nothing_is_undefined():
+    c = sig.paired_ratio([1, 2], [0, 0], [1, 1], [2, 2])
+    assert np.isnan([c.p_value, c.difference.value, c.difference.low]).all()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_bootstrap_p_value_agrees_with_its_interval(seed):
+    d = rng(seed).normal(0.28, 1, 50)
+    c = sig.paired_bootstrap(d, rng=rng(seed), resamples=2000)
+    if abs(c.p_value - 0.05) > 0.002:  # quantiles are interpolated between replicates
+        assert (c.p_value < 0.05) == outside(c)
+
+
+# Families
+
+
+def test_adjust_keeps_order_and_p():
+    comparisons = [sig.paired_t(d) for d in (SLEEP, DARWIN, [1.0, -1.0, 0.5])]
+    adjusted = sig.adjust(comparisons)
+    assert [c.p_value for c in adjusted] == [c.p_value for c in comparisons]
+    assert [c.adjusted for c in adjusted] == sig.holm([c.p_value for c in comparisons]).tolist()
+    assert [c.adjusted for c in sig.adjust(comparisons, sig.unadjusted)] == [c.p_value for c in comparisons]
+
+
+# Verdicts
+
+
+def test_verdicts():
+    better = sig.paired_t(np.array(DARWIN, float))
+    assert sig.verdict(better) == "better"
+    assert sig.verdict(sig.paired_t(np.negative(DARWIN))) == "worse"
+    assert sig.verdict(better, direction=-1) == "worse"
+    assert sig.verdict(sig.adjust([better, better])[0]) == "cannot tell"
+    close = flip(rng(1).normal(0, 0.1, 200) - 0.002)
+    assert sig.verdict(close) == "cannot tell"
+    assert sig.verdict(close, margin=0.05) == "equivalent"
+    assert sig.verdict(close, margin=0.001) == "cannot tell"
+
+
+def test_equivalence_is_two_one_sided_tests():
+    d = rng(2).normal(0.05, 0.4, 80)
+    equivalence = sig.paired_t(d).equivalence
+    for margin in (0.05, 0.1, 0.12, 0.13, 0.15, 0.2):
+        upper = stats.ttest_1samp(d, margin, alternative="less").pvalue
+        lower = stats.ttest_1samp(d, -margin, alternative="greater").pvalue
+        assert (max(upper, lower) < 0.05) == (-margin < equivalence.low and equivalence.high < margin)
+    assert (equivalence.low, equivalence.high) == pytest.approx((mean_t(d, level=0.9).low, mean_t(d, level=0.9).high))
+    assert equivalence.level == 0.9
+
+
+# Level and coverage
+
+
+@pytest.mark.parametrize("n", [12, 40])
+def test_level_under_the_null(n):
+    share = rejections(lambda d: flip(d, draws=500), lambda g: g.standard_t(3, n), runs=400, seed=1)
+    assert share < 0.05 + 3.5 * np.sqrt(0.05 * 0.95 / 400)
+    assert share > 0.01
+
+
+def test_coverage_of_the_inverted_test():
+    g = rng(3)
+    held = []
+    for _ in range(300):
+        e = flip(g.normal(0.7, 1, 30), draws=500).difference
+        held.append(e.low <= 0.7 <= e.high)
+    assert np.mean(held) == pytest.approx(0.95, abs=0.045)
+
+
+def skewed(g, n):
+    """Mean exactly 0: mostly zeros, many small losses, few large gains."""
+    return g.choice([0.0, -0.1, 1.0], n, p=[0.7, 0.3 * 10 / 11, 0.3 / 11])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "test", [sig.paired_t, lambda d: flip(d, draws=4000), lambda d: sig.paired_bootstrap(d, rng=rng(1), resamples=2000)]
+)
+def test_p_values_are_uniform_under_the_null(test):
+    g = rng(11)
+    p = np.array([test(g.normal(size=200)).p_value for _ in range(2000)])
+    assert 0.04 <= np.mean(p < 0.05) <= 0.06
+    assert stats.kstest(p, "uniform").pvalue > 0.001
+
+
+@pytest.mark.slow
+def test_level_of_the_delta_method_and_of_clustered_flips():
+    g = rng(12)
+
+    def users():
+        rows = np.ceil(g.lognormal(1, 0.8, 200)).astype(int)
+        rate = g.beta(2, 18, 200)
+        return g.binomial(rows, rate), rows, g.binomial(rows, rate)
+
+    samples = [users() for _ in range(3000)]
+    delta = np.mean([sig.paired_ratio(a, rows, b, rows).p_value < 0.05 for a, rows, b in samples])
+    flips = np.mean([flip(a - b, rows, draws=1000).p_value < 0.05 for a, rows, b in samples])
+    assert 0.04 <= delta <= 0.06
+    assert 0.04 <= flips <= 0.06
+
+
+@pytest.mark.slow
+def test_level_on_skewed_differences_where_the_sign_test_always_rejects():
+    from evalkit.proportions import sign_test
+
+    share = rejections(lambda d: flip(d, draws=2000), lambda g: skewed(g, 500), runs=1500, seed=13)
+    assert 0.035 <= share <= 0.07
+    assert rejections(sign_test, lambda g: skewed(g, 500), runs=100, seed=13) == 1.0
+
+
+# Reference values of the data sets, where they are beside the checkout
+
+
+def reference_pairs():
+    for name in ("trec_covid_demo", "digits_retrieval", "lgb_lambdarank"):
+        folder = SHARED / name / "expected"
+        if not (folder / "compare.json").exists():
+            continue
+        pairs = json.loads((folder / "compare.json").read_text())["pairs"]
+        runs = {p.name.removesuffix(".l1.json.gz"): p for p in folder.glob("*.l1.json.gz")}
+        values = {r: json.loads(gzip.decompress(p.read_bytes()))["reference"]["per_query"] for r, p in runs.items()}
+        for measure, rows in pairs.items():
+            yield name, measure, rows, values
+
+
+def test_reference_comparisons():
+    checked = 0
+    for name, measure, rows, values in reference_pairs():
+        tests = []
+        for row in rows:
+            a, b = values[row["a"]], values[row["b"]]
+            d = np.array([a[q][measure] - b[q][measure] for q in sorted(a)])
+            t, c = sig.paired_t(d), flip(d, draws=20_000)
+            where = (name, measure, row["a"], row["b"])
+            assert t.p_value == pytest.approx(row["p_t"], rel=1e-6, abs=1e-9), where
+            assert [t.difference.low, t.difference.high] == pytest.approx(row["ci95"], abs=1e-9), where
+            # twice the smaller tail of 20,000 draws; scipy loses the ties of a sum that is 0 but for rounding
+            p = row["p_randomisation"] if c.difference.value else 1.0
+            assert c.p_value == pytest.approx(p, abs=4 * np.sqrt(2 * p * (2 - p) / 20_000) + 1e-4), where
+            assert (c.p_value < 0.05) == outside(c), where
+            tests.append(t)
+            checked += 1
+        assert [c.adjusted for c in sig.adjust(tests)] == pytest.approx([r["p_holm"] for r in rows], rel=1e-6)
+        bh = sig.adjust(tests, sig.benjamini_hochberg)
+        assert [c.adjusted for c in bh] == pytest.approx([r["p_bh"] for r in rows], rel=1e-6)
+    if not checked:
+        pytest.skip("the shared data sets are not beside the checkout")
+    assert checked >= 100

@@ -1,0 +1,78 @@
+import numpy as np
+import pytest
+
+from evalkit import simulation
+from evalkit.arrays import ParameterError
+
+
+@pytest.mark.parametrize("leave", [1.0, 0.0])
+def test_drawn_plays_agree_with_the_closed_form(leave):
+    world = simulation.World(spread=0.5, leave=leave)
+    rng = np.random.default_rng(5)
+    who = simulation.people(world, 60_000, rng=rng)
+    shown = simulation.ranking(world, who, 1.6, rng=rng)
+    drawn, truth = simulation.observed(world, who, shown, rng=rng), simulation.expected(world, who, shown)
+    for name in truth:
+        noise = (drawn[name] - truth[name]).std() / np.sqrt(60_000)
+        assert abs(drawn[name].mean() - truth[name].mean()) < 4 * noise
+
+
+def test_a_cascade_plays_at_most_once_a_session():
+    world = simulation.World(affinity=3.0, stay=1.0, spread=0.0)
+    rng = np.random.default_rng(6)
+    who = simulation.people(world, 2000, rng=rng)
+    shown = simulation.ranking(world, who, 1.0, rng=rng)
+    assert simulation.expected(world, who, shown)["plays"].max() <= 8 + 1e-9
+    free = simulation.World(affinity=3.0, stay=1.0, spread=0.0, leave=0.0)
+    assert simulation.expected(free, who, shown)["plays"].mean() > 40
+
+
+def needed(world, users=60_000, seed=0):
+    table = simulation.users_needed(simulation.duel(world, users, rng=np.random.default_rng(seed)))
+    table = table.set_index("design")["agree_95"]
+    cuped = table.index.str.endswith("CUPED")
+    raw = table[~cuped & table.index.str.startswith("A/B")].min()
+    return table["interleaving, win"], raw, table[table.index.str.startswith("A/B")].min()
+
+
+def test_interleaving_needs_fewer_users_and_heavy_users_make_the_difference():
+    win, raw, cuped = needed(simulation.World())
+    assert 60 < raw / win < 250
+    assert 5 < cuped / win < 20
+    win, raw, _ = needed(simulation.World(spread=0.0))
+    assert raw / win < 15
+
+
+def test_the_seed_fixes_a_duel():
+    one, two = (simulation.duel(simulation.World(), 500, rng=np.random.default_rng(9)) for _ in range(2))
+    assert one.equals(two)
+
+
+def test_power_factors_against_sign_agreement():
+    table = simulation.users_needed(simulation.duel(simulation.World(), 500, rng=np.random.default_rng(9)))
+    assert (table["power_95"] / table["agree_95"]).to_numpy() == pytest.approx(4.80, abs=0.005)
+    assert (table["power_80"] / table["agree_95"]).to_numpy() == pytest.approx(2.90, abs=0.005)
+    assert simulation.sign_error(table["effect"][0], table["sd"][0], table["agree_95"][0]) == pytest.approx(0.05)
+
+
+def test_two_rankers_alike_are_told_apart_by_nobody():
+    outcome = simulation.duel(simulation.World(), 30_000, rng=np.random.default_rng(7), noise=(1.6, 1.6))
+    for name in ("win", "share"):
+        assert abs(outcome[name].mean()) < 4 * outcome[name].std() / np.sqrt(len(outcome))
+
+
+def test_tournament_and_two_stages():
+    rng = np.random.default_rng(8)
+    table = simulation.tournament(simulation.World(), [1.0, 1.3, 1.6, 2.0, 2.5], 6000, rng=rng)
+    assert table["share"].corr(table["plays_true"]) > 0.95
+    plan = simulation.two_stage(table, keep=[1, 2, 5], users_interleaved=4000, users_arm=10_000, rng=rng)
+    assert plan["users"].tolist() == [40_000, 50_000, 80_000, 60_000]
+    assert plan["best_wins"].between(0, 1).all()
+    assert plan["best_wins"][2] == plan["best_wins"][3]  # to keep all is to interleave for nothing
+    with pytest.raises(ParameterError, match=r"keep must be 1 to 5, got \[6\]"):
+        simulation.two_stage(table, keep=[6], users_interleaved=1, users_arm=1, rng=rng)
+
+
+def test_an_empty_world_is_refused():
+    with pytest.raises(ParameterError, match="users must be at least 2, got 0"):
+        simulation.people(simulation.World(), 0, rng=np.random.default_rng(0))

@@ -1,0 +1,221 @@
+import contextlib
+from math import comb
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evalkit import optimism, splits
+from evalkit.arrays import InputError, ParameterError
+
+
+@st.composite
+def dated(draw):
+    rows = draw(st.integers(20, 60))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    return rng.integers(0, draw(st.sampled_from([12, 200])), rows), rng.integers(0, 6, rows), rng.integers(0, 2, rows)
+
+
+def partition(folds):
+    tested = np.concatenate([test for _, test in folds.pairs])
+    apart = all(not np.intersect1d(train, test).size for train, test in folds.pairs)
+    return apart and np.array_equal(np.sort(tested), np.arange(folds.rows))
+
+
+@settings(max_examples=60, deadline=None)
+@given(dated(), st.integers(2, 4), st.integers(0, 5))
+def test_folds_partition_rows_and_keep_groups_whole(data, k, seed):
+    _, group, label = data
+    if min(np.bincount(label, minlength=2)) < k or np.unique(group).size < k:
+        return
+    assert partition(splits.k_fold(label, seed=seed, k=k))
+    assert partition(splits.k_fold_rows(label.size, seed=seed, k=k))
+    assert partition(splits.by_column(group))
+    grouped = splits.group_k_fold(group, seed=seed, k=k)
+    assert partition(grouped)
+    for train, test in grouped.pairs:
+        assert not np.intersect1d(group[train], group[test]).size
+    again = splits.group_k_fold(group, seed=seed, k=k)
+    assert all(np.array_equal(a[1], b[1]) for a, b in zip(grouped.pairs, again.pairs, strict=True))
+
+
+@settings(max_examples=100, deadline=None)
+@given(dated(), st.integers(2, 4), st.integers(0, 3))
+def test_time_never_runs_backwards(data, k, gap):
+    time, group, _ = data
+    if np.unique(time).size < 6 * (k + 1):
+        time = np.arange(time.size) // 2
+    for groups in (None, group):
+        with contextlib.suppress(InputError):  # groups that fill the past leave nothing to train on
+            check_forward(time, groups, gap, splits.forward(time, k=k, gap=gap, group=groups))
+
+
+def check_forward(time, groups, gap, folds):
+    for train, test in folds.pairs:
+        assert time[test].min() > time[train].max() + gap
+        if groups is not None:
+            assert not np.intersect1d(groups[train], groups[test]).size
+    tested = np.concatenate([test for _, test in folds.pairs])
+    assert np.unique(tested).size == tested.size
+    assert time[tested].max() == time.max()
+
+
+@settings(max_examples=100, deadline=None)
+@given(dated(), st.integers(2, 4), st.integers(0, 3), st.integers(0, 3))
+def test_purged_blocks_test_every_row_and_leave_no_span_overlapping(data, k, horizon, embargo):
+    time, _, _ = data
+    time = np.where(np.unique(time).size < 12 * k, np.arange(time.size) * 2, time)
+    folds = splits.purged(time, k=k, horizon=horizon, embargo=embargo)
+    assert np.array_equal(np.sort(np.concatenate([test for _, test in folds.pairs])), np.arange(time.size))
+    for train, test in folds.pairs:
+        start, end = time[test].min(), time[test].max() + horizon
+        before, after = time[train][time[train] < start], time[train][time[train] >= start]
+        assert (before + horizon < start).all()
+        assert (after > end + embargo).all()
+
+
+def test_forward_by_hand():
+    folds = splits.forward([1, 1, 2, 3, 3, 4, 5, 6], k=2, gap=1)
+    assert [(a.tolist(), b.tolist()) for a, b in folds.pairs] == [([0, 1], [3, 4, 5]), ([0, 1, 2, 3, 4], [6, 7])]
+    short = splits.forward([1, 1, 2, 3, 3, 4, 5, 6], k=2, window=2)
+    assert [a.tolist() for a, _ in short.pairs] == [[0, 1, 2], [3, 4, 5]]
+
+
+def test_blocks_stay_even_under_heavy_ties():
+    time = np.repeat([1, 2, 3, 4], [97, 1, 1, 1])
+    folds = splits.purged(time, k=4)
+    assert [test.size for _, test in folds.pairs] == [97, 1, 1, 1]
+
+
+def test_recommender_splits_by_hand():
+    user, time = ["u", "v", "u", "v", "u", "w"], [1, 1, 2, 5, 3, 9]
+    assert splits.leave_last(user, time).pairs[0][1].tolist() == [3, 4]
+    assert splits.leave_last(user, time, n=2).pairs[0][1].tolist() == [2, 4]
+    train, test = splits.global_temporal(time, share=0.3).pairs[0]
+    assert (train.tolist(), test.tolist()) == ([0, 1, 2, 4], [3, 5])
+    assert splits.global_temporal(time, share=0.3, gap=2).pairs[0][0].tolist() == [0, 1, 2]
+
+
+def test_leave_out_counts_its_fits():
+    assert splits.leave_out(100, 2).get_n_splits() == comb(100, 2) == 4950
+    with pytest.raises(ParameterError, match=r"at most 10,000, got C\(200, 2\) = 19,900"):
+        splits.leave_out(200, 2)
+
+
+def test_leave_one_out_with_the_majority_class_is_never_right():
+    from sklearn.dummy import DummyClassifier
+    from sklearn.model_selection import cross_val_score
+
+    label = np.repeat([0, 1], 10)
+    scores = cross_val_score(
+        DummyClassifier(strategy="most_frequent"), np.zeros((20, 1)), label, cv=splits.leave_out(20)
+    )
+    assert scores.mean() == 0.0
+
+
+@pytest.mark.parametrize("rows, share", [(10, 0.34868), (100, 0.36603), (3000, 0.36782)])
+def test_out_of_bag_share(rows, share):
+    folds = splits.out_of_bag(rows, rng=np.random.default_rng(0), repeats=400)
+    sizes = [test.size / rows for _, test in folds.pairs]
+    assert (1 - 1 / rows) ** rows == pytest.approx(share, abs=5e-6)
+    assert np.mean(sizes) == pytest.approx(share, abs=0.02)
+    for train, test in folds.pairs[:5]:
+        assert np.array_equal(np.union1d(train, test), np.arange(rows))
+        assert train.size == rows
+
+
+def test_632_of_one_neighbour_on_noise():
+    from sklearn.neighbors import KNeighborsClassifier
+
+    rng = np.random.default_rng(1)
+    x, y = rng.normal(size=(400, 4)), np.arange(400) % 2
+    made = optimism.bootstrap_errors(KNeighborsClassifier(1), x, y, rng=rng, repeats=30)
+    assert made.apparent == 0
+    assert made.no_information == 0.5
+    assert made.out_of_bag == pytest.approx(0.5, abs=0.04)
+    assert 1 - made.error_632 == pytest.approx(0.684, abs=0.025)
+    assert 1 - made.error_632_plus == pytest.approx(0.5, abs=0.04)
+
+
+def test_632_plus_lies_between_out_of_bag_and_632():
+    assert optimism.error_632_plus(0.1, 0.1, 0.5) == pytest.approx(0.1)
+    assert optimism.error_632_plus(0.1, 0.05, 0.5) == pytest.approx(optimism.error_632(0.1, 0.05))
+    assert optimism.error_632(0.05, 0.2) < optimism.error_632_plus(0.05, 0.2, 0.5) < 0.2
+    assert optimism.error_632_plus(0.0, 0.7, 0.5) == pytest.approx(0.5)  # worse than no information: capped
+
+
+def test_folds_serve_scikit_learn_as_cv():
+    from sklearn.datasets import load_breast_cancer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import cross_val_score
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    x, y = load_breast_cancer(return_X_y=True)
+    model = make_pipeline(StandardScaler(), LogisticRegression())
+    scores = cross_val_score(model, x, y, cv=splits.k_fold(y, seed=0, k=5))
+    assert scores.size == 5
+    assert scores.mean() > 0.95
+
+
+def holdouts_against_k_fold(subsets, repeats):
+    """Standard deviation over holdouts and over repeats of 10-fold, each on 100 rows, mean over subsets of rows."""
+    from sklearn.datasets import load_breast_cancer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import cross_val_score
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    x, y = load_breast_cancer(return_X_y=True)
+    model, spread = make_pipeline(StandardScaler(), LogisticRegression()), []
+    for seed in range(subsets):
+        rows = np.random.default_rng(seed).permutation(y.size)[:100]
+        single = cross_val_score(model, x[rows], y[rows], cv=splits.holdout_rows(100, seed=1, repeats=20 * repeats))
+        folded = cross_val_score(model, x[rows], y[rows], cv=splits.k_fold(y[rows], seed=1, k=10, repeats=repeats))
+        spread.append([single.std(ddof=1), folded.reshape(repeats, 10).mean(axis=1).std(ddof=1)])
+    return np.mean(spread, axis=0)
+
+
+def test_one_holdout_varies_several_times_as_much_as_k_fold():
+    single, folded = holdouts_against_k_fold(1, 5)
+    assert single > 2.5 * folded
+
+
+@pytest.mark.slow
+def test_spread_of_200_holdouts_and_ten_k_folds():
+    single, folded = holdouts_against_k_fold(2, 10)
+    print(f"standard deviation: holdout {single:.4f}, 10-fold {folded:.4f}")
+    assert single > 3.5 * folded
+
+
+def test_the_proposal_follows_the_columns():
+    label, group, time = np.arange(40) % 2, np.arange(40) // 4, np.arange(40)
+    assert "stratified 5-fold" in splits.propose(label, seed=0).rule
+    assert "of groups" in splits.propose(label, seed=0, group=group).rule
+    assert "forward in time" in splits.propose(label, seed=0, group=group, time=time).rule
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: splits.k_fold([0, 0, 0, 1], seed=0, k=2), r"at least 2 rows \(k\), got 1 of 1"),
+        (lambda: splits.k_fold([1, 1, 1], seed=0, k=2), r"2 or more classes, got \[1\]"),
+        (lambda: splits.k_fold([0, 1], seed=0, k=1), "k must be at least 2, got 1"),
+        (lambda: splits.k_fold_rows(3, seed=0, k=4), "number of rows, 3, got 4"),
+        (lambda: splits.group_k_fold(["a", "b"], seed=0, k=3), "number of groups, 2, got 3"),
+        (lambda: splits.by_column([1, 1]), r"2 or more values, got \[1\]"),
+        (lambda: splits.forward([1, 1, 2], k=2), "as many distinct values as blocks, 3, got 2"),
+        (lambda: splits.forward([1, 2, 3], k=2, gap=1), "got no training row in fold 0"),
+        (lambda: splits.forward([1, 2, 3], k=2, group=["a", "a", "a"]), "got no training row in fold 0"),
+        (lambda: splits.forward([1, float("nan"), 3]), "time must hold only finite numbers, got nan"),
+        (lambda: splits.global_temporal([1, 2], share=1.0), "share must lie between 0 and 1, got 1.0"),
+        (lambda: splits.leave_last(["u", "v"], [1, 2]), "got no test row in fold 0"),
+        (lambda: splits.leave_last(["u", "u"], [1, 2], n=0), "n must be at least 1, got 0"),
+        (lambda: splits.leave_out(5, 5), "p must be 1 to rows - 1, 4, got 5"),
+        (lambda: splits.out_of_bag(1, rng=np.random.default_rng(0)), "rows must be at least 2, got 1"),
+    ],
+)
+def test_impossible_splits_are_refused(call, message):
+    with pytest.raises((InputError, ParameterError), match=message):
+        call()
