@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from evalkit import intervals, significance
-from evalkit.arrays import Bools, Floats, ParameterError
+from evalkit.arrays import Bools, Floats, ParameterError, ratio
 from evalkit.intervals import Estimate
 from evalkit.power import minimum_detectable
 from evalkit.rankings import Pooled
@@ -23,6 +23,26 @@ METHODS = ("t", "percentile", "BCa")
 def defined(values: Values) -> Bools:
     """Which units have a value."""
     return ~np.isnan(values.numerator if isinstance(values, Pooled) else values)
+
+
+def take(values: Values, member: Bools | slice) -> Values:
+    """The values of the units that are members."""
+    if isinstance(values, Pooled):
+        return Pooled(values.numerator[member], values.denominator[member])
+    return values[member]
+
+
+def per_unit(values: Values) -> Floats:
+    """One number a unit: the value, of pooled ones the unit's own ratio."""
+    return ratio(values.numerator, values.denominator) if isinstance(values, Pooled) else values
+
+
+def wins(first: Values, second: Values) -> tuple[int, int, int]:
+    """Units where the first is larger, equal, smaller; of pooled values by their numerators."""
+    keep = both(first, second)
+    sides = [side.numerator if isinstance(side, Pooled) else side for side in (first, second)]
+    sign = np.sign((sides[0] - sides[1])[keep])
+    return int((sign > 0).sum()), int((sign == 0).sum()), int((sign < 0).sum())
 
 
 def mean(values: Values) -> float:

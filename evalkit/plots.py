@@ -11,6 +11,7 @@ import pandas as pd
 from evalkit.tables import escape
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#6b6b6b", "#332288")
+GREY = "#767676"
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",

@@ -54,7 +54,7 @@ def add_run(
     table = sources.load(part, plan.text | {f"attribute {name}": name for name in extra}, plan.numbers)
     n = len(table["query"])
     if n == 0:
-        raise InputError(f"{part.name}: the file has a header and no rows")
+        raise _no_rows(part)
     _no_nulls(table, plan.text, part)
     rows.sources.append(sources.fingerprint(part, n))
     rows.columns.update(_printed(part, plan))
@@ -101,6 +101,11 @@ def _given_here(given: dict[str, str], part: Part) -> dict[str, str]:
     return {} if part.kind == "trec" else given
 
 
+def _no_rows(part: Part) -> InputError:
+    what = "the frame has columns" if part.kind == "frame" else "the file has a header"
+    return InputError(f"{part.name}: {what} and no rows")
+
+
 def _no_grade(part: Part) -> InputError:
     has = ", ".join(map(repr, part.columns))
     return InputError(
@@ -114,7 +119,9 @@ def _wide(part: Part, roles: dict[str, str], systems: list[str]) -> dict[str, st
         return {}
     if systems and all(name in part.columns for name in systems):
         return {name: name for name in systems}
-    found = {name.removeprefix("score_"): name for name in part.columns if name.startswith("score_")}
+    found = {
+        name.removeprefix("score_"): name for name in part.columns if name.startswith("score_") and name != "score_"
+    }
     unknown = [name for name in systems if found and name not in found]
     if unknown:
         raise ParameterError(f"systems: {part.name} has no system {unknown[0]!r}, it has {', '.join(found)}")
@@ -200,7 +207,7 @@ def judgements(qrels: Any, given: dict[str, str]) -> Rows:
         text = {role: roles[role] for role in ("query", "item")}
         table = sources.load(part, text, {"grade": roles["grade"]})
         if len(table["query"]) == 0:
-            raise InputError(f"{part.name}: the file has a header and no rows")
+            raise _no_rows(part)
         _no_nulls(table, text, part)
         rows.sources.append(sources.fingerprint(part, len(table["query"])))
         rows.query.append(table["query"])
@@ -221,6 +228,8 @@ def query_table(queries: Any, attributes: Sequence[str], given: dict[str, str]) 
         for name in attributes:
             roles_of.require(part.columns, name, part.name, "segments or unit")
         table = sources.load(part, roles | {f"attribute {name}": name for name in attributes}, {})
+        if len(table["query"]) == 0:
+            raise _no_rows(part)
         _no_nulls(table, roles, part)
         rows.sources.append(sources.fingerprint(part, len(table["query"])))
         rows.query.append(table["query"])

@@ -7,7 +7,8 @@ value. DuckDB reads CSV, Parquet and JSON lines; `trec` reads TREC text; frames 
 import csv
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+import warnings
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -18,9 +19,10 @@ from evalkit.arrays import InputError
 
 TABLES = {".csv": "csv", ".tsv": "csv", ".tab": "csv", ".parquet": "parquet", ".pq": "parquet"}
 TABLES |= {".jsonl": "json", ".ndjson": "json", ".json": "json"}
+IDS = ("system", "query", "item", "id")
 PACKED = {".gz", ".zst", ".bz2", ".lz4"}
 _NUMERIC = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*|BOOLEAN|HALF_FLOAT|\"NULL\"|NULL")
-_FRACTION = re.compile(r"FLOAT|DOUBLE|DECIMAL.*|HALF_FLOAT")
+_NO_ID = re.compile(r"FLOAT|DOUBLE|DECIMAL.*|HALF_FLOAT|STRUCT.*|MAP.*|UNION.*|.*\[\d*\]")
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,8 @@ def find(path: str | Path) -> Path:
 def files(path: str | Path) -> list[Path]:
     """The files that a path, a folder or a glob pattern stands for, in the order of their names."""
     text = str(path)
+    if not text.strip():
+        raise InputError(f"a path must name a file, a folder or a pattern, got {text!r}")
     if any(mark in text for mark in "*?[") and not Path(text).expanduser().exists():
         found = sorted(one for one in _glob(Path(text).expanduser()) if one.is_file())
         if not found:
@@ -85,6 +89,8 @@ def _glob(pattern: Path) -> Iterable[Path]:
 def parts(data: Any) -> list[Part]:
     """Every file or frame of `data`: a path, folder or glob pattern, a frame, or a list of these."""
     if isinstance(data, list | tuple):
+        if not data:
+            raise InputError("data must name at least one file or frame, got an empty list")
         return [part for one in data for part in parts(one)]
     if isinstance(data, str | Path):
         return [_part(path) for path in files(data)]
@@ -98,10 +104,26 @@ def _frame_part(data: Any) -> Part:
         got = type(data).__name__
         raise InputError(f"data must be a path, a list of paths or a data frame (pandas, polars, Arrow), got {got}")
     try:
-        table = pa.table(data)
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise InputError(f"the frame cannot be read: {str(error).splitlines()[0]}") from None
-    return Part("data frame", "frame", tuple(map(str, table.column_names)), frame=table)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "The DataFrame has column names of mixed type")
+            table = pa.table(data)
+    except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
+        why = "; ".join(str(one).splitlines()[0] for one in error.args)
+        raise InputError(f"the frame cannot be read: {why}") from None
+    halves = [pa.float32() if one.type == pa.float16() else one.type for one in table.schema]  # DuckDB has no float16
+    names = [str(name) for name in table.column_names]
+    _distinct(names, "data frame")
+    table = table.cast(pa.schema(list(zip(names, halves, strict=True))))
+    return Part("data frame", "frame", tuple(names), frame=table)
+
+
+def _distinct(names: Sequence[str], where: str) -> None:
+    """Raises InputError where two columns have one name; DuckDB's names are the same in capitals and small letters."""
+    seen: dict[str, str] = {}
+    for name in names:
+        if name.lower() in seen:
+            raise InputError(f"{where}: column names must be distinct, got {seen[name.lower()]!r} and {name!r}")
+        seen[name.lower()] = name
 
 
 def _part(path: Path) -> Part:
@@ -110,12 +132,27 @@ def _part(path: Path) -> Part:
     suffix = [one.lower() for one in path.suffixes if one.lower() not in PACKED][-1:]
     kind = TABLES.get(suffix[0] if suffix else "")
     try:
-        shape = None if kind else trec.layout(path)
-        if shape:
-            return Part(_shown(path), "trec", tuple(name for name in shape.fields if name), path, frame=shape)
-        return Part(_shown(path), kind or "csv", _header(path, kind or "csv"), path)
+        if kind:
+            return Part(_shown(path), kind, _header(path, kind), path)
+        return _unknown_part(path)
     except OSError as error:
         raise InputError(f"{_shown(path)}: cannot be read, {error}") from None
+
+
+def _unknown_part(path: Path) -> Part:
+    """A file whose suffix names no kind: TREC text by its first line, or else a table that has a delimiter."""
+    first = trec.first_line(path)
+    if not first:
+        raise InputError(f"{_shown(path)}: the file has no line besides blank ones and comments")
+    if shape := trec.layout(first):
+        return Part(_shown(path), "trec", tuple(name for name in shape.fields if name), path, frame=shape)
+    names = _header(path, "csv")
+    if len(names) == 1:
+        raise InputError(
+            f"{_shown(path)}: must be {trec.RUN.title}, {trec.QRELS.title}, or a table with a header, "
+            f"got the first line {' '.join(first)[:80]!r}"
+        )
+    return Part(_shown(path), "csv", names, path)
 
 
 def _shown(path: Path) -> str:
@@ -143,8 +180,14 @@ def _connection() -> Any:
 def _header(path: Path, kind: str) -> tuple[str, ...]:
     """The column names of a table file."""
     if kind == "csv":
-        return tuple(name.strip() for name in _csv_header(path)[0])
-    described = _sql(f"DESCRIBE SELECT * FROM {_from(path, kind)}", _shown(path))
+        return tuple(_csv_header(path)[0])
+    try:
+        described = _sql(f"DESCRIBE SELECT * FROM {_from(path, kind)}", _shown(path))
+    except InputError:
+        if kind == "json":
+            raise
+        wrong = "must be a whole Parquet file, it has another content or is cut off"
+        raise InputError(f"{_shown(path)}: {wrong}") from None
     return tuple(described["column_name"].to_pylist())
 
 
@@ -159,11 +202,13 @@ def _csv_header(path: Path) -> tuple[list[str], str]:
     except UnicodeDecodeError as error:
         byte = first[error.start]
         raise InputError(f"{_shown(path)}: must be UTF-8 text, got byte 0x{byte:02x} (line 1)") from None
+    if not line.strip() or "\r" in line or line.count('"') % 2:
+        wrong = "is empty" if not line.strip() else "holds a carriage return" if "\r" in line else "has an open quote"
+        raise InputError(f"{_shown(path)}: the first line must hold the column names, it {wrong}")
     delimiter = max(",\t;|", key=line.count)
-    names = next(csv.reader([line], delimiter=delimiter), [])
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise InputError(f"{_shown(path)}: column names must be distinct, got {twice[0]!r} twice")
+    names = [name.strip() for name in next(csv.reader([line], delimiter=delimiter))]
+    names = [name or f"column {i}" for i, name in enumerate(names, start=1)]
+    _distinct(names, _shown(path))
     return names, delimiter
 
 
@@ -175,17 +220,18 @@ def _name(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
-def _from(path: Path, kind: str, numbers: Iterable[str] = ()) -> str:
+def _from(path: Path, kind: str, columns: Sequence[str] = (), numbers: Collection[str] = ()) -> str:
     """The FROM clause that reads the file strictly; a path's own brackets and stars are no pattern."""
     place = _literal(re.sub(r"([*?[])", r"[\1]", str(path)))
     if kind == "parquet":
         return f"read_parquet({place})"
     if kind == "json":
         form = "auto" if ".json" in path.suffixes else "newline_delimited"
-        return f"read_json({place}, format='{form}', sample_size=-1)"
+        # As JSON values: DuckDB's own types would rewrite ids that look like dates, UUIDs or large numbers.
+        known = ", ".join(f"{_literal(n)}: 'JSON'" for n in columns)
+        return f"read_json({place}, format='{form}', {f'columns={{{known}}}' if known else 'sample_size=-1'})"
     names, delimiter = _csv_header(path)
-    stripped = [name.strip() for name in names]
-    types = ", ".join(f"{_literal(n)}: '{'DOUBLE' if n in numbers else 'VARCHAR'}'" for n in stripped)
+    types = ", ".join(f"{_literal(n)}: '{'DOUBLE' if n in numbers else 'VARCHAR'}'" for n in names)
     options = f"header=true, auto_detect=false, delim={_literal(delimiter)}, quote='\"', escape='\"', nullstr=''"
     return f"read_csv({place}, {options}, strict_mode=true, columns={{{types}}})"
 
@@ -195,9 +241,9 @@ def _sql(query: str, shown: str, **frames: Any) -> Any:
     import duckdb
 
     connection = _connection().cursor()
-    for name, frame in frames.items():
-        connection.register(name, frame)
     try:
+        for name, frame in frames.items():
+            connection.register(name, frame)
         return connection.sql(query).to_arrow_table()
     except duckdb.Error as error:
         raise InputError(f"{shown}: {_tidy(str(error))}") from None
@@ -215,11 +261,17 @@ def _tidy(message: str) -> str:
         return f"every row must have {found[1]} columns, got {found[2]}{where}"
     if "unicode" in message or "utf-8" in message.lower():
         return f"must be UTF-8 text, other bytes found{where}"
+    if found := re.search(r"Malformed JSON .*?at byte (\d+) in line (\d+): (.*)", message):
+        if "unexpected end" in found[3]:
+            return "broken JSON: the file ends inside a value"
+        return f"broken JSON: {found[3].strip(' .')} (byte {found[1]})"
+    if "state machine" in message:
+        return "every line must end in the same way, as the first does (\\n or \\r\\n)"
     if "unterminated quote" in message:
         return f"a quote is opened and never closed{where}"
     if found := re.search(r"Could not convert string '(.*?)' to", message, re.S):
         return f"must hold numbers, got {found[1]!r}{where}"
-    return " ".join(message.split("\n")[0].split())
+    return " ".join(message.split("\n")[0].split()).split("Error: ", 1)[-1]
 
 
 def load(part: Part, text: Mapping[str, str], numbers: Mapping[str, str]) -> dict[str, Any]:
@@ -228,17 +280,55 @@ def load(part: Part, text: Mapping[str, str], numbers: Mapping[str, str]) -> dic
     Raises InputError where an id is a fraction, missing or no text, or a number is text.
     """
     if part.kind == "trec":
-        columns = trec.read(part.path, part.frame)
+        columns = trec.read(part.path, part.frame, part.name)
         return {role: columns[column] for role, column in {**text, **numbers}.items()}
     if part.kind == "frame":
         source, frames = "frame", {"frame": part.frame}
     else:
-        source, frames = _from(part.path, part.kind, numbers.values()), {}
+        wanted = list(dict.fromkeys([*text.values(), *numbers.values()]))
+        source, frames = _from(part.path, part.kind, wanted, set(numbers.values())), {}
     types = _types(source, part, frames)
-    wanted = [_text_column(part, types, role, column) for role, column in text.items()]
-    wanted += [_number_column(part, types, role, column) for role, column in numbers.items()]
-    table = _sql(f"SELECT {', '.join(wanted)} FROM {source}", part.name, **frames)
+    selected = [_text_column(part, types, role, column) for role, column in text.items()]
+    selected += [_number_column(part, types, role, column) for role, column in numbers.items()]
+    try:
+        table = _sql(f"SELECT {', '.join(selected)} FROM {source}", part.name, **frames)
+    except InputError:
+        _refuse_value(part, source, frames, types, numbers.values())
+        raise
+    if part.kind == "json":
+        _refuse_ids(part, source, text)
     return {role: table[role].combine_chunks() for role in table.column_names}
+
+
+def _refuse_value(part: Part, source: str, frames: dict, types: dict[str, str], columns: Iterable[str]) -> None:
+    """Raises InputError for the first text that is no number; of a CSV file DuckDB itself names the line."""
+    for column in columns if part.kind != "csv" else ():
+        value = _number(column, types[column])
+        wrong = f"{value} IS NOT NULL AND TRY_CAST({value} AS DOUBLE) IS NULL"
+        if types[column] in ("VARCHAR", "JSON") and (found := _first(part, source, frames, value, wrong)):
+            raise InputError(f"{part.name}: {column} must be a number, got {found[1]!r} (row {found[0]})")
+
+
+def _refuse_ids(part: Part, source: str, text: Mapping[str, str]) -> None:
+    """Raises InputError for the first id of a JSON file that is neither text nor a whole number."""
+    for column in (column for role, column in text.items() if role in IDS):
+        value = _plain(column, "JSON")
+        other = f"json_type({_name(column)}) NOT IN ('VARCHAR', 'BIGINT', 'UBIGINT')"
+        wrong = f"{other} AND NOT regexp_full_match({value}, '-?[0-9]+')"
+        if found := _first(part, source, {}, value, wrong):
+            raise InputError(f"{part.name}: {column} must be text or a whole number, got {found[1]} (row {found[0]})")
+
+
+def _first(part: Part, source: str, frames: dict, value: str, wrong: str) -> tuple[int, str] | None:
+    """Row, from 1, and value of the first row where the condition holds."""
+    rows = f"SELECT row_number() OVER () AS n, {value} AS value, {wrong} AS wrong FROM {source}"
+    table = _sql(f"SELECT n, value FROM ({rows}) WHERE wrong ORDER BY n LIMIT 1", part.name, **frames)
+    return (table["n"][0].as_py(), table["value"][0].as_py()) if len(table) else None
+
+
+def _plain(column: str, kind: str) -> str:
+    """The SQL for a column's value as it stands in the file: a JSON text without its quotes."""
+    return f"({_name(column)} ->> '$')" if kind == "JSON" else _name(column)
 
 
 def _types(source: str, part: Part, frames: dict[str, Any]) -> dict[str, str]:
@@ -248,18 +338,23 @@ def _types(source: str, part: Part, frames: dict[str, Any]) -> dict[str, str]:
 
 def _text_column(part: Part, types: dict[str, str], role: str, column: str) -> str:
     kind = types[column]
-    if _FRACTION.fullmatch(kind) and role in ("system", "query", "item", "id"):
+    if _NO_ID.fullmatch(kind) and role in IDS:
         raise InputError(f"{part.name}: {column} must hold ids as text or whole numbers, got {kind}")
-    value = f"({_name(column)} ->> '$')" if kind == "JSON" else f"CAST({_name(column)} AS VARCHAR)"
-    return f"{value} AS {_name(role)}"
+    return f"CAST({_plain(column, kind)} AS VARCHAR) AS {_name(role)}"
 
 
 def _number_column(part: Part, types: dict[str, str], role: str, column: str) -> str:
     kind = types[column]
     if kind not in ("VARCHAR", "JSON") and not _NUMERIC.fullmatch(kind):
-        raise InputError(f"{part.name}: {column} must hold numbers, got {kind}")
-    value = f"({_name(column)} ->> '$')" if kind == "JSON" else _name(column)
-    return f"CAST({value} AS DOUBLE) AS {_name(role)}"
+        raise InputError(f"{part.name}: {column} must hold numbers, got {kind.split('(')[0]}")
+    return f"CAST({_number(column, kind)} AS DOUBLE) AS {_name(role)}"
+
+
+def _number(column: str, kind: str) -> str:
+    """The SQL for a number or the text of one: JSON's true and false are 1 and 0, as booleans of other sources are."""
+    value = _plain(column, kind)
+    truth = f"json_type({_name(column)}) = 'BOOLEAN'"
+    return f"if({truth}, if({value} = 'true', '1', '0'), {value})" if kind == "JSON" else value
 
 
 def fingerprint(part: Part, rows: int) -> Source:

@@ -8,6 +8,9 @@ from typing import Any
 
 import numpy as np
 
+VISIBLE = 5e-4  # a difference that three digits show
+FEW = 20  # units below which an interval leans on its assumptions
+
 
 @dataclass(frozen=True)
 class Html:

@@ -3,9 +3,11 @@
 import io
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from evalkit.arrays import InputError
+
+_BOM = b"\xef\xbb\xbf"
 
 
 class Layout(NamedTuple):
@@ -20,24 +22,23 @@ RUN = Layout("a run line, 'query Q0 item rank score tag'", ("query", "", "item",
 QRELS = Layout("a judgement line, 'query 0 item grade'", ("query", "", "item", "grade"), "grade")
 
 
-def layout(path: Path) -> Layout | None:
-    """The layout that the file's first line has, None where it is neither.
+def layout(first: list[str]) -> Layout | None:
+    """The layout that the fields of a first line have, None where it is neither.
 
     Six or more fields with numbers in the fourth and fifth make a run; four with a number last make judgements.
     """
-    parts = next(iter(_head(path)), (0, []))[1]
-    if len(parts) >= 6 and _is_number(parts[3]) and _is_number(parts[4]):
+    if len(first) >= 6 and _is_number(first[3]) and _is_number(first[4]):
         return RUN
-    return QRELS if len(parts) == 4 and _is_number(parts[3]) else None
+    return QRELS if len(first) == 4 and _is_number(first[3]) else None
 
 
-def _head(path: Path) -> list[tuple[int, list[str]]]:
-    """The first line with content among the first 64 KB, split at white space."""
+def first_line(path: Path) -> list[str]:
+    """The fields of the first line with content, split at white space; none where 64 KB hold no such line."""
     import pyarrow as pa
 
     with pa.input_stream(str(path), compression="detect") as stream:
-        text = stream.read(65536).decode("utf-8", errors="replace")
-    return list(_split(text.splitlines()[:200]))[:1]
+        head = stream.read(65536).removeprefix(_BOM)
+    return next((parts for _, parts in _split(head.split(b"\n"))), [])
 
 
 def _is_number(text: str) -> bool:
@@ -48,31 +49,32 @@ def _is_number(text: str) -> bool:
     return "_" not in text
 
 
-def _split(lines: list[str]) -> Iterator[tuple[int, list[str]]]:
-    """Number and fields of each line that is neither blank nor a comment."""
+def _split(lines: list[bytes]) -> Iterator[tuple[int, list[str]]]:
+    """Number and fields of each line that is neither blank nor a comment; only ASCII white space parts fields."""
     for number, line in enumerate(lines, start=1):
         parts = line.split()
-        if parts and not line.startswith("#"):
-            yield number, parts
+        if parts and not line.startswith(b"#"):
+            yield number, [part.decode("utf-8", errors="replace") for part in parts]
 
 
-def read(path: Path, shape: Layout) -> dict[str, object]:
+def read(path: Path, shape: Layout, name: str = "") -> dict[str, Any]:
     """The wanted fields of every line as Arrow arrays by name; text, but score and grade as doubles.
 
+    name: what errors call the file.
     Fields after the last are ignored, as trec_eval does. Raises InputError with the line for anything else.
     """
     import pyarrow as pa
 
     try:
         with pa.input_stream(str(path), compression="detect") as stream:
-            data = stream.read()
+            data = stream.read().removeprefix(_BOM)
     except OSError as error:
-        raise InputError(f"{path}: cannot be read, {error}") from None
+        raise InputError(f"{name or path}: cannot be read, {error}") from None
     table = _read_uniform(data, shape)
-    return _read_lines(data, shape, path) if table is None else table
+    return _read_lines(data, shape, name or str(path)) if table is None else table
 
 
-def _read_uniform(data: bytes, shape: Layout) -> dict[str, object] | None:
+def _read_uniform(data: bytes, shape: Layout) -> dict[str, Any] | None:
     """By Arrow's reader, where one blank or tab separates all fields and no line is special; else None."""
     import pyarrow as pa
     import pyarrow.csv as csv
@@ -99,30 +101,31 @@ def _read_uniform(data: bytes, shape: Layout) -> dict[str, object] | None:
     return {name: table[name].combine_chunks() for name in wanted}
 
 
-def _read_lines(data: bytes, shape: Layout, path: Path) -> dict[str, object]:
+def _read_lines(data: bytes, shape: Layout, file: str) -> dict[str, Any]:
     """Line by line: slower, takes any white space and comments, and knows which line is wrong."""
     import pyarrow as pa
 
     wanted = [(i, name) for i, name in enumerate(shape.fields) if name and name != "rank"]
     columns: dict[str, list] = {name: [] for _, name in wanted}
-    for line, parts in _split(_decode(data, path).split("\n")):
+    _check_text(data, file)
+    for line, parts in _split(data.split(b"\n")):
         if len(parts) < len(shape.fields):
-            raise InputError(f"{path}: line {line} must be {shape.title}, got {len(parts)} fields: {' '.join(parts)!r}")
+            raise InputError(f"{file}: line {line} must be {shape.title}, got {len(parts)} fields: {' '.join(parts)!r}")
         for i, name in wanted:
-            columns[name].append(_number(parts[i], name, path, line) if name == shape.number else parts[i])
+            columns[name].append(_number(parts[i], name, file, line) if name == shape.number else parts[i])
     types = {name: pa.float64() if name == shape.number else pa.string() for name in columns}
     return {name: pa.array(column, types[name]) for name, column in columns.items()}
 
 
-def _decode(data: bytes, path: Path) -> str:
+def _check_text(data: bytes, file: str) -> None:
     try:
-        return data.decode("utf-8")
+        data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise InputError(f"{path}: must be UTF-8 text, got byte 0x{data[error.start]:02x} (line {line})") from None
+        raise InputError(f"{file}: must be UTF-8 text, got byte 0x{data[error.start]:02x} (line {line})") from None
 
 
-def _number(text: str, name: str, path: Path, line: int) -> float:
+def _number(text: str, name: str, file: str, line: int) -> float:
     if not _is_number(text):
-        raise InputError(f"{path}: {name} must be a number, got {text!r} (line {line})")
+        raise InputError(f"{file}: {name} must be a number, got {text!r} (line {line})")
     return float(text)

@@ -1,0 +1,261 @@
+"""What every study has in common: the systems in order, all estimates, the family of comparisons, the slices.
+
+A study says how it estimates one metric of one system and how it compares two; the frames are made here, once.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from evalkit import catalogue, parameters, perunit, significance
+from evalkit.arrays import Bools, InputError, ParameterError
+from evalkit.catalogue import Chosen
+from evalkit.intervals import Estimate
+from evalkit.significance import Comparison
+from evalkit.slices import Slice, slices
+
+GATES = ("better", "not worse", "better or equivalent")
+Member = Bools | slice
+EVERY = slice(None)
+
+
+@dataclass(frozen=True, eq=False)
+class Settings:
+    """The parameters that all studies share, typed and checked; the first metric decides."""
+
+    metrics: tuple[Chosen, ...]
+    baseline: str | None
+    unit: str | None
+    segments: tuple[str, ...]
+    interval: str
+    level: float
+    margin: float | None
+    gate: str | None
+    seed: int
+
+    @property
+    def attributes(self) -> list[str]:
+        """The columns that segments and unit name, each once."""
+        return list(dict.fromkeys([*self.segments, *([self.unit] if self.unit else [])]))
+
+
+def settings(
+    structure: str,
+    metrics: Any,
+    *,
+    usual: Iterable[str],
+    baseline: Any,
+    unit: Any,
+    segments: Any,
+    level: Any,
+    margin: Any,
+    gate: Any,
+    seed: Any,
+    interval: Any = "t",
+    methods: tuple[str, ...] = perunit.METHODS,
+) -> Settings:
+    """Reads the shared parameters; raises ParameterError for one that cannot be meant."""
+    names = parameters.texts("metrics", metrics) or list(usual)
+    return Settings(
+        metrics=tuple(dict.fromkeys(catalogue.find(name, structure) for name in names)),
+        baseline=parameters.text("baseline", baseline),
+        unit=parameters.text("unit", unit),
+        segments=tuple(dict.fromkeys(parameters.texts("segments", segments))),
+        interval=str(required("interval", parameters.choice("interval", interval, methods))),
+        level=required("level", parameters.number("level", level, above=0.5, below=1)),
+        margin=parameters.number("margin", margin, above=0),
+        gate=parameters.choice("gate", gate, GATES),
+        seed=int(required("seed", parameters.integer("seed", seed, least=0))),
+    )
+
+
+def required(name: str, value: Any) -> Any:
+    """The value; raises ParameterError where it is None."""
+    if value is None:
+        raise ParameterError(f"{name} must have a value, got None")
+    return value
+
+
+def check_systems(s: Settings, systems: tuple[str, ...]) -> None:
+    """Raises where the baseline is unknown, or a comparison is asked for that these systems do not allow."""
+    if s.baseline is not None and s.baseline not in systems:
+        raise ParameterError(f"baseline: there is no system {s.baseline!r}, the input has {', '.join(systems)}")
+    asks = "baseline" if s.baseline else "gate" if s.gate else "margin" if s.margin else None
+    if asks and len(systems) < 2:
+        raise InputError(f"{asks}: a comparison needs two systems, the input has one, {systems[0]!r}")
+    if s.gate and not s.baseline:
+        raise ParameterError("gate: needs a baseline to hold the other systems against; set baseline='NAME'")
+    if s.gate == "better or equivalent" and s.margin is None:
+        raise ParameterError("gate: 'better or equivalent' needs a margin; set margin=0.01, say")
+
+
+@dataclass(frozen=True, eq=False)
+class Study(ABC):
+    """One evaluation of several systems on the same units. Frames have one row a result."""
+
+    settings: Settings
+    systems: tuple[str, ...]
+    attributes: Mapping[str, np.ndarray]
+    given: Mapping[str, Any]
+
+    @property
+    @abstractmethod
+    def unit_name(self) -> str:
+        """What varies from sample to sample, as a noun: query, row, user."""
+
+    @abstractmethod
+    def estimate(self, chosen: Chosen, system: str, member: Member = EVERY) -> Estimate:
+        """One metric of one system with its interval, on the units that are members."""
+
+    @abstractmethod
+    def compare(self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY) -> Comparison:
+        """first − second on the same units; raises InputError where no unit has both."""
+
+    def estimate_extras(self, chosen: Chosen, system: str, found: Estimate) -> dict[str, Any]:
+        """Further columns of `estimates`."""
+        return {}
+
+    def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
+        """Further columns of `comparisons`."""
+        return {}
+
+    def rng(self, *key: int) -> np.random.Generator:
+        """Random numbers of its own for each result, so that none depends on what else was asked."""
+        return np.random.default_rng([self.settings.seed, *key])
+
+    @property
+    def primary(self) -> Chosen:
+        """The metric that decides: the first."""
+        return self.settings.metrics[0]
+
+    @property
+    def unit(self) -> np.ndarray | None:
+        """The cluster of each unit, None where no column was named."""
+        return self.attributes[self.settings.unit] if self.settings.unit else None
+
+    @cached_property
+    def order(self) -> list[str]:
+        """The systems by the primary metric, best first; equal ones by name, undefined ones last."""
+        value = {name: self.estimate(self.primary, name).value for name in self.systems}
+        sign = -1 if self.primary.metric.best == "high" else 1
+        return sorted(self.systems, key=lambda name: (np.isnan(value[name]), sign * value[name], name))
+
+    @cached_property
+    def estimates(self) -> pd.DataFrame:
+        """Every metric of every system, best first: value, low, high, level, n, method and the study's extras."""
+        rows = []
+        for chosen in self.settings.metrics:
+            for name in self.order:
+                e = self.estimate(chosen, name)
+                rows.append({"metric": chosen.label, "system": name} | vars(e) | self.estimate_extras(chosen, name, e))
+        return pd.DataFrame(rows)
+
+    @cached_property
+    def pairs(self) -> list[tuple[str, str]]:
+        """The family: every other system against the baseline, or all pairs, each with its better one first."""
+        if self.settings.baseline:
+            return [(name, self.settings.baseline) for name in self.order if name != self.settings.baseline]
+        return list(combinations(self.order, 2))
+
+    @cached_property
+    def comparisons(self) -> pd.DataFrame:
+        """Every pair on every metric that has a direction; p adjusted by Holm over the pairs of one metric."""
+        directed = [chosen for chosen in self.settings.metrics if chosen.metric.best != "neither"]
+        return pd.DataFrame([row for chosen in directed for row in self._family(chosen)])
+
+    def _family(self, chosen: Chosen) -> list[dict[str, Any]]:
+        found = significance.adjust([self.compare(chosen, pair) for pair in self.pairs], significance.holm)
+        return [self._row(chosen, pair, one) for pair, one in zip(self.pairs, found, strict=True)]
+
+    def _row(self, chosen: Chosen, pair: tuple[str, str], c: Comparison) -> dict[str, Any]:
+        direction = 1 if chosen.metric.best == "high" else -1
+        return {
+            "metric": chosen.label,
+            "first": pair[0],
+            "second": pair[1],
+            "difference": c.difference.value,
+            "low": c.difference.low,
+            "high": c.difference.high,
+            "level": c.difference.level,
+            "p": c.p_value,
+            "adjusted": c.adjusted,
+            "n": c.difference.n,
+            "unit": c.unit,
+            "verdict": significance.verdict(c, margin=self.settings.margin, direction=direction),
+            "method": c.method,
+        } | self.comparison_extras(chosen, pair)
+
+    @cached_property
+    def leader(self) -> str:
+        """Whom the first screen speaks of: the best system, with a baseline the best of the others."""
+        return next(name for name in self.order if name != self.settings.baseline or len(self.order) == 1)
+
+    @cached_property
+    def headline(self) -> pd.DataFrame:
+        """The first screen's primary comparisons: the leader against each other, or all against the baseline."""
+        if len(self.order) < 2 or self.primary.metric.best == "neither":
+            return pd.DataFrame()
+        found = self.comparisons[self.comparisons["metric"] == self.primary.label]
+        return found if self.settings.baseline else found[found["first"] == self.leader]
+
+    @property
+    def opponents(self) -> tuple[str, str]:
+        """The first pair of the headline."""
+        row = self.headline.iloc[0]
+        return row["first"], row["second"]
+
+    # Segments
+
+    @cached_property
+    def slices(self) -> list[Slice]:
+        """The groups of units that share a value of a segment column."""
+        return [one for column in self.settings.segments for one in slices(column, self.attributes[column])]
+
+    @cached_property
+    def by_segment(self) -> pd.DataFrame:
+        """The primary metric of every system in every slice; beside it the headline pair's difference, p by Holm."""
+        found = pd.DataFrame([self._in_slice(part, name) for part in self.slices for name in self.order])
+        made = pd.DataFrame([row for part in self.slices if (row := self._slice_test(part))])
+        if not len(made):
+            return found
+        made["adjusted"] = significance.holm(made["p"].to_numpy(float))
+        return found.merge(made, on=["segment", "slice"], how="left")
+
+    def _in_slice(self, part: Slice, name: str) -> dict[str, Any]:
+        e = self.estimate(self.primary, name, part.member)
+        place = {"segment": part.column, "slice": part.label, "system": name}
+        return place | {"value": e.value, "low": e.low, "high": e.high, "n": e.n}
+
+    def _slice_test(self, part: Slice) -> dict[str, Any]:
+        """The headline pair in one slice; nothing where too few units are there to test."""
+        if not len(self.headline):
+            return {}
+        try:
+            c = self.compare(self.primary, self.opponents, part.member)
+        except InputError:
+            return {}
+        if c.difference.n < 2:
+            return {}
+        limits = {"difference_low": c.difference.low, "difference_high": c.difference.high}
+        place = {"segment": part.column, "slice": part.label, "difference": c.difference.value}
+        return place | limits | {"p": c.p_value}
+
+    # The gate
+
+    @cached_property
+    def gate(self) -> dict[str, Any] | None:
+        """The rule that was set and whether every candidate keeps it, None where none is set."""
+        if not self.settings.gate:
+            return None
+        words, allowed = set(self.headline["verdict"]), {"better"}
+        if self.settings.gate == "better or equivalent":
+            allowed = {"better", "equivalent"}
+        passed = "worse" not in words if self.settings.gate == "not worse" else words <= allowed
+        rule = f"{self.primary.label}: every system {self.settings.gate} against {self.settings.baseline}"
+        return {"rule": rule, "passed": passed}
