@@ -56,14 +56,20 @@ def require(names: Iterable[str], wanted: str, where: str, parameter: str) -> st
         return wanted
     near = difflib.get_close_matches(wanted, names, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
-    raise ParameterError(f"{parameter}: {where} has no column {wanted!r}, it has {', '.join(names)}{hint}")
+    raise ParameterError(f"{parameter}: {where} has no column {wanted!r}, it has {_listed(names)}{hint}")
 
 
 def missing(role: str, names: Iterable[str], where: str) -> InputError:
     """The error for a role that no column plays."""
     usual = ", ".join(SYNONYMS.get(role, (role,)))
-    has = ", ".join(map(repr, names))
+    has = _listed(map(repr, names))
     return InputError(f"{where}: no column for the {role} ({usual}); it has {has}; set columns='{role}=NAME'")
+
+
+def _listed(names: Iterable[str]) -> str:
+    """The names in a row, the first twenty of many."""
+    names = list(names)
+    return ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
 
 
 def check_roles(given: Mapping[str, str], roles: Iterable[str]) -> None:

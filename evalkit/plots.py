@@ -49,10 +49,10 @@ def picture(
     alt: str,
     caption: str,
     size: tuple[float, float] = (7.6, 3.4),
-    panels: tuple[int, int] = (1, 1),
+    panels: tuple[int, int] | None = None,
     **options: Any,
 ) -> Picture:
-    """The figure that `draw(*data, ax, **options)` makes, `ax` an array of axes where there are several panels."""
+    """The figure that `draw(*data, ax, **options)` makes, `ax` an array of axes where panels are named."""
     import io
 
     import matplotlib as mpl
@@ -61,8 +61,8 @@ def picture(
 
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=size, layout="constrained")
-        axes = figure.subplots(*panels, sharex=True, sharey=True, squeeze=False)
-        draw(*data, axes[0, 0] if panels == (1, 1) else axes, **options)
+        axes = figure.subplots(*(panels or (1, 1)), sharex=True, sharey=True, squeeze=False)
+        draw(*data, axes if panels else axes[0, 0], **options)
         buffer = io.StringIO()
         FigureCanvasSVG(figure).print_svg(buffer, metadata={"Date": None, "Creator": None})
     return Picture(_embedded(buffer.getvalue(), alt), alt, caption)
@@ -74,7 +74,8 @@ def _embedded(svg: str, alt: str) -> str:
     svg = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", svg, flags=re.S)
     used = set(re.findall(r"#([\w.-]+)", svg))
     svg = re.sub(r' id="([^"]*)"', lambda found: found[0] if found[1] in used else "", svg)
-    svg = re.sub(r"(\d+\.\d{2})\d+", r"\1", svg)
+    # Two decimals are enough for a coordinate; what stands between the tags is text and stays.
+    svg = re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\d+\.\d{2})\d+", r"\1", tag[0]), svg)
     svg = re.sub(r' xmlns:xlink="[^"]*"| xmlns="[^"]*"| version="1.1"', "", svg, count=3).replace("xlink:href", "href")
     svg = re.sub(r"\n\s*", "\n", svg)
     return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(alt)}" ', 1).strip()
@@ -133,7 +134,8 @@ def bars(values: Sequence[float], ax: Any, *, xlabel: str, ylabel: str) -> Any:
         ax.stairs(np.where(sign * shown > 0, shown, 0.0), edges, fill=True, color=colour, linewidth=0)
     ax.axhline(0, color="#444", linewidth=0.9)
     ax.axhline(float(every.mean()), color="#444", linewidth=1.2, linestyle="--")
-    ax.annotate(f"mean {every.mean():+.3f}", (place[0], every.mean()), xytext=(2, 3), textcoords="offset points")
+    plus = "+" if every.min(initial=0) < 0 else ""
+    ax.annotate(f"mean {every.mean():{plus}.3f}", (place[0], every.mean()), xytext=(2, 3), textcoords="offset points")
     ax.set_xlabel(xlabel)
     ax.set_ylabel(ylabel)
     return ax

@@ -74,7 +74,10 @@ def _plan(part: Part, given: dict[str, str], systems: list[str], extra: Sequence
     """Decides the columns; raises InputError where a role has none."""
     if part.kind == "trec" and "score" not in part.columns:
         raise InputError(f"{part.name}: these are judgements (query 0 item grade), not a run; give them as qrels")
-    roles = roles_of.resolve(part.columns, ROLES, _given_here(given, part), part.name, extra)
+    here = {role: name for role, name in _given_here(given, part).items() if graded or role != "grade"}
+    roles = roles_of.resolve(part.columns, ROLES, here, part.name, extra)
+    if "query" not in roles:  # a column may be the query and the unit or a segment at once
+        roles |= roles_of.resolve(part.columns, ["query"], here, part.name)
     wide = _wide(part, roles, systems)
     ordered = "score" if "score" in roles or "rank" not in roles else "rank"
     for role in ("query", "item", *(() if wide else (ordered,)), *(("grade",) if graded else ())):
@@ -198,7 +201,9 @@ def judgements(qrels: Any, given: dict[str, str]) -> Rows:
             )
         wanted = ("query", "item", "grade")
         here = {
-            role: name for role, name in _given_here(given, part).items() if role in wanted and name in part.columns
+            role: name
+            for role, name in _given_here(given, part).items()
+            if role == "grade" or (role in wanted and name in part.columns)
         }
         roles = roles_of.resolve(part.columns, wanted, here, part.name)
         for role in wanted:

@@ -110,6 +110,8 @@ def _frame_part(data: Any) -> Part:
     except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
         why = "; ".join(str(one).splitlines()[0] for one in error.args)
         raise InputError(f"the frame cannot be read: {why}") from None
+    named = [name for name in table.column_names if not re.fullmatch(r"__index_level_\d+__", name)]
+    table = table.select(named) if len(named) < table.num_columns else table  # pandas' own index has no name
     halves = [pa.float32() if one.type == pa.float16() else one.type for one in table.schema]  # DuckDB has no float16
     names = [str(name) for name in table.column_names]
     _distinct(names, "data frame")
@@ -131,6 +133,8 @@ def _part(path: Path) -> Part:
         raise InputError(f"{_shown(path)}: the file is empty")
     suffix = [one.lower() for one in path.suffixes if one.lower() not in PACKED][-1:]
     kind = TABLES.get(suffix[0] if suffix else "")
+    if kind and path.suffix.lower() in PACKED - {".gz", ".zst"}:
+        raise InputError(f"{_shown(path)}: a packed table must be .gz or .zst, got {path.suffix}")
     try:
         if kind:
             return Part(_shown(path), kind, _header(path, kind), path)
@@ -186,9 +190,12 @@ def _header(path: Path, kind: str) -> tuple[str, ...]:
     except InputError:
         if kind == "json":
             raise
-        wrong = "must be a whole Parquet file, it has another content or is cut off"
-        raise InputError(f"{_shown(path)}: {wrong}") from None
+        raise _no_parquet(_shown(path)) from None
     return tuple(described["column_name"].to_pylist())
+
+
+def _no_parquet(shown: str) -> InputError:
+    return InputError(f"{shown}: must be a whole Parquet file, it has another content or is cut off")
 
 
 def _csv_header(path: Path) -> tuple[list[str], str]:
@@ -253,10 +260,10 @@ def _sql(query: str, shown: str, **frames: Any) -> Any:
 
 def _tidy(message: str) -> str:
     """DuckDB's many lines on a bad file as one: what is wrong, what is there, on which line."""
-    line = re.search(r"CSV Error on Line: (\d+)|in line (\d+)", message)
-    where = f" (line {line[1] or line[2]})" if line else ""
+    line = re.search(r"CSV Error on Line: (\d+)", message)
+    where = f" (line {line[1]})" if line else ""
     if found := re.search(r'converting column "(.*?)". Could not convert string "(.*?)" to', message, re.S):
-        return f"{found[1]} must be a number, got {found[2]!r}{where}"
+        return f"{found[1]} must be a number, got {found[2][:80]!r}{where}"
     if found := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message):
         return f"every row must have {found[1]} columns, got {found[2]}{where}"
     if "unicode" in message or "utf-8" in message.lower():
@@ -265,6 +272,8 @@ def _tidy(message: str) -> str:
         if "unexpected end" in found[3]:
             return "broken JSON: the file ends inside a value"
         return f"broken JSON: {found[3].strip(' .')} (byte {found[1]})"
+    if "Maximum line size" in message:
+        return f"a line must not be longer than 2 MB{where}"
     if "state machine" in message:
         return "every line must end in the same way, as the first does (\\n or \\r\\n)"
     if "unterminated quote" in message:
@@ -294,6 +303,8 @@ def load(part: Part, text: Mapping[str, str], numbers: Mapping[str, str]) -> dic
         table = _sql(f"SELECT {', '.join(selected)} FROM {source}", part.name, **frames)
     except InputError:
         _refuse_value(part, source, frames, types, numbers.values())
+        if part.kind == "parquet":
+            raise _no_parquet(part.name) from None
         raise
     if part.kind == "json":
         _refuse_ids(part, source, text)

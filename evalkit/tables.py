@@ -70,7 +70,7 @@ def p_value(p: float) -> str:
 
 def with_interval(value: float, low: float, high: float, show: Any = number) -> str:
     """A number and its interval as HTML."""
-    return f'{show(value)} <span class="ci">{interval(low, high, show)}</span>'
+    return f'{show(value)} <wbr><span class="ci">{interval(low, high, show)}</span>'
 
 
 def heading(text: str, asked: str) -> Html:

@@ -110,7 +110,8 @@ def _read_lines(data: bytes, shape: Layout, file: str) -> dict[str, Any]:
     _check_text(data, file)
     for line, parts in _split(data.split(b"\n")):
         if len(parts) < len(shape.fields):
-            raise InputError(f"{file}: line {line} must be {shape.title}, got {len(parts)} fields: {' '.join(parts)!r}")
+            got = f"{len(parts)} fields: {' '.join(parts)[:80]!r}"
+            raise InputError(f"{file}: line {line} must be {shape.title}, got {got}")
         for i, name in wanted:
             columns[name].append(_number(parts[i], name, file, line) if name == shape.number else parts[i])
     types = {name: pa.float64() if name == shape.number else pa.string() for name in columns}

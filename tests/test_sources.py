@@ -105,6 +105,7 @@ def test_refuses_a_folder_without_files(here, name):
         ",query,item,score\n0,1,a,.5\n1,1,b,.4\n",
         "query,item,score,,\n1,a,.5,x,y\n1,b,.4,,\n",
         HEADER + "1,a,+.5\n1,b,4e-1\n",
+        HEADER + "1,a,.5,\n1,b,.4,\n",
     ],
 )
 def test_csv_in_its_many_forms(here, text):
@@ -142,7 +143,7 @@ MANY = "".join(f"1,i{n},.5\n" for n in range(30000))
         (HEADER + "1,a,.5,x\n1,b,.4\n", "every row must have 3 columns, got 4 (line 2)"),
         (HEADER + "1,a,.5,x\n1,b,.4,x\n", "every row must have 3 columns, got 4 (line 2)"),
         (HEADER + MANY + "1,a\n", "every row must have 3 columns, got 2 (line 30002)"),
-        (HEADER + MANY + "1,a,.5,", "every row must have 3 columns, got 4 (line 30002)"),
+        (HEADER + MANY + "1,a,.5,x\n", "every row must have 3 columns, got 4 (line 30002)"),
         (HEADER + '1,a,.5\n1,"b,.4\n2,a,.3\n', "a quote is opened and never closed (line 3)"),
         (HEADER + MANY + '1,"b,.4\n2,a,.3\n', "a quote is opened and never closed (line 30002)"),
         ('query,"item,score\n1,a,.5\n', "the first line must hold the column names, it has an open quote"),
@@ -156,6 +157,8 @@ MANY = "".join(f"1,i{n},.5\n" for n in range(30000))
         ("quéry,item,score\n".encode("latin-1"), "must be UTF-8 text, got byte 0xe9 (line 1)"),
         (GOOD.encode("utf-16"), "must be UTF-8 text, got byte 0xff (line 1)"),
         ("", "the file is empty"),
+        (HEADER + "1,a," + "z" * 5000 + "\n", f"score must be a number, got {'z' * 80!r} (line 2)"),
+        (HEADER + "1," + "x" * 3_000_000 + ",1\n", "a line must not be longer than 2 MB (line 2)"),
     ],
 )
 def test_refuses_broken_csv(here, data, message):
@@ -170,6 +173,12 @@ def test_refuses_a_truncated_gzip(here, rows):
     assert refused("x.csv.gz").startswith("x.csv.gz: ")
     (here / "y.csv.gz").write_bytes(b"no gzip at all")
     assert refused("y.csv.gz").startswith("y.csv.gz: cannot be read")
+
+
+@pytest.mark.parametrize("suffix", ["csv.bz2", "jsonl.lz4", "csv.gz.bz2"])
+def test_refuses_tables_that_are_packed_otherwise(here, suffix):
+    (here / f"x.{suffix}").write_bytes(b"anything")
+    assert refused(f"x.{suffix}").endswith(f"a packed table must be .gz or .zst, got .{suffix.rsplit('.', 1)[1]}")
 
 
 @pytest.mark.parametrize(
@@ -261,11 +270,12 @@ def test_json_ids_are_never_guessed(here, ids):
         ('{"query": "1", "item": "b", "score": "x"}', "score must be a number, got 'x' (row 2)"),
         ('{"query": "1", "item": "b", "score": [1]}', "score must be a number, got '[1]' (row 2)"),
         ('{"query": "1", "item": "b", "sco', "broken JSON: the file ends inside a value"),
+        ('{"query": "é", "item": "b", "score": 1}', "must be UTF-8 text, other bytes found"),
         ("{'query': 1}", "broken JSON: unexpected character (byte 2)"),
     ],
 )
 def test_refuses_json(here, line, message):
-    (here / "x.jsonl").write_text(LINE + line)
+    (here / "x.jsonl").write_text(LINE + line, encoding="latin-1")
     assert refused("x.jsonl") == f"x.jsonl: {message}"
 
 

@@ -78,7 +78,7 @@ def estimates(s: Study, caption: str, note: str = "") -> Html:
     """Systems in rows, best first, metrics in columns; the best value bold."""
     labels = list(dict.fromkeys(s.estimates["metric"]))
     rows = [[Cell(escape(name)), *(_estimate(s, label, name) for label in labels)] for name in s.order]
-    heads = [f"{chosen.label} {_ARROWS[chosen.metric.best]}".strip() for chosen in s.settings.metrics]
+    heads = [f"{chosen.label}\u00a0{_ARROWS[chosen.metric.best]}".strip() for chosen in s.settings.metrics]
     methods = ", ".join(dict.fromkeys(s.estimates["method"]))
     below = f"Bold: the best value; ↑ more is better, ↓ less is. Intervals: {methods}. {note}".strip()
     return tables.table(caption, ["system", *heads], rows, below)
@@ -113,19 +113,20 @@ def comparisons(s: Study) -> Html:
     return tables.stack([first, tables.folded("The other metrics", rest)])
 
 
-def _comparison_table(frame: pd.DataFrame, caption: str, note: str) -> Html:
-    extra = [name for column, name in _EXTRAS.items() if column in frame]
-    columns = ["first − second", "metric", "difference", "p", "adjusted p", *extra, "verdict"]
-    return tables.table(caption, columns, [_comparison_row(row) for row in frame.to_dict("records")], note)
-
-
 _EXTRAS = {"p_t": "t-test p", "wins": "win / tie / loss"}
 
 
-def _comparison_row(row: dict[str, Any]) -> list[Cell]:
-    pair = f"{escape(row['first'])} − {escape(row['second'])}"
-    difference = with_interval(row["difference"], row["low"], row["high"], signed)
-    cells = [Cell(pair), Cell(escape(row["metric"]), "text"), Cell(difference)]
+def _comparison_table(frame: pd.DataFrame, caption: str, note: str) -> Html:
+    many = frame["metric"].nunique() > 1
+    extra = [name for column, name in _EXTRAS.items() if column in frame]
+    columns = ["first − second", *(["metric"] if many else []), "difference", "p", "adjusted p", *extra, "verdict"]
+    return tables.table(caption, columns, [_comparison_row(row, many=many) for row in frame.to_dict("records")], note)
+
+
+def _comparison_row(row: dict[str, Any], *, many: bool) -> list[Cell]:
+    cells = [Cell(f"{escape(row['first'])} − {escape(row['second'])}")]
+    cells += [Cell(escape(row["metric"]), "text")] if many else []
+    cells.append(Cell(with_interval(row["difference"], row["low"], row["high"], signed)))
     cells += [Cell(p_value(row[name])) for name in ("p", "adjusted", "p_t") if name in row]
     if "wins" in row:
         cells.append(Cell(f"{row['wins']:,} / {row['ties']:,} / {row['losses']:,}"))
@@ -156,7 +157,7 @@ def _told(name: str, value: float, low: float, high: float) -> str:
 def segments(s: Study) -> Html:
     """The primary metric by slice, and the headline pair's difference in each."""
     if not len(s.by_segment):
-        return tables.paragraph("No segment column was named; set segments to the columns to slice by.")
+        return Html("")
     tested = "difference" in s.by_segment
     columns = ["slice", "n", *s.order, *([" − ".join(s.opponents), "adjusted p"] if tested else [])]
     parts = [part for _, part in s.by_segment.groupby(["segment", "slice"], sort=False)]
@@ -181,7 +182,7 @@ def _slice_row(part: pd.DataFrame, *, tested: bool) -> list[Cell]:
 def segment_plot(s: Study) -> Picture | Html:
     """Small multiples of the slices, same axes."""
     if not len(s.by_segment):
-        return tables.paragraph("No slices to draw.")
+        return tables.paragraph("No segment column was named; set segments to the columns to slice by.")
     frame = s.by_segment.assign(slice=s.by_segment["segment"] + " " + s.by_segment["slice"])
     across = min(4, frame["slice"].nunique())
     down = -(-frame["slice"].nunique() // across)

@@ -1,8 +1,9 @@
 """What made a page: inputs, versions, parameters and the command that makes it again."""
 
+import inspect
 import platform
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import version
 from typing import Any
 
@@ -21,6 +22,12 @@ def versions() -> dict[str, str]:
     from evalkit import __version__
 
     return {"evalkit": __version__, "python": platform.python_version()} | {name: version(name) for name in PACKAGES}
+
+
+def changed(values: Mapping[str, Any], read: Callable[..., Any]) -> dict[str, Any]:
+    """The arguments of a study's `read` that differ from its defaults."""
+    defaults = {name: one.default for name, one in inspect.signature(read).parameters.items()}
+    return {name: value for name, value in values.items() if _printable(value) != _printable(defaults[name])}
 
 
 def printable(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """The ranking study: runs and judgements read once, and everything that the ranking page asks of them."""
 
-import inspect
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,7 +15,7 @@ from evalkit.perunit import Values
 from evalkit.rankings import Rankings
 from evalkit.runs import Runs
 from evalkit.significance import Comparison
-from evalkit.studies import study
+from evalkit.studies import provenance, study
 from evalkit.studies.study import EVERY, Member, Study
 
 SAMPLE = {
@@ -54,7 +53,7 @@ def read(
 
     Without `preds` it is the bundled sample. Raises ParameterError for a parameter, InputError for the input.
     """
-    given = {name: value for name, value in locals().items() if value is not DEFAULTS[name] and value != DEFAULTS[name]}
+    given = provenance.changed(locals(), read)
     if preds is None:
         preds, qrels = SAMPLE["preds"], SAMPLE["qrels"] if qrels is None else qrels
         queries = SAMPLE["queries"] if queries is None else queries
@@ -84,9 +83,6 @@ def read(
     study.check_systems(shared, data.systems)
     cuts = tuple(sorted(set(parameters.integers("ks", ks)) or KS))
     return Ranking(shared, data.systems, data.attributes, given, data, cuts, float(relevant))
-
-
-DEFAULTS = {name: one.default for name, one in inspect.signature(read).parameters.items()}
 
 
 def _paths(value: Any) -> Any:
@@ -173,8 +169,12 @@ class Ranking(Study):
         return (values[first] - values[second]).dropna().sort_values(kind="stable")
 
     def extremes(self, n: int = EXAMPLES) -> pd.DataFrame:
-        """The queries that the first system of the headline wins and loses by most."""
-        found, values, (first, second) = self.differences(), self.values(), self.opponents
+        """The queries that the first system of the headline wins and loses by most; of one system its worst."""
+        values = self.values()
+        if not len(self.headline):
+            worst = values[self.leader].dropna().sort_values(kind="stable")[:n]
+            return pd.DataFrame({"query": worst.index, "value": worst.to_numpy()})
+        found, (first, second) = self.differences(), self.opponents
         gains, losses = found[::-1][:n], found[:n]
         chosen = pd.concat([gains[gains > 0], losses[losses < 0]])
         sides = {"first": values[first][chosen.index].to_numpy(), "second": values[second][chosen.index].to_numpy()}

@@ -115,8 +115,11 @@ def estimates(s: Ranking) -> Html:
 def extremes(s: Ranking) -> Html:
     """The queries that the leader wins and loses by most."""
     if not len(s.headline):
-        return tables.paragraph("One system: no differences.")
-    first, second = s.headline.iloc[0][["first", "second"]]
+        found: list[list[Cell | str]] = [
+            [escape(row["query"]), number(row["value"])] for row in s.extremes().to_dict("records")
+        ]
+        return tables.table(f"Queries with the lowest {s.primary.label}, {s.leader}", ["query", s.leader], found)
+    first, second = s.opponents
     rows: list[list[Cell | str]] = [
         [Cell(escape(row["query"])), number(row["first"]), number(row["second"]), signed(row["difference"])]
         for row in s.extremes().to_dict("records")

@@ -4,7 +4,7 @@ from typing import Any
 
 import pandas as pd
 
-from evalkit import plots, tables
+from evalkit import plots
 from evalkit.plots import Picture
 from evalkit.studies.ranking import Ranking
 from evalkit.tables import Html, number
@@ -13,7 +13,7 @@ from evalkit.tables import Html, number
 def queries(s: Ranking) -> Picture | Html:
     """The primary difference of each query, sorted."""
     if not len(s.headline):
-        return tables.paragraph("One system: no differences to draw.")
+        return _values(s)
     row, found = s.headline.iloc[0], s.differences()
     pair = f"{row['first']} − {row['second']}"
     better, worse = int((found > 0).sum()), int((found < 0).sum())
@@ -26,6 +26,15 @@ def queries(s: Ranking) -> Picture | Html:
         "ylabel": f"difference in {s.primary.label}",
     }
     return plots.picture(plots.bars, found.to_numpy(), alt=caption, caption=caption, size=(7.6, 2.8), **labels)
+
+
+def _values(s: Ranking) -> Picture:
+    """The primary metric of each query of one system, sorted."""
+    found = s.values()[s.leader].dropna().to_numpy()
+    zeros = int((found == 0).sum())
+    caption = f"{s.primary.label} of each query, sorted. {zeros:,} of {len(found):,} queries score 0; dashed: the mean."
+    labels: dict[str, Any] = {"xlabel": f"queries, sorted (n = {len(found):,})", "ylabel": s.primary.label}
+    return plots.picture(plots.bars, found, alt=caption, caption=caption, size=(7.6, 2.8), **labels)
 
 
 def curves(s: Ranking) -> Picture:

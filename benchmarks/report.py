@@ -1,0 +1,57 @@
+"""What a report costs: `evalkit report ranking` on the bundled sample against papermill and nbconvert on nothing.
+
+The lower bound is a notebook that only imports numpy, pandas and matplotlib, run by papermill and converted by
+nbconvert: what anyone pays before the first metric. Both in turn, three times; the medians' ratio is printed.
+"""
+
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+BIN = Path(sys.executable).parent
+
+
+def processor_seconds(*commands: list[str], folder: str) -> float:
+    """User and system seconds of the commands and of every process that they start and wait for."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    for command in commands:
+        subprocess.run(command, check=True, capture_output=True, cwd=folder)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def empty_notebook(path: Path) -> None:
+    """A notebook with one cell, the imports of any analysis."""
+    import nbformat
+
+    cell = nbformat.v4.new_code_cell("import numpy, pandas, matplotlib.pyplot")
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
+    nbformat.write(nbformat.v4.new_notebook(cells=[cell], metadata=kernel), path)
+
+
+def main(rounds: int = 3) -> float:
+    """Prints both medians and their ratio, which is returned."""
+    with tempfile.TemporaryDirectory() as folder:
+        empty_notebook(Path(folder, "empty.ipynb"))
+        bound = [
+            [str(BIN / "papermill"), "--no-progress-bar", "empty.ipynb", "out.ipynb"],
+            [str(BIN / "jupyter-nbconvert"), "--to", "html", "out.ipynb"],
+        ]
+        ours = [[str(BIN / "evalkit"), "report", "ranking", "-o", os.path.join(folder, "reports")]]
+        processor_seconds(*bound, folder=folder)  # font caches and byte code, once
+        pairs = [
+            (processor_seconds(*bound, folder=folder), processor_seconds(*ours, folder=folder)) for _ in range(rounds)
+        ]
+    empty, full = (statistics.median(one) for one in zip(*pairs, strict=True))
+    print(f"empty notebook, papermill + nbconvert: {empty:.2f} s CPU")
+    print(f"evalkit report ranking, bundled sample: {full:.2f} s CPU")
+    print(f"ratio {full / empty:.2f}")
+    return full / empty
+
+
+if __name__ == "__main__":
+    main()

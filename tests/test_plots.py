@@ -1,0 +1,90 @@
+"""Figures by what they draw: the data of their artists, labels, and the SVG that reaches the page."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evalkit import plots
+
+
+@pytest.fixture
+def ax():
+    from matplotlib.figure import Figure
+
+    return Figure().subplots()
+
+
+def test_intervals_draw_value_and_limits_from_top_to_bottom(ax):
+    frame = pd.DataFrame({"name": ["a", "b"], "value": [0.1, 0.3], "low": [0.0, np.nan], "high": [0.2, np.nan]})
+    plots.intervals(frame, ax, label="difference (n = 5)", zero=True)
+    drawn = [line.get_xdata() for line in ax.lines]
+    assert list(drawn[0]) == [0.0, 0.2]
+    assert list(drawn[1]) == [0.1]
+    assert list(drawn[2]) == [0.3, 0.3]  # no limits: the point alone
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["a", "b"]
+    assert ax.get_ylim()[0] > ax.get_ylim()[1]
+    assert ax.get_xlabel() == "difference (n = 5)"
+
+
+def test_curves_draw_each_system_with_its_band(ax):
+    frame = pd.DataFrame({"system": ["a", "a", "b", "b"], "k": [1, 10, 1, 10], "value": [0.1, 0.2, 0.3, 0.4]})
+    frame["low"], frame["high"] = frame["value"] - 0.05, frame["value"] + 0.05
+    plots.curves(frame, ax, x="k", y="value", xlabel="k", ylabel="ndcg", log=True)
+    assert [list(line.get_ydata()) for line in ax.lines] == [[0.1, 0.2], [0.3, 0.4]]
+    assert len(ax.collections) == 2
+    assert ax.get_xscale() == "log"
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b"]
+
+
+def test_bars_are_sorted_and_split_by_sign(ax):
+    plots.bars([0.5, -0.25, 0.0], ax, xlabel="queries", ylabel="difference")
+    above, below = ax.patches
+    assert list(above.get_data().values) == [0.0, 0.0, 0.5]
+    assert list(below.get_data().values) == [-0.25, 0.0, 0.0]
+    assert ax.texts[0].get_text() == "mean +0.083"
+
+
+def test_bars_thin_many_units_and_keep_their_width(ax):
+    plots.bars(np.linspace(-1, 1, 50_000), ax, xlabel="", ylabel="")
+    edges = ax.patches[0].get_data().edges
+    assert len(edges) == plots.MANY + 1
+    assert edges[-1] == 50_000
+
+
+def test_multiples_share_axes_and_print_n():
+    from matplotlib.figure import Figure
+
+    axes = Figure().subplots(1, 3, sharex=True, sharey=True, squeeze=False)
+    frame = pd.DataFrame({"slice": ["x", "x", "y", "y"], "system": ["a", "b"] * 2, "value": [0.1, 0.2, 0.3, 0.4]})
+    frame["low"], frame["high"], frame["n"] = 0.0, 0.5, [7, 7, 3, 3]
+    plots.multiples(frame, axes, label="ndcg@10")
+    assert [ax.get_title(loc="left") or ax.get_title() for ax in axes.flat[:2]] == ["x (n = 7)", "y (n = 3)"]
+    assert not axes.flat[2].axison
+
+
+def hostile() -> plots.Picture:
+    names = ['<script>"x"', "$\\badcmd$"]
+    frame = pd.DataFrame({"name": names, "value": [0.12345, 0.2], "low": [0.0, 0.1], "high": [0.3, 0.4]})
+    return plots.picture(plots.intervals, frame, alt=names[0], caption=names[1], label=names[1], zero=False)
+
+
+def test_a_picture_escapes_text_and_takes_mathtext_as_it_stands():
+    shown = hostile()._repr_mimebundle_()["text/html"]
+    assert "<script" not in shown
+    assert "$\\badcmd$" in shown
+
+
+def test_a_picture_is_the_same_twice_and_loads_nothing():
+    shown = hostile()._repr_mimebundle_()["text/html"]
+    assert shown == hostile()._repr_mimebundle_()["text/html"]
+    assert "http" not in shown
+    assert 'role="img" aria-label=' in shown
+
+
+def test_rounding_coordinates_leaves_the_text_alone():
+    frame = pd.DataFrame({"name": ["0.12345"], "value": [0.5], "low": [0.4], "high": [0.6]})
+    svg = plots.picture(plots.intervals, frame, alt="", caption="", label="", zero=True).svg
+    assert "0.12345" in svg
+    assert not re.search(r'd="[^"]*\d\.\d{3}', svg)

@@ -1,0 +1,211 @@
+"""The ranking study and its page: the answer, the accounts, the gate, the files."""
+
+import json
+import re
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pandas as pd
+import pytest
+
+from evalkit import __main__ as cli
+from evalkit.arrays import InputError, ParameterError
+from evalkit.studies import page, ranking, ranking_page, ranking_plots
+
+SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="module")
+def sample():
+    return ranking.read()
+
+
+def frame(**columns) -> pd.DataFrame:
+    """Two systems, three queries, two items each; u1's queries are q1 and q2."""
+    base = {
+        "system": ["a"] * 6 + ["b"] * 6,
+        "query": ["q1", "q1", "q2", "q2", "q3", "q3"] * 2,
+        "item": ["x", "y"] * 6,
+        "score": [2, 1, 2, 1, 2, 1, 1, 2, 2, 1, 1, 2],
+        "grade": [1, 0] * 6,
+        "user": ["u1"] * 4 + ["u2"] * 2 + ["u1"] * 4 + ["u2"] * 2,
+    }
+    return pd.DataFrame(base | columns)
+
+
+def test_the_answer_on_real_runs():
+    if not SHARED.exists():
+        pytest.skip("the public runs are not beside the project")
+    folder = SHARED / "trec_covid_demo"
+    study = ranking.read(str(folder / "runs"), str(folder / "qrels.txt"))
+    rows = study.headline.set_index("second")
+    assert study.leader == "sab20.1.meta.docs"
+    assert rows["verdict"].to_dict() == {"T5R1": "cannot tell", "smith.bm25": "better", "TU_Vienna_TKL_1": "better"}
+    assert rows.loc["T5R1", "p"] == pytest.approx(0.122, abs=0.01)
+    assert rows.loc["T5R1", "p_t"] == pytest.approx(0.124910, abs=1e-6)
+    shown = page.verdict(study).text
+    assert "better: sab20.1.meta.docs than smith.bm25" in shown
+    assert "cannot tell: sab20.1.meta.docs from T5R1" in shown
+
+
+def test_all_pairs_are_one_family_on_each_metric(sample):
+    per_metric = sample.comparisons.groupby("metric")
+    assert (per_metric.size() == 10).all()
+    assert (sample.comparisons["adjusted"] >= sample.comparisons["p"]).all()
+    assert list(sample.headline["first"].unique()) == [sample.leader]
+
+
+def test_the_range_of_ties_holds_the_value(sample):
+    rows = sample.estimates
+    assert (rows["worst_ties"] <= rows["value"] + 1e-12).all()
+    assert (rows["value"] <= rows["best_ties"] + 1e-12).all()
+    wide = rows[(rows["system"] == "binary_overlap_ties") & (rows["metric"] == "ndcg@10")].iloc[0]
+    assert wide["best_ties"] - wide["worst_ties"] > 0.2
+    assert any(
+        "binary_overlap_ties ndcg@10 lies between" in line for line in ranking_page.notes(sample).text.splitlines()
+    )
+
+
+def test_slices_hold_every_query(sample):
+    n = sample.by_segment.groupby("slice")["n"].first()
+    assert n.sum() == 100
+
+
+def test_results_do_not_depend_on_what_else_was_asked(sample):
+    alone = ranking.read(metrics="map")
+    both = sample.comparisons[sample.comparisons["metric"] == "average_precision"]
+    one = alone.comparisons
+    key = ["first", "second"]
+    joined = both.assign(pair=[frozenset(p) for p in both[key].to_numpy()]).set_index("pair")["p"]
+    again = one.assign(pair=[frozenset(p) for p in one[key].to_numpy()]).set_index("pair")["p"]
+    assert joined.sort_index(key=lambda i: i.map(sorted)).round(12).tolist() == (
+        again.sort_index(key=lambda i: i.map(sorted)).round(12).tolist()
+    )
+
+
+def test_units_are_clustered_and_named():
+    study = ranking.read(frame(), unit="user", metrics="mrr")
+    assert study.comparisons.iloc[0][["unit", "n"]].tolist() == ["user", 2]
+    assert study.estimates.iloc[0]["n"] == 2
+
+
+def test_one_system_is_described_and_not_compared():
+    study = ranking.read(frame()[:6], metrics="mrr")
+    assert study.comparisons.empty
+    assert "nothing to compare" in page.verdict(study).html
+    assert ranking_page.extremes(study).text.count("q") >= 3
+    assert ranking_plots.queries(study).alt.startswith("reciprocal_rank of each query")
+
+
+@pytest.mark.parametrize("asked", [{"baseline": "a"}, {"margin": 0.1}])
+def test_a_comparison_of_one_system_is_refused(asked):
+    with pytest.raises(InputError, match="a comparison needs two systems, the input has one, 'a'"):
+        ranking.read(frame()[:6], **asked)
+
+
+@pytest.mark.parametrize(
+    "parameter, message",
+    [
+        ({"metrics": "ndgc@10"}, "unknown metric 'ndgc@10'.*did you mean 'ndcg'"),
+        ({"metrics": "bpref@10"}, "bpref has no cut-off, got 'bpref@10'"),
+        ({"metrics": "hit_ratio_k"}, "hit_ratio_k needs a cut-off"),
+        ({"metrics": "ndcg@0"}, "a cut-off must be at least 1"),
+        ({"level": 95}, "level must be a number between 0.5 and 1, got 95"),
+        ({"level": None}, "level must have a value"),
+        ({"baseline": "c"}, "there is no system 'c', the input has a, b"),
+        ({"systems": "a,c"}, "there is no system 'c', the input has a, b"),
+        ({"interval": "wald"}, "interval must be one of t, percentile, BCa, got 'wald'"),
+        ({"gate": "better"}, "gate: needs a baseline"),
+        ({"gate": "better or equivalent", "baseline": "a"}, "needs a margin"),
+        ({"ks": "1,x"}, "ks must be whole numbers of at least 1"),
+        ({"relevance_level": 0}, "relevance_level must be a number above 0"),
+        ({"segments": "coutry"}, "has no column 'coutry'"),
+        ({"seed": -1}, "seed must be a whole number of at least 0"),
+    ],
+)
+def test_parameters_are_refused_by_name(parameter, message):
+    with pytest.raises(ParameterError, match=message):
+        ranking.read(frame(), **parameter)
+
+
+def test_equivalence_needs_a_margin_and_enough_queries():
+    rng = np.random.default_rng(0)
+    rows = [
+        {"system": s, "query": f"q{q}", "item": f"d{i}", "score": -i, "grade": int(i == best)}
+        for q in range(60)
+        for s, best in (("a", q % 2), ("b", (q + int(rng.random() < 0.1)) % 2))
+        for i in range(3)
+    ]
+    table = pd.DataFrame(rows).drop_duplicates(["query", "item", "system"])
+    table = table.assign(grade=table.groupby(["query", "item"])["grade"].transform("first"))
+    study = ranking.read(table, metrics="mrr", margin=0.2)
+    assert study.headline.iloc[0]["verdict"] == "equivalent"
+    assert ranking.read(table, metrics="mrr").headline.iloc[0]["verdict"] == "cannot tell"
+
+
+@pytest.mark.parametrize("rule, passed", [("not worse", True), ("better", False)])
+def test_the_gate(rule, passed):
+    study = ranking.read(frame(), metrics="mrr", baseline="b", gate=rule)
+    assert study.gate == {"rule": f"reciprocal_rank: every system {rule} against b", "passed": passed}
+
+
+def test_only_parameters_that_differ_are_given_and_the_command_says_them():
+    study = ranking.read(frame(), metrics=["mrr", "map"], level=0.9)
+    assert dict(study.given) | {"preds": None} == {"preds": None, "metrics": ["mrr", "map"], "level": 0.9}
+    assert "-p metrics '[mrr, map]' -p level 0.9" in ranking_page.origin(study).text
+
+
+def test_hostile_text_in_names_and_ids_stays_text():
+    bad = '<img src=x onerror="alert(1)">$\\frac$'
+    study = ranking.read(frame(system=[bad] * 6 + ["b"] * 6, user=[bad] * 12), segments="user", metrics="mrr")
+    pieces = [page.verdict(study), page.estimates(study, "c"), page.comparisons(study), page.segments(study)]
+    pieces += [
+        page.differences(study),
+        page.segment_plot(study),
+        ranking_plots.queries(study),
+        ranking_page.notes(study),
+    ]
+    for piece in pieces:
+        assert "<img" not in piece._repr_mimebundle_()["text/html"]
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory):
+    folders = [tmp_path_factory.mktemp(name) for name in ("first", "second")]
+    assert [cli.main(["report", "ranking", "-o", str(folder)]) for folder in folders] == [0, 0]
+    return folders
+
+
+@pytest.mark.parametrize("ending", ["html", "ipynb", "json"])
+def test_two_runs_write_the_same_bytes(reports, ending):
+    first, second = (folder / f"ranking.{ending}" for folder in reports)
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_the_bundled_page_is_small_and_loads_nothing(reports):
+    text = (reports[0] / "ranking.html").read_text(encoding="utf-8")
+    assert len(text.encode()) < 300_000
+    assert not re.search(r"""(src|href|url)\s*[=(]\s*["']?\s*(https?:)?//""", text)
+    assert str(ROOT) not in text
+
+
+def test_the_json_is_what_the_schema_says(reports):
+    results = json.loads((reports[0] / "ranking.json").read_text(encoding="utf-8"))
+    schema = json.loads((ROOT / "evalkit" / "schema.json").read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator(schema).validate(results)
+    assert {row["unit"] for row in results["comparisons"]} == {"query"}
+    assert sum(one["rows"] for one in results["inputs"][:5]) == 25_000
+
+
+def test_bad_input_leaves_the_old_report_alone(tmp_path, capsys):
+    (tmp_path / "ranking.html").write_text("old", encoding="utf-8")
+    (tmp_path / "bad.csv").write_text("query,item,score,grade\n1,a,0.5,1\n1,b,oops,0\n", encoding="utf-8")
+    status = cli.main(["report", "ranking", "-p", "preds", str(tmp_path / "bad.csv"), "-o", str(tmp_path)])
+    assert status == 2
+    assert re.fullmatch(
+        r"evalkit: .*bad\.csv: score must be a number, got 'oops' \(line 3\)\n", capsys.readouterr().err
+    )
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.csv", "ranking.html"]
+    assert (tmp_path / "ranking.html").read_text(encoding="utf-8") == "old"

@@ -1,0 +1,362 @@
+"""Runs: the same rankings from every kind of input, one order, one population, every row counted, clear refusals."""
+
+import gzip
+import json
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from evalkit import rankings, runs
+from evalkit.arrays import InputError, ParameterError
+
+ROWS = [
+    ("s1", "q1", "a", 0.9, 1, 3.0),
+    ("s1", "q1", "b", 0.5, 2, 0.0),
+    ("s1", "q1", "c", 0.5, 3, 1.0),
+    ("s1", "q2", "a", -1.0, 1, 1.0),
+    ("s2", "q1", "b", 2.0, 1, 0.0),
+    ("s2", "q1", "a", 1.0, 2, 3.0),
+    ("s2", "q2", "a", 7.0, 1, 1.0),
+    ("s2", "q2", "c", 7.0, 2, 0.0),
+]
+LONG = pd.DataFrame(ROWS, columns=["system", "query", "item", "score", "rank", "grade"])
+QRELS = LONG[["query", "item", "grade"]].drop_duplicates()
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """An empty working directory."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def seen(data: runs.Runs) -> dict[str, tuple]:
+    """What a set of runs holds, comparable."""
+    return {
+        name: (
+            list(r.query),
+            *(one.tolist() for one in (r.retrieved.grade, r.retrieved.tied, r.retrieved.offset)),
+            *(one.tolist() for one in (r.ideal.grade, r.ideal.offset)),
+            r.top_grade,
+        )
+        for name, r in data.rankings.items()
+    }
+
+
+def refused(*args: object, **kw: object) -> str:
+    """The message of the refusal: one line."""
+    with pytest.raises(InputError) as error:
+        runs.read(*args, **kw)  # type: ignore[arg-type]
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+# ---- the same from every input --------------------------------------------------------------------------------------
+
+
+def trec_folder(folder) -> None:
+    """One run file a system."""
+    for name, one in LONG.groupby("system"):
+        lines = [f"{r.query} Q0 {r.item} {r.rank} {r.score!r} {name}\n" for r in one.itertuples()]
+        (folder / f"{name}.run").write_text("".join(lines))
+
+
+def test_every_kind_of_input_gives_the_same_rankings(here):
+    table = LONG.drop(columns=["rank", "grade"])
+    text = table.to_csv(index=False)
+    (here / "x.csv").write_text(text)
+    (here / "x.tsv").write_text(table.to_csv(index=False, sep="\t"))
+    (here / "x.csv.gz").write_bytes(gzip.compress(text.encode()))
+    pq.write_table(pa.table(table), here / "x.parquet")
+    lines = [json.dumps(row) + "\n" for row in table.to_dict("records")]
+    (here / "x.jsonl").write_text("".join(lines))
+    (here / "x.jsonl.gz").write_bytes(gzip.compress("".join(lines).encode()))
+    with pa.output_stream(str(here / "x.csv.zst"), compression="zstd") as stream:
+        stream.write(text.encode())
+    (here / "parts").mkdir()
+    table[:3].to_csv(here / "parts/1.csv", index=False)
+    table[3:].to_csv(here / "parts/2.csv", index=False)
+    (here / "trec").mkdir()
+    trec_folder(here / "trec")
+    (here / "two_tags.run").write_text("".join((here / f"trec/s{i}.run").read_text() for i in (1, 2)))
+    expected = seen(runs.read(table, QRELS))
+    assert list(expected) == ["s1", "s2"]
+    inputs = ["x.csv", "x.tsv", "x.csv.gz", "x.csv.zst", "x.parquet", "x.jsonl", "x.jsonl.gz", "parts", "parts/*.csv"]
+    inputs += ["trec", "two_tags.run", here / "x.csv"]
+    for data in [*inputs, ["parts/1.csv", table[3:]], table.sample(frac=1, random_state=1), pa.table(table)]:
+        assert seen(runs.read(data, QRELS)) == expected, data
+
+
+def test_every_kind_of_judgements_gives_the_same_rankings(here):
+    expected = seen(runs.read(LONG, QRELS))
+    QRELS.to_csv(here / "q.csv", index=False)
+    (here / "q.txt").write_text("".join(f"{r.query}\t0\t{r.item}  {r.grade:g}\n" for r in QRELS.itertuples()))
+    for qrels in ("q.csv", "q.txt", pa.table(QRELS), QRELS.rename(columns={"grade": "rel", "query": "qid"})):
+        assert seen(runs.read(LONG, qrels)) == expected
+
+
+def test_grades_beside_the_rows_pool_those_of_all_systems():
+    data = runs.read(LONG)
+    assert data.pooled_ideal
+    assert seen(data) == seen(runs.read(LONG, QRELS))  # s2 returned c of q2, which s1's ideal counts too
+    assert not runs.read(LONG, QRELS).pooled_ideal
+
+
+def test_wide_tables(here):
+    wide = pd.DataFrame(
+        {"query": ["q1", "q1"], "item": ["a", "b"], "score_x": [1, 2], "score_y": [2.0, 1.0], "rel": [1, 0]}
+    )
+    data = runs.read(wide)
+    assert data.systems == ("x", "y")
+    assert data.rankings["x"].retrieved.grade.tolist() == [0, 1]
+    assert data.rankings["y"].retrieved.grade.tolist() == [1, 0]
+    assert data.columns["score"] == "score_x, score_y"
+    assert runs.read(wide, systems=["y"]).systems == ("y",)
+    named = wide.rename(columns={"score_x": "mine", "score_y": "theirs"})
+    assert runs.read(named, systems=["mine", "theirs"]).systems == ("mine", "theirs")
+    message = "systems: data frame has no system 'z', it has x, y"
+    assert refused(wide, systems=["z"]) == message
+
+
+def test_rank_instead_of_score_and_score_beats_rank():
+    by_rank = LONG.drop(columns="score")
+    assert runs.read(by_rank).rankings["s1"].retrieved.grade.tolist() == [3, 0, 1, 1]
+    assert runs.read(by_rank).columns["rank"] == "rank"
+    turned = LONG.assign(rank=[3, 2, 1, 1, 2, 1, 2, 1])
+    assert seen(runs.read(turned)) == seen(runs.read(LONG))
+
+
+def test_a_file_without_system_is_called_by_its_name(here):
+    for name in ("bm25.csv.gz", "a.b.run", "x.trec", "plain", "my.system.v2.parquet"):
+        table = LONG[LONG["system"] == "s1"][["query", "item", "score"]]
+        lines = "".join(f"{r.query} Q0 {r.item} 1 {r.score} tag\n" for r in table.itertuples())
+        if name.endswith("parquet"):
+            pq.write_table(pa.table(table), name)
+        else:
+            text = table.to_csv(index=False) if "csv" in name else lines
+            (here / name).write_bytes(gzip.compress(text.encode()) if name.endswith("gz") else text.encode())
+    names = [runs.read(name, QRELS).systems[0] for name in ("bm25.csv.gz", "a.b.run", "x.trec", "plain")]
+    assert names == ["bm25", "a.b", "x", "plain"]
+    assert runs.read("my.system.v2.parquet", QRELS).systems == ("my.system.v2",)
+
+
+# ---- ids, order, population -----------------------------------------------------------------------------------------
+
+
+def test_ids_stay_different():
+    big = ["007", "7", "18446744073709551617", "18446744073709551618", "NA", "null", "nan", "a\nb", "é"]
+    run = pd.DataFrame({"query": "q", "item": big, "score": range(len(big), 0, -1)})
+    qrels = pd.DataFrame({"query": "q", "item": ["7", "18446744073709551618", "NA", "é"], "grade": [1, 1, 1, 1]})
+    r = runs.read(run, qrels).rankings["system"]
+    np.testing.assert_array_equal(r.retrieved.grade, [np.nan, 1, np.nan, 1, 1, np.nan, np.nan, np.nan, 1])
+
+
+def test_whole_number_ids_are_their_text(here):
+    pq.write_table(pa.table({"query": [7], "item": [2**63 - 1], "score": [1]}), "x.parquet")
+    (here / "q.csv").write_text(f"query,item,grade\n7,{2**63 - 1},1\n007,{2**63 - 1},1\n")
+    data = runs.read("x.parquet", "q.csv")
+    assert list(data.query) == ["007", "7"]
+    assert data.rankings["x"].retrieved.length.tolist() == [0, 1]
+
+
+def test_ties_fall_by_the_bytes_of_the_id_descending():
+    items = ["B", "a", "é", "Z", "10", "9", "z", "\U0001f600", "\uffee"]
+    run = pd.DataFrame({"query": "q", "item": items, "score": 0.0})
+    qrels = pd.DataFrame({"query": "q", "item": items, "grade": range(len(items))})
+    order = [items[int(g)] for g in runs.read(run, qrels).rankings["system"].retrieved.grade]
+    assert order == sorted(items, key=str.encode, reverse=True)
+
+
+def test_scores_are_doubles_and_minus_zero_is_zero():
+    run = pd.DataFrame({"query": "q", "item": ["a", "b", "c", "d"], "score": [1 + 1e-9, 1.0, -0.0, 0.0]})
+    r = runs.read(run, pd.DataFrame({"query": ["q"], "item": ["a"], "grade": [1]})).rankings["system"]
+    assert r.retrieved.grade[0] == 1
+    assert r.retrieved.tied.tolist() == [False, False, False, True]
+
+
+def test_population_and_account():
+    qrels = pd.DataFrame({"query": ["q1", "q2", "q3"], "item": "a", "grade": [1, 0, 1]})
+    run = pd.DataFrame({"query": ["q1", "q1", "q2", "q9", "q9"], "item": ["a", "x", "a", "a", "b"], "score": 1.0})
+    data = runs.read(run, qrels)
+    assert list(data.query) == ["q1", "q2", "q3"]
+    account = data.accounts["system"]
+    expected = runs.Account(rows=5, used=3, unjudged_query=2, missing=1, extra=1, tied=1, unjudged=1)
+    assert account == expected
+    assert account.rows == account.used + account.unjudged_query
+    np.testing.assert_array_equal(rankings.precision(data.rankings["system"], 1), [0, np.nan, 0])
+
+
+def test_grades_below_zero_are_not_judged_and_counted():
+    qrels = pd.DataFrame({"query": "q", "item": ["a", "b", "c"], "grade": [2, -1, -2]})
+    run = pd.DataFrame({"query": "q", "item": ["b", "a"], "score": [2, 1]})
+    data = runs.read(run, qrels)
+    assert data.negative == 2
+    np.testing.assert_array_equal(data.rankings["system"].retrieved.grade, [np.nan, 2])
+    assert data.rankings["system"].ideal.grade.tolist() == [2]
+
+
+def test_an_empty_grade_is_no_judgement(here):
+    (here / "x.csv").write_text("query,item,score,grade\nq,a,2,\nq,b,1,1\nr,a,1,\n")
+    data = runs.read("x.csv")
+    assert list(data.query) == ["q"]
+    np.testing.assert_array_equal(data.rankings["x"].retrieved.grade, [np.nan, 1])
+    assert data.accounts["x"].unjudged_query == 1
+
+
+def test_attributes_are_constant_per_query(here):
+    table = LONG.assign(seg=["x", "x", "x", None, "x", "x", None, None], user=[1, 1, 1, 2, 1, 1, 2, 2])
+    data = runs.read(table, attributes=["seg", "user"])
+    assert data.attributes["seg"].tolist() == ["x", "(none)"]
+    assert data.attributes["user"].tolist() == ["1", "2"]
+    (here / "queries.csv").write_text("query,seg\nq2,y\nq1,x\nq8,z\n")
+    data = runs.read(LONG, QRELS, queries="queries.csv", attributes=["seg"])
+    assert data.attributes["seg"].tolist() == ["x", "y"]
+    assert [one.name for one in data.sources] == ["data frame", "data frame", "queries.csv"]
+    (here / "queries.csv").write_text("query,seg\nq2,y\n")
+    assert runs.read(LONG, queries="queries.csv", attributes=["seg"]).attributes["seg"].tolist() == ["(none)", "y"]
+
+
+def test_the_query_may_be_the_unit():
+    table = LONG.rename(columns={"query": "user_id"})
+    data = runs.read(table, attributes=["user_id"])
+    assert data.attributes["user_id"].tolist() == ["q1", "q2"]
+
+
+def test_columns_may_stand_in_the_judgements_only():
+    qrels = QRELS.rename(columns={"grade": "stars"})
+    run = LONG.drop(columns="grade")
+    assert seen(runs.read(run, qrels, columns={"grade": "stars"})) == seen(runs.read(LONG, QRELS))
+    message = "columns: grade: data frame has no column 'star', it has query, item, stars; did you mean 'stars'?"
+    assert refused(run, qrels, columns={"grade": "star"}) == message
+
+
+def test_sources_are_listed_with_their_rows(here):
+    trec_folder(here)
+    data = runs.read("*.run", QRELS)
+    assert [(one.name, one.rows) for one in data.sources] == [("s1.run", 4), ("s2.run", 4), ("data frame", 5)]
+
+
+def test_systems_can_be_chosen():
+    assert runs.read(LONG, systems=["s2"]).systems == ("s2",)
+    assert refused(LONG, systems=["s9"]) == "systems: there is no system 's9', the input has s1, s2"
+
+
+# ---- refusals -------------------------------------------------------------------------------------------------------
+
+HEADER = "query,item,score\n"
+JUDGED = "query,item,score,grade\n"
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        (
+            "query,item\n1,a\n",
+            "no column for the score (score, y_score); it has 'query', 'item'; set columns='score=NAME'",
+        ),
+        (
+            "qid,score\n1,1\n",
+            "no column for the item (item, item_id, doc_id); it has 'qid', 'score'; set columns='item=NAME'",
+        ),
+        ("", "the file is empty"),
+        (HEADER, "the file has a header and no rows"),
+        (HEADER + "1,a,.5\n1,b,nan\n", "score must be a finite number, got nan (row 2)"),
+        (HEADER + "1,a,inf\n", "score must be a finite number, got inf (row 1)"),
+        (HEADER + "1,a,-Infinity\n", "score must be a finite number, got -inf (row 1)"),
+        (HEADER + "1,a,1e400\n", "score must be a finite number, got inf (row 1)"),
+        (HEADER + "1,a,\n", "score must be a finite number, got nothing (row 1)"),
+        (HEADER + "1,a,.5\n1,b,high\n", "score must be a number, got 'high' (line 3)"),
+        (HEADER + ",a,.5\n", "query must not be empty, got nothing (row 1)"),
+        (HEADER + '1,"",.5\n', "item must not be empty, got nothing (row 1)"),
+        ("system," + HEADER + ",1,a,.5\n", "system must not be empty, got nothing (row 1)"),
+        ("query,item,rank\n1,a,1\n1,b,0\n", "rank must be a whole number of at least 1, got 0 (row 2)"),
+        ("query,item,rank\n1,a,-1\n", "rank must be a whole number of at least 1, got -1 (row 1)"),
+        ("query,item,rank\n1,a,1.5\n", "rank must be a whole number of at least 1, got 1.5 (row 1)"),
+        ("query,item,rank\n1,a,x\n", "rank must be a number, got 'x' (line 2)"),
+        (
+            "qid,user_id,item,score\n1,1,a,1\n",
+            "columns 'qid' and 'user_id' could both be the query; say which: columns='query=qid'",
+        ),
+    ],
+)
+def test_refuses_runs(here, text, message):
+    (here / "x.csv").write_text(text)
+    assert refused("x.csv", QRELS) == f"x.csv: {message}"
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        (JUDGED + "1,a,.5,good\n", "x.csv: grade must be a number, got 'good' (line 2)"),
+        (JUDGED + "1,a,.5,nan\n", "x.csv: grade must be a finite number or empty, got nan (row 1)"),
+        (JUDGED + "1,a,.5,\n", "x.csv: the grade column holds no judgement"),
+        (
+            "system," + JUDGED + "s,1,a,.5,1\nt,1,a,.5,2\n",
+            "x.csv, row 2: query '1' and item 'a' must have one grade, got 1 and 2",
+        ),
+        (
+            HEADER + "1,a,.5\n",
+            "x.csv: no judgements: it has no column for the grade (it has 'query', 'item', 'score') "
+            "and no qrels are given",
+        ),
+        (
+            JUDGED + "1,a,.5,1\n1,a,.4,1\n",
+            "x.csv, row 2: query '1' and item 'a' must appear once in system 'x', got them again",
+        ),
+    ],
+)
+def test_refuses_graded_runs(here, text, message):
+    (here / "x.csv").write_text(text)
+    assert refused("x.csv") == message
+
+
+def test_refuses_duplicates_across_files(here):
+    for name in ("a.csv", "b.csv"):
+        (here / name).write_text("system,query,item,score\ns,q1,a,1\n")
+    message = "b.csv, row 1: query 'q1' and item 'a' must appear once in system 's', got them again"
+    assert refused(["a.csv", "b.csv"], QRELS) == message
+    assert refused("a.csv", pd.concat([QRELS, QRELS])).startswith("data frame, row ")
+
+
+def test_refuses_runs_without_a_common_query(here):
+    (here / "x.csv").write_text(HEADER + "zz,a,1\n")
+    message = "system 'x' and the judgements must share queries, got none: the run has 'zz', the judgements 'q1'"
+    assert refused("x.csv", QRELS) == message
+
+
+def test_refuses_judgements_as_runs_and_runs_as_judgements(here):
+    (here / "q.txt").write_text("q1 0 a 1\n")
+    (here / "x.run").write_text("q1 Q0 a 1 1 t\n")
+    assert refused("q.txt", QRELS).startswith("q.txt: these are judgements")
+    assert refused(LONG, "x.run").startswith("x.run: this is a run")
+    assert refused(LONG, pd.DataFrame({"query": [], "item": [], "grade": []}).astype({"query": str, "item": str})) == (
+        "data frame: the frame has columns and no rows"
+    )
+
+
+def test_refuses_parameters():
+    with pytest.raises(ParameterError, match="columns: unknown role 'quary', must be one of system, query, item"):
+        runs.read(LONG, columns={"quary": "x"})
+    with pytest.raises(ParameterError, match=r"columns: query: data frame has no column 'qury', it has .* 'query'\?"):
+        runs.read(LONG, columns={"query": "qury"})
+    with pytest.raises(ParameterError, match="segments or unit: data frame has no column 'seg', it has"):
+        runs.read(LONG, attributes=["seg"])
+
+
+def test_refuses_two_values_of_an_attribute(here):
+    message = "data frame, row 3: seg must have one value a query, got 'x' and 'z' for query 'q1'"
+    assert refused(LONG.assign(seg=["x", "x", "z", "y", "x", "x", "y", "y"]), attributes=["seg"]) == message
+    (here / "queries.csv").write_text("query,seg\nq1,x\nq1,y\n")
+    message = "queries.csv, row 2: seg must have one value a query, got 'x' and 'y' for query 'q1'"
+    assert refused(LONG, queries="queries.csv", attributes=["seg"]) == message
+
+
+def test_reading_changes_no_argument():
+    before = LONG.copy()
+    given = {"query": "query"}
+    runs.read(LONG, columns=given)
+    pd.testing.assert_frame_equal(LONG, before)
+    assert given == {"query": "query"}
