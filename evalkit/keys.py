@@ -37,6 +37,22 @@ def decode(code: Ints, exponent: int) -> Floats:
     return score
 
 
+def packed(group: Ints, score: Floats) -> NDArray[np.uint64]:
+    """Keys whose order is by group, then by the leading bits of the score, descending.
+
+    Equal keys may hide different scores: the group takes as many bits from the score's end as it needs.
+
+    >>> packed(np.array([1, 0, 0]), np.array([9.0, -1.0, 2.5])).argsort()
+    array([2, 1, 0])
+    """
+    bits = int(group.max(initial=0)).bit_length()
+    code = ~_ordered((score + 0.0).view(np.int64))
+    below = code.view(np.uint64) ^ np.uint64(1 << 63)
+    if not bits:
+        return below
+    return (group.astype(np.uint64) << np.uint64(64 - bits)) | (below >> np.uint64(bits))
+
+
 def run_ends(values: NDArray) -> Ints:
     """Where each run of equal values ends.
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from evalkit import columns as roles_of
+from evalkit import ids, sources
 from evalkit import rows as reading
-from evalkit import sources
 from evalkit.arrays import Floats, InputError, Ints, ParameterError
 from evalkit.rankings import Lists, Rankings
 from evalkit.rows import Rows
@@ -98,15 +98,21 @@ class _Build:
     @cached_property
     def _queries(self) -> tuple[np.ndarray, list[Ints]]:
         """All query ids in the order of their bytes, and the codes of the run's, the judgements', the table's rows."""
-        return _encode(self.run.query, self.judged.query, self.beside.query)
+        return ids.sorted_codes(self.run.query, self.judged.query, self.beside.query)
 
     @cached_property
-    def _items(self) -> tuple[np.ndarray, list[Ints]]:
-        return _encode(self.run.item, self.judged.item)
+    def _items(self) -> tuple[Any, list[Ints]]:
+        """All item ids in the order of their appearance, and the codes of the run's and the judgements' rows."""
+        return ids.coded(self.run.item, self.judged.item)
+
+    def _item_places(self, rows: Ints) -> Ints:
+        """The places of some rows' items among themselves, in the order of their bytes."""
+        distinct, code = np.unique(self._items[1][0][rows], return_inverse=True)
+        return ids.places(self._items[0].take(distinct))[code]
 
     @cached_property
     def _systems(self) -> tuple[np.ndarray, Ints]:
-        names, (code,) = _encode(self.run.system)
+        names, (code,) = ids.sorted_codes(self.run.system)
         unknown = [name for name in self.wanted if name not in set(names)]
         if unknown:
             raise ParameterError(f"systems: there is no system {unknown[0]!r}, the input has {', '.join(names)}")
@@ -134,7 +140,7 @@ class _Build:
         return key[keep], grade[keep], int(negative.sum())
 
     def _pair(self, row: int, of: int) -> str:
-        query, item = self._queries[0][self._queries[1][of][row]], self._items[0][self._items[1][of][row]]
+        query, item = self._queries[0][self._queries[1][of][row]], self._items[0][self._items[1][of][row]].as_py()
         return f"query {query!r} and item {item!r}"
 
     def _twice(self, rows: Rows, row: int, of: int, system: str) -> InputError:
@@ -156,7 +162,7 @@ class _Build:
         score = np.concatenate(self.run.score)
         of = self._systems[1] * len(self._queries[0]) + self._queries[1][0]
         self._no_duplicates(of)
-        order = by_rank(of, score, self._items[1][0])
+        order = ids.by_rank(of, score, self._item_places)
         return order, of[order], score[order]
 
     def _no_duplicates(self, of: Ints) -> None:
@@ -236,7 +242,7 @@ class _Build:
 
     def _attribute(self, name: str) -> np.ndarray:
         """One text a query of the population; raises InputError where a query has two."""
-        values, (value,) = _encode([block[name] for block in self.beside.attributes])
+        values, (value,) = ids.sorted_codes([block[name] for block in self.beside.attributes])
         query = self._queries[1][0] if self.beside is self.run else self._queries[1][2]
         first = np.full(len(self._queries[0]), -1)
         first[query[::-1]] = value[::-1]
@@ -254,31 +260,3 @@ class _Build:
 
 def _shown(values: np.ndarray, code: int) -> str:
     return "(none)" if code < 0 or values[code] is None else values[code]
-
-
-def _encode(*groups: list[Any]) -> tuple[np.ndarray, list[Ints]]:
-    """All distinct texts of the groups in the order of their UTF-8 bytes, and each group's codes into them."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    blocks = [[block.cast(pa.large_string()) for block in group] for group in groups]
-    flat = [block for group in blocks for block in group]
-    if not flat:
-        return np.zeros(0, object), [np.zeros(0, np.int64) for _ in groups]
-    encoded = pa.concat_arrays(flat).dictionary_encode(null_encoding="encode")
-    order = pc.sort_indices(encoded.dictionary).to_numpy()
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
-    code = place[encoded.indices.to_numpy()]
-    names = np.array(encoded.dictionary.take(pa.array(order)).to_pylist(), dtype=object)
-    ends = np.cumsum([sum(map(len, group)) for group in blocks])
-    return names, np.split(code, ends[:-1])
-
-
-def by_rank(of: Ints, score: Floats, item: Ints) -> Ints:
-    """The order of rows by list, then score descending, then item code descending.
-
-    >>> by_rank(np.array([0, 0, 0]), np.array([0.5, 0.9, 0.5]), np.array([0, 1, 2]))
-    array([1, 2, 0])
-    """
-    return np.lexsort((-item, -score, of))

@@ -14,9 +14,9 @@ FLOORS = {
     0: "arrays",
     1: "keys counts grouped calibration labels losses rankings gains diversity splits leakage giveaways optimism "
     "interleaving sessions simulation resampling signflip",
-    2: "intervals influence curves effects auc_intervals sequential multiplicity power "
-    "sources trec columns rows runs catalogue parameters slices",
-    3: "significance proportions ranks folds perunit experiments",
+    2: "intervals influence curves count_bootstrap derivative metric outcome_metrics aligned outcomes effects auc_intervals sequential multiplicity power "
+    "sources trec columns ids rows runs catalogue parameters slices",
+    3: "significance inference proportions ranks folds perunit experiments",
     4: "plots tables",
     5: "studies",
     6: "report page __main__",
