@@ -132,14 +132,12 @@ def _wide(part: Part, roles: dict[str, str], systems: list[str]) -> dict[str, st
 
 
 def _system(table: dict[str, Any], part: Part, name: str | None, n: int) -> Any:
-    """The rows' systems: the wide column's name, the column, or for a file without one its name less the suffix."""
-    import pyarrow as pa
-
+    """The rows' systems: their column, or one name for all n: the wide column's, the file's less its suffix."""
     if name is None and "system" in table and (part.kind != "trec" or len(table["system"].unique()) > 1):
         return table["system"]
     if name is None:
         name = "system" if part.kind == "frame" else _stem(part)
-    return pa.repeat(pa.scalar(name, pa.string()), n)
+    return name, n
 
 
 def _stem(part: Part) -> str:
@@ -161,6 +159,8 @@ def _doubles(column: Any) -> tuple[Floats, Bools]:
     """An Arrow column of doubles as numpy, and where it is empty."""
     import pyarrow.compute as pc
 
+    if not column.null_count:
+        return np.asarray(column), np.zeros(len(column), bool)
     empty = column.is_null().to_numpy(zero_copy_only=False)
     return pc.fill_null(column, 0.0).to_numpy(zero_copy_only=False), empty
 

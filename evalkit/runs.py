@@ -101,7 +101,7 @@ class _Build:
         return ids.sorted_codes(self.run.query, self.judged.query, self.beside.query)
 
     @cached_property
-    def _items(self) -> tuple[Any, list[Ints]]:
+    def _items(self) -> tuple[Any, list[np.ndarray]]:
         """All item ids in the order of their appearance, and the codes of the run's and the judgements' rows."""
         return ids.coded(self.run.item, self.judged.item)
 
@@ -112,7 +112,7 @@ class _Build:
 
     @cached_property
     def _systems(self) -> tuple[np.ndarray, Ints]:
-        names, (code,) = ids.sorted_codes(self.run.system)
+        names, code = ids.named(self.run.system)
         unknown = [name for name in self.wanted if name not in set(names)]
         if unknown:
             raise ParameterError(f"systems: there is no system {unknown[0]!r}, the input has {', '.join(names)}")
