@@ -30,8 +30,13 @@ outputs: $(VENV)/.ok
 	$(BIN)/python tests/readme_table.py
 	$(BIN)/jupyter-nbconvert --to notebook --execute --inplace --ExecutePreprocessor.record_timing=False $(NOTEBOOKS)
 
-bench: $(VENV)/.ok
+bench: $(VENV)/.ok .bench/.ok
 	$(BIN)/python benchmarks/run.py
+
+.bench/.ok: benchmarks/peers.txt
+	$(PY) -m venv .bench
+	.bench/bin/python -m pip --disable-pip-version-check install -q --only-binary :all: -r benchmarks/peers.txt
+	touch $@
 
 clean:
 	rm -rf reports/*.html reports/*.ipynb reports/*.json

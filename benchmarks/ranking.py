@@ -1,0 +1,76 @@
+"""Files to five ranking metrics, evalkit against peers: CPU, wall and memory, each run in a process of its own.
+
+1M rows (10,000 queries of 100), once shuffled and once grouped and sorted. All tools must agree on the five means.
+Peers are run by `.bench/bin/python`, which `make bench` sets up; without it only DuckDB is compared.
+"""
+
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+HERE = Path(__file__).resolve().parent
+PEERS = HERE.parent / ".bench" / "bin" / "python"
+OWN = ("evalkit", "duckdb_by_hand")
+FOREIGN = ("pandas_merges", "pytrec_eval", "ir_measures", "ranx")
+ROUNDS = 3
+
+
+def write_files(folder: Path, queries: int, length: int, *, shuffled: bool) -> tuple[str, str]:
+    """A run and its judgements (one row in ten) as Parquet; the same numbers every time."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rng = np.random.default_rng(0)
+    query = np.repeat(np.arange(queries), length)
+    item = np.concatenate([rng.choice(200_000, length, replace=False) for _ in range(queries)])
+    score = np.round(rng.normal(size=len(query)), 6)
+    order = rng.permutation(len(query)) if shuffled else np.lexsort((-score, query))
+    texts = {"query": np.char.add("q", query[order].astype(str)), "item": np.char.add("doc", item[order].astype(str))}
+    judged = rng.random(len(query)) < 0.1
+    run, qrels = folder / "run.parquet", folder / "qrels.parquet"
+    pq.write_table(pa.table({**texts, "score": score[order]}), run)
+    grades = {"grade": rng.integers(0, 4, judged.sum())}
+    pq.write_table(pa.table({name: column[judged] for name, column in texts.items()} | grades), qrels)
+    return str(run), str(qrels)
+
+
+def run_one(tool: str, files: tuple[str, str]) -> dict:
+    """One tool in a fresh process."""
+    python = sys.executable if tool in OWN else str(PEERS)
+    command = [python, str(HERE / "contenders.py"), tool, *files]
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[-1])
+
+
+def compare(title: str, files: tuple[str, str]) -> None:
+    """Medians of interleaved rounds, as ratios to evalkit."""
+    tools = OWN + (FOREIGN if PEERS.exists() else ())
+    rounds = [{tool: run_one(tool, files) for tool in tools} for _ in range(ROUNDS)]
+    for tool in tools:
+        np.testing.assert_allclose(rounds[0][tool]["means"], rounds[0]["evalkit"]["means"], rtol=1e-6)
+    print(f"\n{title}: all {len(tools)} agree on the five means\n")
+    print("| tool | CPU s | CPU ratio | wall s | wall ratio | peak MB |\n|---|---|---|---|---|---|")
+    middle = {
+        tool: {key: statistics.median(one[tool][key] for one in rounds) for key in ("cpu", "wall", "peak_mb")}
+        for tool in tools
+    }
+    own = middle["evalkit"]
+    for tool, one in middle.items():
+        cpu, wall = one["cpu"] / own["cpu"], one["wall"] / own["wall"]
+        print(f"| {tool} | {one['cpu']:.2f} | {cpu:.1f} | {one['wall']:.2f} | {wall:.1f} | {one['peak_mb']:.0f} |")
+
+
+def main() -> None:
+    """Both files."""
+    for shuffled in (True, False):
+        with tempfile.TemporaryDirectory() as folder:
+            files = write_files(Path(folder), 10_000, 100, shuffled=shuffled)
+            compare(f"1M rows, {'shuffled' if shuffled else 'sorted'}", files)
+
+
+if __name__ == "__main__":
+    main()
