@@ -1,4 +1,4 @@
-"""Runs every benchmark of this folder: `make bench`. Each prints ratios measured in one run against a peer or a bound."""
+"""Runs every benchmark of this folder: `make bench`. Each prints ratios against a peer or a bound, from one run."""
 
 import importlib
 import sys

@@ -116,7 +116,9 @@ def _finish(run: report.Run, folder: Path, name: str) -> int:
     print(written[0])
     gate = (run.results or {}).get("gate") or {}
     if gate.get("passed") is False:
-        return _say(f"gate failed: {gate.get('rule', 'no rule given')}", GATE)
+        failed = ", ".join(gate.get("failed", []))
+        rule = gate.get("rule", "no rule given")
+        return _say(f"gate failed: {rule}{f': not kept by {failed}' if failed else ''}", GATE)
     return DONE
 
 

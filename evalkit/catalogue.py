@@ -7,55 +7,28 @@ tests are made from this table. A convention is a name: two definitions are two 
 import difflib
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from evalkit import gains, grouped, rankings
+from evalkit import (
+    class_metrics,
+    forecast_metrics,
+    gains,
+    grouped,
+    label_metrics,
+    outcome_metrics,
+    predicted,
+    preference_metrics,
+    rankings,
+)
 from evalkit.arrays import Floats, Ints, ParameterError
+from evalkit.metric import Chosen as Chosen
+from evalkit.metric import Metric as Metric
 from evalkit.rankings import Pooled, Rankings
 
 NO_RELEVANT = "nothing is relevant"
 NO_GAIN = "no item has a grade above 0"
-
-
-@dataclass(frozen=True)
-class Metric:
-    """One row of the table.
-
-    compute: (structure, k, level) -> one value a unit, or `Pooled`. cut: "may", "must" or "never" carry @k.
-    best: "high", "low" or "neither". equals: the public tool's name for the same number.
-    """
-
-    name: str
-    structure: str
-    compute: Callable[..., Any]
-    formula: str
-    undefined: str
-    equals: str
-    cut: str = "may"
-    low: float = 0.0
-    high: float = 1.0
-    best: str = "high"
-    reference: str = ""
-
-
-@dataclass(frozen=True)
-class Chosen:
-    """A metric at its cut-off, as `ndcg@10` names it; `label` is what is printed."""
-
-    metric: Metric
-    k: int | None = None
-
-    @property
-    def label(self) -> str:
-        """The name that is printed and that finds this metric again."""
-        return self.metric.name if self.k is None else f"{self.metric.name}@{self.k}"
-
-    def values(self, structure: Any, level: float = 1) -> Floats | Pooled:
-        """The metric of the structure, one value a unit."""
-        return self.metric.compute(structure, self.k, level)
 
 
 def _ranking(name: str, compute: Callable[..., Any], formula: str, equals: str, **rest: Any) -> Metric:
@@ -146,6 +119,7 @@ _RANKINGS = (
         rankings.average_precision_hits,
         "mean precision at the relevant items that were found in the first k; blind to those missed",
         "torchmetrics RetrievalMAP",
+        tie_range=False,
     ),
     _ranking(
         "average_precision_interpolated",
@@ -266,18 +240,35 @@ _RANKINGS = (
     ),
 )
 
-TABLE = {metric.name: metric for metric in _RANKINGS}
-ALIASES = {
-    "map": "average_precision",
-    "ap": "average_precision",
-    "mrr": "reciprocal_rank",
-    "rr": "reciprocal_rank",
-    "p": "precision",
-    "r": "recall",
-    "success": "hit_rate",
-    "rprec": "r_precision",
-    "gauc_impressions": "gauc",
-}
+TABLES: dict[str, dict[str, Metric]] = {}
+for _metric in (
+    *_RANKINGS,
+    *outcome_metrics.ROWS,
+    *class_metrics.ROWS,
+    *label_metrics.ROWS,
+    *forecast_metrics.ROWS,
+    *preference_metrics.ROWS,
+    *predicted.ROWS,
+):
+    TABLES.setdefault(_metric.structure, {})[_metric.name] = _metric
+TABLE = TABLES["rankings"]
+ALIASES = (
+    outcome_metrics.ALIASES
+    | class_metrics.ALIASES
+    | label_metrics.ALIASES
+    | preference_metrics.ALIASES
+    | {
+        "map": "average_precision",
+        "ap": "average_precision",
+        "mrr": "reciprocal_rank",
+        "rr": "reciprocal_rank",
+        "p": "precision",
+        "r": "recall",
+        "success": "hit_rate",
+        "rprec": "r_precision",
+        "gauc_impressions": "gauc",
+    }
+)
 
 
 def find(name: str, structure: str) -> Chosen:
@@ -288,15 +279,18 @@ def find(name: str, structure: str) -> Chosen:
     >>> find("map", "rankings").label
     'average_precision'
     """
-    match = re.fullmatch(r"\s*(\w+)(?:@(\d+))?\s*", name)
-    known = {key: metric for key, metric in TABLE.items() if metric.structure == structure}
-    base = ALIASES.get(match[1].lower(), match[1].lower()) if match else ""
+    match = re.fullmatch(r"\s*(\w+)\s*(?:@\s*(.*?))?\s*", name)
+    known = TABLES[structure]
+    base = match[1].lower() if match else ""
+    base = base if base in known else ALIASES.get(base, base)
     if not match or base not in known:
         near = difflib.get_close_matches(base or name, [*known, *ALIASES], n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ParameterError(f"metrics: unknown metric {name!r}, must be one of {', '.join(known)} (with @k){hint}")
-    k = int(match[2]) if match[2] else None
-    return _checked(known[base], k, name)
+        cut = " (with @k)" if any(metric.cut != "never" for metric in known.values()) else ""
+        raise ParameterError(f"metrics: unknown metric {name!r}, must be one of {', '.join(known)}{cut}{hint}")
+    if match[2] is not None and not match[2].isdecimal():
+        raise ParameterError(f"metrics: a cut-off must be a whole number of at least 1, got {name!r}")
+    return _checked(known[base], int(match[2]) if match[2] else None, name)
 
 
 def _checked(metric: Metric, k: int | None, name: str) -> Chosen:
@@ -309,9 +303,28 @@ def _checked(metric: Metric, k: int | None, name: str) -> Chosen:
     return Chosen(metric, k)
 
 
+HEADS = {
+    "rankings": "Ranking",
+    **outcome_metrics.HEADS,
+    **class_metrics.HEADS,
+    **label_metrics.HEADS,
+    **forecast_metrics.HEADS,
+    **preference_metrics.HEADS,
+    **predicted.HEADS,
+}
+
+
 def markdown() -> str:
-    """The table of metrics as README prints it."""
+    """The tables of metrics as README prints them, one for each structure."""
+    return "\n\n".join(f"**{HEADS[name]}**\n\n{_table(list(TABLES[name].values()))}" for name in HEADS)
+
+
+def _table(metrics: list[Metric]) -> str:
     head = "| name | what it is | undefined where | equals |\n|---|---|---|---|"
     at = {"may": "`[@k]`", "must": "`@k`", "never": ""}
-    rows = [f"| `{m.name}`{at[m.cut]} | {m.formula} | {m.undefined} | {m.equals} |" for m in TABLE.values()]
+    rows = [f"| `{m.name}`{at[m.cut]} | {_cell(m.formula)} | {m.undefined} | {m.equals} |" for m in metrics]
     return "\n".join([head, *rows])
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")

@@ -13,9 +13,17 @@ SYNONYMS = {
     "rank": ("rank",),
     "grade": ("grade", "relevance", "rel", "label", "y_true", "target"),
     "label": ("label", "y_true", "target"),
-    "actual": ("actual",),
-    "forecast": ("forecast",),
+    "actual": ("actual", "y_true", "target"),
+    "forecast": ("forecast", "y_pred", "prediction"),
+    "predicted": ("predicted", "y_pred", "prediction"),
+    "weight": ("weight", "sample_weight"),
     "id": ("id",),
+    "session": ("session", "session_id"),
+    "position": ("position",),
+    "team": ("team",),
+    "outcome": ("outcome", "click", "clicks"),
+    "user": ("user", "user_id", "query", "query_id", "qid"),
+    "arm": ("arm", "variant"),
 }
 
 
@@ -62,8 +70,12 @@ def require(names: Iterable[str], wanted: str, where: str, parameter: str) -> st
 def missing(role: str, names: Iterable[str], where: str) -> InputError:
     """The error for a role that no column plays."""
     usual = ", ".join(SYNONYMS.get(role, (role,)))
+    names = list(names)
+    lowered = {name.strip().lower(): name for name in names}
+    near = difflib.get_close_matches(role, lowered, n=1, cutoff=0.7)
+    name = lowered[near[0]] if near else "NAME"
     has = _listed(map(repr, names))
-    return InputError(f"{where}: no column for the {role} ({usual}); it has {has}; set columns='{role}=NAME'")
+    return InputError(f"{where}: no column for the {role} ({usual}); it has {has}; set columns='{role}={name}'")
 
 
 def _listed(names: Iterable[str]) -> str:

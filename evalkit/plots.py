@@ -1,6 +1,7 @@
 """Plots: each function draws what is computed on an `ax` and returns it; `picture` makes it a piece of the page."""
 
 import re
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -59,7 +60,9 @@ def picture(
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
-    with mpl.rc_context(STYLE):
+    with mpl.rc_context(STYLE), warnings.catch_warnings():
+        # The page's reader has other fonts than this machine, and a crowded figure is drawn all the same.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font|constrained_layout not applied")
         figure = Figure(figsize=size, layout="constrained")
         axes = figure.subplots(*(panels or (1, 1)), sharex=True, sharey=True, squeeze=False)
         draw(*data, axes if panels else axes[0, 0], **options)
@@ -127,6 +130,8 @@ def curves(frame: pd.DataFrame, ax: Any, *, x: str, y: str, xlabel: str, ylabel:
 def bars(values: Sequence[float], ax: Any, *, xlabel: str, ylabel: str) -> Any:
     """Sorted differences, one bar a unit: above 0 in the first colour, below in the second; the mean as a line."""
     every = np.sort(np.asarray(values, float))
+    if not len(every):
+        return ax
     shown = every if len(every) <= MANY else np.quantile(every, np.linspace(0, 1, MANY))
     place = (np.arange(len(shown)) + 0.5) * len(every) / len(shown)
     edges = np.arange(len(shown) + 1) * len(every) / len(shown)

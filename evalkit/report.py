@@ -1,9 +1,12 @@
 """Run a notebook with papermill and write its report: the page, the executed notebook, the results as JSON."""
 
 import copy
+import errno
 import json
 import os
-from collections.abc import Callable, Mapping
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
@@ -12,7 +15,7 @@ RESULTS = "application/vnd.evalkit+json"
 REFUSALS = ("InputError", "ParameterError")
 CELL_SECONDS = 3600
 SOCKET_PATH = 100  # bytes a Unix socket's path may have: 103 on macOS, 107 on Linux
-SOCKET_NAME = len("/kernel--ipc-1") + 36 + 1
+SOCKET_NAME = len("/kernel-ipc-1") + 1
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,8 @@ def execute(notebook: Any, parameters: Mapping[str, Any], watch: Callable[..., N
         _injected(ready).id = "injected-parameters"
     hooks = {"on_cell_start": watch} if watch else {}
     options = {"progress_bar": False, "autosave_cell_every": 0, "execution_timeout": CELL_SECONDS}
-    failure = _run(NBClientEngine, ready, "python3", **options, **quiet(), **hooks)
+    with quiet() as calm:
+        failure = _run(NBClientEngine, ready, "python3", **options, **calm, **hooks)
     results = published(ready)
     if failure is None and not isinstance(results, dict):
         failure = Failure("ResultsError", f"the notebook published no results ({RESULTS})", len(ready.cells) - 1)
@@ -83,16 +87,22 @@ def _run(engine: Any, notebook: Any, kernel_name: str, **options: Any) -> Failur
     return found_failure(notebook)
 
 
-def quiet() -> dict[str, Any]:
-    """Options for nbclient: stop the kernel at once, no times in the notebook, no kernel log on the terminal."""
-    from jupyter_core.paths import jupyter_runtime_dir
+@contextmanager
+def quiet() -> Iterator[dict[str, Any]]:
+    """Options for nbclient: stop the kernel at once, no times in the notebook, no kernel log on the terminal.
+
+    The connection file and the sockets lie in a folder of this run alone, which goes when it ends: without one,
+    jupyter_client makes them in the working directory, where two runs would answer each other's kernels.
+    """
     from traitlets.config import Config
 
-    # A kernel on TCP warns on every run that it is not encrypted; on a socket file it has nothing to warn of.
-    fits = len(os.fsencode(jupyter_runtime_dir())) + SOCKET_NAME <= SOCKET_PATH and os.name == "posix"
-    manager = {"transport": "ipc"} if fits else {"transport": "tcp", "transport_encryption": "auto"}
-    config = Config({"KernelManager": manager})
-    return {"config": config, "shutdown_kernel": "immediate", "record_timing": False}
+    with tempfile.TemporaryDirectory(prefix="evalkit-", ignore_cleanup_errors=True) as folder:
+        # A kernel on TCP warns on every run that it is not encrypted; on a socket file it has nothing to warn of.
+        fits = len(os.fsencode(folder)) + SOCKET_NAME <= SOCKET_PATH and os.name == "posix"
+        manager = {"transport": "ipc"} if fits else {"transport": "tcp", "transport_encryption": "auto"}
+        manager["connection_file"] = os.path.join(folder, "kernel.json")
+        config = Config({"KernelManager": manager})
+        yield {"config": config, "shutdown_kernel": "immediate", "record_timing": False}
 
 
 def found_failure(notebook: Any) -> Failure | None:
@@ -163,6 +173,9 @@ def write(folder: Path, name: str, contents: Mapping[str, str]) -> list[Path]:
     """Writes `<folder>/<name><ending>` for each ending; all are complete before the first replaces an old one."""
     folder.mkdir(parents=True, exist_ok=True)
     targets = [folder / f"{name}{ending}" for ending in contents]
+    for target in targets:
+        if target.is_dir():
+            raise IsADirectoryError(errno.EISDIR, f"{target.name} is a folder")
     drafts = [folder / f".{target.name}.{os.getpid()}.part" for target in targets]
     try:
         for draft, text in zip(drafts, contents.values(), strict=True):
@@ -220,7 +233,8 @@ class EvalkitEngine:
         from papermill.engines import NBClientEngine
 
         try:
-            NBClientEngine.execute_notebook(notebook, kernel_name, output_path=output_path, **{**quiet(), **options})
+            with quiet() as calm:
+                NBClientEngine.execute_notebook(notebook, kernel_name, output_path=output_path, **{**calm, **options})
         except (RuntimeError, TimeoutError) as error:
             _write_beside(output_path, notebook, Failure(type(error).__name__, str(error), _last_started(notebook)))
             raise

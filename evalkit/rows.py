@@ -47,9 +47,9 @@ class _Plan(NamedTuple):
 
 
 def add_run(
-    rows: Rows, part: Part, given: dict[str, str], systems: list[str], extra: Sequence[str], *, graded: bool
+    rows: Rows, part: Part, given: dict[str, str], systems: list[str], extra: Sequence[str], *, name: str, graded: bool
 ) -> None:
-    """Reads one part and appends its rows."""
+    """Reads one part and appends its rows; `name` is its system where the part does not say."""
     plan = _plan(part, given, systems, extra, graded=graded)
     table = sources.load(part, plan.text | {f"attribute {name}": name for name in extra}, plan.numbers)
     n = len(table["query"])
@@ -59,9 +59,9 @@ def add_run(
     rows.sources.append(sources.fingerprint(part, n))
     rows.columns.update(_printed(part, plan))
     grade = _grades(table["grade"], plan.numbers["grade"], part) if graded else np.full(n, np.nan)
-    for name, role in plan.scores.items():
+    for system, role in plan.scores.items():
         score = _finite(table[role], plan.numbers[role], part)
-        rows.system.append(_system(table, part, name, n))
+        rows.system.append((system, n) if system is not None else _systems(table, part) or (name, n))
         rows.query.append(table["query"])
         rows.item.append(table["item"])
         rows.score.append(-_ranks(score, plan.numbers[role], part) if role == "rank" else score)
@@ -75,9 +75,11 @@ def _plan(part: Part, given: dict[str, str], systems: list[str], extra: Sequence
     if part.kind == "trec" and "score" not in part.columns:
         raise InputError(f"{part.name}: these are judgements (query 0 item grade), not a run; give them as qrels")
     here = {role: name for role, name in _given_here(given, part).items() if graded or role != "grade"}
-    roles = roles_of.resolve(part.columns, ROLES, here, part.name, extra)
+    taken = [name for name in extra if name not in ("query", "query_id", "qid")]  # these are the query whatever else
+    roles = roles_of.resolve(part.columns, ROLES, here, part.name, taken)
     if "query" not in roles:  # a column may be the query and the unit or a segment at once
         roles |= roles_of.resolve(part.columns, ["query"], here, part.name)
+    _no_role(part, roles, extra)
     wide = _wide(part, roles, systems)
     ordered = "score" if "score" in roles or "rank" not in roles else "rank"
     for role in ("query", "item", *(() if wide else (ordered,)), *(("grade",) if graded else ())):
@@ -92,11 +94,22 @@ def _plan(part: Part, given: dict[str, str], systems: list[str], extra: Sequence
     return _Plan(text, numbers | ({"grade": roles["grade"]} if graded else {}), scores, bool(wide))
 
 
+def _no_role(part: Part, roles: dict[str, str], extra: Sequence[str]) -> None:
+    """Refuses a segment or unit that is what the ranks are made of."""
+    for name in extra:
+        for role in ("system", "item", "score", "rank", "grade"):
+            usual = (role,) if role == "system" else roles_of.SYNONYMS[role]
+            if roles.get(role) == name or (role not in roles and name in usual and name in part.columns):
+                raise ParameterError(f"segments or unit: {name!r} is the {role} column of {part.name}, one value a row")
+
+
 def _printed(part: Part, plan: _Plan) -> dict[str, str]:
     """Role -> column as the page prints it; TREC files have no columns to choose from."""
     if part.kind == "trec":
         return {}
     score = {"score": ", ".join(plan.numbers[role] for role in plan.scores.values())} if plan.wide else {}
+    if "score" in plan.numbers and "rank" in part.columns:
+        score["not used"] = "rank"
     return plan.text | score | {role: name for role, name in plan.numbers.items() if not role.startswith("score ")}
 
 
@@ -118,7 +131,20 @@ def _no_grade(part: Part) -> InputError:
 
 def _wide(part: Part, roles: dict[str, str], systems: list[str]) -> dict[str, str]:
     """System -> score column, where each system has a column; empty for a long table."""
-    if part.kind == "trec" or "score" in roles:
+    if part.kind == "trec":
+        return {}
+    more = [name for name in part.columns if name.startswith("score_") and name != "score_"]
+    if more and "score" in roles and not systems:
+        raise InputError(
+            f"{part.name}: it has a score column, {roles['score']!r}, and columns of systems, {more[0]!r}; "
+            f"say which to use: systems='{roles['score']},{more[0]}'"
+        )
+    if more and "system" in roles:
+        raise InputError(
+            f"{part.name}: it has a system column, {roles['system']!r}, and a column of scores a system, {more[0]!r}; "
+            "remove one of them"
+        )
+    if "score" in roles and ("system" in roles or not (systems and set(systems) <= set(part.columns))):
         return {}
     if systems and all(name in part.columns for name in systems):
         return {name: name for name in systems}
@@ -131,17 +157,24 @@ def _wide(part: Part, roles: dict[str, str], systems: list[str]) -> dict[str, st
     return {name: found[name] for name in systems} if systems and found else found
 
 
-def _system(table: dict[str, Any], part: Part, name: str | None, n: int) -> Any:
-    """The rows' systems: their column, or one name for all n: the wide column's, the file's less its suffix."""
-    if name is None and "system" in table and (part.kind != "trec" or len(table["system"].unique()) > 1):
-        return table["system"]
-    if name is None:
-        name = "system" if part.kind == "frame" else _stem(part)
-    return name, n
+def _systems(table: dict[str, Any], part: Part) -> Any:
+    """The column of systems where rows say theirs; the tag of a TREC run does only where a file holds several."""
+    says = "system" in table and (part.kind != "trec" or len(table["system"].unique()) > 1)
+    return table["system"] if says else None
 
 
-def _stem(part: Part) -> str:
-    name = part.path.name
+def names(parts: Sequence[Part]) -> list[str]:
+    """The system of each part that does not say: its file's name less the suffix, with folders where names agree."""
+    paths = [part.path.parts[:-1] for part in parts]
+    stems = ["system" if part.kind == "frame" else _stem(part.path.name) for part in parts]
+    for deep in range(max(map(len, paths), default=0) + 1):
+        found = ["/".join([*folders[len(folders) - deep :], stem]) for folders, stem in zip(paths, stems, strict=True)]
+        if len(set(found)) == len(found):
+            return found
+    return stems
+
+
+def _stem(name: str) -> str:
     known = {*sources.TABLES, *sources.PACKED, ".run", ".trec", ".txt", ".res", ".results"}
     while (suffix := "." + name.rsplit(".", 1)[-1]) in known and len(suffix) < len(name):
         name = name.removesuffix(suffix)

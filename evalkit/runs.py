@@ -19,6 +19,8 @@ from evalkit.rankings import Lists, Rankings
 from evalkit.rows import Rows
 from evalkit.sources import Source
 
+NONE = "(none)"  # the value of a query that has none in a column beside it
+
 
 @dataclass(frozen=True)
 class Account:
@@ -79,8 +81,9 @@ def read(
     given = dict(columns or {})
     roles_of.check_roles(given, reading.ROLES)
     run, here = Rows(), () if queries is not None else attributes
-    for part in sources.parts(preds):
-        reading.add_run(run, part, given, list(systems), here, graded=qrels is None)
+    parts = sources.parts(preds)
+    for part, name in zip(parts, reading.names(parts), strict=True):
+        reading.add_run(run, part, given, list(systems), here, name=name, graded=qrels is None)
     judged = run if qrels is None else reading.judgements(qrels, given)
     beside = run if queries is None else reading.query_table(queries, attributes, given)
     return _Build(run, judged, beside, tuple(systems)).runs(attributes)
@@ -143,8 +146,8 @@ class _Build:
         query, item = self._queries[0][self._queries[1][of][row]], self._items[0][self._items[1][of][row]].as_py()
         return f"query {query!r} and item {item!r}"
 
-    def _twice(self, rows: Rows, row: int, of: int, system: str) -> InputError:
-        return InputError(f"{rows.place(row)}: {self._pair(row, of)} must appear once{system}, got them again")
+    def _twice(self, rows: Rows, row: int, of: int, system: str, hint: str = "") -> InputError:
+        return InputError(f"{rows.place(row)}: {self._pair(row, of)} must appear once{system}, got them again{hint}")
 
     @cached_property
     def _population(self) -> Ints:
@@ -172,7 +175,9 @@ class _Build:
         if twice.size:
             row = int(np.flatnonzero(key == twice[0])[1])
             system = self._systems[0][self._systems[1][row]]
-            raise self._twice(self.run, row, 0, f" in system {system!r}")
+            unnamed = isinstance(self.run.system[0], tuple) and "system" not in self.run.columns
+            hint = "; no column says the system (system, model, run)" if unnamed and self.run.columns else ""
+            raise self._twice(self.run, row, 0, f" in system {system!r}", hint)
 
     def runs(self, attributes: Sequence[str]) -> Runs:
         """Everything put together; raises InputError where a system has no query in common with the judgements."""
@@ -244,6 +249,10 @@ class _Build:
         """One text a query of the population; raises InputError where a query has two."""
         values, (value,) = ids.sorted_codes([block[name] for block in self.beside.attributes])
         query = self._queries[1][0] if self.beside is self.run else self._queries[1][2]
+        if self.beside is not self.run and not np.isin(self._population, query).any():
+            has, wanted = self._queries[0][query[0]], self._queries[0][self._population[0]]
+            where = self.beside.stretches[0][0]
+            raise InputError(f"{where}: must share queries with the judgements, got {has!r}, they have {wanted!r}")
         first = np.full(len(self._queries[0]), -1)
         first[query[::-1]] = value[::-1]
         differs = np.flatnonzero(first[query] != value)
@@ -259,4 +268,4 @@ class _Build:
 
 
 def _shown(values: np.ndarray, code: int) -> str:
-    return "(none)" if code < 0 or values[code] is None else values[code]
+    return NONE if code < 0 or values[code] is None else values[code]

@@ -7,7 +7,7 @@ import numpy as np
 from evalkit.arrays import Floats, ParameterError
 from evalkit.intervals import check_level, normal_quantile
 
-GRID = 801  # points of the integration; the error of the level is below 1e-6
+NODES = 160  # of the Gauss–Legendre rule; the error of the level is below 1e-9 up to a hundred looks
 
 
 def false_positive_rate(looks: int, *, level: float = 0.95) -> float:
@@ -59,16 +59,20 @@ def _shape(looks: int, power: float) -> Floats:
 
 
 def _crossing(bounds: Floats) -> float:
-    """The chance that |z_k| passes its bound at some look k, for sums of independent normal steps (Simpson's rule)."""
-    simpson = np.ones(GRID)
-    simpson[1:-1:2], simpson[2:-1:2] = 4, 2
+    """The chance that |z_k| passes its bound at some look k, for sums of independent normal steps."""
+    nodes, weights = _rule()
     edges = bounds * np.sqrt(np.arange(1.0, bounds.size + 1))  # bounds of the sum of the steps
     points, weight = np.zeros(1), np.ones(1)  # the sum starts at 0
     for edge in edges:
-        before, points = points, np.linspace(-edge, edge, GRID)
+        before, points = points, edge * nodes
         density = _normal(points[:, None] - before) @ weight
-        weight = density * simpson * (points[1] - points[0]) / 3
+        weight = density * weights * edge
     return float(1 - weight.sum())
+
+
+@cache
+def _rule() -> tuple[Floats, Floats]:
+    return np.polynomial.legendre.leggauss(NODES)
 
 
 def _normal(x: Floats) -> Floats:

@@ -184,8 +184,12 @@ def checks(log: Log) -> pd.DataFrame:
 
 
 def _uneven(log: Log) -> int:
-    """Sessions in which one team leads by more than one item somewhere: no draft by rounds makes these."""
+    """Sessions in which one team leads by more than one item somewhere: no draft by rounds makes these.
+
+    A neutral item can take the place of a pick and leave its round with one: there a lead of two is even still.
+    """
     lead = np.cumsum(np.select([log.team == 0, log.team == 1], [1, -1]))
     start = np.searchsorted(log.session, np.arange(log.unit.size))
     before = np.concatenate([[0], lead])[start]
-    return int(np.unique(log.session[np.abs(lead - before[log.session]) > 1]).size)
+    most = 1 + (np.bincount(log.session, log.team < 0) > 0)
+    return int(np.unique(log.session[np.abs(lead - before[log.session]) > most[log.session]]).size)

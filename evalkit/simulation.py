@@ -117,6 +117,22 @@ def sessions_played(world: World, who: People, shown: Ints, *, rng: np.random.Ge
     return plays
 
 
+def watched(world: World, chance: Floats, *, rng: np.random.Generator) -> Ints:
+    """0 or 1 for each position of single sessions, (sessions, k): what was played, from the chance to accept it.
+
+    >>> rng = np.random.default_rng(0)
+    >>> watched(World(stay=1.0), np.array([[0.0, 1.0, 1.0]]), rng=rng)
+    array([[0, 1, 0]])
+    """
+    played = np.zeros(chance.shape, dtype=np.int64)
+    here = np.ones(len(chance), dtype=np.bool_)
+    for place in range(chance.shape[1]):
+        played[:, place] = here & (rng.random(len(chance)) < chance[:, place])
+        ended = (played[:, place] == 1) & (rng.random(len(chance)) < world.leave)
+        here &= ~ended & (rng.random(len(chance)) < world.stay)
+    return played
+
+
 def preference(
     world: World,
     who: People,
@@ -206,8 +222,8 @@ def tournament(
     """Each ranker against production, interleaved and in an A/B test over as many users; one row a ranker.
 
     Columns: noise; share and share_sd of the interleaving; for any_play, plays and streaming the relative lift
-    as it is, `<metric>_true`, and as measured, `<metric>_measured`; plays_effect and plays_sd of an A/B test with
-    CUPED.
+    as it is, `<metric>_true`, as an A/B test measures it whose arms are the two halves of the users,
+    `<metric>_measured`, and with CUPED, `<metric>_cuped`; plays_effect and plays_sd of an A/B test with CUPED.
     """
     import pandas as pd
 
@@ -218,9 +234,20 @@ def tournament(
         row = {"noise": noise, "share": mean["share"], "share_sd": design.at["interleaving, share", "sd"]}
         for metric in ("any_play", "plays", "streaming"):
             row[f"{metric}_true"] = mean[f"{metric}_effect"] / mean[f"{metric}_before"]
-            row[f"{metric}_measured"] = mean[f"{metric}_b"] / mean[f"{metric}_a"] - 1
+            row |= {f"{metric}_{how}": value for how, value in _measured(outcome, metric).items()}
         rows.append(row | {f"plays_{part}": design.at["A/B, plays, CUPED", part] for part in ("effect", "sd")})
     return pd.DataFrame(rows)
+
+
+def _measured(outcome: pd.DataFrame, metric: str) -> dict[str, float]:
+    """The lift that an A/B test reads off: other users in each arm, unlike the truth, which has every user in both."""
+    half = len(outcome) // 2
+    one, two = outcome[:half], outcome[half:]
+    control, treatment = one[f"{metric}_a"], two[f"{metric}_b"]
+    befores = one[f"{metric}_before"], two[f"{metric}_before"]
+    raw, before = treatment.mean() - control.mean(), befores[1].mean() - befores[0].mean()
+    slope = np.mean([np.polyfit(x, y, 1)[0] for x, y in zip(befores, (control, treatment), strict=True)])
+    return {"measured": raw / control.mean(), "cuped": (raw - slope * before) / control.mean()}
 
 
 def two_stage(

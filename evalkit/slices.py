@@ -50,8 +50,8 @@ def _quarters(column: str, values: Floats) -> list[Slice]:
     edges = np.unique(np.quantile(values, [0, 0.25, 0.5, 0.75, 1], method="inverted_cdf"))
     place = np.maximum(np.searchsorted(edges, values), 1)
     bounds = pairwise(edges)
-    found = [(f"({low:g}, {high:g}]", place == i) for i, (low, high) in enumerate(bounds, start=1)]
-    found[0] = (f"[{edges[0]:g}, {edges[1]:g}]", found[0][1])
+    found = [(f"({low:.15g}, {high:.15g}]", place == i) for i, (low, high) in enumerate(bounds, start=1)]
+    found[0] = (f"[{edges[0]:.15g}, {edges[1]:.15g}]", found[0][1])
     return [Slice(column, label, member) for label, member in found if member.any()]
 
 

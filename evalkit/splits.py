@@ -78,7 +78,7 @@ def k_fold(label: ArrayLike, *, seed: int, k: int = 10, repeats: int = 1) -> Fol
     y = np.asarray(label)
     _class_size(y, k)
     splitter = RepeatedStratifiedKFold(n_splits=k, n_repeats=repeats, random_state=seed)
-    return _sklearn(splitter, y, None, f"stratified {k}-fold, {repeats} times")
+    return _sklearn(splitter, y, None, f"stratified {k}-fold{_times(repeats)}")
 
 
 def k_fold_rows(rows: int, *, seed: int, k: int = 10, repeats: int = 1) -> Folds:
@@ -88,7 +88,7 @@ def k_fold_rows(rows: int, *, seed: int, k: int = 10, repeats: int = 1) -> Folds
     if not 2 <= k <= rows:
         raise ParameterError(f"k must be 2 to the number of rows, {rows}, got {k}")
     return _sklearn(
-        RepeatedKFold(n_splits=k, n_repeats=repeats, random_state=seed), rows, None, f"{k}-fold, {repeats} times"
+        RepeatedKFold(n_splits=k, n_repeats=repeats, random_state=seed), rows, None, f"{k}-fold{_times(repeats)}"
     )
 
 
@@ -98,6 +98,15 @@ def group_k_fold(group: ArrayLike, *, seed: int, k: int = 5) -> Folds:
 
     groups = _groups(group, k)
     return _sklearn(GroupKFold(k, shuffle=True, random_state=seed), groups, groups, f"{k}-fold of groups")
+
+
+def group_holdout(group: ArrayLike, *, seed: int, share: float = 0.3, repeats: int = 1) -> Folds:
+    """`repeats` random splits with about this share of the groups, whole, as test side (GroupShuffleSplit)."""
+    from sklearn.model_selection import GroupShuffleSplit
+
+    groups = _groups(group, 2)
+    splitter = GroupShuffleSplit(repeats, test_size=share, random_state=seed)
+    return _sklearn(splitter, groups, groups, f"{repeats} holdouts of {share:.0%} of the groups")
 
 
 def stratified_group_k_fold(label: ArrayLike, group: ArrayLike, *, seed: int, k: int = 5) -> Folds:
@@ -149,6 +158,10 @@ def by_column(fold: ArrayLike) -> Folds:
         raise InputError(f"fold must have 2 or more values, got {names.tolist()}")
     pairs = [(np.flatnonzero(number != n), np.flatnonzero(number == n)) for n in range(names.size)]
     return _folds(number.size, pairs, "the fold column given")
+
+
+def _times(repeats: int) -> str:
+    return f", {repeats} times" if repeats > 1 else ""
 
 
 def _sklearn(splitter: Any, like: NDArray | int, groups: NDArray | None, rule: str) -> Folds:

@@ -68,6 +68,15 @@ def p_value(p: float) -> str:
     return "<0.001" if p < 0.001 else f"{p:.2g}" if p < 0.995 else "1"
 
 
+def percent(level: float) -> str:
+    """A level as a percentage with the digits that it has.
+
+    >>> percent(0.95), percent(0.999)
+    ('95%', '99.9%')
+    """
+    return f"{100 * level:.6g}%"
+
+
 def with_interval(value: float, low: float, high: float, show: Any = number) -> str:
     """A number and its interval as HTML."""
     return f'{show(value)} <wbr><span class="ci">{interval(low, high, show)}</span>'
@@ -114,12 +123,18 @@ class Cell:
 
 def table(caption: str, columns: Sequence[str], rows: Sequence[Sequence[Cell | str]], note: str = "") -> Html:
     """A table in a box that scrolls on a phone. The first cell of a row is its head; cells are HTML."""
-    head = "".join(f'<th scope="col">{escape(column)}</th>' for column in columns)
+    words = [bool(rows) and all(_kind(row[i]) == "text" for row in rows) for i in range(len(columns))]
+    kinds = [' class="text"' if word else "" for word in words]
+    head = "".join(f'<th scope="col"{kind}>{escape(column)}</th>' for kind, column in zip(kinds, columns, strict=True))
     body = "".join(f"<tr>{_row(row)}</tr>" for row in rows)
     below = f'<p class="muted">{escape(note)}</p>' if note else ""
     box = f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(caption)}">'
     inner = f"<caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
     return Html(f'{box}<table class="metrics">{inner}</table></div>{below}', _text(caption, columns, rows))
+
+
+def _kind(cell: Cell | str) -> str:
+    return cell.kind if isinstance(cell, Cell) else ""
 
 
 def _row(row: Sequence[Cell | str]) -> str:

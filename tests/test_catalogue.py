@@ -47,9 +47,9 @@ def test_every_label_finds_its_metric_again(name):
     "name, message",
     [
         ("ndgc@10", r"unknown metric 'ndgc@10', must be one of precision, .* \(with @k\); did you mean 'ndcg'\?"),
-        ("ndcg@", "unknown metric 'ndcg@'"),
-        ("ndcg@-1", "unknown metric 'ndcg@-1'"),
-        ("ndcg@2.5", "unknown metric 'ndcg@2.5'"),
+        ("ndcg@", "a cut-off must be a whole number of at least 1, got 'ndcg@'"),
+        ("ndcg@-1", "a cut-off must be a whole number of at least 1, got 'ndcg@-1'"),
+        ("ndcg@2.5", "a cut-off must be a whole number of at least 1, got 'ndcg@2.5'"),
         ("", "unknown metric ''"),
         ("ndcg@0", "a cut-off must be at least 1, got 'ndcg@0'"),
         ("bpref@10", "bpref has no cut-off, got 'bpref@10'"),

@@ -14,10 +14,12 @@ FLOORS = {
     0: "arrays",
     1: "keys counts grouped calibration labels losses rankings gains diversity splits leakage giveaways optimism "
     "interleaving sessions simulation resampling signflip",
-    2: "intervals influence curves count_bootstrap derivative metric outcome_metrics aligned outcomes effects auc_intervals sequential multiplicity power "
-    "sources trec columns ids rows runs catalogue parameters slices",
-    3: "significance inference proportions ranks folds perunit experiments",
-    4: "plots tables",
+    2: "intervals influence curves count_bootstrap metric outcome_metrics forecast_metrics "
+    "class_metrics label_metrics preference_metrics logs aligned unit_values outcomes ratings "
+    "effects auc_intervals sequential multiplicity power "
+    "sources trec columns predicted examples fitting ids rows runs catalogue parameters slices",
+    3: "significance areas inference scored proportions ranks folds perunit experiments",
+    4: "plots claim_plots curve_plots tables",
     5: "studies",
     6: "report page __main__",
 }

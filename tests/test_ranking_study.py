@@ -148,7 +148,9 @@ def test_equivalence_needs_a_margin_and_enough_queries():
 @pytest.mark.parametrize("rule, passed", [("not worse", True), ("better", False)])
 def test_the_gate(rule, passed):
     study = ranking.read(frame(), metrics="mrr", baseline="b", gate=rule)
-    assert study.gate == {"rule": f"reciprocal_rank: every system {rule} against b", "passed": passed}
+    failed = [] if passed else ["a"]
+    assert study.gate == {"rule": f"reciprocal_rank: every system {rule} against b", "passed": passed, "failed": failed}
+    assert ("not kept by a" in page.verdict(study).html) is not passed
 
 
 def test_only_parameters_that_differ_are_given_and_the_command_says_them():

@@ -272,11 +272,30 @@ def test_errors_that_a_tag_allows_are_no_failure():
     assert report.found_failure(allowed) == report.Failure("ValueError", "x", 0)
 
 
-def test_a_runtime_folder_too_deep_for_a_socket_takes_tcp(monkeypatch):
-    monkeypatch.setenv("JUPYTER_RUNTIME_DIR", "/r")
-    assert report.quiet()["config"].KernelManager.transport == "ipc"
-    monkeypatch.setenv("JUPYTER_RUNTIME_DIR", "/r" * 60)
-    assert report.quiet()["config"].KernelManager.transport == "tcp"
+def test_each_run_has_sockets_of_its_own_that_go_with_it(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    with report.quiet() as first, report.quiet() as second:
+        files = [Path(one["config"].KernelManager.connection_file) for one in (first, second)]
+        assert files[0].parent != files[1].parent
+        assert files[0].parent.is_dir()
+        assert first["config"].KernelManager.transport == "ipc"
+    assert not files[0].parent.exists()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_temporary_folder_too_deep_for_a_socket_takes_tcp(monkeypatch, tmp_path):
+    deep = tmp_path / ("d" * 120)
+    deep.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(deep))
+    with report.quiet() as calm:
+        assert calm["config"].KernelManager.transport == "tcp"
+
+
+def test_a_folder_in_the_place_of_a_file_leaves_all_three_alone(tmp_path):
+    (tmp_path / "x.json").mkdir()
+    with pytest.raises(IsADirectoryError):
+        report.write(tmp_path, "x", {".html": "a", ".ipynb": "b", ".json": "c"})
+    assert [path.name for path in tmp_path.iterdir()] == ["x.json"]
 
 
 class Terminal(io.StringIO):

@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.special import ndtri
 
-from evalkit.resampling import bca_p_value, bca_shares, resampled_sums
+from evalkit.resampling import CODES, _poisson, _weights, bca_p_value, bca_shares, resampled_sums
 
 
 def test_sums_have_the_moments_of_a_bootstrap():
@@ -21,6 +22,27 @@ def test_repeated_rows_give_the_same_law_as_distinct_ones():
     assert drawn.mean() == pytest.approx(weighed.mean(), abs=0.1)
     assert drawn.std() == pytest.approx(np.sqrt(40 * 0.25 * 0.75), rel=0.02)
     assert weighed.std() == pytest.approx(np.sqrt(40 * 0.25 * 0.75), rel=0.02)
+
+
+def test_many_rows_are_drawn_by_their_exact_multinomial_law():
+    n, samples = 2_000, 1_500
+    drawn = _weights(np.random.default_rng(3), n, samples)
+    assert (drawn.sum(axis=1) == n).all()
+    expected = samples * n * stats.binom.pmf(np.arange(7), n, 1 / n)
+    found = np.bincount(drawn.astype(int).ravel(), minlength=20)
+    assert stats.chisquare(found[:7], expected * found[:7].sum() / expected.sum()).pvalue > 1e-3
+    assert found[7:].sum() == pytest.approx(samples * n * stats.binom.sf(6, n, 1 / n), abs=4 * 16)
+    assert drawn.var(axis=0).mean() == pytest.approx(1 - 1 / n, abs=0.005)
+    halves = drawn[:, : n // 2].sum(axis=1)
+    assert halves.var() == pytest.approx(n / 4, rel=0.15)
+    assert abs(np.corrcoef(drawn[:-1, 5], drawn[1:, 5])[0, 1]) < 0.1
+
+
+def test_the_table_of_counts_is_the_poisson_law():
+    table, last, rest = _poisson(10_000)
+    share = np.bincount(table[:last].astype(int), minlength=25) / CODES + rest * (CODES - last) / CODES
+    assert share == pytest.approx(stats.poisson.pmf(np.arange(25), 1 - 3 / 100), abs=1e-15)
+    assert last < CODES
 
 
 def test_blocks_join_without_a_seam():

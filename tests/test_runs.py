@@ -304,7 +304,8 @@ def test_refuses_runs(here, text, message):
         ),
         (
             JUDGED + "1,a,.5,1\n1,a,.4,1\n",
-            "x.csv, row 2: query '1' and item 'a' must appear once in system 'x', got them again",
+            "x.csv, row 2: query '1' and item 'a' must appear once in system 'x', got them again; "
+            "no column says the system (system, model, run)",
         ),
     ],
 )

@@ -1,21 +1,24 @@
 """What every study's page shows in the same way: verdict, estimates, comparisons, slices, results."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from evalkit import plots, tables
-from evalkit.catalogue import Metric
+from evalkit.metric import Chosen, Metric
 from evalkit.plots import Picture
 from evalkit.sources import Source
 from evalkit.studies import provenance
 from evalkit.studies.study import Study
 from evalkit.studies.words import plural
-from evalkit.tables import Cell, Html, Results, escape, interval, number, p_value, signed, with_interval
+from evalkit.tables import Cell, Html, Results, escape, interval, number, p_value, percent, signed, with_interval
 
 SHOWN = 12  # more comparisons than a first screen holds
+LISTED = 200  # rows of a table that someone may still read
 DRAWN = 30  # more than a figure holds
+Row = Sequence[Cell | str]
 NOTHING = "One system: nothing to compare."
 
 
@@ -25,24 +28,27 @@ def verdict(s: Study) -> Html:
     if not len(s.headline):
         return tables.stack([*pieces, _alone(s)])
     pieces += [_comparison(s, row) for row in s.headline.head(SHOWN).to_dict("records")]
-    return tables.stack([*pieces, tables.paragraph(_how(s))])
+    rest = len(s.headline) - SHOWN
+    more = f"{SHOWN} of {len(s.headline)} comparisons shown; the others stand under Paired differences. "
+    return tables.stack([*pieces, tables.paragraph(f"{more if rest > 0 else ''}{_how(s)}")])
 
 
 def _gate(found: Mapping[str, Any]) -> Html:
-    return tables.verdict("pass" if found["passed"] else "fail", f"gate: {escape(found['rule'])}")
+    kept = "kept" if found["passed"] else f"not kept by {', '.join(found.get('failed', []))}".removesuffix(" by ")
+    return tables.verdict("pass" if found["passed"] else "fail", f"gate: {escape(found['rule'])}: {escape(kept)}")
 
 
 def _value(s: Study, system: str) -> str:
     rows = s.estimates[(s.estimates["metric"] == s.primary.label) & (s.estimates["system"] == system)]
     row = rows.iloc[0]
-    return f"{number(row['value'])} {interval(row['low'], row['high'])}"
+    return f"{number(row['value'])} {interval(row['low'], row['high'])}".strip()
 
 
 def _alone(s: Study) -> Html:
     rows = s.estimates[s.estimates["metric"] == s.primary.label]
     lines = [f"{escape(name)}: {escape(s.primary.label)} {_value(s, name)}" for name in rows["system"]]
     n = rows.iloc[0]["n"]
-    how = f"{s.settings.level:.0%} interval ({rows.iloc[0]['method']}) over {n:,} {plural(s.unit_name, n)}; "
+    how = f"{percent(s.settings.level)} interval ({rows.iloc[0]['method']}) over {n:,} {plural(s.unit_name, n)}; "
     reason = "one system, nothing to compare" if len(s.order) == 1 else f"{s.primary.label} has no better direction"
     return tables.verdict("result", "; ".join(lines), escape(how + reason) + ".")
 
@@ -56,32 +62,42 @@ def _comparison(s: Study, row: dict[str, Any]) -> Html:
         f"{first} {_value(s, row['first'])}, {second} {_value(s, row['second'])}; p {p_value(row['p'])}, "
         f"adjusted {p_value(row['adjusted'])}; {row['n']:,} {escape(plural(row['unit'], row['n']))}"
     )
+    if "lift" in row:
+        small += f"; lift {_percents(row['lift'], row['lift_low'], row['lift_high'])}"
     if row["verdict"] == "cannot tell" and row.get("detectable", float("nan")) > 0:
         small += f"; a true difference of {number(row['detectable'])} would show with 80 % power"
     return tables.verdict(row["verdict"], main, small)
 
 
+def _percents(value: float, low: float, high: float) -> str:
+    def show(one: float) -> str:
+        return f"{signed(100 * one, 1)} %"
+
+    return f"{show(value)} {interval(low, high, show)}"
+
+
 def _how(s: Study) -> str:
-    pairs, level = len(s.pairs), s.settings.level
-    row = s.headline.iloc[0]
-    many = f"Family: {pairs} comparison{'s' if pairs > 1 else ''} on {s.primary.label}, Holm-adjusted. "
+    level, row = s.settings.level, s.headline.iloc[0]
     top = "highest" if s.primary.metric.best == "high" else "lowest"
     best = f"{s.leader} has the {top} value of {len(s.order)}; testing all pairs allows for having picked it. "
     margin = f" Equivalent: within ±{s.settings.margin:g}." if s.settings.margin else ""
     return (
-        f"{many}{'' if s.settings.baseline else best}Paired differences, two-sided; {row['method']}. Better or worse: "
-        f"adjusted p below {1 - level:.2g}. The {level:.0%} interval is of one comparison alone.{margin}"
+        f"Family: {s.family}. {'' if s.settings.baseline else best}{s.differences_are}, {s.sided}; {row['method']}. "
+        f"Better or worse: adjusted p below {1 - level:.2g}. The {percent(level)} interval is of one comparison "
+        f"alone.{margin}"
     )
 
 
-def estimates(s: Study, caption: str, note: str = "") -> Html:
-    """Systems in rows, best first, metrics in columns; the best value bold."""
-    labels = list(dict.fromkeys(s.estimates["metric"]))
-    rows = [[Cell(escape(name)), *(_estimate(s, label, name) for label in labels)] for name in s.order]
-    heads = [f"{chosen.label}\u00a0{_ARROWS[chosen.metric.best]}".strip() for chosen in s.settings.metrics]
-    methods = ", ".join(dict.fromkeys(s.estimates["method"]))
-    below = f"Bold: the best value; ↑ more is better, ↓ less is. Intervals: {methods}. {note}".strip()
-    return tables.table(caption, ["system", *heads], rows, below)
+def estimates(
+    s: Study, caption: str, note: str = "", *, metrics: Sequence[Chosen] | None = None, more: Sequence[Row] = ()
+) -> Html:
+    """Systems in rows, best first, metrics in columns; the best value bold. `more` rows stand below the systems."""
+    shown = s.settings.metrics if metrics is None else metrics
+    rows = [[Cell(escape(name)), *(_estimate(s, chosen.label, name) for chosen in shown)] for name in s.order]
+    heads = [f"{chosen.label}\u00a0{_ARROWS[chosen.metric.best]}".strip() for chosen in shown]
+    methods = s.estimates[s.estimates["metric"].isin([chosen.label for chosen in shown])]["method"]
+    below = f"Bold: the best value; ↑ more is better, ↓ less is. Intervals: {', '.join(dict.fromkeys(methods))}. {note}"
+    return tables.table(caption, ["system", *heads], [*rows, *more], below.strip())
 
 
 _ARROWS = {"high": "↑", "low": "↓", "neither": ""}
@@ -93,6 +109,8 @@ def _estimate(s: Study, label: str, name: str) -> Cell:
     text = with_interval(row["value"], row["low"], row["high"])
     if row.get("best_ties", 0.0) - row.get("worst_ties", 0.0) > tables.VISIBLE:
         text += f'<br><span class="muted">ties {number(row["worst_ties"])} to {number(row["best_ties"])}</span>'
+    if row["n"] != s.estimates["n"].max():
+        text += f'<br><span class="muted">n = {row["n"]:,}</span>'
     metric = next(chosen.metric for chosen in s.settings.metrics if chosen.label == label)
     best = {"high": rows["value"].max(), "low": rows["value"].min()}.get(metric.best)
     return Cell(text, "lead" if len(rows) > 1 and row["value"] == best else "")
@@ -102,32 +120,38 @@ def comparisons(s: Study) -> Html:
     """Every pair: first on the metric that decides, then folded on the others."""
     if not len(s.comparisons):
         return tables.paragraph(NOTHING)
-    level, n, how = s.settings.level, s.comparisons.iloc[0]["n"], s.comparisons.iloc[0]["method"]
     deciding = s.comparisons["metric"] == s.primary.label
-    caption = f"Paired differences in {{}} with {level:.0%} interval, {n:,} {plural(s.unit_name, n)}"
-    note = f"p by {how}; adjusted by Holm over the pairs of one metric."
-    first = _comparison_table(s.comparisons[deciding], caption.format(s.primary.label), note)
+    note = f"p by {s.comparisons.iloc[0]['method']}; adjusted by Holm over {s.adjusted_over}."
+    first = _comparison_table(s, s.comparisons[deciding], s.primary.label, note)
     if deciding.all():
         return first
-    rest = _comparison_table(s.comparisons[~deciding], caption.format("the other metrics"), "")
+    rest = _comparison_table(s, s.comparisons[~deciding], "the other metrics", "")
     return tables.stack([first, tables.folded("The other metrics", rest)])
 
 
-_EXTRAS = {"p_t": "t-test p", "wins": "win / tie / loss"}
+_EXTRAS = {"max_t": "max-T p", "p_t": "t-test p", "p_fisher": "Fisher p", "wins": "win / tie / loss"}
 
 
-def _comparison_table(frame: pd.DataFrame, caption: str, note: str) -> Html:
+def _comparison_table(s: Study, frame: pd.DataFrame, metrics: str, note: str) -> Html:
+    n = frame["n"].max()
+    of = f"{n:,} {plural(s.unit_name, n)}"
+    caption = f"{s.differences_are} in {metrics} with {percent(s.settings.level)} interval, {of}"
     many = frame["metric"].nunique() > 1
+    frame = frame.assign(few=frame["n"].where(frame["n"] < frame["n"].max()))
     extra = [name for column, name in _EXTRAS.items() if column in frame]
     columns = ["first − second", *(["metric"] if many else []), "difference", "p", "adjusted p", *extra, "verdict"]
-    return tables.table(caption, columns, [_comparison_row(row, many=many) for row in frame.to_dict("records")], note)
+    if len(frame) > LISTED:
+        note = f"The first {LISTED} of {len(frame):,} pairs; the JSON holds all. {note}"
+    rows = [_comparison_row(row, many=many) for row in frame.head(LISTED).to_dict("records")]
+    return tables.table(caption, columns, rows, note)
 
 
 def _comparison_row(row: dict[str, Any], *, many: bool) -> list[Cell]:
     cells = [Cell(f"{escape(row['first'])} − {escape(row['second'])}")]
     cells += [Cell(escape(row["metric"]), "text")] if many else []
-    cells.append(Cell(with_interval(row["difference"], row["low"], row["high"], signed)))
-    cells += [Cell(p_value(row[name])) for name in ("p", "adjusted", "p_t") if name in row]
+    few = f' <span class="muted">n = {row["n"]:,}</span>' if row["few"] == row["few"] else ""
+    cells.append(Cell(with_interval(row["difference"], row["low"], row["high"], signed) + few))
+    cells += [Cell(p_value(row[name])) for name in ("p", "adjusted", "max_t", "p_t", "p_fisher") if name in row]
     if "wins" in row:
         cells.append(Cell(f"{row['wins']:,} / {row['ties']:,} / {row['losses']:,}"))
     return [*cells, Cell(row["verdict"], "text")]
@@ -137,14 +161,18 @@ def differences(s: Study) -> Picture | Html:
     """The primary differences of all pairs with their intervals, around 0."""
     if not len(s.headline):
         return tables.paragraph(NOTHING)
-    found = s.comparisons[s.comparisons["metric"] == s.primary.label].head(DRAWN)
+    every = s.comparisons[s.comparisons["metric"] == s.primary.label]
+    found = every.head(DRAWN)
     frame = pd.DataFrame({"name": found["first"] + " − " + found["second"], "value": found["difference"]})
     frame["low"], frame["high"] = found["low"], found["high"]
     frame["colour"] = [plots.COLOURS[0] if word in ("better", "worse") else plots.GREY for word in found["verdict"]]
     n = found.iloc[0]["n"]
     label = f"difference in {s.primary.label} (n = {n:,} {plural(s.unit_name, n)})"
     told = "; ".join(_told(*row) for row in zip(*(frame[c] for c in ("name", "value", "low", "high")), strict=True))
-    caption = f"Paired differences in {s.primary.label}, {s.settings.level:.0%} intervals; grey: not shown to differ."
+    caption = (
+        f"{s.differences_are} in {s.primary.label}, {percent(s.settings.level)} intervals; grey: not shown to differ."
+    )
+    caption += f" The first {DRAWN} of {len(every):,} pairs." if len(every) > DRAWN else ""
     size = (7.6, 0.9 + 0.3 * len(frame))
     drawn: dict[str, Any] = {"label": label, "zero": True}
     return plots.picture(plots.intervals, frame, alt=f"{caption} {told}", caption=caption, size=size, **drawn)
@@ -165,8 +193,10 @@ def segments(s: Study) -> Html:
     small = [f"{part.iloc[0]['segment']} {part.iloc[0]['slice']}" for part in parts if part["n"].max() < tables.FEW]
     if small:
         note += f" Fewer than {tables.FEW} {plural(s.unit_name, 2)}: {', '.join(small)}: read with care."
+    if tested and np.isinf(s.by_segment[["difference_low", "difference_high"]].to_numpy(float)).any():
+        note += " ∞: so few that no difference could be significant at this level."
     rows = [_slice_row(part, tested=tested) for part in parts]
-    return tables.table(f"{s.primary.label} by segment with {s.settings.level:.0%} interval", columns, rows, note)
+    return tables.table(f"{s.primary.label} by segment with {percent(s.settings.level)} interval", columns, rows, note)
 
 
 def _slice_row(part: pd.DataFrame, *, tested: bool) -> list[Cell]:
@@ -186,7 +216,7 @@ def segment_plot(s: Study) -> Picture | Html:
     frame = s.by_segment.assign(slice=s.by_segment["segment"] + " " + s.by_segment["slice"])
     across = min(4, frame["slice"].nunique())
     down = -(-frame["slice"].nunique() // across)
-    caption = f"{s.primary.label} by segment, {s.settings.level:.0%} intervals; same axes, n in each title."
+    caption = f"{s.primary.label} by segment, {percent(s.settings.level)} intervals; same axes, n in each title."
     size, panels = (7.6, 0.5 + down * (0.55 + 0.17 * len(s.order))), (down, across)
     label = s.primary.label
     return plots.picture(plots.multiples, frame, alt=caption, caption=caption, size=size, panels=panels, label=label)
@@ -209,13 +239,26 @@ def origin(s: Study, sources: tuple[Source, ...], notebook: str) -> Html:
 
 def results(s: Study, notebook: str, sources: tuple[Source, ...], more: Mapping[str, Any]) -> Results:
     """Every number of the page, unrounded, as `evalkit/schema.json` describes it."""
-    shared = {
+    return Results(about(notebook, s.given, sources, s.gate) | answers(s) | dict(more))
+
+
+def about(
+    notebook: str, given: Mapping[str, Any], sources: tuple[Source, ...], gate: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """What every report's JSON begins with."""
+    return {
         "schema": "evalkit/1",
         "report": notebook,
-        "parameters": provenance.printable(s.given),
+        "parameters": provenance.printable(given),
         "inputs": provenance.inputs(sources),
         "versions": provenance.versions(),
-        "gate": s.gate,
+        "gate": gate,
+    }
+
+
+def answers(s: Study) -> dict[str, Any]:
+    """The frames of a study that every report's JSON has."""
+    return {
         "primary": s.primary.label,
         "order": s.order,
         "headline": s.headline.to_dict("records"),
@@ -223,4 +266,3 @@ def results(s: Study, notebook: str, sources: tuple[Source, ...], more: Mapping[
         "comparisons": s.comparisons.to_dict("records"),
         "segments": s.by_segment.to_dict("records"),
     }
-    return Results(shared | dict(more))

@@ -1,7 +1,9 @@
 """The ranking study: runs and judgements read once, and everything that the ranking page asks of them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -81,16 +83,38 @@ def read(
         queries=_paths(queries),
     )
     study.check_systems(shared, data.systems)
+    _check_unit(shared.unit, data)
     cuts = tuple(sorted(set(parameters.integers("ks", ks)) or KS))
-    return Ranking(shared, data.systems, data.attributes, given, data, cuts, float(relevant))
+    return _check_defined(Ranking(shared, data.systems, data.attributes, given, data, cuts, float(relevant)))
 
 
 def _paths(value: Any) -> Any:
-    """A list written as text, "[a.run, b.run]", as a list; everything else as it is."""
-    return parameters.texts("preds", value) if isinstance(value, str) and value.startswith("[") else value
+    """A list written as text, "[a.run, b.run]" or "a.run,b.run", as a list; everything else as it is."""
+    if not isinstance(value, str) or not (value.startswith("[") or "," in value) or Path(value).exists():
+        return value
+    return parameters.texts("preds", value)
 
 
-@dataclass(frozen=True, eq=False)
+def _check_unit(unit: str | None, data: Runs) -> None:
+    """Raises InputError for a query without a unit: it would make one cluster of all such queries."""
+    without = np.flatnonzero(data.attributes[unit] == runs.NONE) if unit else np.zeros(0)
+    if len(without):
+        query = data.query[without[0]]
+        raise InputError(
+            f"unit: every query must have a {unit}, got none for query {query!r} and {len(without)} in all"
+        )
+
+
+def _check_defined(s: "Ranking") -> "Ranking":
+    """Raises InputError where the metric that decides has no value at all."""
+    if (s.estimates["n"][s.estimates["metric"] == s.primary.label] == 0).all():
+        top, level = max(r.top_grade for r in s.runs.rankings.values()), s.relevance_level
+        why = f"{s.primary.metric.undefined}; the highest grade is {top:g}, relevance_level {level:g}"
+        raise InputError(f"{s.runs.sources[0].name}: {s.primary.label} is undefined on every query: {why}")
+    return s
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Ranking(Study):
     """The study of ranked lists; the units are queries, in the order of `runs.query`."""
 
@@ -115,6 +139,11 @@ class Ranking(Study):
             for chosen in self.settings.metrics
             for name, r in self.runs.rankings.items()
         }
+
+    @property
+    def per_query(self) -> Mapping[tuple[str, str], Values]:
+        """(metric label, system) -> one value a query, in the order of `runs.query`."""
+        return self._values
 
     def _some(self, chosen: Chosen, system: str, member: Member) -> Values:
         return perunit.take(self._values[chosen.label, system], member)
@@ -144,12 +173,16 @@ class Ranking(Study):
         undefined = int((~perunit.defined(self._values[chosen.label, system])).sum())
         if not r.retrieved.tied.any():
             return {"undefined": undefined, "worst_ties": found.value, "best_ties": found.value}
+        if not chosen.metric.tie_range:
+            return {"undefined": undefined, "worst_ties": np.nan, "best_ties": np.nan}
         worst, best = (self._compute(chosen, order(r)) for order in (rankings.worst_ties, rankings.best_ties))
         return {"undefined": undefined, "worst_ties": perunit.mean(worst), "best_ties": perunit.mean(best)}
 
     def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
         """The t-test beside the sign flips, queries won and lost, the difference that would show."""
         first, second = (self._values[chosen.label, name] for name in pair)
+        if not perunit.both(first, second).any():
+            return {"p_t": np.nan, "wins": 0, "ties": 0, "losses": 0, "detectable": np.nan}
         t = perunit.t_test(first, second, self.unit, level=self.settings.level, name="")
         wins, ties, losses = perunit.wins(first, second)
         detectable = perunit.detectable(first, second, self.unit, level=self.settings.level)

@@ -4,10 +4,11 @@ import numpy as np
 import pandas as pd
 
 from evalkit import tables
+from evalkit.runs import NONE
 from evalkit.studies import page
 from evalkit.studies.ranking import Ranking
 from evalkit.studies.words import plural
-from evalkit.tables import VISIBLE, Cell, Html, Results, escape, number, signed
+from evalkit.tables import VISIBLE, Cell, Html, Results, escape, number, percent, signed
 
 
 def title(s: Ranking) -> Html:
@@ -45,11 +46,31 @@ def _population(s: Ranking) -> list[tuple[str, bool]]:
         found.append((f"Judged queries missing from a run count as 0: {_counts(missing)}.", True))
     if extra:
         found.append((f"Queries without judgements are left out: {_counts(extra)}.", False))
-    first = s.estimates[s.estimates["system"] == s.order[0]]
-    undefined = {row["metric"]: row["undefined"] for _, row in first.iterrows() if row["undefined"]}
-    if undefined:
-        found.append((f"Undefined and left out (see the definitions): {_counts(undefined)} queries.", False))
+    return [*found, *_undefined(s), *_without(s)]
+
+
+def _undefined(s: Ranking) -> list[tuple[str, bool]]:
+    """Queries without a value: one line where the systems agree, a warning where they do not share their queries."""
+    found = []
+    for label, rows in s.estimates[s.estimates["undefined"] > 0].groupby("metric", sort=False):
+        every = s.estimates[s.estimates["metric"] == label]
+        if every["undefined"].nunique() == 1:
+            n = int(rows["undefined"].iloc[0])
+            found.append((f"{label} is undefined on {n:,} queries, which are left out (see the definitions).", False))
+        else:
+            listed = _counts(dict(zip(rows["system"], rows["undefined"], strict=True)))
+            text = (
+                f"{label} is undefined on different queries for each system: {listed}; means are not over the same ones"
+            )
+            found.append((f"{text}, paired differences are.", True))
     return found
+
+
+def _without(s: Ranking) -> list[tuple[str, bool]]:
+    """Queries that have no value in a segment column."""
+    without = {name: int((s.runs.attributes[name] == NONE).sum()) for name in s.settings.segments}
+    listed = _counts({name: n for name, n in without.items() if n})
+    return [(f"Queries without a value, shown as their own slice: {listed}.", True)] if listed else []
 
 
 def _counts(found: dict[str, int]) -> str:
@@ -106,9 +127,9 @@ def _size(s: Ranking) -> list[tuple[str, bool]]:
 
 def estimates(s: Ranking) -> Html:
     """Metrics in columns, systems in rows, best first; a range where ties could move the number."""
-    first = s.estimates.iloc[0]
-    unit = f"over queries, clustered by {s.settings.unit}" if s.settings.unit else f"over {first['n']:,} queries"
-    caption = f"Mean {unit} with its {s.settings.level:.0%} interval"
+    n = s.estimates["n"].max()
+    unit = f"over queries, clustered by {s.settings.unit}" if s.settings.unit else f"over {n:,} queries"
+    caption = f"Mean {unit} with its {percent(s.settings.level)} interval"
     return page.estimates(s, caption, "Ties: from the worst to the best order of equal scores.")
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 from evalkit import plots
 from evalkit.plots import Picture
 from evalkit.studies.ranking import Ranking
-from evalkit.tables import Html, number
+from evalkit.tables import Html, number, percent
 
 
 def queries(s: Ranking) -> Picture | Html:
@@ -40,7 +40,7 @@ def _values(s: Ranking) -> Picture:
 def curves(s: Ranking) -> Picture:
     """The primary metric against its cut-off."""
     name, n = s.curves.iloc[0]["metric"], int(s.curves["n"].max())
-    caption = f"Mean {name}@k against k with {s.settings.level:.0%} bands, {n:,} queries."
+    caption = f"Mean {name}@k against k with {percent(s.settings.level)} bands, {n:,} queries."
     labels: dict[str, Any] = {
         "x": "k",
         "y": "value",
@@ -54,7 +54,7 @@ def curves(s: Ranking) -> Picture:
 def precision_recall(s: Ranking) -> Picture:
     """Interpolated precision at eleven recall levels."""
     n = int(s.precision_recall["n"].max())
-    caption = f"Mean interpolated precision at 11 recall levels with {s.settings.level:.0%} bands, {n:,} queries."
+    caption = f"Mean interpolated precision at 11 recall levels with {percent(s.settings.level)} bands, {n:,} queries."
     labels: dict[str, Any] = {
         "x": "recall",
         "y": "value",

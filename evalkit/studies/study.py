@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -91,11 +91,13 @@ def check_systems(s: Settings, systems: tuple[str, ...]) -> None:
         raise InputError(f"{asks}: a comparison needs two systems, the input has one, {systems[0]!r}")
     if s.gate and not s.baseline:
         raise ParameterError("gate: needs a baseline to hold the other systems against; set baseline='NAME'")
+    if s.gate and s.metrics[0].metric.best == "neither":
+        raise ParameterError(f"gate: {s.metrics[0].label}, the first metric, has no better direction")
     if s.gate == "better or equivalent" and s.margin is None:
         raise ParameterError("gate: 'better or equivalent' needs a margin; set margin=0.01, say")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Study(ABC):
     """One evaluation of several systems on the same units. Frames have one row a result."""
 
@@ -103,6 +105,13 @@ class Study(ABC):
     systems: tuple[str, ...]
     attributes: Mapping[str, np.ndarray]
     given: Mapping[str, Any]
+
+    differences_are: ClassVar[str] = "Paired differences"
+
+    def __repr__(self) -> str:
+        """One line: the systems, the metrics, the unit."""
+        metrics = ", ".join(chosen.label for chosen in self.settings.metrics)
+        return f"<{type(self).__name__} study of {', '.join(self.systems)}: {metrics}; unit {self.unit_name}>"
 
     @property
     @abstractmethod
@@ -116,6 +125,22 @@ class Study(ABC):
     @abstractmethod
     def compare(self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY) -> Comparison:
         """first − second on the same units; raises InputError where no unit has both."""
+
+    @property
+    def family(self) -> str:
+        """The comparisons that were made and adjusted together, counted."""
+        pairs = len(self.pairs)
+        return f"{pairs} comparison{'s' if pairs > 1 else ''} on {self.primary.label}, Holm-adjusted"
+
+    @property
+    def adjusted_over(self) -> str:
+        """What one adjustment covers."""
+        return "the pairs of one metric"
+
+    @property
+    def sided(self) -> str:
+        """The side of the tests."""
+        return "two-sided"
 
     def estimate_extras(self, chosen: Chosen, system: str, found: Estimate) -> dict[str, Any]:
         """Further columns of `estimates`."""
@@ -170,8 +195,21 @@ class Study(ABC):
         return pd.DataFrame([row for chosen in directed for row in self._family(chosen)])
 
     def _family(self, chosen: Chosen) -> list[dict[str, Any]]:
-        found = significance.adjust([self.compare(chosen, pair) for pair in self.pairs], significance.holm)
+        made = [self._compared(chosen, pair) for pair in self.pairs]
+        refused = [one for one in made if isinstance(one, InputError)]
+        if chosen is self.primary and refused and len(refused) == len(made):
+            raise refused[0]
+        nothing = Estimate(np.nan, np.nan, np.nan, self.settings.level, 0, "undefined")
+        undefined = Comparison(nothing, np.nan, np.nan, "undefined", self.unit_name, nothing)
+        found = significance.adjust([undefined if isinstance(one, InputError) else one for one in made])
         return [self._row(chosen, pair, one) for pair, one in zip(self.pairs, found, strict=True)]
+
+    def _compared(self, chosen: Chosen, pair: tuple[str, str]) -> Comparison | InputError:
+        """The comparison, or why there is none: a pair without common units is undefined, never a claim."""
+        try:
+            return self.compare(chosen, pair)
+        except InputError as error:
+            return error
 
     def _row(self, chosen: Chosen, pair: tuple[str, str], c: Comparison) -> dict[str, Any]:
         direction = 1 if chosen.metric.best == "high" else -1
@@ -202,11 +240,15 @@ class Study(ABC):
         if len(self.order) < 2 or self.primary.metric.best == "neither":
             return pd.DataFrame()
         found = self.comparisons[self.comparisons["metric"] == self.primary.label]
-        return found if self.settings.baseline else found[found["first"] == self.leader]
+        if not self.settings.baseline:
+            return found[found["first"] == self.leader]
+        return found.sort_values("verdict", key=self._kept, kind="stable") if self.settings.gate else found
 
     @property
     def opponents(self) -> tuple[str, str]:
-        """The first pair of the headline."""
+        """The first pair of the headline; raises InputError where there is none."""
+        if not len(self.headline):
+            raise InputError("a comparison needs two systems and a metric with a direction")
         row = self.headline.iloc[0]
         return row["first"], row["second"]
 
@@ -248,14 +290,19 @@ class Study(ABC):
 
     # The gate
 
+    def _kept(self, words: pd.Series) -> pd.Series:
+        """Which verdicts against the baseline keep the gate."""
+        return {
+            "better": words == "better",
+            "not worse": words != "worse",
+            "better or equivalent": words.isin(["better", "equivalent"]),
+        }[str(self.settings.gate)]
+
     @cached_property
     def gate(self) -> dict[str, Any] | None:
-        """The rule that was set and whether every candidate keeps it, None where none is set."""
+        """The rule that was set, whether every candidate keeps it and which do not; None where none is set."""
         if not self.settings.gate:
             return None
-        words, allowed = set(self.headline["verdict"]), {"better"}
-        if self.settings.gate == "better or equivalent":
-            allowed = {"better", "equivalent"}
-        passed = "worse" not in words if self.settings.gate == "not worse" else words <= allowed
+        failed = self.headline["first"][~self._kept(self.headline["verdict"])].tolist()
         rule = f"{self.primary.label}: every system {self.settings.gate} against {self.settings.baseline}"
-        return {"rule": rule, "passed": passed}
+        return {"rule": rule, "passed": not failed, "failed": failed}

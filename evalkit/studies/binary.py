@@ -1,0 +1,370 @@
+"""The study of binary outcomes: a label, a score by every system, and everything that the page asks of them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from evalkit import calibration, count_bootstrap, counts, curves, inference, outcomes, parameters, scored
+from evalkit.aligned import attributes_of
+from evalkit.arrays import Floats, ParameterError
+from evalkit.counts import Counts
+from evalkit.intervals import Estimate, bca_interval, wilson
+from evalkit.metric import Chosen
+from evalkit.outcome_metrics import DECISIONS, PROBABILITIES
+from evalkit.outcomes import Binary
+from evalkit.scored import Scored
+from evalkit.significance import Comparison
+from evalkit.studies import study, thresholds
+from evalkit.studies.study import EVERY, Member, Study
+from evalkit.studies.thresholds import Costs, Rule
+
+ORDER = ("roc_auc", "average_precision", "ks", "log_loss", "brier")
+AT = ("f1", "precision", "recall", "specificity", "accuracy", "mcc")
+POINTS = 64  # of a drawn curve; the statistics use them all
+GRID = np.linspace(0, 1, 41)
+RESAMPLES = 400  # of the bands
+DEPTHS = (0.01, 0.05, 0.1, 0.2, 0.5)
+BINS = 10
+FINE = np.linspace(0, 1, 1001)
+PARTS: dict[str, Callable[[Counts], float]] = {
+    "brier": calibration.brier,
+    "miscalibration": lambda c: calibration.decompose(c).miscalibration,
+    "discrimination": lambda c: calibration.decompose(c).discrimination,
+    "uncertainty": lambda c: calibration.decompose(c).uncertainty,
+    "ece_10": lambda c: calibration.ece(calibration.bins_uniform(c, BINS)),
+    "bias": calibration.calibration_in_the_large,
+}
+TIMES = 10  # negatives, in the figure of another base rate where none is named
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BinaryStudy(Study):
+    """The study of a table of labels and scores; the units are rows, or the unit that was named."""
+
+    data: Binary
+    rule: Rule
+    costs: Costs
+    prevalence: float | None
+    omitted: tuple[str, ...]
+
+    @property
+    def unit_name(self) -> str:
+        """The row, or the unit that the user named."""
+        return self.settings.unit.removesuffix("_id") if self.settings.unit else "row"
+
+    @cached_property
+    def scored(self) -> dict[str, Scored]:
+        """Every system's scores with its threshold."""
+        return {
+            name: Scored(self.data.label, score, self.thresholds[name], self.data.weight, self.unit)
+            for name, score in self.data.score.items()
+        }
+
+    @cached_property
+    def thresholds(self) -> dict[str, float]:
+        """The threshold of every system, by the rule; NaN where none keeps it."""
+        weight = self.data.weight
+        plain = {name: Scored(self.data.label, score, 0.5, weight) for name, score in self.data.score.items()}
+        return {name: self.rule.choose(one.counts) for name, one in plain.items()}
+
+    @property
+    def probabilities(self) -> bool:
+        """Whether every score of every system lies in 0..1."""
+        return all(outcomes.are_probabilities(score) for score in self.data.score.values())
+
+    def _some(self, system: str, member: Member) -> Scored:
+        return self.scored[system] if isinstance(member, slice) else self.scored[system].take(member)
+
+    def estimate(self, chosen: Chosen, system: str, member: Member = EVERY) -> Estimate:
+        """The metric with its interval."""
+        return scored.estimate(chosen, self._some(system, member), level=self.settings.level, rng=self.rng(1))
+
+    def compare(self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY) -> Comparison:
+        """first − second on the same rows."""
+        if isinstance(member, slice) and (chosen.label, pair) in self._made:
+            return self._made[chosen.label, pair]
+        first, second = (self._some(name, member) for name in pair)
+        level = self.settings.level
+        found = scored.compare(chosen, first, second, level=level, rng=self.rng(2), unit=self.unit_name)
+        if isinstance(member, slice):
+            self._made[chosen.label, pair] = found
+        return found
+
+    @cached_property
+    def _made(self) -> dict[tuple[str, tuple[str, str]], Comparison]:
+        """The comparisons made so far: a bootstrap is not run twice."""
+        return {}
+
+    def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
+        """The difference that so many rows would show."""
+        return {"detectable": inference.detectable(self.compare(chosen, pair))}
+
+    def table(self, system: str) -> Counts:
+        """The counts of a system."""
+        return self.scored[system].counts
+
+    # Decisions
+
+    @property
+    def order_metrics(self) -> list[Chosen]:
+        """The metrics that need no threshold."""
+        return [chosen for chosen in self.settings.metrics if chosen.metric.name not in DECISIONS]
+
+    @property
+    def decision_metrics(self) -> list[Chosen]:
+        """The metrics at the threshold."""
+        return [chosen for chosen in self.settings.metrics if chosen.metric.name in DECISIONS]
+
+    @cached_property
+    def decisions(self) -> pd.DataFrame:
+        """The four counts of every system at its threshold, and their mean cost."""
+        rows = []
+        for name in self.order:
+            c, t = self.table(name), self.thresholds[name]
+            d = counts.at(c, t)
+            cells = {"tp": d.tp.item(), "fp": d.fp.item(), "fn": d.fn.item(), "tn": d.tn.item()}
+            cost = float(curves.cost(d, self.costs.fp, self.costs.fn))
+            rows.append({"system": name, "threshold": t} | cells | {"cost": cost})
+        return pd.DataFrame(rows)
+
+    @cached_property
+    def sweep(self) -> pd.DataFrame:
+        """Precision, recall, F1, share predicted and mean cost of every system along its thresholds."""
+        found = []
+        for name in self.order:
+            c = curves.thin(self.table(name), POINTS)
+            columns = {
+                "system": name,
+                "threshold": c.threshold,
+                "predicted": counts.predicted_rate(c),
+                "precision": counts.precision(c),
+                "recall": counts.recall(c),
+                "f1": counts.f_score(c),
+                "cost": curves.cost(c, self.costs.fp, self.costs.fn),
+            }
+            found.append(pd.DataFrame(columns))
+        return pd.concat(found, ignore_index=True)
+
+    @cached_property
+    def choices(self) -> pd.DataFrame:
+        """What each way to choose a threshold would choose for every system, and what that gives."""
+        named: dict[str, Callable[[Counts], float]] = {
+            f"used: {self.rule.text}": lambda c: np.nan,
+            "best F1": curves.best_f,
+            f"least cost ({self.costs})": lambda c: curves.cheapest(c, self.costs.fp, self.costs.fn),
+            "precision ≥ 0.9": lambda c: curves.for_precision(c, 0.9),
+            "recall ≥ 0.9": lambda c: curves.for_recall(c, 0.9),
+        }
+        rows = []
+        for name in self.order:
+            for rule, choose in named.items():
+                c = self.table(name)
+                t = self.thresholds[name] if rule.startswith("used") else choose(c)
+                rows.append({"system": name, "rule": rule, "threshold": t} | self._at(c, t))
+        return pd.DataFrame(rows)
+
+    def _at(self, c: Counts, t: float) -> dict[str, float]:
+        d = counts.at(c, t)
+        metrics: dict[str, Callable[[Counts], Floats]] = {
+            "predicted": counts.predicted_rate,
+            "precision": counts.precision,
+            "recall": counts.recall,
+            "f1": counts.f_score,
+            "cost": lambda d: curves.cost(d, self.costs.fp, self.costs.fn),
+        }
+        return {name: np.nan if np.isnan(t) else float(metric(d)) for name, metric in metrics.items()}
+
+    # Curves
+
+    @cached_property
+    def _resampled(self) -> dict[str, list[Counts]]:
+        """For bands and limits: every system's table in cells, and those of its bootstrap samples after it."""
+        return {name: self._resample(one) for name, one in self.scored.items()}
+
+    def _resample(self, s: Scored) -> list[Counts]:
+        table = count_bootstrap.pool(s.counts, count_bootstrap.cells(s.counts))
+        if s.plain:
+            return [table, *count_bootstrap.resampled(table, rng=self.rng(3), resamples=RESAMPLES)]
+        drawn = count_bootstrap.resampled_units(
+            s.counts, s.label, s.place, unit=s.units, weight=s.weight, rng=self.rng(3), resamples=RESAMPLES
+        )
+        return [table, *drawn]
+
+    def _limits(self, system: str, metric: Callable[[Counts], float]) -> dict[str, float]:
+        """A number of the page with the bias-corrected limits of a bootstrap of counts."""
+        value, (pooled, *tables) = metric(self.table(system)), self._resampled[system]
+        drawn = np.array([metric(one) for one in tables]) + (value - metric(pooled))
+        still = np.zeros(2)  # bias-corrected: miscalibration and ECE are larger in almost every resample
+        e = bca_interval(value, drawn, still, n=len(self.data.label), level=self.settings.level)
+        return {"value": value, "low": min(e.low, value), "high": max(e.high, value)}
+
+    @property
+    def both_classes(self) -> bool:
+        """Whether there is a curve to draw."""
+        return 0 < self.data.label.sum() < len(self.data.label)
+
+    def curve(self, kind: str, change: Callable[[Counts], Counts] = lambda c: c) -> pd.DataFrame:
+        """The points of a kind of curve of every system: x, y, threshold. change: what becomes of the table first."""
+        made = {"roc": curves.roc_curve, "pr": curves.precision_recall_curve, "gain": curves.gain_curve}[kind]
+        found = []
+        for name in self.order:
+            one = made(change(curves.thin(self.table(name), POINTS)))
+            found.append(pd.DataFrame({"system": name, "x": one.x, "y": one.y, "threshold": one.threshold}))
+        return pd.concat(found, ignore_index=True)
+
+    def bands(self, kind: str) -> pd.DataFrame:
+        """Pointwise limits of a kind of curve of every system on a grid."""
+        read = {"roc": read_roc, "pr": read_pr}[kind]
+        found = []
+        for name in self.order:
+            low, high = count_bootstrap.band(self._resampled[name][1:], read, level=self.settings.level)
+            found.append(pd.DataFrame({"system": name, "x": GRID, "low": low, "high": high}))
+        return pd.concat(found, ignore_index=True)
+
+    def crossings(self, kind: str) -> pd.DataFrame:
+        """For every pair of the family, where along x the two curves cross; who lies above where they do not."""
+        made, area = (
+            (curves.roc_curve, counts.auc)
+            if kind == "roc"
+            else (curves.precision_recall_curve, counts.average_precision)
+        )
+        rows = []
+        for pair in self.pairs:
+            a, b = (self.table(name) for name in pair)
+            at = curves.crossings(made(a), made(b))
+            above = pair if area(a) >= area(b) else pair[::-1]
+            high, low = (made(self.table(name)) for name in above)
+            share = float(np.mean(np.interp(FINE, high.x, high.y) > np.interp(FINE, low.x, low.y)))
+            found = {"crossings": at.tolist(), "above": share}
+            rows.append({"curve": kind, "first": above[0], "second": above[1]} | found)
+        return pd.DataFrame(rows)
+
+    @property
+    def other_rate(self) -> float:
+        """The other base rate: the one that was named, or that of ten times the negatives."""
+        c = self.table(self.order[0])
+        return self.prevalence or c.positives / (c.positives + TIMES * c.negatives)
+
+    @cached_property
+    def elsewhere(self) -> pd.DataFrame:
+        """Average precision, and precision and F1 at the threshold, in the data and at the other base rate."""
+        rows = []
+        here = counts.base_rate(self.table(self.order[0]))
+        for name in self.order:
+            for metric, of in _at_threshold(self.thresholds[name]).items():
+                for rate in (here, self.other_rate):
+                    found = self._limits(name, _at_rate(of, rate))
+                    rows.append({"system": name, "base_rate": rate, "metric": metric} | found)
+        return pd.DataFrame(rows)
+
+    @cached_property
+    def gains(self) -> pd.DataFrame:
+        """Recall, lift and precision among the highest scores, a tie at the border taken in parts."""
+        rows = []
+        for name in self.order:
+            for depth in DEPTHS:
+                top = curves.at_depth(self.table(name), depth * self.table(name).total)
+                found = {"recall": float(counts.recall(top)), "precision": float(counts.precision(top))}
+                lift = self._limits(name, _lift_at(depth))
+                rows.append({"system": name, "depth": depth} | lift | found)
+        return pd.DataFrame(rows)
+
+    # Probabilities
+
+    @cached_property
+    def reliability(self) -> pd.DataFrame:
+        """Share of positives by tenths of the score with Wilson limits, and how many rows each holds."""
+        rows = []
+        for name in self.order:
+            bins = calibration.bins_quantile(self.table(name), BINS)
+            for n, hits, score in zip(bins.rows, bins.positives, bins.score, strict=True):
+                e = wilson(min(hits, n), n, level=self.settings.level)
+                rows.append({"system": name, "x": score / n, "y": e.value, "low": e.low, "high": e.high, "n": n})
+        return pd.DataFrame(rows)
+
+    @cached_property
+    def calibration(self) -> pd.DataFrame:
+        """Brier = miscalibration − discrimination + uncertainty, ECE and mean error of every system."""
+        rows = []
+        for name in self.order:
+            for metric, of in PARTS.items():
+                rows.append({"system": name, "part": metric} | self._limits(name, of))
+        return pd.DataFrame(rows)
+
+    def clipped(self, system: str) -> int:
+        """Rows whose probability log loss clips."""
+        return int(calibration.clipped(self.table(system)))
+
+
+def read_roc(c: Counts) -> Floats:
+    """Recall at the false positive rates of the grid, points joined by straight lines."""
+    roc = curves.roc_curve(c)
+    last = np.append(np.diff(roc.x) > 0, True)
+    return np.interp(GRID, roc.x[last], roc.y[last])
+
+
+def read_pr(c: Counts) -> Floats:
+    """Precision at the recalls of the grid: at the first threshold that reaches it."""
+    pr = curves.precision_recall_curve(c)
+    return pr.y[np.minimum(np.searchsorted(pr.x, GRID), len(pr.x) - 1)]
+
+
+def _at_threshold(t: float) -> dict[str, Callable[[Counts], float]]:
+    """What moves with the base rate, of a table."""
+    return {
+        "average_precision": counts.average_precision,
+        "precision": lambda c: float(counts.precision(counts.at(c, t))),
+        "f1": lambda c: float(counts.f_score(counts.at(c, t))),
+    }
+
+
+def _at_rate(metric: Callable[[Counts], float], rate: float) -> Callable[[Counts], float]:
+    """The metric at another base rate; undefined where a resample lost a class, which no weight brings back."""
+    return lambda c: metric(curves.at_base_rate(c, rate)) if c.positives and c.negatives else np.nan
+
+
+def _lift_at(depth: float) -> Callable[[Counts], float]:
+    return lambda c: float(curves.lift(curves.at_depth(c, depth * c.total)))
+
+
+def make(
+    data: Binary,
+    metrics: Any,
+    threshold: Any,
+    costs: Any,
+    prevalence: Any,
+    given: Mapping[str, Any],
+    shared: Mapping[str, Any],
+) -> BinaryStudy:
+    """The study, its parameters checked."""
+    fits = all(outcomes.are_probabilities(score) for score in data.score.values())
+    omitted = () if fits else PROBABILITIES
+    usual = [name for name in (*ORDER, *AT) if name not in omitted]
+    s = study.settings("counts", metrics, usual=usual, **shared)
+    refused = [chosen.label for chosen in s.metrics if chosen.label in omitted]
+    if refused:
+        raise ParameterError(f"metrics: {refused[0]} needs probabilities, {_outside(data)}")
+    study.check_systems(s, data.rows.systems)
+    paid = thresholds.costs("costs", costs)
+    chosen = thresholds.rule(threshold)
+    rule, own = chosen or (_usual_rule(fits=fits), None)
+    rate = parameters.number("prevalence", prevalence, above=0, below=1)
+    attributes = attributes_of(data.rows, s.attributes)
+    return BinaryStudy(s, data.rows.systems, attributes, given, data, rule, own or paid or Costs(), rate, omitted)
+
+
+def _usual_rule(*, fits: bool) -> Rule:
+    return thresholds.fixed(0.5) if fits else Rule("best F1", curves.best_f)
+
+
+def _outside(data: Binary) -> str:
+    """The first score that is no probability."""
+    for name, score in data.score.items():
+        wrong = np.flatnonzero((score < 0) | (score > 1))
+        if wrong.size:
+            return f"got the score {score[wrong[0]]:g} of {name} ({data.rows.place(int(wrong[0]))})"
+    return ""

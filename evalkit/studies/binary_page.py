@@ -1,0 +1,338 @@
+"""The words and tables of the binary page, each from the study's frames."""
+
+import numpy as np
+
+from evalkit import calibration, counts, tables
+from evalkit.studies import page
+from evalkit.studies.binary import RESAMPLES, BinaryStudy
+from evalkit.studies.binary_plots import DRAWN
+from evalkit.tables import Cell, Html, Results, escape, number, with_interval
+
+SOME = 30  # rows of a class below which the page warns
+NOTHING = "One system: nothing to compare."
+
+
+def title(s: BinaryStudy) -> Html:
+    """The title and what was asked."""
+    c = s.table(s.order[0])
+    what = f"{s.data.rows.columns['label']} = {s.data.positive}"
+    rows = f"{len(s.data.rows):,} rows, {_share(counts.base_rate(c))} positive"
+    if len(s.order) == 1:
+        asked = f"How well does {s.leader} tell {what} from the rest, by {s.primary.label}, on {rows}?"
+    elif s.settings.baseline:
+        asked = f"Does any system tell {what} better than {s.settings.baseline}, by {s.primary.label}, on {rows}?"
+    else:
+        asked = f"Which of {len(s.order)} systems tells {what} best from the rest, by {s.primary.label}, on {rows}?"
+    return tables.heading("Classification report", asked)
+
+
+def _share(value: float) -> str:
+    return f"{value:.1%}" if value >= 0.001 else f"{value:.2g}"
+
+
+def notes(s: BinaryStudy) -> Html:
+    """What to know of the data before the numbers; a warning where it could change the answer."""
+    return tables.notes([*rows_read(s.data.rows), *_classes(s), *_scores(s), *_threshold(s), *_slices(s)])
+
+
+def rows_read(rows) -> list[tuple[str, bool]]:
+    """How many rows were read and used, and the columns."""
+    columns = ", ".join(f"{role} = {name}" for role, name in rows.columns.items())
+    many = f"{len(rows.systems)} systems" if len(rows.systems) > 1 else "one system"
+    alone = f"; {rows.alone:,} left out, another system lacks their id" if rows.alone else ""
+    return [
+        (f"{rows.read:,} rows read: {len(rows):,} for each of {many}{alone}. Columns: {columns}.", bool(rows.alone))
+    ]
+
+
+def _classes(s: BinaryStudy) -> list[tuple[str, bool]]:
+    c = s.table(s.order[0])
+    base, rare = counts.base_rate(c), int(min(s.data.label.sum(), (1 - s.data.label).sum()))
+    found = [
+        (
+            f"Base rate: {_share(base)} of the rows are positive ({s.data.positive}). Always predicting the larger "
+            f"class is right for {counts.majority(c):.1%}: read every accuracy beside it.",
+            counts.majority(c) > 0.9,
+        )
+    ]
+    if rare == 0:
+        found.append(
+            ("Only one class is there: whatever compares classes (AUC, average precision) is undefined.", True)
+        )
+    elif rare < SOME:
+        found.append((f"Only {rare} rows of the smaller class: intervals are wide, and AUC's is Newcombe's.", True))
+    if s.data.weight is not None:
+        found.append(("Rows are weighted; intervals take each row, or unit, as one draw with its weight.", False))
+    return found
+
+
+def _scores(s: BinaryStudy) -> list[tuple[str, bool]]:
+    found = []
+    reversed_ = [name for name in s.order if counts.auc(s.table(name)) < 0.5]
+    if reversed_:
+        values = ", ".join(f"{name} {number(counts.auc(s.table(name)))}" for name in reversed_)
+        found.append((f"AUC below 0.5, the score may be reversed: {values}. A high score must mean positive.", True))
+    if not s.probabilities:
+        outside = {name: int(((one < 0) | (one > 1)).sum()) for name, one in s.data.score.items()}
+        listed = ", ".join(f"{name} {n:,}" for name, n in outside.items() if n)
+        found.append(
+            (
+                f"Scores outside 0 to 1, so no probabilities: {listed} rows. Left out: log loss, Brier, calibration.",
+                True,
+            )
+        )
+    elif "log_loss" in [chosen.label for chosen in s.settings.metrics]:
+        clipped = {name: s.clipped(name) for name in s.order if s.clipped(name)}
+        wrong = {name: one for name in clipped if (one := _certain_and_wrong(s, name))}
+        if clipped:
+            listed = ", ".join(f"{name} {n:,}" for name, n in clipped.items())
+            cost = ", ".join(f"{name} {n:,}" for name, n in wrong.items())
+            more = f"; certain and wrong, 36 nats each: {cost}" if wrong else ", none of them wrong"
+            found.append((f"Probabilities of exactly 0 or 1, which log loss clips: {listed}{more}.", bool(wrong)))
+    found += _repeated(s)
+    return found
+
+
+def _certain_and_wrong(s: BinaryStudy, name: str) -> int:
+    score, label = s.data.score[name], s.data.label
+    low, high = score < calibration.EPSILON, score > 1 - calibration.EPSILON
+    return int((low & (label == 1)).sum() + (high & (label == 0)).sum())
+
+
+def _repeated(s: BinaryStudy) -> list[tuple[str, bool]]:
+    """Rows whose label and scores another row has too: ties, or rows that came twice."""
+    columns = np.column_stack([s.data.label, *s.data.score.values()])
+    order = np.lexsort(columns.T)
+    same = int((columns[order][1:] == columns[order][:-1]).all(axis=1).sum())
+    tied = ", ".join(f"{name} {len(s.table(name).threshold):,}" for name in s.order)
+    found = [(f"Distinct scores: {tied} of {len(columns):,} rows.", False)]
+    if same > 0.01 * len(columns):
+        text = f"{same:,} rows have the label and every score of another row: duplicates, if the scores are fine."
+        found.append((text, same > 0.2 * len(columns)))
+    return found
+
+
+def _threshold(s: BinaryStudy) -> list[tuple[str, bool]]:
+    listed = ", ".join(f"{name} {number(t)}" for name, t in s.thresholds.items())
+    none = [name for name, t in s.thresholds.items() if np.isnan(t)]
+    text = f"Threshold: {s.rule.text}"
+    found = [(f"{text}." if s.rule.fixed else f"{text}, chosen on these very rows, so optimistic: {listed}.", False)]
+    if none:
+        found.append((f"No threshold reaches {s.rule.text} for {', '.join(none)}: its metrics are undefined.", True))
+    return found
+
+
+def _slices(s: BinaryStudy) -> list[tuple[str, bool]]:
+    one = [f"{p.column} {p.label}" for p in s.slices if len(np.unique(s.data.label[p.member])) < 2]
+    return [(f"Slices with one class, where AUC is undefined: {', '.join(one)}.", True)] if one else []
+
+
+# Numbers ----------------------------------------------------------------------------------------------------------
+
+
+def estimates(s: BinaryStudy) -> Html:
+    """The metrics without a threshold, then those at it, each above what knowing nothing gives."""
+    n, level = len(s.data.rows), f"{s.settings.level:.0%}"
+    pieces = []
+    if s.order_metrics:
+        caption = f"Whole order of the scores, whatever the threshold, with {level} intervals, n = {n:,}"
+        row = [
+            Cell("(knows nothing)", "muted"),
+            *(Cell(number(_nothing(s, m.label)), "muted") for m in s.order_metrics),
+        ]
+        pieces.append(page.estimates(s, caption, metrics=s.order_metrics, more=[row]))
+    if s.decision_metrics:
+        caption = f"At the threshold ({s.rule.text}), with {level} intervals, n = {n:,}"
+        major = [Cell("(always the larger class)", "muted")]
+        major += [Cell(number(_majority(s, m)), "muted") for m in s.decision_metrics]
+        pieces.append(page.estimates(s, caption, metrics=s.decision_metrics, more=[major]))
+    return tables.stack(pieces)
+
+
+def _nothing(s: BinaryStudy, label: str) -> float:
+    """What a constant score, the base rate, gives."""
+    c = s.table(s.order[0])
+    rate = counts.base_rate(c)
+    constant = counts.Counts(
+        np.array([rate]), np.array([c.positives]), np.array([c.negatives]), c.positives, c.negatives
+    )
+    return float(next(m for m in s.order_metrics if m.label == label).values(constant))
+
+
+def _majority(s: BinaryStudy, chosen) -> float:
+    c = s.table(s.order[0])
+    return float(chosen.values(c, -np.inf if c.positives > c.negatives else np.inf))
+
+
+def crossings(s: BinaryStudy) -> Html:
+    """Whether one curve contains the other, or where they cross."""
+    if not s.both_classes or len(s.order) < 2:
+        return Html("")
+    lines = []
+    for kind, axis in (("roc", "false positive rate"), ("pr", "recall")):
+        name = "ROC" if kind == "roc" else "precision-recall"
+        for row in s.crossings(kind).to_dict("records"):
+            lines.append(_crossing(name, axis, row))
+    items = "".join(f"<li>{escape(line)}</li>" for line in lines)
+    return Html(f'<ul class="notes">{items}</ul>', "\n".join(lines))
+
+
+def _crossing(name: str, axis: str, row: dict) -> str:
+    at, first, second = row["crossings"], row["first"], row["second"]
+    if not at:
+        return f"{first}'s {name} curve contains {second}'s."
+    where = f"at {axis} {', '.join(f'{x:.3f}' for x in at)}"
+    if len(at) > 3:
+        where = f"{len(at)} times, at {axis} {at[0]:.3f} to {at[-1]:.3f}"
+    share = f"{first}'s lies above over {row['above']:.0%} of the axis"
+    return f"{first}'s and {second}'s {name} curves cross {where}; {share}."
+
+
+def base_rate(s: BinaryStudy) -> Html:
+    """Precision, F1 and average precision in the data and at another base rate."""
+    if not s.both_classes:
+        return Html("")
+    rows = []
+    for name in s.order:
+        part = s.elsewhere[s.elsewhere["system"] == name].to_dict("records")
+        cells = [
+            Cell(f"{number(here['value'])} → {with_interval(there['value'], there['low'], there['high'])}")
+            for here, there in zip(part[::2], part[1::2], strict=True)
+        ]
+        rows.append([Cell(escape(name)), *cells])
+    rate = s.elsewhere["base_rate"]
+    caption = f"From base rate {rate.iloc[0]:.3g}, the data's, to {rate.iloc[1]:.3g}"
+    note = "Recall, specificity and AUC do not depend on the base rate. Set prevalence to the rate of the place of use."
+    return tables.table(caption, ["system", "average_precision", "precision", "f1"], rows, note)
+
+
+def choices(s: BinaryStudy) -> Html:
+    """What other ways to choose the threshold would give: of the leader, and folded of the others."""
+    if not s.both_classes:
+        return Html("")
+    note = f"Costs: {s.costs}. Thresholds chosen on the rows they are judged by: expect less on new rows."
+    own = s.choices["system"] == s.leader
+    first = _choices(s.choices[own].to_dict("records"), f"Ways to choose the threshold of {s.leader}", note)
+    if own.all():
+        return first
+    rest = _choices(s.choices[~own].to_dict("records"), "Ways to choose the threshold of the others", "")
+    return tables.stack([first, tables.folded("The other systems", rest)])
+
+
+def _choices(found: list[dict], caption: str, note: str) -> Html:
+    names = {"threshold": "threshold", "predicted": "predicted positive", "precision": "precision", "recall": "recall"}
+    names |= {"f1": "f1", "cost": "mean cost"}
+    rows = [
+        [Cell(escape(f"{row['system']}: {row['rule']}")), *(Cell(number(row[name])) for name in names)] for row in found
+    ]
+    return tables.table(caption, ["chosen by", *names.values()], rows, note)
+
+
+def calibrated(s: BinaryStudy) -> Html:
+    """The Brier score taken apart, ECE, and the mean error."""
+    if not s.probabilities:
+        return Html("")
+    names = list(dict.fromkeys(s.calibration["part"]))
+    rows = []
+    for name in s.order:
+        part = s.calibration[s.calibration["system"] == name].to_dict("records")
+        rows.append([Cell(escape(name)), *(Cell(with_interval(r["value"], r["low"], r["high"])) for r in part)])
+    note = (
+        "Brier = miscalibration − discrimination + uncertainty (CORP, isotonic, no bins). Recalibration would mend the "
+        "miscalibration; only a better order adds discrimination. bias: mean probability − base rate."
+    )
+    if len(s.order) > DRAWN:
+        note += f" The figure shows the first {DRAWN}."
+    return tables.table("Probabilities taken at their word", ["system", *names], rows, note)
+
+
+def gains(s: BinaryStudy) -> Html:
+    """Lift and recall among the highest scores."""
+    if not s.both_classes:
+        return Html("")
+    depths = list(dict.fromkeys(s.gains["depth"]))
+    rows = []
+    for name in s.order:
+        part = s.gains[s.gains["system"] == name].to_dict("records")
+        lifts = [with_interval(row["value"], row["low"], row["high"], _two) for row in part]
+        cells = [Cell(f"{lift}, finds {row['recall']:.0%}") for lift, row in zip(lifts, part, strict=True)]
+        rows.append([Cell(escape(name)), *cells])
+    note = "Lift: precision / base rate. A tie at the border counts by its share."
+    return tables.table("Lift among the highest scores", ["system", *(f"top {d:.0%}" for d in depths)], rows, note)
+
+
+def _two(value: float) -> str:
+    return number(value, 2)
+
+
+def confusion(s: BinaryStudy) -> Html:
+    """The four counts of every system."""
+    heads = ["system", "threshold", "TP", "FP", "FN", "TN"]
+    rows: list[list[Cell | str]] = [
+        [
+            Cell(escape(row["system"])),
+            Cell(number(row["threshold"])),
+            *(Cell(_count(row[k])) for k in ("tp", "fp", "fn", "tn")),
+        ]
+        for row in s.decisions.to_dict("records")
+    ]
+    negative = s.data.negative or "the rest"
+    note = f"Positive: {s.data.positive}; negative: {negative}. FP: negative, but predicted positive."
+    return tables.table(f"Decisions at the threshold ({s.rule.text})", heads, rows, note)
+
+
+def _count(weight: float) -> str:
+    return f"{weight:,.0f}" if float(weight).is_integer() else f"{weight:,.2f}"
+
+
+# Small print ------------------------------------------------------------------------------------------------------
+
+
+def definitions(s: BinaryStudy) -> Html:
+    """Exactly the metrics shown, then the threshold, the intervals and the tests."""
+    unit = s.unit_name
+    how = (
+        "shares of rows: Wilson; means of a loss: t; AUC: DeLong's variance on the logit scale, Newcombe's method 5 "
+        "where a class has fewer than 50 rows; the rest: BCa from 1,000 resamples of counts"
+    )
+    if not s.scored[s.order[0]].plain:
+        how = f"the influence of each row, added up by {unit} (delta method)"
+    test = (
+        "on the same rows, two-sided: DeLong for AUC, McNemar mid-p with Tango's interval for shares of rows, sign "
+        "flips for means of a loss, paired bootstrap of counts for the rest; Holm over the pairs of one metric"
+    )
+    items = page.metric_definitions(s)
+    items += [("positive", f"predicted positive where score ≥ threshold; the label {s.data.positive} is positive")]
+    items += [("intervals", how), ("tests", test)]
+    items += [("bands", f"pointwise: quantiles of {RESAMPLES} resamples at each place; the whole curve may leave them")]
+    return tables.definitions(items)
+
+
+def origin(s: BinaryStudy) -> Html:
+    """Inputs, parameters, versions, the command."""
+    return page.origin(s, s.data.rows.sources, "classification")
+
+
+def results(s: BinaryStudy) -> Results:
+    """Every number of the page, unrounded."""
+    rows = s.data.rows
+    population = {"rows": len(rows), "read": rows.read, "alone": rows.alone, "positives": int(s.data.label.sum())}
+    more = {
+        "kind": "binary",
+        "columns": dict(rows.columns),
+        "population": population,
+        "positive": s.data.positive,
+        "threshold_rule": s.rule.text,
+        "decisions": s.decisions.to_dict("records"),
+        "thresholds": s.choices.to_dict("records") if s.both_classes else [],
+    }
+    if s.both_classes:
+        more |= {
+            "curves": {kind: s.curve(kind).to_dict("list") for kind in ("roc", "pr")},
+            "crossings": [row for kind in ("roc", "pr") for row in s.crossings(kind).to_dict("records")],
+            "base_rates": s.elsewhere.to_dict("records"),
+            "gains": s.gains.to_dict("records"),
+        }
+    if s.probabilities:
+        more |= {"calibration": s.calibration.to_dict("records"), "reliability": s.reliability.to_dict("records")}
+    return page.results(s, "classification", rows.sources, more)

@@ -1,0 +1,172 @@
+"""The pictures of the binary page, each from the study's frames."""
+
+import pandas as pd
+
+from evalkit import counts, curve_plots, curves, plots, tables
+from evalkit.curve_plots import Panel
+from evalkit.plots import Picture
+from evalkit.studies.binary import BinaryStudy
+from evalkit.tables import Html, number
+
+ONE_CLASS = "Only one class is there: no curves."
+DRAWN = 4  # systems with a square of their own
+
+
+def curve_plot(s: BinaryStudy) -> Picture | Html:
+    """ROC and precision-recall curves with pointwise bands and the operating points."""
+    if not s.both_classes:
+        return tables.paragraph(ONE_CLASS)
+    c = s.table(s.order[0])
+    base, n = counts.base_rate(c), f"{_amount(c.positives)} positives, {_amount(c.negatives)} negatives"
+    points = {kind: _points(s, kind) for kind in ("roc", "pr")}
+    roc = Panel(
+        s.curve("roc"),
+        f"false positive rate ({_amount(c.negatives)} negatives)",
+        f"recall ({_amount(c.positives)} positives)",
+        "ROC",
+        s.bands("roc"),
+        points["roc"],
+        ((0, 1), (0, 1)),
+    )
+    pr = Panel(
+        s.curve("pr"),
+        "recall",
+        "precision",
+        "Precision and recall",
+        s.bands("pr"),
+        points["pr"],
+        ((0, 1), (base, base)),
+    )
+    caption = (
+        f"ROC and precision-recall curves, {n}. Bands: pointwise {s.settings.level:.0%} limits, each right for its "
+        f"place alone. Marks: the threshold used ({s.rule.text}). Dotted: a score that knows nothing."
+    )
+    told = " ".join(
+        f"{name}: AUC {number(counts.auc(s.table(name)))}, average precision "
+        f"{number(counts.average_precision(s.table(name)))}."
+        for name in s.order
+    )
+    return plots.picture(
+        curve_plots.panels, [roc, pr], alt=f"{caption} {told}", caption=caption, size=(9.0, 3.9), panels=(1, 2)
+    )
+
+
+def _amount(weight: float) -> str:
+    return f"{weight:,.0f}" if float(weight).is_integer() else f"{weight:,.1f}"
+
+
+def _points(s: BinaryStudy, kind: str) -> pd.DataFrame:
+    rows = []
+    for name in s.order:
+        d = counts.at(s.table(name), s.thresholds[name])
+        x = counts.false_positive_rate(d) if kind == "roc" else counts.recall(d)
+        y = counts.recall(d) if kind == "roc" else counts.precision(d)
+        rows.append({"system": name, "x": float(x), "y": float(y)})
+    return pd.DataFrame(rows).dropna()
+
+
+def _of(frame: pd.DataFrame, name: str) -> pd.DataFrame:
+    """The rows of one system."""
+    return frame[frame["system"] == name]
+
+
+def base_rate_plot(s: BinaryStudy) -> Picture | Html:
+    """The leader's curves in the data and at another base rate: ROC stays, precision moves."""
+    if not s.both_classes:
+        return tables.paragraph(ONE_CLASS)
+    name, rate = s.leader, s.other_rate
+    here = counts.base_rate(s.table(name))
+    titles = f"base rate {here:.3g} (the data)", f"base rate {rate:.3g}"
+
+    def both(kind: str) -> pd.DataFrame:
+        data, moved = s.curve(kind), s.curve(kind, lambda c: curves.at_base_rate(c, rate))
+        return pd.concat([_of(data, name).assign(system=titles[0]), _of(moved, name).assign(system=titles[1])])
+
+    roc = Panel(both("roc"), "false positive rate", "recall", f"ROC of {name}", reference=((0, 1), (0, 1)))
+    pr = Panel(both("pr"), "recall", "precision", f"Precision and recall of {name}")
+    ap = list(_of(s.elsewhere, name)["value"][:2])
+    caption = (
+        f"{name} if {rate:.3g} of the rows were positive instead of {here:.3g}, each class as it is: the ROC curve "
+        f"stays (the lines coincide), average precision goes from {number(ap[0])} to {number(ap[1])}."
+    )
+    return plots.picture(curve_plots.panels, [roc, pr], alt=caption, caption=caption, size=(9.0, 3.6), panels=(1, 2))
+
+
+def sweep_plot(s: BinaryStudy) -> Picture | Html:
+    """The leader's precision, recall and F1 along the threshold, and the mean cost of every system."""
+    if not s.both_classes:
+        return tables.paragraph(ONE_CLASS)
+    own = _of(s.sweep, s.leader)
+    lines = [own.assign(system=metric, x=own["threshold"], y=own[metric]) for metric in ("precision", "recall", "f1")]
+    used = s.thresholds[s.leader]
+    mark = ((used, used), (0, 1)) if used == used and abs(used) != float("inf") else None
+    left = Panel(pd.concat(lines), "threshold", f"metric of {s.leader}", f"{s.leader} by threshold", reference=mark)
+    caption = (
+        f"{s.leader}: precision, recall and F1 of predicting positive at or above each threshold "
+        f"(n = {_amount(s.table(s.leader).total)} rows). Dotted: the threshold used, {number(used)}."
+    )
+    return plots.picture(curve_plots.panels, [left], alt=caption, caption=caption, size=(7.6, 3.2), panels=(1, 1))
+
+
+def cost_plot(s: BinaryStudy) -> Picture | Html:
+    """The mean cost of a row along the share of rows predicted positive."""
+    if not s.both_classes:
+        return tables.paragraph(ONE_CLASS)
+    frame = s.sweep.assign(x=s.sweep["predicted"], y=s.sweep["cost"])
+    at = [
+        {"system": row["system"], "x": (row["tp"] + row["fp"]) / _rows(row), "y": row["cost"]}
+        for row in s.decisions.to_dict("records")
+    ]
+    one = Panel(frame, "share of rows predicted positive", "mean cost of a row", points=pd.DataFrame(at))
+    best = s.sweep.loc[s.sweep.groupby("system", sort=False)["cost"].idxmin()]
+    told = "; ".join(
+        f"{row.system} least {number(row.cost)} at threshold {number(row.threshold)}" for row in best.itertuples()
+    )
+    caption = f"Mean cost of a row ({s.costs}) against the share predicted positive. {told}. Marks: the threshold used."
+    return plots.picture(curve_plots.panels, [one], alt=caption, caption=caption, size=(7.6, 3.2), panels=(1, 1))
+
+
+def _rows(row: dict) -> float:
+    return row["tp"] + row["fp"] + row["fn"] + row["tn"]
+
+
+def calibration_plot(s: BinaryStudy) -> Picture | Html:
+    """Share of positives against the mean probability, by tenths of the rows."""
+    if not s.probabilities:
+        return tables.paragraph("Scores outside 0 to 1 are no probabilities: no calibration.")
+    frame = s.reliability[s.reliability["system"].isin(s.order[:DRAWN])]
+    n = int(frame[frame["system"] == s.order[0]]["n"].sum())
+    caption = (
+        f"Share of positives in bins of about equally many rows, with {s.settings.level:.0%} Wilson intervals "
+        f"({n:,} rows). On the dotted line probabilities are honest; above it they promise too little."
+    )
+    across = frame["system"].nunique()
+    size = (2.6 + 2.2 * across, 3.2)
+    return plots.picture(
+        curve_plots.reliability,
+        frame,
+        alt=caption,
+        caption=caption,
+        size=size,
+        panels=(1, across),
+        ylabel=f"share of positives (n = {n:,})",
+    )
+
+
+def gain_plot(s: BinaryStudy) -> Picture | Html:
+    """Share of the positives found against the share of rows looked at."""
+    if not s.both_classes:
+        return tables.paragraph(ONE_CLASS)
+    c = s.table(s.leader)
+    one = Panel(
+        s.curve("gain"),
+        f"share of rows, highest scores first (n = {_amount(c.total)})",
+        "share of positives found (recall)",
+        reference=((0, 1), (0, 1)),
+    )
+    top = s.gains[s.gains["depth"] == 0.1]
+    told = ", ".join(f"{row.system} {row.recall:.0%}" for row in top.itertuples())
+    caption = (
+        f"Cumulative gain. Among the tenth of rows with the highest scores: {told} of the positives. Dotted: chance."
+    )
+    return plots.picture(curve_plots.panels, [one], alt=caption, caption=caption, size=(7.6, 3.4), panels=(1, 1))

@@ -1,0 +1,265 @@
+"""The words, tables and pictures of the multi-class page, each from the study's frames."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from evalkit import curve_plots, inference, plots, tables
+from evalkit.curve_plots import Panel
+from evalkit.plots import Picture
+from evalkit.studies import page
+from evalkit.studies.binary_page import rows_read
+from evalkit.studies.binary_plots import DRAWN
+from evalkit.studies.classes import BINS, ClassesStudy
+from evalkit.studies.words import plural
+from evalkit.tables import Cell, Html, Results, escape, number, with_interval
+
+NO_SCORES = "Only predicted classes, no scores: no curves and no probabilities."
+
+
+def title(s: ClassesStudy) -> Html:
+    """The title and what was asked."""
+    rows = f"{len(s.data.rows):,} rows of {len(s.data.classes)} classes"
+    column = s.data.rows.columns["label"]
+    if len(s.order) == 1:
+        asked = f"How well does {s.leader} predict {column}, by {s.primary.label}, on {rows}?"
+    elif s.settings.baseline:
+        asked = f"Does any system predict {column} better than {s.settings.baseline}, by {s.primary.label}, on {rows}?"
+    else:
+        asked = f"Which of {len(s.order)} systems predicts {column} best, by {s.primary.label}, on {rows}?"
+    return tables.heading("Classification report", asked)
+
+
+def notes(s: ClassesStudy) -> Html:
+    """What to know of the data before the numbers."""
+    n = np.bincount(s.data.actual, minlength=len(s.data.classes))
+    share = ", ".join(f"{name} {count:,}" for name, count in zip(s.data.classes[:12], n, strict=False))
+    major = n.max() / n.sum()
+    found = rows_read(s.data.rows)
+    text = (
+        f"Rows by class: {share}{', …' if len(n) > 12 else ''}. Always predicting the largest is right for {major:.1%}"
+    )
+    found.append((f"{text}: read every accuracy beside it.", bool(major > 0.9)))
+    absent = [name for name, count in zip(s.data.classes, n, strict=True) if count == 0]
+    if absent:
+        found.append((f"Classes without a row, whose recall and AUC are undefined: {', '.join(absent)}.", True))
+    found += _never(s)
+    if s.scored and not s.probabilities:
+        found.append(
+            ("Scores outside 0 to 1 are no probabilities: log loss, Brier and calibration are left out.", True)
+        )
+    if s.probabilities:
+        off = {name: float(np.abs(one.sum(axis=1) - 1).max()) for name, one in s.data.score.items()}
+        far = [f"{name} by {value:.2g}" for name, value in off.items() if value > 1e-3]
+        if far:
+            found.append((f"Probabilities that do not add up to 1: {', '.join(far)}; log loss scales each row.", True))
+    lacking = [f"{p.column} {p.label}" for p in s.slices if len(np.unique(s.data.actual[p.member])) < np.sum(n > 0)]
+    if lacking:
+        found.append((f"Slices that lack a class: {', '.join(lacking)}; averages over classes are over fewer.", True))
+    return tables.notes(found)
+
+
+def _never(s: ClassesStudy) -> list[tuple[str, bool]]:
+    found = []
+    for name, one in s.data.predicted.items():
+        never = [c for i, c in enumerate(s.data.classes) if not (one == i).any() and (s.data.actual == i).any()]
+        if never:
+            found.append((f"{name} never predicts {', '.join(never)}: their precision is undefined.", True))
+    return found
+
+
+def estimates(s: ClassesStudy) -> Html:
+    """Every metric, and below what always predicting the largest class would give."""
+    caption = f"Metrics with {s.settings.level:.0%} intervals, n = {len(s.data.rows):,}"
+    row = [
+        Cell("(always the largest class)", "muted"),
+        *(Cell(number(_majority(s, m)), "muted") for m in s.settings.metrics),
+    ]
+    return page.estimates(s, caption, more=[row])
+
+
+def _majority(s: ClassesStudy, chosen: Any) -> float:
+    """Accuracy and its relatives of the largest class for every row; probabilities: the shares of the classes."""
+    one = s.classified[s.leader]
+    share = np.bincount(one.actual, one.weight, one.k) / (len(one.actual) if one.weight is None else one.weight.sum())
+    predicted = np.full(len(one.actual), int(share.argmax()))
+    score = None if one.score is None else np.tile(share, (len(one.actual), 1))
+    return inference.value(chosen.values(replace(one, predicted=predicted, score=score)))
+
+
+def curve_plot(s: ClassesStudy) -> Picture | Html:
+    """The leader's ROC and precision-recall curves of each class against the rest."""
+    if not s.scored:
+        return tables.paragraph(NO_SCORES)
+    n = len(s.data.rows)
+    roc = Panel(
+        s.curve("roc"), "false positive rate", f"recall (n = {n:,} rows)", "ROC", s.bands("roc"), None, ((0, 1), (0, 1))
+    )
+    pr = Panel(s.curve("pr"), "recall", "precision", "Precision and recall", s.bands("pr"))
+    band = f" Bands: pointwise {s.settings.level:.0%} limits." if s.plain(s.leader) else ""
+    caption = f"{s.leader}: each class against the rest, {n:,} rows.{band}"
+    return plots.picture(curve_plots.panels, [roc, pr], alt=caption, caption=caption, size=(9.0, 3.9), panels=(1, 2))
+
+
+def crossings(s: ClassesStudy) -> Html:
+    """AUC and average precision of each class against the rest."""
+    if not s.scored:
+        return Html("")
+    return _by_class(s, "Each class against the rest", {"auc": "AUC", "average_precision": "average_precision"})
+
+
+def choices(s: ClassesStudy) -> Html:
+    """How much could be decided without review at a precision target."""
+    rows = [
+        [
+            Cell(escape(row["system"])),
+            Cell(with_interval(row["coverage"], row["low"], row["high"])),
+            Cell(with_interval(row["right"], row["right_low"], row["right_high"])),
+            Cell(escape(row["classes"] or "none"), "text"),
+        ]
+        for row in s.covered.to_dict("records")
+    ]
+    caption = f"Coverage at precision ≥ {s.target:g}: rows predicted into classes that reach it"
+    note = (
+        "Coverage is the work saved if those predictions go without review. The classes were chosen on these rows, "
+        "and the intervals take them as given; set precision_target to another target."
+    )
+    return tables.table(caption, ["system", "coverage", "right among them", "classes"], rows, note)
+
+
+def calibration_plot(s: ClassesStudy) -> Picture | Html:
+    """Share of right predictions against the score of the predicted class."""
+    if not s.probabilities:
+        return Html("")
+    frame = s.reliability[s.reliability["system"].isin(s.order[:DRAWN])]
+    n, across = len(s.data.rows), frame["system"].nunique()
+    caption = (
+        f"Share of right predictions in bins of about equally many rows by the probability of the predicted class, "
+        f"with {s.settings.level:.0%} Wilson intervals ({n:,} rows). Above the dotted line: too modest."
+    )
+    size = (2.6 + 2.2 * across, 3.2)
+    return plots.picture(
+        curve_plots.reliability,
+        frame,
+        alt=caption,
+        caption=caption,
+        size=size,
+        panels=(1, across),
+        ylabel=f"share right (n = {n:,})",
+    )
+
+
+def calibrated(s: ClassesStudy) -> Html:
+    """Confidence against accuracy, and the top-label ECE."""
+    if not s.probabilities:
+        return tables.paragraph("No probabilities, no calibration.")
+    rows = [
+        [
+            Cell(escape(row["system"])),
+            Cell(number(row["confidence"])),
+            Cell(with_interval(row["right"], row["right_low"], row["right_high"])),
+            Cell(with_interval(row["ece_10"], row["ece_10_low"], row["ece_10_high"])),
+        ]
+        for row in s.calibration.to_dict("records")
+    ]
+    columns = ["system", "mean probability of the predicted class", "accuracy", "top-label ECE, 10 equal bins"]
+    return tables.table("Probability of the predicted class taken at its word", columns, rows)
+
+
+def gains(s: ClassesStudy) -> Html:
+    """How often the actual class is among the k highest scores."""
+    if not s.scored:
+        return tables.paragraph("No scores: no second choices.")
+    ks = list(dict.fromkeys(s.tops["k"]))
+    rows = []
+    for name in s.order:
+        part = s.tops[s.tops["system"] == name].to_dict("records")
+        rows.append([Cell(escape(name)), *(Cell(with_interval(r["value"], r["low"], r["high"])) for r in part)])
+    note = "A tie at the border counts by its share."
+    return tables.table("Actual class among the k highest scores", ["system", *(f"top {k}" for k in ks)], rows, note)
+
+
+def confusion_plot(s: ClassesStudy) -> Picture:
+    """The leader's confusion table."""
+    table = s.classified[s.leader].confusion.table
+    worst = np.where(np.eye(len(table), dtype=bool), -1, table)
+    i, j = np.unravel_index(int(worst.argmax()), worst.shape)
+    classes = s.data.classes
+    caption = (
+        f"{s.leader}: rows by actual and predicted class (n = {table.sum():,.0f}), shaded by share of the actual class."
+    )
+    if worst[i, j] > 0:
+        caption += f" Most frequent mistake: {classes[i]} taken for {classes[j]}, {worst[i, j]:,.0f} rows."
+    side = 2.2 + 0.42 * len(classes)
+    labels: dict[str, Any] = {"classes": classes, "xlabel": "predicted", "ylabel": "actual"}
+    return plots.picture(curve_plots.matrix, table, alt=caption, caption=caption, size=(side + 1.6, side), **labels)
+
+
+def confusion(s: ClassesStudy) -> Html:
+    """Precision, recall and F1 of every class."""
+    return _by_class(s, "Class by class", {"precision": "precision", "recall": "recall", "f1": "F1"})
+
+
+def _by_class(s: ClassesStudy, caption: str, metrics: dict[str, str]) -> Html:
+    """The leader's classes, and folded those of the others."""
+    own = s.by_class["system"] == s.leader
+    first = _class_table(s, s.by_class[own].to_dict("records"), f"{caption}: {s.leader}", metrics)
+    if own.all():
+        return first
+    rest = _class_table(s, s.by_class[~own].to_dict("records"), f"{caption}: the other systems", metrics)
+    return tables.stack([first, tables.folded("The other systems", rest)])
+
+
+def _class_table(s: ClassesStudy, found: list[dict], caption: str, metrics: dict[str, str]) -> Html:
+    rows = [
+        [
+            Cell(escape(row["class"] if row["system"] == s.leader else f"{row['system']}: {row['class']}")),
+            Cell(f"{row['n']:,}"),
+            Cell(f"{row['predicted']:,}"),
+            *(Cell(with_interval(row[m], row[f"{m}_low"], row[f"{m}_high"])) for m in metrics),
+        ]
+        for row in found
+    ]
+    heads = ["class", "rows", "predicted", *metrics.values()]
+    return tables.table(f"{caption}, with {s.settings.level:.0%} intervals", heads, rows)
+
+
+def definitions(s: ClassesStudy) -> Html:
+    """Exactly the metrics shown, then the intervals and the tests."""
+    unit = plural(s.unit_name, 2)
+    how = (
+        "shares of rows: Wilson; means of a row's value: t; the rest: the delta method, from how much each row moves "
+        f"the metric; over {unit}"
+    )
+    test = (
+        "on the same rows, two-sided: McNemar mid-p for accuracy, sign flips for means of a row's value, the delta "
+        "method for the rest; Holm over the pairs of one metric"
+    )
+    ece = f"mean |mean probability − share right| of {BINS} equal bins [a, b) of the probability of the predicted class"
+    items = [*page.metric_definitions(s), ("top-label ECE", ece), ("intervals", how), ("tests", test)]
+    return tables.definitions(items)
+
+
+def origin(s: ClassesStudy) -> Html:
+    """Inputs, parameters, versions, the command."""
+    return page.origin(s, s.data.rows.sources, "classification")
+
+
+def results(s: ClassesStudy) -> Results:
+    """Every number of the page, unrounded."""
+    rows = s.data.rows
+    more: dict[str, Any] = {
+        "kind": "multi-class",
+        "columns": dict(rows.columns),
+        "population": {"rows": len(rows), "read": rows.read, "alone": rows.alone},
+        "classes": list(s.data.classes),
+        "confusion": {name: one.confusion.table.tolist() for name, one in s.classified.items()},
+        "by_class": s.by_class.to_dict("records"),
+        "coverage": s.covered.to_dict("records"),
+    }
+    if s.scored:
+        more["tops"] = s.tops.to_dict("records")
+    if s.probabilities:
+        more["calibration"] = s.calibration.to_dict("records")
+    return page.results(s, "classification", rows.sources, more)

@@ -1,0 +1,122 @@
+"""The sections of the classification page, each as the kind of table has it: binary, multi-class, multi-label.
+
+A kind that has nothing to show in a place shows nothing there.
+"""
+
+from typing import Any
+
+from evalkit.plots import Picture
+from evalkit.studies import binary_page, binary_plots, classes_page, multilabel_page
+from evalkit.studies.binary import BinaryStudy
+from evalkit.studies.classes import ClassesStudy
+from evalkit.studies.multilabel import MultiLabelStudy
+from evalkit.studies.study import Study
+from evalkit.tables import Html, Results
+
+Piece = Html | Picture
+KINDS: dict[type, tuple[Any, ...]] = {
+    BinaryStudy: (binary_page, binary_plots),
+    ClassesStudy: (classes_page,),
+    MultiLabelStudy: (multilabel_page,),
+}
+
+
+def _piece(s: Study, name: str) -> Any:
+    """The piece of this name from the modules of the study's kind."""
+    found = [getattr(module, name) for module in KINDS[type(s)] if hasattr(module, name)]
+    return found[0](s) if found else Html("")
+
+
+def title(s: Study) -> Html:
+    """The title and what was asked."""
+    return _piece(s, "title")
+
+
+def notes(s: Study) -> Html:
+    """What to know of the data first."""
+    return _piece(s, "notes")
+
+
+def estimates(s: Study) -> Html:
+    """Every metric of every system with its interval."""
+    return _piece(s, "estimates")
+
+
+def curve_plot(s: Study) -> Piece:
+    """The curves of scores under a moving threshold."""
+    return _piece(s, "curve_plot")
+
+
+def curves(s: Study) -> Html:
+    """What the curves say in words: containment and crossings, or the areas class by class."""
+    return _piece(s, "crossings")
+
+
+def base_rate_plot(s: Study) -> Piece:
+    """Curves at another base rate."""
+    return _piece(s, "base_rate_plot")
+
+
+def base_rate(s: Study) -> Html:
+    """Metrics at another base rate."""
+    return _piece(s, "base_rate")
+
+
+def threshold_plot(s: Study) -> Piece:
+    """Metrics along the threshold, or along the target."""
+    return _piece(s, "sweep_plot")
+
+
+def cost_plot(s: Study) -> Piece:
+    """Cost along the share predicted positive."""
+    return _piece(s, "cost_plot")
+
+
+def thresholds(s: Study) -> Html:
+    """What ways to choose a threshold would give."""
+    return _piece(s, "choices")
+
+
+def calibration_plot(s: Study) -> Piece:
+    """Probabilities against what happened."""
+    return _piece(s, "calibration_plot")
+
+
+def calibration(s: Study) -> Html:
+    """The loss of the probabilities taken apart."""
+    return _piece(s, "calibrated")
+
+
+def top_plot(s: Study) -> Piece:
+    """What stands among the highest scores."""
+    return _piece(s, "gain_plot")
+
+
+def top(s: Study) -> Html:
+    """Lift, or how often the class is among the highest scores."""
+    return _piece(s, "gains")
+
+
+def confusion_plot(s: Study) -> Piece:
+    """The confusion table as a picture."""
+    return _piece(s, "confusion_plot")
+
+
+def confusion(s: Study) -> Html:
+    """Which decisions were right and wrong."""
+    return _piece(s, "confusion")
+
+
+def definitions(s: Study) -> Html:
+    """Exactly the metrics shown, the intervals, the tests."""
+    return _piece(s, "definitions")
+
+
+def origin(s: Study) -> Html:
+    """Inputs, parameters, versions, the command."""
+    return _piece(s, "origin")
+
+
+def results(s: Study) -> Results:
+    """Every number of the page, unrounded."""
+    return _piece(s, "results")

@@ -1,0 +1,327 @@
+"""The A/B half of the interleaving study: a table of users, every arm's metrics, the lift, and what heavy users do."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+
+from evalkit import experiments, intervals, logs, parameters, perunit, power, proportions, sequential
+from evalkit.arrays import Bools, Floats, InputError, ParameterError
+from evalkit.catalogue import Chosen
+from evalkit.experiments import Assignment
+from evalkit.intervals import Estimate
+from evalkit.metric import Metric
+from evalkit.perunit import Values, take
+from evalkit.rankings import Pooled
+from evalkit.significance import Comparison
+from evalkit.sources import Source
+from evalkit.studies import study
+from evalkit.studies.study import EVERY, Member, Settings, Study
+
+SAMPLE = "data/interleaving/health_plans.parquet"
+SAMPLE_COLUMNS = {"user": "block", "arm": "plan"}
+SAMPLE_METRICS = ("visits_per_year", "visits/years", "any_visit")
+UNKNOWN = "unknown"
+CAPS = (0.999, 0.99, 0.95, 0.9)
+LIFTS = (0.01, 0.02, 0.05, 0.1, 0.2)
+TOPS = (0.01, 0.1)
+
+
+@dataclass(frozen=True)
+class Options:
+    """What only an A/B table has: whether more is better, a column from before, strata, the cap, shares, looks."""
+
+    best: str
+    before: str | None
+    strata: str | None
+    cap: float
+    shares: Mapping[str, float] | str | None
+    looks: int
+
+
+def options(best: Any, before: Any, strata: Any, cap: Any, shares: Any, looks: Any) -> Options:
+    """The parameters of an A/B table, typed and checked."""
+    planned: Mapping[str, float] | str | None = None
+    if shares == UNKNOWN:
+        planned = UNKNOWN
+    elif shares is not None:
+        read = parameters.mapping("shares", shares)
+        planned = {
+            arm: study.required("shares", parameters.number("shares", one, above=0)) for arm, one in read.items()
+        }
+    return Options(
+        study.required("best", parameters.choice("best", best, ("high", "low"))),
+        parameters.text("before", before),
+        parameters.text("strata", strata),
+        study.required("cap", parameters.number("cap", cap, above=0, below=1)),
+        planned,
+        study.required("looks", parameters.integer("looks", looks)),
+    )
+
+
+def read(
+    data: Any, shared: Settings, columns: Mapping[str, str], arms: Sequence[str], metrics: Any, o: Options
+) -> "Experiment":
+    """The study of a table of users; of the bundled RAND health plans where there is none."""
+    sample, names = data is None, parameters.texts("metrics", metrics)
+    if sample:
+        data, columns, names = SAMPLE, SAMPLE_COLUMNS | dict(columns), names or list(SAMPLE_METRICS)
+        o = replace(o, before=o.before or "chronic", strata=o.strata or "health", shares=o.shares or UNKNOWN)
+        shared = replace(shared, segments=shared.segments or ("health",), baseline=shared.baseline or "paying")
+    if not names:
+        raise ParameterError("metrics: name the columns of users to compare, such as metrics='orders,revenue/orders'")
+    chosen = tuple(Chosen(_metric(name, o.best)) for name in dict.fromkeys(names))
+    there = logs.column_names(data)
+    segments = tuple(name for name in shared.segments if name in there)
+    numbers = [one for name in names for one in _columns(name)] + ([o.before] if o.before else [])
+    attributes = [*segments, *([o.strata] if o.strata else [])]
+    unique = (list(dict.fromkeys(one)) for one in (numbers, attributes))
+    table = logs.read_users(data, columns=columns, numbers=next(unique), attributes=next(unique))
+    made = _assigned(table, arms)
+    _check_shares(o, made.arms)
+    baseline = shared.baseline if shared.baseline in made.arms else None
+    own = replace(shared, metrics=chosen, segments=segments, baseline=baseline, gate=shared.gate if baseline else None)
+    kept, values = (
+        {name: column[made.rows] for name, column in one.items()} for one in (table.attributes, table.numbers)
+    )
+    bundled = logs.holds(table.sources, SAMPLE)
+    return Experiment(own, made.arms, kept, {}, made, values, o, table.columns, table.sources, bundled)
+
+
+def _assigned(table: logs.UserTable, arms: Sequence[str]) -> Assignment:
+    """The users by arm; the error names the file."""
+    where, there = ", ".join(dict.fromkeys(one.name for one in table.sources)), sorted(set(map(str, table.arm)))
+    if len(arms or there) < 2:
+        raise InputError(f"{where}: arm must hold two arms or more, got only {(arms or there)[0]}")
+    unknown = np.flatnonzero(~np.isin(table.arm, arms or there))
+    if unknown.size:
+        got = f"{str(table.arm[unknown[0]])!r} (row {unknown[0] + 1}; {unknown.size} rows)"
+        raise InputError(f"{where}: arm must be one of {', '.join(arms)}, got {got}")
+    try:
+        return experiments.assignment(table.user, table.arm, arms=arms or there)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
+
+
+def _check_shares(o: Options, arms: Sequence[str]) -> None:
+    if isinstance(o.shares, Mapping) and set(o.shares) != set(arms):
+        raise ParameterError(f"shares: must name the arms {', '.join(arms)}, got {', '.join(o.shares)}")
+
+
+def _columns(name: str) -> list[str]:
+    return [one.strip() for one in name.split("/")]
+
+
+def _metric(name: str, best: str) -> Metric:
+    """A metric made of one column, its mean over users, or of two, the ratio of their sums."""
+    parts = _columns(name)
+    if len(parts) > 2 or "" in parts:
+        raise ParameterError(f"metrics: must be a column or a ratio of two, such as revenue/orders, got {name!r}")
+    one = len(parts) == 1
+    what = f"mean of {name} over users" if one else f"Σ {parts[0]} / Σ {parts[1]} over users, users as units"
+    equals = "scipy ttest_ind(equal_var=False); of 0 and 1 statsmodels proportions_ztest" if one else "none as such"
+    undefined = "the arm has no user" if one else f"Σ {parts[1]} is 0"
+    return Metric(name, "users", _values_of(parts), what, undefined, equals, "never", -np.inf, np.inf, best)
+
+
+def _values_of(parts: Sequence[str]) -> Callable[..., Values]:
+    def compute(numbers: Mapping[str, Floats], k: int | None, level: float) -> Values:
+        return numbers[parts[0]] if len(parts) == 1 else Pooled(numbers[parts[0]], numbers[parts[1]])
+
+    return compute
+
+
+def is_share(values: Values) -> bool:
+    """Whether all values are 0 or 1, so that their mean is a proportion."""
+    return not isinstance(values, Pooled) and bool(((values == 0) | (values == 1)).all())
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Experiment(Study):
+    """The study of an A/B table: the systems are the arms, every user is in one of them."""
+
+    assigned: Assignment
+    numbers: Mapping[str, Floats]
+    options: Options
+    columns: Mapping[str, str]
+    sources: tuple[Source, ...]
+    sample: bool
+
+    differences_are: ClassVar[str] = "Differences of arms"
+
+    @property
+    def unit_name(self) -> str:
+        """The user, or what the input calls it; the row where there is no such column."""
+        return self.columns.get("user", "row").removesuffix("_id")
+
+    def _arm(self, chosen: Chosen, system: str, member: Member = EVERY) -> Values:
+        return take(chosen.values(self.numbers), self._in(system, member))
+
+    def _in(self, system: str, member: Member = EVERY) -> Bools:
+        found = np.zeros(self.assigned.arm.size, dtype=np.bool_)
+        found[member] = True
+        return found & (self.assigned.arm == self.systems.index(system))
+
+    def estimate(self, chosen: Chosen, system: str, member: Member = EVERY) -> Estimate:
+        """The mean by t, a proportion by Wilson, a ratio of sums by the delta method."""
+        values, level = self._arm(chosen, system, member), self.settings.level
+        if isinstance(values, Pooled):
+            return intervals.ratio_delta(values.numerator, values.denominator, level=level)
+        if is_share(chosen.values(self.numbers)):
+            return intervals.wilson(values.sum(), values.size, level=level)
+        return intervals.mean_t(values, level=level)
+
+    def compare(self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY) -> Comparison:
+        """Other users in each arm: Welch, of proportions the score test with Newcombe's interval, delta for ratios."""
+        first, second = (self._arm(chosen, name, member) for name in pair)
+        options: dict[str, Any] = {"level": self.settings.level, "unit": self.unit_name}
+        sizes = [int(self._in(name, member).sum()) for name in pair]
+        if min(sizes) == 0:
+            raise InputError(f"{chosen.label}: no {self.unit_name} in {pair[sizes.index(0)]!r}")
+        if isinstance(first, Pooled) and isinstance(second, Pooled):
+            sums = (first.numerator, first.denominator, second.numerator, second.denominator)
+            return experiments.ratio_difference(*sums, **options)
+        if is_share(chosen.values(self.numbers)):
+            hits = [int(perunit.per_unit(one).sum()) for one in (first, second)]
+            return proportions.two_proportions(hits[0], sizes[0], hits[1], sizes[1], **options)
+        return experiments.difference(perunit.per_unit(first), perunit.per_unit(second), **options)
+
+    def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
+        """The lift, first over second − 1, with its interval, and the difference that would show."""
+        first, second = (self._arm(chosen, name) for name in pair)
+        if isinstance(first, Pooled) and isinstance(second, Pooled):
+            sums = (first.numerator, first.denominator, second.numerator, second.denominator)
+            c = experiments.ratio_lift(*sums, level=self.settings.level)
+        else:
+            c = experiments.lift(perunit.per_unit(first), perunit.per_unit(second), level=self.settings.level)
+        e = self.compare(chosen, pair).difference
+        z = intervals.normal_quantile(self.settings.level)
+        shown = (e.high - e.low) / (2 * z) * (z + intervals.normal_quantile(0.6))
+        lift = {"lift": c.difference.value, "lift_low": c.difference.low, "lift_high": c.difference.high}
+        return lift | {"detectable": shown}
+
+    # What variance reduction and heavy users do to the answer
+
+    @cached_property
+    def plain(self) -> Chosen | None:
+        """The first metric that is a mean and no proportion: what can be capped, stratified and adjusted."""
+        means = [one for one in self.settings.metrics if not isinstance(one.values(self.numbers), Pooled)]
+        return next((one for one in means if not is_share(one.values(self.numbers))), means[0] if means else None)
+
+    def _sides(self, values: Floats) -> list[Floats]:
+        return [values[self._in(name)] for name in self.opponents]
+
+    @cached_property
+    def adjustments(self) -> pd.DataFrame:
+        """The headline pair's difference as it is, with CUPED, stratified and capped; one row a way to measure it.
+
+        Columns: way, estimand, difference, low, high, p, n, users (the share of users that would give an interval as
+        narrow).
+        """
+        if self.plain is None:
+            return pd.DataFrame()
+        values, level, o = self.plain.values(self.numbers), self.settings.level, self.options
+        capped, same = experiments.capped(values, share=o.cap), "the same"
+        other = f"mean of min(value, {np.quantile(values, o.cap):.3g})"
+        found = [("as it is", same, experiments.difference(*self._sides(values), level=level))]
+        if o.before:
+            before = self._sides(self.numbers[o.before])
+            cuped = experiments.cuped(*self._sides(values), *before, level=level)
+            found.append((f"CUPED with {o.before}", same, cuped))
+        if o.strata:
+            found.append((f"stratified by {o.strata}", same, self._stratified(values)))
+        found.append((f"capped at {o.cap:.1%}", other, experiments.difference(*self._sides(capped), level=level)))
+        if o.before:
+            both = experiments.cuped(*self._sides(capped), *before, level=level)
+            found.append((f"capped at {o.cap:.1%}, CUPED", other, both))
+        wide = found[0][2].difference
+        return pd.DataFrame([self._way(*one, wide=wide.high - wide.low) for one in found])
+
+    def _way(self, name: str, estimand: str, c: Comparison, *, wide: float) -> dict[str, Any]:
+        e = c.difference
+        row = {"way": name, "estimand": estimand, "difference": e.value, "low": e.low, "high": e.high, "p": c.p_value}
+        return row | {"n": e.n, "users": ((e.high - e.low) / wide) ** 2 if wide else float("nan")}
+
+    def _stratified(self, values: Floats) -> Comparison:
+        label = self.attributes[str(self.options.strata)]
+        arms = ("treatment", "control")
+        return experiments.stratified(
+            dict(zip(arms, self._sides(values), strict=True)),
+            {arm: label[self._in(name)] for arm, name in zip(arms, self.opponents, strict=True)},
+            level=self.settings.level,
+        )
+
+    @cached_property
+    def caps(self) -> pd.DataFrame:
+        """The headline pair's difference with values above each quantile set to it: name, value, low, high."""
+        if self.plain is None:
+            return pd.DataFrame()
+        values, level, rows = self.plain.values(self.numbers), self.settings.level, []
+        for share in (None, *CAPS):
+            shown = values if share is None else experiments.capped(values, share=share)
+            e = experiments.difference(*self._sides(shown), level=level).difference
+            name = "not capped" if share is None else f"capped at the {share:.1%} quantile, {shown.max():.3g}"
+            rows.append({"name": name, "value": e.value, "low": e.low, "high": e.high, "n": e.n})
+        return pd.DataFrame(rows)
+
+    @cached_property
+    def concentration(self) -> dict[float, float]:
+        """Share of the whole that the users with most of it have, for each of `TOPS`."""
+        if self.plain is None:
+            return {}
+        values = np.sort(self.plain.values(self.numbers))[::-1]
+        total = values.sum()
+        return (
+            {top: float(values[: int(np.ceil(top * values.size))].sum() / total) for top in TOPS} if total > 0 else {}
+        )
+
+    # The design
+
+    @cached_property
+    def sizes(self) -> dict[str, int]:
+        """Users by arm."""
+        return {name: int(self._in(name).sum()) for name in self.systems}
+
+    @cached_property
+    def sample_ratio(self) -> float | None:
+        """p that the users fell into the arms as planned; None where the plan is unknown."""
+        if self.options.shares == UNKNOWN:
+            return None
+        shares = self.options.shares
+        planned = [shares[name] for name in self.systems] if isinstance(shares, Mapping) else None
+        return experiments.sample_ratio(list(self.sizes.values()), planned)
+
+    @cached_property
+    def users_for(self) -> pd.DataFrame:
+        """Users an arm for a lift over the headline's second arm at 80 % power: lift, difference, raw, cuped."""
+        if self.plain is None:
+            return pd.DataFrame()
+        control = self._sides(self.plain.values(self.numbers))[1]
+        sd, rows = float(control.std(ddof=1)), []
+        left = 1.0
+        if self.options.before:
+            before = self._sides(self.numbers[self.options.before])[1]
+            left = float(np.sqrt(1 - np.nan_to_num(np.corrcoef(control, before)[0, 1]) ** 2))
+        for lift in LIFTS if sd > 0 and control.mean() != 0 else ():
+            difference = lift * float(control.mean())
+            need = [power.required_n_independent(difference, s, level=self.settings.level) for s in (sd, sd * left)]
+            rows.append({"lift": lift, "difference": difference, "raw": need[0], "cuped": need[1]})
+        return pd.DataFrame(rows)
+
+    @cached_property
+    def looks(self) -> dict[str, float] | None:
+        """What several looks cost: the chance of a false positive, and the p that the last look must pass."""
+        n, level = self.options.looks, self.settings.level
+        if n == 1:
+            return None
+        from scipy.special import ndtr
+
+        bounds = {
+            "pocock": sequential.pocock(n, level=level),
+            "obrien_fleming": sequential.obrien_fleming(n, level=level),
+        }
+        last = {name: float(2 * ndtr(-one[-1])) for name, one in bounds.items()}
+        return {"looks": n, "false_positive_rate": sequential.false_positive_rate(n, level=level)} | last

@@ -1,0 +1,268 @@
+"""The interleaving study: a log of interleaved sessions, an A/B table of users, the planning of both."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from evalkit import intervals, logs, multiplicity, parameters, perunit, sessions
+from evalkit.arrays import InputError, ParameterError, codes
+from evalkit.catalogue import Chosen
+from evalkit.experiments import sample_ratio
+from evalkit.intervals import Estimate
+from evalkit.logs import SessionLog
+from evalkit.perunit import Values
+from evalkit.preference_metrics import side
+from evalkit.significance import Comparison
+from evalkit.sources import Source
+from evalkit.studies import experiment, planning, provenance, study
+from evalkit.studies.experiment import Experiment
+from evalkit.studies.planning import Planning
+from evalkit.studies.study import EVERY, Member, Settings, Study
+
+SAMPLE = {
+    "log": "data/interleaving/sessions.parquet",
+    "neutral": "both",
+    "baseline": "current",
+    "segments": ("device",),
+}
+METRICS = ("user_share", "user_preference", "session_wins", "credit_share")
+
+
+@dataclass(frozen=True, eq=False)
+class Online:
+    """What the page holds: of log, experiment and planning those that were given; None for the others."""
+
+    log: "Interleaving | None"
+    users: Experiment | None
+    planning: Planning | None
+    given: Mapping[str, Any]
+    seed: int
+
+    @property
+    def studies(self) -> list[Study]:
+        """The log's and the table's study, as far as given."""
+        return [one for one in (self.log, self.users) if one is not None]
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """All inputs."""
+        log = self.log.data.sources if self.log else ()
+        return log + (self.users.sources if self.users else ())
+
+    @property
+    def gate(self) -> dict[str, Any] | None:
+        """The rule that was set, over the log and the table; None where none is set."""
+        gates = [one.gate for one in self.studies if one.gate]
+        if not gates:
+            return None
+        return {"rule": "; ".join(one["rule"] for one in gates), "passed": all(one["passed"] for one in gates)}
+
+
+def read(
+    log: Any = None,
+    users: Any = None,
+    *,
+    columns: Any = None,
+    arms: Any = None,
+    neutral: Any = None,
+    preference: Any = None,
+    metrics: Any = None,
+    best: Any = "high",
+    before: Any = None,
+    strata: Any = None,
+    cap: Any = 0.99,
+    shares: Any = None,
+    looks: Any = 1,
+    baseline: Any = None,
+    segments: Any = None,
+    level: Any = 0.95,
+    margin: Any = None,
+    gate: Any = None,
+    world: Any = "cascade",
+    simulated_users: Any = 100_000,
+    rankers: Any = 12,
+    seed: Any = 0,
+) -> Online:
+    """Reads the inputs and the parameters of `notebooks/interleaving.ipynb`, whose comments say what each is.
+
+    Without `log` and `users` both are the bundled samples. Raises ParameterError for a parameter, InputError for the
+    input.
+    """
+    given = provenance.changed(locals(), read)
+    shared = study.settings(
+        "interleaving",
+        preference,
+        usual=METRICS,
+        baseline=baseline,
+        unit=None,
+        segments=segments,
+        level=level,
+        margin=margin,
+        gate=gate,
+        seed=seed,
+    )
+    names, two = parameters.mapping("columns", columns), parameters.texts("arms", arms)
+    options = experiment.options(best, before, strata, cap, shares, looks)
+    inputs = [one for one in (log, users) if one is not None]
+    _somewhere(shared.segments, inputs)
+    sample = not inputs
+    made = (
+        _read_log(log, shared, names, two, parameters.text("neutral", neutral)) if log is not None or sample else None
+    )
+    table = experiment.read(users, shared, names, two, metrics, options) if users is not None or sample else None
+    plan = planning.read(world, simulated_users, rankers, seed=shared.seed)
+    online = Online(made, table, plan, given, shared.seed)
+    _check_baseline(shared, online.studies)
+    return online
+
+
+def _somewhere(segments: tuple[str, ...], inputs: list[Any]) -> None:
+    """Raises ParameterError for a segment column that no input has."""
+    there = set().union(*(logs.column_names(one) for one in inputs)) if inputs else {"device", "health"}
+    for name in segments:
+        if name not in there:
+            raise ParameterError(f"segments: no input has a column {name!r}, there are {', '.join(sorted(there))}")
+
+
+def own_settings(shared: Settings, data: Any, systems: tuple[str, ...]) -> Settings:
+    """The settings as one input can take them: segments that it has, a baseline that is an arm of it."""
+    there = logs.column_names(data)
+    baseline = shared.baseline if shared.baseline in systems else None
+    segments = tuple(name for name in shared.segments if name in there)
+    return replace(shared, segments=segments, baseline=baseline, gate=shared.gate if baseline else None)
+
+
+def _check_baseline(shared: Settings, studies: list[Study]) -> None:
+    """Raises where no input has the baseline, or a gate is set without one."""
+    systems = tuple(dict.fromkeys(name for one in studies for name in one.systems))
+    study.check_systems(shared, systems)
+
+
+def _read_log(
+    data: Any, shared: Settings, columns: Mapping[str, str], arms: list[str], neutral: str | None
+) -> "Interleaving":
+    if data is None:
+        data, neutral = SAMPLE["log"], neutral or str(SAMPLE["neutral"])
+        shared = replace(shared, segments=shared.segments or ("device",), baseline=shared.baseline or "current")
+    segments = [name for name in shared.segments if name in logs.column_names(data)]
+    found = logs.read_log(data, columns=columns, arms=arms, neutral=neutral, segments=segments)
+    own = own_settings(shared, data, found.log.arms)
+    simulated = logs.holds(found.sources, str(SAMPLE["log"]))
+    return Interleaving(own, found.log.arms, found.attributes, {}, found, simulated)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Interleaving(Study):
+    """The study of interleaved sessions: two arms as systems, users as units; attributes are those of sessions."""
+
+    data: SessionLog
+    simulated: bool
+
+    @property
+    def unit_name(self) -> str:
+        """The user, or what the input calls it; the session where there is no such column."""
+        name = self.data.columns.get("user", "session")
+        return "query" if name == "qid" else name.removesuffix("_id")
+
+    @cached_property
+    def credit(self) -> np.ndarray:
+        """Credit by session and arm."""
+        return sessions.credit(self.data.log)
+
+    @cached_property
+    def _users(self) -> pd.DataFrame:
+        return self._by_user(EVERY)
+
+    def _by_user(self, member: Member) -> pd.DataFrame:
+        return sessions.by_unit(self.data.log.unit[member], *self.credit[member].T)
+
+    def users(self, member: Member = EVERY) -> pd.DataFrame:
+        """One row a user, from the sessions that are members; see `sessions.by_unit`."""
+        return self._users if isinstance(member, slice) else self._by_user(member)
+
+    def _values(self, chosen: Chosen, system: str, member: Member) -> Values:
+        return chosen.values(side(self.users(member), self.systems.index(system)))
+
+    def estimate(self, chosen: Chosen, system: str, member: Member = EVERY) -> Estimate:
+        """The mean over users by t, ratios of sums by the delta method over users."""
+        values = self._values(chosen, system, member)
+        e = perunit.estimate(values, None, method="t", level=self.settings.level, rng=self.rng(1))
+        return perunit.within(e, chosen.metric.low, chosen.metric.high)
+
+    def compare(self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY) -> Comparison:
+        """Both arms' values of the same users: sign flips of the differences, for ratios the delta method."""
+        first, second = (self._values(chosen, name, member) for name in pair)
+        if not perunit.both(first, second).any():
+            raise InputError(f"{chosen.label}: no {self.unit_name} has an outcome on an item of either arm")
+        return perunit.compare(first, second, None, level=self.settings.level, rng=self.rng(2), name=self.unit_name)
+
+    def estimate_extras(self, chosen: Chosen, system: str, found: Estimate) -> dict[str, Any]:
+        """Users without credit, for whom the metric is undefined."""
+        return {"undefined": int((~perunit.defined(self._values(chosen, system, EVERY))).sum())}
+
+    def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
+        """Users for the first, for both alike, for the second; the difference that would show."""
+        first, second = (self._values(chosen, name, EVERY) for name in pair)
+        wins, ties, losses = perunit.wins(first, second)
+        detectable = perunit.detectable(first, second, None, level=self.settings.level)
+        return {"wins": wins, "ties": ties, "losses": losses, "detectable": detectable}
+
+    # The log itself
+
+    @cached_property
+    def checks(self) -> pd.DataFrame:
+        """`sessions.checks`, without the positions, which `balance` has."""
+        found = sessions.checks(self.data.log)
+        return found[found["expected"].isna()].drop(columns="expected").reset_index(drop=True)
+
+    @cached_property
+    def balance(self) -> pd.DataFrame:
+        """Of the items with a team at each position the first arm's share; p that a fair coin drew them, by Holm.
+
+        Position 1 is the coin itself. Sessions are units here: each has its own coin.
+        """
+        log, rows = self.data.log, []
+        for position in range(1, int(log.position.max()) + 1):
+            here = log.team[(log.position == position) & (log.team >= 0)]
+            first, n = int((here == 0).sum()), int(here.size)
+            if n:
+                e = intervals.wilson(first, n, level=self.settings.level)
+                row = {"position": position, "first": first, "n": n, "share": e.value, "low": e.low, "high": e.high}
+                rows.append(row | {"p": sample_ratio([first, n - first])})
+        found = pd.DataFrame(rows)
+        return found.assign(adjusted=multiplicity.holm(found["p"].to_numpy(float)))
+
+    @cached_property
+    def by_position(self) -> pd.DataFrame:
+        """Outcome per item shown at each position for each arm, users as units, delta method."""
+        log = self.data.log
+        user, names = codes(log.unit)
+        rows = []
+        for position in range(1, int(log.position.max()) + 1):
+            for arm, system in enumerate(self.systems):
+                here = (log.position == position) & (log.team == arm)
+                unit = user[log.session[here]]
+                top = np.bincount(unit, log.outcome[here], names.size)
+                shown = np.bincount(unit, minlength=names.size)
+                e = intervals.ratio_delta(top[shown > 0], shown[shown > 0], level=self.settings.level)
+                place = {"system": system, "position": position, "shown": int(here.sum())}
+                rows.append(place | {"value": e.value, "low": e.low, "high": e.high, "n": e.n})
+        return pd.DataFrame(rows)
+
+    @cached_property
+    def heavy(self) -> float:
+        """Share of all credit that the tenth of the users with most credit gave."""
+        credit = np.sort((self.users()["first"] + self.users()["second"]).to_numpy())[::-1]
+        return float(credit[: -(-credit.size // 10)].sum() / credit.sum()) if credit.sum() else float("nan")
+
+    @cached_property
+    def session_p(self) -> float:
+        """p of the sign test that takes sessions for units: shown to warn, never to decide."""
+        from evalkit.signflip import fair_coin
+
+        wins, losses = (int(self.users()[name].sum()) for name in ("wins", "losses"))
+        return fair_coin(wins, wins + losses) if wins + losses else 1.0

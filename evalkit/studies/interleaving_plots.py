@@ -1,0 +1,150 @@
+"""The pictures of the interleaving page: the log, heavy users, and the simulated experiments."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from evalkit import plots, tables
+from evalkit.plots import COLOURS, GREY, Picture, style_of
+from evalkit.studies.experiment import Experiment
+from evalkit.studies.interleaving import Interleaving
+from evalkit.studies.interleaving_page import NO_LOG
+from evalkit.studies.planning import CANDIDATE, FEWEST_GROUPS, PRODUCTION, Planning
+from evalkit.studies.planning_page import NO_WORLD
+from evalkit.studies.words import plural
+from evalkit.tables import Html, interval, number, signed
+
+HOW = {"true": "true lift", "measured": "measured by an A/B test", "cuped": "measured with CUPED"}
+TICKS = (100, 1000, 10_000, 100_000, 1_000_000, 10_000_000)
+
+
+def balance(s: Interleaving | None) -> Picture | Html:
+    """The first arm's share of the items at each position, around the fair coin."""
+    if s is None:
+        return tables.paragraph(NO_LOG)
+    found = s.balance
+    names = [f"position {row.position} (n = {row.n:,})" for row in found.itertuples()]
+    frame = pd.DataFrame({"name": names, "value": found["share"] - 0.5})
+    frame["low"], frame["high"] = found["low"] - 0.5, found["high"] - 0.5
+    caption = (
+        f"Share of {s.systems[0]}'s items at each position less ½, which a fair coin gives, with Wilson "
+        f"{s.settings.level:.0%} intervals; n: items with a team. Position 1 is the coin itself."
+    )
+    label: dict[str, Any] = {"label": f"share of {s.systems[0]}'s items − ½", "zero": True}
+    told = "; ".join(f"{name} {signed(value)}" for name, value in zip(names, frame["value"], strict=True))
+    size = (7.6, 0.9 + 0.24 * len(frame))
+    return plots.picture(plots.intervals, frame, alt=f"{caption} {told}", caption=caption, size=size, **label)
+
+
+def by_position(s: Interleaving | None) -> Picture | Html:
+    """Outcome per shown item by position and arm."""
+    if s is None:
+        return Html("")
+    outcome, n = s.data.columns["outcome"], int(s.by_position["n"].max())
+    caption = (
+        f"{outcome.capitalize()} per item shown, by position and arm, {s.settings.level:.0%} bands, "
+        f"{s.unit_name}s as units (delta method){', simulated clicks' if s.simulated else ''}."
+    )
+    told = "; ".join(
+        f"{name}: {', '.join(number(value) for value in line['value'])}"
+        for name, line in s.by_position.groupby("system", sort=False)
+    )
+    labels: dict[str, Any] = {
+        "x": "position",
+        "y": "value",
+        "xlabel": "position in the list",
+        "ylabel": f"{outcome} per item (n ≤ {n:,} {plural(s.unit_name, n)})",
+    }
+    return plots.picture(plots.curves, s.by_position, alt=f"{caption} {told}", caption=caption, **labels)
+
+
+def heavy_users(s: Experiment | None) -> Picture | Html:
+    """The difference with heavy users capped at falling quantiles."""
+    if s is None or not len(s.caps) or s.plain is None:
+        return Html("")
+    n, first, second = int(s.caps["n"].max()), *s.opponents
+    caption = (
+        f"{first} − {second}: difference in mean {s.plain.label}, values above each quantile of all users set to it; "
+        f"{s.settings.level:.0%} intervals (Welch). A capped mean is another estimand."
+    )
+    told = "; ".join(
+        f"{row.name}: {signed(row.value)} {interval(row.low, row.high, signed)}"
+        for row in s.caps.itertuples(index=False)
+    )
+    label: dict[str, Any] = {
+        "label": f"difference in mean {s.plain.label} (n = {n:,} {plural(s.unit_name, n)})",
+        "zero": True,
+    }
+    size = (7.6, 0.9 + 0.3 * len(s.caps))
+    return plots.picture(plots.intervals, s.caps, alt=f"{caption} {told}", caption=caption, size=size, **label)
+
+
+def errors(s: Planning | None) -> Picture | Html:
+    """How often an experiment prefers the worse ranker, against its number of users, by design."""
+    if s is None:
+        return Html("")
+    need = s.needed.set_index("design")["agree_95"]
+    caption = (
+        f"Simulated, not observed: chance that an experiment of so many users prefers the worse of two rankers (noise "
+        f"{PRODUCTION:g} and {CANDIDATE:g}). Lines: normal approximation from {s.users:,} simulated users whose true "
+        f"effects are known; points: at least {FEWEST_GROUPS} experiments of n users counted, a tie half. "
+        f"Assumed: {s.assumptions()}. N users see the "
+        "interleaved list, or N/2 each arm."
+    )
+    told = "; ".join(f"{name} reaches 5 % at {need[name]:,.0f} users" for name in dict.fromkeys(s.curves["system"]))
+    return plots.picture(draw_errors, s.curves, s.groups, alt=f"{caption} {told}.", caption=caption, size=(7.6, 3.6))
+
+
+def draw_errors(curves: pd.DataFrame, groups: pd.DataFrame, ax: Any) -> Any:
+    """One line a `system`, `error` against `users`, and the counted points of `groups` in its colour."""
+    for i, (name, line) in enumerate(curves.groupby("system", sort=False)):
+        look = style_of(i)
+        dash = "--" if i % 2 else "-"  # two curves that lie on each other both show
+        ax.plot(line["users"], line["error"], label=name, color=look["color"], linestyle=dash)
+        counted = groups[groups["system"] == name]
+        ax.plot(counted["users"], counted["error"], linestyle="none", **look)
+    ax.axhline(0.05, color="#444", linewidth=0.9, linestyle="--")
+    ax.annotate(
+        "5 %: agrees in 95 %", (curves["users"].max(), 0.05), xytext=(0, 3), textcoords="offset points", ha="right"
+    )
+    ax.set_xscale("log")
+    ax.set_xticks(TICKS, [f"{tick:,}" for tick in TICKS])
+    ax.minorticks_off()
+    ax.set_ylim(0, 0.55)
+    ax.set_xlabel("users in the experiment (log scale)")
+    ax.set_ylabel("probability of the wrong sign")
+    ax.grid(color="#ddd", linewidth=0.6)
+    ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return ax
+
+
+def agreement(s: Planning | None) -> Picture | Html:
+    """The interleaving preference of many rankers against their true and their measured A/B lift."""
+    if s is None:
+        return tables.paragraph(NO_WORLD)
+    r = {how: s.correlation(how) for how in HOW}
+    caption = (
+        f"Simulated, not observed: {s.rankers} rankers against production, one point each; {s.each:,} users "
+        f"interleaved and as many in an A/B test, half in each arm. Pearson's r of preference and lift in the titles. "
+        "A play of any item is worth the same here: a ranker that wins clicks and loses hours is not in this world."
+    )
+    titles = [f"{HOW[how]}, r = {r[how]:.2f}" for how in HOW]
+    data = [s.candidates[["share", f"plays_{how}"]].to_numpy() for how in HOW]
+    told = f"{caption} {'; '.join(titles)}."
+    return plots.picture(draw_agreement, data, titles, alt=told, caption=caption, size=(7.6, 2.9), panels=(1, 3))
+
+
+def draw_agreement(points: list[np.ndarray], titles: list[str], axes: Any) -> Any:
+    """One panel a pair of columns: preference across, lift in percent up, with the least-squares line."""
+    for ax, title, xy in zip(axes.flat, titles, points, strict=True):
+        x, y = xy[:, 0], 100 * xy[:, 1]
+        ax.axhline(0, color="#444", linewidth=0.8)
+        ax.axvline(0, color="#444", linewidth=0.8)
+        ax.plot(x, y, "o", color=COLOURS[0], markersize=4.5)
+        ax.plot(x, np.polyval(np.polyfit(x, y, 1), x), color=GREY, linewidth=1.0)
+        ax.set_title(title)
+        ax.set_xlabel(f"user share − ½ (n = {len(x)} rankers)")
+        ax.grid(color="#ddd", linewidth=0.6)
+    axes.flat[0].set_ylabel("lift in plays, %")
+    return axes

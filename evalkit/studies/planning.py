@@ -1,0 +1,197 @@
+"""The planning half of the interleaving study: simulated users of two rankers in every design."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from evalkit import parameters, simulation
+from evalkit.arrays import ratio
+from evalkit.simulation import World
+from evalkit.studies import study
+
+WORLDS = {
+    "cascade": World(),
+    "cascade, even users": World(spread=0.0),
+    "positions": World(leave=0.0),
+    "positions, even users": World(leave=0.0, spread=0.0),
+}
+NONE = "none"
+PRODUCTION, CANDIDATE = 1.6, 1.45
+BEST, WORST = 1.2, 2.0
+GRID = np.logspace(1.5, 7.5, 61)
+DRAWN = (
+    "interleaving, win",
+    "interleaving, share",
+    "A/B, any_play",
+    "A/B, plays",
+    "A/B, plays, CUPED",
+    "A/B, streaming",
+)
+GROUPS = (30, 100, 300, 1000, 3000, 10_000)
+FEWEST_GROUPS = 30
+LEAST_USERS = 1000
+
+
+def read(world: Any, users: Any, rankers: Any, *, seed: int) -> "Planning | None":
+    """The planning study of a named world; None where none is asked for."""
+    name = study.required("world", parameters.choice("world", world, (*WORLDS, NONE)))
+    many = study.required("simulated_users", parameters.integer("simulated_users", users, least=LEAST_USERS))
+    m = study.required("rankers", parameters.integer("rankers", rankers, least=3))
+    return None if name == NONE else Planning(name, many, m, seed)
+
+
+@dataclass(frozen=True, eq=False)
+class Planning:
+    """Simulated experiments in one world; the seed fixes all. Nothing here was observed."""
+
+    name: str
+    users: int
+    rankers: int
+    seed: int
+
+    @property
+    def world(self) -> World:
+        """Every assumption."""
+        return WORLDS[self.name]
+
+    def _rng(self, *key: int) -> np.random.Generator:
+        return np.random.default_rng([self.seed, *key])
+
+    def _duel(self, world: World) -> pd.DataFrame:
+        return simulation.duel(world, self.users, rng=self._rng(1), noise=(PRODUCTION, CANDIDATE))
+
+    @cached_property
+    def outcome(self) -> pd.DataFrame:
+        """Every user in every design."""
+        return self._duel(self.world)
+
+    @cached_property
+    def needed(self) -> pd.DataFrame:
+        """Users that each design needs, how far the simulation's own noise moves them, and how often those of a win.
+
+        error: the relative standard error of the numbers of users, twice that of the simulated effect.
+        """
+        found = simulation.users_needed(self.outcome)
+        columns = [_effect_column(design) for design in found["design"]]
+        spread = self.outcome[columns].std().to_numpy() / np.sqrt(self.users)
+        error = ratio(2 * spread, found["effect"].abs())
+        return found.assign(error=error, times=found["agree_95"] / found["agree_95"].iloc[0])
+
+    @cached_property
+    def curves(self) -> pd.DataFrame:
+        """Probability that an experiment prefers the worse ranker, by design and number of users."""
+        rows = self.needed.set_index("design")
+        found = [
+            pd.DataFrame(
+                {
+                    "system": name,
+                    "users": GRID,
+                    "error": simulation.sign_error(rows.at[name, "effect"], rows.at[name, "sd"], GRID),
+                }
+            )
+            for name in DRAWN
+        ]
+        return pd.concat(found, ignore_index=True)
+
+    @cached_property
+    def groups(self) -> pd.DataFrame:
+        """The same probability counted: the users cut into experiments of n, a tie half an error."""
+        o = self.outcome
+        found = {f"interleaving, {name}": o[name].to_numpy() for name in ("win", "share")}
+        rows = []
+        for n in GROUPS:
+            if self.users // n < FEWEST_GROUPS:
+                continue
+            for name, values in found.items():
+                rows.append((name, n, _wrong(_means(values, n), o[name.split(", ")[1]].mean())))
+            for metric in ("any_play", "plays", "streaming"):
+                a, b = (_halves(o[f"{metric}_{arm}"].to_numpy(), n)[i] for i, arm in enumerate("ab"))
+                rows.append((f"A/B, {metric}", n, _wrong(b - a, o[f"{metric}_effect"].mean())))
+        return pd.DataFrame(rows, columns=["system", "users", "error"])
+
+    @cached_property
+    def worlds(self) -> pd.DataFrame:
+        """Users for 95 % agreement in every world, and the ratios to interleaving by the user's win."""
+        rows = []
+        for name, world in WORLDS.items():
+            found = self.needed if name == self.name else simulation.users_needed(self._duel(world))
+            need = found.set_index("design")["agree_95"]
+            ab = need[need.index.str.startswith("A/B")]
+            raw = ab[~ab.index.str.endswith("CUPED")]
+            win, best, cuped = need["interleaving, win"], raw.min(), ab.min()
+            row = {"world": name, "interleaving": win, "raw": best, "raw_metric": raw.idxmin().removeprefix("A/B, ")}
+            row |= {"cuped": cuped, "cuped_metric": ab.idxmin().removeprefix("A/B, ")}
+            rows.append(row | {"raw_times": best / win, "cuped_times": cuped / win})
+        return pd.DataFrame(rows)
+
+    @cached_property
+    def candidates(self) -> pd.DataFrame:
+        """Many rankers against production; see `simulation.tournament`."""
+        noises = np.linspace(BEST, WORST, self.rankers)
+        return simulation.tournament(self.world, noises, self.each, rng=self._rng(2), production=PRODUCTION)
+
+    @property
+    def each(self) -> int:
+        """Users of each ranker's interleaving, and of its A/B test."""
+        return max(self.users // 4, LEAST_USERS)
+
+    def correlation(self, how: str) -> float:
+        """Pearson's r of the interleaving preference with the lift in plays: true, measured or cuped."""
+        return float(self.candidates["share"].corr(self.candidates[f"plays_{how}"]))
+
+    @cached_property
+    def stages(self) -> pd.DataFrame:
+        """The two-stage design for several numbers of survivors; users by the needs of the two rankers above."""
+        need = self.needed.set_index("design")
+        first = _rounded(need.at["interleaving, share", "agree_95"])
+        arm = _rounded(need.at["A/B, plays, CUPED", "power_80"] / 2)
+        keep = sorted({s for s in (1, 2, 3, 5, self.rankers) if s <= self.rankers})
+        made = simulation.two_stage(
+            self.candidates, keep=keep, users_interleaved=first, users_arm=arm, rng=self._rng(3)
+        )
+        return made.assign(users_interleaved=first, users_arm=arm)
+
+    def assumptions(self) -> str:
+        """The world in words, for captions."""
+        w = self.world
+        click = "a play ends the session" if w.leave == 1 else "a play never ends the session (position-based)"
+        spread = f"lognormal with sigma {w.spread:g}" if w.spread else "the same for all: no heavy users"
+        return (
+            f"expected sessions a user {w.sessions:g}, {spread}; {w.candidates} candidates, lists of {w.k}; the next "
+            f"position is looked at with probability {w.stay:g}, {click}"
+        )
+
+
+def _effect_column(design: str) -> str:
+    """The column of a duel whose mean is the design's effect."""
+    parts = design.split(", ")
+    return parts[1] if parts[0] == "interleaving" else f"{parts[1]}_effect"
+
+
+def as_record(w: World) -> dict[str, float]:
+    """The world's numbers by name."""
+    return {name: float(value) for name, value in vars(w).items()}
+
+
+def _rounded(users: float) -> int:
+    """Up to two leading digits."""
+    step = 10 ** max(int(np.floor(np.log10(users))) - 1, 0)
+    return int(np.ceil(users / step) * step)
+
+
+def _means(values: np.ndarray, n: int) -> np.ndarray:
+    return values[: values.size // n * n].reshape(-1, n).mean(axis=1)
+
+
+def _halves(values: np.ndarray, n: int) -> np.ndarray:
+    """(2, experiments): the means of the first and of the second half of each group of n users."""
+    return values[: values.size // n * n].reshape(-1, 2, n // 2).mean(axis=2).T
+
+
+def _wrong(found: np.ndarray, truth: float) -> float:
+    """Share of experiments with the wrong sign; 0 is half wrong."""
+    sign = np.sign(found) * np.sign(truth)
+    return float(((sign < 0) + (sign == 0) / 2).mean())

@@ -1,0 +1,139 @@
+"""The rating study: actual values and forecasts, errors with intervals, bias along the forecast, paired comparisons."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from evalkit import inference, parameters, ratings
+from evalkit.aligned import attributes_of
+from evalkit.forecast_metrics import Forecasts
+from evalkit.metric import Chosen
+from evalkit.ratings import Ratings
+from evalkit.studies import provenance, study
+from evalkit.studies.row_study import RowStudy
+
+SAMPLE = {"preds": "data/visit_forecasts/predictions.csv", "unit": "person", "segments": ["plan", "health"]}
+METRICS = ("mae", "rmse", "bias", "median_absolute_error", "r2")
+TENTHS = 10
+EXAMPLES = 5
+
+
+def read(
+    preds: Any = None,
+    *,
+    columns: Any = None,
+    systems: Any = None,
+    baseline: Any = None,
+    metrics: Any = None,
+    unit: Any = None,
+    segments: Any = None,
+    level: Any = 0.95,
+    margin: Any = None,
+    gate: Any = None,
+    seed: Any = 0,
+) -> "Rating":
+    """Reads the input and the parameters of `notebooks/rating.ipynb`, whose comments say what each is.
+
+    Without `preds` it is the bundled sample. Raises ParameterError for a parameter, InputError for the input.
+    """
+    given = provenance.changed(locals(), read)
+    if preds is None:
+        preds, unit = SAMPLE["preds"], SAMPLE["unit"] if unit is None else unit
+        segments = SAMPLE["segments"] if segments is None else segments
+    s = study.settings(
+        "forecasts",
+        metrics,
+        usual=METRICS,
+        baseline=baseline,
+        unit=unit,
+        segments=segments,
+        level=level,
+        margin=margin,
+        gate=gate,
+        seed=seed,
+    )
+    data = ratings.read(
+        parameters.texts("preds", preds) if isinstance(preds, str) and preds.startswith("[") else preds,
+        columns=parameters.mapping("columns", columns),
+        systems=parameters.texts("systems", systems),
+        attributes=s.attributes,
+    )
+    study.check_systems(s, data.rows.systems)
+    return Rating(s, data.rows.systems, attributes_of(data.rows, s.attributes), given, data)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Rating(RowStudy):
+    """The study of forecasts of numbers; the units are rows, or the unit that was named."""
+
+    data: Ratings
+
+    @cached_property
+    def forecasts(self) -> dict[str, Forecasts]:
+        """Every system's forecasts beside the actual values."""
+        return {name: Forecasts(self.data.actual, one, self.data.weight) for name, one in self.data.forecast.items()}
+
+    def structure(self, system: str) -> Forecasts:
+        """The forecasts of a system."""
+        return self.forecasts[system]
+
+    def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
+        """Rows on which the first is nearer, and the difference that so many rows would show."""
+        near = [np.abs(self.forecasts[name].forecast - self.data.actual) for name in pair]
+        wins, losses = int((near[0] < near[1]).sum()), int((near[0] > near[1]).sum())
+        ties = len(self.data.actual) - wins - losses
+        return {"wins": wins, "ties": ties, "losses": losses} | super().comparison_extras(chosen, pair)
+
+    def constant(self, chosen: Chosen) -> float:
+        """The metric of forecasting the mean of the actual values for every row."""
+        f = next(iter(self.forecasts.values()))
+        mean = float(np.dot(f.shares, f.actual))
+        return inference.value(chosen.values(Forecasts(f.actual, np.full(len(f.actual), mean), f.weight)))
+
+    @cached_property
+    def tenths(self) -> pd.DataFrame:
+        """By tenths of each system's forecast: mean forecast, mean actual and bias with intervals, rows."""
+        rows = []
+        for name in self.order:
+            forecast = self.forecasts[name].forecast
+            edges = np.unique(np.quantile(forecast, np.linspace(0, 1, TENTHS + 1)[1:-1]))
+            part = np.searchsorted(edges, forecast, side="right")
+            for i in np.unique(part):
+                member = part == i
+                bias = self.mean(forecast - self.data.actual, self.data.weight, member)
+                means = {
+                    "forecast": self.mean(forecast, self.data.weight, member).value,
+                    "actual": self.mean(self.data.actual, self.data.weight, member).value,
+                }
+                found = {"bias": bias.value, "low": bias.low, "high": bias.high, "n": int(member.sum())}
+                rows.append({"system": name, "tenth": int(i) + 1} | means | found)
+        return pd.DataFrame(rows)
+
+    @cached_property
+    def spread(self) -> pd.DataFrame:
+        """Quantiles of the error forecast − actual of every system."""
+        shares = (0.05, 0.25, 0.5, 0.75, 0.95)
+        found = {name: np.quantile(one.forecast - one.actual, shares) for name, one in self.forecasts.items()}
+        return pd.DataFrame(
+            [
+                {"system": name} | {f"{q:.0%}": v for q, v in zip(shares, found[name], strict=True)}
+                for name in self.order
+            ]
+        )
+
+    def extremes(self, n: int = EXAMPLES) -> pd.DataFrame:
+        """The rows that the leader misses by most."""
+        f = self.forecasts[self.leader]
+        worst = np.argsort(-np.abs(f.forecast - f.actual), kind="stable")[:n]
+        columns = {"id": self.data.rows.id[worst], "actual": f.actual[worst], "forecast": f.forecast[worst]}
+        return pd.DataFrame(columns).assign(error=f.forecast[worst] - f.actual[worst])
+
+    @property
+    def heavy(self) -> float:
+        """The share of the leader's squared error that the worst hundredth of the rows holds."""
+        f = self.forecasts[self.leader]
+        squared = np.sort((f.forecast - f.actual) ** 2)[::-1]
+        return float(squared[: max(1, len(squared) // 100)].sum() / squared.sum()) if squared.sum() else 0.0

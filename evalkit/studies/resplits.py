@@ -1,0 +1,270 @@
+"""The same estimator on other splits: how much the estimate owes to the split, and to the number of training rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from evalkit import fitting, optimism, predicted, splits
+from evalkit.arrays import Floats, ParameterError, ratio
+from evalkit.catalogue import Chosen
+from evalkit.examples import CLASSES, Examples
+from evalkit.fitting import Fit, Job, Learner
+from evalkit.predicted import Predicted
+from evalkit.splits import Folds
+
+HOLDOUTS, REPEATS, SAMPLES = 200, 10, 50
+LEAST_LEFT_OUT = 200  # rows up to which leaving each one out is affordable
+SHARES = (0.1, 0.2, 0.4, 0.7)
+APPARENT, CURVE, OUT_OF_BAG, ONE_OUT = "on its own rows", "learning curve", "bootstrap, out of bag", "leave one out"
+TESTED, TRAINED = "on test rows", "on its training rows"
+
+
+@dataclass(frozen=True, eq=False)
+class Way:
+    """One way to split: its pairs, and how many pairs together make one estimate."""
+
+    name: str
+    folds: Folds
+    together: int = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Resplits:
+    """What the fits beyond the chosen folds gave; frames have one row a point, way or size.
+
+    folds: the metric on each fold of the repeated k-fold. ignoring: out-of-fold rows of a split that ignores the group
+    or the time. left_out: what the budget or the size did not allow. warned: an estimator's warning -> its fits.
+    """
+
+    points: pd.DataFrame
+    summary: pd.DataFrame
+    folds: Floats
+    curve: pd.DataFrame
+    ignoring: Predicted | None
+    bootstrap: optimism.Bootstrap | None
+    left_out: tuple[str, ...]
+    warned: dict[str, int]
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """What every way of splitting needs to know; `ignores` is the column that a split by rows would ignore."""
+
+    examples: Examples
+    folds: Folds
+    k: int
+    gap: float
+    seed: int
+    ignores: str | None
+
+
+def choose(e: Examples, *, k: int, gap: float, seed: int) -> Folds:
+    """The folds that the columns ask for; `rule` says which and why."""
+    if e.fold is not None:
+        return splits.by_column(e.fold)
+    if e.time is not None:
+        made, why = (
+            splits.forward(e.time, k=k, gap=gap, group=e.group),
+            "rows are dated, so the past predicts the future",
+        )
+    elif e.group is not None:
+        made, why = by_group(e, k=k, seed=seed), "rows of a group resemble each other"
+    else:
+        made, why = by_row(e, k=k, seed=seed), "no group, time or fold column was named"
+    return Folds(made.rows, made.pairs, f"{made.rule}: {why}")
+
+
+def by_row(e: Examples, *, k: int, seed: int, repeats: int = 1) -> Folds:
+    """k folds of rows, each class in its share."""
+    if e.kind == CLASSES:
+        return splits.k_fold(e.label, seed=seed, k=k, repeats=repeats)
+    return splits.k_fold_rows(len(e), seed=seed, k=k, repeats=repeats)
+
+
+def by_group(e: Examples, *, k: int, seed: int) -> Folds:
+    """k folds of whole groups, of classes as even as the groups allow."""
+    assert e.group is not None
+    if e.kind == CLASSES:
+        return splits.stratified_group_k_fold(e.label, e.group, seed=seed, k=k)
+    return splits.group_k_fold(e.group, seed=seed, k=k)
+
+
+def ways(s: Setting) -> tuple[list[Way], list[str]]:
+    """The ways that suit the columns, and those left out, with the reason."""
+    e, label = s.examples, f"{s.k}-fold"
+    if s.ignores:
+        at_random = Way(f"{label} of rows, ignores the {s.ignores}", by_row(e, k=s.k, seed=s.seed), s.k)
+        if s.ignores == "time":
+            assert e.time is not None
+            single = Way("one split at a moment", splits.global_temporal(e.time, share=0.3, gap=s.gap))
+            return [single, Way("blocks forward in time", s.folds, len(s.folds.pairs)), at_random], []
+        return [_group_holdouts(s), Way(f"{label} of groups", _group_folds(s), s.k), at_random], []
+    repeated = Way(label, by_row(e, k=s.k, seed=s.seed, repeats=REPEATS), s.k)
+    chosen = [_holdouts(s), repeated, Way(OUT_OF_BAG, _samples(s))]
+    if len(e) > LEAST_LEFT_OUT:
+        return chosen, [f"{ONE_OUT}: {len(e):,} fits; made only up to {LEAST_LEFT_OUT} rows"]
+    return [*chosen, Way(ONE_OUT, splits.leave_out(len(e)), len(e))], []
+
+
+def _holdouts(s: Setting) -> Way:
+    e, name = s.examples, "one holdout of 30 %"
+    if e.kind == CLASSES:
+        return Way(name, splits.holdout(e.label, seed=s.seed, repeats=HOLDOUTS))
+    return Way(name, splits.holdout_rows(len(e), seed=s.seed, repeats=HOLDOUTS))
+
+
+def _group_holdouts(s: Setting) -> Way:
+    return Way("one holdout of 30 % of groups", splits.group_holdout(s.examples.group, seed=s.seed, repeats=HOLDOUTS))  # type: ignore[arg-type]
+
+
+def _group_folds(s: Setting) -> Folds:
+    drawn = [by_group(s.examples, k=s.k, seed=s.seed + i) for i in range(REPEATS)]
+    return Folds(len(s.examples), tuple(pair for one in drawn for pair in one.pairs), drawn[0].rule)
+
+
+def _samples(s: Setting) -> Folds:
+    drawn = splits.out_of_bag(len(s.examples), rng=np.random.default_rng([s.seed, 3]), repeats=SAMPLES)
+    pairs = tuple(pair for pair in drawn.pairs if _varied(s.examples, pair[0]))
+    return Folds(drawn.rows, pairs, drawn.rule)
+
+
+def _varied(e: Examples, rows: np.ndarray) -> bool:
+    return e.kind != CLASSES or np.unique(e.label[rows]).size > 1
+
+
+# Jobs
+
+
+def jobs_of(folds: Folds, system: str, name: str, *, on_train: bool = False) -> list[Job]:
+    """One job a pair of the folds."""
+    return [Job(system, train, test, f"{name} {i}", on_train) for i, (train, test) in enumerate(folds.pairs)]
+
+
+def curve_jobs(s: Setting, system: str) -> list[Job]:
+    """Parts of each fold's training rows, the smaller within the larger, tested on the fold's test rows."""
+    found = []
+    for i, (train, test) in enumerate(s.folds.pairs):
+        order = np.random.default_rng([s.seed, 4, i]).permutation(train)
+        for share in SHARES:
+            rows = order[: max(5, round(share * train.size))]
+            if rows.size < train.size and _varied(s.examples, rows):
+                found.append(Job(system, np.sort(rows), test, f"{CURVE} {share:g}", on_train=True))
+    return sorted(found, key=lambda job: job.place)
+
+
+def extra(s: Setting, system: str, chosen: list[Way]) -> list[tuple[str, list[Job]]]:
+    """The jobs beyond the chosen folds by the name of their part, in the order in which a budget serves them."""
+    every = np.arange(len(s.examples))
+    parts = [(way.name, jobs_of(way.folds, system, way.name)) for way in chosen]
+    alone = [(APPARENT, [Job(system, every, every, APPARENT)])]
+    return [*alone, (CURVE, curve_jobs(s, system)), *parts]
+
+
+# What came of them
+
+
+def reduce(
+    s: Setting,
+    metric: Chosen,
+    chosen: list[Way],
+    parts: Sequence[tuple[str, list[Job]]],
+    fits: list[Fit],
+    own: list[Fit],
+    missing: list[str],
+) -> Resplits:
+    """The fits of the parts, as far as there are any, and of the chosen folds as what the page shows."""
+    found, left = {}, list(missing)
+    for name, jobs in parts:
+        found[name], fits = list(zip(jobs, fits, strict=False)), fits[len(jobs) :]
+        if len(found[name]) < len(jobs):
+            left.append(f"{name}: {len(found[name]):,} of {len(jobs):,} fits made within the budget")
+    every = [fit for pairs in found.values() for _, fit in pairs] + own
+    points = [row for way in chosen for row in _points(way, metric, found[way.name])]
+    folded = next((way for way in chosen if way.together == s.k and len(way.folds.pairs) > s.k), None)
+    per_fold = [predicted.value(metric, fit.test) for _, fit in (found[folded.name] if folded else [])]
+    ignoring = [fit.test for _, fit in found[chosen[-1].name]] if s.ignores else []
+    frame = pd.DataFrame(points, columns=["way", "value"])
+    return Resplits(
+        points=frame,
+        summary=_summary(frame, chosen, found),
+        folds=np.array(per_fold or [predicted.value(metric, fit.test) for fit in own]),
+        curve=_curve(s, metric, found[CURVE], own),
+        ignoring=predicted.join(ignoring) if len(ignoring) == s.k else None,
+        bootstrap=_bootstrap(s, found) if OUT_OF_BAG in found and s.examples.kind == CLASSES else None,
+        left_out=tuple(left),
+        warned=dict(sorted(Counter(text for fit in every for text in set(fit.warned)).items())),
+    )
+
+
+def _points(way: Way, metric: Chosen, pairs: list[tuple[Job, Fit]]) -> list[tuple[str, float]]:
+    """One estimate for as many complete groups of fits as were made: of their test rows together."""
+    tests = [fit.test for _, fit in pairs]
+    whole = [tests[i : i + way.together] for i in range(0, len(tests) - way.together + 1, way.together)]
+    return [(way.name, predicted.value(metric, predicted.join(some))) for some in whole]
+
+
+def _summary(points: pd.DataFrame, chosen: list[Way], found: dict[str, list[tuple[Job, Fit]]]) -> pd.DataFrame:
+    rows = []
+    for way in chosen:
+        values = points[points["way"] == way.name]["value"].dropna().to_numpy(float)
+        spread = float(values.std(ddof=1)) if values.size > 1 else np.nan
+        lowest, highest = (values.min(), values.max()) if values.size else (np.nan, np.nan)
+        mean = float(ratio(values.sum(), values.size))
+        size = {"mean": mean, "sd": spread, "lowest": lowest, "highest": highest}
+        rows.append({"way": way.name, "fits": len(found[way.name]), "estimates": values.size} | size)
+    return pd.DataFrame(rows)
+
+
+def _curve(s: Setting, metric: Chosen, pairs: list[tuple[Job, Fit]], own: list[Fit]) -> pd.DataFrame:
+    """Mean over the folds by the number of training rows, from the lowest to the highest fold as band."""
+    full = [(str(1.0), train.size, fit) for (train, _), fit in zip(s.folds.pairs, own, strict=True)]
+    every = [(job.place, job.train.size, fit) for job, fit in pairs] + full
+    rows = []
+    for place in dict.fromkeys(place for place, _, _ in every):
+        some = [(size, fit) for name, size, fit in every if name == place]
+        for name in (TESTED, TRAINED):
+            sides = [fit.test if name == TESTED else fit.train for _, fit in some]
+            values = np.array([predicted.value(metric, side) for side in sides if side is not None])
+            values = values[~np.isnan(values)]
+            if values.size:
+                size = {"rows": round(np.mean([size for size, _ in some])), "n": values.size}
+                band = {"value": values.mean(), "low": values.min(), "high": values.max()}
+                rows.append({"system": name} | size | band)
+    return pd.DataFrame(rows).sort_values(["system", "rows"], kind="stable")
+
+
+def _bootstrap(s: Setting, found: dict[str, list[tuple[Job, Fit]]]) -> optimism.Bootstrap | None:
+    """Error rates by the bootstrap: out of bag the mean over rows of each row's mean over the samples without it."""
+    if not found[OUT_OF_BAG] or not found[APPARENT]:
+        return None
+    wrong, tested = np.zeros(len(s.examples)), np.zeros(len(s.examples))
+    for job, fit in found[OUT_OF_BAG]:
+        wrong[job.test] += 1 - predicted.accuracy(fit.test)
+        tested[job.test] += 1
+    all_rows = found[APPARENT][0][1].test
+    apparent, oob = float(1 - predicted.accuracy(all_rows).mean()), float(np.nanmean(ratio(wrong, tested)))
+    gamma = optimism.no_information(s.examples.label, all_rows.decision)
+    plus = optimism.error_632_plus(apparent, oob, gamma)
+    return optimism.Bootstrap(apparent, oob, gamma, optimism.error_632(apparent, oob), plus)
+
+
+def fit_all(
+    s: Setting, learner: Learner, metric: Chosen, systems: Sequence[str], seconds: float
+) -> tuple[dict[str, list[Fit]], Resplits]:
+    """Every system on the chosen folds, whatever it takes; then the first on all other splits, within the seconds."""
+    first, pairs = systems[0], len(s.folds.pairs)
+    needed = [job for name in systems for job in jobs_of(s.folds, name, "fold", on_train=True)]
+    try:
+        chosen, missing = ways(s)
+    except ParameterError as error:  # the folds given may be possible where others are not
+        chosen, missing = [], [f"other splits: {error}"]
+    parts = extra(s, first, chosen)
+    jobs = needed + [job for _, some in parts for job in some]
+    done = fitting.run(learner, jobs, required=len(needed), seconds=seconds)
+    own = {name: done[i * pairs : (i + 1) * pairs] for i, name in enumerate(systems)}
+    return own, reduce(s, metric, chosen, parts, done[len(needed) :], own[first], missing)

@@ -1,0 +1,329 @@
+"""The significance study: values of several systems on the same units, and what may be claimed of them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from evalkit import (
+    folds,
+    intervals,
+    multiplicity,
+    parameters,
+    perunit,
+    sequential,
+    signflip,
+    significance,
+    sources,
+    unit_values,
+)
+from evalkit.arrays import Floats, InputError, ParameterError
+from evalkit.catalogue import Chosen
+from evalkit.intervals import Estimate
+from evalkit.perunit import Values
+from evalkit.rankings import Pooled
+from evalkit.significance import Comparison
+from evalkit.studies import provenance, study, unit_sources
+from evalkit.studies.study import EVERY, Member, Settings, Study
+from evalkit.studies.trials import SIDES, Shares
+from evalkit.studies.words import plural
+from evalkit.unit_values import UnitValues
+
+SAMPLE: dict[str, Any] = {
+    "preds": "data/digits_retrieval/runs",
+    "qrels": "data/digits_retrieval/qrels.txt",
+    "metrics": "ndcg@10,map,mrr",
+    "margin": 0.05,
+}
+DRAWN = 16_384  # sign vectors of the pictures; p-values come from 100,000
+MOST_LOOKS = 100
+FOLDS = ("fold", "split", "repeat", "seed", "run")
+
+
+def read(
+    preds: Any = None,
+    qrels: Any = None,
+    *,
+    unit: Any = None,
+    columns: Any = None,
+    systems: Any = None,
+    baseline: Any = None,
+    metrics: Any = None,
+    lower_is_better: Any = None,
+    null: Any = None,
+    alternative: Any = "two-sided",
+    test_to_train: Any = None,
+    looks: Any = 1,
+    level: Any = 0.95,
+    margin: Any = None,
+    gate: Any = None,
+    seed: Any = 0,
+) -> "Significance | Shares":
+    """Reads the input and the parameters of `notebooks/significance.ipynb`, whose comments say what each is.
+
+    Without `preds` it is the bundled sample. Raises ParameterError for a parameter, InputError for the input.
+    """
+    given = provenance.changed(locals(), read)
+    if preds is None:
+        preds, qrels = SAMPLE["preds"], SAMPLE["qrels"] if qrels is None else qrels
+        metrics = SAMPLE["metrics"] if metrics is None else metrics
+        margin = SAMPLE["margin"] if margin is None else margin
+    shared = study.settings(
+        "rankings",
+        None,
+        usual=(),
+        baseline=baseline,
+        unit=None,
+        segments=None,
+        level=level,
+        margin=margin,
+        gate=gate,
+        seed=seed,
+    )
+    roles, names = parameters.mapping("columns", columns), parameters.texts("systems", systems)
+    least = tuple(parameters.texts("lower_is_better", lower_is_better))
+    hypothesis = parameters.number("null", null, above=0, below=1)
+    side = str(study.required("alternative", parameters.choice("alternative", alternative, SIDES)))
+    preds = _paths(preds)
+    parts = sources.parts(preds)
+    found = unit_values.kind(parts, roles, names)
+    if found == "trials":
+        return Shares.of(unit_values.read_trials(parts, roles), shared, given, hypothesis, side, least=least)
+    if hypothesis is not None or side != SIDES[0]:
+        raise ParameterError("null and alternative: need columns successes and trials, which the input has not")
+    data, chosen = unit_sources.read(
+        found,
+        parts,
+        preds,
+        _paths(qrels),
+        unit=parameters.text("unit", unit),
+        columns=roles,
+        systems=names,
+        metrics=metrics,
+    )
+    ratio = parameters.number("test_to_train", test_to_train, above=0)
+    return _study(data, _directed(chosen, least), shared, given, ratio, _looks(looks))
+
+
+def _paths(value: Any) -> Any:
+    """A list written as text, "[a.run, b.run]" or "a.run,b.run", as a list; everything else as it is."""
+    if not isinstance(value, str) or not (value.startswith("[") or "," in value) or Path(value).exists():
+        return value
+    return parameters.texts("preds", value)
+
+
+def _looks(value: Any) -> int:
+    looks = int(study.required("looks", parameters.integer("looks", value)))
+    if looks > MOST_LOOKS:
+        raise ParameterError(f"looks must be at most {MOST_LOOKS}, got {looks}")
+    return looks
+
+
+def _directed(chosen: tuple[Chosen, ...], least: tuple[str, ...]) -> tuple[Chosen, ...]:
+    """The metrics with those of which less is better turned around."""
+    labels = [one.label for one in chosen]
+    for name in least:
+        if name not in labels:
+            raise ParameterError(f"lower_is_better: there is no metric {name!r}, the input has {', '.join(labels)}")
+    return tuple(Chosen(replace(c.metric, best="low"), c.k) if c.label in least else c for c in chosen)
+
+
+def _study(
+    data: UnitValues,
+    chosen: tuple[Chosen, ...],
+    shared: Settings,
+    given: Mapping[str, Any],
+    ratio: float | None,
+    looks: int,
+) -> "Significance":
+    clustered = len(np.unique(data.unit.astype(str))) < len(data.unit)
+    shared = replace(shared, metrics=chosen, unit=data.name if clustered else None)
+    study.check_systems(shared, data.systems)
+    if ratio and clustered:
+        raise ParameterError("test_to_train: needs one row a fold, the input has several")
+    attributes = {data.name: data.unit.astype(str)} if clustered else {}
+    return Significance(shared, data.systems, attributes, given, data, ratio, looks)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Significance(Study):
+    """The study of paired values. The family is every pair on every metric; its p-values pay for the looks first.
+
+    test_to_train: the units are folds over the same rows, this many test rows for each training row.
+    """
+
+    data: UnitValues
+    test_to_train: float | None
+    looks: int
+
+    @property
+    def unit_name(self) -> str:
+        """What the input calls the unit."""
+        name = "fold" if self.test_to_train else self.data.name
+        return {"id": "row", "qid": "query"}.get(name, name.removesuffix("_id"))
+
+    @property
+    def adjusted_over(self) -> str:
+        """All of the family."""
+        return "all pairs and metrics"
+
+    @property
+    def family(self) -> str:
+        """The comparisons that were made, counted."""
+        metrics, pairs = len(self.directed), len(self.pairs)
+        what = plural("candidate" if self.settings.baseline else "pair", pairs)
+        many = f"{metrics} {plural('metric', metrics)} × {pairs} {what}"
+        return f"{metrics * pairs} {plural('comparison', metrics * pairs)}: {many}; Holm"
+
+    def values(self, chosen: Chosen, system: str, member: Member = EVERY) -> Values:
+        """One value a row."""
+        return perunit.take(self.data.values[chosen.label, system], member)
+
+    def sides(self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY) -> tuple[Values, Values]:
+        """The values of both systems."""
+        return self.values(chosen, pair[0], member), self.values(chosen, pair[1], member)
+
+    @property
+    def look_level(self) -> float:
+        """The level of each look at which all of them together keep the level asked for (Pocock)."""
+        if self.looks == 1:
+            return self.settings.level
+        from scipy.special import ndtr
+
+        return float(1 - 2 * ndtr(-sequential.pocock(self.looks, level=self.settings.level)[0]))
+
+    def over_looks(self, p: Floats) -> Floats:
+        """The chance that one of the looks finds a p this small under the null."""
+        return np.array([_over_looks(float(one), self.looks) for one in p])
+
+    # The hooks of a study
+
+    def estimate(self, chosen: Chosen, system: str, member: Member = EVERY) -> Estimate:
+        """The mean over units; of an earlier report what it says; over folds with Nadeau and Bengio's variance."""
+        if known := self.data.known.get((chosen.label, system)):
+            return Estimate(*(known[name] for name in ("value", "low", "high", "level", "n", "method")))
+        values, level = self.values(chosen, system, member), self.settings.level
+        if self.test_to_train:
+            kept = perunit.per_unit(values)[perunit.defined(values)]
+            return folds.nadeau_bengio(kept, train=1, test=self.test_to_train, level=level).difference
+        clusters = None if self.unit is None else self.unit[member]
+        e = perunit.estimate(values, clusters, method="t", level=level, rng=self.rng(1))
+        return perunit.within(e, chosen.metric.low, chosen.metric.high)
+
+    def compare(self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY) -> Comparison:
+        """Sign flips of the paired differences, the delta method for ratios, the corrected t for folds."""
+        first, second = self.sides(chosen, pair, member)
+        keep = perunit.both(first, second)
+        if not keep.any():
+            raise InputError(f"{chosen.label}: no {self.unit_name} has a value for both {pair[0]!r} and {pair[1]!r}")
+        level, name = self.look_level, self.unit_name
+        if self.test_to_train:
+            d = (perunit.per_unit(first) - perunit.per_unit(second))[keep]
+            c = folds.nadeau_bengio(d, train=1, test=self.test_to_train, level=level, unit=name)
+        else:
+            clusters = None if self.unit is None else self.unit[member]
+            c = perunit.compare(first, second, clusters, level=level, rng=self.rng(2), name=name)
+        return c if self.looks == 1 else self._repeated(c)
+
+    def _repeated(self, c: Comparison) -> Comparison:
+        """The comparison after several looks: its interval held the difference at all of them at the level asked for.
+
+        Jennison and Turnbull's repeated confidence interval, JRSS B 1989, doi:10.1111/j.2517-6161.1989.tb01432.x.
+        """
+        p, level = _over_looks(c.p_value, self.looks), self.settings.level
+        difference = replace(c.difference, level=level)
+        inside = replace(c.equivalence, level=round(2 * level - 1, 12))
+        method = f"{c.method}, at one of {self.looks} looks"
+        return replace(c, difference=difference, p_value=p, adjusted=p, method=method, equivalence=inside)
+
+    def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
+        """The smallest true difference that as many units would show."""
+        if self.test_to_train:
+            return {}
+        return {"detectable": perunit.detectable(*self.sides(chosen, pair), self.unit, level=self.look_level)}
+
+    @cached_property
+    def comparisons(self) -> pd.DataFrame:
+        """Every pair on every metric, adjusted over all of them by Holm, and where units are shared by max-T."""
+        every = [(chosen, pair) for chosen in self.directed for pair in self.pairs]
+        if not every:
+            return pd.DataFrame()
+        found = significance.adjust([self.compare(chosen, pair) for chosen, pair in every], significance.holm)
+        rows = [self._row(chosen, pair, c) for (chosen, pair), c in zip(every, found, strict=True)]
+        frame = pd.DataFrame(rows)
+        frame["equivalence_low"] = [c.equivalence.low for c in found]
+        frame["equivalence_high"] = [c.equivalence.high for c in found]
+        if (joint := self._joint(every)) is not None:
+            at = list(frame.columns).index("adjusted") + 1
+            frame.insert(at, "max_t", np.maximum(self.over_looks(joint), frame["p"]))
+        return frame
+
+    @property
+    def directed(self) -> list[Chosen]:
+        """The metrics that have a better direction."""
+        return [chosen for chosen in self.settings.metrics if chosen.metric.best != "neither"]
+
+    def _joint(self, every: list[tuple[Chosen, tuple[str, str]]]) -> Floats | None:
+        """Max-T over the family, where all of it is defined on the same units; else None."""
+        sides = [self.sides(chosen, pair) for chosen, pair in every]
+        keep = perunit.both(*sides[0])
+        same = all(np.array_equal(keep, perunit.both(*one)) for one in sides)
+        if len(every) < 2 or self.test_to_train or not same or any(isinstance(v, Pooled) for one in sides for v in one):
+            return None
+        d = np.column_stack([(perunit.per_unit(a) - perunit.per_unit(b))[keep] for a, b in sides])
+        if self.unit is not None:
+            d = np.column_stack([intervals.by_unit(column, self.unit[keep])[0] for column in d.T])
+        return multiplicity.max_t(d, rng=self.rng(3))
+
+    # One pair closely: the first of the headline
+
+    def differences(self, pair: tuple[str, str] | None = None, chosen: Chosen | None = None) -> pd.Series:
+        """A metric of the first less that of the second, one a unit (the mean of its rows), smallest first."""
+        first, second = self.sides(chosen or self.primary, pair or self.opponents)
+        keep = perunit.both(first, second)
+        d = (perunit.per_unit(first) - perunit.per_unit(second))[keep]
+        ids = self.data.unit[keep].astype(str)
+        if self.unit is not None:
+            sums, counts = intervals.by_unit(d, ids)
+            d, ids = sums / counts, np.unique(ids)
+        return pd.Series(d, index=pd.Index(ids, name=self.unit_name)).sort_values(kind="stable")
+
+    @property
+    def flips(self) -> bool:
+        """Whether the headline was tested by sign flips: neither a ratio of sums nor folds."""
+        pooled = any(isinstance(side, Pooled) for side in self.sides(self.primary, self.opponents))
+        return not (pooled or self.test_to_train)
+
+    def _summed(self) -> tuple[Floats, Floats]:
+        """Sum and number of the headline's differences of each unit."""
+        first, second = self.sides(self.primary, self.opponents)
+        keep = perunit.both(first, second)
+        d = (perunit.per_unit(first) - perunit.per_unit(second))[keep]
+        return (d, np.ones(d.size)) if self.unit is None else intervals.by_unit(d, self.unit[keep])
+
+    def null_draws(self) -> Floats:
+        """The mean difference of the headline under random signs of its units."""
+        total, count = self._summed()
+        if total.size <= signflip.ENUMERATED:
+            drawn = signflip.enumerated(total)
+            return np.concatenate([drawn, -drawn]) / count.sum()
+        return signflip.joint_draws(total[:, None], rng=self.rng(4), draws=DRAWN)[0] / count.sum()
+
+    def p_curve(self, points: int = 241) -> pd.DataFrame:
+        """The p-value of every mean difference around the headline's: those with p ≥ α make the interval."""
+        low, high = signflip.ranges(*self._summed(), rng=self.rng(2), draws=DRAWN)
+        row = self.headline.iloc[0]
+        ends = [row[name] if np.isfinite(row[name]) else row["difference"] for name in ("low", "high")]
+        reach = max(1.6 * max(row["difference"] - ends[0], ends[1] - row["difference"]), 1.2 * abs(row["difference"]))
+        theta = row["difference"] + np.linspace(-reach or -1.0, reach or 1.0, points)
+        return pd.DataFrame({"mean": theta, "p": [signflip.share(low, high, null=float(one)) for one in theta]})
+
+
+def _over_looks(p: float, looks: int) -> float:
+    if looks == 1 or not 1e-5 < p < 1:
+        return min(1.0, p * looks) if looks > 1 else p  # Bonferroni, where the integral has too few digits
+    return float(min(1.0, p * looks, max(p, sequential.false_positive_rate(looks, level=1 - p))))

@@ -1,0 +1,120 @@
+"""Successes of trials: each system against a null share, or independent systems against each other."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from evalkit import proportions
+from evalkit.arrays import Floats, ParameterError
+from evalkit.catalogue import Chosen
+from evalkit.intervals import Estimate, wilson
+from evalkit.significance import Comparison
+from evalkit.studies import study, unit_sources
+from evalkit.studies.study import EVERY, Member, Settings, Study
+from evalkit.studies.words import plural
+from evalkit.unit_values import Trials
+
+SIDES = ("two-sided", "greater", "less")
+SHARE = "share of successes"
+TESTS = {
+    "two-sided": proportions.binomial_test,
+    "greater": proportions.binomial_greater,
+    "less": proportions.binomial_less,
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Shares(Study):
+    """The study of shares. With a null it is one more system, known exactly, against which all others stand."""
+
+    data: Trials
+    null: float | None
+    alternative: str
+
+    differences_are: ClassVar[str] = "Differences"
+
+    @classmethod
+    def of(
+        cls,
+        data: Trials,
+        shared: Settings,
+        given: Mapping[str, Any],
+        null: float | None,
+        alternative: str,
+        *,
+        least: tuple[str, ...],
+    ) -> "Shares":
+        """The study of a table; raises ParameterError where null, alternative and baseline do not go together."""
+        if null is None and alternative != "two-sided":
+            raise ParameterError(f"alternative: {alternative!r} is about a null share; set null=0.5, say")
+        if null is not None and shared.baseline:
+            raise ParameterError("baseline: with null every system stands against the null share; set one of the two")
+        metric = replace(
+            unit_sources.named(SHARE, "low" if least else "high"),
+            formula="successes / trials",
+            undefined="there is no trial",
+            equals="statsmodels proportion_confint",
+        )
+        systems = data.systems + ((cls.label(null),) if null is not None else ())
+        shared = replace(shared, metrics=(Chosen(metric),), baseline=cls.label(null) if null else shared.baseline)
+        study.check_systems(shared, systems)
+        return cls(shared, systems, {}, given, data, null, alternative)
+
+    @staticmethod
+    def label(null: float | None) -> str:
+        """What the null share is called among the systems."""
+        return f"null {null:g}"
+
+    @property
+    def unit_name(self) -> str:
+        """One trial."""
+        return "trial"
+
+    @property
+    def sided(self) -> str:
+        """The side of the test."""
+        return self.alternative
+
+    @property
+    def family(self) -> str:
+        """The comparisons that were made, counted."""
+        pairs = len(self.pairs)
+        return f"{pairs} {plural('comparison', pairs)} on the {SHARE}; Holm"
+
+    def counts(self, system: str) -> tuple[int, int]:
+        """Successes and trials of a system."""
+        i = self.data.systems.index(system)
+        return int(self.data.successes[i]), int(self.data.trials[i])
+
+    def estimate(self, chosen: Chosen, system: str, member: Member = EVERY) -> Estimate:
+        """The share with Wilson's interval; the null share without one."""
+        level = self.settings.level
+        if system not in self.data.systems:
+            assert self.null is not None
+            return Estimate(self.null, np.nan, np.nan, level, int(self.data.trials.max()), "given")
+        return wilson(*self.counts(system), level=level)
+
+    def compare(self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY) -> Comparison:
+        """The exact binomial test against the null, the score test with Newcombe's interval between two systems."""
+        level, first = self.settings.level, self.counts(pair[0])
+        if self.null is not None:
+            return TESTS[self.alternative](*first, null=self.null, level=level, unit="trial")
+        return proportions.two_proportions(*first, *self.counts(pair[1]), level=level, unit="trial")
+
+    def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
+        """Fisher's exact p beside the score test."""
+        if self.null is not None:
+            return {}
+        return {"p_fisher": proportions.fisher(*self.counts(pair[0]), *self.counts(pair[1])).p_value}
+
+    def null_shares(self) -> tuple[Floats, Floats, int]:
+        """Every number of successes and its chance under the null, and the number seen, of the headline's first."""
+        from scipy.special import gammaln, xlog1py, xlogy
+
+        assert self.null is not None
+        seen, n = self.counts(self.opponents[0])
+        k = np.arange(n + 1.0)
+        log = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
+        return k, np.exp(log + xlogy(k, self.null) + xlog1py(n - k, -self.null)), seen

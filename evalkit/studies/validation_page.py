@@ -1,0 +1,384 @@
+"""The words and tables that only the validation page has, each from the study's frames."""
+
+from typing import Any
+
+import numpy as np
+
+from evalkit import tables
+from evalkit.giveaways import SEVERE, WARNING, Finding
+from evalkit.studies import page
+from evalkit.studies.resplits import ONE_OUT, OUT_OF_BAG
+from evalkit.studies.validity import NAIVE, Validation
+from evalkit.studies.words import plural
+from evalkit.tables import Cell, Html, Results, escape, interval, number, p_value, signed, with_interval
+
+EXAMPLES = 3
+
+
+def title(s: Validation) -> Html:
+    """The title and what was asked."""
+    n, folds = len(s.examples), len(s.tests)
+    return tables.heading(
+        "Validation report", f"Can the evaluation of {s.subject} be trusted, on {n:,} rows in {folds} folds?"
+    )
+
+
+# The verdict
+
+
+def verdict(s: Validation) -> Html:
+    """The gate where one is set; whether to trust, and why; what the estimate is then worth."""
+    gate = [tables.verdict("pass" if s.gate["passed"] else "fail", f"gate: {escape(s.gate['rule'])}")] if s.gate else []
+    lines = [_estimate(s), *_baseline(s), escape(f"Split: {s.folds.rule}.")]
+    if s.missing_checks:
+        lines.append(escape(f"Could not be checked: {'; '.join(s.missing_checks)}."))
+    return tables.stack([*gate, tables.verdict(s.word, escape(_reason(s)), *lines)])
+
+
+def _reason(s: Validation) -> str:
+    severe = [one for one in s.findings if one.severity == SEVERE]
+    warned = [one for one in s.findings if one.severity == WARNING]
+    if s.word == "fail":
+        return f"this evaluation cannot be trusted, because {severe[0].message}{_more(severe)}"
+    if s.word == "pass":
+        return "this evaluation can be trusted, because nothing of what was checked speaks against it"
+    if warned:
+        return f"this evaluation can be trusted only once this is explained: {warned[0].message}{_more(warned)}"
+    return "whether this evaluation can be trusted: a fold column alone shows no leak, and there is no other column"
+
+
+def _more(found: list[Finding]) -> str:
+    return f" (and {len(found) - 1} more below)" if len(found) > 1 else ""
+
+
+def _estimate(s: Validation) -> str:
+    honest = s.intervals[s.intervals["honest"]]
+    first = (honest if len(honest) else s.intervals).iloc[0]
+    value = f"{number(first['value'])} {interval(first['low'], first['high'])}"
+    unit = f"{first['n']:,} {plural(first['unit'], first['n'])}"
+    named = f"{'If it could, ' if s.word == 'fail' else ''}{escape(s.primary.label)} of {escape(s.subject)}"
+    if not s.fits and len(s.systems) > 2:
+        named += f" (the best of {len(s.systems) - 1}, picked on these rows)"
+    found = f"{named}: {value}, {unit}, {escape(first['what'])} ({escape(first['method'])})"
+    naive = s.intervals[s.intervals["what"] == NAIVE]
+    if not len(naive):
+        return f"{found}."
+    row = naive.iloc[0]
+    return f"{found}; not <s>{interval(row['low'], row['high'])}</s>, a t over {row['n']} folds that share their rows."
+
+
+def _baseline(s: Validation) -> list[str]:
+    rows = s.paired[s.paired["second"] == s.baseline] if len(s.paired) else s.paired
+    if not len(rows):
+        return []
+    row = rows.iloc[0]
+    e = s.estimate(s.primary, s.baseline)
+    difference = f"{signed(row['pooled'])} {interval(row['pooled_low'], row['pooled_high'], signed)}"
+    between = {"better": "than", "worse": "than", "equivalent": "to", "cannot tell": "from"}[row["verdict"]]
+    return [
+        f"<strong>{row['verdict']}</strong> {between} {escape(s.baseline)}, which looks at no feature and has "
+        f"{number(e.value)}: {difference}, adjusted p {p_value(row['adjusted'])} ({escape(row['method'])})."
+    ]
+
+
+# The data and what leaks
+
+
+def notes(s: Validation) -> Html:
+    """What to know of the data and of the fits before the numbers."""
+    e = s.examples
+    columns = ", ".join(f"{role} = {name}" for role, name in e.columns.items())
+    found = [(f"{e.read:,} rows read, {len(e):,} used. Columns: {columns}.", False)]
+    found += [(f"Left out: {text}.", True) for text in e.left_out]
+    found += [(_label(s), False), *_features(s), *((f"{text}.", False) for text in s.described)]
+    if s.rows.size < len(e):
+        found.append((f"{len(e) - s.rows.size:,} rows only train: no fold tests them.", False))
+    if s.other is not None:
+        found += [(f"Not fitted: {text}.", True) for text in s.other.left_out]
+        found += [(f"The estimator warned in {n:,} fits: {text}", True) for text, n in s.other.warned.items()]
+    return tables.notes(found)
+
+
+def _label(s: Validation) -> str:
+    e = s.examples
+    if not e.classes:
+        return f"The label is a number from {e.label.min():g} to {e.label.max():g}, mean {e.label.mean():.4g}."
+    count = np.bincount(e.label.astype(np.int64))
+    named = ", ".join(f"{name}: {n:,}" for name, n in zip(e.classes, count, strict=True))
+    return f"Classes: {named}{f'; class 1 is {e.classes[1]}' if len(e.classes) == 2 else ''}."
+
+
+def _features(s: Validation) -> list[tuple[str, bool]]:
+    if s.examples.features is None:
+        return []
+    text = list(s.examples.features.select_dtypes(exclude="number"))
+    named = f", of them text: {', '.join(text[:10])}" if text else ", all numbers"
+    return [(f"{s.examples.features.shape[1]} features{named}.", False)]
+
+
+def leakage(s: Validation) -> Html:
+    """Everything that the audit found, severe findings first, with example rows."""
+    if not s.findings:
+        return tables.paragraph("Nothing was found.")
+    rows = [_finding(s, one) for one in s.findings]
+    note = "severe: the estimate is wrong; warning: it may be, look; note: good to know. At most 3 examples each."
+    columns = ["severity", "check", "rows", "what was found", "for example"]
+    return tables.table(f"What the audit of the split found ({len(rows)})", columns, rows, note)
+
+
+def _finding(s: Validation, one: Finding) -> list[Cell | str]:
+    e = s.examples
+    named = [f"row {row + 1}" if e.id is None else str(e.id[row]) for row in one.rows[:EXAMPLES]]
+    severity = f"<strong>{one.severity}</strong>" if one.severity == SEVERE else one.severity
+    rows = f"{one.count:,} of {one.of:,}"
+    return [
+        severity,
+        Cell(escape(one.check), "text"),
+        rows,
+        Cell(escape(one.message), "text"),
+        Cell(escape(", ".join(named)), "text"),
+    ]
+
+
+# What the estimate is worth
+
+
+def intervals(s: Validation) -> Html:
+    """The subject's primary metric: honest intervals, and naive ones crossed out."""
+    rows: list[list[Cell | str]] = []
+    for row in s.intervals.to_dict("records"):
+        text = with_interval(row["value"], row["low"], row["high"])
+        n = f"{row['n']:,} {plural(row['unit'], row['n'])}"
+        cells = [escape(row["what"]), text, n, escape(row["method"])]
+        rows.append(
+            [Cell(cell if row["honest"] else f"<s>{cell}</s>", "" if row["honest"] else "muted") for cell in cells]
+        )
+    note = (
+        "Crossed out: takes for a sample what is none. Folds share training rows, rows of a group resemble each other, "
+        "and where folds differ by more than chance the rows are of several kinds. Simulated with 200 rows, t over "
+        "10 × 10 folds held the truth 43 times in 100 instead of 95."
+    )
+    caption = f"{s.primary.label} of {s.subject} with {s.settings.level:.0%} interval"
+    return tables.table(caption, ["estimate", s.primary.label, "n", "interval"], rows, note)
+
+
+def by_fold(s: Validation) -> Html:
+    """Every metric of the subject on every fold, pooled, and as the mean of the folds."""
+    frame = s.by_fold[s.by_fold["system"] == s.subject]
+    labels = [chosen.label for chosen in s.settings.metrics]
+    gap = s.gap
+    head = ["fold", "training", "test", "share of class 1" if len(s.examples.classes) == 2 else "mean label", *labels]
+    head += [f"{s.primary.label} in training", "better by"] if gap is not None else []
+    rows = [_fold(row, labels, None if gap is None else gap[i]) for i, row in enumerate(frame.to_dict("records"))]
+    pooled = [s.estimate(chosen, s.subject).value for chosen in s.settings.metrics]
+    rest: list[Cell | str] = [""] * 2 if gap is not None else []
+    tested = f"{s.rows.size:,}"
+    rows.append(
+        ["<strong>pooled</strong>", "", tested, "", *(f"<strong>{number(one)}</strong>" for one in pooled), *rest]
+    )
+    means = [number(float(frame[label].mean())) for label in labels]
+    if gap is not None:
+        rest = [number(float(frame["on_train"].mean())), signed(float(gap.mean()))]
+    rows.append(["mean of folds", "", "", "", *means, *rest])
+    return tables.table(f"{s.subject}, fold by fold", head, rows, _unlike(s))
+
+
+def _fold(row: dict[str, Any], labels: list[str], gap: float | None) -> list[Cell | str]:
+    cells: list[Cell | str] = [escape(row["fold"]), f"{row['train']:,}" if row["train"] else "?", f"{row['test']:,}"]
+    cells += [number(row["label"]), *(number(row[label]) for label in labels)]
+    return cells + ([] if gap is None else [number(row["on_train"]), signed(gap)])
+
+
+def _unlike(s: Validation) -> str:
+    u = s.unlike
+    if np.isnan(u["p"]):
+        return "Too few folds to ask whether they differ."
+    differ = "differ by more than chance" if u["p"] < 0.05 else "differ no more than chance makes them"
+    found = f"Cochran's Q = {u['q']:.1f}, {u['freedom']} expected, p {p_value(u['p'])}"
+    text = f"The folds {differ} in {s.primary.label}: {found}."
+    pools = [chosen.label for chosen in s.settings.metrics if chosen.metric.name in ("roc_auc", "rmse")]
+    return text + (f" {', '.join(pools)} pooled is not the mean of the folds." if pools else "")
+
+
+# Other splits and other systems
+
+
+def other_splits(s: Validation) -> Html:
+    """How far the estimates of each way of splitting lie apart."""
+    if s.other is None:
+        return Html("")
+    rows: list[list[Cell | str]] = [
+        [
+            escape(row["way"]),
+            f"{row['fits']:,}",
+            f"{row['estimates']:,}",
+            number(row["mean"]),
+            number(row["sd"], 4),
+            number(row["lowest"]),
+            number(row["highest"]),
+        ]
+        for row in s.other.summary.to_dict("records")
+    ]
+    columns = ["split", "fits", "estimates", "mean", "standard deviation", "lowest", "highest"]
+    caption = f"{s.primary.label} of {s.subject}, the same {len(s.examples):,} rows split otherwise"
+    found = [tables.table(caption, columns, rows, _lesson(s)), *_bootstrap(s), *_ignoring(s)]
+    return tables.stack(found)
+
+
+def _lesson(s: Validation) -> str:
+    assert s.other is not None
+    by = s.other.summary.set_index("way")
+    text = "The spread is what the split alone adds; the sampling error of the rows, in the intervals above, remains."
+    single = next((name for name in by.index if name.startswith("one holdout")), None)
+    folded = next((name for name in by.index if "-fold" in name and by.loc[name, "estimates"] > 1), None)
+    if single and folded and by.loc[folded, "sd"] > 0:
+        times = by.loc[single, "sd"] / by.loc[folded, "sd"]
+        text = f"{single} varies {times:.1f} times as much as {folded} drawn anew. {text}"
+    return f"{text} {_one_out(s)}".strip()
+
+
+def _one_out(s: Validation) -> str:
+    """Why leaving one out can be wrong on every row."""
+    assert s.other is not None
+    by = s.other.summary.set_index("way")
+    if s.primary.metric.name != "accuracy" or ONE_OUT not in by.index or np.isnan(by.loc[ONE_OUT, "mean"]):
+        return ""
+    value, chance = by.loc[ONE_OUT, "mean"], s.estimate(s.primary, s.baseline).value
+    if value > chance / 2:
+        return ""
+    return (
+        f"Leaving one out gives {number(value)}: without a row its own class is the rarer one among the others, so a "
+        "model that leans on the class shares predicts the other class every time. That is the split's doing."
+    )
+
+
+def _bootstrap(s: Validation) -> list[Html]:
+    assert s.other is not None
+    b = s.other.bootstrap
+    if b is None:
+        return []
+    items = {
+        "on the rows it was fitted to": b.apparent,
+        "out of bag (trained on 63 % of the rows: pessimistic)": b.out_of_bag,
+        ".632": b.error_632,
+        ".632+": b.error_632_plus,
+        "if features told nothing": b.no_information,
+    }
+    rows: list[list[Cell | str]] = [[escape(name), number(1 - error)] for name, error in items.items()]
+    return [tables.table("Accuracy by the bootstrap, all rows", ["estimate", "accuracy"], rows)]
+
+
+def _ignoring(s: Validation) -> list[Html]:
+    """The split that fits the columns beside one that ignores them."""
+    assert s.other is not None
+    if s.other.ignoring is None:
+        return []
+    what = "time" if s.examples.time is not None else "group"
+    honest, blind = s.estimate(s.primary, s.subject), s.interval(s.primary, s.other.ignoring, None)
+    rows: list[list[Cell | str]] = [
+        [f"split by {what}", with_interval(honest.value, honest.low, honest.high)],
+        [f"<s>rows at random, {what} ignored</s>", f"<s>{with_interval(blind.value, blind.low, blind.high)}</s>"],
+        ["difference", signed(blind.value - honest.value)],
+    ]
+    note = f"The difference is what a split that ignores the {what} would have promised beyond what holds."
+    return [tables.table(f"{s.primary.label} of {s.subject}", ["split", s.primary.label], rows, note)]
+
+
+def paired(s: Validation) -> Html:
+    """The subject against every other system on the same folds and rows."""
+    if not len(s.paired):
+        return tables.paragraph("One fold: nothing to pair.")
+    pooled: list[list[Cell | str]] = []
+    folded: list[list[Cell | str]] = []
+    for row in s.paired.to_dict("records"):
+        name = f"{escape(row['first'])} − {escape(row['second'])}"
+        limits = with_interval(row["pooled"], row["pooled_low"], row["pooled_high"], signed)
+        pooled.append([name, limits, p_value(row["p_pooled"]), p_value(row["adjusted"]), Cell(row["verdict"], "text")])
+        limits = with_interval(row["by_fold"], row["low"], row["high"], signed)
+        folded.append([name, limits, p_value(row["p"]), f"<s>{p_value(row['p_naive'])}</s>"])
+    first, label, level = s.paired.iloc[0], s.primary.label, f"{s.settings.level:.0%} interval"
+    n = f"{first['n']:,} {plural(first['unit'], first['n'])}"
+    above = f"Differences in {label}, {level}, {n} pooled out of fold"
+    note = f"p by {first['method']}{f', adjusted by Holm over {len(s.paired)}' if len(s.paired) > 1 else ''}."
+    below = f"The same by fold, {level}, {len(s.tests)} folds"
+    wrong = (
+        "p by Nadeau and Bengio's corrected t. Crossed out: folds share rows, and the plain t-test over 10 × 10 of "
+        "them calls two equal learners different in half of all cases."
+    )
+    columns = ["first − second", "difference", "p", "adjusted p", "verdict"]
+    one = tables.table(above, columns, pooled, note)
+    return tables.stack(
+        [one, tables.table(below, ["first − second", "mean difference", "p", "naive p"], folded, wrong)]
+    )
+
+
+def estimates(s: Validation) -> Html:
+    """Every system, every metric, out-of-fold rows pooled."""
+    caption = f"Out-of-fold rows pooled, {s.rows.size:,} rows, with {s.settings.level:.0%} interval"
+    return page.estimates(s, caption, f"{s.baseline}: no feature, the training rows' classes or median alone.")
+
+
+# The end
+
+
+def definitions(s: Validation) -> Html:
+    """The metrics shown, then the words of this page."""
+    items = page.metric_definitions(s)
+    items += [
+        ("out of fold", "predicted by a model that was fitted without the row's fold"),
+        (
+            "pooled",
+            "the metric of all out-of-fold rows together; accuracy with Wilson's interval, AUC with DeLong's, means "
+            "with t; where there is a group column, whole groups vary (delta method). A pooled AUC also compares "
+            "scores of different folds: a constant score per fold then falls below ½",
+        ),
+        (
+            "Nadeau–Bengio",
+            "t over J fold values whose variance is multiplied by 1/J + test/training rows, because the folds share "
+            "rows; doi:10.1023/A:1024068626366",
+        ),
+        ("McNemar", "exact test, mid-p, of the rows that only one of two systems classifies rightly"),
+        ("Cochran's Q", "Σ (fold − mean)² / variance; about the number of folds − 1 where the folds are of one kind"),
+        (
+            OUT_OF_BAG,
+            ".632 = 0.368 · training + 0.632 · out of bag; .632+ leans to out of bag by the rate of overfitting",
+        ),
+        (
+            ONE_OUT,
+            "each row tested by a model of all others. Its own class is then the rarer one: a model that says the "
+            "majority has accuracy 0 on classes of equal size",
+        ),
+        ("verdict", "fail: a severe finding; cannot tell: a warning, or no column to look for leaks in; pass: neither"),
+    ]
+    return tables.definitions(items)
+
+
+def origin(s: Validation) -> Html:
+    """Inputs, parameters, versions, the command."""
+    return page.origin(s, s.examples.sources, "validation")
+
+
+def results(s: Validation) -> Results:
+    """Every number of the page, unrounded."""
+    more: dict[str, Any] = {
+        "columns": dict(s.examples.columns),
+        "verdict": {"word": s.word, "because": _reason(s), "not_checked": s.missing_checks},
+        "split": {"rule": s.folds.rule, "folds": len(s.tests), "rows": len(s.examples), "tested": s.rows.size},
+        "subject": s.subject,
+        "findings": [vars(one) for one in s.findings],
+        "intervals": s.intervals.to_dict("records"),
+        "folds": s.by_fold.to_dict("records"),
+        "heterogeneity": s.unlike,
+        "paired": s.paired.to_dict("records"),
+        "left_out": list(s.examples.left_out) + (list(s.other.left_out) if s.other else []),
+        "other_splits": None,
+    }
+    if s.other is not None:
+        more["other_splits"] = {
+            "ways": s.other.summary.to_dict("records"),
+            "estimates": s.other.points.to_dict("records"),
+            "learning_curve": s.other.curve.to_dict("records"),
+            "bootstrap": vars(s.other.bootstrap) if s.other.bootstrap else None,
+            "warned": s.other.warned,
+        }
+    return page.results(s, "validation", s.examples.sources, more)

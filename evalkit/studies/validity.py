@@ -1,0 +1,298 @@
+"""What is asked of an offline evaluation: its metrics with honest intervals, its folds, what leaks, the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from evalkit import inference, influence, leakage, perunit, predicted, proportions
+from evalkit.arrays import Floats, Ints, ratio
+from evalkit.auc_intervals import auc_interval
+from evalkit.catalogue import Chosen
+from evalkit.counts import count
+from evalkit.examples import Examples
+from evalkit.fitting import Fit
+from evalkit.folds import nadeau_bengio
+from evalkit.giveaways import NOTE, SEVERE, WARNING, Finding
+from evalkit.inference import Effects, Found
+from evalkit.intervals import Estimate, mean_t, normal_quantile, standard_error, wilson
+from evalkit.predicted import Predicted
+from evalkit.significance import Comparison, adjust, holm, paired_t, verdict
+from evalkit.splits import Folds
+from evalkit.studies.resplits import Resplits
+from evalkit.studies.study import EVERY, Member, Study
+
+FEW = 50  # rows tested, below which no interval is worth much
+UNLIKE = 0.001  # folds differ by more than this chance
+POOLED = "pooled out of fold"
+CORRECTED = "mean of folds, Nadeau–Bengio"
+NAIVE = "mean of folds, t as if folds were a sample"
+BY_ROW = "pooled, as if rows of a group were a sample"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Validation(Study):
+    """The study of a split. pooled: system -> its out-of-fold rows, aligned with `rows`, the rows that were tested.
+
+    tests: each fold's name and the places of its test rows in `rows`. fits: system -> its fits of the folds; empty for
+    predictions, and `other`, the fits on other splits, is None.
+    """
+
+    examples: Examples
+    folds: Folds
+    pooled: Mapping[str, Predicted]
+    rows: Ints
+    tests: list[tuple[str, Ints]]
+    fits: Mapping[str, list[Fit]]
+    other: Resplits | None
+    described: tuple[str, ...]
+
+    @property
+    def unit_name(self) -> str:
+        """What varies from sample to sample: the group where there is one, else the row."""
+        return "group" if self.settings.unit else "row"
+
+    @property
+    def baseline(self) -> str:
+        """The system that looks at no feature."""
+        return self.systems[-1]
+
+    @property
+    def subject(self) -> str:
+        """The estimator in question; of predictions the best by the primary metric."""
+        if self.fits:
+            return self.systems[0]
+        return next(name for name in self.order if name != self.baseline)
+
+    # The metrics, with honest intervals
+
+    def _found(self, chosen: Chosen, p: Predicted) -> Found:
+        if chosen.metric.name == "roc_auc":
+            assert p.score is not None
+            c, label = count(p.score, p.label), p.label.astype(np.int64)
+            return Effects(predicted.value(chosen, p), influence.auc_influence(c, label, p.score))
+        if chosen.metric.name == "rmse":
+            squares, value = (p.decision - p.label) ** 2, predicted.value(chosen, p)
+            return Effects(value, ratio(squares - value**2, 2 * value * len(p)))
+        return chosen.values(p)
+
+    def _units(self, member: Member | Ints) -> np.ndarray | None:
+        return None if self.unit is None else self.unit[member]
+
+    def estimate(self, chosen: Chosen, system: str, member: Member = EVERY) -> Estimate:
+        """Out-of-fold rows pooled: Wilson or DeLong over rows; over groups the delta method."""
+        p = predicted.take(self.pooled[system], member)
+        return self.interval(chosen, p, self._units(member))
+
+    def interval(self, chosen: Chosen, p: Predicted, unit: np.ndarray | None) -> Estimate:
+        """The metric of these rows with its interval over rows, or over whole units."""
+        level, low, high = self.settings.level, chosen.metric.low, chosen.metric.high
+        found = self._found(chosen, p)
+        if isinstance(found, Effects) and np.isnan(found.value):
+            return Estimate(np.nan, np.nan, np.nan, level, len(p), "undefined")
+        if unit is None and chosen.metric.name == "accuracy":
+            assert isinstance(found, np.ndarray)
+            return wilson(float(found.sum()), found.size, level=level)
+        if unit is None and isinstance(found, Effects) and chosen.metric.name == "roc_auc":
+            positives = int(p.label.sum())
+            error = float(np.sqrt((found.rows**2).sum()))
+            return auc_interval(found.value, error, positives, len(p) - positives, level=level)
+        return inference.estimate(found, unit, level=level, low=low, high=high)
+
+    def compare(self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY) -> Comparison:
+        """first − second on the same out-of-fold rows: McNemar for accuracy, else sign flips or the delta method."""
+        first, second = (predicted.take(self.pooled[name], member) for name in pair)
+        unit, level = self._units(member), self.settings.level
+        if unit is None and chosen.metric.name == "accuracy":
+            a, b = predicted.accuracy(first), predicted.accuracy(second)
+            return proportions.mcnemar(int((a > b).sum()), int((a < b).sum()), a.size, level=level)
+        sides = (self._found(chosen, first), self._found(chosen, second))
+        return inference.compare(*sides, unit, level=level, rng=self.rng(2), name=self.unit_name)
+
+    # Fold by fold
+
+    @cached_property
+    def by_fold(self) -> pd.DataFrame:
+        """One row a system and fold: rows on both sides, the label's mean or share of class 1, every metric."""
+        sizes = {tuple(test): train.size for train, test in self.folds.pairs} if not self.fits else {}
+        rows = []
+        for name in self.systems:
+            for i, (fold, at) in enumerate(self.tests):
+                p = predicted.take(self.pooled[name], at)
+                share = float(p.label.mean()) if len(self.examples.classes) <= 2 else np.nan
+                train = self.folds.pairs[i][0].size if self.fits else sizes.get(tuple(self.rows[at]), 0)
+                row = {"system": name, "fold": fold, "train": train, "test": len(p), "label": share}
+                row |= {chosen.label: predicted.value(chosen, p) for chosen in self.settings.metrics}
+                rows.append(row | self._on_train(name, i))
+        return pd.DataFrame(rows)
+
+    def _on_train(self, name: str, i: int) -> dict[str, float]:
+        side = self.fits[name][i].train if self.fits else None
+        return {} if side is None else {"on_train": predicted.value(self.primary, side)}
+
+    @cached_property
+    def gap(self) -> Floats | None:
+        """How much better the subject's primary metric is on each fold's training rows; None without fits."""
+        rows = self.by_fold[self.by_fold["system"] == self.subject]
+        if "on_train" not in rows:
+            return None
+        sign = 1 if self.primary.metric.best == "high" else -1
+        return sign * (rows["on_train"] - rows[self.primary.label]).to_numpy(float)
+
+    def fold_values(self, system: str) -> Floats:
+        """The primary metric on each fold."""
+        return self.by_fold[self.by_fold["system"] == system][self.primary.label].to_numpy(float)
+
+    @cached_property
+    def unlike(self) -> dict[str, float]:
+        """Cochran's Q of the subject's primary metric between the folds: Q, degrees of freedom, p."""
+        from scipy.special import chdtrc
+
+        parts = [(predicted.take(self.pooled[self.subject], at), self._units(at)) for _, at in self.tests]
+        found = [self._found(self.primary, p) for p, _ in parts]
+        value = np.array([predicted.value(self.primary, p) for p, _ in parts])
+        if self.settings.unit is None and not any(isinstance(one, Effects) for one in found):
+            every = np.concatenate([one for one in found if isinstance(one, np.ndarray)])
+            weight = ratio([len(p) for p, _ in parts], every.var(ddof=1))
+        else:
+            errors = [self._error(one, unit) for one, (_, unit) in zip(found, parts, strict=True)]
+            weight = ratio(1.0, np.square(errors))
+        known = np.isfinite(value) & np.isfinite(weight)
+        value, weight = value[known], weight[known]
+        centre = ratio((weight * value).sum(), weight.sum())
+        q, freedom = float((weight * (value - centre) ** 2).sum()), int(known.sum()) - 1
+        return {"q": q, "freedom": freedom, "p": float(chdtrc(freedom, q)) if freedom > 0 else np.nan}
+
+    @property
+    def folds_differ(self) -> bool:
+        """Whether the folds differ by clearly more than chance makes them."""
+        return self.unlike["p"] < UNLIKE
+
+    def _error(self, found: Found, unit: np.ndarray | None) -> float:
+        if isinstance(found, Effects):
+            rows = inference.by_unit(found.rows, unit)
+            return standard_error(rows * rows.size)
+        e = perunit.estimate(found, unit, method="t", level=0.95, rng=self.rng(1))
+        return (e.high - e.low) / (2 * normal_quantile(0.95))
+
+    @cached_property
+    def intervals(self) -> pd.DataFrame:
+        """The subject's primary metric with honest and with naive intervals: what, honest, unit and an `Estimate`."""
+        pooled = self.estimate(self.primary, self.subject)
+        values = self.fold_values(self.subject) if self.other is None else self.other.folds
+        values = values[~np.isnan(values)]
+        # Where folds are of different kinds, how they vary counts, and not how the rows within them do.
+        found = [(POOLED, pooled, self.unit_name, not self.folds_differ)]
+        if values.size > 1:
+            train, test = self._sizes()
+            corrected = nadeau_bengio(values, train=train, test=test, level=self.settings.level).difference
+            found += [(CORRECTED, corrected, "fold", True)]
+            found += [(NAIVE, mean_t(values, level=self.settings.level), "fold", False)]
+        if self.settings.unit:
+            alone = self.interval(self.primary, self.pooled[self.subject], None)
+            found.append((BY_ROW, alone, "row", False))
+        low, high = self.primary.metric.low, self.primary.metric.high
+        cut = [
+            (what, perunit.within(e, low, high) if np.isfinite(e.low) else e, unit, ok) for what, e, unit, ok in found
+        ]
+        return pd.DataFrame([{"what": what, "unit": unit, "honest": ok} | vars(e) for what, e, unit, ok in cut])
+
+    def _sizes(self) -> tuple[float, float]:
+        sides = [(train.size, test.size) for train, test in self.folds.pairs]
+        return float(np.mean([one for one, _ in sides])), float(np.mean([one for _, one in sides]))
+
+    @cached_property
+    def paired(self) -> pd.DataFrame:
+        """The subject against each other system on the same folds: by fold corrected and naive, and pooled."""
+        rows = []
+        train, test = self._sizes()
+        others = [name for name in self.systems if name != self.subject]
+        compared = adjust([self.compare(self.primary, (self.subject, name)) for name in others], holm)
+        direction = 1 if self.primary.metric.best == "high" else -1
+        for name, c in zip(others, compared, strict=True):
+            d = self.fold_values(self.subject) - self.fold_values(name)
+            d = d[~np.isnan(d)]
+            if d.size < 2:
+                continue
+            nb = nadeau_bengio(d, train=train, test=test, level=self.settings.level)
+            row: dict[str, Any] = {"first": self.subject, "second": name, "folds": d.size}
+            row |= {"by_fold": nb.difference.value, "low": nb.difference.low, "high": nb.difference.high}
+            row |= {"p": nb.p_value, "p_naive": paired_t(d).p_value}
+            row |= {f"pooled{at}": getattr(c.difference, at[1:] or "value") for at in ("", "_low", "_high")}
+            word = verdict(c, margin=self.settings.margin, direction=direction)
+            row |= {"p_pooled": c.p_value, "adjusted": c.adjusted, "verdict": word}
+            rows.append(row | {"method": c.method, "n": c.difference.n, "unit": c.unit})
+        return pd.DataFrame(rows)
+
+    # What leaks
+
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        """Every finding of the audit and of the folds' scores, severe ones first."""
+        e = self.examples
+        found = list(
+            leakage.audit(
+                self.folds, rng=self.rng(5), features=e.features, label=e.label, group=e.group, time=e.time, ids=e.id
+            )
+        )
+        found += [one for name in self.systems if name != self.baseline for one in self._of_scores(name)]
+        if self.folds_differ:
+            text = (
+                f"{self.primary.label} of {self.subject} differs between folds by more than chance: "
+                f"Q = {self.unlike['q']:.0f}, {self.unlike['freedom']} expected"
+            )
+            found.append(Finding("unlike folds", WARNING, self.rows.size, self.rows.size, text))
+        if self.rows.size < FEW:
+            text = f"only {self.rows.size} rows were tested"
+            found.append(Finding("few rows", WARNING, self.rows.size, self.rows.size, text))
+        order = [SEVERE, WARNING, NOTE]
+        return tuple(sorted(found, key=lambda one: order.index(one.severity)))
+
+    def _of_scores(self, name: str) -> list[Finding]:
+        p = self.pooled[name]
+        if p.score is None or len(self.examples.classes) != 2:
+            return []
+        tests = tuple((self.rows[:0], at) for _, at in self.tests)
+        folds = Folds(self.rows.size, tests, "")
+        found = [leakage.score_scale(folds, p.score)]
+        if not self.fits:
+            found.append(leakage.score_is_label(p.score, p.label))
+        return [
+            replace(one, message=f"{name}: {one.message}", rows=tuple(int(self.rows[i]) for i in one.rows))
+            for one in found
+            if one
+        ]
+
+    @property
+    def missing_checks(self) -> list[str]:
+        """What could not be looked for, and the column that it needs."""
+        e = self.examples
+        sides = {"features": e.features, "id": e.id, "group": e.group, "time": e.time}
+        needs = {
+            "features": "copied rows, a target among the features",
+            "id": "a row in several folds",
+            "group": "a person or session on both sides",
+            "time": "training on the future",
+        }
+        return [f"{needs[name]} (no {name})" for name, side in sides.items() if side is None]
+
+    @property
+    def word(self) -> str:
+        """fail with a severe finding; pass without any but notes where something could be checked; else cannot tell."""
+        if any(one.severity == SEVERE for one in self.findings):
+            return "fail"
+        blind = len(self.missing_checks) == 4
+        return "cannot tell" if blind or any(one.severity == WARNING for one in self.findings) else "pass"
+
+    @cached_property
+    def gate(self) -> dict[str, Any] | None:
+        """The rule that was set and whether it holds, None where none is set."""
+        if not self.settings.gate:
+            return None
+        passed = self.word != "fail" if self.settings.gate == "no severe finding" else self.word == "pass"
+        return {"rule": f"the evaluation: {self.settings.gate}", "passed": passed}

@@ -1,0 +1,330 @@
+"""Compares every value of the classification metrics with the public tools' on the data sets, and counts.
+
+    PYTHONPATH=. python tests/oracles/classification.py
+
+prints for each data set: values that are equal within 1e-9 (R's bootstrap intervals within 0.01), values explained by a
+rule below, values that evalkit has no name for, and mismatches; any mismatch makes the exit status 1. The sets are
+read beside the project, or from this folder those that may be committed; one that is in neither place is skipped.
+"""
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from evalkit import calibration, catalogue, counts, curves, inference, labels, proportions
+from evalkit.class_metrics import Classified
+from evalkit.count_bootstrap import interval
+from evalkit.counts import Counts, count
+from evalkit.influence import auc_covariance, auc_variance, placements
+
+HERE = Path(__file__).resolve().parent
+SHARED = HERE.parents[2] / "shared" / "data"
+BINARY = ("german_credit", "breast_cancer", "fivethirtyeight_games")
+CLASSES = ("digits", "wine", "penguins")
+THRESHOLD = 0.5
+TIE = "a tie at the border, which the tool cuts by row order"
+
+# What the tools' names are here; None: evalkit has no such number.
+WHOLE: dict[str, Callable[[Counts], float] | None] = {
+    "brier": calibration.brier,
+    "brier_skill_score": calibration.brier_skill,
+    "calibration_in_the_large": calibration.calibration_in_the_large,
+    "mean_score": calibration.mean_score,
+    "log_loss": calibration.log_loss,
+    "ece10_uniform": lambda c: calibration.ece(calibration.bins_uniform(c)),
+    "ece10_quantile": lambda c: calibration.ece(calibration.bins_quantile(c)),
+    "mce10_uniform": lambda c: calibration.mce(calibration.bins_uniform(c)),
+    "mce10_quantile": lambda c: calibration.mce(calibration.bins_quantile(c)),
+    "average_precision": counts.average_precision,
+    "roc_auc": counts.auc,
+    "gini": counts.gini,
+    "ks_statistic": counts.ks,
+    "ks_pvalue": None,
+    "pr_auc_trapezoid": curves.pr_auc_trapezoid,
+    "partial_auc_mcclish_fpr0.1": lambda c: curves.partial_auc_mcclish(c, 0.1),
+    "prevalence": counts.base_rate,
+    "n": lambda c: c.total,
+    "n_pos": lambda c: c.positives,
+    "threshold": None,
+}
+AT: dict[str, Callable] = {
+    "accuracy": counts.accuracy,
+    "balanced_accuracy": counts.balanced_accuracy,
+    "cohen_kappa": counts.kappa,
+    "f1": counts.f_score,
+    "fbeta2": lambda c: counts.f_score(c, 2),
+    "fn": lambda c: c.fn,
+    "fp": lambda c: c.fp,
+    "tn": lambda c: c.tn,
+    "tp": lambda c: c.tp,
+    "fnr": counts.false_negative_rate,
+    "fpr": counts.false_positive_rate,
+    "jaccard": counts.jaccard,
+    "mcc": counts.mcc,
+    "npv": counts.negative_predictive_value,
+    "positive_rate": counts.predicted_rate,
+    "precision": counts.precision,
+    "recall": counts.recall,
+    "specificity": counts.specificity,
+}
+MULTI = {
+    "accuracy": "accuracy",
+    "balanced_accuracy": "balanced_accuracy",
+    "brier_multiclass_sum": "brier",
+    "cohen_kappa": "kappa",
+    "cohen_kappa_quadratic": "kappa_quadratic",
+    "f1_macro": "macro_f1",
+    "f1_micro": "accuracy",
+    "precision_micro": "accuracy",
+    "recall_micro": "accuracy",
+    "recall_weighted": "accuracy",
+    "f1_weighted": "weighted_f1",
+    "precision_macro": "macro_precision",
+    "recall_macro": "macro_recall",
+    "log_loss": "log_loss",
+    "mcc": "mcc",
+    "roc_auc_ovo_macro": "roc_auc_hand_till",
+    "roc_auc_ovr_macro": "roc_auc_ovr",
+    "top_2_accuracy": "top@2",
+    "top_3_accuracy": "top@3",
+}
+
+
+@dataclass
+class Tally:
+    """Counts of one group of comparisons."""
+
+    equal: int = 0
+    unnamed: int = 0
+    explained: Counter = field(default_factory=Counter)
+    wrong: list[str] = field(default_factory=list)
+
+    def check(self, where: str, ours: float, theirs: float | None, rule: str = "", within: float = 1e-9) -> None:
+        """One comparison; `rule` explains a difference."""
+        theirs = float("nan") if theirs is None else float(theirs)
+        if (np.isnan(ours) and np.isnan(theirs)) or abs(ours - theirs) <= within:
+            self.equal += 1
+        elif rule:
+            self.explained[rule] += 1
+        elif np.isnan(ours) and theirs == 0:
+            self.explained["undefined here, 0 there"] += 1
+        else:
+            self.wrong.append(f"{where}: evalkit {ours!r}, expected {theirs!r}")
+
+    def __add__(self, other: "Tally") -> "Tally":
+        return Tally(
+            self.equal + other.equal,
+            self.unnamed + other.unnamed,
+            self.explained + other.explained,
+            self.wrong + other.wrong,
+        )
+
+    def __str__(self) -> str:
+        known = "".join(f", {n} explained ({name})" for name, n in sorted(self.explained.items()))
+        return f"{self.equal} equal{known}, {self.unnamed} without a name here, {len(self.wrong)} MISMATCHES"
+
+
+def load(name: str) -> tuple[pd.DataFrame, dict] | None:
+    """A set's rows and expected values by tool, None where it is absent."""
+    folder = SHARED / name
+    if folder.exists():
+        tools = {path.stem: json.loads(path.read_text()) for path in sorted((folder / "expected").glob("*.json"))}
+        return pd.read_parquet(folder / "predictions.parquet"), tools
+    if (HERE / f"{name}.json").exists():
+        return pd.read_parquet(HERE / f"{name}.parquet"), json.loads((HERE / f"{name}.json").read_text())
+    return None
+
+
+def parts(frame: pd.DataFrame, tool: dict) -> Iterator[tuple[str, pd.DataFrame, dict]]:
+    """The rows of every model overall and in each segment, with what is expected of them."""
+    for model, values in tool["overall"].items():
+        yield model, frame[frame.model == model], values
+    for column, levels in tool["segments"].items():
+        for level, models in levels.items():
+            rows = frame[frame[column].astype(str) == level]
+            for model, values in models.items():
+                yield f"{column}={level} {model}", rows[rows.model == model], values
+
+
+# Binary -----------------------------------------------------------------------------------------------------------
+
+
+def binary(frame: pd.DataFrame, tools: dict) -> Tally:
+    """scikit-learn's metrics and McNemar tests, pROC's areas, variances, intervals and paired tests."""
+    found = Tally()
+    for where, rows, values in parts(frame, tools["sklearn"]):
+        c = count(rows.y_score, rows.y_true)
+        at = counts.at(c, values.get("threshold", THRESHOLD))
+        for name, value in values.items():
+            _metric(found, f"{where} {name}", c, at, name, value, values)
+    for pair, values in tools["sklearn"].get("pairs", {}).items():
+        _mcnemar(found, frame, pair, values["mcnemar"])
+    if "pROC" in tools:
+        _proc(found, frame, tools["pROC"])
+    return found
+
+
+def _metric(found: Tally, where: str, c: Counts, at: Counts, name: str, value: float, values: dict) -> None:
+    if name in AT:
+        found.check(where, float(AT[name](at)), value)
+    elif WHOLE.get(name) is not None:
+        found.check(where, float(WHOLE[name](c)), value)
+    elif name.startswith(("precision_top_", "lift_top_")):
+        share = float(name.rsplit("_", 1)[1])
+        top = curves.at_depth(c, np.ceil(share * c.total))
+        metric = counts.precision if name.startswith("precision") else curves.lift
+        tied = values.get(f"top_{share:g}_cut_is_inside_a_tie")
+        found.check(
+            where, float(metric(top)), value, "a tie at the border, which the tool cuts by row order" if tied else ""
+        )
+    else:
+        found.unnamed += 1
+
+
+def _mcnemar(found: Tally, frame: pd.DataFrame, pair: str, values: dict) -> None:
+    label, scores = _wide(frame)
+    a, b = (label == (scores[name] >= THRESHOLD) for name in pair.split(" vs "))
+    only, n = (int((a & ~b).sum()), int((b & ~a).sum())), len(label)
+    for name, ours in (
+        ("b", only[0]),
+        ("c", only[1]),
+        ("p", proportions.mcnemar_asymptotic(*only, n).p_value),
+        ("p_exact", proportions.mcnemar_exact(*only, n).p_value),
+    ):
+        found.check(f"{pair} McNemar {name}", ours, values[name])
+    found.unnamed += len(values) - 4
+
+
+def _wide(frame: pd.DataFrame) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    wide = frame.pivot(index="id", columns="model", values="y_score")
+    label = frame.drop_duplicates("id").set_index("id").y_true.loc[wide.index].to_numpy()
+    return label, {name: wide[name].to_numpy() for name in wide}
+
+
+def _proc(found: Tally, frame: pd.DataFrame, tool: dict) -> None:
+    label, scores = _wide(frame)
+    tables = {name: count(score, label) for name, score in scores.items()}
+    for name, values in tool["models"].items():
+        c, error = tables[name], float(np.sqrt(auc_variance(tables[name])))
+        limits = np.clip(counts.auc(c) + np.array([-1, 1]) * 1.959963984540054 * error, 0, 1)
+        e = interval(c, counts.auc, rng=np.random.default_rng(1), resamples=2000)
+        found.check(f"{name} auc", counts.auc(c), values["auc"])
+        found.check(f"{name} var", error**2, values["var_delong"])
+        for i, ours in enumerate(limits):
+            found.check(f"{name} ci95_delong {i}", ours, values["ci95_delong"][i])
+        for i, ours in enumerate((e.low, e.high)):
+            found.check(f"{name} bootstrap {i}", ours, values["ci95_bootstrap_stratified_2000_seed1"][i], within=0.01)
+        found.check(f"{name} pauc", curves.partial_auc(c, 0, 0.1), values["pauc_sp_1_0.9"])
+        found.check(f"{name} pauc corrected", curves.partial_auc_mcclish(c, 0.1), values["pauc_corrected"])
+        best = max(one["sensitivity"] + one["specificity"] - 1 for one in values["youden"])
+        found.check(f"{name} Youden", float(counts.youden(c).max()), best)
+    for pair, values in tool["pairs"].items():
+        names = pair.split(" vs ")
+        cov = auc_covariance(label, np.array([placements(tables[one], label, scores[one]) for one in names]))
+        value = counts.auc(tables[names[0]]) - counts.auc(tables[names[1]])
+        error = float(np.sqrt(cov[0, 0] + cov[1, 1] - 2 * cov[0, 1]))
+        found.check(f"{pair} z", value / error, values["z"])
+        found.check(f"{pair} covariance", cov[0, 1], values["cov_delong"])
+        for i, sign in enumerate((-1, 1)):
+            found.check(f"{pair} interval {i}", value + sign * 1.959963984540054 * error, values["ci95_diff"][i])
+
+
+# Several classes --------------------------------------------------------------------------------------------------
+
+
+def multi(frame: pd.DataFrame, tools: dict) -> Tally:
+    """scikit-learn's metrics of several classes, class by class and averaged, and McNemar tests."""
+    found, tool = Tally(), tools["sklearn"]
+    classes = [str(one) for one in next(iter(tool["overall"].values()))["classes"]]
+    for where, rows, values in parts(frame, tool):
+        s = _classified(rows, classes)
+        for name, value in values.items():
+            if name in MULTI:
+                chosen = catalogue.find(MULTI[name], "classes")
+                found.check(f"{where} {name}", inference.value(chosen.values(s)), value, _rule(name, s, value))
+            elif name == "confusion_matrix":
+                found.check(f"{where} {name}", float(np.abs(s.confusion.table - np.array(value)).sum()), 0.0)
+            elif name == "per_class":
+                _per_class(found, where, s, classes, value)
+            elif name == "roc_auc_ovr_per_class":
+                tables = labels.class_counts(s.actual, s.score)
+                for one, area in value.items():
+                    found.check(f"{where} AUC {one}", counts.auc(tables[classes.index(str(one))]), area)
+            else:
+                found.unnamed += 1
+    for pair, values in tool.get("pairs", {}).items():
+        _right(found, frame, pair, values["mcnemar_correctness"])
+    return found
+
+
+def _classified(rows: pd.DataFrame, classes: list[str]) -> Classified:
+    actual, predicted = (
+        rows[column].astype(str).map(classes.index).to_numpy(np.int64) for column in ("y_true", "y_pred")
+    )
+    return Classified(actual, predicted, len(classes), rows[[f"p_{one}" for one in classes]].to_numpy(float))
+
+
+def _rule(name: str, s: Classified, value: float) -> str:
+    """Why the tool may differ: a class without a row, ties at the border, ties that the last bit splits."""
+    if name.startswith("roc_auc") and any(len(np.unique(p)) > len(np.unique(p.round(12))) for p in s.score.T):
+        ours = inference.value(catalogue.find(MULTI[name], "classes").values(s))
+        if abs(ours - (value or 0)) <= 2e-5:
+            return "votes that tied before they were written, and differ in the last bit since"
+    if name.startswith("top_") and np.any(labels.in_top(s.actual, s.score, int(name[4])) % 1):
+        return "tied scores at the border, of which the tool takes the later class"
+    present = np.bincount(s.actual, minlength=s.k) > 0
+    if not present.all() and ("macro" in name or name.startswith("roc_auc")):
+        return "a class has no row: undefined or left out here, 0 or left out there"
+    return ""
+
+
+def _per_class(found: Tally, where: str, s: Classified, classes: list[str], value: dict) -> None:
+    c = labels.one_vs_rest(s.confusion)
+    ours = {
+        "precision": counts.precision(c),
+        "recall": counts.recall(c),
+        "f1": counts.f_score(c),
+        "support": c.positives,
+    }
+    for one, metrics in value.items():
+        for name, theirs in metrics.items():
+            found.check(f"{where} {one} {name}", float(ours[name][classes.index(str(one))]), theirs)
+
+
+def _right(found: Tally, frame: pd.DataFrame, pair: str, values: dict) -> None:
+    wide = frame.assign(right=frame.y_true.astype(str) == frame.y_pred.astype(str)).pivot(
+        index="id", columns="model", values="right"
+    )
+    a, b = (wide[name].to_numpy(bool) for name in pair.split(" vs "))
+    only, n = (int((a & ~b).sum()), int((b & ~a).sum())), len(a)
+    found.check(f"{pair} b", only[0], values["b"])
+    found.check(f"{pair} c", only[1], values["c"])
+    found.check(f"{pair} p", proportions.mcnemar_asymptotic(*only, n).p_value, values["p"])
+    found.check(f"{pair} p_exact", proportions.mcnemar_exact(*only, n).p_value, values["p_exact"])
+
+
+def main() -> int:
+    """Prints the table; the exit status."""
+    total = Tally()
+    for name in (*BINARY, *CLASSES):
+        loaded = load(name)
+        if loaded is None:
+            print(f"{name}: skipped, not here")
+            continue
+        found = (binary if name in BINARY else multi)(*loaded)
+        total += found
+        print(f"{name}: {found}")
+        for line in found.wrong[:20]:
+            print("   ", line)
+    print(f"all: {total}")
+    return int(bool(total.wrong))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

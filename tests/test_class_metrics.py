@@ -1,0 +1,179 @@
+"""Metrics of several classes, several labels and forecasts: by scikit-learn, and their effects by resampling rows."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from samples import expected, predictions
+from sklearn import metrics as sk
+
+from evalkit import catalogue, class_metrics, forecast_metrics, inference, label_metrics
+from evalkit.class_metrics import Classified
+from evalkit.forecast_metrics import Forecasts
+from evalkit.label_metrics import Labelled
+
+ROUGH = {"median_absolute_error": 0.4}  # its effects need the density of the errors, taken from few
+
+
+def penguins(model="gbm"):
+    frame = predictions("penguins")
+    frame = frame[frame.model == model].sort_values("id")
+    classes = ["Adelie", "Chinstrap", "Gentoo"]
+    actual, predicted = (frame[c].map(classes.index).to_numpy(np.int64) for c in ("y_true", "y_pred"))
+    return Classified(actual, predicted, 3, frame[[f"p_{one}" for one in classes]].to_numpy(float))
+
+
+def labelled(rows=250):
+    rng = np.random.default_rng(4)
+    actual = rng.random((rows, 4)) < [0.5, 0.3, 0.2, 0.6]
+    return Labelled(actual, np.clip(actual * 0.4 + rng.random((rows, 4)) * 0.6, 0, 1))
+
+
+def forecasts(rows=300):
+    rng = np.random.default_rng(5)
+    actual = rng.gamma(2, 2, rows)
+    return Forecasts(actual, np.maximum(actual + rng.normal(0.3, 1.5, rows), 0.05))
+
+
+SAMPLES = {"classes": penguins(), "labels": labelled(), "forecasts": forecasts()}
+CUTS = {"top": 2, "pinball": 90}
+EVERY = [
+    catalogue.Chosen(metric, CUTS.get(name))
+    for structure in SAMPLES
+    for name, metric in catalogue.TABLES[structure].items()
+]
+each = pytest.mark.parametrize("chosen", EVERY, ids=lambda one: f"{one.metric.structure} {one.label}")
+
+
+def number(chosen, s):
+    return inference.value(chosen.values(s))
+
+
+def estimate(chosen, s, unit=None):
+    m = chosen.metric
+    return inference.estimate(chosen.values(s), unit, level=0.95, low=m.low, high=m.high)
+
+
+@each
+def test_every_label_finds_its_metric_again(chosen):
+    assert catalogue.find(chosen.label, chosen.metric.structure) == chosen
+
+
+@each
+def test_intervals_are_as_wide_as_the_spread_of_resamples(chosen):
+    s = SAMPLES[chosen.metric.structure]
+    rng, n = np.random.default_rng(6), len(s.actual)
+    drawn = [number(chosen, s.take(rng.integers(0, n, n))) for _ in range(150)]
+    e = estimate(chosen, s)
+    assert chosen.metric.low <= e.low <= e.value <= e.high <= chosen.metric.high
+    if e.low > chosen.metric.low and e.high < chosen.metric.high:
+        assert (e.high - e.low) / 3.92 == pytest.approx(np.nanstd(drawn), rel=ROUGH.get(chosen.label, 0.25))
+
+
+@each
+def test_whole_weights_repeat_rows(chosen):
+    s = SAMPLES[chosen.metric.structure]
+    weight = np.random.default_rng(7).integers(1, 4, len(s.actual))
+    repeated = s.take(np.repeat(np.arange(len(weight)), weight))
+    assert number(chosen, replace(s, weight=weight.astype(float))) == pytest.approx(number(chosen, repeated), abs=1e-9)
+
+
+@each
+def test_order_of_rows_does_not_matter(chosen):
+    s = SAMPLES[chosen.metric.structure]
+    order = np.random.default_rng(8).permutation(len(s.actual))
+    assert number(chosen, s.take(order)) == pytest.approx(number(chosen, s), abs=1e-12)
+
+
+@each
+def test_copies_in_one_unit_are_no_news(chosen):
+    s = SAMPLES[chosen.metric.structure]
+    n = len(s.actual)
+    once = estimate(chosen, s, np.arange(n))
+    twice = estimate(chosen, s.take(np.tile(np.arange(n), 2)), np.tile(np.arange(n), 2))
+    assert (twice.value, twice.low, twice.high) == pytest.approx((once.value, once.low, once.high), rel=0.03, abs=0.01)
+
+
+@each
+def test_one_row_has_no_interval_or_one_that_holds_it(chosen):
+    one = SAMPLES[chosen.metric.structure].take(np.arange(1))
+    e = estimate(chosen, one)
+    assert np.isnan([e.low, e.high]).all() or e.low <= e.value <= e.high
+
+
+# ---- scikit-learn ---------------------------------------------------------------------------------------------------
+
+CLASS_PEERS = {
+    "accuracy": lambda s: sk.accuracy_score(s.actual, s.predicted),
+    "macro_f1": lambda s: sk.f1_score(s.actual, s.predicted, average="macro"),
+    "weighted_f1": lambda s: sk.f1_score(s.actual, s.predicted, average="weighted"),
+    "macro_precision": lambda s: sk.precision_score(s.actual, s.predicted, average="macro"),
+    "macro_recall": lambda s: sk.recall_score(s.actual, s.predicted, average="macro"),
+    "balanced_accuracy": lambda s: sk.balanced_accuracy_score(s.actual, s.predicted),
+    "mcc": lambda s: sk.matthews_corrcoef(s.actual, s.predicted),
+    "kappa": lambda s: sk.cohen_kappa_score(s.actual, s.predicted),
+    "kappa_quadratic": lambda s: sk.cohen_kappa_score(s.actual, s.predicted, weights="quadratic"),
+    "roc_auc_ovr": lambda s: sk.roc_auc_score(s.actual, s.score, multi_class="ovr"),
+    "roc_auc_hand_till": lambda s: sk.roc_auc_score(s.actual, s.score, multi_class="ovo"),
+    "map_classes": lambda s: sk.average_precision_score(np.eye(3)[s.actual], s.score, average="macro"),
+    "log_loss": lambda s: sk.log_loss(s.actual, s.score),
+}
+LABEL_PEERS = {
+    "micro_f1": lambda s: sk.f1_score(s.actual, s.decided, average="micro"),
+    "micro_precision": lambda s: sk.precision_score(s.actual, s.decided, average="micro"),
+    "micro_recall": lambda s: sk.recall_score(s.actual, s.decided, average="micro"),
+    "macro_f1": lambda s: sk.f1_score(s.actual, s.decided, average="macro"),
+    "exact_match": lambda s: sk.accuracy_score(s.actual, s.decided),
+    "hamming_loss": lambda s: sk.hamming_loss(s.actual, s.decided),
+    "map_classes": lambda s: sk.average_precision_score(s.actual, s.score, average="macro"),
+    "roc_auc_macro": lambda s: sk.roc_auc_score(s.actual, s.score, average="macro"),
+}
+FORECAST_PEERS = {
+    "mae": lambda f: sk.mean_absolute_error(f.actual, f.forecast),
+    "rmse": lambda f: sk.root_mean_squared_error(f.actual, f.forecast),
+    "mse": lambda f: sk.mean_squared_error(f.actual, f.forecast),
+    "median_absolute_error": lambda f: sk.median_absolute_error(f.actual, f.forecast),
+    "mape": lambda f: sk.mean_absolute_percentage_error(f.actual, f.forecast),
+    "r2": lambda f: sk.r2_score(f.actual, f.forecast),
+    "r2_correlation": lambda f: np.corrcoef(f.actual, f.forecast)[0, 1] ** 2,
+    "poisson_deviance": lambda f: sk.mean_poisson_deviance(f.actual, f.forecast),
+    "pinball@90": lambda f: sk.mean_pinball_loss(f.actual, f.forecast, alpha=0.9),
+    "bias": lambda f: np.mean(f.forecast - f.actual),
+}
+PEERS = [("classes", *one) for one in CLASS_PEERS.items()]
+PEERS += [("labels", *one) for one in LABEL_PEERS.items()]
+PEERS += [("forecasts", *one) for one in FORECAST_PEERS.items()]
+
+
+@pytest.mark.parametrize("structure, name, peer", PEERS, ids=lambda one: one if isinstance(one, str) else "")
+def test_equals_the_public_tool(structure, name, peer):
+    s = SAMPLES[structure]
+    assert number(catalogue.find(name, structure), s) == pytest.approx(peer(s), abs=1e-9)
+
+
+@pytest.mark.parametrize("model", ["logistic", "gbm", "forest"])
+def test_equals_the_shared_figures(model):
+    truth, s = expected("penguins")["sklearn"]["overall"][model], penguins(model)
+    for ours, theirs in (("brier", "brier_multiclass_sum"), ("log_loss", "log_loss"), ("mcc", "mcc")):
+        assert number(catalogue.find(ours, "classes"), s) == pytest.approx(truth[theirs], abs=1e-9)
+
+
+def test_macro_f1_of_four_classes_by_hand():
+    y = [0] * 5 + [1] * 4 + [2] * 3 + [3] * 2
+    s = Classified(np.array(y), np.array([0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 3, 2, 3, 2]), 5)
+    assert number(catalogue.find("macro_f1", "classes"), s) == pytest.approx(0.5625)
+    assert number(catalogue.find("macro_f1_of_means", "classes"), s) != number(catalogue.find("macro_f1", "classes"), s)
+
+
+def test_a_class_without_rows_leaves_auc_undefined():
+    s = Classified(np.array([0, 0, 1]), np.array([0, 0, 1]), 3, np.eye(3)[[0, 0, 1]])
+    for name in ("roc_auc_ovr", "roc_auc_hand_till", "map_classes"):
+        e = estimate(catalogue.find(name, "classes"), s)
+        assert np.isnan([e.value, e.low, e.high]).all()
+
+
+def test_effects_add_up_to_nothing():
+    found = [class_metrics.hand_till(penguins()), label_metrics.macro_f1(labelled()), forecast_metrics.r2(forecasts())]
+    found += [forecast_metrics.rmse(forecasts()), forecast_metrics.median_absolute_error(forecasts())]
+    for one in found:
+        assert one.rows.sum() == pytest.approx(0, abs=1e-9)

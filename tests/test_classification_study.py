@@ -1,0 +1,323 @@
+"""The classification report: its three kinds, thresholds, one class, single systems, ties, weights, units, segments."""
+
+import json
+import re
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pandas as pd
+import pytest
+
+from evalkit import counts
+from evalkit.arrays import InputError, ParameterError
+from evalkit.studies import classification, classification_page, page
+from evalkit.studies.binary import BinaryStudy
+from evalkit.studies.classes import ClassesStudy
+from evalkit.studies.multilabel import MultiLabelStudy
+from evalkit.tables import Html
+
+SCHEMA = json.loads((Path(__file__).parents[1] / "evalkit" / "schema.json").read_text(encoding="utf-8"))
+PIECES = [
+    *("title", "notes", "estimates", "curve_plot", "curves", "base_rate_plot", "base_rate", "threshold_plot"),
+    *("cost_plot", "thresholds", "calibration_plot", "calibration", "top_plot", "top", "confusion_plot", "confusion"),
+    *("definitions", "origin"),
+]
+PENGUINS, TRAITS = "data/penguins/predictions.csv", "data/digit_traits/predictions.csv"
+
+
+def frame(rows=200, seed=1, **more):
+    """Two systems on the same rows, long."""
+    rng = np.random.default_rng(seed)
+    label = (rng.random(rows) < 0.4).astype(int)
+    scores = {name: 1 / (1 + np.exp(-(label + rng.normal(0, s, rows)))) for name, s in (("good", 0.7), ("weak", 2.0))}
+    parts = [
+        pd.DataFrame({"id": np.arange(rows), "system": name, "label": label, "score": one} | more)
+        for name, one in scores.items()
+    ]
+    return pd.concat(parts)
+
+
+def text(piece):
+    return piece.text if isinstance(piece, Html) else piece.alt
+
+
+def whole(study):
+    """Every piece of the page as text, the shared ones too."""
+    pieces = [getattr(classification_page, name)(study) for name in PIECES]
+    shared = [
+        part(study) for part in (page.verdict, page.differences, page.comparisons, page.segment_plot, page.segments)
+    ]
+    return "\n".join(text(piece) for piece in [*pieces, *shared])
+
+
+def published(study):
+    return classification_page.results(study)._repr_mimebundle_()["application/vnd.evalkit+json"]
+
+
+# ---- the three kinds ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def binary():
+    return classification.read()
+
+
+@pytest.fixture(scope="module")
+def classes():
+    return classification.read(PENGUINS, segments="island")
+
+
+@pytest.fixture(scope="module")
+def labels():
+    return classification.read(TRAITS)
+
+
+def test_kinds_are_found(binary, classes, labels):
+    assert isinstance(binary, BinaryStudy)
+    assert isinstance(classes, ClassesStudy)
+    assert isinstance(labels, MultiLabelStudy)
+
+
+@pytest.mark.parametrize("kind", ["binary", "classes", "labels"])
+def test_results_keep_the_schema_and_hold_no_nan(kind, request):
+    found = published(request.getfixturevalue(kind))
+    jsonschema.validate(found, SCHEMA)
+    json.dumps(found, allow_nan=False)
+    for name in ("estimates", "comparisons"):
+        broken = json.loads(json.dumps(found))
+        del broken[name]
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(broken, SCHEMA)
+
+
+@pytest.mark.parametrize("kind", ["binary", "classes", "labels"])
+def test_every_number_has_an_interval(kind, request):
+    study = request.getfixturevalue(kind)
+    known = study.estimates.dropna(subset=["value"])
+    assert len(known)
+    assert (known["low"] <= known["value"]).all()
+    assert (known["value"] <= known["high"]).all()
+    assert (study.comparisons["low"] <= study.comparisons["high"]).all()
+
+
+@pytest.mark.parametrize("kind", ["binary", "classes", "labels"])
+def test_every_piece_is_there(kind, request):
+    study = request.getfixturevalue(kind)
+    shown = whole(study)
+    assert not re.search(r"\bnan\b", shown)
+    for chosen in study.settings.metrics:
+        assert chosen.label in shown
+
+
+def test_the_first_screen_of_the_sample(binary):
+    assert binary.order == ["forest", "logistic", "gbm"]
+    assert text(page.verdict(binary)).startswith("cannot tell: forest from logistic: roc_auc +0.011")
+    row = binary.comparisons.query("metric == 'roc_auc' and first == 'forest' and second == 'gbm'").iloc[0]
+    assert row["p"] == pytest.approx(0.03099480767269, abs=1e-9)
+    assert row["adjusted"] == pytest.approx(3 * row["p"])
+    shown = text(classification_page.notes(binary))
+    assert "Base rate: 30.0% of the rows are positive (1)" in shown
+    assert "is right for 70.0%" in shown
+    assert "(always the larger class)" in text(classification_page.estimates(binary))
+
+
+def test_curves_are_thin_and_named_pointwise(binary):
+    assert binary.curve("roc").groupby("system").size().max() <= 1000
+    assert "pointwise 95% limits" in text(classification_page.curve_plot(binary))
+    assert "cross" in text(classification_page.curves(binary))
+
+
+def test_other_base_rate(binary):
+    found = binary.elsewhere.query("system == 'forest' and metric == 'average_precision'")
+    assert found["base_rate"].tolist() == pytest.approx([0.3, 300 / 7300])
+    assert found["value"].iloc[1] < found["value"].iloc[0]
+    assert ((found["low"] <= found["value"]) & (found["value"] <= found["high"])).all()
+    named = classification.read(prevalence=0.01, systems="forest")
+    assert named.elsewhere["base_rate"].max() == pytest.approx(0.3)
+    assert named.elsewhere["base_rate"].min() == pytest.approx(0.01)
+
+
+def test_coverage_at_a_precision_target(classes):
+    row = classes.covered.query("system == 'logistic'").iloc[0]
+    assert (row["classes"], row["coverage"]) == ("Gentoo", pytest.approx(123 / 342))
+    assert classification.read(PENGUINS, precision_target=0.5, systems="logistic").covered["coverage"].iloc[0] == 1.0
+
+
+def test_classes_that_a_slice_lacks_are_told(classes):
+    assert "Slices that lack a class: island Biscoe, island Dream, island Torgersen" in whole(classes)
+
+
+def test_two_runs_are_the_same_to_the_byte(binary):
+    again = classification.read()
+    assert json.dumps(published(binary)) == json.dumps(published(again))
+    pictures = [classification_page.curve_plot(one)._repr_mimebundle_()["text/html"] for one in (binary, again)]
+    assert pictures[0] == pictures[1]
+
+
+# ---- thresholds -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "threshold, check",
+    [
+        (0.3, lambda d: d.threshold == 0.3),
+        ("precision>=0.7", lambda d: counts.precision(d) >= 0.7),
+        ("recall>=0.9", lambda d: counts.recall(d) >= 0.9),
+        ("best_f1", lambda d: counts.f_score(d) >= 0.5),
+        ("cost:fp=1,fn=5", lambda d: d.threshold < 0.6),
+        ("cost:fp=5,fn=1", lambda d: d.threshold > 0.6),
+    ],
+)
+def test_thresholds_by_number_and_by_rule(threshold, check):
+    study = classification.read(frame(), threshold=threshold)
+    for name, t in study.thresholds.items():
+        assert check(counts.at(study.table(name), t)), name
+    assert study.rule.fixed or "optimistic" in text(classification_page.notes(study))
+
+
+def test_a_target_that_no_threshold_reaches_is_undefined():
+    mixed = pd.DataFrame({"label": [0, 1, 0, 1], "score": [0.9, 0.8, 0.7, 0.6]})
+    study = classification.read(mixed, threshold="precision>=0.95", metrics="roc_auc,f1,precision")
+    assert np.isnan(study.thresholds["system"])
+    assert "No threshold reaches precision ≥ 0.95 for system" in whole(study)
+
+
+def test_costs():
+    study = classification.read(frame(), costs="fp=1,fn=4")
+    best = study.choices.query("rule == 'least cost (false positive 1, false negative 4)'")
+    used = study.choices[study.choices["rule"].str.startswith("used")]
+    assert (best["cost"].to_numpy() <= used["cost"].to_numpy()).all()
+
+
+# ---- what data can be like ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("label", [0, 1])
+def test_one_class_only(label):
+    study = classification.read(frame().assign(label=label), positive="1")
+    shown = whole(study)
+    assert "Only one class is there" in shown
+    assert (study.comparisons.query("metric == 'roc_auc'")["verdict"] == "cannot tell").all()
+    jsonschema.validate(published(study), SCHEMA)
+
+
+def test_a_single_system_without_id():
+    study = classification.read(frame().query("system == 'good'").drop(columns=["id", "system"]))
+    assert text(page.verdict(study)).startswith("result: system: roc_auc 0.")
+    assert "One system" in whole(study)
+    jsonschema.validate(published(study), SCHEMA)
+
+
+def test_a_reversed_score_is_told():
+    study = classification.read(frame().assign(score=lambda f: 1 - f["score"]))
+    assert "AUC below 0.5, the score may be reversed: " in whole(study)
+
+
+def test_scores_outside_0_to_1_are_noted_and_probability_metrics_refused():
+    outside = frame().assign(score=lambda f: 10 * f["score"])
+    study = classification.read(outside)
+    shown = whole(study)
+    assert "Scores outside 0 to 1, so no probabilities" in shown
+    assert "log_loss" not in [chosen.label for chosen in study.settings.metrics]
+    assert study.rule.text == "best F1"
+    with pytest.raises(
+        ParameterError, match=r"metrics: brier needs probabilities, got the score .* of good \(data frame"
+    ):
+        classification.read(outside, metrics="brier")
+
+
+def test_certain_and_wrong_is_told():
+    sure = frame().assign(score=lambda f: np.where(f["score"] > 0.6, 1.0, f["score"]))
+    shown = whole(classification.read(sure))
+    assert "Probabilities of exactly 0 or 1, which log loss clips: good" in shown
+    assert "certain and wrong, 36 nats each" in shown
+
+
+def test_constant_scores():
+    study = classification.read(frame().assign(score=0.5))
+    whole(study)
+    assert study.estimates.query("metric == 'roc_auc'")["value"].tolist() == [0.5, 0.5]
+
+
+def test_duplicates_are_told():
+    twice = pd.concat([frame(60), frame(60).assign(id=lambda f: f["id"] + 1000)])
+    assert "60 rows have the label and every score of another row" in whole(classification.read(twice))
+
+
+def test_weights_and_units():
+    rng = np.random.default_rng(2)
+    weighted = frame(sample_weight=rng.uniform(0.5, 2, 200), user=np.arange(200) // 4)
+    study = classification.read(weighted, unit="user", segments="user")
+    assert study.unit_name == "user"
+    assert (study.estimates.query("metric == 'roc_auc'")["n"] == 50).all()
+    assert "Rows are weighted" in whole(study)
+    jsonschema.validate(published(study), SCHEMA)
+
+
+def test_a_slice_with_one_class_is_told():
+    sliced = frame().assign(part=lambda f: np.where(f["label"] == 1, "only positives", "rest"))
+    shown = whole(classification.read(sliced, segments="part"))
+    assert "Slices with one class, where AUC is undefined: part only positives, part rest." in shown
+
+
+def test_hostile_text_is_escaped():
+    hostile = "<script>alert(1)</script>"
+    study = classification.read(frame().replace({"system": {"good": hostile}}).assign(seg=hostile), segments="seg")
+    for name in PIECES:
+        shown = getattr(classification_page, name)(study)._repr_mimebundle_()["text/html"]
+        assert hostile not in shown, name
+
+
+def test_predicted_classes_without_scores():
+    data = pd.DataFrame({"id": range(6), "label": list("aabbcc"), "predicted": list("abbbca")})
+    study = classification.read(data)
+    shown = whole(study)
+    assert "no scores" in shown
+    assert study.estimates.set_index("metric")["value"]["accuracy"] == pytest.approx(4 / 6)
+    with pytest.raises(ParameterError, match="log_loss needs p_<class> columns, the table has none"):
+        classification.read(data, metrics="log_loss")
+    jsonschema.validate(published(study), SCHEMA)
+
+
+def test_a_class_that_never_occurs_or_is_never_predicted_is_told():
+    data = pd.DataFrame({"label": list("aabb"), "p_a": [0.8, 0.7, 0.6, 0.5], "p_b": [0.1] * 4, "p_c": [0.1] * 4})
+    shown = whole(classification.read(data))
+    assert "Classes without a row, whose recall and AUC are undefined: c." in shown
+    assert "system never predicts b: their precision is undefined." in shown
+
+
+def test_multi_label_with_units_and_weights():
+    data = pd.read_csv(Path(__file__).parents[1] / TRAITS).assign(weight=2.0)
+    study = classification.read(data, unit="digit", threshold=0.4)
+    assert (study.estimates.query("metric == 'micro_f1'")["n"] == 10).all()
+    whole(study)
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        (
+            {"threshold": "high"},
+            "threshold must be a number, best_f1, cost:fp=1,fn=5, precision>=0.9 or recall>=0.9, got",
+        ),
+        ({"costs": "fp=1"}, "costs must name fp and fn"),
+        ({"prevalence": 1.5}, "prevalence must be a number between 0 and 1, got 1.5"),
+        ({"precision_target": 0.9}, "precision_target: only for a multi-class table"),
+        ({"kind": "regression"}, "kind must be one of binary, multi-class, multi-label, got 'regression'"),
+        ({"metrics": "auroc"}, "unknown metric 'auroc', must be one of roc_auc"),
+        ({"baseline": "none"}, "baseline: there is no system 'none', the input has forest, gbm, logistic"),
+        ({"segments": "town"}, "has no column 'town'"),
+        ({"level": 95}, "level must be a number between 0.5 and 1, got 95"),
+    ],
+)
+def test_refuses_parameters_by_one_line(options, message):
+    with pytest.raises((InputError, ParameterError), match=message.replace("(", r"\(")) as error:
+        classification.read("data/german_credit/predictions.csv", **options)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("data, option", [(PENGUINS, "threshold"), (TRAITS, "precision_target"), (TRAITS, "costs")])
+def test_refuses_a_parameter_of_another_kind(data, option):
+    with pytest.raises(ParameterError, match=f"{option}: only for a"):
+        classification.read(data, **{option: "fp=1,fn=2" if option == "costs" else 0.5})

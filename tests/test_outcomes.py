@@ -1,0 +1,231 @@
+"""Tables of labels, scores, classes and forecasts: kinds, layouts, joins, and bad input refused by one line."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evalkit import outcomes, ratings
+from evalkit.arrays import InputError, ParameterError
+from evalkit.outcomes import Binary, MultiClass, MultiLabel
+
+LONG = pd.DataFrame(
+    {
+        "id": ["b", "a", "c", "a", "b", "c"],
+        "model": ["x", "x", "x", "y", "y", "y"],
+        "y_true": [1, 0, 0, 0, 1, 0],
+        "y_score": [0.9, 0.2, 0.4, 0.3, 0.8, 0.1],
+        "team": ["r", "s", None, "s", "r", None],
+    }
+)
+
+
+def change(frame, **columns):
+    return frame.assign(**columns)
+
+
+# ---- kinds and layouts ----------------------------------------------------------------------------------------------
+
+
+def test_long_tables_are_joined_on_the_id():
+    data = outcomes.read(LONG, attributes=["team"])
+    assert isinstance(data, Binary)
+    assert data.rows.systems == ("x", "y")
+    assert data.rows.id.tolist() == ["a", "b", "c"]
+    assert data.label.tolist() == [0, 1, 0]
+    assert data.score["y"].tolist() == [0.3, 0.8, 0.1]
+    assert data.rows.text["attribute team"].tolist() == ["s", "r", "(none)"]
+    assert (data.rows.read, data.rows.alone) == (6, 0)
+    assert data.rows.columns == {"id": "id", "system": "model", "label": "y_true", "score": "y_score"}
+
+
+def test_rows_without_a_partner_are_left_out_and_counted():
+    data = outcomes.read(LONG.iloc[:5])
+    assert data.rows.id.tolist() == ["a", "b"]
+    assert (data.rows.read, data.rows.alone) == (5, 1)
+    assert outcomes.read(LONG.iloc[:5], systems=["x"]).rows.id.tolist() == ["a", "b", "c"]
+
+
+def test_order_of_rows_does_not_matter():
+    shuffled = outcomes.read(LONG.sample(frac=1, random_state=3))
+    plain = outcomes.read(LONG)
+    for name in plain.score:
+        np.testing.assert_array_equal(plain.score[name], shuffled.score[name])
+
+
+def test_wide_tables_name_systems_in_columns():
+    wide = pd.DataFrame({"label": [1, 0], "score_a": [0.9, 0.1], "score_b": [0.4, 0.6]})
+    assert outcomes.read(wide).rows.systems == ("a", "b")
+    assert outcomes.read(wide, systems=["b"]).rows.systems == ("b",)
+    named = wide.rename(columns={"score_a": "a", "score_b": "b"})
+    assert outcomes.read(named, systems=["a", "b"]).score["b"].tolist() == [0.4, 0.6]
+
+
+def test_files_are_systems_where_no_column_is(tmp_path):
+    for name, scores in (("one", [0.9, 0.1]), ("two", [0.4, 0.6])):
+        pd.DataFrame({"id": ["p", "q"], "label": [1, 0], "score": scores}).to_csv(tmp_path / f"{name}.csv", index=False)
+    assert outcomes.read(tmp_path).rows.systems == ("one", "two")
+
+
+@pytest.mark.parametrize(
+    "labels, positive",
+    [([0, 1], "1"), ([-1, 1], "1"), ([0.0, 1.0], "1"), ([False, True], "true"), (["FALSE", "TRUE"], "true")],
+)
+def test_usual_labels_need_no_word(labels, positive):
+    data = outcomes.read(pd.DataFrame({"label": labels, "score": [0.1, 0.9]}))
+    assert data.positive == positive
+    assert data.label.tolist() == [0, 1]
+
+
+def test_other_labels_need_one():
+    frame = pd.DataFrame({"label": ["ok", "fraud"], "score": [0.1, 0.9]})
+    assert outcomes.read(frame, positive="fraud").label.tolist() == [0, 1]
+    with pytest.raises(ParameterError, match=r"label holds 'fraud' and 'ok'; say which is positive: positive='ok'"):
+        outcomes.read(frame)
+    with pytest.raises(ParameterError, match=r"positive: label has no label 'bad', it has 'fraud', 'ok'"):
+        outcomes.read(frame, positive="bad")
+
+
+def test_one_class_is_read():
+    data = outcomes.read(pd.DataFrame({"label": [0, 0], "score": [0.1, 0.9]}))
+    assert data.label.tolist() == [0, 0]
+
+
+def test_classes_from_columns_of_probabilities():
+    frame = pd.DataFrame({"label": ["b", "a"], "p_a": [0.2, 0.7], "p_b": [0.8, 0.3]})
+    data = outcomes.read(frame)
+    assert isinstance(data, MultiClass)
+    assert data.classes == ("a", "b")
+    assert data.predicted["system"].tolist() == [1, 0]
+    assert data.actual.tolist() == [1, 0]
+
+
+def test_classes_from_predicted_labels_in_their_order():
+    frame = pd.DataFrame({"label": [10, 2, 2], "predicted": [2.0, 2.0, 10.0]})
+    data = outcomes.read(frame)
+    assert data.classes == ("2", "10")
+    assert data.predicted["system"].tolist() == [0, 0, 1]
+    assert not data.score
+
+
+def test_several_labels_a_row():
+    frame = pd.DataFrame({"y_a": [1, 0], "y_b": [1, 1], "p_a": [0.9, 0.2], "p_b": [0.5, 0.6]})
+    data = outcomes.read(frame)
+    assert isinstance(data, MultiLabel)
+    assert data.labels == ("a", "b")
+    assert data.actual.tolist() == [[True, True], [False, True]]
+
+
+def test_the_kind_can_be_named():
+    frame = pd.DataFrame({"label": [1, 0], "score": [0.9, 0.1], "predicted": [1, 0]})
+    assert isinstance(outcomes.read(frame), Binary)
+    assert isinstance(outcomes.read(frame, kind="multi-class"), MultiClass)
+
+
+def test_forecasts():
+    frame = pd.DataFrame({"actual": [1.0, 2.0], "forecast_a": [1.5, 2.5], "forecast_b": [0, 1]})
+    data = ratings.read(frame)
+    assert data.rows.systems == ("a", "b")
+    assert data.forecast["a"].tolist() == [1.5, 2.5]
+    long = pd.DataFrame({"y_true": [1.0, 2.0], "y_pred": [1.5, 2.5]})
+    assert ratings.read(long).rows.columns == {"actual": "y_true", "forecast": "y_pred"}
+
+
+def test_weights():
+    frame = pd.DataFrame({"label": [1, 0], "score": [0.9, 0.1], "sample_weight": [2, 0.5]})
+    assert outcomes.read(frame).weight.tolist() == [2.0, 0.5]
+
+
+# ---- bad input ------------------------------------------------------------------------------------------------------
+
+GOOD = pd.DataFrame({"id": ["a", "b", "c"], "label": [1, 0, 1], "score": [0.9, 0.2, 0.4]})
+CLASSES = pd.DataFrame({"label": ["a", "b"], "p_a": [0.2, 0.7], "p_b": [0.8, 0.3]})
+
+
+@pytest.mark.parametrize(
+    "frame, message",
+    [
+        (
+            change(GOOD, label=[0, 1, 2]),
+            r"data frame, row 3: label must hold two labels, got '0', '1', '2'; more classes",
+        ),
+        (change(GOOD, score=[0.9, np.nan, 0.4]), r"data frame: score must be a finite number, got n.* \(row 2\)"),
+        (change(GOOD, score=[0.9, np.inf, 0.4]), r"data frame: score must be a finite number, got inf \(row 2\)"),
+        (change(GOOD, score=["x", "1", "2"]), r"data frame: score must be a number, got 'x' \(row 1\)"),
+        (change(GOOD, label=["1", None, "0"]), r"data frame: label must not be empty, got nothing \(row 2\)"),
+        (
+            change(GOOD, id=["a", "b", "a"]),
+            r"data frame, row 3: id 'a' must appear once in system 'system', got it again",
+        ),
+        (change(GOOD, weight=[1, -1, 1]), r"data frame, row 2: weight must be 0 or more, got -1"),
+        (change(GOOD, weight=[0, 0, 0]), r"data frame: weight must hold a weight above 0, got none"),
+        (GOOD.drop(columns="label"), r"data frame: no column for the label \(label, y_true, target\); it has"),
+        (GOOD.drop(columns="score"), r"data frame: no column for the score \(score, y_score\); it has"),
+        (GOOD.iloc[:0], r"data frame: the frame has columns and no rows"),
+        (
+            change(GOOD, y_true=[1, 0, 1]).drop(columns="label").assign(target=1),
+            r"columns 'y_true' and 'target' could both",
+        ),
+        (LONG.drop(columns="id"), r"rows of 2 systems can be paired only by an id, got none .* set columns='id=NAME'"),
+        (change(LONG, y_true=[1, 0, 0, 1, 1, 0]), r"row 4: y_true must be one for id 'a', got '0' and '1'"),
+        (change(LONG, id=["a", "b", "c", "d", "e", "f"]), r"systems 'x', 'y' must share ids, got none in common"),
+        (change(CLASSES, label=["a", "z"]), r"data frame, row 2: label has no column p_z, it is 'z' \(p_a, p_b\)"),
+        (
+            change(CLASSES, predicted=["a", "z"]),
+            r"data frame, row 2: predicted must be one of the classes, got 'z'",
+        ),
+        (
+            pd.DataFrame({"label": ["a", "a"], "predicted": ["a", "a"]}),
+            r"data frame: label must hold at least two classes, got 'a' only",
+        ),
+        (
+            pd.DataFrame({"y_a": [1, 2], "p_a": [0.1, 0.2], "y_b": [0, 1], "p_b": [0.1, 0.2]}),
+            r"data frame, row 2: y_a must be 0 or 1, got 2",
+        ),
+        (
+            pd.DataFrame({"y_a": [1, 0], "p_a": [0.1, 0.2], "p_b": [0.1, 0.2]}),
+            r"data frame: a multi-label table must have a column 'y_b' of 0 and 1 beside 'p_b'",
+        ),
+    ],
+)
+def test_refuses_by_one_line(frame, message):
+    with pytest.raises(InputError, match=message) as error:
+        outcomes.read(frame)
+    assert "\n" not in str(error.value)
+
+
+def test_names_the_file_and_its_row(tmp_path):
+    path = tmp_path / "p.csv"
+    path.write_text("label,score\n1,0.5\n0,nan\n")
+    with pytest.raises(InputError, match=r"p\.csv: score must be a finite number, got nan \(row 2\)"):
+        outcomes.read(path)
+    path.write_text("label,score\n1,0.5\n0,high\n")
+    with pytest.raises(InputError, match=r"p\.csv: score must be a number, got 'high' \(line 3\)"):
+        outcomes.read(path)
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"systems": ["z"]}, r"systems: there is no system 'z', the input has x, y"),
+        ({"columns": {"score": "p"}}, r"columns: score: data frame has no column 'p'"),
+        ({"columns": {"colour": "p"}}, r"columns: unknown role 'colour'"),
+        ({"attributes": ["town"]}, r"segments or unit: data frame has no column 'town'"),
+    ],
+)
+def test_refuses_parameters(options, message):
+    with pytest.raises(ParameterError, match=message):
+        outcomes.read(LONG, **options)
+
+
+def test_a_forecast_needs_its_columns():
+    with pytest.raises(InputError, match=r"data frame: no column for the forecast \(forecast, y_pred, prediction\)"):
+        ratings.read(pd.DataFrame({"actual": [1.0]}))
+    with pytest.raises(InputError, match=r"data frame: no column for the actual"):
+        ratings.read(pd.DataFrame({"forecast": [1.0]}))
+
+
+def test_parts_must_name_the_same_systems(tmp_path):
+    for name in ("a", "b"):
+        pd.DataFrame({"label": [1, 0], f"score_{name}": [0.1, 0.2]}).to_csv(tmp_path / f"{name}.csv", index=False)
+    with pytest.raises(InputError, match=r"a\.csv and .*b\.csv must name the same systems in their columns"):
+        outcomes.read(tmp_path)

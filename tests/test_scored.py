@@ -1,0 +1,169 @@
+"""Every binary metric with interval and comparison: against R, against each other, weights, units, ties, one class."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from samples import ANY_TIME, expected, predictions
+
+from evalkit import catalogue, counts, scored
+from evalkit.outcome_metrics import DECISIONS
+from evalkit.scored import Scored
+
+NAMES = list(catalogue.TABLES["counts"])
+SMOOTH = ("roc_auc", "average_precision", "brier_skill", "log_loss", "recall", "precision", "f1", "mcc", "lift")
+
+
+def rng():
+    return np.random.default_rng(1)
+
+
+def chosen(name):
+    return catalogue.find(name, "counts")
+
+
+def credit(model):
+    frame = predictions("german_credit")
+    frame = frame[frame.model == model].sort_values("id")
+    return Scored(frame.y_true.to_numpy(np.int64), frame.y_score.to_numpy(float), 0.5)
+
+
+def estimate(name, s):
+    return scored.estimate(chosen(name), s, level=0.95, rng=rng())
+
+
+def compare(name, a, b):
+    return scored.compare(chosen(name), a, b, level=0.95, rng=rng(), unit="row")
+
+
+@pytest.mark.parametrize("pair", ["forest vs gbm", "forest vs logistic", "gbm vs logistic"])
+def test_areas_are_compared_as_by_proc(pair):
+    truth = expected("german_credit")["pROC"]["pairs"][pair]
+    c = compare("roc_auc", *(credit(name) for name in pair.split(" vs ")))
+    assert c.p_value == pytest.approx(truth["p"], abs=1e-9)
+    assert (c.difference.low, c.difference.high) == pytest.approx(truth["ci95_diff"], abs=1e-9)
+    assert c.method == "DeLong"
+
+
+def test_right_and_wrong_are_compared_by_mcnemar():
+    c = compare("accuracy", credit("gbm"), credit("forest"))
+    assert c.method == "McNemar mid-p"
+    assert 0.0563 < c.p_value < 0.0686  # between the asymptotic and the exact p
+    assert compare("error_rate", credit("gbm"), credit("forest")).p_value == c.p_value
+    positives = compare("recall", credit("gbm"), credit("forest"))
+    assert positives.difference.n == 300
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_value_is_the_metric(name):
+    s = credit("forest")
+    e = estimate(name, s)
+    assert e.value == pytest.approx(s.value(chosen(name)), abs=1e-12)
+    assert e.low <= e.value <= e.high
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_influence_by_rows_agrees_with_the_closed_forms_and_the_bootstrap(name):
+    """Two ways to one interval: as it is, and by the influence of each row with every row its own unit."""
+    plain = credit("forest")
+    units = replace(plain, unit=np.arange(len(plain.label)))
+    a, b = estimate(name, plain), estimate(name, units)
+    assert b.value == pytest.approx(a.value, abs=1e-12)
+    assert (b.high - b.low) == pytest.approx(a.high - a.low, rel=0.15)
+    first, second = (compare(name, s, replace(credit("gbm"), unit=s.unit)) for s in (plain, units))
+    assert second.difference.value == pytest.approx(first.difference.value, abs=1e-12)
+    width = first.difference.high - first.difference.low
+    assert second.difference.high - second.difference.low == pytest.approx(width, rel=0.2)
+
+
+def test_copies_of_rows_in_one_unit_are_no_news():
+    s = credit("logistic")
+    twice = Scored(np.tile(s.label, 2), np.tile(s.score, 2), 0.5, unit=np.tile(np.arange(1000), 2))
+    once = replace(s, unit=np.arange(1000))
+    for name in ("roc_auc", "average_precision", "f1", "recall", "brier"):
+        a, b = estimate(name, once), estimate(name, twice)
+        assert (b.value, b.low, b.high) == pytest.approx((a.value, a.low, a.high), abs=2e-3), name
+
+
+def test_weights_of_one_change_nothing_and_whole_weights_repeat():
+    s = credit("forest")
+    ones = replace(s, weight=np.ones(1000))
+    weight = np.random.default_rng(3).integers(1, 4, 1000)
+    weighted = replace(s, weight=weight.astype(float))
+    repeated = Scored(np.repeat(s.label, weight), np.repeat(s.score, weight), 0.5)
+    for name in NAMES:
+        assert ones.value(chosen(name)) == pytest.approx(s.value(chosen(name)), abs=1e-12), name
+        assert weighted.value(chosen(name)) == pytest.approx(repeated.value(chosen(name)), abs=1e-12), name
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_one_class_is_undefined_or_right_and_never_fails(name):
+    s = Scored(np.zeros(20, np.int64), np.linspace(0, 1, 20), 0.5)
+    e = estimate(name, s)
+    c = compare(name, s, replace(s, score=s.score**2))
+    if np.isnan(e.value):
+        assert np.isnan([e.low, e.high, c.p_value, c.difference.value]).all()
+        assert c.difference.n == 0
+    else:
+        assert not chosen(name).metric.undefined.startswith(("a class has no row", "there is no positive"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_model_against_itself_differs_by_nothing(name):
+    s = credit("forest")
+    c = compare(name, s, s)
+    assert c.difference.value == 0
+    assert c.p_value == 1.0
+
+
+def test_perfect_scores_have_an_interval():
+    s = Scored(np.repeat([0, 1], 30), np.arange(60.0), 30.0)
+    e = estimate("roc_auc", s)
+    assert (e.value, e.high, e.method) == (1.0, 1.0, "Newcombe 5")
+    assert 0.8 < e.low < 1
+
+
+scores = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 1)), min_size=4, max_size=40)
+
+
+@ANY_TIME
+@given(scores, st.integers(0, 7))
+def test_decisions_are_what_counts_at_the_threshold_say(data, threshold):
+    score, label = (np.array(column) for column in zip(*data, strict=True))
+    s = Scored(label.astype(np.int64), score.astype(float), float(threshold))
+    at = counts.at(s.counts, threshold)
+    for name, metric in (("precision", counts.precision), ("recall", counts.recall), ("f1", counts.f_score)):
+        assert s.value(chosen(name)) == pytest.approx(float(metric(at)), nan_ok=True)
+    for name, share in scored.SHARES.items():
+        member, hit = share(s.label == 1, s.predicted)
+        value = hit[member].mean() if member.any() else np.nan
+        assert s.value(chosen(name)) == pytest.approx(value, nan_ok=True), name
+
+
+def test_every_share_is_a_decision():
+    assert set(scored.SHARES) <= DECISIONS
+
+
+def null(rows, seed):
+    """Two equally good models of the same rows."""
+    random = np.random.default_rng(seed)
+    label = (random.random(rows) < 0.4).astype(np.int64)
+    base = random.standard_normal(rows) + label
+    return [Scored(label, base + random.normal(0, 0.7, rows), 0.5) for _ in range(2)]
+
+
+@pytest.mark.parametrize("name", ["roc_auc", "f1"])
+def test_p_values_under_the_null(name):
+    p = [compare(name, *null(200, seed)).p_value for seed in range(30)]
+    assert np.mean(np.array(p) < 0.05) <= 0.2
+    assert 0.3 < np.mean(p) < 0.7
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["roc_auc", "average_precision", "f1", "precision", "recall", "accuracy", "log_loss"])
+def test_p_values_under_the_null_at_length(name):
+    p = np.array([compare(name, *null(300, seed)).p_value for seed in range(1_000)])
+    print(f"{name}: rejected at 0.05: {np.mean(p < 0.05):.3f}, at 0.01: {np.mean(p < 0.01):.3f}")
+    assert np.mean(p < 0.05) <= 0.07
