@@ -32,6 +32,7 @@ from evalkit.perunit import within
 from evalkit.rankings import Pooled
 from evalkit.significance import Comparison
 
+PAIRED = "paired bootstrap of counts"
 Share = Callable[[Bools, Bools], tuple[Bools, Bools]]
 
 
@@ -222,12 +223,16 @@ def _mcnemar(name: str, a: Scored, b: Scored, level: float, unit: str) -> Compar
 
 
 def _bootstrap(chosen: Chosen, a: Scored, b: Scored, level: float, rng: np.random.Generator, unit: str) -> Comparison:
+    """The difference against its spread in resamples of the same rows, by the normal distribution.
+
+    Not BCa: for a difference its corrections are noise, and reject a true null of average precision in 8 % at 5 %.
+    """
     value = a.value(chosen) - b.value(chosen)
     if chosen.metric.name in DECISIONS:
         models, metric = [(s.decided, np.where(s.predicted, 0, 1)) for s in (a, b)], _decided(chosen)
     else:
         models, metric = [(s.counts, s.place) for s in (a, b)], _metric(chosen)
     drawn = paired(a.label, models, metric, rng=rng)
-    moved = effects(chosen, a).rows - effects(chosen, b).rows
-    found = significance.influence_bootstrap(value, drawn[0] - drawn[1], moved * len(moved), level=level, unit=unit)
-    return replace(found, method="paired " + count_bootstrap.METHOD)
+    apart = (drawn[0] - drawn[1])[~np.isnan(drawn).any(axis=0)]
+    error = float(apart.std()) if apart.size else np.nan
+    return significance.error_z(value, error, n=len(a.label), level=level, unit=unit, method=PAIRED)

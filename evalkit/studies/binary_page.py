@@ -181,6 +181,10 @@ def _crossing(name: str, axis: str, row: dict) -> str:
     at, first, second = row["crossings"], row["first"], row["second"]
     if not at:
         return f"{first}'s {name} curve contains {second}'s."
+    if row["above"] > 0.995:
+        return (
+            f"{first}'s {name} curve lies above {second}'s all but everywhere; they cross {len(at)} times at the ends."
+        )
     where = f"at {axis} {', '.join(f'{x:.3f}' for x in at)}"
     if len(at) > 3:
         where = f"{len(at)} times, at {axis} {at[0]:.3f} to {at[-1]:.3f}"
@@ -299,7 +303,7 @@ def definitions(s: BinaryStudy) -> Html:
         how = f"the influence of each row, added up by {unit} (delta method)"
     test = (
         "on the same rows, two-sided: DeLong for AUC, McNemar mid-p with Tango's interval for shares of rows, sign "
-        "flips for means of a loss, paired bootstrap of counts for the rest; Holm over the pairs of one metric"
+        "flips for means of a loss, a paired bootstrap of counts (normal) for the rest; Holm over the pairs"
     )
     items = page.metric_definitions(s)
     items += [("positive", f"predicted positive where score ≥ threshold; the label {s.data.positive} is positive")]
