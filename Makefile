@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check
 NOTEBOOKS = $(wildcard notebooks/*.ipynb)
 REPORTS = $(NOTEBOOKS:notebooks/%.ipynb=reports/%.html)
-SOURCES = $(wildcard evalkit/*.py evalkit/*.json evalkit/studies/*.py evalkit/page/*.* evalkit/page/evalkit/*)
+SOURCES = $(wildcard evalkit/*.py evalkit/*.json evalkit/*/*.* evalkit/page/evalkit/*)
 SAMPLES = $(wildcard data/*/*.* data/*/runs/*)
 
 .PHONY: report test lint lab outputs bench clean

@@ -11,10 +11,10 @@ from functools import partial
 
 import numpy as np
 
-from evalkit.count_bootstrap import interval
-from evalkit.counts import Counts, auc, auc_by_group, average_precision, count, ks
-from evalkit.curves import best_f, roc_curve, summary
-from evalkit.influence import auc_variance
+from evalkit.metrics.counts import Counts, auc, auc_by_group, average_precision, count, ks
+from evalkit.metrics.curves import best_f, roc_curve, summary
+from evalkit.metrics.influence import auc_variance
+from evalkit.statistics.count_bootstrap import interval
 
 USERS, USERS_TIMED = 50_000, 500
 

@@ -22,7 +22,8 @@ def evalkit() -> Callable[[str, str], Means]:
     import pandas  # noqa: F401
     import pyarrow.compute  # noqa: F401
 
-    from evalkit import catalogue, runs
+    from evalkit.definitions import catalogue
+    from evalkit.reading import runs
 
     def work(run: str, qrels: str) -> Means:
         data = runs.read(run, qrels)

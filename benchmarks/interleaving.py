@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from evalkit import interleaving
+from evalkit.online import interleaving
 
 K, CANDIDATES, LOOPED = 10, 40, 4000
 

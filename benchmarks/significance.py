@@ -15,11 +15,11 @@ from pathlib import Path
 import numpy as np
 from scipy import stats
 
-from evalkit.intervals import mean_bca
-from evalkit.multiplicity import max_t
-from evalkit.resampling import resampled_sums
-from evalkit.signflip import ranges, share
-from evalkit.significance import paired_t, sign_flip
+from evalkit.statistics.intervals import mean_bca
+from evalkit.statistics.multiplicity import max_t
+from evalkit.statistics.resampling import resampled_sums
+from evalkit.statistics.signflip import ranges, share
+from evalkit.statistics.significance import paired_t, sign_flip
 
 PEERS = Path(__file__).resolve().parent.parent / ".bench" / "bin" / "python"
 N, DRAWS, FEWER = 10_000, 100_000, 400

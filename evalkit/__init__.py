@@ -4,16 +4,26 @@ from importlib import import_module
 
 __version__ = "0.1.0"
 
-_MODULES = ("catalogue", "counts", "diversity", "intervals", "labels", "losses", "rankings", "significance", "sources")
+_MODULES = {
+    "catalogue": "definitions",
+    "counts": "metrics",
+    "diversity": "metrics",
+    "intervals": "statistics",
+    "labels": "metrics",
+    "losses": "metrics",
+    "rankings": "metrics",
+    "significance": "statistics",
+    "sources": "reading",
+}
 _NAMES = {
-    "Comparison": "significance",
-    "Counts": "counts",
-    "Estimate": "intervals",
+    "Comparison": "statistics.significance",
+    "Counts": "metrics.counts",
+    "Estimate": "statistics.intervals",
     "InputError": "arrays",
-    "Lists": "rankings",
+    "Lists": "metrics.rankings",
     "ParameterError": "arrays",
-    "Rankings": "rankings",
-    "count": "counts",
+    "Rankings": "metrics.rankings",
+    "count": "metrics.counts",
 }
 
 __all__ = sorted([*_MODULES, *_NAMES, "__version__"])
@@ -22,7 +32,7 @@ __all__ = sorted([*_MODULES, *_NAMES, "__version__"])
 def __getattr__(name: str) -> object:
     """A public name is imported when it is first used, so that `import evalkit` costs nothing."""
     if name in _MODULES:
-        return import_module(f"evalkit.{name}")
+        return import_module(f"evalkit.{_MODULES[name]}.{name}")
     if name in _NAMES:
         return getattr(import_module(f"evalkit.{_NAMES[name]}"), name)
     raise AttributeError(f"module 'evalkit' has no attribute {name!r}")

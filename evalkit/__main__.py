@@ -152,7 +152,7 @@ def _find(notebook: str) -> Path:
         raise Refused(
             f"evalkit is installed without its notebooks, so {notebook!r} must be the path of a notebook (.ipynb)"
         )
-    from evalkit.parameters import did_you_mean
+    from evalkit.reading.parameters import did_you_mean
 
     names = sorted(found.stem for found in NOTEBOOKS.glob("*.ipynb"))
     raise Refused(
@@ -170,7 +170,7 @@ def _load(path: Path) -> Any:
 
 
 def _declared(notebook: Any, path: Path) -> dict[str, Any]:
-    from evalkit.parameters import declared
+    from evalkit.reading.parameters import declared
 
     cells = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
     try:
@@ -182,7 +182,7 @@ def _declared(notebook: Any, path: Path) -> dict[str, Any]:
 def _typed(given: Sequence[Sequence[str]], known: dict[str, Any]) -> dict[str, Any]:
     """The given values by name, typed as the notebook's defaults say."""
     from evalkit.arrays import ParameterError
-    from evalkit.parameters import refuse_unknown, typed
+    from evalkit.reading.parameters import refuse_unknown, typed
 
     names = [name for name, _ in given]
     twice = sorted({name for name in names if names.count(name) > 1})

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from evalkit import catalogue
+from evalkit.definitions import catalogue
 
 README = Path(__file__).resolve().parents[1] / "README.md"
 START, END = "<!-- metrics: made by make outputs -->\n", "<!-- end of metrics -->"

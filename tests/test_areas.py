@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evalkit.areas import delong, delong_unpaired
 from evalkit.arrays import InputError
+from evalkit.statistics.areas import delong, delong_unpaired
 
 
 def scores(g, n=400, gain=1.0):

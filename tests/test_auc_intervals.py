@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from evalkit import auc_intervals as auc
 from evalkit.arrays import InputError
+from evalkit.statistics import auc_intervals as auc
 
 
 def delong(positive, negative):

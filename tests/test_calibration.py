@@ -8,8 +8,8 @@ from samples import ANY_TIME, expected, games, predictions, slices
 from sklearn import metrics
 from sklearn.isotonic import IsotonicRegression
 
-from evalkit import calibration as cal
-from evalkit.counts import auc, count
+from evalkit.metrics import calibration as cal
+from evalkit.metrics.counts import auc, count
 
 TEN = count([0.05, 0.1, 0.2, 0.3, 0.5, 0.5, 0.7, 0.95, 1, 1], [0, 0, 1, 0, 1, 1, 1, 0, 1, 0])
 

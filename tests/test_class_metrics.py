@@ -7,10 +7,11 @@ import pytest
 from samples import expected, predictions
 from sklearn import metrics as sk
 
-from evalkit import catalogue, class_metrics, forecast_metrics, inference, label_metrics
-from evalkit.class_metrics import Classified
-from evalkit.forecast_metrics import Forecasts
-from evalkit.label_metrics import Labelled
+from evalkit.definitions import catalogue, class_metrics, forecast_metrics, label_metrics
+from evalkit.definitions.class_metrics import Classified
+from evalkit.definitions.forecast_metrics import Forecasts
+from evalkit.definitions.label_metrics import Labelled
+from evalkit.statistics import inference
 
 ROUGH = {"median_absolute_error": 0.4}  # its effects need the density of the errors, taken from few
 

@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evalkit import counts
 from evalkit.arrays import InputError, ParameterError
+from evalkit.drawing.tables import Html
+from evalkit.metrics import counts
 from evalkit.studies import classification, classification_page, page
 from evalkit.studies.binary import BinaryStudy
 from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.multilabel import MultiLabelStudy
-from evalkit.tables import Html
 
 SCHEMA = json.loads((Path(__file__).parents[1] / "evalkit" / "schema.json").read_text(encoding="utf-8"))
 PIECES = [

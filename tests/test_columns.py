@@ -2,8 +2,8 @@
 
 import pytest
 
-from evalkit import columns
 from evalkit.arrays import InputError, ParameterError
+from evalkit.reading import columns
 
 ROLES = ("system", "query", "item", "score", "rank", "grade")
 

@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from samples import ANY_TIME
 
-from evalkit import count_bootstrap as cb
-from evalkit import curves
 from evalkit.arrays import ParameterError
-from evalkit.counts import auc, average_precision, count, f_score, ks
-from evalkit.influence import average_precision_influence, place
-from evalkit.intervals import wilson
+from evalkit.metrics import curves
+from evalkit.metrics.counts import auc, average_precision, count, f_score, ks
+from evalkit.metrics.influence import average_precision_influence, place
+from evalkit.statistics import count_bootstrap as cb
+from evalkit.statistics.intervals import wilson
 
 
 def sample(rows, share, shift=1.2, seed=0):

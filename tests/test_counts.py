@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from samples import ANY_TIME, expected, games, predictions, slices
 from sklearn import metrics
 
-from evalkit import counts as k
 from evalkit.arrays import InputError
+from evalkit.metrics import counts as k
 
 TIES = ([0.8, 0.7, 0.5, 0.5, 0.5, 0.5, 0.3], [1, 1, 0, 0, 1, 1, 0])
 EIGHT = ([0.9, 0.8, 0.7, 0.6, 0.55, 0.5, 0.4, 0.3], [1, 0, 1, 1, 0, 0, 1, 0])

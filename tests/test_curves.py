@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from samples import ANY_TIME, expected, games, predictions, slices
 from sklearn import metrics
 
-from evalkit import curves as v
-from evalkit.counts import at, auc, average_precision, count, f_score, ks, precision, recall
-from evalkit.influence import auc_variance
+from evalkit.metrics import curves as v
+from evalkit.metrics.counts import at, auc, average_precision, count, f_score, ks, precision, recall
+from evalkit.metrics.influence import auc_variance
 
 EIGHT = count([0.9, 0.8, 0.7, 0.6, 0.55, 0.5, 0.4, 0.3], [1, 0, 1, 1, 0, 0, 1, 0])
 CONSTANT = count([1, 1, 1, 1], [1, 0, 0, 0])

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalkit import diversity as d
 from evalkit.arrays import InputError
+from evalkit.metrics import diversity as d
 
 SIZE = 6
 LISTS = st.lists(st.lists(st.integers(-1, SIZE - 1), max_size=6, unique=True), min_size=1, max_size=6)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from evalkit.arrays import InputError
-from evalkit.effects import effect
+from evalkit.statistics.effects import effect
 
 
 def test_swapping_mirrors_the_effect():

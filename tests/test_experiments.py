@@ -5,9 +5,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evalkit import experiments
 from evalkit.arrays import InputError, ParameterError
-from evalkit.proportions import two_proportions
+from evalkit.online import experiments
+from evalkit.statistics.proportions import two_proportions
 
 
 def limits(comparison):

@@ -12,16 +12,13 @@ MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.name != "__init_
 
 FLOORS = {
     0: "arrays",
-    1: "keys counts grouped calibration labels losses rankings gains diversity splits leakage giveaways optimism "
-    "interleaving sessions simulation resampling signflip",
-    2: "intervals influence curves count_bootstrap metric outcome_metrics forecast_metrics "
-    "class_metrics label_metrics preference_metrics logs aligned unit_values outcomes ratings "
-    "effects auc_intervals sequential multiplicity power "
-    "sources trec columns predicted examples fitting ids rows runs catalogue parameters slices",
-    3: "significance areas inference scored proportions ranks folds perunit experiments",
-    4: "plots claim_plots curve_plots tables",
-    5: "studies",
-    6: "report page __main__",
+    1: "metrics",
+    2: "definitions reading",
+    3: "statistics",
+    4: "validation online",
+    5: "drawing",
+    6: "studies",
+    7: "report page __main__",
 }
 FLOOR = {name: floor for floor, names in FLOORS.items() for name in names.split()}
 HEAVY = ("duckdb", "matplotlib", "pandas", "papermill", "pyarrow", "scipy", "sklearn")

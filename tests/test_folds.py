@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from evalkit import folds
 from evalkit.arrays import InputError
-from evalkit.significance import paired_t
+from evalkit.statistics import folds
+from evalkit.statistics.significance import paired_t
 
 
 def test_correction_is_the_share_of_test_rows():

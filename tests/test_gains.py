@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from test_rankings import E, mean
 
-from evalkit import gains
 from evalkit.arrays import InputError
-from evalkit.rankings import from_grades
+from evalkit.metrics import gains
+from evalkit.metrics.rankings import from_grades
 
 LISTS = {"A": [5, 3, 2, 1, 2], "B": [4, 2, 1, 1, 2], "C": [3, 2, 3, 0, 1, 2], "D": [3, 1, 2, 3, 2]}
 POOL = {"A": [5, 3, 2, 1, 2, 4, 0], "B": [4, 2, 1, 1, 2, 3, 0], "C": [3, 2, 3, 0, 1, 2, 3, 0], "D": [3, 1, 2, 3, 2]}

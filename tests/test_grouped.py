@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from samples import ANY_TIME
 
 from evalkit.arrays import InputError
-from evalkit.counts import auc, auc_by_group, count, gauc, twice_u
+from evalkit.metrics.counts import auc, auc_by_group, count, gauc, twice_u
 
 LABEL, SCORE = [1, 0, 1, 0, 1, 0, 0], [0.9, 0.8, 0.7, 0.1, 0.6, 0.7, 0.2]
 USER = ["u1"] * 4 + ["u2"] * 3

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from samples import ANY_TIME, expected, games, predictions
 
-from evalkit.counts import auc, average_precision, count
-from evalkit.influence import (
+from evalkit.metrics.counts import auc, average_precision, count
+from evalkit.metrics.influence import (
     auc_covariance,
     auc_influence,
     auc_variance,

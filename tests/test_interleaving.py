@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalkit import interleaving, sessions
 from evalkit.arrays import InputError, ParameterError
+from evalkit.online import interleaving, sessions
 
 A, B = [1, 2, 3], [2, 3, 1]
 PAIR = np.array([[A], [B]])

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 from evalkit import __main__ as cli
-from evalkit import experiments
 from evalkit.arrays import InputError, ParameterError
-from evalkit.proportions import two_proportions
+from evalkit.online import experiments
+from evalkit.statistics.proportions import two_proportions
 from evalkit.studies import (
     experiment_page,
     interleaving,

@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from evalkit import intervals as iv
 from evalkit.arrays import InputError, ParameterError
+from evalkit.statistics import intervals as iv
 
 BOOTSTRAPS = [iv.mean_percentile, iv.mean_bca]
 

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from samples import ANY_TIME
 
-from evalkit import keys
 from evalkit.arrays import InputError
+from evalkit.metrics import keys
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 

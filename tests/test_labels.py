@@ -8,12 +8,12 @@ from hypothesis.extra.numpy import arrays
 from samples import ANY_TIME, expected, predictions, slices
 from sklearn import metrics
 
-from evalkit import counts as k
-from evalkit import labels as m
-from evalkit import losses
 from evalkit.arrays import InputError
-from evalkit.calibration import bins_uniform, ece
-from evalkit.curves import average_precision_interpolated
+from evalkit.metrics import counts as k
+from evalkit.metrics import labels as m
+from evalkit.metrics import losses
+from evalkit.metrics.calibration import bins_uniform, ece
+from evalkit.metrics.curves import average_precision_interpolated
 
 SETS = ["digits", "wine", "penguins"]
 

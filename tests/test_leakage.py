@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evalkit import giveaways, leakage, optimism, splits
 from evalkit.arrays import InputError
+from evalkit.validation import giveaways, leakage, optimism, splits
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 

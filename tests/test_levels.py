@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evalkit import folds, proportions, ranks, sequential
-from evalkit import significance as sig
+from evalkit.statistics import folds, proportions, ranks, sequential
+from evalkit.statistics import significance as sig
 from evalkit.studies import lessons
 
 ALPHA = 0.05

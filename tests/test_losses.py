@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from samples import ANY_TIME
 from sklearn import metrics
 
-from evalkit import calibration, losses
-from evalkit.counts import count
+from evalkit.metrics import calibration, losses
+from evalkit.metrics.counts import count
 
 ACTUAL, FORECAST = np.array([3.0, -0.5, 2.0, 7.0]), np.array([2.5, 0.0, 2.0, 8.0])
 

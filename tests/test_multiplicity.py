@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from evalkit import multiplicity as mult
-from evalkit.significance import sign_flip
+from evalkit.statistics import multiplicity as mult
+from evalkit.statistics.significance import sign_flip
 
 DARWIN = [49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48]
 

@@ -24,7 +24,7 @@ def test_a_wrong_value_is_a_mismatch(monkeypatch):
     import ranking
     from ranking_peers import Subject
 
-    from evalkit.rankings import from_grades
+    from evalkit.metrics.rankings import from_grades
 
     r = from_grades([[1, 0], [0, 1]])
     s = Subject("a run", r, r, r, r)

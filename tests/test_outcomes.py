@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evalkit import outcomes, ratings
 from evalkit.arrays import InputError, ParameterError
-from evalkit.outcomes import Binary, MultiClass, MultiLabel
+from evalkit.reading import outcomes, ratings
+from evalkit.reading.outcomes import Binary, MultiClass, MultiLabel
 
 LONG = pd.DataFrame(
     {

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from evalkit import parameters
 from evalkit.arrays import ParameterError
-from evalkit.parameters import Parameter, declared, refuse_unknown, typed
+from evalkit.reading import parameters
+from evalkit.reading.parameters import Parameter, declared, refuse_unknown, typed
 
 CELL = """
 preds = "data/a=b#c.csv"  # files; name=value is fine

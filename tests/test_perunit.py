@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from evalkit import intervals, perunit, significance
 from evalkit.arrays import ParameterError
-from evalkit.intervals import Estimate
-from evalkit.rankings import Pooled
+from evalkit.metrics.rankings import Pooled
+from evalkit.statistics import intervals, perunit, significance
+from evalkit.statistics.intervals import Estimate
 
 VALUES = np.array([0.5, np.nan, 1.0, 0.25])
 POOLED = Pooled(np.array([1.0, 2.0, np.nan]), np.array([2.0, 2.0, np.nan]))
@@ -84,7 +84,7 @@ def test_limits_are_cut_to_the_range():
 
 
 def test_detectable_difference_is_that_of_the_t_test():
-    from evalkit.power import minimum_detectable
+    from evalkit.statistics.power import minimum_detectable
 
     first, second = np.random.default_rng(3).normal(size=(2, 30))
     found = perunit.detectable(first, second, None, level=0.95)

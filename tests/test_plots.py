@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evalkit import plots
+from evalkit.drawing import plots
 
 
 @pytest.fixture

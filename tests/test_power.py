@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from evalkit import power
 from evalkit.arrays import InputError, ParameterError
-from evalkit.significance import paired_t
+from evalkit.statistics import power
+from evalkit.statistics.significance import paired_t
 
 
 def test_power_of_r():

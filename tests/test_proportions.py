@@ -4,9 +4,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from evalkit import proportions as prop
 from evalkit.arrays import InputError, ParameterError
-from evalkit.significance import sign_flip, verdict
+from evalkit.statistics import proportions as prop
+from evalkit.statistics.significance import sign_flip, verdict
 
 MCNEMAR = [prop.mcnemar, prop.mcnemar_exact, prop.mcnemar_asymptotic]
 

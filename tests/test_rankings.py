@@ -4,9 +4,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from evalkit import catalogue, rankings, runs
 from evalkit.arrays import InputError
-from evalkit.rankings import Lists, Rankings, from_grades
+from evalkit.definitions import catalogue
+from evalkit.metrics import rankings
+from evalkit.metrics.rankings import Lists, Rankings, from_grades
+from evalkit.reading import runs
 
 NAN = float("nan")
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evalkit import ranks
 from evalkit.arrays import InputError
+from evalkit.statistics import ranks
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 

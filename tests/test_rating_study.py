@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from evalkit.arrays import InputError, ParameterError
+from evalkit.drawing.tables import Html
 from evalkit.studies import page, rating, rating_page
-from evalkit.tables import Html
 
 SCHEMA = json.loads((Path(__file__).parents[1] / "evalkit" / "schema.json").read_text(encoding="utf-8"))
 PIECES = (

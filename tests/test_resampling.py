@@ -3,7 +3,7 @@ import pytest
 from scipy import stats
 from scipy.special import ndtri
 
-from evalkit.resampling import CODES, _poisson, _weights, bca_p_value, bca_shares, resampled_sums
+from evalkit.statistics.resampling import CODES, _poisson, _weights, bca_p_value, bca_shares, resampled_sums
 
 
 def test_sums_have_the_moments_of_a_bootstrap():

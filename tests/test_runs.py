@@ -9,8 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evalkit import rankings, runs
 from evalkit.arrays import InputError, ParameterError
+from evalkit.metrics import rankings
+from evalkit.reading import runs
 
 ROWS = [
     ("s1", "q1", "a", 0.9, 1, 3.0),

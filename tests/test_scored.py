@@ -8,9 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from samples import ANY_TIME, expected, predictions
 
-from evalkit import catalogue, counts, scored
-from evalkit.outcome_metrics import DECISIONS
-from evalkit.scored import Scored
+from evalkit.definitions import catalogue
+from evalkit.definitions.outcome_metrics import DECISIONS
+from evalkit.metrics import counts
+from evalkit.statistics import scored
+from evalkit.statistics.scored import Scored
 
 NAMES = list(catalogue.TABLES["counts"])
 SMOOTH = ("roc_auc", "average_precision", "brier_skill", "log_loss", "recall", "precision", "f1", "mcc", "lift")

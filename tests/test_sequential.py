@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from evalkit import sequential as seq
 from evalkit.arrays import ParameterError
+from evalkit.statistics import sequential as seq
 
 
 def test_looks_cost_what_armitage_found():

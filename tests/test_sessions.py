@@ -3,8 +3,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evalkit import sessions
 from evalkit.arrays import InputError
+from evalkit.online import sessions
 
 LOG = {
     "session": ["s", "s", "t", "t"],

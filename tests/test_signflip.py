@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.linalg import hadamard
 
-from evalkit import signflip
+from evalkit.statistics import signflip
 
 
 def rng(seed=0):

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from evalkit import signflip
-from evalkit import significance as sig
 from evalkit.arrays import InputError, ParameterError
-from evalkit.intervals import by_unit, mean_t, ratio_delta
+from evalkit.statistics import signflip
+from evalkit.statistics import significance as sig
+from evalkit.statistics.intervals import by_unit, mean_t, ratio_delta
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 SLEEP = [-1.2, -2.4, -1.3, -1.3, 0.0, -1.0, -1.8, -0.8, -4.6, -1.4]
@@ -327,7 +327,7 @@ def test_level_of_the_delta_method_and_of_clustered_flips():
 
 @pytest.mark.slow
 def test_level_on_skewed_differences_where_the_sign_test_always_rejects():
-    from evalkit.proportions import sign_test
+    from evalkit.statistics.proportions import sign_test
 
     share = rejections(lambda d: flip(d, draws=2000), lambda g: skewed(g, 500), runs=1500, seed=13)
     assert 0.035 <= share <= 0.07

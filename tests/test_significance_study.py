@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 
 from evalkit import __main__ as cli
-from evalkit import folds, multiplicity, proportions, sequential, signflip
-from evalkit import significance as sig
 from evalkit.arrays import InputError, ParameterError
+from evalkit.statistics import folds, multiplicity, proportions, sequential, signflip
+from evalkit.statistics import significance as sig
 from evalkit.studies import (
     lessons,
     page,
@@ -329,7 +329,7 @@ def axes(draw, monkeypatch, *data, **options):
 
 
 def test_the_pictures_hold_their_data(sample, monkeypatch):
-    from evalkit import claim_plots
+    from evalkit.drawing import claim_plots
 
     frame = significance_extras.power_curve(sample)
     ax = axes(claim_plots.power, monkeypatch, frame, observed=0.0086, margin=0.05, xlabel="true difference")
@@ -411,7 +411,7 @@ def test_comparisons_are_made_in_one_place():
     """Only `significance` builds a Comparison that says something, and no study calls a test of scipy itself."""
     for path in sorted((ROOT / "evalkit").rglob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
-        if path != ROOT / "evalkit" / "significance.py":
+        if path != ROOT / "evalkit" / "statistics" / "significance.py":
             assert {ast.unparse(call.args[1]) for call in calls(tree, "Comparison")} <= {"np.nan"}, path
         found = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
         imported = {f"{node.module}.{alias.name}" for node in found for alias in node.names}

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from evalkit import simulation
 from evalkit.arrays import ParameterError
+from evalkit.online import simulation
 
 
 @pytest.mark.parametrize("leave", [1.0, 0.0])

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evalkit import sources
 from evalkit.arrays import InputError
+from evalkit.reading import sources
 
 HEADER = "query,item,score\n"
 GOOD = HEADER + "1,a,.5\n1,b,.4\n"
@@ -42,7 +42,7 @@ def refused(data: object) -> str:
 
 
 def test_finds_the_working_directory_first_then_the_checkout(here):
-    checkout = sources.Path(sources.__file__).resolve().parents[1]
+    checkout = sources.Path(sources.__file__).resolve().parents[2]
     assert sources.find("evalkit/arrays.py") == checkout / "evalkit/arrays.py"
     (here / "evalkit").mkdir()
     (here / "evalkit/arrays.py").write_text("nearer")

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalkit import optimism, splits
 from evalkit.arrays import InputError, ParameterError
+from evalkit.validation import optimism, splits
 
 
 @st.composite

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from evalkit import tables
-from evalkit.tables import Cell
+from evalkit.drawing import tables
+from evalkit.drawing.tables import Cell
 
 
 @pytest.mark.parametrize(

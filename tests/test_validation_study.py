@@ -10,12 +10,14 @@ import pandas as pd
 import pytest
 
 from evalkit import __main__ as cli
-from evalkit import examples, fitting, predicted, splits
 from evalkit.arrays import InputError, ParameterError
-from evalkit.catalogue import find
-from evalkit.folds import nadeau_bengio
-from evalkit.intervals import mean_t, wilson
+from evalkit.definitions import predicted
+from evalkit.definitions.catalogue import find
+from evalkit.reading import examples
+from evalkit.statistics.folds import nadeau_bengio
+from evalkit.statistics.intervals import mean_t, wilson
 from evalkit.studies import resplits, validation, validation_page, validation_plots
+from evalkit.validation import fitting, splits
 
 ROOT = Path(__file__).resolve().parents[1]
 CANCER = "data/breast_cancer/features.csv"

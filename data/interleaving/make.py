@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from evalkit import interleaving, simulation
+from evalkit.online import interleaving, simulation
 
 HERE = Path(__file__).resolve().parent
 WORLD = simulation.World(sessions=5.0, spread=1.2, k=6, candidates=30, affinity=-1.8)

@@ -8,16 +8,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from evalkit import calibration, count_bootstrap, counts, curves, inference, outcomes, parameters, scored
-from evalkit.aligned import attributes_of
 from evalkit.arrays import Floats, ParameterError
-from evalkit.counts import Counts
-from evalkit.intervals import Estimate, bca_interval, wilson
-from evalkit.metric import Chosen
-from evalkit.outcome_metrics import DECISIONS, PROBABILITIES
-from evalkit.outcomes import Binary
-from evalkit.scored import Scored
-from evalkit.significance import Comparison
+from evalkit.definitions.metric import Chosen
+from evalkit.definitions.outcome_metrics import DECISIONS, PROBABILITIES
+from evalkit.metrics import calibration, counts, curves
+from evalkit.metrics.counts import Counts
+from evalkit.reading import outcomes, parameters
+from evalkit.reading.aligned import attributes_of
+from evalkit.reading.outcomes import Binary
+from evalkit.statistics import count_bootstrap, inference, scored
+from evalkit.statistics.intervals import Estimate, bca_interval, wilson
+from evalkit.statistics.scored import Scored
+from evalkit.statistics.significance import Comparison
 from evalkit.studies import study, thresholds
 from evalkit.studies.study import EVERY, Member, Study
 from evalkit.studies.thresholds import Costs, Rule

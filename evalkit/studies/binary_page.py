@@ -2,11 +2,12 @@
 
 import numpy as np
 
-from evalkit import calibration, counts, tables
+from evalkit.drawing import tables
+from evalkit.drawing.tables import Cell, Html, Results, escape, number, with_interval
+from evalkit.metrics import calibration, counts
 from evalkit.studies import page
 from evalkit.studies.binary import RESAMPLES, BinaryStudy
 from evalkit.studies.binary_plots import DRAWN
-from evalkit.tables import Cell, Html, Results, escape, number, with_interval
 
 SOME = 30  # rows of a class below which the page warns
 NOTHING = "One system: nothing to compare."

@@ -2,11 +2,12 @@
 
 import pandas as pd
 
-from evalkit import counts, curve_plots, curves, plots, tables
-from evalkit.curve_plots import Panel
-from evalkit.plots import Picture
+from evalkit.drawing import curve_plots, plots, tables
+from evalkit.drawing.curve_plots import Panel
+from evalkit.drawing.plots import Picture
+from evalkit.drawing.tables import Html, number
+from evalkit.metrics import counts, curves
 from evalkit.studies.binary import BinaryStudy
-from evalkit.tables import Html, number
 
 ONE_CLASS = "Only one class is there: no curves."
 DRAWN = 4  # systems with a square of their own

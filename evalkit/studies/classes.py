@@ -8,15 +8,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from evalkit import calibration, catalogue, count_bootstrap, counts, curves, inference, labels, outcomes, parameters
-from evalkit.aligned import attributes_of
 from evalkit.arrays import Bools, Floats, ParameterError
-from evalkit.class_metrics import NEED_PROBABILITIES, NEED_SCORES, Classified, of_order
-from evalkit.counts import Counts
-from evalkit.influence import auc_influence, average_precision_influence
-from evalkit.intervals import Estimate, wilson
-from evalkit.outcomes import MultiClass
-from evalkit.perunit import Pooled
+from evalkit.definitions import catalogue
+from evalkit.definitions.class_metrics import NEED_PROBABILITIES, NEED_SCORES, Classified, of_order
+from evalkit.metrics import calibration, counts, curves, labels
+from evalkit.metrics.counts import Counts
+from evalkit.metrics.influence import auc_influence, average_precision_influence
+from evalkit.reading import outcomes, parameters
+from evalkit.reading.aligned import attributes_of
+from evalkit.reading.outcomes import MultiClass
+from evalkit.statistics import count_bootstrap, inference
+from evalkit.statistics.intervals import Estimate, wilson
+from evalkit.statistics.perunit import Pooled
 from evalkit.studies import study
 from evalkit.studies.binary import BINS, GRID, POINTS, RESAMPLES, read_pr, read_roc
 from evalkit.studies.row_study import RowStudy

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from evalkit import outcomes, parameters
-from evalkit.outcomes import Binary, MultiClass
+from evalkit.reading import outcomes, parameters
+from evalkit.reading.outcomes import Binary, MultiClass
 from evalkit.studies import binary, classes, multilabel, provenance
 from evalkit.studies.study import Study
 

@@ -5,13 +5,13 @@ A kind that has nothing to show in a place shows nothing there.
 
 from typing import Any
 
-from evalkit.plots import Picture
+from evalkit.drawing.plots import Picture
+from evalkit.drawing.tables import Html, Results
 from evalkit.studies import binary_page, binary_plots, classes_page, multilabel_page
 from evalkit.studies.binary import BinaryStudy
 from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.multilabel import MultiLabelStudy
 from evalkit.studies.study import Study
-from evalkit.tables import Html, Results
 
 Piece = Html | Picture
 KINDS: dict[type, tuple[Any, ...]] = {

@@ -8,16 +8,18 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from evalkit import experiments, intervals, logs, parameters, perunit, power, proportions, sequential
 from evalkit.arrays import Bools, Floats, InputError, ParameterError
-from evalkit.catalogue import Chosen
-from evalkit.experiments import Assignment
-from evalkit.intervals import Estimate
-from evalkit.metric import Metric
-from evalkit.perunit import Values, take
-from evalkit.rankings import Pooled
-from evalkit.significance import Comparison
-from evalkit.sources import Source
+from evalkit.definitions.catalogue import Chosen
+from evalkit.definitions.metric import Metric
+from evalkit.metrics.rankings import Pooled
+from evalkit.online import experiments, logs
+from evalkit.online.experiments import Assignment
+from evalkit.reading import parameters
+from evalkit.reading.sources import Source
+from evalkit.statistics import intervals, perunit, power, proportions, sequential
+from evalkit.statistics.intervals import Estimate
+from evalkit.statistics.perunit import Values, take
+from evalkit.statistics.significance import Comparison
 from evalkit.studies import study
 from evalkit.studies.study import EVERY, Member, Settings, Study
 

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from evalkit import tables
+from evalkit.drawing import tables
+from evalkit.drawing.tables import Cell, Html, escape, number, p_value, signed, with_interval
 from evalkit.studies import page
 from evalkit.studies.experiment import Experiment
 from evalkit.studies.words import plural
-from evalkit.tables import Cell, Html, escape, number, p_value, signed, with_interval
 
 NO_TABLE = "No A/B table of users was given: set users=FILE and metrics."
 SAMPLE = " (bundled table: RAND health insurance experiment; a block of rows is about a person, better is more visits)"

@@ -8,16 +8,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from evalkit import intervals, logs, multiplicity, parameters, perunit, sessions
 from evalkit.arrays import InputError, ParameterError, codes
-from evalkit.catalogue import Chosen
-from evalkit.experiments import sample_ratio
-from evalkit.intervals import Estimate
-from evalkit.logs import SessionLog
-from evalkit.perunit import Values
-from evalkit.preference_metrics import side
-from evalkit.significance import Comparison
-from evalkit.sources import Source
+from evalkit.definitions.catalogue import Chosen
+from evalkit.definitions.preference_metrics import side
+from evalkit.online import logs, sessions
+from evalkit.online.experiments import sample_ratio
+from evalkit.online.logs import SessionLog
+from evalkit.reading import parameters
+from evalkit.reading.sources import Source
+from evalkit.statistics import intervals, multiplicity, perunit
+from evalkit.statistics.intervals import Estimate
+from evalkit.statistics.perunit import Values
+from evalkit.statistics.significance import Comparison
 from evalkit.studies import experiment, planning, provenance, study
 from evalkit.studies.experiment import Experiment
 from evalkit.studies.planning import Planning
@@ -262,7 +264,7 @@ class Interleaving(Study):
     @cached_property
     def session_p(self) -> float:
         """p of the sign test that takes sessions for units: shown to warn, never to decide."""
-        from evalkit.signflip import fair_coin
+        from evalkit.statistics.signflip import fair_coin
 
         wins, losses = (int(self.users()[name].sum()) for name in ("wins", "losses"))
         return fair_coin(wins, wins + losses) if wins + losses else 1.0

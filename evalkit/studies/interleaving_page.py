@@ -1,11 +1,12 @@
 """The words and tables of the interleaving page on the log of sessions, and what joins its three parts."""
 
-from evalkit import sessions, tables
+from evalkit.drawing import tables
+from evalkit.drawing.tables import Cell, Html, Results, escape, interval, number, p_value
+from evalkit.online import sessions
 from evalkit.studies import experiment_page, page, planning_page
 from evalkit.studies.interleaving import Interleaving, Online
 from evalkit.studies.provenance import table as origin_table
 from evalkit.studies.words import plural
-from evalkit.tables import Cell, Html, Results, escape, interval, number, p_value
 
 NO_LOG = "No log of interleaved sessions was given: set log=FILE."
 UNFAIR = 0.001  # below this p the coin or the assignment is broken, whatever the result

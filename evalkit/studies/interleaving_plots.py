@@ -5,15 +5,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from evalkit import plots, tables
-from evalkit.plots import COLOURS, GREY, Picture, style_of
+from evalkit.drawing import plots, tables
+from evalkit.drawing.plots import COLOURS, GREY, Picture, style_of
+from evalkit.drawing.tables import Html, interval, number, signed
 from evalkit.studies.experiment import Experiment
 from evalkit.studies.interleaving import Interleaving
 from evalkit.studies.interleaving_page import NO_LOG
 from evalkit.studies.planning import CANDIDATE, FEWEST_GROUPS, PRODUCTION, Planning
 from evalkit.studies.planning_page import NO_WORLD
 from evalkit.studies.words import plural
-from evalkit.tables import Html, interval, number, signed
 
 HOW = {"true": "true lift", "measured": "measured by an A/B test", "cuped": "measured with CUPED"}
 TICKS = (100, 1000, 10_000, 100_000, 1_000_000, 10_000_000)

@@ -6,8 +6,8 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from evalkit import folds, intervals, proportions, ranks, sequential, significance
 from evalkit.arrays import Bools, Floats
+from evalkit.statistics import folds, intervals, proportions, ranks, sequential, significance
 
 SEED = 6
 MEAN, SIGMA = 145.0, 7.0  # heights in cm

@@ -8,16 +8,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from evalkit import catalogue, counts, curves, inference, labels, outcomes, parameters
-from evalkit.aligned import attributes_of
 from evalkit.arrays import ParameterError
-from evalkit.class_metrics import of_order
-from evalkit.counts import Counts
-from evalkit.influence import auc_influence, average_precision_influence
-from evalkit.intervals import Estimate
-from evalkit.label_metrics import Labelled
-from evalkit.outcomes import MultiLabel
-from evalkit.perunit import Pooled
+from evalkit.definitions import catalogue
+from evalkit.definitions.class_metrics import of_order
+from evalkit.definitions.label_metrics import Labelled
+from evalkit.metrics import counts, curves, labels
+from evalkit.metrics.counts import Counts
+from evalkit.metrics.influence import auc_influence, average_precision_influence
+from evalkit.reading import outcomes, parameters
+from evalkit.reading.aligned import attributes_of
+from evalkit.reading.outcomes import MultiLabel
+from evalkit.statistics import inference
+from evalkit.statistics.intervals import Estimate
+from evalkit.statistics.perunit import Pooled
 from evalkit.studies import study
 from evalkit.studies.binary import POINTS
 from evalkit.studies.row_study import RowStudy

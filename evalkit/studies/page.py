@@ -6,14 +6,25 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from evalkit import plots, tables
-from evalkit.metric import Chosen, Metric
-from evalkit.plots import Picture
-from evalkit.sources import Source
+from evalkit.definitions.metric import Chosen, Metric
+from evalkit.drawing import plots, tables
+from evalkit.drawing.plots import Picture
+from evalkit.drawing.tables import (
+    Cell,
+    Html,
+    Results,
+    escape,
+    interval,
+    number,
+    p_value,
+    percent,
+    signed,
+    with_interval,
+)
+from evalkit.reading.sources import Source
 from evalkit.studies import provenance
 from evalkit.studies.study import Study
 from evalkit.studies.words import plural
-from evalkit.tables import Cell, Html, Results, escape, interval, number, p_value, percent, signed, with_interval
 
 SHOWN = 12  # more comparisons than a first screen holds
 LISTED = 200  # rows of a table that someone may still read

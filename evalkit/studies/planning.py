@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from evalkit import parameters, simulation
 from evalkit.arrays import ratio
-from evalkit.simulation import World
+from evalkit.online import simulation
+from evalkit.online.simulation import World
+from evalkit.reading import parameters
 from evalkit.studies import study
 
 WORLDS = {

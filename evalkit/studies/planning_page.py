@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from evalkit import tables
+from evalkit.drawing import tables
+from evalkit.drawing.tables import Cell, Html, escape, number, signed
 from evalkit.studies.planning import CANDIDATE, PRODUCTION, Planning, as_record
-from evalkit.tables import Cell, Html, escape, number, signed
 
 NO_WORLD = "No world was simulated: set world to cascade or positions."
 

@@ -9,14 +9,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from evalkit import catalogue, parameters, perunit, rankings, runs
 from evalkit.arrays import InputError
-from evalkit.catalogue import Chosen
-from evalkit.intervals import Estimate
-from evalkit.perunit import Values
-from evalkit.rankings import Rankings
-from evalkit.runs import Runs
-from evalkit.significance import Comparison
+from evalkit.definitions import catalogue
+from evalkit.definitions.catalogue import Chosen
+from evalkit.metrics import rankings
+from evalkit.metrics.rankings import Rankings
+from evalkit.reading import parameters, runs
+from evalkit.reading.runs import Runs
+from evalkit.statistics import perunit
+from evalkit.statistics.intervals import Estimate
+from evalkit.statistics.perunit import Values
+from evalkit.statistics.significance import Comparison
 from evalkit.studies import provenance, study
 from evalkit.studies.study import EVERY, Member, Study
 

@@ -3,12 +3,12 @@
 import numpy as np
 import pandas as pd
 
-from evalkit import tables
-from evalkit.runs import NONE
+from evalkit.drawing import tables
+from evalkit.drawing.tables import VISIBLE, Cell, Html, Results, escape, number, percent, signed
+from evalkit.reading.runs import NONE
 from evalkit.studies import page
 from evalkit.studies.ranking import Ranking
 from evalkit.studies.words import plural
-from evalkit.tables import VISIBLE, Cell, Html, Results, escape, number, percent, signed
 
 
 def title(s: Ranking) -> Html:

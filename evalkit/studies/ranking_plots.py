@@ -4,10 +4,10 @@ from typing import Any
 
 import pandas as pd
 
-from evalkit import plots
-from evalkit.plots import Picture
+from evalkit.drawing import plots
+from evalkit.drawing.plots import Picture
+from evalkit.drawing.tables import Html, number, percent
 from evalkit.studies.ranking import Ranking
-from evalkit.tables import Html, number, percent
 
 
 def queries(s: Ranking) -> Picture | Html:

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from evalkit import inference, parameters, ratings
-from evalkit.aligned import attributes_of
-from evalkit.forecast_metrics import Forecasts
-from evalkit.metric import Chosen
-from evalkit.ratings import Ratings
+from evalkit.definitions.forecast_metrics import Forecasts
+from evalkit.definitions.metric import Chosen
+from evalkit.reading import parameters, ratings
+from evalkit.reading.aligned import attributes_of
+from evalkit.reading.ratings import Ratings
+from evalkit.statistics import inference
 from evalkit.studies import provenance, study
 from evalkit.studies.row_study import RowStudy
 

@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from evalkit import curve_plots, plots, tables
-from evalkit.plots import Picture
+from evalkit.drawing import curve_plots, plots, tables
+from evalkit.drawing.plots import Picture
+from evalkit.drawing.tables import Cell, Html, Results, escape, number, signed
 from evalkit.studies import page
 from evalkit.studies.binary_page import rows_read
 from evalkit.studies.rating import Rating
 from evalkit.studies.words import plural
-from evalkit.tables import Cell, Html, Results, escape, number, signed
 
 SOME = 700  # rows of a drawn cloud
 

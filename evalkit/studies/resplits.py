@@ -9,13 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from evalkit import fitting, optimism, predicted, splits
 from evalkit.arrays import Floats, ParameterError, ratio
-from evalkit.catalogue import Chosen
-from evalkit.examples import CLASSES, Examples
-from evalkit.fitting import Fit, Job, Learner
-from evalkit.predicted import Predicted
-from evalkit.splits import Folds
+from evalkit.definitions import predicted
+from evalkit.definitions.catalogue import Chosen
+from evalkit.definitions.predicted import Predicted
+from evalkit.reading.examples import CLASSES, Examples
+from evalkit.validation import fitting, optimism, splits
+from evalkit.validation.fitting import Fit, Job, Learner
+from evalkit.validation.splits import Folds
 
 HOLDOUTS, REPEATS, SAMPLES = 200, 10, 50
 LEAST_LEFT_OUT = 200  # rows up to which leaving each one out is affordable

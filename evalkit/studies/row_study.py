@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from evalkit import inference, perunit, proportions
 from evalkit.arrays import Bools, Floats
-from evalkit.intervals import Estimate, wilson
-from evalkit.metric import Chosen, Effects
-from evalkit.significance import Comparison
+from evalkit.definitions.metric import Chosen, Effects
+from evalkit.statistics import inference, perunit, proportions
+from evalkit.statistics.intervals import Estimate, wilson
+from evalkit.statistics.significance import Comparison
 from evalkit.studies.study import EVERY, Member, Study
 
 RIGHT = ("accuracy", "exact_match")  # one row is right or wrong: Wilson and McNemar

@@ -9,29 +9,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from evalkit import (
-    folds,
-    intervals,
-    multiplicity,
-    parameters,
-    perunit,
-    sequential,
-    signflip,
-    significance,
-    sources,
-    unit_values,
-)
 from evalkit.arrays import Floats, InputError, ParameterError
-from evalkit.catalogue import Chosen
-from evalkit.intervals import Estimate
-from evalkit.perunit import Values
-from evalkit.rankings import Pooled
-from evalkit.significance import Comparison
+from evalkit.definitions.catalogue import Chosen
+from evalkit.metrics.rankings import Pooled
+from evalkit.reading import parameters, sources, unit_values
+from evalkit.reading.unit_values import UnitValues
+from evalkit.statistics import folds, intervals, multiplicity, perunit, sequential, signflip, significance
+from evalkit.statistics.intervals import Estimate
+from evalkit.statistics.perunit import Values
+from evalkit.statistics.significance import Comparison
 from evalkit.studies import provenance, study, unit_sources
 from evalkit.studies.study import EVERY, Member, Settings, Study
 from evalkit.studies.trials import SIDES, Shares
 from evalkit.studies.words import plural
-from evalkit.unit_values import UnitValues
 
 SAMPLE: dict[str, Any] = {
     "preds": "data/digits_retrieval/runs",

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from evalkit import intervals, multiplicity, perunit, power, proportions, ranks, significance
 from evalkit.arrays import Floats
-from evalkit.catalogue import Chosen
-from evalkit.effects import effect
-from evalkit.rankings import Pooled
+from evalkit.definitions.catalogue import Chosen
+from evalkit.metrics.rankings import Pooled
+from evalkit.statistics import intervals, multiplicity, perunit, power, proportions, ranks, significance
+from evalkit.statistics.effects import effect
 from evalkit.studies.significance import Significance
 
 RESAMPLES = 2_000

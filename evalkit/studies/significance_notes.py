@@ -2,15 +2,15 @@
 
 import numpy as np
 
-from evalkit import intervals, perunit, sequential
 from evalkit.arrays import Floats
-from evalkit.intervals import standard_error
-from evalkit.rankings import Pooled
+from evalkit.drawing.tables import FEW, number, p_value
+from evalkit.metrics.rankings import Pooled
+from evalkit.statistics import intervals, perunit, sequential
+from evalkit.statistics.intervals import standard_error
 from evalkit.studies import significance_extras as extras
 from evalkit.studies.significance import FOLDS, Significance
 from evalkit.studies.trials import Shares
 from evalkit.studies.words import plural
-from evalkit.tables import FEW, number, p_value
 
 TIED = 0.5  # share of equal units from which few of them decide
 COCHRAN = 25  # n should be above 25 skewness² for a normal mean (Cochran 1977, section 2.15)

@@ -5,14 +5,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from evalkit import claim_plots, plots, tables
-from evalkit.plots import Picture
+from evalkit.drawing import claim_plots, plots, tables
+from evalkit.drawing.plots import Picture
+from evalkit.drawing.tables import Html, interval, number, p_value, percent, signed
 from evalkit.studies import lessons, page
 from evalkit.studies import significance_extras as extras
 from evalkit.studies.significance import Significance
 from evalkit.studies.trials import Shares
 from evalkit.studies.words import plural
-from evalkit.tables import Html, interval, number, p_value, percent, signed
 
 Either = Significance | Shares
 WIDE = (7.6, 2.9)

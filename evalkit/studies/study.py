@@ -13,12 +13,14 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from evalkit import catalogue, parameters, perunit, significance
 from evalkit.arrays import Bools, InputError, ParameterError
-from evalkit.catalogue import Chosen
-from evalkit.intervals import Estimate
-from evalkit.significance import Comparison
-from evalkit.slices import Slice, slices
+from evalkit.definitions import catalogue
+from evalkit.definitions.catalogue import Chosen
+from evalkit.reading import parameters
+from evalkit.reading.slices import Slice, slices
+from evalkit.statistics import perunit, significance
+from evalkit.statistics.intervals import Estimate
+from evalkit.statistics.significance import Comparison
 
 GATES = ("better", "not worse", "better or equivalent")
 Member = Bools | slice

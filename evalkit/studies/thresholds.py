@@ -5,9 +5,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from evalkit import curves, parameters
 from evalkit.arrays import ParameterError
-from evalkit.counts import Counts
+from evalkit.metrics import curves
+from evalkit.metrics.counts import Counts
+from evalkit.reading import parameters
 
 FORMS = "a number, best_f1, cost:fp=1,fn=5, precision>=0.9 or recall>=0.9"
 

@@ -6,15 +6,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from evalkit import proportions
 from evalkit.arrays import Floats, ParameterError
-from evalkit.catalogue import Chosen
-from evalkit.intervals import Estimate, wilson
-from evalkit.significance import Comparison
+from evalkit.definitions.catalogue import Chosen
+from evalkit.reading.unit_values import Trials
+from evalkit.statistics import proportions
+from evalkit.statistics.intervals import Estimate, wilson
+from evalkit.statistics.significance import Comparison
 from evalkit.studies import study, unit_sources
 from evalkit.studies.study import EVERY, Member, Settings, Study
 from evalkit.studies.words import plural
-from evalkit.unit_values import Trials
 
 SIDES = ("two-sided", "greater", "less")
 SHARE = "share of successes"

@@ -5,13 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from evalkit import aligned, catalogue, losses, parameters, unit_values
-from evalkit import columns as roles_of
 from evalkit.arrays import InputError, ParameterError
-from evalkit.catalogue import Chosen, Metric
-from evalkit.sources import Part
+from evalkit.definitions import catalogue
+from evalkit.definitions.catalogue import Chosen, Metric
+from evalkit.metrics import losses
+from evalkit.reading import aligned, parameters, unit_values
+from evalkit.reading import columns as roles_of
+from evalkit.reading.sources import Part
+from evalkit.reading.unit_values import UnitValues
 from evalkit.studies import ranking
-from evalkit.unit_values import UnitValues
 
 LOSSES = {"brier": losses.brier, "log_loss": losses.log}
 

@@ -8,17 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from evalkit import columns as roles_of
-from evalkit import examples, fitting, parameters, predicted, splits
 from evalkit.arrays import Floats, InputError, Ints, ParameterError
-from evalkit.catalogue import Chosen, find
-from evalkit.examples import CLASSES, Examples
-from evalkit.fitting import Learner
-from evalkit.predicted import Predicted
-from evalkit.splits import Folds
+from evalkit.definitions import predicted
+from evalkit.definitions.catalogue import Chosen, find
+from evalkit.definitions.predicted import Predicted
+from evalkit.reading import columns as roles_of
+from evalkit.reading import examples, parameters
+from evalkit.reading.examples import CLASSES, Examples
 from evalkit.studies import provenance, resplits, study
 from evalkit.studies.resplits import Setting
 from evalkit.studies.validity import Validation
+from evalkit.validation import fitting, splits
+from evalkit.validation.fitting import Learner
+from evalkit.validation.splits import Folds
 
 SAMPLE = {"preds": "data/german_credit/predictions.csv"}
 GATES = ("no severe finding", "trusted")

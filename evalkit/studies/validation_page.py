@@ -4,13 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from evalkit import tables
-from evalkit.giveaways import SEVERE, WARNING, Finding
+from evalkit.drawing import tables
+from evalkit.drawing.tables import Cell, Html, Results, escape, interval, number, p_value, signed, with_interval
 from evalkit.studies import page
 from evalkit.studies.resplits import ONE_OUT, OUT_OF_BAG
 from evalkit.studies.validity import NAIVE, Validation
 from evalkit.studies.words import plural
-from evalkit.tables import Cell, Html, Results, escape, interval, number, p_value, signed, with_interval
+from evalkit.validation.giveaways import SEVERE, WARNING, Finding
 
 EXAMPLES = 3
 

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from evalkit import plots, tables
 from evalkit.arrays import Floats, Ints
-from evalkit.plots import COLOURS, GREY, Picture
+from evalkit.drawing import plots, tables
+from evalkit.drawing.plots import COLOURS, GREY, Picture
+from evalkit.drawing.tables import Html, number
 from evalkit.studies.validity import Validation
-from evalkit.tables import Html, number
 
 BINS = 120
 KINDS = {"test": COLOURS[0], "both": "#9ec6e0", "training": "#d9dce1"}

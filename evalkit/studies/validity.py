@@ -10,22 +10,25 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from evalkit import inference, influence, leakage, perunit, predicted, proportions
 from evalkit.arrays import Floats, Ints, ratio
-from evalkit.auc_intervals import auc_interval
-from evalkit.catalogue import Chosen
-from evalkit.counts import count
-from evalkit.examples import Examples
-from evalkit.fitting import Fit
-from evalkit.folds import nadeau_bengio
-from evalkit.giveaways import NOTE, SEVERE, WARNING, Finding
-from evalkit.inference import Effects, Found
-from evalkit.intervals import Estimate, mean_t, normal_quantile, standard_error, wilson
-from evalkit.predicted import Predicted
-from evalkit.significance import Comparison, adjust, holm, paired_t, verdict
-from evalkit.splits import Folds
+from evalkit.definitions import predicted
+from evalkit.definitions.catalogue import Chosen
+from evalkit.definitions.predicted import Predicted
+from evalkit.metrics import influence
+from evalkit.metrics.counts import count
+from evalkit.reading.examples import Examples
+from evalkit.statistics import inference, perunit, proportions
+from evalkit.statistics.auc_intervals import auc_interval
+from evalkit.statistics.folds import nadeau_bengio
+from evalkit.statistics.inference import Effects, Found
+from evalkit.statistics.intervals import Estimate, mean_t, normal_quantile, standard_error, wilson
+from evalkit.statistics.significance import Comparison, adjust, holm, paired_t, verdict
 from evalkit.studies.resplits import Resplits
 from evalkit.studies.study import EVERY, Member, Study
+from evalkit.validation import leakage
+from evalkit.validation.fitting import Fit
+from evalkit.validation.giveaways import NOTE, SEVERE, WARNING, Finding
+from evalkit.validation.splits import Folds
 
 FEW = 50  # rows tested, below which no interval is worth much
 UNLIKE = 0.001  # folds differ by more than this chance

@@ -17,11 +17,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from evalkit import calibration, catalogue, counts, curves, inference, labels, proportions
-from evalkit.class_metrics import Classified
-from evalkit.count_bootstrap import interval
-from evalkit.counts import Counts, count
-from evalkit.influence import auc_covariance, auc_variance, placements
+from evalkit.definitions import catalogue
+from evalkit.definitions.class_metrics import Classified
+from evalkit.metrics import calibration, counts, curves, labels
+from evalkit.metrics.counts import Counts, count
+from evalkit.metrics.influence import auc_covariance, auc_variance, placements
+from evalkit.statistics import inference, proportions
+from evalkit.statistics.count_bootstrap import interval
 
 HERE = Path(__file__).resolve().parent
 SHARED = HERE.parents[2] / "shared" / "data"

@@ -22,8 +22,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from ranking_peers import KNOWN, Subject, measure, tolerance
 
-from evalkit import catalogue, rankings, runs, trec
-from evalkit.rankings import Pooled, Rankings
+from evalkit.definitions import catalogue
+from evalkit.metrics import rankings
+from evalkit.metrics.rankings import Pooled, Rankings
+from evalkit.reading import runs, trec
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evalkit import catalogue, gains, rankings
-from evalkit.rankings import Rankings
+from evalkit.definitions import catalogue
+from evalkit.metrics import gains, rankings
+from evalkit.metrics.rankings import Rankings
 
 Measure = Callable[[Rankings, float], np.ndarray]
 Bounds = tuple[np.ndarray, np.ndarray]

@@ -1,0 +1,328 @@
+"""The table of metrics by name: what each is, when it is undefined, which public tool it equals.
+
+README's metric table, the definitions at the end of each report, the arrows in its tables and the invariants in the
+tests are made from this table. A convention is a name: two definitions are two rows.
+"""
+
+import difflib
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from evalkit.arrays import Floats, Ints, ParameterError
+from evalkit.definitions import (
+    class_metrics,
+    forecast_metrics,
+    label_metrics,
+    outcome_metrics,
+    predicted,
+    preference_metrics,
+)
+from evalkit.definitions.metric import Chosen as Chosen
+from evalkit.definitions.metric import Metric as Metric
+from evalkit.metrics import gains, grouped, rankings
+from evalkit.metrics.rankings import Pooled, Rankings
+
+NO_RELEVANT = "nothing is relevant"
+NO_GAIN = "no item has a grade above 0"
+
+
+def _ranking(name: str, compute: Callable[..., Any], formula: str, equals: str, **rest: Any) -> Metric:
+    return Metric(name, "rankings", compute, formula, rest.pop("undefined", NO_RELEVANT), equals, **rest)
+
+
+def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A metric of the grades alone, which the relevance level does not move."""
+    return lambda r, k, level: function(r, k)
+
+
+def _gain(function: Callable[..., Any], gain: gains.Gain) -> Callable[..., Any]:
+    return lambda r, k, level: function(r, k, gain)
+
+
+def _binary_ndcg(r: Rankings, k: int | None, level: float) -> Floats:
+    return gains.ndcg(r, k, gains.binary(level))
+
+
+def auc(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
+    """Per query: the chance that a relevant returned item stands above a non-relevant one; a tie counts ½.
+
+    >>> from evalkit.metrics.rankings import from_grades
+    >>> auc(from_grades([[1, 0, 1, 0], [1, 1]]))
+    array([0.75,  nan])
+    """
+    g = _grouped(r, level)
+    return _spread(r, g.group, g.auc)
+
+
+def _grouped(r: Rankings, level: float) -> grouped.GroupedCounts:
+    step = -np.cumsum(~r.retrieved.tied).astype(float)
+    return grouped.auc_by_group(r.retrieved.grade >= level, step, r.retrieved.owner)
+
+
+def _spread(r: Rankings, query: Ints, values: Floats) -> Floats:
+    """Values of some queries as one value a query, NaN for the others."""
+    every = np.full(len(r), np.nan)
+    every[query] = values
+    return every
+
+
+def _gauc(weight: str) -> Callable[..., Pooled]:
+    def compute(r: Rankings, k: int | None, level: float) -> Pooled:
+        g = _grouped(r, level)
+        w = np.where(np.isnan(g.auc), np.nan, getattr(g, weight).astype(float))
+        return Pooled(_spread(r, g.group, w * g.auc), _spread(r, g.group, w))
+
+    return compute
+
+
+JARVELIN = "Järvelin and Kekäläinen 2002, doi:10.1145/582415.582418"
+ONE_CLASS = "the returned items are all relevant or all not"
+R = "R = all relevant items judged for the query"
+
+_RANKINGS = (
+    _ranking("precision", rankings.precision, "relevant items in the first k / k", "trec_eval P"),
+    _ranking("recall", rankings.recall, f"relevant items in the first k / R; {R}", "trec_eval recall"),
+    _ranking("r_precision", rankings.r_precision, "relevant items in the first R / R", "trec_eval Rprec", cut="never"),
+    _ranking("hit_rate", rankings.hit_rate, "1 where the first k hold any relevant item, else 0", "trec_eval success"),
+    _ranking(
+        "hit_ratio",
+        rankings.hit_ratio,
+        "Σ relevant items in the first k / Σ R, both over all queries",
+        "none as such",
+    ),
+    _ranking(
+        "hit_ratio_k",
+        rankings.hit_ratio_k,
+        "Σ relevant items in the first k / (k · number of queries)",
+        "mean precision@k",
+        cut="must",
+    ),
+    _ranking(
+        "average_precision",
+        rankings.average_precision,
+        "Σ precision at each relevant item of the first k / R; its mean is MAP",
+        "trec_eval map, map_cut; ranx map",
+    ),
+    _ranking(
+        "average_precision_min",
+        rankings.average_precision_min,
+        "Σ precision at each relevant item of the first k / min(k, R)",
+        "recommenders map_at_k; RecBole, RePlay MAP",
+    ),
+    _ranking(
+        "average_precision_hits",
+        rankings.average_precision_hits,
+        "mean precision at the relevant items that were found in the first k; blind to those missed",
+        "torchmetrics RetrievalMAP",
+        tie_range=False,
+    ),
+    _ranking(
+        "average_precision_interpolated",
+        rankings.average_precision_interpolated,
+        "at each relevant item of the first k the largest precision there or deeper, Σ / R",
+        "none as such",
+    ),
+    _ranking(
+        "reciprocal_rank",
+        rankings.reciprocal_rank,
+        "1 / rank of the first relevant item, 0 where the first k hold none; its mean is MRR",
+        "trec_eval recip_rank; ir_measures RR",
+    ),
+    _ranking(
+        "ndcg",
+        _gain(gains.ndcg, gains.linear),
+        "Σ grade / log2(rank + 1) over the first k / the same sum of all judged items in their best order",
+        "trec_eval ndcg, ndcg_cut; ranx ndcg",
+        undefined=NO_GAIN,
+        reference=JARVELIN,
+    ),
+    _ranking(
+        "ndcg_exp",
+        _gain(gains.ndcg, gains.exponential),
+        "as ndcg with the gain 2^grade − 1",
+        "ranx ndcg_burges; ir_measures nDCG(dcg='exp-log2')",
+        undefined=NO_GAIN,
+        reference="Burges et al. 2005, doi:10.1145/1102351.1102363",
+    ),
+    _ranking(
+        "ndcg_binary",
+        _binary_ndcg,
+        "as ndcg with the gain 1 for a relevant item, else 0",
+        "RecBole, cornac, RePlay NDCG",
+        reference=JARVELIN,
+    ),
+    _ranking(
+        "dcg",
+        _gain(gains.dcg, gains.linear),
+        "Σ grade / log2(rank + 1) over the first k",
+        "ranx dcg",
+        undefined=NO_GAIN,
+        high=np.inf,
+        reference=JARVELIN,
+    ),
+    _ranking(
+        "dcg_exp",
+        _gain(gains.dcg, gains.exponential),
+        "Σ (2^grade − 1) / log2(rank + 1) over the first k",
+        "ranx dcg_burges",
+        undefined=NO_GAIN,
+        high=np.inf,
+    ),
+    _ranking("cg", _plain(gains.cg), "Σ grade over the first k", "none as such", undefined=NO_GAIN, high=np.inf),
+    _ranking(
+        "rbp",
+        rankings.rbp,
+        "0.2 · Σ 0.8^(rank − 1) over the relevant items of the first k (persistence 0.8)",
+        "ranx rbp.80 with grades 0 and 1",
+        reference="Moffat and Zobel 2008, doi:10.1145/1416950.1416952",
+    ),
+    _ranking(
+        "err",
+        _plain(gains.err),
+        "Σ 1/rank · P(stop there), P(satisfied) = (2^grade − 1) / 2^top, top = the best grade judged",
+        "gdeval ERR where the best grade is 4",
+        undefined=NO_GAIN,
+        reference="Chapelle et al. 2009, doi:10.1145/1645953.1646033",
+    ),
+    _ranking(
+        "bpref",
+        rankings.bpref,
+        "1/R Σ 1 − min(n, R) / min(N, R) over relevant items: n of the N judged non-relevant stand above it",
+        "trec_eval bpref",
+        cut="never",
+        reference="Buckley and Voorhees 2004, doi:10.1145/1008992.1009000",
+    ),
+    _ranking(
+        "judged",
+        _plain(rankings.judged),
+        "returned items with a judgement, in the first k / returned items in the first k",
+        "ir_measures Judged",
+        undefined="the list is empty",
+        best="neither",
+    ),
+    _ranking(
+        "auc",
+        auc,
+        "chance that a relevant returned item stands above a non-relevant one, a tie ½; mean over queries",
+        "scikit-learn roc_auc_score by query",
+        undefined=ONE_CLASS,
+        cut="never",
+    ),
+    _ranking(
+        "gauc",
+        _gauc("impressions"),
+        "mean of the AUC per query (user), weighted by its returned items",
+        "none as such; Zhou et al. 2018, eq. 7",
+        undefined=ONE_CLASS,
+        cut="never",
+        reference="Zhou et al. 2018, doi:10.1145/3219819.3219823",
+    ),
+    _ranking(
+        "gauc_positives",
+        _gauc("positives"),
+        "mean of the AUC per query (user), weighted by its relevant items",
+        "RecBole GAUC",
+        undefined=ONE_CLASS,
+        cut="never",
+    ),
+    _ranking(
+        "gauc_uniform",
+        auc,
+        "mean of the AUC per query (user), each weighing the same",
+        "recommenders group_auc where every user has both classes",
+        undefined=ONE_CLASS,
+        cut="never",
+    ),
+)
+
+TABLES: dict[str, dict[str, Metric]] = {}
+for _metric in (
+    *_RANKINGS,
+    *outcome_metrics.ROWS,
+    *class_metrics.ROWS,
+    *label_metrics.ROWS,
+    *forecast_metrics.ROWS,
+    *preference_metrics.ROWS,
+    *predicted.ROWS,
+):
+    TABLES.setdefault(_metric.structure, {})[_metric.name] = _metric
+TABLE = TABLES["rankings"]
+ALIASES = (
+    outcome_metrics.ALIASES
+    | class_metrics.ALIASES
+    | label_metrics.ALIASES
+    | preference_metrics.ALIASES
+    | {
+        "map": "average_precision",
+        "ap": "average_precision",
+        "mrr": "reciprocal_rank",
+        "rr": "reciprocal_rank",
+        "p": "precision",
+        "r": "recall",
+        "success": "hit_rate",
+        "rprec": "r_precision",
+        "gauc_impressions": "gauc",
+    }
+)
+
+
+def find(name: str, structure: str) -> Chosen:
+    """The metric that a name such as `ndcg@10`, `map` or `bpref` stands for.
+
+    Raises ParameterError for an unknown name, a cut-off that the metric lacks or needs, or one below 1.
+
+    >>> find("map", "rankings").label
+    'average_precision'
+    """
+    match = re.fullmatch(r"\s*(\w+)\s*(?:@\s*(.*?))?\s*", name)
+    known = TABLES[structure]
+    base = match[1].lower() if match else ""
+    base = base if base in known else ALIASES.get(base, base)
+    if not match or base not in known:
+        near = difflib.get_close_matches(base or name, [*known, *ALIASES], n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        cut = " (with @k)" if any(metric.cut != "never" for metric in known.values()) else ""
+        raise ParameterError(f"metrics: unknown metric {name!r}, must be one of {', '.join(known)}{cut}{hint}")
+    if match[2] is not None and not match[2].isdecimal():
+        raise ParameterError(f"metrics: a cut-off must be a whole number of at least 1, got {name!r}")
+    return _checked(known[base], int(match[2]) if match[2] else None, name)
+
+
+def _checked(metric: Metric, k: int | None, name: str) -> Chosen:
+    if k == 0:
+        raise ParameterError(f"metrics: a cut-off must be at least 1, got {name!r}")
+    if metric.cut == "never" and k is not None:
+        raise ParameterError(f"metrics: {metric.name} has no cut-off, got {name!r}")
+    if metric.cut == "must" and k is None:
+        raise ParameterError(f"metrics: {metric.name} needs a cut-off, such as {metric.name}@10, got {name!r}")
+    return Chosen(metric, k)
+
+
+HEADS = {
+    "rankings": "Ranking",
+    **outcome_metrics.HEADS,
+    **class_metrics.HEADS,
+    **label_metrics.HEADS,
+    **forecast_metrics.HEADS,
+    **preference_metrics.HEADS,
+    **predicted.HEADS,
+}
+
+
+def markdown() -> str:
+    """The tables of metrics as README prints them, one for each structure."""
+    return "\n\n".join(f"**{HEADS[name]}**\n\n{_table(list(TABLES[name].values()))}" for name in HEADS)
+
+
+def _table(metrics: list[Metric]) -> str:
+    head = "| name | what it is | undefined where | equals |\n|---|---|---|---|"
+    at = {"may": "`[@k]`", "must": "`@k`", "never": ""}
+    rows = [f"| `{m.name}`{at[m.cut]} | {_cell(m.formula)} | {m.undefined} | {m.equals} |" for m in metrics]
+    return "\n".join([head, *rows])
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")

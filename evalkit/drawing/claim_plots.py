@@ -1,0 +1,181 @@
+"""Plots of tests: differences and their null distribution, intervals that miss, ranks, power; data and an `ax` in."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from evalkit.arrays import Floats
+from evalkit.drawing.plots import COLOURS, GREY, intervals
+from evalkit.drawing.tables import signed
+
+BINS = 40  # even: none straddles 0
+MISSED = "#c1272d"
+
+
+def forest(frame: pd.DataFrame, ax: Any, *, label: str, margin: float | None) -> Any:
+    """Differences with their intervals around 0, and the margin inside which they are equivalent as a band."""
+    if margin:
+        ax.axvspan(-margin, margin, color=COLOURS[4], alpha=0.16, linewidth=0)
+        ax.annotate(f"±{margin:g}", (margin, -0.55), xytext=(3, 0), textcoords="offset points", color=GREY, va="top")
+    return intervals(frame, ax, label=label, zero=True)
+
+
+def histogram(values: Floats, ax: Any, *, xlabel: str, ylabel: str) -> Any:
+    """Differences of units: those of exactly 0 as a grey bar of their own, the mean and the median as lines."""
+    moved = values[values != 0]
+    reach = float(np.abs(values).max(initial=0.0)) or 1.0
+    edges = np.linspace(-reach, reach, BINS + 1)
+    counts, _ = np.histogram(moved, edges)
+    middle = (edges[1:] + edges[:-1]) / 2
+    for side, colour in ((middle > 0, COLOURS[0]), (middle < 0, COLOURS[1])):
+        ax.bar(middle[side], counts[side], width=edges[1] - edges[0], color=colour, linewidth=0)
+    zeros = int(values.size - moved.size)
+    if zeros:
+        ax.bar([0], [zeros], width=(edges[1] - edges[0]) / 2, color="none", edgecolor=GREY, hatch="////", linewidth=0.8)
+        top = min(zeros, 1.6 * max(counts.max(), 1))
+        ax.set_ylim(0, 1.08 * max(top, counts.max()))
+        cut = " (bar cut off)" if zeros > top else ""
+        place: dict[str, Any] = {"xytext": (7, -3), "textcoords": "offset points", "va": "top"}
+        ax.annotate(f"{zeros:,} equal{cut}", (0, top), color=GREY, **place)
+    ax.axvline(
+        float(values.mean()), color="#444", linestyle="--", linewidth=1.2, label=f"mean {signed(float(values.mean()))}"
+    )
+    median = float(np.median(values))
+    ax.axvline(median, color="#444", linestyle=":", linewidth=1.2, label=f"median {signed(median)}")
+    ax.legend(loc="upper left")
+    return _labelled(ax, xlabel, ylabel)
+
+
+def null_distribution(draws: Floats, ax: Any, *, observed: float, xlabel: str, ylabel: str) -> Any:
+    """Means under random signs; the share as far from 0 as the observed one, both sides, is p and drawn red."""
+    reach = 1.08 * max(float(np.abs(draws).max(initial=0.0)), abs(observed)) or 1.0
+    edges = np.linspace(-reach, reach, 2 * BINS)
+    weight = np.full(draws.size, 1 / max(draws.size, 1))
+    far = np.abs(draws) >= abs(observed) * (1 - 1e-9)
+    ax.hist([draws[~far], draws[far]], edges, weights=[weight[~far], weight[far]], stacked=True, color=[GREY, MISSED])
+    for at, style in ((observed, "-"), (-observed, ":")):
+        ax.axvline(at, color=COLOURS[0], linestyle=style, linewidth=1.6)
+    side = "right" if observed > 0 else "left"
+    top = ax.get_ylim()[1]
+    place: dict[str, Any] = {"xytext": (-4 if side == "right" else 4, -2), "textcoords": "offset points", "va": "top"}
+    ax.annotate(f"observed {signed(observed)}", (observed, top), ha=side, color=COLOURS[0], **place)
+    return _labelled(ax, xlabel, ylabel)
+
+
+def null_shares(k: Floats, chance: Floats, ax: Any, *, seen: int, counted: np.ndarray, xlabel: str) -> Any:
+    """The chance of each number of successes under the null; red: those that p adds up."""
+    kept = chance > 1e-6 * chance.max()
+    kept |= np.abs(k - seen) < 0.5
+    for part, colour in ((~counted, GREY), (counted, MISSED)):
+        ax.bar(k[kept & part], chance[kept & part], width=0.8, color=colour, linewidth=0)
+    ax.annotate(f"seen: {seen:,}", (seen, chance[seen]), xytext=(0, 4), textcoords="offset points", ha="center")
+    return _labelled(ax, xlabel, "chance under the null")
+
+
+def duality(
+    curve: pd.DataFrame, ax: Any, *, observed: float, alpha: float, limits: tuple[float, float], label: str
+) -> Any:
+    """p against the mean under the null: where it is at least α is the interval, and at 0 stands the test's p."""
+    ax.plot(curve["mean"], curve["p"], color=COLOURS[0])
+    ax.axhline(alpha, color=GREY, linestyle="--", linewidth=1)
+    inside = curve["p"] >= alpha
+    ax.fill_between(curve["mean"], 0, curve["p"], where=inside, color=COLOURS[0], alpha=0.14, linewidth=0)
+    ax.axvline(0, color="#444", linewidth=0.9)
+    for limit in limits:
+        ax.axvline(limit, color=COLOURS[1], linewidth=1, linestyle=":")
+    ax.plot([observed], [1], marker="o", color=COLOURS[0])
+    ax.annotate(f"α = {alpha:.4g}", (curve["mean"].iloc[0], alpha), xytext=(2, 3), textcoords="offset points")
+    ax.set_ylim(0, 1.1)
+    return _labelled(ax, label, "two-sided p")
+
+
+def hundred(frame: pd.DataFrame, axes: Any, *, truth: float, label: str) -> Any:
+    """One panel a `method`: intervals of many samples against the true value; red and thick: those that miss it."""
+    for ax, (name, part) in zip(axes.flat, frame.groupby("method", sort=False), strict=True):
+        for covers, colour, width in ((True, GREY, 0.8), (False, MISSED, 1.8)):
+            some = part[part["covers"] == covers]
+            ax.vlines(some["sample"], some["low"], some["high"], color=colour, linewidth=width)
+        ax.axhline(truth, color=COLOURS[0], linewidth=1.2)
+        ax.set_title(f"{name}: {int((~part['covers']).sum())} of {len(part)} miss")
+        ax.set_xlabel("sample")
+    axes.flat[0].set_ylabel(label)
+    return axes
+
+
+def critical_difference(ranks: Mapping[str, float], ax: Any, *, distance: float, label: str) -> Any:
+    """Mean ranks on a line, best left; bars join systems whose ranks differ by less than the critical difference."""
+    ordered = sorted(ranks.items(), key=lambda item: item[1])
+    k = len(ordered)
+    bars = cliques([rank for _, rank in ordered], distance)
+    left = (k + 1) // 2
+    lines = max(left, k - left)
+    ax.set_xlim(1, k)
+    ax.set_ylim(-(len(bars) * 0.45 + lines * 0.8 + 0.7), 1.3)
+    ax.xaxis.tick_top()
+    ax.xaxis.set_label_position("top")
+    ax.set_xlabel(label)
+    ax.set_xticks(range(1, k + 1))
+    ax.set_yticks([])
+    ax.spines["left"].set_visible(False)
+    ax.spines["bottom"].set_visible(False)
+    ax.spines["top"].set_visible(True)
+    ax.plot([1, min(1 + distance, k)], [0.85, 0.85], color="#444", linewidth=2, solid_capstyle="butt")
+    apart: dict[str, Any] = {"xytext": (0, -4), "textcoords": "offset points", "va": "top", "zorder": 5}
+    white = {"facecolor": "white", "edgecolor": "none", "pad": 1}
+    ax.annotate(f"critical difference {distance:.2f}", (1, 0.85), bbox=white, **apart)
+    for i, (first, last) in enumerate(bars):
+        y = -0.45 * (i + 1)
+        ends = [ordered[first][1] - 0.04, ordered[last][1] + 0.04]
+        ax.plot(ends, [y, y], color=COLOURS[1], linewidth=4, solid_capstyle="butt")
+    for i, (name, rank) in enumerate(ordered):
+        row = i if i < left else k - 1 - i
+        y = -(0.45 * len(bars) + 0.55 + 0.8 * row)
+        edge, side = (0.0, "right") if i < left else (1.0, "left")
+        ax.plot([rank, rank], [1.3, y], color=GREY, linewidth=0.8, clip_on=False)
+        corner = 1 if i < left else k
+        ax.plot([rank, corner], [y, y], color=GREY, linewidth=0.8)
+        shown = f"{name} {rank:.2f}"
+        place: dict[str, Any] = {"xycoords": ax.get_yaxis_transform(), "textcoords": "offset points", "va": "center"}
+        ax.annotate(shown, (edge, y), xytext=(-4 if side == "right" else 4, 0), ha=side, annotation_clip=False, **place)
+    return ax
+
+
+def cliques(ordered: Sequence[float], distance: float) -> list[tuple[int, int]]:
+    """First and last place of each longest run of two or more rising ranks that lie within the distance.
+
+    >>> cliques([1.0, 1.5, 2.2, 4.0], 1.0)
+    [(0, 1), (1, 2)]
+    """
+    found: list[tuple[int, int]] = []
+    for first, low in enumerate(ordered):
+        last = max(i for i, rank in enumerate(ordered) if rank - low < distance or i == first)
+        if last > first and not any(last <= end for _, end in found):
+            found.append((first, last))
+    return found
+
+
+def power(frame: pd.DataFrame, ax: Any, *, observed: float, margin: float | None, xlabel: str) -> Any:
+    """The chance to show a true difference, a line for each number of `units`; marks: what was seen, the margin."""
+    for i, (units, line) in enumerate(frame.groupby("units")):
+        style = ("--", "-", ":")[i % 3]
+        ax.plot(line["difference"], line["power"], color=COLOURS[i], linestyle=style, label=f"n = {units:,}")
+    far = float(frame["difference"].max())
+    ax.axhline(0.8, color=GREY, linewidth=0.9)
+    marks = [(abs(observed), "seen"), (margin or np.inf, "margin")]
+    for at, name in marks:
+        if at <= far:
+            ax.axvline(at, color="#444", linewidth=1, linestyle="-." if name == "margin" else ":")
+            ax.annotate(name, (at, 0.02), xytext=(3, 0), textcoords="offset points")
+    ax.set_ylim(0, 1.02)
+    ax.set_xlim(0, far)
+    ax.grid(color="#ddd", linewidth=0.6)
+    ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return _labelled(ax, xlabel, "power")
+
+
+def _labelled(ax: Any, xlabel: str, ylabel: str) -> Any:
+    ax.set_xlabel(xlabel)
+    ax.set_ylabel(ylabel)
+    return ax

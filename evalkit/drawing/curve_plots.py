@@ -1,0 +1,133 @@
+"""Drawings of scores under a moving threshold: curves with bands, sweeps, reliability, confusion tables, residuals."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from evalkit.drawing.plots import COLOURS, GREY, MARKERS
+
+GRID: dict[str, Any] = {"color": "#ddd", "linewidth": 0.6}
+REFERENCE: dict[str, Any] = {"color": GREY, "linewidth": 0.9, "linestyle": ":"}
+DASHES = ("-", "--", "-.", (0, (1, 1.2)))
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """What stands in one square of a figure of curves: lines, bands, marked points, a reference line, words.
+
+    lines: system, x, y. bands: system, x, low, high. points: system, x, y, the operating points. reference: the ends of
+    a dotted line.
+    """
+
+    lines: pd.DataFrame
+    xlabel: str
+    ylabel: str
+    title: str = ""
+    bands: pd.DataFrame | None = None
+    points: pd.DataFrame | None = None
+    reference: tuple[tuple[float, float], tuple[float, float]] | None = None
+    steps: str = "default"
+
+
+def look(i: int) -> dict[str, Any]:
+    """Colour and dashes of the i-th system: told apart also without colour."""
+    return {"color": COLOURS[i % len(COLOURS)], "linestyle": DASHES[i % len(DASHES)]}
+
+
+def panels(frames: Sequence[Panel], axes: Any) -> Any:
+    """One panel beside the other, the systems in the legend of the last."""
+    systems = list(dict.fromkeys(name for one in frames for name in one.lines["system"]))
+    for one, ax in zip(frames, axes.flat, strict=True):
+        _panel(one, ax, systems)
+    last = list(axes.flat)[-1]
+    if len(systems) > 1:
+        last.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return axes
+
+
+def _panel(one: Panel, ax: Any, systems: list[str]) -> None:
+    for name, line in one.lines.groupby("system", sort=False):
+        i = systems.index(str(name))
+        ax.plot(line["x"], line["y"], drawstyle=one.steps, label=_short(str(name)), **look(i))
+    if one.bands is not None:
+        for name, band in one.bands.groupby("system", sort=False):
+            colour = look(systems.index(str(name)))["color"]
+            ax.fill_between(band["x"], band["low"], band["high"], color=colour, alpha=0.12, linewidth=0)
+    if one.points is not None:
+        for row in one.points.itertuples():
+            i = systems.index(row.system)
+            ax.plot(
+                [row.x], [row.y], marker=MARKERS[i % len(MARKERS)], color=look(i)["color"], markersize=7, mec="white"
+            )
+    if one.reference is not None:
+        (x0, x1), (y0, y1) = one.reference
+        ax.plot([x0, x1], [y0, y1], **REFERENCE)
+    ax.set_xlabel(one.xlabel)
+    ax.set_ylabel(one.ylabel)
+    ax.set_title(one.title)
+    ax.grid(**GRID)
+
+
+def _short(name: str, most: int = 28) -> str:
+    return name if len(name) <= most else f"{name[: most - 1]}…"
+
+
+def reliability(frame: pd.DataFrame, axes: Any, *, ylabel: str) -> Any:
+    """One square a system: a share against the mean score by bin with intervals; the diagonal is honest."""
+    for (name, part), ax in zip(frame.groupby("system", sort=False), axes.flat, strict=False):
+        ax.plot([0, 1], [0, 1], **REFERENCE)
+        ax.vlines(part["x"], part["low"], part["high"], color=COLOURS[0], linewidth=1.2)
+        ax.plot(part["x"], part["y"], marker="o", markersize=4, color=COLOURS[0], linewidth=0.8)
+        ax.set_title(_short(str(name)))
+        ax.grid(**GRID)
+        ax.set_xlabel("mean probability in the bin")
+    axes.flat[0].set_ylabel(ylabel)
+    for ax in list(axes.flat)[frame["system"].nunique() :]:
+        ax.set_axis_off()
+    return axes
+
+
+def matrix(table: Any, ax: Any, *, classes: Sequence[str], xlabel: str, ylabel: str) -> Any:
+    """A confusion table: shade by the share of the row, counts in the cells."""
+    counts = np.asarray(table, float)
+    share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    ax.pcolormesh(np.arange(len(classes) + 1), np.arange(len(classes) + 1), share, cmap="Blues", vmin=0, vmax=1)
+    if len(classes) <= 15:
+        for i, j in np.ndindex(counts.shape):
+            ink = "white" if share[i, j] > 0.55 else "#222"
+            ax.text(j + 0.5, i + 0.5, f"{counts[i, j]:,.0f}", ha="center", va="center", color=ink)
+    ticks, names = np.arange(len(classes)) + 0.5, [_short(one, 16) for one in classes]
+    ax.set_xticks(ticks, names, rotation=0 if len(classes) <= 6 else 90)
+    ax.set_yticks(ticks, names)
+    ax.set_ylim(len(classes), 0)
+    ax.set_xlabel(xlabel)
+    ax.set_ylabel(ylabel)
+    return ax
+
+
+def residuals(forecast: Any, error: Any, tenths: pd.DataFrame, ax: Any, *, xlabel: str, ylabel: str) -> Any:
+    """A cloud of residuals, around 0, with the mean residual by tenths and its interval."""
+    ax.plot(forecast, error, linestyle="none", marker=".", markersize=3, color=GREY, alpha=0.5, rasterized=False)
+    ax.vlines(tenths["forecast"], -tenths["high"], -tenths["low"], color=COLOURS[1], linewidth=2)
+    ax.plot(tenths["forecast"], -tenths["bias"], marker="o", markersize=4, color=COLOURS[1], linewidth=1)
+    ax.axhline(0, color="#444", linewidth=0.9)
+    ax.set_xlabel(xlabel)
+    ax.set_ylabel(ylabel)
+    ax.grid(**GRID)
+    return ax
+
+
+def tenths(frame: pd.DataFrame, axes: Any, *, ylabel: str) -> Any:
+    """One panel a system: a value by tenths with its interval, around 0."""
+    for (name, part), ax in zip(frame.groupby("system", sort=False), axes.flat, strict=True):
+        ax.axhline(0, color="#444", linewidth=0.9)
+        ax.vlines(part["tenth"], part["low"], part["high"], color=COLOURS[0], linewidth=1.6)
+        ax.plot(part["tenth"], part["value"], linestyle="none", marker="o", markersize=4, color=COLOURS[0])
+        ax.set_title(_short(str(name)))
+        ax.set_xlabel("tenth of the forecast")
+        ax.grid(**GRID)
+    axes.flat[0].set_ylabel(ylabel)
+    return axes

@@ -1,0 +1,166 @@
+"""Plots: each function draws what is computed on an `ax` and returns it; `picture` makes it a piece of the page."""
+
+import re
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from evalkit.drawing.tables import escape
+
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#6b6b6b", "#332288")
+GREY = "#767676"
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+STYLE: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "evalkit",
+    "text.parse_math": False,
+    "font.family": ["DejaVu Sans", "sans-serif"],
+    "font.size": 9.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "axes.titlesize": 9.5,
+    "axes.titlelocation": "left",
+    "legend.frameon": False,
+    "lines.linewidth": 1.6,
+}
+MANY = 2000  # more points than a picture can show, thinned by their quantiles
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A drawn figure as SVG, with the text that stands for it and the line below it."""
+
+    svg: str
+    alt: str
+    caption: str
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        below = f"<figcaption>{escape(self.caption)}</figcaption>"
+        return {"text/html": f'<figure role="group">{self.svg}{below}</figure>', "text/plain": self.alt}
+
+
+def picture(
+    draw: Callable[..., Any],
+    *data: Any,
+    alt: str,
+    caption: str,
+    size: tuple[float, float] = (7.6, 3.4),
+    panels: tuple[int, int] | None = None,
+    **options: Any,
+) -> Picture:
+    """The figure that `draw(*data, ax, **options)` makes, `ax` an array of axes where panels are named."""
+    import io
+
+    import matplotlib as mpl
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context(STYLE), warnings.catch_warnings():
+        # The page's reader has other fonts than this machine, and a crowded figure is drawn all the same.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font|constrained_layout not applied")
+        figure = Figure(figsize=size, layout="constrained")
+        axes = figure.subplots(*(panels or (1, 1)), sharex=True, sharey=True, squeeze=False)
+        draw(*data, axes if panels else axes[0, 0], **options)
+        buffer = io.StringIO()
+        FigureCanvasSVG(figure).print_svg(buffer, metadata={"Date": None, "Creator": None})
+    return Picture(_embedded(buffer.getvalue(), alt), alt, caption)
+
+
+def _embedded(svg: str, alt: str) -> str:
+    """The SVG element alone, named for screen readers, with only the ids that something refers to."""
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", svg, flags=re.S)
+    used = set(re.findall(r"#([\w.-]+)", svg))
+    svg = re.sub(r' id="([^"]*)"', lambda found: found[0] if found[1] in used else "", svg)
+    # Two decimals are enough for a coordinate; what stands between the tags is text and stays.
+    svg = re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\d+\.\d{2})\d+", r"\1", tag[0]), svg)
+    svg = re.sub(r' xmlns:xlink="[^"]*"| xmlns="[^"]*"| version="1.1"', "", svg, count=3).replace("xlink:href", "href")
+    svg = re.sub(r"\n\s*", "\n", svg)
+    return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(alt)}" ', 1).strip()
+
+
+def style_of(i: int) -> dict[str, Any]:
+    """Colour and marker of the i-th system: told apart also without colour."""
+    return {"color": COLOURS[i % len(COLOURS)], "marker": MARKERS[i % len(MARKERS)], "markersize": 5}
+
+
+def _short(name: str, most: int = 32) -> str:
+    return name if len(name) <= most else f"{name[: most - 1]}…"
+
+
+def intervals(frame: pd.DataFrame, ax: Any, *, label: str, zero: bool) -> Any:
+    """One row a result, `name`, `value`, `low`, `high`: a point and its interval, best reading from top to bottom."""
+    for i, row in enumerate(frame.itertuples()):
+        colour = row.colour if "colour" in frame else COLOURS[0]
+        low, high = (value if np.isfinite(value) else row.value for value in (row.low, row.high))
+        ax.plot([low, high], [i, i], color=colour, solid_capstyle="butt")
+        ax.plot([row.value], [i], marker="o", markersize=6, color=colour, linestyle="none")
+    if zero:
+        ax.axvline(0, color="#444", linewidth=0.9)
+    ax.set_yticks(range(len(frame)), [_short(name, 48) for name in frame["name"]])
+    ax.set_ylim(len(frame) - 0.4, -0.6)
+    ax.grid(axis="x", color="#ddd", linewidth=0.6)
+    ax.set_xlabel(label)
+    return ax
+
+
+def curves(frame: pd.DataFrame, ax: Any, *, x: str, y: str, xlabel: str, ylabel: str, log: bool = False) -> Any:
+    """One line a `system` with its band from `low` to `high`."""
+    for i, (name, line) in enumerate(frame.groupby("system", sort=False)):
+        look = style_of(i)
+        ax.plot(line[x], line[y], label=_short(str(name)), **look)
+        ax.fill_between(line[x], line["low"], line["high"], color=look["color"], alpha=0.12, linewidth=0)
+    if log:
+        ax.set_xscale("log")
+        ticks = sorted(set(frame[x]))
+        ax.set_xticks(ticks, [str(tick) for tick in ticks])
+        ax.minorticks_off()
+    ax.set_xlabel(xlabel)
+    ax.set_ylabel(ylabel)
+    ax.grid(color="#ddd", linewidth=0.6)
+    ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return ax
+
+
+def bars(values: Sequence[float], ax: Any, *, xlabel: str, ylabel: str) -> Any:
+    """Sorted differences, one bar a unit: above 0 in the first colour, below in the second; the mean as a line."""
+    every = np.sort(np.asarray(values, float))
+    if not len(every):
+        return ax
+    shown = every if len(every) <= MANY else np.quantile(every, np.linspace(0, 1, MANY))
+    place = (np.arange(len(shown)) + 0.5) * len(every) / len(shown)
+    edges = np.arange(len(shown) + 1) * len(every) / len(shown)
+    for sign, colour in ((1, COLOURS[0]), (-1, COLOURS[1])):
+        ax.stairs(np.where(sign * shown > 0, shown, 0.0), edges, fill=True, color=colour, linewidth=0)
+    ax.axhline(0, color="#444", linewidth=0.9)
+    ax.axhline(float(every.mean()), color="#444", linewidth=1.2, linestyle="--")
+    plus = "+" if every.min(initial=0) < 0 else ""
+    ax.annotate(f"mean {every.mean():{plus}.3f}", (place[0], every.mean()), xytext=(2, 3), textcoords="offset points")
+    ax.set_xlabel(xlabel)
+    ax.set_ylabel(ylabel)
+    return ax
+
+
+def multiples(frame: pd.DataFrame, axes: Any, *, label: str) -> Any:
+    """One panel a `slice`, same axes: each `system` as a point with its interval, n in the title."""
+    systems = list(dict.fromkeys(frame["system"]))
+    for ax, (name, part) in zip(axes.flat, frame.groupby("slice", sort=False), strict=False):
+        for row in part.itertuples():
+            i = systems.index(row.system)
+            low, high = (value if np.isfinite(value) else row.value for value in (row.low, row.high))
+            ax.plot([low, high], [i, i], color=COLOURS[i % len(COLOURS)])
+            ax.plot([row.value], [i], linestyle="none", **style_of(i))
+        ax.set_title(f"{_short(str(name), 24)} (n = {part['n'].max():,})")
+        ax.grid(axis="x", color="#ddd", linewidth=0.6)
+    for ax in list(axes.flat)[frame["slice"].nunique() :]:
+        ax.set_axis_off()
+    axes.flat[0].set_yticks(range(len(systems)), [_short(name, 22) for name in systems])
+    axes.flat[0].set_ylim(len(systems) - 0.5, -0.5)
+    for ax in axes[-1]:
+        ax.set_xlabel(label)
+    return axes

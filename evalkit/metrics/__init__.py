@@ -1,0 +1,1 @@
+"""Structures and the metrics on them: arithmetic only, one value a unit."""

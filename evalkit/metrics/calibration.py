@@ -1,0 +1,183 @@
+"""Scores read as probabilities: Brier score, log loss, calibration and its decomposition, all from `Counts`."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from evalkit.arrays import Floats, Ints, ratio
+from evalkit.metrics.counts import Counts, Weights, base_rate
+
+EPSILON = float(np.finfo(np.float64).eps)
+
+
+def brier(c: Counts) -> float:
+    """Mean of (score - label)², also the Brier score, for scores that are probabilities.
+
+    Equals scikit-learn's brier_score_loss. doi:10.1175/1520-0493(1950)078<0001:VOFEIT>2.0.CO;2.
+
+    >>> from evalkit.metrics.counts import count
+    >>> print(f"{brier(count([0.9, 0.4], [1, 0])):.3f}")
+    0.085
+    """
+    p, n = c.positive, c.negative
+    return float(ratio(np.dot(p, (1 - c.threshold) ** 2) + np.dot(n, c.threshold**2), c.total))
+
+
+def brier_skill(c: Counts) -> float:
+    """1 - Brier / (Brier of always saying the base rate). Undefined when one class is absent."""
+    return float(1 - ratio(brier(c), brier(_constant(c))))
+
+
+def log_loss(c: Counts) -> float:
+    """Mean of -log(probability of what happened), probabilities clipped to [eps, 1 - eps] of float64.
+
+    Equals scikit-learn's log_loss. One clipped row that went wrong costs 36 nats: see `clipped`.
+
+    >>> from evalkit.metrics.counts import count
+    >>> print(f"{log_loss(count([0.5, 0.5], [1, 0])):.6f}")
+    0.693147
+    """
+    p, n = c.positive, c.negative
+    probability = np.clip(c.threshold, EPSILON, 1 - EPSILON)
+    return float(ratio(-np.dot(p, np.log(probability)) - np.dot(n, np.log1p(-probability)), c.total))
+
+
+def clipped(c: Counts) -> float:
+    """Weight of the rows whose score `log_loss` clips: 0 and 1 themselves, and what lies outside."""
+    outside = (c.threshold < EPSILON) | (c.threshold > 1 - EPSILON)
+    return (c.positive + c.negative)[outside].sum().item()
+
+
+def calibration_in_the_large(c: Counts) -> float:
+    """Mean score - base rate: positive when the scores promise too much."""
+    return mean_score(c) - base_rate(c)
+
+
+def mean_score(c: Counts) -> float:
+    """Mean of the scores over all rows."""
+    return float(ratio(np.dot(c.positive + c.negative, c.threshold), c.total))
+
+
+# Isotonic calibration -------------------------------------------------------------------------------------
+
+
+def recalibrate(c: Counts) -> Counts:
+    """The same rows, each score replaced by its isotonic probability: pool adjacent violators on counts.
+
+    `threshold` holds the probabilities and may repeat. doi:10.1073/pnas.2016191118.
+
+    >>> from evalkit.metrics.counts import count
+    >>> recalibrate(count([0.9, 0.6, 0.5, 0.1], [1, 0, 1, 0])).threshold
+    array([1. , 0.5, 0.5, 0. ])
+    """
+    from scipy.optimize import isotonic_regression
+
+    p, n = c.positive, c.negative
+    if not len(p):
+        return c
+    return replace(c, threshold=isotonic_regression(p / (p + n), weights=p + n, increasing=False).x)
+
+
+@dataclass(frozen=True)
+class Decomposition:
+    """loss = miscalibration - discrimination + uncertainty (CORP); no bins to choose."""
+
+    miscalibration: float
+    discrimination: float
+    uncertainty: float
+
+
+def decompose(c: Counts, loss: Callable[[Counts], float] = brier) -> Decomposition:
+    """What of a loss better calibration would mend, what the order earns, and what the base rate costs.
+
+    loss: `brier` or `log_loss`. Miscalibration: loss - loss of the isotonic probabilities. Uncertainty: loss
+    of always saying the base rate; discrimination: that - loss of the isotonic probabilities.
+    doi:10.1073/pnas.2016191118. Equals model-diagnostics' decompose.
+
+    >>> from evalkit.metrics.counts import count
+    >>> d = decompose(count([0.9, 0.6, 0.5, 0.1], [1, 0, 1, 0]))
+    >>> print(f"{d.miscalibration:.4f} {d.discrimination:.4f} {d.uncertainty:.4f}")
+    0.0325 0.1250 0.2500
+    """
+    best, worst = loss(recalibrate(c)), loss(_constant(c))
+    return Decomposition(loss(c) - best, worst - best, worst)
+
+
+# Bins -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """Rows grouped by score, lowest first, empty bins left out: rows, positives and sum of the scores in each."""
+
+    rows: Weights
+    positives: Weights
+    score: Weights
+
+    @property
+    def gap(self) -> Floats:
+        """|mean score - share of positives| in each bin."""
+        return ratio(np.abs(self.score - self.positives), self.rows)
+
+
+def bins_uniform(c: Counts, bins: int = 10) -> Bins:
+    """`bins` bins of equal width over [0, 1]: closed on the left, the last one on both sides."""
+    return _bins(c, np.clip(np.searchsorted(_grid(bins), c.threshold, side="right") - 1, 0, bins - 1))
+
+
+def bins_uniform_right(c: Counts, bins: int = 10) -> Bins:
+    """`bins` bins of equal width over [0, 1]: closed on the right, the first one on both sides."""
+    return _bins(c, np.clip(np.searchsorted(_grid(bins), c.threshold, side="left") - 1, 0, bins - 1))
+
+
+def bins_quantile(c: Counts, bins: int = 10) -> Bins:
+    """Bins between quantiles of the score, closed on the left: about equally many rows, equal scores together.
+
+    The quantiles are numpy's; scikit-learn's calibration_curve(strategy="quantile") closes the same bins on
+    the right.
+    """
+    rank = np.linspace(0, 1, bins + 1)[1:-1] * (c.total - 1)
+    low, high = (_score_at(c, whole) for whole in (np.floor(rank), np.ceil(rank)))
+    return _bins(c, np.searchsorted(low + (high - low) * (rank % 1), c.threshold, side="right"))
+
+
+def ece(b: Bins) -> float:
+    """Mean over the rows of the gap of their bin: the expected calibration error of the positive class.
+
+    It depends on the bins: print it with their number and kind. doi:10.1609/aaai.v29i1.9602.
+
+    >>> from evalkit.metrics.counts import count
+    >>> c = count([0.05, 0.1, 0.2, 0.3, 0.5, 0.5, 0.7, 0.95, 1, 1], [0, 0, 1, 0, 1, 1, 1, 0, 1, 0])
+    >>> [round(ece(b), 4) for b in (bins_uniform(c), bins_uniform_right(c), bins_quantile(c, 5))]
+    [0.39, 0.45, 0.33]
+    """
+    return float(ratio(np.dot(b.gap, b.rows), b.rows.sum()))
+
+
+def mce(b: Bins) -> float:
+    """The largest gap of a bin: the maximum calibration error."""
+    return float(b.gap.max()) if len(b.rows) else float("nan")
+
+
+def _score_at(c: Counts, rank: Floats) -> Floats:
+    """The score of the row with each rank, 0 for the lowest."""
+    if not len(c.threshold):
+        return rank
+    above = np.searchsorted(c.tp + c.fp, c.total - rank)  # the row is among the `total - rank` highest, and the last
+    return c.threshold[np.minimum(above, len(c.threshold) - 1)]
+
+
+def _constant(c: Counts) -> Counts:
+    return replace(c, threshold=np.full(len(c.threshold), base_rate(c)))
+
+
+def _grid(bins: int) -> Floats:
+    return np.linspace(0, 1, bins + 1)
+
+
+def _bins(c: Counts, place: Ints) -> Bins:
+    p, n = c.positive, c.negative
+    rows, positives, score = (np.bincount(place, weights=w) for w in (p + n, p, (p + n) * c.threshold))
+    filled = rows > 0
+    return Bins(rows[filled], positives[filled], score[filled])

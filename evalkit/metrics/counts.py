@@ -1,0 +1,332 @@
+"""Counts: binary outcomes under a moving threshold, and every metric that needs nothing else.
+
+Positive means score >= threshold. `count` sorts the scores once; all that follows is arithmetic on its table.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from evalkit.arrays import Floats, InputError, finite, ratio, same_length
+from evalkit.metrics import keys
+from evalkit.metrics.grouped import GroupedCounts as GroupedCounts
+from evalkit.metrics.grouped import auc_by_group as auc_by_group
+from evalkit.metrics.grouped import gauc as gauc
+
+Weights = NDArray[Any]  # int64, or float64 where a weight is no whole number
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """Weight of positives (tp) and of negatives (fp) at or above each distinct score.
+
+    threshold: the distinct scores, highest first. tp, fp: cumulative, same length; int64 unless a weight is
+    no whole number. positives, negatives: the totals, which `at` keeps when it moves the thresholds. Where
+    each row is a table of its own, as in `labels.one_vs_rest`, they are arrays, and the metrics of a
+    threshold work row by row.
+    """
+
+    threshold: Floats
+    tp: Weights
+    fp: Weights
+    positives: Any
+    negatives: Any
+
+    @property
+    def positive(self) -> Weights:
+        """Positives at each threshold itself."""
+        return np.diff(self.tp, prepend=0)
+
+    @property
+    def negative(self) -> Weights:
+        """Negatives at each threshold itself."""
+        return np.diff(self.fp, prepend=0)
+
+    @property
+    def fn(self) -> Weights:
+        """Positives below the threshold."""
+        return self.positives - self.tp
+
+    @property
+    def tn(self) -> Weights:
+        """Negatives below the threshold."""
+        return self.negatives - self.fp
+
+    @property
+    def total(self) -> Any:
+        """Positives and negatives together."""
+        return self.positives + self.negatives
+
+
+# Making a table --------------------------------------------------------------------------------------------
+
+
+def count(score: ArrayLike, positive: ArrayLike, negative: ArrayLike | None = None) -> Counts:
+    """The table of a score: equal scores add up, be they rows, a histogram or the answer to a GROUP BY.
+
+    positive, negative: weight at each score, >= 0; scores without weight are left out. Without `negative`
+    each score is one row, and `positive` its label, 0 or 1. Raises InputError for a score that is not finite,
+    a label other than 0 and 1, a weight below 0, or columns of different length.
+
+    >>> c = count([0.8, 0.7, 0.5, 0.5, 0.5, 0.5, 0.3], [1, 1, 0, 0, 1, 1, 0])
+    >>> c.threshold, c.tp, c.fp
+    (array([0.8, 0.7, 0.5, 0.3]), array([1, 2, 4, 4]), array([0, 0, 2, 3]))
+    >>> histogram = count([0.8, 0.7, 0.5, 0.3], positive=[1, 1, 2, 0], negative=[0, 0, 2, 1])
+    >>> bool((histogram.tp == c.tp).all())
+    True
+    """
+    score = finite("score", score)
+    if negative is None:
+        label = keys.zero_one("label", positive)
+        same_length(score=score, label=label)
+        return _count_rows(score, label)
+    positive, negative = _weights("positive", positive), _weights("negative", negative)
+    same_length(score=score, positive=positive, negative=negative)
+    return _count_weights(score, positive, negative)
+
+
+def merge(*parts: Counts) -> Counts:
+    """The table of all the rows behind `parts`: shards, days, folds.
+
+    >>> c = merge(count([0.9, 0.2], [1, 0]), count([0.9, 0.4], [0, 1]))
+    >>> c.threshold, c.tp, c.fp
+    (array([0.9, 0.4, 0.2]), array([1, 2, 2]), array([1, 1, 2]))
+    """
+    columns = ([c.threshold, c.positive, c.negative] for c in parts)
+    return _count_weights(*map(np.concatenate, zip(*columns, strict=True)))
+
+
+def at(c: Counts, threshold: ArrayLike) -> Counts:
+    """The same table at other thresholds, one or many: the metrics of a threshold take it.
+
+    >>> c = count([1, 0], positive=[140, 11], negative=[40, 4809])
+    >>> print(f"{precision(at(c, 0.5)):.6f} {recall(at(c, 0.5)):.6f} {f_score(at(c, 0.5), beta=2):.6f}")
+    0.777778 0.927152 0.892857
+    """
+    threshold = np.asarray(threshold, dtype=np.float64)
+    above = np.searchsorted(-c.threshold, -threshold, side="right")
+    tp, fp = np.append(0, c.tp)[above], np.append(0, c.fp)[above]
+    return Counts(threshold, tp, fp, c.positives, c.negatives)
+
+
+def _count_rows(score: Floats, label: NDArray[np.int8]) -> Counts:
+    """Rows with a label: one plain sort of keys that hold score and label: no argsort, no gathering."""
+    exponent = keys.exponent(score)
+    key = keys.encode(score, exponent)
+    if exponent and np.any(keys.decode(key, exponent) != score):  # largest and smallest too far apart for one scale
+        return _count_weights(score, label.astype(np.int64), 1 - label.astype(np.int64))
+    key <<= 1
+    key |= label
+    key.sort()
+    tp = key & 1
+    np.cumsum(tp, out=tp)
+    key >>= 1
+    last = keys.run_ends(key)
+    if len(last) < len(key):
+        tp, key = tp[last], key[last]
+    last += 1
+    last -= tp
+    return _table(keys.decode(key, exponent), tp, last)
+
+
+def _count_weights(score: Floats, positive: Weights, negative: Weights) -> Counts:
+    order = np.argsort(score)[::-1]
+    order = order[(positive + negative)[order] > 0]
+    score = score[order] + 0.0  # -0.0 becomes 0.0
+    last = keys.run_ends(score)
+    return _table(score[last], np.cumsum(positive[order])[last], np.cumsum(negative[order])[last])
+
+
+def _table(threshold: Floats, tp: Weights, fp: Weights) -> Counts:
+    positives, negatives = (column[-1].item() if column.size else 0 for column in (tp, fp))
+    return Counts(threshold, tp, fp, positives, negatives)
+
+
+def _weights(name: str, values: ArrayLike) -> Weights:
+    weight = finite(name, values)
+    wrong = np.flatnonzero(weight < 0)
+    if wrong.size:
+        raise InputError(f"{name} must hold weights of 0 or more, got {weight[wrong[0]]} (row {wrong[0]})")
+    return weight.astype(np.int64) if np.all(weight == np.rint(weight)) else weight
+
+
+# Metrics of a threshold ------------------------------------------------------------------------------------
+
+
+def accuracy(c: Counts) -> Floats:
+    """(TP + TN) / all. Read it beside `majority`: finding none of 1 in 100 gives 0.99."""
+    return ratio(c.tp + c.tn, c.total)
+
+
+def error_rate(c: Counts) -> Floats:
+    """(FP + FN) / all = 1 - accuracy."""
+    return ratio(c.fp + c.fn, c.total)
+
+
+def majority(c: Counts) -> float:
+    """max(P, N) / all: the accuracy of predicting the larger class always, the baseline of every accuracy."""
+    return float(ratio(max(c.positives, c.negatives), c.total))
+
+
+def base_rate(c: Counts) -> float:
+    """P / all; also prevalence. The precision, and the average precision, of a score that knows nothing."""
+    return float(ratio(c.positives, c.total))
+
+
+def predicted_rate(c: Counts) -> Floats:
+    """(TP + FP) / all: the share of rows predicted positive; also depth, alert rate."""
+    return ratio(c.tp + c.fp, c.total)
+
+
+def precision(c: Counts) -> Floats:
+    """TP / (TP + FP); also positive predictive value. Undefined where nothing is predicted positive."""
+    return ratio(c.tp, c.tp + c.fp)
+
+
+def recall(c: Counts) -> Floats:
+    """TP / P; also sensitivity, true positive rate. Undefined without positives."""
+    return ratio(c.tp, c.positives)
+
+
+def specificity(c: Counts) -> Floats:
+    """TN / N; also true negative rate, selectivity. Undefined without negatives."""
+    return ratio(c.tn, c.negatives)
+
+
+def false_positive_rate(c: Counts) -> Floats:
+    """FP / N = 1 - specificity; also fall-out. Its denominator is FP + TN, not FN + TN."""
+    return ratio(c.fp, c.negatives)
+
+
+def false_negative_rate(c: Counts) -> Floats:
+    """FN / P = 1 - recall; also miss rate."""
+    return ratio(c.fn, c.positives)
+
+
+def negative_predictive_value(c: Counts) -> Floats:
+    """TN / (TN + FN). Undefined where nothing is predicted negative."""
+    return ratio(c.tn, c.tn + c.fn)
+
+
+def f_score(c: Counts, beta: float = 1.0) -> Floats:
+    """(1 + b²) TP / ((1 + b²) TP + b² FN + FP): recall weighs b = beta times as much as precision.
+
+    From counts, not from precision and recall: 0 when all is missed, NaN only without positives and
+    predictions. van Rijsbergen, Information Retrieval (1979), ch. 7.
+    """
+    return ratio((1 + beta**2) * c.tp, c.tp + c.fp + beta**2 * c.positives)
+
+
+def jaccard(c: Counts) -> Floats:
+    """TP / (TP + FP + FN); also critical success index, threat score."""
+    return ratio(c.tp, c.positives + c.fp)
+
+
+def balanced_accuracy(c: Counts) -> Floats:
+    """(recall + specificity) / 2. Undefined when one class is absent."""
+    return (recall(c) + specificity(c)) / 2
+
+
+def youden(c: Counts) -> Floats:
+    """recall + specificity - 1; also Youden's J, informedness.
+
+    Cancer 3 (1950) 32-35.
+    """
+    return recall(c) + specificity(c) - 1
+
+
+def mcc(c: Counts) -> Floats:
+    """(TP TN - FP FN) / sqrt((TP+FP) (TP+FN) (TN+FP) (TN+FN)): Matthews' correlation of label and prediction.
+
+    Undefined, not 0, when either has one class only. doi:10.1016/0005-2795(75)90109-9.
+
+    >>> print(f"{mcc(at(count([1, 0], [140, 11], [40, 4809]), 1)):.6f}")
+    0.844160
+    """
+    rows, columns = np.sqrt(c.positives) * np.sqrt(c.negatives), np.sqrt(c.tp + c.fp) * np.sqrt(c.tn + c.fn)
+    return ratio(c.tp * c.tn - c.fp * c.fn, rows * columns)
+
+
+def kappa(c: Counts) -> Floats:
+    """2 (TP TN - FP FN) / ((TP+FP) N + P (TN+FN)): Cohen's agreement beyond chance.
+
+    Undefined when label and prediction hold one and the same class. doi:10.1177/001316446002000104.
+    """
+    return ratio(2 * (c.tp * c.tn - c.fp * c.fn), (c.tp + c.fp) * c.negatives + c.positives * (c.fn + c.tn))
+
+
+# Metrics of the whole order --------------------------------------------------------------------------------
+
+
+class Step(NamedTuple):
+    """A run of thresholds that fits the cache: what each adds (p, n), what has come up to it (tp, fp)."""
+
+    p: Weights
+    n: Weights
+    tp: Weights
+    fp: Weights
+
+
+STEP = 8_192  # thresholds; their columns fit the cache, and BLAS starts no threads for so few
+
+
+def steps(c: Counts) -> Iterator[Step]:
+    """The table in runs of `STEP` thresholds: a sum over them costs no array as long as the table."""
+    for start in range(0, len(c.threshold), STEP):
+        tp, fp = c.tp[start : start + STEP], c.fp[start : start + STEP]
+        before_tp, before_fp = (c.tp[start - 1], c.fp[start - 1]) if start else (0, 0)
+        yield Step(np.diff(tp, prepend=before_tp), np.diff(fp, prepend=before_fp), tp, fp)
+
+
+def twice_u(c: Counts) -> float:
+    """2 U: over pairs of a positive and a negative, 2 for each in the right order and 1 for a tie.
+
+    An exact whole number where the weights are. U is the Mann-Whitney statistic. doi:10.1214/aoms/1177730491.
+    """
+    return sum(np.dot(s.p, 2 * (c.negatives - s.fp) + s.n).item() for s in steps(c))
+
+
+def auc(c: Counts) -> float:
+    """U / (P N): the probability that a positive scores above a negative, a tie counting one half.
+
+    The area under the ROC curve by the trapezoid rule, and 1 - ranking loss. Undefined when one class is
+    absent. doi:10.1148/radiology.143.1.7063747.
+
+    >>> print(f"{auc(count([0.8, 0.7, 0.5, 0.5, 0.5, 0.5, 0.3], [1, 1, 0, 0, 1, 1, 0])):.6f}")
+    0.833333
+    """
+    return float(ratio(twice_u(c), 2 * c.positives * c.negatives))
+
+
+def gini(c: Counts) -> float:
+    """2 AUC - 1; also Somers' D, accuracy ratio."""
+    return 2 * auc(c) - 1
+
+
+def average_precision(c: Counts) -> float:
+    """Mean over the positives of the precision at their score: the area under the PR curve in steps.
+
+    Equals scikit-learn's average_precision_score. Undefined without positives.
+
+    >>> print(f"{average_precision(count([0.8, 0.7, 0.5, 0.5, 0.5, 0.5, 0.3], [1, 1, 0, 0, 1, 1, 0])):.6f}")
+    0.833333
+    """
+    return float(ratio(sum(precision_sum(s) for s in steps(c)), c.positives))
+
+
+def precision_sum(s: Step) -> float:
+    """Sum of the precision at the scores of a step's positives."""
+    return np.dot(s.p, s.tp / (s.tp + s.fp)).item()
+
+
+def ks(c: Counts) -> float:
+    """max |TPR - FPR| over the thresholds: Kolmogorov and Smirnov's distance of the two classes' scores."""
+    return float(ratio(max((rate_gap(c, s) for s in steps(c)), default=0), c.positives * c.negatives))
+
+
+def rate_gap(c: Counts, s: Step) -> float:
+    """max |TPR - FPR| P N within a step: exact whole numbers."""
+    return np.abs(s.tp * c.negatives - s.fp * c.positives).max().item()

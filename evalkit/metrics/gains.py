@@ -1,0 +1,96 @@
+"""Graded gains: cumulative gain, its discounted and normalised forms, and expected reciprocal rank.
+
+Every judged grade above 0 has a gain, whatever the relevance level. One value a query, as in `rankings`.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from evalkit.arrays import Floats, InputError, Ints, ratio
+from evalkit.metrics.rankings import Lists, Rankings, defined, hit_rows
+
+Gain = Callable[[Floats], Floats]
+ANY = float(np.nextafter(0, 1))
+
+
+def linear(grade: Floats) -> Floats:
+    """The grade itself."""
+    return grade
+
+
+def exponential(grade: Floats) -> Floats:
+    """2^grade − 1; raises InputError above 1023, where a double ends."""
+    if (grade > 1023).any():
+        raise InputError(f"grade must be at most 1023 for an exponential gain, got {grade[grade > 1023][0]:g}")
+    return np.exp2(grade) - 1
+
+
+def binary(level: float = 1) -> Gain:
+    """1 at or above the level, else 0."""
+    return lambda grade: (grade >= level).astype(float)
+
+
+def _graded(some: Lists, k: int | None) -> Ints:
+    """The rows with a grade above 0 in the first k ranks."""
+    return hit_rows(some, k, ANY)
+
+
+def _discounted(some: Lists, k: int | None, gain: Gain) -> Floats:
+    rows = _graded(some, k)
+    return some.total(rows, gain(some.grade[rows]) / np.log2(some.rank[rows] + 1))
+
+
+def _graded_only(r: Rankings, values: Floats) -> Floats:
+    return defined(r, ANY, values)
+
+
+def cg(r: Rankings, k: int | None = None) -> Floats:
+    """Cumulative gain: the sum of the grades of the first k.
+
+    >>> from evalkit.metrics.rankings import from_grades
+    >>> cg(from_grades([[5, 3, 2, 1, 2]]))
+    array([13.])
+    """
+    rows = _graded(r.retrieved, k)
+    return _graded_only(r, r.retrieved.total(rows, r.retrieved.grade[rows]))
+
+
+def dcg(r: Rankings, k: int | None = None, gain: Gain = linear) -> Floats:
+    """Discounted cumulative gain: Σ gain(grade) / log2(rank + 1) over the first k.
+
+    >>> from evalkit.metrics.rankings import from_grades
+    >>> dcg(from_grades([[3, 1, 2, 3, 2]])).round(6)
+    array([6.696665])
+    """
+    return _graded_only(r, _discounted(r.retrieved, k, gain))
+
+
+def ndcg(r: Rankings, k: int | None = None, gain: Gain = linear) -> Floats:
+    """DCG@k over the DCG@k of all judged items in their best order. Undefined where that is 0.
+
+    Järvelin and Kekäläinen 2002, doi:10.1145/582415.582418, with the discount log2(rank + 1) that is usual today.
+    >>> from evalkit.metrics.rankings import from_grades
+    >>> ndcg(from_grades([[3, 1, 2, 3, 2]])).round(6)
+    array([0.937778])
+    """
+    return ratio(_discounted(r.retrieved, k, gain), _discounted(r.ideal, k, gain))
+
+
+def err(r: Rankings, k: int | None = None) -> Floats:
+    """Expected reciprocal rank: Σ 1/rank · P(the user stops there), P(satisfied) = (2^grade − 1) / 2^top_grade.
+
+    Chapelle, Metzler, Zhang and Grinspan 2009, doi:10.1145/1645953.1646033. The top grade is the scale's.
+    >>> from evalkit.metrics.rankings import from_grades
+    >>> err(from_grades([[1, 1]])).round(4)
+    array([0.625])
+    """
+    rows = _graded(r.retrieved, k)
+    stop = np.exp2(r.retrieved.grade[rows] - r.top_grade) - np.exp2(-r.top_grade)
+    # The product of 1 − stop over the rows before, by a running sum of logarithms inside each list. 1 − stop is at
+    # least 2^−top; from a top grade of 53 on a double cannot tell that from 0, and its logarithm is held finite.
+    stop = np.minimum(stop, 1 - 2.0**-53)
+    logs = np.concatenate([[0.0], np.cumsum(np.log1p(-stop))])
+    first = np.searchsorted(r.retrieved.owner[rows], r.retrieved.owner[rows])
+    arrive = np.exp(logs[:-1] - logs[first])
+    return _graded_only(r, r.retrieved.total(rows, stop * arrive / r.retrieved.rank[rows]))

@@ -1,0 +1,1 @@
+"""Interleaving and A/B tests: drafts, logs, credit, simulated users."""

@@ -1,0 +1,1 @@
+"""Files, frames and parameters in; checked columns and structures out."""

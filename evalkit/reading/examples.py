@@ -1,0 +1,239 @@
+"""Tables to validate on: features and a target, or out-of-fold predictions, with id, group, time and fold columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evalkit.arrays import Floats, InputError
+from evalkit.reading import aligned, sources
+from evalkit.reading import columns as roles_of
+from evalkit.reading.aligned import Layout
+from evalkit.reading.sources import Part, Source
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SIDES = ("id", "group", "time", "fold")
+NUMBER, CLASSES = "number", "classes"
+KINDS = (CLASSES, NUMBER)
+FEW_VALUES = 20  # a numeric target with no more whole values than this is read as classes
+
+
+@dataclass(frozen=True, eq=False)
+class Examples:
+    """Rows with a label, and what is known of them. label: class numbers into `classes`, or real numbers.
+
+    features: one row each, or None. score: system -> its out-of-fold scores. time: numbers, of dates days since 1970.
+    left_out: rows that were read and not used, and why.
+    """
+
+    label: Floats
+    classes: tuple[str, ...]
+    features: pd.DataFrame | None
+    score: Mapping[str, Floats]
+    id: np.ndarray | None
+    group: np.ndarray | None
+    time: Floats | None
+    fold: np.ndarray | None
+    dated: bool
+    columns: Mapping[str, str]
+    sources: tuple[Source, ...]
+    read: int
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """Whether the label is a class or a number."""
+        return CLASSES if self.classes else NUMBER
+
+    def __len__(self) -> int:
+        return self.label.size
+
+
+# Out-of-fold predictions
+
+
+def predictions(data: Any, *, columns: Mapping[str, str], kind: str | None) -> Examples:
+    """Rows of label, score and fold, with id, group, time and system where there are such columns.
+
+    Raises InputError for a missing column, or values that cannot be meant.
+    """
+    rows = aligned.read(data, lambda part: _layout(part, columns))
+    label, classes = _classes(rows.numbers["label"], kind, rows.place)
+    if len(classes) > 2:
+        raise InputError(
+            f"{rows.sources[0].name}: label must hold two classes, or numbers that the score forecasts, got "
+            f"{len(classes)} values; set task='number' for a forecast"
+        )
+    time, dated = _moments(rows.text.get("time"), rows.columns.get("time", ""))
+    return Examples(
+        label=label,
+        classes=classes,
+        features=None,
+        score={name: own["score"] for name, own in rows.own.items()},
+        id=rows.text.get("id", rows.id if "id" in rows.columns else None),
+        group=rows.text.get("group"),
+        time=time,
+        fold=rows.text["fold"],
+        dated=dated,
+        columns=rows.columns,
+        sources=rows.sources,
+        read=rows.read,
+        left_out=(f"{rows.alone:,} rows whose id another system lacks",) if rows.alone else (),
+    )
+
+
+def _layout(part: Part, given: Mapping[str, str]) -> Layout:
+    roles = ("system", "label", "score", *SIDES)
+    found = roles_of.resolve(part.columns, roles, given, part.name)
+    for role in ("label", "score", "fold"):
+        if role not in found:
+            raise roles_of.missing(role, part.columns, part.name)
+    paired = "system" in found and "id" in found  # without a system an id may stand in several folds: a finding
+    sides = [role for role in SIDES if role in found and not (paired and role == "id")]
+    return Layout(
+        text={role: found[role] for role in sides},
+        numbers={"label": found["label"]},
+        own={None: {"score": found["score"]}},
+        id=found["id"] if paired else None,
+        system=found.get("system"),
+    )
+
+
+# Features and a target
+
+
+def table(
+    data: Any, *, target: str | None, columns: Mapping[str, str], categorical: Sequence[str], kind: str | None
+) -> Examples:
+    """Features and a target: a column is a number where all its values are, else text; empty is missing.
+
+    Columns named id, group, time or fold, or given as such, are no features. Raises InputError for a missing target.
+    """
+    given = dict(columns) | ({"label": target} if target else {})
+    read = [_part(part, given, categorical) for part in sources.parts(data)]
+    if len({tuple(features) for features, *_ in read}) > 1:
+        raise InputError(f"{read[0][3].name} and {read[-1][3].name} must have the same columns")
+    roles = read[0][2]
+    text = {role: np.concatenate([one[1][role] for one in read]) for role in roles}
+    label, classes = _target(text["label"], roles["label"], kind)
+    time, dated = _moments(text.get("time"), roles.get("time", ""))
+    return Examples(
+        label=label,
+        classes=classes,
+        features=_typed([features for features, *_ in read], categorical),
+        score={},
+        id=text.get("id"),
+        group=text.get("group"),
+        time=time,
+        fold=text.get("fold"),
+        dated=dated,
+        columns=roles,
+        sources=tuple(one[3] for one in read),
+        read=label.size,
+    )
+
+
+def _part(
+    part: Part, given: Mapping[str, str], categorical: Sequence[str]
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray], dict[str, str], Source]:
+    """Features and roles of one part as text, the roles' columns, the source."""
+    roles = roles_of.resolve(part.columns, ("label", *SIDES), given, part.name)
+    if "label" not in roles:
+        raise InputError(f"{part.name}: no column for the target ({_some(part.columns)}); set target=NAME")
+    for name in categorical:
+        roles_of.require(part.columns, name, part.name, "categorical")
+    features = [name for name in part.columns if name not in roles.values()]
+    if not features:
+        raise InputError(f"{part.name}: must have a column besides {_some(roles.values())}: there is no feature")
+    wanted = {f"role {role}": name for role, name in roles.items()} | {f"feature {name}": name for name in features}
+    loaded = {role: np.array(one.to_pylist(), dtype=object) for role, one in sources.load(part, wanted, {}).items()}
+    rows = loaded["role label"].size
+    if not rows:
+        raise InputError(f"{part.name}: the table has columns and no rows")
+    text = {role: _filled(loaded[f"role {role}"], name, part) for role, name in roles.items()}
+    return {name: loaded[f"feature {name}"] for name in features}, text, roles, sources.fingerprint(part, rows)
+
+
+def _some(names: Any) -> str:
+    names = list(names)
+    return ", ".join(map(repr, names[:10])) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
+
+
+def _filled(values: np.ndarray, name: str, part: Part) -> np.ndarray:
+    empty = np.flatnonzero(values == None)  # noqa: E711 - elementwise
+    if empty.size:
+        raise InputError(f"{part.name}: {name} must not be empty, got nothing (row {empty[0] + 1})")
+    return values
+
+
+def _typed(parts: list[dict[str, np.ndarray]], categorical: Sequence[str]) -> pd.DataFrame:
+    """The features: doubles where every value is a number, else text with missing values."""
+    import pandas as pd
+
+    found = {}
+    for name in parts[0]:
+        column = pd.Series(np.concatenate([one[name] for one in parts]), dtype=object)
+        values = None if name in categorical else _numeric(column)
+        found[name] = column.where(column.notna(), np.nan) if values is None else values
+    return pd.DataFrame(found)
+
+
+def _numeric(column: pd.Series) -> pd.Series | None:
+    import pandas as pd
+
+    values = pd.to_numeric(column, errors="coerce").astype(np.float64)
+    words = column.str.lower().isin(["nan", "na", ""]) | column.isna()
+    return values if (values.notna() | words).all() and values.notna().any() else None
+
+
+def _target(text: np.ndarray, name: str, kind: str | None) -> tuple[Floats, tuple[str, ...]]:
+    """Class numbers and names, or real numbers; which of the two is said by `kind` or by the values."""
+    import pandas as pd
+
+    values = pd.to_numeric(pd.Series(text, dtype=object), errors="coerce").to_numpy(np.float64)
+    if kind == NUMBER or (kind is None and np.isfinite(values).all()):
+        wrong = np.flatnonzero(~np.isfinite(values))
+        if wrong.size:
+            raise InputError(f"{name} must be a finite number for task='number', got {text[wrong[0]]!r}")
+        return _classes(values, kind, lambda row: f"row {row + 1}")
+    return _codes(text)
+
+
+def _classes(values: Floats, kind: str | None, place: Any) -> tuple[Floats, tuple[str, ...]]:
+    distinct = np.unique(values)
+    few = distinct.size <= FEW_VALUES and bool((distinct == np.round(distinct)).all())
+    if kind == NUMBER or (kind is None and not few):
+        if distinct.size < 2:
+            raise InputError(f"label must have 2 or more values, got only {distinct[0]:g} ({place(0)})")
+        return values, ()
+    return _codes(np.array([f"{value:g}" for value in values], dtype=object), values)
+
+
+def _codes(text: np.ndarray, order: np.ndarray | None = None) -> tuple[Floats, tuple[str, ...]]:
+    """Class numbers in the order of the names, or of the numbers behind them."""
+    names, first, code = np.unique(text if order is None else order, return_index=True, return_inverse=True)
+    if names.size < 2:
+        raise InputError(f"label must have 2 or more classes, got only {text[0]!r}")
+    return code.astype(np.float64), tuple(str(text[i]) for i in first)
+
+
+def _moments(text: np.ndarray | None, name: str) -> tuple[Floats | None, bool]:
+    """Times as numbers, and whether they were dates: then in days since 1970."""
+    import pandas as pd
+
+    if text is None:
+        return None, False
+    column = pd.Series(text, dtype=object)
+    values = pd.to_numeric(column, errors="coerce").to_numpy(np.float64)
+    if np.isfinite(values).all():
+        return values, False
+    dates = pd.to_datetime(column, errors="coerce", format="ISO8601", utc=True)
+    if dates.isna().any():
+        row = int(np.flatnonzero(dates.isna().to_numpy())[0])
+        raise InputError(f"{name} must hold numbers or ISO dates as times, got {text[row]!r} (row {row + 1})")
+    return (dates - pd.Timestamp(0, tz="UTC")).dt.total_seconds().to_numpy() / 86400, True

@@ -1,0 +1,271 @@
+"""Runs and judgements in, `Rankings` of every system out: one order of ranks, one population, every row counted.
+
+Order: score descending in double precision, equal scores by item id descending in its UTF-8 bytes, as trec_eval.
+Population: the queries with a judgement, in the order of their ids. A query that a system missed keeps an empty list.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from evalkit.arrays import Floats, InputError, Ints, ParameterError
+from evalkit.metrics.rankings import Lists, Rankings
+from evalkit.reading import columns as roles_of
+from evalkit.reading import ids, sources
+from evalkit.reading import rows as reading
+from evalkit.reading.rows import Rows
+from evalkit.reading.sources import Source
+
+NONE = "(none)"  # the value of a query that has none in a column beside it
+
+
+@dataclass(frozen=True)
+class Account:
+    """What became of one system's rows, and of the queries: everything that the page must own up to.
+
+    rows = used + unjudged_query. missing: judged queries without a row. extra: queries of the run without judgements.
+    tied: used rows with the score of the row before. unjudged: used rows without a judgement.
+    """
+
+    rows: int
+    used: int
+    unjudged_query: int
+    missing: int
+    extra: int
+    tied: int
+    unjudged: int
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Every system's rankings over one population, what stands beside each query, and the accounts.
+
+    attributes: text a query by column name. pooled_ideal: no judgement file, so the ideal knows returned rows only.
+    negative: judgements below 0, which count as not judged.
+    """
+
+    systems: tuple[str, ...]
+    rankings: Mapping[str, Rankings]
+    accounts: Mapping[str, Account]
+    attributes: Mapping[str, np.ndarray]
+    columns: Mapping[str, str]
+    sources: tuple[Source, ...]
+    pooled_ideal: bool
+    negative: int
+
+    @property
+    def query(self) -> np.ndarray:
+        """The population's ids."""
+        return self.rankings[self.systems[0]].query
+
+
+def read(
+    preds: Any,
+    qrels: Any = None,
+    *,
+    columns: Mapping[str, str] | None = None,
+    systems: Sequence[str] = (),
+    attributes: Sequence[str] = (),
+    queries: Any = None,
+) -> Runs:
+    """Rankings from a file, folder, glob pattern, frame or list of these; `qrels` holds the judgements.
+
+    preds: a long table (system, query, item, score or rank, grade), a wide one (a column of scores for each system) or
+    TREC runs. systems: which systems, or which columns of a wide table. attributes: columns with one value a query,
+    for segments and units, in `preds` or in `queries`, a table with one row a query.
+    Raises InputError, with file, column, row and value, for whatever cannot be meant.
+    """
+    given = dict(columns or {})
+    roles_of.check_roles(given, reading.ROLES)
+    run, here = Rows(), () if queries is not None else attributes
+    parts = sources.parts(preds)
+    for part, name in zip(parts, reading.names(parts), strict=True):
+        reading.add_run(run, part, given, list(systems), here, name=name, graded=qrels is None)
+    judged = run if qrels is None else reading.judgements(qrels, given)
+    beside = run if queries is None else reading.query_table(queries, attributes, given)
+    return _Build(run, judged, beside, tuple(systems)).runs(attributes)
+
+
+@dataclass(frozen=True)
+class _Build:
+    """Ids as numbers, rows in rank order, lists: from checked rows to `Runs`. Each property is made once."""
+
+    run: Rows
+    judged: Rows
+    beside: Rows
+    wanted: tuple[str, ...]
+
+    @cached_property
+    def _queries(self) -> tuple[np.ndarray, list[Ints]]:
+        """All query ids in the order of their bytes, and the codes of the run's, the judgements', the table's rows."""
+        return ids.sorted_codes(self.run.query, self.judged.query, self.beside.query)
+
+    @cached_property
+    def _items(self) -> tuple[Any, list[np.ndarray]]:
+        """All item ids in the order of their appearance, and the codes of the run's and the judgements' rows."""
+        return ids.coded(self.run.item, self.judged.item)
+
+    def _item_places(self, rows: Ints) -> Ints:
+        """The places of some rows' items among themselves, in the order of their bytes."""
+        distinct, code = np.unique(self._items[1][0][rows], return_inverse=True)
+        return ids.places(self._items[0].take(distinct))[code]
+
+    @cached_property
+    def _systems(self) -> tuple[np.ndarray, Ints]:
+        names, code = ids.named(self.run.system)
+        unknown = [name for name in self.wanted if name not in set(names)]
+        if unknown:
+            raise ParameterError(f"systems: there is no system {unknown[0]!r}, the input has {', '.join(names)}")
+        return names, code
+
+    @cached_property
+    def _judgements(self) -> tuple[Ints, Floats, int]:
+        """Sorted keys (query, item) and their grades, one each; how many grades lie below 0 and do not count."""
+        known = np.flatnonzero(~np.isnan(np.concatenate(self.judged.grade)))
+        grade = np.concatenate(self.judged.grade)[known]
+        key = (self._queries[1][1] * len(self._items[0]) + self._items[1][1])[known]
+        order = np.argsort(key, kind="stable")
+        key, grade, row = key[order], grade[order], known[order]
+        same = np.flatnonzero(key[1:] == key[:-1])
+        if self.judged is not self.run and same.size:
+            raise self._twice(self.judged, max(row[same[0]], row[same[0] + 1]), 1, "")
+        conflict = same[grade[same] != grade[same + 1]]
+        if conflict.size:
+            a, b = conflict[0], conflict[0] + 1
+            where = self.judged.place(row[b])
+            raise InputError(f"{where}: {self._pair(row[b], 1)} must have one grade, got {grade[a]:g} and {grade[b]:g}")
+        first = np.concatenate([[True], key[1:] != key[:-1]]) if len(key) else np.zeros(0, bool)
+        negative = first & (grade < 0)
+        keep = first & (grade >= 0)
+        return key[keep], grade[keep], int(negative.sum())
+
+    def _pair(self, row: int, of: int) -> str:
+        query, item = self._queries[0][self._queries[1][of][row]], self._items[0][self._items[1][of][row]].as_py()
+        return f"query {query!r} and item {item!r}"
+
+    def _twice(self, rows: Rows, row: int, of: int, system: str, hint: str = "") -> InputError:
+        return InputError(f"{rows.place(row)}: {self._pair(row, of)} must appear once{system}, got them again{hint}")
+
+    @cached_property
+    def _population(self) -> Ints:
+        """The codes of the judged queries, ascending: every query of the judgements, also with nothing relevant."""
+        query = self._queries[1][1]
+        if self.judged is self.run:
+            query = query[~np.isnan(np.concatenate(self.judged.grade))]
+        if not len(query):
+            raise InputError(f"{self.run.place(0).split(', row')[0]}: the grade column holds no judgement")
+        return np.unique(query)
+
+    @cached_property
+    def _sorted(self) -> tuple[Ints, Ints, Floats]:
+        """Rows in order of system, query, rank; the list of each (system · queries + query), and its score."""
+        score = np.concatenate(self.run.score)
+        of = self._systems[1] * len(self._queries[0]) + self._queries[1][0]
+        self._no_duplicates(of)
+        order = ids.by_rank(of, score, self._item_places)
+        return order, of[order], score[order]
+
+    def _no_duplicates(self, of: Ints) -> None:
+        key = of * len(self._items[0]) + self._items[1][0]
+        ordered = np.sort(key)
+        twice = ordered[1:][ordered[1:] == ordered[:-1]]
+        if twice.size:
+            row = int(np.flatnonzero(key == twice[0])[1])
+            system = self._systems[0][self._systems[1][row]]
+            unnamed = isinstance(self.run.system[0], tuple) and "system" not in self.run.columns
+            hint = "; no column says the system (system, model, run)" if unnamed and self.run.columns else ""
+            raise self._twice(self.run, row, 0, f" in system {system!r}", hint)
+
+    def runs(self, attributes: Sequence[str]) -> Runs:
+        """Everything put together; raises InputError where a system has no query in common with the judgements."""
+        order, of, score = self._sorted
+        key, grades, negative = self._judgements
+        at = self._queries[1][0][order] * len(self._items[0]) + self._items[1][0][order]
+        spot = np.minimum(np.searchsorted(key, at), max(len(key) - 1, 0))
+        grade = np.where(key[spot] == at, grades[spot], np.nan) if len(key) else np.full(len(at), np.nan)
+        tied = np.concatenate([[False], (of[1:] == of[:-1]) & (score[1:] == score[:-1])])
+        ideal = self._ideal()
+        names = [name for name in self._systems[0] if not self.wanted or name in self.wanted]
+        rankings, accounts = {}, {}
+        for name in names:
+            code = int(np.flatnonzero(self._systems[0] == name)[0])
+            rankings[name], accounts[name] = self._one(name, code, of, grade, tied, ideal)
+        shared = () if self.judged is self.run else self.judged.sources
+        table = () if self.beside is self.run else self.beside.sources
+        return Runs(
+            systems=tuple(names),
+            rankings=rankings,
+            accounts=accounts,
+            attributes={name: self._attribute(name) for name in attributes},
+            columns=self.run.columns,
+            sources=(*self.run.sources, *shared, *table),
+            pooled_ideal=self.judged is self.run,
+            negative=negative,
+        )
+
+    def _ideal(self) -> Lists:
+        """All grades of each query of the population, best first."""
+        key, grade, _ = self._judgements
+        query = key // max(len(self._items[0]), 1)
+        order = np.lexsort((-grade, query))
+        count = np.bincount(query, minlength=len(self._queries[0]))[self._population]
+        return Lists(grade[order], np.zeros(len(grade), bool), np.concatenate([[0], np.cumsum(count)]))
+
+    def _one(self, name: str, code: int, of: Ints, grade: Floats, tied: np.ndarray, ideal: Lists) -> tuple:
+        """One system's rankings and account: its rows are one stretch of the sorted rows."""
+        total = len(self._queries[0])
+        start, stop = np.searchsorted(of, [code * total, (code + 1) * total])
+        count = np.bincount(of[start:stop] - code * total, minlength=total)
+        known = np.zeros(total, bool)
+        known[self._population] = True
+        keep = known[of[start:stop] - code * total]
+        if not keep.any():
+            raise self._nothing_in_common(name, int(of[start] - code * total))
+        offset = np.concatenate([[0], np.cumsum(count[self._population])])
+        retrieved = Lists(grade[start:stop][keep], tied[start:stop][keep], offset)
+        top = float(ideal.grade.max(initial=0))
+        account = Account(
+            rows=int(stop - start),
+            used=int(keep.sum()),
+            unjudged_query=int((~keep).sum()),
+            missing=int((count[self._population] == 0).sum()),
+            extra=int((count[~known] > 0).sum()),
+            tied=int(retrieved.tied.sum()),
+            unjudged=int(np.isnan(retrieved.grade).sum()),
+        )
+        return Rankings(self._queries[0][self._population], retrieved, ideal, top), account
+
+    def _nothing_in_common(self, name: str, code: int) -> InputError:
+        has, judged = self._queries[0][code], self._queries[0][self._population[0]]
+        return InputError(
+            f"system {name!r} and the judgements must share queries, got none: the run has {has!r}, "
+            f"the judgements {judged!r}"
+        )
+
+    def _attribute(self, name: str) -> np.ndarray:
+        """One text a query of the population; raises InputError where a query has two."""
+        values, (value,) = ids.sorted_codes([block[name] for block in self.beside.attributes])
+        query = self._queries[1][0] if self.beside is self.run else self._queries[1][2]
+        if self.beside is not self.run and not np.isin(self._population, query).any():
+            has, wanted = self._queries[0][query[0]], self._queries[0][self._population[0]]
+            where = self.beside.stretches[0][0]
+            raise InputError(f"{where}: must share queries with the judgements, got {has!r}, they have {wanted!r}")
+        first = np.full(len(self._queries[0]), -1)
+        first[query[::-1]] = value[::-1]
+        differs = np.flatnonzero(first[query] != value)
+        if differs.size:
+            row = int(differs[0])
+            a, b = (_shown(values, code) for code in (first[query[row]], value[row]))
+            where = self.beside.place(row)
+            raise InputError(
+                f"{where}: {name} must have one value a query, got {a!r} and {b!r} for query "
+                f"{self._queries[0][query[row]]!r}"
+            )
+        return np.array([_shown(values, code) for code in first[self._population]], dtype=object)
+
+
+def _shown(values: np.ndarray, code: int) -> str:
+    return NONE if code < 0 or values[code] is None else values[code]

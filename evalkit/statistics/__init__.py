@@ -1,0 +1,1 @@
+"""Intervals, tests and what can be claimed: per-unit values in, `Estimate` and `Comparison` out."""

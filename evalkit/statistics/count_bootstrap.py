@@ -1,0 +1,299 @@
+"""Bootstrap of counts: a resample draws new counts for the cells of a table, and nothing is ever sorted again.
+
+A row bootstrap moves a metric only through the counts of its cells. Where a table has few thresholds, or few positives,
+some cells are enough for exactly the row bootstrap; elsewhere neighbouring thresholds share a cell, and the difference
+between the metric of the cells and of the table, known exactly, is added to every resample.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evalkit.arrays import Floats, Ints, ParameterError, ratio
+from evalkit.metrics.counts import Counts
+from evalkit.statistics.intervals import Estimate, bca_interval
+
+Metric = Callable[[Counts], float]
+CELLS = 1_024  # more do not change a standard error: tests/test_count_bootstrap.py
+JOINT = 16_384  # cells of two models that cross: more would cost time and gain nothing
+METHOD = "bootstrap of counts, BCa"
+RESAMPLES = 1_000
+
+
+# Cells ----------------------------------------------------------------------------------------------------------
+
+
+def cells(c: Counts, most: int = CELLS) -> Ints:
+    """The number of each threshold's cell, from 0, rising: one a threshold, exact runs, or `most` cells.
+
+    `runs` where they are few. Otherwise cells are about even in recall, in false positive rate and in the logarithm
+    of the rank: cells of equal mass would miss the few rows that decide the precision of the highest scores.
+
+    >>> from evalkit.metrics.counts import count
+    >>> cells(count([6, 5, 4, 3, 2, 1], [0, 0, 1, 0, 0, 1]), most=4)
+    array([0, 0, 1, 2, 2, 3])
+    """
+    if len(c.threshold) <= most:
+        return np.arange(len(c.threshold))
+    run = runs(c)
+    if run[-1] < most:
+        return run
+    rows = c.tp + c.fp
+    spread = ratio(c.tp, c.positives) + ratio(c.fp, c.negatives) + np.log1p(rows) / np.log1p(c.total)
+    part = np.minimum((spread / spread[-1] * most).astype(np.int64), most - 1)
+    return np.cumsum(np.append(0, np.diff(part) > 0))
+
+
+def runs(c: Counts) -> Ints:
+    """Cells that lose nothing: a threshold with positives is one, the thresholds without between two of them are one.
+
+    Average precision, AUC, KS and the best F know no more of the negatives.
+
+    >>> from evalkit.metrics.counts import count
+    >>> runs(count([5, 4, 3, 2, 1], [0, 0, 1, 1, 0]))
+    array([0, 0, 1, 2, 3])
+    """
+    has = c.positive > 0
+    run = np.cumsum(has | np.append(False, has[:-1]))
+    return run - run[:1]
+
+
+def pool(c: Counts, cell: Ints) -> Counts:
+    """The table with one threshold a cell, the mean score of its rows.
+
+    >>> from evalkit.metrics.counts import count
+    >>> pool(count([4, 3, 2, 1], [1, 0, 1, 0]), np.array([0, 0, 1, 1])).threshold
+    array([3.5, 1.5])
+    """
+    last = np.flatnonzero(np.append(np.diff(cell) > 0, True))
+    rows = c.positive + c.negative
+    score = ratio(np.bincount(cell, rows * c.threshold), np.bincount(cell, rows))
+    exact = np.bincount(cell) == 1
+    score[exact] = c.threshold[last[exact]]
+    return Counts(score, c.tp[last], c.fp[last], c.positives, c.negatives)
+
+
+# One model ------------------------------------------------------------------------------------------------------
+
+
+def resampled(c: Counts, *, rng: np.random.Generator, resamples: int = RESAMPLES) -> list[Counts]:
+    """Tables of `resamples` bootstrap samples of the rows behind `c`, as many rows each, without empty cells.
+
+    Raises ParameterError for weights that are no whole numbers: they do not say how many rows there are.
+    """
+    drawn = _draw(np.concatenate([c.positive, c.negative]), rng, resamples)
+    k = len(c.threshold)
+    return [_table(c.threshold, one[:k], one[k:]) for one in drawn]
+
+
+def replicates(
+    c: Counts, metric: Metric, *, rng: np.random.Generator, resamples: int = RESAMPLES, most: int = CELLS
+) -> Floats:
+    """A metric of the whole order in every bootstrap sample of the rows, the error of the cells taken off.
+
+    >>> from evalkit.metrics.counts import average_precision, count
+    >>> c = count(np.arange(200), np.arange(200) % 3 == 0)
+    >>> drawn = replicates(c, average_precision, rng=np.random.default_rng(1), resamples=200)
+    >>> drawn.shape, bool(abs(drawn.mean() - average_precision(c)) < 0.02)
+    ((200,), True)
+    """
+    pooled = pool(c, cells(c, most))
+    values = [metric(one) for one in resampled(pooled, rng=rng, resamples=resamples)]
+    return np.array(values, dtype=np.float64) + (metric(c) - metric(pooled))
+
+
+def interval(
+    c: Counts, metric: Metric, *, rng: np.random.Generator, level: float = 0.95, resamples: int = RESAMPLES
+) -> Estimate:
+    """The metric with the BCa interval of a bootstrap of counts; the limits are NaN where it is undefined.
+
+    Efron, JASA 1987, doi:10.1080/01621459.1987.10478410.
+
+    >>> from evalkit.metrics.counts import count, ks
+    >>> e = interval(count(np.arange(50), np.arange(50) % 7 > 2), ks, rng=np.random.default_rng(1))
+    >>> e.low <= e.value <= e.high, e.method
+    (True, 'bootstrap of counts, BCa')
+    """
+    drawn = replicates(c, metric, rng=rng, resamples=resamples)
+    found = bca_interval(metric(c), drawn, effects(c, metric), n=int(c.total), level=level)
+    # A largest gap (KS, the best F) is larger in almost every resample: the limits hold at least the value itself.
+    return replace(found, low=min(found.low, found.value), high=max(found.high, found.value), method=METHOD)
+
+
+def effects(c: Counts, metric: Metric) -> Floats:
+    """How much each cell's row moves the metric, one number a row of the sample; mean 0.
+
+    >>> from evalkit.metrics.counts import count, recall
+    >>> effects(decision(count([0.9, 0.6, 0.4, 0.1], [1, 0, 1, 0]), 0.5), lambda c: recall(c)[0]).round(2)
+    array([ 0.25, -0.25,  0.  ,  0.  ])
+    """
+    pooled = pool(c, cells(c))
+    of_positive, of_negative = derivatives(pooled, metric)
+    moved = np.concatenate([of_positive, of_negative])
+    return np.repeat(moved, np.concatenate([pooled.positive, pooled.negative]).astype(np.int64))
+
+
+def derivatives(c: Counts, metric: Metric) -> tuple[Floats, Floats]:
+    """The derivative of the metric by the weight of a positive, and of a negative, at each threshold of the table.
+
+    By one-sided differences; over all rows of the table they add up to 0.
+    """
+    step, value, k = 1e-4 * c.total, metric(c), len(c.threshold)
+    if np.isnan(value):
+        return np.full(k, np.nan), np.full(k, np.nan)
+    more = np.zeros((k, k))
+    more[np.triu_indices(k)] = step  # row i adds to threshold i and to all below it
+    positive = np.array([metric(replace(c, tp=c.tp + m, positives=c.positives + step)) for m in more])
+    negative = np.array([metric(replace(c, fp=c.fp + m, negatives=c.negatives + step)) for m in more])
+    positive, negative = (positive - value) / step, (negative - value) / step
+    middle = (np.dot(c.positive, positive) + np.dot(c.negative, negative)) / c.total
+    return positive - middle, negative - middle
+
+
+def decision(c: Counts, threshold: float) -> Counts:
+    """The table of what a threshold decides: two cells, at or above it and below, at scores 1 and 0.
+
+    Its resamples are exactly those of the rows for every metric of that threshold.
+
+    >>> from evalkit.metrics.counts import count
+    >>> d = decision(count([0.9, 0.6, 0.4, 0.1], [1, 0, 1, 0]), 0.5)
+    >>> d.tp, d.fp
+    (array([1, 2]), array([1, 2]))
+    """
+    above = np.searchsorted(-c.threshold, -threshold, side="right")
+    tp, fp = (np.append(0, column)[above] for column in (c.tp, c.fp))
+    return Counts(
+        np.array([1.0, 0.0]), np.array([tp, c.positives]), np.array([fp, c.negatives]), c.positives, c.negatives
+    )
+
+
+# Models on the same rows -----------------------------------------------------------------------------------------
+
+
+def paired(
+    label: Ints,
+    models: Sequence[tuple[Counts, Ints]],
+    metric: Metric,
+    *,
+    rng: np.random.Generator,
+    resamples: int = RESAMPLES,
+) -> Floats:
+    """The metric of every model (rows) in every bootstrap sample (columns) of the same rows.
+
+    models: each one's table and where in it each row stands, `influence.place(table, score)`, in the order of `label`.
+    Rows that share the label and the cell of every model are drawn together.
+
+    >>> from evalkit.metrics.counts import auc, count
+    >>> from evalkit.metrics.influence import place
+    >>> label, score = np.array([1, 1, 0, 0]), np.array([0.9, 0.4, 0.6, 0.1])
+    >>> model = count(score, label), place(count(score, label), score)
+    >>> drawn = paired(label, [model, model], auc, rng=np.random.default_rng(1), resamples=20)
+    >>> bool(np.array_equal(drawn[0], drawn[1], equal_nan=True))
+    True
+    """
+    most = CELLS
+    pooled, joint, size = _crossed(label, models, most)
+    while len(size) > JOINT and most > 64:
+        most //= 2
+        pooled, joint, size = _crossed(label, models, most)
+    drawn = _draw(size, rng, resamples)
+    found = []
+    for i, ((c, _), table) in enumerate(zip(models, pooled, strict=True)):
+        k = len(table.threshold)
+        sums = _by_cell(drawn, joint[0] * k + joint[1 + i], 2 * k)
+        shift = metric(c) - metric(table)
+        found.append([metric(_table(table.threshold, one[k:], one[:k])) + shift for one in sums])
+    return np.array(found, dtype=np.float64)
+
+
+def _crossed(label: Ints, models: Sequence[tuple[Counts, Ints]], most: int) -> tuple[list[Counts], Ints, Ints]:
+    """Each model's table in cells, the cells of all models together and how many rows they hold."""
+    place_of = [cells(c, most) for c, _ in models]
+    pooled = [pool(c, cell) for (c, _), cell in zip(models, place_of, strict=True)]
+    rows = [cell[at] for (_, at), cell in zip(models, place_of, strict=True)]
+    return pooled, *_joint(label, rows)
+
+
+def _joint(label: Ints, rows: Sequence[Ints]) -> tuple[Ints, Ints]:
+    """The distinct combinations of label and cells, one column each, and how many rows have them."""
+    key, width = label.astype(np.int64), 1
+    for cell in rows:
+        size = int(cell.max(initial=0)) + 1
+        key, width = key * size + cell, width * size
+    _, first, count = np.unique(key, return_index=True, return_counts=True)
+    return np.array([label[first], *(cell[first] for cell in rows)], dtype=np.int64), count
+
+
+def _by_cell(drawn: NDArray, cell: Ints, total: int) -> NDArray:
+    """Column sums of the draws by cell: one row a resample, one column a cell."""
+    order = np.argsort(cell, kind="stable")
+    start = np.flatnonzero(np.append(True, np.diff(cell[order]) > 0))
+    sums = np.zeros((len(drawn), total), dtype=drawn.dtype)
+    sums[:, cell[order[start]]] = np.add.reduceat(drawn[:, order], start, axis=1)
+    return sums
+
+
+# Curves ---------------------------------------------------------------------------------------------------------
+
+
+def band(tables: Sequence[Counts], curve: Callable[[Counts], Floats], *, level: float = 0.95) -> tuple[Floats, Floats]:
+    """Lower and upper limits of a curve read at fixed places: pointwise, each right for its place alone.
+
+    tables: of one bootstrap. curve: a table -> the heights at these places.
+    """
+    heights = np.array([curve(one) for one in tables])
+    known = ~np.isnan(heights).all(axis=0)
+    limits = np.full((2, heights.shape[1]), np.nan)
+    limits[:, known] = np.nanquantile(heights[:, known], [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return limits[0], limits[1]
+
+
+def resampled_units(
+    c: Counts,
+    label: Ints,
+    at: Ints,
+    *,
+    unit: np.ndarray,
+    weight: Floats | None,
+    rng: np.random.Generator,
+    resamples: int = RESAMPLES,
+) -> list[Counts]:
+    """Tables of bootstrap samples of whole units: the rows of a unit, weighted or not, come and go together.
+
+    at: where in the table each row stands, `influence.place(c, score)`.
+    """
+    cell = cells(c)
+    table, k = pool(c, cell), int(cell[-1]) + 1
+    where = cell[at] + k * (label == 0)
+    names, of = np.unique(unit, return_inverse=True)
+    amount = np.ones(len(label)) if weight is None else weight
+    found = []
+    for _ in range(resamples):
+        times = np.bincount(rng.integers(0, len(names), len(names)), minlength=len(names))
+        sums = np.bincount(where, amount * times[of], 2 * k)
+        found.append(_table(table.threshold, sums[:k], sums[k:]))
+    return found
+
+
+# Draws ----------------------------------------------------------------------------------------------------------
+
+
+def _draw(size: NDArray, rng: np.random.Generator, resamples: int) -> NDArray:
+    """Counts of each cell in samples of all rows with replacement."""
+    if resamples < 1:
+        raise ParameterError(f"resamples must be at least 1, got {resamples}")
+    if np.asarray(size).dtype.kind == "f":
+        raise ParameterError("a bootstrap of counts must have weights that are whole numbers, got fractions")
+    total = int(size.sum())
+    if total == 0:
+        return np.zeros((resamples, len(size)), dtype=np.int64)
+    return rng.multinomial(total, size / total, size=resamples)
+
+
+def _table(threshold: Floats, positive: NDArray, negative: NDArray) -> Counts:
+    filled = (positive + negative) > 0
+    tp, fp = np.cumsum(positive[filled]), np.cumsum(negative[filled])
+    positives, negatives = (column[-1].item() if column.size else 0 for column in (tp, fp))
+    return Counts(threshold[filled], tp, fp, positives, negatives)

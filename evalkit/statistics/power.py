@@ -1,0 +1,114 @@
+"""Planning: what difference a number of units can show, and how many units a difference needs."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from evalkit.arrays import InputError, ParameterError
+from evalkit.statistics.intervals import check_level, normal_quantile
+
+
+def paired_power(difference: float, sd: float, n: float, *, level: float = 0.95) -> float:
+    """The chance that a paired t-test of n units at α = 1 − level rejects on the true side, given the true difference.
+
+    `sd` is the standard deviation of the paired differences. NaN below two units.
+
+    >>> round(paired_power(0.5, 1, 34), 4)
+    0.8078
+    """
+    return _power(difference, sd, n, n - 1, level)
+
+
+def independent_power(difference: float, sd: float, n: float, *, level: float = 0.95) -> float:
+    """The power of a t-test of two independent groups of n units each, `sd` within each group.
+
+    >>> round(independent_power(1, 1, 20), 7)
+    0.8689528
+    """
+    return _power(difference, sd * np.sqrt(2.0), n, 2 * n - 2, level)
+
+
+def minimum_detectable(sd: float, n: float, *, level: float = 0.95, power: float = 0.8) -> float:
+    """The smallest true difference that a paired t-test of n units rejects with this power.
+
+    `sd` is the standard deviation (n − 1) of the paired differences. NaN below two units, 0 where sd is 0.
+
+    >>> round(minimum_detectable(1.0, 34), 4)
+    0.495
+    """
+    _check(sd, power, level)
+    if not n >= 2 or np.isnan(sd):
+        return np.nan
+    return sd * _smallest(lambda d: paired_power(d, 1.0, n, level=level) - power, 0.0, 1.0)
+
+
+def required_n(difference: float, sd: float, *, level: float = 0.95, power: float = 0.8) -> float:
+    """The number of units, not rounded, with which a paired t-test shows `difference` with this power; at least 2.
+
+    >>> round(required_n(0.5, 1), 2)
+    33.37
+    """
+    _check_difference(difference)
+    _check(sd, power, level)
+    return _smallest(lambda n: paired_power(difference, sd, n, level=level) - power, 2.0, 4.0)
+
+
+def required_n_independent(difference: float, sd: float, *, level: float = 0.95, power: float = 0.8) -> float:
+    """The number of units in each of two independent groups, not rounded; see `required_n`.
+
+    >>> round(required_n_independent(1, 1, power=0.9), 4)
+    22.0211
+    """
+    _check_difference(difference)
+    _check(sd, power, level)
+    return _smallest(lambda n: independent_power(difference, sd, n, level=level) - power, 2.0, 4.0)
+
+
+def required_n_proportions(share_a: float, share_b: float, *, level: float = 0.95, power: float = 0.8) -> float:
+    """The number of units in each of two independent groups for the pooled score test of two proportions, not rounded.
+
+    >>> round(required_n_proportions(0.5, 0.75, power=0.9), 5)
+    76.70693
+    """
+    _check_difference(share_a - share_b)
+    _check(1.0, power, level)
+    mean = (share_a + share_b) / 2
+    null = normal_quantile(level) * np.sqrt(2 * mean * (1 - mean))
+    alternative = normal_quantile(2 * power - 1) if power > 0.5 else 0.0
+    alternative *= np.sqrt(share_a * (1 - share_a) + share_b * (1 - share_b))
+    return float(((null + alternative) / (share_a - share_b)) ** 2)
+
+
+def _power(difference: float, sd: float, n: float, freedom: float, level: float) -> float:
+    """The upper tail of the noncentral t beyond the two-sided critical value."""
+    from scipy.special import nctdtr, stdtrit
+
+    check_level(level)
+    if not n >= 2:
+        return np.nan
+    effect = min(abs(difference) / sd * np.sqrt(n), 1e3) if sd > 0 else 1e3
+    critical = stdtrit(freedom, (1 + level) / 2)
+    return float(1 - nctdtr(freedom, effect, critical))
+
+
+def _smallest(rising: Callable[[float], float], low: float, high: float) -> float:
+    """Where a rising function crosses 0: the upper end doubles until it is past, then bisection."""
+    while rising(high) < 0:
+        low, high = high, 2 * high
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if rising(middle) >= 0 else (middle, high)
+    return float(high)
+
+
+def _check(sd: float, power: float, level: float) -> None:
+    check_level(level)
+    if sd < 0:
+        raise InputError(f"sd must be at least 0, got {sd}")
+    if not 1 - level < power < 1:
+        raise ParameterError(f"power must lie between 1 - level and 1, got {power}")
+
+
+def _check_difference(difference: float) -> None:
+    if difference == 0 or not np.isfinite(difference):
+        raise ParameterError(f"difference must be finite and not 0, got {difference}")

@@ -1,0 +1,152 @@
+"""Tests on ranks: Wilcoxon for two systems, Friedman and its critical difference for many.
+
+They answer other questions than a mean does. Where skewed differences have the mean 0 Wilcoxon rejects, more surely
+the more units there are; the mean rank of one system depends on which others are compared.
+"""
+
+from math import factorial
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from evalkit.arrays import Floats, InputError, finite
+from evalkit.statistics.intervals import Estimate, normal_quantile
+from evalkit.statistics.significance import Comparison, compare
+
+
+def wilcoxon(differences: ArrayLike, *, level: float = 0.95, unit: str = "query") -> Comparison:
+    """The pseudo-median of the differences by Wilcoxon's signed-rank test; zeros are left out of the test.
+
+    It does not test a mean. The difference is the Hodges–Lehmann estimate, the median of the means of all pairs,
+    with the interval of the normal approximation. Biometrics Bulletin 1945, doi:10.2307/3001968.
+
+    >>> c = wilcoxon([49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48])
+    >>> round(c.p_value, 7), c.difference.value
+    (0.0412598, 25.0)
+    """
+    from scipy import stats
+
+    units = np.sort(finite("differences", differences))
+    if units.size == 0:
+        raise InputError("differences must hold at least one unit, got none")
+    p = float(stats.wilcoxon(units).pvalue) if np.any(units != 0) else 1.0
+
+    def interval(level: float) -> Estimate:
+        n, pairs = units.size, units.size * (units.size + 1) / 2
+        reach = normal_quantile(level) * np.sqrt(n * (n + 1) * (2 * n + 1) / 24)
+        low, high = np.floor(pairs / 2 - reach), np.ceil(pairs / 2 + reach)
+        value = (_pair_mean(units, np.ceil(pairs / 2)) + _pair_mean(units, np.floor(pairs / 2) + 1)) / 2
+        return Estimate(
+            value,
+            _pair_mean(units, low) if low >= 1 else -np.inf,
+            _pair_mean(units, high + 1) if high < pairs else np.inf,
+            level,
+            n,
+            "Hodges–Lehmann",
+        )
+
+    return compare(interval, p, level=level, unit=unit, method="Wilcoxon signed rank (not of a mean)")
+
+
+def mean_ranks(values: ArrayLike) -> Floats:
+    """The mean rank of each system over the units, 1 the best (largest), ties shared: units × systems in.
+
+    >>> mean_ranks([[0.9, 0.8, 0.8], [0.7, 0.6, 0.5]])
+    array([1.  , 2.25, 2.75])
+    """
+    from scipy.stats import rankdata
+
+    return rankdata(-_table(values), axis=1).mean(axis=0)
+
+
+def friedman(values: ArrayLike) -> float:
+    """The p-value of Friedman's χ² test, corrected for ties, that all systems rank alike: units × systems in.
+
+    NaN where every unit is tied. Raises InputError below three systems. JASA 1937, doi:10.1080/01621459.1937.10503522.
+    """
+    from scipy.special import chdtrc
+
+    statistic, systems, _ = _friedman_statistic(values)
+    return float(chdtrc(systems - 1, statistic))
+
+
+def iman_davenport(values: ArrayLike) -> float:
+    """The p-value of Friedman's test by Iman and Davenport's F, (n − 1) χ² / (n (k − 1) − χ²); less conservative.
+
+    Communications in Statistics 1980, doi:10.1080/03610928008827904.
+    """
+    from scipy.special import fdtrc
+
+    statistic, k, n = _friedman_statistic(values)
+    left = n * (k - 1) - statistic
+    if left <= 0:
+        return float(factorial(k)) ** (1 - n)  # every unit ranks the systems alike: F is infinite, this chance is not 0
+    return float(fdtrc(k - 1, (k - 1) * (n - 1), (n - 1) * statistic / left))
+
+
+def critical_difference(systems: int, units: int, *, level: float = 0.95) -> float:
+    """Nemenyi's critical difference of two mean ranks, q √(k (k + 1) / 6 n), q the studentised range / √2.
+
+    Demšar, Journal of Machine Learning Research 2006, section 3.2.2.
+
+    >>> round(critical_difference(4, 14), 2)
+    1.25
+    """
+    from scipy.stats import studentized_range
+
+    q = studentized_range.ppf(level, systems, np.inf) / np.sqrt(2)
+    return float(q * np.sqrt(systems * (systems + 1) / (6 * units)))
+
+
+def blocked_tukey(values: ArrayLike) -> Floats:
+    """Tukey's p-values of all pairs of systems on the same units: units × systems in, a square matrix out.
+
+    The unit's own level is taken out first; without that (one-way) the test is blind to most paired differences.
+    Carterette, ACM TOIS 2012, doi:10.1145/2094072.2094076.
+    """
+    from scipy.stats import studentized_range
+
+    table = _table(values)
+    n, k = table.shape
+    mean = table.mean(axis=0)
+    residual = table - mean - table.mean(axis=1, keepdims=True) + table.mean()
+    freedom = (n - 1) * (k - 1)
+    error = np.sqrt(np.sum(residual**2) / freedom / n)
+    return studentized_range.sf(np.abs(mean[:, None] - mean) / error, k, freedom)
+
+
+def _friedman_statistic(values: ArrayLike) -> tuple[float, int, int]:
+    from scipy import stats
+
+    table = _table(values)
+    n, k = table.shape
+    if k < 3:
+        raise InputError(f"values must have at least 3 systems, got {k}")
+    if np.all(table == table[:, :1]):
+        return np.nan, k, n
+    return float(stats.friedmanchisquare(*table.T).statistic), k, n
+
+
+def _table(values: ArrayLike) -> Floats:
+    table = np.asarray(values, float)
+    if table.ndim != 2 or min(table.shape) < 2:
+        raise InputError(f"values must have at least 2 units × 2 systems, got shape {table.shape}")
+    finite("values", table.ravel())
+    return table
+
+
+def _pair_mean(ordered: Floats, rank: float) -> float:
+    """The rank-th smallest of the n (n + 1) / 2 means of pairs i ≤ j, by counting them, not listing them."""
+    low, high = float(ordered[0]), float(ordered[-1])
+    for _ in range(100):
+        middle = (low + high) / 2
+        if not low < middle < high:
+            break
+        low, high = (low, middle) if _pairs_up_to(ordered, middle) >= rank else (middle, high)
+    return low if _pairs_up_to(ordered, low) >= rank else high
+
+
+def _pairs_up_to(ordered: Floats, mean: float) -> float:
+    """How many pairs i ≤ j have a mean of at most `mean`."""
+    below = np.searchsorted(ordered, 2 * mean - ordered, side="right")
+    return (below.sum() + np.sum(ordered <= mean)) / 2

@@ -1,0 +1,350 @@
+"""Comparison: the difference of two systems with its interval, its test and the unit that was resampled.
+
+A difference is first − second and every p-value two-sided. The sign-flip test is the default for means over
+units; `adjust` corrects a family of comparisons; `verdict` turns one into a word.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from evalkit.arrays import Floats, InputError, ParameterError, finite, ratio, same_length
+from evalkit.statistics import signflip
+from evalkit.statistics.intervals import (
+    Estimate,
+    bca_interval,
+    standard_error,
+    t_interval,
+    z_interval,
+)
+from evalkit.statistics.multiplicity import benjamini_hochberg as benjamini_hochberg
+from evalkit.statistics.multiplicity import holm as holm
+from evalkit.statistics.multiplicity import max_t as max_t
+from evalkit.statistics.multiplicity import unadjusted as unadjusted
+from evalkit.statistics.resampling import bca_p_value, resampled_sums
+
+Verdict = Literal["better", "worse", "equivalent", "cannot tell"]
+Adjustment = Callable[[ArrayLike], Floats]
+ROUNDING = 1e-12  # a spread this small against the values is rounding, not variance
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A difference with its interval at level 1 − α, its p-value alone and within its family, and what was resampled.
+
+    `equivalence` is the interval of the same difference at level 1 − 2α: inside a margin, it is the two one-sided
+    tests (TOST) of equivalence at level α.
+    """
+
+    difference: Estimate
+    p_value: float
+    adjusted: float
+    method: str
+    unit: str
+    equivalence: Estimate
+
+
+# Means over units
+
+
+def sign_flip(
+    differences: ArrayLike,
+    counts: ArrayLike | None = None,
+    *,
+    rng: np.random.Generator,
+    level: float = 0.95,
+    draws: int = 100_000,
+    unit: str = "query",
+) -> Comparison:
+    """The mean difference by Fisher's randomisation test: under the null each unit's difference has a fair sign.
+
+    With (sums, counts) of `intervals.by_unit` it is the mean over rows, Σ differences / Σ counts, and whole units are
+    flipped. The interval inverts the test with the same sign vectors: 0 lies outside exactly when p < 1 − level.
+    p is exact for at most 20 units (or 20 differences that are not 0) and for lattice metrics (hit, precision at k,
+    accuracy), where it decides on which side of a drawn limit 0 lies; otherwise it comes from Walsh–Hadamard draws
+    as (1 + extreme) / (1 + draws). `method` says which. With few units no p is below α: the limits are infinite.
+
+    Raises InputError without units or with a value that is not finite.
+    Fisher 1935; Smucker, Allan, Carterette, CIKM 2007, doi:10.1145/1321440.1321528.
+
+    >>> darwin = [49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48]
+    >>> c = sign_flip(darwin, rng=np.random.default_rng(1), unit="pair")
+    >>> c.p_value * 32768, c.method
+    (1726.0, 'sign flip, exact enumeration')
+    """
+    check_comparison_level(level)
+    total = _units(differences)
+    size = np.ones(total.size) if counts is None else _counts(counts, total)
+    low, high = signflip.ranges(total, size, rng=rng, draws=draws)
+    drawn = signflip.share(low, high), f"{low.size - 1:,} Walsh–Hadamard draws"
+    if total.size <= signflip.ENUMERATED:
+        p, how = drawn[0], "exact enumeration"
+    else:
+        p, how = signflip.exact_p(total) or drawn
+    value = _sum(total) / float(size.sum())
+
+    def interval(level: float) -> Estimate:
+        limits = _agree(value, signflip.limits(low, high, level=level), p, level)
+        return Estimate(value, *limits, level, total.size, "sign-flip inversion")
+
+    return compare(interval, p, level=level, unit=unit, method=f"sign flip, {how}")
+
+
+def paired_t(differences: ArrayLike, *, level: float = 0.95, unit: str = "query") -> Comparison:
+    """The mean difference by Student's paired t-test.
+
+    p and limits are NaN below two units and where all differences are one value other than 0: t does not exist.
+    Student, Biometrika 1908, doi:10.1093/biomet/6.1.1.
+
+    >>> sleep = [-1.2, -2.4, -1.3, -1.3, 0, -1, -1.8, -0.8, -4.6, -1.4]
+    >>> c = paired_t(sleep, unit="patient")
+    >>> round(c.p_value, 7), round(c.difference.low, 7), round(c.difference.high, 7)
+    (0.0028329, -2.4598858, -0.7001142)
+    """
+    units = _units(differences)
+    value = _sum(units) / units.size
+    return influence_t(value, units - value, scale=np.abs(units).max(), level=level, unit=unit, method="paired t")
+
+
+def paired_bootstrap(
+    differences: ArrayLike,
+    *,
+    rng: np.random.Generator,
+    level: float = 0.95,
+    resamples: int = 10_000,
+    unit: str = "query",
+) -> Comparison:
+    """The mean difference by a bootstrap of units: BCa interval, and the level at which it would just reach 0 as p.
+
+    >>> c = paired_bootstrap([1, 2, 3, 4, -1], rng=np.random.default_rng(1))
+    >>> c.p_value < 0.1, c.difference.method
+    (True, 'BCa bootstrap')
+    """
+    units = _units(differences)
+    sums = resampled_sums(units[:, None], rng=rng, resamples=resamples)[:, 0]
+    value = _sum(units) / units.size
+    return influence_bootstrap(value, sums / units.size, units - value, level=level, unit=unit)
+
+
+# Ratios of sums on the same units
+
+
+def paired_ratio(
+    numerator_a: ArrayLike,
+    denominator_a: ArrayLike,
+    numerator_b: ArrayLike,
+    denominator_b: ArrayLike,
+    *,
+    level: float = 0.95,
+    unit: str = "user",
+) -> Comparison:
+    """Σ numerator_a / Σ denominator_a − Σ numerator_b / Σ denominator_b, one row a unit, by the delta method.
+
+    For pooled hit ratios, click-through rates, weighted GAUC. NaN where a denominator adds up to 0.
+    Deng, Knoblich, Lu, KDD 2018, doi:10.1145/3219819.3219919.
+
+    >>> c = paired_ratio([2, 1, 0], [4, 2, 2], [1, 1, 0], [4, 2, 2])
+    >>> c.difference.value, round(c.p_value, 4)
+    (0.125, 0.314)
+    """
+    columns = _ratio_columns(numerator_a, denominator_a, numerator_b, denominator_b)
+    value, effect = _ratio_difference(columns)
+    return influence_t(value, effect, scale=1.0, level=level, unit=unit, method="delta method")
+
+
+def paired_ratio_bootstrap(
+    numerator_a: ArrayLike,
+    denominator_a: ArrayLike,
+    numerator_b: ArrayLike,
+    denominator_b: ArrayLike,
+    *,
+    rng: np.random.Generator,
+    level: float = 0.95,
+    resamples: int = 10_000,
+    unit: str = "user",
+) -> Comparison:
+    """The difference of two ratios of sums on the same units by a BCa bootstrap of the units; see `paired_ratio`."""
+    columns = _ratio_columns(numerator_a, denominator_a, numerator_b, denominator_b)
+    value, effect = _ratio_difference(columns)
+    sums = resampled_sums(columns, rng=rng, resamples=resamples)
+    replicates = ratio(sums[:, 0], sums[:, 1]) - ratio(sums[:, 2], sums[:, 3])
+    return influence_bootstrap(value, replicates, effect, level=level, unit=unit)
+
+
+# Any statistic with influence values
+
+
+def influence_t(
+    value: float, effect: ArrayLike, *, level: float, unit: str, method: str, scale: float = 1.0
+) -> Comparison:
+    """A difference from the influence value of each unit (their mean is the error of the difference): t on n − 1.
+
+    A spread below rounding, against `scale`, leaves a difference other than 0 without p and limits, and one of 0 with
+    p = 1: the units carry no variance to judge it by.
+
+    >>> round(influence_t(1.0, [-1, 0, 1], level=0.95, unit="user", method="delta method").p_value, 4)
+    0.2254
+    """
+    from scipy.special import stdtr
+
+    check_comparison_level(level)
+    n, error = np.size(effect), standard_error(effect)
+    if error <= ROUNDING * scale:
+        error = 0.0 if abs(value) <= ROUNDING * scale else np.nan
+    p = 1.0 if error == 0 else float(2 * stdtr(max(n - 1, 1), -abs(value) / error))
+    return compare(
+        lambda at: t_interval(value, error, n=n, level=at, method=method), p, level=level, unit=unit, method=method
+    )
+
+
+def error_z(value: float, error: float, *, n: int, level: float, unit: str, method: str) -> Comparison:
+    """A difference with a known standard error against the normal distribution: DeLong's test of two AUCs.
+
+    An error of 0 leaves a difference other than 0 without p and limits.
+
+    >>> round(error_z(0.02, 0.01, n=500, level=0.95, unit="row", method="DeLong").p_value, 4)
+    0.0455
+    """
+    from scipy.special import ndtr
+
+    if error == 0 and value != 0:
+        error = np.nan
+    p = 1.0 if error == 0 else float(2 * ndtr(-abs(value) / error))
+    return compare(
+        lambda at: z_interval(value, error, n=n, level=at, method=method), p, level=level, unit=unit, method=method
+    )
+
+
+def influence_bootstrap(
+    value: float, replicates: ArrayLike, effect: ArrayLike, *, level: float, unit: str
+) -> Comparison:
+    """A difference from its bootstrap replicates and influence values: BCa interval and the p-value dual to it.
+
+    >>> c = influence_bootstrap(2, [1, 2, 3], [-1, 0, 1], level=0.95, unit="query")
+    >>> round(c.p_value, 4), c.difference.low > 0
+    (0.3333, True)
+    """
+    check_comparison_level(level)
+    p, n = bca_p_value(value, replicates, effect), np.size(effect)
+    return compare(
+        lambda at: bca_interval(value, replicates, effect, n=n, level=at),
+        p if n > 1 else np.nan,
+        level=level,
+        unit=unit,
+        method="BCa bootstrap",
+    )
+
+
+# Families of comparisons
+
+
+def adjust(comparisons: Sequence[Comparison], method: Adjustment = holm) -> list[Comparison]:
+    """The comparisons with `adjusted` filled in over the whole list, which is the family; never below p.
+
+    `method` maps p-values to adjusted ones: `holm`, `benjamini_hochberg`, or `lambda p: max_t(...)`.
+
+    >>> c = paired_t([1, 2, 3, 2])
+    >>> [round(a.adjusted / c.p_value) for a in adjust([c, c, c])]
+    [3, 3, 3]
+    """
+    p = np.array([c.p_value for c in comparisons])
+    adjusted = np.maximum(p, method(p))
+    return [replace(c, adjusted=float(a)) for c, a in zip(comparisons, adjusted, strict=True)]
+
+
+def rejected(p: float, level: float) -> bool:
+    """Whether p < 1 − level; False for NaN.
+
+    >>> rejected(0.04, 0.95), rejected(float("nan"), 0.95)
+    (True, False)
+    """
+    return bool(p < round(1 - level, 12))
+
+
+def verdict(comparison: Comparison, *, margin: float | None = None, direction: int = 1) -> Verdict:
+    """What may be said of the first system against the second: better, worse, equivalent or cannot tell.
+
+    Better or worse where the adjusted p is below 1 − level, by the sign of the difference; `direction` is −1 for a
+    metric where less is better. Else equivalent where `equivalence` lies inside (−margin, margin): TOST, not
+    adjusted for the family. Raises ParameterError for a margin that is not positive or another direction.
+
+    >>> c = paired_t([1, 2, 3, 2])
+    >>> verdict(c), verdict(c, direction=-1), verdict(paired_t([-1, 1, 2, -2]), margin=9)
+    ('better', 'worse', 'equivalent')
+    """
+    if direction not in (1, -1):
+        raise ParameterError(f"direction must be 1 or -1, got {direction}")
+    if margin is not None and not margin > 0:
+        raise ParameterError(f"margin must be above 0, got {margin}")
+    if rejected(comparison.adjusted, comparison.difference.level) and comparison.difference.value != 0:
+        return "better" if comparison.difference.value * direction > 0 else "worse"
+    inside = comparison.equivalence
+    if margin is not None and -margin < inside.low and inside.high < margin:
+        return "equivalent"
+    return "cannot tell"
+
+
+def compare(interval: Callable[[float], Estimate], p: float, *, level: float, unit: str, method: str) -> Comparison:
+    """A Comparison from a p-value and the interval as a function of its level, not yet adjusted.
+
+    Raises ParameterError unless 0.5 < level < 1.
+    """
+    check_comparison_level(level)
+    return Comparison(interval(level), float(p), float(p), method, unit, interval(round(2 * level - 1, 12)))
+
+
+def check_comparison_level(level: float) -> None:
+    """Raises ParameterError unless 0.5 < level < 1: below, the interval of two one-sided tests does not exist."""
+    if not 0.5 < level < 1:
+        raise ParameterError(f"level must lie between 0.5 and 1, got {level}")
+
+
+def _units(differences: ArrayLike) -> Floats:
+    units = finite("differences", differences)
+    if units.size == 0:
+        raise InputError("differences must hold at least one unit, got none")
+    return units
+
+
+def _sum(differences: Floats) -> float:
+    """The sum, exactly 0 where all that is left of it is rounding: 0.3 − 0.2 − 0.1 favours nobody."""
+    total = float(differences.sum())
+    return total if abs(total) > ROUNDING * np.abs(differences).sum() else 0.0
+
+
+def _counts(counts: ArrayLike, differences: Floats) -> Floats:
+    size = finite("counts", counts)
+    same_length(differences=differences, counts=size)
+    wrong = np.flatnonzero(size <= 0)
+    if wrong.size:
+        raise InputError(f"counts must be above 0, got {size[wrong[0]]} (row {wrong[0]})")
+    return size
+
+
+def _agree(value: float, limits: tuple[float, float], p: float, level: float) -> tuple[float, float]:
+    """The limits with 0 on the side where the test has it; only an exact p beside drawn limits ever differs."""
+    low, high = min(limits[0], value), max(limits[1], value)
+    if not rejected(p, level):
+        return min(low, 0.0), max(high, 0.0)
+    smallest = np.nextafter(0.0, 1.0)
+    return (max(low, smallest), high) if value > 0 else (low, min(high, -smallest))
+
+
+def _ratio_columns(*columns: ArrayLike) -> Floats:
+    names = ("numerator_a", "denominator_a", "numerator_b", "denominator_b")
+    checked = {name: finite(name, column) for name, column in zip(names, columns, strict=True)}
+    if same_length(**checked) == 0:
+        raise InputError("numerator_a must hold at least one unit, got none")
+    return np.column_stack(list(checked.values()))
+
+
+def _ratio_difference(columns: Floats) -> tuple[float, Floats]:
+    """The difference of the two ratios, and each unit's influence on it."""
+    totals, n = columns.sum(axis=0), len(columns)
+    first, second = ratio(totals[0], totals[1]), ratio(totals[2], totals[3])
+    effect = ratio(columns[:, 0] - first * columns[:, 1], totals[1] / n)
+    effect = effect - ratio(columns[:, 2] - second * columns[:, 3], totals[3] / n)
+    return float(first - second), effect

@@ -1,0 +1,1 @@
+"""Splits, their audit, and fitting on them."""

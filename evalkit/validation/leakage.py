@@ -1,0 +1,234 @@
+"""Audit of a split: what the test side knows of the training side, and what the columns give away.
+
+Every check takes the folds and columns aligned with their rows, and returns a `Finding` or None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from evalkit.arrays import Floats, Ints, codes, finite, ratio, same_length
+from evalkit.validation.giveaways import (
+    NOTE,
+    SEVERE,
+    WARNING,
+    Finding,
+    auc,
+    conflicts,
+    finding,
+    id_like,
+    levels,
+    numeric,
+    ranks,
+    row_key,
+    score_is_label,
+    single_features,
+)
+from evalkit.validation.splits import Folds
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SAMPLE = 2000  # rows whose neighbours are searched
+
+
+def audit(
+    folds: Folds,
+    *,
+    rng: np.random.Generator,
+    features: pd.DataFrame | None = None,
+    label: ArrayLike | None = None,
+    score: ArrayLike | None = None,
+    group: ArrayLike | None = None,
+    time: ArrayLike | None = None,
+    ids: ArrayLike | None = None,
+) -> tuple[Finding, ...]:
+    """Every check that the given columns allow, severe findings first; an empty tuple where nothing was found."""
+    given = {"features": features, "label": label, "score": score, "group": group, "time": time, "id": ids}
+    same_length(rows=range(folds.rows), **{name: column for name, column in given.items() if column is not None})  # type: ignore[arg-type]
+    found: list[Finding | None] = [retested(folds)]
+    if ids is not None:
+        found.append(crossing(folds, ids, "id"))
+    if group is not None:
+        found.append(crossing(folds, group, "group"))
+    if time is not None:
+        found.append(time_travel(folds, time))
+    if features is not None:
+        found += [
+            duplicates(folds, features),
+            near_duplicates(folds, features, rng=rng),
+            drift(folds, features, rng=rng),
+        ]
+        found += [*unseen_categories(folds, features), *id_like(features)]
+    if label is not None:
+        found += [sizes(folds), base_rate(folds, label)]
+    if label is not None and features is not None:
+        found += [*single_features(features, label, rng=rng), conflicts(features, label)]
+    if score is not None:
+        found.append(score_scale(folds, score))
+    if score is not None and label is not None:
+        found.append(score_is_label(score, label))
+    order = [SEVERE, WARNING, NOTE]
+    return tuple(sorted((f for f in found if f), key=lambda f: order.index(f.severity)))
+
+
+def _test_rows(folds: Folds) -> Ints:
+    return np.unique(np.concatenate([test for _, test in folds.pairs]))
+
+
+def _shared(folds: Folds, key: Ints) -> Ints:
+    """Test rows whose key also occurs among the training rows of the same fold."""
+    return np.concatenate([test[np.isin(key[test], key[train])] for train, test in folds.pairs])
+
+
+# Across the sides
+
+
+def crossing(folds: Folds, key: ArrayLike, name: str) -> Finding | None:
+    """Test rows whose group (user, id) also trains: severe.
+
+    >>> from evalkit.validation.splits import by_column
+    >>> crossing(by_column([0, 0, 1]), ["u", "v", "u"], "group").count
+    2
+    """
+    number, _ = codes(key)
+    text = f"test rows share their {name} with training rows of the same fold"
+    return finding(f"{name} on both sides", SEVERE, _shared(folds, number), _test_rows(folds).size, text)
+
+
+def time_travel(folds: Folds, time: ArrayLike) -> Finding | None:
+    """Test rows no newer than the newest training row of their fold: severe, the model has seen the future."""
+    when = finite("time", time)
+    rows = np.concatenate([test[when[test] <= when[train].max()] for train, test in folds.pairs])
+    text = "test rows are no newer than the newest training row of their fold"
+    return finding("time travel", SEVERE, rows, _test_rows(folds).size, text)
+
+
+def duplicates(folds: Folds, features: pd.DataFrame) -> Finding | None:
+    """Test rows with the very features of a training row; severe where clearly more than columns at random would give.
+
+    The number expected takes the columns as independent: coarse columns repeat by themselves, measurements do not.
+    """
+    columns = [levels(features[name]) for name in features]
+    rows, of = np.unique(_shared(folds, row_key(columns))), _test_rows(folds)
+    chance = np.prod([np.bincount(column)[column] / column.size for column in columns], axis=0)
+    training = np.mean([train.size for train, _ in folds.pairs])
+    expected = float((1 - np.exp(-training * chance[of])).sum())
+    excess = rows.size - expected
+    clear = excess > 3 * np.sqrt(expected) + 1
+    severity = SEVERE if clear and excess >= 0.01 * of.size else WARNING if clear else NOTE
+    text = f"test rows repeat the features of a training row; {expected:.0f} expected of independent columns"
+    return finding("duplicate rows", severity, rows, of.size, text)
+
+
+def near_duplicates(folds: Folds, features: pd.DataFrame, *, rng: np.random.Generator) -> Finding | None:
+    """Test rows far nearer to a training row, without equalling it, than rows are to their neighbours.
+
+    Far nearer: under a hundredth of the median distance to the nearest row, numeric columns in standard deviations.
+    At most 2,000 rows are looked up. None where the median is 0: there equal rows are the rule.
+    """
+    from sklearn.neighbors import NearestNeighbors
+
+    table = features.select_dtypes("number").to_numpy(dtype=np.float64, na_value=np.nan)
+    if not table.shape[1] or table.shape[0] < 10:
+        return None
+    table = _standard(table)
+    picked = np.sort(rng.permutation(table.shape[0])[:SAMPLE])
+    distance, neighbour = NearestNeighbors(n_neighbors=2).fit(table).kneighbors(table[picked])
+    close = (distance[:, 1] > 0) & (distance[:, 1] < 0.01 * np.median(distance[:, 1]))
+    pair = np.full(table.shape[0], -1)
+    pair[picked[close]] = neighbour[close, 1]
+    rows = np.concatenate([test[(pair[test] >= 0) & np.isin(pair[test], train)] for train, test in folds.pairs])
+    by_chance = picked.size * 0.01 ** min(table.shape[1], 2)
+    severity = SEVERE if np.unique(rows).size > max(0.01 * picked.size, 5 * by_chance) else WARNING
+    return finding("near duplicates", severity, rows, picked.size, "test rows all but equal a training row")
+
+
+def _standard(table: Floats) -> Floats:
+    """Columns with mean 0 and standard deviation 1; missing values at the mean, constant columns 0."""
+    known = np.isfinite(table)
+    mean = ratio(np.where(known, table, 0).sum(axis=0), known.sum(axis=0))
+    centred = np.where(known, table - mean, 0.0)
+    return np.nan_to_num(ratio(centred, centred.std(axis=0)))
+
+
+def unseen_categories(folds: Folds, features: pd.DataFrame) -> Iterable[Finding | None]:
+    """Test rows with a text value that no training row of the fold has: a note for each column."""
+    for name in features.select_dtypes(exclude="number"):
+        value = levels(features[name])
+        known = _shared(folds, value)
+        text = f"test rows hold a value of {name} that does not occur in training"
+        yield finding("unseen category", NOTE, np.setdiff1d(_test_rows(folds), known), value.size, text)
+
+
+def drift(folds: Folds, features: pd.DataFrame, *, rng: np.random.Generator) -> Finding | None:
+    """How well a random forest tells the last fold's test rows from its training rows: AUC out of bag.
+
+    A drift, not a leak: a warning from 0.75, a note from 0.65; `count` is the number of test rows.
+    """
+    from sklearn.ensemble import RandomForestClassifier
+
+    train, test = folds.pairs[-1]
+    train = np.unique(train)
+    rows = np.concatenate([rng.permutation(train)[:SAMPLE], rng.permutation(test)[:SAMPLE]])
+    side = np.isin(rows, test)
+    if min(side.sum(), (~side).sum()) < 20:
+        return None
+    table = np.column_stack([numeric(features[name]) for name in features])[rows]
+    seed = int(rng.integers(2**31))
+    # No class weights: scikit-learn draws bootstrap rows by them, and rare rows would never be out of bag.
+    forest = RandomForestClassifier(100, min_samples_leaf=5, oob_score=True, random_state=seed)
+    value = auc(forest.fit(table, side).oob_decision_function_[:, 1], side)
+    severity = WARNING if value >= 0.75 else NOTE
+    text = f"training and test rows of the last fold are told apart with AUC {value:.2f}"
+    return finding("train against test", severity, test, folds.rows, text) if value >= 0.65 else None
+
+
+# The folds themselves
+
+
+def retested(folds: Folds) -> Finding | None:
+    """Rows that test in several folds: fine for repeated splits, wrong for a table of out-of-fold predictions."""
+    times = np.bincount(np.concatenate([test for _, test in folds.pairs]), minlength=folds.rows)
+    return finding("tested more than once", NOTE, np.flatnonzero(times > 1), folds.rows, "rows test in several folds")
+
+
+def sizes(folds: Folds) -> Finding | None:
+    """Test sides of unlike size, the largest over 1.5 times the smallest: a warning, a mean over folds misleads."""
+    size = np.array([test.size for _, test in folds.pairs])
+    text = f"test sides have {size.min()} to {size.max()} rows: pool the rows rather than average the folds"
+    small = folds.pairs[int(size.argmin())][1]
+    return finding("fold sizes", WARNING, small, folds.rows, text) if size.max() > 1.5 * size.min() else None
+
+
+def base_rate(folds: Folds, label: ArrayLike) -> Finding | None:
+    """Test sides with one class only (no AUC there), or with a class share over 4 standard errors from the whole."""
+    number, names = codes(label)
+    if names.size > 20:
+        return None
+    share = np.bincount(number) / number.size
+    odd = []
+    for _, test in folds.pairs:
+        seen = np.bincount(number[test], minlength=names.size) / test.size
+        far = np.abs(seen - share) > 4 * np.sqrt(share * (1 - share) / test.size)
+        odd.append(test if (seen > 0).sum() < 2 or far.any() else test[:0])
+    count = sum(test.size > 0 for test in odd)
+    text = f"{count} of {len(odd)} test sides hold one class only or an unlike share of a class"
+    return finding("base rate", WARNING, np.concatenate(odd), number.size, text)
+
+
+def score_scale(folds: Folds, score: ArrayLike) -> Finding | None:
+    """Scores on other scales in other folds (Kruskal–Wallis H far above its mean): a pooled AUC is then wrong."""
+    value = finite("score", score)
+    test = np.concatenate([test for _, test in folds.pairs])
+    fold = np.repeat(np.arange(len(folds.pairs)), [test.size for _, test in folds.pairs])
+    rank, k = ranks(value[test]), len(folds.pairs)
+    size, total = np.bincount(fold), np.bincount(fold, rank)
+    spread = rank.var(ddof=1)
+    h = float(ratio((size * (total / size - rank.mean()) ** 2).sum(), spread))
+    text = f"scores differ in level between folds (H = {h:.0f}, {k - 1} expected): compare within folds, do not pool"
+    return finding("score scale", WARNING, test, folds.rows, text) if h > k - 1 + 6 * np.sqrt(2 * (k - 1)) else None
