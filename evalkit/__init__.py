@@ -24,6 +24,8 @@ _NAMES = {
     "ParameterError": "arrays",
     "Rankings": "metrics.rankings",
     "count": "metrics.counts",
+    "ndcg": "metrics.gains",
+    "sign_flip": "statistics.significance",
 }
 
 __all__ = sorted([*_MODULES, *_NAMES, "__version__"])
