@@ -26,7 +26,7 @@ def test_repeated_rows_give_the_same_law_as_distinct_ones():
 
 def test_many_rows_are_drawn_by_their_exact_multinomial_law():
     n, samples = 2_000, 1_500
-    drawn = _weights(np.random.default_rng(3), n, samples)
+    drawn = _weights(np.random.default_rng(3), np.empty((samples, n)))
     assert (drawn.sum(axis=1) == n).all()
     expected = samples * n * stats.binom.pmf(np.arange(7), n, 1 / n)
     found = np.bincount(drawn.astype(int).ravel(), minlength=20)

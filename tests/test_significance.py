@@ -45,6 +45,16 @@ def test_sleep():
     assert (c.method, c.unit, c.adjusted) == ("paired t", "patient", c.p_value)
 
 
+def test_z_with_a_known_standard_deviation_keeps_its_level_where_the_mean_is_of_three():
+    d = np.random.default_rng(5).normal(0, 2.0, (4_000, 3))
+    p = np.array([sig.known_z(one, sigma=2.0).p_value for one in d])
+    assert np.mean(p < 0.05) == pytest.approx(0.05, abs=0.012)
+    with pytest.raises(ParameterError, match="sigma must be a number above 0, got 0"):
+        sig.known_z([0.1, 0.2], sigma=0)
+    with pytest.raises(InputError):
+        sig.known_z([], sigma=1)
+
+
 def test_darwin_by_t_and_by_all_sign_vectors_fall_on_opposite_sides():
     t, exact = sig.paired_t(DARWIN), flip(DARWIN)
     assert t.p_value == pytest.approx(0.0497029, abs=5e-8)

@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 
 from evalkit.arrays import Floats, ratio
 
-BLOCK = 2**19  # resampled units held at once: the block of weights stays in the cache
+BLOCK = 2**18  # resampled units held at once: the block of weights stays in the cache
+ALONE = 2**19  # multiplications up to which BLAS stays on one thread
 MANY = 1_000  # rows from which Poisson counts are drawn first
 CODES = 2**16
 TINY = 1e-12  # where the acceleration would turn an extreme quantile around, it goes to the end instead
@@ -33,7 +34,8 @@ def resampled_sums(columns: ArrayLike, *, rng: np.random.Generator, resamples: i
     if 8 * len(distinct) < n:
         weights = (rng.multinomial(n, counts / n, size=b) for b in _blocks(resamples, len(distinct)))
         return np.concatenate([w @ distinct for w in weights])
-    return np.concatenate([_weights(rng, n, b) @ rows for b in _blocks(resamples, n)])
+    room = np.empty((min(resamples, max(1, BLOCK // n)), n))
+    return np.concatenate([_product(_weights(rng, room[:b]), rows) for b in _blocks(resamples, n)])
 
 
 def bca_shares(value: float, replicates: ArrayLike, effect: ArrayLike, *, z: ArrayLike) -> Floats:
@@ -93,17 +95,25 @@ def _share_below(value: float, drawn: Floats) -> float:
     return float(np.clip(below, 0.5, drawn.size - 0.5) / drawn.size)
 
 
-def _weights(rng: np.random.Generator, n: int, samples: int) -> Floats:
-    """How often each of n rows is drawn in each of `samples` samples of n with replacement.
+def _product(weights: Floats, rows: Floats) -> Floats:
+    """weights @ rows in slices so small that BLAS wakes no other threads: for a flat product they only wait."""
+    step = max(1, ALONE // rows.size)
+    return np.concatenate([weights[start : start + step] @ rows for start in range(0, len(weights), step)])
+
+
+def _weights(rng: np.random.Generator, room: Floats) -> Floats:
+    """How often each of n rows is drawn in samples of n with replacement: (samples, n), written to `room`.
 
     Independent Poisson counts, given their sum, are multinomial: of many rows they are drawn with a rate just below 1,
     and the few draws that are missing to n are added. The sums above n, one in 700, are drawn anew.
     """
+    samples, n = room.shape
     if n < MANY:
         return _counted(rng, n, samples)
     table, last, rest = _poisson(n)
-    code = rng.integers(0, CODES, size=(samples, n), dtype=np.uint16)
-    weights = table.take(code)
+    words = rng.integers(0, 2**64 - 1, size=samples * n // 4 + 1, dtype=np.uint64, endpoint=True)
+    code = words.view(np.uint16)[: samples * n].reshape(samples, n)  # four codes a draw
+    weights = table.take(code, out=room, mode="clip")  # no code is outside; the default mode would copy the result
     flat = weights.reshape(-1)
     rare = np.flatnonzero(code.reshape(-1) >= last)
     flat[rare] = rng.choice(rest.size, size=rare.size, p=rest)

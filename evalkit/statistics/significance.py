@@ -200,6 +200,22 @@ def influence_t(
     )
 
 
+def known_z(differences: ArrayLike, sigma: float, *, level: float = 0.95, unit: str = "query") -> Comparison:
+    """The mean difference by the z-test, where the standard deviation sigma of one difference is known beforehand.
+
+    Raises ParameterError for a sigma that is not above 0: one that is estimated from these units belongs to `paired_t`.
+
+    >>> c = known_z([0.3, 0.1, 0.4, 0.0], sigma=0.2)
+    >>> round(c.p_value, 4), round(c.difference.low, 4), round(c.difference.high, 4)
+    (0.0455, 0.004, 0.396)
+    """
+    if not (np.isfinite(sigma) and sigma > 0):
+        raise ParameterError(f"sigma must be a number above 0, got {sigma}")
+    units = _units(differences)
+    error = sigma / float(np.sqrt(units.size))
+    return error_z(float(units.mean()), error, n=units.size, level=level, unit=unit, method="z, known σ")
+
+
 def error_z(value: float, error: float, *, n: int, level: float, unit: str, method: str) -> Comparison:
     """A difference with a known standard error against the normal distribution: DeLong's test of two AUCs.
 
