@@ -1,0 +1,65 @@
+"""One line of progress on long work, on a terminal or in Jupyter; it is gone afterwards, nothing is stored."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+EVERY = 0.3  # seconds between two drawings
+PATIENCE = 1.0  # seconds of work before the first line
+
+
+@contextmanager
+def progress(what: str, total: int, unit: str = "", patience: float = PATIENCE) -> Iterator[Callable[[int], None]]:
+    """A function that redraws the line `what [####....] done of total unit`; short work draws nothing.
+
+    >>> with progress("reading", 3, "rows") as draw:
+    ...     draw(3)
+    """
+    show, erase = _shown(what)
+    start = last = time.monotonic()
+    drawn = False
+
+    def draw(done: int) -> None:
+        nonlocal last, drawn
+        now = time.monotonic()
+        if now - start >= patience and (not drawn or done == total or now - last > EVERY):
+            last, drawn = now, True
+            filled = round(20 * min(done / max(total, 1), 1.0))
+            show(f"{what} [{'#' * filled}{'.' * (20 - filled)}] {done:,} of {total:,} {unit}".rstrip())
+
+    try:
+        yield draw
+    finally:
+        if drawn:
+            erase()
+
+
+def _shown(what: str) -> tuple[Callable[[str], Any], Callable[[], Any]]:
+    """How to show and how to erase a line here; nothing happens where nobody watches."""
+    if sys.stderr.isatty():
+
+        def write(text: str) -> None:
+            sys.stderr.write(f"\r\x1b[K{text}")
+            sys.stderr.flush()
+
+        return write, lambda: write("")
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    if shell is None or not hasattr(shell, "kernel"):
+        return lambda text: None, lambda: None
+    return _in_jupyter(what)
+
+
+def _in_jupyter(what: str) -> tuple[Callable[[str], Any], Callable[[], Any]]:
+    from IPython.display import clear_output, display
+
+    handle: Any = None
+
+    def show(text: str) -> None:
+        nonlocal handle
+        if handle is None:
+            handle = display({"text/plain": what}, raw=True, display_id=True)  # type: ignore[no-untyped-call]
+        handle.update({"text/plain": text}, raw=True)
+
+    return show, clear_output

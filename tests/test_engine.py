@@ -1,0 +1,99 @@
+"""DuckDB within limits: whole groups, the same rows, nothing left behind, errors of one line."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from evalkit.arrays import InputError, ParameterError
+from evalkit.reading import engine
+
+
+def rows(n: int, groups: int) -> pa.Table:
+    rng = np.random.default_rng(0)
+    return pa.table({"query": pa.array(rng.integers(0, groups, n)).cast(pa.string()), "x": rng.random(n)})
+
+
+def test_shards_hold_whole_groups_and_every_row(tmp_path):
+    table = rows(400_000, 9_000)
+    with engine.opened(engine.limits("200MB", threads=2, spill=str(tmp_path))) as e:
+        found = list(e.shards("SELECT * FROM rows", "query", "rows", rows=table))
+    assert len(found) > 2
+    groups = [set(one["query"].to_pylist()) for one in found]
+    assert sum(map(len, groups)) == len(set.union(*groups)) == 9_000
+    assert np.array_equal(np.sort(np.concatenate([one["x"] for one in found])), np.sort(table["x"].to_numpy()))
+    assert not list(tmp_path.iterdir())
+
+
+def test_one_group_larger_than_a_shard_stays_whole():
+    table = pa.table({"query": ["a"] * 250_000 + ["b"] * 10})
+    with engine.opened(engine.limits("200MB", threads=1)) as e:
+        found = list(e.shards("SELECT * FROM rows", "query", "rows", rows=table))
+    assert sorted((len(one), len(set(one["query"].to_pylist()))) for one in found if len(one) > 10) == [(250_000, 1)]
+    assert sum(map(len, found)) == 250_010
+
+
+def test_reduce_gives_what_the_function_makes_of_the_shards():
+    table = rows(300_000, 500)
+    with engine.opened(engine.limits("200MB", threads=2)) as e:
+        for by in ("query", None):
+            found = e.reduce("SELECT * FROM rows", by, lambda t: pa.table({"n": [len(t)]}), "rows", rows=table)
+            assert len(found) > 1
+            assert sum(found["n"].to_pylist()) == 300_000
+
+
+def test_a_full_disk_is_said_in_one_line(tmp_path):
+    e = engine.Engine(None, engine.Limits(10**9, 1, tmp_path))
+    for message in (
+        "IO Error: Could not write file: No space left on device",
+        "failed to offload data block of size 1",
+    ):
+        assert str(e._refused(message, "big.csv")) == (
+            f"big.csv: no space is left in {tmp_path} for what does not fit into memory; "
+            "set spill=FOLDER to another disk, or memory to more"
+        )
+
+
+def test_what_killed_runs_left_is_removed(tmp_path):
+    code = """
+import sys, time
+from evalkit.reading import engine
+with engine.opened(engine.limits("200MB", spill=sys.argv[1])):
+    print("in", flush=True)
+    time.sleep(60)
+"""
+    with subprocess.Popen([sys.executable, "-c", code, tmp_path], stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "in\n"
+        with engine.opened(engine.limits("200MB", spill=str(tmp_path))):
+            assert len(list(tmp_path.iterdir())) == 2  # a run that lives keeps its folder
+        other.kill()
+    assert len(list(tmp_path.iterdir())) == 1
+    with engine.opened(engine.limits("200MB", spill=str(tmp_path))):
+        assert [one.name.split("-")[2] for one in tmp_path.iterdir()] == [str(os.getpid())]
+
+
+@pytest.mark.parametrize("memory", ["much", "1XB", "10MB", "1.2.3GB", "-1GB"])
+def test_a_memory_that_is_no_size_is_refused(memory):
+    with pytest.raises(ParameterError, match=r"memory: must be a size of at least 200MB, such as 1GB, got"):
+        engine.limits(memory)
+
+
+def test_a_spill_folder_must_exist_and_be_writable(tmp_path):
+    with pytest.raises(ParameterError, match="spill: must be a folder that exists"):
+        engine.limits(spill=str(tmp_path / "none"))
+
+
+def test_sizes():
+    assert engine.limits("1GB").memory == 10**9
+    assert engine.limits("0.5 gib").memory == 2**29
+    assert engine.limits().memory >= engine.LEAST
+    assert engine.available() > 0
+
+
+def test_wrong_sql_names_the_source():
+    with engine.opened(engine.limits("200MB")) as e, pytest.raises(InputError, match="the rows: Referenced column"):
+        e.table("SELECT nope FROM rows", "the rows", rows=rows(3, 1))
