@@ -17,6 +17,14 @@ def rows(n: int, groups: int) -> pa.Table:
     return pa.table({"query": pa.array(rng.integers(0, groups, n)).cast(pa.string()), "x": rng.random(n)})
 
 
+def length(table: pa.Table) -> pa.Table:
+    return pa.table({"n": [len(table)]})
+
+
+def total(table: pa.Table) -> pa.Table:
+    return pa.table({"n": [sum(table["n"].to_pylist())]})
+
+
 def test_shards_hold_whole_groups_and_every_row(tmp_path):
     table = rows(400_000, 9_000)
     with engine.opened(engine.limits("200MB", threads=2, spill=str(tmp_path))) as e:
@@ -40,9 +48,11 @@ def test_reduce_gives_what_the_function_makes_of_the_shards():
     table = rows(300_000, 500)
     with engine.opened(engine.limits("200MB", threads=2)) as e:
         for by in ("query", None):
-            found = e.reduce("SELECT * FROM rows", by, lambda t: pa.table({"n": [len(t)]}), "rows", rows=table)
+            found = e.reduce("SELECT * FROM rows", by, length, "rows", rows=table)
             assert len(found) > 1
             assert sum(found["n"].to_pylist()) == 300_000
+        one = e.reduce("SELECT * FROM rows", None, length, "rows", merge=total, rows=table)
+        assert one["n"].to_pylist() == [300_000]
 
 
 def test_a_full_disk_is_said_in_one_line(tmp_path):

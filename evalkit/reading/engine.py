@@ -103,18 +103,32 @@ class Engine:
             if held:
                 yield pa.Table.from_batches(held)
 
-    def reduce(self, query: str, by: str | None, function: Reduction, shown: str, **frames: Any) -> Any:
-        """What `function` makes of every shard of the answer, one after another as one Arrow table.
+    def reduce(
+        self, query: str, by: str | None, function: Reduction, shown: str, merge: Reduction | None = None, **frames: Any
+    ) -> Any:
+        """What `function` makes of every shard of the answer, as one Arrow table.
 
-        by: a text column whose equal values come in one shard; None: shards as they come. The order of the shards is
-        not fixed, and `function` must not need it: Spark, whose engine has this method too, runs it on many machines.
+        by: a text column whose equal values come in one shard; None: shards as they come. merge: makes one smaller
+        table of two results laid end to end, such as sums by key; without it they stay as they are. Neither may need
+        the order of the shards: it is not fixed, and Spark, whose engine has this method too, has none.
         """
         import pyarrow as pa
 
         shards = (
             self.shards(query, by, shown, **frames) if by else self.batches(query, shown, self.limits.shard, **frames)
         )
-        return pa.concat_tables([function(shard) for shard in shards])
+        made = (function(shard) for shard in shards)
+        if merge is None:
+            return pa.concat_tables(made)
+        whole = next(made)
+        for one in made:
+            whole = merge(pa.concat_tables([whole, one]))
+        return whole
+
+    @staticmethod
+    def quote(name: str) -> str:
+        """The name as this engine's SQL writes it."""
+        return duck.name_of(name)
 
     def shards(self, query: str, by: str, shown: str, **frames: Any) -> Iterator[Any]:
         """The answer sorted by the text column `by`, as Arrow tables of whole groups of its equal values.
