@@ -14,10 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from evalkit.arrays import InputError, ParameterError
-from evalkit.reading import duck
+from evalkit.reading import duck, shards
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 LEAST = 200 * 10**6  # with less DuckDB cannot sort at all
@@ -91,17 +89,8 @@ class Engine:
 
     def batches(self, query: str, shown: str, size: int, **frames: Any) -> Iterator[Any]:
         """The answer as Arrow tables of at least `size` rows, the last one shorter."""
-        import pyarrow as pa
-
         with self._asked(query, shown, frames) as relation:
-            held: list[Any] = []
-            for batch in relation.to_arrow_reader(size):
-                held.append(batch)
-                if sum(map(len, held)) >= size:
-                    yield pa.Table.from_batches(held)
-                    held = []
-            if held:
-                yield pa.Table.from_batches(held)
+            yield from shards.tables(relation.to_arrow_reader(size), size)
 
     def reduce(
         self, query: str, by: str | None, function: Reduction, shown: str, merge: Reduction | None = None, **frames: Any
@@ -135,19 +124,8 @@ class Engine:
 
         Sorted by hash first: that compares numbers, and texts only where hashes are equal.
         """
-        import pyarrow as pa
-
-        held: list[Any] = []
         ordered = f"SELECT * FROM ({query}) ORDER BY hash({by}), {by}"
-        for table in self.batches(ordered, shown, self.limits.shard, **frames):
-            held.append(table)
-            whole = pa.concat_tables(held)
-            cut = _last_start(whole[by])
-            if cut:
-                yield whole.slice(0, cut)
-            held = [whole.slice(cut)]
-        if held:
-            yield pa.concat_tables(held)
+        yield from shards.whole_groups(self.batches(ordered, shown, self.limits.shard, **frames), by)
 
     @contextmanager
     def _asked(self, query: str, shown: str, frames: dict[str, Any]) -> Iterator[Any]:
@@ -174,19 +152,6 @@ class Engine:
             had = f"{self.limits.memory / 10**6:,.0f} MB"
             return InputError(f"{shown}: {had} of memory are too little for this input; set memory to more")
         return InputError(f"{shown}: {duck.tidy(message)}")
-
-
-def _last_start(column: Any) -> int:
-    """Where the last group of equal neighbours begins."""
-    import pyarrow.compute as pc
-
-    last, n = column[-1], len(column)
-    step = 1
-    while step < n and pc.all(pc.equal(column.slice(n - step), last)).as_py():
-        step *= 2
-    tail = column.slice(max(0, n - step))
-    other = np.flatnonzero(~pc.equal(tail, last).to_numpy())
-    return max(0, n - step) + (int(other[-1]) + 1 if len(other) else 0)
 
 
 @contextmanager
