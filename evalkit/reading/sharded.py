@@ -212,6 +212,7 @@ def _rows(engine: Engine, index: int, piece: _Piece, attributes: Sequence[str]) 
     nothing = {"text": "NULLIF('', '')", "number": "CAST(NULL AS DOUBLE)"}
     here = engine.quote
     item = here("item") if piece.role != BESIDE else nothing["text"]
+    hashed = engine.hashed("item") if piece.role != BESIDE else engine.hashed("query")
     grade = here("grade") if "grade" in piece.numbers else nothing["number"]
     held = set(piece.text)
     own = [here(f"attribute {name}") if f"attribute {name}" in held else nothing["text"] for name in attributes]
@@ -221,6 +222,7 @@ def _rows(engine: Engine, index: int, piece: _Piece, attributes: Sequence[str]) 
         named = here("system") if piece.names else _literal(system or piece.name)
         cells = [f"{index} AS part", f"{named} AS system", here("query"), f"{item} AS item", f"{score} AS score"]
         cells += [
+            f"{hashed} AS hash",
             f"{grade} AS grade",
             *(f"{one} AS {here(f'attribute {n}')}" for one, n in zip(own, attributes, strict=True)),
         ]
@@ -266,17 +268,21 @@ class _Shard(Rows):
 
 def measure(table: Any, *, task: _Task) -> Any:
     """Whole queries measured: a table of one row, whose cells are lists with one value a judged query."""
-    import pyarrow as pa
 
     role = np.array(task.roles, dtype=object)[table["part"].to_numpy()]
     run = _shard(table, role == RUN, task)
     judged = _shard(table, role == JUDGED, task) if JUDGED in task.roles else run
     beside = _shard(table, role == BESIDE, task) if task.beside else run
-    build = Build(run, judged, beside, ())
+    return whole.built(Build(run, judged, beside, ()), partial(_measured, task=task))
+
+
+def _measured(build: Build, task: _Task) -> Any:
+    import pyarrow as pa
+
     cells: dict[str, Any] = {
         "query": pa.array(build.population, pa.large_string()),
-        "first": _first(run),
-        "beside": _first(beside),
+        "first": _first(build.run),
+        "beside": _first(build.beside),
     }
     cells |= {f"attribute {name}": pa.array(build.attribute(name), pa.large_string()) for name in task.attributes}
     cells |= {"negative": pa.array([build.negative]), "shared": pa.array([int(build.shared)])}
@@ -312,6 +318,7 @@ def _shard(table: Any, member: np.ndarray, task: _Task) -> _Shard:
         system=[column("system")],
         query=[column("query")],
         item=[column("item")],
+        hash=[column("hash").to_numpy(zero_copy_only=False).view(np.uint64)],
         score=[column("score").to_numpy(zero_copy_only=False)],
         grade=[pc.fill_null(column("grade"), np.nan).to_numpy(zero_copy_only=False)],
         attributes=[{name: column(f"attribute {name}") for name in task.attributes}],

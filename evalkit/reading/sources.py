@@ -184,16 +184,16 @@ def rows_of(part: Part) -> int:
     return int(size / len(start) * max(start.count(b"\n"), 1)) if start else 0
 
 
-def load(part: Part, text: Mapping[str, str], numbers: Mapping[str, str]) -> dict[str, Any]:
+def load(part: Part, text: Mapping[str, str], numbers: Mapping[str, str], hashed: str | None = None) -> dict[str, Any]:
     """The columns of one part by role, text and doubles: both maps go from role to column.
 
-    Raises InputError where an id is a fraction, missing or no text, or a number is text.
+    hashed: a role of text whose 64-bit hashes are wanted too, as the role `hash`. Raises InputError where an id is a
+    fraction, missing or no text, or a number is text.
     """
-    if part.kind == "trec":
-        return _trec(part, text, numbers)
     chosen = select(part, text, numbers)
+    more = f", hash({duck.name_of(hashed)}) AS hash" if hashed else ""
     with explained(chosen):
-        table = duck.sql(chosen.query, part.name, **chosen.frames)
+        table = duck.sql(f"SELECT *{more} FROM ({chosen.query})" if more else chosen.query, part.name, **chosen.frames)
     return {role: table[role].combine_chunks() for role in table.column_names}
 
 
