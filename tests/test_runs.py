@@ -11,7 +11,7 @@ import pytest
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.metrics import rankings
-from evalkit.reading import runs
+from evalkit.reading import runs, sources
 
 ROWS = [
     ("s1", "q1", "a", 0.9, 1, 3.0),
@@ -362,3 +362,32 @@ def test_reading_changes_no_argument():
     runs.read(LONG, columns=given)
     pd.testing.assert_frame_equal(LONG, before)
     assert given == {"query": "query"}
+
+
+def test_hashes_that_collide_change_nothing(monkeypatch):
+    """Equal hashes of different items: their texts decide, in the run and in its judgements."""
+    rng = np.random.default_rng(2)
+    run = (
+        pd.DataFrame({"query": rng.integers(0, 20, 900), "item": rng.integers(0, 90, 900)})
+        .drop_duplicates()
+        .astype(str)
+    )
+    run["score"] = rng.normal(size=len(run)).round(1)
+    judged = run[["query", "item"]].iloc[::3].assign(grade=rng.integers(0, 3, len(run.iloc[::3])))
+    a = runs.read(run, judged)
+    load = sources.load
+
+    def colliding(*args, **options):
+        table = load(*args, **options)
+        return table | ({"hash": pa.array(np.zeros(len(table["hash"]), np.uint64))} if "hash" in table else {})
+
+    monkeypatch.setattr(sources, "load", colliding)
+    b = runs.read(run, judged)
+    one, other = a.rankings["system"], b.rankings["system"]
+    assert np.array_equal(one.retrieved.grade, other.retrieved.grade, equal_nan=True)
+    assert np.array_equal(one.ideal.grade, other.ideal.grade)
+    assert a.accounts == b.accounts
+    with pytest.raises(InputError, match="must appear once in system 'system', got them again"):
+        runs.read(pd.concat([run, run[:1]]), judged)
+    with pytest.raises(InputError, match=r"query '\d+' and item '\d+' must appear once, got them again"):
+        runs.read(run, pd.concat([judged, judged[:1]]))

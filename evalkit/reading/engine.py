@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from evalkit.arrays import InputError, ParameterError
+from evalkit.progress import progress
 from evalkit.reading import duck, shards
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
@@ -93,26 +94,40 @@ class Engine:
             yield from shards.tables(relation.to_arrow_reader(size), size)
 
     def reduce(
-        self, query: str, by: str | None, function: Reduction, shown: str, merge: Reduction | None = None, **frames: Any
+        self,
+        query: str,
+        by: str | None,
+        function: Reduction,
+        shown: str,
+        merge: Reduction | None = None,
+        total: int = 0,
+        **frames: Any,
     ) -> Any:
         """What `function` makes of every shard of the answer, as one Arrow table.
 
         by: a text column whose equal values come in one shard; None: shards as they come. merge: makes one smaller
         table of two results laid end to end, such as sums by key; without it they stay as they are. Neither may need
-        the order of the shards: it is not fixed, and Spark, whose engine has this method too, has none.
+        the order of the shards: it is not fixed, and Spark, whose engine has this method too, has none. total: the
+        rows of the answer, for the line of progress.
         """
         import pyarrow as pa
 
         shards = (
             self.shards(query, by, shown, **frames) if by else self.batches(query, shown, self.limits.shard, **frames)
         )
-        made = (function(shard) for shard in shards)
-        if merge is None:
-            return pa.concat_tables(made)
-        whole = next(made)
-        for one in made:
-            whole = merge(pa.concat_tables([whole, one]))
-        return whole
+        with progress("reading", total, "rows") as draw:
+            made = _counted(shards, function, draw)
+            if merge is None:
+                return pa.concat_tables(made)
+            whole = next(made)
+            for one in made:
+                whole = merge(pa.concat_tables([whole, one]))
+            return whole
+
+    @staticmethod
+    def hashed(name: str) -> str:
+        """The SQL for a 64-bit hash of a column of text."""
+        return f"hash({duck.name_of(name)})"
 
     @staticmethod
     def quote(name: str) -> str:
@@ -152,6 +167,15 @@ class Engine:
             had = f"{self.limits.memory / 10**6:,.0f} MB"
             return InputError(f"{shown}: {had} of memory are too little for this input; set memory to more")
         return InputError(f"{shown}: {duck.tidy(message)}")
+
+
+def _counted(shards: Iterator[Any], function: Reduction, draw: Callable[[int], None]) -> Iterator[Any]:
+    """The results of all shards, the rows that went into them shown."""
+    done = 0
+    for shard in shards:
+        yield function(shard)
+        done += len(shard)
+        draw(done)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from evalkit.arrays import Bools, Floats, Ints
 from evalkit.metrics import keys
 
+LAST = 2**21  # a table of so many bytes stays in the cache
 Blocks = list[Any]  # Arrow arrays of text, one after another
 
 
@@ -64,6 +65,33 @@ def named(blocks: Sequence[tuple[str, int] | Any]) -> tuple[np.ndarray, Ints]:
         for block, (names, (code,)) in zip(blocks, each, strict=True)
     ]
     return np.array(list(place), dtype=object), np.concatenate(codes)
+
+
+def pair(group: Ints, groups: int, number: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """A key for each (group, number): the group above the leading bits of the number; equal pairs have equal keys.
+
+    >>> pair(np.array([1, 1]), 2, np.array([2**63, 1], np.uint64)).tolist() == [3 * 2**62, 2**63]
+    True
+    """
+    bits = np.uint64(max(groups - 1, 0).bit_length())
+    return (group.astype(np.uint64) << (np.uint64(64) - bits)) | (number >> bits) if bits else number
+
+
+def found(wanted: NDArray[np.uint64], known: NDArray[np.uint64]) -> tuple[Ints, Ints]:
+    """Which of the wanted keys are among the known ones, which ascend, and where there.
+
+    A table of the keys' last bits leaves few to search: most wanted keys are not known, and a look is not a search.
+
+    >>> found(np.array([7, 5, 6], np.uint64), np.array([5, 7], np.uint64))
+    (array([0, 1]), array([1, 0]))
+    """
+    last = np.uint64(LAST - 1)
+    seen = np.zeros(LAST, bool)
+    seen[known & last] = True
+    some = np.flatnonzero(seen[wanted & last])
+    spot = np.minimum(np.searchsorted(known, wanted[some]), len(known) - 1)
+    same = known[spot] == wanted[some]
+    return some[same], spot[same]
 
 
 def by_rank(of: Ints, score: Floats, item: Callable[[Ints], Ints]) -> Ints:

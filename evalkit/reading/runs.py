@@ -4,21 +4,25 @@ Order: score descending in double precision, equal scores by item id descending 
 Population: the queries with a judgement, in the order of their ids. A query that a system missed keeps an empty list.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evalkit.arrays import Floats, InputError, Ints, ParameterError
-from evalkit.metrics.rankings import Lists, Rankings
+from evalkit.metrics.rankings import Lists, Pooled, Rankings
 from evalkit.reading import columns as roles_of
 from evalkit.reading import ids, sources
 from evalkit.reading import rows as reading
 from evalkit.reading.rows import Rows
 from evalkit.reading.sources import Source
 
+Made = TypeVar("Made")
+Values = Floats | Pooled
+Ask = Callable[[Rankings], Values]  # one value a query; where shards are measured, hashable and fit to be pickled
 NONE = "(none)"  # the value of a query that has none in a column beside it
 
 
@@ -61,6 +65,15 @@ class Runs:
         """The population's ids."""
         return self.rankings[self.systems[0]].query
 
+    @property
+    def top_grade(self) -> float:
+        """The highest grade of a judged query."""
+        return max(r.top_grade for r in self.rankings.values())
+
+    def measure(self, system: str, ask: Ask) -> Values:
+        """One value a query of a system's rankings."""
+        return ask(self.rankings[system])
+
 
 def read(
     preds: Any,
@@ -86,32 +99,61 @@ def read(
         reading.add_run(run, part, given, list(systems), here, name=name, graded=qrels is None)
     judged = run if qrels is None else reading.judgements(qrels, given)
     beside = run if queries is None else reading.query_table(queries, attributes, given)
-    return _Build(run, judged, beside, tuple(systems)).runs(attributes)
+    return built(Build(run, judged, beside, tuple(systems)), lambda build: build.runs(attributes))
+
+
+class Collision(Exception):
+    """Two different items of one query have the same hash."""
+
+
+def built(build: "Build", use: Callable[["Build"], Made]) -> Made:
+    """What `use` makes of rows whose items are told apart by hashes, or, where these collide, by their texts."""
+    try:
+        return use(build)
+    except Collision:
+        return use(replace(build, exact=True))
 
 
 @dataclass(frozen=True)
-class _Build:
+class Build:
     """Ids as numbers, rows in rank order, lists: from checked rows to `Runs`. Each property is made once."""
 
     run: Rows
     judged: Rows
     beside: Rows
     wanted: tuple[str, ...]
+    exact: bool = False
 
     @cached_property
     def _queries(self) -> tuple[np.ndarray, list[Ints]]:
         """All query ids in the order of their bytes, and the codes of the run's, the judgements', the table's rows."""
-        return ids.sorted_codes(self.run.query, self.judged.query, self.beside.query)
+        parts = list({id(rows): rows for rows in (self.run, self.judged, self.beside)}.values())
+        names, codes = ids.sorted_codes(*(rows.query for rows in parts))
+        return names, [codes[next(i for i, one in enumerate(parts) if one is rows)] for rows in self._three]
+
+    @property
+    def _three(self) -> tuple[Rows, Rows, Rows]:
+        return self.run, self.judged, self.beside
 
     @cached_property
-    def _items(self) -> tuple[Any, list[np.ndarray]]:
-        """All item ids in the order of their appearance, and the codes of the run's and the judgements' rows."""
-        return ids.coded(self.run.item, self.judged.item)
+    def _items(self) -> list[NDArray[np.uint64]]:
+        """A number for the item of each row of the run and of the judgements: a hash of its text, or its exact code."""
+        if self.exact:
+            return [code.astype(np.uint64) << np.uint64(32) for code in ids.coded(self.run.item, self.judged.item)[1]]
+        return [np.concatenate(rows.hash) for rows in (self.run, self.judged)]
+
+    def _texts(self, rows: Rows, at: Ints) -> Any:
+        """The items of some rows as Arrow text."""
+        import pyarrow as pa
+
+        wide = len({one.type for one in rows.item}) > 1
+        blocks = [one.cast(pa.large_string()) for one in rows.item] if wide else rows.item
+        return pa.chunked_array(blocks).take(pa.array(at)).cast(pa.large_string()).combine_chunks()
 
     def _item_places(self, rows: Ints) -> Ints:
         """The places of some rows' items among themselves, in the order of their bytes."""
-        distinct, code = np.unique(self._items[1][0][rows], return_inverse=True)
-        return ids.places(self._items[0].take(distinct))[code]
+        texts = self._texts(self.run, rows).dictionary_encode()
+        return ids.places(texts.dictionary)[texts.indices.to_numpy()]
 
     @cached_property
     def _systems(self) -> tuple[np.ndarray, Ints]:
@@ -122,14 +164,16 @@ class _Build:
         return names, code
 
     @cached_property
-    def _judgements(self) -> tuple[Ints, Floats, int]:
-        """Sorted keys (query, item) and their grades, one each; how many grades lie below 0 and do not count."""
-        known = np.flatnonzero(~np.isnan(np.concatenate(self.judged.grade)))
-        grade = np.concatenate(self.judged.grade)[known]
-        key = (self._queries[1][1] * len(self._items[0]) + self._items[1][1])[known]
-        order = np.argsort(key, kind="stable")
-        key, grade, row = key[order], grade[order], known[order]
+    def _judgements(self) -> tuple[NDArray[np.uint64], Floats, Ints, int]:
+        """Sorted keys (query, item), their grades and rows, one each; how many grades lie below 0 and do not count."""
+        grade = np.concatenate(self.judged.grade)
+        known = np.flatnonzero(~np.isnan(grade))
+        key = ids.pair(self._queries[1][1][known], len(self._queries[0]), self._items[1][known])
+        order = np.argsort(key)
+        key, row = key[order], known[order]
+        grade = grade[row]
         same = np.flatnonzero(key[1:] == key[:-1])
+        self._same_items(self.judged, row[same], self.judged, row[same + 1])
         if self.judged is not self.run and same.size:
             raise self._twice(self.judged, max(row[same[0]], row[same[0] + 1]), 1, "")
         conflict = same[grade[same] != grade[same + 1]]
@@ -140,11 +184,24 @@ class _Build:
         first = np.concatenate([[True], key[1:] != key[:-1]]) if len(key) else np.zeros(0, bool)
         negative = first & (grade < 0)
         keep = first & (grade >= 0)
-        return key[keep], grade[keep], int(negative.sum())
+        return key[keep], grade[keep], row[keep], int(negative.sum())
+
+    def _same_items(self, rows: Rows, at: Ints, others: Rows, there: Ints) -> None:
+        """Raises `Collision` where rows that have the same hash have other items."""
+        import pyarrow.compute as pc
+
+        if rows is others:
+            at, there = at[at != there], there[at != there]
+        if (
+            len(at)
+            and not self.exact
+            and not pc.all(pc.equal(self._texts(rows, at), self._texts(others, there))).as_py()
+        ):
+            raise Collision
 
     def _pair(self, row: int, of: int) -> str:
-        query, item = self._queries[0][self._queries[1][of][row]], self._items[0][self._items[1][of][row]].as_py()
-        return f"query {query!r} and item {item!r}"
+        item = self._texts((self.run, self.judged)[of], np.array([row]))[0].as_py()
+        return f"query {self._queries[0][self._queries[1][of][row]]!r} and item {item!r}"
 
     def _twice(self, rows: Rows, row: int, of: int, system: str, hint: str = "") -> InputError:
         return InputError(f"{rows.place(row)}: {self._pair(row, of)} must appear once{system}, got them again{hint}")
@@ -155,8 +212,6 @@ class _Build:
         query = self._queries[1][1]
         if self.judged is self.run:
             query = query[~np.isnan(np.concatenate(self.judged.grade))]
-        if not len(query):
-            raise InputError(f"{self.run.place(0).split(', row')[0]}: the grade column holds no judgement")
         return np.unique(query)
 
     @cached_property
@@ -169,11 +224,12 @@ class _Build:
         return order, of[order], score[order]
 
     def _no_duplicates(self, of: Ints) -> None:
-        key = of * len(self._items[0]) + self._items[1][0]
+        key = ids.pair(of, len(self._systems[0]) * len(self._queries[0]), self._items[0])
         ordered = np.sort(key)
         twice = ordered[1:][ordered[1:] == ordered[:-1]]
         if twice.size:
-            row = int(np.flatnonzero(key == twice[0])[1])
+            first, row = map(int, np.flatnonzero(key == twice[0])[:2])
+            self._same_items(self.run, np.array([first]), self.run, np.array([row]))
             system = self._systems[0][self._systems[1][row]]
             unnamed = isinstance(self.run.system[0], tuple) and "system" not in self.run.columns
             hint = "; no column says the system (system, model, run)" if unnamed and self.run.columns else ""
@@ -181,52 +237,75 @@ class _Build:
 
     def runs(self, attributes: Sequence[str]) -> Runs:
         """Everything put together; raises InputError where a system has no query in common with the judgements."""
-        order, of, score = self._sorted
-        key, grades, negative = self._judgements
-        at = self._queries[1][0][order] * len(self._items[0]) + self._items[1][0][order]
-        spot = np.minimum(np.searchsorted(key, at), max(len(key) - 1, 0))
-        grade = np.where(key[spot] == at, grades[spot], np.nan) if len(key) else np.full(len(at), np.nan)
-        tied = np.concatenate([[False], (of[1:] == of[:-1]) & (score[1:] == score[:-1])])
-        ideal = self._ideal()
+        if not len(self._population):
+            raise no_judgement(self.run.place(0).split(", row")[0])
         names = [name for name in self._systems[0] if not self.wanted or name in self.wanted]
-        rankings, accounts = {}, {}
-        for name in names:
-            code = int(np.flatnonzero(self._systems[0] == name)[0])
-            rankings[name], accounts[name] = self._one(name, code, of, grade, tied, ideal)
+        built = self.built(names)
+        for name, (_, account) in built.items():
+            if not account.used:
+                raise self._nothing_in_common(name)
+        if self.beside is not self.run and not self.shared:
+            has = self._queries[0][self._queries[1][2][0]]
+            raise no_shared_table(self.beside.stretches[0][0], has, self.population[0])
         shared = () if self.judged is self.run else self.judged.sources
         table = () if self.beside is self.run else self.beside.sources
         return Runs(
             systems=tuple(names),
-            rankings=rankings,
-            accounts=accounts,
-            attributes={name: self._attribute(name) for name in attributes},
+            rankings={name: one for name, (one, _) in built.items()},
+            accounts={name: one for name, (_, one) in built.items()},
+            attributes={name: self.attribute(name) for name in attributes},
             columns=self.run.columns,
             sources=(*self.run.sources, *shared, *table),
             pooled_ideal=self.judged is self.run,
-            negative=negative,
+            negative=self.negative,
         )
+
+    @property
+    def negative(self) -> int:
+        """Judgements below 0."""
+        return self._judgements[3]
+
+    def built(self, names: Sequence[str], top: float | None = None) -> dict[str, tuple[Rankings, Account]]:
+        """Rankings and account of each system; top: the best grade of the scale, where it is not that of these rows."""
+        order, of, score = self._sorted
+        grade = self._grades(order)
+        tied = np.concatenate([[False], (of[1:] == of[:-1]) & (score[1:] == score[:-1])])
+        ideal = self._ideal()
+        best = float(ideal.grade.max(initial=0)) if top is None else top
+        return {name: self._one(name, of, grade, tied, ideal, best) for name in names}
+
+    def _grades(self, order: Ints) -> Floats:
+        """The grade of each row in rank order, NaN where it has no judgement."""
+        key, grades, row, _ = self._judgements
+        grade = np.full(len(order), np.nan)
+        if len(key):
+            at = ids.pair(self._queries[1][0][order], len(self._queries[0]), self._items[0][order])
+            hit, spot = ids.found(at, key)
+            self._same_items(self.run, order[hit], self.judged, row[spot])
+            grade[hit] = grades[spot]
+        return grade
 
     def _ideal(self) -> Lists:
         """All grades of each query of the population, best first."""
-        key, grade, _ = self._judgements
-        query = key // max(len(self._items[0]), 1)
+        _, grade, row, _ = self._judgements
+        query = self._queries[1][1][row]
         order = np.lexsort((-grade, query))
         count = np.bincount(query, minlength=len(self._queries[0]))[self._population]
         return Lists(grade[order], np.zeros(len(grade), bool), np.concatenate([[0], np.cumsum(count)]))
 
-    def _one(self, name: str, code: int, of: Ints, grade: Floats, tied: np.ndarray, ideal: Lists) -> tuple:
+    def _one(
+        self, name: str, of: Ints, grade: Floats, tied: np.ndarray, ideal: Lists, top: float
+    ) -> tuple[Rankings, Account]:
         """One system's rankings and account: its rows are one stretch of the sorted rows."""
         total = len(self._queries[0])
+        code = int(next(iter(np.flatnonzero(self._systems[0] == name)), len(self._systems[0])))
         start, stop = np.searchsorted(of, [code * total, (code + 1) * total])
         count = np.bincount(of[start:stop] - code * total, minlength=total)
         known = np.zeros(total, bool)
         known[self._population] = True
         keep = known[of[start:stop] - code * total]
-        if not keep.any():
-            raise self._nothing_in_common(name, int(of[start] - code * total))
         offset = np.concatenate([[0], np.cumsum(count[self._population])])
         retrieved = Lists(grade[start:stop][keep], tied[start:stop][keep], offset)
-        top = float(ideal.grade.max(initial=0))
         account = Account(
             rows=int(stop - start),
             used=int(keep.sum()),
@@ -236,23 +315,26 @@ class _Build:
             tied=int(retrieved.tied.sum()),
             unjudged=int(np.isnan(retrieved.grade).sum()),
         )
-        return Rankings(self._queries[0][self._population], retrieved, ideal, top), account
+        return Rankings(self.population, retrieved, ideal, top), account
 
-    def _nothing_in_common(self, name: str, code: int) -> InputError:
-        has, judged = self._queries[0][code], self._queries[0][self._population[0]]
-        return InputError(
-            f"system {name!r} and the judgements must share queries, got none: the run has {has!r}, "
-            f"the judgements {judged!r}"
-        )
+    @property
+    def population(self) -> np.ndarray:
+        """The ids of the judged queries."""
+        return self._queries[0][self._population]
 
-    def _attribute(self, name: str) -> np.ndarray:
+    def _nothing_in_common(self, name: str) -> InputError:
+        row = int(np.flatnonzero(self._systems[0][self._systems[1]] == name)[0])
+        return nothing_in_common(name, self._queries[0][self._queries[1][0][row]], self.population[0])
+
+    @property
+    def shared(self) -> bool:
+        """Whether the table of queries has one of the judged ones."""
+        return bool(np.isin(self._population, self._queries[1][2]).any())
+
+    def attribute(self, name: str) -> np.ndarray:
         """One text a query of the population; raises InputError where a query has two."""
         values, (value,) = ids.sorted_codes([block[name] for block in self.beside.attributes])
         query = self._queries[1][0] if self.beside is self.run else self._queries[1][2]
-        if self.beside is not self.run and not np.isin(self._population, query).any():
-            has, wanted = self._queries[0][query[0]], self._queries[0][self._population[0]]
-            where = self.beside.stretches[0][0]
-            raise InputError(f"{where}: must share queries with the judgements, got {has!r}, they have {wanted!r}")
         first = np.full(len(self._queries[0]), -1)
         first[query[::-1]] = value[::-1]
         differs = np.flatnonzero(first[query] != value)
@@ -269,3 +351,24 @@ class _Build:
 
 def _shown(values: np.ndarray, code: int) -> str:
     return NONE if code < 0 or values[code] is None else values[code]
+
+
+# What is said of an input as a whole --------------------------------------------------------------------------------
+
+
+def no_judgement(where: str) -> InputError:
+    """The grade column is empty throughout."""
+    return InputError(f"{where}: the grade column holds no judgement")
+
+
+def nothing_in_common(system: str, has: str, judged: str) -> InputError:
+    """A system without a judged query."""
+    return InputError(
+        f"system {system!r} and the judgements must share queries, got none: the run has {has!r}, "
+        f"the judgements {judged!r}"
+    )
+
+
+def no_shared_table(where: str, has: str, judged: str) -> InputError:
+    """A table of queries without a judged one."""
+    return InputError(f"{where}: must share queries with the judgements, got {has!r}, they have {judged!r}")

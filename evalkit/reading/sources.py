@@ -21,6 +21,7 @@ TABLES = {".csv": "csv", ".tsv": "csv", ".tab": "csv", ".parquet": "parquet", ".
 TABLES |= {".jsonl": "json", ".ndjson": "json", ".json": "json"}
 IDS = ("system", "query", "item", "id", "session", "user")
 PACKED = {".gz", ".zst", ".bz2", ".lz4"}
+PACKING = 5  # how much larger a packed text file is without its packing, about
 _NUMERIC = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*|BOOLEAN|HALF_FLOAT|\"NULL\"|NULL")
 _NO_ID = re.compile(r"FLOAT|DOUBLE|DECIMAL.*|HALF_FLOAT|STRUCT.*|MAP.*|UNION.*|.*\[\d*\]")
 
@@ -174,16 +175,30 @@ def stamp(path: Path) -> tuple[int, int]:
     return found.st_size, found.st_mtime_ns
 
 
-def load(part: Part, text: Mapping[str, str], numbers: Mapping[str, str]) -> dict[str, Any]:
+def rows_of(part: Part) -> int:
+    """How many rows the part has: known of frames, Spark tables and Parquet files, of text files by the first lines' length."""
+    if part.kind == "frame":
+        return len(part.frame)
+    if part.kind == "spark":
+        return part.frame.rows
+    if part.kind == "parquet":
+        query = f"SELECT count(*) AS n FROM {duck.from_clause(part.path, part.kind)}"
+        return int(duck.sql(query, part.name)["n"][0].as_py())
+    start = duck.start(part.path)
+    size = part.stamp[0] * (PACKING if part.path.suffix.lower() in PACKED else 1)
+    return int(size / len(start) * max(start.count(b"\n"), 1)) if start else 0
+
+
+def load(part: Part, text: Mapping[str, str], numbers: Mapping[str, str], hashed: str | None = None) -> dict[str, Any]:
     """The columns of one part by role, text and doubles: both maps go from role to column.
 
-    Raises InputError where an id is a fraction, missing or no text, or a number is text.
+    hashed: a role of text whose 64-bit hashes are wanted too, as the role `hash`. Raises InputError where an id is a
+    fraction, missing or no text, or a number is text.
     """
-    if part.kind == "trec":
-        return _trec(part, text, numbers)
     chosen = select(part, text, numbers)
+    more = f", hash({duck.name_of(hashed)}) AS hash" if hashed else ""
     with explained(chosen):
-        table = duck.sql(chosen.query, part.name, **chosen.frames)
+        table = duck.sql(f"SELECT *{more} FROM ({chosen.query})" if more else chosen.query, part.name, **chosen.frames)
     return {role: table[role].combine_chunks() for role in table.column_names}
 
 
@@ -250,11 +265,12 @@ def _refuse_ids(part: Part, source: str, text: Mapping[str, str]) -> None:
             raise InputError(f"{part.name}: {column} must be text or a whole number, got {found[1]} (row {found[0]})")
 
 
-def first_row(s: Selection, wrong: str) -> int:
-    """The row, from 1, of the first row of a selection where the condition on its roles holds; 0 where none does."""
+def first_row(s: Selection, wrong: str, value: str) -> tuple[int, Any]:
+    """Row, from 1, and value of the first row of a selection where the condition on its roles holds."""
     rows = f"SELECT row_number() OVER () AS n, * FROM ({s.query})"
-    found = duck.sql(f"SELECT n FROM ({rows}) WHERE {wrong} ORDER BY n LIMIT 1", s.part.name, **s.frames)
-    return found["n"][0].as_py() if len(found) else 0
+    query = f"SELECT n, {value} AS value FROM ({rows}) WHERE {wrong} ORDER BY n LIMIT 1"
+    found = duck.sql(query, s.part.name, **s.frames).to_pylist()[0]
+    return found["n"], found["value"]
 
 
 def _first(part: Part, source: str, frames: Mapping[str, Any], value: str, wrong: str) -> tuple[int, str] | None:

@@ -48,12 +48,20 @@ class Spark:
             return rows.toArrow()
 
     def reduce(
-        self, query: str, by: str | None, function: Reduction, shown: str, merge: Reduction | None = None, **frames: Any
+        self,
+        query: str,
+        by: str | None,
+        function: Reduction,
+        shown: str,
+        merge: Reduction | None = None,
+        total: int = 0,
+        **frames: Any,
     ) -> Any:
         """What `function` makes of every shard of the answer, as one Arrow table; see `engine.Engine.reduce`.
 
         Both functions run in the workers, so they must be fit to be pickled. `merge` folds the results of a partition
-        there and those of the partitions here. Raises InputError where the answer has no row.
+        there and those of the partitions here. total: not used, Spark shows its own progress. Raises InputError where
+        the answer has no row.
         """
         import pyarrow as pa
 
@@ -66,6 +74,11 @@ class Spark:
         if merge is None:
             return pa.concat_tables(tables)
         return next(spark_worker.merged(tables, merge))
+
+    @staticmethod
+    def hashed(name: str) -> str:
+        """The SQL for a 64-bit hash of a column of text."""
+        return f"xxhash64({spark_tables.quoted(name)})"
 
     @staticmethod
     def quote(name: str) -> str:
