@@ -176,7 +176,7 @@ def stamp(path: Path) -> tuple[int, int]:
 
 
 def rows_of(part: Part) -> int:
-    """How many rows the part has: known of frames, Spark tables and Parquet files, of text files by the first lines' length."""
+    """How many rows the part has: known of all but text files, of which the first lines' length tells."""
     if part.kind == "frame":
         return len(part.frame)
     if part.kind == "spark":
