@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +16,8 @@ from typing import Any
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.progress import progress
-from evalkit.reading import duck, shards
+from evalkit.reading import duck, shards, sources
+from evalkit.reading.sources import Part, Selection
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 LEAST = 200 * 10**6  # with less DuckDB cannot sort at all
@@ -133,6 +134,21 @@ class Engine:
     def quote(name: str) -> str:
         """The name as this engine's SQL writes it."""
         return duck.name_of(name)
+
+    @staticmethod
+    def literal(text: str) -> str:
+        """The text as this engine's SQL writes it."""
+        return duck.literal(text)
+
+    @staticmethod
+    def select(part: Part, text: Mapping[str, str], numbers: Mapping[str, str], frame: str = "frame") -> Selection:
+        """The SQL for the columns of a part by role; what it needs beside the part's file is called `frame` in it."""
+        return sources.select(part, text, numbers, frame)
+
+    @staticmethod
+    def first(s: Selection, wrong: str, role: str) -> tuple[int, Any]:
+        """Row, from 1, and value of the first row of a selection where the condition holds."""
+        return sources.first_row(s, wrong, duck.name_of(role))
 
     def shards(self, query: str, by: str, shown: str, **frames: Any) -> Iterator[Any]:
         """The answer sorted by the text column `by`, as Arrow tables of whole groups of its equal values.

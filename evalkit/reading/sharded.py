@@ -16,11 +16,12 @@ from evalkit.metrics.rankings import Pooled
 from evalkit.reading import columns as roles_of
 from evalkit.reading import rows as reading
 from evalkit.reading import runs as whole
-from evalkit.reading import sources
+from evalkit.reading import sources, spark
 from evalkit.reading.engine import Engine, Limits, opened
 from evalkit.reading.rows import Rows
 from evalkit.reading.runs import Account, Ask, Build, Runs, Values
 from evalkit.reading.sources import Part, Selection, Source
+from evalkit.reading.spark import Spark
 
 FINITE = "abs({0}) <= 1.7976931348623157e308"  # false of NaN, which SQL holds to be larger than any number
 IN_MEMORY = 300  # bytes that a row needs while it is read into memory whole
@@ -90,7 +91,10 @@ def read(
 ) -> Runs | Measured:
     """The input as `runs.read` reads it where its rows fit into memory, or else the values of `asks`."""
     given = {"columns": columns, "systems": systems, "attributes": attributes, "queries": queries}
-    rows = sum(sources.rows_of(part) for some in (preds, qrels) if some is not None for part in sources.parts(some))
+    parts = [part for some in (preds, qrels, queries) if some is not None for part in sources.parts(some)]
+    if cluster := spark.engine_for(parts):
+        return measured(cluster, preds, qrels, asks=asks, **given)
+    rows = sum(map(sources.rows_of, parts))
     if rows <= WHOLE and rows * IN_MEMORY <= limits.memory:
         return whole.read(preds, qrels, **given)
     with opened(limits) as engine:
@@ -98,7 +102,7 @@ def read(
 
 
 def measured(
-    engine: Engine,
+    engine: Engine | Spark,
     preds: Any,
     qrels: Any = None,
     *,
@@ -115,7 +119,7 @@ def measured(
     """
     given = dict(columns or {})
     roles_of.check_roles(given, reading.ROLES)
-    pieces, printed = _pieces(preds, qrels, queries, given, list(systems), list(attributes))
+    pieces, printed = _pieces(engine, preds, qrels, queries, given, list(systems), list(attributes))
     frames = {name: frame for piece in pieces for name, frame in piece.chosen.frames.items()}
     profiles = [_profile(engine, piece) for piece in pieces]
     names = _systems(engine, pieces, frames, systems)
@@ -142,14 +146,20 @@ def measured(
 
 
 def _pieces(
-    preds: Any, qrels: Any, queries: Any, given: dict[str, str], systems: list[str], attributes: list[str]
+    engine: Engine | Spark,
+    preds: Any,
+    qrels: Any,
+    queries: Any,
+    given: dict[str, str],
+    systems: list[str],
+    attributes: list[str],
 ) -> tuple[list[_Piece], dict[str, str]]:
     """Every part with its columns, and the columns as the page prints them."""
     pieces: list[_Piece] = []
     printed: dict[str, str] = {}
 
     def select(part: Part, text: Mapping[str, str], numbers: Mapping[str, str]) -> Selection:
-        return sources.select(part, text, numbers, frame=f"frame{len(pieces)}")
+        return engine.select(part, text, numbers, frame=f"frame{len(pieces)}")
 
     parts, here = sources.parts(preds), [] if queries is not None else attributes
     for part, name in zip(parts, reading.names(parts), strict=True):
@@ -173,7 +183,7 @@ def _names(chosen: Selection, text: Mapping[str, str]) -> bool:
     return "system" in text and (held is None or len(held["system"].unique()) > 1)
 
 
-def _profile(engine: Engine, piece: _Piece) -> dict[str, Any]:
+def _profile(engine: Engine | Spark, piece: _Piece) -> dict[str, Any]:
     """Rows and the highest grade of a part; raises InputError for the first value that cannot be meant."""
     rules = _rules(engine, piece)
     counts = [f"count(*) FILTER (WHERE {wrong}) AS wrong{i}" for i, (_, _, wrong) in enumerate(rules)]
@@ -186,12 +196,12 @@ def _profile(engine: Engine, piece: _Piece) -> dict[str, Any]:
         raise reading.no_rows(part)
     for i, (role, rule, wrong) in enumerate(rules):
         if found[f"wrong{i}"]:
-            row, value = sources.first_row(piece.chosen, wrong, engine.quote(role))
+            row, value = engine.first(piece.chosen, wrong, role)
             raise reading.wrong_value(part, {**piece.text, **piece.numbers}[role], rule, value, row)
     return {"n": found["n"], "top": max(found.get("top") or 0.0, 0.0)}
 
 
-def _rules(engine: Engine, piece: _Piece) -> list[tuple[str, str, str]]:
+def _rules(engine: Engine | Spark, piece: _Piece) -> list[tuple[str, str, str]]:
     """Role, rule and the SQL of what breaks it."""
     ids = [role for role in piece.text if not role.startswith("attribute ")]
     rules = [(role, reading.EMPTY, f"{engine.quote(role)} IS NULL") for role in ids]
@@ -207,7 +217,7 @@ def _rules(engine: Engine, piece: _Piece) -> list[tuple[str, str, str]]:
     return rules
 
 
-def _rows(engine: Engine, index: int, piece: _Piece, attributes: Sequence[str]) -> str:
+def _rows(engine: Engine | Spark, index: int, piece: _Piece, attributes: Sequence[str]) -> str:
     """The SQL of a part's rows with the columns that all parts have: part, system, query, item, score, grade, ..."""
     nothing = {"text": "NULLIF('', '')", "number": "CAST(NULL AS DOUBLE)"}
     here = engine.quote
@@ -219,7 +229,7 @@ def _rows(engine: Engine, index: int, piece: _Piece, attributes: Sequence[str]) 
     selects = []
     for system, role in (piece.scores or {None: ""}).items():
         score = nothing["number"] if not role else f"-{here(role)}" if role == "rank" else f"{here(role)} + 0.0"
-        named = here("system") if piece.names else _literal(system or piece.name)
+        named = here("system") if piece.names else engine.literal(system or piece.name)
         cells = [f"{index} AS part", f"{named} AS system", here("query"), f"{item} AS item", f"{score} AS score"]
         cells += [
             f"{hashed} AS hash",
@@ -230,12 +240,8 @@ def _rows(engine: Engine, index: int, piece: _Piece, attributes: Sequence[str]) 
     return " UNION ALL ".join(selects)
 
 
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
-
-
 def _systems(
-    engine: Engine, pieces: Sequence[_Piece], frames: Mapping[str, Any], wanted: Sequence[str]
+    engine: Engine | Spark, pieces: Sequence[_Piece], frames: Mapping[str, Any], wanted: Sequence[str]
 ) -> tuple[str, ...]:
     """The systems in the order of their names' bytes; raises ParameterError for a wanted one that is not there."""
     found: set[str] = set()

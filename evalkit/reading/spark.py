@@ -86,6 +86,16 @@ class Spark:
         return spark_tables.quoted(name)
 
     @staticmethod
+    def literal(text: str) -> str:
+        """The text as this engine's SQL writes it."""
+        return spark_tables.literal(text)
+
+    def first(self, s: Selection, wrong: str, role: str) -> tuple[int, Any]:
+        """0, for rows of a cluster have no number, and the value of a row of a selection where the condition holds."""
+        query = f"SELECT {self.quote(role)} AS value FROM ({s.query}) AS s WHERE {wrong} LIMIT 1"
+        return 0, self.table(query, s.part.name, **s.frames)["value"][0].as_py()
+
+    @staticmethod
     def select(part: Part, text: Mapping[str, str], numbers: Mapping[str, str], frame: str = "frame") -> Selection:
         """As `sources.select`, in Spark's SQL; a part that is no Spark table is read here and sent to the session."""
         if part.kind == "spark":
