@@ -6,6 +6,7 @@ pyspark is imported only where one of the two is given.
 import logging
 import os
 import re
+import sys
 import warnings
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -114,7 +115,11 @@ def _session(shown: str) -> Any:
     if active := SparkSession.getActiveSession():
         return active
     with asked(shown), _no_messages():
-        return SparkSession.builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
+        made = SparkSession.builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
+    context = getattr(made, "_sc", None)  # Connect has none
+    if context is not None and context.master.startswith("local") and "PYSPARK_PYTHON" not in os.environ:
+        context.pythonExec = sys.executable  # workers on this machine: this Python, not whatever `python3` is
+    return made
 
 
 @contextmanager

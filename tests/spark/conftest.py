@@ -3,9 +3,19 @@
 import os
 import sys
 import warnings
+from importlib.util import find_spec
 
 import java
 import pytest
+
+INSTALLED = find_spec("pyspark") is not None
+collect_ignore_glob = [] if INSTALLED else ["test_*.py"]
+
+
+def pytest_terminal_summary(terminalreporter):
+    """One line where the tests of this folder cannot run."""
+    if not INSTALLED:
+        terminalreporter.write_line("Spark is not tested: pyspark is not installed; make test-spark installs it")
 
 
 @pytest.fixture(scope="session")

@@ -10,9 +10,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed, Spark is not tested: make test-spark")
-
 from pyspark import cloudpickle
 
 from evalkit.arrays import InputError, ParameterError
