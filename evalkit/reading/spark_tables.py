@@ -29,7 +29,7 @@ NO_JAVA = "Java 17 or newer must be installed where Spark runs on this machine"
 
 def is_frame(data: Any) -> bool:
     """Whether this is a Spark data frame; asked before the Arrow interface, which Spark's have too and pulls all."""
-    return any(one.__module__.startswith("pyspark.sql.") for one in type(data).__mro__)
+    return any(str(one.__module__).startswith("pyspark.sql.") for one in type(data).__mro__)
 
 
 @dataclass(frozen=True, eq=False)
