@@ -184,8 +184,7 @@ class Experiment(Study):
         if min(sizes) == 0:
             raise InputError(f"{chosen.label}: no {self.unit_name} in {pair[sizes.index(0)]!r}")
         if isinstance(first, Pooled) and isinstance(second, Pooled):
-            sums = (first.numerator, first.denominator, second.numerator, second.denominator)
-            return experiments.ratio_difference(*sums, **options)
+            return experiments.ratio_difference(first, second, **options)
         if is_share(chosen.values(self.numbers)):
             hits = [int(perunit.per_unit(one).sum()) for one in (first, second)]
             return proportions.two_proportions(hits[0], sizes[0], hits[1], sizes[1], **options)
@@ -193,17 +192,21 @@ class Experiment(Study):
 
     def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
         """The lift, first over second − 1, with its interval, and the difference that would show."""
-        first, second = (self._arm(chosen, name) for name in pair)
-        if isinstance(first, Pooled) and isinstance(second, Pooled):
-            sums = (first.numerator, first.denominator, second.numerator, second.denominator)
-            c = experiments.ratio_lift(*sums, level=self.settings.level)
-        else:
-            c = experiments.lift(perunit.per_unit(first), perunit.per_unit(second), level=self.settings.level)
+        c = self._lift(chosen, *(self._arm(chosen, name) for name in pair))
         e = self.compare(chosen, pair).difference
         z = intervals.normal_quantile(self.settings.level)
         shown = (e.high - e.low) / (2 * z) * (z + intervals.normal_quantile(0.6))
         lift = {"lift": c.difference.value, "lift_low": c.difference.low, "lift_high": c.difference.high}
         return lift | {"detectable": shown}
+
+    def _lift(self, chosen: Chosen, first: Values, second: Values) -> Comparison:
+        level = self.settings.level
+        if isinstance(first, Pooled) and isinstance(second, Pooled):
+            return experiments.ratio_lift(first, second, level=level)
+        one, other = perunit.per_unit(first), perunit.per_unit(second)
+        if is_share(chosen.values(self.numbers)):
+            return experiments.share_lift(int(one.sum()), one.size, int(other.sum()), other.size, level=level)
+        return experiments.lift(one, other, level=level)
 
     # What variance reduction and heavy users do to the answer
 

@@ -156,7 +156,8 @@ def definitions(o: Online) -> Html:
         )
         test = (
             "two-sided sign flips (Fisher randomisation) of each user's difference between the arms, whose inversion "
-            "gives the interval; ratios of sums by the delta method over users; never sessions as units"
+            "gives the interval; ratios of sums by the delta method over users; never sessions as units, whose sign test "
+            "names a winner of two equal rankers in 47 % of experiments with 2,000 users of the default simulated world"
         )
         items += [("interleaving", draft), ("test of the log", test)]
     items += experiment_page.definitions(o.users) if o.users else []
