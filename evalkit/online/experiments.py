@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evalkit.arrays import Floats, InputError, Ints, ParameterError, codes, finite, ratio, same_length
+from evalkit.arrays import Floats, InputError, Ints, ParameterError, RowError, codes, finite, ratio, same_length
 from evalkit.metrics.rankings import Pooled
 from evalkit.statistics.intervals import Estimate, wilson
 from evalkit.statistics.proportions import two_proportions
@@ -21,45 +21,47 @@ from evalkit.statistics.significance import ROUNDING, Comparison, check_comparis
 
 @dataclass(frozen=True)
 class Assignment:
-    """Users of an experiment: `unit` and `arm` (its number in `arms`) of the users kept, and their `rows` in the table.
+    """Users of an experiment: `arm` (its number in `arms`) of the users kept, and their `rows` in the table.
 
     `crossed` users were seen in several arms and are left out.
     """
 
-    unit: np.ndarray
     arm: Ints
     arms: tuple[str, ...]
     rows: Ints
     crossed: int
 
 
-def assignment(unit: ArrayLike, arm: ArrayLike, *, arms: Sequence[str]) -> Assignment:
+def assignment(user: ArrayLike, arm: ArrayLike, *, arms: Sequence[str]) -> Assignment:
     """The users by arm, in the order of the table. Users seen in several arms are left out and counted in `crossed`.
 
-    Raises InputError where an arm is unknown or has no user, or where a user has several rows: sum them first.
+    Raises RowError where an arm is unknown or a user has several rows (sum them first), InputError where an arm has no
+    user of its own.
 
     >>> made = assignment(["u", "v", "w", "w"], ["a", "b", "a", "b"], arms=("a", "b"))
     >>> made.arm, made.crossed
     (array([0, 1]), 1)
     """
-    who, names = codes(unit)
+    who, names = codes(user)
     label = np.asarray(arm).astype(str)
-    same_length(unit=who, arm=label)  # type: ignore[arg-type]
+    same_length(user=who, arm=label)
     number = np.select([label == name for name in arms], list(range(len(arms))), default=-1)
-    if (number < 0).any():
-        row = int(np.argmax(number < 0))
-        raise InputError(f"arm must be one of {', '.join(arms)}, got {label[row]} (row {row})")
+    unknown = np.flatnonzero(number < 0)
+    if unknown.size:
+        rule = f"must be one of {', '.join(arms)}, got {str(label[unknown[0]])!r}"
+        raise RowError("arm", rule, unknown[0], unknown.size)
     seen = np.bincount(np.unique(who * len(arms) + number) // len(arms), minlength=names.size)
     rows = np.flatnonzero(seen[who] == 1)
-    again = np.flatnonzero(np.bincount(who[rows], minlength=names.size) > 1)
+    again = np.setdiff1d(rows, rows[np.unique(who[rows], return_index=True)[1]])
     if again.size:
-        raise InputError(
-            f"unit must have one row, got several for {names[again[0]]} ({again.size} units): sum them first"
-        )
+        rule = f"must have one row, got {names[who[again[0]]]} again: sum them first"
+        raise RowError("user", rule, again[0], again.size)
+    crossed = int((seen > 1).sum())
     for position, name in enumerate(arms):
         if not (number[rows] == position).any():
-            raise InputError(f"every arm must have a user of its own, got none in {name}")
-    return Assignment(np.asarray(unit)[rows], number[rows], tuple(arms), rows, int((seen > 1).sum()))
+            left = f"; {crossed} users seen in several arms are left out" if crossed else ""
+            raise InputError(f"every arm must have a user of its own, got none in {name}{left}")
+    return Assignment(number[rows], tuple(arms), rows, crossed)
 
 
 def sample_ratio(counts: ArrayLike, shares: ArrayLike | None = None) -> float:
@@ -233,6 +235,17 @@ def stratified(
         weight = (share * y[arm].size / size)[part[arm]]
         arms.append(_arm(float(share @ means), weight * _minus(y[arm], means[part[arm]])))
     return _t(arms[0].value - arms[1].value, arms, level, unit, "post-stratified t")
+
+
+def correlation(one: ArrayLike, other: ArrayLike) -> float:
+    """Pearson's r, 0 where one of them does not vary: it explains nothing.
+
+    >>> round(correlation([1, 2, 3], [1, 2, 4]), 4), correlation([1, 2], [3, 3])
+    (0.982, 0.0)
+    """
+    x, y = (_mean_of(finite(name, values)).effect for name, values in {"one": one, "other": other}.items())
+    spread = np.sqrt(x @ x) * np.sqrt(y @ y)
+    return float(x @ y / spread) if spread > 0 else 0.0
 
 
 # One arm, and two of them

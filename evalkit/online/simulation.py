@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evalkit.arrays import Floats, Ints, ParameterError, ratio
+from evalkit.online.experiments import correlation
 from evalkit.online.interleaving import Draft, credit, team_draft
 
 if TYPE_CHECKING:
@@ -192,17 +193,13 @@ def users_needed(outcome: pd.DataFrame) -> pd.DataFrame:
         arms = [outcome[f"{metric}_{arm}"] for arm in "ab"]
         before = outcome[f"{metric}_before"]
         rows.append((f"A/B, {metric}", effect, np.sqrt(2 * sum(arm.var() for arm in arms))))
-        left = sum(arm.var() * (1 - _correlation(arm, before) ** 2) for arm in arms)
+        left = sum(arm.var() * (1 - correlation(arm, before) ** 2) for arm in arms)
         rows.append((f"A/B, {metric}, CUPED", effect, np.sqrt(2 * left)))
     table = pd.DataFrame(rows, columns=["design", "effect", "sd"])
     z = NormalDist().inv_cdf
     for name, factor in {"agree_95": z(0.95), "power_80": z(0.975) + z(0.8), "power_95": z(0.975) + z(0.95)}.items():
         table[name] = ratio(factor**2 * table["sd"] ** 2, table["effect"] ** 2)
     return table
-
-
-def _correlation(one: pd.Series, other: pd.Series) -> float:
-    return float(np.nan_to_num(np.corrcoef(one, other)[0, 1]))
 
 
 def sign_error(effect: float, sd: float, users: ArrayLike) -> Floats:

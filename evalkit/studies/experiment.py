@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from evalkit.arrays import Bools, Floats, InputError, ParameterError
+from evalkit.arrays import Bools, Floats, InputError, ParameterError, codes
 from evalkit.definitions.catalogue import Chosen
 from evalkit.definitions.metric import Metric
 from evalkit.metrics.rankings import Pooled
@@ -89,23 +89,36 @@ def read(
     kept, values = (
         {name: column[made.rows] for name, column in one.items()} for one in (table.attributes, table.numbers)
     )
+    if o.strata:
+        try:
+            _check_strata(o.strata, kept[o.strata], made)
+        except InputError as error:
+            raise logs.located(error, table.sources, table.columns) from None
     bundled = logs.holds(table.sources, SAMPLE)
     return Experiment(own, made.arms, kept, {}, made, values, o, table.columns, table.sources, bundled)
 
 
 def _assigned(table: logs.UserTable, arms: Sequence[str]) -> Assignment:
     """The users by arm; the error names the file."""
-    where, there = ", ".join(dict.fromkeys(one.name for one in table.sources)), sorted(set(map(str, table.arm)))
-    if len(arms or there) < 2:
-        raise InputError(f"{where}: arm must hold two arms or more, got only {(arms or there)[0]}")
-    unknown = np.flatnonzero(~np.isin(table.arm, arms or there))
-    if unknown.size:
-        got = f"{str(table.arm[unknown[0]])!r} (row {unknown[0] + 1}; {unknown.size} rows)"
-        raise InputError(f"{where}: arm must be one of {', '.join(arms)}, got {got}")
+    named = list(arms) or sorted(set(map(str, table.arm)))
     try:
-        return experiments.assignment(table.user, table.arm, arms=arms or there)
+        if len(named) < 2:
+            raise InputError(f"{table.columns['arm']} must hold two arms or more, got only {named[0]}")
+        return experiments.assignment(table.user, table.arm, arms=named)
     except InputError as error:
-        raise InputError(f"{where}: {error}") from None
+        raise logs.located(error, table.sources, table.columns) from None
+
+
+def _check_strata(name: str, label: np.ndarray, made: Assignment) -> None:
+    """Raises InputError unless every stratum has users in every arm."""
+    number, strata = codes(label)
+    users = np.bincount(number * len(made.arms) + made.arm, minlength=strata.size * len(made.arms))
+    empty = np.flatnonzero(users == 0)
+    if empty.size:
+        stratum, arm = divmod(int(empty[0]), len(made.arms))
+        raise InputError(
+            f"{name} must have users of each value in each arm, got no {str(strata[stratum])!r} in {made.arms[arm]}"
+        )
 
 
 def _check_shares(o: Options, arms: Sequence[str]) -> None:
@@ -275,13 +288,11 @@ class Experiment(Study):
     @cached_property
     def concentration(self) -> dict[float, float]:
         """Share of the whole that the users with most of it have, for each of `TOPS`."""
-        if self.plain is None:
+        values = np.sort(self.plain.values(self.numbers))[::-1] if self.plain else np.zeros(1)
+        whole = values.sum()
+        if values[-1] < 0 or whole == 0:
             return {}
-        values = np.sort(self.plain.values(self.numbers))[::-1]
-        total = values.sum()
-        return (
-            {top: float(values[: int(np.ceil(top * values.size))].sum() / total) for top in TOPS} if total > 0 else {}
-        )
+        return {top: float(values[: int(np.ceil(top * values.size))].sum() / whole) for top in TOPS}
 
     # The design
 
@@ -305,12 +316,14 @@ class Experiment(Study):
         if self.plain is None:
             return pd.DataFrame()
         control = self._sides(self.plain.values(self.numbers))[1]
-        sd, rows = float(control.std(ddof=1)), []
-        left = 1.0
+        if control.size < 2 or np.ptp(control) == 0 or control.mean() == 0:
+            return pd.DataFrame()
+        sd, left = float(control.std(ddof=1)), 1.0
         if self.options.before:
             before = self._sides(self.numbers[self.options.before])[1]
-            left = float(np.sqrt(1 - np.nan_to_num(np.corrcoef(control, before)[0, 1]) ** 2))
-        for lift in LIFTS if sd > 0 and control.mean() != 0 else ():
+            left = float(np.sqrt(1 - experiments.correlation(control, before) ** 2))
+        rows = []
+        for lift in LIFTS:
             difference = lift * float(control.mean())
             need = [power.required_n_independent(difference, s, level=self.settings.level) for s in (sd, sd * left)]
             rows.append({"lift": lift, "difference": difference, "raw": need[0], "cuped": need[1]})

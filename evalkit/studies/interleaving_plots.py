@@ -20,20 +20,23 @@ TICKS = (100, 1000, 10_000, 100_000, 1_000_000, 10_000_000)
 
 
 def balance(s: Interleaving | None) -> Picture | Html:
-    """The first arm's share of the items at each position, around the fair coin."""
+    """The arms' shares of the items at each position, of two arms the first's, around the fair coin."""
     if s is None:
         return tables.paragraph(NO_LOG)
-    found = s.balance
-    names = [f"position {row.position} (n = {row.n:,})" for row in found.itertuples()]
-    frame = pd.DataFrame({"name": names, "value": found["share"] - 0.5})
-    frame["low"], frame["high"] = found["low"] - 0.5, found["high"] - 0.5
+    found, even = s.coins, 1 / len(s.systems)
+    whose = f"{s.systems[0]}'s" if len(s.systems) == 2 else "each arm's"
+    each = [f", {row.system}" if len(s.systems) > 2 else "" for row in found.itertuples()]
+    names = [f"position {row.position}{arm} (n = {row.n:,})" for arm, row in zip(each, found.itertuples(), strict=True)]
+    frame = found[["share", "low", "high"]].rename(columns={"share": "value"}) - even
+    fraction = "½" if len(s.systems) == 2 else f"1/{len(s.systems)}"
     caption = (
-        f"Share of {s.systems[0]}'s items at each position less ½, which a fair coin gives, with Wilson "
+        f"Share of {whose} items at each position less {fraction}, which a fair coin gives, with Wilson "
         f"{s.settings.level:.0%} intervals; n: items with a team. Position 1 is the coin itself."
     )
-    label: dict[str, Any] = {"label": f"share of {s.systems[0]}'s items − ½", "zero": True}
+    label: dict[str, Any] = {"label": f"share of {whose} items − {fraction}", "zero": True}
     told = "; ".join(f"{name} {signed(value)}" for name, value in zip(names, frame["value"], strict=True))
     size = (7.6, 0.9 + 0.24 * len(frame))
+    frame.insert(0, "name", names)
     return plots.picture(plots.intervals, frame, alt=f"{caption} {told}", caption=caption, size=size, **label)
 
 
