@@ -59,7 +59,7 @@ def notes(s: Interleaving | None) -> Html:
         )
         found.insert(0, (simulated, True))
     if silent:
-        found.append((f"{silent:,} {unit} gave no credit to an arm: no share, left out of it.", silent > n / 2))
+        found.append((f"{silent:,} {unit} gave no arm any credit: no share, left out of it.", silent > n / 2))
     found.append(_heavy(s))
     if not s.data.clustered:
         text = "No user column: each session counts as a unit. Where users come back, p is too small."
