@@ -1,6 +1,6 @@
 """The A/B half of the interleaving study: a table of users, every arm's metrics, the lift, and what heavy users do."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -75,36 +75,38 @@ def read(
         shared = replace(shared, segments=shared.segments or ("health",), baseline=shared.baseline or "paying")
     if not names:
         raise ParameterError("metrics: name the columns of users to compare, such as metrics='orders,revenue/orders'")
-    chosen = tuple(Chosen(_metric(name, o.best)) for name in dict.fromkeys(names))
-    there = logs.column_names(data)
+    there, metrics = logs.column_names(data), tuple(Chosen(_metric(name, o.best)) for name in dict.fromkeys(names))
     segments = tuple(name for name in shared.segments if name in there)
-    numbers = [one for name in names for one in _columns(name)] + ([o.before] if o.before else [])
-    attributes = [*segments, *([o.strata] if o.strata else [])]
-    unique = (list(dict.fromkeys(one)) for one in (numbers, attributes))
-    table = logs.read_users(data, columns=columns, numbers=next(unique), attributes=next(unique))
-    made = _assigned(table, arms)
+    numbers = dict.fromkeys([*(one for name in names for one in _columns(name)), *([o.before] if o.before else [])])
+    attributes = dict.fromkeys([*segments, *([o.strata] if o.strata else [])])
+    table = logs.read_users(data, columns=columns, numbers=list(numbers), attributes=list(attributes))
+    made = _assigned(table, arms, o.strata)
     _check_shares(o, made.arms)
-    baseline = shared.baseline if shared.baseline in made.arms else None
-    own = replace(shared, metrics=chosen, segments=segments, baseline=baseline, gate=shared.gate if baseline else None)
+    own = replace(own_settings(shared, there, made.arms), metrics=metrics)
     kept, values = (
         {name: column[made.rows] for name, column in one.items()} for one in (table.attributes, table.numbers)
     )
-    if o.strata:
-        try:
-            _check_strata(o.strata, kept[o.strata], made)
-        except InputError as error:
-            raise logs.located(error, table.sources, table.columns) from None
     bundled = logs.holds(table.sources, SAMPLE)
     return Experiment(own, made.arms, kept, {}, made, values, o, table.columns, table.sources, bundled)
 
 
-def _assigned(table: logs.UserTable, arms: Sequence[str]) -> Assignment:
+def own_settings(shared: Settings, there: Collection[str], systems: tuple[str, ...]) -> Settings:
+    """The settings as one input can take them: segments that it has, a baseline that is an arm of it."""
+    baseline = shared.baseline if shared.baseline in systems else None
+    segments = tuple(name for name in shared.segments if name in there)
+    return replace(shared, segments=segments, baseline=baseline, gate=shared.gate if baseline else None)
+
+
+def _assigned(table: logs.UserTable, arms: Sequence[str], strata: str | None) -> Assignment:
     """The users by arm; the error names the file."""
     named = list(arms) or sorted(set(map(str, table.arm)))
     try:
         if len(named) < 2:
             raise InputError(f"{table.columns['arm']} must hold two arms or more, got only {named[0]}")
-        return experiments.assignment(table.user, table.arm, arms=named)
+        made = experiments.assignment(table.user, table.arm, arms=named)
+        if strata:
+            _check_strata(strata, table.attributes[strata][made.rows], made)
+        return made
     except InputError as error:
         raise logs.located(error, table.sources, table.columns) from None
 

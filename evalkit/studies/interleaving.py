@@ -151,14 +151,6 @@ def _somewhere(segments: tuple[str, ...], inputs: list[Any]) -> None:
             raise ParameterError(f"segments: no input has a column {name!r}, there are {', '.join(sorted(there))}")
 
 
-def own_settings(shared: Settings, data: Any, systems: tuple[str, ...]) -> Settings:
-    """The settings as one input can take them: segments that it has, a baseline that is an arm of it."""
-    there = logs.column_names(data)
-    baseline = shared.baseline if shared.baseline in systems else None
-    segments = tuple(name for name in shared.segments if name in there)
-    return replace(shared, segments=segments, baseline=baseline, gate=shared.gate if baseline else None)
-
-
 def _check_baseline(shared: Settings, studies: list[Study]) -> None:
     """Raises where no input has the baseline, or a gate is set without one."""
     systems = tuple(dict.fromkeys(name for one in studies for name in one.systems))
@@ -176,7 +168,7 @@ def _read_log(
     if not sessions.credit(found.log).any():
         what = f"{found.columns['outcome']} must be above 0 on an item of an arm, got 0 on every one"
         raise logs.located(InputError(what), found.sources, found.columns)
-    own = own_settings(shared, data, found.log.arms)
+    own = experiment.own_settings(shared, logs.column_names(data), found.log.arms)
     simulated = logs.holds(found.sources, str(SAMPLE["log"]))
     return Interleaving(own, found.log.arms, found.attributes, {}, found, simulated)
 
