@@ -19,7 +19,7 @@ def title(o: Online) -> Html:
     if o.log:
         n = o.log.users
         pair = " or ".join(sorted(o.log.systems))
-        asked.append(f"Which ranker do {n:,} {plural(o.log.unit_name, n)} prefer when one list mixes both: {pair}?")
+        asked.append(f"Which ranker do {n:,} {plural(o.log.unit_name, n)} prefer when one list mixes theirs: {pair}?")
     if o.users:
         n, first = sum(o.users.sizes.values()), o.users.primary.label
         asked.append(f"Which arm of {n:,} {plural(o.users.unit_name, n)} is ahead, by {first}?")
