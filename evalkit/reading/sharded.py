@@ -50,12 +50,13 @@ def read(
     queries: Any = None,
 ) -> Runs | Measured:
     """The input as `runs.read` reads it where its rows fit into memory, or else the values of `asks`."""
+    run, judged = sources.parts(preds), None if qrels is None else sources.parts(qrels)
     given = {"columns": columns, "systems": systems, "attributes": attributes, "queries": queries}
-    rows = sum(sources.rows_of(part) for some in (preds, qrels) if some is not None for part in sources.parts(some))
+    rows = sum(sources.rows_of(part) for part in [*run, *(judged or [])])
     if rows <= WHOLE and rows * IN_MEMORY <= limits.memory:
-        return whole.read(preds, qrels, **given)
+        return whole.read(run, judged, **given)
     with opened(limits) as engine:
-        return measured(engine, preds, qrels, asks=asks, **given)
+        return measured(engine, run, judged, asks=asks, **given)
 
 
 def measured(
