@@ -47,7 +47,7 @@ from evalkit.validation import splits
             "predicts numbers, but the target",
         ),
         ({"label": np.linspace(0, 1, 60)}, {"estimator": DUMMY}, ParameterError, "predicts classes, but"),
-        ({}, {"target": "nope"}, ParameterError, "data frame has no column 'nope'"),
+        ({}, {"target": "nope"}, ParameterError, "target: data frame has no column 'nope'"),
         ({"label": None}, {}, InputError, "label must not be empty, got nothing \\(row 1\\)"),
         ({"label": 1}, {}, InputError, "label must have 2 or more classes, got only '1'"),
         ({"label": [1, 0, 0] + [0] * 57}, {}, ParameterError, "at least 5 rows \\(k\\), got 1"),
@@ -147,6 +147,11 @@ def test_odd_columns_are_no_error_and_every_row_is_tested(change):
     assert not severe(study)
     assert validation_page.notes(study).text
     json.dumps(validation_page.results(study)._repr_mimebundle_(), allow_nan=False)
+
+
+def test_columns_that_say_nothing_are_named():
+    study = labelled(noise(60).assign(same="x", none=np.nan))
+    assert "One value on every row, or none, has same, none." in validation_page.notes(study).text
 
 
 def test_parts_whose_columns_have_other_roles_are_refused():

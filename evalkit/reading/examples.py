@@ -117,11 +117,15 @@ def _layout(part: Part, given: Mapping[str, str]) -> Layout:
 
 @dataclass(frozen=True)
 class Use:
-    """What the columns of a table are for. roles: role -> column. categorical: codes, not numbers. ignore: as if they
-    were not there, but for those that have a role. selected: the features, where a look at the label chose them.
+    """What the columns of a table are for.
+
+    roles: role -> column. target: the label's column, None where roles or its name say it. categorical: codes, not
+    numbers. ignore: as if they were not there, but for what has a role. selected: the features, where a look at the
+    label chose them.
     """
 
     roles: Mapping[str, str]
+    target: str | None = None
     categorical: Sequence[str] = ()
     ignore: Sequence[str] = ()
     selected: Sequence[str] = ()
@@ -174,10 +178,13 @@ def table(data: Any, use: Use, *, kind: str | None) -> Examples:
 
 def _part(part: Part, use: Use) -> _Part:
     """One part as text; raises InputError where it has no target, no feature or no row."""
+    given = dict(use.roles)
+    if use.target is not None:
+        given["label"] = roles_of.require(part.columns, use.target, part.name, "target")
     ignored = roles_of.matching(part.columns, use.ignore, part.name, "ignore")
-    ignored = [name for name in ignored if name not in use.roles.values()]
+    ignored = [name for name in ignored if name not in given.values()]
     seen = [name for name in part.columns if name not in ignored]
-    roles = roles_of.resolve(seen, ("label", *SIDES), use.roles, part.name)
+    roles = roles_of.resolve(seen, ("label", *SIDES), given, part.name)
     if "label" not in roles:
         raise InputError(f"{part.name}: no column for the target ({_some(seen)}); set target=NAME")
     features = [name for name in seen if name not in roles.values()]

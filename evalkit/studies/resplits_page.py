@@ -30,7 +30,7 @@ def selection(s: Validation) -> Html:
     first = s.selection.iloc[0]
     note = (
         "F: how far a column alone moves with the target. The two selections by F differ only in the rows that they "
-        "saw: what the first is better by is not there on new rows. "
+        "saw: what the first is better by is not there on new rows. Of noise the last is at chance or somewhat below. "
         f"{first['n']:,} {plural(s.unit_name, first['n'])}; p by {first['test']}, adjusted by Holm over 2."
     )
     columns = [f"{kept} of {of:,} columns, selected", s.primary.label, "minus the last", "adjusted p"]

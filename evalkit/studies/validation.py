@@ -77,7 +77,8 @@ def read(
     else:
         lists = {"categorical": categorical, "ignore": ignore, "selected": selected}
         use = Use(
-            _roles(names, parameters.text("target", target)),
+            names,
+            _target(target, names),
             **{name: tuple(parameters.texts(name, value)) for name, value in lists.items()},
         )
         data = sampled(examples.table(features, use, kind=kind), size, number)
@@ -111,11 +112,12 @@ def _refuse_idle(given: Mapping[str, Any]) -> None:
             raise ParameterError(f"{name}: needs {wanted}; set {wanted.split(',')[0]}='FILE'")
 
 
-def _roles(names: Mapping[str, str], target: str | None) -> dict[str, str]:
-    """Role -> column, the target's too."""
-    if target is not None and names.get("label", target) != target:
-        raise ParameterError(f"target and columns: must name one column, got {target!r} and {names['label']!r}")
-    return {**names, **({"label": target} if target is not None else {})}
+def _target(value: Any, names: Mapping[str, str]) -> str | None:
+    """The target's column, None where it is not named, or named as a role."""
+    found = parameters.text("target", value)
+    if found is not None and names.get("label", found) != found:
+        raise ParameterError(f"target and columns: must name one column, got {found!r} and {names['label']!r}")
+    return found
 
 
 def _gap(value: Any, e: Examples) -> float:

@@ -111,9 +111,15 @@ def _label(s: Validation) -> str:
 def _features(s: Validation) -> list[tuple[str, bool]]:
     if s.examples.features is None:
         return []
-    text = list(s.examples.features.select_dtypes(exclude="number"))
-    named = f", of them text: {', '.join(text[:10])}" if text else ", all numbers"
-    return [(f"{s.examples.features.shape[1]} features{named}.", False)]
+    table = s.examples.features
+    text = list(table.select_dtypes(exclude="number"))
+    found = [(f"{table.shape[1]} features{f', of them text: {_first(text)}' if text else ', all numbers'}.", False)]
+    constant = [name for name in table if table[name].nunique(dropna=False) < 2]
+    return found + ([(f"One value on every row, or none, has {_first(constant)}.", True)] if constant else [])
+
+
+def _first(names: list[str]) -> str:
+    return ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
 
 
 def leakage(s: Validation) -> Html:
