@@ -161,6 +161,19 @@ def test_the_clock_stops_what_is_not_required():
     assert len(fitting.run(learner, jobs, required=6, seconds=1e-9)) == 6
 
 
+def test_two_processes_make_no_more_than_required_where_there_are_no_seconds(monkeypatch):
+    learner, jobs = two_fits()
+    monkeypatch.setattr(fitting, "WORTH", -1.0)
+    assert len(fitting.run(learner, jobs, required=5, seconds=1e-9)) == 5
+
+
+def test_fits_that_the_seconds_do_not_allow_call_for_no_second_process(monkeypatch):
+    learner, jobs = two_fits()
+    monkeypatch.setattr("joblib.Parallel", None)  # to call it is an error
+    ticks = iter(range(100))
+    assert len(fitting.run(learner, jobs, required=4, seconds=7, clock=lambda: next(ticks) * 6.0)) == 4
+
+
 def test_holdouts_of_groups_keep_groups_whole():
     group = np.repeat(np.arange(20), 3)
     for train, test in splits.group_holdout(group, seed=0, repeats=5).pairs:

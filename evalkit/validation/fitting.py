@@ -214,16 +214,24 @@ def run(
     def late() -> bool:
         return len(done) >= required and clock() - start > seconds
 
+    def much() -> bool:
+        """Whether what is required and what the seconds allow of the rest pays for a second process."""
+        spent = clock() - start
+        each = spent / len(done)
+        rest = min(each * (len(jobs) - max(required, len(done))), max(seconds - spent, 0.0))
+        return each * max(required - len(done), 0) + rest > WORTH
+
     with progress(len(jobs)) as draw, threadpool_limits(1):
         while len(done) < len(jobs) and not late():
-            if len(done) >= PROBED and (clock() - start) / len(done) * (len(jobs) - len(done)) > WORTH:
+            if len(done) >= PROBED and much():
                 break
             done.append(learner.fit(jobs[len(done)]))
             draw(len(done))
         if len(done) < len(jobs) and not late():
             with Parallel(n_jobs=CORES) as parallel:
                 while len(done) < len(jobs) and not late():
-                    done += parallel(delayed(learner.fit)(job) for job in jobs[len(done) : len(done) + CHUNK])
+                    end = len(done) + CHUNK if len(done) >= required else min(len(done) + CHUNK, required)
+                    done += parallel(delayed(learner.fit)(job) for job in jobs[len(done) : end])
                     draw(len(done))
     return done
 
