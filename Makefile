@@ -8,7 +8,7 @@ REPORTS = $(NOTEBOOKS:notebooks/%.ipynb=reports/%.html)
 SOURCES = $(wildcard evalkit/*.py evalkit/*.json evalkit/*/*.* evalkit/page/evalkit/*)
 SAMPLES = $(wildcard data/*/*.* data/*/runs/*)
 
-.PHONY: report test lint lab outputs bench clean
+.PHONY: report test test-spark lint lab outputs bench clean
 report: $(REPORTS)
 
 reports/%.html: notebooks/%.ipynb $(SOURCES) $(SAMPLES) $(VENV)/.ok
@@ -16,6 +16,14 @@ reports/%.html: notebooks/%.ipynb $(SOURCES) $(SAMPLES) $(VENV)/.ok
 
 test: $(VENV)/.ok
 	$(BIN)/python -m pytest -q tests evalkit $(NOTEBOOKS) --nbval --nbval-current-env --nbval-cell-timeout=120
+
+# Spark for real on two threads of this machine, in the same environment; brings a Java where there is none.
+test-spark: $(VENV)/.spark
+	$(BIN)/python -m pytest -q tests/spark
+
+$(VENV)/.spark: requirements-spark.txt $(VENV)/.ok
+	$(PIP) install -q -r requirements-spark.txt
+	touch $@
 
 lint: $(VENV)/.ok
 	$(BIN)/ruff check .

@@ -346,8 +346,11 @@ def test_half_floats():
         (frame().set_axis(["query", "item", "item"], axis=1), "the frame cannot be read: Duplicate column names found"),
         (pa.table([["1"], ["a"], [1]] * 2, names=["query", "item", "score"] * 2), "data frame: column names must be"),
         (pd.Series([1]), "the frame cannot be read: Cannot import schema"),
-        ({"query": ["1"]}, "data must be a path, a list of paths or a data frame (pandas, polars, Arrow), got dict"),
-        (None, "data must be a path, a list of paths or a data frame (pandas, polars, Arrow), got NoneType"),
+        (
+            {"query": ["1"]},
+            "data must be a path, a list of paths or a data frame (pandas, polars, Arrow, Spark), got dict",
+        ),
+        (None, "data must be a path, a list of paths or a data frame (pandas, polars, Arrow, Spark), got NoneType"),
     ],
 )
 def test_refuses_frames(data, message):

@@ -1,29 +1,28 @@
 """DuckDB within limits, for rows that do not fit into memory: they come sorted, whole groups at a time.
 
-The limit is for all that reading needs. DuckDB has a third of it, as it holds more than its own limit says, and spills
-to a folder of its own, which is gone when the work ends; the rest holds the shard that numpy works on.
+The limit is for all that reading needs. DuckDB has one half of it and spills to a folder of its own, which is gone
+when the work ends; the rest holds the shard that numpy works on.
 """
 
 import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from evalkit.arrays import InputError, ParameterError
 from evalkit.progress import progress
-from evalkit.reading import duck
+from evalkit.reading import duck, shards, sources
+from evalkit.reading.sources import Part, Selection
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 LEAST = 200 * 10**6  # with less DuckDB cannot sort at all
 ROW = 1000  # bytes that a row needs, in DuckDB's hands, in Arrow's and in numpy's, while its shard is reduced
-SHARE = 3  # one in so many bytes is DuckDB's
+SHARE = 2  # one in so many bytes is DuckDB's
 FEWEST = 100_000  # rows of a shard, however little memory there is
 CGROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 Reduction = Callable[[Any], Any]  # an Arrow table of rows in, an Arrow table out
@@ -93,17 +92,8 @@ class Engine:
 
     def batches(self, query: str, shown: str, size: int, **frames: Any) -> Iterator[Any]:
         """The answer as Arrow tables of at least `size` rows, the last one shorter."""
-        import pyarrow as pa
-
         with self._asked(query, shown, frames) as relation:
-            held: list[Any] = []
-            for batch in relation.to_arrow_reader(size):
-                held.append(batch)
-                if sum(map(len, held)) >= size:
-                    yield pa.Table.from_batches(held)
-                    held = []
-            if held:
-                yield pa.Table.from_batches(held)
+            yield from shards.tables(relation.to_arrow_reader(size), size)
 
     def reduce(
         self,
@@ -146,24 +136,28 @@ class Engine:
         """The name as this engine's SQL writes it."""
         return duck.name_of(name)
 
+    @staticmethod
+    def literal(text: str) -> str:
+        """The text as this engine's SQL writes it."""
+        return duck.literal(text)
+
+    @staticmethod
+    def select(part: Part, text: Mapping[str, str], numbers: Mapping[str, str], frame: str = "frame") -> Selection:
+        """The SQL for the columns of a part by role; what it needs beside the part's file is called `frame` in it."""
+        return sources.select(part, text, numbers, frame)
+
+    @staticmethod
+    def first(s: Selection, wrong: str, role: str) -> tuple[int, Any]:
+        """Row, from 1, and value of the first row of a selection where the condition holds."""
+        return sources.first_row(s, wrong, duck.name_of(role))
+
     def shards(self, query: str, by: str, shown: str, **frames: Any) -> Iterator[Any]:
         """The answer sorted by the text column `by`, as Arrow tables of whole groups of its equal values.
 
         Sorted by hash first: that compares numbers, and texts only where hashes are equal.
         """
-        import pyarrow as pa
-
-        held: list[Any] = []
         ordered = f"SELECT * FROM ({query}) ORDER BY hash({by}), {by}"
-        for table in self.batches(ordered, shown, self.limits.shard, **frames):
-            held.append(table)
-            whole = pa.concat_tables(held)
-            cut = _last_start(whole[by])
-            if cut:
-                yield whole.slice(0, cut)
-            held = [whole.slice(cut)]
-        if held:
-            yield pa.concat_tables(held)
+        yield from shards.whole_groups(self.batches(ordered, shown, self.limits.shard, **frames), by)
 
     @contextmanager
     def _asked(self, query: str, shown: str, frames: dict[str, Any]) -> Iterator[Any]:
@@ -199,19 +193,6 @@ def _counted(shards: Iterator[Any], function: Reduction, draw: Callable[[int], N
         yield function(shard)
         done += len(shard)
         draw(done)
-
-
-def _last_start(column: Any) -> int:
-    """Where the last group of equal neighbours begins."""
-    import pyarrow.compute as pc
-
-    last, n = column[-1], len(column)
-    step = 1
-    while step < n and pc.all(pc.equal(column.slice(n - step), last)).as_py():
-        step *= 2
-    tail = column.slice(max(0, n - step))
-    other = np.flatnonzero(~pc.equal(tail, last).to_numpy())
-    return max(0, n - step) + (int(other[-1]) + 1 if len(other) else 0)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ asked for stay, one a query: the same to the last bit wherever the shard was cut
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -41,17 +41,34 @@ class Measured:
         return self.found[system, ask]
 
 
+class Read(NamedTuple):
+    """One reading of a part: what its rows are, the part's name, and their system where they do not say it."""
+
+    role: str
+    name: str
+    system: str | None
+
+
 @dataclass(frozen=True)
 class Task:
-    """What is done with each shard; fit to be sent to another machine."""
+    """What is done with each shard; fit to be sent to another machine.
+
+    reads: in the order of the numbers in the column `part`. says: whether there is a column `system`. beside: whether
+    there is a table of queries. top: the best grade of all.
+    """
 
     systems: tuple[str, ...]
     asks: tuple[Ask, ...]
     attributes: tuple[str, ...]
-    roles: tuple[str, ...]
-    names: tuple[str, ...]
+    reads: tuple[Read, ...]
+    says: bool
     beside: bool
     top: float
+
+    @property
+    def judged(self) -> bool:
+        """Whether the judgements are parts of their own."""
+        return any(one.role == JUDGED for one in self.reads)
 
 
 # One shard ----------------------------------------------------------------------------------------------------------
@@ -61,20 +78,18 @@ class _Shard(Rows):
     """Rows of a shard, which know the part they came from, not their row in it."""
 
     parts: np.ndarray
-    names: Sequence[str]
+    reads: Sequence[Read]
 
     def place(self, row: int) -> str:
         """The part that a row came from."""
-        return self.names[self.parts[row]]
+        return self.reads[self.parts[row]].name
 
 
 def measure(table: Any, *, task: Task) -> Any:
     """Whole queries measured: a table of one row, whose cells are lists with one value a judged query."""
-
-    role = np.array(task.roles, dtype=object)[table["part"].to_numpy()]
-    run = _shard(table, role == RUN, task)
-    judged = _shard(table, role == JUDGED, task) if JUDGED in task.roles else run
-    beside = _shard(table, role == BESIDE, task) if task.beside else run
+    run = _shard(table, RUN, task)
+    judged = _shard(table, JUDGED, task) if task.judged else run
+    beside = _shard(table, BESIDE, task) if task.beside else run
     return whole.built(Build(run, judged, beside, ()), partial(_measured, task=task))
 
 
@@ -106,18 +121,21 @@ def _first(rows: Rows) -> Any:
     return rows.query[0].slice(0, 1).cast("large_string")
 
 
-def _shard(table: Any, member: np.ndarray, task: Task) -> _Shard:
+def _shard(table: Any, role: str, task: Task) -> _Shard:
+    """The rows of one kind."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    some = table.filter(pa.array(member)).combine_chunks()
+    member = np.array([one.role == role for one in task.reads])[table["part"].to_numpy()]
+    some = (table if member.all() else table.filter(pa.array(member))).combine_chunks()
 
     def column(name: str) -> Any:
         blocks = some[name].chunks
         return pa.concat_arrays(blocks) if blocks else pa.array([], some[name].type)
 
+    part = column("part").to_numpy(zero_copy_only=False)
     rows = _Shard(
-        system=[column("system")],
+        system=[_systems(part, column("system") if task.says else None, task)],
         query=[column("query")],
         item=[column("item")],
         hash=[column("hash").to_numpy(zero_copy_only=False).view(np.uint64)],
@@ -125,8 +143,20 @@ def _shard(table: Any, member: np.ndarray, task: Task) -> _Shard:
         grade=[pc.fill_null(column("grade"), np.nan).to_numpy(zero_copy_only=False)],
         attributes=[{name: column(f"attribute {name}") for name in task.attributes}],
     )
-    rows.parts, rows.names = column("part").to_numpy(zero_copy_only=False), task.names
+    rows.parts, rows.reads = part, task.reads
     return rows
+
+
+def _systems(part: np.ndarray, said: Any, task: Task) -> Any:
+    """The system of each row: what the row says, or the one of its part."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    given = pa.array([one.system for one in task.reads], pa.string())
+    if said is None and len({one.system for one in task.reads if one.role == RUN}) == 1:
+        return given[0].as_py(), len(part)
+    own = given.take(pa.array(part))
+    return own if said is None else pc.coalesce(own, said)
 
 
 # All shards ---------------------------------------------------------------------------------------------------------
@@ -162,7 +192,7 @@ def gathered(cells: dict[str, Any], task: Task, columns: Mapping[str, str], made
         attributes={name: _objects(flat(f"attribute {name}").take(order)) for name in task.attributes},
         columns=columns,
         sources=made,
-        pooled_ideal=JUDGED not in task.roles,
+        pooled_ideal=not task.judged,
         negative=int(flat("negative").to_numpy().sum()),
         query=query,
         top_grade=task.top,
@@ -178,7 +208,9 @@ def _check(
         if not account.used:
             raise whole.nothing_in_common(name, first[0].as_py(), query[0])
     if task.beside and not shared:
-        raise whole.no_shared_table(task.names[task.roles.index(BESIDE)], beside[0].as_py(), query[0])
+        raise whole.no_shared_table(
+            next(one.name for one in task.reads if one.role == BESIDE), beside[0].as_py(), query[0]
+        )
 
 
 def _objects(texts: Any) -> np.ndarray:

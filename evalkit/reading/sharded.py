@@ -4,7 +4,7 @@ The rows of runs, judgements and query table are laid end to end and sorted by q
 input of its own: it goes through the code that reads an input from memory, and gives the same values to the last bit.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -12,13 +12,15 @@ from evalkit.arrays import ParameterError
 from evalkit.reading import columns as roles_of
 from evalkit.reading import rows as reading
 from evalkit.reading import runs as whole
-from evalkit.reading import sources
+from evalkit.reading import sources, spark
 from evalkit.reading.engine import Engine, Limits, opened
-from evalkit.reading.measured import BESIDE, JUDGED, RUN, Measured, Task, gathered, measure
+from evalkit.reading.measured import BESIDE, JUDGED, RUN, Measured, Read, Task, gathered, measure
 from evalkit.reading.runs import Ask, Runs
 from evalkit.reading.sources import Part, Selection
+from evalkit.reading.spark import Spark
 
 FINITE = "abs({0}) <= 1.7976931348623157e308"  # false of NaN, which SQL holds to be larger than any number
+NO_TEXT, NO_NUMBER = "NULLIF('', '')", "CAST(NULL AS DOUBLE)"
 IN_MEMORY = 300  # bytes that a row needs while it is read into memory whole
 WHOLE = 2_000_000  # rows up to which that is faster, where there is memory for them
 
@@ -26,7 +28,7 @@ WHOLE = 2_000_000  # rows up to which that is faster, where there is memory for 
 class _Piece(NamedTuple):
     """A part as rows of the sorted whole: what it is, its columns, and of a run its systems and their scores.
 
-    names: whether its rows say their system. name: the system of a part that does not say.
+    says: whether its rows say their system. name: the system of a part that does not say.
     """
 
     role: str
@@ -35,7 +37,7 @@ class _Piece(NamedTuple):
     numbers: Mapping[str, str]
     scores: Mapping[str | None, str]
     name: str = ""
-    names: bool = False
+    says: bool = False
 
 
 def read(
@@ -50,9 +52,12 @@ def read(
     queries: Any = None,
 ) -> Runs | Measured:
     """The input as `runs.read` reads it where its rows fit into memory, or else the values of `asks`."""
-    run, judged = sources.parts(preds), None if qrels is None else sources.parts(qrels)
-    given = {"columns": columns, "systems": systems, "attributes": attributes, "queries": queries}
-    rows = sum(sources.rows_of(part) for part in [*run, *(judged or [])])
+    run = sources.parts(preds)
+    judged, beside = (None if some is None else sources.parts(some) for some in (qrels, queries))
+    given: dict[str, Any] = {"columns": columns, "systems": systems, "attributes": attributes, "queries": beside}
+    if cluster := spark.engine_for([*run, *(judged or []), *(beside or [])]):
+        return measured(cluster, run, judged, asks=asks, **given)
+    rows = sum(map(sources.rows_of, [*run, *(judged or [])]))
     if rows <= WHOLE and rows * IN_MEMORY <= limits.memory:
         return whole.read(run, judged, **given)
     with opened(limits) as engine:
@@ -60,7 +65,7 @@ def read(
 
 
 def measured(
-    engine: Engine,
+    engine: Engine | Spark,
     preds: Any,
     qrels: Any = None,
     *,
@@ -77,24 +82,24 @@ def measured(
     """
     given = dict(columns or {})
     roles_of.check_roles(given, reading.ROLES)
-    pieces, printed = _pieces(preds, qrels, queries, given, list(systems), list(attributes))
+    pieces, printed = _pieces(engine, preds, qrels, queries, given, list(systems), list(attributes))
     frames = {name: frame for piece in pieces for name, frame in piece.chosen.frames.items()}
     profiles = [_profile(engine, piece) for piece in pieces]
-    names = _systems(engine, pieces, frames, systems)
-    top = max((p["top"] for p in profiles), default=0.0)
-    roles = tuple(piece.role for piece in pieces)
+    says = any(piece.says for piece in pieces)
+    reads = [read for piece in pieces for read in _reads(piece)]
     task = Task(
-        names,
-        tuple(asks),
-        tuple(attributes),
-        roles,
-        tuple(piece.chosen.part.name for piece in pieces),
-        queries is not None,
-        top,
+        systems=_systems(engine, pieces, frames, systems),
+        asks=tuple(asks),
+        attributes=tuple(attributes),
+        reads=tuple(reads),
+        says=says,
+        beside=queries is not None,
+        top=max(p["top"] for p in profiles),
     )
-    union = " UNION ALL ".join(_rows(engine, i, piece, attributes) for i, piece in enumerate(pieces))
+    selects = [one for piece in pieces for one in _rows(engine, piece, attributes, says=says)]
+    union = " UNION ALL ".join(f"SELECT {i} AS part, {one}" for i, one in enumerate(selects))
     shown = ", ".join(dict.fromkeys(piece.chosen.part.name for piece in pieces[:3]))
-    total = sum(p["n"] * len(piece.scores or [None]) for piece, p in zip(pieces, profiles, strict=True))
+    total = sum(p["n"] * len(_reads(piece)) for piece, p in zip(pieces, profiles, strict=True))
     found = engine.reduce(union, "query", partial(measure, task=task), shown, total=total, **frames)
     made = [sources.fingerprint(piece.chosen.part, p["n"]) for piece, p in zip(pieces, profiles, strict=True)]
     cells = {name: found[name] for name in found.column_names}
@@ -106,21 +111,27 @@ def measured(
 
 
 def _pieces(
-    preds: Any, qrels: Any, queries: Any, given: dict[str, str], systems: list[str], attributes: list[str]
+    engine: Engine | Spark,
+    preds: Any,
+    qrels: Any,
+    queries: Any,
+    given: dict[str, str],
+    systems: list[str],
+    attributes: list[str],
 ) -> tuple[list[_Piece], dict[str, str]]:
     """Every part with its columns, and the columns as the page prints them."""
     pieces: list[_Piece] = []
     printed: dict[str, str] = {}
 
     def select(part: Part, text: Mapping[str, str], numbers: Mapping[str, str]) -> Selection:
-        return sources.select(part, text, numbers, frame=f"frame{len(pieces)}")
+        return engine.select(part, text, numbers, frame=f"frame{len(pieces)}")
 
     parts, here = sources.parts(preds), [] if queries is not None else attributes
     for part, name in zip(parts, reading.names(parts), strict=True):
         plan = reading.plan_run(part, given, systems, here, graded=qrels is None)
         text = plan.text | reading.beside(here)
         chosen = select(part, text, plan.numbers)
-        pieces.append(_Piece(RUN, chosen, text, plan.numbers, plan.scores, name, _names(chosen, text)))
+        pieces.append(_Piece(RUN, chosen, text, plan.numbers, plan.scores, name, _says(chosen, text)))
         printed |= reading.printed(part, plan)
     for part in sources.parts(qrels) if qrels is not None else ():
         text, numbers = reading.plan_judgements(part, given)
@@ -131,13 +142,13 @@ def _pieces(
     return pieces, printed
 
 
-def _names(chosen: Selection, text: Mapping[str, str]) -> bool:
+def _says(chosen: Selection, text: Mapping[str, str]) -> bool:
     """Whether rows say their system; the tag of a TREC run does only where a file holds several."""
     held = next(iter(chosen.frames.values())) if chosen.part.kind == "trec" else None
     return "system" in text and (held is None or len(held["system"].unique()) > 1)
 
 
-def _profile(engine: Engine, piece: _Piece) -> dict[str, Any]:
+def _profile(engine: Engine | Spark, piece: _Piece) -> dict[str, Any]:
     """Rows and the highest grade of a part; raises InputError for the first value that cannot be meant."""
     rules = _rules(engine, piece)
     counts = [f"count(*) FILTER (WHERE {wrong}) AS wrong{i}" for i, (_, _, wrong) in enumerate(rules)]
@@ -150,12 +161,12 @@ def _profile(engine: Engine, piece: _Piece) -> dict[str, Any]:
         raise reading.no_rows(part)
     for i, (role, rule, wrong) in enumerate(rules):
         if found[f"wrong{i}"]:
-            row, value = sources.first_row(piece.chosen, wrong, engine.quote(role))
+            row, value = engine.first(piece.chosen, wrong, role)
             raise reading.wrong_value(part, {**piece.text, **piece.numbers}[role], rule, value, row)
     return {"n": found["n"], "top": max(found.get("top") or 0.0, 0.0)}
 
 
-def _rules(engine: Engine, piece: _Piece) -> list[tuple[str, str, str]]:
+def _rules(engine: Engine | Spark, piece: _Piece) -> list[tuple[str, str, str]]:
     """Role, rule and the SQL of what breaks it."""
     ids = [role for role in piece.text if not role.startswith("attribute ")]
     rules = [(role, reading.EMPTY, f"{engine.quote(role)} IS NULL") for role in ids]
@@ -171,40 +182,43 @@ def _rules(engine: Engine, piece: _Piece) -> list[tuple[str, str, str]]:
     return rules
 
 
-def _rows(engine: Engine, index: int, piece: _Piece, attributes: Sequence[str]) -> str:
-    """The SQL of a part's rows with the columns that all parts have: part, system, query, item, score, grade, ..."""
-    nothing = {"text": "NULLIF('', '')", "number": "CAST(NULL AS DOUBLE)"}
-    here = engine.quote
-    item = here("item") if piece.role != BESIDE else nothing["text"]
-    hashed = engine.hashed("item") if piece.role != BESIDE else engine.hashed("query")
-    grade = here("grade") if "grade" in piece.numbers else nothing["number"]
-    held = set(piece.text)
-    own = [here(f"attribute {name}") if f"attribute {name}" in held else nothing["text"] for name in attributes]
-    selects = []
-    for system, role in (piece.scores or {None: ""}).items():
-        score = nothing["number"] if not role else f"-{here(role)}" if role == "rank" else f"{here(role)} + 0.0"
-        named = here("system") if piece.names else _literal(system or piece.name)
-        cells = [f"{index} AS part", f"{named} AS system", here("query"), f"{item} AS item", f"{score} AS score"]
-        cells += [
-            f"{hashed} AS hash",
-            f"{grade} AS grade",
-            *(f"{one} AS {here(f'attribute {n}')}" for one, n in zip(own, attributes, strict=True)),
-        ]
-        selects.append(f"SELECT {', '.join(cells)} FROM ({piece.chosen.query}) AS s{index}")
-    return " UNION ALL ".join(selects)
+def _reads(piece: _Piece) -> list[Read]:
+    """How a part is read: once, or a wide table once for each of its systems."""
+    where = piece.chosen.part.name
+    return [Read(piece.role, where, None if piece.says else system or piece.name) for system in piece.scores or [None]]
 
 
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
+def _rows(engine: Engine | Spark, piece: _Piece, attributes: Sequence[str], *, says: bool) -> list[str]:
+    """The SQL of each read of a part, with the columns that all have: query, item, score, grade, hash, attributes."""
+    here, held = engine.quote, {*piece.text, *piece.numbers}
+    judges = piece.role != BESIDE
+
+    def cell(role: str, nothing: str) -> str:
+        return f"{here(role) if role in held else nothing} AS {here(role)}"
+
+    text = [f"attribute {name}" for name in attributes] + (["system"] if says else [])
+    shared = [here("query"), cell("item", NO_TEXT), cell("grade", NO_NUMBER)]
+    shared += [f"{engine.hashed('item' if judges else 'query')} AS hash", *(cell(role, NO_TEXT) for role in text)]
+    source = f"FROM ({piece.chosen.query}) AS s"
+    return [
+        f"{_score(role, here)} AS score, {', '.join(shared)} {source}" for role in (piece.scores or {None: ""}).values()
+    ]
+
+
+def _score(role: str, here: Callable[[str], str]) -> str:
+    """What ranks the rows, the highest first; −0.0 and 0.0 are one score."""
+    if not role:
+        return NO_NUMBER
+    return f"-{here(role)}" if role == "rank" else f"{here(role)} + 0.0"
 
 
 def _systems(
-    engine: Engine, pieces: Sequence[_Piece], frames: Mapping[str, Any], wanted: Sequence[str]
+    engine: Engine | Spark, pieces: Sequence[_Piece], frames: Mapping[str, Any], wanted: Sequence[str]
 ) -> tuple[str, ...]:
     """The systems in the order of their names' bytes; raises ParameterError for a wanted one that is not there."""
     found: set[str] = set()
     for piece in pieces:
-        if piece.names:
+        if piece.says:
             query = f"SELECT DISTINCT {engine.quote('system')} AS system FROM ({piece.chosen.query}) AS s"
             found |= set(engine.table(query, piece.chosen.part.name, **frames)["system"].to_pylist())
         elif piece.role == RUN:

@@ -1,7 +1,8 @@
 """Files and frames in, checked Arrow columns out; every file with its rows and SHA-256.
 
 Nothing is guessed: ids stay the text that the file holds, numbers are doubles or refused with file, column, row and
-value. DuckDB reads CSV, Parquet and JSON lines; `trec` reads TREC text; frames come by the Arrow PyCapsule interface.
+value. DuckDB reads CSV, Parquet and JSON lines; `trec` reads TREC text; frames come by the Arrow PyCapsule interface,
+Spark tables by name or as Spark data frames, collected where they are small.
 """
 
 import hashlib
@@ -9,12 +10,12 @@ import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from evalkit.arrays import InputError
-from evalkit.reading import batches, duck, trec
+from evalkit.reading import batches, duck, spark_tables, trec
 
 TABLES = {".csv": "csv", ".tsv": "csv", ".tab": "csv", ".parquet": "parquet", ".pq": "parquet"}
 TABLES |= {".jsonl": "json", ".ndjson": "json", ".json": "json"}
@@ -48,7 +49,7 @@ class Part:
     @property
     def unnamed(self) -> bool:
         """Whether it is no file of the user's: a frame, or record batches."""
-        return self.frame is not None and self.kind != "trec"
+        return self.frame is not None and self.kind not in ("trec", "spark")
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ def _glob(pattern: Path) -> Iterable[Path]:
 
 
 def parts(data: Any) -> list[Part]:
-    """Every file or frame of `data`: a path, folder or glob pattern, a frame, Arrow batches, or a list of these.
+    """Every file, frame or table of `data`: a path, folder or pattern, "spark:table", a frame, batches, or a list.
 
     Parts stay as they are: batches can be read only once, so who needs them twice asks for the parts first.
     """
@@ -116,6 +117,8 @@ def parts(data: Any) -> list[Part]:
         if not data:
             raise InputError("data must name at least one file or frame, got an empty list")
         return [part for one in data for part in parts(one)]
+    if table := spark_tables.found(data):
+        return [Part(table.name, "spark", tuple(table.types), table.path, frame=table)]
     if isinstance(data, str | Path):
         return [_part(path) for path in files(data)]
     return [_batches_part(data) if batches.are(data) else _frame_part(data)]
@@ -131,8 +134,8 @@ def _frame_part(data: Any) -> Part:
     import pyarrow as pa
 
     if not hasattr(data, "__arrow_c_stream__"):
-        got = type(data).__name__
-        raise InputError(f"data must be a path, a list of paths or a data frame (pandas, polars, Arrow), got {got}")
+        kinds, got = "pandas, polars, Arrow, Spark", type(data).__name__
+        raise InputError(f"data must be a path, a list of paths or a data frame ({kinds}), got {got}")
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "The DataFrame has column names of mixed type")
@@ -189,9 +192,11 @@ def stamp(path: Path) -> tuple[int, int]:
 
 
 def rows_of(part: Part) -> int:
-    """How many rows the part has: known of frames and Parquet files, of text files by the first lines' length."""
+    """How many rows the part has: known of all but text files, of which the first lines' length tells."""
     if part.kind == "frame":
         return len(part.frame)
+    if part.kind == "spark":
+        return part.frame.rows
     if part.kind == "parquet":
         query = f"SELECT count(*) AS n FROM {duck.from_clause(part.path, part.kind)}"
         return int(duck.sql(query, part.name)["n"][0].as_py())
@@ -226,6 +231,8 @@ def select(part: Part, text: Mapping[str, str], numbers: Mapping[str, str], fram
         whole = pa.table(_trec(part, text, numbers))
         roles = ", ".join(duck.name_of(role) for role in [*text, *numbers])
         return Selection(part, f"SELECT {roles} FROM {frame}", frame, {}, {}, {}, {frame: whole})
+    if part.kind == "spark":  # one larger than is collected must go to `spark.engine_for` before it comes here
+        part = replace(part, kind="frame", frame=part.frame.whole)
     if part.kind == "frame":
         source, frames = frame, {frame: part.frame}
     else:
@@ -243,6 +250,8 @@ def explained(s: Selection) -> Iterator[None]:
     try:
         yield
     except InputError:
+        if not s.source:  # Spark's own, which has named the value
+            raise
         _refuse_value(s.part, s.source, s.frames, s.types, s.numbers.values())
         if s.part.kind == "parquet":
             raise duck.no_parquet(s.part.name) from None
@@ -320,7 +329,7 @@ def _number(column: str, kind: str) -> str:
 
 def fingerprint(part: Part, rows: int) -> Source:
     """The part's name, rows and SHA-256; raises InputError where the file changed since reading began."""
-    if part.unnamed:
+    if part.unnamed or part.kind == "spark":
         return Source(part.name, rows, "")
     with part.path.open("rb") as file:
         found = Source(part.name, rows, hashlib.file_digest(file, "sha256").hexdigest())

@@ -3,6 +3,7 @@
 import inspect
 import platform
 import shlex
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import version
 from typing import Any
@@ -21,7 +22,9 @@ def versions() -> dict[str, str]:
     """The versions of evalkit, Python and the packages that can move a number or a picture."""
     from evalkit import __version__
 
-    return {"evalkit": __version__, "python": platform.python_version()} | {name: version(name) for name in PACKAGES}
+    own = {"evalkit": __version__, "python": platform.python_version()}
+    spark = {"pyspark": sys.modules["pyspark"].__version__} if "pyspark" in sys.modules else {}
+    return own | {name: version(name) for name in PACKAGES} | spark
 
 
 def changed(values: Mapping[str, Any], read: Callable[..., Any]) -> dict[str, Any]:

@@ -1,0 +1,320 @@
+"""Spark on two threads: whole groups, the numbers that memory gives, errors of one line, nothing left behind."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from pyspark import cloudpickle
+
+from evalkit.arrays import InputError, ParameterError
+from evalkit.reading import sources, spark, spark_tables
+from evalkit.reading.runs import read as read_runs
+from evalkit.studies import classification, classification_page, ranking, ranking_page
+
+ROOT = Path(__file__).resolve().parents[2]
+
+cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers have no tests, and need no evalkit
+
+
+def rows(n: int, groups: int) -> pa.Table:
+    rng = np.random.default_rng(0)
+    return pa.table({"query": pa.array(rng.integers(0, groups, n)).cast(pa.string()), "x": rng.random(n)})
+
+
+def groups(table: pa.Table) -> pa.Table:
+    return table.group_by("query").aggregate([("x", "count"), ("x", "sum")])
+
+
+def length(table: pa.Table) -> pa.Table:
+    return pa.table({"n": [len(table)]})
+
+
+def total(table: pa.Table) -> pa.Table:
+    return pa.table({"n": [pc.sum(table["n"]).as_py()]})
+
+
+@pytest.fixture(scope="module")
+def split(session, tmp_path_factory):
+    """A table of 60,000 rows and 700 groups in 20 files, and its rows."""
+    table, folder = rows(60_000, 700), tmp_path_factory.mktemp("split")
+    session.createDataFrame(table).repartition(20).write.parquet(str(folder / "rows"))
+    assert len(list((folder / "rows").glob("*.parquet"))) == 20
+    return f"parquet.`{folder / 'rows'}`", table
+
+
+def test_reduce_gives_whole_groups_of_a_table_in_many_files(session, split):
+    name, table = split
+    engine = spark.Spark(session, shard=3_000)
+    found = engine.reduce(f"SELECT * FROM {name}", "query", groups, name)
+    expected = groups(table)
+    assert len(found) == 700  # a group cut in two would be two rows
+    assert found.sort_by("query")["query"].equals(expected.sort_by("query")["query"])
+    assert found.sort_by("query")["x_count"].equals(expected.sort_by("query")["x_count"])
+
+
+def test_reduce_merges_where_rows_come_as_they_are(session, split):
+    engine = spark.Spark(session, shard=3_000)
+    query = f"SELECT * FROM {split[0]}"
+    shards = engine.reduce(query, None, length, "rows")
+    assert len(shards) > 3
+    assert sum(shards["n"].to_pylist()) == 60_000
+    assert engine.reduce(query, None, length, "rows", merge=total).to_pylist() == [{"n": 60_000}]
+    assert engine.reduce(query, "query", length, "rows", merge=total).to_pylist() == [{"n": 60_000}]
+
+
+def test_groups_are_bytes_whatever_the_collation(session):
+    engine = spark.Spark(session, shard=2)
+    table = pa.table({"query": ["a", "A", "a", "A", "b", "a", "A"], "x": np.arange(7.0)})
+    query = "SELECT query COLLATE UTF8_LCASE AS query, x FROM t"
+    found = engine.reduce(query, "query", groups, "t", t=table)
+    assert sorted(zip(found["query"].to_pylist(), found["x_count"].to_pylist(), strict=True)) == [
+        ("A", 3),
+        ("a", 3),
+        ("b", 1),
+    ]
+
+
+def test_workers_run_the_evalkit_that_was_sent(session):
+    def told(table: pa.Table) -> pa.Table:
+        from evalkit.reading import runs
+
+        return pa.table({"loader": [type(runs.__spec__.loader).__name__], "file": [hasattr(runs, "__file__")]})
+
+    found = spark.Spark(session).reduce("SELECT * FROM range(10)", None, told, "numbers")
+    assert {(one["loader"], one["file"]) for one in found.to_pylist()} == {("Carried", False)}
+
+
+# Errors -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [InputError, ParameterError])
+def test_what_a_function_refuses_comes_back_as_it_was_raised(session, split, kind):
+    def refuse(table: pa.Table) -> pa.Table:
+        raise kind(f"x.csv: query {table['query'][0].as_py()!r} is wrong")
+
+    with pytest.raises(kind, match=r"^x\.csv: query '\d+' is wrong$"):
+        spark.Spark(session).reduce(f"SELECT * FROM {split[0]}", "query", refuse, "rows")
+
+
+def test_what_a_function_does_wrong_is_one_line(session, split):
+    def fail(table: pa.Table) -> pa.Table:
+        raise ZeroDivisionError("no\nnumber")
+
+    def lack(table: pa.Table) -> pa.Table:
+        import numpyy
+
+        return numpyy.sort(table)
+
+    engine, query = spark.Spark(session), f"SELECT * FROM {split[0]}"
+    with pytest.raises(InputError, match=r"^rows: a worker failed, ZeroDivisionError: no$"):
+        engine.reduce(query, None, fail, "rows")
+    with pytest.raises(InputError, match=r"No module named 'numpyy'; set PYSPARK_PYTHON to a Python that has"):
+        engine.reduce(query, None, lack, "rows")
+
+
+@pytest.mark.parametrize(
+    "query, message",
+    [
+        ("SELECT nope FROM t", "rows: A column, variable, or function parameter with name `nope` cannot be resolved."),
+        ("SELECT 1 +", "rows: Syntax error at or near ')'"),
+        ("SELECT * FROM nowhere.t", "rows: there is no such table or view in this session's catalog"),
+        ("SELECT * FROM parquet.`/no/such.parquet`", "rows: Path does not exist: file:/no/such.parquet."),
+        ("SELECT CAST('x' AS DOUBLE) FROM t", "rows: The value 'x' of the type \"STRING\" cannot be cast to"),
+    ],
+)
+def test_what_spark_refuses_is_one_line(session, query, message):
+    with pytest.raises(InputError) as caught:
+        spark.Spark(session).table(query, "rows", t=rows(3, 1))
+    assert str(caught.value).startswith(message)
+    assert "\n" not in str(caught.value)
+
+
+def test_no_row_is_said(session):
+    with pytest.raises(InputError, match="rows: there is no row"):
+        spark.Spark(session).reduce("SELECT * FROM t WHERE x > 9", "query", groups, "rows", t=rows(3, 1))
+    empty = session.createDataFrame(rows(3, 1)).where("x > 9")
+    with pytest.raises(InputError, match="Spark data frame: the table has columns and no rows"):
+        sources.load(sources.parts(empty)[0], {"query": "query"}, {})
+
+
+# What stays -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("before", [None, "77", "200000"])
+def test_the_session_is_left_as_it_was(session, split, before):
+    session.createDataFrame(rows(3, 1)).createOrReplaceTempView("t")
+    conf = session.conf
+    conf.unset(spark.BATCH_SIZE) if before is None else conf.set(spark.BATCH_SIZE, before)
+    settings, views = dict(conf.getAll), [one.name for one in session.catalog.listTables()]
+    engine = spark.Spark(session)
+    try:
+        # A frame of the call hides the session's own view of its name, for this call only.
+        assert engine.table("SELECT count(*) AS n FROM t", "t", t=rows(5, 1))["n"].to_pylist() == [5]
+        engine.reduce("SELECT * FROM t", "query", groups, "t", t=rows(5, 1))
+        with pytest.raises(InputError):
+            engine.table("SELECT nope FROM t", "t", t=rows(5, 1))
+        assert session.table("t").count() == 3
+        assert dict(conf.getAll) == settings
+        assert [one.name for one in session.catalog.listTables()] == views
+    finally:
+        conf.unset(spark.BATCH_SIZE)
+        session.catalog.dropTempView("t")
+
+
+def test_batches_are_large_for_the_call(session):
+    seen = spark.Spark(session).reduce("SELECT id FROM range(0, 50000, 1, 1)", None, length, "numbers")
+    assert seen["n"].to_pylist() == [50_000]
+    with spark.Spark(session)._large_batches():
+        assert session.conf.get(spark.BATCH_SIZE) == str(spark.BATCH)
+
+
+# Tables as inputs -----------------------------------------------------------------------------------------------------
+
+
+def frame(session, path: str):
+    """A file of the checkout as a Spark data frame."""
+    return session.createDataFrame(pa.Table.from_pandas(pd.read_csv(ROOT / path), preserve_index=False))
+
+
+def published(results) -> dict:
+    """A report's JSON."""
+    return json.loads(json.dumps(results._repr_mimebundle_()["application/vnd.evalkit+json"]))
+
+
+def numbers(results) -> dict:
+    """The numbers of a report, without what says where they come from."""
+    return {k: v for k, v in published(results).items() if k not in ("inputs", "parameters", "versions")}
+
+
+def test_a_classification_report_is_the_one_from_memory(session):
+    path = "data/german_credit/predictions.csv"
+    settings = {"segments": "housing", "positive": "1"}
+    table = frame(session, path)
+    table.createOrReplaceTempView("credit")
+    here = numbers(classification_page.results(classification.read(str(ROOT / path), **settings)))
+    for preds in (table, "spark:credit"):
+        found = classification_page.results(classification.read(preds, **settings))
+        assert numbers(found) == here
+    assert published(found)["inputs"] == [
+        {"name": "Spark table credit", "rows": len(pd.read_csv(ROOT / path)), "sha256": ""}
+    ]
+    assert published(found)["parameters"]["preds"] == "spark:credit"
+    assert published(found)["versions"]["pyspark"]
+
+
+def test_a_ranking_report_is_the_one_from_memory(session):
+    qrels, tables = str(ROOT / "data/digits_retrieval/qrels.txt"), {}
+    for path in sorted((ROOT / "data/digits_retrieval/runs").iterdir()):
+        (part,) = sources.parts(str(path))
+        tables[path.stem] = pa.table(sources.load(part, {"query": "query", "item": "item"}, {"score": "score"}))
+        session.createDataFrame(tables[path.stem]).createOrReplaceTempView(path.stem)
+    long = [table.append_column("system", pa.array([name] * len(table))) for name, table in tables.items()]
+    here = numbers(ranking_page.results(ranking.read(long, qrels, metrics="ndcg@10,map")))
+    frames = list(map(session.createDataFrame, long))
+    assert numbers(ranking_page.results(ranking.read(frames, qrels, metrics="ndcg@10,map"))) == here
+    named = ranking.read([f"spark:{name}" for name in tables], qrels, metrics="ndcg@10,map")
+    assert numbers(ranking_page.results(named)) | {"columns": here["columns"]} == here
+
+
+def refused(data, **settings) -> str:
+    with pytest.raises((InputError, ParameterError)) as caught:
+        read_runs(data, **settings)
+    return str(caught.value)
+
+
+def test_tables_that_are_refused(session):
+    def made(**changed) -> object:
+        columns = {"query": ["1", "2"], "item": ["a", "b"], "score": [0.5, 0.25], "grade": [1, 0]}
+        return session.createDataFrame(pa.table(columns | changed))
+
+    assert refused("spark:nowhere.preds") == (
+        "Spark table nowhere.preds: there is no such table or view in this session's catalog"
+    )
+    assert refused("spark: ") == "spark: must be followed by the name of a table, got nothing"
+    assert refused(made(query=[1.0, 2.0])).endswith("query must hold ids as text or whole numbers, got DOUBLE")
+    assert refused(made(score=["0.5", "1d"])) == "Spark data frame: score must be a number, got '1d' (row 2)"
+    assert refused(made(score=[0.5, None])) == "Spark data frame: score must be a finite number, got nothing (row 2)"
+    twice = made().selectExpr("query", "item", "score", "grade", "item AS Item")
+    assert refused(twice) == "Spark data frame: column names must be distinct, got 'item' and 'Item'"
+    assert read_runs(made()).systems == ("system",)
+
+
+def test_a_large_table_is_collected_by_nothing(session, monkeypatch):
+    monkeypatch.setattr(spark_tables, "MOST", 9)
+    table = session.createDataFrame(rows(10, 3)).selectExpr("query", "query AS item", "x AS score", "1 AS grade")
+    assert refused(table).startswith("Spark data frame: 10 rows are more than the 9 that this report collects")
+    assert spark.engine_for(sources.parts(table)).session is session
+    assert spark.engine_for(sources.parts(table.limit(9))) is None
+
+
+# The SQL of large tables ----------------------------------------------------------------------------------------------
+
+
+def selected(session, table: pa.Table, text: dict, numbers: dict) -> pa.Table:
+    (part,) = sources.parts(session.createDataFrame(table))
+    engine = spark.Spark(session)
+    chosen = engine.select(part, text, numbers, frame="frame7")
+    with sources.explained(chosen):
+        return engine.table(chosen.query, part.name, **chosen.frames)
+
+
+@pytest.mark.parametrize("ansi", ["true", "false"])
+def test_columns_are_selected_by_role_without_a_guess(session, ansi):
+    session.conf.set("spark.sql.ansi.enabled", ansi)
+    try:
+        table = pa.table(
+            {
+                "q`1": ["007", "7"],
+                "n": pa.array([2**60 + 1, 3], pa.int64()),
+                "words": [" 1.5", "-2e3"],
+                "yes": [True, False],
+                "none": ["nan", None],
+            }
+        )
+        found = selected(session, table, {"query": "q`1", "id": "n"}, {"score": "words", "label": "yes", "w": "none"})
+        assert found.column_names == ["query", "id", "score", "label", "w"]
+        assert found["query"].to_pylist() == ["007", "7"]
+        assert found["id"].to_pylist() == ["1152921504606846977", "3"]
+        assert found["score"].to_pylist() == [1.5, -2000.0]
+        assert found["label"].to_pylist() == [1.0, 0.0]
+        assert np.isnan(found["w"][0].as_py())
+        assert found["w"][1].as_py() is None
+        for wrong in ("1d", "x\n'</evalkit>", "0x10", "", "1,5"):
+            with pytest.raises(InputError) as caught:
+                selected(session, pa.table({"q": ["a"], "s": [wrong]}), {"query": "q"}, {"score": "s"})
+            assert str(caught.value) == f"Spark data frame: s must be a number, got '{wrong}'".split("</evalkit>")[0]
+    finally:
+        session.conf.unset("spark.sql.ansi.enabled")
+
+
+def test_columns_of_a_wrong_type_are_refused(session):
+    table = pa.table({"q": [0.5], "s": [b"1"], "l": [["a"]]})
+    with pytest.raises(InputError, match="Spark data frame: q must hold ids as text or whole numbers, got DOUBLE"):
+        selected(session, table, {"query": "q"}, {})
+    with pytest.raises(InputError, match="Spark data frame: l must hold ids as text or whole numbers, got ARRAY"):
+        selected(session, table, {"item": "l"}, {})
+    with pytest.raises(InputError, match="Spark data frame: s must hold numbers, got BINARY"):
+        selected(session, table, {}, {"score": "s"})
+
+
+def test_a_file_beside_a_table_is_sent_to_the_session(session):
+    engine, qrels = spark.Spark(session), ROOT / "data/digits_retrieval/qrels.txt"
+    (part,) = sources.parts(str(qrels))
+    chosen = engine.select(part, {"query": "query"}, {"grade": "grade"}, frame="judged")
+    n = len(qrels.read_text(encoding="utf-8").splitlines())
+    found = engine.table(f"SELECT count(`grade`) AS n FROM ({chosen.query}) AS s", part.name, **chosen.frames)
+    assert found["n"].to_pylist() == [n]
+
+
+def test_pyspark_is_imported_only_for_spark():
+    code = (
+        "import sys; from evalkit.studies import classification; classification.read().estimates; "
+        "assert not [name for name in sys.modules if name.startswith(('pyspark', 'py4j'))]"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,95 @@
+"""Ranked lists in a Spark table too large to collect: the values of memory to the last bit, its accounts, its words."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+from test_sharded import ASKS, assert_same, table
+
+from evalkit.arrays import InputError
+from evalkit.reading import engine, runs, sharded, spark, spark_tables
+from evalkit.studies import ranking, ranking_page
+
+ROOT = Path(__file__).resolve().parents[2]
+GOOD = {"query": ["a", "a", "b"], "item": ["x", "y", "x"], "score": [3.0, 2.0, 1.0], "grade": [1.0, 0.0, 2.0]}
+
+
+@pytest.fixture(autouse=True)
+def small(session, monkeypatch):
+    """Every table is too large to be collected, and falls into many shards."""
+    monkeypatch.setattr(spark_tables, "MOST", 0)
+    monkeypatch.setattr(spark, "engine_for", lambda parts: spark.Spark(session, shard=5_000))
+
+
+def frame(session, rows: pd.DataFrame):
+    return session.createDataFrame(pa.Table.from_pandas(rows, preserve_index=False))
+
+
+def from_spark(*given, asks=ASKS, **options) -> sharded.Measured:
+    found = sharded.read(*given, asks=asks, limits=engine.limits(), **options)
+    assert isinstance(found, sharded.Measured)
+    return found
+
+
+def test_a_table_of_many_files_is_the_same_to_the_last_bit(session, tmp_path):
+    rows = table(200_000)
+    assert len(rows) > 100_000
+    frame(session, rows).repartition(30).write.parquet(str(tmp_path / "rows"))
+    assert len(list((tmp_path / "rows").glob("*.parquet"))) == 30
+    here = runs.read(rows, attributes=["language"])
+    found = from_spark(f"spark:parquet.`{tmp_path / 'rows'}`", attributes=["language"])
+    assert [one.rows for one in found.sources] == [len(rows)]
+    assert_same(here, replace(found, sources=here.sources))
+
+
+def test_judgements_and_queries_beside_it_may_be_files(session):
+    sample = ROOT / "data/digits_retrieval"
+    given = str(sample / "qrels.txt")
+    options = {"queries": str(sample / "queries.csv"), "attributes": ["digit"]}
+    (part,) = runs.sources.parts(str(sample / "runs/lda_cosine.run"))
+    rows = pa.table(runs.sources.load(part, {"query": "query", "item": "item"}, {"score": "score"}))
+    rows = rows.append_column("system", pa.array(["a\\b'c"] * len(rows)))
+    here = runs.read(rows, given, **options)
+    found = from_spark(session.createDataFrame(rows), given, **options)
+    assert_same(here, replace(found, sources=here.sources))
+    wide = rows.drop_columns("system").rename_columns(["query", "item", "score_a\\b'c"])
+    found = from_spark(session.createDataFrame(wide), given, **options)
+    assert_same(here, replace(found, sources=here.sources, columns=here.columns))
+
+
+def test_the_study_gives_the_same_page_numbers(session):
+    rows = table(60_000)
+    given = {"metrics": "ndcg@10,map", "segments": "language", "baseline": "été"}
+    found, here = (ranking_page.results(ranking.read(data, **given)).results for data in (frame(session, rows), rows))
+    own = ("inputs", "parameters", "versions")
+    assert {k: v for k, v in found.items() if k not in own} == {k: v for k, v in here.items() if k not in own}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"query": ["a", None, "b"]},
+        {"score": [1.0, float("nan"), float("inf")]},
+        {"grade": [1.0, float("inf"), 0.0]},
+        {"score": ["1", "2", "three"]},
+        {"grade": [None, None, None]},
+        {"query": [1.5, 1.5, 2.5]},
+    ],
+    ids=lambda wrong: next(iter(wrong)),
+)
+def test_a_wrong_value_is_refused_in_the_same_words_but_its_row(session, wrong):
+    rows = pd.DataFrame({**GOOD, **wrong})
+    with pytest.raises(InputError) as here:
+        runs.read(rows)
+    with pytest.raises(InputError) as found:
+        from_spark(frame(session, rows))
+    expected = str(here.value).split(" (row ")[0].replace("data frame", "Spark data frame")
+    assert str(found.value) == expected
+
+
+def test_rows_that_contradict_each_other_are_refused(session):
+    good = pd.DataFrame(GOOD)
+    with pytest.raises(InputError, match=r"query 'a' and item 'x' must appear once in system 'system', got them again"):
+        from_spark(frame(session, pd.concat([good, good[:1]])))
