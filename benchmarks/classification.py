@@ -4,12 +4,12 @@ python -m benchmarks.classification [rows ...]
 """
 
 import sys
-import time
 import tracemalloc
 from collections.abc import Callable
 from functools import partial
 
 import numpy as np
+from results import Claim, seconds
 
 from evalkit.metrics.counts import Counts, auc, auc_by_group, average_precision, count, ks
 from evalkit.metrics.curves import best_f, roc_curve, summary
@@ -17,16 +17,6 @@ from evalkit.metrics.influence import auc_variance
 from evalkit.statistics.count_bootstrap import interval
 
 USERS, USERS_TIMED = 50_000, 500
-
-
-def seconds(work: Callable[[], object], runs: int = 3) -> float:
-    """The least processor time of `runs` runs."""
-    times = []
-    for _ in range(runs):
-        start = time.process_time()
-        work()
-        times.append(time.process_time() - start)
-    return min(times)
 
 
 def one_by_one(c: Counts) -> list:
@@ -100,12 +90,15 @@ def resampled(rows: int) -> list[tuple[str, float, str]]:
     return [("1,000 rounds of scikit-learn / interval of AP", 1_000 * seconds(one_round) / ours, ">= 300")]
 
 
-def main(sizes: tuple[int, ...] = (1_000_000, 10_000_000)) -> None:
+def main(sizes: tuple[int, ...] = (1_000_000, 10_000_000)) -> list[Claim]:
     """Print the table, one line a figure."""
+    claims = []
     print(f"{'rows':>12}  {'ratio':<46} {'figure':>8}  target")
     for rows in sizes:
         for name, figure, target in binary(rows) + (grouped(rows) + resampled(rows) if rows <= 1_000_000 else []):
             print(f"{rows:>12,}  {name:<46} {figure:>8.1f}  {target}")
+            claims.append(Claim(f"{name}, {rows / 1e6:g}M rows", figure, target))
+    return claims
 
 
 if __name__ == "__main__":

@@ -1,21 +1,62 @@
-"""Runs every benchmark of this folder: `make bench`. Each prints ratios against a peer or a bound, from one run."""
+"""Runs the benchmarks of this folder, all or those named: `make bench`. All of them write RESULTS.md.
 
+Each prints what it measured and returns the ratios, against a peer or a bound of the same run, that are claimed of it.
+"""
+
+import contextlib
 import importlib
+import io
 import sys
 from pathlib import Path
+from typing import TextIO
+
+from results import END, START, Claim, machine, table
 
 HERE = Path(__file__).resolve().parent
-NO_BENCHMARK = ("run", "contenders")  # this, and what ranking.py starts once for each tool
+NO_BENCHMARK = ("run", "contenders", "results")  # this, what ranking.py starts for each tool, and how it is written
+HEAD = """# What the benchmarks measured
+
+Made by `make bench`. Every ratio is of one run on one machine, processor time unless it says otherwise; a machine
+that does other work at the same time shows other ratios.
+
+"""
 
 
-def main() -> None:
-    """Runs the `main` of every other module here, in the order of their names."""
-    sys.path.insert(0, str(HERE))
-    for path in sorted(HERE.glob("*.py")):
-        if path.stem not in NO_BENCHMARK:
-            print(f"\n== {path.stem}", flush=True)
-            importlib.import_module(path.stem).main()
+class Tee(io.StringIO):
+    """Keeps what is printed, and prints it."""
+
+    def __init__(self, screen: TextIO) -> None:
+        """Prints to `screen`."""
+        super().__init__()
+        self.screen = screen
+
+    def write(self, text: str) -> int:
+        """One piece of text to both."""
+        self.screen.write(text)
+        self.screen.flush()
+        return super().write(text)
+
+
+def measured(name: str) -> tuple[list[Claim], str]:
+    """What one benchmark claims, and what it printed."""
+    print(f"\n== {name}", flush=True)
+    with contextlib.redirect_stdout(Tee(sys.stdout)) as printed:
+        claims = importlib.import_module(name).main()
+    return claims, printed.getvalue().strip("\n")
+
+
+def main(names: list[str]) -> None:
+    """The named ones, or all of them in the order of their names."""
+    every = [path.stem for path in sorted(HERE.glob("*.py")) if path.stem not in NO_BENCHMARK]
+    found = {name: measured(name) for name in names or every}
+    claims = table([one for some, _ in found.values() for one in some])
+    print("\n" + claims)
+    if not names:
+        parts = [f"## {name}\n\n```text\n{printed}\n```\n" for name, (_, printed) in found.items()]
+        growth = "![Time and memory against rows](growth.svg)\n"
+        text = f"{HEAD}{machine()}\n\n{START}{claims}{END}\n{growth}\n" + "\n".join(parts)
+        (HERE / "RESULTS.md").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

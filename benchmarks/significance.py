@@ -7,12 +7,11 @@ scipy and ranx draw fewer sign vectors here and are scaled to 100,000. ranx is r
 import json
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
+from results import Claim, seconds
 from scipy import stats
 
 from evalkit.statistics.intervals import mean_bca
@@ -36,16 +35,6 @@ print(json.dumps(time.process_time() - start))
 """
 
 
-def seconds(work: Callable[[], object], runs: int = 5) -> float:
-    """The least processor time of `runs` runs."""
-    times = []
-    for _ in range(runs):
-        start = time.process_time()
-        work()
-        times.append(time.process_time() - start)
-    return min(times)
-
-
 def ranx(draws: int) -> float | None:
     """Seconds of ranx's test, compiled beforehand; None where ranx is not there."""
     python = str(PEERS) if PEERS.exists() else sys.executable
@@ -55,21 +44,24 @@ def ranx(draws: int) -> float | None:
     return json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else None
 
 
-def flips(d: np.ndarray) -> None:
+def flips(d: np.ndarray) -> list[Claim]:
     """Sign flips: p alone against p alone, and p with the interval that inverts it."""
     count = np.ones(d.size)
     alone = seconds(lambda: share(*ranges(d, count, rng=np.random.default_rng(1), draws=DRAWS)))
     full = seconds(lambda: sign_flip(d, rng=np.random.default_rng(1), draws=DRAWS))
     print(f"sign flips, n = {N:,}, {DRAWS:,} draws: p {1000 * alone:.1f} ms, p and its interval {1000 * full:.1f} ms")
+    claims = []
     peers = {"scipy.stats.permutation_test": seconds(lambda: _permutations(d), runs=1), "ranx Fisher": ranx(FEWER)}
     for name, one in peers.items():
         if one is None:
             print(f"  {name}: not installed, not compared")
             continue
         scaled = one * DRAWS / FEWER
-        ratios = f"{scaled / alone:,.0f} (at least 5,000), with our interval {scaled / full:,.0f}"
+        ratios = f"{scaled / alone:,.0f}, with our interval {scaled / full:,.0f}"
+        claims.append(Claim(f"{name} / sign flips, p alone, n = {N:,}", scaled / alone, ">= 5000"))
         print(f"  {name}, p alone: {scaled:.0f} s; ratio {ratios}")
     print(f"  paired t: {1000 * seconds(lambda: paired_t(d)):.2f} ms")
+    return claims
 
 
 def _permutations(d: np.ndarray) -> object:
@@ -87,15 +79,16 @@ def family(rng: np.random.Generator) -> None:
     print(f"max-T, n = {N:,}, {found[0].size} comparisons, 10,000 joint draws, one pass: {ours:.2f} s")
 
 
-def bootstrap(rng: np.random.Generator) -> None:
+def bootstrap(rng: np.random.Generator) -> list[Claim]:
     """The paired bootstrap of several metrics at once against a loop over resamples."""
     d = rng.normal(size=(N, METRICS))
     ours = seconds(lambda: resampled_sums(d, rng=np.random.default_rng(1), resamples=RESAMPLES), runs=3)
     loop = seconds(lambda: _loop(d), runs=2) * RESAMPLES / LOOPED
     print(f"paired bootstrap, n = {N:,}, {METRICS} metrics, {RESAMPLES:,} resamples: {ours:.2f} s")
-    print(f"  numpy loop of fancy indexing: {loop:.2f} s; ratio {loop / ours:.1f} (at least 5)")
+    print(f"  numpy loop of fancy indexing: {loop:.2f} s; ratio {loop / ours:.1f}")
     bca = seconds(lambda: mean_bca(d[:, 0], rng=np.random.default_rng(1)), runs=2)
     print(f"  BCa interval of one of them: {bca:.2f} s")
+    return [Claim(f"numpy loop / paired bootstrap of {METRICS} metrics, n = {N:,}", loop / ours, ">= 5")]
 
 
 def _loop(d: np.ndarray) -> None:
@@ -104,12 +97,12 @@ def _loop(d: np.ndarray) -> None:
         d[rng.integers(0, N, N)].mean(axis=0)
 
 
-def main() -> None:
+def main() -> list[Claim]:
     """All three."""
     rng = np.random.default_rng(0)
-    flips(rng.normal(0.02, 1, N))
+    claims = flips(rng.normal(0.02, 1, N))
     family(rng)
-    bootstrap(rng)
+    return claims + bootstrap(rng)
 
 
 if __name__ == "__main__":

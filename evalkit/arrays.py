@@ -18,6 +18,24 @@ class ParameterError(InputError):
     """A parameter is unknown or has a value that it cannot have."""
 
 
+class RowError(InputError):
+    """One row breaks a rule of its column: `row` counts from 0, `rows` how many break it, where that is known.
+
+    >>> raise RowError("team", "must be one of a, b, got 'c'", 4, 2)
+    Traceback (most recent call last):
+    evalkit.arrays.RowError: team must be one of a, b, got 'c' (row 4; 2 rows)
+    """
+
+    def __init__(self, column: str, rule: str, row: int, rows: int | None = None) -> None:
+        self.column, self.rule, self.row, self.rows = column, rule, int(row), rows
+        super().__init__(self.text(column, self.row))
+
+    def text(self, column: str, row: int) -> str:
+        """The message under another name of the column and another count of the row."""
+        more = f"; {self.rows} rows" if self.rows and self.rows > 1 else ""
+        return f"{column} {self.rule} (row {row}{more})"
+
+
 def ratio(numerator: ArrayLike, denominator: ArrayLike) -> Floats:
     """Numerator / denominator, NaN where the denominator is 0: undefined, neither 0 nor infinite.
 

@@ -138,32 +138,52 @@ def test_a_numeric_and_a_text_target_as_features_are_found():
     assert only.severity == "severe"
 
 
-def test_a_selection_outside_the_folds_is_found():
-    from sklearn.linear_model import LogisticRegression
+def test_more_classes_than_twenty_and_text_with_many_values():
+    rng = np.random.default_rng(9)
+    kind = np.array([f"c{i % 30}" for i in range(600)])
+    table = pd.DataFrame({"noise": rng.normal(size=600), "leak": np.char.add("code ", kind)})
+    (only,) = giveaways.single_features(table, kind, rng=rng)
+    assert "leak alone predicts the label with AUC" in only.message
+    assert only.severity == "severe"
+    assert giveaways.conflicts(table[["leak"]], np.roll(kind, 1)) is None
+    assert giveaways.conflicts(pd.DataFrame({"x": np.arange(600) // 2}), kind).count == 600
 
-    rng = np.random.default_rng(4)
-    x, y = rng.normal(size=(100, 1000)), np.arange(100) % 2
-    effect = np.abs(x[y == 1].mean(axis=0) - x[y == 0].mean(axis=0))
-    folds = splits.k_fold(y, seed=0, k=5)
-    finding = optimism.selection(LogisticRegression(), x, y, np.argsort(effect)[-10:], folds)
-    assert finding.severity == "severe"
-    assert optimism.selection(LogisticRegression(), x, y, np.arange(10), folds) is None
+
+def test_a_column_that_parts_six_rows_by_luck_is_no_severe_finding():
+    label = [0, 0, 0, 1, 1, 1]
+    (few,) = giveaways.single_features(pd.DataFrame({"x": np.arange(6.0)}), label, rng=np.random.default_rng(0))
+    (many,) = giveaways.single_features(
+        pd.DataFrame({"x": np.arange(60.0)}), np.repeat([0, 1], 30), rng=np.random.default_rng(0)
+    )
+    assert (few.severity, many.severity) == ("warning", "severe")  # 2 of C(6, 3) = 20 orders part six rows so
 
 
-@pytest.mark.slow
-def test_how_much_a_selection_outside_the_folds_flatters():
-    from sklearn.linear_model import LogisticRegression
+def answers(people):
+    """Eight coarse answers that go together, as in a survey."""
+    rng = np.random.default_rng(0)
+    mood = rng.normal(size=(people, 1))
+    return pd.DataFrame(np.round(1.2 * mood + 0.7 * rng.normal(size=(people, 8))).clip(-2, 2)).rename(columns=str)
 
-    rng, rates = np.random.default_rng(5), []
-    for _ in range(20):
-        x, y = rng.normal(size=(100, 1000)), np.arange(100) % 2
-        effect = np.abs(x[y == 1].mean(axis=0) - x[y == 0].mean(axis=0))
-        folds = splits.k_fold(y, seed=0, k=5)
-        rates.append(optimism.selection_accuracy(LogisticRegression(), x, y, np.argsort(effect)[-10:], folds))
-    outside, inside = np.mean(rates, axis=0)
-    print(f"accuracy on noise: {outside:.3f} chosen outside, {inside:.3f} inside")
-    assert outside > 0.65
-    assert inside == pytest.approx(0.5, abs=0.05)
+
+def test_coarse_answers_that_go_together_are_no_copies():
+    table = answers(3000)
+    folds = splits.k_fold_rows(3000, seed=0, k=5)
+    natural = leakage.duplicates(folds, table)
+    assert natural.count > 500
+    assert natural.severity != "severe"
+    measured = table.assign(weight=np.random.default_rng(1).normal(size=3000))
+    copied = pd.concat([measured, measured.iloc[:100]])
+    assert leakage.duplicates(splits.k_fold_rows(3100, seed=0, k=5), copied).severity == "severe"
+
+
+def test_the_strongest_columns_by_kind_of_column_and_label():
+    rng = np.random.default_rng(7)
+    label = np.arange(90) % 3
+    table = pd.DataFrame(rng.normal(size=(90, 5)), columns=list("abcde"))
+    table = table.assign(b=table["b"] + 2 * label, town=np.array(["x", "y", "z"])[label], same=1.0, none=np.nan)
+    assert optimism.strongest(table, label, 2, "classes") == ["b", "town"]
+    assert set(optimism.strongest(table, label * 1.0, 2, "number")) == {"b", "town"}
+    assert optimism.strongest(table[["same", "none", "c"]], label, 1, "classes") == ["c"]
 
 
 def test_a_score_that_is_the_label_is_found():

@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 
 from evalkit.arrays import InputError
-from evalkit.online import sessions
+from evalkit.online import sessions, simulation
+from evalkit.statistics import proportions
+from evalkit.statistics.significance import paired_t
+from evalkit.studies import planning
 
 LOG = {
     "session": ["s", "s", "t", "t"],
@@ -35,12 +38,13 @@ def test_a_log_gives_credit_and_checks():
 @pytest.mark.parametrize(
     "change, message",
     [
-        ({"team": ["a", None, "b", "a"]}, r"team must be given on every row, got none \(row 1; 1 rows\)"),
-        ({"team": ["a", "b", "c", "a"]}, r"team must be one of a, b, -, got c \(row 2\)"),
-        ({"team": ["a", "a", "-", "a"]}, "team must hold both arms, got no row of b"),
-        ({"position": [1, 3, 2, 1]}, r"got 3 instead of 2 \(session s\)"),
-        ({"position": [1, 2, 1, 1]}, r"got 1 instead of 2 \(session t\)"),
-        ({"unit": ["u", "v", "v", "v"]}, "got two for session s"),
+        ({"team": ["a", None, "b", "a"]}, r"team must be given on every row, got nothing \(row 1\)"),
+        ({"team": ["a", "b", "c", "a"]}, r"team must be one of a, b, -, got 'c' \(row 2\)"),
+        ({"team": ["a", "a", "-", "a"]}, "team must hold every arm, got no row of b"),
+        ({"position": [1, 3, 2, 1]}, r"got 3 instead of 2 in session s \(row 1\)"),
+        ({"position": [1, 2, 1, 1]}, r"got 1 instead of 2 in session t \(row 3\)"),
+        ({"unit": ["u", "v", "v", "v"]}, r"user must be one a session, got v after u in session s \(row 1\)"),
+        ({"outcome": [1, 0, -2, 1]}, r"outcome must be at least 0, got -2 \(row 2\)"),
         ({"outcome": [1, 0, float("nan"), 1]}, "outcome must hold only finite numbers"),
         ({"unit": ["u"]}, "columns must have one length"),
     ],
@@ -99,33 +103,78 @@ def test_the_real_rankings_with_simulated_clicks():
         assert len(units) == 30
 
 
-def null_rejections(repeats, seed, users=2000):
-    """Share of p < 0.05 by session and by user where users differ in taste, use and nothing else."""
-    from scipy.stats import binomtest, ttest_1samp
+# Sessions are no units
 
+
+def p_values(first, second):
+    """p by session (each credit a session of its own, as in a cascade), by the users' shares and by their signs."""
+    units = sessions.by_unit(np.arange(first.size), first, second)
+    side = units["first"].to_numpy(), units["second"].to_numpy()
+    share = units["share"].dropna().to_numpy()
+    wins, losses = int((side[0] > side[1]).sum()), int((side[0] < side[1]).sum())
+    by_session = proportions.binomial_test(int(side[0].sum()), int(side[0].sum() + side[1].sum()))
+    by_sign = proportions.binomial_test(wins, wins + losses)
+    return [by_session.p_value, paired_t(share - 0.5).p_value, by_sign.p_value]
+
+
+def taste(rng, spread, users=2000):
+    """Credit of users who differ in use (lognormal, sigma 1.5) and, with this standard deviation, in taste."""
+    plays = 1 + rng.poisson(8 * np.exp(rng.normal(-1.125, 1.5, users)))
+    shape = (1 / (4 * spread**2) - 1) / 2
+    first = rng.binomial(plays, rng.beta(shape, shape, users))
+    return first, plays - first
+
+
+def equal_rankers(rng, users=2000):
+    """Plays credited in the planning's own default world, where both rankers are equally good."""
+    world = simulation.World()
+    who = simulation.people(world, users, rng=rng)
+    lists = np.stack([simulation.ranking(world, who, planning.PRODUCTION, rng=rng) for _ in range(2)])
+    return simulation.preference(world, who, lists, rng=rng).T
+
+
+def rejections(draw, repeats, seed):
+    """Share of p < 0.05 by session, user share, user sign."""
     rng = np.random.default_rng(seed)
-    found = []
-    for _ in range(repeats):
-        plays = 1 + rng.poisson(8 * np.exp(rng.normal(-1.125, 1.5, users)))
-        first = rng.binomial(plays, rng.beta(4, 4, users))
-        session = binomtest(int(first.sum()), int(plays.sum())).pvalue
-        units = sessions.by_unit(np.arange(users), first, plays - first)
-        wins, losses = int((first * 2 > plays).sum()), int((first * 2 < plays).sum())
-        sign = binomtest(wins, wins + losses).pvalue
-        found.append([session, ttest_1samp(units["share"], 0.5).pvalue, sign])
-    return (np.array(found) < 0.05).mean(axis=0)
+    return (np.array([p_values(*draw(rng)) for _ in range(repeats)]) < 0.05).mean(axis=0)
+
+
+def by_formula(spread):
+    """The sign test's false positives where use is 1 + Poisson(8 times a lognormal): wider by √(1 + 4 sd² (m − 1)).
+
+    m = Σ plays² / Σ plays is how many plays the user of the average play has.
+    """
+    from scipy.special import ndtr
+
+    m = (81 + 8 + 64 * (np.exp(1.5**2) - 1)) / 9
+    return 2 * ndtr(-1.959964 / np.sqrt(1 + 4 * spread**2 * (m - 1)))
 
 
 def test_sessions_are_no_units_under_the_null():
-    session, share, sign = null_rejections(120, seed=1)
-    assert session > 0.3
+    session, share, sign = rejections(lambda rng: taste(rng, 0.15), 150, seed=1)
+    assert session == pytest.approx(by_formula(0.15), abs=0.13)
     assert max(share, sign) < 0.12
 
 
+SPREADS = (0.05, 0.1, 0.15, 0.2, 0.25)
+
+
 @pytest.mark.slow
-def test_users_hold_the_level_under_the_null():
-    session, share, sign = null_rejections(3000, seed=2)
-    print(f"false positives at 0.05: sessions {session:.3f}, user share t {share:.3f}, user sign {sign:.3f}")
-    assert session > 0.4
+@pytest.mark.parametrize("spread", SPREADS)
+def test_users_hold_the_level_however_much_tastes_differ(spread):
+    session, share, sign = rejections(lambda rng: taste(rng, spread), 4000, seed=2)
+    told = by_formula(spread)
+    print(f"sd of taste {spread}: sessions {session:.3f} (formula {told:.3f}), share {share:.3f}, sign {sign:.3f}")
+    assert session > 0.1
+    assert session == pytest.approx(told, abs=0.04)
     assert 0.04 <= share <= 0.06
-    assert 0.035 <= sign <= 0.06
+    assert 0.04 <= sign <= 0.06
+
+
+@pytest.mark.slow
+def test_users_hold_the_level_in_the_default_world():
+    session, share, sign = rejections(equal_rankers, 4000, seed=3)
+    print(f"default world, equal rankers: sessions {session:.3f}, share {share:.3f}, sign {sign:.3f}")
+    assert session == pytest.approx(0.46, abs=0.05)
+    assert 0.04 <= share <= 0.06
+    assert 0.04 <= sign <= 0.06

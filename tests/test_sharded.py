@@ -13,6 +13,7 @@ from evalkit.definitions import catalogue
 from evalkit.metrics import rankings
 from evalkit.metrics.rankings import Pooled
 from evalkit.reading import engine, runs, sharded
+from evalkit.reading.measured import Measured
 from evalkit.studies import ranking
 from evalkit.studies.asks import BestTies, InterpolatedPrecision, Length, Metric, Unjudged, WorstTies
 
@@ -39,7 +40,7 @@ def measured(limits, *args, asks=ASKS, **options):
         return sharded.measured(e, *args, asks=asks, **options)
 
 
-def assert_same(a: runs.Runs, b: sharded.Measured, asks=ASKS) -> None:
+def assert_same(a: runs.Runs, b: Measured, asks=ASKS) -> None:
     for name in ("systems", "accounts", "columns", "sources", "pooled_ideal", "negative", "top_grade"):
         assert getattr(a, name) == getattr(b, name), name
     assert np.array_equal(a.query, b.query)
@@ -114,7 +115,7 @@ def test_the_study_gives_the_same_page_numbers(monkeypatch, tmp_path):
     monkeypatch.setattr(sharded, "WHOLE", 0)
     b = ranking.read(str(path), **given)
     assert isinstance(a.runs, runs.Runs)
-    assert isinstance(b.runs, sharded.Measured)
+    assert isinstance(b.runs, Measured)
     for frame in ("estimates", "comparisons", "by_segment", "curves", "precision_recall"):
         pd.testing.assert_frame_equal(getattr(a, frame), getattr(b, frame), check_exact=True)
     assert a.unjudged("été") == b.unjudged("été")
@@ -200,5 +201,5 @@ def test_the_kind_of_reading_follows_the_rows(monkeypatch):
     assert isinstance(sharded.read(frame, **given), runs.Runs)
     monkeypatch.setattr(sharded, "WHOLE", 2)
     found = sharded.read(frame, **given)
-    assert isinstance(found, sharded.Measured)
+    assert isinstance(found, Measured)
     assert found.measure("system", rankings.average_precision).tolist() == [1.0, 1.0]

@@ -73,6 +73,32 @@ def test_tournament_and_two_stages():
         simulation.two_stage(table, keep=[6], users_interleaved=1, users_arm=1, rng=rng)
 
 
+@pytest.mark.parametrize("leave", [1.0, 0.0])
+def test_wrapped_items_of_several_kinds_agree_with_the_closed_form(leave):
+    world = simulation.World(spread=0.5, leave=leave, bait=0.5, kinds=3)
+    rng = np.random.default_rng(15)
+    who = simulation.people(world, 60_000, rng=rng)
+    shown = simulation.in_turns(world, who, 1.6, rng=rng)
+    assert (np.sort(who.kind[shown[:, :3]], axis=1) == [0, 1, 2]).all()
+    assert (who.kind[shown[:, 0]] == who.wants.argmax(axis=1)).all()
+    drawn, truth = simulation.observed(world, who, shown, rng=rng), simulation.expected(world, who, shown)
+    for name in truth:
+        noise = (drawn[name] - truth[name]).std() / np.sqrt(60_000)
+        assert abs(drawn[name].mean() - truth[name].mean()) < 4 * noise
+
+
+def test_click_bait_wins_plays_and_loses_hours():
+    table = simulation.families(simulation.World(bait=0.5, kinds=4), 10_000, rng=np.random.default_rng(16))
+    honest, bait = (table[table["family"] == name] for name in ("affinity", "click-bait"))
+    assert (np.sign(honest["share"]) == np.sign(honest["hours"])).all()
+    assert (bait["share"] > 0).all()
+    assert (bait["plays"] > 0).all()
+    assert (bait["hours"] < 0).all()
+    line = np.polyfit(honest["share"], honest["plays"], 1)
+    diverse = table[table["family"] == "diverse"].iloc[0]
+    assert abs(diverse["plays"] - np.polyval(line, diverse["share"])) > 0.02
+
+
 def test_an_empty_world_is_refused():
     with pytest.raises(ParameterError, match="users must be at least 2, got 0"):
         simulation.people(simulation.World(), 0, rng=np.random.default_rng(0))

@@ -1,7 +1,7 @@
 """A/B tests of users: arms checked, lift with its interval, heavy users capped, strata, CUPED, sample ratio.
 
-The unit is the user: a table with one row a user. Differences are treatment − control. Power is `power`, the price of
-repeated looks `sequential`, shares of users are `proportions.two_proportions`.
+The unit is the user: a table with one row a user. Differences are treatment − control, ratios of sums are `Pooled`.
+Power is `power`, the price of repeated looks `sequential`, shares of users are `proportions.two_proportions`.
 """
 
 from __future__ import annotations
@@ -12,52 +12,56 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evalkit.arrays import Floats, InputError, Ints, ParameterError, codes, finite, ratio, same_length
-from evalkit.statistics.intervals import Estimate
-from evalkit.statistics.significance import Comparison, check_comparison_level, compare
+from evalkit.arrays import Floats, InputError, Ints, ParameterError, RowError, codes, finite, ratio, same_length
+from evalkit.metrics.rankings import Pooled
+from evalkit.statistics.intervals import Estimate, wilson
+from evalkit.statistics.proportions import two_proportions
+from evalkit.statistics.significance import ROUNDING, Comparison, check_comparison_level, compare, rejected
 
 
 @dataclass(frozen=True)
 class Assignment:
-    """Users of an experiment: `unit` and `arm` (its number in `arms`) of the users kept, and their `rows` in the table.
+    """Users of an experiment: `arm` (its number in `arms`) of the users kept, and their `rows` in the table.
 
     `crossed` users were seen in several arms and are left out.
     """
 
-    unit: np.ndarray
     arm: Ints
     arms: tuple[str, ...]
     rows: Ints
     crossed: int
 
 
-def assignment(unit: ArrayLike, arm: ArrayLike, *, arms: Sequence[str]) -> Assignment:
+def assignment(user: ArrayLike, arm: ArrayLike, *, arms: Sequence[str]) -> Assignment:
     """The users by arm, in the order of the table. Users seen in several arms are left out and counted in `crossed`.
 
-    Raises InputError where an arm is unknown or has no user, or where a user has several rows: sum them first.
+    Raises RowError where an arm is unknown or a user has several rows (sum them first), InputError where an arm has no
+    user of its own.
 
     >>> made = assignment(["u", "v", "w", "w"], ["a", "b", "a", "b"], arms=("a", "b"))
     >>> made.arm, made.crossed
     (array([0, 1]), 1)
     """
-    who, names = codes(unit)
+    who, names = codes(user)
     label = np.asarray(arm).astype(str)
-    same_length(unit=who, arm=label)  # type: ignore[arg-type]
+    same_length(user=who, arm=label)
     number = np.select([label == name for name in arms], list(range(len(arms))), default=-1)
-    if (number < 0).any():
-        row = int(np.argmax(number < 0))
-        raise InputError(f"arm must be one of {', '.join(arms)}, got {label[row]} (row {row})")
+    unknown = np.flatnonzero(number < 0)
+    if unknown.size:
+        rule = f"must be one of {', '.join(arms)}, got {str(label[unknown[0]])!r}"
+        raise RowError("arm", rule, unknown[0], unknown.size)
     seen = np.bincount(np.unique(who * len(arms) + number) // len(arms), minlength=names.size)
     rows = np.flatnonzero(seen[who] == 1)
-    again = np.flatnonzero(np.bincount(who[rows], minlength=names.size) > 1)
+    again = np.setdiff1d(rows, rows[np.unique(who[rows], return_index=True)[1]])
     if again.size:
-        raise InputError(
-            f"unit must have one row, got several for {names[again[0]]} ({again.size} units): sum them first"
-        )
+        rule = f"must have one row, got {names[who[again[0]]]} again: sum them first"
+        raise RowError("user", rule, again[0], again.size)
+    crossed = int((seen > 1).sum())
     for position, name in enumerate(arms):
         if not (number[rows] == position).any():
-            raise InputError(f"every arm must have a user of its own, got none in {name}")
-    return Assignment(np.asarray(unit)[rows], number[rows], tuple(arms), rows, int((seen > 1).sum()))
+            left = f"; {crossed} users seen in several arms are left out" if crossed else ""
+            raise InputError(f"every arm must have a user of its own, got none in {name}{left}")
+    return Assignment(number[rows], tuple(arms), rows, crossed)
 
 
 def sample_ratio(counts: ArrayLike, shares: ArrayLike | None = None) -> float:
@@ -103,60 +107,73 @@ def difference(treatment: ArrayLike, control: ArrayLike, *, level: float = 0.95,
     >>> round(difference([1, 2, 3, 4], [0, 1, 1, 2]).p_value, 4)
     0.106
     """
-    arms = [finite(name, values) for name, values in {"treatment": treatment, "control": control}.items()]
-    means = [_mean(arm) for arm in arms]
-    return _welch(
-        means[0] - means[1], [arm - mean for arm, mean in zip(arms, means, strict=True)], level, unit, "Welch t"
-    )
+    a, b = (_mean_of(finite(name, v)) for name, v in {"treatment": treatment, "control": control}.items())
+    return _t(a.value - b.value, [a, b], level, unit, "Welch t")
 
 
 def lift(treatment: ArrayLike, control: ArrayLike, *, level: float = 0.95, unit: str = "user") -> Comparison:
-    """Mean of the treatment / mean of the control − 1, by the delta method. NaN where the control's mean is 0.
+    """Mean of the treatment / mean of the control − 1, see `ratio_lift`; p is that of `difference`.
 
     >>> round(lift([2, 4], [1, 3]).difference.value, 3)
     0.5
     """
-    ones = [np.ones(np.size(values)) for values in (treatment, control)]
-    return ratio_lift(treatment, ones[0], control, ones[1], level=level, unit=unit)
+    a, b = (_mean_of(finite(name, v)) for name, v in {"treatment": treatment, "control": control}.items())
+    return _fieller(a, b, level, unit)
 
 
-def ratio_difference(
-    numerator: ArrayLike,
-    denominator: ArrayLike,
-    control_numerator: ArrayLike,
-    control_denominator: ArrayLike,
-    *,
-    level: float = 0.95,
-    unit: str = "user",
-) -> Comparison:
-    """Σ numerator / Σ denominator of the treatment − that of the control, users as units, by the delta method.
+def ratio_difference(treatment: Pooled, control: Pooled, *, level: float = 0.95, unit: str = "user") -> Comparison:
+    """Σ numerator / Σ denominator of the treatment − that of the control, users as units, by the jackknife.
 
-    Deng, Knoblich, Lu, KDD 2018, doi:10.1145/3219819.3219919.
+    Leaving each user out gives heavy users their full weight in the error: the plain delta method, which it equals for
+    many light users, rejects too often where a few hold much of the denominator. For the same reason the degrees of
+    freedom count users by Kish, (Σ denominator)² / Σ denominator². Of a denominator of ones it is `difference`.
+    NaN where a denominator adds up to 0 or rests on one user.
+    Tukey 1958; Deng, Knoblich, Lu, KDD 2018, doi:10.1145/3219819.3219919.
 
-    >>> round(ratio_difference([2, 1], [4, 2], [1, 0], [4, 1]).difference.value, 3)
+    >>> from evalkit.metrics.rankings import Pooled
+    >>> round(ratio_difference(Pooled([2, 1], [4, 2]), Pooled([1, 0], [4, 1])).difference.value, 3)
     0.3
     """
-    (a, effect_a), (b, effect_b) = _rate(numerator, denominator), _rate(control_numerator, control_denominator)
-    return _welch(a - b, [effect_a, effect_b], level, unit, "delta method")
+    a, b = _ratio_of(treatment), _ratio_of(control)
+    return _t(a.value - b.value, [a, b], level, unit, "jackknife t")
 
 
-def ratio_lift(
-    numerator: ArrayLike,
-    denominator: ArrayLike,
-    control_numerator: ArrayLike,
-    control_denominator: ArrayLike,
-    *,
-    level: float = 0.95,
-    unit: str = "user",
-) -> Comparison:
-    """The treatment's ratio of sums / the control's − 1, users as units, by the delta method; NaN over 0.
+def ratio_lift(treatment: Pooled, control: Pooled, *, level: float = 0.95, unit: str = "user") -> Comparison:
+    """The treatment's ratio of sums / the control's − 1 with Fieller's interval; p is that of `ratio_difference`.
 
-    >>> round(ratio_lift([2, 1], [4, 2], [1, 0], [4, 1]).difference.value, 3)
+    The lift is 0 where the difference is, so one test serves both: 0 lies outside the interval exactly when
+    p < 1 − level. A limit is infinite where the control's ratio could be 0; all is NaN where it is.
+    Fieller 1954, doi:10.1111/j.2517-6161.1954.tb00159.x.
+
+    >>> from evalkit.metrics.rankings import Pooled
+    >>> round(ratio_lift(Pooled([2, 1], [4, 2]), Pooled([1, 0], [4, 1])).difference.value, 3)
     1.5
     """
-    (a, effect_a), (b, effect_b) = _rate(numerator, denominator), _rate(control_numerator, control_denominator)
-    quotient = float(ratio(a, b))
-    return _welch(quotient - 1, [ratio(effect_a, b), quotient * ratio(effect_b, b)], level, unit, "delta method")
+    return _fieller(_ratio_of(treatment), _ratio_of(control), level, unit)
+
+
+def share_lift(hits: int, n: int, control_hits: int, control_n: int, *, level: float = 0.95) -> Comparison:
+    """One proportion / another − 1: p is the score test's, the limits come from both Wilson intervals (MOVER).
+
+    Newcombe's interval of the difference in another scale: both hold 0 or neither does. NaN where control_hits is 0.
+    Donner, Zou 2012, doi:10.1177/0962280210389082.
+
+    >>> e = share_lift(56, 70, 48, 80).difference
+    >>> round(e.value, 4), round(e.low, 4), round(e.high, 4)
+    (0.3333, 0.0783, 0.6629)
+    """
+    test = two_proportions(hits, n, control_hits, control_n, level=level)
+
+    def interval(at: float) -> Estimate:
+        a, b = wilson(hits, n, level=at), wilson(control_hits, control_n, level=at)
+        low, _ = _quotients(a.value, b.value, a.value - a.low, b.high - b.value)
+        _, high = _quotients(a.value, b.value, a.high - a.value, b.value - b.low)
+        value = float(ratio(a.value, b.value)) - 1
+        limits = (low - 1, high - 1) if control_hits else (np.nan, np.nan)
+        return Estimate(value, *limits, at, n + control_n, "MOVER")
+
+    p = test.p_value if control_hits else np.nan
+    return compare(interval, p, level=level, unit=test.unit, method=test.method)
 
 
 def cuped(
@@ -173,20 +190,20 @@ def cuped(
     One slope for both arms, from the spread within arms. Never a column that the experiment could change.
     Deng, Xu, Kohavi, Walker, WSDM 2013, doi:10.1145/2433396.2433413.
 
-    >>> round(cuped([3, 5, 7], [2, 4, 6], [1, 2, 3], [1, 2, 3]).difference.value, 3)
-    1.0
+    >>> round(cuped([3, 5, 8], [2, 4, 6], [1, 2, 3], [1, 2, 3]).difference.value, 3)
+    1.333
     """
     arms = {"treatment": treatment, "control": control}
-    after = [finite(name, values) for name, values in arms.items()]
-    before = [finite(f"{name}_before", v) for name, v in zip(arms, (treatment_before, control_before), strict=True)]
+    after = [_mean_of(finite(name, values)) for name, values in arms.items()]
+    befores = zip(arms, (treatment_before, control_before), strict=True)
+    before = [_mean_of(finite(f"{name}_before", values)) for name, values in befores]
     for name, one, other in zip(arms, after, before, strict=True):
-        same_length(**{name: one, f"{name}_before": other})  # type: ignore[arg-type]
-    off, off_before = ([v - _mean(v) for v in arm] for arm in (after, before))
-    product = sum(float(y @ x) for y, x in zip(off, off_before, strict=True))
-    slope = float(np.nan_to_num(ratio(product, sum(float(x @ x) for x in off_before))))
-    value = _mean(after[0]) - _mean(after[1]) - slope * (_mean(before[0]) - _mean(before[1]))
-    effect = [y - slope * x for y, x in zip(off, off_before, strict=True)]
-    return _welch(value, effect, level, unit, "CUPED")
+        same_length(**{name: one.effect, f"{name}_before": other.effect})
+    product = sum(float(y.effect @ x.effect) for y, x in zip(after, before, strict=True))
+    slope = float(np.nan_to_num(ratio(product, sum(float(x.effect @ x.effect) for x in before))))
+    value = after[0].value - after[1].value - slope * (before[0].value - before[1].value)
+    parts = [_arm(value, _minus(y.effect, slope * x.effect)) for y, x in zip(after, before, strict=True)]
+    return _t(value, parts, level, unit, "CUPED")
 
 
 def stratified(
@@ -199,50 +216,133 @@ def stratified(
     """Mean difference within each stratum, weighted by the stratum's share of all users (post-stratification).
 
     Both mappings hold `treatment` and `control`. Raises InputError for a stratum that an arm lacks.
+
+    >>> y, s = {"treatment": [2, 5, 9], "control": [1, 2, 5]}, {"treatment": "xyy", "control": "xxy"}
+    >>> stratified(y, {arm: list(one) for arm, one in s.items()}).difference.value
+    1.25
     """
     y = {arm: finite(arm, values[arm]) for arm in ("treatment", "control")}
     for arm in y:
-        same_length(**{arm: y[arm], "strata": np.asarray(strata[arm])})  # type: ignore[arg-type]
+        same_length(**{arm: y[arm], "strata": np.asarray(strata[arm])})
     number, names = codes(np.concatenate([np.asarray(strata[arm]) for arm in y]))
     part = dict(zip(y, np.split(number, [y["treatment"].size]), strict=True))
-    share, value, effects = np.bincount(number) / number.size, 0.0, []
-    for sign, arm in zip((1, -1), y, strict=True):
+    share, arms = np.bincount(number) / number.size, []
+    for arm in y:
         size = np.bincount(part[arm], minlength=names.size)
         if size.min() == 0:
             raise InputError(f"every stratum must have users in both arms, got none of {names[size.argmin()]} in {arm}")
         means = np.bincount(part[arm], weights=y[arm], minlength=names.size) / size
-        value += sign * float(share @ means)
         weight = (share * y[arm].size / size)[part[arm]]
-        effects.append(weight * (y[arm] - means[part[arm]]))
-    return _welch(value, effects, level, unit, "post-stratified t")
+        arms.append(_arm(float(share @ means), weight * _minus(y[arm], means[part[arm]])))
+    return _t(arms[0].value - arms[1].value, arms, level, unit, "post-stratified t")
 
 
-def _mean(values: Floats) -> float:
-    return float(ratio(values.sum(), values.size))
+def correlation(one: ArrayLike, other: ArrayLike) -> float:
+    """Pearson's r, 0 where one of them does not vary: it explains nothing.
+
+    >>> round(correlation([1, 2, 3], [1, 2, 4]), 4), correlation([1, 2], [3, 3])
+    (0.982, 0.0)
+    """
+    x, y = (_mean_of(finite(name, values)).effect for name, values in {"one": one, "other": other}.items())
+    spread = np.sqrt(x @ x) * np.sqrt(y @ y)
+    return float(x @ y / spread) if spread > 0 else 0.0
 
 
-def _rate(numerator: ArrayLike, denominator: ArrayLike) -> tuple[float, Floats]:
-    """The ratio of sums and each user's influence on it, scaled so that it is a mean's."""
-    top, bottom = finite("numerator", numerator), finite("denominator", denominator)
-    same_length(numerator=top, denominator=bottom)  # type: ignore[arg-type]
-    value = float(ratio(top.sum(), bottom.sum()))
-    return value, ratio(top - value * bottom, _mean(bottom))
+# One arm, and two of them
 
 
-def _welch(value: float, effects: Sequence[Floats], level: float, unit: str, method: str) -> Comparison:
-    """A difference of two arms from the influence of each arm's users, t with Satterthwaite's degrees of freedom."""
+@dataclass(frozen=True)
+class _Arm:
+    """A statistic of one arm: its value, each user's effect on it, its squared error, the degrees of freedom of that.
+
+    The squared error is NaN below two users.
+    """
+
+    value: float
+    effect: Floats
+    variance: float
+    freedom: float
+
+
+def _arm(value: float, effect: Floats, users: float | None = None) -> _Arm:
+    n = effect.size
+    variance = float(effect.var(ddof=1) / n) if n > 1 else np.nan
+    return _Arm(value, effect, variance, max((n if users is None else users) - 1, 1))
+
+
+def _mean_of(values: Floats) -> _Arm:
+    value = float(ratio(values.sum(), values.size))
+    return _arm(value, _minus(values, value))
+
+
+def _ratio_of(values: Pooled) -> _Arm:
+    """The ratio of sums; a user's effect is (n − 1) times what leaving the user out takes off it."""
+    top, bottom = finite("numerator", values.numerator), finite("denominator", values.denominator)
+    n, whole = same_length(numerator=top, denominator=bottom), bottom.sum()
+    value = float(ratio(top.sum(), whole))
+    without = np.where(bottom == whole, 0.0, whole - bottom)
+    effect = ratio((n - 1) * _minus(top, value * bottom), without)
+    return _arm(value, effect, float(ratio(whole**2, bottom @ bottom)))
+
+
+def _minus(one: Floats, other: Floats | float) -> Floats:
+    """one − other, exactly 0 where all that is left is rounding: users alike must not seem to vary."""
+    left = one - other
+    return np.where(np.abs(left) > ROUNDING * (np.abs(one) + np.abs(other)), left, 0.0)
+
+
+def _freedom(arms: Sequence[_Arm]) -> float:
+    """Satterthwaite's degrees of freedom."""
+    variance, freedom = (np.array([getattr(arm, name) for arm in arms]) for name in ("variance", "freedom"))
+    return float(ratio(variance.sum() ** 2, (variance**2 / freedom).sum()))
+
+
+def _t(value: float, arms: Sequence[_Arm], level: float, unit: str, method: str) -> Comparison:
+    """A difference of two arms by t."""
     from scipy.special import stdtr, stdtrit
 
     check_comparison_level(level)
-    size = np.array([effect.size for effect in effects])
-    known = size.min() > 1
-    part = np.array([effect.var(ddof=1) / effect.size if known else np.nan for effect in effects])
-    error = float(np.sqrt(part.sum())) or np.nan
-    freedom = float(ratio(part.sum() ** 2, (part**2 / np.maximum(size - 1, 1)).sum()))
+    error, freedom = float(np.sqrt(sum(arm.variance for arm in arms))) or np.nan, _freedom(arms)
+    n = sum(arm.effect.size for arm in arms)
 
     def interval(at: float) -> Estimate:
         half = float(stdtrit(freedom, (1 + at) / 2)) * error
-        return Estimate(value, value - half, value + half, at, int(size.sum()), method)
+        return Estimate(value, value - half, value + half, at, n, method)
 
     p = float(2 * stdtr(freedom, -abs(value) / error))
     return compare(interval, p, level=level, unit=unit, method=method)
+
+
+def _fieller(a: _Arm, b: _Arm, level: float, unit: str) -> Comparison:
+    """a / b − 1 by the t of the difference a − b."""
+    from scipy.special import stdtrit
+
+    value, freedom = float(ratio(a.value, b.value)) - 1, _freedom([a, b])
+    p = _t(a.value - b.value, [a, b], level, unit, "").p_value if value == value else np.nan
+
+    def interval(at: float) -> Estimate:
+        q = float(stdtrit(freedom, (1 + at) / 2))
+        reach_a, reach_b = q * np.sqrt(a.variance), q * np.sqrt(b.variance)
+        low, high = sorted(_quotients(a.value, b.value, reach_a, reach_b))
+        if abs(b.value) <= reach_b:
+            low, high = _open(value + 1, (low, high), rejected=rejected(p, at))
+        limits = (low - 1, high - 1) if p == p else (np.nan, np.nan)
+        return Estimate(value, *limits, at, a.effect.size + b.effect.size, "Fieller")
+
+    return compare(interval, p, level=level, unit=unit, method="Fieller")
+
+
+def _quotients(a: float, b: float, reach_a: float, reach_b: float) -> tuple[float, float]:
+    """The two q for which a − q b is as far from 0 as errors of these sizes reach together; of positive a, b the
+    smaller first.
+    """
+    lead, last = b * b - reach_b * reach_b, a * a - reach_a * reach_a
+    middle = a * b + np.copysign(np.sqrt(np.maximum((a * b) ** 2 - lead * last, 0.0)), a * b)
+    return (float(last / middle) if middle else 0.0), float(ratio(middle, lead))
+
+
+def _open(quotient: float, ends: Sequence[float], *, rejected: bool) -> tuple[float, float]:
+    """Where the divisor could be 0, what lies outside of two ends: the quotient's side, or all where 1 is in it."""
+    if not rejected:
+        return -np.inf, np.inf
+    return (ends[1], np.inf) if quotient >= ends[1] else (-np.inf, ends[0])

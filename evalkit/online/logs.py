@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import Floats, InputError, codes
+from evalkit.arrays import Floats, InputError, RowError, codes
 from evalkit.online import sessions
 from evalkit.online.sessions import Log
 from evalkit.reading import columns as roles_of
@@ -50,29 +50,26 @@ def read_log(
     """The log of a file, a frame or several: one row an item shown.
 
     Raises InputError where a column is missing, a team is missing or unknown, an arm has no row, the positions of a
-    session are not 1, 2, 3, …, an outcome is no number or a session has two users or two values of a segment.
+    session are not 1, 2, 3, …, an outcome is no number or negative, a session has two users or two values of a segment.
     """
     parts = sources.parts(data)
     roles = [_roles(part, LOG_ROLES, columns, needed=LOG_ROLES[:4], taken=segments) for part in parts]
     text, numbers = ("session", "team", "user", "item"), ("position", "outcome")
     read = [_load(part, found, text, numbers, segments) for part, found in zip(parts, roles, strict=True)]
-    part_team = [one["team"] for one in read]
-    two = _arms(parts, part_team, arms, neutral)
     whole = {name: np.concatenate([one[name] for one in read]) for name in read[0]}
-    clustered = "user" in whole
-    where = ", ".join(dict.fromkeys(part.name for part in parts))
+    prints = _fingerprints(parts, read)
     try:
         log = sessions.read_log(
             *(whole[name] for name in ("session", "position", "team", "outcome")),
             unit=whole.get("user"),
-            arms=two,
+            arms=_arms(whole["team"], arms, neutral),
             neutral=neutral,
         )
         found = {name: _of_session(whole["session"], whole[f"attribute {name}"], name) for name in segments}
     except InputError as error:
-        raise InputError(f"{where}: {error}") from None
+        raise located(error, prints, roles[0]) from None
     repeated = _repeated(whole["session"], whole["item"]) if "item" in whole else None
-    return SessionLog(log, found, roles[0], _fingerprints(parts, read), repeated, clustered)
+    return SessionLog(log, found, roles[0], prints, repeated, "user" in whole)
 
 
 def read_users(
@@ -91,13 +88,26 @@ def read_users(
         _load(part, found | {name: name for name in numbers}, USER_ROLES, numbers, attributes)
         for part, found in zip(parts, roles, strict=True)
     ]
-    for part, one in zip(parts, read, strict=True):
-        _refuse_missing(part, "arm", one["arm"])
     whole = {name: np.concatenate([one[name] for one in read]) for name in read[0]}
     user = whole.get("user", np.arange(whole["arm"].size).astype(str))
     found = {name: whole[f"attribute {name}"] for name in attributes}
     values = {name: whole[name] for name in numbers}
     return UserTable(user, whole["arm"], values, found, roles[0], _fingerprints(parts, read))
+
+
+def located(error: InputError, read: Sequence[Source], columns: Mapping[str, str]) -> InputError:
+    """The error with its file, its column's own name and its row in that file, counted from 1.
+
+    >>> two = [Source("a.csv", 3, ""), Source("b.csv", 3, "")]
+    >>> located(RowError("team", "must be one of a, b, got 'c'", 4), two, {"team": "ranker"})
+    InputError("b.csv: ranker must be one of a, b, got 'c' (row 2)")
+    """
+    if not isinstance(error, RowError):
+        return InputError(f"{', '.join(dict.fromkeys(one.name for one in read))}: {error}")
+    ends = np.cumsum([one.rows for one in read])
+    file = int(np.searchsorted(ends, error.row, side="right"))
+    row = error.row - int(ends[file]) + read[file].rows + 1
+    return InputError(f"{read[file].name}: {error.text(columns.get(error.column, error.column), row)}")
 
 
 def column_names(data: Any) -> set[str]:
@@ -133,9 +143,8 @@ def _load(
     if len(next(iter(table.values()))) == 0:
         raise InputError(f"{part.name}: the table has columns and no rows")
     found = {role: _text(table[role]) for role in texts}
-    for role in ("session", "user", "item"):
-        if role in found:
-            _refuse_missing(part, roles[role], found[role])
+    for role in [role for role in text if role in texts]:
+        _refuse_missing(part, roles[role], found[role])
     return found | {role: _finite(table[role], roles[role], part) for role in numbers}
 
 
@@ -146,9 +155,8 @@ def _text(column: Any) -> np.ndarray:
 def _refuse_missing(part: Part, name: str, values: np.ndarray) -> None:
     empty = np.flatnonzero(values == "")
     if empty.size:
-        raise InputError(
-            f"{part.name}: {name} must be given on every row, got nothing (row {empty[0] + 1}; {empty.size} rows)"
-        )
+        error = RowError(name, "must be given on every row, got nothing", empty[0], empty.size)
+        raise located(error, [Source(part.name, values.size, "")], {})
 
 
 def _finite(column: Any, name: str, part: Part) -> Floats:
@@ -157,38 +165,31 @@ def _finite(column: Any, name: str, part: Part) -> Floats:
     wrong = np.flatnonzero(empty | ~np.isfinite(values))
     if wrong.size:
         got = "nothing" if empty[wrong[0]] else values[wrong[0]]
-        raise InputError(f"{part.name}: {name} must be a finite number, got {got} (row {wrong[0] + 1})")
+        error = RowError(name, f"must be a finite number, got {got}", wrong[0], wrong.size)
+        raise located(error, [Source(part.name, values.size, "")], {})
     return values
 
 
-def _arms(
-    parts: Sequence[Part], team: Sequence[np.ndarray], arms: Sequence[str], neutral: str | None
-) -> tuple[str, str]:
-    """The two arms, as named or as found; raises InputError for a team that is missing or unknown."""
-    for part, one in zip(parts, team, strict=True):
-        _refuse_missing(part, "team", one)
-    there = sorted({str(name) for one in team for name in np.unique(one)} - {neutral})
-    named = list(arms) or there
-    if len(named) != 2:
-        hint = "; name the two arms, arms='a,b', and neutral='c' for items of no team" if len(named) > 2 else ""
-        raise InputError(f"{parts[0].name}: team must hold two arms, got {', '.join(named) or 'none'}{hint}")
-    allowed = [*named, *([neutral] if neutral else [])]
-    for part, one in zip(parts, team, strict=True):
-        wrong = np.flatnonzero(~np.isin(one, allowed))
-        if wrong.size:
-            got = f"{str(one[wrong[0]])!r} (row {wrong[0] + 1}; {wrong.size} rows)"
-            raise InputError(f"{part.name}: team must be one of {', '.join(allowed)}, got {got}")
-    return named[0], named[1]
+def _arms(team: np.ndarray, arms: Sequence[str], neutral: str | None) -> list[str]:
+    """The arms as named, or the two that were found: a third one could be a word for no team, so it must be named."""
+    there = sorted(set(np.unique(team).tolist()) - {neutral})
+    if arms or len(there) == 2:
+        return list(arms or there)
+    listed = ", ".join(there) or "none"
+    hint = f"; name the rankers, arms='{','.join(there)}', or what stands for no team, neutral={there[-1]!r}"
+    raise InputError(f"team must hold two arms, got {listed}{hint if len(there) > 2 else ''}")
 
 
 def _of_session(session: np.ndarray, values: np.ndarray, name: str) -> np.ndarray:
     """One text a session, in the order of `codes`."""
     number, names = codes(session)
-    first = np.unique(number, return_index=True)[1]
-    wrong = np.flatnonzero(values != values[first][number])
+    first = values[np.unique(number, return_index=True)[1]]
+    wrong = np.flatnonzero(values != first[number])
     if wrong.size:
-        raise InputError(f"{name} must have one value a session, got two for session {names[number[wrong[0]]]}")
-    return values[first]
+        at = wrong[0]
+        got = f"got {values[at]} after {first[number[at]]} in session {names[number[at]]}"
+        raise RowError(name, f"must have one value a session, {got}", at)
+    return first
 
 
 def _repeated(session: np.ndarray, item: np.ndarray) -> int:

@@ -5,25 +5,27 @@ The unit is the user (or the query): sessions of one user resemble each other, s
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evalkit.arrays import Bools, Floats, InputError, Ints, codes, finite, numbers, ratio, same_length
+from evalkit.arrays import Bools, Floats, InputError, Ints, RowError, codes, finite, numbers, ratio, same_length
+from evalkit.definitions.preference_metrics import Side
 
 if TYPE_CHECKING:
     import pandas as pd
 
-NEUTRAL = -1
+NEUTRAL, UNKNOWN = -1, -2
 
 
 @dataclass(frozen=True)
 class Log:
     """Shown items, sorted by session and position, and the unit of each session.
 
-    `team` is 0 for the first arm, 1 for the second, −1 for a neutral item; `session` counts from 0.
+    `team` is the number of the item's arm, −1 for a neutral item; `session` counts from 0.
     """
 
     session: Ints
@@ -31,7 +33,7 @@ class Log:
     team: Ints
     outcome: Floats
     unit: NDArray
-    arms: tuple[str, str]
+    arms: tuple[str, ...]
 
 
 def read_log(
@@ -41,76 +43,108 @@ def read_log(
     outcome: ArrayLike,
     *,
     unit: ArrayLike | None = None,
-    arms: tuple[str, str],
+    arms: Sequence[str],
     neutral: str | None = None,
 ) -> Log:
     """A checked `Log`; `unit` is the user (or query) of each row, the session where there is none.
 
-    Raises InputError where a team is missing or is neither an arm nor `neutral`, an arm has no row, the positions
-    of a session are not 1, 2, 3, … or a session has two units.
+    Raises RowError where a team is missing or is neither an arm nor `neutral`, an outcome is negative, the positions
+    of a session are not 1, 2, 3, … or a session has two units, InputError where an arm has no row.
     """
     unit = session if unit is None else unit
     same_length(session=session, position=position, team=team, outcome=outcome, unit=unit)  # type: ignore[arg-type]
+    teams = _teams(np.asarray(team, dtype=object), arms, neutral)
+    amount = finite("outcome", outcome)
+    _refuse("outcome", amount < 0, lambda row: f"must be at least 0, got {amount[row]:g}")
     number, names = codes(session)
     place = numbers("position", position)
     order = np.lexsort((place, number))
-    number, place = number[order], place[order]
-    _contiguous(number, place, names)
-    owners = np.asarray(unit)[order]
-    first = np.searchsorted(number, np.arange(names.size))
-    crossed = np.flatnonzero(owners != owners[first][number])
-    if crossed.size:
-        raise InputError(f"session must belong to one unit, got two for session {names[number[crossed[0]]]}")
-    return Log(
-        number,
-        place.astype(np.int64),
-        _teams(np.asarray(team, dtype=object), arms, neutral)[order],
-        finite("outcome", outcome)[order],
-        owners[first],
-        arms,
-    )
+    owners = _owners(number, names, np.asarray(unit))
+    _contiguous(number[order], place[order], names, order)
+    return Log(number[order], place[order].astype(np.int64), teams[order], amount[order], owners, tuple(arms))
 
 
-def _teams(team: NDArray, arms: tuple[str, str], neutral: str | None) -> Ints:
-    """0, 1 or −1 for each row's team."""
+def _refuse(column: str, wrong: Bools, rule: Callable[[int], str], *, counted: bool = True) -> None:
+    """Raises RowError of the first row that is wrong."""
+    rows = np.flatnonzero(wrong)
+    if rows.size:
+        raise RowError(column, rule(int(rows[0])), rows[0], rows.size if counted else None)
+
+
+def _teams(team: NDArray, arms: Sequence[str], neutral: str | None) -> Ints:
+    """The number of each row's arm, −1 where neutral."""
     from pandas import isna
 
     text = np.where(isna(team), "", team).astype(str)
-    missing = np.flatnonzero(text == "")
-    if missing.size:
-        raise InputError(f"team must be given on every row, got none (row {missing[0]}; {missing.size} rows)")
-    code = np.select([text == arms[0], text == arms[1], text == str(neutral)], [0, 1, NEUTRAL], default=-2)
-    unknown = np.flatnonzero(code == -2)
-    if unknown.size:
-        allowed = ", ".join(arms if neutral is None else (*arms, neutral))
-        raise InputError(f"team must be one of {allowed}, got {text[unknown[0]]} (row {unknown[0]})")
+    _refuse("team", text == "", lambda row: "must be given on every row, got nothing")
+    known = [*arms, *([] if neutral is None else [neutral])]
+    code = np.select([text == name for name in known], [*range(len(arms)), NEUTRAL][: len(known)], default=UNKNOWN)
+    _refuse("team", code == UNKNOWN, lambda row: f"must be one of {', '.join(known)}, got {str(text[row])!r}")
     for number, arm in enumerate(arms):
         if not (code == number).any():
-            raise InputError(f"team must hold both arms, got no row of {arm}")
+            raise InputError(f"team must hold every arm, got no row of {arm}")
     return code.astype(np.int64)
 
 
-def _contiguous(number: Ints, place: NDArray, names: NDArray) -> None:
+def _owners(number: Ints, names: NDArray, unit: NDArray) -> NDArray:
+    """The unit of each session."""
+    owners = unit[np.unique(number, return_index=True)[1]]
+
+    def rule(row: int) -> str:
+        session = number[row]
+        return f"must be one a session, got {unit[row]} after {owners[session]} in session {names[session]}"
+
+    _refuse("user", unit != owners[number], rule, counted=False)
+    return owners
+
+
+def _contiguous(number: Ints, place: Floats, names: NDArray, order: Ints) -> None:
+    """Raises unless the places of each session are 1, 2, 3, …; `order` has the rows before they were sorted."""
     expected = np.arange(number.size) - np.searchsorted(number, number) + 1
     wrong = np.flatnonzero(place != expected)
     if wrong.size:
         at = wrong[0]
-        raise InputError(
-            f"position must run 1, 2, 3, … in each session, got {place[at]:g} instead of {expected[at]} "
-            f"(session {names[number[at]]})"
-        )
+        got = f"got {place[at]:g} instead of {expected[at]} in session {names[number[at]]}"
+        raise RowError("position", f"must run 1, 2, 3, … in each session, {got}", order[at])
 
 
 def credit(log: Log) -> Floats:
-    """Sum of the outcome by session and arm: (sessions, 2). Neutral items give credit to nobody."""
-    owned = log.team >= 0
-    cell = log.session[owned] * 2 + log.team[owned]
-    sums = np.bincount(cell, weights=log.outcome[owned], minlength=2 * log.unit.size)
-    return sums.astype(np.float64).reshape(-1, 2)
+    """Sum of the outcome by session and arm: (sessions, arms). Neutral items give credit to nobody."""
+    owned, arms = log.team >= 0, len(log.arms)
+    cell = log.session[owned] * arms + log.team[owned]
+    sums = np.bincount(cell, weights=log.outcome[owned], minlength=arms * log.unit.size)
+    return sums.astype(np.float64).reshape(-1, arms)
+
+
+def sides(unit: ArrayLike, credit: Floats) -> tuple[Side, ...]:
+    """Each arm with one row a unit, in the order of the sorted units, from the (sessions, arms) credit of `credit`.
+
+    >>> [side.won.tolist() for side in sides(["u", "u", "v"], np.array([[2.0, 1, 0], [0, 0, 0], [0, 0, 3]]))]
+    [[1.5, 0.25], [1.0, 0.25], [0.5, 1.0]]
+    """
+    number, names = codes(unit)
+
+    def total(column: Floats) -> Floats:
+        return np.bincount(number, column, names.size).astype(np.float64)
+
+    given = np.stack([total(column) for column in credit.T], axis=1)
+    whole, sessions = given.sum(axis=1), total(np.ones(number.size))
+    arms = range(credit.shape[1])
+    return tuple(Side(given[:, t], whole, beaten(given, t), total(beaten(credit, t)), sessions) for t in arms)
+
+
+def beaten(credit: Floats, arm: int) -> Floats:
+    """Share of the other arms with less credit than this one, a tie counting half; one number a row.
+
+    >>> beaten(np.array([[2, 1, 0], [1, 1, 3]]), 0)
+    array([1.  , 0.25])
+    """
+    own, rest = credit[:, [arm]], np.delete(credit, arm, axis=1)
+    return ((own > rest) + (own == rest) / 2).mean(axis=1)
 
 
 def by_unit(unit: ArrayLike, first: ArrayLike, second: ArrayLike) -> pd.DataFrame:
-    """One row a unit, from the credits of its sessions. Tests belong on these rows, never on sessions.
+    """One row a unit of two arms, from the credits of its sessions. Tests belong on these rows, never on sessions.
 
     Columns: unit, sessions, wins, ties, losses, silent (ties in which nothing was credited), first, second,
     delta = (wins + ties/2) / sessions − 1/2, share = first / (first + second), NaN where nothing was credited.
@@ -161,7 +195,7 @@ def mean_share(units: pd.DataFrame) -> float:
 def checks(log: Log) -> pd.DataFrame:
     """What to look at before the verdict, one row a check: check, count, of, share, expected (or NaN).
 
-    The first arm's share of the owned items at each position (1/2 under a fair coin; position 1 is the coin
+    The first arm's share of the owned items at each position (1 / arms under a fair coin; position 1 is the coin
     itself), sessions in which a team leads by more than one item somewhere, neutral items, outcome on neutral
     items, sessions without credit.
     """
@@ -170,7 +204,9 @@ def checks(log: Log) -> pd.DataFrame:
     owned, neutral = log.team >= 0, log.team < 0
     first = np.bincount(log.position, log.team == 0)
     shown = np.bincount(log.position, owned)
-    rows = [(f"first arm at position {p}", first[p], shown[p], 0.5) for p in range(1, shown.size) if shown[p]]
+    rows = [
+        (f"first arm at position {p}", first[p], shown[p], 1 / len(log.arms)) for p in range(1, shown.size) if shown[p]
+    ]
     sessions = log.unit.size
     rows += [
         ("sessions with uneven teams", _uneven(log), sessions, np.nan),
@@ -184,12 +220,13 @@ def checks(log: Log) -> pd.DataFrame:
 
 
 def _uneven(log: Log) -> int:
-    """Sessions in which one team leads by more than one item somewhere: no draft by rounds makes these.
+    """Sessions in which one team leads another by more than one item somewhere: no draft by rounds makes these.
 
-    A neutral item can take the place of a pick and leave its round with one: there a lead of two is even still.
+    A neutral item can take the place of a pick and leave its round with fewer: there a lead of two is even still.
     """
-    lead = np.cumsum(np.select([log.team == 0, log.team == 1], [1, -1]))
+    picks = np.cumsum(log.team[:, None] == np.arange(len(log.arms)), axis=0)
     start = np.searchsorted(log.session, np.arange(log.unit.size))
-    before = np.concatenate([[0], lead])[start]
+    before = np.concatenate([np.zeros_like(picks[:1]), picks])[start]
+    lead = np.ptp(picks - before[log.session], axis=1)
     most = 1 + (np.bincount(log.session, log.team < 0) > 0)
-    return int(np.unique(log.session[np.abs(lead - before[log.session]) > most[log.session]]).size)
+    return int(np.unique(log.session[lead > most[log.session]]).size)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evalkit.arrays import Floats, Ints, ParameterError, ratio
+from evalkit.online.experiments import correlation
 from evalkit.online.interleaving import Draft, credit, team_draft
 
 if TYPE_CHECKING:
@@ -31,6 +32,9 @@ class World:
     ends the session with probability `leave` (1 is the cascade model, 0 the position-based). Hours a play vary between
     users with lognormal sigma `hours_spread`; a session brings `other_hours` of other streaming, and a play replaces
     other hours by its share `substituted`.
+
+    Where it is not 0, `bait` is the spread of the items' wrapping: its logit is added to the chance to play, and the
+    play is worth e^−logit of the hours. With several `kinds` of items each session wants one, and accepts no other.
     """
 
     sessions: float = 8.0
@@ -43,16 +47,25 @@ class World:
     hours_spread: float = 0.8
     other_hours: float = 1.0
     substituted: float = 0.5
+    bait: float = 0.0
+    kinds: int = 1
 
 
 @dataclass(frozen=True)
 class People:
-    """Users of a world: expected `sessions`, `chance` (users, candidates) to accept, `hours` a play, `other` hours."""
+    """Users of a world: expected `sessions`, `chance` (users, candidates) to accept, `hours` a play, `other` hours.
+
+    `wrap` is the logit of each candidate's wrapping, `wants` the share of sessions (users, kinds) that want a kind,
+    `kind` that of each candidate.
+    """
 
     sessions: Floats
     chance: Floats
     hours: Floats
     other: Floats
+    wrap: Floats
+    wants: Floats
+    kind: Ints
 
 
 def people(world: World, users: int, *, rng: np.random.Generator) -> People:
@@ -62,7 +75,11 @@ def people(world: World, users: int, *, rng: np.random.Generator) -> People:
     sessions = world.sessions * _lognormal(world.spread, users, rng)
     logit = rng.normal(world.affinity, 1.0, (users, world.candidates))
     other = world.other_hours * sessions * _lognormal(1.0, users, rng)
-    return People(sessions, 1 / (1 + np.exp(-logit)), _lognormal(world.hours_spread, users, rng), other)
+    hours = _lognormal(world.hours_spread, users, rng)
+    wrap = rng.normal(0.0, world.bait, logit.shape) if world.bait else np.zeros(logit.shape)
+    wants = rng.dirichlet(np.ones(world.kinds), users) if world.kinds > 1 else np.ones((users, 1))
+    kind = np.arange(world.candidates) % world.kinds
+    return People(sessions, 1 / (1 + np.exp(-logit - wrap)), hours, other, wrap, wants, kind)
 
 
 def _lognormal(spread: float, size: int, rng: np.random.Generator) -> Floats:
@@ -70,10 +87,32 @@ def _lognormal(spread: float, size: int, rng: np.random.Generator) -> Floats:
     return np.exp(rng.normal(-(spread**2) / 2, spread, size))
 
 
-def ranking(world: World, who: People, noise: float, *, rng: np.random.Generator) -> Ints:
-    """Each user's first k candidates by affinity + N(0, noise²): the less noise, the better the ranker."""
-    guess = np.log(who.chance / (1 - who.chance)) + rng.normal(0.0, noise, who.chance.shape)
-    best = np.argpartition(-guess, world.k - 1, axis=1)[:, : world.k]
+def ranking(world: World, who: People, noise: float, *, rng: np.random.Generator, pull: float = 0.0) -> Ints:
+    """Each user's first k candidates by affinity + N(0, noise²): the less noise, the better the ranker.
+
+    Affinity leaves out the wrapping; a click-bait ranker adds `pull` times that.
+    """
+    known = _affinity(who) + np.log(who.wants)[:, who.kind] + pull * who.wrap
+    return _best(known + rng.normal(0.0, noise, known.shape), world.k)
+
+
+def in_turns(world: World, who: People, noise: float, *, rng: np.random.Generator) -> Ints:
+    """A diverse ranker: the best of each kind by `ranking`'s guess, most wanted kind first, then the second best."""
+    guess = _affinity(who) + rng.normal(0.0, noise, who.chance.shape)
+    place = np.empty(guess.shape)
+    turn = np.argsort(np.argsort(-who.wants, axis=1), axis=1)
+    for kind in range(world.kinds):
+        own = who.kind == kind
+        place[:, own] = world.kinds * np.argsort(np.argsort(-guess[:, own], axis=1), axis=1) + turn[:, [kind]]
+    return _best(-place, world.k)
+
+
+def _affinity(who: People) -> Floats:
+    return np.log(who.chance / (1 - who.chance)) - who.wrap
+
+
+def _best(guess: Floats, k: int) -> Ints:
+    best = np.argpartition(-guess, k - 1, axis=1)[:, :k]
     order = np.argsort(-np.take_along_axis(guess, best, axis=1), axis=1)
     return np.take_along_axis(best, order, axis=1)
 
@@ -81,39 +120,50 @@ def ranking(world: World, who: People, noise: float, *, rng: np.random.Generator
 def expected(world: World, who: People, shown: Ints) -> dict[str, Floats]:
     """Each user's expected any_play, plays, hours and streaming under a list: no noise but the users' own."""
     chance = np.take_along_axis(who.chance, shown, axis=1)
-    plays = who.sessions * _view(chance, world.stay, world.leave)
-    first = _view(chance, world.stay, 1.0)  # up to the first play, every reader is a cascade
-    return _metrics(world, who, 1 - np.exp(-who.sessions * first), plays, who.other)
+    plays, first = np.zeros(shown.shape), np.zeros(len(shown))
+    for kind, wanting in enumerate(who.wants.T):
+        accepted = np.where(who.kind[shown] == kind, chance, 0.0)
+        plays += wanting[:, None] * _view(accepted, world.stay, world.leave)
+        first += wanting * _view(accepted, world.stay, 1.0).sum(axis=1)  # up to the first play all are cascades
+    any_play = 1 - np.exp(-who.sessions * first)
+    return _metrics(world, who, shown, any_play, who.sessions[:, None] * plays, who.other)
 
 
 def _view(chance: Floats, stay: float, leave: float) -> Floats:
-    """Expected plays of one session."""
+    """Expected plays of one session by position."""
     going = np.cumprod(stay * (1 - leave * chance[:, :-1]), axis=1)
-    return chance[:, 0] + (going * chance[:, 1:]).sum(axis=1)
+    return np.concatenate([chance[:, :1], going * chance[:, 1:]], axis=1)
 
 
 def observed(world: World, who: People, shown: Ints, *, rng: np.random.Generator) -> dict[str, Floats]:
     """Each user's any_play, plays, hours and streaming in one period under a list, drawn."""
-    plays = sessions_played(world, who, shown, rng=rng).sum(axis=1).astype(np.float64)
+    plays = sessions_played(world, who, shown, rng=rng).astype(np.float64)
+    any_play = (plays.sum(axis=1) > 0).astype(np.float64)
     other = rng.gamma(who.sessions) * who.other / who.sessions  # other hours vary between periods as sessions do
-    return _metrics(world, who, (plays > 0).astype(np.float64), plays, other)
+    return _metrics(world, who, shown, any_play, plays, other)
 
 
-def _metrics(world: World, who: People, any_play: Floats, plays: Floats, other: Floats) -> dict[str, Floats]:
-    hours = plays * who.hours
+def _metrics(
+    world: World, who: People, shown: Ints, any_play: Floats, plays: Floats, other: Floats
+) -> dict[str, Floats]:
+    """The four metrics from plays by position."""
+    worth = np.exp(-np.take_along_axis(who.wrap, shown, axis=1))
+    hours = (plays * worth).sum(axis=1) * who.hours
     streaming = other + (1 - world.substituted) * hours
-    return {"any_play": any_play, "plays": plays, "hours": hours, "streaming": streaming}
+    return {"any_play": any_play, "plays": plays.sum(axis=1), "hours": hours, "streaming": streaming}
 
 
 def sessions_played(world: World, who: People, shown: Ints, *, rng: np.random.Generator) -> Ints:
     """Plays by user and position, (users, k), all sessions of a user counted at once, binomial after binomial."""
-    viewers = rng.poisson(who.sessions)
-    plays = np.empty(shown.shape, dtype=np.int64)
-    for place in range(shown.shape[1]):
-        chance = who.chance[np.arange(viewers.size), shown[:, place]]
-        plays[:, place] = rng.binomial(viewers, chance)
-        ended = rng.binomial(plays[:, place], world.leave)
-        viewers = rng.binomial(viewers - ended, world.stay)
+    plays = np.zeros(shown.shape, dtype=np.int64)
+    for kind, wanting in enumerate(who.wants.T):
+        viewers = rng.poisson(who.sessions * wanting)
+        for place in range(shown.shape[1]):
+            here = shown[:, place]
+            chance = np.where(who.kind[here] == kind, who.chance[np.arange(viewers.size), here], 0.0)
+            played = rng.binomial(viewers, chance)
+            plays[:, place] += played
+            viewers = rng.binomial(viewers - rng.binomial(played, world.leave), world.stay)
     return plays
 
 
@@ -192,17 +242,13 @@ def users_needed(outcome: pd.DataFrame) -> pd.DataFrame:
         arms = [outcome[f"{metric}_{arm}"] for arm in "ab"]
         before = outcome[f"{metric}_before"]
         rows.append((f"A/B, {metric}", effect, np.sqrt(2 * sum(arm.var() for arm in arms))))
-        left = sum(arm.var() * (1 - _correlation(arm, before) ** 2) for arm in arms)
+        left = sum(arm.var() * (1 - correlation(arm, before) ** 2) for arm in arms)
         rows.append((f"A/B, {metric}, CUPED", effect, np.sqrt(2 * left)))
     table = pd.DataFrame(rows, columns=["design", "effect", "sd"])
     z = NormalDist().inv_cdf
     for name, factor in {"agree_95": z(0.95), "power_80": z(0.975) + z(0.8), "power_95": z(0.975) + z(0.95)}.items():
         table[name] = ratio(factor**2 * table["sd"] ** 2, table["effect"] ** 2)
     return table
-
-
-def _correlation(one: pd.Series, other: pd.Series) -> float:
-    return float(np.nan_to_num(np.corrcoef(one, other)[0, 1]))
 
 
 def sign_error(effect: float, sd: float, users: ArrayLike) -> Floats:
@@ -214,6 +260,34 @@ def sign_error(effect: float, sd: float, users: ArrayLike) -> Floats:
     from scipy.special import ndtr
 
     return ndtr(-abs(effect) * np.sqrt(np.asarray(users, dtype=np.float64)) / sd)
+
+
+def families(world: World, users: int, *, rng: np.random.Generator, noise: float = 1.6) -> pd.DataFrame:
+    """Rankers of three families against one by affinity with this noise: where preference and A/B lift part.
+
+    One row a ranker: family, ranker, share of the plays credited to it less 1/2 (mean over users), share_hours the same
+    of hours, and the true relative lift in plays and in hours. All rankers meet the same users.
+    """
+    import pandas as pd
+
+    who = people(world, users, rng=rng)
+    production = ranking(world, who, noise, rng=rng)
+    base = expected(world, who, production)
+    made = {("affinity", f"noise {one:g}"): ranking(world, who, one, rng=rng) for one in (1.2, 1.4, 1.8, 2.0)}
+    made |= {("click-bait", f"pull {p:g}"): ranking(world, who, noise, rng=rng, pull=p) for p in (0.5, 1.0, 2.0)}
+    made["diverse", "in turns"] = in_turns(world, who, noise, rng=rng)
+    rows = []
+    for (family, name), lists in made.items():
+        shown = team_draft(np.stack([production, lists]), world.k, rng=rng)
+        plays = sessions_played(world, who, shown.item, rng=rng)
+        worth = plays * np.exp(-np.take_along_axis(who.wrap, shown.item, axis=1))
+        row: dict[str, object] = {"family": family, "ranker": name}
+        for column, amount in {"share": plays, "share_hours": worth}.items():
+            mine, all_of_it = credit(shown, amount)[:, 1], amount.sum(axis=1)
+            row[column] = float(np.nanmean(ratio(mine, all_of_it))) - 0.5
+        truth = expected(world, who, lists)
+        rows.append(row | {name: truth[name].mean() / base[name].mean() - 1 for name in ("plays", "hours")})
+    return pd.DataFrame(rows)
 
 
 def tournament(

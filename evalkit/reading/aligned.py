@@ -219,7 +219,7 @@ def _systems(blocks: list[_Block]) -> tuple[list[str], Ints]:
 
 
 def _stem(part: Part) -> str:
-    return part.name if part.kind == "frame" else part.path.name.split(".")[0]
+    return part.name if part.unnamed else part.path.name.split(".")[0]
 
 
 def _joined(rows: list[Ints], id: np.ndarray, names: list[str], place: Callable[[int], str]) -> list[Ints]:

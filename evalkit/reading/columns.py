@@ -1,6 +1,7 @@
 """Which column plays which role: the exact name first, then the usual synonyms, then what the user says."""
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping
 
 from evalkit.arrays import InputError, ParameterError
@@ -65,6 +66,19 @@ def require(names: Iterable[str], wanted: str, where: str, parameter: str) -> st
     near = difflib.get_close_matches(wanted, names, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     raise ParameterError(f"{parameter}: {where} has no column {wanted!r}, it has {_listed(names)}{hint}")
+
+
+def matching(names: Iterable[str], wanted: Iterable[str], where: str, parameter: str) -> list[str]:
+    """The names that are wanted, in their order; a * stands for any text. ParameterError where one matches none.
+
+    >>> matching(["x1", "x2", "y"], ["x*"], "t.csv", "ignore")
+    ['x1', 'x2']
+    """
+    names, found = list(names), set[str]()
+    for one in wanted:
+        pattern = re.compile(".*".join(map(re.escape, one.split("*"))), re.DOTALL)
+        found |= {name for name in names if pattern.fullmatch(name)} or {require(names, one, where, parameter)}
+    return [name for name in names if name in found]
 
 
 def missing(role: str, names: Iterable[str], where: str) -> InputError:

@@ -1,7 +1,7 @@
 """DuckDB within limits, for rows that do not fit into memory: they come sorted, whole groups at a time.
 
 The limit is for all that reading needs. DuckDB has one half of it and spills to a folder of its own, which is gone
-when the work ends; the other half holds the shard that numpy works on.
+when the work ends; the rest holds the shard that numpy works on.
 """
 
 import os
@@ -21,7 +21,8 @@ from evalkit.reading.sources import Part, Selection
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 LEAST = 200 * 10**6  # with less DuckDB cannot sort at all
-ROW = 600  # bytes that a row needs while its shard is reduced
+ROW = 1000  # bytes that a row needs, in DuckDB's hands, in Arrow's and in numpy's, while its shard is reduced
+SHARE = 2  # one in so many bytes is DuckDB's
 FEWEST = 100_000  # rows of a shard, however little memory there is
 CGROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 Reduction = Callable[[Any], Any]  # an Arrow table of rows in, an Arrow table out
@@ -206,7 +207,7 @@ def opened(given: Limits) -> Iterator[Engine]:
         raise InputError(f"spill: {given.spill} cannot be written to, {error.strerror}") from None
     options: dict[str, Any] = {
         "autoinstall_known_extensions": "false",
-        "memory_limit": f"{given.memory // 2 // 10**6}MB",
+        "memory_limit": f"{given.memory // SHARE // 10**6}MB",
         "preserve_insertion_order": "false",
         "temp_directory": str(folder),
         "threads": str(given.threads),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evalkit.arrays import Floats, InputError
+from evalkit.arrays import Floats, InputError, ParameterError
 from evalkit.reading import aligned, sources
 from evalkit.reading import columns as roles_of
 from evalkit.reading.aligned import Layout
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 SIDES = ("id", "group", "time", "fold")
 NUMBER, CLASSES = "number", "classes"
 KINDS = (CLASSES, NUMBER)
+MISSING = ("nan", "na", "")  # words for no value, in small letters
 FEW_VALUES = 20  # a numeric target with no more whole values than this is read as classes
 
 
@@ -27,8 +28,9 @@ FEW_VALUES = 20  # a numeric target with no more whole values than this is read 
 class Examples:
     """Rows with a label, and what is known of them. label: class numbers into `classes`, or real numbers.
 
-    features: one row each, or None. score: system -> its out-of-fold scores. time: numbers, of dates days since 1970.
-    left_out: rows that were read and not used, and why.
+    features: one row each, or None. candidates: where the features were selected by a look at the label, all columns
+    that there were to select from. score: system -> its out-of-fold scores. time: numbers, of dates days since 1970.
+    left_out: rows and columns that were read and not used, and why.
     """
 
     label: Floats
@@ -44,6 +46,12 @@ class Examples:
     sources: tuple[Source, ...]
     read: int
     left_out: tuple[str, ...] = ()
+    candidates: pd.DataFrame | None = None
+
+    @property
+    def names(self) -> np.ndarray:
+        """The label as the audit and the splitters take it: names of classes, or numbers."""
+        return np.array(self.classes)[self.label.astype(np.int64)] if self.classes else self.label
 
     @property
     def kind(self) -> str:
@@ -107,25 +115,54 @@ def _layout(part: Part, given: Mapping[str, str]) -> Layout:
 # Features and a target
 
 
-def table(
-    data: Any, *, target: str | None, columns: Mapping[str, str], categorical: Sequence[str], kind: str | None
-) -> Examples:
+@dataclass(frozen=True)
+class Use:
+    """What the columns of a table are for.
+
+    roles: role -> column. target: the label's column, None where roles or its name say it. categorical: codes, not
+    numbers. ignore: as if they were not there, but for what has a role. selected: the features, where a look at the
+    label chose them.
+    """
+
+    roles: Mapping[str, str]
+    target: str | None = None
+    categorical: Sequence[str] = ()
+    ignore: Sequence[str] = ()
+    selected: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What one file holds: features and roles as text, the roles' columns, the columns that are ignored."""
+
+    features: dict[str, np.ndarray]
+    text: dict[str, np.ndarray]
+    roles: dict[str, str]
+    ignored: list[str]
+    source: Source
+
+
+def table(data: Any, use: Use, *, kind: str | None) -> Examples:
     """Features and a target: a column is a number where all its values are, else text; empty is missing.
 
     Columns named id, group, time or fold, or given as such, are no features. Raises InputError for a missing target.
     """
-    given = dict(columns) | ({"label": target} if target else {})
-    read = [_part(part, given, categorical) for part in sources.parts(data)]
-    if len({tuple(features) for features, *_ in read}) > 1:
-        raise InputError(f"{read[0][3].name} and {read[-1][3].name} must have the same columns")
-    roles = read[0][2]
-    text = {role: np.concatenate([one[1][role] for one in read]) for role in roles}
+    read = [_part(part, use) for part in sources.parts(data)]
+    if len({(tuple(one.features), tuple(one.roles)) for one in read}) > 1:
+        raise InputError(f"{read[0].source.name} and {read[-1].source.name} must have the same columns")
+    roles, ignored, where = read[0].roles, read[0].ignored, read[0].source.name
+    text = {role: np.concatenate([one.text[role] for one in read]) for role in roles}
     label, classes = _target(text["label"], roles["label"], kind)
     time, dated = _moments(text.get("time"), roles.get("time", ""))
+    features = _typed([one.features for one in read], use.categorical, where)
+    chosen = roles_of.matching(features, use.selected, where, "selected")
+    if use.selected and len(chosen) == features.shape[1]:
+        raise ParameterError(f"selected must leave columns that were not selected, got all {len(chosen)} features")
     return Examples(
         label=label,
         classes=classes,
-        features=_typed([features for features, *_ in read], categorical),
+        features=features[chosen] if chosen else features,
+        candidates=features if chosen else None,
         score={},
         id=text.get("id"),
         group=text.get("group"),
@@ -133,30 +170,37 @@ def table(
         fold=text.get("fold"),
         dated=dated,
         columns=roles,
-        sources=tuple(one[3] for one in read),
+        sources=tuple(one.source for one in read),
         read=label.size,
+        left_out=(f"the columns {_some(ignored)}, as ignore says",) if ignored else (),
     )
 
 
-def _part(
-    part: Part, given: Mapping[str, str], categorical: Sequence[str]
-) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray], dict[str, str], Source]:
-    """Features and roles of one part as text, the roles' columns, the source."""
-    roles = roles_of.resolve(part.columns, ("label", *SIDES), given, part.name)
+def _part(part: Part, use: Use) -> _Part:
+    """One part as text; raises InputError where it has no target, no feature or no row."""
+    given = dict(use.roles)
+    if use.target is not None:
+        given["label"] = roles_of.require(part.columns, use.target, part.name, "target")
+    ignored = roles_of.matching(part.columns, use.ignore, part.name, "ignore")
+    ignored = [name for name in ignored if name not in given.values()]
+    seen = [name for name in part.columns if name not in ignored]
+    roles = roles_of.resolve(seen, ("label", *SIDES), given, part.name)
     if "label" not in roles:
-        raise InputError(f"{part.name}: no column for the target ({_some(part.columns)}); set target=NAME")
-    for name in categorical:
-        roles_of.require(part.columns, name, part.name, "categorical")
-    features = [name for name in part.columns if name not in roles.values()]
+        raise InputError(f"{part.name}: no column for the target ({_some(seen)}); set target=NAME")
+    features = [name for name in seen if name not in roles.values()]
     if not features:
-        raise InputError(f"{part.name}: must have a column besides {_some(roles.values())}: there is no feature")
+        besides = _some([*roles.values(), *ignored])
+        raise InputError(f"{part.name}: must have a column besides {besides}: there is no feature")
+    for name in use.categorical:
+        roles_of.require(features, name, f"{part.name} as a feature", "categorical")
     wanted = {f"role {role}": name for role, name in roles.items()} | {f"feature {name}": name for name in features}
     loaded = {role: np.array(one.to_pylist(), dtype=object) for role, one in sources.load(part, wanted, {}).items()}
     rows = loaded["role label"].size
     if not rows:
         raise InputError(f"{part.name}: the table has columns and no rows")
     text = {role: _filled(loaded[f"role {role}"], name, part) for role, name in roles.items()}
-    return {name: loaded[f"feature {name}"] for name in features}, text, roles, sources.fingerprint(part, rows)
+    values = {name: loaded[f"feature {name}"] for name in features}
+    return _Part(values, text, roles, ignored, sources.fingerprint(part, rows))
 
 
 def _some(names: Any) -> str:
@@ -171,7 +215,7 @@ def _filled(values: np.ndarray, name: str, part: Part) -> np.ndarray:
     return values
 
 
-def _typed(parts: list[dict[str, np.ndarray]], categorical: Sequence[str]) -> pd.DataFrame:
+def _typed(parts: list[dict[str, np.ndarray]], categorical: Sequence[str], where: str) -> pd.DataFrame:
     """The features: doubles where every value is a number, else text with missing values."""
     import pandas as pd
 
@@ -179,6 +223,9 @@ def _typed(parts: list[dict[str, np.ndarray]], categorical: Sequence[str]) -> pd
     for name in parts[0]:
         column = pd.Series(np.concatenate([one[name] for one in parts]), dtype=object)
         values = None if name in categorical else _numeric(column)
+        if values is not None and np.isinf(values).any():
+            row = int(np.isinf(values).to_numpy().argmax())
+            raise InputError(f"{where}: {name} must hold finite numbers or nothing, got {column[row]} (row {row + 1})")
         found[name] = column.where(column.notna(), np.nan) if values is None else values
     return pd.DataFrame(found)
 
@@ -187,7 +234,7 @@ def _numeric(column: pd.Series) -> pd.Series | None:
     import pandas as pd
 
     values = pd.to_numeric(column, errors="coerce").astype(np.float64)
-    words = column.str.lower().isin(["nan", "na", ""]) | column.isna()
+    words = column.str.lower().isin(MISSING) | column.isna()
     return values if (values.notna() | words).all() and values.notna().any() else None
 
 
@@ -195,11 +242,14 @@ def _target(text: np.ndarray, name: str, kind: str | None) -> tuple[Floats, tupl
     """Class numbers and names, or real numbers; which of the two is said by `kind` or by the values."""
     import pandas as pd
 
+    empty = [row for row, one in enumerate(text) if one.lower() in MISSING]
+    if empty:
+        raise InputError(f"{name} must not be empty, got {text[empty[0]]!r} (row {empty[0] + 1})")
     values = pd.to_numeric(pd.Series(text, dtype=object), errors="coerce").to_numpy(np.float64)
-    if kind == NUMBER or (kind is None and np.isfinite(values).all()):
+    if kind == NUMBER or (kind is None and not np.isnan(values).any()):
         wrong = np.flatnonzero(~np.isfinite(values))
         if wrong.size:
-            raise InputError(f"{name} must be a finite number for task='number', got {text[wrong[0]]!r}")
+            raise InputError(f"{name} must be a finite number, got {text[wrong[0]]!r} (row {wrong[0] + 1})")
         return _classes(values, kind, lambda row: f"row {row + 1}")
     return _codes(text)
 

@@ -177,7 +177,7 @@ def _systems(table: dict[str, Any], part: Part) -> Any:
 def names(parts: Sequence[Part]) -> list[str]:
     """The system of each part that does not say: its file's name less the suffix, with folders where names agree."""
     paths = [part.path.parts[:-1] for part in parts]
-    stems = ["system" if part.kind == "frame" else _stem(part.path.name) for part in parts]
+    stems = ["system" if part.unnamed else _stem(part.path.name) for part in parts]
     for deep in range(max(map(len, paths), default=0) + 1):
         found = ["/".join([*folders[len(folders) - deep :], stem]) for folders, stem in zip(paths, stems, strict=True)]
         if len(set(found)) == len(found):

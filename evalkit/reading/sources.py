@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from evalkit.arrays import InputError
-from evalkit.reading import duck, spark_tables, trec
+from evalkit.reading import batches, duck, spark_tables, trec
 
 TABLES = {".csv": "csv", ".tsv": "csv", ".tab": "csv", ".parquet": "parquet", ".pq": "parquet"}
 TABLES |= {".jsonl": "json", ".ndjson": "json", ".json": "json"}
@@ -45,6 +45,11 @@ class Part:
     path: Path = Path()
     frame: Any = None
     stamp: tuple[int, int] = (0, 0)
+
+    @property
+    def unnamed(self) -> bool:
+        """Whether it is no file of the user's: a frame, or record batches."""
+        return self.frame is not None and self.kind not in ("trec", "spark")
 
 
 @dataclass(frozen=True)
@@ -102,7 +107,12 @@ def _glob(pattern: Path) -> Iterable[Path]:
 
 
 def parts(data: Any) -> list[Part]:
-    """Every file, frame or table of `data`: a path, folder or pattern, "spark:table", a frame, or a list of these."""
+    """Every file, frame or table of `data`: a path, folder or pattern, "spark:table", a frame, batches, or a list.
+
+    Parts stay as they are: batches can be read only once, so who needs them twice asks for the parts first.
+    """
+    if isinstance(data, Part):
+        return [data]
     if isinstance(data, list | tuple):
         if not data:
             raise InputError("data must name at least one file or frame, got an empty list")
@@ -111,7 +121,13 @@ def parts(data: Any) -> list[Part]:
         return [Part(table.name, "spark", tuple(table.types), table.path, frame=table)]
     if isinstance(data, str | Path):
         return [_part(path) for path in files(data)]
-    return [_frame_part(data)]
+    return [_batches_part(data) if batches.are(data) else _frame_part(data)]
+
+
+def _batches_part(data: Any) -> Part:
+    """Arrow batches by way of a Parquet file, which goes with the part."""
+    held = batches.written(data)
+    return Part(held.name, "parquet", held.columns, held.path, frame=held, stamp=stamp(held.path))
 
 
 def _frame_part(data: Any) -> Part:
@@ -313,7 +329,7 @@ def _number(column: str, kind: str) -> str:
 
 def fingerprint(part: Part, rows: int) -> Source:
     """The part's name, rows and SHA-256; raises InputError where the file changed since reading began."""
-    if part.kind in ("frame", "spark"):
+    if part.unnamed or part.kind == "spark":
         return Source(part.name, rows, "")
     with part.path.open("rb") as file:
         found = Source(part.name, rows, hashlib.file_digest(file, "sha256").hexdigest())

@@ -1,9 +1,9 @@
-"""Comparisons of two learners over folds, whose scores share training rows and are no independent sample."""
+"""Comparisons over folds, whose scores share training rows and are no independent sample: of two learners, of folds."""
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evalkit.arrays import InputError, finite
+from evalkit.arrays import InputError, finite, ratio, same_length
 from evalkit.statistics.intervals import t_interval
 from evalkit.statistics.significance import ROUNDING, Comparison, compare
 
@@ -44,6 +44,31 @@ def five_by_two(differences: ArrayLike, *, level: float = 0.95, unit: str = "fol
     finite("differences", table.ravel())
     error = float(np.sqrt(table.var(axis=1, ddof=1).mean()))
     return _t(float(table[0, 0]), error, 5, level=level, unit=unit, method="5×2cv t")
+
+
+def cochran(value: ArrayLike, weight: ArrayLike, units: ArrayLike) -> dict[str, float]:
+    """Cochran's Q = Σ weight (value − centre)², its degrees of freedom and p: are the values of one kind?
+
+    `weight` is 1 / variance, `units` from how many units each variance was estimated, infinite where it is known. p is
+    of χ² where all are known, else of Welch's F, doi:10.1093/biomet/38.3-4.330; NaN below two values.
+
+    >>> found = cochran([1, 2], [2, 2], [np.inf, np.inf])
+    >>> found["q"], found["freedom"], round(found["p"], 4)
+    (1.0, 1, 0.3173)
+    """
+    from scipy.special import chdtrc, fdtrc
+
+    values, weights, sizes = (np.asarray(side, float) for side in (value, weight, units))
+    k = same_length(value=values, weight=weights, units=sizes)
+    share = ratio(weights, weights.sum())
+    q = float((weights * (values - (share * values).sum()) ** 2).sum())
+    if k < 2:
+        return {"q": q, "freedom": k - 1, "p": np.nan}
+    unsure = float(((1 - share) ** 2 / (sizes - 1)).sum())
+    if unsure == 0:
+        return {"q": q, "freedom": k - 1, "p": float(chdtrc(k - 1, q))}
+    f = q / (k - 1) / (1 + 2 * (k - 2) / (k**2 - 1) * unsure)
+    return {"q": q, "freedom": k - 1, "p": float(fdtrc(k - 1, (k**2 - 1) / (3 * unsure), f))}
 
 
 def _t(value: float, error: float, freedom: int, *, level: float, unit: str, method: str) -> Comparison:

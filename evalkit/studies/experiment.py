@@ -1,6 +1,6 @@
 """The A/B half of the interleaving study: a table of users, every arm's metrics, the lift, and what heavy users do."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from evalkit.arrays import Bools, Floats, InputError, ParameterError
+from evalkit.arrays import Bools, Floats, InputError, ParameterError, codes
 from evalkit.definitions.catalogue import Chosen
 from evalkit.definitions.metric import Metric
 from evalkit.metrics.rankings import Pooled
@@ -75,17 +75,14 @@ def read(
         shared = replace(shared, segments=shared.segments or ("health",), baseline=shared.baseline or "paying")
     if not names:
         raise ParameterError("metrics: name the columns of users to compare, such as metrics='orders,revenue/orders'")
-    chosen = tuple(Chosen(_metric(name, o.best)) for name in dict.fromkeys(names))
-    there = logs.column_names(data)
+    there, metrics = logs.column_names(data), tuple(Chosen(_metric(name, o.best)) for name in dict.fromkeys(names))
     segments = tuple(name for name in shared.segments if name in there)
-    numbers = [one for name in names for one in _columns(name)] + ([o.before] if o.before else [])
-    attributes = [*segments, *([o.strata] if o.strata else [])]
-    unique = (list(dict.fromkeys(one)) for one in (numbers, attributes))
-    table = logs.read_users(data, columns=columns, numbers=next(unique), attributes=next(unique))
-    made = _assigned(table, arms)
+    numbers = dict.fromkeys([*(one for name in names for one in _columns(name)), *([o.before] if o.before else [])])
+    attributes = dict.fromkeys([*segments, *([o.strata] if o.strata else [])])
+    table = logs.read_users(data, columns=columns, numbers=list(numbers), attributes=list(attributes))
+    made = _assigned(table, arms, o.strata)
     _check_shares(o, made.arms)
-    baseline = shared.baseline if shared.baseline in made.arms else None
-    own = replace(shared, metrics=chosen, segments=segments, baseline=baseline, gate=shared.gate if baseline else None)
+    own = replace(own_settings(shared, there, made.arms), metrics=metrics)
     kept, values = (
         {name: column[made.rows] for name, column in one.items()} for one in (table.attributes, table.numbers)
     )
@@ -93,19 +90,37 @@ def read(
     return Experiment(own, made.arms, kept, {}, made, values, o, table.columns, table.sources, bundled)
 
 
-def _assigned(table: logs.UserTable, arms: Sequence[str]) -> Assignment:
+def own_settings(shared: Settings, there: Collection[str], systems: tuple[str, ...]) -> Settings:
+    """The settings as one input can take them: segments that it has, a baseline that is an arm of it."""
+    baseline = shared.baseline if shared.baseline in systems else None
+    segments = tuple(name for name in shared.segments if name in there)
+    return replace(shared, segments=segments, baseline=baseline, gate=shared.gate if baseline else None)
+
+
+def _assigned(table: logs.UserTable, arms: Sequence[str], strata: str | None) -> Assignment:
     """The users by arm; the error names the file."""
-    where, there = ", ".join(dict.fromkeys(one.name for one in table.sources)), sorted(set(map(str, table.arm)))
-    if len(arms or there) < 2:
-        raise InputError(f"{where}: arm must hold two arms or more, got only {(arms or there)[0]}")
-    unknown = np.flatnonzero(~np.isin(table.arm, arms or there))
-    if unknown.size:
-        got = f"{str(table.arm[unknown[0]])!r} (row {unknown[0] + 1}; {unknown.size} rows)"
-        raise InputError(f"{where}: arm must be one of {', '.join(arms)}, got {got}")
+    named = list(arms) or sorted(set(map(str, table.arm)))
     try:
-        return experiments.assignment(table.user, table.arm, arms=arms or there)
+        if len(named) < 2:
+            raise InputError(f"{table.columns['arm']} must hold two arms or more, got only {named[0]}")
+        made = experiments.assignment(table.user, table.arm, arms=named)
+        if strata:
+            _check_strata(strata, table.attributes[strata][made.rows], made)
+        return made
     except InputError as error:
-        raise InputError(f"{where}: {error}") from None
+        raise logs.located(error, table.sources, table.columns) from None
+
+
+def _check_strata(name: str, label: np.ndarray, made: Assignment) -> None:
+    """Raises InputError unless every stratum has users in every arm."""
+    number, strata = codes(label)
+    users = np.bincount(number * len(made.arms) + made.arm, minlength=strata.size * len(made.arms))
+    empty = np.flatnonzero(users == 0)
+    if empty.size:
+        stratum, arm = divmod(int(empty[0]), len(made.arms))
+        raise InputError(
+            f"{name} must have users of each value in each arm, got no {str(strata[stratum])!r} in {made.arms[arm]}"
+        )
 
 
 def _check_shares(o: Options, arms: Sequence[str]) -> None:
@@ -184,8 +199,7 @@ class Experiment(Study):
         if min(sizes) == 0:
             raise InputError(f"{chosen.label}: no {self.unit_name} in {pair[sizes.index(0)]!r}")
         if isinstance(first, Pooled) and isinstance(second, Pooled):
-            sums = (first.numerator, first.denominator, second.numerator, second.denominator)
-            return experiments.ratio_difference(*sums, **options)
+            return experiments.ratio_difference(first, second, **options)
         if is_share(chosen.values(self.numbers)):
             hits = [int(perunit.per_unit(one).sum()) for one in (first, second)]
             return proportions.two_proportions(hits[0], sizes[0], hits[1], sizes[1], **options)
@@ -193,17 +207,21 @@ class Experiment(Study):
 
     def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
         """The lift, first over second − 1, with its interval, and the difference that would show."""
-        first, second = (self._arm(chosen, name) for name in pair)
-        if isinstance(first, Pooled) and isinstance(second, Pooled):
-            sums = (first.numerator, first.denominator, second.numerator, second.denominator)
-            c = experiments.ratio_lift(*sums, level=self.settings.level)
-        else:
-            c = experiments.lift(perunit.per_unit(first), perunit.per_unit(second), level=self.settings.level)
+        c = self._lift(chosen, *(self._arm(chosen, name) for name in pair))
         e = self.compare(chosen, pair).difference
         z = intervals.normal_quantile(self.settings.level)
         shown = (e.high - e.low) / (2 * z) * (z + intervals.normal_quantile(0.6))
         lift = {"lift": c.difference.value, "lift_low": c.difference.low, "lift_high": c.difference.high}
         return lift | {"detectable": shown}
+
+    def _lift(self, chosen: Chosen, first: Values, second: Values) -> Comparison:
+        level = self.settings.level
+        if isinstance(first, Pooled) and isinstance(second, Pooled):
+            return experiments.ratio_lift(first, second, level=level)
+        one, other = perunit.per_unit(first), perunit.per_unit(second)
+        if is_share(chosen.values(self.numbers)):
+            return experiments.share_lift(int(one.sum()), one.size, int(other.sum()), other.size, level=level)
+        return experiments.lift(one, other, level=level)
 
     # What variance reduction and heavy users do to the answer
 
@@ -272,13 +290,11 @@ class Experiment(Study):
     @cached_property
     def concentration(self) -> dict[float, float]:
         """Share of the whole that the users with most of it have, for each of `TOPS`."""
-        if self.plain is None:
+        values = np.sort(self.plain.values(self.numbers))[::-1] if self.plain else np.zeros(1)
+        whole = values.sum()
+        if values[-1] < 0 or whole == 0:
             return {}
-        values = np.sort(self.plain.values(self.numbers))[::-1]
-        total = values.sum()
-        return (
-            {top: float(values[: int(np.ceil(top * values.size))].sum() / total) for top in TOPS} if total > 0 else {}
-        )
+        return {top: float(values[: int(np.ceil(top * values.size))].sum() / whole) for top in TOPS}
 
     # The design
 
@@ -302,12 +318,14 @@ class Experiment(Study):
         if self.plain is None:
             return pd.DataFrame()
         control = self._sides(self.plain.values(self.numbers))[1]
-        sd, rows = float(control.std(ddof=1)), []
-        left = 1.0
+        if control.size < 2 or np.ptp(control) == 0 or control.mean() == 0:
+            return pd.DataFrame()
+        sd, left = float(control.std(ddof=1)), 1.0
         if self.options.before:
             before = self._sides(self.numbers[self.options.before])[1]
-            left = float(np.sqrt(1 - np.nan_to_num(np.corrcoef(control, before)[0, 1]) ** 2))
-        for lift in LIFTS if sd > 0 and control.mean() != 0 else ():
+            left = float(np.sqrt(1 - experiments.correlation(control, before) ** 2))
+        rows = []
+        for lift in LIFTS:
             difference = lift * float(control.mean())
             need = [power.required_n_independent(difference, s, level=self.settings.level) for s in (sd, sd * left)]
             rows.append({"lift": lift, "difference": difference, "raw": need[0], "cuped": need[1]})

@@ -90,7 +90,7 @@ def comparisons(s: Experiment | None) -> Html:
         ]
         for row in s.comparisons.to_dict("records")
     ]
-    caption = f"Lift with its {s.settings.level:.0%} interval (delta method)"
+    caption = f"Lift with its {s.settings.level:.0%} interval"
     note = "Would show: the true difference that this table shows with 80 % power."
     lifts = tables.table(caption, ["lift", "metric", "value", "would show"], rows, note)
     return tables.stack([page.comparisons(s), lifts])
@@ -153,15 +153,20 @@ def segments(s: Experiment | None) -> Html:
 def definitions(s: Experiment) -> list[tuple[str, str]]:
     """The metrics shown, the tests, CUPED and the cap."""
     test = (
-        "means by Welch's t; shares of users by the pooled score test with Newcombe's interval; ratios of sums by the "
-        "delta method; users are units, Holm over the pairs"
+        "means by Welch's t; shares of users by the pooled score test with Newcombe's interval; ratios of sums by t "
+        "with the jackknife's error, which gives heavy users their weight; users are units, Holm over the pairs"
+    )
+    lift = (
+        "first / second − 1; of means and ratios with Fieller's interval, of shares with that of both Wilson limits "
+        "(MOVER): it holds 0 exactly when the interval of the difference does"
     )
     cuped = (
         "the difference less slope · the difference in a column from before the experiment; one slope within arms. "
         "Deng, Xu, Kohavi, Walker 2013, doi:10.1145/2433396.2433413"
     )
     crossed = "users seen in several arms are left out of all arms and counted"
-    return [*page.metric_definitions(s), ("test of the arms", test), ("CUPED", cuped), ("users in both arms", crossed)]
+    rest = [("test of the arms", test), ("lift", lift), ("CUPED", cuped), ("users in both arms", crossed)]
+    return [*page.metric_definitions(s), *rest]
 
 
 def answers(s: Experiment) -> dict[str, Any]:

@@ -10,10 +10,11 @@ import pandas as pd
 
 from evalkit.arrays import InputError, ParameterError, codes
 from evalkit.definitions.catalogue import Chosen
-from evalkit.definitions.preference_metrics import side
+from evalkit.definitions.preference_metrics import Side
 from evalkit.online import logs, sessions
 from evalkit.online.experiments import sample_ratio
 from evalkit.online.logs import SessionLog
+from evalkit.reading import columns as roles_of
 from evalkit.reading import parameters
 from evalkit.reading.sources import Source
 from evalkit.statistics import intervals, multiplicity, perunit
@@ -30,6 +31,11 @@ SAMPLE = {
     "neutral": "both",
     "baseline": "current",
     "segments": ("device",),
+}
+ROLES = {"log": logs.LOG_ROLES, "users": logs.USER_ROLES}
+OWN = {
+    "log": ("preference", "neutral"),
+    "users": ("metrics", "best", "before", "strata", "cap", "shares", "looks"),
 }
 METRICS = ("user_share", "user_preference", "session_wins", "credit_share")
 
@@ -107,19 +113,34 @@ def read(
         gate=gate,
         seed=seed,
     )
-    names, two = parameters.mapping("columns", columns), parameters.texts("arms", arms)
+    names, named = parameters.mapping("columns", columns), parameters.texts("arms", arms)
+    mixed = parameters.text("neutral", neutral)
     options = experiment.options(best, before, strata, cap, shares, looks)
     inputs = [one for one in (log, users) if one is not None]
+    asked = [role for role, one in (("log", log), ("users", users)) if one is not None or not inputs]
+    _check_meant(asked, given, names, named, mixed)
     _somewhere(shared.segments, inputs)
-    sample = not inputs
-    made = (
-        _read_log(log, shared, names, two, parameters.text("neutral", neutral)) if log is not None or sample else None
-    )
-    table = experiment.read(users, shared, names, two, metrics, options) if users is not None or sample else None
+    made = _read_log(log, shared, names, named, mixed) if "log" in asked else None
+    table = experiment.read(users, shared, names, named, metrics, options) if "users" in asked else None
     plan = planning.read(world, simulated_users, rankers, seed=shared.seed)
     online = Online(made, table, plan, given, shared.seed)
     _check_baseline(shared, online.studies)
     return online
+
+
+def _check_meant(
+    asked: list[str], given: Mapping[str, Any], columns: Mapping[str, str], arms: list[str], neutral: str | None
+) -> None:
+    """Raises ParameterError for a parameter of an input that is not there, and for arms that cannot be told apart."""
+    for of, names in OWN.items():
+        for name in names if of not in asked else ():
+            if name in given:
+                raise ParameterError(f"{name}: speaks of {of}, which was not given; set {of}=FILE")
+    roles_of.check_roles(columns, dict.fromkeys(role for of in asked for role in ROLES[of]))
+    if len(set(arms)) < len(arms):
+        raise ParameterError(f"arms must differ, got {', '.join(arms)}")
+    if neutral in arms:
+        raise ParameterError(f"neutral must be none of the arms, got {neutral!r}")
 
 
 def _somewhere(segments: tuple[str, ...], inputs: list[Any]) -> None:
@@ -128,14 +149,6 @@ def _somewhere(segments: tuple[str, ...], inputs: list[Any]) -> None:
     for name in segments:
         if name not in there:
             raise ParameterError(f"segments: no input has a column {name!r}, there are {', '.join(sorted(there))}")
-
-
-def own_settings(shared: Settings, data: Any, systems: tuple[str, ...]) -> Settings:
-    """The settings as one input can take them: segments that it has, a baseline that is an arm of it."""
-    there = logs.column_names(data)
-    baseline = shared.baseline if shared.baseline in systems else None
-    segments = tuple(name for name in shared.segments if name in there)
-    return replace(shared, segments=segments, baseline=baseline, gate=shared.gate if baseline else None)
 
 
 def _check_baseline(shared: Settings, studies: list[Study]) -> None:
@@ -152,14 +165,17 @@ def _read_log(
         shared = replace(shared, segments=shared.segments or ("device",), baseline=shared.baseline or "current")
     segments = [name for name in shared.segments if name in logs.column_names(data)]
     found = logs.read_log(data, columns=columns, arms=arms, neutral=neutral, segments=segments)
-    own = own_settings(shared, data, found.log.arms)
+    if not sessions.credit(found.log).any():
+        what = f"{found.columns['outcome']} must be above 0 on an item of an arm, got 0 on every one"
+        raise logs.located(InputError(what), found.sources, found.columns)
+    own = experiment.own_settings(shared, logs.column_names(data), found.log.arms)
     simulated = logs.holds(found.sources, str(SAMPLE["log"]))
     return Interleaving(own, found.log.arms, found.attributes, {}, found, simulated)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Interleaving(Study):
-    """The study of interleaved sessions: two arms as systems, users as units; attributes are those of sessions."""
+    """The study of interleaved sessions: arms as systems, users as units; attributes are those of sessions."""
 
     data: SessionLog
     simulated: bool
@@ -176,18 +192,27 @@ class Interleaving(Study):
         return sessions.credit(self.data.log)
 
     @cached_property
-    def _users(self) -> pd.DataFrame:
-        return self._by_user(EVERY)
+    def _sides(self) -> tuple[Side, ...]:
+        return sessions.sides(self.data.log.unit, self.credit)
 
-    def _by_user(self, member: Member) -> pd.DataFrame:
-        return sessions.by_unit(self.data.log.unit[member], *self.credit[member].T)
+    def sides(self, member: Member = EVERY) -> tuple[Side, ...]:
+        """Each arm with one row a user, from the sessions that are members."""
+        if isinstance(member, slice):
+            return self._sides
+        return sessions.sides(self.data.log.unit[member], self.credit[member])
 
-    def users(self, member: Member = EVERY) -> pd.DataFrame:
-        """One row a user, from the sessions that are members; see `sessions.by_unit`."""
-        return self._users if isinstance(member, slice) else self._by_user(member)
+    @property
+    def users(self) -> int:
+        """How many users the log has, or sessions where there is no such column."""
+        return int(self._sides[0].whole.size)
+
+    @property
+    def silent(self) -> int:
+        """Users without credit for any arm."""
+        return int((self._sides[0].whole == 0).sum())
 
     def _values(self, chosen: Chosen, system: str, member: Member) -> Values:
-        return chosen.values(side(self.users(member), self.systems.index(system)))
+        return chosen.values(self.sides(member)[self.systems.index(system)])
 
     def estimate(self, chosen: Chosen, system: str, member: Member = EVERY) -> Estimate:
         """The mean over users by t, ratios of sums by the delta method over users."""
@@ -196,10 +221,10 @@ class Interleaving(Study):
         return perunit.within(e, chosen.metric.low, chosen.metric.high)
 
     def compare(self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY) -> Comparison:
-        """Both arms' values of the same users: sign flips of the differences, for ratios the delta method."""
+        """Two arms' values of the same users: sign flips of the differences, for ratios the delta method."""
         first, second = (self._values(chosen, name, member) for name in pair)
         if not perunit.both(first, second).any():
-            raise InputError(f"{chosen.label}: no {self.unit_name} has an outcome on an item of either arm")
+            raise InputError(f"{chosen.label}: no {self.unit_name} has an outcome on an item of an arm")
         return perunit.compare(first, second, None, level=self.settings.level, rng=self.rng(2), name=self.unit_name)
 
     def estimate_extras(self, chosen: Chosen, system: str, found: Estimate) -> dict[str, Any]:
@@ -223,20 +248,26 @@ class Interleaving(Study):
 
     @cached_property
     def balance(self) -> pd.DataFrame:
-        """Of the items with a team at each position the first arm's share; p that a fair coin drew them, by Holm.
+        """Each arm's share of the items with a team at each position; p that a fair coin drew them, by Holm.
 
         Position 1 is the coin itself. Sessions are units here: each has its own coin.
         """
-        log, rows = self.data.log, []
-        for position in range(1, int(log.position.max()) + 1):
+        log, rows, p = self.data.log, [], []
+        for position in np.unique(log.position[log.team >= 0]):
             here = log.team[(log.position == position) & (log.team >= 0)]
-            first, n = int((here == 0).sum()), int(here.size)
-            if n:
-                e = intervals.wilson(first, n, level=self.settings.level)
-                row = {"position": position, "first": first, "n": n, "share": e.value, "low": e.low, "high": e.high}
-                rows.append(row | {"p": sample_ratio([first, n - first])})
-        found = pd.DataFrame(rows)
-        return found.assign(adjusted=multiplicity.holm(found["p"].to_numpy(float)))
+            counts = np.bincount(here, minlength=len(self.systems))
+            p.append(sample_ratio(counts))
+            for system, count in zip(self.systems, counts.tolist(), strict=True):
+                e = intervals.wilson(count, here.size, level=self.settings.level)
+                place = {"position": int(position), "system": system, "count": count, "n": e.n}
+                rows.append(place | {"share": e.value, "low": e.low, "high": e.high})
+        k = len(self.systems)
+        return pd.DataFrame(rows).assign(p=np.repeat(p, k), adjusted=np.repeat(multiplicity.holm(p), k))
+
+    @property
+    def coins(self) -> pd.DataFrame:
+        """The rows of `balance` to show: of two arms those of the first, whose share says it all."""
+        return self.balance if len(self.systems) > 2 else self.balance[self.balance["system"] == self.systems[0]]
 
     @cached_property
     def by_position(self) -> pd.DataFrame:
@@ -258,13 +289,14 @@ class Interleaving(Study):
     @cached_property
     def heavy(self) -> float:
         """Share of all credit that the tenth of the users with most credit gave."""
-        credit = np.sort((self.users()["first"] + self.users()["second"]).to_numpy())[::-1]
+        credit = np.sort(self._sides[0].whole)[::-1]
         return float(credit[: -(-credit.size // 10)].sum() / credit.sum()) if credit.sum() else float("nan")
 
     @cached_property
     def session_p(self) -> float:
-        """p of the sign test that takes sessions for units: shown to warn, never to decide."""
+        """p of the sign test of the first pair that takes sessions for units: shown to warn, never to decide."""
         from evalkit.statistics.signflip import fair_coin
 
-        wins, losses = (int(self.users()[name].sum()) for name in ("wins", "losses"))
+        first, second = (self.credit[:, self.systems.index(name)] for name in self.opponents)
+        wins, losses = int((first > second).sum()), int((first < second).sum())
         return fair_coin(wins, wins + losses) if wins + losses else 1.0

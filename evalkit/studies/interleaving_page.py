@@ -1,8 +1,9 @@
 """The words and tables of the interleaving page on the log of sessions, and what joins its three parts."""
 
+from evalkit.definitions.preference_metrics import credit_share, session_wins, user_share
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, Results, escape, interval, number, p_value
-from evalkit.online import sessions
+from evalkit.statistics import perunit
 from evalkit.studies import experiment_page, page, planning_page
 from evalkit.studies.interleaving import Interleaving, Online
 from evalkit.studies.provenance import table as origin_table
@@ -16,9 +17,9 @@ def title(o: Online) -> Html:
     """The title and what was asked."""
     asked = []
     if o.log:
-        n = len(o.log.users())
+        n = o.log.users
         pair = " or ".join(sorted(o.log.systems))
-        asked.append(f"Which ranker do {n:,} {plural(o.log.unit_name, n)} prefer when one list mixes both: {pair}?")
+        asked.append(f"Which ranker do {n:,} {plural(o.log.unit_name, n)} prefer when one list mixes theirs: {pair}?")
     if o.users:
         n, first = sum(o.users.sizes.values()), o.users.primary.label
         asked.append(f"Which arm of {n:,} {plural(o.users.unit_name, n)} is ahead, by {first}?")
@@ -48,20 +49,17 @@ def notes(s: Interleaving | None) -> Html:
     """What to know of the log before the numbers; a warning where it could change the answer."""
     if s is None:
         return tables.paragraph(NO_LOG)
-    log, users = s.data.log, s.users()
+    log, n, silent = s.data.log, s.users, s.silent
     columns = ", ".join(f"{role} = {name}" for role, name in s.data.columns.items())
-    n, silent = len(users), int(((users["first"] + users["second"]) == 0).sum())
-    unit = plural(s.unit_name, n)
-    found = [
-        (f"{log.team.size:,} items shown in {log.unit.size:,} sessions of {n:,} {unit}. Columns: {columns}.", False)
-    ]
+    unit, shown = plural(s.unit_name, n), f"{log.unit.size:,} {plural('session', log.unit.size)}"
+    found = [(f"{log.team.size:,} items shown in {shown} of {n:,} {unit}. Columns: {columns}.", False)]
     if s.simulated:
         simulated = (
             "The users and clicks of this log are simulated (data/interleaving/README.md); no real log is public."
         )
         found.insert(0, (simulated, True))
     if silent:
-        found.append((f"{silent:,} {unit} clicked nothing of either arm: no share, left out of it.", silent > n / 2))
+        found.append((f"{silent:,} {unit} gave no arm any credit: no share, left out of it.", silent > n / 2))
     found.append(_heavy(s))
     if not s.data.clustered:
         text = "No user column: each session counts as a unit. Where users come back, p is too small."
@@ -73,12 +71,13 @@ def notes(s: Interleaving | None) -> Html:
 
 
 def _heavy(s: Interleaving) -> tuple[str, bool]:
-    mean, total = sessions.mean_share(s.users()), sessions.total_share(s.users())
+    side, even = s.sides()[0], 1 / len(s.systems)
+    mean, total = (perunit.mean(metric(side)) for metric in (user_share, credit_share))
     text = (
         f"The most active tenth of the {plural(s.unit_name, 2)} gave {s.heavy:.0%} of the credit. Two estimands: "
         f"{s.systems[0]} has {number(mean)} as the mean of each {s.unit_name}'s share, {number(total)} of all credit."
     )
-    return text, (mean - 0.5) * (total - 0.5) < 0
+    return text, (mean - even) * (total - even) < 0
 
 
 def _fairness(s: Interleaving) -> list[tuple[str, bool]]:
@@ -98,8 +97,9 @@ def estimates(s: Interleaving | None) -> Html:
     """The arms in rows, the ways to count preference in columns."""
     if s is None:
         return Html("")
-    n = len(s.users())
-    caption = f"Preference with its {s.settings.level:.0%} interval, {n:,} {plural(s.unit_name, n)}, ½ is a tie"
+    n, arms = s.users, len(s.systems)
+    tie = "½ is a tie" if arms == 2 else f"even is 1/{arms} of a share, ½ of a preference or of wins"
+    caption = f"Preference with its {s.settings.level:.0%} interval, {n:,} {plural(s.unit_name, n)}, {tie}"
     undefined = int(s.estimates["undefined"].max())
     note = f"{undefined:,} without credit are left out of the shares of each {s.unit_name}." if undefined else ""
     return page.estimates(s, caption, note)
@@ -119,17 +119,20 @@ def checks(s: Interleaving | None) -> Html:
     """The draft's balance by position, then the counts that no draft should have."""
     if s is None:
         return Html("")
+    several = len(s.systems) > 2
     first = [
         [
             Cell(f"{row.position}"),
-            Cell(f"{row.first:,} of {row.n:,}"),
+            *([Cell(escape(row.system), "text")] if several else []),
+            Cell(f"{row.count:,} of {row.n:,}"),
             Cell(f"{number(row.share)} {interval(row.low, row.high)}"),
             Cell(p_value(row.p)),
             Cell(p_value(row.adjusted)),
         ]
-        for row in s.balance.itertuples(index=False)
+        for row in s.coins.itertuples(index=False)
     ]
-    heads = ["position", f"items of {s.systems[0]}", "share", "p", "adjusted p"]
+    items = ["arm", "items"] if several else [f"items of {s.systems[0]}"]
+    heads = ["position", *items, "share", "p", "adjusted p"]
     note = f"p: chi-square against a fair coin, one coin a session; by Holm over the positions. Below {UNFAIR}: broken."
     balance = tables.table("Balance of teams by position (position 1: the coin)", heads, first, note)
     rest = [_check(row) for row in s.checks.to_dict("records")]
@@ -155,8 +158,9 @@ def definitions(o: Online) -> Html:
             "the team that picked it; neutral items give credit to nobody"
         )
         test = (
-            "two-sided sign flips (Fisher randomisation) of each user's difference between the arms, whose inversion "
-            "gives the interval; ratios of sums by the delta method over users; never sessions as units"
+            "two-sided sign flips (Fisher randomisation) of each user's difference between two arms, whose inversion "
+            "gives the interval; ratios of sums by the delta method over users; sessions are no units: their sign test "
+            "names a winner of two equal rankers in 47 % of experiments with 2,000 users of the default simulated world"
         )
         items += [("interleaving", draft), ("test of the log", test)]
     items += experiment_page.definitions(o.users) if o.users else []
@@ -180,13 +184,13 @@ def results(o: Online) -> Results:
 
 
 def _log_results(s: Interleaving) -> dict:
-    users = s.users()
-    counts = {"items": s.data.log.team.size, "sessions": s.data.log.unit.size, "users": len(users)}
+    counts = {"items": s.data.log.team.size, "sessions": s.data.log.unit.size, "users": s.users}
+    wins = perunit.mean(session_wins(s.sides()[0]))
     return page.answers(s) | {
         "simulated": s.simulated,
         "columns": dict(s.data.columns),
         "population": counts | {"unit": s.unit_name, "heavy": s.heavy, "repeated_items": s.data.repeated},
-        "delta_ab": sessions.delta_ab(users),
+        "delta_ab": wins - 0.5 if len(s.systems) == 2 else None,
         "session_p": s.session_p,
         "balance": s.balance.to_dict("records"),
         "by_position": s.by_position.to_dict("records"),

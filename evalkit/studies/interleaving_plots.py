@@ -11,7 +11,7 @@ from evalkit.drawing.tables import Html, interval, number, signed
 from evalkit.studies.experiment import Experiment
 from evalkit.studies.interleaving import Interleaving
 from evalkit.studies.interleaving_page import NO_LOG
-from evalkit.studies.planning import CANDIDATE, FEWEST_GROUPS, PRODUCTION, Planning
+from evalkit.studies.planning import BAIT, CANDIDATE, FEWEST_GROUPS, KINDS, PRODUCTION, Planning
 from evalkit.studies.planning_page import NO_WORLD
 from evalkit.studies.words import plural
 
@@ -20,20 +20,23 @@ TICKS = (100, 1000, 10_000, 100_000, 1_000_000, 10_000_000)
 
 
 def balance(s: Interleaving | None) -> Picture | Html:
-    """The first arm's share of the items at each position, around the fair coin."""
+    """The arms' shares of the items at each position, of two arms the first's, around the fair coin."""
     if s is None:
         return tables.paragraph(NO_LOG)
-    found = s.balance
-    names = [f"position {row.position} (n = {row.n:,})" for row in found.itertuples()]
-    frame = pd.DataFrame({"name": names, "value": found["share"] - 0.5})
-    frame["low"], frame["high"] = found["low"] - 0.5, found["high"] - 0.5
+    found, even = s.coins, 1 / len(s.systems)
+    whose = f"{s.systems[0]}'s" if len(s.systems) == 2 else "each arm's"
+    each = [f", {row.system}" if len(s.systems) > 2 else "" for row in found.itertuples()]
+    names = [f"position {row.position}{arm} (n = {row.n:,})" for arm, row in zip(each, found.itertuples(), strict=True)]
+    frame = found[["share", "low", "high"]].rename(columns={"share": "value"}) - even
+    fraction = "½" if len(s.systems) == 2 else f"1/{len(s.systems)}"
     caption = (
-        f"Share of {s.systems[0]}'s items at each position less ½, which a fair coin gives, with Wilson "
+        f"Share of {whose} items at each position less {fraction}, which a fair coin gives, with Wilson "
         f"{s.settings.level:.0%} intervals; n: items with a team. Position 1 is the coin itself."
     )
-    label: dict[str, Any] = {"label": f"share of {s.systems[0]}'s items − ½", "zero": True}
+    label: dict[str, Any] = {"label": f"share of {whose} items − {fraction}", "zero": True}
     told = "; ".join(f"{name} {signed(value)}" for name, value in zip(names, frame["value"], strict=True))
     size = (7.6, 0.9 + 0.24 * len(frame))
+    frame.insert(0, "name", names)
     return plots.picture(plots.intervals, frame, alt=f"{caption} {told}", caption=caption, size=size, **label)
 
 
@@ -127,7 +130,7 @@ def agreement(s: Planning | None) -> Picture | Html:
     caption = (
         f"Simulated, not observed: {s.rankers} rankers against production, one point each; {s.each:,} users "
         f"interleaved and as many in an A/B test, half in each arm. Pearson's r of preference and lift in the titles. "
-        "A play of any item is worth the same here: a ranker that wins clicks and loses hours is not in this world."
+        "All rank by affinity, and a play of any item is worth the same; below, rankers for which that is not so."
     )
     titles = [f"{HOW[how]}, r = {r[how]:.2f}" for how in HOW]
     data = [s.candidates[["share", f"plays_{how}"]].to_numpy() for how in HOW]
@@ -147,4 +150,44 @@ def draw_agreement(points: list[np.ndarray], titles: list[str], axes: Any) -> An
         ax.set_xlabel(f"user share − ½ (n = {len(x)} rankers)")
         ax.grid(color="#ddd", linewidth=0.6)
     axes.flat[0].set_ylabel("lift in plays, %")
+    return axes
+
+
+def families(s: Planning | None) -> Picture | Html:
+    """Preference against the true lifts for rankers by affinity, click-bait and diverse ones."""
+    if s is None:
+        return Html("")
+    found = s.families
+    caption = (
+        f"Simulated, not observed: {len(found)} rankers against production on the same {s.each:,} users, one point "
+        "each; the line is through those by affinity. Here an item's wrapping, "
+        f"N(0, {BAIT:g}²) in logits, raises the chance of a play and takes as much off its hours, and a session wants "
+        f"one of {KINDS} kinds of items. Click-bait wins plays, loses hours; what a diverse list is worth as a whole, "
+        "a drafted list, half of it another ranker's, does not show."
+    )
+    told = "; ".join(
+        f"{row.family} {row.ranker}: share {signed(row.share)}, plays {signed(100 * row.plays, 1)} %, "
+        f"hours {signed(100 * row.hours, 1)} %"
+        for row in found.itertuples(index=False)
+    )
+    return plots.picture(
+        draw_families, found, alt=f"{caption} {told}.", caption=caption, size=(7.6, 3.2), panels=(1, 2)
+    )
+
+
+def draw_families(found: pd.DataFrame, axes: Any) -> Any:
+    """One panel a lift, `plays` and `hours` in percent up, `share` across; a marker a `family`."""
+    for ax, lift in zip(axes.flat, ("plays", "hours"), strict=True):
+        ax.axhline(0, color="#444", linewidth=0.8)
+        ax.axvline(0, color="#444", linewidth=0.8)
+        for i, (family, rows) in enumerate(found.groupby("family", sort=False)):
+            if i == 0:
+                line = np.polyfit(rows["share"], 100 * rows[lift], 1)
+                across = np.array([found["share"].min(), found["share"].max()])
+                ax.plot(across, np.polyval(line, across), color=GREY, linewidth=1.0)
+            ax.plot(rows["share"], 100 * rows[lift], linestyle="none", label=family, **style_of(i))
+        ax.set_xlabel(f"user share of plays − ½ (n = {len(found)} rankers)")
+        ax.set_ylabel(f"true lift in {lift}, %")
+        ax.grid(color="#ddd", linewidth=0.6)
+    axes.flat[0].legend(loc="upper left")
     return axes

@@ -1,6 +1,6 @@
 """The planning half of the interleaving study: simulated users of two rankers in every design."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,6 +19,7 @@ WORLDS = {
     "positions": World(leave=0.0),
     "positions, even users": World(leave=0.0, spread=0.0),
 }
+BAIT, KINDS = 0.5, 4  # where the families of rankers meet, what one play says differs from what a list is worth
 NONE = "none"
 PRODUCTION, CANDIDATE = 1.6, 1.45
 BEST, WORST = 1.2, 2.0
@@ -142,6 +143,12 @@ class Planning:
     def correlation(self, how: str) -> float:
         """Pearson's r of the interleaving preference with the lift in plays: true, measured or cuped."""
         return float(self.candidates["share"].corr(self.candidates[f"plays_{how}"]))
+
+    @cached_property
+    def families(self) -> pd.DataFrame:
+        """Rankers by affinity, click-bait and diverse in this world with wrapped items of several kinds."""
+        world = replace(self.world, bait=BAIT, kinds=KINDS)
+        return simulation.families(world, self.each, rng=self._rng(4), noise=PRODUCTION)
 
     @cached_property
     def stages(self) -> pd.DataFrame:

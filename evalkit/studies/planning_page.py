@@ -130,5 +130,6 @@ def answers(s: Planning) -> dict[str, Any]:
         "worlds": s.worlds.to_dict("records"),
         "candidates": s.candidates.to_dict("records"),
         "correlation": {how: s.correlation(how) for how in ("true", "measured", "cuped")},
+        "families": s.families.to_dict("records"),
         "stages": s.stages.to_dict("records"),
     }

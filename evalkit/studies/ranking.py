@@ -13,8 +13,8 @@ from evalkit.arrays import InputError
 from evalkit.definitions import catalogue
 from evalkit.definitions.catalogue import Chosen
 from evalkit.reading import engine, parameters, runs, sharded
+from evalkit.reading.measured import Measured
 from evalkit.reading.runs import Ask, Runs
-from evalkit.reading.sharded import Measured
 from evalkit.statistics import perunit
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.perunit import Values

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from evalkit.arrays import Floats, ParameterError, ratio
+from evalkit.arrays import Floats, InputError, ratio
 from evalkit.definitions import predicted
 from evalkit.definitions.catalogue import Chosen
 from evalkit.definitions.predicted import Predicted
@@ -19,6 +19,7 @@ from evalkit.validation.fitting import Fit, Job, Learner
 from evalkit.validation.splits import Folds
 
 HOLDOUTS, REPEATS, SAMPLES = 200, 10, 50
+AVERAGED = 10  # draws of the folds that one repeated k-fold takes the mean of
 LEAST_LEFT_OUT = 200  # rows up to which leaving each one out is affordable
 SHARES = (0.1, 0.2, 0.4, 0.7)
 APPARENT, CURVE, OUT_OF_BAG, ONE_OUT = "on its own rows", "learning curve", "bootstrap, out of bag", "leave one out"
@@ -27,11 +28,12 @@ TESTED, TRAINED = "on test rows", "on its training rows"
 
 @dataclass(frozen=True, eq=False)
 class Way:
-    """One way to split: its pairs, and how many pairs together make one estimate."""
+    """One way to split. together: pairs whose test rows make one value. averaged: values whose mean is one estimate."""
 
     name: str
     folds: Folds
     together: int = 1
+    averaged: int = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,14 +56,18 @@ class Resplits:
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """What every way of splitting needs to know; `ignores` is the column that a split by rows would ignore."""
+    """What every way of splitting needs to know."""
 
     examples: Examples
     folds: Folds
     k: int
     gap: float
     seed: int
-    ignores: str | None
+
+    @property
+    def ignores(self) -> str | None:
+        """The column that a split by rows would ignore."""
+        return "time" if self.examples.time is not None else "group" if self.examples.group is not None else None
 
 
 def choose(e: Examples, *, k: int, gap: float, seed: int) -> Folds:
@@ -83,7 +89,7 @@ def choose(e: Examples, *, k: int, gap: float, seed: int) -> Folds:
 def by_row(e: Examples, *, k: int, seed: int, repeats: int = 1) -> Folds:
     """k folds of rows, each class in its share."""
     if e.kind == CLASSES:
-        return splits.k_fold(e.label, seed=seed, k=k, repeats=repeats)
+        return splits.k_fold(e.names, seed=seed, k=k, repeats=repeats)
     return splits.k_fold_rows(len(e), seed=seed, k=k, repeats=repeats)
 
 
@@ -91,36 +97,72 @@ def by_group(e: Examples, *, k: int, seed: int) -> Folds:
     """k folds of whole groups, of classes as even as the groups allow."""
     assert e.group is not None
     if e.kind == CLASSES:
-        return splits.stratified_group_k_fold(e.label, e.group, seed=seed, k=k)
+        return splits.stratified_group_k_fold(e.names, e.group, seed=seed, k=k)
     return splits.group_k_fold(e.group, seed=seed, k=k)
 
 
 def ways(s: Setting) -> tuple[list[Way], list[str]]:
     """The ways that suit the columns, and those left out, with the reason."""
-    e, label = s.examples, f"{s.k}-fold"
-    if s.ignores:
-        at_random = Way(f"{label} of rows, ignores the {s.ignores}", by_row(e, k=s.k, seed=s.seed), s.k)
-        if s.ignores == "time":
-            assert e.time is not None
-            single = Way("one split at a moment", splits.global_temporal(e.time, share=0.3, gap=s.gap))
-            return [single, Way("blocks forward in time", s.folds, len(s.folds.pairs)), at_random], []
-        return [_group_holdouts(s), Way(f"{label} of groups", _group_folds(s), s.k), at_random], []
-    repeated = Way(label, by_row(e, k=s.k, seed=s.seed, repeats=REPEATS), s.k)
-    chosen = [_holdouts(s), repeated, Way(OUT_OF_BAG, _samples(s))]
-    if len(e) > LEAST_LEFT_OUT:
-        return chosen, [f"{ONE_OUT}: {len(e):,} fits; made only up to {LEAST_LEFT_OUT} rows"]
-    return [*chosen, Way(ONE_OUT, splits.leave_out(len(e)), len(e))], []
+    chosen, missing = [], []
+    for name, make in _makers(s).items():
+        try:
+            chosen.append(make(name))
+        except InputError as error:  # the folds chosen may be possible where others are not
+            missing.append(f"{name}: {error}")
+    return chosen, missing
 
 
-def _holdouts(s: Setting) -> Way:
-    e, name = s.examples, "one holdout of 30 %"
+def _makers(s: Setting) -> dict[str, Callable[[str], Way]]:
+    """How each way is made, by its name, in the order of the page."""
+    folds, given = f"{s.k}-fold", {"the folds given": lambda name: Way(name, s.folds, len(s.folds.pairs))}
+    own = given if s.examples.fold is not None else {}
+    blind = {_blind(s): lambda name: Way(name, _drawn(s, 1), s.k)}
+    if s.ignores == "time":
+        forward = {"blocks forward in time": lambda name: Way(name, s.folds, len(s.folds.pairs))}
+        return {"one split at a moment": lambda name: _at_a_moment(s, name)} | (own or forward) | blind
+    if s.ignores == "group":
+        whole = {"one holdout of 30 % of groups": lambda name: _group_holdouts(s, name)}
+        return own | whole | {f"{folds} of groups": lambda name: Way(name, _group_folds(s), s.k)} | blind
+    return own | {
+        "one holdout of 30 %": lambda name: _holdouts(s, name),
+        folds: lambda name: Way(name, _drawn(s, REPEATS), s.k),
+        f"mean of {AVERAGED} × {folds}": lambda name: Way(name, _drawn(s, REPEATS * AVERAGED, 1), s.k, AVERAGED),
+        OUT_OF_BAG: lambda name: Way(name, _samples(s)),
+        ONE_OUT: lambda name: _one_out(s, name),
+    }
+
+
+def _blind(s: Setting) -> str:
+    return f"{s.k}-fold of rows, ignores the {s.ignores}"
+
+
+def _drawn(s: Setting, repeats: int, again: int = 0) -> Folds:
+    """k folds of rows, drawn so often; `again` for other draws."""
+    return by_row(s.examples, k=s.k, seed=s.seed + again, repeats=repeats)
+
+
+def _at_a_moment(s: Setting, name: str) -> Way:
+    assert s.examples.time is not None
+    return Way(name, splits.global_temporal(s.examples.time, share=0.3, gap=s.gap))
+
+
+def _holdouts(s: Setting, name: str) -> Way:
+    e = s.examples
     if e.kind == CLASSES:
-        return Way(name, splits.holdout(e.label, seed=s.seed, repeats=HOLDOUTS))
+        return Way(name, splits.holdout(e.names, seed=s.seed, repeats=HOLDOUTS))
     return Way(name, splits.holdout_rows(len(e), seed=s.seed, repeats=HOLDOUTS))
 
 
-def _group_holdouts(s: Setting) -> Way:
-    return Way("one holdout of 30 % of groups", splits.group_holdout(s.examples.group, seed=s.seed, repeats=HOLDOUTS))  # type: ignore[arg-type]
+def _one_out(s: Setting, name: str) -> Way:
+    rows = len(s.examples)
+    if rows > LEAST_LEFT_OUT:
+        raise InputError(f"{rows:,} fits; made only up to {LEAST_LEFT_OUT} rows")
+    return Way(name, splits.leave_out(rows), rows)
+
+
+def _group_holdouts(s: Setting, name: str) -> Way:
+    assert s.examples.group is not None
+    return Way(name, splits.group_holdout(s.examples.group, seed=s.seed, repeats=HOLDOUTS))
 
 
 def _group_folds(s: Setting) -> Folds:
@@ -141,9 +183,9 @@ def _varied(e: Examples, rows: np.ndarray) -> bool:
 # Jobs
 
 
-def jobs_of(folds: Folds, system: str, name: str, *, on_train: bool = False) -> list[Job]:
+def jobs_of(folds: Folds, system: str, name: str) -> list[Job]:
     """One job a pair of the folds."""
-    return [Job(system, train, test, f"{name} {i}", on_train) for i, (train, test) in enumerate(folds.pairs)]
+    return [Job(system, train, test, f"{name} {i}") for i, (train, test) in enumerate(folds.pairs, 1)]
 
 
 def curve_jobs(s: Setting, system: str) -> list[Job]:
@@ -159,11 +201,11 @@ def curve_jobs(s: Setting, system: str) -> list[Job]:
 
 
 def extra(s: Setting, system: str, chosen: list[Way]) -> list[tuple[str, list[Job]]]:
-    """The jobs beyond the chosen folds by the name of their part, in the order in which a budget serves them."""
+    """The jobs beyond the chosen folds by the name of their part, as a budget serves them: of the ways the smallest."""
     every = np.arange(len(s.examples))
     parts = [(way.name, jobs_of(way.folds, system, way.name)) for way in chosen]
     alone = [(APPARENT, [Job(system, every, every, APPARENT)])]
-    return [*alone, (CURVE, curve_jobs(s, system)), *parts]
+    return [*alone, (CURVE, curve_jobs(s, system)), *sorted(parts, key=lambda part: len(part[1]))]
 
 
 # What came of them
@@ -186,9 +228,9 @@ def reduce(
             left.append(f"{name}: {len(found[name]):,} of {len(jobs):,} fits made within the budget")
     every = [fit for pairs in found.values() for _, fit in pairs] + own
     points = [row for way in chosen for row in _points(way, metric, found[way.name])]
-    folded = next((way for way in chosen if way.together == s.k and len(way.folds.pairs) > s.k), None)
+    folded = next((way for way in chosen if s.examples.fold is None and len(way.folds.pairs) == REPEATS * s.k), None)
     per_fold = [predicted.value(metric, fit.test) for _, fit in (found[folded.name] if folded else [])]
-    ignoring = [fit.test for _, fit in found[chosen[-1].name]] if s.ignores else []
+    ignoring = [fit.test for _, fit in found.get(_blind(s), [])]
     frame = pd.DataFrame(points, columns=["way", "value"])
     return Resplits(
         points=frame,
@@ -203,10 +245,12 @@ def reduce(
 
 
 def _points(way: Way, metric: Chosen, pairs: list[tuple[Job, Fit]]) -> list[tuple[str, float]]:
-    """One estimate for as many complete groups of fits as were made: of their test rows together."""
+    """One estimate for as many complete groups of fits as were made."""
     tests = [fit.test for _, fit in pairs]
     whole = [tests[i : i + way.together] for i in range(0, len(tests) - way.together + 1, way.together)]
-    return [(way.name, predicted.value(metric, predicted.join(some))) for some in whole]
+    values = np.array([predicted.value(metric, predicted.join(some)) for some in whole])
+    complete = values[: values.size // way.averaged * way.averaged].reshape(-1, way.averaged)
+    return [(way.name, float(value)) for value in complete.mean(axis=1)]
 
 
 def _summary(points: pd.DataFrame, chosen: list[Way], found: dict[str, list[tuple[Job, Fit]]]) -> pd.DataFrame:
@@ -255,17 +299,41 @@ def _bootstrap(s: Setting, found: dict[str, list[tuple[Job, Fit]]]) -> optimism.
 
 
 def fit_all(
-    s: Setting, learner: Learner, metric: Chosen, systems: Sequence[str], seconds: float
+    s: Setting, learner: Learner, metric: Chosen, systems: Sequence[str], seconds: float, names: Sequence[str]
 ) -> tuple[dict[str, list[Fit]], Resplits]:
-    """Every system on the chosen folds, whatever it takes; then the first on all other splits, within the seconds."""
+    """Every system on the chosen folds, whatever it takes; then the first on all other splits, within the seconds.
+
+    `names` are those of the chosen folds, for errors.
+    """
     first, pairs = systems[0], len(s.folds.pairs)
-    needed = [job for name in systems for job in jobs_of(s.folds, name, "fold", on_train=True)]
-    try:
-        chosen, missing = ways(s)
-    except ParameterError as error:  # the folds given may be possible where others are not
-        chosen, missing = [], [f"other splits: {error}"]
+    places = list(zip(names, s.folds.pairs, strict=True))
+    needed = [Job(one, *sides, f"fold {name}", on_train=True) for one in systems for name, sides in places]
+    chosen, missing = ways(s)
     parts = extra(s, first, chosen)
     jobs = needed + [job for _, some in parts for job in some]
     done = fitting.run(learner, jobs, required=len(needed), seconds=seconds)
     own = {name: done[i * pairs : (i + 1) * pairs] for i, name in enumerate(systems)}
     return own, reduce(s, metric, chosen, parts, done[len(needed) :], own[first], missing)
+
+
+# A selection of columns, inside the folds and outside
+
+
+def reselected(s: Setting, learner: Learner, system: str) -> tuple[list[Fit], list[Fit]]:
+    """The fits of the folds with as many columns selected anew: by all rows, and in each fold by its training rows.
+
+    The learner's features are the candidates; both selections go by `optimism.strongest`, so that they differ in
+    nothing but the rows that they saw.
+    """
+    e, table = s.examples, learner.features
+    assert e.features is not None
+    size, found = e.features.shape[1], []
+    outside = optimism.strongest(table, e.label, size, e.kind)
+    for train, test in s.folds.pairs:
+        rows = np.unique(train)
+        inside = optimism.strongest(table.iloc[rows], e.label[rows], size, e.kind)
+        found += [
+            Job(system, train, test, "a fold with columns selected anew", columns=one) for one in (outside, inside)
+        ]
+    fits = fitting.run(learner, found, required=len(found), seconds=np.inf)
+    return fits[::2], fits[1::2]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,17 +14,21 @@ from evalkit.definitions.catalogue import Chosen, find
 from evalkit.definitions.predicted import Predicted
 from evalkit.reading import columns as roles_of
 from evalkit.reading import examples, parameters
-from evalkit.reading.examples import CLASSES, Examples
+from evalkit.reading.examples import CLASSES, Examples, Use
 from evalkit.studies import provenance, resplits, study
 from evalkit.studies.resplits import Setting
-from evalkit.studies.validity import Validation
+from evalkit.studies.validity import INSIDE, OUTSIDE, Validation
 from evalkit.validation import fitting, splits
-from evalkit.validation.fitting import Learner
+from evalkit.validation.fitting import Fit, Learner
 from evalkit.validation.splits import Folds
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SAMPLE = {"preds": "data/german_credit/predictions.csv"}
 GATES = ("no severe finding", "trusted")
 ROLES = ("system", "id", "label", "score", "group", "time", "fold")
+FOR_FITS = ("target", "estimator", "against", "ignore", "selected", "categorical", "k", "gap")
 BASELINE = "majority"
 MEDIAN = "median"
 
@@ -37,6 +41,8 @@ def read(
     estimator: Any = None,
     against: Any = None,
     columns: Any = None,
+    ignore: Any = None,
+    selected: Any = None,
     categorical: Any = None,
     task: Any = None,
     k: Any = 10,
@@ -60,21 +66,22 @@ def read(
     roles_of.check_roles(names, ROLES)
     kind = parameters.choice("task", task, examples.KINDS)
     rule = parameters.choice("gate", gate, GATES)
-    size = int(study.required("most_rows", parameters.integer("most_rows", most_rows, least=20)))
-    number = int(study.required("seed", parameters.integer("seed", seed, least=0)))
+    size = study.required("most_rows", parameters.integer("most_rows", most_rows, least=20))
+    number = study.required("seed", parameters.integer("seed", seed, least=0))
+    cut = study.required("threshold", parameters.number("threshold", threshold))
+    limit = study.required("seconds", parameters.number("seconds", seconds, above=0))
+    folds_k = study.required("k", parameters.integer("k", k, least=2))
+    _refuse_idle(given)
     if features is None:
-        for name, value in {"target": target, "estimator": estimator, "against": against}.items():
-            if value is not None:
-                raise ParameterError(f"{name}: needs features, a table to fit on; set features='FILE'")
         data = examples.predictions(SAMPLE["preds"] if preds is None else preds, columns=names, kind=kind)
     else:
-        if preds is not None:
-            raise ParameterError("preds and features: give one, the predictions or the table to fit on")
-        named = parameters.text("target", target)
-        texts = parameters.texts("categorical", categorical)
-        data = sampled(
-            examples.table(features, target=named, columns=names, categorical=texts, kind=kind), size, number
+        lists = {"categorical": categorical, "ignore": ignore, "selected": selected}
+        use = Use(
+            names,
+            _target(target, names),
+            **{name: tuple(parameters.texts(name, value)) for name, value in lists.items()},
         )
+        data = sampled(examples.table(features, use, kind=kind), size, number)
     shared = study.settings(
         "predicted",
         metrics,
@@ -88,14 +95,41 @@ def read(
         seed=seed,
     )
     shared = replace(shared, gate=rule, unit="group" if data.group is not None else None)
-    cut = float(study.required("threshold", parameters.number("threshold", threshold)))
-    apart = parameters.number("gap", gap, above=-1e-300) or 0.0
     if features is None:
         return _given(data, shared, given, cut)
-    limit = float(study.required("seconds", parameters.number("seconds", seconds, above=0)))
-    folds_k = int(study.required("k", parameters.integer("k", k, least=2)))
     paths = [parameters.text(name, value) for name, value in (("estimator", estimator), ("against", against))]
-    return _fitted(data, shared, given, paths, folds_k, apart, limit)
+    return _fitted(data, shared, given, paths, folds_k, _gap(gap, data), limit)
+
+
+def _refuse_idle(given: Mapping[str, Any]) -> None:
+    """Raises ParameterError for a parameter that could change nothing with the input that is given."""
+    if "features" in given and "preds" in given:
+        raise ParameterError("preds and features: give one, the predictions or the table to fit on")
+    idle = ("threshold",) if "features" in given else FOR_FITS
+    wanted = "preds, the scores that it cuts" if "features" in given else "features, a table to fit on"
+    for name in idle:
+        if name in given:
+            raise ParameterError(f"{name}: needs {wanted}; set {wanted.split(',')[0]}='FILE'")
+
+
+def _target(value: Any, names: Mapping[str, str]) -> str | None:
+    """The target's column, None where it is not named, or named as a role."""
+    found = parameters.text("target", value)
+    if found is not None and names.get("label", found) != found:
+        raise ParameterError(f"target and columns: must name one column, got {found!r} and {names['label']!r}")
+    return found
+
+
+def _gap(value: Any, e: Examples) -> float:
+    """The time between training and test rows, 0 where none is asked for."""
+    found = parameters.number("gap", value)
+    if found is None:
+        return 0.0
+    if found < 0:
+        raise ParameterError(f"gap must be a number of at least 0, got {value!r}")
+    if e.time is None:
+        raise ParameterError("gap: needs a time column; set columns='time=NAME'")
+    return found
 
 
 def sampled(e: Examples, most: int, seed: int) -> Examples:
@@ -104,9 +138,13 @@ def sampled(e: Examples, most: int, seed: int) -> Examples:
         return e
     rows = np.sort(np.random.default_rng([seed, 9]).permutation(len(e))[:most])
     sides = {name: None if (side := getattr(e, name)) is None else side[rows] for name in examples.SIDES}
-    part = None if e.features is None else e.features.iloc[rows].reset_index(drop=True)
+    tables = {name: _part(getattr(e, name), rows) for name in ("features", "candidates")}
     text = f"{len(e) - most:,} of {len(e):,} rows: {most:,} were drawn at random (most_rows)"
-    return replace(e, label=e.label[rows], features=part, left_out=(*e.left_out, text), **sides)  # type: ignore[arg-type]
+    return replace(e, label=e.label[rows], left_out=(*e.left_out, text), **tables, **sides)  # type: ignore[arg-type]
+
+
+def _part(table: pd.DataFrame | None, rows: Ints) -> pd.DataFrame | None:
+    return None if table is None else table.iloc[rows].reset_index(drop=True)
 
 
 def _usual(e: Examples, asked: Any) -> tuple[str, ...]:
@@ -135,16 +173,31 @@ def _given(e: Examples, shared: study.Settings, given: Mapping[str, Any], thresh
     assert e.fold is not None
     named = splits.by_column(e.fold)
     systems = {name: _scored(e, score, threshold) for name, score in e.score.items()}
-    name = BASELINE if e.classes else MEDIAN
-    systems[name] = _baseline(e, named)
+    systems[_free(BASELINE if e.classes else MEDIAN, systems)] = _baseline(e, named)
     ahead = _consecutive(e, named)
     folds = ahead or named
     every = np.arange(len(e))
     names = [str(one) for one in np.unique(e.fold)]
     tests = [(label, test) for label, (_, test) in zip(names, named.pairs, strict=True)]
     return Validation(
-        shared, tuple(systems), _attributes(e, every), given, e, folds, systems, every, tests, {}, None, ()
+        settings=shared,
+        systems=tuple(systems),
+        attributes=_attributes(e, every),
+        given=given,
+        examples=e,
+        folds=folds,
+        pooled=systems,
+        rows=every,
+        tests=tests,
+        fits={},
+        other=None,
+        described=(),
     )
+
+
+def _free(name: str, systems: Mapping[str, Any]) -> str:
+    """The name of the baseline, or another where a system has it."""
+    return name if name not in systems else _free(f"{name} (baseline)", systems)
 
 
 def _scored(e: Examples, score: Floats, threshold: float) -> Predicted:
@@ -195,32 +248,62 @@ def _fitted(
     """The study of an estimator: fitted on the chosen folds beside a second one and the baseline, then on others."""
     assert e.features is not None
     folds = resplits.choose(e, k=k, gap=gap, seed=shared.seed)
-    first = fitting.usual(e.kind) if paths[0] is None else fitting.load(paths[0], "estimator", e.kind)
-    made = {type(first).__name__ if paths[0] is None else _short(paths[0]): first}
-    if paths[1] is not None:
-        name = _short(paths[1])
-        made[f"{name} (against)" if name in made else name] = fitting.load(paths[1], "against", e.kind)
-    made = {name: fitting.prepared(one, e.features, shared.seed) for name, one in made.items()}
-    made[BASELINE if e.classes else MEDIAN] = fitting.dummy(e.kind)
+    named = _estimators(e, paths)
+    made = {name: fitting.prepared(one, e.features, shared.seed) for name, one in named.items()}
+    made[_free(BASELINE if e.classes else MEDIAN, made)] = fitting.dummy(e.kind)
     shared = replace(shared, metrics=_possible(shared, made, asked="metrics" in given))
     learner = Learner(made, e.features, e.label, len(e.classes))
-    ignores = None if e.fold is not None else "time" if e.time is not None else "group" if e.group is not None else None
-    setting = Setting(e, folds, k, gap, shared.seed, ignores)
-    fits, other = resplits.fit_all(setting, learner, shared.metrics[0], list(made), seconds)
+    setting = Setting(e, folds, k, gap, shared.seed)
+    labels = _labels(e, folds)
+    fits, other = resplits.fit_all(setting, learner, shared.metrics[0], list(made), seconds, labels)
     rows = np.concatenate([test for _, test in folds.pairs])
     order = np.argsort(rows, kind="stable")
-    systems = {name: predicted.take(predicted.join([fit.test for fit in some]), order) for name, some in fits.items()}
+    pooled = {name: _pooled(some, order) for name, some in fits.items()}
+    if e.candidates is not None:
+        subject = next(iter(named))
+        again = {subject: fitting.prepared(named[subject], e.candidates, shared.seed)}
+        wide = Learner(again, e.candidates, e.label, len(e.classes))
+        both = resplits.reselected(setting, wide, subject)
+        pooled |= {name: _pooled(some, order) for name, some in zip((OUTSIDE, INSIDE), both, strict=True)}
     place = np.argsort(order, kind="stable")
     ends = np.cumsum([test.size for _, test in folds.pairs])[:-1]
-    labels = (
-        [str(i + 1) for i in range(len(folds.pairs))] if e.fold is None else [str(one) for one in np.unique(e.fold)]
-    )
-    tests = list(zip(labels, np.split(place, ends), strict=True))
-    tested = rows[order]
-    described = tuple(f"{name}: {' → '.join(_steps(one))}" for name, one in made.items())
     return Validation(
-        shared, tuple(systems), _attributes(e, tested), given, e, folds, systems, tested, tests, fits, other, described
+        settings=shared,
+        systems=tuple(made),
+        attributes=_attributes(e, rows[order]),
+        given=given,
+        examples=e,
+        folds=folds,
+        pooled=pooled,
+        rows=rows[order],
+        tests=list(zip(labels, np.split(place, ends), strict=True)),
+        fits=fits,
+        other=other,
+        described=tuple(f"{name}: {' → '.join(_steps(one))}" for name, one in made.items()),
     )
+
+
+def _estimators(e: Examples, paths: list[str | None]) -> dict[str, Any]:
+    """The estimator in question by its name, then the one to hold it against."""
+    first, second = paths
+    one = fitting.usual(e.kind) if first is None else fitting.load(first, "estimator", e.kind)
+    named = {type(one).__name__ if first is None else _short(first): one}
+    if second is not None:
+        name = _short(second)
+        named[f"{name} (against)" if name in named else name] = fitting.load(second, "against", e.kind)
+    return named
+
+
+def _labels(e: Examples, folds: Folds) -> list[str]:
+    """The names of the folds: those of the fold column, else numbers from 1."""
+    if e.fold is not None:
+        return [str(one) for one in np.unique(e.fold)]
+    return [str(i + 1) for i in range(len(folds.pairs))]
+
+
+def _pooled(fits: list[Fit], order: Ints) -> Predicted:
+    """The test rows of the folds together, in the order of the table."""
+    return predicted.take(predicted.join([fit.test for fit in fits]), order)
 
 
 def _short(path: str) -> str:

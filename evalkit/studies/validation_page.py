@@ -7,7 +7,7 @@ import numpy as np
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, Results, escape, interval, number, p_value, signed, with_interval
 from evalkit.studies import page
-from evalkit.studies.resplits import ONE_OUT, OUT_OF_BAG
+from evalkit.studies.resplits import AVERAGED, ONE_OUT, OUT_OF_BAG
 from evalkit.studies.validity import NAIVE, Validation
 from evalkit.studies.words import plural
 from evalkit.validation.giveaways import SEVERE, WARNING, Finding
@@ -111,9 +111,15 @@ def _label(s: Validation) -> str:
 def _features(s: Validation) -> list[tuple[str, bool]]:
     if s.examples.features is None:
         return []
-    text = list(s.examples.features.select_dtypes(exclude="number"))
-    named = f", of them text: {', '.join(text[:10])}" if text else ", all numbers"
-    return [(f"{s.examples.features.shape[1]} features{named}.", False)]
+    table = s.examples.features
+    text = list(table.select_dtypes(exclude="number"))
+    found = [(f"{table.shape[1]} features{f', of them text: {_first(text)}' if text else ', all numbers'}.", False)]
+    constant = [name for name in table if table[name].nunique(dropna=False) < 2]
+    return found + ([(f"One value on every row, or none, has {_first(constant)}.", True)] if constant else [])
+
+
+def _first(names: list[str]) -> str:
+    return ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
 
 
 def leakage(s: Validation) -> Html:
@@ -200,88 +206,7 @@ def _unlike(s: Validation) -> str:
     return text + (f" {', '.join(pools)} pooled is not the mean of the folds." if pools else "")
 
 
-# Other splits and other systems
-
-
-def other_splits(s: Validation) -> Html:
-    """How far the estimates of each way of splitting lie apart."""
-    if s.other is None:
-        return Html("")
-    rows: list[list[Cell | str]] = [
-        [
-            escape(row["way"]),
-            f"{row['fits']:,}",
-            f"{row['estimates']:,}",
-            number(row["mean"]),
-            number(row["sd"], 4),
-            number(row["lowest"]),
-            number(row["highest"]),
-        ]
-        for row in s.other.summary.to_dict("records")
-    ]
-    columns = ["split", "fits", "estimates", "mean", "standard deviation", "lowest", "highest"]
-    caption = f"{s.primary.label} of {s.subject}, the same {len(s.examples):,} rows split otherwise"
-    found = [tables.table(caption, columns, rows, _lesson(s)), *_bootstrap(s), *_ignoring(s)]
-    return tables.stack(found)
-
-
-def _lesson(s: Validation) -> str:
-    assert s.other is not None
-    by = s.other.summary.set_index("way")
-    text = "The spread is what the split alone adds; the sampling error of the rows, in the intervals above, remains."
-    single = next((name for name in by.index if name.startswith("one holdout")), None)
-    folded = next((name for name in by.index if "-fold" in name and by.loc[name, "estimates"] > 1), None)
-    if single and folded and by.loc[folded, "sd"] > 0:
-        times = by.loc[single, "sd"] / by.loc[folded, "sd"]
-        text = f"{single} varies {times:.1f} times as much as {folded} drawn anew. {text}"
-    return f"{text} {_one_out(s)}".strip()
-
-
-def _one_out(s: Validation) -> str:
-    """Why leaving one out can be wrong on every row."""
-    assert s.other is not None
-    by = s.other.summary.set_index("way")
-    if s.primary.metric.name != "accuracy" or ONE_OUT not in by.index or np.isnan(by.loc[ONE_OUT, "mean"]):
-        return ""
-    value, chance = by.loc[ONE_OUT, "mean"], s.estimate(s.primary, s.baseline).value
-    if value > chance / 2:
-        return ""
-    return (
-        f"Leaving one out gives {number(value)}: without a row its own class is the rarer one among the others, so a "
-        "model that leans on the class shares predicts the other class every time. That is the split's doing."
-    )
-
-
-def _bootstrap(s: Validation) -> list[Html]:
-    assert s.other is not None
-    b = s.other.bootstrap
-    if b is None:
-        return []
-    items = {
-        "on the rows it was fitted to": b.apparent,
-        "out of bag (trained on 63 % of the rows: pessimistic)": b.out_of_bag,
-        ".632": b.error_632,
-        ".632+": b.error_632_plus,
-        "if features told nothing": b.no_information,
-    }
-    rows: list[list[Cell | str]] = [[escape(name), number(1 - error)] for name, error in items.items()]
-    return [tables.table("Accuracy by the bootstrap, all rows", ["estimate", "accuracy"], rows)]
-
-
-def _ignoring(s: Validation) -> list[Html]:
-    """The split that fits the columns beside one that ignores them."""
-    assert s.other is not None
-    if s.other.ignoring is None:
-        return []
-    what = "time" if s.examples.time is not None else "group"
-    honest, blind = s.estimate(s.primary, s.subject), s.interval(s.primary, s.other.ignoring, None)
-    rows: list[list[Cell | str]] = [
-        [f"split by {what}", with_interval(honest.value, honest.low, honest.high)],
-        [f"<s>rows at random, {what} ignored</s>", f"<s>{with_interval(blind.value, blind.low, blind.high)}</s>"],
-        ["difference", signed(blind.value - honest.value)],
-    ]
-    note = f"The difference is what a split that ignores the {what} would have promised beyond what holds."
-    return [tables.table(f"{s.primary.label} of {s.subject}", ["split", s.primary.label], rows, note)]
+# Other systems
 
 
 def paired(s: Validation) -> Html:
@@ -338,7 +263,16 @@ def definitions(s: Validation) -> Html:
             "rows; doi:10.1023/A:1024068626366",
         ),
         ("McNemar", "exact test, mid-p, of the rows that only one of two systems classifies rightly"),
-        ("Cochran's Q", "Σ (fold − mean)² / variance; about the number of folds − 1 where the folds are of one kind"),
+        (
+            "Cochran's Q",
+            "Σ (fold − mean)² / variance; about the number of folds − 1 where the folds are of one kind. p by χ², or "
+            "by Welch's F where each fold tells its own variance",
+        ),
+        (
+            f"{AVERAGED} × k-fold",
+            "the folds drawn anew so often, and the mean taken: repeated cross-validation. Its standard deviation is "
+            f"that of one draw / √{AVERAGED}",
+        ),
         (
             OUT_OF_BAG,
             ".632 = 0.368 · training + 0.632 · out of bag; .632+ leans to out of bag by the rate of overfitting",
@@ -366,6 +300,7 @@ def results(s: Validation) -> Results:
         "split": {"rule": s.folds.rule, "folds": len(s.tests), "rows": len(s.examples), "tested": s.rows.size},
         "subject": s.subject,
         "findings": [vars(one) for one in s.findings],
+        "selection": s.selection.to_dict("records"),
         "intervals": s.intervals.to_dict("records"),
         "folds": s.by_fold.to_dict("records"),
         "heterogeneity": s.unlike,

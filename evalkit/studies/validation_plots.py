@@ -57,12 +57,9 @@ def _stretches(s: Validation, place: np.ndarray) -> pd.DataFrame:
     part = np.clip(np.searchsorted(edges, place, side="right") - 1, 0, bins - 1)
     ordered = s.examples.time is not None or s.examples.group is not None
     exact = place if ordered else part.astype(float)  # rows of a table have no order to keep
-    sides = {tuple(test[:3]): train for train, test in s.folds.pairs}
     rows = []
-    for name, at in s.tests:
-        test = s.rows[at]
-        train = sides.get(tuple(test[:3]), test[:0])
-        kind = _kinds(part, exact, test, train, bins)
+    for (name, at), train in zip(s.tests, s.training, strict=True):
+        kind = _kinds(part, exact, s.rows[at], train, bins)
         cuts = np.flatnonzero(np.append(True, kind[1:] != kind[:-1]))
         ends = np.append(cuts[1:], bins)
         rows += [(name, kind[a], edges[a], edges[b] - edges[a]) for a, b in zip(cuts, ends, strict=True) if kind[a]]
@@ -149,7 +146,10 @@ def strip(s: Validation) -> Picture | Html:
         f"{row['way']} {number(row['lowest'])} to {number(row['highest'])}"
         for row in s.other.summary.to_dict("records")
     )
-    caption = f"{label} of {s.subject} by each way of splitting; one point an estimate, the bar their mean."
+    caption = (
+        f"{label} of {s.subject} by each way of splitting. A point: one holdout's or bootstrap sample's test rows, or "
+        "all rows over the folds of one draw, or the mean of such draws where the name says so. The bar: their mean."
+    )
     size = (7.6, 1.0 + 0.5 * frame["way"].nunique())
     xlabel = f"{label} (n = {len(s.examples):,} rows)"
     return plots.picture(draw_strip, frame, alt=f"{caption} {told}.", caption=caption, size=size, xlabel=xlabel)

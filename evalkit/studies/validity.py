@@ -19,9 +19,9 @@ from evalkit.metrics.counts import count
 from evalkit.reading.examples import Examples
 from evalkit.statistics import inference, perunit, proportions
 from evalkit.statistics.auc_intervals import auc_interval
-from evalkit.statistics.folds import nadeau_bengio
+from evalkit.statistics.folds import cochran, nadeau_bengio
 from evalkit.statistics.inference import Effects, Found
-from evalkit.statistics.intervals import Estimate, mean_t, normal_quantile, standard_error, wilson
+from evalkit.statistics.intervals import Estimate, mean_t, standard_error, wilson
 from evalkit.statistics.significance import Comparison, adjust, holm, paired_t, verdict
 from evalkit.studies.resplits import Resplits
 from evalkit.studies.study import EVERY, Member, Study
@@ -36,6 +36,8 @@ POOLED = "pooled out of fold"
 CORRECTED = "mean of folds, Nadeau–Bengio"
 NAIVE = "mean of folds, t as if folds were a sample"
 BY_ROW = "pooled, as if rows of a group were a sample"
+OUTSIDE = "selected anew, on all rows"
+INSIDE = "selected anew, in each fold"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,7 +45,8 @@ class Validation(Study):
     """The study of a split. pooled: system -> its out-of-fold rows, aligned with `rows`, the rows that were tested.
 
     tests: each fold's name and the places of its test rows in `rows`. fits: system -> its fits of the folds; empty for
-    predictions, and `other`, the fits on other splits, is None.
+    predictions, and `other`, the fits on other splits, is None. Where columns were selected, pooled also holds the
+    subject with other selections, under OUTSIDE and INSIDE.
     """
 
     examples: Examples
@@ -120,16 +123,22 @@ class Validation(Study):
     # Fold by fold
 
     @cached_property
+    def training(self) -> list[Ints]:
+        """The training rows of each of `tests`; none where it is the first of blocks in time."""
+        if self.fits:
+            return [train for train, _ in self.folds.pairs]
+        by_first = {int(test[0]): train for train, test in self.folds.pairs}
+        return [by_first.get(int(self.rows[at[0]]), self.rows[:0]) for _, at in self.tests]
+
+    @cached_property
     def by_fold(self) -> pd.DataFrame:
         """One row a system and fold: rows on both sides, the label's mean or share of class 1, every metric."""
-        sizes = {tuple(test): train.size for train, test in self.folds.pairs} if not self.fits else {}
         rows = []
         for name in self.systems:
             for i, (fold, at) in enumerate(self.tests):
                 p = predicted.take(self.pooled[name], at)
                 share = float(p.label.mean()) if len(self.examples.classes) <= 2 else np.nan
-                train = self.folds.pairs[i][0].size if self.fits else sizes.get(tuple(self.rows[at]), 0)
-                row = {"system": name, "fold": fold, "train": train, "test": len(p), "label": share}
+                row = {"system": name, "fold": fold, "train": self.training[i].size, "test": len(p), "label": share}
                 row |= {chosen.label: predicted.value(chosen, p) for chosen in self.settings.metrics}
                 rows.append(row | self._on_train(name, i))
         return pd.DataFrame(rows)
@@ -153,35 +162,36 @@ class Validation(Study):
 
     @cached_property
     def unlike(self) -> dict[str, float]:
-        """Cochran's Q of the subject's primary metric between the folds: Q, degrees of freedom, p."""
-        from scipy.special import chdtrc
+        """Cochran's Q of the subject's primary metric between the folds: Q, degrees of freedom, p.
 
+        The rows of all folds tell one variance where the metric is a mean of rows. Where each fold tells its own, p is
+        that of Welch's F, which allows for it; doi:10.1093/biomet/38.3-4.330.
+        """
         parts = [(predicted.take(self.pooled[self.subject], at), self._units(at)) for _, at in self.tests]
         found = [self._found(self.primary, p) for p, _ in parts]
         value = np.array([predicted.value(self.primary, p) for p, _ in parts])
         if self.settings.unit is None and not any(isinstance(one, Effects) for one in found):
             every = np.concatenate([one for one in found if isinstance(one, np.ndarray)])
-            weight = ratio([len(p) for p, _ in parts], every.var(ddof=1))
+            weight, units = ratio([len(p) for p, _ in parts], every.var(ddof=1)), np.full(len(parts), np.inf)
         else:
-            errors = [self._error(one, unit) for one, (_, unit) in zip(found, parts, strict=True)]
-            weight = ratio(1.0, np.square(errors))
-        known = np.isfinite(value) & np.isfinite(weight)
-        value, weight = value[known], weight[known]
-        centre = ratio((weight * value).sum(), weight.sum())
-        q, freedom = float((weight * (value - centre) ** 2).sum()), int(known.sum()) - 1
-        return {"q": q, "freedom": freedom, "p": float(chdtrc(freedom, q)) if freedom > 0 else np.nan}
+            sides = [self._error(one, unit) for one, (_, unit) in zip(found, parts, strict=True)]
+            weight, units = ratio(1.0, np.square([error for error, _ in sides])), np.array([n for _, n in sides], float)
+        return cochran(*(side[np.isfinite(value) & np.isfinite(weight)] for side in (value, weight, units)))
 
     @property
     def folds_differ(self) -> bool:
         """Whether the folds differ by clearly more than chance makes them."""
         return self.unlike["p"] < UNLIKE
 
-    def _error(self, found: Found, unit: np.ndarray | None) -> float:
+    def _error(self, found: Found, unit: np.ndarray | None) -> tuple[float, int]:
+        """The standard error, and from how many units."""
+        from scipy.special import stdtrit
+
         if isinstance(found, Effects):
             rows = inference.by_unit(found.rows, unit)
-            return standard_error(rows * rows.size)
+            return standard_error(rows * rows.size), rows.size
         e = perunit.estimate(found, unit, method="t", level=0.95, rng=self.rng(1))
-        return (e.high - e.low) / (2 * normal_quantile(0.95))
+        return float(ratio(e.high - e.low, 2 * stdtrit(e.n - 1, 0.975))) if e.n > 1 else np.nan, e.n
 
     @cached_property
     def intervals(self) -> pd.DataFrame:
@@ -235,14 +245,49 @@ class Validation(Study):
     # What leaks
 
     @cached_property
+    def selection(self) -> pd.DataFrame:
+        """The subject with its columns as given, and with as many selected anew on all rows and in each fold.
+
+        Beside each `Estimate` what it lies above INSIDE, p adjusted by Holm and the verdict. No row without a
+        selection.
+        """
+        if INSIDE not in self.pooled:
+            return pd.DataFrame()
+        direction = 1 if self.primary.metric.best == "high" else -1
+        names = [self.subject, OUTSIDE]
+        made = adjust([self.compare(self.primary, (name, INSIDE)) for name in names], holm)
+        rows = [{"columns": name} | vars(self.estimate(self.primary, name)) for name in [*names, INSIDE]]
+        for row, c in zip(rows, made, strict=False):
+            row |= {"difference": c.difference.value, "difference_low": c.difference.low}
+            row |= {"difference_high": c.difference.high, "adjusted": c.adjusted, "test": c.method}
+            row |= {"verdict": verdict(c, direction=direction)}
+        return pd.DataFrame(rows)
+
+    def _of_selection(self) -> list[Finding]:
+        """Severe where the columns as given, and those selected on all rows, do clearly better than selected inside."""
+        if not len(self.selection):
+            return []
+        assert self.examples.features is not None
+        assert self.examples.candidates is not None
+        given, _, inside = self.selection["value"]
+        clear = (self.selection["verdict"][:2] == "better").all()
+        of, kept = (table.shape[1] for table in (self.examples.candidates, self.examples.features))
+        text = (
+            f"{kept} of {of:,} columns were selected outside the folds: {self.primary.label} {given:.3f}, and "
+            f"{inside:.3f} with {kept} selected inside each fold"
+        )
+        return [Finding("selection outside", SEVERE if clear else NOTE, self.rows.size, self.rows.size, text)]
+
+    @cached_property
     def findings(self) -> tuple[Finding, ...]:
         """Every finding of the audit and of the folds' scores, severe ones first."""
         e = self.examples
         found = list(
             leakage.audit(
-                self.folds, rng=self.rng(5), features=e.features, label=e.label, group=e.group, time=e.time, ids=e.id
+                self.folds, rng=self.rng(5), features=e.features, label=e.names, group=e.group, time=e.time, ids=e.id
             )
         )
+        found += self._of_selection()
         found += [one for name in self.systems if name != self.baseline for one in self._of_scores(name)]
         if self.folds_differ:
             text = (
@@ -272,25 +317,32 @@ class Validation(Study):
         ]
 
     @property
-    def missing_checks(self) -> list[str]:
-        """What could not be looked for, and the column that it needs."""
+    def blind(self) -> list[str]:
+        """The columns for want of which something could not be looked for."""
         e = self.examples
         sides = {"features": e.features, "id": e.id, "group": e.group, "time": e.time}
+        return [name for name, side in sides.items() if side is None]
+
+    @property
+    def missing_checks(self) -> list[str]:
+        """What could not be looked for, and what it needs."""
         needs = {
-            "features": "copied rows, a target among the features",
+            "features": "copied rows, a target among the features, columns selected outside the folds",
             "id": "a row in several folds",
             "group": "a person or session on both sides",
             "time": "training on the future",
         }
-        return [f"{needs[name]} (no {name})" for name, side in sides.items() if side is None]
+        found = [f"{needs[name]} (no {name})" for name in self.blind]
+        unsaid = self.examples.features is not None and self.examples.candidates is None
+        return found + (["columns selected by a look at the target (selected is not set)"] if unsaid else [])
 
     @property
     def word(self) -> str:
         """fail with a severe finding; pass without any but notes where something could be checked; else cannot tell."""
         if any(one.severity == SEVERE for one in self.findings):
             return "fail"
-        blind = len(self.missing_checks) == 4
-        return "cannot tell" if blind or any(one.severity == WARNING for one in self.findings) else "pass"
+        nothing = len(self.blind) == 4
+        return "cannot tell" if nothing or any(one.severity == WARNING for one in self.findings) else "pass"
 
     @cached_property
     def gate(self) -> dict[str, Any] | None:

@@ -40,8 +40,8 @@ def load(path: str, name: str, kind: str) -> Any:
     module, _, attribute = path.replace(":", ".").rpartition(".")
     try:
         found = getattr(import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ParameterError(f"{name}: cannot import {path!r}: {error or 'no module is named'}") from None
+    except Exception as error:  # a module may fail in any way of its own
+        raise ParameterError(f"{name}: cannot import {path!r}: {_first(str(error))}") from None
     if isinstance(found, type) or not hasattr(found, "fit"):
         found = _called(found, path, name)
     if not (hasattr(found, "fit") and hasattr(found, "predict")):
@@ -51,10 +51,18 @@ def load(path: str, name: str, kind: str) -> Any:
 
 
 def _suits(found: Any, path: str, name: str, kind: str) -> None:
-    """Raises ParameterError for a regressor on classes, or a classifier on numbers."""
-    from sklearn.base import is_classifier, is_regressor
+    """Raises ParameterError for what cannot be fitted anew, a regressor on classes, or a classifier on numbers."""
+    from sklearn.base import clone, is_classifier, is_clusterer, is_regressor
 
-    if (is_regressor if kind == CLASSES else is_classifier)(found):
+    try:
+        clone(found)
+        clusters, wrong = is_clusterer(found), (is_regressor if kind == CLASSES else is_classifier)(found)
+    except (TypeError, AttributeError, RuntimeError):
+        got = type(found).__name__
+        raise ParameterError(f"{name}: {path!r} must be what scikit-learn's BaseEstimator is, got {got}") from None
+    if clusters:
+        raise ParameterError(f"{name}: {path!r} makes clusters of its own, and predicts no target")
+    if wrong:
         predicts, target = ("numbers", "classes") if kind == CLASSES else ("classes", "numbers")
         raise ParameterError(f"{name}: {path!r} predicts {predicts}, but the target holds {target}; task= says which")
 
@@ -111,13 +119,17 @@ def prepared(estimator: Any, features: pd.DataFrame, seed: int) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """One fit to make: of which system, on which rows, to be asked about which; `place` names it in errors."""
+    """One fit to make: of which system, on which rows, to be asked about which; `place` names it in errors.
+
+    columns: the features that this fit sees, None for all.
+    """
 
     system: str
     train: Ints
     test: Ints
     place: str
     on_train: bool = False
+    columns: Sequence[str] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,15 +160,15 @@ class Learner:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
-                model = clone(self.estimators[job.system]).fit(self.features.iloc[job.train], y[job.train])
-                test = self._predicted(model, job.test)
-                train = self._predicted(model, job.train) if job.on_train else None
+                x = self.features if job.columns is None else self.features[list(job.columns)]
+                model = clone(self.estimators[job.system]).fit(x.iloc[job.train], y[job.train])
+                test = self._predicted(model, x.iloc[job.test], job.test)
+                train = self._predicted(model, x.iloc[job.train], job.train) if job.on_train else None
             except Exception as error:
                 raise InputError(f"estimator {job.system} fails on {job.place}: {_line(error)}") from None
         return Fit(test, train, tuple(f"{one.category.__name__}: {_first(str(one.message))}" for one in caught))
 
-    def _predicted(self, model: Any, rows: Ints) -> Predicted:
-        x = self.features.iloc[rows]
+    def _predicted(self, model: Any, x: pd.DataFrame, rows: Ints) -> Predicted:
         if hasattr(model, "steps"):  # prepare the rows once for both questions
             x, model = model[:-1].transform(x) if len(model.steps) > 1 else x, model[-1]
         decision = np.asarray(model.predict(x), dtype=np.float64).reshape(len(rows))
@@ -202,16 +214,24 @@ def run(
     def late() -> bool:
         return len(done) >= required and clock() - start > seconds
 
+    def much() -> bool:
+        """Whether what is required and what the seconds allow of the rest pays for a second process."""
+        spent = clock() - start
+        each = spent / len(done)
+        rest = min(each * (len(jobs) - max(required, len(done))), max(seconds - spent, 0.0))
+        return each * max(required - len(done), 0) + rest > WORTH
+
     with progress(len(jobs)) as draw, threadpool_limits(1):
         while len(done) < len(jobs) and not late():
-            if len(done) >= PROBED and (clock() - start) / len(done) * (len(jobs) - len(done)) > WORTH:
+            if len(done) >= PROBED and much():
                 break
             done.append(learner.fit(jobs[len(done)]))
             draw(len(done))
         if len(done) < len(jobs) and not late():
             with Parallel(n_jobs=CORES) as parallel:
                 while len(done) < len(jobs) and not late():
-                    done += parallel(delayed(learner.fit)(job) for job in jobs[len(done) : len(done) + CHUNK])
+                    end = len(done) + CHUNK if len(done) >= required else min(len(done) + CHUNK, required)
+                    done += parallel(delayed(learner.fit)(job) for job in jobs[len(done) : end])
                     draw(len(done))
     return done
 

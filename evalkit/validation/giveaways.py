@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import comb
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 SEVERE, WARNING, NOTE = "severe", "warning", "note"
 EXAMPLES = 5
+MANY = 20  # a numeric label with more values than this is no class; of more classes the commonest are looked at
+BY_LUCK = 1000  # a severe finding must come less than once in so many tables whose columns tell nothing
 
 
 @dataclass(frozen=True)
@@ -43,23 +46,38 @@ def finding(check: str, severity: str, rows: NDArray, of: int, message: str) -> 
 def single_features(features: pd.DataFrame, label: ArrayLike, *, rng: np.random.Generator) -> Iterable[Finding | None]:
     """Columns that alone separate the classes (mean one-against-rest AUC): severe from 0.995, a warning from 0.95.
 
-    Both directions; missingness counts as a column; text is coded by the label mean of the other half of the rows. For
-    a target with more than 20 values, |rank correlation| in the place of the AUC.
+    Both directions; missingness counts as a column; text is coded by the label mean of the other half of the rows. Of
+    more than 20 classes the 20 commonest. For numbers of more than 20 values |rank correlation| in place of the AUC.
+    Never severe where so few rows are parted so well by chance.
     """
     target, half = np.asarray(label), rng.permutation(len(features)) % 2
-    number, names = codes(target)
+    number, _ = codes(target)
+    common = np.argsort(-np.bincount(number), kind="stable")[:MANY]
+    measure = "AUC" if is_class(label) else "rank correlation"
+    worst = SEVERE if _beyond_luck(number, features.shape[1], measure) else WARNING
     for name in features:
         column = features[name]
-        if names.size > 20:
-            value = abs(_rank_correlation(numeric(column), finite("label", target)))
+        if is_class(label):
+            value = float(np.mean([_separates(column, number == c, half) for c in common]))
         else:
-            value = float(np.mean([_separates(column, number == c, half) for c in range(names.size)]))
+            amount = finite("label", target)
+            known = numeric(column) if _is_number(column) else _coded(column, amount, half)
+            value = abs(_rank_correlation(known, amount))
         if value >= 0.95:
-            text = (
-                f"{name} alone predicts the label with {'AUC' if names.size <= 20 else 'rank correlation'} {value:.3f}"
-            )
-            severity = SEVERE if value >= 0.995 else WARNING
-            yield Finding("single feature", severity, target.size, target.size, text)
+            text = f"{name} alone predicts the label with {measure} {value:.3f}"
+            yield Finding("single feature", worst if value >= 0.995 else WARNING, target.size, target.size, text)
+
+
+def is_class(label: ArrayLike) -> bool:
+    """Whether a label holds classes: text, or at most 20 distinct numbers."""
+    values = np.asarray(label)
+    return values.dtype.kind not in "fiub" or np.unique(values).size <= MANY
+
+
+def _beyond_luck(number: Ints, columns: int, measure: str) -> bool:
+    """Whether one of so many columns that tell nothing is all but never in the order of the label."""
+    rarest = int(np.bincount(number).min()) if measure == "AUC" else number.size // 2
+    return 2 * columns * BY_LUCK < comb(number.size, rarest)
 
 
 def _separates(column: pd.Series, positive: Bools, half: Ints) -> float:
@@ -68,23 +86,19 @@ def _separates(column: pd.Series, positive: Bools, half: Ints) -> float:
     if _is_number(column):
         values.append(auc(numeric(column), positive))
     both = [max(value, 1 - value) for value in values]
-    few = column.nunique(dropna=False) <= 20
-    return max([*both, auc(_coded(column, positive, half), positive)] if few else both)
+    by_value = not _is_number(column) or column.nunique(dropna=False) <= MANY
+    return max([*both, auc(_coded(column, positive, half), positive)] if by_value else both)
 
 
-def _coded(column: pd.Series, positive: Bools, half: Ints) -> Floats:
-    """Each value's share of positives among the rows of the other half; the overall share where it has none."""
+def _coded(column: pd.Series, label: NDArray, half: Ints) -> Floats:
+    """Each value's mean label among the rows of the other half; the overall mean where it has none."""
     value = levels(column)
     size = value.max() + 1
-    share = np.stack(
-        [
-            ratio(
-                *(np.bincount(value[half == h], weight[half == h], size) for weight in (positive, np.ones(half.size)))
-            )
-            for h in range(2)
-        ]
-    )
-    return np.nan_to_num(share[1 - half, value], nan=float(positive.mean()))
+    share = [
+        ratio(np.bincount(value[side], label[side], size), np.bincount(value[side], minlength=size))
+        for side in (half == 0, half == 1)
+    ]
+    return np.nan_to_num(np.stack(share)[1 - half, value], nan=float(label.mean()))
 
 
 def numeric(column: pd.Series) -> Floats:
@@ -141,16 +155,18 @@ def conflicts(features: pd.DataFrame, label: ArrayLike) -> Finding | None:
 
     The limits hold for these rows, where a model may know them by heart; a warning from a tenth of the rows.
     """
-    number, names = codes(label)
-    if names.size > 20:
+    if not is_class(label):
         return None
+    number, names = codes(label)
     key = row_key([levels(features[name]) for name in features])
-    table = np.bincount(key * names.size + number, minlength=(key.max() + 1) * names.size).reshape(-1, names.size)
-    rows = np.flatnonzero(((table > 0).sum(axis=1) > 1)[key])
-    best = table.max(axis=1).sum() / key.size
-    text = f"rows equal in features differ in label: accuracy on these rows is at most {best:.3f}"
+    pair, count = np.unique(key * names.size + number, return_counts=True)
+    commonest = np.zeros(key.max() + 1, dtype=np.int64)
+    np.maximum.at(commonest, pair // names.size, count)
+    rows = np.flatnonzero(np.bincount(pair // names.size)[key] > 1)
+    text = f"rows equal in features differ in label: accuracy on these rows is at most {commonest.sum() / key.size:.3f}"
     if names.size == 2:
-        text += f", AUC at most {auc((table[:, 1] / table.sum(axis=1))[key], number == 1):.3f}"
+        share = np.bincount(key, number) / np.bincount(key)
+        text += f", AUC at most {auc(share[key], number == 1):.3f}"
     return finding("conflicting labels", WARNING if rows.size >= 0.1 * key.size else NOTE, rows, key.size, text)
 
 

@@ -5,7 +5,7 @@ Every check takes the folds and columns aligned with their rows, and returns a `
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +21,7 @@ from evalkit.validation.giveaways import (
     conflicts,
     finding,
     id_like,
+    is_class,
     levels,
     numeric,
     ranks,
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SAMPLE = 2000  # rows whose neighbours are searched
+RARE = 5  # equal rows up to which a row counts as rare
+TRIED = 12  # pairs of columns whose near misses are counted
 
 
 def audit(
@@ -109,20 +112,51 @@ def time_travel(folds: Folds, time: ArrayLike) -> Finding | None:
 
 
 def duplicates(folds: Folds, features: pd.DataFrame) -> Finding | None:
-    """Test rows with the very features of a training row; severe where clearly more than columns at random would give.
+    """Test rows with the very features of a training row; severe where coarse columns explain less than half of them.
 
-    The number expected takes the columns as independent: coarse columns repeat by themselves, measurements do not.
+    Coarse columns repeat by themselves, measurements do not. The number expected takes the columns as independent; it
+    is raised to the share that near misses explain, as columns that go together repeat more often.
     """
     columns = [levels(features[name]) for name in features]
     rows, of = np.unique(_shared(folds, row_key(columns))), _test_rows(folds)
     chance = np.prod([np.bincount(column)[column] / column.size for column in columns], axis=0)
     training = np.mean([train.size for train, _ in folds.pairs])
     expected = float((1 - np.exp(-training * chance[of])).sum())
+    natural = _natural(columns) if rows.size > expected else 1.0
+    expected = max(expected, rows.size * natural)
     excess = rows.size - expected
     clear = excess > 3 * np.sqrt(expected) + 1
-    severity = SEVERE if clear and excess >= 0.01 * of.size else WARNING if clear else NOTE
-    text = f"test rows repeat the features of a training row; {expected:.0f} expected of independent columns"
+    copied = natural < 0.5 and excess >= 0.01 * of.size
+    severity = NOTE if not clear else SEVERE if copied else WARNING
+    text = f"test rows repeat the features of a training row; {expected:.0f} expected of columns so coarse"
     return finding("duplicate rows", severity, rows, of.size, text)
+
+
+def _natural(columns: Sequence[Ints]) -> float:
+    """The share of the pairs of equal rows that near misses explain, at most 1.
+
+    Where two columns agree independently in pairs that agree elsewhere, equal pairs / pairs that miss one column =
+    pairs that miss the other / pairs that miss both. Of some pairs of columns the one that explains most. Only rows
+    with few equals are looked at: common rows have more natural equals than any copies could add.
+    """
+    key = row_key(columns)
+    rare = np.bincount(key)[key] <= RARE
+    columns = [column[rare] for column in columns]
+    found = [0.0]
+    for i in range(min(len(columns), TRIED) if len(columns) > 1 and rare.any() else 0):
+        one, other = columns[i - 1], columns[i]
+        rest = row_key([column for column in columns if column is not one and column is not other] or [one * 0])
+        both, first, second, none = (
+            _equal_pairs(row_key([rest, *more])) for more in ([one, other], [one], [other], [])
+        )
+        missed = (first - both) * float(second - both)
+        found.append(float(np.nan_to_num(ratio(missed, (none - first - second + both) * float(both)))))
+    return min(1.0, max(found))
+
+
+def _equal_pairs(key: Ints) -> int:
+    count = np.bincount(key)
+    return int((count * (count - 1)).sum()) // 2
 
 
 def near_duplicates(folds: Folds, features: pd.DataFrame, *, rng: np.random.Generator) -> Finding | None:
@@ -207,9 +241,9 @@ def sizes(folds: Folds) -> Finding | None:
 
 def base_rate(folds: Folds, label: ArrayLike) -> Finding | None:
     """Test sides with one class only (no AUC there), or with a class share over 4 standard errors from the whole."""
-    number, names = codes(label)
-    if names.size > 20:
+    if not is_class(label):
         return None
+    number, names = codes(label)
     share = np.bincount(number) / number.size
     odd = []
     for _, test in folds.pairs:

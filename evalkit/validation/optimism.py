@@ -1,14 +1,20 @@
-"""Estimates that flatter: error on the training rows, mended by the .632 bootstrap; columns chosen outside folds."""
+"""Estimates that flatter: error on the training rows, mended by the .632 bootstrap; columns selected by the label."""
 
+from __future__ import annotations
+
+import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from evalkit.arrays import Floats, codes, ratio, same_length
+from evalkit.reading.examples import CLASSES
 from evalkit.validation import splits
-from evalkit.validation.giveaways import SEVERE, Finding, finding
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def error_632(apparent: float, out_of_bag: float) -> float:
@@ -83,37 +89,35 @@ def bootstrap_errors(
     return Bootstrap(apparent, oob, gamma, error_632(apparent, oob), error_632_plus(apparent, oob, gamma))
 
 
-def selection(
-    estimator: Any, features: Any, label: ArrayLike, chosen: ArrayLike, folds: splits.Folds
-) -> Finding | None:
-    """Columns chosen outside the folds: severe where choosing as many by the training rows alone scores clearly less.
+def strongest(features: pd.DataFrame, label: ArrayLike, k: int, kind: str) -> list[str]:
+    """The k columns that move most with the label, by the F statistic of each alone; in the order of the table.
 
-    Clearly: by more than 2 standard errors of the two accuracies of `selection_accuracy`, else None.
+    `kind` says whether the label is a class or a number. Missing numbers take the median. Of a text column the value
+    with the largest F counts; a constant column comes last.
+
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"a": [1.0, 2, 1, 2], "b": [1.0, 1, 2, 3], "c": ["x", "x", "x", "z"]})
+    >>> strongest(table, [0, 0, 1, 1], 1, "classes")
+    ['b']
     """
-    outside, inside = selection_accuracy(estimator, features, label, chosen, folds)
-    rows = np.arange(len(np.asarray(label)))
-    error = np.sqrt((outside * (1 - outside) + inside * (1 - inside)) / rows.size)
-    text = f"accuracy is {outside:.3f} with columns chosen outside the folds, {inside:.3f} chosen inside"
-    return finding("selection outside", SEVERE, rows, rows.size, text) if outside - inside > 2 * error else None
+    from sklearn.preprocessing import OneHotEncoder
+
+    numbers, text = features.select_dtypes("number"), features.select_dtypes(exclude="number")
+    found: dict[str, float] = {}
+    if numbers.shape[1]:
+        filled = numbers.fillna(numbers.median()).fillna(0.0)
+        found |= dict(zip(numbers, _f(filled.to_numpy(np.float64), label, kind), strict=True))
+    for name in text:
+        found[name] = _f(OneHotEncoder().fit_transform(text[[name]]), label, kind).max()
+    best = np.argsort([-found[name] for name in features], kind="stable")[:k]
+    return [features.columns[place] for place in np.sort(best)]
 
 
-def selection_accuracy(
-    estimator: Any, features: Any, label: ArrayLike, chosen: ArrayLike, folds: splits.Folds
-) -> Floats:
-    """Accuracy over the folds with the columns `chosen`, and with as many chosen in each fold by its training rows.
+def _f(columns: Any, label: ArrayLike, kind: str) -> Floats:
+    """The F statistic of each column; −1 where it is constant."""
+    from sklearn.feature_selection import f_classif, f_regression
 
-    `features` is the array (rows, columns) before any choice, `chosen` the numbers of the columns kept. Inside a fold
-    the columns with the largest F of its training rows are kept.
-    """
-    from sklearn.base import clone
-    from sklearn.feature_selection import SelectKBest
-    from sklearn.pipeline import make_pipeline
-
-    table, y, kept = np.asarray(features), np.asarray(label), np.asarray(chosen)
-    right: list[list[NDArray]] = [[], []]
-    for train, test in folds.pairs:
-        outside = clone(estimator).fit(table[train][:, kept], y[train])
-        inside = make_pipeline(SelectKBest(k=kept.size), clone(estimator)).fit(table[train], y[train])
-        right[0].append(outside.predict(table[test][:, kept]) == y[test])
-        right[1].append(inside.predict(table[test]) == y[test])
-    return np.array([np.concatenate(side).mean() for side in right])
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")  # of constant columns
+        value = (f_classif if kind == CLASSES else f_regression)(columns, np.asarray(label))[0]
+    return np.nan_to_num(value, nan=-1.0)

@@ -53,6 +53,9 @@ def holdout(label: ArrayLike, *, seed: int, share: float = 0.3, repeats: int = 1
 
     y = np.asarray(label)
     _class_size(y, 2)
+    classes, smaller = np.unique(y).size, round(min(share, 1 - share) * y.size)
+    if smaller < classes:
+        raise ParameterError(f"share must leave a row for each of {classes} classes on both sides, got {smaller} rows")
     splitter = StratifiedShuffleSplit(repeats, test_size=share, random_state=seed)
     return _sklearn(splitter, y, None, f"{repeats} stratified holdouts of {share:.0%}")
 
@@ -134,19 +137,6 @@ def leave_out(rows: int, p: int = 1) -> Folds:
     return _sklearn(LeavePOut(p), rows, None, f"leave {p} out")
 
 
-def propose(
-    label: ArrayLike, *, seed: int, k: int = 5, group: ArrayLike | None = None, time: ArrayLike | None = None
-) -> Folds:
-    """The split that the columns ask for: forward in time, then by group, then stratified; `rule` says why."""
-    if time is not None:
-        made, why = forward(time, k=k, group=group), "rows are dated, so the past predicts the future"
-    elif group is not None:
-        made, why = stratified_group_k_fold(label, group, seed=seed, k=k), "rows of a group resemble each other"
-    else:
-        made, why = k_fold(label, seed=seed, k=k), "no group and no time column was named"
-    return Folds(made.rows, made.pairs, f"{made.rule}: {why}")
-
-
 def by_column(fold: ArrayLike) -> Folds:
     """Each value of a given fold column is the test side once, all other rows train (PredefinedSplit).
 
@@ -177,7 +167,7 @@ def _class_size(label: NDArray, least: int) -> None:
         raise InputError(f"label must have 2 or more classes, got {names.tolist()}")
     if count.min() < least:
         rare = names[count.argmin()]
-        raise ParameterError(f"every class must have at least {least} rows (k), got {count.min()} of {rare}")
+        raise ParameterError(f"every class must have at least {least} rows (k), got {count.min()} of class {rare}")
 
 
 def _groups(group: ArrayLike, k: int) -> Ints:

@@ -1,0 +1,140 @@
+"""Files of 1M, 10M and 100M rows to a study, reading within 1 GB: wall, CPU and peak memory, and how they grow.
+
+python benchmarks/scale.py [rows ...]. Each size runs in a process of its own. The files are made in the temporary
+folder, 2.6 GB of ranked lists and 1.2 GB of scores at 100M rows, and removed.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+from results import Claim
+
+HERE = Path(__file__).resolve().parent
+SIZES = (1_000_000, 10_000_000, 100_000_000)
+MEMORY = "1GB"
+CHUNK = 2_000_000
+
+
+def lists(rows: int) -> Iterator[dict[str, np.ndarray]]:
+    """Ranked lists of about 100 rows with text ids in no order, one row in twenty relevant."""
+    rng = np.random.default_rng(1)
+    for start in range(0, rows, CHUNK):
+        n = min(CHUNK, rows - start)
+        query, item = rng.integers(0, rows // 100, n), rng.integers(0, 2**40, n)
+        yield {
+            "query": np.char.add("q", query.astype(str)),
+            "item": np.char.add("d", item.astype(str)),
+            "score": rng.normal(size=n).round(5),
+            "grade": (rng.random(n) < 0.05) * rng.integers(1, 4, n).astype(float),
+        }
+
+
+def scores(rows: int) -> Iterator[dict[str, np.ndarray]]:
+    """Labels, three in ten 1, scores that hardly repeat, and a segment of four values."""
+    rng = np.random.default_rng(2)
+    for start in range(0, rows, CHUNK):
+        n = min(CHUNK, rows - start)
+        label = (rng.random(n) < 0.3).astype(np.int8)
+        score = 1 / (1 + np.exp(-(rng.standard_normal(n) + label)))
+        yield {"label": label, "score": score, "device": np.array(["a", "b", "c", "d"])[rng.integers(0, 4, n)]}
+
+
+KINDS: dict[str, Callable[[int], Iterator[dict[str, np.ndarray]]]] = {"ranking": lists, "classification": scores}
+
+
+def write(kind: str, rows: int, path: Path) -> None:
+    """A Parquet file of so many rows."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    writer = None
+    for columns in KINDS[kind](rows):
+        table = pa.table(columns)
+        writer = writer or pq.ParquetWriter(path, table.schema)
+        writer.write_table(table)
+    if writer:
+        writer.close()
+
+
+def work(kind: str, path: str) -> None:
+    """Reads the file and makes what the page shows first; prints what that took."""
+    from contenders import peak_megabytes
+
+    wall, cpu = time.perf_counter(), time.process_time()
+    if kind == "ranking":
+        from evalkit.studies import ranking
+
+        study = ranking.read(path, memory=MEMORY)
+    else:
+        from evalkit.studies import classification
+
+        study = classification.read(path, memory=MEMORY, segments="device")
+    frame = study.estimates
+    spent = {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu, "peak": peak_megabytes()}
+    print(json.dumps(spent | {"first": float(frame["value"].iloc[0])}))
+
+
+def run(kind: str, rows: int) -> dict[str, float]:
+    """One size in a process of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.parquet"
+        write(kind, rows, path)
+        command = [sys.executable, str(Path(__file__).resolve()), kind, str(path)]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        return json.loads(done.stdout.splitlines()[-1])
+
+
+def draw(found: dict[tuple[str, int], dict[str, float]], path: Path) -> None:
+    """Wall and peak memory against rows, both axes logarithmic."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    mpl.rcParams["svg.hashsalt"] = "evalkit"
+    figure = Figure(figsize=(8, 3.2), layout="constrained")
+    for ax, (key, label) in zip(
+        figure.subplots(1, 2), (("wall", "seconds (wall)"), ("peak", "peak memory, MB")), strict=True
+    ):
+        for kind in KINDS:
+            points = sorted((rows, one[key]) for (name, rows), one in found.items() if name == kind)
+            ax.plot(*zip(*points, strict=True), marker="o", label=kind)
+        ax.set(xscale="log", yscale="log", xlabel="rows", ylabel=label)
+        ax.grid(alpha=0.3)
+        ax.legend(frameon=False)
+    figure.suptitle(f"File to estimates with intervals, memory={MEMORY!r}", fontsize=10)
+    figure.savefig(path, metadata={"Date": None})
+
+
+def main(sizes: tuple[int, ...] = SIZES) -> list[Claim]:
+    """Every kind at every size."""
+    print(f"{'kind':<16}{'rows':>13}{'wall s':>9}{'CPU s':>9}{'peak MB':>9}{'CPU µs a row':>14}")
+    found = {}
+    for kind in KINDS:
+        for rows in sizes:
+            one = found[kind, rows] = run(kind, rows)
+            spent = f"{one['wall']:>9.1f}{one['cpu']:>9.1f}{one['peak']:>9.0f}{1e6 * one['cpu'] / rows:>14.2f}"
+            print(f"{kind:<16}{rows:>13,}{spent}", flush=True)
+    draw(found, HERE / "growth.svg")
+    claims = []
+    for kind in KINDS:
+        small, large = (found[kind, rows] for rows in sizes[-2:])
+        growth = large["wall"] / small["wall"] / (sizes[-1] / sizes[-2])
+        claims.append(
+            Claim(f"{kind}, {sizes[-1] / 1e6:g}M rows in {MEMORY}: peak memory in GB", large["peak"] / 1e3, "<= 1.5")
+        )
+        claims.append(
+            Claim(f"{kind}: time a row at {sizes[-1] / 1e6:g}M over {sizes[-2] / 1e6:g}M rows", growth, "<= 1.3")
+        )
+    return claims
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] and sys.argv[1] in KINDS:
+        work(*sys.argv[1:])
+    else:
+        main(tuple(map(int, sys.argv[1:])) or SIZES)

@@ -1,0 +1,120 @@
+"""The interleaving page: what it says of its samples, what it leaves out, hostile text, the files."""
+
+import json
+import re
+from pathlib import Path
+
+import jsonschema
+import pandas as pd
+import pytest
+from online_samples import SMALL, log, users
+
+from evalkit import __main__ as cli
+from evalkit.studies import (
+    experiment_page,
+    interleaving,
+    interleaving_page,
+    interleaving_plots,
+    planning_page,
+)
+from evalkit.studies.interleaving import Online
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="module")
+def sample() -> Online:
+    return interleaving.read(simulated_users=4000, rankers=4)
+
+
+def test_the_sample_says_that_it_is_simulated(sample):
+    assert sample.log.simulated
+    assert "its users and clicks are simulated" in interleaving_page.verdict(sample).text
+    assert interleaving.read("data/interleaving/sessions.parquet", neutral="both", **SMALL).log.simulated
+    assert not interleaving.read(log(), **SMALL).log.simulated
+    assert "simulated" in interleaving_page.notes(sample.log).text
+    assert "simulated clicks" in interleaving_plots.by_position(sample.log).caption
+    pieces = [interleaving_plots.errors(sample.planning).caption, interleaving_plots.agreement(sample.planning).caption]
+    assert all(caption.startswith("Simulated, not observed") for caption in pieces)
+    assert "sigma 1.5" in planning_page.answer(sample.planning).text
+    assert sample.log.headline[["first", "verdict"]].iloc[0].tolist() == ["candidate", "better"]
+
+
+def test_the_rand_sample_owns_up_to_its_units(sample):
+    text = experiment_page.notes(sample.users).text
+    assert "names no person" in text
+    assert "intervals are still somewhat narrow" in text
+    assert sample.users.headline["n"].iloc[0] == 5203
+
+
+def test_the_bundled_table_is_made_from_rand_hie():
+    table = pd.read_parquet(ROOT / "data" / "interleaving" / "health_plans.parquet")
+    rows = pd.read_parquet(ROOT / "data" / "rand_hie" / "visits.parquet")
+    assert table["years"].sum() == len(rows)
+    assert table["visits"].sum() == rows["mdvis"].sum()
+    assert table.loc[table["plan"] == "free", "years"].sum() == (rows["lncoins"] == 0).sum()
+
+
+def test_a_part_that_was_not_given_is_not_shown():
+    only = interleaving.read(log(), **SMALL)
+    assert only.users is None
+    assert only.planning is None
+    assert experiment_page.notes(only.users).text.startswith("No A/B table of users was given")
+    assert planning_page.answer(only.planning).text.startswith("No world was simulated")
+    assert interleaving_plots.errors(only.planning).html == ""
+    assert "A/B" not in interleaving_page.verdict(only).text
+    assert interleaving_page.results(only).results["users"] is None
+    other = interleaving.read(users=users(), metrics="orders", **SMALL)
+    assert other.log is None
+    assert interleaving_page.notes(other.log).text.startswith("No log of interleaved sessions was given")
+
+
+def test_one_gate_for_log_and_table():
+    both = interleaving.read(log(), users(), metrics="orders", baseline="a", gate="not worse", **SMALL)
+    assert both.gate["rule"].count("not worse against a") == 2
+    assert both.gate["passed"] == all(one.gate["passed"] for one in both.studies)
+
+
+def test_hostile_text_stays_text():
+    bad = '<img src=x onerror="alert(1)">'
+    table = users(arm=[bad, "b"] * 4, country=[bad, "y"] * 4)
+    study = interleaving.read(
+        log(team=[bad, "b"] * 10, device=[bad] * 20), table, metrics="orders", segments="device,country", **SMALL
+    )
+    pieces = [interleaving_page.verdict(study), interleaving_page.title(study), interleaving_page.definitions(study)]
+    pieces += [
+        make(study.log) for make in (interleaving_page.notes, interleaving_page.checks, interleaving_page.segments)
+    ]
+    pieces += [make(study.log) for make in (interleaving_plots.balance, interleaving_plots.by_position)]
+    pieces += [make(study.users) for make in (experiment_page.notes, experiment_page.comparisons)]
+    pieces += [make(study.users) for make in (experiment_page.adjustments, experiment_page.segments)]
+    pieces += [interleaving_plots.heavy_users(study.users), experiment_page.users_for(study.users)]
+    for piece in pieces:
+        assert "<img" not in piece._repr_mimebundle_()["text/html"]
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("report")
+    small = ["-p", "simulated_users", "2000", "-p", "rankers", "3"]
+    assert cli.main(["report", "interleaving", *small, "-o", str(folder)]) == 0
+    return folder
+
+
+def test_the_page_is_small_and_loads_nothing(report):
+    text = (report / "interleaving.html").read_text(encoding="utf-8")
+    assert len(text.encode()) < 300_000
+    assert not re.search(r"""(src|href|url)\s*[=(]\s*["']?\s*(https?:)?//""", text)
+    assert str(ROOT) not in text
+
+
+def test_the_json_is_what_the_schema_says(report):
+    results = json.loads((report / "interleaving.json").read_text(encoding="utf-8"))
+    schema = json.loads((ROOT / "evalkit" / "schema.json").read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator(schema).validate(results)
+    assert results["log"]["simulated"]
+    assert results["planning"]["simulated"]
+    assert results["users"]["population"]["sizes"] == {"free": 2888, "paying": 2315}
+    broken = results | {"log": {**results["log"], "balance": [{}]}}
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.Draft202012Validator(schema).validate(broken)

@@ -1,0 +1,241 @@
+"""Other splits of the same rows: estimators and splits that mislead, fits within a budget, coverage."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from validation_tables import (
+    DUMMY,
+    FAST,
+    estimators,
+    labelled,
+    noise,
+)
+
+from evalkit.definitions import predicted
+from evalkit.definitions.catalogue import find
+from evalkit.reading import examples
+from evalkit.statistics.folds import nadeau_bengio
+from evalkit.statistics.intervals import mean_t, wilson
+from evalkit.studies import resplits, resplits_page, validation, validation_page
+from evalkit.validation import fitting, splits
+
+# Estimators and splits that mislead
+
+
+def test_one_neighbour_on_noise(monkeypatch):
+    from sklearn.neighbors import KNeighborsClassifier
+
+    monkeypatch.setattr(resplits, "AVERAGED", 1)
+    frame = noise(100, seed=6, columns=5)
+    e = examples.table(frame, examples.Use({}), kind=None)
+    folds = resplits.choose(e, k=5, gap=0.0, seed=0)
+    setting = resplits.Setting(e, folds, 5, 0.0, 0)
+    learner = fitting.Learner({"one": KNeighborsClassifier(1)}, e.features, e.label, 2)
+    _, other = resplits.fit_all(setting, learner, find("accuracy", "predicted"), ["one"], 60.0, list("abcde"))
+    assert other.bootstrap.apparent == 0
+    assert 1 - other.bootstrap.error_632 == pytest.approx(0.684, abs=0.05)
+    assert 1 - other.bootstrap.error_632_plus == pytest.approx(0.5, abs=0.06)
+
+
+def test_leaving_one_out_of_a_majority_model_is_always_wrong_and_the_page_says_why(monkeypatch):
+    monkeypatch.setattr(resplits, "HOLDOUTS", 10)
+    study = validation.read(features=noise(40), estimator=DUMMY, k=5)
+    assert study.other.summary.set_index("way").loc["leave one out", "mean"] == 0.0
+    assert "its own class is the rarer one among the others" in resplits_page.other_splits(study).html
+
+
+def test_rows_at_random_flatter_where_groups_repeat(monkeypatch):
+    monkeypatch.setattr(resplits, "HOLDOUTS", 10)
+    rng = np.random.default_rng(5)
+    person = np.repeat(np.arange(40), 6)
+    frame = pd.DataFrame(rng.normal(size=(40, 3))[person] + rng.normal(scale=0.01, size=(240, 3)), columns=list("abc"))
+    frame = frame.assign(group=person, label=rng.permutation(np.arange(40) % 2)[person])
+    study = validation.read(features=frame, estimator="sklearn.neighbors.KNeighborsClassifier", k=5)
+    blind = predicted.value(study.primary, study.other.ignoring)
+    assert blind > 0.95
+    assert study.intervals.iloc[0]["high"] < 0.8
+    assert "group ignored" in resplits_page.other_splits(study).html
+
+
+def test_dates_split_forward_beside_rows_at_random():
+    n = 300
+    rng = np.random.default_rng(7)
+    frame = noise(n).assign(time=pd.date_range("2025-01-01", periods=n).strftime("%Y-%m-%d"))
+    frame["label"] = (rng.normal(size=n) + np.sin(np.arange(n) / 25) * 3 > 0).astype(int)
+    frame["x0"] = np.arange(n) / 25
+    study = validation.read(features=frame, estimator="sklearn.tree.DecisionTreeClassifier", k=5, gap=3)
+    for train, test in study.folds.pairs:
+        assert study.examples.time[train].max() + 3 < study.examples.time[test].min()
+    assert study.rows.size < n
+    assert predicted.value(study.primary, study.other.ignoring) > study.intervals.iloc[0]["value"] + 0.1
+    assert "rows at random, time ignored" in resplits_page.other_splits(study).html
+
+
+def test_the_budget_says_what_it_left_out():
+    study = labelled(noise(60))
+    assert study.other.points.empty
+    assert "5-fold: 0 of 50 fits made within the budget" in validation_page.notes(study).text
+    study = validation.read(features=noise(300), most_rows=100, k=5, **FAST)
+    assert "200 of 300 rows: 100 were drawn at random" in validation_page.notes(study).text
+
+
+def test_an_estimator_without_probabilities_keeps_the_metrics_it_has():
+    study = labelled(noise(60), estimator="sklearn.svm.LinearSVC")
+    assert list(study.estimates["metric"].unique()) == ["accuracy", "roc_auc"]
+
+
+def test_the_split_follows_the_columns():
+    frame = noise(60).assign(group=np.arange(60) // 4, time=np.arange(60))
+    rules = [labelled(frame[["x0", "label", *more]]).folds.rule for more in ([], ["group"], ["group", "time"])]
+    assert [rule.split(":")[0] for rule in rules] == [
+        "stratified 5-fold",
+        "stratified 5-fold of groups",
+        "5 blocks forward in time, gap 0",
+    ]
+
+
+def test_a_repeated_k_fold_is_the_mean_of_its_draws(monkeypatch):
+    monkeypatch.setattr(resplits, "AVERAGED", 2)
+    monkeypatch.setattr(resplits, "REPEATS", 3)
+    study = validation.read(features=noise(60), k=5, metrics="roc_auc")
+    e, way = study.examples, study.other.summary.set_index("way").loc["mean of 2 × 5-fold"]
+    assert (way["fits"], way["estimates"]) == (30, 3)
+    from sklearn.metrics import roc_auc_score
+    from sklearn.model_selection import RepeatedStratifiedKFold
+
+    model = fitting.prepared(fitting.usual("classes"), e.features, 0)
+    pairs = list(RepeatedStratifiedKFold(n_splits=5, n_repeats=6, random_state=1).split(e.features, e.label))
+    draws = []
+    for i in range(0, 30, 5):
+        score = np.zeros(60)
+        for train, test in pairs[i : i + 5]:
+            score[test] = model.fit(e.features.iloc[train], e.label[train]).predict_proba(e.features.iloc[test])[:, 1]
+        draws.append(roc_auc_score(e.label, score))
+    points = study.other.points
+    assert points[points["way"] == "mean of 2 × 5-fold"]["value"].tolist() == pytest.approx(
+        np.reshape(draws, (3, 2)).mean(axis=1).tolist()
+    )
+
+
+def test_ways_that_the_rows_do_not_allow_are_named_and_the_others_made():
+    frame = noise(80).assign(label=[f"c{i % 27}" for i in range(80)])
+    study = validation.read(features=frame, k=2, **FAST)
+    assert "one holdout of 30 %: share must leave a row for each of 27 classes" in validation_page.notes(study).text
+    made = ["2-fold", "mean of 10 × 2-fold", "bootstrap, out of bag", "leave one out"]
+    assert study.other.summary["way"].tolist() == made
+
+
+def test_folds_given_are_the_folds_of_the_corrected_interval():
+    frame = noise(60).assign(fold=np.arange(60) // 2 % 4, group=np.arange(60) // 2)
+    study = validation.read(features=frame, k=5, seconds=20)
+    corrected = study.intervals.set_index("what").loc["mean of folds, Nadeau–Bengio"]
+    assert corrected["n"] == 4
+    assert study.other.folds.size == 4
+    assert "the folds given" in list(study.other.summary["way"])
+    assert "group ignored" in resplits_page.other_splits(study).html
+
+
+def two_fits():
+    frame = noise(80)
+    learner = fitting.Learner(
+        {"tree": fitting.prepared(fitting.usual("classes"), frame[["x0", "x1"]], 0)},
+        frame[["x0", "x1"]],
+        frame["label"].to_numpy(float),
+        2,
+    )
+    return learner, resplits.jobs_of(splits.k_fold(frame["label"], seed=0, k=8), "tree", "fold")
+
+
+def test_two_processes_give_what_one_gives(monkeypatch):
+    learner, jobs = two_fits()
+    alone = fitting.run(learner, jobs, required=8, seconds=60)
+    monkeypatch.setattr(fitting, "WORTH", -1.0)
+    both = fitting.run(learner, jobs, required=8, seconds=60)
+    assert [one.test.chance.tolist() for one in both] == [one.test.chance.tolist() for one in alone]
+
+
+def test_the_clock_stops_what_is_not_required():
+    learner, jobs = two_fits()
+    ticks = iter(range(100))
+    assert 2 <= len(fitting.run(learner, jobs, required=2, seconds=3, clock=lambda: next(ticks) * 0.5)) < 8
+    assert len(fitting.run(learner, jobs, required=6, seconds=1e-9)) == 6
+
+
+def test_two_processes_make_no_more_than_required_where_there_are_no_seconds(monkeypatch):
+    learner, jobs = two_fits()
+    monkeypatch.setattr(fitting, "WORTH", -1.0)
+    assert len(fitting.run(learner, jobs, required=5, seconds=1e-9)) == 5
+
+
+def test_fits_that_the_seconds_do_not_allow_call_for_no_second_process(monkeypatch):
+    learner, jobs = two_fits()
+    monkeypatch.setattr("joblib.Parallel", None)  # to call it is an error
+    ticks = iter(range(100))
+    assert len(fitting.run(learner, jobs, required=4, seconds=7, clock=lambda: next(ticks) * 6.0)) == 4
+
+
+def test_holdouts_of_groups_keep_groups_whole():
+    group = np.repeat(np.arange(20), 3)
+    for train, test in splits.group_holdout(group, seed=0, repeats=5).pairs:
+        assert not set(group[train]) & set(group[test])
+        assert np.unique(group[test]).size == 6
+
+
+def test_warnings_of_an_estimator_are_counted_not_printed():
+    estimators()
+    study = labelled(noise(60), estimator="tests_estimators.warns")
+    assert study.other.warned == {"UserWarning: I warn": 5}
+
+
+# Coverage
+
+
+class Normal:
+    """Two classes of normal rows whose true accuracy for any linear rule is known in closed form."""
+
+    shift = 0.8
+
+    def draw(self, rng, n):
+        label = rng.integers(2, size=n)
+        return rng.normal(size=(n, 4)) + self.shift * label[:, None] / 2, label
+
+    def truth(self, model) -> float:
+        from scipy.special import ndtr
+
+        w, b = model.coef_[0], model.intercept_[0]
+        size = np.sqrt((w**2).sum())
+        return float((ndtr(-b / size) + ndtr((b + w.sum() * self.shift / 2) / size)) / 2)
+
+
+def covered(sets: int, repeats: int) -> np.ndarray:
+    """Shares of data sets whose interval holds the accuracy of the model of all rows: pooled, corrected, naive."""
+    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+    world, held = Normal(), []
+    for seed in range(sets):
+        x, y = world.draw(np.random.default_rng(seed), 200)
+        model = LinearDiscriminantAnalysis()
+        hits = [
+            model.fit(x[train], y[train]).predict(x[test]) == y[test]
+            for train, test in splits.k_fold(y, seed=seed, k=10, repeats=repeats).pairs
+        ]
+        values, truth = np.array([one.mean() for one in hits]), world.truth(model.fit(x, y))
+        pooled = wilson(float(np.concatenate(hits[:10]).sum()), 200)
+        corrected = nadeau_bengio(values, train=180, test=20).difference
+        held.append([e.low <= truth <= e.high for e in (pooled, corrected, mean_t(values))])
+    return np.mean(held, axis=0)
+
+
+def test_the_naive_interval_covers_far_less_than_the_honest_ones():
+    pooled, corrected, naive = covered(40, 4)
+    assert min(pooled, corrected) > 0.85
+    assert naive < 0.8
+
+
+@pytest.mark.slow
+def test_coverage_at_200_rows():
+    pooled, corrected, naive = covered(400, 10)
+    print(f"coverage at n = 200: pooled Wilson {pooled:.3f}, Nadeau–Bengio {corrected:.3f}, naive t {naive:.3f}")
+    assert pooled >= 0.93
+    assert corrected >= 0.93
+    assert naive < 0.6

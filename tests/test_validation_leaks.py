@@ -1,0 +1,253 @@
+"""Planted leaks are found by the validation study, and clean data raise nothing severe."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from validation_tables import (
+    CANCER,
+    CREDIT,
+    FAST,
+    ROOT,
+    applicants,
+    cancer,
+    labelled,
+    noise,
+    severe,
+    visits,
+)
+
+from evalkit.studies import resplits_page, validation, validation_page
+
+# Planted leaks, and none
+
+
+def test_copied_rows_fail():
+    study = labelled(pd.concat([cancer(), cancer().iloc[:60]]).drop(columns="id"), target="diagnosis")
+    assert study.word == "fail"
+    assert severe(study)["duplicate rows"].count >= 90
+    assert "cannot be trusted" in validation_page.verdict(study).text
+
+
+def test_the_target_as_a_feature_fails():
+    frame = cancer()
+    study = labelled(frame.assign(code=np.where(frame["diagnosis"] == "benign", "B", "M")), target="diagnosis")
+    assert "code alone predicts the label" in severe(study)["single feature"].message
+
+
+def test_a_user_in_two_folds_fails():
+    frame = pd.read_csv(CREDIT).query("model == 'forest'").drop(columns="model")
+    whole = validation.read(frame.assign(group=frame["fold"].astype(str) + frame["age_band"]))
+    assert not severe(whole)
+    study = validation.read(frame.assign(group=np.arange(1000) // 10))
+    assert severe(study)["group on both sides"].count > 900
+
+
+def test_an_id_in_two_folds_fails():
+    frame = pd.read_csv(CREDIT).query("model == 'forest'").drop(columns="model")
+    copied = frame.iloc[:7].assign(fold=(frame["fold"].iloc[:7] + 1) % 5)
+    study = validation.read(pd.concat([frame, copied]))
+    assert severe(study)["id on both sides"].count == 14
+    assert "gc0000" in validation_page.leakage(study).html
+
+
+def test_training_on_the_future_fails_and_blocks_of_time_do_not():
+    frame = pd.DataFrame({"label": np.arange(100) % 2, "score": np.linspace(0.2, 0.8, 100) * (np.arange(100) % 7) / 7})
+    day = pd.date_range("2026-01-01", periods=100).strftime("%Y-%m-%d")
+    study = validation.read(frame.assign(fold=np.arange(100) % 5, time=day))
+    assert severe(study)["time travel"].count > 50
+    study = validation.read(frame.assign(fold=np.arange(100) // 20, time=day))
+    assert not severe(study)
+    assert "blocks of time" in study.folds.rule
+    assert study.by_fold["train"].head(5).tolist() == [0, 20, 40, 60, 80]
+
+
+def test_a_score_that_is_the_label_and_scores_on_other_scales():
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame(
+        {"label": np.arange(400) % 2, "fold": rng.permutation(np.arange(400) % 4), "id": np.arange(400)}
+    )
+    assert "score is the label" in severe(validation.read(frame.assign(score=frame["label"])))
+    score = rng.uniform(0, 0.2, 400) + 0.1 * frame["label"] + 0.15 * frame["fold"]
+    study = validation.read(frame.assign(score=score))
+    assert study.word == "cannot tell"
+    assert "score scale" in [one.check for one in study.findings]
+
+
+def test_one_bad_fold_is_heterogeneous():
+    rng = np.random.default_rng(3)
+    fold, label = np.arange(500) % 5, rng.integers(2, size=500)
+    right = np.where(fold == 4, 0.4, 0.8)
+    score = np.where(rng.uniform(size=500) < right, label, 1 - label) * 0.6 + 0.2
+    study = validation.read(pd.DataFrame({"label": label, "score": score, "fold": fold, "id": np.arange(500)}))
+    assert study.unlike["p"] < 1e-6
+    assert not study.intervals.iloc[0]["honest"]
+    assert "mean of folds, Nadeau–Bengio" in validation_page.verdict(study).html
+    assert "unlike folds" in [one.check for one in study.findings]
+    from scipy.stats import chi2_contingency
+
+    table = pd.crosstab(fold, (score > 0.5) == label).to_numpy()
+    # The pooled variance is over n − 1 rows, chi-square's over n.
+    assert study.unlike["q"] == pytest.approx(chi2_contingency(table, correction=False).statistic * 499 / 500)
+
+
+def test_only_a_fold_column_can_prove_nothing():
+    rng = np.random.default_rng(4)
+    label = np.arange(200) % 2
+    frame = pd.DataFrame(
+        {"label": label, "score": 0.3 * label + rng.uniform(0, 0.7, 200), "fold": np.arange(200) // 40}
+    )
+    study = validation.read(frame)
+    assert study.word == "cannot tell"
+    assert "no id" in validation_page.verdict(study).html
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_noise_raises_nothing_severe(seed):
+    study = labelled(noise(200, seed=seed))
+    assert not severe(study)
+    assert study.paired.iloc[0]["verdict"] in ("cannot tell", "worse")
+
+
+# A selection outside the folds
+
+
+def planted(*, seed: int, rows: int = 100, columns: int = 1000, kept: int = 10) -> tuple[pd.DataFrame, list[str]]:
+    """Noise with labels of two equal classes, and the columns whose class means lie furthest apart on all rows."""
+    rng = np.random.default_rng(seed)
+    x, y = rng.normal(size=(rows, columns)), np.arange(rows) % 2
+    apart = np.abs(x[y == 1].mean(axis=0) - x[y == 0].mean(axis=0))
+    frame = pd.DataFrame(x, columns=[f"g{i}" for i in range(columns)]).assign(label=y)
+    return frame, [f"g{i}" for i in np.argsort(apart)[-kept:]]
+
+
+def selection(frame, selected, **more):
+    return labelled(frame, selected=selected, **more).selection.set_index("columns")["value"]
+
+
+def test_a_selection_outside_the_folds_fails_and_the_page_shows_both():
+    frame, kept = planted(seed=4)
+    study = labelled(frame, selected=kept)
+    assert study.word == "fail"
+    found = severe(study)["selection outside"]
+    assert "10 of 1,000 columns were selected outside the folds" in found.message
+    assert "cannot be trusted" in validation_page.verdict(study).text
+    outside, again, inside = study.selection["value"]
+    assert min(outside, again) > 0.65
+    assert inside == pytest.approx(0.5, abs=0.15)  # three standard errors of 100 rows
+    shown = resplits_page.selection(study)
+    assert f"<s>{outside:.3f}" in shown.html
+    assert f"{inside:.3f} [" in shown.text
+    assert "not set" not in validation_page.verdict(study).text
+
+
+def test_the_selection_inside_a_fold_sees_its_training_rows_alone():
+    from sklearn.feature_selection import SelectKBest
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import cross_val_predict
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    frame, kept = planted(seed=4, columns=60)
+    study = labelled(frame, selected=kept)
+    model = make_pipeline(StandardScaler(), SelectKBest(k=10), LogisticRegression(max_iter=1000))
+    said = cross_val_predict(model, frame.drop(columns="label"), frame["label"], cv=study.folds)
+    assert study.selection["value"].iloc[-1] == pytest.approx((said == frame["label"]).mean())
+
+
+def test_columns_named_without_a_look_at_the_label_are_no_leak():
+    frame, _ = planted(seed=4)
+    study = labelled(frame, selected=[f"g{i}" for i in range(10)])
+    assert not severe(study)
+    assert [one.severity for one in study.findings if one.check == "selection outside"] == ["note"]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"features": CANCER, "target": "diagnosis", "selected": "worst_*"},
+        {"features": applicants(), "selected": "housing,credit_amount", "metrics": "roc_auc"},
+        {"features": visits(1500), "target": "mdvis", "columns": {"group": "person"}, "selected": "disea,physlm"},
+    ],
+)
+def test_a_selection_on_clean_data_is_no_severe_finding(asked):
+    study = validation.read(**asked, **FAST)
+    assert not severe(study)
+    assert len(resplits_page.selection(study).html) > 100
+
+
+@pytest.mark.slow
+def test_how_much_a_selection_outside_the_folds_flatters():
+    found = np.mean([selection(*planted(seed=seed, rows=200, kept=20)) for seed in range(20)], axis=0)
+    print(f"accuracy on noise, 20 of 1,000 columns, 200 rows: {found[0]:.3f} selected outside, {found[2]:.3f} inside")
+    assert found[0] > 0.65
+    assert found[2] == pytest.approx(0.5, abs=0.05)
+
+
+# Every bundled set
+
+
+BUNDLED = {
+    "breast_cancer/features.csv": {"features": CANCER, "target": "diagnosis"},
+    "german_credit/predictions.csv": {"features": "data/german_credit/predictions.csv", "ignore": "model,y_score"},
+    "rand_hie/visits.parquet": {"features": visits(20190), "target": "mdvis", "columns": {"group": "person"}},
+    "visit_forecasts/predictions.csv": {
+        "features": "data/visit_forecasts/predictions.csv",
+        "target": "actual",
+        "columns": {"group": "person"},
+        "ignore": "forecast_*",
+    },
+    "modechoice/scores_wide.csv": {
+        "features": "data/modechoice/scores_wide.csv",
+        "columns": {"group": "user_id"},
+        "ignore": "cond_logit,logistic,gbm,cheapest",
+    },
+    "penguins/predictions.csv": {
+        "features": "data/penguins/predictions.csv",
+        "columns": {"group": "id"},
+        "ignore": "model,y_pred,p_*",
+    },
+    "digit_traits/predictions.csv": {
+        "features": "data/digit_traits/predictions.csv",
+        "target": "y_even",
+        "columns": {"group": "id"},
+        "ignore": "digit,y_*,system",
+    },
+    "interleaving/health_plans.parquet": {
+        "features": "data/interleaving/health_plans.parquet",
+        "target": "visits",
+        "columns": {"id": "block"},
+        "ignore": "visits_per_year,any_visit",
+    },
+    "interleaving/sessions.parquet": {
+        "features": "data/interleaving/sessions.parquet",
+        "target": "click",
+        "columns": {"group": "user"},
+        "ignore": "hours,session,item",
+    },
+}
+NO_TARGET = {"digits_retrieval/queries.csv"}  # queries and what they show: nothing to predict it from
+
+
+def test_every_bundled_table_is_looked_at():
+    data = ROOT / "data"
+    tables = {str(path.relative_to(data)) for path in data.rglob("*") if path.suffix in (".csv", ".parquet")}
+    assert tables == set(BUNDLED) | NO_TARGET
+
+
+@pytest.mark.parametrize("name", BUNDLED)
+def test_a_bundled_set_raises_no_severe_finding(name):
+    study = validation.read(**BUNDLED[name], **FAST)
+    assert not severe(study)
+    if "ignore" in BUNDLED[name]:
+        assert "as ignore says" in validation_page.notes(study).text
+
+
+@pytest.mark.parametrize(
+    "name, column",
+    [("digit_traits/predictions.csv", "digit"), ("interleaving/sessions.parquet", "hours")],
+)
+def test_a_column_that_tells_the_target_is_found_until_it_is_ignored(name, column):
+    asked = BUNDLED[name]
+    ignored = ",".join(one for one in asked["ignore"].split(",") if one != column)
+    study = validation.read(**(asked | {"ignore": ignored}), **FAST)
+    assert f"{column} alone predicts the label" in severe(study)["single feature"].message

@@ -1,0 +1,80 @@
+"""Tables and estimators that the tests of the validation study share."""
+
+import sys
+import types
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from evalkit.studies import validation
+
+ROOT = Path(__file__).resolve().parents[1]
+CANCER = "data/breast_cancer/features.csv"
+CREDIT = ROOT / "data" / "german_credit" / "predictions.csv"
+DUMMY = "sklearn.dummy.DummyClassifier"
+FAST = {"seconds": 1e-9}  # the chosen folds alone
+
+
+def cancer(rows: int = 569) -> pd.DataFrame:
+    return pd.read_csv(ROOT / CANCER).iloc[:rows]
+
+
+def applicants() -> pd.DataFrame:
+    """German credit's own columns, one row an applicant."""
+    frame = pd.read_csv(CREDIT)
+    return frame[frame["model"] == "forest"].drop(columns=["model", "y_score", "fold"])
+
+
+def visits(rows: int) -> pd.DataFrame:
+    """Visits to a doctor with a column for the person: consecutive rows that agree in all that is constant."""
+    frame = pd.read_parquet(ROOT / "data" / "rand_hie" / "visits.parquet").iloc[:rows]
+    key = frame.drop(columns=["id", "mdvis"]).astype(str).agg("|".join, axis=1)
+    return frame.assign(person=(key != key.shift()).cumsum().astype(str))
+
+
+def severe(study) -> dict:
+    return {one.check: one for one in study.findings if one.severity == "severe"}
+
+
+def noise(n: int, *, seed: int = 0, columns: int = 3) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(rng.normal(size=(n, columns)), columns=[f"x{i}" for i in range(columns)])
+    return frame.assign(label=rng.permutation(np.arange(n) % 2))
+
+
+def labelled(frame: pd.DataFrame, **more):
+    return validation.read(features=frame, k=5, **FAST, **more)
+
+
+def estimators() -> None:
+    """A module with estimators that fail, as a user might write one."""
+    from sklearn.dummy import DummyClassifier
+
+    class Fails(DummyClassifier):
+        def fit(self, x, y):
+            raise RuntimeError("no luck\nat all")
+
+    class Warns(DummyClassifier):
+        def fit(self, x, y):
+            import warnings
+
+            warnings.warn("I warn", UserWarning, stacklevel=1)
+            return super().fit(x, y)
+
+    class Lost(DummyClassifier):
+        def predict(self, x):
+            return np.full(len(x), np.nan)
+
+    class Duck:
+        def fit(self, x, y):
+            return self
+
+        def predict(self, x):
+            return np.zeros(len(x))
+
+    module = types.ModuleType("tests_estimators")
+    module.__dict__["Duck"] = Duck
+    module.__dict__["Lost"] = Lost
+    module.__dict__.update(Fails=Fails, warns=lambda: Warns(), needs=lambda x: x, number=7, nothing=lambda: 7)
+    sys.modules["tests_estimators"] = module
