@@ -82,6 +82,7 @@ def _csv_header(path: Path) -> tuple[list[str], str]:
 
 
 def literal(text: object) -> str:
+    """The text as SQL writes it."""
     return "'" + str(text).replace("'", "''") + "'"
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.progress import progress
-from evalkit.reading import duck, shards, sources
+from evalkit.reading import duck, sources, stretches
 from evalkit.reading.sources import Part, Selection
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
@@ -93,7 +93,7 @@ class Engine:
     def batches(self, query: str, shown: str, size: int, **frames: Any) -> Iterator[Any]:
         """The answer as Arrow tables of at least `size` rows, the last one shorter."""
         with self._asked(query, shown, frames) as relation:
-            yield from shards.tables(relation.to_arrow_reader(size), size)
+            yield from stretches.tables(relation.to_arrow_reader(size), size)
 
     def reduce(
         self,
@@ -157,7 +157,7 @@ class Engine:
         Sorted by hash first: that compares numbers, and texts only where hashes are equal.
         """
         ordered = f"SELECT * FROM ({query}) ORDER BY hash({by}), {by}"
-        yield from shards.whole_groups(self.batches(ordered, shown, self.limits.shard, **frames), by)
+        yield from stretches.whole_groups(self.batches(ordered, shown, self.limits.shard, **frames), by)
 
     @contextmanager
     def _asked(self, query: str, shown: str, frames: dict[str, Any]) -> Iterator[Any]:

@@ -69,9 +69,9 @@ def reduced(batches: Iterable[Any], code: bytes, task: bytes, size: int) -> Iter
 
     unpack(code)
     by, function, merge = pickle.loads(task)
-    shards = importlib.import_module("evalkit.reading.shards")
-    parts = shards.tables(batches, size)
-    made = map(function, shards.whole_groups(parts, by) if by else parts)
+    stretches = importlib.import_module("evalkit.reading.stretches")
+    parts = stretches.tables(batches, size)
+    made = map(function, stretches.whole_groups(parts, by) if by else parts)
     try:
         for table in made if merge is None else merged(made, merge):
             yield pa.record_batch([pa.array([TABLE + written(table)], pa.binary())], ["cell"])
