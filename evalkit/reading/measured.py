@@ -117,8 +117,10 @@ def _columns(values: Values) -> dict[str, np.ndarray]:
 
 
 def _first(rows: Rows) -> Any:
-    """One query of the rows, for the error of rows that share none."""
-    return rows.query[0].slice(0, 1).cast("large_string")
+    """One query of the rows, for the error of rows that share none; a slice would hold all of them in memory."""
+    import pyarrow as pa
+
+    return pa.array(rows.query[0].slice(0, 1).to_pylist(), pa.large_string())
 
 
 def _shard(table: Any, role: str, task: Task) -> _Shard:

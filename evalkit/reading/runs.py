@@ -178,9 +178,10 @@ class Build:
             raise self._twice(self.judged, max(row[same[0]], row[same[0] + 1]), 1, "")
         conflict = same[grade[same] != grade[same + 1]]
         if conflict.size:
-            a, b = conflict[0], conflict[0] + 1
-            where = self.judged.place(row[b])
-            raise InputError(f"{where}: {self._pair(row[b], 1)} must have one grade, got {grade[a]:g} and {grade[b]:g}")
+            two = slice(conflict[0], conflict[0] + 2)
+            at, (low, high) = int(row[two].max()), np.sort(grade[two])
+            where = self.judged.place(at)
+            raise InputError(f"{where}: {self._pair(at, 1)} must have one grade, got {low:g} and {high:g}")
         first = np.concatenate([[True], key[1:] != key[:-1]]) if len(key) else np.zeros(0, bool)
         negative = first & (grade < 0)
         keep = first & (grade >= 0)
@@ -340,7 +341,7 @@ class Build:
         differs = np.flatnonzero(first[query] != value)
         if differs.size:
             row = int(differs[0])
-            a, b = (_shown(values, code) for code in (first[query[row]], value[row]))
+            a, b = sorted(_shown(values, code) for code in (first[query[row]], value[row]))
             where = self.beside.place(row)
             raise InputError(
                 f"{where}: {name} must have one value a query, got {a!r} and {b!r} for query "
