@@ -7,7 +7,9 @@ Exit status: 0 done, 1 the run failed, 2 bad input or parameter (one line says w
 import argparse
 import logging
 import os
+import signal
 import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -15,12 +17,16 @@ from typing import Any, NoReturn
 from evalkit import report
 
 DONE, FAILED, REFUSED, GATE = 0, 1, 2, 3
-INTERRUPTED = 130  # what a shell reports for a command ended by Ctrl-C
+INTERRUPTED, TERMINATED = 130, 143  # what a shell reports for a command ended by Ctrl-C, and by `kill`
 NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
 
 
 class Refused(Exception):
     """What the user asked for cannot be done; the message is the one line to print."""
+
+
+class Terminated(BaseException):
+    """Somebody stops this process with `kill`."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -33,6 +39,8 @@ class Parser(argparse.ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns its exit status."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _terminate)
     try:
         given = _parser().parse_args(arguments)
         return given.run(given)
@@ -40,6 +48,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _say(str(error), REFUSED)
     except KeyboardInterrupt:
         return _say("interrupted, nothing written", INTERRUPTED)
+    except Terminated:
+        return _say("terminated, nothing written", TERMINATED)
+
+
+def _terminate(*_: Any) -> NoReturn:
+    raise Terminated
 
 
 def _say(message: str, status: int) -> int:
@@ -102,6 +116,7 @@ def _report(given: argparse.Namespace) -> int:
         run = report.execute(notebook, parameters, report.progress(path.stem, notebook, sys.stderr))
     finally:
         report.erase(sys.stderr)
+        report.clean(parameters.get("spill"))
     return _finish(run, given.folder, path.stem)
 
 

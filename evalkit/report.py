@@ -4,12 +4,14 @@ import copy
 import errno
 import json
 import os
-import tempfile
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
+
+from evalkit import scratch
 
 RESULTS = "application/vnd.evalkit+json"
 REFUSALS = ("InputError", "ParameterError")
@@ -96,13 +98,29 @@ def quiet() -> Iterator[dict[str, Any]]:
     """
     from traitlets.config import Config
 
-    with tempfile.TemporaryDirectory(prefix="evalkit-", ignore_cleanup_errors=True) as folder:
+    folder = str(scratch.made())
+    try:
         # A kernel on TCP warns on every run that it is not encrypted; on a socket file it has nothing to warn of.
         fits = len(os.fsencode(folder)) + SOCKET_NAME <= SOCKET_PATH and os.name == "posix"
         manager = {"transport": "ipc"} if fits else {"transport": "tcp", "transport_encryption": "auto"}
         manager["connection_file"] = os.path.join(folder, "kernel.json")
         config = Config({"KernelManager": manager})
         yield {"config": config, "shutdown_kernel": "immediate", "record_timing": False}
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def clean(spill: str | None) -> None:
+    """Stops kernels that an interrupted run left behind, and removes what they kept in temporary folders."""
+    import psutil
+
+    kernels = psutil.Process().children(recursive=True)
+    for one in kernels:
+        one.kill()
+    psutil.wait_procs(kernels, timeout=5)
+    scratch.sweep()
+    if spill and Path(spill).expanduser().is_dir():
+        scratch.sweep(Path(spill).expanduser())
 
 
 def found_failure(notebook: Any) -> Failure | None:

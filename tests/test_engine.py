@@ -83,7 +83,7 @@ with engine.opened(engine.limits("200MB", spill=sys.argv[1])):
         other.kill()
     assert len(list(tmp_path.iterdir())) == 1
     with engine.opened(engine.limits("200MB", spill=str(tmp_path))):
-        assert [one.name.split("-")[2] for one in tmp_path.iterdir()] == [str(os.getpid())]
+        assert [one.name.split("-")[1] for one in tmp_path.iterdir()] == [str(os.getpid())]
 
 
 @pytest.mark.parametrize("memory", ["much", "1XB", "10MB", "1.2.3GB", "-1GB"])

@@ -4,7 +4,6 @@ They can be read only once and need not fit into memory, so they go to a Parquet
 """
 
 import shutil
-import tempfile
 import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from evalkit import scratch
 from evalkit.arrays import InputError
 from evalkit.reading import duck
 
@@ -44,7 +44,7 @@ def written(data: Any) -> Held:
     schema, stream = _stream(data)
     names = [str(name) for name in schema.names]
     duck.distinct(names, NAME)
-    held = Held(Path(tempfile.mkdtemp(prefix="evalkit-")) / "batches.parquet", tuple(names))
+    held = Held(scratch.made() / "batches.parquet", tuple(names))
     try:
         with pq.ParquetWriter(held.path, schema, compression="lz4") as file:
             for batch in stream:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from evalkit import scratch
 from evalkit.arrays import InputError, ParameterError
 from evalkit.progress import progress
 from evalkit.reading import duck, sources, stretches
@@ -26,7 +27,6 @@ SHARE = 2  # one in so many bytes is DuckDB's
 FEWEST = 100_000  # rows of a shard, however little memory there is
 CGROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 Reduction = Callable[[Any], Any]  # an Arrow table of rows in, an Arrow table out
-OURS = re.compile(r"evalkit-spill-(\d+)-.*")
 
 
 @dataclass(frozen=True)
@@ -200,9 +200,8 @@ def opened(given: Limits) -> Iterator[Engine]:
     """A connection with these limits; its folder goes when the block ends, however it ends."""
     import duckdb
 
-    sweep(given.spill)
     try:
-        folder = Path(tempfile.mkdtemp(prefix=f"evalkit-spill-{os.getpid()}-", dir=given.spill))
+        folder = scratch.made(given.spill)
     except OSError as error:
         raise InputError(f"spill: {given.spill} cannot be written to, {error.strerror}") from None
     options: dict[str, Any] = {
@@ -220,21 +219,3 @@ def opened(given: Limits) -> Iterator[Engine]:
             connection.close()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def sweep(folder: Path) -> None:
-    """Removes what runs that were killed have left in the folder."""
-    for left in folder.glob("evalkit-spill-*"):
-        found = OURS.fullmatch(left.name)
-        if found and os.name == "posix" and not _alive(int(found[1])):
-            shutil.rmtree(left, ignore_errors=True)
-
-
-def _alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:  # it is another user's
-        return True
-    return True

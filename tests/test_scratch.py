@@ -1,0 +1,41 @@
+"""Temporary folders: those of dead processes go, and a run that is stopped leaves nothing."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from evalkit import scratch
+
+TOP = Path(__file__).resolve().parents[1]
+
+
+def test_folders_of_dead_processes_go_and_others_stay(tmp_path):
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    for name in (f"evalkit-{dead.pid}-x", f"evalkit-{os.getpid()}-x", "evalkit-mine", "evalkit-1-x", "other"):
+        (tmp_path / name).mkdir()
+    new = scratch.made(tmp_path)
+    left = {one.name for one in tmp_path.iterdir()}
+    assert left == {f"evalkit-{os.getpid()}-x", "evalkit-mine", "evalkit-1-x", "other", new.name}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are sent to it")
+def test_a_run_that_is_terminated_leaves_nothing(tmp_path):
+    held = tmp_path / "t"
+    held.mkdir()
+    environment = {**os.environ, "TMPDIR": str(held), "PYTHONPATH": str(TOP)}
+    command = [sys.executable, "-m", "evalkit", "report", "ranking", "-o", str(tmp_path / "out")]
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as run:
+        while not list(held.glob("*/kernel.json")) and run.poll() is None:
+            time.sleep(0.02)
+        run.send_signal(signal.SIGTERM)
+        _, errors = run.communicate()
+    assert run.returncode == 143
+    assert errors == "evalkit: terminated, nothing written\n"
+    assert not list(held.iterdir())
+    assert not (tmp_path / "out").exists()
