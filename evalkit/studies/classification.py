@@ -4,7 +4,7 @@ from typing import Any
 
 from evalkit.reading import outcomes, parameters
 from evalkit.reading.outcomes import Binary, MultiClass
-from evalkit.studies import binary, classes, multilabel, provenance
+from evalkit.studies import binary_rows, classes, multilabel, provenance
 from evalkit.studies.study import Study
 
 SAMPLE = "data/german_credit/predictions.csv"
@@ -62,7 +62,7 @@ def read(
         _unused("prevalence", prevalence, "binary")
     if isinstance(data, Binary):
         _unused("precision_target", precision_target, "multi-class")
-        return binary.make(data, metrics, threshold, costs, prevalence, given, shared)
+        return binary_rows.make(data, metrics, threshold, costs, prevalence, given, shared)
     if isinstance(data, MultiClass):
         _unused("threshold", threshold, "binary or multi-label")
         return classes.make(data, metrics, precision_target, given, shared)
