@@ -26,14 +26,21 @@ def progress(what: str, total: int, unit: str = "", patience: float = PATIENCE) 
         now = time.monotonic()
         if now - start >= patience and (not drawn or done == total or now - last > EVERY):
             last, drawn = now, True
-            filled = round(20 * min(done / max(total, 1), 1.0))
-            show(f"{what} [{'#' * filled}{'.' * (20 - filled)}] {done:,} of {total:,} {unit}".rstrip())
+            show(_line(what, done, total, unit))
 
     try:
         yield draw
     finally:
         if drawn:
             erase()
+
+
+def _line(what: str, done: int, total: int, unit: str) -> str:
+    """The bar, or only how much is done where nobody knows the whole."""
+    if not total:
+        return f"{what} {done:,} {unit}".rstrip()
+    filled = round(20 * min(done / total, 1.0))
+    return f"{what} [{'#' * filled}{'.' * (20 - filled)}] {done:,} of {total:,} {unit}".rstrip()
 
 
 def _shown(what: str) -> tuple[Callable[[str], Any], Callable[[], Any]]:

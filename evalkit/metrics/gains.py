@@ -90,7 +90,29 @@ def err(r: Rankings, k: int | None = None) -> Floats:
     # The product of 1 − stop over the rows before, by a running sum of logarithms inside each list. 1 − stop is at
     # least 2^−top; from a top grade of 53 on a double cannot tell that from 0, and its logarithm is held finite.
     stop = np.minimum(stop, 1 - 2.0**-53)
-    logs = np.concatenate([[0.0], np.cumsum(np.log1p(-stop))])
-    first = np.searchsorted(r.retrieved.owner[rows], r.retrieved.owner[rows])
-    arrive = np.exp(logs[:-1] - logs[first])
+    arrive = np.exp(_before(np.log1p(-stop), r.retrieved.owner[rows]))
     return _graded_only(r, r.retrieved.total(rows, stop * arrive / r.retrieved.rank[rows]))
+
+
+def _before(values: Floats, owner: Ints) -> Floats:
+    """For each value the sum of those before it in its list; owner: the list of each, ascending.
+
+    Lists of like length are laid side by side, so that no sum runs on from one list to the next: the result of a list
+    is the same to the last bit whatever lists are beside it.
+
+    >>> _before(np.array([1.0, 2.0, 4.0, 8.0]), np.array([0, 0, 0, 3]))
+    array([0., 1., 3., 0.])
+    """
+    _, start, size = np.unique(owner, return_index=True, return_counts=True)
+    within = np.arange(len(owner)) - np.repeat(start, size)
+    of = np.repeat(np.arange(len(size)), size)
+    width = 1 << np.ceil(np.log2(size)).astype(np.int64)
+    sums = np.zeros(len(values))
+    for one in np.unique(width):
+        lists = np.flatnonzero(width == one)
+        rows = np.flatnonzero(width[of] == one)
+        line = np.searchsorted(lists, of[rows])
+        grid = np.zeros((len(lists), one + 1))
+        grid[line, within[rows] + 1] = values[rows]
+        sums[rows] = np.cumsum(grid, axis=1)[line, within[rows]]
+    return sums

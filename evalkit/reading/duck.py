@@ -55,12 +55,17 @@ def no_parquet(where: str) -> InputError:
     return InputError(f"{where}: must be a whole Parquet file, it has another content or is cut off")
 
 
-def _csv_header(path: Path) -> tuple[list[str], str]:
-    """The first line's names, and the delimiter: the one it holds most of."""
+def start(path: Path) -> bytes:
+    """The first bytes of a text file, unpacked."""
     import pyarrow as pa
 
     with pa.input_stream(str(path), compression="detect") as stream:
-        first = stream.read(1 << 20).split(b"\n", 1)[0]
+        return stream.read(1 << 20)
+
+
+def _csv_header(path: Path) -> tuple[list[str], str]:
+    """The first line's names, and the delimiter: the one it holds most of."""
+    first = start(path).split(b"\n", 1)[0]
     try:
         line = first.decode("utf-8-sig").rstrip("\r")
     except UnicodeDecodeError as error:

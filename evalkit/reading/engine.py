@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import InputError, ParameterError
+from evalkit.progress import progress
 from evalkit.reading import duck
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
@@ -104,26 +105,35 @@ class Engine:
                 yield pa.Table.from_batches(held)
 
     def reduce(
-        self, query: str, by: str | None, function: Reduction, shown: str, merge: Reduction | None = None, **frames: Any
+        self,
+        query: str,
+        by: str | None,
+        function: Reduction,
+        shown: str,
+        merge: Reduction | None = None,
+        total: int = 0,
+        **frames: Any,
     ) -> Any:
         """What `function` makes of every shard of the answer, as one Arrow table.
 
         by: a text column whose equal values come in one shard; None: shards as they come. merge: makes one smaller
         table of two results laid end to end, such as sums by key; without it they stay as they are. Neither may need
-        the order of the shards: it is not fixed, and Spark, whose engine has this method too, has none.
+        the order of the shards: it is not fixed, and Spark, whose engine has this method too, has none. total: the
+        rows of the answer, for the line of progress.
         """
         import pyarrow as pa
 
         shards = (
             self.shards(query, by, shown, **frames) if by else self.batches(query, shown, self.limits.shard, **frames)
         )
-        made = (function(shard) for shard in shards)
-        if merge is None:
-            return pa.concat_tables(made)
-        whole = next(made)
-        for one in made:
-            whole = merge(pa.concat_tables([whole, one]))
-        return whole
+        with progress("reading", total, "rows") as draw:
+            made = _counted(shards, function, draw)
+            if merge is None:
+                return pa.concat_tables(made)
+            whole = next(made)
+            for one in made:
+                whole = merge(pa.concat_tables([whole, one]))
+            return whole
 
     @staticmethod
     def quote(name: str) -> str:
@@ -174,6 +184,15 @@ class Engine:
             had = f"{self.limits.memory / 10**6:,.0f} MB"
             return InputError(f"{shown}: {had} of memory are too little for this input; set memory to more")
         return InputError(f"{shown}: {duck.tidy(message)}")
+
+
+def _counted(shards: Iterator[Any], function: Reduction, draw: Callable[[int], None]) -> Iterator[Any]:
+    """The results of all shards, the rows that went into them shown."""
+    done = 0
+    for shard in shards:
+        yield function(shard)
+        done += len(shard)
+        draw(done)
 
 
 def _last_start(column: Any) -> int:

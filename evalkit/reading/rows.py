@@ -11,6 +11,10 @@ from evalkit.reading import columns as roles_of
 from evalkit.reading import sources
 from evalkit.reading.sources import Part, Source
 
+EMPTY = "not be empty"
+FINITE = "be a finite number"
+RANK = "be a whole number of at least 1"
+GRADE = "be a finite number or empty"
 ROLES = ("system", "query", "item", "score", "rank", "grade")
 
 
@@ -37,7 +41,7 @@ class Rows:
         raise IndexError(row)
 
 
-class _Plan(NamedTuple):
+class Plan(NamedTuple):
     """Which columns of one part to read: text and numbers by role, and for each system the role of its score."""
 
     text: dict[str, str]
@@ -50,14 +54,14 @@ def add_run(
     rows: Rows, part: Part, given: dict[str, str], systems: list[str], extra: Sequence[str], *, name: str, graded: bool
 ) -> None:
     """Reads one part and appends its rows; `name` is its system where the part does not say."""
-    plan = _plan(part, given, systems, extra, graded=graded)
-    table = sources.load(part, plan.text | {f"attribute {name}": name for name in extra}, plan.numbers)
+    plan = plan_run(part, given, systems, extra, graded=graded)
+    table = sources.load(part, plan.text | beside(extra), plan.numbers)
     n = len(table["query"])
     if n == 0:
-        raise _no_rows(part)
+        raise no_rows(part)
     _no_nulls(table, plan.text, part)
     rows.sources.append(sources.fingerprint(part, n))
-    rows.columns.update(_printed(part, plan))
+    rows.columns.update(printed(part, plan))
     grade = _grades(table["grade"], plan.numbers["grade"], part) if graded else np.full(n, np.nan)
     for system, role in plan.scores.items():
         score = _finite(table[role], plan.numbers[role], part)
@@ -70,7 +74,7 @@ def add_run(
         rows.stretches.append((part.name, n))
 
 
-def _plan(part: Part, given: dict[str, str], systems: list[str], extra: Sequence[str], *, graded: bool) -> _Plan:
+def plan_run(part: Part, given: dict[str, str], systems: list[str], extra: Sequence[str], *, graded: bool) -> Plan:
     """Decides the columns; raises InputError where a role has none."""
     if part.kind == "trec" and "score" not in part.columns:
         raise InputError(f"{part.name}: these are judgements (query 0 item grade), not a run; give them as qrels")
@@ -91,7 +95,7 @@ def _plan(part: Part, given: dict[str, str], systems: list[str], extra: Sequence
     text: dict[str, str] = {role: roles[role] for role in kept if role in roles}
     scores: dict[str | None, str] = {name: f"score {name}" for name in wide} or {None: ordered}
     numbers = {f"score {name}": column for name, column in wide.items()} or {ordered: roles[ordered]}
-    return _Plan(text, numbers | ({"grade": roles["grade"]} if graded else {}), scores, bool(wide))
+    return Plan(text, numbers | ({"grade": roles["grade"]} if graded else {}), scores, bool(wide))
 
 
 def _no_role(part: Part, roles: dict[str, str], extra: Sequence[str]) -> None:
@@ -103,7 +107,7 @@ def _no_role(part: Part, roles: dict[str, str], extra: Sequence[str]) -> None:
                 raise ParameterError(f"segments or unit: {name!r} is the {role} column of {part.name}, one value a row")
 
 
-def _printed(part: Part, plan: _Plan) -> dict[str, str]:
+def printed(part: Part, plan: Plan) -> dict[str, str]:
     """Role -> column as the page prints it; TREC files have no columns to choose from."""
     if part.kind == "trec":
         return {}
@@ -113,11 +117,16 @@ def _printed(part: Part, plan: _Plan) -> dict[str, str]:
     return plan.text | score | {role: name for role, name in plan.numbers.items() if not role.startswith("score ")}
 
 
+def beside(attributes: Sequence[str]) -> dict[str, str]:
+    """The columns with one value a query, by role."""
+    return {f"attribute {name}": name for name in attributes}
+
+
 def _given_here(given: dict[str, str], part: Part) -> dict[str, str]:
     return {} if part.kind == "trec" else given
 
 
-def _no_rows(part: Part) -> InputError:
+def no_rows(part: Part) -> InputError:
     what = "the frame has columns" if part.kind == "frame" else "the file has a header"
     return InputError(f"{part.name}: {what} and no rows")
 
@@ -181,11 +190,17 @@ def _stem(name: str) -> str:
     return name
 
 
+def wrong_value(part: Part, column: str, rule: str, got: Any, row: int) -> InputError:
+    """The error for one value of a column; None is an empty one."""
+    shown = "nothing" if got is None else f"{got:g}" if rule == RANK else got
+    return InputError(f"{part.name}: {column} must {rule}, got {shown} (row {row})")
+
+
 def _no_nulls(table: dict[str, Any], text: dict[str, str], part: Part) -> None:
     for role, column in text.items():
         if table[role].null_count:
             row = int(np.flatnonzero(table[role].is_null().to_numpy(zero_copy_only=False))[0]) + 1
-            raise InputError(f"{part.name}: {column} must not be empty, got nothing (row {row})")
+            raise wrong_value(part, column, EMPTY, None, row)
 
 
 def _doubles(column: Any) -> tuple[Floats, Bools]:
@@ -202,16 +217,15 @@ def _finite(column: Any, name: str, part: Part) -> Floats:
     values, empty = _doubles(column)
     wrong = np.flatnonzero(empty | ~np.isfinite(values))
     if wrong.size:
-        got = "nothing" if empty[wrong[0]] else values[wrong[0]]
-        raise InputError(f"{part.name}: {name} must be a finite number, got {got} (row {wrong[0] + 1})")
+        got = None if empty[wrong[0]] else values[wrong[0]]
+        raise wrong_value(part, name, FINITE, got, wrong[0] + 1)
     return values + 0.0  # −0.0 and 0.0 are one score
 
 
 def _ranks(values: Floats, name: str, part: Part) -> Floats:
     wrong = np.flatnonzero((values < 1) | (values != np.floor(values)))
     if wrong.size:
-        got = values[wrong[0]]
-        raise InputError(f"{part.name}: {name} must be a whole number of at least 1, got {got:g} (row {wrong[0] + 1})")
+        raise wrong_value(part, name, RANK, values[wrong[0]], wrong[0] + 1)
     return values
 
 
@@ -220,54 +234,62 @@ def _grades(column: Any, name: str, part: Part) -> Floats:
     values, empty = _doubles(column)
     wrong = np.flatnonzero(~np.isfinite(values))
     if wrong.size:
-        got = values[wrong[0]]
-        raise InputError(f"{part.name}: {name} must be a finite number or empty, got {got} (row {wrong[0] + 1})")
+        raise wrong_value(part, name, GRADE, values[wrong[0]], wrong[0] + 1)
     return np.where(empty, np.nan, values)
+
+
+def plan_judgements(part: Part, given: dict[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """The columns of text and of numbers of a part of judgements; raises InputError where it is none."""
+    if part.kind == "trec" and "grade" not in part.columns:
+        raise InputError(f"{part.name}: this is a run (query Q0 item rank score tag), not judgements; give it as preds")
+    wanted = ("query", "item", "grade")
+    here = {
+        role: name
+        for role, name in _given_here(given, part).items()
+        if role == "grade" or (role in wanted and name in part.columns)
+    }
+    roles = roles_of.resolve(part.columns, wanted, here, part.name)
+    for role in wanted:
+        if role not in roles:
+            raise roles_of.missing(role, part.columns, part.name)
+    return {role: roles[role] for role in ("query", "item")}, {"grade": roles["grade"]}
 
 
 def judgements(qrels: Any, given: dict[str, str]) -> Rows:
     rows = Rows()
     for part in sources.parts(qrels):
-        if part.kind == "trec" and "grade" not in part.columns:
-            raise InputError(
-                f"{part.name}: this is a run (query Q0 item rank score tag), not judgements; give it as preds"
-            )
-        wanted = ("query", "item", "grade")
-        here = {
-            role: name
-            for role, name in _given_here(given, part).items()
-            if role == "grade" or (role in wanted and name in part.columns)
-        }
-        roles = roles_of.resolve(part.columns, wanted, here, part.name)
-        for role in wanted:
-            if role not in roles:
-                raise roles_of.missing(role, part.columns, part.name)
-        text = {role: roles[role] for role in ("query", "item")}
-        table = sources.load(part, text, {"grade": roles["grade"]})
+        text, numbers = plan_judgements(part, given)
+        table = sources.load(part, text, numbers)
         if len(table["query"]) == 0:
-            raise _no_rows(part)
+            raise no_rows(part)
         _no_nulls(table, text, part)
         rows.sources.append(sources.fingerprint(part, len(table["query"])))
         rows.query.append(table["query"])
         rows.item.append(table["item"])
-        rows.grade.append(_grades(table["grade"], roles["grade"], part))
+        rows.grade.append(_grades(table["grade"], numbers["grade"], part))
         rows.stretches.append((part.name, len(table["query"])))
     return rows
+
+
+def plan_queries(part: Part, attributes: Sequence[str], given: dict[str, str]) -> dict[str, str]:
+    """The column of the query in a part of the table with one row a query; raises InputError where it has none."""
+    here = {"query": given["query"]} if given.get("query") in part.columns else {}
+    roles = roles_of.resolve(part.columns, ("query",), here, part.name, attributes)
+    if "query" not in roles:
+        raise roles_of.missing("query", part.columns, part.name)
+    for name in attributes:
+        roles_of.require(part.columns, name, part.name, "segments or unit")
+    return roles
 
 
 def query_table(queries: Any, attributes: Sequence[str], given: dict[str, str]) -> Rows:
     """The table with one row a query, its columns named by `attributes`."""
     rows = Rows()
     for part in sources.parts(queries):
-        here = {"query": given["query"]} if given.get("query") in part.columns else {}
-        roles = roles_of.resolve(part.columns, ("query",), here, part.name, attributes)
-        if "query" not in roles:
-            raise roles_of.missing("query", part.columns, part.name)
-        for name in attributes:
-            roles_of.require(part.columns, name, part.name, "segments or unit")
-        table = sources.load(part, roles | {f"attribute {name}": name for name in attributes}, {})
+        roles = plan_queries(part, attributes, given)
+        table = sources.load(part, roles | beside(attributes), {})
         if len(table["query"]) == 0:
-            raise _no_rows(part)
+            raise no_rows(part)
         _no_nulls(table, roles, part)
         rows.sources.append(sources.fingerprint(part, len(table["query"])))
         rows.query.append(table["query"])

@@ -4,7 +4,7 @@ Order: score descending in double precision, equal scores by item id descending 
 Population: the queries with a judgement, in the order of their ids. A query that a system missed keeps an empty list.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,13 +12,15 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import Floats, InputError, Ints, ParameterError
-from evalkit.metrics.rankings import Lists, Rankings
+from evalkit.metrics.rankings import Lists, Pooled, Rankings
 from evalkit.reading import columns as roles_of
 from evalkit.reading import ids, sources
 from evalkit.reading import rows as reading
 from evalkit.reading.rows import Rows
 from evalkit.reading.sources import Source
 
+Values = Floats | Pooled
+Ask = Callable[[Rankings], Values]  # one value a query; where shards are measured, hashable and fit to be pickled
 NONE = "(none)"  # the value of a query that has none in a column beside it
 
 
@@ -61,6 +63,15 @@ class Runs:
         """The population's ids."""
         return self.rankings[self.systems[0]].query
 
+    @property
+    def top_grade(self) -> float:
+        """The highest grade of a judged query."""
+        return max(r.top_grade for r in self.rankings.values())
+
+    def measure(self, system: str, ask: Ask) -> Values:
+        """One value a query of a system's rankings."""
+        return ask(self.rankings[system])
+
 
 def read(
     preds: Any,
@@ -86,11 +97,11 @@ def read(
         reading.add_run(run, part, given, list(systems), here, name=name, graded=qrels is None)
     judged = run if qrels is None else reading.judgements(qrels, given)
     beside = run if queries is None else reading.query_table(queries, attributes, given)
-    return _Build(run, judged, beside, tuple(systems)).runs(attributes)
+    return Build(run, judged, beside, tuple(systems)).runs(attributes)
 
 
 @dataclass(frozen=True)
-class _Build:
+class Build:
     """Ids as numbers, rows in rank order, lists: from checked rows to `Runs`. Each property is made once."""
 
     run: Rows
@@ -155,8 +166,6 @@ class _Build:
         query = self._queries[1][1]
         if self.judged is self.run:
             query = query[~np.isnan(np.concatenate(self.judged.grade))]
-        if not len(query):
-            raise InputError(f"{self.run.place(0).split(', row')[0]}: the grade column holds no judgement")
         return np.unique(query)
 
     @cached_property
@@ -181,30 +190,45 @@ class _Build:
 
     def runs(self, attributes: Sequence[str]) -> Runs:
         """Everything put together; raises InputError where a system has no query in common with the judgements."""
+        if not len(self._population):
+            raise no_judgement(self.run.place(0).split(", row")[0])
+        names = [name for name in self._systems[0] if not self.wanted or name in self.wanted]
+        built = self.built(names)
+        for name, (_, account) in built.items():
+            if not account.used:
+                raise self._nothing_in_common(name)
+        if self.beside is not self.run and not self.shared:
+            has = self._queries[0][self._queries[1][2][0]]
+            raise no_shared_table(self.beside.stretches[0][0], has, self.population[0])
+        shared = () if self.judged is self.run else self.judged.sources
+        table = () if self.beside is self.run else self.beside.sources
+        return Runs(
+            systems=tuple(names),
+            rankings={name: one for name, (one, _) in built.items()},
+            accounts={name: one for name, (_, one) in built.items()},
+            attributes={name: self.attribute(name) for name in attributes},
+            columns=self.run.columns,
+            sources=(*self.run.sources, *shared, *table),
+            pooled_ideal=self.judged is self.run,
+            negative=self.negative,
+        )
+
+    @property
+    def negative(self) -> int:
+        """Judgements below 0."""
+        return self._judgements[2]
+
+    def built(self, names: Sequence[str], top: float | None = None) -> dict[str, tuple[Rankings, Account]]:
+        """Rankings and account of each system; top: the best grade of the scale, where it is not that of these rows."""
         order, of, score = self._sorted
-        key, grades, negative = self._judgements
+        key, grades, _ = self._judgements
         at = self._queries[1][0][order] * len(self._items[0]) + self._items[1][0][order]
         spot = np.minimum(np.searchsorted(key, at), max(len(key) - 1, 0))
         grade = np.where(key[spot] == at, grades[spot], np.nan) if len(key) else np.full(len(at), np.nan)
         tied = np.concatenate([[False], (of[1:] == of[:-1]) & (score[1:] == score[:-1])])
         ideal = self._ideal()
-        names = [name for name in self._systems[0] if not self.wanted or name in self.wanted]
-        rankings, accounts = {}, {}
-        for name in names:
-            code = int(np.flatnonzero(self._systems[0] == name)[0])
-            rankings[name], accounts[name] = self._one(name, code, of, grade, tied, ideal)
-        shared = () if self.judged is self.run else self.judged.sources
-        table = () if self.beside is self.run else self.beside.sources
-        return Runs(
-            systems=tuple(names),
-            rankings=rankings,
-            accounts=accounts,
-            attributes={name: self._attribute(name) for name in attributes},
-            columns=self.run.columns,
-            sources=(*self.run.sources, *shared, *table),
-            pooled_ideal=self.judged is self.run,
-            negative=negative,
-        )
+        best = float(ideal.grade.max(initial=0)) if top is None else top
+        return {name: self._one(name, of, grade, tied, ideal, best) for name in names}
 
     def _ideal(self) -> Lists:
         """All grades of each query of the population, best first."""
@@ -214,19 +238,19 @@ class _Build:
         count = np.bincount(query, minlength=len(self._queries[0]))[self._population]
         return Lists(grade[order], np.zeros(len(grade), bool), np.concatenate([[0], np.cumsum(count)]))
 
-    def _one(self, name: str, code: int, of: Ints, grade: Floats, tied: np.ndarray, ideal: Lists) -> tuple:
+    def _one(
+        self, name: str, of: Ints, grade: Floats, tied: np.ndarray, ideal: Lists, top: float
+    ) -> tuple[Rankings, Account]:
         """One system's rankings and account: its rows are one stretch of the sorted rows."""
         total = len(self._queries[0])
+        code = int(next(iter(np.flatnonzero(self._systems[0] == name)), len(self._systems[0])))
         start, stop = np.searchsorted(of, [code * total, (code + 1) * total])
         count = np.bincount(of[start:stop] - code * total, minlength=total)
         known = np.zeros(total, bool)
         known[self._population] = True
         keep = known[of[start:stop] - code * total]
-        if not keep.any():
-            raise self._nothing_in_common(name, int(of[start] - code * total))
         offset = np.concatenate([[0], np.cumsum(count[self._population])])
         retrieved = Lists(grade[start:stop][keep], tied[start:stop][keep], offset)
-        top = float(ideal.grade.max(initial=0))
         account = Account(
             rows=int(stop - start),
             used=int(keep.sum()),
@@ -236,23 +260,26 @@ class _Build:
             tied=int(retrieved.tied.sum()),
             unjudged=int(np.isnan(retrieved.grade).sum()),
         )
-        return Rankings(self._queries[0][self._population], retrieved, ideal, top), account
+        return Rankings(self.population, retrieved, ideal, top), account
 
-    def _nothing_in_common(self, name: str, code: int) -> InputError:
-        has, judged = self._queries[0][code], self._queries[0][self._population[0]]
-        return InputError(
-            f"system {name!r} and the judgements must share queries, got none: the run has {has!r}, "
-            f"the judgements {judged!r}"
-        )
+    @property
+    def population(self) -> np.ndarray:
+        """The ids of the judged queries."""
+        return self._queries[0][self._population]
 
-    def _attribute(self, name: str) -> np.ndarray:
+    def _nothing_in_common(self, name: str) -> InputError:
+        row = int(np.flatnonzero(self._systems[0][self._systems[1]] == name)[0])
+        return nothing_in_common(name, self._queries[0][self._queries[1][0][row]], self.population[0])
+
+    @property
+    def shared(self) -> bool:
+        """Whether the table of queries has one of the judged ones."""
+        return bool(np.isin(self._population, self._queries[1][2]).any())
+
+    def attribute(self, name: str) -> np.ndarray:
         """One text a query of the population; raises InputError where a query has two."""
         values, (value,) = ids.sorted_codes([block[name] for block in self.beside.attributes])
         query = self._queries[1][0] if self.beside is self.run else self._queries[1][2]
-        if self.beside is not self.run and not np.isin(self._population, query).any():
-            has, wanted = self._queries[0][query[0]], self._queries[0][self._population[0]]
-            where = self.beside.stretches[0][0]
-            raise InputError(f"{where}: must share queries with the judgements, got {has!r}, they have {wanted!r}")
         first = np.full(len(self._queries[0]), -1)
         first[query[::-1]] = value[::-1]
         differs = np.flatnonzero(first[query] != value)
@@ -269,3 +296,24 @@ class _Build:
 
 def _shown(values: np.ndarray, code: int) -> str:
     return NONE if code < 0 or values[code] is None else values[code]
+
+
+# What is said of an input as a whole --------------------------------------------------------------------------------
+
+
+def no_judgement(where: str) -> InputError:
+    """The grade column is empty throughout."""
+    return InputError(f"{where}: the grade column holds no judgement")
+
+
+def nothing_in_common(system: str, has: str, judged: str) -> InputError:
+    """A system without a judged query."""
+    return InputError(
+        f"system {system!r} and the judgements must share queries, got none: the run has {has!r}, "
+        f"the judgements {judged!r}"
+    )
+
+
+def no_shared_table(where: str, has: str, judged: str) -> InputError:
+    """A table of queries without a judged one."""
+    return InputError(f"{where}: must share queries with the judgements, got {has!r}, they have {judged!r}")

@@ -20,6 +20,7 @@ TABLES = {".csv": "csv", ".tsv": "csv", ".tab": "csv", ".parquet": "parquet", ".
 TABLES |= {".jsonl": "json", ".ndjson": "json", ".json": "json"}
 IDS = ("system", "query", "item", "id", "session", "user")
 PACKED = {".gz", ".zst", ".bz2", ".lz4"}
+PACKING = 5  # how much larger a packed text file is without its packing, about
 _NUMERIC = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*|BOOLEAN|HALF_FLOAT|\"NULL\"|NULL")
 _NO_ID = re.compile(r"FLOAT|DOUBLE|DECIMAL.*|HALF_FLOAT|STRUCT.*|MAP.*|UNION.*|.*\[\d*\]")
 
@@ -171,6 +172,18 @@ def stamp(path: Path) -> tuple[int, int]:
     return found.st_size, found.st_mtime_ns
 
 
+def rows_of(part: Part) -> int:
+    """How many rows the part has: known of frames and Parquet files, of text files by the first lines' length."""
+    if part.kind == "frame":
+        return len(part.frame)
+    if part.kind == "parquet":
+        query = f"SELECT count(*) AS n FROM {duck.from_clause(part.path, part.kind)}"
+        return int(duck.sql(query, part.name)["n"][0].as_py())
+    start = duck.start(part.path)
+    size = part.stamp[0] * (PACKING if part.path.suffix.lower() in PACKED else 1)
+    return int(size / len(start) * max(start.count(b"\n"), 1)) if start else 0
+
+
 def load(part: Part, text: Mapping[str, str], numbers: Mapping[str, str]) -> dict[str, Any]:
     """The columns of one part by role, text and doubles: both maps go from role to column.
 
@@ -243,11 +256,12 @@ def _refuse_ids(part: Part, source: str, text: Mapping[str, str]) -> None:
             raise InputError(f"{part.name}: {column} must be text or a whole number, got {found[1]} (row {found[0]})")
 
 
-def first_row(s: Selection, wrong: str) -> int:
-    """The row, from 1, of the first row of a selection where the condition on its roles holds; 0 where none does."""
+def first_row(s: Selection, wrong: str, value: str) -> tuple[int, Any]:
+    """Row, from 1, and value of the first row of a selection where the condition on its roles holds."""
     rows = f"SELECT row_number() OVER () AS n, * FROM ({s.query})"
-    found = duck.sql(f"SELECT n FROM ({rows}) WHERE {wrong} ORDER BY n LIMIT 1", s.part.name, **s.frames)
-    return found["n"][0].as_py() if len(found) else 0
+    query = f"SELECT n, {value} AS value FROM ({rows}) WHERE {wrong} ORDER BY n LIMIT 1"
+    found = duck.sql(query, s.part.name, **s.frames).to_pylist()[0]
+    return found["n"], found["value"]
 
 
 def _first(part: Part, source: str, frames: Mapping[str, Any], value: str, wrong: str) -> tuple[int, str] | None:

@@ -1,6 +1,6 @@
 """The ranking study: runs and judgements read once, and everything that the ranking page asks of them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,15 +12,15 @@ import pandas as pd
 from evalkit.arrays import InputError
 from evalkit.definitions import catalogue
 from evalkit.definitions.catalogue import Chosen
-from evalkit.metrics import rankings
-from evalkit.metrics.rankings import Rankings
-from evalkit.reading import parameters, runs
-from evalkit.reading.runs import Runs
+from evalkit.reading import engine, parameters, runs, sharded
+from evalkit.reading.runs import Ask, Runs
+from evalkit.reading.sharded import Measured
 from evalkit.statistics import perunit
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.perunit import Values
 from evalkit.statistics.significance import Comparison
-from evalkit.studies import provenance, study
+from evalkit.studies import asks, provenance, study
+from evalkit.studies.asks import BestTies, InterpolatedPrecision, Length, Unjudged, WorstTies
 from evalkit.studies.study import EVERY, Member, Study
 
 SAMPLE = {
@@ -33,6 +33,7 @@ METRICS = ("ndcg@10", "map", "mrr", "precision@10", "recall@100")
 KS = (1, 3, 5, 10, 20, 50, 100)
 RECALLS = np.arange(11) / 10
 EXAMPLES = 5
+UNJUDGED = 10  # ranks looked at for rows without a judgement, where the primary metric has no cut-off
 
 
 def read(
@@ -53,6 +54,9 @@ def read(
     margin: Any = None,
     gate: Any = None,
     seed: Any = 0,
+    memory: Any = None,
+    threads: Any = None,
+    spill: Any = None,
 ) -> "Ranking":
     """Reads the input and the parameters of `notebooks/ranking.ipynb`, whose comments say what each is.
 
@@ -77,18 +81,38 @@ def read(
         seed=seed,
     )
     relevant = study.required("relevance_level", parameters.number("relevance_level", relevance_level, above=0))
-    data = runs.read(
+    cuts = tuple(sorted(set(parameters.integers("ks", ks)) or KS))
+    data = sharded.read(
         _paths(preds),
         _paths(qrels),
         columns=parameters.mapping("columns", columns),
         systems=parameters.texts("systems", systems),
         attributes=shared.attributes,
         queries=_paths(queries),
+        asks=_asks(shared, cuts, float(relevant)),
+        limits=engine.limits(
+            parameters.text("memory", memory), parameters.integer("threads", threads), parameters.text("spill", spill)
+        ),
     )
     study.check_systems(shared, data.systems)
     _check_unit(shared.unit, data)
-    cuts = tuple(sorted(set(parameters.integers("ks", ks)) or KS))
     return _check_defined(Ranking(shared, data.systems, data.attributes, given, data, cuts, float(relevant)))
+
+
+def _asks(s: study.Settings, cuts: Sequence[int], level: float) -> list[Ask]:
+    """All that the page will ask of the rankings, for input whose lists do not stay in memory."""
+    found: list[Ask] = [Length(), Unjudged(s.metrics[0].k or UNJUDGED)]
+    for chosen in s.metrics:
+        found.append(asks.Metric(chosen, level))
+        found += [kind(chosen, level) for kind in (WorstTies, BestTies) if chosen.metric.tie_range]
+    found += [asks.Metric(Chosen(_curve_metric(s.metrics[0]), k), level) for k in {1, *cuts}]
+    found += [InterpolatedPrecision(float(recall), level) for recall in RECALLS]
+    return list(dict.fromkeys(found))
+
+
+def _curve_metric(primary: Chosen) -> Any:
+    """The metric of the curve along the list: the primary one, NDCG where that has no cut-off."""
+    return primary.metric if primary.metric.cut != "never" else catalogue.TABLE["ndcg"]
 
 
 def _paths(value: Any) -> Any:
@@ -98,7 +122,7 @@ def _paths(value: Any) -> Any:
     return parameters.texts("preds", value)
 
 
-def _check_unit(unit: str | None, data: Runs) -> None:
+def _check_unit(unit: str | None, data: Runs | Measured) -> None:
     """Raises InputError for a query without a unit: it would make one cluster of all such queries."""
     without = np.flatnonzero(data.attributes[unit] == runs.NONE) if unit else np.zeros(0)
     if len(without):
@@ -111,7 +135,7 @@ def _check_unit(unit: str | None, data: Runs) -> None:
 def _check_defined(s: "Ranking") -> "Ranking":
     """Raises InputError where the metric that decides has no value at all."""
     if (s.estimates["n"][s.estimates["metric"] == s.primary.label] == 0).all():
-        top, level = max(r.top_grade for r in s.runs.rankings.values()), s.relevance_level
+        top, level = s.runs.top_grade, s.relevance_level
         why = f"{s.primary.metric.undefined}; the highest grade is {top:g}, relevance_level {level:g}"
         raise InputError(f"{s.runs.sources[0].name}: {s.primary.label} is undefined on every query: {why}")
     return s
@@ -121,7 +145,7 @@ def _check_defined(s: "Ranking") -> "Ranking":
 class Ranking(Study):
     """The study of ranked lists; the units are queries, in the order of `runs.query`."""
 
-    runs: Runs
+    runs: Runs | Measured
     ks: tuple[int, ...]
     relevance_level: float
 
@@ -131,16 +155,13 @@ class Ranking(Study):
         name = self.settings.unit or self.runs.columns.get("query", "query")
         return "query" if name == "qid" else name.removesuffix("_id")
 
-    def _compute(self, chosen: Chosen, r: Rankings) -> Values:
-        return chosen.values(r, self.relevance_level)
-
     @cached_property
     def _values(self) -> dict[tuple[str, str], Values]:
         """(metric label, system) -> one value a query."""
         return {
-            (chosen.label, name): self._compute(chosen, r)
+            (chosen.label, name): self.runs.measure(name, asks.Metric(chosen, self.relevance_level))
             for chosen in self.settings.metrics
-            for name, r in self.runs.rankings.items()
+            for name in self.systems
         }
 
     @property
@@ -172,14 +193,14 @@ class Ranking(Study):
 
     def estimate_extras(self, chosen: Chosen, system: str, found: Estimate) -> dict[str, Any]:
         """Undefined queries, and the metric with the worst and the best order of items whose scores are equal."""
-        r = self.runs.rankings[system]
         undefined = int((~perunit.defined(self._values[chosen.label, system])).sum())
-        if not r.retrieved.tied.any():
+        if not self.runs.accounts[system].tied:
             return {"undefined": undefined, "worst_ties": found.value, "best_ties": found.value}
         if not chosen.metric.tie_range:
             return {"undefined": undefined, "worst_ties": np.nan, "best_ties": np.nan}
-        worst, best = (self._compute(chosen, order(r)) for order in (rankings.worst_ties, rankings.best_ties))
-        return {"undefined": undefined, "worst_ties": perunit.mean(worst), "best_ties": perunit.mean(best)}
+        kinds = (kind(chosen, self.relevance_level) for kind in (WorstTies, BestTies))
+        worst, best = (perunit.mean(self.runs.measure(system, ask)) for ask in kinds)
+        return {"undefined": undefined, "worst_ties": worst, "best_ties": best}
 
     def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
         """The t-test beside the sign flips, queries won and lost, the difference that would show."""
@@ -219,15 +240,21 @@ class Ranking(Study):
     @cached_property
     def curves(self) -> pd.DataFrame:
         """The primary metric of every system at each cut-off that a list reaches; NDCG where it has no cut-off."""
-        metric = self.primary.metric if self.primary.metric.cut != "never" else catalogue.TABLE["ndcg"]
-        longest = max(r.retrieved.length.max(initial=1) for r in self.runs.rankings.values())
+        metric = _curve_metric(self.primary)
+        longest = max(perunit.per_unit(self.runs.measure(name, Length())).max(initial=1) for name in self.systems)
         cuts = [Chosen(metric, k) for k in self.ks if k <= longest] or [Chosen(metric, 1)]
         rows = []
         for chosen in cuts:
             for name in self.order:
-                e = self._interval(chosen, self._compute(chosen, self.runs.rankings[name]), EVERY, "t")
+                found = self.runs.measure(name, asks.Metric(chosen, self.relevance_level))
+                e = self._interval(chosen, found, EVERY, "t")
                 rows.append({"metric": metric.name, "system": name, "k": chosen.k} | _limits(e))
         return pd.DataFrame(rows)
+
+    def unjudged(self, system: str) -> tuple[int, float]:
+        """k, and the share of rows without a judgement in the first k of all lists."""
+        k = self.primary.k or UNJUDGED
+        return k, float(np.nan_to_num(perunit.mean(self.runs.measure(system, Unjudged(k)))))
 
     @cached_property
     def precision_recall(self) -> pd.DataFrame:
@@ -235,7 +262,7 @@ class Ranking(Study):
         chosen, rows = Chosen(catalogue.TABLE["precision"]), []
         for name in self.order:
             for recall in RECALLS:
-                found = rankings.interpolated_precision(self.runs.rankings[name], recall, self.relevance_level)
+                found = self.runs.measure(name, InterpolatedPrecision(float(recall), self.relevance_level))
                 e = self._interval(chosen, found, EVERY, "t")
                 rows.append({"system": name, "recall": recall} | _limits(e))
         return pd.DataFrame(rows)

@@ -1,6 +1,5 @@
 """The words and tables that only the ranking page has, each from the study's frames."""
 
-import numpy as np
 import pandas as pd
 
 from evalkit.drawing import tables
@@ -84,19 +83,12 @@ def _judgements(s: Ranking) -> list[tuple[str, bool]]:
         found.append((f"{text}; recall and NDCG are relative to that pool.", True))
     if s.runs.negative:
         found.append((f"{s.runs.negative:,} judgements below 0 count as not judged, as in trec_eval.", False))
-    k = s.primary.k or 10
-    share = {name: _unjudged(s, name, k) for name in s.order}
+    k, share = s.unjudged(s.order[0])[0], {name: s.unjudged(name)[1] for name in s.order}
     if max(share.values()) > 0:
         listed = ", ".join(f"{name} {value:.0%}" for name, value in share.items())
         spread = max(share.values()) - min(share.values())
         found.append((f"Returned but not judged, counted as not relevant, in the first {k}: {listed}.", spread > 0.05))
     return found
-
-
-def _unjudged(s: Ranking, name: str, k: int) -> float:
-    some = s.runs.rankings[name].retrieved
-    top = some.rank <= k
-    return float(np.isnan(some.grade[top]).mean()) if top.any() else 0.0
 
 
 def _ties(s: Ranking) -> list[tuple[str, bool]]:

@@ -1,0 +1,50 @@
+"""The line of progress: drawn for those who watch, silent otherwise, gone afterwards."""
+
+import io
+import sys
+
+from evalkit import progress
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def watched(monkeypatch) -> Terminal:
+    """A terminal in place of the error stream; not in a fixture, after which pytest sets the stream anew."""
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    return stream
+
+
+def test_a_terminal_sees_a_bar_that_goes(monkeypatch):
+    terminal = watched(monkeypatch)
+    with progress.progress("reading", 1_000, "rows", patience=0) as draw:
+        draw(250)
+        draw(1_000)
+    lines = terminal.getvalue().split("\r\x1b[K")
+    assert lines == [
+        "",
+        f"reading [{'#' * 5}{'.' * 15}] 250 of 1,000 rows",
+        f"reading [{'#' * 20}] 1,000 of 1,000 rows",
+        "",
+    ]
+
+
+def test_an_unknown_total_shows_what_is_done(monkeypatch):
+    terminal = watched(monkeypatch)
+    with progress.progress("reading", 0, "rows", patience=0) as draw:
+        draw(5)
+    assert "reading 5 rows" in terminal.getvalue()
+
+
+def test_short_work_and_no_terminal_show_nothing(monkeypatch, capsys):
+    terminal = watched(monkeypatch)
+    with progress.progress("reading", 10) as draw:
+        draw(10)
+    assert terminal.getvalue() == ""
+    monkeypatch.undo()
+    with progress.progress("reading", 10, patience=0) as draw:
+        draw(10)
+    assert capsys.readouterr() == ("", "")

@@ -1,0 +1,204 @@
+"""Runs measured shard by shard: the values of reading from memory to the last bit, its accounts, its refusals."""
+
+import re
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evalkit.arrays import InputError, ParameterError
+from evalkit.definitions import catalogue
+from evalkit.metrics import rankings
+from evalkit.metrics.rankings import Pooled
+from evalkit.reading import engine, runs, sharded
+from evalkit.studies import ranking
+from evalkit.studies.asks import BestTies, InterpolatedPrecision, Length, Metric, Unjudged, WorstTies
+
+DATA = Path(__file__).resolve().parents[1] / "data"
+EVERY = [
+    catalogue.find(name if row.cut != "must" else f"{name}@5", "rankings")
+    for name, row in catalogue.TABLE.items()
+    if row.structure == "rankings"
+]
+ASKS = [kind(chosen, 1.0) for chosen in EVERY for kind in (Metric, WorstTies, BestTies)]
+ASKS += [InterpolatedPrecision(0.3, 1.0), Unjudged(5), Length()]
+
+
+@pytest.fixture(params=["1GB", "250MB"])
+def limits(request, monkeypatch):
+    """Shards so small that there are many of them."""
+    monkeypatch.setattr(engine, "FEWEST", 1_000)
+    monkeypatch.setattr(engine, "ROW", 25_000)
+    return engine.limits(request.param, threads=2)
+
+
+def measured(limits, *args, asks=ASKS, **options):
+    with engine.opened(limits) as e:
+        return sharded.measured(e, *args, asks=asks, **options)
+
+
+def assert_same(a: runs.Runs, b: sharded.Measured, asks=ASKS) -> None:
+    for name in ("systems", "accounts", "columns", "sources", "pooled_ideal", "negative", "top_grade"):
+        assert getattr(a, name) == getattr(b, name), name
+    assert np.array_equal(a.query, b.query)
+    assert all(np.array_equal(a.attributes[name], b.attributes[name]) for name in a.attributes)
+    for system in a.systems:
+        for ask in asks:
+            x, y = a.measure(system, ask), b.measure(system, ask)
+            both = [(x.numerator, y.numerator), (x.denominator, y.denominator)] if isinstance(x, Pooled) else [(x, y)]
+            assert all(np.array_equal(one, other, equal_nan=True) for one, other in both), (system, ask)
+
+
+def table(n: int = 100_000) -> pd.DataFrame:
+    """Two systems, text ids, ties, unjudged rows, queries that one system misses, and a segment."""
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame(
+        {"system": rng.choice(["été", "b's"], n), "query": rng.integers(0, 900, n), "item": rng.integers(0, 400, n)}
+    )
+    frame = frame.drop_duplicates()
+    key = frame["query"] * 400 + frame["item"]
+    frame["grade"] = np.where(
+        key % 5 == 0, np.nan, np.where(key % 11 == 0, key % 3 + 1.0, np.where(key % 101 == 0, -1.0, 0.0))
+    )
+    frame["score"] = np.round(rng.normal(size=len(frame)), 1)
+    frame = frame[(frame["system"] == "été") | (frame["query"] % 50 != 3)]
+    frame["language"] = np.where(frame["query"] % 4 == 1, None, "l" + (frame["query"] % 3).astype(str))
+    frame["query"], frame["item"] = "q" + frame["query"].astype(str), "d" + frame["item"].astype(str)
+    return frame
+
+
+def test_a_long_table_of_many_shards(limits, tmp_path):
+    frame = table(200_000)
+    assert len(frame) > 100_000
+    for name, write in (("t.parquet", frame.to_parquet), ("t.csv", partial(frame.to_csv))):
+        write(tmp_path / name, index=False)
+        options = {"attributes": ["language"]}
+        assert_same(runs.read(tmp_path / name, **options), measured(limits, tmp_path / name, **options))
+
+
+def test_a_frame_and_a_choice_of_systems(limits):
+    frame = table(20_000)
+    assert_same(runs.read(frame, systems=["b's"]), measured(limits, frame, systems=["b's"]))
+
+
+def test_trec_runs_with_judgements_and_a_table_of_queries(limits):
+    here = DATA / "digits_retrieval"
+    given = here / "runs", here / "qrels.txt"
+    options = {"queries": here / "queries.csv", "attributes": ["digit"]}
+    assert_same(runs.read(*given, **options), measured(limits, *given, **options))
+
+
+def test_wide_tables_and_ranks(limits, tmp_path):
+    frame = table(30_000)
+    wide = frame[frame["system"] == "été"].drop(columns=["system", "language"]).rename(columns={"score": "score_a"})
+    wide["score_b"] = -wide["score_a"]
+    assert_same(runs.read(wide), measured(limits, wide))
+    ranked = wide.drop(columns=["score_b"]).sort_values("score_a").rename(columns={"score_a": "rank"})
+    ranked["rank"] = ranked.groupby("query").cumcount() + 1
+    ranked.to_json(tmp_path / "one.jsonl", orient="records", lines=True)
+    judged = frame[["query", "item", "grade"]].dropna().drop_duplicates().iloc[::3]
+    other = ranked.assign(rank=ranked.groupby("query")["rank"].transform("max") + 1 - ranked["rank"])
+    other.to_csv(tmp_path / "two.csv", index=False)
+    given = [tmp_path / "one.jsonl", tmp_path / "two.csv"], judged
+    assert_same(runs.read(*given), measured(limits, *given))
+
+
+def test_the_study_gives_the_same_page_numbers(monkeypatch, tmp_path):
+    path = tmp_path / "t.parquet"
+    table(60_000).to_parquet(path)
+    given = {"segments": "language", "metrics": "ndcg@5,map,hit_ratio@3,success@1", "unit": "language", "gate": None}
+    given = {**given, "unit": None}
+    a = ranking.read(str(path), **given)
+    monkeypatch.setattr(sharded, "WHOLE", 0)
+    b = ranking.read(str(path), **given)
+    assert isinstance(a.runs, runs.Runs)
+    assert isinstance(b.runs, sharded.Measured)
+    for frame in ("estimates", "comparisons", "by_segment", "curves", "precision_recall"):
+        pd.testing.assert_frame_equal(getattr(a, frame), getattr(b, frame), check_exact=True)
+    assert a.unjudged("été") == b.unjudged("été")
+
+
+GOOD = {"query": ["a", "a", "b"], "item": ["x", "y", "x"], "score": [3.0, 2.0, 1.0], "grade": [1.0, 0.0, 2.0]}
+BAD = {
+    "empty query": {"query": ["a", None, "b"]},
+    "NaN score": {"score": [1.0, np.nan, np.inf]},
+    "infinite grade": {"grade": [1.0, np.inf, 0.0]},
+    "text score": {"score": ["1", "2", "three"]},
+    "rank 0": {"rank": [1, 2, 0], "score": None},
+    "half a rank": {"rank": [1, 2.5, 1], "score": None},
+    "no judgement": {"grade": [None, None, None]},
+    "no grade column": {"grade": None},
+    "fractional ids": {"query": [1.5, 1.5, 2.5]},
+}
+
+
+@pytest.mark.parametrize("wrong", BAD.values(), ids=BAD)
+@pytest.mark.parametrize("kind", ["frame", "csv", "parquet"])
+def test_a_wrong_value_is_refused_in_the_same_words(wrong, kind, tmp_path, limits):
+    columns = {name: values for name, values in {**GOOD, **wrong}.items() if values is not None}
+    frame = pd.DataFrame(columns)
+    data = frame if kind == "frame" else tmp_path / f"t.{kind}"
+    if kind == "csv":
+        frame.to_csv(data, index=False)
+    elif kind == "parquet":
+        frame.to_parquet(data)
+    try:
+        runs.read(data)
+    except InputError as error:
+        with pytest.raises(InputError, match=f"^{re.escape(str(error))}$"):
+            measured(limits, data)
+    else:
+        measured(limits, data)  # a CSV file's fraction is the text of an id
+
+
+def refused(limits, pattern, *args, kind=InputError, **options):
+    for read in (runs.read, partial(measured, limits)):
+        with pytest.raises(kind, match=pattern):
+            read(*args, **options)
+
+
+def test_rows_that_contradict_each_other_are_refused(limits):
+    good = pd.DataFrame(GOOD)
+    refused(
+        limits,
+        r"query 'a' and item 'x' must appear once in system 'system', got them again",
+        pd.concat([good, good[:1]]),
+    )
+    twice = pd.concat([good.assign(model="m"), good[:1].assign(model="n", grade=3.0)])
+    refused(limits, r"query 'a' and item 'x' must have one grade, got 1 and 3", twice)
+    refused(
+        limits,
+        r"shop must have one value a query, got 'u' and 'v' for query 'a'",
+        good.assign(shop=["u", "v", "w"]),
+        attributes=["shop"],
+    )
+    qrels = good[["query", "item", "grade"]]
+    run = good[["query", "item", "score"]]
+    refused(limits, r"query 'a' and item 'x' must appear once, got them again", run, pd.concat([qrels, qrels[:1]]))
+    refused(
+        limits,
+        r"system 'system' and the judgements must share queries, got none: the run has '\w', the judg",
+        run,
+        qrels[1:].assign(query="z"),
+    )
+    refused(
+        limits,
+        "must share queries with the judgements",
+        run,
+        qrels,
+        queries=pd.DataFrame({"query": ["z"], "c": ["1"]}),
+        attributes=["c"],
+    )
+    refused(limits, "there is no system 'q', the input has system", good, systems=["q"], kind=ParameterError)
+
+
+def test_the_kind_of_reading_follows_the_rows(monkeypatch):
+    frame = pd.DataFrame(GOOD)
+    given = {"asks": [rankings.average_precision], "limits": engine.limits("200MB")}
+    assert isinstance(sharded.read(frame, **given), runs.Runs)
+    monkeypatch.setattr(sharded, "WHOLE", 2)
+    found = sharded.read(frame, **given)
+    assert isinstance(found, sharded.Measured)
+    assert found.measure("system", rankings.average_precision).tolist() == [1.0, 1.0]
