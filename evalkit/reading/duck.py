@@ -81,7 +81,8 @@ def _csv_header(path: Path) -> tuple[list[str], str]:
     return names, delimiter
 
 
-def _literal(text: object) -> str:
+def literal(text: object) -> str:
+    """The text as SQL writes it."""
     return "'" + str(text).replace("'", "''") + "'"
 
 
@@ -91,17 +92,17 @@ def name_of(text: str) -> str:
 
 def from_clause(path: Path, kind: str, columns: Sequence[str] = (), numbers: Collection[str] = ()) -> str:
     """The FROM clause that reads the file strictly; a path's own brackets and stars are no pattern."""
-    place = _literal(re.sub(r"([*?[])", r"[\1]", str(path)))
+    place = literal(re.sub(r"([*?[])", r"[\1]", str(path)))
     if kind == "parquet":
         return f"read_parquet({place})"
     if kind == "json":
         form = "auto" if ".json" in path.suffixes else "newline_delimited"
         # As JSON values: DuckDB's own types would rewrite ids that look like dates, UUIDs or large numbers.
-        known = ", ".join(f"{_literal(n)}: 'JSON'" for n in columns)
+        known = ", ".join(f"{literal(n)}: 'JSON'" for n in columns)
         return f"read_json({place}, format='{form}', {f'columns={{{known}}}' if known else 'sample_size=-1'})"
     names, delimiter = _csv_header(path)
-    types = ", ".join(f"{_literal(n)}: '{'DOUBLE' if n in numbers else 'VARCHAR'}'" for n in names)
-    options = f"header=true, auto_detect=false, delim={_literal(delimiter)}, quote='\"', escape='\"', nullstr=''"
+    types = ", ".join(f"{literal(n)}: '{'DOUBLE' if n in numbers else 'VARCHAR'}'" for n in names)
+    options = f"header=true, auto_detect=false, delim={literal(delimiter)}, quote='\"', escape='\"', nullstr=''"
     return f"read_csv({place}, {options}, strict_mode=true, columns={{{types}}})"
 
 

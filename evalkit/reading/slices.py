@@ -2,22 +2,26 @@
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evalkit.arrays import Bools, Floats, Ints
+from evalkit.arrays import Floats, Ints
 
 MOST = 12
 
 
 @dataclass(frozen=True)
 class Slice:
-    """One group: the column, the value or range that its units share, and which units they are."""
+    """One group: the column, the value or range that its units share, and which units they are.
+
+    member: their mask, or where the rows are not at hand the number of the group.
+    """
 
     column: str
     label: str
-    member: Bools
+    member: Any
 
 
 def slices(column: str, values: ArrayLike, most: int = MOST) -> list[Slice]:

@@ -124,9 +124,19 @@ class BinaryStudy(Study):
         return not self.settings.unit and not self.facts.weighted
 
     @property
-    def how(self) -> str:
-        """Where intervals and tests come from when not from the rows, "" when they do."""
-        return ""
+    @abstractmethod
+    def intervals_are(self) -> str:
+        """Where intervals come from, in words."""
+
+    @property
+    @abstractmethod
+    def tests_are(self) -> str:
+        """Where tests come from, in words."""
+
+    @property
+    def bands_are(self) -> str:
+        """Where the bands of curves come from, in words."""
+        return f"pointwise: quantiles of {RESAMPLES} resamples at each place; the whole curve may leave them"
 
     @cached_property
     def thresholds(self) -> dict[str, float]:

@@ -6,7 +6,7 @@ from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, Results, escape, number, with_interval
 from evalkit.metrics import counts, grid
 from evalkit.studies import page
-from evalkit.studies.binary import RESAMPLES, BinaryStudy
+from evalkit.studies.binary import BinaryStudy
 from evalkit.studies.binary_plots import DRAWN
 
 SOME = 30  # rows of a class below which the page warns
@@ -310,21 +310,9 @@ def _count(weight: float) -> str:
 
 def definitions(s: BinaryStudy) -> Html:
     """Exactly the metrics shown, then the threshold, the intervals and the tests."""
-    unit = s.unit_name
-    how = (
-        "shares of rows: Wilson; means of a loss: t; AUC: DeLong's variance on the logit scale, Newcombe's method 5 "
-        "where a class has fewer than 50 rows; the rest: BCa from 1,000 resamples of counts"
-    )
-    if not s.plain:
-        how = f"the influence of each row, added up by {unit} (delta method)"
-    test = (
-        "on the same rows, two-sided: DeLong for AUC, McNemar mid-p with Tango's interval for shares of rows, sign "
-        "flips for means of a loss, a paired bootstrap of counts (normal) for the rest; Holm over the pairs"
-    )
     items = page.metric_definitions(s)
     items += [("positive", f"predicted positive where score ≥ threshold; the label {s.facts.positive} is positive")]
-    items += [("intervals", how), ("tests", test)]
-    items += [("bands", f"pointwise: quantiles of {RESAMPLES} resamples at each place; the whole curve may leave them")]
+    items += [("intervals", s.intervals_are), ("tests", s.tests_are), ("bands", s.bands_are)]
     return tables.definitions(items)
 
 

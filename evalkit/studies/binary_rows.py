@@ -48,6 +48,24 @@ class RowsStudy(BinaryStudy):
             binned={},
         )
 
+    @property
+    def intervals_are(self) -> str:
+        """Where intervals come from, in words."""
+        if not self.plain:
+            return f"the influence of each row, added up by {self.unit_name} (delta method)"
+        return (
+            "shares of rows: Wilson; means of a loss: t; AUC: DeLong's variance on the logit scale, Newcombe's method "
+            "5 where a class has fewer than 50 rows; the rest: BCa from 1,000 resamples of counts"
+        )
+
+    @property
+    def tests_are(self) -> str:
+        """Where tests come from, in words."""
+        return (
+            "on the same rows, two-sided: DeLong for AUC, McNemar mid-p with Tango's interval for shares of rows, sign "
+            "flips for means of a loss, a paired bootstrap of counts (normal) for the rest; Holm over the pairs"
+        )
+
     @cached_property
     def scored(self) -> dict[str, Scored]:
         """Every system's scores with its threshold."""

@@ -9,6 +9,7 @@ from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html, Results
 from evalkit.studies import binary_page, binary_plots, classes_page, multilabel_page
 from evalkit.studies.binary_rows import RowsStudy
+from evalkit.studies.binary_sums import SumsStudy
 from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.multilabel import MultiLabelStudy
 from evalkit.studies.study import Study
@@ -16,6 +17,7 @@ from evalkit.studies.study import Study
 Piece = Html | Picture
 KINDS: dict[type, tuple[Any, ...]] = {
     RowsStudy: (binary_page, binary_plots),
+    SumsStudy: (binary_page, binary_plots),
     ClassesStudy: (classes_page,),
     MultiLabelStudy: (multilabel_page,),
 }
