@@ -115,5 +115,5 @@ def _spread(part: Floats) -> Floats:
 
 
 def place(c: Counts, score: Floats) -> Ints:
-    """The row of the table where each score stands; the last one for lower scores: only rows without weight have such."""
+    """The row of the table where each score stands; the last one for lower scores, which need rows without weight."""
     return np.minimum(np.searchsorted(-c.threshold, -score), len(c.threshold) - 1)

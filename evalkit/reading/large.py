@@ -81,7 +81,8 @@ class Large:
         """All shards reduced. by_unit: the rows of a unit, unless units are few, stand in one shard; always, paired
         systems' rows of one id do."""
         by = "unit" if by_unit and self.plan.unit and self.plan.units is None else "id" if self.plan.paired else None
-        return self.engine.reduce(self.query, by, function, self.shown, merge, total=self.rows, **self.frames)
+        query = f"SELECT {', '.join(self.plan.columns)} FROM ({self.query}) AS w"
+        return self.engine.reduce(query, by, function, self.shown, merge, total=self.rows, **self.frames)
 
 
 def few(parts: Sequence[Part], most: int) -> bool:
@@ -130,7 +131,7 @@ def read(
     chosen, other = _labels(engine, pieces, profiles, kept if not wide else (), positive)
     hits = sorted(name for name in {row["label"] for row in found} if outcomes.canonical(name) == chosen)
     plan = Plan(kept, not wide and len(kept) > 1, tuple(hits), _scale(engine, pieces, profiles))
-    query = " UNION ALL ".join(_rows(engine, i, piece, segments, unit) for i, piece in enumerate(pieces))
+    query = " UNION ALL ".join(_rows(engine, i, piece, plan.hits, segments, unit) for i, piece in enumerate(pieces))
     if not wide:
         query = f"SELECT * FROM ({query}) AS u WHERE system IN ({', '.join(map(literal, kept))})"
     made = Large(
@@ -262,11 +263,14 @@ def _by_system(
     return total
 
 
-def _rows(engine: Engine, index: int, piece: Piece, segments: Sequence[str], unit: str | None) -> str:
+def _rows(
+    engine: Engine, index: int, piece: Piece, hits: Sequence[str], segments: Sequence[str], unit: str | None
+) -> str:
     """The SQL of a part's rows with short names."""
     q = engine.quote
     system = q("system") if piece.layout.system else literal(piece.system)
-    cells = [f"{q('text label')} AS label", f"{system} AS system"]
+    positive = ", ".join(map(literal, hits)) or "NULL"
+    cells = [f"{q('text label')} AS label", f"{q('text label')} IN ({positive}) AS hit", f"{system} AS system"]
     cells += [f"{q('id')} AS id"] if piece.layout.id else []
     cells += [f"{q('number weight')} AS weight"] if "weight" in piece.layout.numbers else []
     own = [f"own {system}\n{role}" for system, roles in piece.layout.own.items() for role in roles]

@@ -24,7 +24,7 @@ class Segment:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What the columns of a shard mean: id, system, label, weight, score0, score1, ..., segment0, ..., unit.
+    """What the columns of a shard mean: hit, id, system, label, weight, score0, score1, ..., segment0, ..., unit.
 
     paired: rows of several systems, joined on id; else every system has a column score<i>. hits: the labels that are
     positive. scale: what weights are counted in, None without weights. units: the distinct units where they are few.
@@ -37,6 +37,18 @@ class Plan:
     segments: tuple[Segment, ...] = ()
     unit: bool = False
     units: tuple[str, ...] | None = None
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that are read."""
+        scores = [f"score{i}" for i in range(1 if self.paired else len(self.systems))]
+        weight, pair = ["weight"] if self.scale is not None else [], ["id", "system", "label"] if self.paired else []
+        return ["hit", *pair, *weight, *scores, *self.groups]
+
+    @property
+    def groups(self) -> list[str]:
+        """The columns that group rows."""
+        return [*(f"segment{i}" for i in range(len(self.segments))), *(["unit"] if self.unit else [])]
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +71,7 @@ class Shard:
 
 def shard(table: Any, plan: Plan) -> Shard:
     """The rows of an Arrow table."""
-    label = _among(table["label"], plan.hits)
+    label: Bools = table["hit"].to_numpy()
     weight = None if plan.scale is None else grid.whole(_numbers(table["weight"]), plan.scale)
     parts = [one.of[_places(table[f"segment{i}"], one.values)] for i, one in enumerate(plan.segments)]
     unit, units = _units(table, plan)
@@ -71,7 +83,7 @@ def shard(table: Any, plan: Plan) -> Shard:
     rows = [np.flatnonzero(of == i) for i in range(len(plan.systems))]
     twice = sum(aligned.repeated(id, at) is not None for at in rows)
     rows = aligned.paired(id, rows) if not twice else [at[:0] for at in rows]
-    shared: list[Any] = [_codes(table[name])[0] for name in ("label", *_groups(plan))]
+    shared: list[Any] = [_codes(table[name])[0] for name in ("label", *plan.groups)]
     shared += [] if weight is None else [_numbers(table["weight"])]
     differ = sum(aligned.differing(one, rows) is not None for one in shared)
     first, values = rows[0], _numbers(table["score0"])
@@ -87,21 +99,10 @@ def shard(table: Any, plan: Plan) -> Shard:
     )
 
 
-def _groups(plan: Plan) -> list[str]:
-    return [*(f"segment{i}" for i in range(len(plan.segments))), *(["unit"] if plan.unit else [])]
-
-
 def _units(table: Any, plan: Plan) -> tuple[Ints | None, int]:
     if not plan.unit:
         return None, 0
     return _codes(table["unit"]) if plan.units is None else (_places(table["unit"], plan.units), len(plan.units))
-
-
-def _among(column: Any, texts: Sequence[str]) -> Bools:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    return pc.is_in(column, value_set=pa.array(texts, column.type)).to_numpy()
 
 
 def _places(column: Any, texts: Sequence[str]) -> Ints:
