@@ -14,6 +14,7 @@ from evalkit.arrays import Bools, Floats, Ints
 from evalkit.metrics import grid
 from evalkit.metrics.grid import FEWER, MOST, Grid
 from evalkit.reading.shards import Plan, Shard, shard
+from evalkit.statistics.resampling import ALONE
 from evalkit.statistics.summed import Columns, Moments
 
 BLOCK = 2**17  # rows whose columns are held at once
@@ -131,7 +132,7 @@ class Second:
             at = slice(start, start + BLOCK)
             x = self._block(group, label[at], [one[at] for one in score], some[at])
             if unit is None:
-                total, gram = total + x.sum(axis=1), gram + x @ x.T
+                total, gram = total + x.sum(axis=1), gram + products(x)
             else:
                 _add(by_unit, unit[at], x)
         if unit is None:
@@ -176,7 +177,17 @@ class Sums:
 def collapsed(by_unit: Floats) -> Sums:
     """The sums over units from the columns of each unit, one row a unit; those without rows do not count."""
     there = by_unit[by_unit[:, 0] > 0]
-    return Sums(len(there), there.sum(axis=0), (there.T @ there).ravel())
+    return Sums(len(there), there.sum(axis=0), products(there.T).ravel())
+
+
+def products(x: Floats) -> Floats:
+    """x @ x.T in pieces so small that BLAS wakes no other threads, which would only wait for each other."""
+    step = max(1, ALONE // 2 // len(x) ** 2)
+    whole = np.zeros((len(x), len(x)))
+    for start in range(0, x.shape[1], step):
+        piece = x[:, start : start + step]
+        whole += piece @ piece.T
+    return whole
 
 
 def _add(by_unit: Floats, unit: Ints, x: Floats) -> None:

@@ -15,7 +15,7 @@ from evalkit.arrays import Bools, Floats, Ints, ratio
 from evalkit.definitions.metric import Chosen
 from evalkit.definitions.outcome_metrics import DECISIONS, PROBABILITIES
 from evalkit.metrics import grid
-from evalkit.metrics.counts import Counts, auc, base_rate
+from evalkit.metrics.counts import Counts, auc
 from evalkit.metrics.grid import Grid
 from evalkit.metrics.influence import auc_bins, auc_variance, average_precision_bins
 from evalkit.statistics import count_bootstrap, inference, proportions
@@ -184,11 +184,6 @@ class Moments:
         return float(np.sqrt(ratio(squares * self.n, self.n - 1)))
 
 
-def moments(names: Sequence[str], by_unit: Floats) -> Moments:
-    """The moments of columns whose rows are added up by unit already."""
-    return Moments(names, len(by_unit), by_unit.sum(axis=0), by_unit.T @ by_unit)
-
-
 @dataclass(frozen=True, eq=False)
 class Sample:
     """All models on the same rows. plain: rows are the units and count alike. clustered: units were named."""
@@ -307,8 +302,3 @@ class Sample:
 
 def _minus(first: Form, second: Form) -> Form:
     return {key: first.get(key, 0.0) - second.get(key, 0.0) for key in {**first, **second}}
-
-
-def one_class(t: Table) -> bool:
-    """Whether all rows are positive or all negative."""
-    return base_rate(t.counts) in (0.0, 1.0)

@@ -134,6 +134,11 @@ class BinaryStudy(Study):
         """Where tests come from, in words."""
 
     @property
+    def banded(self) -> bool:
+        """Whether curves have bands and the numbers read off them limits."""
+        return True
+
+    @property
     def bands_are(self) -> str:
         """Where the bands of curves come from, in words."""
         return f"pointwise: quantiles of {RESAMPLES} resamples at each place; the whole curve may leave them"

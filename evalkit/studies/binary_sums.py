@@ -60,6 +60,11 @@ class SumsStudy(BinaryStudy):
         )
 
     @property
+    def banded(self) -> bool:
+        """Whether curves have bands: a table says how rows vary, not how units or weighted rows do."""
+        return self.plain
+
+    @property
     def bands_are(self) -> str:
         """Where the bands of curves come from, in words."""
         none = (
@@ -106,7 +111,7 @@ class SumsStudy(BinaryStudy):
         """A system's table in cells, and those of bootstrap samples of its rows; none where rows cluster or weigh."""
         c = self.chances(system)
         table = count_bootstrap.pool(c, count_bootstrap.cells(c))
-        if not self.plain:
+        if not self.banded:
             return [table]
         return [table, *count_bootstrap.resampled(table, rng=self.rng(3), resamples=RESAMPLES)]
 
