@@ -99,6 +99,15 @@ def test_the_bounds_hold(rows, most):
         assert low == high
 
 
+def test_positives_alone_in_a_bin_are_no_tie():
+    score = np.array([3.0, 1.0, 0.75, 0.25, -0.5, -0.5, -1.0])
+    label = np.array([False, True, True, True, True, False, False])
+    g = grid.reduce(score, label, most=3)
+    low, high = grid.average_precision_limits(grid.counts(g), grid.spread(g))
+    assert g.shift > 0
+    assert low <= counts.average_precision(count(score, label)) <= high
+
+
 def test_the_bound_is_met():
     score, label = np.array([1.0, 1.1]), np.array([True, False])
     g = grid.reduce(score, label, most=1)

@@ -194,7 +194,7 @@ def average_precision_limits(c: Counts, spread: Bools) -> tuple[float, float]:
     """
     p, n, here = c.positive, c.negative, ratio(c.tp, c.tp + c.fp)
     before, rows = c.tp - p, c.tp + c.fp - p - n
-    low = np.where(spread & (n > 0), ratio(before, rows + n), here)
+    low = np.where(spread & (rows + n > 0), ratio(before, rows + n), here)  # positives alone on top: precision 1
     high = np.where(spread, ratio(c.tp, rows + p), here)
     return tuple(float(ratio(np.dot(p, np.where(p > 0, end, 0)), c.positives)) for end in (low, high))  # type: ignore[return-value]
 
