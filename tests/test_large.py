@@ -3,7 +3,9 @@
 import json
 import pickle
 import re
+from pathlib import Path
 
+import jsonschema
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -20,6 +22,7 @@ from evalkit.studies import classification, classification_page, page
 from evalkit.studies.binary_rows import RowsStudy
 from evalkit.studies.binary_sums import SumsStudy
 
+SCHEMA = Path(__file__).parents[1] / "evalkit" / "schema.json"
 METRICS = "roc_auc,average_precision,ks,log_loss,brier,calibration_in_the_large,f1,accuracy,precision,recall,mcc"
 CLOSED = ("logit DeLong", "t", "Wilson", "Newcombe 5")
 
@@ -227,15 +230,17 @@ def text(study):
 
 
 @pytest.mark.parametrize("case", ["plain", "units and weights", "one system"])
-def test_every_piece_of_the_page_is_there(small, case):
+def test_every_piece_of_the_page_is_there(small, case, monkeypatch):
+    monkeypatch.setattr(passes, "MOST", 200 if case == "one system" else 2**20)
     study = classification.read(frame(), segments="country", **CASES[case])
     assert isinstance(study, SumsStudy)
     pieces = ("curve_plot", "base_rate_plot", "threshold_plot", "cost_plot", "calibration_plot", "top_plot")
     for name in (*pieces, "confusion_plot", "origin"):
         assert getattr(classification_page, name)(study) is not None
-    assert "NaN" not in json.dumps(
-        classification_page.results(study)._repr_mimebundle_()["application/vnd.evalkit+json"]
-    )
+    published = classification_page.results(study)._repr_mimebundle_()["application/vnd.evalkit+json"]
+    jsonschema.validate(published, json.loads(SCHEMA.read_text(encoding="utf-8")))
+    assert "NaN" not in json.dumps(published)
+    assert ("binning" in published) == (case == "one system")
     shown = text(study)
     assert ("none, nor limits of calibration" in shown) == (case == "units and weights")
 
@@ -333,6 +338,28 @@ def test_a_truncated_file_and_an_unwritable_spill(small, tmp_path):
         classification.read(str(path))
     with pytest.raises(ParameterError, match="spill: must be a folder"):
         classification.read(frame(), spill=str(tmp_path / "nowhere"))
+
+
+def test_a_file_that_changes_while_it_is_read_is_refused(small, tmp_path, monkeypatch):
+    path, reduce = tmp_path / "live.csv", passes.grid.reduce
+    frame(2000).to_csv(path, index=False)
+
+    def slow(*columns, **given):
+        with path.open("a", encoding="utf-8") as file:
+            file.write("")
+        path.touch()
+        return reduce(*columns, **given)
+
+    monkeypatch.setattr(passes.grid, "reduce", slow)
+    with pytest.raises(InputError, match=r"live\.csv: the file changed while it was read"):
+        classification.read(str(path))
+
+
+def test_no_file_is_left_when_reading_ends_badly(small, tmp_path, monkeypatch):
+    monkeypatch.setattr(passes, "facts", lambda table: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        classification.read(frame(), spill=str(tmp_path))
+    assert not list(tmp_path.iterdir())
 
 
 def test_segments_with_too_many_values_are_refused(small, monkeypatch):

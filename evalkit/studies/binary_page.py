@@ -336,6 +336,10 @@ def results(s: BinaryStudy) -> Results:
         "decisions": s.decisions.to_dict("records"),
         "thresholds": s.choices.to_dict("records") if s.both_classes else [],
     }
+    if s.facts.binned:
+        names = ("roc_auc_change", "average_precision_low", "average_precision_high")
+        told = s.facts.binned.items()
+        more["binning"] = [{"system": name} | dict(zip(names, one, strict=True)) for name, one in told]
     if s.both_classes:
         more |= {
             "curves": {kind: s.curve(kind).to_dict("list") for kind in ("roc", "pr")},
