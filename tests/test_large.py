@@ -86,7 +86,9 @@ def same_estimates(kept, reduced):
     assert a[["metric", "system", "n"]].equals(b[["metric", "system", "n"]])
     np.testing.assert_allclose(b["value"], a["value"], rtol=1e-10, atol=1e-12)
     for one, other in zip(a.to_dict("records"), b.to_dict("records"), strict=True):
-        assert [other["low"], other["high"]] == pytest.approx([one["low"], one["high"]], rel=1e-8, abs=1e-9), one
+        assert [other["low"], other["high"]] == pytest.approx(
+            [one["low"], one["high"]], rel=1e-8, abs=1e-9, nan_ok=True
+        ), one
 
 
 # ---- the same numbers as in memory -----------------------------------------------------------------------------------
@@ -155,6 +157,33 @@ def test_thresholds_and_decisions_are_those_of_memory(monkeypatch, threshold):
     pd.testing.assert_frame_equal(kept.calibration, reduced.calibration)
     pd.testing.assert_frame_equal(kept.gains, reduced.gains)
     assert kept.facts.wrong == reduced.facts.wrong
+
+
+EDGES = {
+    "one class": (lambda d: d.assign(label=1), {}),
+    "one class by unit": (lambda d: d.assign(label=0), {"unit": "user_id"}),
+    "constant score": (lambda d: d.assign(score_good=0.5), {"unit": "user_id"}),
+    "equal systems": (lambda d: d.assign(score_weak=d["score_good"]), {}),
+    "no threshold": (lambda d: d, {"threshold": "precision>=0.99999"}),
+    "one unit": (lambda d: d.assign(user_id="u"), {"unit": "user_id"}),
+    "booleans": (lambda d: d.assign(label=d["label"].astype(bool)), {}),
+    "texts": (lambda d: d.assign(label=d["label"].map({0: "it's", 1: "not"})), {"positive": "it's"}),
+    "logits": (lambda d: d.assign(score_good=np.log(d["score_good"] + 0.01)), {}),
+}
+
+
+@pytest.mark.parametrize("case", EDGES)
+def test_edges_are_those_of_memory(monkeypatch, case):
+    monkeypatch.setattr("evalkit.statistics.inference.FLIPPED", 1)
+    change, given = EDGES[case]
+    kept, reduced = both(
+        monkeypatch, change(frame(1500)), metrics="roc_auc,average_precision,f1,recall,accuracy", **given
+    )
+    same_estimates(kept, reduced)
+    a, b = kept.comparisons, reduced.comparisons
+    np.testing.assert_allclose(b["difference"], a["difference"], atol=1e-12)
+    assert a["verdict"].tolist() == b["verdict"].tolist()
+    assert text(kept).splitlines()[:4] == text(reduced).splitlines()[:4]
 
 
 def test_rows_that_another_system_lacks(monkeypatch):

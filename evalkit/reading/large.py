@@ -269,8 +269,8 @@ def _rows(
     """The SQL of a part's rows with short names."""
     q = engine.quote
     system = q("system") if piece.layout.system else literal(piece.system)
-    positive = ", ".join(map(literal, hits)) or "NULL"
-    cells = [f"{q('text label')} AS label", f"{q('text label')} IN ({positive}) AS hit", f"{system} AS system"]
+    hit = f"{q('text label')} IN ({', '.join(map(literal, hits))})" if hits else "false"
+    cells = [f"{q('text label')} AS label", f"{hit} AS hit", f"{system} AS system"]
     cells += [f"{q('id')} AS id"] if piece.layout.id else []
     cells += [f"{q('number weight')} AS weight"] if "weight" in piece.layout.numbers else []
     own = [f"own {system}\n{role}" for system, roles in piece.layout.own.items() for role in roles]
