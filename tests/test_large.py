@@ -293,6 +293,18 @@ def test_binned_scores_stay_within_their_bound_and_near_the_intervals_of_memory(
     assert parts.max() < 1e-3
 
 
+@pytest.mark.parametrize("metric", ["average_precision", "ks", "f1", "mcc", "partial_auc_mcclish_10", "brier_skill"])
+def test_with_many_rows_of_both_classes_the_delta_method_gives_the_limits_of_the_bootstrap(small, monkeypatch, metric):
+    data = frame(40_000, seed=21, ties=5).drop(columns="score_weak")
+    monkeypatch.setattr("evalkit.statistics.summed.ENOUGH", 10**9)
+    drawn = classification.read(data, metrics=metric).estimates.iloc[0]
+    monkeypatch.setattr("evalkit.statistics.summed.ENOUGH", 10_000)
+    found = classification.read(data, metrics=metric).estimates.iloc[0]
+    assert (drawn["method"], found["method"]) == ("bootstrap of counts, BCa", "delta method from counts")
+    width = drawn["high"] - drawn["low"]
+    assert [found["low"], found["high"]] == pytest.approx([drawn["low"], drawn["high"]], abs=0.12 * width)
+
+
 # ---- what cannot be meant --------------------------------------------------------------------------------------------
 
 

@@ -26,6 +26,8 @@ from evalkit.statistics.scored import LOSSES, OWN_ROWS, SHARES
 from evalkit.statistics.significance import Comparison, error_t, error_z
 
 METHOD = "influence sums, two passes"
+DELTA = "delta method from counts"
+ENOUGH = 10_000  # rows of either class from which that gives the limits of a bootstrap of counts: the tests compare
 CELLS = (np.array([True, True, False, False]), np.array([True, False, True, False]))  # label and decision
 Form = Mapping[str, float]  # a number for each row: these multiples of its columns, added up
 
@@ -143,6 +145,18 @@ def _columns(t: Table, chosen: Chosen) -> dict[str, Column]:
     return {chosen.label: Column(_rising(np.array(of)[:, cells]))}
 
 
+def table_error(t: Table, chosen: Chosen) -> float:
+    """The standard error of a metric whose rows count alike, from what a row of each bin and class moves it by."""
+    if chosen.metric.name in DECISIONS:
+        c, of = t.decided, count_bootstrap.derivatives(t.decided, lambda c: float(chosen.values(c, 1.0)))
+        bins = np.array(of)
+    else:
+        (column,) = _columns(t, chosen).values()
+        c, bins = t.counts, column.bins[:, ::-1]
+    squares = np.dot(c.positive, bins[0] ** 2) + np.dot(c.negative, bins[1] ** 2)
+    return float(np.sqrt(ratio(squares * c.total, c.total - 1)))
+
+
 def _rising(bins: Floats) -> Floats:
     """The bins of a table, highest first, the other way round."""
     return np.ascontiguousarray(bins[:, ::-1])
@@ -239,6 +253,9 @@ class Sample:
             member, hit = SHARES[metric](*CELLS)
             rows = np.array([t.decided.positive, t.decided.negative]).ravel()
             return wilson(int(rows @ (member & hit)), int(rows @ member), level=level)
+        if min(t.counts.positives, t.counts.negatives) >= ENOUGH:
+            error = table_error(t, chosen)
+            return within(t_interval(value, error, n=int(t.rows), level=level, method=DELTA), **limits)
         if metric in DECISIONS:
             found = count_bootstrap.interval(t.decided, lambda c: float(chosen.values(c, 1.0)), rng=rng, level=level)
         else:

@@ -18,7 +18,7 @@ from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.passes import First, Second
 from evalkit.statistics.scored import LOSSES
 from evalkit.statistics.significance import Comparison
-from evalkit.statistics.summed import Moments, Sample, Table, columns
+from evalkit.statistics.summed import ENOUGH, Moments, Sample, Table, columns
 from evalkit.studies.binary import RESAMPLES, Account, BinaryStudy, Facts
 from evalkit.studies.binary_rows import Asked, asked
 from evalkit.studies.study import EVERY, Member
@@ -45,8 +45,9 @@ class SumsStudy(BinaryStudy):
                 f"how much each row moves the metric, added up by {self.unit_name} in a second reading (delta method)"
             )
         return (
-            "shares of rows: Wilson; means of a loss: t; AUC: DeLong's variance on the logit scale; the rest: BCa from "
-            "1,000 resamples of counts"
+            "shares of rows: Wilson; means of a loss: t; AUC: DeLong's variance on the logit scale; the rest: how much "
+            f"a row of each bin moves it (delta method), with fewer than {ENOUGH:,} rows of a class BCa from 1,000 "
+            "resamples of counts"
         )
 
     @property
