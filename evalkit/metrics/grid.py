@@ -17,6 +17,7 @@ from evalkit.metrics.counts import Counts, Weights
 
 MOST = 2**20  # bins of a whole table
 FEWER = 2**16  # bins of a slice of it
+STEP = 2**15  # codes that are compared at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,27 +116,28 @@ def _pooled(g: Grid, most: int) -> Grid:
 
 def _shift(low: Ints, least: int, most: int, cut: int | None) -> int:
     """The least shift, from `least` up, that leaves at most `most` bins of codes in order."""
-    apart = low[1:] ^ low[:-1]
-    if np.any(apart < 0):  # codes below and above 0 differ in their first bit
-        apart[apart < 0] = np.iinfo(np.int64).max
     room = most - 1 - (cut is not None)
-    enough = bisect_left(range(least, 63), x=True, key=lambda shift: _many(apart, shift) <= room)
+    enough = bisect_left(range(least, 63), x=True, key=lambda shift: int(np.count_nonzero(_apart(low, shift))) <= room)
     return least + enough
-
-
-def _many(apart: Ints, shift: int) -> int:
-    """How many neighbours a shift leaves apart."""
-    return int(np.count_nonzero(apart >= 1 << shift))
 
 
 def _starts(low: Ints, shift: int, cut: int | None) -> Ints:
     """Where the bins of codes in order begin."""
-    begins = np.ones(len(low), bool)
-    prefix = low >> shift
-    np.not_equal(prefix[1:], prefix[:-1], out=begins[1:])
+    begins = np.append(True, _apart(low, shift))[: len(low)]
     if cut is not None and (at := int(np.searchsorted(low, cut))) < len(low):
         begins[at] = True
     return np.flatnonzero(begins)
+
+
+def _apart(low: Ints, shift: int) -> Bools:
+    """Which codes differ from the one before them in more than their last bits; in steps that fit the cache."""
+    bits = low.view(np.uint64)
+    found = np.empty(max(len(bits) - 1, 0), bool)
+    for start in range(0, len(found), STEP):
+        end = min(start + STEP, len(found))
+        differ = bits[start + 1 : end + 1] ^ bits[start:end]
+        np.greater_equal(differ, np.uint64(1 << shift), out=found[start:end])
+    return found
 
 
 # What the bins say ----------------------------------------------------------------------------------------------
