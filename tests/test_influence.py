@@ -108,3 +108,10 @@ def test_a_class_with_one_row_has_no_variance():
     assert np.isnan(auc_variance(c))
     place = placements(c, np.array([0, 1, 0]), np.array([0.1, 0.2, 0.3]))
     assert np.isnan(auc_covariance(np.array([0, 1, 0]), place[None])).all()
+
+
+def test_rows_without_weight_may_have_the_lowest_score():
+    score, label, weight = np.array([0.9, 0.5, 0.1]), np.array([1, 0, 1]), np.array([1.0, 2.0, 0.0])
+    c = count(score, weight * label, weight * (1 - label))
+    assert (weight * auc_influence(c, label, score)).tolist() == [0.0, 0.0, 0.0]
+    assert np.isfinite(average_precision_influence(c, label, score)).all()

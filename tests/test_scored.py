@@ -169,3 +169,12 @@ def test_p_values_under_the_null_at_length(name):
     p = np.array([compare(name, *null(300, seed)).p_value for seed in range(1_000)])
     print(f"{name}: rejected at 0.05: {np.mean(p < 0.05):.3f}, at 0.01: {np.mean(p < 0.01):.3f}")
     assert np.mean(p < 0.05) <= 0.07
+
+
+def test_one_unit_claims_nothing():
+    rng = np.random.default_rng(4)
+    label = rng.integers(0, 2, 300)
+    one = Scored(label, rng.normal(size=300) + label, 0.5, unit=np.full(300, "u"))
+    e = scored.estimate(catalogue.find("roc_auc", "counts"), one, level=0.95, rng=rng)
+    assert e.n == 1
+    assert np.isnan([e.low, e.high]).all()

@@ -58,7 +58,15 @@ def auc_influence(c: Counts, label: Ints, score: Floats) -> Floats:
     >>> auc_influence(c, np.array([1, 0, 1, 0]), np.array([0.9, 0.8, 0.7, 0.6]))
     array([ 0.125, -0.125, -0.125,  0.125])
     """
-    return ratio(placements(c, label, score) - auc(c), np.where(label == 1, c.positives, c.negatives))
+    return _of_rows(auc_bins(c), c, label, score)
+
+
+def auc_bins(c: Counts) -> Floats:
+    """The same for a positive (first row) and a negative (second) at each threshold of the table."""
+    of_positives = ratio(2 * (c.negatives - c.fp) + c.negative, 2 * c.negatives)
+    of_negatives = ratio(2 * c.tp - c.positive, 2 * c.positives)
+    area = auc(c)
+    return np.array([ratio(of_positives - area, c.positives), ratio(of_negatives - area, c.negatives)])
 
 
 def average_precision_influence(c: Counts, label: Ints, score: Floats) -> Floats:
@@ -72,12 +80,22 @@ def average_precision_influence(c: Counts, label: Ints, score: Floats) -> Floats
     >>> average_precision_influence(c, np.array([1, 0, 1]), np.array([0.9, 0.8, 0.7])).round(4)
     array([ 0.1389, -0.1111, -0.0278])
     """
-    k = place(c, score)
+    return _of_rows(average_precision_bins(c), c, label, score)
+
+
+def average_precision_bins(c: Counts) -> Floats:
+    """The same for a positive (first row) and a negative (second) at each threshold of the table."""
     p, rows = c.positive, c.tp + c.fp
     gained = np.cumsum((p / rows)[::-1])[::-1]
     lost = np.cumsum((p * c.tp / rows**2.0)[::-1])[::-1]
     own = c.tp / rows - average_precision(c) + gained
-    return ratio(label * own[k] - lost[k], c.positives)
+    return np.array([ratio(own - lost, c.positives), ratio(-lost, c.positives)])
+
+
+def _of_rows(bins: Floats, c: Counts, label: Ints, score: Floats) -> Floats:
+    """What rows have of a number for each class and threshold."""
+    k = place(c, score)
+    return np.where(label == 1, bins[0][k], bins[1][k])
 
 
 def auc_covariance(label: Ints, placements: Floats) -> Floats:
@@ -97,5 +115,5 @@ def _spread(part: Floats) -> Floats:
 
 
 def place(c: Counts, score: Floats) -> Ints:
-    """The row of the table where each score stands."""
-    return np.searchsorted(-c.threshold, -score)
+    """The row of the table where each score stands; the last one for lower scores, which need rows without weight."""
+    return np.minimum(np.searchsorted(-c.threshold, -score), len(c.threshold) - 1)

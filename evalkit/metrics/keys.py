@@ -20,7 +20,7 @@ def encode(score: Floats, exponent: int) -> Ints:
     """
     scaled = score + 0.0  # -0.0 becomes 0.0, whose bits are others
     scaled *= 2.0**-exponent
-    code = _ordered(scaled.view(np.int64))
+    code = ordered(scaled.view(np.int64))
     return np.invert(code, out=code)
 
 
@@ -32,7 +32,7 @@ def decode(code: Ints, exponent: int) -> Floats:
     >>> decode(encode(np.array([-3.5, 7.0]), 2), 2)
     array([-3.5,  7. ])
     """
-    score = _ordered(~code).view(np.float64)
+    score = ordered(~code).view(np.float64)
     score *= 2.0**exponent
     return score
 
@@ -46,7 +46,7 @@ def packed(group: Ints, score: Floats) -> NDArray[np.uint64]:
     array([2, 1, 0])
     """
     bits = int(group.max(initial=0)).bit_length()
-    code = ~_ordered((score + 0.0).view(np.int64))
+    code = ~ordered((score + 0.0).view(np.int64))
     below = code.view(np.uint64) ^ np.uint64(1 << 63)
     if not bits:
         return below
@@ -80,6 +80,6 @@ def zero_one(name: str, label: ArrayLike) -> NDArray[np.int8]:
     return label.astype(np.int8)
 
 
-def _ordered(bits: Ints) -> Ints:
+def ordered(bits: Ints) -> Ints:
     """The bits of doubles, of negative ones reversed, so that they rank as the doubles; its own inverse."""
     return bits ^ ((bits >> 63) & np.iinfo(np.int64).max) if bits.min(initial=0) < 0 else bits

@@ -65,11 +65,14 @@ def read(data: Any, layout: Callable[[Part], Layout], systems: Sequence[str] = (
     twice, several systems without an id, and shared values that differ between systems.
     """
     blocks = [_block(part, layout(part)) for part in sources.parts(data)]
-    if len({tuple(sorted(map(str, one.layout.own))) for one in blocks}) > 1:
-        raise InputError(
-            f"{blocks[0].part.name} and {blocks[-1].part.name} must name the same systems in their columns"
-        )
+    same_systems([(one.part, one.layout) for one in blocks])
     return _wide(blocks, systems) if None not in blocks[0].layout.own else _long(blocks, systems)
+
+
+def same_systems(parts: Sequence[tuple[Part, Layout]]) -> None:
+    """Raises InputError where the parts' columns name different systems."""
+    if len({tuple(sorted(map(str, layout.own))) for _, layout in parts}) > 1:
+        raise InputError(f"{parts[0][0].name} and {parts[-1][0].name} must name the same systems in their columns")
 
 
 def wide_columns(names: Iterable[str], prefix: str, systems: Sequence[str], where: str) -> dict[str, str]:
@@ -99,17 +102,39 @@ class _Block:
     rows: int
 
 
-def _block(part: Part, layout: Layout) -> _Block:
+def wanted(layout: Layout) -> tuple[dict[str, str], dict[str, str]]:
+    """The columns of text and of numbers, by the role that they have while they are read."""
     text = {f"text {role}": column for role, column in {**layout.text, **layout.words}.items()}
     text |= {"id": layout.id} if layout.id else {}
     text |= {"system": layout.system} if layout.system else {}
     numbers = {f"number {role}": column for role, column in layout.numbers.items()}
     numbers |= {f"own {system}\n{role}": column for system, own in layout.own.items() for role, column in own.items()}
+    return text, numbers
+
+
+def no_rows(part: Part) -> InputError:
+    """The error for a part that has columns only."""
+    what = "the frame has columns" if part.kind == "frame" else "the file has a header"
+    return InputError(f"{part.name}: {what} and no rows")
+
+
+def empty(part: Part, column: str, row: int) -> InputError:
+    """The error for a text that is missing."""
+    return InputError(f"{part.name}: {column} must not be empty, got nothing (row {row})")
+
+
+def not_finite(part: Part, column: str, row: int, value: float | None) -> InputError:
+    """The error for a number that is missing or not finite."""
+    got = "nothing" if value is None else value
+    return InputError(f"{part.name}: {column} must be a finite number, got {got} (row {row})")
+
+
+def _block(part: Part, layout: Layout) -> _Block:
+    text, numbers = wanted(layout)
     table = sources.load(part, text, numbers)
     rows = len(next(iter(table.values())))
     if rows == 0:
-        what = "the frame has columns" if part.kind == "frame" else "the file has a header"
-        raise InputError(f"{part.name}: {what} and no rows")
+        raise no_rows(part)
     checked = {role: _texts(table[role], column, part, role) for role, column in text.items()}
     return _Block(part, layout, checked | {k: _finite(table[k], column, part) for k, column in numbers.items()}, rows)
 
@@ -121,18 +146,17 @@ def _texts(column: Any, name: str, part: Part, role: str) -> Any:
     if role.startswith("text attribute "):
         return column.fill_null("(none)")
     row = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0]) + 1
-    raise InputError(f"{part.name}: {name} must not be empty, got nothing (row {row})")
+    raise empty(part, name, row)
 
 
 def _finite(column: Any, name: str, part: Part) -> Floats:
     import pyarrow.compute as pc
 
-    empty = column.is_null().to_numpy(zero_copy_only=False)
+    null = column.is_null().to_numpy(zero_copy_only=False)
     values = pc.fill_null(column, 0.0).to_numpy(zero_copy_only=False)
-    wrong = np.flatnonzero(empty | ~np.isfinite(values))
+    wrong = np.flatnonzero(null | ~np.isfinite(values))
     if wrong.size:
-        got = "nothing" if empty[wrong[0]] else values[wrong[0]]
-        raise InputError(f"{part.name}: {name} must be a finite number, got {got} (row {wrong[0] + 1})")
+        raise not_finite(part, name, int(wrong[0]) + 1, None if null[wrong[0]] else values[wrong[0]])
     return values + 0.0  # −0.0 and 0.0 are one number
 
 
@@ -148,10 +172,10 @@ def _wide(blocks: list[_Block], systems: Sequence[str]) -> Aligned:
     order = np.arange(rows)
     if layout.id:
         order = np.argsort(id, kind="stable")
-        twice = np.flatnonzero(id[order][1:] == id[order][:-1])
-        if twice.size:
-            row = int(order[twice[0] + 1])
-            raise InputError(f"{name_of(row)}: id {id[row]!r} must appear once, got it again")
+        again = np.flatnonzero(id[order][1:] == id[order][:-1])
+        if again.size:
+            row = int(order[again[0] + 1])
+            raise twice(name_of(row), id[row])
     own = {name: {role: _doubles(blocks, f"own {name}\n{role}")[order] for role in layout.own[name]} for name in names}
     return Aligned(
         systems=names,
@@ -161,7 +185,7 @@ def _wide(blocks: list[_Block], systems: Sequence[str]) -> Aligned:
         own=own,
         words={name: {} for name in names},
         place=lambda row: name_of(int(order[row])),
-        columns=_printed(layout),
+        columns=printed(layout),
         sources=tuple(sources.fingerprint(one.part, one.rows) for one in blocks),
         read=rows,
         alone=0,
@@ -172,20 +196,13 @@ def _long(blocks: list[_Block], systems: Sequence[str]) -> Aligned:
     """One row a unit and system: the rows of the systems are joined on the id."""
     layout, name_of = blocks[0].layout, _place(blocks)
     names, code = _systems(blocks)
-    unknown = [name for name in systems if name not in names]
-    if unknown:
-        raise ParameterError(f"systems: there is no system {unknown[0]!r}, the input has {', '.join(names)}")
-    kept = [i for i, name in enumerate(names) if not systems or name in systems]
-    if layout.id is None and len(kept) > 1:
-        has = ", ".join(map(repr, blocks[0].part.columns))
-        raise InputError(
-            f"{blocks[0].part.name}: rows of {len(kept)} systems can be paired only by an id, got none (it has {has}); "
-            "set columns='id=NAME'"
-        )
+    kept = kept_systems(names, systems, layout, blocks[0].part)
     rows = [np.flatnonzero(code == i) for i in kept]
     id = _strings(blocks, "id") if layout.id else np.arange(1, len(code) + 1).astype(str).astype(object)
     if layout.id:
         rows = _joined(rows, id, [names[i] for i in kept], name_of)
+        if not len(rows[0]):
+            raise nothing_shared([names[i] for i in kept])
     first = rows[0]
     text = {role: _strings(blocks, f"text {role}") for role in layout.text}
     numbers = {role: _doubles(blocks, f"number {role}") for role in layout.numbers}
@@ -201,7 +218,7 @@ def _long(blocks: list[_Block], systems: Sequence[str]) -> Aligned:
         own={names[i]: {role: v[at] for role, v in own.items()} for i, at in zip(kept, rows, strict=True)},
         words={names[i]: {role: v[at] for role, v in words.items()} for i, at in zip(kept, rows, strict=True)},
         place=lambda row: name_of(int(first[row])),
-        columns=_printed(layout),
+        columns=printed(layout),
         sources=tuple(sources.fingerprint(one.part, one.rows) for one in blocks),
         read=len(code),
         alone=int(np.isin(code, kept).sum()) - len(first) * len(kept),
@@ -213,46 +230,92 @@ def _systems(blocks: list[_Block]) -> tuple[list[str], Ints]:
     if blocks[0].layout.system:
         names, code = np.unique(_strings(blocks, "system"), return_inverse=True)
         return [str(name) for name in names], code
-    stems = [_stem(one.part) if len(blocks) > 1 else SYSTEM for one in blocks]
+    stems = [stem(one.part) if len(blocks) > 1 else SYSTEM for one in blocks]
     names, code = np.unique(np.array(stems, dtype=object), return_inverse=True)
     return [str(name) for name in names], np.repeat(code, [one.rows for one in blocks])
 
 
-def _stem(part: Part) -> str:
+def stem(part: Part) -> str:
     return part.name if part.unnamed else part.path.name.split(".")[0]
+
+
+def kept_systems(names: Sequence[str], systems: Sequence[str], layout: Layout, part: Part) -> list[int]:
+    """The numbers of the systems that are wanted; raises where one is not there or nothing pairs their rows."""
+    unknown = [name for name in systems if name not in names]
+    if unknown:
+        raise ParameterError(f"systems: there is no system {unknown[0]!r}, the input has {', '.join(names)}")
+    kept = [i for i, name in enumerate(names) if not systems or name in systems]
+    if layout.id is None and len(kept) > 1:
+        has = ", ".join(map(repr, part.columns))
+        raise InputError(
+            f"{part.name}: rows of {len(kept)} systems can be paired only by an id, got none (it has {has}); "
+            "set columns='id=NAME'"
+        )
+    return kept
+
+
+def nothing_shared(names: Sequence[str]) -> InputError:
+    """The error for systems without a row in common."""
+    return InputError(f"systems {', '.join(map(repr, names))} must share ids, got none in common")
+
+
+def twice(place: str, id: str, system: str | None = None) -> InputError:
+    """The error for an id that a system, or a wide table, has more than once."""
+    return InputError(f"{place}: id {id!r} must appear once{f' in system {system!r}' if system else ''}, got it again")
+
+
+def not_one(place: str, column: str, id: str, a: object, b: object) -> InputError:
+    """The error for a value that systems share and do not agree on."""
+    return InputError(f"{place}: {column} must be one for id {id!r}, got {str(a)!r} and {str(b)!r}")
 
 
 def _joined(rows: list[Ints], id: np.ndarray, names: list[str], place: Callable[[int], str]) -> list[Ints]:
     """For each system its rows of the ids that all have, in the order of the ids."""
     _, code = np.unique(id, return_inverse=True)
-    ordered = []
     for name, at in zip(names, rows, strict=True):
-        order = at[np.argsort(code[at], kind="stable")]
-        twice = np.flatnonzero(code[order][1:] == code[order][:-1])
-        if twice.size:
-            row = int(order[twice[0] + 1])
-            raise InputError(f"{place(row)}: id {id[row]!r} must appear once in system {name!r}, got it again")
-        ordered.append(order)
-    count = np.zeros(int(code.max(initial=0)) + 1, np.int64)
-    for order in ordered:
-        count[code[order]] += 1
-    common = [order[count[code[order]] == len(rows)] for order in ordered]
-    if not len(common[0]):
-        raise InputError(f"systems {', '.join(map(repr, names))} must share ids, got none in common")
-    return common
+        if (row := repeated(code, at)) is not None:
+            raise twice(place(row), id[row], name)
+    return paired(code, rows)
+
+
+def repeated(code: Ints, at: Ints) -> int | None:
+    """Of the rows `at`, the first in the order of their codes whose code an earlier row has; None where there is none.
+
+    >>> repeated(np.array([7, 3, 7]), np.arange(3))
+    2
+    """
+    order = at[np.argsort(code[at], kind="stable")]
+    again = np.flatnonzero(code[order][1:] == code[order][:-1])
+    return int(order[again[0] + 1]) if again.size else None
+
+
+def paired(code: Ints, rows: Sequence[Ints]) -> list[Ints]:
+    """For each system its rows of the codes that all have, in the order of the codes; no system has a code twice.
+
+    >>> paired(np.array([5, 7, 7, 6]), [np.array([0, 1]), np.array([2, 3])])
+    [array([1]), array([2])]
+    """
+    count = np.bincount(np.concatenate([code[at] for at in rows]), minlength=1)
+    ordered = (at[np.argsort(code[at], kind="stable")] for at in rows)
+    return [at[count[code[at]] == len(rows)] for at in ordered]
+
+
+def differing(values: np.ndarray, rows: Sequence[Ints]) -> tuple[int, int] | None:
+    """A row of the first system and one of another, paired, whose values differ; None where all agree."""
+    for at in rows[1:]:
+        differs = np.flatnonzero(values[at] != values[rows[0]])
+        if differs.size:
+            return int(rows[0][differs[0]]), int(at[differs[0]])
+    return None
 
 
 def _agree(
     role: str, layout: Layout, values: np.ndarray, rows: list[Ints], id: np.ndarray, place: Callable[[int], str]
 ) -> None:
     """Raises InputError where two systems give one row different values of what they share."""
-    for at in rows[1:]:
-        differs = np.flatnonzero(values[at] != values[rows[0]])
-        if differs.size:
-            row = int(at[differs[0]])
-            a, b = (str(values[i]) for i in (rows[0][differs[0]], row))
-            column = {**layout.text, **layout.numbers}[role]
-            raise InputError(f"{place(row)}: {column} must be one for id {id[row]!r}, got {a!r} and {b!r}")
+    if pair := differing(values, rows):
+        column = {**layout.text, **layout.numbers}[role]
+        raise not_one(place(pair[1]), column, id[pair[1]], values[pair[0]], values[pair[1]])
 
 
 def _place(blocks: list[_Block]) -> Callable[[int], str]:
@@ -279,7 +342,7 @@ def _doubles(blocks: list[_Block], role: str) -> Floats:
     return np.concatenate([one.table[role] for one in blocks])
 
 
-def _printed(layout: Layout) -> dict[str, str]:
+def printed(layout: Layout) -> dict[str, str]:
     """Role -> column as the page prints it."""
     found = (
         {"id": layout.id} | {"system": layout.system} | dict(layout.text) | dict(layout.numbers) | dict(layout.words)

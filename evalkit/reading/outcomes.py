@@ -81,8 +81,8 @@ def read(
     given = dict(columns or {})
     roles_of.check_roles(given, ROLES)
     first = sources.parts(data)[0]
-    found = kind or _kind(first, given, systems)
-    layout = partial(_layout, kind=found, given=given, systems=systems, attributes=attributes)
+    found = kind or kind_of(first, given, systems)
+    layout = partial(layout_of, kind=found, given=given, systems=systems, attributes=attributes)
     rows = aligned.read(data, layout, systems)
     if positive is not None and found != "binary":
         raise ParameterError(f"positive: only a binary table has a positive label, this one is {found}")
@@ -94,7 +94,7 @@ def read(
 # Which columns --------------------------------------------------------------------------------------------------
 
 
-def _kind(part: Part, given: Mapping[str, str], systems: Sequence[str]) -> str:
+def kind_of(part: Part, given: Mapping[str, str], systems: Sequence[str]) -> str:
     """What the columns of a part hold."""
     roles = roles_of.resolve(part.columns, ROLES, given, part.name)
     scores = [name for name in part.columns if name.startswith("p_") and name != "p_"]
@@ -106,7 +106,7 @@ def _kind(part: Part, given: Mapping[str, str], systems: Sequence[str]) -> str:
     return "multi-class" if "predicted" in roles and "score" not in roles and not wide else "binary"
 
 
-def _layout(
+def layout_of(
     part: Part, *, kind: str, given: Mapping[str, str], systems: Sequence[str], attributes: Sequence[str]
 ) -> Layout:
     roles = roles_of.resolve(part.columns, ROLES, given, part.name, attributes)
@@ -159,11 +159,20 @@ def weight_of(rows: Aligned) -> Floats | None:
         return None
     wrong = np.flatnonzero(weight < 0)
     if wrong.size:
-        row = int(wrong[0])
-        raise InputError(f"{rows.place(row)}: {rows.columns['weight']} must be 0 or more, got {weight[row]:g}")
+        raise below_0(rows.place(int(wrong[0])), rows.columns["weight"], weight[wrong[0]])
     if not weight.any():
-        raise InputError(f"{rows.sources[0].name}: {rows.columns['weight']} must hold a weight above 0, got none")
+        raise no_weight(rows.sources[0].name, rows.columns["weight"])
     return weight
+
+
+def below_0(place: str, column: str, weight: float) -> InputError:
+    """The error for a weight below 0."""
+    return InputError(f"{place}: {column} must be 0 or more, got {weight:g}")
+
+
+def no_weight(where: str, column: str) -> InputError:
+    """The error for weights that are all 0."""
+    return InputError(f"{where}: {column} must hold a weight above 0, got none")
 
 
 def _labels(rows: Aligned) -> tuple[np.ndarray, Ints]:
@@ -193,16 +202,23 @@ def _binary(rows: Aligned, positive: str | None, part: Part) -> Binary:
     names, code = _labels(rows)
     column = rows.columns["label"]
     if len(names) > 2:
-        row = int(np.flatnonzero(code == 2)[0])
-        got = ", ".join(map(repr, names[:3]))
-        raise InputError(
-            f"{rows.place(row)}: {column} must hold two labels, got {got}; more classes need p_<class> columns"
-        )
-    chosen = _positive(list(names), positive, part.name, column)
+        raise too_many_labels(rows.place(int(np.flatnonzero(code == 2)[0])), column, list(names))
+    chosen, negative = two_labels(list(names), positive, part.name, column)
     label = (names[code] == chosen).astype(np.int64)
-    negative = next((name for name in names if name != chosen), _opposite(chosen) if positive is None else "")
     score = {name: own["score"] for name, own in rows.own.items()}
     return Binary(rows, label, score, weight_of(rows), chosen, negative)
+
+
+def too_many_labels(place: str, column: str, names: Sequence[str]) -> InputError:
+    """The error for a third label."""
+    got = ", ".join(map(repr, names[:3]))
+    return InputError(f"{place}: {column} must hold two labels, got {got}; more classes need p_<class> columns")
+
+
+def two_labels(names: list[str], positive: str | None, where: str, column: str) -> tuple[str, str]:
+    """The positive and the negative label, "" for one that is never seen."""
+    chosen = _positive(names, positive, where, column)
+    return chosen, next((name for name in names if name != chosen), _opposite(chosen) if positive is None else "")
 
 
 def _positive(names: list[str], given: str | None, where: str, column: str) -> str:

@@ -2,22 +2,26 @@
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evalkit.arrays import Bools, Floats
+from evalkit.arrays import Floats, Ints
 
 MOST = 12
 
 
 @dataclass(frozen=True)
 class Slice:
-    """One group: the column, the value or range that its units share, and which units they are."""
+    """One group: the column, the value or range that its units share, and which units they are.
+
+    member: their mask, or where the rows are not at hand the number of the group.
+    """
 
     column: str
     label: str
-    member: Bools
+    member: Any
 
 
 def slices(column: str, values: ArrayLike, most: int = MOST) -> list[Slice]:
@@ -31,11 +35,30 @@ def slices(column: str, values: ArrayLike, most: int = MOST) -> list[Slice]:
     """
     texts = np.asarray(values, dtype=object).astype(str)
     names, code = np.unique(texts, return_inverse=True)
+    found = groups(names, np.bincount(code, minlength=len(names)), most)
+    of = found.of[code]
+    return [Slice(column, label, of == i) for i, label in enumerate(found.labels)]
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """The labels of the groups of a column, and the number of each distinct value's group."""
+
+    labels: list[str]
+    of: Ints
+
+
+def groups(names: np.ndarray, rows: Ints, most: int = MOST) -> Groups:
+    """The groups that `slices` makes, from the distinct values in order and how many units have each.
+
+    >>> groups(np.array(["10", "2"]), np.array([1, 2])).labels
+    ['2', '10']
+    """
     numbers = _numbers(names)
     if len(names) <= most:
         order = np.argsort(numbers, kind="stable") if numbers is not None else np.arange(len(names))
-        return [Slice(column, str(names[i]), code == i) for i in order]
-    return _quarters(column, numbers[code]) if numbers is not None else _frequent(column, names, code, most)
+        return Groups([str(names[i]) for i in order], np.argsort(order))
+    return _quarters(numbers, rows) if numbers is not None else _frequent(names, rows, most)
 
 
 def _numbers(names: np.ndarray) -> Floats | None:
@@ -46,17 +69,18 @@ def _numbers(names: np.ndarray) -> Floats | None:
     return found if np.isfinite(found).all() else None
 
 
-def _quarters(column: str, values: Floats) -> list[Slice]:
-    edges = np.unique(np.quantile(values, [0, 0.25, 0.5, 0.75, 1], method="inverted_cdf"))
-    place = np.maximum(np.searchsorted(edges, values), 1)
-    bounds = pairwise(edges)
-    found = [(f"({low:.15g}, {high:.15g}]", place == i) for i, (low, high) in enumerate(bounds, start=1)]
-    found[0] = (f"[{edges[0]:.15g}, {edges[1]:.15g}]", found[0][1])
-    return [Slice(column, label, member) for label, member in found if member.any()]
+def _quarters(values: Floats, rows: Ints) -> Groups:
+    edges = np.unique(np.quantile(values, [0, 0.25, 0.5, 0.75, 1], weights=rows, method="inverted_cdf"))
+    place = np.maximum(np.searchsorted(edges, values), 1) - 1
+    labels = [f"({low:.15g}, {high:.15g}]" for low, high in pairwise(edges)]
+    labels[0] = f"[{edges[0]:.15g}, {edges[1]:.15g}]"
+    filled, of = np.unique(place, return_inverse=True)
+    return Groups([labels[i] for i in filled], of)
 
 
-def _frequent(column: str, names: np.ndarray, code: np.ndarray, most: int) -> list[Slice]:
-    order = np.argsort(-np.bincount(code), kind="stable")
+def _frequent(names: np.ndarray, rows: Ints, most: int) -> Groups:
+    order = np.argsort(-rows, kind="stable")
     kept, rest = np.sort(order[: most - 1]), order[most - 1 :]
-    found = [Slice(column, str(names[i]), code == i) for i in kept]
-    return [*found, Slice(column, f"({len(rest)} other values)", np.isin(code, rest))]
+    of = np.empty(len(names), dtype=np.int64)
+    of[kept], of[rest] = np.arange(len(kept)), len(kept)
+    return Groups([*(str(names[i]) for i in kept), f"({len(rest)} other values)"], of)

@@ -117,22 +117,11 @@ def interval(
     (True, 'bootstrap of counts, BCa')
     """
     drawn = replicates(c, metric, rng=rng, resamples=resamples)
-    found = bca_interval(metric(c), drawn, effects(c, metric), n=int(c.total), level=level)
+    pooled = pool(c, cells(c))
+    moved, rows = np.concatenate(derivatives(pooled, metric)), np.concatenate([pooled.positive, pooled.negative])
+    found = bca_interval(metric(c), drawn, moved, rows=rows, n=int(c.total), level=level)
     # A largest gap (KS, the best F) is larger in almost every resample: the limits hold at least the value itself.
     return replace(found, low=min(found.low, found.value), high=max(found.high, found.value), method=METHOD)
-
-
-def effects(c: Counts, metric: Metric) -> Floats:
-    """How much each cell's row moves the metric, one number a row of the sample; mean 0.
-
-    >>> from evalkit.metrics.counts import count, recall
-    >>> effects(decision(count([0.9, 0.6, 0.4, 0.1], [1, 0, 1, 0]), 0.5), lambda c: recall(c)[0]).round(2)
-    array([ 0.25, -0.25,  0.  ,  0.  ])
-    """
-    pooled = pool(c, cells(c))
-    of_positive, of_negative = derivatives(pooled, metric)
-    moved = np.concatenate([of_positive, of_negative])
-    return np.repeat(moved, np.concatenate([pooled.positive, pooled.negative]).astype(np.int64))
 
 
 def derivatives(c: Counts, metric: Metric) -> tuple[Floats, Floats]:

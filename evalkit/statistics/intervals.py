@@ -291,10 +291,12 @@ def percentile_interval(value: float, replicates: ArrayLike, *, n: int, level: f
     return Estimate(float(value), low, high, level, int(n), "percentile bootstrap")
 
 
-def bca_interval(value: float, replicates: ArrayLike, effect: ArrayLike, *, n: int, level: float) -> Estimate:
+def bca_interval(
+    value: float, replicates: ArrayLike, effect: ArrayLike, *, n: int, level: float, rows: ArrayLike = 1.0
+) -> Estimate:
     """The bias-corrected and accelerated interval: replicates at the shares that `bca_shares` gives.
 
-    `effect` holds one influence value a unit. NaN limits below two units.
+    `effect` holds one influence value a unit, or one for each group of `rows` units. NaN limits below two units.
     Efron, JASA 1987, doi:10.1080/01621459.1987.10478410.
 
     >>> e = bca_interval(2, [1, 2, 3], [-1, 0, 1], n=9, level=0.5)
@@ -302,7 +304,7 @@ def bca_interval(value: float, replicates: ArrayLike, effect: ArrayLike, *, n: i
     (1.5, 2.5)
     """
     z = normal_quantile(level)
-    low, high = _quantiles(value, replicates, n, bca_shares(value, replicates, effect, z=[-z, z]))
+    low, high = _quantiles(value, replicates, n, bca_shares(value, replicates, effect, z=[-z, z], rows=rows))
     return Estimate(float(value), low, high, level, int(n), "BCa bootstrap")
 
 

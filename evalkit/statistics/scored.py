@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, Ints
+from evalkit.arrays import Bools, Floats, Ints, ratio
 from evalkit.definitions.metric import Chosen
 from evalkit.definitions.outcome_metrics import DECISIONS
 from evalkit.metrics import losses
@@ -142,7 +142,8 @@ def _area(s: Scored, level: float) -> Estimate:
         return auc_interval(auc(c), float(np.sqrt(auc_variance(c))), c.positives, c.negatives, level=level)
     moved = inference.by_unit(auc_influence(c, s.label, s.score) * _weights(s), s.unit)
     n = moved.size
-    found = auc_logit(auc(c), float(np.sqrt(np.sum(moved**2) * n / max(n - 1, 1))), n=n, level=level)
+    error = float(np.sqrt(ratio(np.sum(moved**2) * n, n - 1)))  # one unit carries no variance
+    found = auc_logit(auc(c), error, n=n, level=level)
     return replace(found, method="logit DeLong by unit")
 
 

@@ -188,10 +188,16 @@ def influence_t(
     >>> round(influence_t(1.0, [-1, 0, 1], level=0.95, unit="user", method="delta method").p_value, 4)
     0.2254
     """
+    return error_t(value, standard_error(effect), n=np.size(effect), scale=scale, level=level, unit=unit, method=method)
+
+
+def error_t(
+    value: float, error: float, *, n: int, level: float, unit: str, method: str, scale: float = 1.0
+) -> Comparison:
+    """A difference with the standard error that n units give: t on n − 1, as `influence_t` has it."""
     from scipy.special import stdtr
 
     check_comparison_level(level)
-    n, error = np.size(effect), standard_error(effect)
     if error <= ROUNDING * scale:
         error = 0.0 if abs(value) <= ROUNDING * scale else np.nan
     p = 1.0 if error == 0 else float(2 * stdtr(max(n - 1, 1), -abs(value) / error))

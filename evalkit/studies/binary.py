@@ -1,5 +1,6 @@
-"""The study of binary outcomes: a label, a score by every system, and everything that the page asks of them."""
+"""The study of binary outcomes: everything that the page asks of the table of each system's scores."""
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,20 +9,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from evalkit.arrays import Floats, ParameterError
+from evalkit.arrays import Floats
 from evalkit.definitions.metric import Chosen
-from evalkit.definitions.outcome_metrics import DECISIONS, PROBABILITIES
+from evalkit.definitions.outcome_metrics import DECISIONS
 from evalkit.metrics import calibration, counts, curves
 from evalkit.metrics.counts import Counts
-from evalkit.reading import outcomes, parameters
-from evalkit.reading.aligned import attributes_of
-from evalkit.reading.outcomes import Binary
-from evalkit.statistics import count_bootstrap, inference, scored
-from evalkit.statistics.intervals import Estimate, bca_interval, wilson
-from evalkit.statistics.scored import Scored
-from evalkit.statistics.significance import Comparison
-from evalkit.studies import study, thresholds
-from evalkit.studies.study import EVERY, Member, Study
+from evalkit.reading.slices import Slice
+from evalkit.reading.sources import Source
+from evalkit.statistics import count_bootstrap, inference
+from evalkit.statistics.intervals import bca_interval, wilson
+from evalkit.studies.study import Study
 from evalkit.studies.thresholds import Costs, Rule
 
 ORDER = ("roc_auc", "average_precision", "ks", "log_loss", "brier")
@@ -43,71 +40,122 @@ PARTS: dict[str, Callable[[Counts], float]] = {
 TIMES = 10  # negatives, in the figure of another base rate where none is named
 
 
+@dataclass(frozen=True, eq=False)
+class Account:
+    """What was read: systems, columns by role, inputs, rows read, rows used, rows that another system lacks."""
+
+    systems: tuple[str, ...]
+    columns: Mapping[str, str]
+    sources: tuple[Source, ...]
+    read: int
+    used: int
+    alone: int
+
+    def __len__(self) -> int:
+        return self.used
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """What the page says of the rows. positives: rows, whatever their weight.
+
+    outside, wrong: rows of each system whose score is no probability, and those that are certain of the other class.
+    repeated: rows whose label and scores another row has too, None where that is not known.
+    binned: of systems whose scores share bins, the most that moves AUC, and the limits of average precision.
+    """
+
+    account: Account
+    positive: str
+    negative: str
+    positives: int
+    weighted: bool
+    outside: Mapping[str, int]
+    wrong: Mapping[str, int]
+    repeated: int | None
+    binned: Mapping[str, tuple[float, float, float]]
+
+    @property
+    def rows(self) -> int:
+        """Rows of each system."""
+        return len(self.account)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class BinaryStudy(Study):
-    """The study of a table of labels and scores; the units are rows, or the unit that was named."""
+    """The study of a table of labels and scores; the units are rows, or the unit that was named.
 
-    data: Binary
+    Everything here follows from the table of each system; where the rows are, and how they vary, its subclasses know.
+    """
+
     rule: Rule
     costs: Costs
     prevalence: float | None
     omitted: tuple[str, ...]
 
     @property
+    @abstractmethod
+    def facts(self) -> Facts:
+        """What the page says of the rows."""
+
+    @abstractmethod
+    def table(self, system: str) -> Counts:
+        """The counts of a system."""
+
+    @abstractmethod
+    def one_class(self, part: Slice) -> bool:
+        """Whether the rows of a slice are all positive or all negative."""
+
+    @abstractmethod
+    def resample(self, system: str) -> list[Counts]:
+        """A system's table in cells, and those of bootstrap samples of its rows or units, none where there are none."""
+
+    def chances(self, system: str) -> Counts:
+        """The counts of a system at its probabilities, where they are finer than the thresholds of its table."""
+        return self.table(system)
+
+    @property
     def unit_name(self) -> str:
         """The row, or the unit that the user named."""
         return self.settings.unit.removesuffix("_id") if self.settings.unit else "row"
 
-    @cached_property
-    def scored(self) -> dict[str, Scored]:
-        """Every system's scores with its threshold."""
-        return {
-            name: Scored(self.data.label, score, self.thresholds[name], self.data.weight, self.unit)
-            for name, score in self.data.score.items()
-        }
+    @property
+    def plain(self) -> bool:
+        """Whether rows are the units and count alike."""
+        return not self.settings.unit and not self.facts.weighted
+
+    @property
+    @abstractmethod
+    def intervals_are(self) -> str:
+        """Where intervals come from, in words."""
+
+    @property
+    @abstractmethod
+    def tests_are(self) -> str:
+        """Where tests come from, in words."""
+
+    @property
+    def banded(self) -> bool:
+        """Whether curves have bands and the numbers read off them limits."""
+        return True
+
+    @property
+    def bands_are(self) -> str:
+        """Where the bands of curves come from, in words."""
+        return f"pointwise: quantiles of {RESAMPLES} resamples at each place; the whole curve may leave them"
 
     @cached_property
     def thresholds(self) -> dict[str, float]:
         """The threshold of every system, by the rule; NaN where none keeps it."""
-        weight = self.data.weight
-        plain = {name: Scored(self.data.label, score, 0.5, weight) for name, score in self.data.score.items()}
-        return {name: self.rule.choose(one.counts) for name, one in plain.items()}
+        return {name: self.rule.choose(self.table(name)) for name in self.systems}
 
     @property
     def probabilities(self) -> bool:
         """Whether every score of every system lies in 0..1."""
-        return all(outcomes.are_probabilities(score) for score in self.data.score.values())
-
-    def _some(self, system: str, member: Member) -> Scored:
-        return self.scored[system] if isinstance(member, slice) else self.scored[system].take(member)
-
-    def estimate(self, chosen: Chosen, system: str, member: Member = EVERY) -> Estimate:
-        """The metric with its interval."""
-        return scored.estimate(chosen, self._some(system, member), level=self.settings.level, rng=self.rng(1))
-
-    def compare(self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY) -> Comparison:
-        """first − second on the same rows."""
-        if isinstance(member, slice) and (chosen.label, pair) in self._made:
-            return self._made[chosen.label, pair]
-        first, second = (self._some(name, member) for name in pair)
-        level = self.settings.level
-        found = scored.compare(chosen, first, second, level=level, rng=self.rng(2), unit=self.unit_name)
-        if isinstance(member, slice):
-            self._made[chosen.label, pair] = found
-        return found
-
-    @cached_property
-    def _made(self) -> dict[tuple[str, tuple[str, str]], Comparison]:
-        """The comparisons made so far: a bootstrap is not run twice."""
-        return {}
+        return not any(self.facts.outside.values())
 
     def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
         """The difference that so many rows would show."""
         return {"detectable": inference.detectable(self.compare(chosen, pair))}
-
-    def table(self, system: str) -> Counts:
-        """The counts of a system."""
-        return self.scored[system].counts
 
     # Decisions
 
@@ -185,29 +233,22 @@ class BinaryStudy(Study):
     @cached_property
     def _resampled(self) -> dict[str, list[Counts]]:
         """For bands and limits: every system's table in cells, and those of its bootstrap samples after it."""
-        return {name: self._resample(one) for name, one in self.scored.items()}
+        return {name: self.resample(name) for name in self.systems}
 
-    def _resample(self, s: Scored) -> list[Counts]:
-        table = count_bootstrap.pool(s.counts, count_bootstrap.cells(s.counts))
-        if s.plain:
-            return [table, *count_bootstrap.resampled(table, rng=self.rng(3), resamples=RESAMPLES)]
-        drawn = count_bootstrap.resampled_units(
-            s.counts, s.label, s.place, unit=s.units, weight=s.weight, rng=self.rng(3), resamples=RESAMPLES
-        )
-        return [table, *drawn]
-
-    def _limits(self, system: str, metric: Callable[[Counts], float]) -> dict[str, float]:
-        """A number of the page with the bias-corrected limits of a bootstrap of counts."""
-        value, (pooled, *tables) = metric(self.table(system)), self._resampled[system]
+    def _limits(self, system: str, metric: Callable[[Counts], float], c: Counts | None = None) -> dict[str, float]:
+        """A number of the page with the bias-corrected limits of a bootstrap of counts; NaN where there is none."""
+        value, (pooled, *tables) = metric(c or self.table(system)), self._resampled[system]
+        if not tables:
+            return {"value": value, "low": np.nan, "high": np.nan}
         drawn = np.array([metric(one) for one in tables]) + (value - metric(pooled))
         still = np.zeros(2)  # bias-corrected: miscalibration and ECE are larger in almost every resample
-        e = bca_interval(value, drawn, still, n=len(self.data.label), level=self.settings.level)
+        e = bca_interval(value, drawn, still, n=self.facts.rows, level=self.settings.level)
         return {"value": value, "low": min(e.low, value), "high": max(e.high, value)}
 
     @property
     def both_classes(self) -> bool:
         """Whether there is a curve to draw."""
-        return 0 < self.data.label.sum() < len(self.data.label)
+        return 0 < self.facts.positives < self.facts.rows
 
     def curve(self, kind: str, change: Callable[[Counts], Counts] = lambda c: c) -> pd.DataFrame:
         """The points of a kind of curve of every system: x, y, threshold. change: what becomes of the table first."""
@@ -218,14 +259,17 @@ class BinaryStudy(Study):
             found.append(pd.DataFrame({"system": name, "x": one.x, "y": one.y, "threshold": one.threshold}))
         return pd.concat(found, ignore_index=True)
 
-    def bands(self, kind: str) -> pd.DataFrame:
-        """Pointwise limits of a kind of curve of every system on a grid."""
+    def bands(self, kind: str) -> pd.DataFrame | None:
+        """Pointwise limits of a kind of curve of every system on a grid; None where nothing was resampled."""
         read = {"roc": read_roc, "pr": read_pr}[kind]
         found = []
         for name in self.order:
-            low, high = count_bootstrap.band(self._resampled[name][1:], read, level=self.settings.level)
+            drawn = self._resampled[name][1:]
+            if not drawn:
+                continue
+            low, high = count_bootstrap.band(drawn, read, level=self.settings.level)
             found.append(pd.DataFrame({"system": name, "x": GRID, "low": low, "high": high}))
-        return pd.concat(found, ignore_index=True)
+        return pd.concat(found, ignore_index=True) if found else None
 
     def crossings(self, kind: str) -> pd.DataFrame:
         """For every pair of the family, where along x the two curves cross; who lies above where they do not."""
@@ -282,7 +326,7 @@ class BinaryStudy(Study):
         """Share of positives by tenths of the score with Wilson limits, and how many rows each holds."""
         rows = []
         for name in self.order:
-            bins = calibration.bins_quantile(self.table(name), BINS)
+            bins = calibration.bins_quantile(self.chances(name), BINS)
             for n, hits, score in zip(bins.rows, bins.positives, bins.score, strict=True):
                 e = wilson(min(hits, n), n, level=self.settings.level)
                 rows.append({"system": name, "x": score / n, "y": e.value, "low": e.low, "high": e.high, "n": n})
@@ -294,12 +338,12 @@ class BinaryStudy(Study):
         rows = []
         for name in self.order:
             for metric, of in PARTS.items():
-                rows.append({"system": name, "part": metric} | self._limits(name, of))
+                rows.append({"system": name, "part": metric} | self._limits(name, of, self.chances(name)))
         return pd.DataFrame(rows)
 
     def clipped(self, system: str) -> int:
         """Rows whose probability log loss clips."""
-        return int(calibration.clipped(self.table(system)))
+        return int(calibration.clipped(self.chances(system)))
 
 
 def read_roc(c: Counts) -> Floats:
@@ -331,42 +375,3 @@ def _at_rate(metric: Callable[[Counts], float], rate: float) -> Callable[[Counts
 
 def _lift_at(depth: float) -> Callable[[Counts], float]:
     return lambda c: float(curves.lift(curves.at_depth(c, depth * c.total)))
-
-
-def make(
-    data: Binary,
-    metrics: Any,
-    threshold: Any,
-    costs: Any,
-    prevalence: Any,
-    given: Mapping[str, Any],
-    shared: Mapping[str, Any],
-) -> BinaryStudy:
-    """The study, its parameters checked."""
-    fits = all(outcomes.are_probabilities(score) for score in data.score.values())
-    omitted = () if fits else PROBABILITIES
-    usual = [name for name in (*ORDER, *AT) if name not in omitted]
-    s = study.settings("counts", metrics, usual=usual, **shared)
-    refused = [chosen.label for chosen in s.metrics if chosen.label in omitted]
-    if refused:
-        raise ParameterError(f"metrics: {refused[0]} needs probabilities, {_outside(data)}")
-    study.check_systems(s, data.rows.systems)
-    paid = thresholds.costs("costs", costs)
-    chosen = thresholds.rule(threshold)
-    rule, own = chosen or (_usual_rule(fits=fits), None)
-    rate = parameters.number("prevalence", prevalence, above=0, below=1)
-    attributes = attributes_of(data.rows, s.attributes)
-    return BinaryStudy(s, data.rows.systems, attributes, given, data, rule, own or paid or Costs(), rate, omitted)
-
-
-def _usual_rule(*, fits: bool) -> Rule:
-    return thresholds.fixed(0.5) if fits else Rule("best F1", curves.best_f)
-
-
-def _outside(data: Binary) -> str:
-    """The first score that is no probability."""
-    for name, score in data.score.items():
-        wrong = np.flatnonzero((score < 0) | (score > 1))
-        if wrong.size:
-            return f"got the score {score[wrong[0]]:g} of {name} ({data.rows.place(int(wrong[0]))})"
-    return ""

@@ -4,9 +4,9 @@ import numpy as np
 
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, Results, escape, number, with_interval
-from evalkit.metrics import calibration, counts
+from evalkit.metrics import counts, grid
 from evalkit.studies import page
-from evalkit.studies.binary import RESAMPLES, BinaryStudy
+from evalkit.studies.binary import BinaryStudy
 from evalkit.studies.binary_plots import DRAWN
 
 SOME = 30  # rows of a class below which the page warns
@@ -16,8 +16,8 @@ NOTHING = "One system: nothing to compare."
 def title(s: BinaryStudy) -> Html:
     """The title and what was asked."""
     c = s.table(s.order[0])
-    what = f"{s.data.rows.columns['label']} = {s.data.positive}"
-    rows = f"{len(s.data.rows):,} rows, {_share(counts.base_rate(c))} positive"
+    what = f"{s.facts.account.columns['label']} = {s.facts.positive}"
+    rows = f"{s.facts.rows:,} rows, {_share(counts.base_rate(c))} positive"
     if len(s.order) == 1:
         asked = f"How well does {s.leader} tell {what} from the rest, by {s.primary.label}, on {rows}?"
     elif s.settings.baseline:
@@ -33,7 +33,7 @@ def _share(value: float) -> str:
 
 def notes(s: BinaryStudy) -> Html:
     """What to know of the data before the numbers; a warning where it could change the answer."""
-    return tables.notes([*rows_read(s.data.rows), *_classes(s), *_scores(s), *_threshold(s), *_slices(s)])
+    return tables.notes([*rows_read(s.facts.account), *_classes(s), *_scores(s), *_threshold(s), *_slices(s)])
 
 
 def rows_read(rows) -> list[tuple[str, bool]]:
@@ -48,10 +48,10 @@ def rows_read(rows) -> list[tuple[str, bool]]:
 
 def _classes(s: BinaryStudy) -> list[tuple[str, bool]]:
     c = s.table(s.order[0])
-    base, rare = counts.base_rate(c), int(min(s.data.label.sum(), (1 - s.data.label).sum()))
+    base, rare = counts.base_rate(c), min(s.facts.positives, s.facts.rows - s.facts.positives)
     found = [
         (
-            f"Base rate: {_share(base)} of the rows are positive ({s.data.positive}). Always predicting the larger "
+            f"Base rate: {_share(base)} of the rows are positive ({s.facts.positive}). Always predicting the larger "
             f"class is right for {counts.majority(c):.1%}: read every accuracy beside it.",
             counts.majority(c) > 0.9,
         )
@@ -62,8 +62,10 @@ def _classes(s: BinaryStudy) -> list[tuple[str, bool]]:
         )
     elif rare < SOME:
         found.append((f"Only {rare} rows of the smaller class: intervals are wide, and AUC's is Newcombe's.", True))
-    if s.data.weight is not None:
+    if s.facts.weighted:
         found.append(("Rows are weighted; intervals take each row, or unit, as one draw with its weight.", False))
+    if not s.banded:
+        found.append((f"Bands of curves: {s.bands_are}.", False))
     return found
 
 
@@ -74,8 +76,7 @@ def _scores(s: BinaryStudy) -> list[tuple[str, bool]]:
         values = ", ".join(f"{name} {number(counts.auc(s.table(name)))}" for name in reversed_)
         found.append((f"AUC below 0.5, the score may be reversed: {values}. A high score must mean positive.", True))
     if not s.probabilities:
-        outside = {name: int(((one < 0) | (one > 1)).sum()) for name, one in s.data.score.items()}
-        listed = ", ".join(f"{name} {n:,}" for name, n in outside.items() if n)
+        listed = ", ".join(f"{name} {n:,}" for name, n in s.facts.outside.items() if n)
         found.append(
             (
                 f"Scores outside 0 to 1, so no probabilities: {listed} rows. Left out: log loss, Brier, calibration.",
@@ -84,7 +85,7 @@ def _scores(s: BinaryStudy) -> list[tuple[str, bool]]:
         )
     elif "log_loss" in [chosen.label for chosen in s.settings.metrics]:
         clipped = {name: s.clipped(name) for name in s.order if s.clipped(name)}
-        wrong = {name: one for name in clipped if (one := _certain_and_wrong(s, name))}
+        wrong = {name: s.facts.wrong[name] for name in clipped if s.facts.wrong[name]}
         if clipped:
             listed = ", ".join(f"{name} {n:,}" for name, n in clipped.items())
             cost = ", ".join(f"{name} {n:,}" for name, n in wrong.items())
@@ -94,23 +95,39 @@ def _scores(s: BinaryStudy) -> list[tuple[str, bool]]:
     return found
 
 
-def _certain_and_wrong(s: BinaryStudy, name: str) -> int:
-    score, label = s.data.score[name], s.data.label
-    low, high = score < calibration.EPSILON, score > 1 - calibration.EPSILON
-    return int((low & (label == 1)).sum() + (high & (label == 0)).sum())
-
-
 def _repeated(s: BinaryStudy) -> list[tuple[str, bool]]:
     """Rows whose label and scores another row has too: ties, or rows that came twice."""
-    columns = np.column_stack([s.data.label, *s.data.score.values()])
-    order = np.lexsort(columns.T)
-    same = int((columns[order][1:] == columns[order][:-1]).all(axis=1).sum())
-    tied = ", ".join(f"{name} {len(s.table(name).threshold):,}" for name in s.order)
-    found = [(f"Distinct scores: {tied} of {len(columns):,} rows.", False)]
-    if same > 0.01 * len(columns):
+    tied = ", ".join(f"{name} {_distinct(s, name)}" for name in s.order)
+    found = [(f"Distinct scores: {tied} of {s.facts.rows:,} rows.", False), *_binned(s)]
+    same = s.facts.repeated or 0
+    if same > 0.01 * s.facts.rows:
         text = f"{same:,} rows have the label and every score of another row: duplicates, if the scores are fine."
-        found.append((text, same > 0.2 * len(columns)))
+        found.append((text, same > 0.2 * s.facts.rows))
     return found
+
+
+def _distinct(s: BinaryStudy, name: str) -> str:
+    return f"more than {grid.MOST:,}" if name in s.facts.binned else f"{len(s.table(name).threshold):,}"
+
+
+def _binned(s: BinaryStudy) -> list[tuple[str, bool]]:
+    """By how much the bins can move the areas, where scores are binned."""
+    told = []
+    for name, (width, low, high) in s.facts.binned.items():
+        c = s.table(name)
+        area, precision = counts.auc(c), counts.average_precision(c)
+        moved = max(high - precision, precision - low)
+        told.append(
+            f"{name}: AUC {number(area)}, binning changes it by less than {_bound(width)}, average precision "
+            f"{number(precision)} by less than {_bound(moved)}"
+        )
+    text = f"More than {grid.MOST:,} distinct scores are counted in bins; what a threshold decides stays exact. "
+    return [(f"{text}{'; '.join(told)}.", False)] if told else []
+
+
+def _bound(value: float) -> str:
+    """A power of ten that is not smaller."""
+    return f"1e{int(np.ceil(np.log10(value)))}" if value > 0 else "1e-16"
 
 
 def _threshold(s: BinaryStudy) -> list[tuple[str, bool]]:
@@ -124,7 +141,7 @@ def _threshold(s: BinaryStudy) -> list[tuple[str, bool]]:
 
 
 def _slices(s: BinaryStudy) -> list[tuple[str, bool]]:
-    one = [f"{p.column} {p.label}" for p in s.slices if len(np.unique(s.data.label[p.member])) < 2]
+    one = [f"{p.column} {p.label}" for p in s.slices if s.one_class(p)]
     return [(f"Slices with one class, where AUC is undefined: {', '.join(one)}.", True)] if one else []
 
 
@@ -133,7 +150,7 @@ def _slices(s: BinaryStudy) -> list[tuple[str, bool]]:
 
 def estimates(s: BinaryStudy) -> Html:
     """The metrics without a threshold, then those at it, each above what knowing nothing gives."""
-    n, level = len(s.data.rows), f"{s.settings.level:.0%}"
+    n, level = s.facts.rows, f"{s.settings.level:.0%}"
     pieces = []
     if s.order_metrics:
         caption = f"Whole order of the scores, whatever the threshold, with {level} intervals, n = {n:,}"
@@ -281,8 +298,8 @@ def confusion(s: BinaryStudy) -> Html:
         ]
         for row in s.decisions.to_dict("records")
     ]
-    negative = s.data.negative or "the rest"
-    note = f"Positive: {s.data.positive}; negative: {negative}. FP: negative, but predicted positive."
+    negative = s.facts.negative or "the rest"
+    note = f"Positive: {s.facts.positive}; negative: {negative}. FP: negative, but predicted positive."
     return tables.table(f"Decisions at the threshold ({s.rule.text})", heads, rows, note)
 
 
@@ -295,42 +312,34 @@ def _count(weight: float) -> str:
 
 def definitions(s: BinaryStudy) -> Html:
     """Exactly the metrics shown, then the threshold, the intervals and the tests."""
-    unit = s.unit_name
-    how = (
-        "shares of rows: Wilson; means of a loss: t; AUC: DeLong's variance on the logit scale, Newcombe's method 5 "
-        "where a class has fewer than 50 rows; the rest: BCa from 1,000 resamples of counts"
-    )
-    if not s.scored[s.order[0]].plain:
-        how = f"the influence of each row, added up by {unit} (delta method)"
-    test = (
-        "on the same rows, two-sided: DeLong for AUC, McNemar mid-p with Tango's interval for shares of rows, sign "
-        "flips for means of a loss, a paired bootstrap of counts (normal) for the rest; Holm over the pairs"
-    )
     items = page.metric_definitions(s)
-    items += [("positive", f"predicted positive where score ≥ threshold; the label {s.data.positive} is positive")]
-    items += [("intervals", how), ("tests", test)]
-    items += [("bands", f"pointwise: quantiles of {RESAMPLES} resamples at each place; the whole curve may leave them")]
+    items += [("positive", f"predicted positive where score ≥ threshold; the label {s.facts.positive} is positive")]
+    items += [("intervals", s.intervals_are), ("tests", s.tests_are), ("bands", s.bands_are)]
     return tables.definitions(items)
 
 
 def origin(s: BinaryStudy) -> Html:
     """Inputs, parameters, versions, the command."""
-    return page.origin(s, s.data.rows.sources, "classification")
+    return page.origin(s, s.facts.account.sources, "classification")
 
 
 def results(s: BinaryStudy) -> Results:
     """Every number of the page, unrounded."""
-    rows = s.data.rows
-    population = {"rows": len(rows), "read": rows.read, "alone": rows.alone, "positives": int(s.data.label.sum())}
+    rows = s.facts.account
+    population = {"rows": len(rows), "read": rows.read, "alone": rows.alone, "positives": s.facts.positives}
     more = {
         "kind": "binary",
         "columns": dict(rows.columns),
         "population": population,
-        "positive": s.data.positive,
+        "positive": s.facts.positive,
         "threshold_rule": s.rule.text,
         "decisions": s.decisions.to_dict("records"),
         "thresholds": s.choices.to_dict("records") if s.both_classes else [],
     }
+    if s.facts.binned:
+        names = ("roc_auc_change", "average_precision_low", "average_precision_high")
+        told = s.facts.binned.items()
+        more["binning"] = [{"system": name} | dict(zip(names, one, strict=True)) for name, one in told]
     if s.both_classes:
         more |= {
             "curves": {kind: s.curve(kind).to_dict("list") for kind in ("roc", "pr")},

@@ -38,9 +38,11 @@ def curve_plot(s: BinaryStudy) -> Picture | Html:
         points["pr"],
         ((0, 1), (base, base)),
     )
+    limits = f"Bands: pointwise {s.settings.level:.0%} limits, each right for its place alone. "
+    bands = "" if roc.bands is None else limits
     caption = (
-        f"ROC and precision-recall curves, {n}. Bands: pointwise {s.settings.level:.0%} limits, each right for its "
-        f"place alone. Marks: the threshold used ({s.rule.text}). Dotted: a score that knows nothing."
+        f"ROC and precision-recall curves, {n}. {bands}Marks: the threshold used ({s.rule.text}). Dotted: a score that "
+        "knows nothing."
     )
     told = " ".join(
         f"{name}: AUC {number(counts.auc(s.table(name)))}, average precision "

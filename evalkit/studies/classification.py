@@ -1,10 +1,14 @@
 """The classification study: reads the input, finds its kind, and hands over to the study of that kind."""
 
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
-from evalkit.reading import outcomes, parameters
+from evalkit.reading import engine, large, outcomes, parameters, sources
+from evalkit.reading.engine import Limits
+from evalkit.reading.large import Large
 from evalkit.reading.outcomes import Binary, MultiClass
-from evalkit.studies import binary, classes, multilabel, provenance
+from evalkit.studies import binary_rows, binary_sums, classes, multilabel, provenance
 from evalkit.studies.study import Study
 
 SAMPLE = "data/german_credit/predictions.csv"
@@ -30,6 +34,9 @@ def read(
     margin: Any = None,
     gate: Any = None,
     seed: Any = 0,
+    memory: Any = None,
+    threads: Any = None,
+    spill: Any = None,
 ) -> Study:
     """Reads the input and the parameters of `notebooks/classification.ipynb`, whose comments say what each is.
 
@@ -40,14 +47,16 @@ def read(
         preds, segments = SAMPLE, SEGMENTS if segments is None else segments
     names = parameters.texts("segments", segments)
     cluster = parameters.text("unit", unit)
-    data = outcomes.read(
-        parameters.texts("preds", preds) if isinstance(preds, str) and preds.startswith("[") else preds,
-        kind=parameters.choice("kind", kind, outcomes.KINDS),
-        positive=parameters.text("positive", positive),
-        columns=parameters.mapping("columns", columns),
-        systems=parameters.texts("systems", systems),
-        attributes=list(dict.fromkeys([*names, *([cluster] if cluster else [])])),
+    data: Any = parameters.texts("preds", preds) if isinstance(preds, str) and preds.startswith("[") else preds
+    asked: dict[str, Any] = {
+        "positive": parameters.text("positive", positive),
+        "columns": parameters.mapping("columns", columns),
+        "systems": parameters.texts("systems", systems),
+    }
+    limits = engine.limits(
+        parameters.text("memory", memory), parameters.integer("threads", threads), parameters.text("spill", spill)
     )
+    kind = parameters.choice("kind", kind, outcomes.KINDS)
     shared = {
         "baseline": baseline,
         "unit": unit,
@@ -57,17 +66,39 @@ def read(
         "gate": gate,
         "seed": seed,
     }
+    with _large(data, kind, asked, names, cluster, limits) as table:
+        if table is not None:
+            _unused("precision_target", precision_target, "multi-class")
+            return binary_sums.make(table, metrics, threshold, costs, prevalence, given, shared)
+    data = outcomes.read(
+        data, kind=kind, attributes=list(dict.fromkeys([*names, *([cluster] if cluster else [])])), **asked
+    )
     if not isinstance(data, Binary):
         _unused("costs", costs, "binary")
         _unused("prevalence", prevalence, "binary")
     if isinstance(data, Binary):
         _unused("precision_target", precision_target, "multi-class")
-        return binary.make(data, metrics, threshold, costs, prevalence, given, shared)
+        return binary_rows.make(data, metrics, threshold, costs, prevalence, given, shared)
     if isinstance(data, MultiClass):
         _unused("threshold", threshold, "binary or multi-label")
         return classes.make(data, metrics, precision_target, given, shared)
     _unused("precision_target", precision_target, "multi-class")
     return multilabel.make(data, metrics, threshold, given, shared)
+
+
+@contextmanager
+def _large(
+    data: Any, kind: str | None, asked: Mapping[str, Any], segments: Sequence[str], unit: str | None, limits: Limits
+) -> Iterator[Large | None]:
+    """The table in an engine where it is binary and has more rows than are kept; None where it is to be kept."""
+    parts = sources.parts(data)
+    given = asked["columns"] or {}
+    if large.few(parts, large.ROWS) or (kind or outcomes.kind_of(parts[0], given, asked["systems"])) != "binary":
+        yield None
+        return
+    with engine.opened(limits) as opened:
+        many = large.count(opened, parts) > large.ROWS
+        yield large.read(opened, parts, segments=list(dict.fromkeys(segments)), unit=unit, **asked) if many else None
 
 
 def _unused(name: str, value: Any, kind: str) -> None:

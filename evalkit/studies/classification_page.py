@@ -8,14 +8,16 @@ from typing import Any
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html, Results
 from evalkit.studies import binary_page, binary_plots, classes_page, multilabel_page
-from evalkit.studies.binary import BinaryStudy
+from evalkit.studies.binary_rows import RowsStudy
+from evalkit.studies.binary_sums import SumsStudy
 from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.multilabel import MultiLabelStudy
 from evalkit.studies.study import Study
 
 Piece = Html | Picture
 KINDS: dict[type, tuple[Any, ...]] = {
-    BinaryStudy: (binary_page, binary_plots),
+    RowsStudy: (binary_page, binary_plots),
+    SumsStudy: (binary_page, binary_plots),
     ClassesStudy: (classes_page,),
     MultiLabelStudy: (multilabel_page,),
 }

@@ -1,0 +1,225 @@
+"""The two readings of scored rows, each shard by itself: bins of scores first, then sums of what moves the metrics.
+
+A result is a table with one row a group of rows, its numbers in lists; two results laid end to end are merged into one.
+The groups: all rows, then every slice of every column for segments. Fit to be sent to other machines.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evalkit.arrays import Bools, Floats, Ints
+from evalkit.metrics import grid
+from evalkit.metrics.grid import FEWER, MOST, Grid
+from evalkit.reading.shards import Plan, Shard, shard
+from evalkit.statistics.resampling import ALONE
+from evalkit.statistics.summed import Columns, Moments
+
+BLOCK = 2**17  # rows whose columns are held at once
+FACTS = -1  # the key of the row that counts rows
+BINS = ("low", "high", "positive", "negative")
+SHARED = ("rows", "positive", "negative")
+
+
+def groups(s: Shard, plan: Plan) -> Iterator[tuple[int, Ints | slice]]:
+    """The number of each group, 0 for all rows, and its rows."""
+    yield 0, slice(None)
+    number = 1
+    for part, segment in zip(s.slice, plan.segments, strict=True):
+        order = np.argsort(part, kind="stable")
+        size = int(segment.of.max()) + 1
+        edges = np.searchsorted(part[order], np.arange(size + 1))
+        for i in range(size):
+            yield number + i, order[edges[i] : edges[i + 1]]
+        number += size
+
+
+# The first reading --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class First:
+    """Bins of every group and system, by the key group * systems + system; under FACTS counts of rows.
+
+    cut: a threshold that is known beforehand: what is at or above it is counted exactly.
+    """
+
+    plan: Plan
+    cut: float | None
+
+    def __call__(self, table: Any) -> Any:
+        s = shard(table, self.plan)
+        found = {}
+        for group, rows in groups(s, self.plan):
+            weight = None if s.weight is None else s.weight[rows]
+            for i, score in enumerate(s.score):
+                most = FEWER if group else MOST
+                key = group * len(s.score) + i
+                found[key] = grid.reduce(score[rows], s.label[rows], weight, most=most, cut=self.cut)
+        return _binned(found, np.array([len(s.label), s.label.sum(), s.twice, s.differ]), self.cut)
+
+    def merge(self, table: Any) -> Any:
+        """Two results as one."""
+        found: dict[int, list[Grid]] = {}
+        for key, one in bins(table, self.cut):
+            found.setdefault(key, []).append(one)
+        whole = {
+            key: grid.merge(parts, MOST if key < len(self.plan.systems) else FEWER) for key, parts in found.items()
+        }
+        return _binned(whole, facts(table), self.cut)
+
+
+def _binned(found: Mapping[int, Grid], counted: Ints, cut: float | None) -> Any:
+    import pyarrow as pa
+
+    nothing = np.empty(0, np.int64)
+    whole = {**found, FACTS: Grid(0, nothing, nothing, counted.astype(np.int64), nothing)}
+    columns = {name: _lists([getattr(one, name) for one in whole.values()]) for name in BINS}
+    return pa.table(
+        {"key": pa.array(list(whole), pa.int64()), "shift": [one.shift for one in whole.values()], **columns}
+    )
+
+
+def bins(table: Any, cut: float | None) -> Iterator[tuple[int, Grid]]:
+    """Key and bins of each row of a result."""
+    at = None if cut is None else int(grid.codes(np.array([cut]))[0])
+    columns = [_arrays(table[name]) for name in BINS]
+    for i, (key, shift) in enumerate(zip(table["key"].to_pylist(), table["shift"].to_pylist(), strict=True)):
+        if key != FACTS:
+            low, high, positive, negative = (column[i] for column in columns)
+            yield key, Grid(shift, low, high, positive, negative, at)
+
+
+def facts(table: Any) -> Ints:
+    """Rows, positive rows, ids that come twice, disagreements."""
+    keys = table["key"].to_pylist()
+    return np.sum([one for key, one in zip(keys, _arrays(table["positive"]), strict=True) if key == FACTS], axis=0)
+
+
+# The second reading -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Second:
+    """Sums of the columns and of their products, by row or by unit, of every group.
+
+    models: of every group the columns of each system. Where the plan knows the units, their sums stand side by side.
+    """
+
+    plan: Plan
+    models: Mapping[int, Sequence[Columns]]
+
+    def names(self, group: int) -> list[str]:
+        """What stands in the columns of a group."""
+        return [*SHARED, *(name for one in self.models[group] for name in one.names)]
+
+    def __call__(self, table: Any) -> Any:
+        s = shard(table, self.plan)
+        weight: np.ndarray = np.ones(len(s.label))
+        if s.weight is not None and self.plan.scale:
+            weight = s.weight * self.plan.scale
+        wanted = [(group, rows) for group, rows in groups(s, self.plan) if group in self.models]
+        return _summed({group: self._sums(group, s, weight, rows) for group, rows in wanted})
+
+    def _sums(self, group: int, s: Shard, weight: Floats, rows: Ints | slice) -> "Sums":
+        label, some, score = s.label[rows], weight[rows], [one[rows] for one in s.score]
+        unit = None if s.unit is None else s.unit[rows]
+        size, m = s.units if unit is not None else 0, len(self.names(group))
+        by_unit, total, gram = np.zeros((size, m)), np.zeros(m), np.zeros((m, m))
+        for start in range(0, len(label), BLOCK):
+            at = slice(start, start + BLOCK)
+            x = self._block(group, label[at], [one[at] for one in score], some[at])
+            if unit is None:
+                total, gram = total + x.sum(axis=1), gram + products(x)
+            else:
+                _add(by_unit, unit[at], x)
+        if unit is None:
+            return Sums(len(label), total, gram.ravel())
+        return Sums(0, by_unit.ravel(), np.empty(0)) if self.plan.units else collapsed(by_unit)
+
+    def _block(self, group: int, label: Bools, score: Sequence[Floats], weight: Floats) -> Floats:
+        shared = np.array([np.ones(len(label)), weight * label, weight * ~label])
+        own = [one.rows(label, values, weight) for one, values in zip(self.models[group], score, strict=True)]
+        return np.concatenate([shared, *own])
+
+    @staticmethod
+    def merge(table: Any) -> Any:
+        """Two results as one."""
+        found: dict[int, Sums] = {}
+        for key, one in sums(table):
+            found[key] = found[key] + one if key in found else one
+        return _summed(found)
+
+    def moments(self, table: Any) -> dict[int, Moments]:
+        """What came of it, by group."""
+        found = {}
+        for group, one in sums(table):
+            names = self.names(group)
+            whole = collapsed(one.total.reshape(-1, len(names))) if self.plan.units else one
+            found[group] = Moments(names, whole.n, whole.total, whole.gram.reshape(len(names), -1))
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """Units, sums of the columns and of their products; before units are whole, the columns of each unit as `total`."""
+
+    n: int
+    total: Floats
+    gram: Floats
+
+    def __add__(self, other: "Sums") -> "Sums":
+        return Sums(self.n + other.n, self.total + other.total, self.gram + other.gram)
+
+
+def collapsed(by_unit: Floats) -> Sums:
+    """The sums over units from the columns of each unit, one row a unit; those without rows do not count."""
+    there = by_unit[by_unit[:, 0] > 0]
+    return Sums(len(there), there.sum(axis=0), products(there.T).ravel())
+
+
+def products(x: Floats) -> Floats:
+    """x @ x.T in pieces so small that BLAS wakes no other threads, which would only wait for each other."""
+    step = max(1, ALONE // 2 // len(x) ** 2)
+    whole = np.zeros((len(x), len(x)))
+    for start in range(0, x.shape[1], step):
+        piece = x[:, start : start + step]
+        whole += piece @ piece.T
+    return whole
+
+
+def _add(by_unit: Floats, unit: Ints, x: Floats) -> None:
+    """Adds the columns of rows to those of their units."""
+    for i, column in enumerate(x):
+        by_unit[:, i] += np.bincount(unit, column, len(by_unit))
+
+
+def _summed(found: Mapping[int, Sums]) -> Any:
+    import pyarrow as pa
+
+    columns = {name: _lists([getattr(one, name) for one in found.values()]) for name in ("total", "gram")}
+    n = pa.array([one.n for one in found.values()], pa.int64())
+    return pa.table({"key": pa.array(list(found), pa.int64()), "n": n, **columns})
+
+
+def sums(table: Any) -> Iterator[tuple[int, Sums]]:
+    """Key and sums of each row of a result."""
+    total, gram = (_arrays(table[name]) for name in ("total", "gram"))
+    for i, (key, n) in enumerate(zip(table["key"].to_pylist(), table["n"].to_pylist(), strict=True)):
+        yield key, Sums(n, total[i], gram[i])
+
+
+# Lists of numbers in a table ----------------------------------------------------------------------------------------
+
+
+def _lists(arrays: Sequence[np.ndarray]) -> Any:
+    import pyarrow as pa
+
+    offsets = np.append(0, np.cumsum([len(one) for one in arrays]))
+    return pa.LargeListArray.from_arrays(pa.array(offsets, pa.int64()), pa.array(np.concatenate(arrays)))
+
+
+def _arrays(column: Any) -> list[np.ndarray]:
+    return [one.values.to_numpy() for one in column]

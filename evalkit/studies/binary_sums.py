@@ -1,0 +1,217 @@
+"""The study of binary outcomes whose rows are read twice and never kept."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from evalkit.definitions.metric import Chosen
+from evalkit.metrics import counts, grid
+from evalkit.metrics.counts import Counts
+from evalkit.reading import aligned, large
+from evalkit.reading.large import Large
+from evalkit.reading.slices import Slice
+from evalkit.statistics import count_bootstrap, passes
+from evalkit.statistics.intervals import Estimate
+from evalkit.statistics.passes import First, Second
+from evalkit.statistics.scored import LOSSES
+from evalkit.statistics.significance import Comparison
+from evalkit.statistics.summed import ENOUGH, Moments, Sample, Table, columns
+from evalkit.studies.binary import RESAMPLES, Account, BinaryStudy, Facts
+from evalkit.studies.binary_rows import Asked, asked
+from evalkit.studies.study import EVERY, Member
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SumsStudy(BinaryStudy):
+    """Intervals and tests from sums over the rows. samples: of all rows, then of every slice."""
+
+    told: Facts
+    samples: Sequence[Sample]
+    groups: Mapping[str, Sequence[str]]
+
+    @property
+    def facts(self) -> Facts:
+        """What the page says of the rows."""
+        return self.told
+
+    @property
+    def intervals_are(self) -> str:
+        """Where intervals come from, in words."""
+        if not self.plain:
+            return (
+                f"how much each row moves the metric, added up by {self.unit_name} in a second reading (delta method)"
+            )
+        return (
+            "shares of rows: Wilson; means of a loss: t; AUC: DeLong's variance on the logit scale; the rest: how much "
+            f"a row of each bin moves it (delta method), with fewer than {ENOUGH:,} rows of a class BCa from 1,000 "
+            "resamples of counts"
+        )
+
+    @property
+    def tests_are(self) -> str:
+        """Where tests come from, in words."""
+        if not self.plain:
+            return f"on the same rows, two-sided: how much each row moves the difference, by {self.unit_name}; Holm"
+        return (
+            "on the same rows, two-sided: DeLong for AUC, McNemar mid-p with Tango's interval for shares of rows, t "
+            "for means of a loss, how much each row moves the difference for the rest; Holm over the pairs"
+        )
+
+    @property
+    def banded(self) -> bool:
+        """Whether curves have bands: a table says how rows vary, not how units or weighted rows do."""
+        return self.plain
+
+    @property
+    def bands_are(self) -> str:
+        """Where the bands of curves come from, in words."""
+        none = (
+            f"none, nor limits of calibration, gains and other base rates: rows vary by {self.unit_name} or weight, and"
+        )
+        return super().bands_are if self.plain else f"{none} resampling them would take the rows again and again"
+
+    @cached_property
+    def thresholds(self) -> dict[str, float]:
+        """The threshold of every system, chosen between the two readings."""
+        return {name: one.threshold for name, one in self.samples[0].tables.items()}
+
+    @cached_property
+    def slices(self) -> list[Slice]:
+        """The groups of rows that share a value of a segment column, by their numbers."""
+        named = [(column, label) for column, labels in self.groups.items() for label in labels]
+        return [Slice(column, label, number) for number, (column, label) in enumerate(named, start=1)]
+
+    def _sample(self, member: Member | int) -> Sample:
+        return self.samples[member if isinstance(member, int) else 0]
+
+    def table(self, system: str) -> Counts:
+        """The counts of a system."""
+        return self.samples[0].tables[system].counts
+
+    def chances(self, system: str) -> Counts:
+        """The counts of a system at the middle of each bin."""
+        return self.samples[0].tables[system].chances
+
+    def estimate(self, chosen: Chosen, system: str, member: Member | int = EVERY) -> Estimate:
+        """The metric with its interval."""
+        return self._sample(member).estimate(chosen, system, level=self.settings.level, rng=self.rng(1))
+
+    def compare(self, chosen: Chosen, pair: tuple[str, str], member: Member | int = EVERY) -> Comparison:
+        """first − second on the same rows."""
+        return self._sample(member).compare(chosen, pair, level=self.settings.level)
+
+    def one_class(self, part: Slice) -> bool:
+        """Whether the rows of a slice are all positive or all negative."""
+        c = next(iter(self.samples[part.member].tables.values())).counts
+        return not (c.positives and c.negatives)
+
+    def resample(self, system: str) -> list[Counts]:
+        """A system's table in cells, and those of bootstrap samples of its rows; none where rows cluster or weigh."""
+        c = self.chances(system)
+        table = count_bootstrap.pool(c, count_bootstrap.cells(c))
+        if not self.banded:
+            return [table]
+        return [table, *count_bootstrap.resampled(table, rng=self.rng(3), resamples=RESAMPLES)]
+
+
+# Two readings ---------------------------------------------------------------------------------------------------------
+
+
+def make(
+    t: Large,
+    metrics: Any,
+    threshold: Any,
+    costs: Any,
+    prevalence: Any,
+    given: Mapping[str, Any],
+    shared: Mapping[str, Any],
+) -> SumsStudy:
+    """The study, its parameters checked, the table read twice."""
+    a = asked(t.systems, _outside(t), metrics, threshold, costs, prevalence, shared)
+    tables, rows, positives = _tables(t, a)
+    plain = a.settings.unit is None and t.plan.scale is None
+    unit = a.settings.unit.removesuffix("_id") if a.settings.unit else "row"
+    moments = _moments(t, a, tables, plain=plain)
+    samples = [
+        Sample(some, moments.get(group), plain, a.settings.unit is not None, unit) for group, some in enumerate(tables)
+    ]
+    alone = t.rows - rows * len(t.systems) if t.plan.paired else 0
+    account = Account(t.systems, t.columns, t.sources(), sum(t.held), rows, alone)
+    told = Facts(
+        account=account,
+        positive=t.positive,
+        negative=t.negative,
+        positives=positives,
+        weighted=t.plan.scale is not None,
+        outside=t.outside,
+        wrong=t.certain,
+        repeated=_repeated(tables[0], rows) if plain else None,
+        binned={name: _moved(one) for name, one in tables[0].items() if grid.spread(one.bins).any()},
+    )
+    return SumsStudy(
+        a.settings, t.systems, {}, given, a.rule, a.costs, a.prevalence, a.omitted, told, samples, t.slices
+    )
+
+
+def _tables(t: Large, a: Asked) -> tuple[list[dict[str, Table]], int, int]:
+    """The tables of every system in every group, rows and positive rows; raises InputError for ids that do not pair."""
+    cut = a.rule.choose(_NOTHING) if a.rule.fixed else None
+    first = First(t.plan, cut)
+    found = t.reduce(first, first.merge, by_unit=False)
+    rows, positives, twice, differ = map(int, passes.facts(found))
+    if twice or differ:
+        raise large.refuse(t)
+    if not rows:
+        raise aligned.nothing_shared(t.systems)
+    groups: dict[int, dict[str, Table]] = {}
+    chosen: dict[str, float] = {}
+    for key, bins in sorted(passes.bins(found, cut), key=lambda pair: pair[0]):
+        group, system = divmod(key, len(t.systems))
+        name, scale = t.systems[system], t.plan.scale or 1.0
+        if not group:
+            chosen[name] = a.rule.choose(grid.counts(bins, scale))
+        groups.setdefault(group, {})[name] = Table(name, bins, scale, chosen[name])
+    return [groups[group] for group in sorted(groups)], rows, positives
+
+
+_NOTHING = counts.count([], [])
+
+
+def _moments(t: Large, a: Asked, tables: Sequence[Mapping[str, Table]], *, plain: bool) -> dict[int, Moments]:
+    """The sums of the second reading by group; nothing where the tables tell everything."""
+    alone = plain and len(t.systems) == 1
+    wanted = {0: a.settings.metrics} | dict.fromkeys(range(1, len(tables)), a.settings.metrics[:1])
+    models = {}
+    for group, metrics in wanted.items():
+        needed = [chosen for chosen in metrics if chosen.metric.name in LOSSES] if alone else metrics
+        if needed:
+            models[group] = [columns(one, needed) for one in tables[group].values()]
+    if not models:
+        return {}
+    second = Second(t.plan, models)
+    return second.moments(t.reduce(second, second.merge, by_unit=True))
+
+
+def _repeated(tables: Mapping[str, Table], rows: int) -> int | None:
+    """Rows whose label and score another row has too: known of one system whose scores do not share bins."""
+    if len(tables) > 1 or grid.spread(next(iter(tables.values())).bins).any():
+        return None
+    c = next(iter(tables.values())).counts
+    return rows - int(np.count_nonzero(c.positive) + np.count_nonzero(c.negative))
+
+
+def _moved(t: Table) -> tuple[float, float, float]:
+    spread = grid.spread(t.bins)
+    return grid.auc_width(t.counts, spread), *grid.average_precision_limits(t.counts, spread)
+
+
+def _outside(t: Large) -> str:
+    """The first score that is no probability."""
+    name = next((name for name, rows in t.outside.items() if rows), None)
+    if name is None:
+        return ""
+    place, value = large.first_outside(t, name)
+    return f"got the score {value:g} of {name} ({place})"

@@ -1,0 +1,158 @@
+"""Bins of scores: they depend on the set of rows alone, every threshold is exact, the bounds hold."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evalkit.metrics import counts, grid, influence
+from evalkit.metrics.counts import count
+from evalkit.metrics.grid import Grid
+
+FIELDS = ("low", "high", "positive", "negative")
+
+
+def same(a: Grid, b: Grid) -> bool:
+    return a.shift == b.shift and all(np.array_equal(getattr(a, name), getattr(b, name)) for name in FIELDS)
+
+
+def drawn(seed: int, n: int, ties: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    score = rng.normal(size=n)
+    return (score if ties is None else np.round(score, ties)), rng.random(n) < 0.3
+
+
+@pytest.mark.parametrize("most", [50, 1000, 2**20])
+@pytest.mark.parametrize("cut", [None, 0.3])
+@pytest.mark.parametrize("weighted", ["", "weighted"])
+def test_the_bins_do_not_depend_on_chunks_or_order(most, cut, weighted):
+    score, label = drawn(1, 5000, ties=3)
+    rng = np.random.default_rng(2)
+    weight = rng.integers(0, 4, len(score)) if weighted else None
+    whole = grid.reduce(score, label, weight, most=most, cut=cut)
+    for _ in range(5):
+        order = rng.permutation(len(score))
+        chunks = np.array_split(order, np.sort(rng.integers(0, len(score), 6)))
+        parts = [
+            grid.reduce(score[at], label[at], None if weight is None else weight[at], most=most, cut=cut)
+            for at in chunks
+        ]
+        rng.shuffle(parts)
+        found = grid.merge([grid.merge(parts[:3], most), grid.merge(parts[3:], most)], most)
+        assert same(found, whole)
+
+
+def test_few_distinct_scores_are_counted_exactly():
+    score, label = drawn(3, 4000, ties=2)
+    g, c = grid.reduce(score, label), count(score, label)
+    found = grid.counts(g)
+    assert g.shift == 0
+    assert g.exact.all()
+    assert np.array_equal(found.threshold, c.threshold)
+    assert np.array_equal(found.tp, c.tp)
+    assert np.array_equal(found.fp, c.fp)
+
+
+def test_there_are_at_most_so_many_bins_and_no_fewer_than_needed():
+    score, label = drawn(4, 20_000)
+    for most in (10, 100, 5000):
+        g = grid.reduce(score, label, most=most)
+        assert len(g.low) <= most
+        finer = np.unique(grid.codes(score) >> (g.shift - 1))
+        assert len(finer) > most
+
+
+def test_every_threshold_of_the_table_is_a_point_of_the_exact_curve():
+    score, label = drawn(5, 3000)
+    found = grid.counts(grid.reduce(score, label, most=64))
+    exact = counts.at(count(score, label), found.threshold)
+    assert np.array_equal(found.tp, exact.tp)
+    assert np.array_equal(found.fp, exact.fp)
+
+
+def test_a_cut_is_counted_exactly():
+    score, label = drawn(6, 3000)
+    found = counts.at(grid.counts(grid.reduce(score, label, most=16, cut=0.123)), 0.123)
+    assert (found.tp.item(), found.fp.item()) == (
+        int((label & (score >= 0.123)).sum()),
+        int((~label & (score >= 0.123)).sum()),
+    )
+
+
+values = st.lists(
+    st.tuples(st.floats(-3, 3, width=16) | st.sampled_from([0.0, -0.0, 1.0]), st.booleans()), min_size=2, max_size=60
+)
+
+
+@given(values, st.integers(2, 30))
+def test_the_bounds_hold(rows, most):
+    score, label = np.array([s for s, _ in rows]), np.array([y for _, y in rows])
+    if label.all() or not label.any():
+        return
+    g, c = grid.reduce(score, label, most=most), count(score, label)
+    found, spread = grid.counts(g), grid.spread(g)
+    assert abs(counts.auc(found) - counts.auc(c)) <= grid.auc_width(found, spread) + 1e-12
+    low, high = grid.average_precision_limits(found, spread)
+    assert low - 1e-12 <= counts.average_precision(c) <= high + 1e-12
+    if g.shift == 0:
+        assert grid.auc_width(found, spread) == 0
+        assert low == high
+
+
+def test_positives_alone_in_a_bin_are_no_tie():
+    score = np.array([3.0, 1.0, 0.75, 0.25, -0.5, -0.5, -1.0])
+    label = np.array([False, True, True, True, True, False, False])
+    g = grid.reduce(score, label, most=3)
+    low, high = grid.average_precision_limits(grid.counts(g), grid.spread(g))
+    assert g.shift > 0
+    assert low <= counts.average_precision(count(score, label)) <= high
+
+
+def test_the_bound_is_met():
+    score, label = np.array([1.0, 1.1]), np.array([True, False])
+    g = grid.reduce(score, label, most=1)
+    found = grid.counts(g)
+    assert counts.auc(found) == 0.5
+    assert counts.auc(count(score, label)) == 0.0
+    assert grid.auc_width(found, grid.spread(g)) == 0.5
+
+
+def test_weights_of_any_kind_add_up_alike_in_any_order():
+    rng = np.random.default_rng(8)
+    score, label = drawn(8, 2000, ties=1)
+    weight = rng.random(2000) * 10
+    scale = grid.scale_of(weight.max(), 2000, whole=False)
+    g = grid.reduce(score, label, grid.whole(weight, scale))
+    order = rng.permutation(2000)
+    assert same(g, grid.reduce(score[order], label[order], grid.whole(weight[order], scale)))
+    found, exact = grid.counts(g, scale), count(score, weight * label, weight * ~label)
+    assert np.allclose(found.tp, exact.tp, rtol=1e-13)
+    assert counts.auc(found) == pytest.approx(counts.auc(exact), rel=1e-12)
+
+
+def test_weights_are_repetitions():
+    score, label = drawn(9, 300, ties=1)
+    weight = np.random.default_rng(9).integers(0, 3, 300)
+    found = grid.counts(grid.reduce(score, label, weight))
+    exact = count(np.repeat(score, weight), np.repeat(label, weight))
+    assert np.array_equal(found.threshold, exact.threshold)
+    assert np.array_equal(found.tp, exact.tp)
+
+
+def test_the_middle_of_an_exact_bin_is_its_score():
+    score, label = drawn(10, 500)
+    fine, coarse = grid.reduce(score, label), grid.reduce(score, label, most=20)
+    assert np.array_equal(grid.middles(fine), np.sort(score)[::-1])
+    assert (grid.middles(coarse) >= grid.counts(coarse).threshold).all()
+
+
+def test_the_variance_of_binned_scores_is_nearly_that_of_the_scores():
+    score, label = drawn(11, 20_000)
+    binned, exact = grid.counts(grid.reduce(score, label, most=4096)), count(score, label)
+    assert influence.auc_variance(binned) == pytest.approx(influence.auc_variance(exact), rel=1e-3)
+
+
+def test_no_rows():
+    g = grid.reduce(np.empty(0), np.empty(0, bool))
+    assert len(grid.merge([g, g]).low) == 0
+    assert np.isnan(counts.auc(grid.counts(g)))
