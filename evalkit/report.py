@@ -114,13 +114,23 @@ def clean(spill: str | None) -> None:
     """Stops kernels that an interrupted run left behind, and removes what they kept in temporary folders."""
     import psutil
 
-    kernels = psutil.Process().children(recursive=True)
+    kernels = [one for one in psutil.Process().children() if _is_kernel(one)]
     for one in kernels:
         one.kill()
     psutil.wait_procs(kernels, timeout=5)
     scratch.sweep()
     if spill and Path(spill).expanduser().is_dir():
         scratch.sweep(Path(spill).expanduser())
+
+
+def _is_kernel(process: Any) -> bool:
+    """Whether the process is one of Jupyter's; another program's children are none of our business."""
+    import psutil
+
+    try:
+        return "ipykernel_launcher" in process.cmdline()
+    except psutil.Error:  # it has just ended
+        return False
 
 
 def found_failure(notebook: Any) -> Failure | None:
