@@ -216,7 +216,7 @@ def grids(folder, memory, size, monkeypatch, **more):
         made = large.read(engine, sources.parts(str(folder)), segments=["country"], **more)
         first = passes.First(made.plan, 0.5)
         found = made.reduce(pickle.loads(pickle.dumps(first)), first.merge, by_unit=False)
-    return dict(passes.bins(found, 0.5)), passes.facts(found)
+    return first.bins(found), passes.facts(found)
 
 
 @pytest.mark.parametrize("most", [2**20, 1000], ids=["exact", "binned"])

@@ -61,14 +61,23 @@ class First:
         return _binned(found, np.array([len(s.label), s.label.sum(), s.twice, s.differ]), self.cut)
 
     def merge(self, table: Any) -> Any:
-        """Two results as one."""
+        """Two results as one; while they are small they only stand one after the other, and wait for more."""
+        if sum(len(chunk.flatten()) for chunk in table["low"].chunks) < self._enough:
+            return table
+        return _binned(self.bins(table), facts(table), self.cut)
+
+    @property
+    def _enough(self) -> int:
+        """Bins that wait to be merged."""
+        return 2 * MOST * len(self.plan.systems)
+
+    def bins(self, table: Any) -> dict[int, Grid]:
+        """What came of it, by key."""
         found: dict[int, list[Grid]] = {}
         for key, one in bins(table, self.cut):
             found.setdefault(key, []).append(one)
-        whole = {
-            key: grid.merge(parts, MOST if key < len(self.plan.systems) else FEWER) for key, parts in found.items()
-        }
-        return _binned(whole, facts(table), self.cut)
+        systems = len(self.plan.systems)
+        return {key: grid.merge(parts, MOST if key < systems else FEWER) for key, parts in found.items()}
 
 
 def _binned(found: Mapping[int, Grid], counted: Ints, cut: float | None) -> Any:

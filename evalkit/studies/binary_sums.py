@@ -168,7 +168,7 @@ def _tables(t: Large, a: Asked) -> tuple[list[dict[str, Table]], int, int]:
         raise aligned.nothing_shared(t.systems)
     groups: dict[int, dict[str, Table]] = {}
     chosen: dict[str, float] = {}
-    for key, bins in sorted(passes.bins(found, cut), key=lambda pair: pair[0]):
+    for key, bins in sorted(first.bins(found).items()):
         group, system = divmod(key, len(t.systems))
         name, scale = t.systems[system], t.plan.scale or 1.0
         if not group:
