@@ -85,11 +85,17 @@ def average_precision_influence(c: Counts, label: Ints, score: Floats) -> Floats
 
 def average_precision_bins(c: Counts) -> Floats:
     """The same for a positive (first row) and a negative (second) at each threshold of the table."""
-    p, rows = c.positive, c.tp + c.fp
-    gained = np.cumsum((p / rows)[::-1])[::-1]
-    lost = np.cumsum((p * c.tp / rows**2.0)[::-1])[::-1]
-    own = c.tp / rows - average_precision(c) + gained
-    return np.array([ratio(own - lost, c.positives), ratio(-lost, c.positives)])
+    rows = c.tp + c.fp
+    precision, below = c.tp / rows, c.positive / rows
+    gained = np.cumsum(below[::-1])[::-1]
+    below *= precision
+    bins = np.empty((2, len(rows)))
+    np.negative(np.cumsum(below[::-1])[::-1], out=bins[1])
+    np.add(bins[1], gained, out=bins[0])
+    bins[0] += precision
+    bins[0] -= average_precision(c)
+    bins *= ratio(1.0, c.positives)
+    return bins
 
 
 def _of_rows(bins: Floats, c: Counts, label: Ints, score: Floats) -> Floats:

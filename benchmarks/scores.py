@@ -1,0 +1,115 @@
+"""A file of 10M labels and scores to AUC, AP, KS and best F1, against scikit-learn and against reading and sorting.
+
+Each tool runs in a process of its own, in turn, three times; imports are not timed. evalkit's four come with their
+intervals; scikit-learn's three calls, roc_auc_score, average_precision_score and roc_curve, have none.
+"""
+
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from results import Claim
+from scale import write
+
+ROWS, ROUNDS = 10_000_000, 3
+METRICS = "roc_auc,average_precision,ks,f1"
+
+
+def evalkit() -> Callable[[str], list[float]]:
+    """evalkit, input checks on."""
+    from evalkit.studies import classification
+
+    classification.read()  # the bundled sample: what a notebook has imported by then
+
+    def work(path: str) -> list[float]:
+        study = classification.read(path, metrics=METRICS, threshold="best_f1")
+        return study.estimates["value"].tolist()
+
+    return work
+
+
+def _columns(path: str) -> tuple[np.ndarray, np.ndarray]:
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(path, columns=["label", "score"])
+    return table["label"].to_numpy(), table["score"].to_numpy()
+
+
+def scikit_learn() -> Callable[[str], list[float]]:
+    """Reading by Arrow and three calls."""
+    from sklearn import metrics
+
+    def work(path: str) -> list[float]:
+        label, score = _columns(path)
+        rates = metrics.roc_curve(label, score)
+        found = metrics.roc_auc_score(label, score), metrics.average_precision_score(label, score)
+        return [*map(float, found), float(np.max(rates[1] - rates[0]))]
+
+    return work
+
+
+def read_and_sort() -> Callable[[str], list[float]]:
+    """Reading by Arrow and one plain sort of the scores: less cannot be done."""
+    import pyarrow.parquet  # noqa: F401
+
+    def work(path: str) -> list[float]:
+        np.sort(_columns(path)[1])
+        return []
+
+    return work
+
+
+TOOLS = {one.__name__: one for one in (evalkit, scikit_learn, read_and_sort)}
+
+
+def run(tool: str, path: str) -> dict:
+    """One tool in a fresh process."""
+    command = [sys.executable, str(Path(__file__).resolve()), tool, path]
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[-1])
+
+
+def main() -> list[Claim]:
+    """All three."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "scores.parquet"
+        write("classification", ROWS, path)
+        rounds = [{tool: run(tool, str(path)) for tool in TOOLS} for _ in range(ROUNDS)]
+    np.testing.assert_allclose(rounds[0]["evalkit"]["values"][:3], rounds[0]["scikit_learn"]["values"], atol=1e-6)
+    middle = {
+        tool: {key: statistics.median(one[tool][key] for one in rounds) for key in ("cpu", "wall", "peak_mb")}
+        for tool in TOOLS
+    }
+    print(f"{ROWS / 1e6:g}M labels and scores in a Parquet file; AUC, AP and KS agree\n")
+    print(f"{'tool':<16}{'CPU s':>8}{'wall s':>8}{'peak MB':>9}")
+    for tool, one in middle.items():
+        print(f"{tool:<16}{one['cpu']:>8.2f}{one['wall']:>8.2f}{one['peak_mb']:>9.0f}")
+    own, title = middle["evalkit"]["cpu"], f"{ROWS / 1e6:g}M scores, file to four metrics with intervals"
+    return [
+        Claim(
+            f"scikit-learn's three calls without intervals / evalkit, {title}",
+            middle["scikit_learn"]["cpu"] / own,
+            ">= 10",
+        ),
+        Claim(f"evalkit / reading and np.sort, {title}", own / middle["read_and_sort"]["cpu"], "<= 3"),
+    ]
+
+
+def one(tool: str, path: str) -> None:
+    """Times one tool."""
+    from contenders import peak_megabytes
+
+    work = TOOLS[tool]()
+    wall, cpu = time.perf_counter(), time.process_time()
+    values = work(path)
+    spent = {"cpu": time.process_time() - cpu, "wall": time.perf_counter() - wall}
+    print(json.dumps(spent | {"peak_mb": peak_megabytes(), "values": values}))
+
+
+if __name__ == "__main__":
+    one(*sys.argv[1:]) if len(sys.argv) > 1 else main()
