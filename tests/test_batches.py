@@ -5,13 +5,16 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
 from evalkit.arrays import InputError
-from evalkit.reading import engine, runs, sharded, sources
-from evalkit.studies import ranking
+from evalkit.reading import engine, large, runs, sharded, sources
+from evalkit.studies import classification, interleaving, ranking, rating, significance, validation
 from evalkit.studies.asks import Length
+
+ROOT = Path(__file__).resolve().parents[1]
 
 
 @pytest.fixture
@@ -47,6 +50,63 @@ def test_batches_of_any_size_are_measured_shard_by_shard(table, monkeypatch):
 def test_the_ranking_study_takes_them(table):
     a, b = ranking.read(table), ranking.read(iter(table.to_batches()))
     assert a.estimates.equals(b.estimates)
+
+
+def sample(path):
+    """A bundled table, and its record batches, which can be read once."""
+    file = ROOT / "data" / path
+    frame = pd.read_csv(file) if file.suffix == ".csv" else pd.read_parquet(file)
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    return table, iter(table.to_batches(max_chunksize=200))
+
+
+def assert_same(a, b):
+    assert type(a) is type(b)
+    assert a.estimates.equals(b.estimates)
+    assert a.comparisons.equals(b.comparisons)
+    assert a.by_segment.equals(b.by_segment)
+
+
+@pytest.mark.parametrize("rows", [2**20, 100], ids=["kept", "reduced"])
+def test_the_classification_study_takes_them(monkeypatch, rows):
+    monkeypatch.setattr(large, "ROWS", rows)
+    table, batches = sample("german_credit/predictions.csv")
+    assert_same(*(classification.read(data, segments="housing", positive="1") for data in (table, batches)))
+
+
+STUDIES = {
+    "multi-class": (classification, "penguins/predictions.csv", {}),
+    "multi-label": (classification, "digit_traits/predictions.csv", {}),
+    "rating": (rating, "visit_forecasts/predictions.csv", {}),
+    "losses": (significance, "german_credit/predictions.csv", {}),
+    "wide ranked lists": (significance, "modechoice/scores_wide.csv", {"systems": "logistic,gbm"}),
+}
+
+
+@pytest.mark.parametrize("case", STUDIES)
+def test_every_study_reads_them_once(case):
+    study, path, given = STUDIES[case]
+    assert_same(*(study.read(data, **given) for data in sample(path)))
+
+
+def test_significance_of_ranked_lists_takes_them(table):
+    long = pa.concat_tables([table.append_column("system", pa.array([name] * len(table))) for name in "ab"])
+    assert_same(significance.read(long), significance.read(iter(long.to_batches())))
+
+
+def test_the_interleaving_study_takes_them():
+    users = {"columns": "{user: block, arm: plan}", "metrics": "visits_per_year", "segments": "health"}
+    for role, path, given in (
+        ("log", "interleaving/sessions.parquet", {"neutral": "both", "segments": "device"}),
+        ("users", "interleaving/health_plans.parquet", users),
+    ):
+        a, b = (interleaving.read(**{role: data}, simulated_users=1000, **given).studies[0] for data in sample(path))
+        assert_same(a, b)
+
+
+def test_the_validation_study_takes_them():
+    a, b = (validation.read(data).estimates for data in sample("german_credit/predictions.csv"))
+    assert a.equals(b)
 
 
 @pytest.mark.parametrize(

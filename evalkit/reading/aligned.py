@@ -119,14 +119,14 @@ def no_rows(part: Part) -> InputError:
 
 
 def empty(part: Part, column: str, row: int) -> InputError:
-    """The error for a text that is missing."""
-    return InputError(f"{part.name}: {column} must not be empty, got nothing (row {row})")
+    """The error for a text that is missing; row 0 is one without a number."""
+    return InputError(f"{part.name}: {column} must not be empty, got nothing{sources.at(row)}")
 
 
 def not_finite(part: Part, column: str, row: int, value: float | None) -> InputError:
-    """The error for a number that is missing or not finite."""
+    """The error for a number that is missing or not finite; row 0 is one without a number."""
     got = "nothing" if value is None else value
-    return InputError(f"{part.name}: {column} must be a finite number, got {got} (row {row})")
+    return InputError(f"{part.name}: {column} must be a finite number, got {got}{sources.at(row)}")
 
 
 def _block(part: Part, layout: Layout) -> _Block:

@@ -149,7 +149,13 @@ class Engine:
     @staticmethod
     def first(s: Selection, wrong: str, role: str) -> tuple[int, Any]:
         """Row, from 1, and value of the first row of a selection where the condition holds."""
-        return sources.first_row(s, wrong, duck.name_of(role))
+        found = sources.rows_where(s, wrong, f"{duck.name_of(role)} AS value", 1)[0]
+        return found["n"], found["value"]
+
+    @staticmethod
+    def where(s: Selection, condition: str, cells: str, most: int) -> list[dict[str, Any]]:
+        """Number n, from 1, and cells, SQL, of the first rows of a selection where the condition holds."""
+        return sources.rows_where(s, condition, cells, most)
 
     def shards(self, query: str, by: str, shown: str, **frames: Any) -> Iterator[Any]:
         """The answer sorted by the text column `by`, as Arrow tables of whole groups of its equal values.

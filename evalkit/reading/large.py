@@ -12,15 +12,15 @@ import numpy as np
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.metrics import calibration, grid
-from evalkit.reading import aligned, duck, outcomes, sources
+from evalkit.reading import aligned, outcomes, sources
 from evalkit.reading import columns as roles_of
 from evalkit.reading.aligned import Layout
-from evalkit.reading.duck import literal
 from evalkit.reading.engine import Engine
 from evalkit.reading.sharded import FINITE
 from evalkit.reading.shards import Plan, Segment
 from evalkit.reading.slices import groups
 from evalkit.reading.sources import Part, Selection, Source
+from evalkit.reading.spark import Spark
 
 ROWS = 2**20  # more are reduced shard by shard, whatever the memory and the engine: the same page everywhere
 SHORTEST = 4  # bytes of a row of text: a label, a comma, a digit, a line end
@@ -42,14 +42,14 @@ class Piece:
 
 @dataclass(frozen=True, eq=False)
 class Large:
-    """A table of binary outcomes that an engine holds.
+    """A table of binary outcomes that an engine, DuckDB or Spark, holds.
 
     query, frames: the SQL of all rows by short names, and what it reads. plan: what a shard's columns mean. held: rows
     of each part. outside, certain: of each system the rows whose score is no probability, and those that are certain
     of the other class. slices: the labels of the groups of each column for segments.
     """
 
-    engine: Engine
+    engine: Engine | Spark
     pieces: Sequence[Piece]
     query: str
     frames: Mapping[str, Any]
@@ -92,8 +92,8 @@ def few(parts: Sequence[Part], most: int) -> bool:
 
 def _bound(part: Part) -> float:
     """No part has more rows than this."""
-    if part.kind == "frame":
-        return len(part.frame)
+    if part.kind in ("frame", "spark"):
+        return sources.rows_of(part)
     packed = part.kind == "parquet" or part.path.suffix.lower() in sources.PACKED
     return np.inf if packed else part.stamp[0] / SHORTEST
 
@@ -109,7 +109,7 @@ def count(engine: Engine, parts: Sequence[Part]) -> int:
 
 
 def read(
-    engine: Engine,
+    engine: Engine | Spark,
     parts: Sequence[Part],
     *,
     positive: str | None = None,
@@ -121,7 +121,7 @@ def read(
     """The parts checked as `outcomes.read` checks them; raises what it raises."""
     given = dict(columns or {})
     roles_of.check_roles(given, outcomes.ROLES)
-    pieces = _pieces(parts, given, systems, [*segments, *([unit] if unit else [])])
+    pieces = _pieces(engine, parts, given, systems, [*segments, *([unit] if unit else [])])
     profiles = [_profile(engine, piece) for piece in pieces]
     layout, wide = pieces[0].layout, None not in pieces[0].layout.own
     found = [row for rows in profiles for row in rows]
@@ -133,7 +133,7 @@ def read(
     plan = Plan(kept, not wide and len(kept) > 1, tuple(hits), _scale(engine, pieces, profiles))
     query = " UNION ALL ".join(_rows(engine, i, piece, plan.hits, segments, unit) for i, piece in enumerate(pieces))
     if not wide:
-        query = f"SELECT * FROM ({query}) AS u WHERE system IN ({', '.join(map(literal, kept))})"
+        query = f"SELECT * FROM ({query}) AS u WHERE system IN ({', '.join(map(engine.literal, kept))})"
     made = Large(
         engine=engine,
         pieces=pieces,
@@ -158,19 +158,23 @@ def read(
 
 
 def _pieces(
-    parts: Sequence[Part], given: Mapping[str, str], systems: Sequence[str], attributes: Sequence[str]
+    engine: Engine | Spark,
+    parts: Sequence[Part],
+    given: Mapping[str, str],
+    systems: Sequence[str],
+    attributes: Sequence[str],
 ) -> list[Piece]:
     found = []
     for i, part in enumerate(parts):
         layout = outcomes.layout_of(part, kind="binary", given=given, systems=systems, attributes=attributes)
         text, numbers = aligned.wanted(layout)
         name = aligned.stem(part) if len(parts) > 1 else aligned.SYSTEM
-        found.append(Piece(part, layout, sources.select(part, text, numbers, frame=f"frame{i}"), name))
+        found.append(Piece(part, layout, engine.select(part, text, numbers, frame=f"frame{i}"), name))
     aligned.same_systems([(one.part, one.layout) for one in found])
     return found
 
 
-def _profile(engine: Engine, piece: Piece) -> list[dict[str, Any]]:
+def _profile(engine: Engine | Spark, piece: Piece) -> list[dict[str, Any]]:
     """Rows by system and label with what is told of them; raises InputError for the first value that cannot be."""
     text, numbers = aligned.wanted(piece.layout)
     wrong = {role: f"{engine.quote(role)} IS NULL" for role in text if not role.startswith("text attribute ")}
@@ -178,7 +182,7 @@ def _profile(engine: Engine, piece: Piece) -> list[dict[str, Any]]:
     cells = [f"count(*) FILTER (WHERE {one}) AS wrong{i}" for i, one in enumerate(wrong.values())]
     cells += _told(engine, numbers)
     label, by = engine.quote("text label"), [engine.quote("text label")]
-    system = engine.quote("system") if piece.layout.system else literal(piece.system)
+    system = _system(engine, piece)
     by += [system] if piece.layout.system else []
     query = (
         f"SELECT {system} AS system, {label} AS label, count(*) AS n, {', '.join(cells)} "
@@ -191,7 +195,7 @@ def _profile(engine: Engine, piece: Piece) -> list[dict[str, Any]]:
         raise aligned.no_rows(piece.part)
     for i, (role, one) in enumerate(wrong.items()):
         if any(row[f"wrong{i}"] for row in found):
-            row, value = sources.first_row(piece.chosen, one, engine.quote(role))
+            row, value = engine.first(piece.chosen, one, role)
             column = {**text, **numbers}[role]
             if role in text:
                 raise aligned.empty(piece.part, column, row)
@@ -203,7 +207,7 @@ def _not_finite(at: str) -> str:
     return f"{at} IS NULL OR NOT ({FINITE.format(at)})"
 
 
-def _told(engine: Engine, numbers: Mapping[str, str]) -> list[str]:
+def _told(engine: Engine | Spark, numbers: Mapping[str, str]) -> list[str]:
     """What is counted of scores and weights."""
     cells, low, high = [], calibration.EPSILON, 1 - calibration.EPSILON
     for i, role in enumerate(role for role in numbers if role.startswith("own ")):
@@ -212,7 +216,7 @@ def _told(engine: Engine, numbers: Mapping[str, str]) -> list[str]:
         cells += [f"count(*) FILTER (WHERE {rule}) AS {name}{i}" for name, rule in rules.items()]
     if "number weight" in numbers:
         at = engine.quote("number weight")
-        cells.append(f"min({at}) AS least, max({at}) AS most, count(*) FILTER (WHERE {at} <> floor({at})) AS parted")
+        cells.append(f"min({at}) AS least, max({at}) AS most, count(*) FILTER (WHERE {at} % 1 <> 0) AS parted")
     return cells
 
 
@@ -222,28 +226,32 @@ def _systems(found: Sequence[Row], layout: Layout, systems: Sequence[str], part:
 
 
 def _labels(
-    engine: Engine, pieces: Sequence[Piece], profiles: Sequence[Sequence[Row]], kept: Sequence[str], given: str | None
+    engine: Engine | Spark,
+    pieces: Sequence[Piece],
+    profiles: Sequence[Sequence[Row]],
+    kept: Sequence[str],
+    given: str | None,
 ) -> tuple[str, str]:
     """The positive and the negative label."""
     rows = [(i, row["label"]) for i, some in enumerate(profiles) for row in some if not kept or row["system"] in kept]
     names, column = sorted({outcomes.canonical(label) for _, label in rows}), pieces[0].layout.text["label"]
     if len(names) > 2:
         i, label = next((i, label) for i, label in rows if outcomes.canonical(label) == names[2])
-        row, _ = sources.first_row(pieces[i].chosen, f"{engine.quote('text label')} = {literal(label)}", "1")
-        raise outcomes.too_many_labels(f"{pieces[i].part.name}, row {row}", column, names)
+        same = f"{engine.quote('text label')} = {engine.literal(label)}"
+        row, _ = engine.first(pieces[i].chosen, same, "text label")
+        raise outcomes.too_many_labels(sources.place(pieces[i].part, row), column, names)
     return outcomes.two_labels(names, given, pieces[0].part.name, column)
 
 
-def _scale(engine: Engine, pieces: Sequence[Piece], profiles: Sequence[Sequence[Row]]) -> float | None:
+def _scale(engine: Engine | Spark, pieces: Sequence[Piece], profiles: Sequence[Sequence[Row]]) -> float | None:
     """Of what size weights are counted; None where there are none."""
     column = pieces[0].layout.numbers.get("weight")
     if column is None:
         return None
     for piece, rows in zip(pieces, profiles, strict=True):
         if min(row["least"] for row in rows) < 0:
-            at = engine.quote("number weight")
-            row, value = sources.first_row(piece.chosen, f"{at} < 0", at)
-            raise outcomes.below_0(f"{piece.part.name}, row {row}", column, value)
+            row, value = engine.first(piece.chosen, f"{engine.quote('number weight')} < 0", "number weight")
+            raise outcomes.below_0(sources.place(piece.part, row), column, value)
     found = [row for rows in profiles for row in rows]
     most = max(row["most"] for row in found)
     if most <= 0:
@@ -264,20 +272,30 @@ def _by_system(
 
 
 def _rows(
-    engine: Engine, index: int, piece: Piece, hits: Sequence[str], segments: Sequence[str], unit: str | None
+    engine: Engine | Spark, index: int, piece: Piece, hits: Sequence[str], segments: Sequence[str], unit: str | None
 ) -> str:
     """The SQL of a part's rows with short names."""
     q = engine.quote
-    system = q("system") if piece.layout.system else literal(piece.system)
-    hit = f"{q('text label')} IN ({', '.join(map(literal, hits))})" if hits else "false"
-    cells = [f"{q('text label')} AS label", f"{hit} AS hit", f"{system} AS system"]
+    hit = f"{q('text label')} IN ({', '.join(map(engine.literal, hits))})" if hits else "false"
+    cells = [f"{q('text label')} AS label", f"{hit} AS hit", f"{_system(engine, piece)} AS system"]
     cells += [f"{q('id')} AS id"] if piece.layout.id else []
     cells += [f"{q('number weight')} AS weight"] if "weight" in piece.layout.numbers else []
     own = [f"own {system}\n{role}" for system, roles in piece.layout.own.items() for role in roles]
     cells += [f"{q(role)} AS score{i}" for i, role in enumerate(own)]
     named = {f"segment{i}": name for i, name in enumerate(segments)} | ({"unit": unit} if unit else {})
-    cells += [f"COALESCE({q(f'text attribute {name}')}, '(none)') AS {short}" for short, name in named.items()]
+    cells += [f"{_cell(engine, f'text attribute {name}')} AS {short}" for short, name in named.items()]
     return f"SELECT {', '.join(cells)} FROM ({piece.chosen.query}) AS s{index}"
+
+
+def _system(engine: Engine | Spark, piece: Piece) -> str:
+    """The SQL of the system that a row of a part belongs to."""
+    return engine.quote("system") if piece.layout.system else engine.literal(piece.system)
+
+
+def _cell(engine: Engine | Spark, role: str) -> str:
+    """The SQL of a column; an empty attribute is a value of its own."""
+    named = engine.quote(role)
+    return f"COALESCE({named}, '(none)')" if role.startswith("text attribute ") else named
 
 
 # Groups and ids -----------------------------------------------------------------------------------------------------
@@ -309,7 +327,7 @@ def _values(t: Large, column: str, most: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _no_id_twice(t: Large) -> None:
-    query = f"SELECT id FROM ({t.query}) AS s GROUP BY id HAVING count(*) > 1 LIMIT 1"
+    query = f"SELECT id FROM ({t.query}) AS s GROUP BY id HAVING count(*) > 1 ORDER BY 1 LIMIT 1"
     found = t.engine.table(query, t.shown, **t.frames)
     if len(found):
         wide = None not in t.pieces[0].layout.own
@@ -319,7 +337,6 @@ def _no_id_twice(t: Large) -> None:
 
 def refuse(t: Large) -> InputError:
     """The error for ids that a system has twice, or whose rows do not agree; shards have found that there are such."""
-    q = t.engine.quote
     query = f"SELECT id, system FROM ({t.query}) AS s GROUP BY id, system HAVING count(*) > 1 ORDER BY 1, 2 LIMIT 1"
     found = t.engine.table(query, t.shown, **t.frames).to_pylist()
     if found:
@@ -334,7 +351,7 @@ def refuse(t: Large) -> InputError:
         query = f"SELECT id FROM ({t.query}) AS s GROUP BY id HAVING min({at}) <> max({at}) ORDER BY 1 LIMIT 1"
         found = t.engine.table(query, t.shown, **t.frames).to_pylist()
         if found:
-            rows = sorted(_having(t, found[0]["id"], q(role)))
+            rows = sorted(_having(t, found[0]["id"], _cell(t.engine, role)))
             other = next(one for one in rows if one[2] != rows[0][2])
             return aligned.not_one(other[1], column, found[0]["id"], rows[0][2], other[2])
     return InputError(f"{t.shown}: the input changed while it was read")
@@ -351,7 +368,7 @@ def first_outside(t: Large, name: str) -> tuple[str, float]:
 def _having(t: Large, id: str, value: str) -> list[tuple[str, str, Any]]:
     """System, place and value of the rows with an id, in the order of the parts."""
     wide = None not in t.pieces[0].layout.own
-    found = _where(t, f"id = {literal(id)}", value, LABELS)
+    found = _where(t, f"id = {t.engine.literal(id)}", value, LABELS)
     return [one for one in found if wide or one[0] in t.systems]
 
 
@@ -359,11 +376,9 @@ def _where(t: Large, condition: str, value: str, most: int, wanted: str | None =
     """System, place and value of the first rows of each part where a condition holds."""
     found = []
     for piece in t.pieces:
-        system = t.engine.quote("system") if piece.layout.system else literal(piece.system)
-        rows = f"SELECT row_number() OVER () AS n, * FROM ({piece.chosen.query})"
-        own = f"{system} = {literal(wanted)}" if wanted is not None else "true"
-        query = f"SELECT n, {system} AS system, {value} AS value FROM ({rows}) WHERE {condition} AND {own}"
-        query = f"{query} ORDER BY n LIMIT {most}"
-        for row in duck.sql(query, piece.part.name, **piece.chosen.frames).to_pylist():
-            found.append((row["system"], f"{piece.part.name}, row {row['n']}", row["value"]))
+        system = _system(t.engine, piece)
+        own = f"{system} = {t.engine.literal(wanted)}" if wanted is not None else "true"
+        cells = f"{system} AS system, {value} AS value"
+        for row in t.engine.where(piece.chosen, f"{condition} AND {own}", cells, most):
+            found.append((row["system"], sources.place(piece.part, row["n"]), row["value"]))
     return found

@@ -80,10 +80,11 @@ def read(
     """
     given = dict(columns or {})
     roles_of.check_roles(given, ROLES)
-    first = sources.parts(data)[0]
+    parts = sources.parts(data)
+    first = parts[0]
     found = kind or kind_of(first, given, systems)
     layout = partial(layout_of, kind=found, given=given, systems=systems, attributes=attributes)
-    rows = aligned.read(data, layout, systems)
+    rows = aligned.read(parts, layout, systems)
     if positive is not None and found != "binary":
         raise ParameterError(f"positive: only a binary table has a positive label, this one is {found}")
     if found == "binary":

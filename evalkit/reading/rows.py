@@ -195,7 +195,7 @@ def _stem(name: str) -> str:
 def wrong_value(part: Part, column: str, rule: str, got: Any, row: int) -> InputError:
     """The error for one value of a column; None is an empty one, and row 0 one without a number."""
     shown = "nothing" if got is None else f"{got:g}" if rule == RANK else got
-    return InputError(f"{part.name}: {column} must {rule}, got {shown}" + (f" (row {row})" if row else ""))
+    return InputError(f"{part.name}: {column} must {rule}, got {shown}{sources.at(row)}")
 
 
 def _no_nulls(table: dict[str, Any], text: dict[str, str], part: Part) -> None:

@@ -281,12 +281,21 @@ def _refuse_ids(part: Part, source: str, text: Mapping[str, str]) -> None:
             raise InputError(f"{part.name}: {column} must be text or a whole number, got {found[1]} (row {found[0]})")
 
 
-def first_row(s: Selection, wrong: str, value: str) -> tuple[int, Any]:
-    """Row, from 1, and value of the first row of a selection where the condition on its roles holds."""
+def rows_where(s: Selection, condition: str, cells: str, most: int) -> list[dict[str, Any]]:
+    """Number n, from 1, and cells of the first rows of a selection where the condition on its roles holds."""
     rows = f"SELECT row_number() OVER () AS n, * FROM ({s.query})"
-    query = f"SELECT n, {value} AS value FROM ({rows}) WHERE {wrong} ORDER BY n LIMIT 1"
-    found = duck.sql(query, s.part.name, **s.frames).to_pylist()[0]
-    return found["n"], found["value"]
+    query = f"SELECT n, {cells} FROM ({rows}) WHERE {condition} ORDER BY n LIMIT {most}"
+    return duck.sql(query, s.part.name, **s.frames).to_pylist()
+
+
+def place(part: Part, row: int) -> str:
+    """The part and a row of it as an error names them; row 0 is one without a number."""
+    return f"{part.name}, row {row}" if row else part.name
+
+
+def at(row: int) -> str:
+    """The end of an error that names a row; nothing for row 0, one without a number."""
+    return f" (row {row})" if row else ""
 
 
 def _first(part: Part, source: str, frames: Mapping[str, Any], value: str, wrong: str) -> tuple[int, str] | None:

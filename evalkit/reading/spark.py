@@ -92,8 +92,12 @@ class Spark:
 
     def first(self, s: Selection, wrong: str, role: str) -> tuple[int, Any]:
         """0, for rows of a cluster have no number, and the value of a row of a selection where the condition holds."""
-        query = f"SELECT {self.quote(role)} AS value FROM ({s.query}) AS s WHERE {wrong} LIMIT 1"
-        return 0, self.table(query, s.part.name, **s.frames)["value"][0].as_py()
+        return 0, self.where(s, wrong, f"{self.quote(role)} AS value", 1)[0]["value"]
+
+    def where(self, s: Selection, condition: str, cells: str, most: int) -> list[dict[str, Any]]:
+        """0 as n, for rows of a cluster have no number, and cells, SQL, of some rows where the condition holds."""
+        query = f"SELECT 0 AS n, {cells} FROM ({s.query}) AS s WHERE {condition} LIMIT {most}"
+        return self.table(query, s.part.name, **s.frames).to_pylist()
 
     @staticmethod
     def select(part: Part, text: Mapping[str, str], numbers: Mapping[str, str], frame: str = "frame") -> Selection:

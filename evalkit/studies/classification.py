@@ -4,10 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from evalkit.reading import engine, large, outcomes, parameters, sources
+from evalkit.reading import engine, large, outcomes, parameters, sources, spark
 from evalkit.reading.engine import Limits
 from evalkit.reading.large import Large
 from evalkit.reading.outcomes import Binary, MultiClass
+from evalkit.reading.sources import Part
 from evalkit.studies import binary_rows, binary_sums, classes, multilabel, provenance
 from evalkit.studies.study import Study
 
@@ -47,7 +48,6 @@ def read(
         preds, segments = SAMPLE, SEGMENTS if segments is None else segments
     names = parameters.texts("segments", segments)
     cluster = parameters.text("unit", unit)
-    data: Any = parameters.texts("preds", preds) if isinstance(preds, str) and preds.startswith("[") else preds
     asked: dict[str, Any] = {
         "positive": parameters.text("positive", positive),
         "columns": parameters.mapping("columns", columns),
@@ -57,6 +57,8 @@ def read(
         parameters.text("memory", memory), parameters.integer("threads", threads), parameters.text("spill", spill)
     )
     kind = parameters.choice("kind", kind, outcomes.KINDS)
+    listed = isinstance(preds, str) and preds.startswith("[")
+    parts = sources.parts(parameters.texts("preds", preds) if listed else preds)
     shared = {
         "baseline": baseline,
         "unit": unit,
@@ -66,12 +68,12 @@ def read(
         "gate": gate,
         "seed": seed,
     }
-    with _large(data, kind, asked, names, cluster, limits) as table:
+    with _large(parts, kind, asked, names, cluster, limits) as table:
         if table is not None:
             _unused("precision_target", precision_target, "multi-class")
             return binary_sums.make(table, metrics, threshold, costs, prevalence, given, shared)
     data = outcomes.read(
-        data, kind=kind, attributes=list(dict.fromkeys([*names, *([cluster] if cluster else [])])), **asked
+        parts, kind=kind, attributes=list(dict.fromkeys([*names, *([cluster] if cluster else [])])), **asked
     )
     if not isinstance(data, Binary):
         _unused("costs", costs, "binary")
@@ -88,17 +90,24 @@ def read(
 
 @contextmanager
 def _large(
-    data: Any, kind: str | None, asked: Mapping[str, Any], segments: Sequence[str], unit: str | None, limits: Limits
+    parts: list[Part],
+    kind: str | None,
+    asked: Mapping[str, Any],
+    segments: Sequence[str],
+    unit: str | None,
+    limits: Limits,
 ) -> Iterator[Large | None]:
     """The table in an engine where it is binary and has more rows than are kept; None where it is to be kept."""
-    parts = sources.parts(data)
     given = asked["columns"] or {}
     if large.few(parts, large.ROWS) or (kind or outcomes.kind_of(parts[0], given, asked["systems"])) != "binary":
         yield None
         return
+    told = {"segments": list(dict.fromkeys(segments)), "unit": unit, **asked}
+    if cluster := spark.engine_for(parts):
+        yield large.read(cluster, parts, **told)
+        return
     with engine.opened(limits) as opened:
-        many = large.count(opened, parts) > large.ROWS
-        yield large.read(opened, parts, segments=list(dict.fromkeys(segments)), unit=unit, **asked) if many else None
+        yield large.read(opened, parts, **told) if large.count(opened, parts) > large.ROWS else None
 
 
 def _unused(name: str, value: Any, kind: str) -> None:

@@ -15,7 +15,7 @@ from evalkit.online import logs, sessions
 from evalkit.online.experiments import sample_ratio
 from evalkit.online.logs import SessionLog
 from evalkit.reading import columns as roles_of
-from evalkit.reading import parameters
+from evalkit.reading import parameters, sources
 from evalkit.reading.sources import Source
 from evalkit.statistics import intervals, multiplicity, perunit
 from evalkit.statistics.intervals import Estimate
@@ -116,6 +116,7 @@ def read(
     names, named = parameters.mapping("columns", columns), parameters.texts("arms", arms)
     mixed = parameters.text("neutral", neutral)
     options = experiment.options(best, before, strata, cap, shares, looks)
+    log, users = (None if one is None else sources.parts(one) for one in (log, users))
     inputs = [one for one in (log, users) if one is not None]
     asked = [role for role, one in (("log", log), ("users", users)) if one is not None or not inputs]
     _check_meant(asked, given, names, named, mixed)

@@ -78,8 +78,7 @@ def read(
     least = tuple(parameters.texts("lower_is_better", lower_is_better))
     hypothesis = parameters.number("null", null, above=0, below=1)
     side = str(study.required("alternative", parameters.choice("alternative", alternative, SIDES)))
-    preds = _paths(preds)
-    parts = sources.parts(preds)
+    parts = sources.parts(_paths(preds))
     found = unit_values.kind(parts, roles, names)
     if found == "trials":
         return Shares.of(unit_values.read_trials(parts, roles), shared, given, hypothesis, side, least=least)
@@ -88,7 +87,6 @@ def read(
     data, chosen = unit_sources.read(
         found,
         parts,
-        preds,
         _paths(qrels),
         unit=parameters.text("unit", unit),
         columns=roles,

@@ -21,7 +21,6 @@ LOSSES = {"brier": losses.brier, "log_loss": losses.log}
 def read(
     found: str,
     parts: Sequence[Part],
-    preds: Any,
     qrels: Any,
     *,
     unit: str | None,
@@ -31,12 +30,12 @@ def read(
 ) -> tuple[UnitValues, tuple[Chosen, ...]]:
     """The values and their metrics; `found` is the kind of input that `unit_values.kind` saw."""
     if found == "ranking":
-        return _ranking(preds, qrels, unit, columns, systems, metrics)
+        return _ranking(parts, qrels, unit, columns, systems, metrics)
     if qrels is not None:
         raise ParameterError("qrels: judgements belong to ranked lists, and preds holds none")
     names = parameters.texts("metrics", metrics)
     if found == "classification":
-        data = _losses(preds, columns, names)
+        data = _losses(parts, columns, names)
     elif found == "report":
         data = unit_values.read_report(parts)
     elif found == "long":
@@ -74,9 +73,14 @@ def _one(names: Sequence[str]) -> str:
 
 
 def _ranking(
-    preds: Any, qrels: Any, unit: str | None, columns: Mapping[str, str], systems: Sequence[str], metrics: Any
+    parts: Sequence[Part],
+    qrels: Any,
+    unit: str | None,
+    columns: Mapping[str, str],
+    systems: Sequence[str],
+    metrics: Any,
 ) -> tuple[UnitValues, tuple[Chosen, ...]]:
-    s = ranking.read(preds, qrels, columns=columns, systems=list(systems), metrics=metrics, unit=unit)
+    s = ranking.read(parts, qrels, columns=columns, systems=list(systems), metrics=metrics, unit=unit)
     data = UnitValues(
         unit=s.runs.query if s.unit is None else s.unit,
         name=unit or s.runs.columns.get("query", "query"),
@@ -89,13 +93,13 @@ def _ranking(
     return data, s.settings.metrics
 
 
-def _losses(preds: Any, columns: Mapping[str, str], names: Sequence[str]) -> UnitValues:
+def _losses(parts: Sequence[Part], columns: Mapping[str, str], names: Sequence[str]) -> UnitValues:
     """The Brier score and log loss of each row, of systems joined on the id."""
     unknown = [name for name in names if name not in LOSSES]
     if unknown:
         has = ", ".join(LOSSES)
         raise ParameterError(f"metrics: of single rows there are {has}, got {unknown[0]!r}; see the other reports")
-    rows = aligned.read(preds, lambda part: _layout(part, columns))
+    rows = aligned.read(parts, lambda part: _layout(part, columns))
     label = rows.numbers["label"]
     for what, values in [("label", label), *((f"score of {name}", own["score"]) for name, own in rows.own.items())]:
         wrong = np.flatnonzero((values < 0) | (values > 1) | ((what == "label") & (values % 1 != 0)))
