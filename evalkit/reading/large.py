@@ -11,33 +11,21 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import InputError, ParameterError
-from evalkit.metrics import calibration, grid
+from evalkit.metrics import grid
 from evalkit.reading import aligned, outcomes, sources
 from evalkit.reading import columns as roles_of
 from evalkit.reading.aligned import Layout
 from evalkit.reading.engine import Engine
-from evalkit.reading.sharded import FINITE
+from evalkit.reading.profiles import LABELS, Piece, Row, profile, system_of
 from evalkit.reading.shards import Plan, Segment
 from evalkit.reading.slices import groups
-from evalkit.reading.sources import Part, Selection, Source
+from evalkit.reading.sources import Part, Source
 from evalkit.reading.spark import Spark
 
 ROWS = 2**20  # more are reduced shard by shard, whatever the memory and the engine: the same page everywhere
 SHORTEST = 4  # bytes of a row of text: a label, a comma, a digit, a line end
 KNOWN = 2**14  # distinct units whose sums are kept side by side; more are sorted, so that each is in one shard
 VALUES = 2**20  # distinct values of a column for segments
-LABELS = 10_000  # distinct labels that are looked at: two are right
-Row = Mapping[str, Any]  # of a profile
-
-
-@dataclass(frozen=True, eq=False)
-class Piece:
-    """A part, its columns by role, its selection, and its system where no column says it."""
-
-    part: Part
-    layout: Layout
-    chosen: Selection
-    system: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +110,7 @@ def read(
     given = dict(columns or {})
     roles_of.check_roles(given, outcomes.ROLES)
     pieces = _pieces(engine, parts, given, systems, [*segments, *([unit] if unit else [])])
-    profiles = [_profile(engine, piece) for piece in pieces]
+    profiles = [profile(engine, piece) for piece in pieces]
     layout, wide = pieces[0].layout, None not in pieces[0].layout.own
     found = [row for rows in profiles for row in rows]
     kept = tuple(map(str, layout.own)) if wide else _systems(found, layout, systems, pieces[0].part)
@@ -172,52 +160,6 @@ def _pieces(
         found.append(Piece(part, layout, engine.select(part, text, numbers, frame=f"frame{i}"), name))
     aligned.same_systems([(one.part, one.layout) for one in found])
     return found
-
-
-def _profile(engine: Engine | Spark, piece: Piece) -> list[dict[str, Any]]:
-    """Rows by system and label with what is told of them; raises InputError for the first value that cannot be."""
-    text, numbers = aligned.wanted(piece.layout)
-    wrong = {role: f"{engine.quote(role)} IS NULL" for role in text if not role.startswith("text attribute ")}
-    wrong |= {role: _not_finite(engine.quote(role)) for role in numbers}
-    cells = [f"count(*) FILTER (WHERE {one}) AS wrong{i}" for i, one in enumerate(wrong.values())]
-    cells += _told(engine, numbers)
-    label, by = engine.quote("text label"), [engine.quote("text label")]
-    system = _system(engine, piece)
-    by += [system] if piece.layout.system else []
-    query = (
-        f"SELECT {system} AS system, {label} AS label, count(*) AS n, {', '.join(cells)} "
-        f"FROM ({piece.chosen.query}) AS s GROUP BY {', '.join(by)}"
-    )
-    with sources.explained(piece.chosen):
-        limited = f"SELECT * FROM ({query}) AS t LIMIT {LABELS}"
-        found = engine.table(limited, piece.part.name, **piece.chosen.frames).to_pylist()
-    if not found:
-        raise aligned.no_rows(piece.part)
-    for i, (role, one) in enumerate(wrong.items()):
-        if any(row[f"wrong{i}"] for row in found):
-            row, value = engine.first(piece.chosen, one, role)
-            column = {**text, **numbers}[role]
-            if role in text:
-                raise aligned.empty(piece.part, column, row)
-            raise aligned.not_finite(piece.part, column, row, value)
-    return found
-
-
-def _not_finite(at: str) -> str:
-    return f"{at} IS NULL OR NOT ({FINITE.format(at)})"
-
-
-def _told(engine: Engine | Spark, numbers: Mapping[str, str]) -> list[str]:
-    """What is counted of scores and weights."""
-    cells, low, high = [], calibration.EPSILON, 1 - calibration.EPSILON
-    for i, role in enumerate(role for role in numbers if role.startswith("own ")):
-        at = engine.quote(role)
-        rules = {"outside": f"{at} < 0 OR {at} > 1", "low": f"{at} < {low!r}", "high": f"{at} > {high!r}"}
-        cells += [f"count(*) FILTER (WHERE {rule}) AS {name}{i}" for name, rule in rules.items()]
-    if "number weight" in numbers:
-        at = engine.quote("number weight")
-        cells.append(f"min({at}) AS least, max({at}) AS most, count(*) FILTER (WHERE {at} % 1 <> 0) AS parted")
-    return cells
 
 
 def _systems(found: Sequence[Row], layout: Layout, systems: Sequence[str], part: Part) -> tuple[str, ...]:
@@ -277,7 +219,7 @@ def _rows(
     """The SQL of a part's rows with short names."""
     q = engine.quote
     hit = f"{q('text label')} IN ({', '.join(map(engine.literal, hits))})" if hits else "false"
-    cells = [f"{q('text label')} AS label", f"{hit} AS hit", f"{_system(engine, piece)} AS system"]
+    cells = [f"{q('text label')} AS label", f"{hit} AS hit", f"{system_of(engine, piece)} AS system"]
     cells += [f"{q('id')} AS id"] if piece.layout.id else []
     cells += [f"{q('number weight')} AS weight"] if "weight" in piece.layout.numbers else []
     own = [f"own {system}\n{role}" for system, roles in piece.layout.own.items() for role in roles]
@@ -285,11 +227,6 @@ def _rows(
     named = {f"segment{i}": name for i, name in enumerate(segments)} | ({"unit": unit} if unit else {})
     cells += [f"{_cell(engine, f'text attribute {name}')} AS {short}" for short, name in named.items()]
     return f"SELECT {', '.join(cells)} FROM ({piece.chosen.query}) AS s{index}"
-
-
-def _system(engine: Engine | Spark, piece: Piece) -> str:
-    """The SQL of the system that a row of a part belongs to."""
-    return engine.quote("system") if piece.layout.system else engine.literal(piece.system)
 
 
 def _cell(engine: Engine | Spark, role: str) -> str:
@@ -376,7 +313,7 @@ def _where(t: Large, condition: str, value: str, most: int, wanted: str | None =
     """System, place and value of the first rows of each part where a condition holds."""
     found = []
     for piece in t.pieces:
-        system = _system(t.engine, piece)
+        system = system_of(t.engine, piece)
         own = f"{system} = {t.engine.literal(wanted)}" if wanted is not None else "true"
         cells = f"{system} AS system, {value} AS value"
         for row in t.engine.where(piece.chosen, f"{condition} AND {own}", cells, most):
