@@ -1,4 +1,4 @@
-"""What an engine tells of a part of a table of labels and scores: its rows by label, and the first value that is wrong."""
+"""What an engine tells of a part of a table of labels and scores: its rows by label, the first value that is wrong."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
