@@ -1,0 +1,208 @@
+"""Binary tables in Spark too large to collect: DuckDB's counts and page, in two readings, its accounts, its words."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from test_large import BAD, frame, grids, long
+
+from evalkit.arrays import InputError, ParameterError
+from evalkit.metrics import grid
+from evalkit.reading import large, sources, spark, spark_tables
+from evalkit.statistics import passes
+from evalkit.studies import classification, classification_page
+from evalkit.studies.binary_sums import SumsStudy
+
+GIVEN = {
+    "columns": "{weight: exact}",
+    "metrics": "roc_auc,average_precision,brier,f1",
+    "segments": "country,age",
+    "unit": "user_id",
+}
+ROWS = 2**20
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    """Every table is large, in Spark too, and falls into many shards."""
+    monkeypatch.setattr(large, "ROWS", 100)
+    monkeypatch.setattr(spark_tables, "MOST", 100)
+    chosen = spark.engine_for
+
+    def engine_for(parts):
+        found = chosen(parts)
+        return replace(found, shard=9_000) if found else None
+
+    monkeypatch.setattr(spark, "engine_for", engine_for)
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    """Two systems on 60,000 rows in 20 files, wide and as 120,000 rows to be joined: the names in Spark, the folders.
+
+    Ties, text ids, real weights, a group that some rows lack, more users than are known side by side.
+    """
+    wide, folder = frame(60_000, seed=5, ties=4, units=20_000), tmp_path_factory.mktemp("tables")
+    wide["country"] = wide["country"].where(wide.index % 7 > 0, None)
+    found = {}
+    for name, rows in (("wide", wide), ("long", long(wide))):
+        (folder / name).mkdir()
+        for i, at in enumerate(np.array_split(np.arange(len(rows)), 20)):
+            rows.iloc[at].to_parquet(folder / name / f"part{i}.parquet", index=False)
+        found[name] = f"spark:parquet.`{folder / name}`", str(folder / name), wide
+    return found
+
+
+def made(session, rows: pd.DataFrame):
+    return session.createDataFrame(pa.Table.from_pandas(rows, preserve_index=False))
+
+
+@pytest.mark.parametrize("name", ["wide", "long"])
+def test_counts_are_those_of_memory_and_of_duckdb_at_every_limit(session, tables, monkeypatch, name):
+    table, files, wide = tables[name]
+    given = {"columns": {"weight": "exact", "id": "id"}}
+    several, counted = grids(files, "1GB", 10**6, monkeypatch, **given)
+    few, again = grids(files, "250MB", 7_000, monkeypatch, **given)
+    t = large.read(spark.engine_for(sources.parts(table)), sources.parts(table), segments=["country"], **given)
+    first = passes.First(t.plan, 0.5)
+    whole = t.reduce(first, first.merge, by_unit=False)
+    assert passes.facts(whole).tolist() == counted.tolist() == again.tolist() == [60_000, wide["label"].sum(), 0, 0]
+    found = dict(passes.bins(whole, 0.5))
+    assert sorted(found) == sorted(several) == sorted(few) == list(range(10))  # all rows, four countries; two systems
+    for key, one in found.items():
+        for other in (several[key], few[key]):
+            assert one.shift == other.shift == 0
+            for column in passes.BINS:
+                assert np.array_equal(getattr(one, column), getattr(other, column)), (key, column)
+    weight = grid.whole(wide["exact"].to_numpy(), t.plan.scale)
+    columns = [(wide[f"score_{one}"].to_numpy(), wide["label"].to_numpy() == 1, weight) for one in t.systems]
+    for key, whole_column in enumerate(columns):
+        chunks = zip(*(np.array_split(one, 7) for one in whole_column), strict=True)
+        kept = grid.merge([grid.reduce(*chunk, cut=0.5) for chunk in chunks])
+        for column in passes.BINS:
+            assert np.array_equal(getattr(found[key], column), getattr(kept, column)), (key, column)
+
+
+def same(a: pd.DataFrame, b: pd.DataFrame) -> None:
+    pd.testing.assert_frame_equal(a, b, rtol=1e-12, atol=1e-14)
+
+
+def published(study) -> dict:
+    """A report's JSON without what says where it comes from."""
+    found = classification_page.results(study)._repr_mimebundle_()["application/vnd.evalkit+json"]
+    return {k: v for k, v in found.items() if k not in ("inputs", "parameters", "versions")}
+
+
+def assert_close(a, b) -> None:
+    """Numbers to rounding, everything else exactly."""
+    assert type(a) is type(b)
+    if isinstance(a, dict):
+        assert list(a) == list(b)
+        assert_close(list(a.values()), list(b.values()))
+    elif isinstance(a, list):
+        assert len(a) == len(b)
+        for one, other in zip(a, b, strict=True):
+            assert_close(one, other)
+    else:
+        assert a == (pytest.approx(b, rel=1e-12, abs=1e-14) if isinstance(a, float) else b)
+
+
+@pytest.mark.parametrize(("name", "known"), [("wide", 2**15), ("long", 2**14)], ids=["units known", "units sorted"])
+def test_the_study_gives_the_numbers_of_duckdb(tables, monkeypatch, name, known):
+    monkeypatch.setattr(large, "KNOWN", known)
+    table, files, _ = tables[name]
+    found, here = (classification.read(data, **GIVEN) for data in (table, files))
+    assert isinstance(found, SumsStudy)
+    assert 2**14 < found.samples[0].moments.n < 2**15
+    same(found.estimates, here.estimates)
+    same(found.comparisons, here.comparisons)
+    same(found.by_segment, here.by_segment)
+    pd.testing.assert_frame_equal(found.decisions, here.decisions)
+    assert_close(published(found), published(here))
+
+
+def test_without_weights_and_units_all_estimates_are_those_of_duckdb_to_the_last_bit(tables):
+    table, files, _ = tables["wide"]
+    given = {"metrics": "roc_auc,average_precision,ks,f1,accuracy", "segments": "country"}
+    found, here = (classification.read(data, **given) for data in (table, files))
+    pd.testing.assert_frame_equal(found.estimates, here.estimates, check_exact=True)
+    assert_close(published(found), published(here))
+
+
+def test_odd_names_and_labels_are_no_sql(session):
+    rows = frame(400).rename(columns={"age": "`a\"ge'"})
+    rows["label"] = rows["label"].map({0: "it's \\n", 1: '"yes"\n'})
+    odd = long(rows).assign(system=lambda d: d["system"].map({"good": "'a\\", "weak": '"b`'}))
+    given = {"segments": "`a\"ge'", "positive": '"yes"\n', "metrics": "roc_auc"}
+    found, here = (classification.read(data, **given) for data in (made(session, odd), odd))
+    assert found.systems == ('"b`', "'a\\")
+    same(found.by_segment, here.by_segment)
+    same(found.comparisons, here.comparisons)
+
+
+def test_texts_are_told_apart_whatever_the_collation(session):
+    rows = long(frame(400))
+    rows["country"] = np.where(rows["id"].str[-1] == "3", "DE", rows["country"])
+    lower = [f"{name} COLLATE UTF8_LCASE AS {name}" for name in ("id", "system", "country")]
+    table = made(session, rows).selectExpr("label", "score", *lower)
+    found, here = (classification.read(data, segments="country") for data in (table, rows))
+    same(found.by_segment, here.by_segment)
+    assert "DE" in set(found.by_segment["slice"])
+
+
+def test_one_system_may_be_a_table_and_the_other_a_file(session, tmp_path):
+    rows, path = long(frame(2_000)), tmp_path / "weak.csv"
+    good, weak = (rows[rows["system"] == name].drop(columns="system") for name in ("good", "weak"))
+    weak.to_csv(path, index=False)
+    made(session, good).createOrReplaceTempView("good")
+    given = {"metrics": "roc_auc", "segments": "country"}
+    try:
+        found = classification.read(["spark:good", str(path)], **given)
+        here = classification.read(rows, **given)
+        assert [one.rows for one in found.facts.account.sources] == [2_000, 2_000]
+    finally:
+        session.catalog.dropTempView("good")
+    same(found.by_segment, here.by_segment)
+    same(found.comparisons, here.comparisons)
+
+
+def test_two_small_tables_of_many_rows_together_are_collected_and_reduced(session, monkeypatch):
+    monkeypatch.setattr(spark_tables, "MOST", 300)
+    monkeypatch.setattr(large, "ROWS", 300)
+    rows = frame(400).drop(columns="id")
+    found = classification.read([made(session, rows[:200]), made(session, rows[200:])], metrics="roc_auc")
+    assert isinstance(found, SumsStudy)
+    same(found.estimates, classification.read(rows, metrics="roc_auc").estimates)
+
+
+def test_other_kinds_of_large_tables_are_refused(session):
+    rows = pd.DataFrame({"label": ["a", "b", "c"] * 50, "predicted": ["a", "b", "a"] * 50})
+    with pytest.raises(InputError, match="150 rows are more than the 100 that this report collects from Spark"):
+        classification.read(made(session, rows))
+
+
+# ---- what cannot be meant --------------------------------------------------------------------------------------------
+
+WRONG = {name: BAD[name] for name in BAD if name not in ("score missing", "weights all 0", "no such system")}
+WRONG["score NaN"] = (lambda d: d.assign(score_good=np.where(d.index == 9, np.nan, d["score_good"])), {})
+
+
+def text_of(error: Exception, name: str) -> str:
+    """The error's words without rows, and the name of the input."""
+    return re.sub(r"( \(row \d+\)|, row \d+)", "", str(error)).replace(name, "table")
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_bad_input_is_refused_in_the_words_of_memory_but_its_row(session, monkeypatch, case):
+    change, given = WRONG[case]
+    rows = change(frame(400))
+    with pytest.raises((InputError, ParameterError)) as found:
+        classification.read(made(session, rows), **given)
+    monkeypatch.setattr(large, "ROWS", ROWS)
+    with pytest.raises((InputError, ParameterError)) as here:
+        classification.read(pa.Table.from_pandas(rows, preserve_index=False), **given)
+    assert text_of(found.value, "Spark data frame") == text_of(here.value, "data frame")
+    assert "row" not in str(found.value).replace("rows of", "").replace("'row ", "'")
