@@ -70,7 +70,7 @@ def test_counts_are_those_of_memory_and_of_duckdb_at_every_limit(session, tables
     first = passes.First(t.plan, 0.5)
     whole = t.reduce(first, first.merge, by_unit=False)
     assert passes.facts(whole).tolist() == counted.tolist() == again.tolist() == [60_000, wide["label"].sum(), 0, 0]
-    found = dict(passes.bins(whole, 0.5))
+    found = first.bins(whole)
     assert sorted(found) == sorted(several) == sorted(few) == list(range(10))  # all rows, four countries; two systems
     for key, one in found.items():
         for other in (several[key], few[key]):
