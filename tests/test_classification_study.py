@@ -12,7 +12,8 @@ import pytest
 from evalkit.arrays import InputError, ParameterError
 from evalkit.drawing.tables import Html
 from evalkit.metrics import counts
-from evalkit.studies import classification, classification_page, page
+from evalkit.sections import classification_page, page
+from evalkit.studies import classification
 from evalkit.studies.binary import BinaryStudy
 from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.multilabel import MultiLabelStudy

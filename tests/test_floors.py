@@ -18,7 +18,8 @@ FLOORS = {
     4: "validation online",
     5: "drawing",
     6: "studies",
-    7: "report page __main__",
+    7: "sections",
+    8: "report page __main__",
 }
 FLOOR = {name: floor for floor, names in FLOORS.items() for name in names.split()}
 HEAVY = ("duckdb", "matplotlib", "pandas", "papermill", "pyarrow", "scipy", "sklearn")

@@ -10,13 +10,8 @@ import pytest
 from online_samples import SMALL, log, users
 
 from evalkit import __main__ as cli
-from evalkit.studies import (
-    experiment_page,
-    interleaving,
-    interleaving_page,
-    interleaving_plots,
-    planning_page,
-)
+from evalkit.sections import experiment_page, interleaving_page, interleaving_plots, planning_page
+from evalkit.studies import interleaving
 from evalkit.studies.interleaving import Online
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -11,8 +11,9 @@ from online_samples import SMALL, log
 from evalkit.arrays import InputError, ParameterError
 from evalkit.online import interleaving as drafts
 from evalkit.online import sessions, simulation
+from evalkit.sections import interleaving_page, interleaving_plots
 from evalkit.statistics import significance
-from evalkit.studies import interleaving, interleaving_page, interleaving_plots
+from evalkit.studies import interleaving
 
 ROOT = Path(__file__).resolve().parents[1]
 

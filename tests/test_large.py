@@ -17,8 +17,9 @@ from evalkit.metrics import counts, influence
 from evalkit.reading import large
 from evalkit.reading.engine import FEWEST, limits, opened
 from evalkit.reading.slices import groups, slices
+from evalkit.sections import classification_page, page
 from evalkit.statistics import passes
-from evalkit.studies import classification, classification_page, page
+from evalkit.studies import classification
 from evalkit.studies.binary_rows import RowsStudy
 from evalkit.studies.binary_sums import SumsStudy
 

@@ -14,9 +14,10 @@ from validation_tables import (
 from evalkit.definitions import predicted
 from evalkit.definitions.catalogue import find
 from evalkit.reading import examples
+from evalkit.sections import resplits_page, validation_page
 from evalkit.statistics.folds import nadeau_bengio
 from evalkit.statistics.intervals import mean_t, wilson
-from evalkit.studies import resplits, resplits_page, validation, validation_page
+from evalkit.studies import resplits, validation
 from evalkit.validation import fitting, splits
 
 # Estimators and splits that mislead

@@ -16,7 +16,8 @@ from validation_tables import (
     visits,
 )
 
-from evalkit.studies import resplits_page, validation, validation_page
+from evalkit.sections import resplits_page, validation_page
+from evalkit.studies import validation
 
 # Planted leaks, and none
 

@@ -19,7 +19,8 @@ from validation_tables import (
     visits,
 )
 
-from evalkit.studies import resplits, resplits_page, validation, validation_page, validation_plots
+from evalkit.sections import resplits_page, validation_page, validation_plots
+from evalkit.studies import resplits, validation
 from evalkit.validation import fitting
 
 

@@ -12,8 +12,9 @@ from test_large import BAD, frame, grids, long
 from evalkit.arrays import InputError, ParameterError
 from evalkit.metrics import grid
 from evalkit.reading import large, sources, spark, spark_tables
+from evalkit.sections import classification_page
 from evalkit.statistics import passes
-from evalkit.studies import classification, classification_page
+from evalkit.studies import classification
 from evalkit.studies.binary_sums import SumsStudy
 
 GIVEN = {

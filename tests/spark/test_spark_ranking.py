@@ -10,7 +10,8 @@ from test_sharded import ASKS, assert_same, table
 
 from evalkit.arrays import InputError
 from evalkit.reading import engine, runs, sharded, spark, spark_tables
-from evalkit.studies import ranking, ranking_page
+from evalkit.sections import ranking_page
+from evalkit.studies import ranking
 
 ROOT = Path(__file__).resolve().parents[2]
 GOOD = {"query": ["a", "a", "b"], "item": ["x", "y", "x"], "score": [3.0, 2.0, 1.0], "grade": [1.0, 0.0, 2.0]}

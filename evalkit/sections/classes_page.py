@@ -9,10 +9,10 @@ from evalkit.drawing import curve_plots, plots, tables
 from evalkit.drawing.curve_plots import Panel
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Cell, Html, Results, escape, number, with_interval
+from evalkit.sections import page
+from evalkit.sections.binary_page import rows_read
+from evalkit.sections.binary_plots import DRAWN
 from evalkit.statistics import inference
-from evalkit.studies import page
-from evalkit.studies.binary_page import rows_read
-from evalkit.studies.binary_plots import DRAWN
 from evalkit.studies.classes import BINS, ClassesStudy
 from evalkit.studies.words import plural
 

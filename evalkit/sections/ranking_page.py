@@ -5,7 +5,7 @@ import pandas as pd
 from evalkit.drawing import tables
 from evalkit.drawing.tables import VISIBLE, Cell, Html, Results, escape, number, percent, signed
 from evalkit.reading.runs import NONE
-from evalkit.studies import page
+from evalkit.sections import page
 from evalkit.studies.ranking import Ranking
 from evalkit.studies.words import plural
 

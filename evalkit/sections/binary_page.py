@@ -5,9 +5,9 @@ import numpy as np
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, Results, escape, number, with_interval
 from evalkit.metrics import counts, grid
-from evalkit.studies import page
+from evalkit.sections import page
+from evalkit.sections.binary_plots import DRAWN
 from evalkit.studies.binary import BinaryStudy
-from evalkit.studies.binary_plots import DRAWN
 
 SOME = 30  # rows of a class below which the page warns
 NOTHING = "One system: nothing to compare."

@@ -6,7 +6,7 @@ import numpy as np
 
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, Results, escape, interval, number, p_value, signed, with_interval
-from evalkit.studies import page
+from evalkit.sections import page
 from evalkit.studies.resplits import AVERAGED, ONE_OUT, OUT_OF_BAG
 from evalkit.studies.validity import NAIVE, Validation
 from evalkit.studies.words import plural
