@@ -3,6 +3,7 @@
 import json
 import pickle
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -395,6 +396,13 @@ def test_a_file_that_changes_while_it_is_read_is_refused(small, tmp_path, monkey
     monkeypatch.setattr(passes.grid, "reduce", slow)
     with pytest.raises(InputError, match=r"live\.csv: the file changed while it was read"):
         classification.read(str(path))
+
+
+def test_an_input_whose_readings_differ_is_refused(small, monkeypatch):
+    read = large.read
+    monkeypatch.setattr(large, "read", lambda *a, **k: replace(read(*a, **k), rows=2999))
+    with pytest.raises(InputError, match="data frame: the input changed while it was read"):
+        classification.read(frame(3000))
 
 
 def test_no_file_is_left_when_reading_ends_badly(small, tmp_path, monkeypatch):

@@ -291,6 +291,11 @@ def refuse(t: Large) -> InputError:
             rows = sorted(_having(t, found[0]["id"], _cell(t.engine, role)))
             other = next(one for one in rows if one[2] != rows[0][2])
             return aligned.not_one(other[1], column, found[0]["id"], rows[0][2], other[2])
+    return changed(t)
+
+
+def changed(t: Large) -> InputError:
+    """The error for an input of which two readings differ, such as a query whose answer is never the same."""
     return InputError(f"{t.shown}: the input changed while it was read")
 
 

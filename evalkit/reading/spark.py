@@ -19,6 +19,7 @@ from evalkit.reading.sources import Part, Selection
 
 BATCH = 2**17  # rows that Spark hands over at once; its own default of 10,000 costs twice the time
 SHARD = 2**19  # rows that a worker reduces at once: about 300 MB
+FOLDS = 4  # results that are collected to be merged here: of many partitions Spark would refuse to collect each
 BATCH_SIZE = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
 
@@ -60,14 +61,17 @@ class Spark:
         """What `function` makes of every shard of the answer, as one Arrow table; see `engine.Engine.reduce`.
 
         Both functions run in the workers, so they must be fit to be pickled. `merge` folds the results of a partition
-        there and those of the partitions here. total: not used, Spark shows its own progress. Raises InputError where
-        the answer has no row.
+        there, then those of partitions until `FOLDS` are left, and these here. total: not used, Spark shows its own
+        progress. Raises InputError where the answer has no row.
         """
         import pyarrow as pa
 
         with self._asked(query, shown, frames) as rows:
             made = rows if by is None else _grouped(rows, by)
-            cells = made.mapInArrow(_work(by, function, merge, self.shard), "cell binary").toArrow()["cell"]
+            made = made.mapInArrow(_work(by, function, merge, self.shard), "cell binary")
+            if merge is not None:
+                made = made.repartition(FOLDS).mapInArrow(_fold(merge), "cell binary")
+            cells = made.toArrow()["cell"]
         tables = [_read(cell.as_buffer()) for cell in cells]
         if not tables:
             raise InputError(f"{shown}: there is no row")
@@ -167,12 +171,22 @@ def _work(by: str | None, function: Reduction, merge: Reduction | None, size: in
     return work
 
 
+def _fold(merge: Reduction) -> Any:
+    """What a worker does with the cells of some partitions, fit to be sent there."""
+    from pyspark import cloudpickle
+
+    cloudpickle.register_pickle_by_value(spark_worker)
+    task, code, folded = cloudpickle.dumps(merge), _packed(), spark_worker.folded
+
+    def fold(batches: Iterator[Any]) -> Iterator[Any]:
+        return folded(batches, code, task)
+
+    return fold
+
+
 def _read(cell: Any) -> Any:
     """The table of a cell; raises the error that a function raised in a worker."""
-    import pyarrow as pa
-
-    kind, content = cell[:1], cell[1:]
-    if bytes(kind) == spark_worker.TABLE:
-        return pa.ipc.open_stream(content).read_all()
-    name, words = pickle.loads(content)
+    if bytes(cell[:1]) == spark_worker.TABLE:
+        return spark_worker.read(cell)
+    name, words = pickle.loads(cell[1:])
     raise {"InputError": InputError, "ParameterError": ParameterError}[name](words)

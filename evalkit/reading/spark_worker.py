@@ -65,8 +65,6 @@ def unpack(code: bytes) -> None:
 
 def reduced(batches: Iterable[Any], code: bytes, task: bytes, size: int) -> Iterator[Any]:
     """A partition's batches reduced: Arrow batches of one cell each, a table's bytes or an error's words."""
-    import pyarrow as pa
-
     unpack(code)
     by, function, merge = pickle.loads(task)
     stretches = importlib.import_module("evalkit.reading.stretches")
@@ -74,12 +72,36 @@ def reduced(batches: Iterable[Any], code: bytes, task: bytes, size: int) -> Iter
     made = map(function, stretches.whole_groups(parts, by) if by else parts)
     try:
         for table in made if merge is None else merged(made, merge):
-            yield pa.record_batch([pa.array([TABLE + written(table)], pa.binary())], ["cell"])
+            yield _cell(TABLE + written(table))
     except Exception as error:
         if type(error).__name__ not in REFUSALS:
             raise
-        words = pickle.dumps((type(error).__name__, str(error)))
-        yield pa.record_batch([pa.array([ERROR + words], pa.binary())], ["cell"])
+        yield _cell(ERROR + pickle.dumps((type(error).__name__, str(error))))
+
+
+def folded(batches: Iterable[Any], code: bytes, task: bytes) -> Iterator[Any]:
+    """The cells of several partitions as one, their tables merged; an error stays a cell of its own."""
+    unpack(code)
+    errors = []
+
+    def tables() -> Iterator[Any]:
+        for batch in batches:
+            for cell in batch["cell"]:
+                content = cell.as_buffer()
+                if bytes(content[:1]) == TABLE:
+                    yield read(content)
+                else:
+                    errors.append(bytes(content))
+
+    for table in merged(tables(), pickle.loads(task)):
+        yield _cell(TABLE + written(table))
+    yield from map(_cell, errors)
+
+
+def _cell(content: bytes) -> Any:
+    import pyarrow as pa
+
+    return pa.record_batch([pa.array([content], pa.binary())], ["cell"])
 
 
 def merged(tables: Iterable[Any], merge: Any) -> Iterator[Any]:
@@ -101,3 +123,10 @@ def written(table: Any) -> bytes:
     with pa.ipc.new_stream(sink, table.schema) as stream:
         stream.write_table(table)
     return sink.getvalue().to_pybytes()
+
+
+def read(cell: Any) -> Any:
+    """The table of a cell."""
+    import pyarrow as pa
+
+    return pa.ipc.open_stream(cell[1:]).read_all()

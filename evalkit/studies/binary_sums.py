@@ -166,6 +166,8 @@ def _tables(t: Large, a: Asked) -> tuple[list[dict[str, Table]], int, int]:
         raise large.refuse(t)
     if not rows:
         raise aligned.nothing_shared(t.systems)
+    if not t.plan.paired and rows != t.rows:
+        raise large.changed(t)
     groups: dict[int, dict[str, Table]] = {}
     chosen: dict[str, float] = {}
     for key, bins in sorted(first.bins(found).items()):

@@ -69,6 +69,15 @@ def test_reduce_merges_where_rows_come_as_they_are(session, split):
     assert engine.reduce(query, "query", length, "rows", merge=total).to_pylist() == [{"n": 60_000}]
 
 
+def test_of_many_partitions_few_results_are_collected(session, split, monkeypatch):
+    seen = []
+    read = spark._read
+    monkeypatch.setattr(spark, "_read", lambda cell: seen.append(1) or read(cell))
+    query = "SELECT id FROM range(0, 9000, 1, 30)"
+    assert spark.Spark(session).reduce(query, None, length, "numbers", merge=total).to_pylist() == [{"n": 9000}]
+    assert 1 < len(seen) <= spark.FOLDS
+
+
 def test_groups_are_bytes_whatever_the_collation(session):
     engine = spark.Spark(session, shard=2)
     table = pa.table({"query": ["a", "A", "a", "A", "b", "a", "A"], "x": np.arange(7.0)})
@@ -101,6 +110,16 @@ def test_what_a_function_refuses_comes_back_as_it_was_raised(session, split, kin
 
     with pytest.raises(kind, match=r"^x\.csv: query '\d+' is wrong$"):
         spark.Spark(session).reduce(f"SELECT * FROM {split[0]}", "query", refuse, "rows")
+
+
+def test_what_a_function_refuses_in_one_partition_of_many_is_not_merged_away(session):
+    def refuse(table: pa.Table) -> pa.Table:
+        if pc.max(table["id"]).as_py() == 4_499:
+            raise InputError("x.csv: 4499 is wrong")
+        return length(table)
+
+    with pytest.raises(InputError, match=r"^x\.csv: 4499 is wrong$"):
+        spark.Spark(session).reduce("SELECT id FROM range(0, 9000, 1, 30)", None, refuse, "numbers", merge=total)
 
 
 def test_what_a_function_does_wrong_is_one_line(session, split):
