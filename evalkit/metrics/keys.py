@@ -46,11 +46,16 @@ def packed(group: Ints, score: Floats) -> NDArray[np.uint64]:
     array([2, 1, 0])
     """
     bits = int(group.max(initial=0)).bit_length()
-    code = ~ordered((score + 0.0).view(np.int64))
-    below = code.view(np.uint64) ^ np.uint64(1 << 63)
+    code = ordered((score + 0.0).view(np.int64))
+    below = np.invert(code, out=code).view(np.uint64)
+    below ^= np.uint64(1 << 63)
     if not bits:
         return below
-    return (group.astype(np.uint64) << np.uint64(64 - bits)) | (below >> np.uint64(bits))
+    below >>= np.uint64(bits)
+    key = group.astype(np.uint64)
+    key <<= np.uint64(64 - bits)
+    key |= below
+    return key
 
 
 def run_ends(values: NDArray) -> Ints:

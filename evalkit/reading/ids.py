@@ -74,7 +74,17 @@ def pair(group: Ints, groups: int, number: NDArray[np.uint64]) -> NDArray[np.uin
     True
     """
     bits = np.uint64(max(groups - 1, 0).bit_length())
-    return (group.astype(np.uint64) << (np.uint64(64) - bits)) | (number >> bits) if bits else number
+    if not bits:
+        return number
+    key = group.astype(np.uint64)
+    key <<= np.uint64(64) - bits
+    key |= number >> bits
+    return key
+
+
+def joined(blocks: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """The blocks end to end; one alone is not copied."""
+    return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
 
 
 def found(wanted: NDArray[np.uint64], known: NDArray[np.uint64]) -> tuple[Ints, Ints]:

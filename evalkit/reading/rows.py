@@ -63,7 +63,7 @@ def add_run(
     _no_nulls(table, plan.text, part)
     rows.sources.append(sources.fingerprint(part, n))
     rows.columns.update(printed(part, plan))
-    grade = _grades(table["grade"], plan.numbers["grade"], part) if graded else np.full(n, np.nan)
+    grade = _grades(table["grade"], plan.numbers["grade"], part) if graded else np.broadcast_to(np.nan, n)
     for system, role in plan.scores.items():
         score = _finite(table[role], plan.numbers[role], part)
         rows.system.append((system, n) if system is not None else _systems(table, part) or (name, n))

@@ -140,7 +140,7 @@ class Build:
         """A number for the item of each row of the run and of the judgements: a hash of its text, or its exact code."""
         if self.exact:
             return [code.astype(np.uint64) << np.uint64(32) for code in ids.coded(self.run.item, self.judged.item)[1]]
-        return [np.concatenate(rows.hash) for rows in (self.run, self.judged)]
+        return [ids.joined(rows.hash) for rows in (self.run, self.judged)]
 
     def _texts(self, rows: Rows, at: Ints) -> Any:
         """The items of some rows as Arrow text."""
@@ -166,7 +166,7 @@ class Build:
     @cached_property
     def _judgements(self) -> tuple[NDArray[np.uint64], Floats, Ints, int]:
         """Sorted keys (query, item), their grades and rows, one each; how many grades lie below 0 and do not count."""
-        grade = np.concatenate(self.judged.grade)
+        grade = ids.joined(self.judged.grade)
         known = np.flatnonzero(~np.isnan(grade))
         key = ids.pair(self._queries[1][1][known], len(self._queries[0]), self._items[1][known])
         order = np.argsort(key)
@@ -212,14 +212,16 @@ class Build:
         """The codes of the judged queries, ascending: every query of the judgements, also with nothing relevant."""
         query = self._queries[1][1]
         if self.judged is self.run:
-            query = query[~np.isnan(np.concatenate(self.judged.grade))]
+            query = query[~np.isnan(ids.joined(self.judged.grade))]
         return np.unique(query)
 
     @cached_property
     def _sorted(self) -> tuple[Ints, Ints, Floats]:
         """Rows in order of system, query, rank; the list of each (system · queries + query), and its score."""
-        score = np.concatenate(self.run.score)
-        of = self._systems[1] * len(self._queries[0]) + self._queries[1][0]
+        score = ids.joined(self.run.score)
+        of = self._queries[1][0]
+        if len(self._systems[0]) > 1:
+            of = self._systems[1] * len(self._queries[0]) + of
         self._no_duplicates(of)
         order = ids.by_rank(of, score, self._item_places)
         return order, of[order], score[order]
