@@ -18,8 +18,10 @@ def test_by_rank_is_the_exact_sort(rows, in_order):
     of = np.array([row[0] for row in rows], np.int64)
     score = np.array([row[1] for row in rows], float)
     item = np.random.default_rng(0).permutation(len(rows))
-    order = ids.by_rank(of, score, lambda some: item[some])
+    order, tied = ids.by_rank(of, score, lambda some: item[some])
     assert order.tolist() == np.lexsort((-item, -score, of)).tolist()
+    pairs = list(zip(of[order].tolist(), score[order].tolist(), strict=True))
+    assert tied.tolist() == [i > 0 and pairs[i] == pairs[i - 1] for i in range(len(pairs))]
 
 
 def test_codes_follow_the_bytes_and_not_the_locale():
@@ -29,4 +31,5 @@ def test_codes_follow_the_bytes_and_not_the_locale():
 
 
 def test_no_rows():
-    assert ids.by_rank(np.zeros(0, np.int64), np.zeros(0), lambda rows: rows).tolist() == []
+    order, tied = ids.by_rank(np.zeros(0, np.int64), np.zeros(0), lambda rows: rows)
+    assert order.tolist() == tied.tolist() == []

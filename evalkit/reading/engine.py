@@ -127,11 +127,6 @@ class Engine:
             return whole
 
     @staticmethod
-    def hashed(name: str) -> str:
-        """The SQL for a 64-bit hash of a column of text."""
-        return f"hash({duck.name_of(name)})"
-
-    @staticmethod
     def quote(name: str) -> str:
         """The name as this engine's SQL writes it."""
         return duck.name_of(name)

@@ -140,7 +140,6 @@ def _shard(table: Any, role: str, task: Task) -> _Shard:
         system=[_systems(part, column("system") if task.says else None, task)],
         query=[column("query")],
         item=[column("item")],
-        hash=[column("hash").to_numpy(zero_copy_only=False).view(np.uint64)],
         score=[column("score").to_numpy(zero_copy_only=False)],
         grade=[pc.fill_null(column("grade"), np.nan).to_numpy(zero_copy_only=False)],
         attributes=[{name: column(f"attribute {name}") for name in task.attributes}],

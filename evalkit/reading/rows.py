@@ -20,12 +20,11 @@ ROLES = ("system", "query", "item", "score", "rank", "grade")
 
 @dataclass
 class Rows:
-    """Rows under way: Arrow text, doubles, the items' hashes, and the part that each stretch of rows came from."""
+    """Rows under way: Arrow text, doubles, and the part that each stretch of rows came from."""
 
     system: list = field(default_factory=list)
     query: list = field(default_factory=list)
     item: list = field(default_factory=list)
-    hash: list = field(default_factory=list)
     score: list = field(default_factory=list)
     grade: list = field(default_factory=list)
     attributes: list = field(default_factory=list)
@@ -56,7 +55,8 @@ def add_run(
 ) -> None:
     """Reads one part and appends its rows; `name` is its system where the part does not say."""
     plan = plan_run(part, given, systems, extra, graded=graded)
-    table = sources.load(part, plan.text | beside(extra), plan.numbers, hashed="item")
+    text = plan.text | beside(extra)
+    table = sources.load(part, text, plan.numbers, coded=[role for role in text if role != "item"])
     n = len(table["query"])
     if n == 0:
         raise no_rows(part)
@@ -69,7 +69,6 @@ def add_run(
         rows.system.append((system, n) if system is not None else _systems(table, part) or (name, n))
         rows.query.append(table["query"])
         rows.item.append(table["item"])
-        rows.hash.append(table["hash"].to_numpy())
         rows.score.append(-_ranks(score, plan.numbers[role], part) if role == "rank" else score)
         rows.grade.append(grade)
         rows.attributes.append({one: table[f"attribute {one}"] for one in extra})
@@ -261,14 +260,13 @@ def judgements(qrels: Any, given: dict[str, str]) -> Rows:
     rows = Rows()
     for part in sources.parts(qrels):
         text, numbers = plan_judgements(part, given)
-        table = sources.load(part, text, numbers, hashed="item")
+        table = sources.load(part, text, numbers, coded=["query"])
         if len(table["query"]) == 0:
             raise no_rows(part)
         _no_nulls(table, text, part)
         rows.sources.append(sources.fingerprint(part, len(table["query"])))
         rows.query.append(table["query"])
         rows.item.append(table["item"])
-        rows.hash.append(table["hash"].to_numpy())
         rows.grade.append(_grades(table["grade"], numbers["grade"], part))
         rows.stretches.append((part.name, len(table["query"])))
     return rows

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from evalkit.arrays import Floats, InputError, Ints, ParameterError
+from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError
 from evalkit.metrics.rankings import Lists, Pooled, Rankings
 from evalkit.reading import columns as roles_of
 from evalkit.reading import ids, sources
@@ -140,7 +140,8 @@ class Build:
         """A number for the item of each row of the run and of the judgements: a hash of its text, or its exact code."""
         if self.exact:
             return [code.astype(np.uint64) << np.uint64(32) for code in ids.coded(self.run.item, self.judged.item)[1]]
-        return [ids.joined(rows.hash) for rows in (self.run, self.judged)]
+        run = ids.joined([ids.hashes(block) for block in self.run.item])
+        return [run, run if self.judged is self.run else ids.joined([ids.hashes(block) for block in self.judged.item])]
 
     def _texts(self, rows: Rows, at: Ints) -> Any:
         """The items of some rows as Arrow text."""
@@ -164,28 +165,27 @@ class Build:
         return names, code
 
     @cached_property
-    def _judgements(self) -> tuple[NDArray[np.uint64], Floats, Ints, int]:
-        """Sorted keys (query, item), their grades and rows, one each; how many grades lie below 0 and do not count."""
+    def _judgements(self) -> tuple[Ints, Floats, int]:
+        """Rows in order of query and item with their grades, one each; how many grades lie below 0 and do not count."""
         grade = ids.joined(self.judged.grade)
         known = np.flatnonzero(~np.isnan(grade))
-        key = ids.pair(self._queries[1][1][known], len(self._queries[0]), self._items[1][known])
-        order = np.argsort(key)
-        key, row = key[order], known[order]
+        key = ids.pair(self._queries[1][1], len(self._queries[0]), self._items[1])
+        found = ids.Sorted.of(key if len(known) == len(key) else key[known])
+        row = known[found.order]
         grade = grade[row]
-        same = np.flatnonzero(key[1:] == key[:-1])
-        self._same_items(self.judged, row[same], self.judged, row[same + 1])
-        if self.judged is not self.run and same.size:
-            raise self._twice(self.judged, max(row[same[0]], row[same[0] + 1]), 1, "")
-        conflict = same[grade[same] != grade[same + 1]]
+        again = np.flatnonzero(found.same)
+        self._same_items(self.judged, row[again - 1], self.judged, row[again])
+        if self.judged is not self.run and again.size:
+            raise self._twice(self.judged, max(row[again[0] - 1], row[again[0]]), 1, "")
+        conflict = again[grade[again - 1] != grade[again]]
         if conflict.size:
-            two = slice(conflict[0], conflict[0] + 2)
+            two = slice(conflict[0] - 1, conflict[0] + 1)
             at, (low, high) = int(row[two].max()), np.sort(grade[two])
             where = self.judged.place(at)
             raise InputError(f"{where}: {self._pair(at, 1)} must have one grade, got {low:g} and {high:g}")
-        first = np.concatenate([[True], key[1:] != key[:-1]]) if len(key) else np.zeros(0, bool)
-        negative = first & (grade < 0)
-        keep = first & (grade >= 0)
-        return key[keep], grade[keep], row[keep], int(negative.sum())
+        negative = ~found.same & (grade < 0)
+        keep = ~found.same & (grade >= 0)
+        return row[keep], grade[keep], int(negative.sum())
 
     def _same_items(self, rows: Rows, at: Ints, others: Rows, there: Ints) -> None:
         """Raises `Collision` where rows that have the same hash have other items."""
@@ -213,25 +213,41 @@ class Build:
         query = self._queries[1][1]
         if self.judged is self.run:
             query = query[~np.isnan(ids.joined(self.judged.grade))]
-        return np.unique(query)
+        return np.flatnonzero(np.bincount(query, minlength=len(self._queries[0])))
 
     @cached_property
-    def _sorted(self) -> tuple[Ints, Ints, Floats]:
-        """Rows in order of system, query, rank; the list of each (system · queries + query), and its score."""
-        score = ids.joined(self.run.score)
-        of = self._queries[1][0]
-        if len(self._systems[0]) > 1:
-            of = self._systems[1] * len(self._queries[0]) + of
-        self._no_duplicates(of)
-        order = ids.by_rank(of, score, self._item_places)
-        return order, of[order], score[order]
+    def _list(self) -> Ints:
+        """The list of each row of the run: system · queries + query."""
+        if len(self._systems[0]) == 1:
+            return self._queries[1][0]
+        return self._systems[1] * len(self._queries[0]) + self._queries[1][0]
 
-    def _no_duplicates(self, of: Ints) -> None:
-        key = ids.pair(of, len(self._systems[0]) * len(self._queries[0]), self._items[0])
-        ordered = np.sort(key)
-        twice = ordered[1:][ordered[1:] == ordered[:-1]]
-        if twice.size:
-            first, row = map(int, np.flatnonzero(key == twice[0])[:2])
+    @cached_property
+    def _sorted(self) -> tuple[Ints, Ints, Bools]:
+        """Rows in order of system, query, rank; the list of each, and whether it has the score of the row before."""
+        order, tied = ids.by_rank(self._list, ids.joined(self.run.score), self._item_places)
+        return order, self._list[order], tied
+
+    @cached_property
+    def _grades(self) -> Floats:
+        """The grade of each row of the run, NaN where it has no judgement; raises InputError for an item twice."""
+        systems, queries = len(self._systems[0]), len(self._queries[0])
+        found = ids.Sorted.of(ids.pair(self._list, systems * queries, self._items[0]))
+        self._no_duplicates(found)
+        row, grades, _ = self._judgements
+        grade = np.full(len(self._list), np.nan)
+        for system in range(systems):
+            of = self._queries[1][1][row] + system * queries
+            at = found.find(ids.pair(of, systems * queries, self._items[1][row]))
+            hit = at >= 0
+            self._same_items(self.run, at[hit], self.judged, row[hit])
+            grade[at[hit]] = grades[hit]
+        return grade
+
+    def _no_duplicates(self, found: ids.Sorted) -> None:
+        if found.same.any():
+            twice = found.key[found.order[np.argmax(found.same)]]
+            first, row = map(int, np.flatnonzero(found.key == twice)[:2])
             self._same_items(self.run, np.array([first]), self.run, np.array([row]))
             system = self._systems[0][self._systems[1][row]]
             unnamed = isinstance(self.run.system[0], tuple) and "system" not in self.run.columns
@@ -266,31 +282,19 @@ class Build:
     @property
     def negative(self) -> int:
         """Judgements below 0."""
-        return self._judgements[3]
+        return self._judgements[2]
 
     def built(self, names: Sequence[str], top: float | None = None) -> dict[str, tuple[Rankings, Account]]:
         """Rankings and account of each system; top: the best grade of the scale, where it is not that of these rows."""
-        order, of, score = self._sorted
-        grade = self._grades(order)
-        tied = np.concatenate([[False], (of[1:] == of[:-1]) & (score[1:] == score[:-1])])
+        grade = self._grades
+        order, of, tied = self._sorted
         ideal = self._ideal()
         best = float(ideal.grade.max(initial=0)) if top is None else top
-        return {name: self._one(name, of, grade, tied, ideal, best) for name in names}
-
-    def _grades(self, order: Ints) -> Floats:
-        """The grade of each row in rank order, NaN where it has no judgement."""
-        key, grades, row, _ = self._judgements
-        grade = np.full(len(order), np.nan)
-        if len(key):
-            at = ids.pair(self._queries[1][0][order], len(self._queries[0]), self._items[0][order])
-            hit, spot = ids.found(at, key)
-            self._same_items(self.run, order[hit], self.judged, row[spot])
-            grade[hit] = grades[spot]
-        return grade
+        return {name: self._one(name, of, grade[order], tied, ideal, best) for name in names}
 
     def _ideal(self) -> Lists:
         """All grades of each query of the population, best first."""
-        _, grade, row, _ = self._judgements
+        row, grade, _ = self._judgements
         query = self._queries[1][1][row]
         order = np.lexsort((-grade, query))
         count = np.bincount(query, minlength=len(self._queries[0]))[self._population]

@@ -189,16 +189,14 @@ def _reads(piece: _Piece) -> list[Read]:
 
 
 def _rows(engine: Engine | Spark, piece: _Piece, attributes: Sequence[str], *, says: bool) -> list[str]:
-    """The SQL of each read of a part, with the columns that all have: query, item, score, grade, hash, attributes."""
+    """The SQL of each read of a part, with the columns that all have: query, item, score, grade, attributes."""
     here, held = engine.quote, {*piece.text, *piece.numbers}
-    judges = piece.role != BESIDE
 
     def cell(role: str, nothing: str) -> str:
         return f"{here(role) if role in held else nothing} AS {here(role)}"
 
     text = [f"attribute {name}" for name in attributes] + (["system"] if says else [])
-    shared = [here("query"), cell("item", NO_TEXT), cell("grade", NO_NUMBER)]
-    shared += [f"{engine.hashed('item' if judges else 'query')} AS hash", *(cell(role, NO_TEXT) for role in text)]
+    shared = [here("query"), cell("item", NO_TEXT), cell("grade", NO_NUMBER), *(cell(role, NO_TEXT) for role in text)]
     source = f"FROM ({piece.chosen.query}) AS s"
     return [
         f"{_score(role, here)} AS score, {', '.join(shared)} {source}" for role in (piece.scores or {None: ""}).values()

@@ -8,14 +8,14 @@ Spark tables by name or as Spark data frames, collected where they are small.
 import hashlib
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from evalkit.arrays import InputError
-from evalkit.reading import batches, duck, spark_tables, trec
+from evalkit.reading import batches, duck, parquet, spark_tables, trec
 
 TABLES = {".csv": "csv", ".tsv": "csv", ".tab": "csv", ".parquet": "parquet", ".pq": "parquet"}
 TABLES |= {".jsonl": "json", ".ndjson": "json", ".json": "json"}
@@ -161,7 +161,8 @@ def _part(path: Path) -> Part:
         raise InputError(f"{duck.shown(path)}: a packed table must be .gz or .zst, got {path.suffix}")
     try:
         if kind:
-            return Part(duck.shown(path), kind, duck.header(path, kind), path, stamp=stamp(path))
+            header = parquet.header(path) if kind == "parquet" else duck.header(path, kind)
+            return Part(duck.shown(path), kind, header, path, stamp=stamp(path))
         return _unknown_part(path)
     except OSError as error:
         raise InputError(f"{duck.shown(path)}: cannot be read, {error}") from None
@@ -198,23 +199,25 @@ def rows_of(part: Part) -> int:
     if part.kind == "spark":
         return part.frame.rows
     if part.kind == "parquet":
-        query = f"SELECT count(*) AS n FROM {duck.from_clause(part.path, part.kind)}"
-        return int(duck.sql(query, part.name)["n"][0].as_py())
+        return parquet.rows(part.path)
     start = duck.start(part.path)
     size = part.stamp[0] * (PACKING if part.path.suffix.lower() in PACKED else 1)
     return int(size / len(start) * max(start.count(b"\n"), 1)) if start else 0
 
 
-def load(part: Part, text: Mapping[str, str], numbers: Mapping[str, str], hashed: str | None = None) -> dict[str, Any]:
+def load(
+    part: Part, text: Mapping[str, str], numbers: Mapping[str, str], coded: Collection[str] = ()
+) -> dict[str, Any]:
     """The columns of one part by role, text and doubles: both maps go from role to column.
 
-    hashed: a role of text whose 64-bit hashes are wanted too, as the role `hash`. Raises InputError where an id is a
-    fraction, missing or no text, or a number is text.
+    coded: roles of text that may come as Arrow dictionaries. Raises InputError where an id is a fraction, missing or no
+    text, or a number is text.
     """
+    if part.kind == "parquet" and (columns := parquet.read(part.path, text, numbers, coded)):
+        return columns
     chosen = select(part, text, numbers)
-    more = f", hash({duck.name_of(hashed)}) AS hash" if hashed else ""
     with explained(chosen):
-        table = duck.sql(f"SELECT *{more} FROM ({chosen.query})" if more else chosen.query, part.name, **chosen.frames)
+        table = duck.sql(chosen.query, part.name, **chosen.frames)
     return {role: table[role].combine_chunks() for role in table.column_names}
 
 

@@ -80,11 +80,6 @@ class Spark:
         return next(spark_worker.merged(tables, merge))
 
     @staticmethod
-    def hashed(name: str) -> str:
-        """The SQL for a 64-bit hash of a column of text."""
-        return f"xxhash64({spark_tables.quoted(name)})"
-
-    @staticmethod
     def quote(name: str) -> str:
         """The name as this engine's SQL writes it."""
         return spark_tables.quoted(name)

@@ -1,0 +1,100 @@
+"""Parquet files read straight by Arrow where their columns are what is wanted already: no query, no copy of the texts.
+
+Types that need SQL to become text or doubles (decimals, times, texts that hold numbers) are left to DuckDB.
+"""
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+from evalkit.arrays import InputError
+from evalkit.reading import duck
+
+
+def header(path: Path) -> tuple[str, ...]:
+    """The column names; raises InputError for a file that is not whole, or where two columns have one name."""
+    if "=" in str(path.parent):  # folders may be columns, day=3/part.parquet, which DuckDB knows
+        return duck.header(path, "parquet")
+    names = _metadata(path).schema.to_arrow_schema().names
+    duck.distinct(names, duck.shown(path))
+    return tuple(names)
+
+
+def rows(path: Path) -> int:
+    """How many rows the file has."""
+    return int(_metadata(path).num_rows)
+
+
+def read(
+    path: Path, text: Mapping[str, str], numbers: Mapping[str, str], coded: Collection[str] = ()
+) -> dict[str, Any] | None:
+    """The columns by role, text and doubles; None where a column is of a type that needs SQL.
+
+    coded: roles of text that come as Arrow dictionaries, where the file holds them as text. Raises InputError for text
+    that is not UTF-8 and for a file that is broken.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    metadata = _metadata(path)
+    types = {field.name: field.type for field in metadata.schema.to_arrow_schema()}
+    wanted = list(dict.fromkeys([*text.values(), *numbers.values()]))
+    if not all(
+        name in types and kind(types[name])
+        for kind, some in ((_text, text), (_number, numbers))
+        for name in some.values()
+    ):
+        return None
+    dictionaries = [text[role] for role in coded if role in text and pa.types.is_string(types[text[role]])]
+    try:
+        with pq.ParquetFile(path, metadata=metadata, read_dictionary=dictionaries) as file:
+            table = file.read(columns=wanted)
+    except (pa.ArrowException, OSError):
+        raise duck.no_parquet(duck.shown(path)) from None
+    columns = {name: table[name].combine_chunks() for name in wanted}
+    found = {role: _as_text(columns[name], name, path) for role, name in text.items()}
+    return found | {role: columns[name].cast(pa.float64(), safe=False) for role, name in numbers.items()}
+
+
+def _metadata(path: Path) -> Any:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return pq.read_metadata(path)
+    except (pa.ArrowException, OSError):
+        raise duck.no_parquet(duck.shown(path)) from None
+
+
+def _text(kind: Any) -> bool:
+    from pyarrow import types
+
+    return types.is_string(kind) or types.is_large_string(kind) or types.is_integer(kind)
+
+
+def _number(kind: Any) -> bool:
+    from pyarrow import types
+
+    return types.is_float32(kind) or types.is_float64(kind) or types.is_integer(kind) or types.is_boolean(kind)
+
+
+def _as_text(column: Any, name: str, path: Path) -> Any:
+    import pyarrow as pa
+
+    if pa.types.is_integer(column.type):
+        return column.cast(pa.string())
+    texts = column.dictionary if pa.types.is_dictionary(column.type) else column
+    if not ascii_only(texts):
+        try:
+            texts.validate(full=True)
+        except pa.ArrowInvalid:
+            raise InputError(f"{duck.shown(path)}: {name} must be UTF-8 text, other bytes found") from None
+    return column
+
+
+def ascii_only(texts: Any) -> bool:
+    """Whether an Arrow array of text holds none but ASCII characters."""
+    import numpy as np
+
+    held = texts.buffers()[2]
+    return held is None or not held.size or int(np.frombuffer(held, np.int8).min()) >= 0
