@@ -20,7 +20,8 @@ def evalkit() -> Callable[[str, str], Means]:
     import duckdb  # noqa: F401
     import numpy as np
     import pandas  # noqa: F401
-    import pyarrow.compute  # noqa: F401
+    import pyarrow.compute
+    import pyarrow.parquet  # noqa: F401
 
     from evalkit.definitions import catalogue
     from evalkit.reading import runs
@@ -64,6 +65,7 @@ def pandas_merges() -> Callable[[str, str], Means]:
     """A merge and a groupby for each metric, as recommenders does."""
     import numpy as np
     import pandas as pd
+    import pyarrow.dataset  # noqa: F401  what read_parquet imports
 
     def hits(run: pd.DataFrame, judged: pd.DataFrame, k: int | None) -> pd.DataFrame:
         ranked = run.sort_values(["query", "score", "item"], ascending=[True, False, False])
@@ -114,6 +116,7 @@ def _relevant(judged: dict) -> list[str]:
 
 def pytrec_eval() -> Callable[[str, str], Means]:
     """pytrec_eval-terrier on dictionaries."""
+    import pyarrow.dataset  # noqa: F401  what read_table imports
     import pytrec_eval as tool
 
     def work(run_file: str, qrels_file: str) -> Means:
@@ -130,6 +133,7 @@ def pytrec_eval() -> Callable[[str, str], Means]:
 def ir_measures() -> Callable[[str, str], Means]:
     """ir_measures on dictionaries, the faster of its two ways in."""
     import ir_measures as tool
+    import pyarrow.dataset  # noqa: F401  what read_table imports
 
     def work(run_file: str, qrels_file: str) -> Means:
         run, judged = _dicts(run_file, qrels_file)
@@ -144,6 +148,7 @@ def ir_measures() -> Callable[[str, str], Means]:
 
 def ranx() -> Callable[[str, str], Means]:
     """ranx on dictionaries (its own Parquet reader fails on pandas 3), compiled before the clock starts."""
+    import pyarrow.dataset  # noqa: F401  what read_table imports
     import ranx as tool
 
     def evaluate(run: dict, judged: dict) -> Means:

@@ -18,7 +18,7 @@ HERE = Path(__file__).resolve().parent
 PEERS = HERE.parent / ".bench" / "bin" / "python"
 OWN = ("evalkit", "duckdb_by_hand")
 FOREIGN = ("pandas_merges", "pytrec_eval", "ir_measures", "ranx")
-ROUNDS = 3
+ROUNDS = 5
 BOUNDS = {"duckdb_by_hand": "<= 1.2", "pandas_merges": ">= 15", "pytrec_eval": ">= 4", "ir_measures": ">= 4"}
 BOUNDS |= {"ranx": ">= 15"}
 

@@ -33,3 +33,58 @@ def test_codes_follow_the_bytes_and_not_the_locale():
 def test_no_rows():
     order, tied = ids.by_rank(np.zeros(0, np.int64), np.zeros(0), lambda rows: rows)
     assert order.tolist() == tied.tolist() == []
+
+
+@settings(deadline=None)
+@given(st.lists(st.text(max_size=20), max_size=40), st.integers(0, 3), st.booleans())
+def test_hashes_tell_texts_apart_and_nothing_else(texts, skipped, wide):
+    array = pa.array([*["before"] * skipped, *texts], pa.large_string() if wide else pa.string())[skipped:]
+    found = ids.hashes(array)
+    by_text = dict(zip(texts, found.tolist(), strict=True))
+    assert found.tolist() == [by_text[text] for text in texts]
+    assert len(set(by_text.values())) == len(by_text)
+    assert found.tolist() == ids.hashes(pa.array(texts, pa.string())).tolist()
+
+
+def test_hashes_of_several_blocks_are_those_of_the_texts():
+    texts = pa.array([f"document {i % 40_000}" for i in range(100_000)])
+    found = ids.hashes(texts)
+    assert np.array_equal(found[40_000:80_000], found[:40_000])
+    assert len(np.unique(found)) == 40_000
+    assert np.array_equal(found[70_000:70_010], ids.hashes(texts[70_000:70_010]))
+
+
+KEYS = st.lists(st.one_of(st.integers(0, 2**64 - 1), st.integers(2**40, 2**40 + 40)), max_size=50)
+
+
+@settings(deadline=None)
+@given(KEYS, KEYS)
+def test_sorted_rows_and_what_is_found_among_them(keys, others):
+    """Keys that differ only in the bits that give way to the row's number are told apart as well."""
+    key = np.array(keys, np.uint64)
+    found = ids.Sorted.of(key)
+    assert key[found.order].tolist() == sorted(keys)
+    assert sorted(found.order.tolist()) == list(range(len(keys)))
+    assert found.same.tolist() == [i > 0 and one == sorted(keys)[i - 1] for i, one in enumerate(sorted(keys))]
+    wanted = np.array(keys + others, np.uint64)
+    rows = found.find(wanted)
+    assert [keys[row] if row >= 0 else None for row in rows] == [
+        one if one in keys else None for one in wanted.tolist()
+    ]
+
+
+def test_dictionaries_count_only_the_texts_in_use():
+    encoded = pa.DictionaryArray.from_arrays(pa.array([2, 0, 2], pa.int32()), pa.array(["a", "unused", "c"]))
+    texts, (code, plain) = ids.coded([encoded], [pa.array(["c"]).dictionary_encode()])
+    assert [texts[i].as_py() for i in (*code, *plain)] == ["c", "a", "c", "c"]
+    assert "unused" not in texts.to_pylist()
+    empty = pa.DictionaryArray.from_arrays(pa.array([0, None], pa.int32()), pa.array(["a"]))
+    texts, (code,) = ids.coded([empty])
+    assert [texts[int(i)].as_py() for i in code] == ["a", None]
+
+
+def test_lists_in_pieces_are_put_in_order_and_not_sorted():
+    of, score = np.array([2, 2, 0, 1, 1]), np.array([2.0, 1.0, 5.0, 3.0, 3.0])
+    order, tied = ids.by_rank(of, score, lambda rows: rows)
+    assert order.tolist() == [2, 4, 3, 0, 1]
+    assert tied.tolist() == [False, False, True, False, False]

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from evalkit.arrays import Floats, InputError, Ints, ratio
-from evalkit.metrics.rankings import Lists, Rankings, defined, hit_rows
+from evalkit.metrics.rankings import Hits, Lists, Rankings, defined
 
 Gain = Callable[[Floats], Floats]
 ANY = float(np.nextafter(0, 1))
@@ -31,14 +31,14 @@ def binary(level: float = 1) -> Gain:
     return lambda grade: (grade >= level).astype(float)
 
 
-def _graded(some: Lists, k: int | None) -> Ints:
+def _graded(some: Lists, k: int | None) -> Hits:
     """The rows with a grade above 0 in the first k ranks."""
-    return hit_rows(some, k, ANY)
+    return some.hits(ANY).first(k)
 
 
 def _discounted(some: Lists, k: int | None, gain: Gain) -> Floats:
-    rows = _graded(some, k)
-    return some.total(rows, gain(some.grade[rows]) / np.log2(some.rank[rows] + 1))
+    found = _graded(some, k)
+    return found.total(gain(some.grade[found.row]) / np.log2(found.rank + 1))
 
 
 def _graded_only(r: Rankings, values: Floats) -> Floats:
@@ -52,8 +52,8 @@ def cg(r: Rankings, k: int | None = None) -> Floats:
     >>> cg(from_grades([[5, 3, 2, 1, 2]]))
     array([13.])
     """
-    rows = _graded(r.retrieved, k)
-    return _graded_only(r, r.retrieved.total(rows, r.retrieved.grade[rows]))
+    found = _graded(r.retrieved, k)
+    return _graded_only(r, found.total(r.retrieved.grade[found.row]))
 
 
 def dcg(r: Rankings, k: int | None = None, gain: Gain = linear) -> Floats:
@@ -85,13 +85,13 @@ def err(r: Rankings, k: int | None = None) -> Floats:
     >>> err(from_grades([[1, 1]])).round(4)
     array([0.625])
     """
-    rows = _graded(r.retrieved, k)
-    stop = np.exp2(r.retrieved.grade[rows] - r.top_grade) - np.exp2(-r.top_grade)
+    found = _graded(r.retrieved, k)
+    stop = np.exp2(r.retrieved.grade[found.row] - r.top_grade) - np.exp2(-r.top_grade)
     # The product of 1 − stop over the rows before, by a running sum of logarithms inside each list. 1 − stop is at
     # least 2^−top; from a top grade of 53 on a double cannot tell that from 0, and its logarithm is held finite.
     stop = np.minimum(stop, 1 - 2.0**-53)
-    arrive = np.exp(_before(np.log1p(-stop), r.retrieved.owner[rows]))
-    return _graded_only(r, r.retrieved.total(rows, stop * arrive / r.retrieved.rank[rows]))
+    arrive = np.exp(_before(np.log1p(-stop), found.owner))
+    return _graded_only(r, found.total(stop * arrive / found.rank))
 
 
 def _before(values: Floats, owner: Ints) -> Floats:

@@ -17,6 +17,32 @@ from evalkit.arrays import Bools, Floats, InputError, Ints, ratio
 
 
 @dataclass(frozen=True)
+class Hits:
+    """Rows of `lists` lists that are relevant: which rows, the list of each, its rank there, and which hit it is there.
+
+    rank, nth: from 1. The hits of the first ranks keep their numbers.
+    """
+
+    row: Ints
+    owner: Ints
+    rank: Ints
+    nth: Ints
+    lists: int
+
+    def first(self, k: int | None) -> "Hits":
+        """Those in the first k ranks."""
+        return self if k is None else self.take(self.rank <= k)
+
+    def take(self, some: Bools) -> "Hits":
+        """Some of them."""
+        return Hits(self.row[some], self.owner[some], self.rank[some], self.nth[some], self.lists)
+
+    def total(self, weights: np.ndarray | None = None) -> Floats:
+        """Per list: the number of hits, or the sum of their weights."""
+        return np.bincount(self.owner, weights, minlength=self.lists).astype(float)
+
+
+@dataclass(frozen=True)
 class Lists:
     """Graded lists, one after another, best rank first: list i is `grade[offset[i]:offset[i + 1]]`.
 
@@ -45,9 +71,23 @@ class Lists:
         """The rank of each row in its list, from 1."""
         return np.arange(1, len(self.grade) + 1) - np.repeat(self.offset[:-1], self.length)
 
-    def total(self, rows: Ints | Bools, weights: np.ndarray | None = None) -> Floats:
-        """Per list: the number of the given rows, or the sum of their weights."""
-        return np.bincount(self.owner[rows], weights, minlength=len(self)).astype(float)
+    @cached_property
+    def _hits(self) -> dict[float, Hits]:
+        return {}
+
+    def hits(self, level: float) -> Hits:
+        """The rows at or above the level; found once for all metrics."""
+        if level not in self._hits:
+            row = np.flatnonzero(self.grade >= level)
+            owner = np.searchsorted(self.offset, row, side="right") - 1
+            before = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=len(self)))])
+            nth = np.arange(1, len(row) + 1) - before[owner]
+            self._hits[level] = Hits(row, owner, row - self.offset[owner] + 1, nth, len(self))
+        return self._hits[level]
+
+    def total(self, rows: Bools) -> Floats:
+        """Per list: the number of the given rows."""
+        return np.bincount(self.owner[rows], minlength=len(self)).astype(float)
 
 
 @dataclass(frozen=True)
@@ -102,26 +142,14 @@ def from_grades(retrieved: Sequence[ArrayLike], judged: Sequence[ArrayLike] | No
     return Rankings(np.arange(len(retrieved)), lists(retrieved), ideal, float(ideal.grade.max(initial=0)))
 
 
-def hit_rows(some: Lists, k: int | None, level: float) -> Ints:
-    """The rows at or above the level, in the first k ranks."""
-    relevant = some.grade >= level
-    return np.flatnonzero(relevant if k is None else relevant & (some.rank <= k))
-
-
-def _nth(some: Lists, rows: Ints) -> Ints:
-    """Among the given rows, each one's number within its list, from 1."""
-    owner = some.owner[rows]
-    return np.arange(1, len(rows) + 1) - np.searchsorted(owner, owner)
-
-
 def relevant(r: Rankings, level: float = 1) -> Floats:
     """R: the number of judged items at or above the level."""
-    return r.ideal.total(hit_rows(r.ideal, None, level))
+    return r.ideal.hits(level).total()
 
 
 def hits(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
     """The number of relevant items in the first k."""
-    return r.retrieved.total(hit_rows(r.retrieved, k, level))
+    return r.retrieved.hits(level).first(k).total()
 
 
 def defined(r: Rankings, level: float, values: Floats) -> Floats:
@@ -155,9 +183,8 @@ def r_precision(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
     array([0.5])
     """
     wanted = relevant(r, level)
-    rows = hit_rows(r.retrieved, None, level)
-    rows = rows[r.retrieved.rank[rows] <= wanted[r.retrieved.owner[rows]]]
-    return ratio(r.retrieved.total(rows), wanted)
+    found = r.retrieved.hits(level)
+    return ratio(found.take(found.rank <= wanted[found.owner]).total(), wanted)
 
 
 def hit_rate(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
@@ -190,8 +217,8 @@ def pooled(p: Pooled) -> float:
 
 
 def _precision_sum(r: Rankings, k: int | None, level: float) -> Floats:
-    rows = hit_rows(r.retrieved, k, level)
-    return r.retrieved.total(rows, _nth(r.retrieved, rows) / r.retrieved.rank[rows])
+    found = r.retrieved.hits(level).first(k)
+    return found.total(found.nth / found.rank)
 
 
 def average_precision(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
@@ -215,17 +242,17 @@ def average_precision_hits(r: Rankings, k: int | None = None, level: float = 1) 
     return defined(r, level, _precision_sum(r, k, level) / found)
 
 
-def _interpolated(r: Rankings, k: int | None, level: float) -> tuple[Ints, Floats]:
-    """The relevant rows, and at each the largest precision at its rank or below it in the list."""
-    rows = hit_rows(r.retrieved, k, level)
-    owner, found = r.retrieved.owner[rows], _nth(r.retrieved, rows) / r.retrieved.rank[rows]
+def _interpolated(r: Rankings, k: int | None, level: float) -> tuple[Hits, Floats]:
+    """The hits, and at each the largest precision at its rank or below it in the list."""
+    found = r.retrieved.hits(level).first(k)
+    precision = found.nth / found.rank
     # A running maximum from the back that starts anew in each list: precisions lie in (0, 1], so an integer that
     # grows from the last list to the first keeps them apart, and the remainder is taken from the row it came from.
-    order = np.lexsort((found, -owner))
-    position = np.empty(len(rows), np.int64)
-    position[order] = np.arange(len(rows))
+    order = np.lexsort((precision, -found.owner))
+    position = np.empty(len(order), np.int64)
+    position[order] = np.arange(len(order))
     best = np.maximum.accumulate(position[::-1])[::-1]
-    return rows, found[order][best]
+    return found, precision[order][best]
 
 
 def average_precision_interpolated(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
@@ -234,8 +261,8 @@ def average_precision_interpolated(r: Rankings, k: int | None = None, level: flo
     >>> average_precision_interpolated(from_grades([[1, 0, 0, 1, 1, 1]])).round(6)
     array([0.75])
     """
-    rows, best = _interpolated(r, k, level)
-    return ratio(r.retrieved.total(rows, best), relevant(r, level))
+    found, best = _interpolated(r, k, level)
+    return ratio(found.total(best), relevant(r, level))
 
 
 def interpolated_precision(r: Rankings, recall_level: float, level: float = 1) -> Floats:
@@ -247,9 +274,9 @@ def interpolated_precision(r: Rankings, recall_level: float, level: float = 1) -
     """
     wanted = relevant(r, level)
     needed = np.maximum(np.floor(recall_level * wanted + 0.9), 1)
-    rows, best = _interpolated(r, None, level)
-    there = _nth(r.retrieved, rows) == needed[r.retrieved.owner[rows]]
-    return defined(r, level, r.retrieved.total(rows[there], best[there]))
+    found, best = _interpolated(r, None, level)
+    there = found.nth == needed[found.owner]
+    return defined(r, level, found.take(there).total(best[there]))
 
 
 def reciprocal_rank(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
@@ -258,9 +285,9 @@ def reciprocal_rank(r: Rankings, k: int | None = None, level: float = 1) -> Floa
     >>> reciprocal_rank(from_grades([[0, 0, 1], [0, 1, 0], [1, 0, 0]])).round(4)
     array([0.3333, 0.5   , 1.    ])
     """
-    rows = hit_rows(r.retrieved, k, level)
-    first = rows[_nth(r.retrieved, rows) == 1]
-    return defined(r, level, r.retrieved.total(first, 1 / r.retrieved.rank[first]))
+    found = r.retrieved.hits(level).first(k)
+    top = found.take(found.nth == 1)
+    return defined(r, level, top.total(1 / top.rank))
 
 
 def rbp(r: Rankings, k: int | None = None, level: float = 1, persistence: float = 0.8) -> Floats:
@@ -270,9 +297,8 @@ def rbp(r: Rankings, k: int | None = None, level: float = 1, persistence: float 
     >>> rbp(from_grades([[1, 0, 1]])).round(4)
     array([0.328])
     """
-    rows = hit_rows(r.retrieved, k, level)
-    weight = (1 - persistence) * persistence ** (r.retrieved.rank[rows] - 1.0)
-    return defined(r, level, r.retrieved.total(rows, weight))
+    found = r.retrieved.hits(level).first(k)
+    return defined(r, level, found.total((1 - persistence) * persistence ** (found.rank - 1.0)))
 
 
 def bpref(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
@@ -286,11 +312,11 @@ def bpref(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
     bound = np.minimum(judged - wanted, wanted)
     against = np.cumsum(r.retrieved.grade < level)
     before = np.concatenate([[0], against])[r.retrieved.offset[:-1]]
-    rows = hit_rows(r.retrieved, None, level)
-    owner = r.retrieved.owner[rows]
-    above = np.minimum(against[rows] - before[owner], wanted[owner])
-    share = np.divide(above, bound[owner], out=np.zeros(len(rows)), where=bound[owner] > 0)
-    return ratio(r.retrieved.total(rows, 1 - share), wanted)
+    found = r.retrieved.hits(level)
+    above = np.minimum(against[found.row] - before[found.owner], wanted[found.owner])
+    most = bound[found.owner]
+    share = np.divide(above, most, out=np.zeros(len(most)), where=most > 0)
+    return ratio(found.total(1 - share), wanted)
 
 
 def judged(r: Rankings, k: int | None = None) -> Floats:

@@ -126,12 +126,12 @@ def named(blocks: Sequence[tuple[str, int] | Any]) -> tuple[np.ndarray, Ints]:
     known = {block[0] for block in blocks if isinstance(block, tuple)} | {one for names, _ in each for one in names}
     place = {name: i for i, name in enumerate(sorted(known, key=lambda name: name.encode()))}
     codes = [
-        np.full(block[1], place[block[0]])
+        np.broadcast_to(np.int64(place[block[0]]), block[1])
         if isinstance(block, tuple)
         else np.array([place[one] for one in names])[code]
         for block, (names, (code,)) in zip(blocks, each, strict=True)
     ]
-    return np.array(list(place), dtype=object), np.concatenate(codes)
+    return np.array(list(place), dtype=object), joined(codes)
 
 
 def pair(group: Ints, groups: int, number: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -217,28 +217,42 @@ def _below(bits: np.uint64) -> np.uint64:
 def by_rank(of: Ints, score: Floats, item: Callable[[Ints], Ints]) -> tuple[Ints, Bools]:
     """The order of rows by list, then score descending, then item descending; `item` ranks the items of some rows.
 
-    Second, which rows of that order have the list and the score of the one before. Rows that come in order are only
-    checked; else a sort of a packed key, the list above the leading bits of the score, puts all rows in place but
-    those whose keys are equal: these few are sorted exactly.
+    Second, which rows of that order have the list and the score of the one before. Lists that come in one piece, best
+    score first, are only put in order; else a sort of a packed key, the list above the leading bits of the score, puts
+    all rows in place but those whose keys are equal: these few are sorted exactly.
 
     >>> order, tied = by_rank(np.array([0, 0, 0]), np.array([0.5, 0.9, 0.5]), lambda rows: rows)
     >>> order.tolist(), tied.tolist()
     ([1, 2, 0], [False, False, True])
     """
-    fresh, equal = of[1:] != of[:-1], score[1:] == score[:-1]
-    same = np.zeros(len(of), bool)
-    if (of[1:] >= of[:-1]).all() and (fresh | equal | (score[1:] < score[:-1])).all():
-        order = np.arange(len(of))
-        np.greater(equal, fresh, out=same[1:])
-    else:
+    order = _pieces(of, score)
+    if order is None:
         found = Sorted.of(keys.packed(of, score))
         order, same = found.order, found.same
+    else:
+        same = np.zeros(len(of), bool)
+        np.equal(score[order[1:]], score[order[:-1]], out=same[1:])
+        same[1:] &= of[order[1:]] == of[order[:-1]]
     rows = np.flatnonzero(_runs(same))
     if len(rows):
         some = order[rows]
         order[rows] = some = some[np.lexsort((-item(some), -score[some], of[some]))]
         same[rows[1:]] = (of[some[1:]] == of[some[:-1]]) & (score[some[1:]] == score[some[:-1]])
     return order, same
+
+
+def _pieces(of: Ints, score: Floats) -> Ints | None:
+    """The order of the rows where each list is one piece whose scores never rise; None where one is not."""
+    fresh = of[1:] != of[:-1]
+    if not (fresh | (score[1:] <= score[:-1])).all():
+        return None
+    start = np.concatenate([[0], np.flatnonzero(fresh) + 1])[: len(of)]
+    code = of[start]
+    turn = np.argsort(code)
+    if (code[turn[1:]] == code[turn[:-1]]).any():
+        return None
+    size = np.diff(start, append=len(of))[turn]
+    return np.repeat(start[turn] - np.cumsum(size) + size, size) + np.arange(len(of))
 
 
 def _runs(same: Bools) -> Bools:

@@ -209,7 +209,7 @@ def _doubles(column: Any) -> tuple[Floats, Bools]:
     import pyarrow.compute as pc
 
     if not column.null_count:
-        return np.asarray(column), np.zeros(len(column), bool)
+        return np.asarray(column), np.broadcast_to(np.False_, len(column))
     empty = column.is_null().to_numpy(zero_copy_only=False)
     return pc.fill_null(column, 0.0).to_numpy(zero_copy_only=False), empty
 
@@ -220,7 +220,7 @@ def _finite(column: Any, name: str, part: Part) -> Floats:
     if wrong.size:
         got = None if empty[wrong[0]] else values[wrong[0]]
         raise wrong_value(part, name, FINITE, got, wrong[0] + 1)
-    return values + 0.0  # −0.0 and 0.0 are one score
+    return values if values.all() else values + 0.0  # −0.0 and 0.0 are one score
 
 
 def _ranks(values: Floats, name: str, part: Part) -> Floats:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError
+from evalkit.arrays import Floats, InputError, Ints, ParameterError
 from evalkit.metrics.rankings import Lists, Pooled, Rankings
 from evalkit.reading import columns as roles_of
 from evalkit.reading import ids, sources
@@ -223,12 +223,6 @@ class Build:
         return self._systems[1] * len(self._queries[0]) + self._queries[1][0]
 
     @cached_property
-    def _sorted(self) -> tuple[Ints, Ints, Bools]:
-        """Rows in order of system, query, rank; the list of each, and whether it has the score of the row before."""
-        order, tied = ids.by_rank(self._list, ids.joined(self.run.score), self._item_places)
-        return order, self._list[order], tied
-
-    @cached_property
     def _grades(self) -> Floats:
         """The grade of each row of the run, NaN where it has no judgement; raises InputError for an item twice."""
         systems, queries = len(self._systems[0]), len(self._queries[0])
@@ -287,10 +281,12 @@ class Build:
     def built(self, names: Sequence[str], top: float | None = None) -> dict[str, tuple[Rankings, Account]]:
         """Rankings and account of each system; top: the best grade of the scale, where it is not that of these rows."""
         grade = self._grades
-        order, of, tied = self._sorted
-        ideal = self._ideal()
+        order, tied = ids.by_rank(self._list, ids.joined(self.run.score), self._item_places)
+        lists = len(self._systems[0]) * len(self._queries[0])
+        ends = np.concatenate([[0], np.cumsum(np.bincount(self._list, minlength=lists))])
+        all_ranked, ideal = Lists(grade[order], tied, ends), self._ideal()
         best = float(ideal.grade.max(initial=0)) if top is None else top
-        return {name: self._one(name, of, grade[order], tied, ideal, best) for name in names}
+        return {name: self._one(name, all_ranked, ideal, best) for name in names}
 
     def _ideal(self) -> Lists:
         """All grades of each query of the population, best first."""
@@ -300,24 +296,25 @@ class Build:
         count = np.bincount(query, minlength=len(self._queries[0]))[self._population]
         return Lists(grade[order], np.zeros(len(grade), bool), np.concatenate([[0], np.cumsum(count)]))
 
-    def _one(
-        self, name: str, of: Ints, grade: Floats, tied: np.ndarray, ideal: Lists, top: float
-    ) -> tuple[Rankings, Account]:
-        """One system's rankings and account: its rows are one stretch of the sorted rows."""
+    def _one(self, name: str, ranked: Lists, ideal: Lists, top: float) -> tuple[Rankings, Account]:
+        """One system's rankings and account, from the lists of all systems, one after another."""
         total = len(self._queries[0])
-        code = int(next(iter(np.flatnonzero(self._systems[0] == name)), len(self._systems[0])))
-        start, stop = np.searchsorted(of, [code * total, (code + 1) * total])
-        count = np.bincount(of[start:stop] - code * total, minlength=total)
+        ends = np.full(total + 1, len(ranked.grade))  # of a system without a row in this shard
+        for code in np.flatnonzero(self._systems[0] == name):
+            ends = ranked.offset[code * total : (code + 1) * total + 1]
+        start, stop, count = ends[0], ends[-1], np.diff(ends)
+        retrieved = Lists(ranked.grade[start:stop], ranked.tied[start:stop], ends - start)
         known = np.zeros(total, bool)
         known[self._population] = True
-        keep = known[of[start:stop] - code * total]
-        offset = np.concatenate([[0], np.cumsum(count[self._population])])
-        retrieved = Lists(grade[start:stop][keep], tied[start:stop][keep], offset)
+        if not known.all():
+            keep = np.repeat(known, count)
+            offset = np.concatenate([[0], np.cumsum(count[known])])
+            retrieved = Lists(retrieved.grade[keep], retrieved.tied[keep], offset)
         account = Account(
             rows=int(stop - start),
-            used=int(keep.sum()),
-            unjudged_query=int((~keep).sum()),
-            missing=int((count[self._population] == 0).sum()),
+            used=len(retrieved.grade),
+            unjudged_query=int(stop - start) - len(retrieved.grade),
+            missing=int((count[known] == 0).sum()),
             extra=int((count[~known] > 0).sum()),
             tied=int(retrieved.tied.sum()),
             unjudged=int(np.isnan(retrieved.grade).sum()),

@@ -183,8 +183,8 @@ def _graded_rbp(s: Subject, compute: Measure, level: float, name: str) -> Bounds
     p = float(name.removeprefix("rbp").removesuffix(f"-l{level:g}"))
 
     def graded(r: Rankings) -> np.ndarray:
-        rows = rankings.hit_rows(r.retrieved, None, level)
-        return r.retrieved.total(rows, (1 - p) * p ** (r.retrieved.rank[rows] - 1.0) * r.retrieved.grade[rows])
+        found = r.retrieved.hits(level)
+        return found.total((1 - p) * p ** (found.rank - 1.0) * r.retrieved.grade[found.row])
 
     return graded(rankings.worst_ties(s.r)), graded(rankings.best_ties(s.r))
 

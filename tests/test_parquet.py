@@ -1,0 +1,97 @@
+"""Parquet read straight by Arrow: the same columns as by SQL, and what is broken is refused."""
+
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from evalkit.arrays import InputError
+from evalkit.reading import duck, parquet, sources
+
+COLUMNS = {
+    "text": pa.array(["a", "é", None, "a"]),
+    "wide": pa.array(["a", "b", None, "a"], pa.large_string()),
+    "whole": pa.array([1, -2, None, 2**62]),
+    "unsigned": pa.array([1, 2, None, 2**64 - 1], pa.uint64()),
+    "double": pa.array([0.5, float("nan"), None, -0.0]),
+    "single": pa.array([0.1, float("inf"), None, 1], pa.float32()),
+    "truth": pa.array([True, False, None, True]),
+}
+
+
+@pytest.fixture
+def path(tmp_path):
+    pq.write_table(pa.table(COLUMNS), tmp_path / "t.parquet", row_group_size=3)
+    return tmp_path / "t.parquet"
+
+
+def by_sql(part, text, numbers):
+    chosen = sources.select(part, text, numbers)
+    table = duck.sql(chosen.query, part.name)
+    return {role: table[role].to_pylist() for role in table.column_names}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_columns_are_those_of_sql(path, name):
+    part = sources.parts(path)[0]
+    for text, numbers in (({"item": name}, {}), ({}, {"x": name})):
+        try:
+            wanted = by_sql(part, text, numbers)
+        except InputError:
+            with pytest.raises(InputError):
+                sources.load(part, text, numbers)
+            continue
+        for coded in ((), ("item",)):
+            found = sources.load(part, text, numbers, coded)
+            for role, column in found.items():
+                np.testing.assert_equal(column.to_pylist(), wanted[role])
+
+
+def test_texts_come_as_dictionaries_where_they_may(path):
+    found = parquet.read(path, {"query": "text", "item": "text"}, {}, coded=["query"])
+    assert pa.types.is_dictionary(found["query"].type)
+    found = parquet.read(path, {"query": "wide", "item": "text"}, {})
+    assert found["item"].to_pylist() == ["a", "é", None, "a"]
+
+
+def test_types_that_need_sql_are_left_to_it(tmp_path):
+    pq.write_table(pa.table({"d": pa.array([Decimal(1), Decimal(2)], pa.decimal128(5, 1))}), tmp_path / "d.parquet")
+    assert parquet.read(tmp_path / "d.parquet", {}, {"x": "d"}) is None
+    assert sources.load(sources.parts(tmp_path / "d.parquet")[0], {}, {"x": "d"})["x"].to_pylist() == [1, 2]
+
+
+def test_names_rows_and_columns_that_are_folders(tmp_path, path):
+    assert parquet.header(path) == tuple(COLUMNS)
+    assert parquet.rows(path) == 4
+    (tmp_path / "day=3").mkdir()
+    pq.write_table(pa.table({"id": ["a"]}), tmp_path / "day=3" / "p.parquet")
+    part = sources.parts(tmp_path / "day=3" / "p.parquet")[0]
+    assert part.columns == ("id", "day")
+    assert sources.load(part, {"id": "id"}, {"day": "day"})["day"].to_pylist() == [3]
+
+
+def test_two_columns_of_one_name_are_refused(tmp_path):
+    pq.write_table(pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["x", "x"]), tmp_path / "t.parquet")
+    with pytest.raises(InputError, match=r"t.parquet: column names must be distinct, got 'x' and 'x'"):
+        sources.parts(tmp_path / "t.parquet")
+
+
+@pytest.mark.parametrize("coded", [(), ("item",)])
+def test_text_that_is_not_utf8_is_refused(tmp_path, coded):
+    latin = pa.Array.from_buffers(
+        pa.string(), 1, [None, pa.py_buffer(np.array([0, 1], np.int32)), pa.py_buffer(b"\xe9")]
+    )
+    pq.write_table(pa.table({"item": latin}), tmp_path / "t.parquet")
+    part = sources.parts(tmp_path / "t.parquet")[0]
+    with pytest.raises(InputError, match=r"t.parquet: item must be UTF-8 text, other bytes found"):
+        sources.load(part, {"item": "item"}, {}, coded)
+
+
+def test_a_broken_page_is_refused(path):
+    part = sources.parts(path)[0]
+    whole = path.read_bytes()
+    path.write_bytes(whole[:4] + bytes(len(whole) // 2) + whole[4 + len(whole) // 2 :])
+    with pytest.raises(InputError, match=r"t.parquet: must be a whole Parquet file"):
+        sources.load(part, {"item": "text"}, {})
