@@ -42,6 +42,27 @@ def test_the_bins_do_not_depend_on_chunks_or_order(most, cut, weighted):
         assert same(found, whole)
 
 
+@pytest.mark.parametrize("most", [10, 300, 2**20])
+@pytest.mark.parametrize("cut", [None, 0.3, 2.5])
+@pytest.mark.parametrize("most_apart", [1.0, 8.0])
+def test_bins_are_the_same_where_the_label_fits_beside_the_score_and_where_not(monkeypatch, most, cut, most_apart):
+    """Scores below 2 in size are sorted with their labels; others, and these where that is switched off, without."""
+    score, label = drawn(6, 100_000, ties=4)
+    score = score / np.abs(score).max() * most_apart * 0.999
+    found = grid.reduce(score, label, most=most, cut=cut)
+    monkeypatch.setattr(grid, "_with_label", lambda score, label: None)
+    assert same(found, grid.reduce(score, label, most=most, cut=cut))
+    assert found.positive.sum() == label.sum()
+
+
+@given(st.integers(0, 40), st.integers(2, 3000), st.integers(5, 300_000))
+def test_the_shift_is_the_least_that_leaves_so_few_bins(spread, most, n):
+    code = np.sort(np.random.default_rng(n).integers(0, 2**spread + 1, n))
+    shift = grid._shift(code, 0, most, None)
+    assert len(np.unique(code >> shift)) <= most
+    assert shift == 0 or len(np.unique(code >> (shift - 1))) > most
+
+
 def test_few_distinct_scores_are_counted_exactly():
     score, label = drawn(3, 4000, ties=2)
     g, c = grid.reduce(score, label), count(score, label)

@@ -163,12 +163,36 @@ def test_p_values_under_the_null(name):
     assert 0.3 < np.mean(p) < 0.7
 
 
+def test_average_precision_rejects_a_true_null_as_often_as_it_says():
+    p = np.array([compare("average_precision", *null(300, seed)).p_value for seed in range(1_000)])
+    assert 0.035 <= np.mean(p < 0.05) <= 0.065  # 0.05 ± 2.2 standard errors of 1,000 draws
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["roc_auc", "average_precision", "f1", "precision", "recall", "accuracy", "log_loss"])
+@pytest.mark.parametrize("name", ["roc_auc", "average_precision", "ks", "f1", "precision", "mcc", "lift", "log_loss"])
 def test_p_values_under_the_null_at_length(name):
-    p = np.array([compare(name, *null(300, seed)).p_value for seed in range(1_000)])
-    print(f"{name}: rejected at 0.05: {np.mean(p < 0.05):.3f}, at 0.01: {np.mean(p < 0.01):.3f}")
-    assert np.mean(p < 0.05) <= 0.07
+    quick = name in ("roc_auc", "average_precision")  # no resampling, no sign flips
+    p = np.array([compare(name, *null(300, seed)).p_value for seed in range(20_000 if quick else 2_000)])
+    print(f"{name}: rejected at 0.05: {np.mean(p < 0.05):.4f}, at 0.01: {np.mean(p < 0.01):.4f}")
+    assert np.mean(p < 0.05) <= 0.06
+
+
+@pytest.mark.parametrize("name", ["average_precision", "ks", "roc_auc"])
+def test_the_closed_forms_are_the_derivatives(name):
+    s, metric = credit("forest"), chosen(name)
+    rows = scored.effects(metric, s).rows
+    assert rows.sum() == pytest.approx(0, abs=1e-12)
+    for row in (0, 17, 400, 999):
+        weight = np.ones(1000)
+        weight[row] += 1e-6
+        assert (replace(s, weight=weight).value(metric) - s.value(metric)) / 1e-6 == pytest.approx(rows[row], abs=1e-6)
+
+
+def test_average_precision_has_no_test_where_a_class_has_one_row():
+    label, score = np.array([1, 0, 0, 0, 0]), np.array([0.9, 0.8, 0.3, 0.2, 0.1])
+    c = compare("average_precision", Scored(label, score, 0.5), Scored(label, score[::-1].copy(), 0.5))
+    assert np.isnan([c.p_value, c.difference.low, c.difference.high]).all()
+    assert c.difference.value == pytest.approx(0.8)
 
 
 def test_one_unit_claims_nothing():

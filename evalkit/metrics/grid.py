@@ -17,7 +17,9 @@ from evalkit.metrics.counts import Counts, Weights
 
 MOST = 2**20  # bins of a whole table
 FEWER = 2**16  # bins of a slice of it
-STEP = 2**15  # codes that are compared at once
+STEP = 2**15  # codes that are worked on at once: they stay in the cache
+ROOM = 2**62  # codes below it in size have a bit to spare
+STRETCHES, LENGTH = 64, 1024  # of neighbours among codes in order, from which the shift is guessed
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,9 +69,12 @@ def reduce(
     >>> g.shift, g.positive, g.negative
     (0, array([0, 1, 1]), array([1, 1, 0]))
     """
-    code, at = codes(score), None if cut is None else int(codes(np.array([cut]))[0])
+    at = None if cut is None else int(codes(np.array([cut]))[0])
     if weight is not None:
-        return _weighted(code, label, weight, most, at)
+        return _weighted(codes(score), label, weight, most, at)
+    if abs(at or 0) < ROOM and (both := _with_label(score, label)) is not None:
+        return _labelled(both, most, at)
+    code = codes(score)
     hits = np.sort(code[label])
     code.sort()
     shift = _shift(code, 0, most, at)
@@ -78,6 +83,45 @@ def reduce(
     low, high = code[start], code[start + rows - 1]
     positive = np.diff(np.searchsorted(hits, low), append=len(hits))
     return Grid(shift, low, high, positive, rows - positive, at)
+
+
+def _with_label(score: Floats, label: Bools) -> Ints | None:
+    """Codes with the label as their last bit, so that one sort has both; None where a score is not below 2 in size."""
+    both = np.empty(len(score), np.int64)
+    for start in range(0, len(score), STEP):
+        at = slice(start, start + STEP)
+        code = codes(score[at])
+        if code.max() >= ROOM or code.min() < -ROOM:
+            return None
+        code <<= 1
+        np.bitwise_or(code, label[at], out=both[at])
+    return both
+
+
+def _labelled(both: Ints, most: int, cut: int | None) -> Grid:
+    """The bins of codes whose last bit is the label."""
+    both.sort()
+    cut_here = None if cut is None else cut << 1
+    shift = _shift(both, 1, most, cut_here)
+    start = _starts(both, shift, cut_here)
+    rows = np.diff(start, append=len(both))
+    positive = _ones(both, start)
+    return Grid(shift - 1, both[start] >> 1, both[start + rows - 1] >> 1, positive, rows - positive, cut)
+
+
+def _ones(both: Ints, start: Ints) -> Ints:
+    """How many last bits are set from each start to the next; in steps that fit the cache."""
+    found = np.empty(len(start) + 1, np.int64)
+    edges = np.searchsorted(start, range(0, len(both) + STEP, STEP))
+    so_far = 0
+    for i, begin in enumerate(range(0, len(both), STEP)):
+        bits = both[begin : begin + STEP] & 1
+        up_to = np.cumsum(bits)
+        at = start[edges[i] : edges[i + 1]] - begin
+        found[edges[i] : edges[i + 1]] = so_far + up_to[at] - bits[at]
+        so_far += int(up_to[-1])
+    found[-1] = so_far
+    return np.diff(found)
 
 
 def _weighted(code: Ints, label: Bools, weight: Ints, most: int, cut: int | None) -> Grid:
@@ -115,10 +159,28 @@ def _pooled(g: Grid, most: int) -> Grid:
 
 
 def _shift(low: Ints, least: int, most: int, cut: int | None) -> int:
-    """The least shift, from `least` up, that leaves at most `most` bins of codes in order."""
+    """The least shift, from `least` up, that leaves at most `most` bins of codes in order.
+
+    Guessed from some stretches of them, then found by steps from there: every step reads all codes.
+    """
     room = most - 1 - (cut is not None)
-    enough = bisect_left(range(least, 63), x=True, key=lambda shift: int(np.count_nonzero(_apart(low, shift))) <= room)
-    return least + enough
+    if len(low) <= room:
+        return least
+    some = low
+    if len(low) > 2 * STRETCHES * LENGTH:
+        some = np.concatenate([low[i : i + LENGTH] for i in range(0, len(low), len(low) // STRETCHES)])
+    share = room * len(some) / len(low)
+    shift = least + bisect_left(range(least, 63), x=True, key=lambda shift: _bins(some, shift) <= share)
+    while _bins(low, shift) > room:
+        shift += 1
+    while shift > least and _bins(low, shift - 1) <= room:
+        shift -= 1
+    return shift
+
+
+def _bins(low: Ints, shift: int) -> int:
+    """How many bins begin after the first."""
+    return int(np.count_nonzero(_apart(low, shift)))
 
 
 def _starts(low: Ints, shift: int, cut: int | None) -> Ints:

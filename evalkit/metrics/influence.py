@@ -98,6 +98,33 @@ def average_precision_bins(c: Counts) -> Floats:
     return bins
 
 
+def ks_influence(c: Counts, label: Ints, score: Floats) -> Floats:
+    """What a row of weight 1 adds to max |TPR - FPR|, to first order.
+
+    >>> from evalkit.metrics.counts import count
+    >>> ks_influence(count([0.9, 0.8, 0.7, 0.6], [1, 1, 0, 1]), np.array([0, 1]), np.array([0.7, 0.6])).round(4)
+    array([ 0.    , -0.2222])
+    """
+    return _of_rows(ks_bins(c), c, label, score)
+
+
+def ks_bins(c: Counts) -> Floats:
+    """What a positive (first row) and a negative (second) at each threshold adds to max |TPR - FPR|, to first order.
+
+    At the threshold of the largest distance, the first of equal ones: (1 where the row is at or above it - TPR) / P,
+    and -(the same - FPR) / N; the other way round where FPR is the larger.
+
+    >>> from evalkit.metrics.counts import count
+    >>> ks_bins(count([0.9, 0.8, 0.7, 0.6], [1, 1, 0, 1])).round(4).tolist()
+    [[0.1111, 0.1111, -0.2222, -0.2222], [-1.0, -1.0, 0.0, 0.0]]
+    """
+    gap = c.tp * c.negatives - c.fp * c.positives
+    top = int(np.argmax(np.abs(gap)))
+    above = np.arange(len(c.threshold)) <= top
+    tpr, fpr = ratio(c.tp[top], c.positives), ratio(c.fp[top], c.negatives)
+    return np.sign(gap[top]) * np.array([ratio(above - tpr, c.positives), ratio(fpr - above, c.negatives)])
+
+
 def _of_rows(bins: Floats, c: Counts, label: Ints, score: Floats) -> Floats:
     """What rows have of a number for each class and threshold."""
     k = place(c, score)

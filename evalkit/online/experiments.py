@@ -14,9 +14,15 @@ from numpy.typing import ArrayLike
 
 from evalkit.arrays import Floats, InputError, Ints, ParameterError, RowError, codes, finite, ratio, same_length
 from evalkit.metrics.rankings import Pooled
-from evalkit.statistics.intervals import Estimate, wilson
+from evalkit.statistics.intervals import Estimate, satterthwaite, wilson
 from evalkit.statistics.proportions import two_proportions
-from evalkit.statistics.significance import ROUNDING, Comparison, check_comparison_level, compare, rejected
+from evalkit.statistics.significance import (
+    ROUNDING,
+    Comparison,
+    check_comparison_level,
+    compare,
+    rejected,
+)
 
 
 @dataclass(frozen=True)
@@ -294,7 +300,7 @@ def _minus(one: Floats, other: Floats | float) -> Floats:
 def _freedom(arms: Sequence[_Arm]) -> float:
     """Satterthwaite's degrees of freedom."""
     variance, freedom = (np.array([getattr(arm, name) for arm in arms]) for name in ("variance", "freedom"))
-    return float(ratio(variance.sum() ** 2, (variance**2 / freedom).sum()))
+    return satterthwaite(variance, freedom)
 
 
 def _t(value: float, arms: Sequence[_Arm], level: float, unit: str, method: str) -> Comparison:

@@ -11,7 +11,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evalkit.arrays import Floats, InputError, ParameterError, codes, finite, ratio, same_length
+from evalkit.arrays import Floats, InputError, Ints, ParameterError, codes, finite, ratio, same_length
 from evalkit.statistics.resampling import bca_shares, defined, resampled_sums
 
 
@@ -254,8 +254,19 @@ def standard_error(effect: ArrayLike) -> float:
     return float(np.sqrt(ratio(np.sum(influence**2), n * (n - 1.0))))
 
 
-def t_interval(value: float, error: float, *, n: int, level: float, method: str) -> Estimate:
-    """value ± t(n − 1) error. The limits are NaN where the value or the error is.
+def satterthwaite(variance: Floats, freedom: Floats | Ints) -> float:
+    """The degrees of freedom of a sum of variances, each estimated on its own; doi:10.2307/3002019.
+
+    >>> satterthwaite(np.array([1.0, 1.0]), np.array([4, 4]))
+    8.0
+    """
+    return float(ratio(variance.sum() ** 2, (variance**2 / freedom).sum()))
+
+
+def t_interval(
+    value: float, error: float, *, n: int, level: float, method: str, freedom: float | None = None
+) -> Estimate:
+    """value ± t error, on n − 1 degrees of freedom or those given. The limits are NaN where the value or the error is.
 
     >>> round(t_interval(0, 1, n=10**6, level=0.95, method="t").high, 4)
     1.96
@@ -263,7 +274,7 @@ def t_interval(value: float, error: float, *, n: int, level: float, method: str)
     from scipy.special import stdtrit
 
     check_level(level)
-    half = float(stdtrit(n - 1, (1 + level) / 2)) * error if n > 1 else np.nan
+    half = float(stdtrit(n - 1 if freedom is None else freedom, (1 + level) / 2)) * error if n > 1 else np.nan
     return Estimate(float(value), float(value - half), float(value + half), level, int(n), method)
 
 

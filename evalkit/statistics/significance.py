@@ -11,11 +11,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evalkit.arrays import Floats, InputError, ParameterError, finite, ratio, same_length
+from evalkit.arrays import Floats, InputError, Ints, ParameterError, finite, ratio, same_length
 from evalkit.statistics import signflip
 from evalkit.statistics.intervals import (
     Estimate,
     bca_interval,
+    satterthwaite,
     standard_error,
     t_interval,
     z_interval,
@@ -28,6 +29,7 @@ from evalkit.statistics.resampling import bca_p_value, resampled_sums
 
 Verdict = Literal["better", "worse", "equivalent", "cannot tell"]
 Adjustment = Callable[[ArrayLike], Floats]
+WELCH = "influence of rows, Welch t"
 ROUNDING = 1e-12  # a spread this small against the values is rounding, not variance
 
 
@@ -192,18 +194,44 @@ def influence_t(
 
 
 def error_t(
-    value: float, error: float, *, n: int, level: float, unit: str, method: str, scale: float = 1.0
+    value: float,
+    error: float,
+    *,
+    n: int,
+    level: float,
+    unit: str,
+    method: str,
+    scale: float = 1.0,
+    freedom: float | None = None,
 ) -> Comparison:
-    """A difference with the standard error that n units give: t on n − 1, as `influence_t` has it."""
+    """A difference with the standard error that n units give: t on n − 1 or `freedom`, as `influence_t` has it."""
     from scipy.special import stdtr
 
     check_comparison_level(level)
     if error <= ROUNDING * scale:
         error = 0.0 if abs(value) <= ROUNDING * scale else np.nan
-    p = 1.0 if error == 0 else float(2 * stdtr(max(n - 1, 1), -abs(value) / error))
-    return compare(
-        lambda at: t_interval(value, error, n=n, level=at, method=method), p, level=level, unit=unit, method=method
-    )
+    p = 1.0 if error == 0 else float(2 * stdtr(max(n - 1, 1) if freedom is None else freedom, -abs(value) / error))
+
+    def interval(at: float) -> Estimate:
+        return t_interval(value, error, n=n, level=at, method=method, freedom=freedom)
+
+    return compare(interval, p, level=level, unit=unit, method=method)
+
+
+def welch_t(value: float, variance: Floats, units: Ints, *, level: float, unit: str, method: str = WELCH) -> Comparison:
+    """A difference whose squared error is a sum over groups of units: t on Satterthwaite's degrees of freedom.
+
+    variance: what each group adds to the squared error, estimated from so many units. The smaller group often adds the
+    most, and fewer tell by how much. NaN where a group has one unit. Welch 1947, doi:10.1093/biomet/34.1-2.28.
+
+    >>> c = welch_t(0.3, np.array([0.01, 0.0]), np.array([5, 100]), level=0.95, unit="row")
+    >>> round(c.p_value, 4)  # t = 3 on 4 degrees of freedom
+    0.0399
+    """
+    error, n = float(np.sqrt(variance.sum())), int(units.sum())
+    freedom = satterthwaite(variance, np.maximum(units - 1, 1))
+    freedom = n - 1.0 if np.isnan(freedom) else freedom  # nothing varies
+    return error_t(value, error, n=n, freedom=freedom, level=level, unit=unit, method=method)
 
 
 def known_z(differences: ArrayLike, sigma: float, *, level: float = 0.95, unit: str = "query") -> Comparison:

@@ -17,18 +17,20 @@ from evalkit.definitions.outcome_metrics import DECISIONS, PROBABILITIES
 from evalkit.metrics import grid
 from evalkit.metrics.counts import Counts, auc
 from evalkit.metrics.grid import Grid
-from evalkit.metrics.influence import auc_bins, auc_variance, average_precision_bins
+from evalkit.metrics.influence import auc_bins, auc_variance, average_precision_bins, ks_bins
 from evalkit.statistics import count_bootstrap, inference, proportions
 from evalkit.statistics.auc_intervals import auc_interval, auc_logit
 from evalkit.statistics.intervals import Estimate, t_interval, wilson
 from evalkit.statistics.perunit import within
 from evalkit.statistics.scored import LOSSES, OWN_ROWS, SHARES
-from evalkit.statistics.significance import Comparison, error_t, error_z
+from evalkit.statistics.significance import Comparison, error_t, error_z, welch_t
 
 METHOD = "influence sums, two passes"
 DELTA = "delta method from counts"
 ENOUGH = 10_000  # rows of either class from which that gives the limits of a bootstrap of counts: the tests compare
 CELLS = (np.array([True, True, False, False]), np.array([True, False, True, False]))  # label and decision
+BINS = {"roc_auc": auc_bins, "average_precision": average_precision_bins, "ks": ks_bins}  # what a row adds
+APART = ("roc_auc", "average_precision")  # their tests take the variance of each class by itself
 Form = Mapping[str, float]  # a number for each row: these multiples of its columns, added up
 
 
@@ -135,14 +137,23 @@ def _columns(t: Table, chosen: Chosen) -> dict[str, Column]:
     metric, c = chosen.metric.name, t.of(chosen)
     if metric in LOSSES:
         return {chosen.label: Column(np.empty(0), metric, _mean(t, metric), float(ratio(1.0, t.rows)))}
-    if metric == "roc_auc":  # of each class its own: DeLong's variance counts their rows apart
-        bins, nothing = _rising(auc_bins(c)), np.zeros(len(c.threshold))
-        return {f"{metric}+": Column(np.array([bins[0], nothing])), f"{metric}-": Column(np.array([nothing, bins[1]]))}
-    if metric == "average_precision":
-        return {chosen.label: Column(_rising(average_precision_bins(c)))}
+    bins = _rising(_bins(c, chosen))
+    if metric not in APART:
+        return {chosen.label: Column(bins)}
+    nothing = np.zeros(len(c.threshold))
+    return {
+        f"{chosen.label}+": Column(np.array([bins[0], nothing])),
+        f"{chosen.label}-": Column(np.array([nothing, bins[1]])),
+    }
+
+
+def _bins(c: Counts, chosen: Chosen) -> Floats:
+    """What a positive (first row) and a negative (second) at each threshold adds to a metric of the whole order."""
+    if chosen.metric.name in BINS:
+        return BINS[chosen.metric.name](c)
     cells = count_bootstrap.cells(c)
     of = count_bootstrap.derivatives(count_bootstrap.pool(c, cells), lambda c: float(chosen.values(c)))
-    return {chosen.label: Column(_rising(np.array(of)[:, cells]))}
+    return np.array(of)[:, cells]
 
 
 def table_error(t: Table, chosen: Chosen) -> float:
@@ -151,9 +162,8 @@ def table_error(t: Table, chosen: Chosen) -> float:
         c, of = t.decided, count_bootstrap.derivatives(t.decided, lambda c: float(chosen.values(c, 1.0)))
         bins = np.array(of)
     else:
-        (column,) = _columns(t, chosen).values()
-        c, bins = t.counts, column.bins[:, ::-1]
-    squares = np.dot(c.positive, bins[0] ** 2) + np.dot(c.negative, bins[1] ** 2)
+        c, bins = t.of(chosen), _bins(t.of(chosen), chosen)
+    squares = sum(np.dot(rows, one**2) for rows, one in zip((c.positive, c.negative), bins, strict=True))
     return float(np.sqrt(ratio(squares * c.total, c.total - 1)))
 
 
@@ -212,7 +222,7 @@ class Sample:
         """How much each row of a model moves the metric, as multiples of its columns."""
         metric, t = chosen.metric.name, self.tables[name]
         if metric not in DECISIONS:
-            signs = ("+", "-") if metric == "roc_auc" else ("",)
+            signs = ("+", "-") if metric in APART else ("",)
             return {f"{name}\n{chosen.label}{sign}": 1.0 for sign in signs}
         if metric in SHARES:
             member, hit = SHARES[metric](*CELLS)
@@ -282,8 +292,11 @@ class Sample:
         if np.isnan(value) or self.moments is None:
             return inference.undefined(level, self.unit)
         n = self.moments.n
-        if metric == "roc_auc" and self.plain:
-            error = self._delong(chosen, pair)
+        if metric in APART and self.plain:
+            variance, rows = self._by_class(chosen, pair)
+            if metric == "average_precision":
+                return welch_t(value, variance, rows, level=level, unit=self.unit)
+            error = float(np.sqrt(variance.sum()))
             return error_z(value, error, n=n, level=level, unit=self.unit, method="DeLong")
         if metric in SHARES and metric not in OWN_ROWS and self.plain:
             return self._mcnemar(metric, pair, level)
@@ -292,15 +305,18 @@ class Sample:
         method = "paired t" if metric in LOSSES and self.plain else METHOD
         return error_t(value, error, n=n, level=level, unit=self.unit, method=method)
 
-    def _delong(self, chosen: Chosen, pair: tuple[str, str]) -> float:
-        """Each class's own variance, on one degree of freedom less than it has rows."""
+    def _by_class(self, chosen: Chosen, pair: tuple[str, str]) -> tuple[Floats, Ints]:
+        """The variance that each class adds to a difference, on one degree of freedom less than it has rows; its rows.
+
+        AUC: about the mean of the class, as DeLong has it; average precision: about 0, the mean of all rows.
+        """
         assert self.moments is not None
-        c, whole = self.tables[pair[0]].counts, 0.0
-        for sign, size in (("+", c.positives), ("-", c.negatives)):
+        c, n = self.tables[pair[0]].counts, self.moments.n
+        rows, found = np.array([c.positives, c.negatives]), []
+        for sign, size in zip("+-", rows, strict=True):
             form = {f"{pair[0]}\n{chosen.label}{sign}": 1.0, f"{pair[1]}\n{chosen.label}{sign}": -1.0}
-            n = self.moments.n
-            whole += float(ratio(self.moments.error(form) ** 2 * (n - 1) / n * size, size - 1))
-        return float(np.sqrt(whole))
+            found.append(self.moments.error(form) ** 2 * (n - 1) / n * ratio(size, size - 1))
+        return np.array(found), rows.astype(np.int64)
 
     def _mcnemar(self, metric: str, pair: tuple[str, str], level: float) -> Comparison:
         """The rows on which only one of the two is a hit, from the rows that one or both predict positive."""
