@@ -273,9 +273,10 @@ class Step(NamedTuple):
 STEP = 8_192  # thresholds; their columns fit the cache, and BLAS starts no threads for so few
 
 
-def steps(c: Counts) -> Iterator[Step]:
+def steps(c: Counts, *, backwards: bool = False) -> Iterator[Step]:
     """The table in runs of `STEP` thresholds: a sum over them costs no array as long as the table."""
-    for start in range(0, len(c.threshold), STEP):
+    starts = range(0, len(c.threshold), STEP)
+    for start in reversed(starts) if backwards else starts:
         tp, fp = c.tp[start : start + STEP], c.fp[start : start + STEP]
         before_tp, before_fp = (c.tp[start - 1], c.fp[start - 1]) if start else (0, 0)
         yield Step(_each(tp, before_tp), _each(fp, before_fp), tp, fp)

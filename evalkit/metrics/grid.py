@@ -6,14 +6,14 @@ the set of scores alone, so that states can be merged in any order. Every bin ke
 """
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints, ratio
 from evalkit.metrics import keys
-from evalkit.metrics.counts import Counts, Weights
+from evalkit.metrics.counts import Counts, Step, Weights, steps
 
 MOST = 2**20  # bins of a whole table
 FEWER = 2**16  # bins of a slice of it
@@ -242,8 +242,16 @@ def auc_width(c: Counts, spread: Bools) -> float:
     >>> auc_width(c, np.array([False, True]))
     0.25
     """
-    pairs = float(np.dot(c.positive[spread].astype(float), c.negative[spread]))
+    pairs = sum(np.dot(np.where(some, s.p, 0.0), s.n) for s, some in _with(c, spread))
     return float(ratio(pairs, 2.0 * c.positives * c.negatives))
+
+
+def _with(c: Counts, spread: Bools) -> Iterator[tuple[Step, Bools]]:
+    """The steps of the table, and which of their thresholds stand for scores that differ."""
+    start = 0
+    for s in steps(c):
+        yield s, spread[start : start + len(s.p)]
+        start += len(s.p)
 
 
 def average_precision_limits(c: Counts, spread: Bools) -> tuple[float, float]:
@@ -256,11 +264,13 @@ def average_precision_limits(c: Counts, spread: Bools) -> tuple[float, float]:
     >>> [round(limit, 4) for limit in average_precision_limits(c, np.array([False, True]))]
     [0.75, 1.0]
     """
-    p, n, here = c.positive, c.negative, ratio(c.tp, c.tp + c.fp)
-    before, rows = c.tp - p, c.tp + c.fp - p - n
-    low = np.where(spread & (rows + n > 0), ratio(before, rows + n), here)  # positives alone on top: precision 1
-    high = np.where(spread, ratio(c.tp, rows + p), here)
-    return tuple(float(ratio(np.dot(p, np.where(p > 0, end, 0)), c.positives)) for end in (low, high))  # type: ignore[return-value]
+    low = high = 0.0
+    for s, some in _with(c, spread):
+        rows = s.tp + s.fp
+        worst = np.where(some & (rows > s.p), ratio(s.tp - s.p, rows - s.p), s.tp / rows)  # none above but them: 1
+        best = np.where(some, ratio(s.tp, rows - s.n), s.tp / rows)
+        low, high = low + np.dot(s.p, worst), high + np.dot(s.p, np.where(s.p > 0, best, 0))
+    return float(ratio(low, c.positives)), float(ratio(high, c.positives))
 
 
 # Weights as whole numbers -------------------------------------------------------------------------------------------

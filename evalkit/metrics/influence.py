@@ -85,14 +85,20 @@ def average_precision_influence(c: Counts, label: Ints, score: Floats) -> Floats
 
 def average_precision_bins(c: Counts) -> Floats:
     """The same for a positive (first row) and a negative (second) at each threshold of the table."""
-    rows = c.tp + c.fp
-    precision, below = c.tp / rows, c.positive / rows
-    gained = np.cumsum(below[::-1])[::-1]
-    below *= precision
-    bins = np.empty((2, len(rows)))
-    np.negative(np.cumsum(below[::-1])[::-1], out=bins[1])
-    np.add(bins[1], gained, out=bins[0])
-    bins[0] += precision
+    bins, after = np.empty((2, len(c.threshold))), np.zeros((2, 1))
+    stop = len(c.threshold)
+    for s in steps(c, backwards=True):
+        rows = s.tp + s.fp
+        precision = s.tp / rows
+        below = np.empty((2, len(rows)))  # what the thresholds from each one down add: p / M, and p T / M²
+        np.divide(s.p, rows, out=below[0])
+        np.multiply(below[0], precision, out=below[1])
+        below = np.cumsum(below[:, ::-1], axis=1)[:, ::-1] + after
+        after = below[:, :1]
+        at = slice(stop - len(rows), stop)
+        np.negative(below[1], out=bins[1, at])
+        bins[0, at] = precision + below[0] - below[1]
+        stop -= len(rows)
     bins[0] -= average_precision(c)
     bins *= ratio(1.0, c.positives)
     return bins
@@ -118,11 +124,16 @@ def ks_bins(c: Counts) -> Floats:
     >>> ks_bins(count([0.9, 0.8, 0.7, 0.6], [1, 1, 0, 1])).round(4).tolist()
     [[0.1111, 0.1111, -0.2222, -0.2222], [-1.0, -1.0, 0.0, 0.0]]
     """
-    gap = c.tp * c.negatives - c.fp * c.positives
-    top = int(np.argmax(np.abs(gap)))
-    above = np.arange(len(c.threshold)) <= top
-    tpr, fpr = ratio(c.tp[top], c.positives), ratio(c.fp[top], c.negatives)
-    return np.sign(gap[top]) * np.array([ratio(above - tpr, c.positives), ratio(fpr - above, c.negatives)])
+    gaps = [s.tp * c.negatives - s.fp * c.positives for s in steps(c)]
+    block = int(np.argmax([np.abs(gap).max() for gap in gaps]))
+    here = int(np.argmax(np.abs(gaps[block])))
+    top, sign = sum(map(len, gaps[:block])) + here, np.sign(gaps[block][here])
+    share = np.array([ratio(c.tp[top], c.positives), ratio(c.fp[top], c.negatives)])
+    size = np.array([c.positives, -c.negatives])
+    bins = np.empty((2, len(c.threshold)))
+    bins[:, : top + 1] = (sign * ratio(1 - share, size))[:, None]
+    bins[:, top + 1 :] = (sign * ratio(-share, size))[:, None]
+    return bins
 
 
 def _of_rows(bins: Floats, c: Counts, label: Ints, score: Floats) -> Floats:

@@ -15,7 +15,7 @@ from evalkit.arrays import Bools, Floats, Ints, ratio
 from evalkit.definitions.metric import Chosen
 from evalkit.definitions.outcome_metrics import DECISIONS, PROBABILITIES
 from evalkit.metrics import grid
-from evalkit.metrics.counts import Counts, auc
+from evalkit.metrics.counts import Counts, auc, steps
 from evalkit.metrics.grid import Grid
 from evalkit.metrics.influence import auc_bins, auc_variance, average_precision_bins, ks_bins
 from evalkit.statistics import count_bootstrap, inference, proportions
@@ -163,7 +163,10 @@ def table_error(t: Table, chosen: Chosen) -> float:
         bins = np.array(of)
     else:
         c, bins = t.of(chosen), _bins(t.of(chosen), chosen)
-    squares = sum(np.dot(rows, one**2) for rows, one in zip((c.positive, c.negative), bins, strict=True))
+    squares, stop = 0.0, 0
+    for s in steps(c):
+        start, stop = stop, stop + len(s.p)
+        squares += np.dot(s.p, bins[0, start:stop] ** 2) + np.dot(s.n, bins[1, start:stop] ** 2)
     return float(np.sqrt(ratio(squares * c.total, c.total - 1)))
 
 
