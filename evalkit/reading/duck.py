@@ -51,8 +51,11 @@ def header(path: Path, kind: str) -> tuple[str, ...]:
     return tuple(described["column_name"].to_pylist())
 
 
+NO_PARQUET = "must be a whole Parquet file, it has another content or is cut off"
+
+
 def no_parquet(where: str) -> InputError:
-    return InputError(f"{where}: must be a whole Parquet file, it has another content or is cut off")
+    return InputError(f"{where}: {NO_PARQUET}")
 
 
 def start(path: Path) -> bytes:
@@ -129,6 +132,8 @@ def tidy(message: str) -> str:
         return f"{found[1]} must be a number, got {found[2][:80]!r}{where}"
     if found := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message):
         return f"every row must have {found[1]} columns, got {found[2]}{where}"
+    if re.search("TProtocolException|decompress|[Cc]orrupt", message):
+        return NO_PARQUET
     if "unicode" in message or "utf-8" in message.lower():
         return f"must be UTF-8 text, other bytes found{where}"
     if found := re.search(r"Malformed JSON .*?at byte (\d+) in line (\d+): (.*)", message):

@@ -132,6 +132,14 @@ class Engine:
         return duck.name_of(name)
 
     @staticmethod
+    def finite(name: str) -> str:
+        """The SQL that is false of NaN and of infinite numbers.
+
+        Not a comparison: DuckDB would answer that from the file's smallest and largest number, which leave NaN out.
+        """
+        return f"isfinite({duck.name_of(name)})"
+
+    @staticmethod
     def literal(text: str) -> str:
         """The text as this engine's SQL writes it."""
         return duck.literal(text)

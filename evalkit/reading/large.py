@@ -6,7 +6,7 @@ those of tables in memory. The parts laid end to end are then one query with sho
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -17,15 +17,26 @@ from evalkit.reading import columns as roles_of
 from evalkit.reading.aligned import Layout
 from evalkit.reading.engine import Engine
 from evalkit.reading.profiles import LABELS, Piece, Row, profile, system_of
-from evalkit.reading.shards import Plan, Segment
+from evalkit.reading.shards import Plan, Segment, Shard
 from evalkit.reading.slices import groups
 from evalkit.reading.sources import Part, Source
 from evalkit.reading.spark import Spark
+from evalkit.reading.straight import Straight, straight
 
 ROWS = 2**20  # more are reduced shard by shard, whatever the memory and the engine: the same page everywhere
 SHORTEST = 4  # bytes of a row of text: a label, a comma, a digit, a line end
 KNOWN = 2**14  # distinct units whose sums are kept side by side; more are sorted, so that each is in one shard
 VALUES = 2**20  # distinct values of a column for segments
+
+
+class Reading(Protocol):
+    """What is done with a shard: as numpy has it, or as the table that an engine gives."""
+
+    def of(self, s: Shard) -> Any:
+        """The result, an Arrow table."""
+
+    def __call__(self, table: Any) -> Any:
+        """The result, an Arrow table."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +45,8 @@ class Large:
 
     query, frames: the SQL of all rows by short names, and what it reads. plan: what a shard's columns mean. held: rows
     of each part. outside, certain: of each system the rows whose score is no probability, and those that are certain
-    of the other class. slices: the labels of the groups of each column for segments.
+    of the other class. slices: the labels of the groups of each column for segments. straight: the file, where its
+    rows are read without the engine.
     """
 
     engine: Engine | Spark
@@ -50,6 +62,7 @@ class Large:
     outside: Mapping[str, int]
     certain: Mapping[str, int]
     slices: Mapping[str, Sequence[str]]
+    straight: Straight | None
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -65,9 +78,11 @@ class Large:
         """The inputs with their rows; raises InputError where a file has changed since reading began."""
         return tuple(sources.fingerprint(one.part, rows) for one, rows in zip(self.pieces, self.held, strict=True))
 
-    def reduce(self, function: Callable[[Any], Any], merge: Callable[[Any], Any], *, by_unit: bool) -> Any:
+    def reduce(self, function: "Reading", merge: Callable[[Any], Any], *, by_unit: bool) -> Any:
         """All shards reduced. by_unit: the rows of a unit, unless units are few, stand in one shard; always, paired
         systems' rows of one id do."""
+        if self.straight:
+            return self.straight.reduce(function.of, merge, self.plan)
         by = "unit" if by_unit and self.plan.unit and self.plan.units is None else "id" if self.plan.paired else None
         query = f"SELECT {', '.join(self.plan.columns)} FROM ({self.query}) AS w"
         return self.engine.reduce(query, by, function, self.shown, merge, total=self.rows, **self.frames)
@@ -90,6 +105,9 @@ def count(engine: Engine, parts: Sequence[Part]) -> int:
     """The rows of all parts."""
     found = 0
     for part in parts:
+        if part.kind == "parquet":
+            found += sources.rows_of(part)
+            continue
         chosen = sources.select(part, {"first": part.columns[0]}, {})
         query = f"SELECT count(*) AS n FROM ({chosen.query}) AS s"
         found += int(engine.table(query, part.name, **chosen.frames)["n"][0].as_py())
@@ -110,7 +128,9 @@ def read(
     given = dict(columns or {})
     roles_of.check_roles(given, outcomes.ROLES)
     pieces = _pieces(engine, parts, given, systems, [*segments, *([unit] if unit else [])])
-    profiles = [profile(engine, piece) for piece in pieces]
+    direct = straight(pieces[0], engine.limits) if isinstance(engine, Engine) and len(pieces) == 1 else None
+    told = direct.profile() if direct else None
+    profiles = [told] if told else [profile(engine, piece) for piece in pieces]
     layout, wide = pieces[0].layout, None not in pieces[0].layout.own
     found = [row for rows in profiles for row in rows]
     kept = tuple(map(str, layout.own)) if wide else _systems(found, layout, systems, pieces[0].part)
@@ -136,6 +156,7 @@ def read(
         outside=_by_system(found, kept, ("outside", "outside"), hits, wide=wide),
         certain=_by_system(found, kept, ("low", "high"), hits, wide=wide),
         slices={},
+        straight=direct if told and not plan.paired else None,
     )
     if layout.id and not plan.paired:
         _no_id_twice(made)

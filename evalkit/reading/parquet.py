@@ -3,7 +3,7 @@
 Types that need SQL to become text or doubles (decimals, times, texts that hold numbers) are left to DuckDB.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -98,3 +98,43 @@ def ascii_only(texts: Any) -> bool:
 
     held = texts.buffers()[2]
     return held is None or not held.size or int(np.frombuffer(held, np.int8).min()) >= 0
+
+
+# Rows by the batch -----------------------------------------------------------------------------------------------
+
+
+def types(path: Path) -> Any:
+    """The Arrow schema."""
+    return _metadata(path).schema.to_arrow_schema()
+
+
+def plain(path: Path, labels: Collection[str], numbers: Collection[str], whole: Collection[str]) -> bool:
+    """Whether labels are whole numbers or true and false, numbers are numbers, and no cell of `whole` is empty, by what
+    the file says of itself."""
+    import pyarrow as pa
+
+    metadata = _metadata(path)
+    found = {field.name: field.type for field in metadata.schema.to_arrow_schema()}
+    if len(found) < metadata.num_columns:  # nested columns: names are not places
+        return False
+    fits = all(pa.types.is_integer(found[name]) or pa.types.is_boolean(found[name]) for name in labels if name in found)
+    fits = fits and all(name in found and _number(found[name]) for name in numbers)
+    return fits and all(name in found and _full(metadata, list(found).index(name)) for name in {*labels, *whole})
+
+
+def _full(metadata: Any, column: int) -> bool:
+    """Whether the file says that no cell of the column is empty."""
+    told = [metadata.row_group(i).column(column).statistics for i in range(metadata.num_row_groups)]
+    return all(one is not None and one.has_null_count and one.null_count == 0 for one in told)
+
+
+def batches(path: Path, columns: Collection[str], size: int) -> Iterator[Any]:
+    """The columns in record batches of so many rows; raises InputError for a file that is broken."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path) as file:
+            yield from file.iter_batches(size, columns=list(columns))
+    except (pa.ArrowException, OSError):
+        raise duck.no_parquet(duck.shown(path)) from None

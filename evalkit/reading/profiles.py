@@ -10,7 +10,6 @@ from evalkit.metrics import calibration
 from evalkit.reading import aligned, sources
 from evalkit.reading.aligned import Layout
 from evalkit.reading.engine import Engine
-from evalkit.reading.sharded import FINITE
 from evalkit.reading.sources import Part, Selection
 from evalkit.reading.spark import Spark
 
@@ -37,7 +36,7 @@ def profile(engine: Engine | Spark, piece: Piece) -> list[dict[str, Any]]:
     """
     text, numbers = aligned.wanted(piece.layout)
     wrong = {role: f"{engine.quote(role)} IS NULL" for role in text if not role.startswith("text attribute ")}
-    wrong |= {role: _not_finite(engine.quote(role)) for role in numbers}
+    wrong |= {role: f"{engine.quote(role)} IS NULL OR NOT ({engine.finite(role)})" for role in numbers}
     quick = _by_label(engine, piece, _extremes(engine, [*wrong]) + _weights(engine, numbers))
     if not quick:
         raise aligned.no_rows(piece.part)
@@ -93,10 +92,6 @@ def _nothing_told(numbers: Mapping[str, str]) -> dict[str, int]:
     """What `_told` counts, where there is nothing of it."""
     scores = sum(role.startswith("own ") for role in numbers)
     return {f"{name}{i}": 0 for i in range(scores) for name in ("outside", "low", "high")}
-
-
-def _not_finite(at: str) -> str:
-    return f"{at} IS NULL OR NOT ({FINITE.format(at)})"
 
 
 def _told(engine: Engine | Spark, numbers: Mapping[str, str]) -> list[str]:

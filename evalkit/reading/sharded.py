@@ -19,7 +19,6 @@ from evalkit.reading.runs import Ask, Runs
 from evalkit.reading.sources import Part, Selection
 from evalkit.reading.spark import Spark
 
-FINITE = "abs({0}) <= 1.7976931348623157e308"  # false of NaN, which SQL holds to be larger than any number
 NO_TEXT, NO_NUMBER = "NULLIF('', '')", "CAST(NULL AS DOUBLE)"
 IN_MEMORY = 300  # bytes that a row needs while it is read into memory whole
 WHOLE = 2_000_000  # rows up to which that is faster, where there is memory for them
@@ -172,7 +171,7 @@ def _rules(engine: Engine | Spark, piece: _Piece) -> list[tuple[str, str, str]]:
     rules = [(role, reading.EMPTY, f"{engine.quote(role)} IS NULL") for role in ids]
     for role in piece.numbers:
         at = engine.quote(role)
-        finite = FINITE.format(at)
+        finite = engine.finite(role)
         if role == "grade":
             rules.append((role, reading.GRADE, f"NOT ({finite})"))
         else:

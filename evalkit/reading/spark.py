@@ -85,6 +85,11 @@ class Spark:
         return spark_tables.quoted(name)
 
     @staticmethod
+    def finite(name: str) -> str:
+        """The SQL that is false of NaN, which is larger than any number, and of infinite numbers."""
+        return f"abs({spark_tables.quoted(name)}) <= 1.7976931348623157e308"
+
+    @staticmethod
     def literal(text: str) -> str:
         """The text as this engine's SQL writes it."""
         return spark_tables.literal(text)

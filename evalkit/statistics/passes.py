@@ -50,7 +50,11 @@ class First:
     cut: float | None
 
     def __call__(self, table: Any) -> Any:
-        s = shard(table, self.plan)
+        """The result of a shard as an engine gives it."""
+        return self.of(shard(table, self.plan))
+
+    def of(self, s: Shard) -> Any:
+        """The result of a shard."""
         found = {}
         for group, rows in groups(s, self.plan):
             weight = None if s.weight is None else s.weight[rows]
@@ -125,7 +129,11 @@ class Second:
         return [*SHARED, *(name for one in self.models[group] for name in one.names)]
 
     def __call__(self, table: Any) -> Any:
-        s = shard(table, self.plan)
+        """The result of a shard as an engine gives it."""
+        return self.of(shard(table, self.plan))
+
+    def of(self, s: Shard) -> Any:
+        """The result of a shard."""
         weight: np.ndarray = np.ones(len(s.label))
         if s.weight is not None and self.plan.scale:
             weight = s.weight * self.plan.scale
