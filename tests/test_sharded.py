@@ -125,6 +125,7 @@ GOOD = {"query": ["a", "a", "b"], "item": ["x", "y", "x"], "score": [3.0, 2.0, 1
 BAD = {
     "empty query": {"query": ["a", None, "b"]},
     "NaN score": {"score": [1.0, np.nan, np.inf]},
+    "NaN alone": {"score": [1.0, np.nan, 0.0]},
     "infinite grade": {"grade": [1.0, np.inf, 0.0]},
     "text score": {"score": ["1", "2", "three"]},
     "rank 0": {"rank": [1, 2, 0], "score": None},

@@ -1,8 +1,9 @@
 """Bootstrap samples of units: the sums that they give, and what BCa reads from them."""
 
+from __future__ import annotations  # np.random is imported when it is used: it costs a tenth of numpy
+
 from collections.abc import Iterator
 from functools import cache
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -84,6 +85,8 @@ def defined(replicates: ArrayLike) -> Floats:
 
 def _bca_terms(value: float, replicates: ArrayLike, effect: ArrayLike, rows: ArrayLike = 1.0) -> tuple[float, float]:
     """The bias z₀ and the acceleration a."""
+    from statistics import NormalDist
+
     drawn, influence = defined(replicates), np.asarray(effect, float)
     bias = NormalDist().inv_cdf(_share_below(value, drawn)) if drawn.size else 0.0
     squared = influence * influence * np.asarray(rows)  # a power of 3 would cost ten times as much
