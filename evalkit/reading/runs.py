@@ -140,8 +140,10 @@ class Build:
         """A number for the item of each row of the run and of the judgements: a hash of its text, or its exact code."""
         if self.exact:
             return [code.astype(np.uint64) << np.uint64(32) for code in ids.coded(self.run.item, self.judged.item)[1]]
-        run = ids.joined([ids.hashes(block) for block in self.run.item])
-        return [run, run if self.judged is self.run else ids.joined([ids.hashes(block) for block in self.judged.item])]
+        blocks = {id(block): block for rows in (self.run, self.judged) for block in rows.item}
+        hashes = {key: ids.hashes(block) for key, block in blocks.items()}  # systems side by side share their items
+        run, judged = (ids.joined([hashes[id(block)] for block in rows.item]) for rows in (self.run, self.judged))
+        return [run, run if self.judged is self.run else judged]
 
     def _texts(self, rows: Rows, at: Ints) -> Any:
         """The items of some rows as Arrow text."""
