@@ -14,7 +14,7 @@ import numpy as np
 from evalkit.arrays import Bools, Floats
 from evalkit.metrics import calibration, grid
 from evalkit.progress import progress
-from evalkit.reading import aligned, parquet
+from evalkit.reading import aligned, duck, parquet
 from evalkit.reading.engine import Limits
 from evalkit.reading.profiles import Piece
 from evalkit.reading.shards import Plan, Shard
@@ -72,6 +72,7 @@ class Straight:
                     rows, filled = self._room(left), 0
                     if not left:
                         return
+        raise duck.no_parquet(self.piece.part.name)  # fewer rows than the file says that it has
 
     def _room(self, left: int) -> Rows:
         n = min(left, self.size)
@@ -118,7 +119,7 @@ class Straight:
 
     def shards(self, plan: Plan) -> Iterator[Shard]:
         """The rows as `shards.shard` gives them."""
-        hits = [_value(text, self) for text in plan.hits]
+        hits = [_value(text) for text in plan.hits]
         for rows in self.blocks():
             label = np.isin(rows.label, hits) if len(hits) != 1 else rows.label == hits[0]
             by_role = dict(zip(self.numbers, rows.numbers, strict=True))
@@ -166,5 +167,6 @@ def _text(label: Any) -> str:
     return str(label).lower() if isinstance(label, bool) else str(label)
 
 
-def _value(text: str, s: Straight) -> Any:
+def _value(text: str) -> bool | int:
+    """The label that is written so."""
     return {"true": True, "false": False}[text] if text in ("true", "false") else int(text)
