@@ -163,16 +163,25 @@ def test_p_values_under_the_null(name):
     assert 0.3 < np.mean(p) < 0.7
 
 
-def test_average_precision_rejects_a_true_null_as_often_as_it_says():
-    p = np.array([compare("average_precision", *null(300, seed)).p_value for seed in range(1_000)])
+@pytest.mark.parametrize("name", ["average_precision", "f1", "mcc"])
+def test_influence_rejects_a_true_null_as_often_as_it_says(name):
+    p = np.array([compare(name, *null(300, seed)).p_value for seed in range(1_000)])
     assert 0.035 <= np.mean(p < 0.05) <= 0.065  # 0.05 ± 2.2 standard errors of 1,000 draws
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["roc_auc", "average_precision", "ks", "f1", "precision", "mcc", "lift", "log_loss"])
+@pytest.mark.parametrize("name", ["roc_auc", "average_precision", "f1", "precision", "mcc", "accuracy", "log_loss"])
 def test_p_values_under_the_null_at_length(name):
-    quick = name in ("roc_auc", "average_precision")  # no resampling, no sign flips
-    p = np.array([compare(name, *null(300, seed)).p_value for seed in range(20_000 if quick else 2_000)])
+    p = np.array([compare(name, *null(300, seed)).p_value for seed in range(10_000)])
+    print(f"{name}: rejected at 0.05: {np.mean(p < 0.05):.4f}, at 0.01: {np.mean(p < 0.01):.4f}")
+    assert np.mean(p < 0.05) <= 0.06
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["ks", "lift"])
+def test_p_values_of_the_paired_bootstrap_at_length(name):
+    """3,000 draws tell the level to 0.4 points: at most 0.06 with room for what that leaves open."""
+    p = np.array([compare(name, *null(300, seed)).p_value for seed in range(3_000)])
     print(f"{name}: rejected at 0.05: {np.mean(p < 0.05):.4f}, at 0.01: {np.mean(p < 0.01):.4f}")
     assert np.mean(p < 0.05) <= 0.06
 

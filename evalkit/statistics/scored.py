@@ -1,9 +1,9 @@
 """Scores on labelled rows: every binary metric with its interval, and two models on the same rows compared.
 
 Shares of rows (accuracy, recall, precision) have Wilson's interval and McNemar's test, means of a loss t and sign
-flips, AUC DeLong's variance; every other metric a bootstrap of counts, but two average precisions are compared by the
-influence of each row. Where rows cluster by unit or carry weights, the influence of each row is added up by unit
-instead: the unit, or the weighted row, is then what varies.
+flips, AUC DeLong's variance; every other metric a bootstrap of counts, but average precision and what a threshold
+decides are compared by the influence of each row. Where rows cluster by unit or carry weights, the influence of each
+row is added up by unit instead: the unit, or the weighted row, is then what varies.
 """
 
 from collections.abc import Callable
@@ -175,10 +175,13 @@ def _share(name: str, s: Scored) -> Pooled:
 
 
 def effects(chosen: Chosen, s: Scored) -> Effects:
-    """How much each row moves the metric: in closed form for those of the whole order, by differences for the rest."""
+    """How much each row moves the metric: in closed form where there is one, else by differences."""
     name, c, w = chosen.metric.name, s.counts, _weights(s)
     if name in INFLUENCE:
         return Effects(s.value(chosen), w * INFLUENCE[name](c, s.label, s.score))
+    if name in SHARES:
+        share, value = _share(name, s), s.value(chosen)
+        return Effects(value, (share.numerator - value * share.denominator) / share.denominator.sum())
     if name in DECISIONS:
         table, metric, cell = s.decided, _decided(chosen), np.where(s.predicted, 0, 1)
     else:
@@ -205,7 +208,7 @@ def compare(chosen: Chosen, a: Scored, b: Scored, *, level: float, rng: np.rando
         return inference.compare(first, second, a.unit, level=level, rng=rng, name=unit)
     if name in SHARES and name not in OWN_ROWS:
         return _mcnemar(name, a, b, level, unit)
-    if name == "average_precision":
+    if name in DECISIONS or name == "average_precision":
         return _influence(chosen, a, b, level, unit)
     return _bootstrap(chosen, a, b, level, rng, unit)
 
@@ -228,7 +231,7 @@ def _mcnemar(name: str, a: Scored, b: Scored, level: float, unit: str) -> Compar
 
 
 def _influence(chosen: Chosen, a: Scored, b: Scored, level: float, unit: str) -> Comparison:
-    """How much each row moves the difference; a bootstrap with normal limits rejects too often for few positives."""
+    """How much each row moves the difference; a bootstrap with normal limits rejects more often than it says."""
     first, second = effects(chosen, a), effects(chosen, b)
     rows = np.array([np.sum(a.label == 1), np.sum(a.label == 0)])
     variance = np.bincount(1 - a.label, (first.rows - second.rows) ** 2, 2) * ratio(rows, rows - 1)
@@ -243,11 +246,7 @@ def _bootstrap(chosen: Chosen, a: Scored, b: Scored, level: float, rng: np.rando
     Not BCa: for a difference its corrections are noise.
     """
     value = a.value(chosen) - b.value(chosen)
-    if chosen.metric.name in DECISIONS:
-        models, metric = [(s.decided, np.where(s.predicted, 0, 1)) for s in (a, b)], _decided(chosen)
-    else:
-        models, metric = [(s.counts, s.place) for s in (a, b)], _metric(chosen)
-    drawn = paired(a.label, models, metric, rng=rng)
+    drawn = paired(a.label, [(s.counts, s.place) for s in (a, b)], _metric(chosen), rng=rng)
     apart = (drawn[0] - drawn[1])[~np.isnan(drawn).any(axis=0)]
     error = float(apart.std()) if apart.size else np.nan
     return significance.error_z(value, error, n=len(a.label), level=level, unit=unit, method=PAIRED)

@@ -31,6 +31,7 @@ ENOUGH = 10_000  # rows of either class from which that gives the limits of a bo
 CELLS = (np.array([True, True, False, False]), np.array([True, False, True, False]))  # label and decision
 BINS = {"roc_auc": auc_bins, "average_precision": average_precision_bins, "ks": ks_bins}  # what a row adds
 APART = ("roc_auc", "average_precision")  # their tests take the variance of each class by itself
+POSITIVE = ("positive", "\nhit", "+")  # ends of the names of columns that only positive rows have
 Form = Mapping[str, float]  # a number for each row: these multiples of its columns, added up
 
 
@@ -295,31 +296,30 @@ class Sample:
         if np.isnan(value) or self.moments is None:
             return inference.undefined(level, self.unit)
         n = self.moments.n
-        if metric in APART and self.plain:
-            variance, rows = self._by_class(chosen, pair)
-            if metric == "average_precision":
+        if metric in SHARES and metric not in OWN_ROWS and self.plain:
+            return self._mcnemar(metric, pair, level)
+        form = _minus(*(self.effects(chosen, name) for name in pair))
+        if self.plain and (metric in APART or metric in DECISIONS):
+            variance, rows = self._by_class(form, pair[0])
+            if metric != "roc_auc":
                 return welch_t(value, variance, rows, level=level, unit=self.unit)
             error = float(np.sqrt(variance.sum()))
             return error_z(value, error, n=n, level=level, unit=self.unit, method="DeLong")
-        if metric in SHARES and metric not in OWN_ROWS and self.plain:
-            return self._mcnemar(metric, pair, level)
-        first, second = (self.effects(chosen, name) for name in pair)
-        error = self._error(_minus(first, second), centred=metric in LOSSES)
+        error = self._error(form, centred=metric in LOSSES)
         method = "paired t" if metric in LOSSES and self.plain else METHOD
         return error_t(value, error, n=n, level=level, unit=self.unit, method=method)
 
-    def _by_class(self, chosen: Chosen, pair: tuple[str, str]) -> tuple[Floats, Ints]:
-        """The variance that each class adds to a difference, on one degree of freedom less than it has rows; its rows.
+    def _by_class(self, form: Form, name: str) -> tuple[Floats, Ints]:
+        """The variance that the rows of each class add to a sum, on one degree of freedom less than they are; how many.
 
-        AUC: about the mean of the class, as DeLong has it; average precision: about 0, the mean of all rows.
+        AUC: about the mean of the class, as DeLong has it; other metrics: about 0, the mean of all rows.
         """
         assert self.moments is not None
-        c, n = self.tables[pair[0]].counts, self.moments.n
-        rows, found = np.array([c.positives, c.negatives]), []
-        for sign, size in zip("+-", rows, strict=True):
-            form = {f"{pair[0]}\n{chosen.label}{sign}": 1.0, f"{pair[1]}\n{chosen.label}{sign}": -1.0}
-            found.append(self.moments.error(form) ** 2 * (n - 1) / n * ratio(size, size - 1))
-        return np.array(found), rows.astype(np.int64)
+        c, n = self.tables[name].counts, self.moments.n
+        rows = np.array([c.positives, c.negatives])
+        parts = [{key: times for key, times in form.items() if key.endswith(POSITIVE) is one} for one in (True, False)]
+        found = [self.moments.error(part) ** 2 * (n - 1) / n for part in parts]
+        return np.array(found) * ratio(rows, rows - 1), rows.astype(np.int64)
 
     def _mcnemar(self, metric: str, pair: tuple[str, str], level: float) -> Comparison:
         """The rows on which only one of the two is a hit, from the rows that one or both predict positive."""

@@ -63,8 +63,8 @@ class RowsStudy(BinaryStudy):
         """Where tests come from, in words."""
         return (
             "on the same rows, two-sided: DeLong for AUC, McNemar mid-p with Tango's interval for shares of rows, sign "
-            "flips for means of a loss, Welch's t on the influence of each row for average precision, a paired "
-            "bootstrap of counts (normal) for the rest; Holm over the pairs"
+            "flips for means of a loss, Welch's t on the influence of each row for average precision and the other "
+            "metrics of a threshold, a paired bootstrap of counts (normal) for the rest; Holm over the pairs"
         )
 
     @cached_property
