@@ -6,30 +6,23 @@ from typing import Any
 import numpy as np
 
 from evalkit.drawing import curve_plots, plots, tables
-from evalkit.drawing.curve_plots import Panel
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Cell, Html, Results, escape, number, with_interval
-from evalkit.sections import page
+from evalkit.sections import each_class, page
 from evalkit.sections.binary_page import rows_read
-from evalkit.sections.binary_plots import DRAWN
+from evalkit.sections.binary_plots import reliability
 from evalkit.statistics import inference
 from evalkit.studies.classes import BINS, ClassesStudy
 from evalkit.studies.words import plural
 
+COUNTED = {"n": "rows", "predicted": "predicted"}
 NO_SCORES = "Only predicted classes, no scores: no curves and no probabilities."
 
 
 def title(s: ClassesStudy) -> Html:
     """The title and what was asked."""
     rows = f"{len(s.data.rows):,} rows of {len(s.data.classes)} classes"
-    column = s.data.rows.columns["label"]
-    if len(s.order) == 1:
-        asked = f"How well does {s.leader} predict {column}, by {s.primary.label}, on {rows}?"
-    elif s.settings.baseline:
-        asked = f"Does any system predict {column} better than {s.settings.baseline}, by {s.primary.label}, on {rows}?"
-    else:
-        asked = f"Which of {len(s.order)} systems predicts {column} best, by {s.primary.label}, on {rows}?"
-    return tables.heading("Classification report", asked)
+    return each_class.title(s, s.data.rows.columns["label"], rows)
 
 
 def notes(s: ClassesStudy) -> Html:
@@ -93,21 +86,17 @@ def curve_plot(s: ClassesStudy) -> Picture | Html:
     """The leader's ROC and precision-recall curves of each class against the rest."""
     if not s.scored:
         return tables.paragraph(NO_SCORES)
-    n = len(s.data.rows)
-    roc = Panel(
-        s.curve("roc"), "false positive rate", f"recall (n = {n:,} rows)", "ROC", s.bands("roc"), None, ((0, 1), (0, 1))
-    )
-    pr = Panel(s.curve("pr"), "recall", "precision", "Precision and recall", s.bands("pr"))
     band = f" Bands: pointwise {s.settings.level:.0%} limits." if s.plain(s.leader) else ""
-    caption = f"{s.leader}: each class against the rest, {n:,} rows.{band}"
-    return plots.picture(curve_plots.panels, [roc, pr], alt=caption, caption=caption, size=(9.0, 3.9), panels=(1, 2))
+    caption = f"{s.leader}: each class against the rest, {len(s.data.rows):,} rows.{band}"
+    return each_class.curves(s, caption, {kind: s.bands(kind) for kind in ("roc", "pr")})
 
 
 def crossings(s: ClassesStudy) -> Html:
     """AUC and average precision of each class against the rest."""
     if not s.scored:
         return Html("")
-    return _by_class(s, "Each class against the rest", {"auc": "AUC", "average_precision": "average_precision"})
+    areas = {"auc": "AUC", "average_precision": "average_precision"}
+    return each_class.one_by_one(s, s.by_class, "Each class against the rest", COUNTED, areas)
 
 
 def choices(s: ClassesStudy) -> Html:
@@ -133,22 +122,12 @@ def calibration_plot(s: ClassesStudy) -> Picture | Html:
     """Share of right predictions against the score of the predicted class."""
     if not s.probabilities:
         return Html("")
-    frame = s.reliability[s.reliability["system"].isin(s.order[:DRAWN])]
-    n, across = len(s.data.rows), frame["system"].nunique()
+    n = len(s.data.rows)
     caption = (
         f"Share of right predictions in bins of about equally many rows by the probability of the predicted class, "
         f"with {s.settings.level:.0%} Wilson intervals ({n:,} rows). Above the dotted line: too modest."
     )
-    size = (2.6 + 2.2 * across, 3.2)
-    return plots.picture(
-        curve_plots.reliability,
-        frame,
-        alt=caption,
-        caption=caption,
-        size=size,
-        panels=(1, across),
-        ylabel=f"share right (n = {n:,})",
-    )
+    return reliability(s, caption, f"share right (n = {n:,})")
 
 
 def calibrated(s: ClassesStudy) -> Html:
@@ -199,31 +178,8 @@ def confusion_plot(s: ClassesStudy) -> Picture:
 
 def confusion(s: ClassesStudy) -> Html:
     """Precision, recall and F1 of every class."""
-    return _by_class(s, "Class by class", {"precision": "precision", "recall": "recall", "f1": "F1"})
-
-
-def _by_class(s: ClassesStudy, caption: str, metrics: dict[str, str]) -> Html:
-    """The leader's classes, and folded those of the others."""
-    own = s.by_class["system"] == s.leader
-    first = _class_table(s, s.by_class[own].to_dict("records"), f"{caption}: {s.leader}", metrics)
-    if own.all():
-        return first
-    rest = _class_table(s, s.by_class[~own].to_dict("records"), f"{caption}: the other systems", metrics)
-    return tables.stack([first, tables.folded("The other systems", rest)])
-
-
-def _class_table(s: ClassesStudy, found: list[dict], caption: str, metrics: dict[str, str]) -> Html:
-    rows = [
-        [
-            Cell(escape(row["class"] if row["system"] == s.leader else f"{row['system']}: {row['class']}")),
-            Cell(f"{row['n']:,}"),
-            Cell(f"{row['predicted']:,}"),
-            *(Cell(with_interval(row[m], row[f"{m}_low"], row[f"{m}_high"])) for m in metrics),
-        ]
-        for row in found
-    ]
-    heads = ["class", "rows", "predicted", *metrics.values()]
-    return tables.table(f"{caption}, with {s.settings.level:.0%} intervals", heads, rows)
+    decided = {"precision": "precision", "recall": "recall", "f1": "F1"}
+    return each_class.one_by_one(s, s.by_class, "Class by class", COUNTED, decided)
 
 
 def definitions(s: ClassesStudy) -> Html:

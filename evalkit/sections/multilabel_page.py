@@ -9,25 +9,18 @@ from evalkit.drawing import curve_plots, plots, tables
 from evalkit.drawing.curve_plots import Panel
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Cell, Html, Results, escape, number, with_interval
-from evalkit.sections import page
+from evalkit.sections import each_class, page
 from evalkit.sections.binary_page import rows_read
 from evalkit.statistics import inference
-from evalkit.studies.multilabel import DRAWN, SWEPT, MultiLabelStudy
+from evalkit.studies.multilabel import SWEPT, MultiLabelStudy
+from evalkit.studies.one_class import DRAWN
 from evalkit.studies.words import plural
 
 
 def title(s: MultiLabelStudy) -> Html:
     """The title and what was asked."""
     rows = f"{len(s.data.rows):,} rows with {len(s.data.labels)} labels"
-    if len(s.order) == 1:
-        asked = f"How well does {s.leader} predict the labels, by {s.primary.label}, on {rows}?"
-    elif s.settings.baseline:
-        asked = (
-            f"Does any system predict the labels better than {s.settings.baseline}, by {s.primary.label}, on {rows}?"
-        )
-    else:
-        asked = f"Which of {len(s.order)} systems predicts the labels best, by {s.primary.label}, on {rows}?"
-    return tables.heading("Classification report", asked)
+    return each_class.title(s, "the labels", rows)
 
 
 def notes(s: MultiLabelStudy) -> Html:
@@ -57,19 +50,14 @@ def estimates(s: MultiLabelStudy) -> Html:
 
 def curve_plot(s: MultiLabelStudy) -> Picture:
     """The leader's ROC and precision-recall curves of each label."""
-    n = len(s.data.rows)
-    roc = Panel(s.curve("roc"), "false positive rate", f"recall (n = {n:,} rows)", "ROC", None, None, ((0, 1), (0, 1)))
-    pr = Panel(s.curve("pr"), "recall", "precision", "Precision and recall")
     few = f", the {DRAWN} most frequent" if len(s.data.labels) > DRAWN else ""
-    caption = f"{s.leader}: each label by its own score{few}, {n:,} rows."
-    return plots.picture(curve_plots.panels, [roc, pr], alt=caption, caption=caption, size=(9.0, 3.9), panels=(1, 2))
+    return each_class.curves(s, f"{s.leader}: each label by its own score{few}, {len(s.data.rows):,} rows.", {})
 
 
 def crossings(s: MultiLabelStudy) -> Html:
     """AUC and average precision label by label."""
-    return _by_label(
-        s, "Label by label, whatever the threshold", {"auc": "AUC", "average_precision": "average_precision"}
-    )
+    areas = {"auc": "AUC", "average_precision": "average_precision"}
+    return each_class.one_by_one(s, s.by_label, "Label by label, whatever the threshold", {"n": "true"}, areas)
 
 
 def sweep_plot(s: MultiLabelStudy) -> Picture:
@@ -108,31 +96,9 @@ def gains(s: MultiLabelStudy) -> Html:
 
 def confusion(s: MultiLabelStudy) -> Html:
     """Precision, recall and F1 of every label, and its four counts."""
-    return _by_label(s, "Label by label at the threshold", {"precision": "precision", "recall": "recall", "f1": "F1"})
-
-
-def _by_label(s: MultiLabelStudy, caption: str, metrics: dict[str, str]) -> Html:
-    own = s.by_label["system"] == s.leader
-    first = _label_table(s, s.by_label[own].to_dict("records"), f"{caption}: {s.leader}", metrics)
-    if own.all():
-        return first
-    rest = _label_table(s, s.by_label[~own].to_dict("records"), f"{caption}: the other systems", metrics)
-    return tables.stack([first, tables.folded("The other systems", rest)])
-
-
-def _label_table(s: MultiLabelStudy, found: list[dict], caption: str, metrics: dict[str, str]) -> Html:
-    decided = "f1" in metrics
-    rows = [
-        [
-            Cell(escape(row["label"] if row["system"] == s.leader else f"{row['system']}: {row['label']}")),
-            Cell(f"{row['n']:,}"),
-            *(Cell(f"{row[k]:,}") for k in ("tp", "fp", "fn", "tn") if decided),
-            *(Cell(with_interval(row[m], row[f"{m}_low"], row[f"{m}_high"])) for m in metrics),
-        ]
-        for row in found
-    ]
-    heads = ["label", "true", *(["TP", "FP", "FN", "TN"] if decided else []), *metrics.values()]
-    return tables.table(f"{caption}, with {s.settings.level:.0%} intervals", heads, rows)
+    counted = {"n": "true", "tp": "TP", "fp": "FP", "fn": "FN", "tn": "TN"}
+    decided = {"precision": "precision", "recall": "recall", "f1": "F1"}
+    return each_class.one_by_one(s, s.by_label, "Label by label at the threshold", counted, decided)
 
 
 def definitions(s: MultiLabelStudy) -> Html:
