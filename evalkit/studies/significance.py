@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -78,7 +77,7 @@ def read(
     least = tuple(parameters.texts("lower_is_better", lower_is_better))
     hypothesis = parameters.number("null", null, above=0, below=1)
     side = str(study.required("alternative", parameters.choice("alternative", alternative, SIDES)))
-    parts = sources.parts(_paths(preds))
+    parts = sources.parts(study.paths("preds", preds))
     found = unit_values.kind(parts, roles, names)
     if found == "trials":
         return Shares.of(unit_values.read_trials(parts, roles), shared, given, hypothesis, side, least=least)
@@ -87,7 +86,7 @@ def read(
     data, chosen = unit_sources.read(
         found,
         parts,
-        _paths(qrels),
+        study.paths("qrels", qrels),
         unit=parameters.text("unit", unit),
         columns=roles,
         systems=names,
@@ -95,13 +94,6 @@ def read(
     )
     ratio = parameters.number("test_to_train", test_to_train, above=0)
     return _study(data, _directed(chosen, least), shared, given, ratio, _looks(looks))
-
-
-def _paths(value: Any) -> Any:
-    """A list written as text, "[a.run, b.run]" or "a.run,b.run", as a list; everything else as it is."""
-    if not isinstance(value, str) or not (value.startswith("[") or "," in value) or Path(value).exists():
-        return value
-    return parameters.texts("preds", value)
 
 
 def _looks(value: Any) -> int:
