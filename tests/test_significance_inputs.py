@@ -1,0 +1,159 @@
+"""The significance study on every kind of input, and what it refuses."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from significance_tables import long, rng, told, wide
+
+from evalkit.arrays import InputError, ParameterError
+from evalkit.sections import page
+from evalkit.statistics import folds, proportions
+from evalkit.statistics import significance as sig
+from evalkit.studies import significance
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def test_wide_and_long_tables_give_the_same(tmp_path):
+    table = wide()
+    table.sample(frac=1, random_state=1).to_csv(tmp_path / "wide.csv", index=False)
+    long(table, "gain").to_parquet(tmp_path / "long.parquet")
+    first = significance.read(str(tmp_path / "wide.csv"), metrics="gain").comparisons.iloc[0]
+    second = significance.read(str(tmp_path / "long.parquet")).comparisons.iloc[0]
+    assert first[["first", "second", "n", "unit"]].tolist() == ["a", "b", 60, "query"]
+    assert second[["first", "second", "n", "unit", "metric"]].tolist() == ["a", "b", 60, "query", "gain"]
+    assert first["difference"] == pytest.approx(second["difference"])
+    assert first["p"] == pytest.approx(second["p"], abs=0.002)
+
+
+def test_rows_of_one_unit_are_flipped_together():
+    table = wide()
+    thrice = pd.concat([table] * 3)
+    once, many = (significance.read(one).comparisons.iloc[0] for one in (table, thrice))
+    assert many["n"] == 60
+    assert many["difference"] == pytest.approx(once["difference"])
+    assert (many["low"], many["high"]) == pytest.approx((once["low"], once["high"]), abs=0.005)
+    assert once["high"] - once["low"] > 0.2
+
+
+def test_clusters_that_were_not_named_are_measured():
+    users = np.repeat([f"u{i}" for i in range(30)], 8)
+    own = np.repeat(rng(3).normal(size=30), 8)
+    table = pd.DataFrame(
+        {"row": [f"r{i}" for i in range(240)], "person": users, "a": own, "b": rng(4).normal(size=240)}
+    )
+    assert re.search(r"person repeats \(30 values\): .* set unit='person'", told(significance.read(table)))
+    named = significance.read(table, unit="person")
+    assert named.comparisons.iloc[0]["n"] == 30
+    assert "person repeats" not in told(named)
+
+
+def test_missing_values_are_left_out_and_counted():
+    table = wide()
+    table.loc[:4, "b"] = np.nan
+    study = significance.read(table)
+    assert study.comparisons.iloc[0]["n"] == 55
+    assert "Without a value, left out of the mean and of every pair with them: b value 5" in told(study)
+
+
+def test_less_is_better_where_it_is_said_or_known():
+    table = wide()
+    assert significance.read(table).comparisons.iloc[0]["first"] == "a"
+    less = significance.read(table, metrics="cost", lower_is_better="cost").comparisons.iloc[0]
+    assert less[["first", "second", "verdict"]].tolist() == ["b", "a", "better"]
+    assert significance.read(table, metrics="log_loss").leader == "b"
+
+
+def test_folds_take_the_corrected_t_or_a_warning():
+    table = pd.DataFrame({"fold": range(10), "a": rng(5).normal(0.82, 0.02, 10), "b": rng(6).normal(0.8, 0.02, 10)})
+    naive = significance.read(table)
+    assert "set test_to_train" in told(naive)
+    right = significance.read(table, test_to_train=1 / 9)
+    row, d = right.comparisons.iloc[0], (table["a"] - table["b"]).to_numpy()
+    assert row["p"] == pytest.approx(folds.nadeau_bengio(d, train=9, test=1).p_value)
+    assert row["p"] > sig.paired_t(d).p_value
+    assert "set test_to_train" not in told(right)
+
+
+def test_predicted_chances_are_compared_by_their_losses():
+    study = significance.read("data/german_credit/predictions.csv", metrics="log_loss,brier")
+    assert study.family == "6 comparisons: 2 metrics × 3 pairs; Holm"
+    rows = pd.read_csv(ROOT / "data" / "german_credit" / "predictions.csv").pivot(index="id", columns="model")
+    y = rows["y_true"]["gbm"]
+    brier = study.estimates[study.estimates["metric"] == "brier"].set_index("system")["value"]
+    for name in ("forest", "gbm", "logistic"):
+        assert brier[name] == pytest.approx(((rows["y_score"][name] - y) ** 2).mean())
+    assert (study.comparisons["n"] == 1000).all()
+
+
+@pytest.mark.parametrize(
+    "heads, alternative, p, word",
+    [
+        (8, "greater", 0.0546875, "cannot tell"),
+        (9, "greater", 0.0107421875, "better"),
+        (8, "two-sided", 0.109375, "cannot tell"),
+        (9, "two-sided", 0.021484375, "better"),
+        (1, "less", 0.0107421875, "worse"),
+    ],
+)
+def test_the_coin(heads, alternative, p, word):
+    table = pd.DataFrame({"successes": [heads], "trials": [10]})
+    row = significance.read(table, null=0.5, alternative=alternative).headline.iloc[0]
+    assert row["p"] == pytest.approx(p, abs=1e-12)
+    assert (row["verdict"], row["unit"], row["n"]) == (word, "trial", 10)
+    assert (row["p"] < 0.05) == (not row["low"] <= 0 <= row["high"])
+
+
+def test_independent_shares():
+    table = pd.DataFrame({"arm": ["A", "B"], "successes": [56, 48], "trials": [70, 80]})
+    row = significance.read(table).comparisons.iloc[0]
+    assert row["p"] == pytest.approx(0.0080451, abs=5e-8)
+    assert (row["low"], row["high"]) == pytest.approx((0.0524, 0.3339), abs=5e-5)
+    assert row["p_fisher"] == pytest.approx(proportions.fisher(56, 70, 48, 80).p_value)
+    assert page.differences(significance.read(table)).caption.startswith("Differences")
+
+
+# Errors
+
+
+@pytest.mark.parametrize(
+    "table, asked, message",
+    [
+        (wide()[["query"]], {}, "no column holds numbers"),
+        (wide(), {"systems": "a,c"}, "systems or unit: data frame has no column 'c'"),
+        (wide(), {"baseline": "c"}, "there is no system 'c'"),
+        (wide(), {"null": 0.5}, "null and alternative: need columns successes and trials"),
+        (wide(), {"metrics": "x,y"}, "a wide table holds one.*got 2"),
+        (wide(), {"lower_is_better": "loss"}, "there is no metric 'loss', the input has value"),
+        (wide(), {"looks": 0}, "looks must be a whole number of at least 1"),
+        (wide(), {"looks": 1000}, "looks must be at most 100"),
+        (wide(a=np.inf), {}, r"a must be finite or empty, got inf \(row 1\)"),
+        (wide()[:0], {}, "columns and no rows"),
+        (wide(query=["q0", None] * 30), {}, r"query must not be empty, got nothing \(row 2\)"),
+        (pd.concat([long(wide(), "m")] * 2), {}, "'q0' of 'a' of 'm' must come once, got it again"),
+        (long(wide(), "m"), {"metrics": "n"}, "metrics: the input has no column 'n'"),
+        (pd.DataFrame({"successes": [3], "trials": [0]}), {"null": 0.5}, r"got 3 of 0 \(row 1\)"),
+        (pd.DataFrame({"successes": [3], "trials": [2]}), {"null": 0.5}, r"got 3 of 2 \(row 1\)"),
+        (pd.DataFrame({"successes": [1.5], "trials": [2]}), {"null": 0.5}, "must be whole"),
+        (pd.DataFrame({"successes": [1], "trials": [2]}), {"alternative": "less"}, "is about a null share"),
+        (pd.DataFrame({"successes": [1], "trials": [2]}), {"null": 1.5}, "null must be a number between 0 and 1"),
+        (pd.DataFrame({"id": ["x"], "y_true": [1], "y_score": [1.2]}), {}, "must be a chance between 0 and 1, got 1.2"),
+        (pd.DataFrame({"id": ["x"], "y_true": [2], "y_score": [0.2]}), {}, "label must be 0 or 1, got 2"),
+    ],
+)
+def test_refusals(table, asked, message):
+    with pytest.raises((InputError, ParameterError), match=message):
+        significance.read(table, **asked)
+
+
+def test_an_arm_without_data_is_refused_and_not_certified():
+    table = wide()
+    table["b"] = np.nan
+    with pytest.raises(InputError, match="no query has a value for both"):
+        _ = significance.read(table, systems="a,b").comparisons
+    table = pd.DataFrame({"arm": ["A", "B"], "successes": [5, 0], "trials": [9, 0]})
+    with pytest.raises(InputError, match=r"got 0 of 0 \(row 2\)"):
+        significance.read(table)
