@@ -9,12 +9,21 @@ import pytest
 from significance_tables import long, rng, told, wide
 
 from evalkit.arrays import InputError, ParameterError
-from evalkit.sections import page
+from evalkit.sections import page, significance_page
 from evalkit.statistics import folds, proportions
 from evalkit.statistics import significance as sig
 from evalkit.studies import significance
 
 ROOT = Path(__file__).resolve().parents[1]
+
+
+def coin() -> pd.DataFrame:
+    return pd.DataFrame({"successes": [8], "trials": [10]})
+
+
+def chances(**columns) -> pd.DataFrame:
+    """Two rows of one system."""
+    return pd.DataFrame({"id": ["x", "y"], "y_true": [1, 0], "y_score": [0.7, 0.2]} | columns)
 
 
 def test_wide_and_long_tables_give_the_same(tmp_path):
@@ -64,7 +73,8 @@ def test_less_is_better_where_it_is_said_or_known():
     assert significance.read(table).comparisons.iloc[0]["first"] == "a"
     less = significance.read(table, metrics="cost", lower_is_better="cost").comparisons.iloc[0]
     assert less[["first", "second", "verdict"]].tolist() == ["b", "a", "better"]
-    assert significance.read(table, metrics="log_loss").leader == "b"
+    for known in ("log_loss", "rmse", "mae", "hamming_loss"):
+        assert significance.read(table, metrics=known).leader == "b"
 
 
 def test_folds_take_the_corrected_t_or_a_warning():
@@ -87,6 +97,48 @@ def test_predicted_chances_are_compared_by_their_losses():
     for name in ("forest", "gbm", "logistic"):
         assert brier[name] == pytest.approx(((rows["y_score"][name] - y) ** 2).mean())
     assert (study.comparisons["n"] == 1000).all()
+
+
+def predictions(users=30, each=8) -> pd.DataFrame:
+    """Chances of two systems on rows of users, whose rows one of them has right together."""
+    rows = np.arange(users * each)
+    user, label = rows // each, rng(8).integers(0, 2, rows.size)
+    better = rng(9).normal(0, 0.2, users)[user]
+    sides = {"a": 0.5 + (2 * label - 1) * np.clip(better, -0.4, 0.4), "b": np.full(rows.size, 0.5)}
+    shared = {"id": rows, "user": user, "label": label}
+    return pd.concat([pd.DataFrame(shared | {"system": name, "score": p}) for name, p in sides.items()])
+
+
+def test_chances_of_one_unit_are_flipped_together():
+    table = predictions()
+    row, user = (significance.read(table, metrics="brier", unit=u).comparisons.iloc[0] for u in (None, "user"))
+    assert (row["n"], row["unit"], user["n"], user["unit"]) == (240, "row", 30, "user")
+    assert user["difference"] == pytest.approx(row["difference"])
+    assert user["high"] - user["low"] > 2 * (row["high"] - row["low"])
+    assert significance.read(table, unit="id").unit_name == "row"
+
+
+def test_rows_that_another_system_lacks_are_told():
+    study = significance.read(predictions().iloc[:-7])
+    assert study.comparisons["n"].tolist() == [233, 233]
+    assert "7 rows left out: another system lacks their id." in told(study)
+
+
+def test_queries_that_a_run_lacks_are_told(tmp_path):
+    (tmp_path / "qrels.txt").write_text("".join(f"q{i} 0 d{i} 1\n" for i in range(9)))
+    (tmp_path / "a.run").write_text("".join(f"q{i} Q0 d{i} 1 1.0 a\n" for i in range(9)))
+    (tmp_path / "b.run").write_text("".join(f"q{i} Q0 d{i} 1 1.0 b\n" for i in range(4, 10)))
+    study = significance.read(f"{tmp_path}/a.run,{tmp_path}/b.run", str(tmp_path / "qrels.txt"), metrics="mrr")
+    assert study.comparisons.iloc[0]["difference"] == pytest.approx(4 / 9)
+    assert "Judged queries missing from a run count as 0: b 4." in told(study)
+    assert "Queries without judgements are left out: b 1." in told(study)
+
+
+def test_metrics_of_chances_are_defined_as_the_catalogue_has_them():
+    shown = significance_page.definitions(significance.read(predictions())).text
+    assert "brier: mean (probability − label)²" in shown
+    assert "the mean of the values in the input" not in shown
+    assert "the mean of the values in the input" in significance_page.definitions(significance.read(wide())).text
 
 
 @pytest.mark.parametrize(
@@ -125,7 +177,30 @@ def test_independent_shares():
         (wide()[["query"]], {}, "no column holds numbers"),
         (wide(), {"systems": "a,c"}, "systems or unit: data frame has no column 'c'"),
         (wide(), {"baseline": "c"}, "there is no system 'c'"),
-        (wide(), {"null": 0.5}, "null and alternative: need columns successes and trials"),
+        (wide(), {"null": 0.5}, "null: only for successes and trials; preds holds a wide table of values"),
+        (wide(), {"alternative": "less"}, "alternative: only for successes and trials; preds holds a wide table"),
+        (wide(), {"qrels": "x.txt"}, "qrels: only for ranked lists; preds holds a wide table of values"),
+        (wide(), {"columns": "quary=query"}, "columns: unknown role 'quary', must be one of unit"),
+        (long(wide(), "m"), {"columns": "quary=query"}, "columns: unknown role 'quary', must be one of unit, system, "),
+        (coin(), {"looks": 2}, "looks: only for .*; preds holds successes and trials"),
+        (coin(), {"test_to_train": 0.1}, "test_to_train: only for .*; preds holds successes and trials"),
+        (coin(), {"systems": "a"}, "systems: only for .*; preds holds successes and trials"),
+        (coin(), {"unit": "user"}, "unit: only for .*; preds holds successes and trials"),
+        (coin(), {"metrics": "m"}, "metrics: only for .*; preds holds successes and trials"),
+        (
+            coin(),
+            {"lower_is_better": "loss"},
+            "lower_is_better: there is no metric 'loss', the input has 'share of suc",
+        ),
+        (
+            coin(),
+            {"columns": "tries=trials"},
+            "columns: unknown role 'tries', must be one of system, successes, trials",
+        ),
+        (chances(), {"test_to_train": 0.1}, "test_to_train: only for .*; preds holds predicted chances"),
+        (chances(), {"columns": "lable=y_true"}, "columns: unknown role 'lable'"),
+        (chances(), {"unit": "person"}, "has no column 'person'"),
+        (chances(user=["u", None]), {"unit": "user"}, r"row 2: user must not be empty where it is the unit, got noth"),
         (wide(), {"metrics": "x,y"}, "a wide table holds one.*got 2"),
         (wide(), {"lower_is_better": "loss"}, "there is no metric 'loss', the input has value"),
         (wide(), {"looks": 0}, "looks must be a whole number of at least 1"),
@@ -140,8 +215,8 @@ def test_independent_shares():
         (pd.DataFrame({"successes": [1.5], "trials": [2]}), {"null": 0.5}, "must be whole"),
         (pd.DataFrame({"successes": [1], "trials": [2]}), {"alternative": "less"}, "is about a null share"),
         (pd.DataFrame({"successes": [1], "trials": [2]}), {"null": 1.5}, "null must be a number between 0 and 1"),
-        (pd.DataFrame({"id": ["x"], "y_true": [1], "y_score": [1.2]}), {}, "must be a chance between 0 and 1, got 1.2"),
-        (pd.DataFrame({"id": ["x"], "y_true": [2], "y_score": [0.2]}), {}, "label must be 0 or 1, got 2"),
+        (chances(y_score=[0.1, 1.2]), {}, r"row 2: y_score of system must be a chance between 0 and 1, got 1.2"),
+        (chances(y_true=[2, 0]), {}, "row 1: y_true must be 0 or 1, got 2"),
     ],
 )
 def test_refusals(table, asked, message):

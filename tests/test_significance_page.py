@@ -8,11 +8,12 @@ import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
-from significance_tables import rng, wide
+from significance_tables import rng, told, wide
 
 from evalkit import __main__ as cli
-from evalkit.sections import page, significance_page, significance_plots
-from evalkit.studies import significance, significance_extras
+from evalkit.arrays import InputError, ParameterError
+from evalkit.sections import page, ranking_page, significance_page, significance_plots
+from evalkit.studies import ranking, significance, significance_extras
 
 ROOT = Path(__file__).resolve().parents[1]
 PIECES = (
@@ -141,3 +142,29 @@ def test_an_earlier_report_is_tested_anew(reports):
     assert (row["difference"], row["n"]) == pytest.approx((before["difference"], before["n"]))
     values = {one["system"]: one["value"] for one in earlier["estimates"] if one["metric"] == earlier["primary"]}
     assert study.estimates.set_index("system")["value"].to_dict() == {k: values[k] for k in study.systems}
+    assert "The mean of these differences" not in told(study)
+
+
+def published(results) -> dict:
+    return results._repr_mimebundle_()["application/vnd.evalkit+json"]
+
+
+def test_an_earlier_report_whose_differences_are_not_of_its_units_is_refused(tmp_path):
+    study = ranking.read(unit="digit", systems="pixel_cosine,lda_cosine")
+    (tmp_path / "earlier.json").write_text(json.dumps(published(ranking_page.results(study))))
+    with pytest.raises(
+        InputError, match=r"a report on 10 units \(digit\) must hold one .*, got 100; give"
+    ):
+        significance.read(str(tmp_path / "earlier.json"))
+
+
+def test_an_earlier_mean_over_rows_is_told_from_a_mean_over_units(tmp_path):
+    users = [f"u{i}" for i in np.repeat(np.arange(20), rng(1).integers(1, 30, 20))]
+    table = pd.DataFrame({"user": users, "a": rng(2).normal(0.3, 1, len(users)), "b": rng(3).normal(size=len(users))})
+    (tmp_path / "earlier.json").write_text(json.dumps(published(significance_page.results(significance.read(table)))))
+    again = significance.read(str(tmp_path / "earlier.json"))
+    assert again.comparisons.iloc[0]["n"] == 20
+    assert "The mean of these differences is" in told(again)
+    for name, value in (("unit", "user"), ("systems", "a"), ("columns", "unit=user"), ("metrics", "loss")):
+        with pytest.raises(ParameterError, match=f"{name}: "):
+            significance.read(str(tmp_path / "earlier.json"), **{name: value})

@@ -5,6 +5,7 @@ import numpy as np
 from evalkit.arrays import Floats
 from evalkit.drawing.tables import FEW, number, p_value
 from evalkit.metrics.rankings import Pooled
+from evalkit.sections.ranking_page import unshared
 from evalkit.statistics import intervals, perunit, sequential
 from evalkit.statistics.intervals import standard_error
 from evalkit.studies import significance_extras as extras
@@ -15,6 +16,7 @@ from evalkit.studies.words import plural
 TIED = 0.5  # share of equal units from which few of them decide
 COCHRAN = 25  # n should be above 25 skewness² for a normal mean (Cochran 1977, section 2.15)
 WIDER = 1.2  # a standard error this much larger by cluster changes answers
+CLOSE = 1e-9  # of the values: further apart, two means are not of the same numbers
 RANKED = {"wilcoxon": "Wilcoxon", "sign": "the sign test"}
 Note = tuple[str, bool]
 
@@ -47,8 +49,21 @@ def _data(s: Significance) -> list[Note]:
     systems, metrics = len(s.systems), len(s.settings.metrics)
     text = f"{many}, {systems} {plural('system', systems)}, {metrics} {plural('metric', metrics)}"
     found = [(f"{text}.{f' Columns: {columns}.' if columns else ''}", False)]
-    if s.data.known:
-        found.append(("An earlier report: its differences are tested anew, its systems' values are as it says.", False))
+    if s.alone:
+        found.append((f"{s.alone:,} rows left out: another system lacks their id.", True))
+    return found + unshared(s.accounts) + _known(s)
+
+
+def _known(s: Significance) -> list[Note]:
+    """An earlier report, whose values and whose differences may be means over different things."""
+    if not s.data.known:
+        return []
+    found = [("An earlier report: its differences are tested anew, its systems' values are as it says.", False)]
+    mean, values = s.differences().mean(), [s.estimate(s.primary, name).value for name in s.opponents]
+    apart = values[0] - values[1]
+    if abs(mean - apart) > CLOSE * max(map(abs, values)):
+        text = f"The mean of these differences is {number(mean, 4)}, the values differ by {number(apart, 4)}: "
+        found.append((f"{text}those are over rows, ratios of sums, or over units that only one of them has.", True))
     return found
 
 

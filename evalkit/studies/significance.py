@@ -12,6 +12,7 @@ from evalkit.arrays import Floats, InputError, ParameterError
 from evalkit.definitions.catalogue import Chosen
 from evalkit.metrics.rankings import Pooled
 from evalkit.reading import parameters, sources, unit_values
+from evalkit.reading.runs import Account
 from evalkit.reading.unit_values import UnitValues
 from evalkit.statistics import folds, intervals, multiplicity, perunit, sequential, signflip, significance
 from evalkit.statistics.intervals import Estimate
@@ -20,6 +21,7 @@ from evalkit.statistics.significance import Comparison
 from evalkit.studies import provenance, study, unit_sources
 from evalkit.studies.study import EVERY, Member, Settings, Study
 from evalkit.studies.trials import SIDES, Shares
+from evalkit.studies.unit_sources import Input
 from evalkit.studies.words import plural
 
 SAMPLE: dict[str, Any] = {
@@ -79,11 +81,10 @@ def read(
     side = str(study.required("alternative", parameters.choice("alternative", alternative, SIDES)))
     parts = sources.parts(study.paths("preds", preds))
     found = unit_values.kind(parts, roles, names)
+    unit_sources.check_meant(found, given, roles)
     if found == "trials":
         return Shares.of(unit_values.read_trials(parts, roles), shared, given, hypothesis, side, least=least)
-    if hypothesis is not None or side != SIDES[0]:
-        raise ParameterError("null and alternative: need columns successes and trials, which the input has not")
-    data, chosen = unit_sources.read(
+    made = unit_sources.read(
         found,
         parts,
         study.paths("qrels", qrels),
@@ -93,7 +94,7 @@ def read(
         metrics=metrics,
     )
     ratio = parameters.number("test_to_train", test_to_train, above=0)
-    return _study(data, _directed(chosen, least), shared, given, ratio, _looks(looks))
+    return _study(made, _directed(made.metrics, least), shared, given, ratio, _looks(looks))
 
 
 def _looks(value: Any) -> int:
@@ -113,32 +114,36 @@ def _directed(chosen: tuple[Chosen, ...], least: tuple[str, ...]) -> tuple[Chose
 
 
 def _study(
-    data: UnitValues,
+    made: Input,
     chosen: tuple[Chosen, ...],
     shared: Settings,
     given: Mapping[str, Any],
     ratio: float | None,
     looks: int,
 ) -> "Significance":
+    data = made.values
     clustered = len(np.unique(data.unit.astype(str))) < len(data.unit)
     shared = replace(shared, metrics=chosen, unit=data.name if clustered else None)
     study.check_systems(shared, data.systems)
     if ratio and clustered:
         raise ParameterError("test_to_train: needs one row a fold, the input has several")
     attributes = {data.name: data.unit.astype(str)} if clustered else {}
-    return Significance(shared, data.systems, attributes, given, data, ratio, looks)
+    return Significance(shared, data.systems, attributes, given, data, ratio, looks, made.accounts, made.alone)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Significance(Study):
     """The study of paired values. The family is every pair on every metric; its p-values pay for the looks first.
 
-    test_to_train: the units are folds over the same rows, this many test rows for each training row.
+    test_to_train: the units are folds over the same rows, this many test rows for each training row. accounts, alone:
+    what was left out, see `unit_sources.Input`.
     """
 
     data: UnitValues
     test_to_train: float | None
     looks: int
+    accounts: Mapping[str, Account]
+    alone: int
 
     @property
     def unit_name(self) -> str:
