@@ -10,9 +10,9 @@ from significance_tables import long, rng, told, wide
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.sections import page, significance_page
-from evalkit.statistics import folds, proportions
+from evalkit.statistics import folds, perunit, proportions
 from evalkit.statistics import significance as sig
-from evalkit.studies import significance
+from evalkit.studies import significance, significance_extras
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -58,6 +58,49 @@ def test_clusters_that_were_not_named_are_measured():
     named = significance.read(table, unit="person")
     assert named.comparisons.iloc[0]["n"] == 30
     assert "person repeats" not in told(named)
+
+
+def test_a_cluster_that_is_no_wider_than_the_unit_is_not_told():
+    users = np.repeat([f"u{i}" for i in range(30)], 8)
+    own = {"a": np.repeat(rng(3).normal(size=30), 8), "b": rng(4).normal(size=240)}
+    wider = np.repeat(rng(5).normal(0, 2, 5), 48)
+    table = pd.DataFrame({"person": users, "team": users, "country": np.repeat(list("abcde"), 48)} | own)
+    assert "team repeats" not in told(significance.read(table, unit="person"))
+    assert "team repeats (30 values)" in told(significance.read(table.assign(person=range(240)), unit="person"))
+    assert "country repeats" in told(significance.read(table.assign(a=table["a"] + wider), unit="person"))
+
+
+def uneven() -> pd.DataFrame:
+    """Ten users of two rows who lose by 1, ten of forty rows who win by about 1."""
+    size = np.repeat([2, 40], 10)
+    user = np.repeat(np.arange(20), size)
+    return pd.DataFrame(
+        {"user": user, "a": np.where(size[user] > 2, 1.0, -1.0) + rng(6).normal(0, 0.1, user.size), "b": 0.0}
+    )
+
+
+def test_the_tests_beside_the_flips_are_of_the_same_mean():
+    study = significance.read(uneven())
+    row, others = study.comparisons.iloc[0], significance_extras.other_tests(study).iloc[0]
+    assert row["difference"] > 0.8
+    assert max(row["p"], others["t"], others["bootstrap"]) < 0.01
+    assert others["t"] == pytest.approx(
+        perunit.t_test(*study.sides(study.primary, study.opponents), study.unit, level=0.95, name="").p_value
+    )
+    assert abs(study.differences().mean()) < 0.1
+    assert (
+        "t and bootstrap take whole users, the other tests the mean of each user"
+        in significance_page.other_tests(study).html
+    )
+
+
+def test_sizes_of_differences_are_of_units():
+    study = significance.read(uneven())
+    sizes, d = significance_extras.effects(study).iloc[0], study.differences()
+    assert (sizes["wins"], sizes["ties"], sizes["losses"]) == (10, 0, 10)
+    assert sizes["standardised"] == pytest.approx(d.mean() / d.std())
+    assert sizes["difference"] == pytest.approx(study.comparisons.iloc[0]["difference"])
+    assert "Mean over rows, whole users as units, with its 95% interval" in significance_page.estimates(study).text
 
 
 def test_missing_values_are_left_out_and_counted():

@@ -1,6 +1,7 @@
 """The significance study: the claims, the family, the notes, looks, margins and gates."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -69,6 +70,14 @@ def test_trec_covid_against_the_reference():
             assert found["sign"] == pytest.approx(row["p_sign"], rel=1e-6)
     ranks = significance_extras.mean_ranks(study)
     assert ranks["friedman"] == pytest.approx(expected["omnibus"]["ndcg_cut_10"]["friedman_p"], rel=1e-6)
+
+
+def test_equal_units_are_counted_of_those_that_each_pair_shares():
+    table = wide(40).assign(c=lambda t: np.where(t.index < 30, t["a"], t["a"] - 1), d=lambda t: t["a"])
+    table.loc[35:, "d"] = np.nan
+    notes = told(significance.read(table))
+    assert "a and c on 30 of 40" in notes
+    assert re.search("(a and d|d and a) on 35 of 35", notes)
 
 
 # Looks, margins, and what a p is

@@ -45,7 +45,7 @@ def _data(s: Significance) -> list[Note]:
     columns = ", ".join(f"{role} = {name}" for role, name in s.data.columns.items())
     rows, units = len(s.data.unit), len(np.unique(s.data.unit.astype(str)))
     what = plural(s.unit_name, units)
-    many = f"{units:,} {what}" if rows == units else f"{rows:,} rows of {units:,} {what}, whole {what} are flipped"
+    many = f"{units:,} {what}" if rows == units else f"{rows:,} rows of {units:,} {what}, which are the units"
     systems, metrics = len(s.systems), len(s.settings.metrics)
     text = f"{many}, {systems} {plural('system', systems)}, {metrics} {plural('metric', metrics)}"
     found = [(f"{text}.{f' Columns: {columns}.' if columns else ''}", False)]
@@ -96,21 +96,22 @@ def _clusters(s: Significance) -> list[Note]:
         return []
     keep = perunit.both(first, second)
     d, found = (first - second)[keep], []
+    now = standard_error(d - d.mean()) if s.unit is None else _error(d, s.unit[keep])
     for name, column in s.data.texts.items():
-        sums, counts = intervals.by_unit(d, column[keep].astype(str))
-        if not 1 < sums.size < d.size:
+        values = np.unique(column[keep].astype(str)).size
+        if not 1 < values < d.size:
             continue
-        wider = _wider(d, sums, counts)
+        wider = _error(d, column[keep].astype(str)) / now if now > 0 else 1.0
         if wider > WIDER:
-            text = f"{name} repeats ({sums.size:,} values): with whole {name} as units the standard error of "
+            text = f"{name} repeats ({values:,} values): with whole {name} as units the standard error of "
             found.append((f"{text}{' − '.join(s.opponents)} is {wider:.1f} times as large; set unit={name!r}.", True))
     return found
 
 
-def _wider(d: Floats, sums: Floats, counts: Floats) -> float:
-    effect = (sums - d.mean() * counts) * sums.size / counts.sum()
-    alone = standard_error(d - d.mean())
-    return standard_error(effect) / alone if alone > 0 else 1.0
+def _error(d: Floats, unit: np.ndarray) -> float:
+    """The standard error of the mean of d where whole units vary."""
+    sums, counts = intervals.by_unit(d, unit)
+    return standard_error((sums - d.mean() * counts) * sums.size / counts.sum())
 
 
 def _few(s: Significance) -> list[Note]:
@@ -128,8 +129,11 @@ def _ties(s: Significance) -> list[Note]:
     many = found[(found["ties"] > TIED * total) & (total > 0)]
     if not len(many):
         return []
-    told = [f"{r['first']} and {r['second']} on {r['ties']:,}" for r in many.head(3).to_dict("records")]
-    text = f"Equal on {s.primary.label}: {', '.join(told)} of {int(total.iloc[0]):,} {plural(s.unit_name, 2)}"
+    of = [f" of {n:,}" for n in total[many.index]]
+    last, each = (of[0], [""] * len(of)) if total.nunique() == 1 else ("", of)
+    rows = zip(many.head(3).to_dict("records"), each, strict=False)
+    told = [f"{r['first']} and {r['second']} on {r['ties']:,}{end}" for r, end in rows]
+    text = f"Equal on {s.primary.label}: {', '.join(told)}{last} {plural(s.unit_name, 2)}"
     more = f" ({len(many)} such pairs)" if len(many) > 3 else ""
     return [(f"{text}{more}. The others decide; equal ones change no sign-flip p.", False)]
 

@@ -47,9 +47,9 @@ def notes(s: Either) -> Html:
 
 def estimates(s: Either) -> Html:
     """Systems in rows, metrics in columns."""
-    what = "Share" if isinstance(s, Shares) else "Mean"
-    unit = s.settings.unit or plural(s.unit_name, 2)
-    return page.estimates(s, f"{what} over {unit} with its {percent(s.settings.level)} interval")
+    what, units = "Share" if isinstance(s, Shares) else "Mean", plural(s.unit_name, 2)
+    over = f"rows, whole {units} as units," if s.settings.unit else units
+    return page.estimates(s, f"{what} over {over} with its {percent(s.estimates['level'].iloc[0])} interval")
 
 
 def other_tests(s: Either) -> Html:
@@ -68,6 +68,9 @@ def other_tests(s: Either) -> Html:
         for r in frame.to_dict("records")
     ]
     note = "; ".join(f"{SENTENCES[name][0]}: {SENTENCES[name][1]}" for name in tests)
+    if s.settings.unit:
+        units = plural(s.unit_name, 2)
+        note += f"; t and bootstrap take whole {units}, the other tests the mean of each {s.unit_name}"
     found = tables.table("Other tests of the same differences, not adjusted where not said", heads, rows, f"{note}.")
     return tables.folded("The same pairs by other tests", found)
 

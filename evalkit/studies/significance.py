@@ -268,14 +268,11 @@ class Significance(Study):
 
     def differences(self, pair: tuple[str, str] | None = None, chosen: Chosen | None = None) -> pd.Series:
         """A metric of the first less that of the second, one a unit (the mean of its rows), smallest first."""
-        first, second = self.sides(chosen or self.primary, pair or self.opponents)
-        keep = perunit.both(first, second)
-        d = (perunit.per_unit(first) - perunit.per_unit(second))[keep]
-        ids = self.data.unit[keep].astype(str)
-        if self.unit is not None:
-            sums, counts = intervals.by_unit(d, ids)
-            d, ids = sums / counts, np.unique(ids)
-        return pd.Series(d, index=pd.Index(ids, name=self.unit_name)).sort_values(kind="stable")
+        chosen, pair = chosen or self.primary, pair or self.opponents
+        total, count = self.summed(pair, chosen)
+        ids = self.data.unit[perunit.both(*self.sides(chosen, pair))].astype(str)
+        index = pd.Index(ids if self.unit is None else np.unique(ids), name=self.unit_name)
+        return pd.Series(total / count, index=index).sort_values(kind="stable")
 
     @property
     def flips(self) -> bool:
@@ -283,16 +280,16 @@ class Significance(Study):
         pooled = any(isinstance(side, Pooled) for side in self.sides(self.primary, self.opponents))
         return not (pooled or self.test_to_train)
 
-    def _summed(self) -> tuple[Floats, Floats]:
-        """Sum and number of the headline's differences of each unit."""
-        first, second = self.sides(self.primary, self.opponents)
+    def summed(self, pair: tuple[str, str], chosen: Chosen) -> tuple[Floats, Floats]:
+        """Sum and number of the differences of each unit's rows."""
+        first, second = self.sides(chosen, pair)
         keep = perunit.both(first, second)
         d = (perunit.per_unit(first) - perunit.per_unit(second))[keep]
         return (d, np.ones(d.size)) if self.unit is None else intervals.by_unit(d, self.unit[keep])
 
     def null_draws(self) -> Floats:
         """The mean difference of the headline under random signs of its units."""
-        total, count = self._summed()
+        total, count = self.summed(self.opponents, self.primary)
         if total.size <= signflip.ENUMERATED:
             drawn = signflip.enumerated(total)
             return np.concatenate([drawn, -drawn]) / count.sum()
@@ -300,7 +297,7 @@ class Significance(Study):
 
     def p_curve(self, points: int = 241) -> pd.DataFrame:
         """The p-value of every mean difference around the headline's: those with p ≥ α make the interval."""
-        low, high = signflip.ranges(*self._summed(), rng=self.rng(2), draws=DRAWN)
+        low, high = signflip.ranges(*self.summed(self.opponents, self.primary), rng=self.rng(2), draws=DRAWN)
         row = self.headline.iloc[0]
         ends = [row[name] if np.isfinite(row[name]) else row["difference"] for name in ("low", "high")]
         reach = max(1.6 * max(row["difference"] - ends[0], ends[1] - row["difference"]), 1.2 * abs(row["difference"]))
