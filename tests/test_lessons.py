@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from significance_tables import wide
 
-from evalkit.sections import lessons
+from evalkit.sections import lessons, significance_page
 from evalkit.statistics import sequential
+from evalkit.studies import significance
 
 
 def test_the_lesson_of_the_coin():
@@ -31,6 +33,12 @@ def test_wrong_methods_err_and_right_ones_do_not():
     assert frame.loc["Wilcoxon", "wrong_rate"] > 0.8
     assert frame.loc["sessions as units (sign test)", "wrong_rate"] > 0.3
     assert (frame["right_rate"] < 0.05 + 3.5 * np.sqrt(0.05 * 0.95 / lessons.RUNS)).all()
+
+
+def test_the_simulations_claim_no_more_than_two_standard_errors():
+    worst = 2 * np.sqrt(0.25 / lessons.RUNS)
+    shown = significance_page.teaching(significance.read(wide())).html
+    assert f"300 runs (Wilcoxon 30): within {100 * worst:.0f} points." in shown
 
 
 def test_the_lesson_of_looks():

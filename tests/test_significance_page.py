@@ -12,6 +12,7 @@ from significance_tables import rng, told, wide
 
 from evalkit import __main__ as cli
 from evalkit.arrays import InputError, ParameterError
+from evalkit.drawing.tables import Html
 from evalkit.sections import page, ranking_page, significance_page, significance_plots
 from evalkit.studies import ranking, significance, significance_extras
 
@@ -50,6 +51,27 @@ def test_the_gate_and_one_system():
     assert "nothing to compare" in page.verdict(one).html
     for piece in PIECES:
         assert piece(one)._repr_mimebundle_()
+    shown = [piece(one).html for piece in PIECES[:-1] if isinstance(piece(one), Html)]
+    assert "".join(shown).count("One system: nothing to compare.") == 1
+
+
+def test_why_there_are_no_ranks():
+    folds = pd.DataFrame({"fold": range(6)} | {name: rng(i).normal(size=6) for i, name in enumerate("abc")})
+    arms = pd.DataFrame({"arm": list("ABC"), "successes": [5, 6, 7], "trials": [10, 10, 10]})
+    given = [
+        (folds, {"test_to_train": 0.2}, "which folds are not"),
+        (arms, {}, "trials"),
+        (wide(), {}, "there are fewer"),
+    ]
+    for table, more, why in given:
+        assert why in significance_plots.ranks(significance.read(table, **more)).text
+
+
+def test_one_arm_stands_against_nothing():
+    study = significance.read(pd.DataFrame({"successes": [8], "trials": [10]}))
+    assert "What can be claimed of the sample, from 10 trials?" in significance_page.title(study).text
+    for piece in PIECES:
+        assert piece(study)._repr_mimebundle_()
 
 
 def axes(draw, monkeypatch, *data, **options):

@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from significance_tables import rng, told, wide
+from significance_tables import long, rng, told, wide
 
-from evalkit.sections import page, significance_page
+from evalkit.arrays import InputError
+from evalkit.sections import page, significance_page, significance_plots
 from evalkit.statistics import multiplicity, signflip
 from evalkit.studies import ranking, significance, significance_extras
 
@@ -80,6 +81,18 @@ def test_equal_units_are_counted_of_those_that_each_pair_shares():
     assert re.search("(a and d|d and a) on 35 of 35", notes)
 
 
+def test_the_baseline_that_leads_by_another_metric_is_told():
+    table = pd.concat([long(wide(), "gain"), long(wide(gain=-0.5), "loss of time")])
+    assert "a leads by gain, but b by loss of time" in told(significance.read(table, baseline="b"))
+
+
+def test_every_way_to_test_is_named():
+    study = significance.read(metrics="mrr", baseline="pixel_cosine")
+    how = "sign flip, exact enumeration or sign flip, 100,096 Walsh–Hadamard draws"
+    assert f"p by {how}; adjusted" in page.comparisons(study).html
+    assert f"two-sided; {how}. Better" in page.verdict(study).html
+
+
 # Looks, margins, and what a p is
 
 
@@ -95,6 +108,25 @@ def test_looks_cost_what_they_cost_and_stay_dual():
     study = significance.read(table, looks=5)
     assert study.look_level == pytest.approx(1 - 0.0158, abs=1e-4)
     assert "You looked 5 times: at 0.05 each, chance alone finds something in 14.2%" in told(study)
+
+
+def test_a_p_that_is_undefined_stays_so_over_looks():
+    table = pd.DataFrame({"fold": range(5), "a": 0.2, "b": 0.1})
+    for looks in (1, 3):
+        row = significance.read(table, test_to_train=0.25, looks=looks).comparisons.iloc[0]
+        assert np.isnan(row["p"])
+        assert np.isnan(row["adjusted"])
+    study = significance.read(wide(gain=0.1), looks=5)
+    assert significance_plots.null_distribution(study).caption.endswith("p 0.11, paying for 5 looks.")
+    assert significance_plots.duality(study).caption.endswith("p 0.11, paying for 5 looks.")
+
+
+def test_a_system_without_a_value_in_any_fold_is_refused_by_name():
+    table = pd.DataFrame({"fold": range(5), "a": [0.1, 0.2, 0.3, 0.2, 0.1], "b": np.nan})
+    study = significance.read(table, systems="a,b", test_to_train=0.25)
+    assert study.order == ["a", "b"]
+    with pytest.raises(InputError, match="value: no fold has a value for both 'a' and 'b'"):
+        _ = study.comparisons
 
 
 def test_equivalence_and_non_inferiority_by_the_margin(sample):

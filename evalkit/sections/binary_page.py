@@ -10,7 +10,6 @@ from evalkit.sections.binary_plots import DRAWN
 from evalkit.studies.binary import BinaryStudy
 
 SOME = 30  # rows of a class below which the page warns
-NOTHING = "One system: nothing to compare."
 
 
 def title(s: BinaryStudy) -> Html:

@@ -162,14 +162,15 @@ def _disagree(s: Significance) -> list[Note]:
     alpha = round(1 - s.settings.level, 12)
     both = s.comparisons.merge(tests, on=["metric", "first", "second"])
     both = both.assign(**{name: s.over_looks(both[name].to_numpy(float)) for name in ("t", *RANKED)})
-    how = "the one comparison" if len(both) == 1 else f"all {len(both)} comparisons"
-    apart = both[(both["p"] < alpha) != (both["t"] < alpha)].dropna(subset=["t"])
+    known = both.dropna(subset=["p", "t"])
+    how = "the one comparison" if len(known) == 1 else f"all {len(known)} comparisons"
+    apart = known[(known["p"] < alpha) != (known["t"] < alpha)]
     found: list[Note] = []
     if len(apart):
         rows = apart.head(3).to_dict("records")
         told = [f"{r['first']} − {r['second']} {r['metric']} (p {p_value(r['p'])}, t {p_value(r['t'])})" for r in rows]
         found.append((f"Sign flips and t fall on two sides of {alpha:g}: {'; '.join(told)}. Read as borderline.", True))
-    else:
+    elif len(known):
         found.append((f"Sign flips and t agree on {how} at {alpha:g}, before Holm's correction.", False))
     other = {name: int(((both[key] < alpha) != (both["p"] < alpha)).sum()) for key, name in RANKED.items()}
     told = [f"{name} on {n}" for name, n in other.items() if n]
@@ -186,7 +187,7 @@ def _metrics(s: Significance) -> list[Note]:
         if not len(rows):
             continue
         best = rows["value"].idxmax() if chosen.metric.best == "high" else rows["value"].idxmin()
-        if (name := rows.loc[best, "system"]) not in (s.order[0], s.settings.baseline):
+        if (name := rows.loc[best, "system"]) != s.order[0]:
             found.append(f"{name} by {chosen.label} ({number(rows.loc[best, 'value'])})")
     if not found:
         return []

@@ -30,8 +30,9 @@ def title(s: Either) -> Html:
     """The title and what was asked."""
     if isinstance(s, Shares):
         n = int(s.data.trials.sum())
-        against = f"a share of {s.null:g}" if s.null is not None else "each other"
-        asked = f"What can be claimed of {', '.join(s.data.systems)} against {against}, from {n:,} trials?"
+        against = f" against a share of {s.null:g}" if s.null is not None else ""
+        against = against or (" against each other" if len(s.systems) > 1 else "")
+        asked = f"What can be claimed of {', '.join(s.data.systems)}{against}, from {n:,} trials?"
         return tables.heading("Significance report", asked)
     n = int(s.estimates["n"].max())
     many = len(s.systems) - bool(s.settings.baseline)
@@ -238,7 +239,10 @@ def _wrong() -> Html:
         for r in lessons.wrong().to_dict("records")
     ]
     heads = ["where no more than 5 % should err", "wrong", "errs", "better", "errs"]
-    note = f"Simulated with a fixed seed, {lessons.RUNS} runs (Wilcoxon {lessons.RUNS // 10}): within about 3 points."
+    near = 200 * np.sqrt(0.25 / lessons.RUNS)  # two standard errors of a rate of a half
+    note = (
+        f"Simulated with a fixed seed, {lessons.RUNS} runs (Wilcoxon {lessons.RUNS // 10}): within {near:.0f} points."
+    )
     return tables.table("Errors of common mistakes", heads, rows, note)
 
 

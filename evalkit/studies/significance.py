@@ -194,6 +194,8 @@ class Significance(Study):
         values, level = self.values(chosen, system, member), self.settings.level
         if self.test_to_train:
             kept = perunit.per_unit(values)[perunit.defined(values)]
+            if not kept.size:
+                return Estimate(np.nan, np.nan, np.nan, level, 0, "none defined")
             return folds.nadeau_bengio(kept, train=1, test=self.test_to_train, level=level).difference
         clusters = None if self.unit is None else self.unit[member]
         e = perunit.estimate(values, clusters, method="t", level=level, rng=self.rng(1))
@@ -306,6 +308,8 @@ class Significance(Study):
 
 
 def _over_looks(p: float, looks: int) -> float:
+    if np.isnan(p):
+        return p
     if looks == 1 or not 1e-5 < p < 1:
         return min(1.0, p * looks) if looks > 1 else p  # Bonferroni, where the integral has too few digits
     return float(min(1.0, p * looks, max(p, sequential.false_positive_rate(looks, level=1 - p))))
