@@ -256,16 +256,6 @@ def test_weights_and_units():
     jsonschema.validate(published(study), SCHEMA)
 
 
-def test_curves_of_weighted_labels_are_those_of_repeated_rows():
-    data = pd.read_csv(Path(__file__).parents[1] / TRAITS)
-    times = data["id"].rank(method="dense").astype(int) % 3 + 1
-    again = data.loc[data.index.repeat(times)]
-    again = again.assign(id=again["id"].astype(str) + "/" + again.groupby(again.index).cumcount().astype(str))
-    weighted, repeated = classification.read(data.assign(weight=times)), classification.read(again)
-    for kind in ("roc", "pr"):
-        pd.testing.assert_frame_equal(weighted.curve(kind), repeated.curve(kind))
-
-
 def test_a_slice_with_one_class_is_told():
     sliced = frame().assign(part=lambda f: np.where(f["label"] == 1, "only positives", "rest"))
     shown = whole(classification.read(sliced, segments="part"))

@@ -138,12 +138,18 @@ def calibration_plot(s: BinaryStudy) -> Picture | Html:
     """Share of positives against the mean probability, by tenths of the rows."""
     if not s.probabilities:
         return tables.paragraph("Scores outside 0 to 1 are no probabilities: no calibration.")
-    n = int(s.reliability[s.reliability["system"] == s.order[0]]["n"].sum())
+    n = s.facts.rows
+    limits = bin_limits(s.settings.level if s.plain else None)
     caption = (
-        f"Share of positives in bins of about equally many rows, with {s.settings.level:.0%} Wilson intervals "
+        f"Share of positives in bins of about equally many rows, {limits} "
         f"({n:,} rows). On the dotted line probabilities are honest; above it they promise too little."
     )
     return reliability(s, caption, f"share of positives (n = {n:,})")
+
+
+def bin_limits(level: float | None) -> str:
+    """What is said of the limits of bins, which only rows have that vary alone and count alike."""
+    return f"with {level:.0%} Wilson intervals" if level else "without intervals: rows cluster or carry weights"
 
 
 def reliability(s: BinaryStudy | ClassesStudy, caption: str, ylabel: str) -> Picture:

@@ -12,9 +12,7 @@ from evalkit.drawing.tables import Cell, Html, Results, escape, number, with_int
 from evalkit.sections import each_class, page
 from evalkit.sections.binary_page import rows_read
 from evalkit.statistics import inference
-from evalkit.studies.multilabel import SWEPT, MultiLabelStudy
-from evalkit.studies.one_class import DRAWN
-from evalkit.studies.words import plural
+from evalkit.studies.multilabel import STEPS, SWEPT, MultiLabelStudy
 
 
 def title(s: MultiLabelStudy) -> Html:
@@ -26,32 +24,37 @@ def title(s: MultiLabelStudy) -> Html:
 def notes(s: MultiLabelStudy) -> Html:
     """What to know of the data before the numbers."""
     found = rows_read(s.data.rows)
-    share, per_row = s.data.actual.mean(axis=0), s.data.actual.sum(axis=1)
+    share, per_row, w = s.shares, s.data.actual.sum(axis=1), s.data.weight
     listed = ", ".join(f"{name} {one:.1%}" for name, one in zip(s.data.labels[:12], share, strict=False))
-    text = f"Labels that are true: {listed}{', …' if len(share) > 12 else ''}; {per_row.mean():.2f} a row, "
-    found.append((f"{text}{np.mean(per_row == 0):.1%} of the rows have none.", False))
+    mean, none = np.average(per_row, weights=w), np.average(per_row == 0, weights=w)
+    text = f"Labels that are true: {listed}{', …' if len(share) > 12 else ''}; {mean:.2f} a row, "
+    found.append((f"{text}{none:.1%} of the rows have none.", False))
+    found += each_class.weighted(s)
     never = [name for name, one in zip(s.data.labels, share, strict=True) if one in (0.0, 1.0)]
     if never:
         found.append((f"Labels that are never or always true, whose AUC is undefined: {', '.join(never)}.", True))
     text = f"Threshold: {s.threshold:g} for every label. Predicting none: Hamming loss {number(share.mean())}."
     found.append((text, False))
+    if not s.probabilities:
+        found.append(("Scores outside 0 to 1 are no probabilities: calibration is left out.", True))
     return tables.notes(found)
 
 
 def estimates(s: MultiLabelStudy) -> Html:
     """Every metric, and below what predicting the labels' shares would give."""
     caption = f"Metrics with {s.settings.level:.0%} intervals, n = {len(s.data.rows):,}"
+    if not s.probabilities:
+        return page.estimates(s, caption)
     one = s.labelled[s.leader]
-    constant = replace(one, score=np.tile(s.data.actual.mean(axis=0), (len(one.actual), 1)))
+    constant = replace(one, score=np.tile(s.shares, (len(one.actual), 1)))
     cells = [Cell(number(inference.value(m.values(constant))), "muted") for m in s.settings.metrics]
     note = "(labels' shares): every row scored by how often each label is true."
     return page.estimates(s, caption, note, more=[[Cell("(labels' shares)", "muted"), *cells]])
 
 
-def curve_plot(s: MultiLabelStudy) -> Picture:
+def curve_plot(s: MultiLabelStudy) -> Picture | Html:
     """The leader's ROC and precision-recall curves of each label."""
-    few = f", the {DRAWN} most frequent" if len(s.data.labels) > DRAWN else ""
-    return each_class.curves(s, f"{s.leader}: each label by its own score{few}, {len(s.data.rows):,} rows.", {})
+    return each_class.curves(s, "each label by its own score", len(s.data.labels), {})
 
 
 def crossings(s: MultiLabelStudy) -> Html:
@@ -68,18 +71,21 @@ def sweep_plot(s: MultiLabelStudy) -> Picture:
     one = Panel(frame, "threshold for every label", f"metric of {s.leader}", bands=frame, reference=mark)
     caption = (
         f"{s.leader}: {', '.join(SWEPT)} along one threshold for all labels (n = {len(s.data.rows):,} rows). Best "
-        f"micro F1 {number(best['y'])} at {number(best['x'])}. Dotted: the threshold used."
+        f"micro F1 of {STEPS} thresholds: {number(best['y'])} at {number(best['x'])}. Dotted: the threshold used."
     )
     return plots.picture(curve_plots.panels, [one], alt=caption, caption=caption, size=(7.6, 3.2), panels=(1, 1))
 
 
 def calibrated(s: MultiLabelStudy) -> Html:
     """Mean score against share true, label by label."""
+    if not s.probabilities:
+        return tables.paragraph("No probabilities, no calibration.")
     score = s.data.score[s.leader]
+    mean = np.average(score, axis=0, weights=s.data.weight)
     rows = []
     for j, name in enumerate(s.data.labels):
         e = s.mean(score[:, j] - s.data.actual[:, j], s.data.weight)
-        means = [Cell(number(float(one))) for one in (score[:, j].mean(), s.data.actual[:, j].mean())]
+        means = [Cell(number(float(one))) for one in (mean[j], s.shares[j])]
         rows.append([Cell(escape(name)), *means, Cell(with_interval(e.value, e.low, e.high, tables.signed))])
     caption = f"Scores of {s.leader} taken as probabilities"
     return tables.table(caption, ["label", "mean score", "share true", "mean score − share true"], rows)
@@ -103,19 +109,8 @@ def confusion(s: MultiLabelStudy) -> Html:
 
 def definitions(s: MultiLabelStudy) -> Html:
     """Exactly the metrics shown, then the intervals and the tests."""
-    unit = plural(s.unit_name, 2)
-    how = (
-        "shares of rows: Wilson; means of a row's value: t; ratios of sums and averages over labels: the delta method, "
-        f"from how much each row moves the metric; over {unit}"
-    )
-    test = (
-        "on the same rows, two-sided: McNemar mid-p for exact_match, sign flips for means of a row's value, the delta "
-        "method for the rest; Holm over the pairs of one metric"
-    )
     decided = f"a label is predicted where its score ≥ {s.threshold:g}"
-    return tables.definitions(
-        [*page.metric_definitions(s), ("predicted", decided), ("intervals", how), ("tests", test)]
-    )
+    return each_class.definitions(s, "exact_match", [("predicted", decided)])
 
 
 def origin(s: MultiLabelStudy) -> Html:

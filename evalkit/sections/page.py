@@ -30,6 +30,7 @@ SHOWN = 12  # more comparisons than a first screen holds
 LISTED = 200  # rows of a table that someone may still read
 DRAWN = 30  # more than a figure holds
 Row = Sequence[Cell | str]
+WEIGHTED = ("Rows are weighted; intervals take each row, or unit, as one draw with its weight.", False)
 
 
 def verdict(s: Study) -> Html:

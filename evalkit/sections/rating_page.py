@@ -49,7 +49,7 @@ def notes(s: Rating) -> Html:
     if np.ptp(a) == 0:
         found.append(("All actual values are equal: R² is undefined.", True))
     if s.data.weight is not None:
-        found.append(("Rows are weighted; intervals take each row, or unit, as one draw with its weight.", False))
+        found.append(page.WEIGHTED)
     return tables.notes(found)
 
 

@@ -8,18 +8,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from evalkit.arrays import ParameterError
+from evalkit.arrays import Bools, Floats, ParameterError
 from evalkit.definitions import catalogue
 from evalkit.definitions.class_metrics import NEED_PROBABILITIES, NEED_SCORES, Classified
 from evalkit.metrics import calibration, labels
 from evalkit.metrics.counts import Counts
+from evalkit.metrics.influence import place
 from evalkit.reading import outcomes, parameters
 from evalkit.reading.aligned import attributes_of
 from evalkit.reading.outcomes import MultiClass
 from evalkit.statistics import count_bootstrap
-from evalkit.statistics.intervals import wilson
+from evalkit.statistics.intervals import Estimate
 from evalkit.studies import one_class, study
-from evalkit.studies.binary import BINS, GRID, RESAMPLES, read_pr, read_roc
+from evalkit.studies.binary import BINS, GRID, RESAMPLES, by_tenths, read_pr, read_roc
 from evalkit.studies.row_study import RowStudy
 
 METRICS = ("accuracy", "macro_f1", "mcc", "roc_auc_ovr", "log_loss", "brier")
@@ -54,6 +55,12 @@ class ClassesStudy(RowStudy):
         """Whether every system's scores lie in 0..1."""
         return self.scored and all(outcomes.are_probabilities(one) for one in self.data.score.values())
 
+    @property
+    def shares(self) -> Floats:
+        """The share of every class in the rows, or in their weight."""
+        found = np.bincount(self.data.actual, self.data.weight, len(self.data.classes))
+        return found / found.sum()
+
     @cached_property
     def by_class(self) -> pd.DataFrame:
         """Rows, predictions, precision, recall, F1 of every class and system; with scores AUC, average precision."""
@@ -75,8 +82,8 @@ class ClassesStudy(RowStudy):
         return one_class.curve(self.drawn, kind)
 
     def bands(self, kind: str) -> pd.DataFrame | None:
-        """Pointwise limits of these curves; none where rows cluster or carry weights."""
-        if not self.plain(self.leader):
+        """Pointwise limits of these curves; none where rows cluster or carry weights, or there is no curve."""
+        if not self.plain(self.leader) or not self.drawn:
             return None
         read, found = {"roc": read_roc, "pr": read_pr}[kind], []
         for c, table in self.drawn:
@@ -122,18 +129,21 @@ class ClassesStudy(RowStudy):
     @cached_property
     def top_label(self) -> dict[str, Counts]:
         """Right or wrong by the score of the predicted class, of every system."""
-        return {name: labels.top_label(self.data.actual, score) for name, score in self.data.score.items()}
+        return {name: one_class.table(*self._predicted(name), self.data.weight) for name in self.data.score}
+
+    def _predicted(self, name: str) -> tuple[Bools, Floats]:
+        """Whether the predicted class is right, and its score, of every row."""
+        return self.data.predicted[name] == self.data.actual, self.predicted_score(name)
+
+    def predicted_score(self, name: str) -> Floats:
+        """The score of the class that a system predicts, of every row."""
+        return np.take_along_axis(self.data.score[name], self.data.predicted[name][:, None], axis=1)[:, 0]
 
     @cached_property
     def reliability(self) -> pd.DataFrame:
-        """Share of right predictions by tenths of their score with Wilson limits."""
-        rows = []
-        for name in self.order:
-            bins = calibration.bins_quantile(self.top_label[name], BINS)
-            for n, hits, score in zip(bins.rows, bins.positives, bins.score, strict=True):
-                e = wilson(hits, n, level=self.settings.level)
-                rows.append({"system": name, "x": score / n, "y": e.value, "low": e.low, "high": e.high, "n": int(n)})
-        return pd.DataFrame(rows)
+        """Share of right predictions by tenths of their score, with Wilson limits where rows are plain."""
+        level = self.settings.level if self.plain(self.leader) else None
+        return pd.concat([by_tenths(name, self.top_label[name], level=level) for name in self.order], ignore_index=True)
 
     @cached_property
     def calibration(self) -> pd.DataFrame:
@@ -142,11 +152,23 @@ class ClassesStudy(RowStudy):
         for name in self.order:
             c = self.top_label[name]
             right = self.estimate(catalogue.find("accuracy", "classes"), name)
-            ece = count_bootstrap.interval(c, _ece, rng=self.rng(4), level=self.settings.level)
+            ece = self._ece(name)
             row = {"system": name, "confidence": calibration.mean_score(c), "right": right.value}
             row |= {"right_low": right.low, "right_high": right.high}
             rows.append(row | {"ece_10": ece.value, "ece_10_low": ece.low, "ece_10_high": ece.high})
         return pd.DataFrame(rows)
+
+    def _ece(self, name: str) -> Estimate:
+        """The top-label ECE with limits from resamples of rows, or of whole units with their weights."""
+        c, level = self.top_label[name], self.settings.level
+        if self.plain(name):
+            return count_bootstrap.interval(c, _ece, rng=self.rng(4), level=level)
+        right, score = self._predicted(name)
+        units, at = np.arange(len(right)) if self.unit is None else self.unit, place(c, score)
+        more: dict[str, Any] = {"unit": units, "weight": self.data.weight, "resamples": RESAMPLES}
+        drawn = count_bootstrap.resampled_units(c, right.astype(np.int64), at, rng=self.rng(4), **more)
+        pooled = count_bootstrap.pool(c, count_bootstrap.cells(c))
+        return count_bootstrap.of_tables(c, _ece, [pooled, *drawn], n=len(right), level=level)
 
 
 def _ece(c: Counts) -> float:

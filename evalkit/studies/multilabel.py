@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from evalkit.arrays import ParameterError
+from evalkit.arrays import Floats, ParameterError
 from evalkit.definitions import catalogue
 from evalkit.definitions.label_metrics import Labelled
 from evalkit.metrics.counts import Counts
@@ -39,6 +39,16 @@ class MultiLabelStudy(RowStudy):
     def structure(self, system: str) -> Labelled:
         """The labels of a system."""
         return self.labelled[system]
+
+    @property
+    def shares(self) -> Floats:
+        """How often every label is true, by rows or by their weight."""
+        return np.average(self.data.actual, axis=0, weights=self.data.weight)
+
+    @property
+    def probabilities(self) -> bool:
+        """Whether every system's scores lie in 0..1."""
+        return all(outcomes.are_probabilities(score) for score in self.data.score.values())
 
     @cached_property
     def by_label(self) -> pd.DataFrame:

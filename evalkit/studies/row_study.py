@@ -36,6 +36,11 @@ class RowStudy(Study):
         """The units of the members, None where rows are the units."""
         return None if self.unit is None else self.unit[member]
 
+    @property
+    def many_units(self) -> int:
+        """How many units there are."""
+        return len(self.structure(self.systems[0]).actual) if self.unit is None else len(np.unique(self.unit))
+
     def plain(self, system: str) -> bool:
         """Whether rows are the units and count alike."""
         return self.unit is None and self.structure(system).weight is None
