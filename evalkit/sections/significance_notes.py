@@ -3,7 +3,7 @@
 import numpy as np
 
 from evalkit.arrays import Floats
-from evalkit.drawing.tables import FEW, number, p_value
+from evalkit.drawing.tables import FEW, interval, number, p_value, signed
 from evalkit.metrics.rankings import Pooled
 from evalkit.sections.ranking_page import unshared
 from evalkit.statistics import intervals, perunit, sequential
@@ -37,8 +37,22 @@ def _shares(s: Shares) -> list[Note]:
     small = [name for name, n in zip(s.data.systems, s.data.trials, strict=True) if n < FEW]
     if small:
         found.append((f"Fewer than {FEW} trials: {', '.join(small)}: only large effects can show.", True))
+    found += _two_methods(s)
     text = "Each trial must be independent of the others: where one user makes several, give per-user values instead"
     return [*found, (f"{text}. The number of trials must have been fixed before, not stopped when convinced.", False)]
+
+
+def _two_methods(s: Shares) -> list[Note]:
+    """Pairs whose test and whose interval, each the better one for itself, answer differently."""
+    if not len(s.comparisons):
+        return []
+    outside = (s.comparisons["low"] > 0) | (s.comparisons["high"] < 0)
+    apart = s.comparisons[(s.comparisons["p"] < round(1 - s.settings.level, 12)) != outside].to_dict("records")
+    told = [
+        f"{r['first']} − {r['second']} (p {p_value(r['p'])}, {interval(r['low'], r['high'], signed)})" for r in apart
+    ]
+    text = f"Test and interval are of two methods and disagree on {', '.join(told[:3])}: read as borderline."
+    return [(text, True)] if told else []
 
 
 def _data(s: Significance) -> list[Note]:
