@@ -157,6 +157,7 @@ def test_chances_of_one_unit_are_flipped_together():
     row, user = (significance.read(table, metrics="brier", unit=u).comparisons.iloc[0] for u in (None, "user"))
     assert (row["n"], row["unit"], user["n"], user["unit"]) == (240, "row", 30, "user")
     assert user["difference"] == pytest.approx(row["difference"])
+    assert "score = score, unit = user." in told(significance.read(table, unit="user"))
     assert user["high"] - user["low"] > 2 * (row["high"] - row["low"])
     assert significance.read(table, unit="id").unit_name == "row"
 
@@ -243,6 +244,7 @@ def test_independent_shares():
         (chances(), {"test_to_train": 0.1}, "test_to_train: only for .*; preds holds predicted chances"),
         (chances(), {"columns": "lable=y_true"}, "columns: unknown role 'lable'"),
         (chances(), {"unit": "person"}, "has no column 'person'"),
+        (chances(), {"metrics": "auc"}, "metrics: of single rows there are brier, log_loss, got 'auc'"),
         (chances(user=["u", None]), {"unit": "user"}, r"row 2: user must not be empty where it is the unit, got noth"),
         (wide(), {"metrics": "x,y"}, "a wide table holds one.*got 2"),
         (wide(), {"lower_is_better": "loss"}, "there is no metric 'loss', the input has value"),

@@ -209,8 +209,7 @@ def results(s: ClassesStudy) -> Results:
     rows = s.data.rows
     more: dict[str, Any] = {
         "kind": "multi-class",
-        "columns": dict(rows.columns),
-        "population": {"rows": len(rows), "read": rows.read, "alone": rows.alone},
+        **page.population(rows),
         "classes": list(s.data.classes),
         "confusion": {name: one.confusion.table.tolist() for name, one in s.classified.items()},
         "by_class": s.by_class.to_dict("records"),

@@ -123,8 +123,7 @@ def results(s: MultiLabelStudy) -> Results:
     rows = s.data.rows
     more: dict[str, Any] = {
         "kind": "multi-label",
-        "columns": dict(rows.columns),
-        "population": {"rows": len(rows), "read": rows.read, "alone": rows.alone},
+        **page.population(rows),
         "labels": list(s.data.labels),
         "threshold": s.threshold,
         "by_label": s.by_label.to_dict("records"),

@@ -21,6 +21,7 @@ from evalkit.drawing.tables import (
     signed,
     with_interval,
 )
+from evalkit.reading.aligned import Aligned
 from evalkit.reading.sources import Source
 from evalkit.studies import provenance
 from evalkit.studies.study import Study
@@ -261,6 +262,12 @@ def _definition(metric: Metric) -> str:
 def origin(s: Study, sources: tuple[Source, ...], notebook: str) -> Html:
     """The command that makes the page again, the inputs, the parameters, the versions."""
     return tables.provenance(provenance.table(sources, s.given, notebook, s.settings.seed))
+
+
+def population(rows: Aligned) -> dict[str, Any]:
+    """The columns and the rows of a table of predictions, as a report's JSON has them."""
+    counted = {"rows": len(rows), "read": rows.read, "alone": rows.alone}
+    return {"columns": dict(rows.columns), "population": counted}
 
 
 def results(s: Study, notebook: str, sources: tuple[Source, ...], more: Mapping[str, Any]) -> Results:

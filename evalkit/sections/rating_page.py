@@ -167,11 +167,8 @@ def results(s: Rating) -> Results:
     """Every number of the page, unrounded."""
     rows = s.data.rows
     frames = {"tenths": s.tenths, "errors": s.spread, "extremes": s.extremes()}
-    more = {
-        "columns": dict(rows.columns),
-        "population": {"rows": len(rows), "read": rows.read, "alone": rows.alone},
-    }
-    return page.results(s, "rating", rows.sources, more | {k: _records(frame) for k, frame in frames.items()})
+    more = page.population(rows) | {k: _records(frame) for k, frame in frames.items()}
+    return page.results(s, "rating", rows.sources, more)
 
 
 def _records(frame: pd.DataFrame) -> list[dict]:

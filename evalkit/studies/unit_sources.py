@@ -156,13 +156,13 @@ def _report(parts: Sequence[Part]) -> UnitValues:
     return data
 
 
-def _losses(parts: Sequence[Part], columns: Mapping[str, str], names: Sequence[str], unit: str | None) -> Input:
+def _losses(parts: Sequence[Part], given: Mapping[str, str], names: Sequence[str], unit: str | None) -> Input:
     """The Brier score and log loss of each row, of systems joined on the id."""
     unknown = [name for name in names if name not in LOSSES]
     if unknown:
         has = ", ".join(LOSSES)
         raise ParameterError(f"metrics: of single rows there are {has}, got {unknown[0]!r}; see the other reports")
-    rows = aligned.read(parts, lambda part: _layout(part, columns, unit))
+    rows = aligned.read(parts, lambda part: _layout(part, given, unit))
     label = rows.numbers["label"]
     _check(rows, rows.columns["label"], "be 0 or 1", label, (label != 0) & (label != 1))
     for name, own in rows.own.items():
@@ -173,7 +173,8 @@ def _losses(parts: Sequence[Part], columns: Mapping[str, str], names: Sequence[s
     found = {(c.label, name): LOSSES[c.label](whole, own["score"]) for c in chosen for name, own in rows.own.items()}
     units = _units(rows, unit) if unit else rows.id
     labels = tuple(c.label for c in chosen)
-    data = UnitValues(units, unit or "row", labels, rows.systems, found, rows.columns, rows.sources)
+    columns = dict(rows.columns) | ({"unit": unit} if unit else {})
+    data = UnitValues(units, unit or "row", labels, rows.systems, found, columns, rows.sources)
     return Input(data, chosen, alone=rows.alone)
 
 
