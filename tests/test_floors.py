@@ -85,3 +85,20 @@ def test_every_public_name_is_there():
     import evalkit
 
     assert all(getattr(evalkit, name) is not None for name in evalkit.__all__)
+
+
+def calls(tree, name):
+    nodes = (node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name))
+    return [node for node in nodes if node.func.id == name]
+
+
+def test_comparisons_are_made_in_one_place():
+    """Only `significance` builds a Comparison that says something, and no study calls a test of scipy itself."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        if path != PACKAGE / "statistics" / "significance.py":
+            assert {ast.unparse(call.args[1]) for call in calls(tree, "Comparison")} <= {"np.nan"}, path
+        found = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+        imported = {f"{node.module}.{alias.name}" for node in found for alias in node.names}
+        if path.parent.name in ("studies", "sections"):
+            assert not [name for name in imported if name.startswith("scipy.stats")], path

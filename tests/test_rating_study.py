@@ -101,6 +101,19 @@ def test_perfect_forecasts():
     assert study.estimates.query("metric == 'rmse' and system == 'near'")["value"].tolist() == [0.0]
 
 
+def test_a_metric_without_a_better_direction_decides_nothing():
+    study = rating.read(metrics="bias,mae")
+    shown = page.comparisons(study)
+    assert "bias has no better direction: nothing to compare by it." in shown.html
+    assert "Paired differences in the other metrics with 95% interval, 700 persons" in shown.html
+    assert "nan" not in shown.html
+    assert "p by sign flip" in shown.html
+    assert (
+        "One system"
+        not in shown.html + page.differences(study).html + page.comparisons(rating.read(metrics="bias")).html
+    )
+
+
 def test_a_single_system():
     study = rating.read(frame(), systems="near")
     assert "One system" in whole(study)

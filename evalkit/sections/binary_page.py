@@ -10,7 +10,6 @@ from evalkit.sections.binary_plots import DRAWN
 from evalkit.studies.binary import BinaryStudy
 
 SOME = 30  # rows of a class below which the page warns
-NOTHING = "One system: nothing to compare."
 
 
 def title(s: BinaryStudy) -> Html:
@@ -63,7 +62,7 @@ def _classes(s: BinaryStudy) -> list[tuple[str, bool]]:
     elif rare < SOME:
         found.append((f"Only {rare} rows of the smaller class: intervals are wide, and AUC's is Newcombe's.", True))
     if s.facts.weighted:
-        found.append(("Rows are weighted; intervals take each row, or unit, as one draw with its weight.", False))
+        found.append(page.WEIGHTED)
     if not s.banded:
         found.append((f"Bands of curves: {s.bands_are}.", False))
     return found

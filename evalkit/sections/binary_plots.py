@@ -8,6 +8,7 @@ from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html, number
 from evalkit.metrics import counts, curves
 from evalkit.studies.binary import BinaryStudy
+from evalkit.studies.classes import ClassesStudy
 
 ONE_CLASS = "Only one class is there: no curves."
 DRAWN = 4  # systems with a square of their own
@@ -137,23 +138,27 @@ def calibration_plot(s: BinaryStudy) -> Picture | Html:
     """Share of positives against the mean probability, by tenths of the rows."""
     if not s.probabilities:
         return tables.paragraph("Scores outside 0 to 1 are no probabilities: no calibration.")
-    frame = s.reliability[s.reliability["system"].isin(s.order[:DRAWN])]
-    n = int(frame[frame["system"] == s.order[0]]["n"].sum())
+    n = s.facts.rows
+    limits = bin_limits(s.settings.level if s.plain else None)
     caption = (
-        f"Share of positives in bins of about equally many rows, with {s.settings.level:.0%} Wilson intervals "
+        f"Share of positives in bins of about equally many rows, {limits} "
         f"({n:,} rows). On the dotted line probabilities are honest; above it they promise too little."
     )
+    return reliability(s, caption, f"share of positives (n = {n:,})")
+
+
+def bin_limits(level: float | None) -> str:
+    """What is said of the limits of bins, which only rows have that vary alone and count alike."""
+    return f"with {level:.0%} Wilson intervals" if level else "without intervals: rows cluster or carry weights"
+
+
+def reliability(s: BinaryStudy | ClassesStudy, caption: str, ylabel: str) -> Picture:
+    """The first systems' shares against the mean probability, one square each."""
+    frame = s.reliability[s.reliability["system"].isin(s.order[:DRAWN])]
     across = frame["system"].nunique()
-    size = (2.6 + 2.2 * across, 3.2)
-    return plots.picture(
-        curve_plots.reliability,
-        frame,
-        alt=caption,
-        caption=caption,
-        size=size,
-        panels=(1, across),
-        ylabel=f"share of positives (n = {n:,})",
-    )
+    size, panels = (2.6 + 2.2 * across, 3.2), (1, across)
+    draw = curve_plots.reliability
+    return plots.picture(draw, frame, alt=caption, caption=caption, size=size, panels=panels, ylabel=ylabel)
 
 
 def gain_plot(s: BinaryStudy) -> Picture | Html:

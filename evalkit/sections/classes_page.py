@@ -6,46 +6,39 @@ from typing import Any
 import numpy as np
 
 from evalkit.drawing import curve_plots, plots, tables
-from evalkit.drawing.curve_plots import Panel
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Cell, Html, Results, escape, number, with_interval
-from evalkit.sections import page
+from evalkit.sections import each_class, page
 from evalkit.sections.binary_page import rows_read
-from evalkit.sections.binary_plots import DRAWN
+from evalkit.sections.binary_plots import bin_limits, reliability
 from evalkit.statistics import inference
 from evalkit.studies.classes import BINS, ClassesStudy
-from evalkit.studies.words import plural
 
+COUNTED = {"n": "rows", "predicted": "predicted"}
 NO_SCORES = "Only predicted classes, no scores: no curves and no probabilities."
 
 
 def title(s: ClassesStudy) -> Html:
     """The title and what was asked."""
     rows = f"{len(s.data.rows):,} rows of {len(s.data.classes)} classes"
-    column = s.data.rows.columns["label"]
-    if len(s.order) == 1:
-        asked = f"How well does {s.leader} predict {column}, by {s.primary.label}, on {rows}?"
-    elif s.settings.baseline:
-        asked = f"Does any system predict {column} better than {s.settings.baseline}, by {s.primary.label}, on {rows}?"
-    else:
-        asked = f"Which of {len(s.order)} systems predicts {column} best, by {s.primary.label}, on {rows}?"
-    return tables.heading("Classification report", asked)
+    return each_class.title(s, s.data.rows.columns["label"], rows)
 
 
 def notes(s: ClassesStudy) -> Html:
     """What to know of the data before the numbers."""
     n = np.bincount(s.data.actual, minlength=len(s.data.classes))
-    share = ", ".join(f"{name} {count:,}" for name, count in zip(s.data.classes[:12], n, strict=False))
-    major = n.max() / n.sum()
+    listed = ", ".join(f"{name} {count:,}" for name, count in zip(s.data.classes[:12], n, strict=False))
+    major = s.shares.max()
     found = rows_read(s.data.rows)
     text = (
-        f"Rows by class: {share}{', …' if len(n) > 12 else ''}. Always predicting the largest is right for {major:.1%}"
+        f"Rows by class: {listed}{', …' if len(n) > 12 else ''}. Always predicting the largest is right for {major:.1%}"
     )
     found.append((f"{text}: read every accuracy beside it.", bool(major > 0.9)))
+    found += each_class.weighted(s)
     absent = [name for name, count in zip(s.data.classes, n, strict=True) if count == 0]
     if absent:
         found.append((f"Classes without a row, whose recall and AUC are undefined: {', '.join(absent)}.", True))
-    found += _never(s)
+    found += _never(s) + _not_highest(s)
     if s.scored and not s.probabilities:
         found.append(
             ("Scores outside 0 to 1 are no probabilities: log loss, Brier and calibration are left out.", True)
@@ -57,7 +50,8 @@ def notes(s: ClassesStudy) -> Html:
             found.append((f"Probabilities that do not add up to 1: {', '.join(far)}; log loss scales each row.", True))
     lacking = [f"{p.column} {p.label}" for p in s.slices if len(np.unique(s.data.actual[p.member])) < np.sum(n > 0)]
     if lacking:
-        found.append((f"Slices that lack a class: {', '.join(lacking)}; averages over classes are over fewer.", True))
+        text = f"Slices that lack a class: {', '.join(lacking)}; averages over classes are over fewer there"
+        found.append((f"{text}, or undefined.", True))
     return tables.notes(found)
 
 
@@ -70,6 +64,13 @@ def _never(s: ClassesStudy) -> list[tuple[str, bool]]:
     return found
 
 
+def _not_highest(s: ClassesStudy) -> list[tuple[str, bool]]:
+    """Rows whose predicted class, which a column says, has not the highest score."""
+    lower = {name: int((one.max(axis=1) > s.predicted_score(name)).sum()) for name, one in s.data.score.items()}
+    listed = ", ".join(f"{name} {rows:,}" for name, rows in lower.items() if rows)
+    return [(f"Rows whose predicted class has not the highest score: {listed}.", False)] if listed else []
+
+
 def estimates(s: ClassesStudy) -> Html:
     """Every metric, and below what always predicting the largest class would give."""
     caption = f"Metrics with {s.settings.level:.0%} intervals, n = {len(s.data.rows):,}"
@@ -77,15 +78,15 @@ def estimates(s: ClassesStudy) -> Html:
         Cell("(always the largest class)", "muted"),
         *(Cell(number(_majority(s, m)), "muted") for m in s.settings.metrics),
     ]
-    return page.estimates(s, caption, more=[row])
+    note = "(always the largest class): as probabilities, the shares of the classes." if s.probabilities else ""
+    return page.estimates(s, caption, note, more=[row])
 
 
 def _majority(s: ClassesStudy, chosen: Any) -> float:
     """Accuracy and its relatives of the largest class for every row; probabilities: the shares of the classes."""
     one = s.classified[s.leader]
-    share = np.bincount(one.actual, one.weight, one.k) / (len(one.actual) if one.weight is None else one.weight.sum())
-    predicted = np.full(len(one.actual), int(share.argmax()))
-    score = None if one.score is None else np.tile(share, (len(one.actual), 1))
+    predicted = np.full(len(one.actual), int(s.shares.argmax()))
+    score = None if one.score is None else np.tile(s.shares, (len(one.actual), 1))
     return inference.value(chosen.values(replace(one, predicted=predicted, score=score)))
 
 
@@ -93,21 +94,16 @@ def curve_plot(s: ClassesStudy) -> Picture | Html:
     """The leader's ROC and precision-recall curves of each class against the rest."""
     if not s.scored:
         return tables.paragraph(NO_SCORES)
-    n = len(s.data.rows)
-    roc = Panel(
-        s.curve("roc"), "false positive rate", f"recall (n = {n:,} rows)", "ROC", s.bands("roc"), None, ((0, 1), (0, 1))
-    )
-    pr = Panel(s.curve("pr"), "recall", "precision", "Precision and recall", s.bands("pr"))
-    band = f" Bands: pointwise {s.settings.level:.0%} limits." if s.plain(s.leader) else ""
-    caption = f"{s.leader}: each class against the rest, {n:,} rows.{band}"
-    return plots.picture(curve_plots.panels, [roc, pr], alt=caption, caption=caption, size=(9.0, 3.9), panels=(1, 2))
+    bands = {kind: s.bands(kind) for kind in ("roc", "pr")}
+    return each_class.curves(s, "each class against the rest", len(s.data.classes), bands)
 
 
 def crossings(s: ClassesStudy) -> Html:
     """AUC and average precision of each class against the rest."""
     if not s.scored:
         return Html("")
-    return _by_class(s, "Each class against the rest", {"auc": "AUC", "average_precision": "average_precision"})
+    areas = {"auc": "AUC", "average_precision": "average_precision"}
+    return each_class.one_by_one(s, s.by_class, "Each class against the rest", COUNTED, areas)
 
 
 def choices(s: ClassesStudy) -> Html:
@@ -133,22 +129,13 @@ def calibration_plot(s: ClassesStudy) -> Picture | Html:
     """Share of right predictions against the score of the predicted class."""
     if not s.probabilities:
         return Html("")
-    frame = s.reliability[s.reliability["system"].isin(s.order[:DRAWN])]
-    n, across = len(s.data.rows), frame["system"].nunique()
+    n = len(s.data.rows)
+    limits = bin_limits(s.settings.level if s.plain(s.leader) else None)
     caption = (
         f"Share of right predictions in bins of about equally many rows by the probability of the predicted class, "
-        f"with {s.settings.level:.0%} Wilson intervals ({n:,} rows). Above the dotted line: too modest."
+        f"{limits} ({n:,} rows). Above the dotted line: too modest."
     )
-    size = (2.6 + 2.2 * across, 3.2)
-    return plots.picture(
-        curve_plots.reliability,
-        frame,
-        alt=caption,
-        caption=caption,
-        size=size,
-        panels=(1, across),
-        ylabel=f"share right (n = {n:,})",
-    )
+    return reliability(s, caption, f"share right (n = {n:,})")
 
 
 def calibrated(s: ClassesStudy) -> Html:
@@ -187,11 +174,14 @@ def confusion_plot(s: ClassesStudy) -> Picture:
     worst = np.where(np.eye(len(table), dtype=bool), -1, table)
     i, j = np.unravel_index(int(worst.argmax()), worst.shape)
     classes = s.data.classes
+    what = "rows" if s.data.weight is None else "weight of the rows"
     caption = (
-        f"{s.leader}: rows by actual and predicted class (n = {table.sum():,.0f}), shaded by share of the actual class."
+        f"{s.leader}: {what} by actual and predicted class (n = {len(s.data.rows):,}), shaded by share of the actual "
+        "class."
     )
     if worst[i, j] > 0:
-        caption += f" Most frequent mistake: {classes[i]} taken for {classes[j]}, {worst[i, j]:,.0f} rows."
+        mistake = f"{classes[i]} taken for {classes[j]}, {worst[i, j]:,.0f}"
+        caption += f" Most frequent mistake: {mistake}{' rows' if s.data.weight is None else ''}."
     side = 2.2 + 0.42 * len(classes)
     labels: dict[str, Any] = {"classes": classes, "xlabel": "predicted", "ylabel": "actual"}
     return plots.picture(curve_plots.matrix, table, alt=caption, caption=caption, size=(side + 1.6, side), **labels)
@@ -199,47 +189,14 @@ def confusion_plot(s: ClassesStudy) -> Picture:
 
 def confusion(s: ClassesStudy) -> Html:
     """Precision, recall and F1 of every class."""
-    return _by_class(s, "Class by class", {"precision": "precision", "recall": "recall", "f1": "F1"})
-
-
-def _by_class(s: ClassesStudy, caption: str, metrics: dict[str, str]) -> Html:
-    """The leader's classes, and folded those of the others."""
-    own = s.by_class["system"] == s.leader
-    first = _class_table(s, s.by_class[own].to_dict("records"), f"{caption}: {s.leader}", metrics)
-    if own.all():
-        return first
-    rest = _class_table(s, s.by_class[~own].to_dict("records"), f"{caption}: the other systems", metrics)
-    return tables.stack([first, tables.folded("The other systems", rest)])
-
-
-def _class_table(s: ClassesStudy, found: list[dict], caption: str, metrics: dict[str, str]) -> Html:
-    rows = [
-        [
-            Cell(escape(row["class"] if row["system"] == s.leader else f"{row['system']}: {row['class']}")),
-            Cell(f"{row['n']:,}"),
-            Cell(f"{row['predicted']:,}"),
-            *(Cell(with_interval(row[m], row[f"{m}_low"], row[f"{m}_high"])) for m in metrics),
-        ]
-        for row in found
-    ]
-    heads = ["class", "rows", "predicted", *metrics.values()]
-    return tables.table(f"{caption}, with {s.settings.level:.0%} intervals", heads, rows)
+    decided = {"precision": "precision", "recall": "recall", "f1": "F1"}
+    return each_class.one_by_one(s, s.by_class, "Class by class", COUNTED, decided)
 
 
 def definitions(s: ClassesStudy) -> Html:
     """Exactly the metrics shown, then the intervals and the tests."""
-    unit = plural(s.unit_name, 2)
-    how = (
-        "shares of rows: Wilson; means of a row's value: t; the rest: the delta method, from how much each row moves "
-        f"the metric; over {unit}"
-    )
-    test = (
-        "on the same rows, two-sided: McNemar mid-p for accuracy, sign flips for means of a row's value, the delta "
-        "method for the rest; Holm over the pairs of one metric"
-    )
     ece = f"mean |mean probability − share right| of {BINS} equal bins [a, b) of the probability of the predicted class"
-    items = [*page.metric_definitions(s), ("top-label ECE", ece), ("intervals", how), ("tests", test)]
-    return tables.definitions(items)
+    return each_class.definitions(s, "accuracy", [("top-label ECE", ece)])
 
 
 def origin(s: ClassesStudy) -> Html:
@@ -252,8 +209,7 @@ def results(s: ClassesStudy) -> Results:
     rows = s.data.rows
     more: dict[str, Any] = {
         "kind": "multi-class",
-        "columns": dict(rows.columns),
-        "population": {"rows": len(rows), "read": rows.read, "alone": rows.alone},
+        **page.population(rows),
         "classes": list(s.data.classes),
         "confusion": {name: one.confusion.table.tolist() for name, one in s.classified.items()},
         "by_class": s.by_class.to_dict("records"),

@@ -21,6 +21,7 @@ from evalkit.drawing.tables import (
     signed,
     with_interval,
 )
+from evalkit.reading.aligned import Aligned
 from evalkit.reading.sources import Source
 from evalkit.studies import provenance
 from evalkit.studies.study import Study
@@ -30,7 +31,7 @@ SHOWN = 12  # more comparisons than a first screen holds
 LISTED = 200  # rows of a table that someone may still read
 DRAWN = 30  # more than a figure holds
 Row = Sequence[Cell | str]
-NOTHING = "One system: nothing to compare."
+WEIGHTED = ("Rows are weighted; intervals take each row, or unit, as one draw with its weight.", False)
 
 
 def verdict(s: Study) -> Html:
@@ -88,15 +89,20 @@ def _percents(value: float, low: float, high: float) -> str:
 
 
 def _how(s: Study) -> str:
-    level, row = s.settings.level, s.headline.iloc[0]
+    level, how = s.settings.level, _methods(s.headline)
     top = "highest" if s.primary.metric.best == "high" else "lowest"
     best = f"{s.leader} has the {top} value of {len(s.order)}; testing all pairs allows for having picked it. "
     margin = f" Equivalent: within ±{s.settings.margin:g}." if s.settings.margin else ""
     return (
-        f"Family: {s.family}. {'' if s.settings.baseline else best}{s.differences_are}, {s.sided}; {row['method']}. "
+        f"Family: {s.family}. {'' if s.settings.baseline else best}{s.differences_are}, {s.sided}; {how}. "
         f"Better or worse: adjusted p below {1 - level:.2g}. The {percent(level)} interval is of one comparison "
         f"alone.{margin}"
     )
+
+
+def _methods(found: pd.DataFrame) -> str:
+    """How comparisons were tested, each way once."""
+    return " or ".join(dict.fromkeys(found["method"]))
 
 
 def estimates(
@@ -130,14 +136,24 @@ def _estimate(s: Study, label: str, name: str) -> Cell:
 def comparisons(s: Study) -> Html:
     """Every pair: first on the metric that decides, then folded on the others."""
     if not len(s.comparisons):
-        return tables.paragraph(NOTHING)
+        return _nothing(s)
     deciding = s.comparisons["metric"] == s.primary.label
-    note = f"p by {s.comparisons.iloc[0]['method']}; adjusted by Holm over {s.adjusted_over}."
-    first = _comparison_table(s, s.comparisons[deciding], s.primary.label, note)
+    shown = s.comparisons[deciding] if deciding.any() else s.comparisons
+    note = f"p by {_methods(shown)}; adjusted by Holm over {s.adjusted_over}."
+    if not deciding.any():
+        return tables.stack([_nothing(s), _comparison_table(s, shown, "the other metrics", note)])
+    first = _comparison_table(s, shown, s.primary.label, note)
     if deciding.all():
         return first
     rest = _comparison_table(s, s.comparisons[~deciding], "the other metrics", "")
     return tables.stack([first, tables.folded("The other metrics", rest)])
+
+
+def _nothing(s: Study) -> Html:
+    """Why there is no comparison by the metric that decides."""
+    if len(s.order) < 2:
+        return tables.paragraph("One system: nothing to compare.")
+    return tables.paragraph(f"{s.primary.label} has no better direction: nothing to compare by it.")
 
 
 _EXTRAS = {"max_t": "max-T p", "p_t": "t-test p", "p_fisher": "Fisher p", "wins": "win / tie / loss"}
@@ -171,7 +187,7 @@ def _comparison_row(row: dict[str, Any], *, many: bool) -> list[Cell]:
 def differences(s: Study) -> Picture | Html:
     """The primary differences of all pairs with their intervals, around 0."""
     if not len(s.headline):
-        return tables.paragraph(NOTHING)
+        return Html("")
     every = s.comparisons[s.comparisons["metric"] == s.primary.label]
     found = every.head(DRAWN)
     frame = pd.DataFrame({"name": found["first"] + " − " + found["second"], "value": found["difference"]})
@@ -246,6 +262,12 @@ def _definition(metric: Metric) -> str:
 def origin(s: Study, sources: tuple[Source, ...], notebook: str) -> Html:
     """The command that makes the page again, the inputs, the parameters, the versions."""
     return tables.provenance(provenance.table(sources, s.given, notebook, s.settings.seed))
+
+
+def population(rows: Aligned) -> dict[str, Any]:
+    """The columns and the rows of a table of predictions, as a report's JSON has them."""
+    counted = {"rows": len(rows), "read": rows.read, "alone": rows.alone}
+    return {"columns": dict(rows.columns), "population": counted}
 
 
 def results(s: Study, notebook: str, sources: tuple[Source, ...], more: Mapping[str, Any]) -> Results:

@@ -1,10 +1,12 @@
 """The words and tables that only the ranking page has, each from the study's frames."""
 
+from collections.abc import Mapping
+
 import pandas as pd
 
 from evalkit.drawing import tables
 from evalkit.drawing.tables import VISIBLE, Cell, Html, Results, escape, number, percent, signed
-from evalkit.reading.runs import NONE
+from evalkit.reading.runs import NONE, Account
 from evalkit.sections import page
 from evalkit.studies.ranking import Ranking
 from evalkit.studies.words import plural
@@ -38,14 +40,19 @@ def _rows(s: Ranking) -> list[tuple[str, bool]]:
 
 
 def _population(s: Ranking) -> list[tuple[str, bool]]:
+    return [*unshared(s.runs.accounts), *_undefined(s), *_without(s)]
+
+
+def unshared(accounts: Mapping[str, Account]) -> list[tuple[str, bool]]:
+    """Queries that a run or the judgements lack, and what became of them."""
     found = []
-    missing = {name: one.missing for name, one in s.runs.accounts.items() if one.missing}
-    extra = {name: one.extra for name, one in s.runs.accounts.items() if one.extra}
+    missing = {name: one.missing for name, one in accounts.items() if one.missing}
+    extra = {name: one.extra for name, one in accounts.items() if one.extra}
     if missing:
         found.append((f"Judged queries missing from a run count as 0: {_counts(missing)}.", True))
     if extra:
         found.append((f"Queries without judgements are left out: {_counts(extra)}.", False))
-    return [*found, *_undefined(s), *_without(s)]
+    return found
 
 
 def _undefined(s: Ranking) -> list[tuple[str, bool]]:

@@ -49,7 +49,7 @@ def notes(s: Rating) -> Html:
     if np.ptp(a) == 0:
         found.append(("All actual values are equal: R² is undefined.", True))
     if s.data.weight is not None:
-        found.append(("Rows are weighted; intervals take each row, or unit, as one draw with its weight.", False))
+        found.append(page.WEIGHTED)
     return tables.notes(found)
 
 
@@ -167,11 +167,8 @@ def results(s: Rating) -> Results:
     """Every number of the page, unrounded."""
     rows = s.data.rows
     frames = {"tenths": s.tenths, "errors": s.spread, "extremes": s.extremes()}
-    more = {
-        "columns": dict(rows.columns),
-        "population": {"rows": len(rows), "read": rows.read, "alone": rows.alone},
-    }
-    return page.results(s, "rating", rows.sources, more | {k: _records(frame) for k, frame in frames.items()})
+    more = page.population(rows) | {k: _records(frame) for k, frame in frames.items()}
+    return page.results(s, "rating", rows.sources, more)
 
 
 def _records(frame: pd.DataFrame) -> list[dict]:

@@ -3,8 +3,9 @@
 import numpy as np
 
 from evalkit.arrays import Floats
-from evalkit.drawing.tables import FEW, number, p_value
+from evalkit.drawing.tables import FEW, interval, number, p_value, signed
 from evalkit.metrics.rankings import Pooled
+from evalkit.sections.ranking_page import unshared
 from evalkit.statistics import intervals, perunit, sequential
 from evalkit.statistics.intervals import standard_error
 from evalkit.studies import significance_extras as extras
@@ -15,6 +16,7 @@ from evalkit.studies.words import plural
 TIED = 0.5  # share of equal units from which few of them decide
 COCHRAN = 25  # n should be above 25 skewness² for a normal mean (Cochran 1977, section 2.15)
 WIDER = 1.2  # a standard error this much larger by cluster changes answers
+CLOSE = 1e-9  # of the values: further apart, two means are not of the same numbers
 RANKED = {"wilcoxon": "Wilcoxon", "sign": "the sign test"}
 Note = tuple[str, bool]
 
@@ -35,20 +37,47 @@ def _shares(s: Shares) -> list[Note]:
     small = [name for name, n in zip(s.data.systems, s.data.trials, strict=True) if n < FEW]
     if small:
         found.append((f"Fewer than {FEW} trials: {', '.join(small)}: only large effects can show.", True))
+    found += _two_methods(s)
     text = "Each trial must be independent of the others: where one user makes several, give per-user values instead"
     return [*found, (f"{text}. The number of trials must have been fixed before, not stopped when convinced.", False)]
+
+
+def _two_methods(s: Shares) -> list[Note]:
+    """Pairs whose test and whose interval, each the better one for itself, answer differently."""
+    if not len(s.comparisons):
+        return []
+    outside = (s.comparisons["low"] > 0) | (s.comparisons["high"] < 0)
+    apart = s.comparisons[(s.comparisons["p"] < round(1 - s.settings.level, 12)) != outside].to_dict("records")
+    told = [
+        f"{r['first']} − {r['second']} (p {p_value(r['p'])}, {interval(r['low'], r['high'], signed)})" for r in apart
+    ]
+    text = f"Test and interval are of two methods and disagree on {', '.join(told[:3])}: read as borderline."
+    return [(text, True)] if told else []
 
 
 def _data(s: Significance) -> list[Note]:
     columns = ", ".join(f"{role} = {name}" for role, name in s.data.columns.items())
     rows, units = len(s.data.unit), len(np.unique(s.data.unit.astype(str)))
     what = plural(s.unit_name, units)
-    many = f"{units:,} {what}" if rows == units else f"{rows:,} rows of {units:,} {what}, whole {what} are flipped"
+    many = f"{units:,} {what}" if rows == units else f"{rows:,} rows of {units:,} {what}, which are the units"
     systems, metrics = len(s.systems), len(s.settings.metrics)
     text = f"{many}, {systems} {plural('system', systems)}, {metrics} {plural('metric', metrics)}"
     found = [(f"{text}.{f' Columns: {columns}.' if columns else ''}", False)]
-    if s.data.known:
-        found.append(("An earlier report: its differences are tested anew, its systems' values are as it says.", False))
+    if s.alone:
+        found.append((f"{s.alone:,} rows left out: another system lacks their id.", True))
+    return found + unshared(s.accounts) + _known(s)
+
+
+def _known(s: Significance) -> list[Note]:
+    """An earlier report, whose values and whose differences may be means over different things."""
+    if not s.data.known:
+        return []
+    found = [("An earlier report: its differences are tested anew, its systems' values are as it says.", False)]
+    mean, values = s.differences().mean(), [s.estimate(s.primary, name).value for name in s.opponents]
+    apart = values[0] - values[1]
+    if abs(mean - apart) > CLOSE * max(map(abs, values)):
+        text = f"The mean of these differences is {number(mean, 4)}, the values differ by {number(apart, 4)}: "
+        found.append((f"{text}those are over rows, ratios of sums, or over units that only one of them has.", True))
     return found
 
 
@@ -81,21 +110,22 @@ def _clusters(s: Significance) -> list[Note]:
         return []
     keep = perunit.both(first, second)
     d, found = (first - second)[keep], []
+    now = standard_error(d - d.mean()) if s.unit is None else _error(d, s.unit[keep])
     for name, column in s.data.texts.items():
-        sums, counts = intervals.by_unit(d, column[keep].astype(str))
-        if not 1 < sums.size < d.size:
+        values = np.unique(column[keep].astype(str)).size
+        if not 1 < values < d.size:
             continue
-        wider = _wider(d, sums, counts)
+        wider = _error(d, column[keep].astype(str)) / now if now > 0 else 1.0
         if wider > WIDER:
-            text = f"{name} repeats ({sums.size:,} values): with whole {name} as units the standard error of "
+            text = f"{name} repeats ({values:,} values): with whole {name} as units the standard error of "
             found.append((f"{text}{' − '.join(s.opponents)} is {wider:.1f} times as large; set unit={name!r}.", True))
     return found
 
 
-def _wider(d: Floats, sums: Floats, counts: Floats) -> float:
-    effect = (sums - d.mean() * counts) * sums.size / counts.sum()
-    alone = standard_error(d - d.mean())
-    return standard_error(effect) / alone if alone > 0 else 1.0
+def _error(d: Floats, unit: np.ndarray) -> float:
+    """The standard error of the mean of d where whole units vary."""
+    sums, counts = intervals.by_unit(d, unit)
+    return standard_error((sums - d.mean() * counts) * sums.size / counts.sum())
 
 
 def _few(s: Significance) -> list[Note]:
@@ -113,8 +143,11 @@ def _ties(s: Significance) -> list[Note]:
     many = found[(found["ties"] > TIED * total) & (total > 0)]
     if not len(many):
         return []
-    told = [f"{r['first']} and {r['second']} on {r['ties']:,}" for r in many.head(3).to_dict("records")]
-    text = f"Equal on {s.primary.label}: {', '.join(told)} of {int(total.iloc[0]):,} {plural(s.unit_name, 2)}"
+    of = [f" of {n:,}" for n in total[many.index]]
+    last, each = (of[0], [""] * len(of)) if total.nunique() == 1 else ("", of)
+    rows = zip(many.head(3).to_dict("records"), each, strict=False)
+    told = [f"{r['first']} and {r['second']} on {r['ties']:,}{end}" for r, end in rows]
+    text = f"Equal on {s.primary.label}: {', '.join(told)}{last} {plural(s.unit_name, 2)}"
     more = f" ({len(many)} such pairs)" if len(many) > 3 else ""
     return [(f"{text}{more}. The others decide; equal ones change no sign-flip p.", False)]
 
@@ -143,14 +176,15 @@ def _disagree(s: Significance) -> list[Note]:
     alpha = round(1 - s.settings.level, 12)
     both = s.comparisons.merge(tests, on=["metric", "first", "second"])
     both = both.assign(**{name: s.over_looks(both[name].to_numpy(float)) for name in ("t", *RANKED)})
-    how = "the one comparison" if len(both) == 1 else f"all {len(both)} comparisons"
-    apart = both[(both["p"] < alpha) != (both["t"] < alpha)].dropna(subset=["t"])
+    known = both.dropna(subset=["p", "t"])
+    how = "the one comparison" if len(known) == 1 else f"all {len(known)} comparisons"
+    apart = known[(known["p"] < alpha) != (known["t"] < alpha)]
     found: list[Note] = []
     if len(apart):
         rows = apart.head(3).to_dict("records")
         told = [f"{r['first']} − {r['second']} {r['metric']} (p {p_value(r['p'])}, t {p_value(r['t'])})" for r in rows]
         found.append((f"Sign flips and t fall on two sides of {alpha:g}: {'; '.join(told)}. Read as borderline.", True))
-    else:
+    elif len(known):
         found.append((f"Sign flips and t agree on {how} at {alpha:g}, before Holm's correction.", False))
     other = {name: int(((both[key] < alpha) != (both["p"] < alpha)).sum()) for key, name in RANKED.items()}
     told = [f"{name} on {n}" for name, n in other.items() if n]
@@ -167,7 +201,7 @@ def _metrics(s: Significance) -> list[Note]:
         if not len(rows):
             continue
         best = rows["value"].idxmax() if chosen.metric.best == "high" else rows["value"].idxmin()
-        if (name := rows.loc[best, "system"]) not in (s.order[0], s.settings.baseline):
+        if (name := rows.loc[best, "system"]) != s.order[0]:
             found.append(f"{name} by {chosen.label} ({number(rows.loc[best, 'value'])})")
     if not found:
         return []

@@ -30,8 +30,9 @@ def title(s: Either) -> Html:
     """The title and what was asked."""
     if isinstance(s, Shares):
         n = int(s.data.trials.sum())
-        against = f"a share of {s.null:g}" if s.null is not None else "each other"
-        asked = f"What can be claimed of {', '.join(s.data.systems)} against {against}, from {n:,} trials?"
+        against = f" against a share of {s.null:g}" if s.null is not None else ""
+        against = against or (" against each other" if len(s.systems) > 1 else "")
+        asked = f"What can be claimed of {', '.join(s.data.systems)}{against}, from {n:,} trials?"
         return tables.heading("Significance report", asked)
     n = int(s.estimates["n"].max())
     many = len(s.systems) - bool(s.settings.baseline)
@@ -47,9 +48,9 @@ def notes(s: Either) -> Html:
 
 def estimates(s: Either) -> Html:
     """Systems in rows, metrics in columns."""
-    what = "Share" if isinstance(s, Shares) else "Mean"
-    unit = s.settings.unit or plural(s.unit_name, 2)
-    return page.estimates(s, f"{what} over {unit} with its {percent(s.settings.level)} interval")
+    what, units = "Share" if isinstance(s, Shares) else "Mean", plural(s.unit_name, 2)
+    over = f"rows, whole {units} as units," if s.settings.unit else units
+    return page.estimates(s, f"{what} over {over} with its {percent(s.estimates['level'].iloc[0])} interval")
 
 
 def other_tests(s: Either) -> Html:
@@ -68,6 +69,9 @@ def other_tests(s: Either) -> Html:
         for r in frame.to_dict("records")
     ]
     note = "; ".join(f"{SENTENCES[name][0]}: {SENTENCES[name][1]}" for name in tests)
+    if s.settings.unit:
+        units = plural(s.unit_name, 2)
+        note += f"; t and bootstrap take whole {units}, the other tests the mean of each {s.unit_name}"
     found = tables.table("Other tests of the same differences, not adjusted where not said", heads, rows, f"{note}.")
     return tables.folded("The same pairs by other tests", found)
 
@@ -235,7 +239,10 @@ def _wrong() -> Html:
         for r in lessons.wrong().to_dict("records")
     ]
     heads = ["where no more than 5 % should err", "wrong", "errs", "better", "errs"]
-    note = f"Simulated with a fixed seed, {lessons.RUNS} runs (Wilcoxon {lessons.RUNS // 10}): within about 3 points."
+    near = 200 * np.sqrt(0.25 / lessons.RUNS)  # two standard errors of a rate of a half
+    note = (
+        f"Simulated with a fixed seed, {lessons.RUNS} runs (Wilcoxon {lessons.RUNS // 10}): within {near:.0f} points."
+    )
     return tables.table("Errors of common mistakes", heads, rows, note)
 
 

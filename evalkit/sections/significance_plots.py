@@ -23,10 +23,16 @@ def _pair(s: Either) -> str:
     return " − ".join(s.opponents)
 
 
+def _p(s: Significance) -> str:
+    """The p-value of the headline, which is no share of the draws where it pays for several looks."""
+    paid = f", paying for {s.looks} looks" if s.looks > 1 else ""
+    return f"p {p_value(s.headline.iloc[0]['p'])}{paid}"
+
+
 def differences(s: Either) -> Picture | Html:
     """The primary differences of all pairs with their intervals, around 0, and the margin."""
     if not len(s.headline):
-        return tables.paragraph(page.NOTHING)
+        return Html("")
     found = s.comparisons[s.comparisons["metric"] == s.primary.label].head(page.DRAWN)
     frame = pd.DataFrame({"name": found["first"] + " − " + found["second"], "value": found["difference"]})
     frame["low"], frame["high"] = found["low"], found["high"]
@@ -78,8 +84,7 @@ def _null_means(s: Significance) -> Picture | Html:
     how = "all sign vectors" if row["n"] <= 20 else f"{draws.size:,} random sign vectors"
     caption = (
         f"{_pair(s)}: the mean difference in {s.primary.label} if every {s.unit_name} had been won or lost by a fair "
-        f"coin ({how}, n = {row['n']:,}). Red: as far from 0 as observed, {signed(row['difference'])}; "
-        f"p {p_value(row['p'])}."
+        f"coin ({how}, n = {row['n']:,}). Red: as far from 0 as observed, {signed(row['difference'])}; {_p(s)}."
     )
     drawn: dict[str, Any] = {
         "observed": float(row["difference"]),
@@ -108,7 +113,7 @@ def ranks(s: Either) -> Picture | Html:
     """The critical-difference diagram of three systems or more, with the limits of its approximations."""
     found = extras.mean_ranks(s) if isinstance(s, Significance) else None
     if found is None:
-        return tables.paragraph("Ranks say something of three paired systems or more; here there are fewer.")
+        return tables.paragraph(_unranked(s))
     k, n = len(found["mean_ranks"]), found["units"]
     told = ", ".join(f"{name} {rank:.2f}" for name, rank in found["mean_ranks"].items())
     rough = f" With k · n = {k * n} below {LITTLE} both are rough." if k * n < LITTLE else ""
@@ -124,6 +129,14 @@ def ranks(s: Either) -> Picture | Html:
     return plots.picture(
         claim_plots.critical_difference, means, alt=f"{caption} {told}", caption=caption, size=size, **drawn
     )
+
+
+def _unranked(s: Either) -> str:
+    if isinstance(s, Shares):
+        return "Ranks need units that every system has a value of; trials of different systems are not the same."
+    if len(s.order) < 3:
+        return "Ranks say something of three paired systems or more; here there are fewer."
+    return "Ranks need two units or more that are independent, which folds are not, and a metric with a direction."
 
 
 def power(s: Either) -> Picture | Html:
@@ -157,8 +170,7 @@ def duality(s: Either) -> Picture | Html:
     zero = "outside" if row["p"] < 1 - s.settings.level else "inside"
     caption = (
         f"{_pair(s)}: p of every mean difference under the null, by sign flips. Where p ≥ {alpha:.4g} is the "
-        f"{percent(s.settings.level)} interval {interval(row['low'], row['high'], signed)}; 0 lies {zero}, "
-        f"p {p_value(row['p'])}."
+        f"{percent(s.settings.level)} interval {interval(row['low'], row['high'], signed)}; 0 lies {zero}, {_p(s)}."
     )
     drawn: dict[str, Any] = {
         "observed": float(row["difference"]),

@@ -17,7 +17,7 @@ from evalkit.metrics.counts import Counts
 from evalkit.reading.slices import Slice
 from evalkit.reading.sources import Source
 from evalkit.statistics import count_bootstrap, inference
-from evalkit.statistics.intervals import bca_interval, wilson
+from evalkit.statistics.intervals import wilson
 from evalkit.studies.study import Study
 from evalkit.studies.thresholds import Costs, Rule
 
@@ -237,13 +237,9 @@ class BinaryStudy(Study):
 
     def _limits(self, system: str, metric: Callable[[Counts], float], c: Counts | None = None) -> dict[str, float]:
         """A number of the page with the bias-corrected limits of a bootstrap of counts; NaN where there is none."""
-        value, (pooled, *tables) = metric(c or self.table(system)), self._resampled[system]
-        if not tables:
-            return {"value": value, "low": np.nan, "high": np.nan}
-        drawn = np.array([metric(one) for one in tables]) + (value - metric(pooled))
-        still = np.zeros(2)  # bias-corrected: miscalibration and ECE are larger in almost every resample
-        e = bca_interval(value, drawn, still, n=self.facts.rows, level=self.settings.level)
-        return {"value": value, "low": min(e.low, value), "high": max(e.high, value)}
+        more: dict[str, Any] = {"n": self.facts.rows, "level": self.settings.level}
+        e = count_bootstrap.of_tables(c or self.table(system), metric, self._resampled[system], **more)
+        return {"value": e.value, "low": e.low, "high": e.high}
 
     @property
     def both_classes(self) -> bool:
@@ -323,14 +319,9 @@ class BinaryStudy(Study):
 
     @cached_property
     def reliability(self) -> pd.DataFrame:
-        """Share of positives by tenths of the score with Wilson limits, and how many rows each holds."""
-        rows = []
-        for name in self.order:
-            bins = calibration.bins_quantile(self.chances(name), BINS)
-            for n, hits, score in zip(bins.rows, bins.positives, bins.score, strict=True):
-                e = wilson(min(hits, n), n, level=self.settings.level)
-                rows.append({"system": name, "x": score / n, "y": e.value, "low": e.low, "high": e.high, "n": n})
-        return pd.DataFrame(rows)
+        """Share of positives by tenths of the score, its Wilson limits where rows are plain, and rows of each."""
+        level = self.settings.level if self.plain else None
+        return pd.concat([by_tenths(name, self.chances(name), level=level) for name in self.order], ignore_index=True)
 
     @cached_property
     def calibration(self) -> pd.DataFrame:
@@ -344,6 +335,17 @@ class BinaryStudy(Study):
     def clipped(self, system: str) -> int:
         """Rows whose probability log loss clips."""
         return int(calibration.clipped(self.chances(system)))
+
+
+def by_tenths(name: str, c: Counts, *, level: float | None) -> pd.DataFrame:
+    """Share of positives against the mean score in bins of about as many rows; Wilson limits at a level, or none."""
+    rows = []
+    bins = calibration.bins_quantile(c, BINS)
+    for n, hits, score in zip(bins.rows, bins.positives, bins.score, strict=True):
+        e = wilson(min(hits, n), n, level=level or 0.95)
+        limits = {"low": e.low, "high": e.high} if level else {"low": np.nan, "high": np.nan}
+        rows.append({"system": name, "x": score / n, "y": e.value} | limits | {"n": n})
+    return pd.DataFrame(rows)
 
 
 def read_roc(c: Counts) -> Floats:

@@ -10,18 +10,17 @@ import pandas as pd
 
 from evalkit.arrays import Bools, Floats, ParameterError
 from evalkit.definitions import catalogue
-from evalkit.definitions.class_metrics import NEED_PROBABILITIES, NEED_SCORES, Classified, of_order
-from evalkit.metrics import calibration, counts, curves, labels
+from evalkit.definitions.class_metrics import NEED_PROBABILITIES, NEED_SCORES, Classified
+from evalkit.metrics import calibration, labels
 from evalkit.metrics.counts import Counts
-from evalkit.metrics.influence import auc_influence, average_precision_influence
+from evalkit.metrics.influence import place
 from evalkit.reading import outcomes, parameters
 from evalkit.reading.aligned import attributes_of
 from evalkit.reading.outcomes import MultiClass
-from evalkit.statistics import count_bootstrap, inference
-from evalkit.statistics.intervals import Estimate, wilson
-from evalkit.statistics.perunit import Pooled
-from evalkit.studies import study
-from evalkit.studies.binary import BINS, GRID, POINTS, RESAMPLES, read_pr, read_roc
+from evalkit.statistics import count_bootstrap
+from evalkit.statistics.intervals import Estimate
+from evalkit.studies import one_class, study
+from evalkit.studies.binary import BINS, GRID, RESAMPLES, by_tenths, read_pr, read_roc
 from evalkit.studies.row_study import RowStudy
 
 METRICS = ("accuracy", "macro_f1", "mcc", "roc_auc_ovr", "log_loss", "brier")
@@ -56,84 +55,50 @@ class ClassesStudy(RowStudy):
         """Whether every system's scores lie in 0..1."""
         return self.scored and all(outcomes.are_probabilities(one) for one in self.data.score.values())
 
-    @cached_property
-    def class_counts(self) -> dict[str, list[Counts]]:
-        """The table of every class against the rest of every system."""
-        w, found = self.data.weight, {}
-        for name, score in self.data.score.items():
-            tables = []
-            for c in range(len(self.data.classes)):
-                is_class = (self.data.actual == c).astype(np.int64)
-                one = counts.count(score[:, c], is_class) if w is None else None
-                tables.append(one or counts.count(score[:, c], w * is_class, w * (1 - is_class)))
-            found[name] = tables
-        return found
+    @property
+    def shares(self) -> Floats:
+        """The share of every class in the rows, or in their weight."""
+        found = np.bincount(self.data.actual, self.data.weight, len(self.data.classes))
+        return found / found.sum()
 
     @cached_property
     def by_class(self) -> pd.DataFrame:
         """Rows, predictions, precision, recall, F1 of every class and system; with scores AUC, average precision."""
-        return pd.DataFrame(
-            [row for name in self.order for c in range(len(self.data.classes)) if (row := self._class(name, c))]
-        )
+        classes = range(len(self.data.classes))
+        return pd.DataFrame([self._class(name, c) for name in self.order for c in classes])
 
     def _class(self, name: str, c: int) -> dict[str, Any]:
         s = self.classified[name]
         actual, predicted = s.actual == c, s.predicted == c
-        found: dict[str, Estimate] = {
-            "precision": self.share(predicted, actual, s.weight),
-            "recall": self.share(actual, predicted, s.weight),
-            "f1": self._f1(actual, predicted, s.weight),
-        }
-        if s.score is not None:
-            found["auc"] = self._area(counts.auc, auc_influence, s, c)
-            found["average_precision"] = self._area(counts.average_precision, average_precision_influence, s, c)
         row: dict[str, Any] = {"system": name, "class": self.data.classes[c]}
         row |= {"n": int(actual.sum()), "predicted": int(predicted.sum())}
-        for metric, e in found.items():
-            row |= {metric: e.value, f"{metric}_low": e.low, f"{metric}_high": e.high}
-        return row
-
-    def _f1(self, actual: Bools, predicted: Bools, weight: Floats | None) -> Estimate:
-        w = np.ones(len(actual)) if weight is None else weight
-        found = Pooled(w * 2 * (actual & predicted), w * (actual.astype(float) + predicted))
-        return inference.estimate(found, self.unit, level=self.settings.level, low=0.0, high=1.0)
-
-    def _area(self, metric: Any, influence: Any, s: Classified, c: int) -> Estimate:
-        score = s.score if s.score is not None else np.zeros((0, 0))
-        w = np.ones(len(s.actual)) if s.weight is None else s.weight
-        found = of_order(metric, influence, s.is_class(c), score[:, c], w)
-        return inference.estimate(found, self.unit, level=self.settings.level, low=0.0, high=1.0)
+        score = None if s.score is None else s.score[:, c]
+        return row | one_class.numbers(self, actual, predicted, score, s.weight)
 
     # Pictures' data
 
     def curve(self, kind: str) -> pd.DataFrame:
         """The leader's curve of every class against the rest: x, y and the class as `system`."""
-        made = {"roc": curves.roc_curve, "pr": curves.precision_recall_curve}[kind]
-        found = []
-        for c, table in self._drawn:
-            one = made(curves.thin(table, POINTS))
-            found.append(pd.DataFrame({"system": c, "x": one.x, "y": one.y}))
-        return pd.concat(found, ignore_index=True)
+        return one_class.curve(self.drawn, kind)
 
     def bands(self, kind: str) -> pd.DataFrame | None:
-        """Pointwise limits of these curves; none where rows cluster or carry weights."""
-        if not self.plain(self.leader):
+        """Pointwise limits of these curves; none where rows cluster or carry weights, or there is no curve."""
+        if not self.plain(self.leader) or not self.drawn:
             return None
         read, found = {"roc": read_roc, "pr": read_pr}[kind], []
-        for c, table in self._drawn:
+        for c, table in self.drawn:
             pooled = count_bootstrap.pool(table, count_bootstrap.cells(table))
             drawn = count_bootstrap.resampled(pooled, rng=self.rng(3), resamples=RESAMPLES)
             low, high = count_bootstrap.band(drawn, read, level=self.settings.level)
             found.append(pd.DataFrame({"system": c, "x": GRID, "low": low, "high": high}))
         return pd.concat(found, ignore_index=True)
 
-    @property
-    def _drawn(self) -> list[tuple[str, Counts]]:
-        """The leader's tables of the classes that have a curve, the largest eight."""
-        tables = self.class_counts[self.leader]
-        drawn = [i for i, c in enumerate(tables) if 0 < c.positives < c.total]
-        largest = sorted(drawn, key=lambda i: -tables[i].positives)[:8]
-        return [(self.data.classes[i], tables[i]) for i in sorted(largest)]
+    @cached_property
+    def drawn(self) -> list[tuple[str, Counts]]:
+        """The leader's table of each class that has a curve, the most frequent eight."""
+        d = self.data
+        actual = d.actual[:, None] == np.arange(len(d.classes))
+        return one_class.most_frequent(d.classes, actual, d.score[self.leader], d.weight)
 
     @cached_property
     def covered(self) -> pd.DataFrame:
@@ -164,18 +129,21 @@ class ClassesStudy(RowStudy):
     @cached_property
     def top_label(self) -> dict[str, Counts]:
         """Right or wrong by the score of the predicted class, of every system."""
-        return {name: labels.top_label(self.data.actual, score) for name, score in self.data.score.items()}
+        return {name: one_class.table(*self._predicted(name), self.data.weight) for name in self.data.score}
+
+    def _predicted(self, name: str) -> tuple[Bools, Floats]:
+        """Whether the predicted class is right, and its score, of every row."""
+        return self.data.predicted[name] == self.data.actual, self.predicted_score(name)
+
+    def predicted_score(self, name: str) -> Floats:
+        """The score of the class that a system predicts, of every row."""
+        return np.take_along_axis(self.data.score[name], self.data.predicted[name][:, None], axis=1)[:, 0]
 
     @cached_property
     def reliability(self) -> pd.DataFrame:
-        """Share of right predictions by tenths of their score with Wilson limits."""
-        rows = []
-        for name in self.order:
-            bins = calibration.bins_quantile(self.top_label[name], BINS)
-            for n, hits, score in zip(bins.rows, bins.positives, bins.score, strict=True):
-                e = wilson(hits, n, level=self.settings.level)
-                rows.append({"system": name, "x": score / n, "y": e.value, "low": e.low, "high": e.high, "n": int(n)})
-        return pd.DataFrame(rows)
+        """Share of right predictions by tenths of their score, with Wilson limits where rows are plain."""
+        level = self.settings.level if self.plain(self.leader) else None
+        return pd.concat([by_tenths(name, self.top_label[name], level=level) for name in self.order], ignore_index=True)
 
     @cached_property
     def calibration(self) -> pd.DataFrame:
@@ -184,11 +152,23 @@ class ClassesStudy(RowStudy):
         for name in self.order:
             c = self.top_label[name]
             right = self.estimate(catalogue.find("accuracy", "classes"), name)
-            ece = count_bootstrap.interval(c, _ece, rng=self.rng(4), level=self.settings.level)
+            ece = self._ece(name)
             row = {"system": name, "confidence": calibration.mean_score(c), "right": right.value}
             row |= {"right_low": right.low, "right_high": right.high}
             rows.append(row | {"ece_10": ece.value, "ece_10_low": ece.low, "ece_10_high": ece.high})
         return pd.DataFrame(rows)
+
+    def _ece(self, name: str) -> Estimate:
+        """The top-label ECE with limits from resamples of rows, or of whole units with their weights."""
+        c, level = self.top_label[name], self.settings.level
+        if self.plain(name):
+            return count_bootstrap.interval(c, _ece, rng=self.rng(4), level=level)
+        right, score = self._predicted(name)
+        units, at = np.arange(len(right)) if self.unit is None else self.unit, place(c, score)
+        more: dict[str, Any] = {"unit": units, "weight": self.data.weight, "resamples": RESAMPLES}
+        drawn = count_bootstrap.resampled_units(c, right.astype(np.int64), at, rng=self.rng(4), **more)
+        pooled = count_bootstrap.pool(c, count_bootstrap.cells(c))
+        return count_bootstrap.of_tables(c, _ece, [pooled, *drawn], n=len(right), level=level)
 
 
 def _ece(c: Counts) -> float:

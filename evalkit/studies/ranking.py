@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -83,12 +82,12 @@ def read(
     relevant = study.required("relevance_level", parameters.number("relevance_level", relevance_level, above=0))
     cuts = tuple(sorted(set(parameters.integers("ks", ks)) or KS))
     data = sharded.read(
-        _paths(preds),
-        _paths(qrels),
+        study.paths("preds", preds),
+        study.paths("qrels", qrels),
         columns=parameters.mapping("columns", columns),
         systems=parameters.texts("systems", systems),
         attributes=shared.attributes,
-        queries=_paths(queries),
+        queries=study.paths("queries", queries),
         asks=_asks(shared, cuts, float(relevant)),
         limits=engine.limits(
             parameters.text("memory", memory), parameters.integer("threads", threads), parameters.text("spill", spill)
@@ -113,13 +112,6 @@ def _asks(s: study.Settings, cuts: Sequence[int], level: float) -> list[Ask]:
 def _curve_metric(primary: Chosen) -> Any:
     """The metric of the curve along the list: the primary one, NDCG where that has no cut-off."""
     return primary.metric if primary.metric.cut != "never" else catalogue.TABLE["ndcg"]
-
-
-def _paths(value: Any) -> Any:
-    """A list written as text, "[a.run, b.run]" or "a.run,b.run", as a list; everything else as it is."""
-    if not isinstance(value, str) or not (value.startswith("[") or "," in value) or Path(value).exists():
-        return value
-    return parameters.texts("preds", value)
 
 
 def _check_unit(unit: str | None, data: Runs | Measured) -> None:

@@ -36,6 +36,11 @@ class RowStudy(Study):
         """The units of the members, None where rows are the units."""
         return None if self.unit is None else self.unit[member]
 
+    @property
+    def many_units(self) -> int:
+        """How many units there are."""
+        return len(self.structure(self.systems[0]).actual) if self.unit is None else len(np.unique(self.unit))
+
     def plain(self, system: str) -> bool:
         """Whether rows are the units and count alike."""
         return self.unit is None and self.structure(system).weight is None
@@ -74,7 +79,10 @@ class RowStudy(Study):
         if self.unit is None and weight is None:
             return wilson(int((member * hit).sum()), int(member.sum()), level=self.settings.level)
         w = np.where(member, 1.0 if weight is None else weight, 0.0)
-        found = perunit.Pooled(np.where(hit, w, 0.0), w)
+        return self.part_of_1(perunit.Pooled(np.where(hit, w, 0.0), w))
+
+    def part_of_1(self, found: inference.Found) -> Estimate:
+        """A number from 0 to 1 of all rows with its interval."""
         return inference.estimate(found, self.unit, level=self.settings.level, low=0.0, high=1.0)
 
 

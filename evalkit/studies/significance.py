@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from evalkit.arrays import Floats, InputError, ParameterError
 from evalkit.definitions.catalogue import Chosen
 from evalkit.metrics.rankings import Pooled
 from evalkit.reading import parameters, sources, unit_values
+from evalkit.reading.runs import Account
 from evalkit.reading.unit_values import UnitValues
 from evalkit.statistics import folds, intervals, multiplicity, perunit, sequential, signflip, significance
 from evalkit.statistics.intervals import Estimate
@@ -21,6 +21,7 @@ from evalkit.statistics.significance import Comparison
 from evalkit.studies import provenance, study, unit_sources
 from evalkit.studies.study import EVERY, Member, Settings, Study
 from evalkit.studies.trials import SIDES, Shares
+from evalkit.studies.unit_sources import Input
 from evalkit.studies.words import plural
 
 SAMPLE: dict[str, Any] = {
@@ -78,30 +79,22 @@ def read(
     least = tuple(parameters.texts("lower_is_better", lower_is_better))
     hypothesis = parameters.number("null", null, above=0, below=1)
     side = str(study.required("alternative", parameters.choice("alternative", alternative, SIDES)))
-    parts = sources.parts(_paths(preds))
+    parts = sources.parts(study.paths("preds", preds))
     found = unit_values.kind(parts, roles, names)
+    unit_sources.check_meant(found, given, roles)
     if found == "trials":
         return Shares.of(unit_values.read_trials(parts, roles), shared, given, hypothesis, side, least=least)
-    if hypothesis is not None or side != SIDES[0]:
-        raise ParameterError("null and alternative: need columns successes and trials, which the input has not")
-    data, chosen = unit_sources.read(
+    made = unit_sources.read(
         found,
         parts,
-        _paths(qrels),
+        study.paths("qrels", qrels),
         unit=parameters.text("unit", unit),
         columns=roles,
         systems=names,
         metrics=metrics,
     )
     ratio = parameters.number("test_to_train", test_to_train, above=0)
-    return _study(data, _directed(chosen, least), shared, given, ratio, _looks(looks))
-
-
-def _paths(value: Any) -> Any:
-    """A list written as text, "[a.run, b.run]" or "a.run,b.run", as a list; everything else as it is."""
-    if not isinstance(value, str) or not (value.startswith("[") or "," in value) or Path(value).exists():
-        return value
-    return parameters.texts("preds", value)
+    return _study(made, _directed(made.metrics, least), shared, given, ratio, _looks(looks))
 
 
 def _looks(value: Any) -> int:
@@ -121,32 +114,36 @@ def _directed(chosen: tuple[Chosen, ...], least: tuple[str, ...]) -> tuple[Chose
 
 
 def _study(
-    data: UnitValues,
+    made: Input,
     chosen: tuple[Chosen, ...],
     shared: Settings,
     given: Mapping[str, Any],
     ratio: float | None,
     looks: int,
 ) -> "Significance":
+    data = made.values
     clustered = len(np.unique(data.unit.astype(str))) < len(data.unit)
     shared = replace(shared, metrics=chosen, unit=data.name if clustered else None)
     study.check_systems(shared, data.systems)
     if ratio and clustered:
         raise ParameterError("test_to_train: needs one row a fold, the input has several")
     attributes = {data.name: data.unit.astype(str)} if clustered else {}
-    return Significance(shared, data.systems, attributes, given, data, ratio, looks)
+    return Significance(shared, data.systems, attributes, given, data, ratio, looks, made.accounts, made.alone)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Significance(Study):
     """The study of paired values. The family is every pair on every metric; its p-values pay for the looks first.
 
-    test_to_train: the units are folds over the same rows, this many test rows for each training row.
+    test_to_train: the units are folds over the same rows, this many test rows for each training row. accounts, alone:
+    what was left out, see `unit_sources.Input`.
     """
 
     data: UnitValues
     test_to_train: float | None
     looks: int
+    accounts: Mapping[str, Account]
+    alone: int
 
     @property
     def unit_name(self) -> str:
@@ -197,6 +194,8 @@ class Significance(Study):
         values, level = self.values(chosen, system, member), self.settings.level
         if self.test_to_train:
             kept = perunit.per_unit(values)[perunit.defined(values)]
+            if not kept.size:
+                return Estimate(np.nan, np.nan, np.nan, level, 0, "none defined")
             return folds.nadeau_bengio(kept, train=1, test=self.test_to_train, level=level).difference
         clusters = None if self.unit is None else self.unit[member]
         e = perunit.estimate(values, clusters, method="t", level=level, rng=self.rng(1))
@@ -271,14 +270,11 @@ class Significance(Study):
 
     def differences(self, pair: tuple[str, str] | None = None, chosen: Chosen | None = None) -> pd.Series:
         """A metric of the first less that of the second, one a unit (the mean of its rows), smallest first."""
-        first, second = self.sides(chosen or self.primary, pair or self.opponents)
-        keep = perunit.both(first, second)
-        d = (perunit.per_unit(first) - perunit.per_unit(second))[keep]
-        ids = self.data.unit[keep].astype(str)
-        if self.unit is not None:
-            sums, counts = intervals.by_unit(d, ids)
-            d, ids = sums / counts, np.unique(ids)
-        return pd.Series(d, index=pd.Index(ids, name=self.unit_name)).sort_values(kind="stable")
+        chosen, pair = chosen or self.primary, pair or self.opponents
+        total, count = self.summed(pair, chosen)
+        ids = self.data.unit[perunit.both(*self.sides(chosen, pair))].astype(str)
+        index = pd.Index(ids if self.unit is None else np.unique(ids), name=self.unit_name)
+        return pd.Series(total / count, index=index).sort_values(kind="stable")
 
     @property
     def flips(self) -> bool:
@@ -286,16 +282,16 @@ class Significance(Study):
         pooled = any(isinstance(side, Pooled) for side in self.sides(self.primary, self.opponents))
         return not (pooled or self.test_to_train)
 
-    def _summed(self) -> tuple[Floats, Floats]:
-        """Sum and number of the headline's differences of each unit."""
-        first, second = self.sides(self.primary, self.opponents)
+    def summed(self, pair: tuple[str, str], chosen: Chosen) -> tuple[Floats, Floats]:
+        """Sum and number of the differences of each unit's rows."""
+        first, second = self.sides(chosen, pair)
         keep = perunit.both(first, second)
         d = (perunit.per_unit(first) - perunit.per_unit(second))[keep]
         return (d, np.ones(d.size)) if self.unit is None else intervals.by_unit(d, self.unit[keep])
 
     def null_draws(self) -> Floats:
         """The mean difference of the headline under random signs of its units."""
-        total, count = self._summed()
+        total, count = self.summed(self.opponents, self.primary)
         if total.size <= signflip.ENUMERATED:
             drawn = signflip.enumerated(total)
             return np.concatenate([drawn, -drawn]) / count.sum()
@@ -303,7 +299,7 @@ class Significance(Study):
 
     def p_curve(self, points: int = 241) -> pd.DataFrame:
         """The p-value of every mean difference around the headline's: those with p ≥ α make the interval."""
-        low, high = signflip.ranges(*self._summed(), rng=self.rng(2), draws=DRAWN)
+        low, high = signflip.ranges(*self.summed(self.opponents, self.primary), rng=self.rng(2), draws=DRAWN)
         row = self.headline.iloc[0]
         ends = [row[name] if np.isfinite(row[name]) else row["difference"] for name in ("low", "high")]
         reach = max(1.6 * max(row["difference"] - ends[0], ends[1] - row["difference"]), 1.2 * abs(row["difference"]))
@@ -312,6 +308,8 @@ class Significance(Study):
 
 
 def _over_looks(p: float, looks: int) -> float:
+    if np.isnan(p):
+        return p
     if looks == 1 or not 1e-5 < p < 1:
         return min(1.0, p * looks) if looks > 1 else p  # Bonferroni, where the integral has too few digits
     return float(min(1.0, p * looks, max(p, sequential.false_positive_rate(looks, level=1 - p))))

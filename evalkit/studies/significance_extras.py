@@ -17,13 +17,14 @@ RESAMPLES = 2_000
 
 
 def effects(s: Significance) -> pd.DataFrame:
-    """The size of every difference: relative, standardised (d_z), P(first > second) with half of the ties."""
+    """The size of every difference: relative; by unit standardised (d_z) and P(first > second), of ties the half."""
     rows = []
     for chosen in s.directed:
         for pair in s.pairs:
             sides = s.sides(chosen, pair)
             keep = perunit.both(*sides)
-            sizes = effect(*(perunit.per_unit(one)[keep] for one in sides))
+            total, count = s.summed(pair, chosen)
+            sizes = effect(total / count, np.zeros(total.size))
             base = abs(s.estimate(chosen, pair[1]).value)
             mean = perunit.mean(perunit.take(sides[0], keep)) - perunit.mean(perunit.take(sides[1], keep))
             relative = mean / base if base > 0 else np.nan
@@ -50,9 +51,7 @@ def _other_tests(s: Significance, chosen: Chosen) -> list[dict[str, Any]]:
     for pair in s.pairs:
         d = s.differences(pair, chosen).to_numpy()
         tests = {
-            "t": significance.paired_t(d).p_value,
-            "bh": np.nan,
-            "bootstrap": significance.paired_bootstrap(d, rng=s.rng(5), resamples=RESAMPLES).p_value,
+            **_of_the_mean(s, chosen, pair),
             "tukey": tukey.get(pair, np.nan),
             "wilcoxon": ranks.wilcoxon(d).p_value,
             "sign": proportions.sign_test(d).p_value if np.any(d != 0) else 1.0,
@@ -61,6 +60,19 @@ def _other_tests(s: Significance, chosen: Chosen) -> list[dict[str, Any]]:
     for row, adjusted in zip(rows, multiplicity.benjamini_hochberg([row["t"] for row in rows]), strict=True):
         row["bh"] = float(adjusted)
     return rows
+
+
+def _of_the_mean(s: Significance, chosen: Chosen, pair: tuple[str, str]) -> dict[str, float]:
+    """The tests of the mean that is compared: over units, or over the rows of whole units by the delta method."""
+    if s.unit is None:
+        d = s.differences(pair, chosen).to_numpy()
+        t, drawn = significance.paired_t(d), significance.paired_bootstrap(d, rng=s.rng(5), resamples=RESAMPLES)
+    else:
+        total, count = s.summed(pair, chosen)
+        columns = total, count, np.zeros(total.size), count
+        t = significance.paired_ratio(*columns)
+        drawn = significance.paired_ratio_bootstrap(*columns, rng=s.rng(5), resamples=RESAMPLES)
+    return {"t": t.p_value, "bh": np.nan, "bootstrap": drawn.p_value}
 
 
 def table(s: Significance, chosen: Chosen) -> Floats:

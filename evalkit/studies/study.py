@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -75,6 +76,13 @@ def settings(
         gate=parameters.choice("gate", gate, GATES),
         seed=int(required("seed", parameters.integer("seed", seed, least=0))),
     )
+
+
+def paths(name: str, value: Any) -> Any:
+    """A list written as text, "[a.run, b.run]" or "a.run,b.run", as a list; everything else as it is."""
+    if not isinstance(value, str) or not (value.startswith("[") or "," in value) or Path(value).exists():
+        return value
+    return parameters.texts(name, value)
 
 
 def required(name: str, value: Any) -> Any:

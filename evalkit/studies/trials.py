@@ -46,11 +46,13 @@ class Shares(Study):
         *,
         least: tuple[str, ...],
     ) -> "Shares":
-        """The study of a table; raises ParameterError where null, alternative and baseline do not go together."""
+        """The study of a table; raises ParameterError for parameters that do not go together, or an unknown metric."""
         if null is None and alternative != "two-sided":
             raise ParameterError(f"alternative: {alternative!r} is about a null share; set null=0.5, say")
         if null is not None and shared.baseline:
             raise ParameterError("baseline: with null every system stands against the null share; set one of the two")
+        if unknown := set(least) - {SHARE, "successes"}:
+            raise ParameterError(f"lower_is_better: there is no metric {min(unknown)!r}, the input has {SHARE!r}")
         metric = replace(
             unit_sources.named(SHARE, "low" if least else "high"),
             formula="successes / trials",

@@ -1,21 +1,74 @@
 """Every input that holds one value a unit for several systems: tables, ranked lists, predicted chances, reports."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import InputError, ParameterError
+from evalkit.arrays import Bools, Floats, InputError, ParameterError
 from evalkit.definitions import catalogue
 from evalkit.definitions.catalogue import Chosen, Metric
 from evalkit.metrics import losses
 from evalkit.reading import aligned, parameters, unit_values
 from evalkit.reading import columns as roles_of
+from evalkit.reading.aligned import Aligned
+from evalkit.reading.runs import NONE, Account
 from evalkit.reading.sources import Part
 from evalkit.reading.unit_values import UnitValues
 from evalkit.studies import ranking
 
 LOSSES = {"brier": losses.brier, "log_loss": losses.log}
+KINDS = {
+    "ranking": "ranked lists",
+    "trials": "successes and trials",
+    "long": "a long table of values",
+    "wide": "a wide table of values",
+    "classification": "predicted chances",
+    "report": "an earlier report",
+}
+OWN = {  # parameters that only some kinds of input can follow
+    "qrels": ("ranking",),
+    "unit": ("ranking", "long", "wide", "classification"),
+    "systems": ("ranking", "long", "wide"),
+    "metrics": ("ranking", "long", "wide", "classification"),
+    "null": ("trials",),
+    "alternative": ("trials",),
+    "test_to_train": ("long", "wide", "report"),
+    "looks": ("ranking", "long", "wide", "classification", "report"),
+}
+ROLES = {  # what `columns` can name; ranked lists check their own
+    "trials": ("system", "successes", "trials"),
+    "long": ("unit", "system", "value", "metric"),
+    "wide": ("unit",),
+    "classification": ("system", "id", "label", "score"),
+    "report": (),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Input:
+    """The values, their metrics, and what was left out on the way.
+
+    accounts: what became of each system's ranked rows. alone: rows of chances whose id another system lacks.
+    """
+
+    values: UnitValues
+    metrics: tuple[Chosen, ...]
+    accounts: Mapping[str, Account] = field(default_factory=dict)
+    alone: int = 0
+
+
+def check_meant(found: str, given: Iterable[str], columns: Mapping[str, str]) -> None:
+    """Raises ParameterError for a parameter, or a role of a column, that means nothing for this kind of input."""
+    for name in given:
+        if found not in OWN.get(name, (found,)):
+            known = ", ".join(KINDS[kind] for kind in OWN[name])
+            raise ParameterError(f"{name}: only for {known}; preds holds {KINDS[found]}")
+    if columns and found == "report":
+        raise ParameterError(f"columns: {KINDS[found]} has no columns to name")
+    if found in ROLES:
+        roles_of.check_roles(columns, ROLES[found])
 
 
 def read(
@@ -27,35 +80,33 @@ def read(
     columns: Mapping[str, str],
     systems: Sequence[str],
     metrics: Any,
-) -> tuple[UnitValues, tuple[Chosen, ...]]:
+) -> Input:
     """The values and their metrics; `found` is the kind of input that `unit_values.kind` saw."""
     if found == "ranking":
         return _ranking(parts, qrels, unit, columns, systems, metrics)
-    if qrels is not None:
-        raise ParameterError("qrels: judgements belong to ranked lists, and preds holds none")
     names = parameters.texts("metrics", metrics)
     if found == "classification":
-        data = _losses(parts, columns, names)
-    elif found == "report":
-        data = unit_values.read_report(parts)
+        return _losses(parts, columns, names, unit)
+    if found == "report":
+        data = _report(parts)
     elif found == "long":
         data = unit_values.read_long(parts, columns, unit=unit, systems=systems, metrics=names)
     else:
         given = unit or columns.get("unit")
         data = unit_values.read_wide(parts, unit=given, systems=systems, metric=_one(names))
-    return data, tuple(Chosen(named(name)) for name in data.metrics)
+    return Input(data, tuple(Chosen(named(name)) for name in data.metrics))
 
 
 def named(name: str, best: str | None = None) -> Metric:
     """A metric of which only the name and the values are known; its direction from the catalogue, else more is better.
 
-    >>> named("log_loss").best, named("minutes").best
-    ('low', 'high')
+    >>> named("log_loss").best, named("rmse").best, named("minutes").best
+    ('low', 'low', 'high')
     """
     base = name.split("@")[0].lower()
     base = catalogue.ALIASES.get(base, base)
-    known = {one.best for one in catalogue.TABLE.values() if one.name == base}
-    best = best or ("low" if known == {"low"} or base in LOSSES else "high")
+    known = {table[base].best for table in catalogue.TABLES.values() if base in table}
+    best = best or ("low" if known == {"low"} else "high")
     formula, undefined = "the mean of the values in the input", "the input holds no value"
     return Metric(name, "units", _absent, formula, undefined, "the input", low=-np.inf, high=np.inf, best=best)
 
@@ -79,7 +130,7 @@ def _ranking(
     columns: Mapping[str, str],
     systems: Sequence[str],
     metrics: Any,
-) -> tuple[UnitValues, tuple[Chosen, ...]]:
+) -> Input:
     s = ranking.read(parts, qrels, columns=columns, systems=list(systems), metrics=metrics, unit=unit)
     data = UnitValues(
         unit=s.runs.query if s.unit is None else s.unit,
@@ -90,32 +141,63 @@ def _ranking(
         columns=s.runs.columns,
         sources=s.runs.sources,
     )
-    return data, s.settings.metrics
+    return Input(data, s.settings.metrics, s.runs.accounts)
 
 
-def _losses(parts: Sequence[Part], columns: Mapping[str, str], names: Sequence[str]) -> UnitValues:
+def _report(parts: Sequence[Part]) -> UnitValues:
+    """The differences of an earlier report; raises InputError where they are of rows, and its units held several."""
+    data = unit_values.read_report(parts)
+    units = min(int(one["n"]) for one in data.known.values())
+    if len(data.unit) > units:
+        raise InputError(
+            f"{parts[0].name}: a report on {units:,} units ({data.name}) must hold one difference of each, got "
+            f"{len(data.unit):,}; give what it was made of, and unit"
+        )
+    return data
+
+
+def _losses(parts: Sequence[Part], given: Mapping[str, str], names: Sequence[str], unit: str | None) -> Input:
     """The Brier score and log loss of each row, of systems joined on the id."""
     unknown = [name for name in names if name not in LOSSES]
     if unknown:
         has = ", ".join(LOSSES)
         raise ParameterError(f"metrics: of single rows there are {has}, got {unknown[0]!r}; see the other reports")
-    rows = aligned.read(parts, lambda part: _layout(part, columns))
+    rows = aligned.read(parts, lambda part: _layout(part, given, unit))
     label = rows.numbers["label"]
-    for what, values in [("label", label), *((f"score of {name}", own["score"]) for name, own in rows.own.items())]:
-        wrong = np.flatnonzero((values < 0) | (values > 1) | ((what == "label") & (values % 1 != 0)))
-        if wrong.size:
-            rule = "be 0 or 1" if what == "label" else "be a chance between 0 and 1"
-            raise InputError(f"{rows.place(int(wrong[0]))}: {what} must {rule}, got {values[wrong[0]]:g}")
-    metrics = tuple(names) or tuple(LOSSES)
+    _check(rows, rows.columns["label"], "be 0 or 1", label, (label != 0) & (label != 1))
+    for name, own in rows.own.items():
+        p = own["score"]
+        _check(rows, f"{rows.columns['score']} of {name}", "be a chance between 0 and 1", p, (p < 0) | (p > 1))
+    chosen = tuple(catalogue.find(name, "counts") for name in names or LOSSES)
     whole = label.astype(np.int64)
-    found = {(m, name): LOSSES[m](whole, own["score"]) for m in metrics for name, own in rows.own.items()}
-    return UnitValues(rows.id, "row", metrics, rows.systems, found, rows.columns, rows.sources)
+    found = {(c.label, name): LOSSES[c.label](whole, own["score"]) for c in chosen for name, own in rows.own.items()}
+    units = _units(rows, unit) if unit else rows.id
+    labels = tuple(c.label for c in chosen)
+    columns = dict(rows.columns) | ({"unit": unit} if unit else {})
+    data = UnitValues(units, unit or "row", labels, rows.systems, found, columns, rows.sources)
+    return Input(data, chosen, alone=rows.alone)
 
 
-def _layout(part: Part, given: Mapping[str, str]) -> aligned.Layout:
+def _units(rows: Aligned, unit: str) -> np.ndarray:
+    """The unit of each row; raises InputError for a row without one: all such rows would make one unit."""
+    units = rows.text[f"attribute {unit}"]
+    without = np.flatnonzero(units == NONE)
+    if without.size:
+        raise InputError(f"{rows.place(int(without[0]))}: {unit} must not be empty where it is the unit, got nothing")
+    return units
+
+
+def _check(rows: Aligned, column: str, rule: str, values: Floats, wrong: Bools) -> None:
+    """Raises InputError for the first value of a column that breaks the rule."""
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise InputError(f"{rows.place(row)}: {column} must {rule}, got {values[row]:g}")
+
+
+def _layout(part: Part, given: Mapping[str, str], unit: str | None) -> aligned.Layout:
     roles = roles_of.resolve(part.columns, ("system", "id", "label", "score"), given, part.name)
     return aligned.Layout(
-        text={},
+        text=aligned.attributes(part, [unit] if unit else []),
         numbers={"label": roles["label"]},
         own={None: {"score": roles["score"]}},
         id=roles.get("id"),

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from test_large import BAD, frame, grids, long
+from large_tables import BAD, frame, grids, long
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.metrics import grid

@@ -1,0 +1,64 @@
+"""One class against the rest, or one label: its numbers with their limits, and the curves of the most frequent."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from evalkit.arrays import Bools, Floats
+from evalkit.definitions.class_metrics import of_order
+from evalkit.metrics import counts, curves
+from evalkit.metrics.counts import Counts
+from evalkit.metrics.influence import auc_influence, average_precision_influence
+from evalkit.statistics.perunit import Pooled
+from evalkit.studies.binary import POINTS
+from evalkit.studies.row_study import RowStudy
+
+DRAWN = 8  # curves that one picture can hold
+
+
+def numbers(
+    s: RowStudy, actual: Bools, decided: Bools, score: Floats | None, weight: Floats | None
+) -> dict[str, float]:
+    """Precision, recall, F1 and, with scores, AUC and average precision, each as itself, `_low` and `_high`."""
+    w = np.ones(len(actual)) if weight is None else weight
+    found = {
+        "precision": s.share(decided, actual, weight),
+        "recall": s.share(actual, decided, weight),
+        "f1": s.part_of_1(Pooled(w * 2 * (actual & decided), w * (actual.astype(float) + decided))),
+    }
+    if score is not None:
+        label = actual.astype(np.int64)
+        area = of_order(counts.average_precision, average_precision_influence, label, score, w)
+        found["auc"] = s.part_of_1(of_order(counts.auc, auc_influence, label, score, w))
+        found["average_precision"] = s.part_of_1(area)
+    sides = {"": "value", "_low": "low", "_high": "high"}
+    return {f"{metric}{end}": getattr(e, side) for metric, e in found.items() for end, side in sides.items()}
+
+
+def table(hit: Bools, score: Floats, weight: Floats | None) -> Counts:
+    """The table of a score on rows that are hits or not, and that weigh alike or not."""
+    return counts.count(score, hit) if weight is None else counts.count(score, weight * hit, weight * ~hit)
+
+
+def most_frequent(
+    names: Sequence[str], actual: Bools, score: Floats, weight: Floats | None
+) -> list[tuple[str, Counts]]:
+    """The tables of those classes that have a curve, the eight with most positives, in their order.
+
+    actual, score: one column a class.
+    """
+    found = [(name, table(hit, own, weight)) for name, hit, own in zip(names, actual.T, score.T, strict=True)]
+    drawn = [(name, c) for name, c in found if 0 < c.positives < c.total]
+    kept = {name for name, _ in sorted(drawn, key=lambda one: -one[1].positives)[:DRAWN]}
+    return [(name, c) for name, c in drawn if name in kept]
+
+
+def curve(tables: Sequence[tuple[str, Counts]], kind: str) -> pd.DataFrame:
+    """The points of a kind of curve of every class: x, y and the class as `system`."""
+    made = {"roc": curves.roc_curve, "pr": curves.precision_recall_curve}[kind]
+    found = []
+    for name, c in tables:
+        one = made(curves.thin(c, POINTS))
+        found.append(pd.DataFrame({"system": name, "x": one.x, "y": one.y}))
+    return pd.concat(found, ignore_index=True)

@@ -1,0 +1,122 @@
+"""Binary tables, good and bad, that the tests of large input share, and what makes them large."""
+
+import pickle
+from functools import cache
+
+import numpy as np
+import pandas as pd
+
+from evalkit.reading import large, sources
+from evalkit.reading.engine import limits, opened
+from evalkit.sections import classification_page, page
+from evalkit.statistics import count_bootstrap, passes
+
+METRICS = "roc_auc,average_precision,ks,log_loss,brier,calibration_in_the_large,f1,accuracy,precision,recall,mcc"
+CASES = {
+    "plain": {"columns": "{id: id}"},
+    "one system": {"systems": "good", "columns": "{id: id}"},
+    "weights": {"columns": "{weight: heavy}"},
+    "real weights": {"columns": "{weight: exact}"},
+    "units": {"unit": "user_id"},
+    "units and weights": {"unit": "user_id", "columns": "{weight: heavy}"},
+}
+
+
+def shrink(monkeypatch):
+    """Every table is large, and a shard has few rows."""
+    monkeypatch.setattr(large, "ROWS", 100)
+    monkeypatch.setattr("evalkit.reading.engine.FEWEST", 500)
+    monkeypatch.setattr("evalkit.reading.engine.ROW", 10**9)
+
+
+def draw_less(monkeypatch):
+    """A tenth of the bootstrap samples, where two studies draw the same ones, or limits are not looked at."""
+    monkeypatch.setitem(count_bootstrap.interval.__kwdefaults__, "resamples", 100)
+    monkeypatch.setattr("evalkit.studies.binary_rows.RESAMPLES", 40)
+    monkeypatch.setattr("evalkit.studies.binary_sums.RESAMPLES", 40)
+
+
+@cache
+def frame(rows=3000, seed=1, ties=3, units=300):
+    """Two systems on the same rows, wide, with ties, whole weights, groups and users."""
+    rng = np.random.default_rng(seed)
+    label = (rng.random(rows) < 0.3).astype(int)
+    user = rng.integers(0, units, rows)
+    shift = rng.normal(0, 0.7, units)[user]
+    score = {
+        f"score_{name}": np.round(1 / (1 + np.exp(-(label * 1.5 - 1 + shift + rng.normal(0, s, rows)))), ties)
+        for name, s in (("good", 0.8), ("weak", 1.5))
+    }
+    return pd.DataFrame(
+        {
+            "id": [f"row {i}" for i in range(rows)],
+            "label": label,
+            "user_id": [f"u{one}" for one in user],
+            "country": rng.choice(["de", "fr", "it"], rows),
+            "age": rng.integers(18, 80, rows),
+            "heavy": rng.integers(0, 4, rows),
+            "exact": rng.random(rows) + 0.1,
+        }
+        | score
+    )
+
+
+def long(wide):
+    """The same as one row a system and id, shuffled."""
+    parts = [
+        wide.drop(columns=["score_good", "score_weak"]).assign(system=name, score=wide[f"score_{name}"])
+        for name in ("good", "weak")
+    ]
+    return pd.concat(parts).sample(frac=1, random_state=3)
+
+
+def text(study):
+    names = ("title", "notes", "estimates", "curves", "base_rate", "thresholds", "calibration", "top", "confusion")
+    pieces = [getattr(classification_page, name)(study) for name in (*names, "definitions")]
+    return "\n".join(one.text for one in [*pieces, page.verdict(study), page.comparisons(study), page.segments(study)])
+
+
+def grids(folder, memory, size, monkeypatch, **more):
+    monkeypatch.setattr("evalkit.reading.engine.FEWEST", size)
+    monkeypatch.setattr("evalkit.reading.engine.ROW", 10**9)
+    with opened(limits(memory, threads=2)) as engine:
+        made = large.read(engine, sources.parts(str(folder)), segments=["country"], **more)
+        first = passes.First(made.plan, 0.5)
+        found = made.reduce(pickle.loads(pickle.dumps(first)), first.merge, by_unit=False)
+    return first.bins(found), passes.facts(found)
+
+
+def put(data, column, row, value):
+    data = data.copy()
+    data[column] = data[column].astype(object)
+    data.loc[row, column] = value
+    return data
+
+
+BAD = {
+    "label missing": (lambda d: put(d, "label", 7, None), {}),
+    "score missing": (lambda d: put(d, "score_good", 9, None), {}),
+    "score infinite": (lambda d: d.assign(score_weak=np.where(d.index == 250, np.inf, d["score_weak"])), {}),
+    "score not a number": (lambda d: put(d, "score_good", 3, "high").astype({"score_good": str}), {}),
+    "weight below 0": (lambda d: put(d, "heavy", 300, -1).astype({"heavy": int}), {"columns": "{weight: heavy}"}),
+    "weights all 0": (lambda d: d.assign(heavy=0), {"columns": "{weight: heavy}"}),
+    "three labels": (lambda d: d.assign(label=np.where(d.index == 42, 2, d["label"])), {}),
+    "which is positive": (lambda d: d.assign(label=d["label"].map({0: "good", 1: "bad"})), {}),
+    "no such positive": (lambda d: d.assign(label=d["label"].map({0: "a", 1: "b"})), {"positive": "c"}),
+    "id twice": (lambda d: d.assign(id=d["id"].replace("row 200", "row 20")), {}),
+    "id missing": (lambda d: put(d, "id", 11, None), {}),
+    "no probabilities": (lambda d: put(d, "score_weak", 77, 1.5).astype({"score_weak": float}), {"metrics": "brier"}),
+    "no such system": (lambda d: d, {"systems": "good,bad"}),
+    "long: id twice": (lambda d: pd.concat([long(d), long(d).iloc[5:6]]), {}),
+    "long: labels differ": (
+        lambda d: long(d).reset_index(drop=True).pipe(lambda x: put(x, "label", 5, 1 - x["label"][5])),
+        {},
+    ),
+    "long: groups differ": (
+        lambda d: long(d).reset_index(drop=True).pipe(lambda x: put(x, "country", 5, "xx")),
+        {"segments": "country"},
+    ),
+    "long: no ids": (lambda d: long(d).drop(columns="id"), {}),
+    "long: nothing shared": (lambda d: long(d).pipe(lambda x: x.assign(id=x["id"] + x["system"])), {}),
+    "long: no such system": (lambda d: long(d), {"systems": "good,bad"}),
+}  # fmt: skip

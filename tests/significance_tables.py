@@ -1,0 +1,24 @@
+"""Tables that the tests of the significance study share."""
+
+import numpy as np
+import pandas as pd
+
+from evalkit.sections import significance_notes
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+def wide(n=60, gain=0.5, **columns) -> pd.DataFrame:
+    base = rng(1).normal(size=n)
+    noise = rng(2).normal(size=n)
+    return pd.DataFrame({"query": [f"q{i}" for i in range(n)], "a": base + gain + 0.5 * noise, "b": base} | columns)
+
+
+def long(values: pd.DataFrame, metric: str) -> pd.DataFrame:
+    return values.melt(id_vars="query", var_name="system", value_name="value").assign(metric=metric)
+
+
+def told(study) -> str:
+    return "\n".join(text for text, _ in significance_notes.notes(study))

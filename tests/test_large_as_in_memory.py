@@ -1,0 +1,185 @@
+"""Binary tables that are read twice and never kept: the numbers of memory."""
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+from large_tables import CASES, METRICS, draw_less, frame, long, shrink, text
+
+from evalkit.metrics import counts, influence
+from evalkit.reading import large
+from evalkit.statistics import passes
+from evalkit.studies import classification
+from evalkit.studies.binary_rows import RowsStudy
+from evalkit.studies.binary_sums import SumsStudy
+
+LAYOUTS = {"wide": frame, "long": lambda: long(frame())}
+
+
+def both(monkeypatch, data, **given):
+    """The study in memory and the one from sums."""
+    kept = classification.read(data, **given)
+    shrink(monkeypatch)
+    reduced = classification.read(data, **given)
+    assert isinstance(kept, RowsStudy)
+    assert isinstance(reduced, SumsStudy)
+    return kept, reduced
+
+
+def same_estimates(kept, reduced):
+    """Values to rounding, intervals of one method too, others nearly."""
+    a, b = kept.estimates, reduced.estimates
+    assert a[["metric", "system", "n"]].equals(b[["metric", "system", "n"]])
+    np.testing.assert_allclose(b["value"], a["value"], rtol=1e-10, atol=1e-12)
+    for one, other in zip(a.to_dict("records"), b.to_dict("records"), strict=True):
+        assert [other["low"], other["high"]] == pytest.approx(
+            [one["low"], one["high"]], rel=1e-8, abs=1e-9, nan_ok=True
+        ), one
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_estimates_are_those_of_memory(monkeypatch, case, layout):
+    draw_less(monkeypatch)
+    kept, reduced = both(monkeypatch, LAYOUTS[layout](), metrics=METRICS, threshold=0.4, **CASES[case])
+    same_estimates(kept, reduced)
+    for name in kept.order:
+        a, b = kept.table(name), reduced.table(name)
+        assert np.array_equal(a.threshold, b.threshold)
+        if "exact" not in str(CASES[case]):
+            assert np.array_equal(a.tp, b.tp)
+            assert np.array_equal(a.fp, b.fp)
+
+
+@cache
+def compared_in_memory(layout, case):
+    """The comparisons of memory, for both ways to know the units; call it before tables are shrunk."""
+    study = classification.read(LAYOUTS[layout](), metrics=METRICS, threshold=0.4, **CASES[case])
+    assert isinstance(study, RowsStudy)
+    return study.comparisons
+
+
+@pytest.mark.parametrize("case", [name for name in CASES if name != "one system"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("known", [0, 2**14], ids=["units sorted", "units known"])
+def test_comparisons_are_those_of_memory(monkeypatch, case, layout, known):
+    monkeypatch.setattr("evalkit.statistics.inference.FLIPPED", 1)  # t instead of sign flips, as for many rows
+    monkeypatch.setattr(large, "KNOWN", known)
+    kept = compared_in_memory(layout, case)
+    shrink(monkeypatch)
+    reduced = classification.read(LAYOUTS[layout](), metrics=METRICS, threshold=0.4, **CASES[case])
+    assert isinstance(reduced, SumsStudy)
+    plain = case == "plain"
+    for one, other in zip(kept.to_dict("records"), reduced.comparisons.to_dict("records"), strict=True):
+        assert other["difference"] == pytest.approx(one["difference"], rel=1e-8, abs=1e-12)
+        resampled = plain and "bootstrap" in one["method"]
+        assert [other["low"], other["high"]] == pytest.approx(
+            [one["low"], one["high"]], abs=0.1 * (one["high"] - one["low"]) if resampled else 1e-9
+        ), one
+        assert other["n"] == one["n"]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_segments_are_those_of_memory(monkeypatch, case):
+    monkeypatch.setattr("evalkit.statistics.inference.FLIPPED", 1)
+    for metric in ("roc_auc", "brier", "accuracy"):
+        given = CASES[case] | {"segments": "country,age", "metrics": metric}
+        monkeypatch.undo()
+        monkeypatch.setattr("evalkit.statistics.inference.FLIPPED", 1)
+        kept, reduced = both(monkeypatch, frame(), **given)
+        a, b = kept.by_segment, reduced.by_segment
+        assert a[["segment", "slice", "system", "n"]].equals(b[["segment", "slice", "system", "n"]])
+        numbers = [name for name in a.columns if a[name].dtype == float]
+        np.testing.assert_allclose(b[numbers], a[numbers], rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("threshold", ["best_f1", "cost:fp=1,fn=5", "recall>=0.9", "0.3333"])
+def test_thresholds_and_decisions_are_those_of_memory(monkeypatch, threshold):
+    draw_less(monkeypatch)
+    kept, reduced = both(monkeypatch, frame(), threshold=threshold)
+    pd.testing.assert_frame_equal(kept.decisions, reduced.decisions)
+    pd.testing.assert_frame_equal(kept.choices, reduced.choices)
+    pd.testing.assert_frame_equal(kept.calibration, reduced.calibration)
+    pd.testing.assert_frame_equal(kept.gains, reduced.gains)
+    assert kept.facts.wrong == reduced.facts.wrong
+
+
+EDGES = {
+    "one class": (lambda d: d.assign(label=1), {}),
+    "one class by unit": (lambda d: d.assign(label=0), {"unit": "user_id"}),
+    "constant score": (lambda d: d.assign(score_good=0.5), {"unit": "user_id"}),
+    "equal systems": (lambda d: d.assign(score_weak=d["score_good"]), {}),
+    "no threshold": (lambda d: d, {"threshold": "precision>=0.99999"}),
+    "one unit": (lambda d: d.assign(user_id="u"), {"unit": "user_id"}),
+    "booleans": (lambda d: d.assign(label=d["label"].astype(bool)), {}),
+    "texts": (lambda d: d.assign(label=d["label"].map({0: "it's", 1: "not"})), {"positive": "it's"}),
+    "logits": (lambda d: d.assign(score_good=np.log(d["score_good"] + 0.01)), {}),
+}
+
+
+@pytest.mark.parametrize("case", EDGES)
+def test_edges_are_those_of_memory(monkeypatch, case):
+    monkeypatch.setattr("evalkit.statistics.inference.FLIPPED", 1)
+    draw_less(monkeypatch)
+    change, given = EDGES[case]
+    kept, reduced = both(
+        monkeypatch, change(frame(1500)), metrics="roc_auc,average_precision,f1,recall,accuracy", **given
+    )
+    same_estimates(kept, reduced)
+    a, b = kept.comparisons, reduced.comparisons
+    np.testing.assert_allclose(b["difference"], a["difference"], atol=1e-12)
+    assert a["verdict"].tolist() == b["verdict"].tolist()
+    assert text(kept).splitlines()[:4] == text(reduced).splitlines()[:4]
+
+
+def test_rows_that_another_system_lacks(monkeypatch):
+    data = long(frame()).iloc[:-40]
+    kept, reduced = both(monkeypatch, data, metrics="roc_auc,f1")
+    same_estimates(kept, reduced)
+    assert vars(kept.facts.account) == vars(reduced.facts.account)
+    assert kept.facts.positives == reduced.facts.positives
+
+
+def test_binned_scores_stay_within_their_bound_and_near_the_intervals_of_memory(monkeypatch):
+    draw_less(monkeypatch)
+    data = frame(20_000, ties=12)
+    kept = classification.read(data, metrics=METRICS, threshold=0.4)
+    monkeypatch.setattr(large, "ROWS", 100)
+    monkeypatch.setattr(passes, "MOST", 2_000)
+    reduced = classification.read(data, metrics=METRICS, threshold=0.4)
+    for name, (width, low, high) in reduced.facts.binned.items():
+        a, b = kept.table(name), reduced.table(name)
+        assert abs(counts.auc(a) - counts.auc(b)) <= width < 1e-3
+        assert low <= counts.average_precision(a) <= high
+        assert influence.auc_variance(b) == pytest.approx(influence.auc_variance(a), rel=1e-3)
+    a, b = (one.estimates.set_index(["metric", "system"]) for one in (kept, reduced))
+    for metric in ("log_loss", "brier", "calibration_in_the_large", "accuracy", "recall", "f1"):
+        np.testing.assert_allclose(b.loc[metric, "value"], a.loc[metric, "value"], rtol=1e-12)
+    pd.testing.assert_frame_equal(kept.decisions, reduced.decisions)
+    parts = (kept.calibration["value"] - reduced.calibration["value"]).abs()
+    assert parts.max() < 1e-3
+
+
+BOOTSTRAPPED = ("average_precision", "ks", "f1", "mcc", "partial_auc_mcclish_10", "brier_skill")
+
+
+@pytest.fixture(scope="module")
+def methods():
+    """The same metrics of 40,000 rows by the bootstrap and by the delta method."""
+    data, found = frame(40_000, seed=21, ties=5).drop(columns="score_weak"), []
+    for enough in (10**9, 10_000):
+        with pytest.MonkeyPatch.context() as patch:
+            shrink(patch)
+            patch.setattr("evalkit.statistics.summed.ENOUGH", enough)
+            study = classification.read(data, metrics=",".join(BOOTSTRAPPED))
+            found.append(study.estimates.set_index("metric"))
+    return found
+
+
+@pytest.mark.parametrize("metric", BOOTSTRAPPED)
+def test_with_many_rows_of_both_classes_the_delta_method_gives_the_limits_of_the_bootstrap(methods, metric):
+    drawn, found = (one.loc[metric] for one in methods)
+    assert (drawn["method"], found["method"]) == ("bootstrap of counts, BCa", "delta method from counts")
+    width = drawn["high"] - drawn["low"]
+    assert [found["low"], found["high"]] == pytest.approx([drawn["low"], drawn["high"]], abs=0.12 * width)

@@ -1,0 +1,100 @@
+"""Binary tables that are read twice and never kept: the same at every limit of memory, with every piece of the page."""
+
+import json
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+from large_tables import CASES, draw_less, frame, grids, text
+
+from evalkit.reading import large, sources
+from evalkit.reading.engine import FEWEST
+from evalkit.reading.slices import groups, slices
+from evalkit.sections import classification_page
+from evalkit.statistics import passes
+from evalkit.studies import classification
+from evalkit.studies.binary_sums import SumsStudy
+
+SCHEMA = Path(__file__).parents[1] / "evalkit" / "schema.json"
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    """120,000 rows with ties, text ids, whole weights, groups, in three Parquet files."""
+    folder = tmp_path_factory.mktemp("table")
+    data = frame(120_000, seed=5, ties=4, units=30_000)
+    for i, part in enumerate(np.array_split(np.arange(len(data)), 3)):
+        data.iloc[part].to_parquet(folder / f"part{i}.parquet")
+    return folder, data
+
+
+@pytest.mark.parametrize("most", [2**20, 1000], ids=["exact", "binned"])
+@pytest.mark.parametrize("weight", ["heavy", "exact"])
+def test_counts_are_the_same_at_every_limit(table, monkeypatch, most, weight):
+    folder, data = table
+    monkeypatch.setattr(passes, "MOST", most)
+    monkeypatch.setattr(passes, "FEWER", most // 4)
+    given = {"columns": {"weight": weight}}
+    whole, counted = grids(folder, "1GB", 10**6, monkeypatch, **given)
+    small, again = grids(folder, "250MB", 7_000, monkeypatch, **given)
+    assert counted.tolist() == again.tolist() == [len(data), int(data["label"].sum()), 0, 0]
+    assert sorted(whole) == sorted(small) == list(range(8))
+    for key, one in whole.items():
+        assert one.shift == small[key].shift
+        assert (one.shift > 0) == (most == 1000)
+        for name in ("low", "high", "positive", "negative"):
+            assert np.array_equal(getattr(one, name), getattr(small[key], name)), (key, name)
+
+
+def test_the_page_is_the_same_at_every_limit(table, monkeypatch):
+    folder, _ = table
+    draw_less(monkeypatch)
+    monkeypatch.setattr(large, "ROWS", 100_000)
+    monkeypatch.setattr(passes, "MOST", 2**12)
+    found = []
+    for memory, size in (("1GB", FEWEST), ("250MB", 9_000)):
+        monkeypatch.setattr("evalkit.reading.engine.FEWEST", size)
+        monkeypatch.setattr("evalkit.reading.engine.ROW", 10**9)
+        given = {"segments": "country", "unit": "user_id", "metrics": "roc_auc,average_precision,brier,f1"}
+        study = classification.read(str(folder), memory=memory, **given)
+        found.append(text(study))
+    assert found[0] == found[1]
+    assert "binning changes it by less than 1e-" in found[0]
+
+
+@pytest.mark.parametrize("case", ["plain", "units and weights", "one system"])
+def test_every_piece_of_the_page_is_there(small, case, monkeypatch):
+    draw_less(monkeypatch)
+    monkeypatch.setattr(passes, "MOST", 200 if case == "one system" else 2**20)
+    study = classification.read(frame(), segments="country", **CASES[case])
+    assert isinstance(study, SumsStudy)
+    pieces = ("curve_plot", "base_rate_plot", "threshold_plot", "cost_plot", "calibration_plot", "top_plot")
+    for name in (*pieces, "confusion_plot", "origin"):
+        assert getattr(classification_page, name)(study) is not None
+    published = classification_page.results(study)._repr_mimebundle_()["application/vnd.evalkit+json"]
+    jsonschema.validate(published, json.loads(SCHEMA.read_text(encoding="utf-8")))
+    assert "NaN" not in json.dumps(published)
+    assert ("binning" in published) == (case == "one system")
+    shown = text(study)
+    assert ("none, nor limits of calibration" in shown) == (case == "units and weights")
+
+
+def test_few_rows_are_known_without_counting(tmp_path):
+
+    path = tmp_path / "a.csv"
+    path.write_text("label,score\n" + "1,0.5\n" * 100)
+    assert large.few(sources.parts(str(path)), 200)
+    assert not large.few(sources.parts(str(path)), 50)
+
+
+@pytest.mark.parametrize("rows", [4, 100, 1001])
+def test_groups_of_counted_values_are_those_of_the_rows(rows):
+    rng = np.random.default_rng(rows)
+    for values in (rng.integers(0, 200, rows), rng.choice([f"t{i}" for i in range(40)], rows), rng.random(rows)):
+        texts = values.astype(str)
+        names, code = np.unique(texts, return_inverse=True)
+        found = groups(names, np.bincount(code))
+        expected = slices("x", texts)
+        assert found.labels == [one.label for one in expected]
+        assert all(np.array_equal(found.of[code] == i, one.member) for i, one in enumerate(expected))

@@ -1,0 +1,190 @@
+"""Several classes and several labels: weights, units, predicted classes that a column says, tables without curves."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evalkit.drawing.tables import Html
+from evalkit.sections import classification_page
+from evalkit.statistics import inference
+from evalkit.studies import classification
+
+ROOT = Path(__file__).resolve().parents[1]
+PENGUINS, TRAITS = "data/penguins/predictions.csv", "data/digit_traits/predictions.csv"
+
+
+def several(rows=240, systems=2, k=3) -> pd.DataFrame:
+    """Rows of classes c0, c1, … of 80 users, each with a taste of their own, by several systems' probabilities."""
+    rng, parts = np.random.default_rng(7), []
+    user, actual = np.arange(rows) % 80, rng.integers(0, k, rows)
+    taste = rng.normal(0, 2, (80, k))[user]
+    for i in range(systems):
+        z = rng.normal(0, 1, (rows, k)) + taste + 1.5 * np.eye(k)[actual]
+        p = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
+        shared = {"id": np.arange(rows), "user": user, "label": [f"c{j}" for j in actual], "system": f"m{i}"}
+        parts.append(pd.DataFrame(shared | {f"p_c{j}": p[:, j] for j in range(k)}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def traits() -> pd.DataFrame:
+    return pd.read_csv(ROOT / TRAITS)
+
+
+def shown(study, name) -> str:
+    piece = getattr(classification_page, name)(study)
+    return piece.text if isinstance(piece, Html) else piece.caption
+
+
+def weighted_and_repeated(data: pd.DataFrame):
+    """The study of rows with weights 1, 2, 3, and of the same rows as often."""
+    times = data["id"].rank(method="dense").astype(int) % 3 + 1
+    again = data.loc[data.index.repeat(times)]
+    number = again.groupby(again.index).cumcount()
+    again = again.assign(id=again["id"].astype(str) + "/" + number.astype(str))
+    return classification.read(data.assign(weight=times)), classification.read(again)
+
+
+# ---- weights ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("data", [several, traits])
+def test_weighted_rows_are_told_as_repeated_rows(data):
+    weighted, repeated = weighted_and_repeated(data())
+    assert weighted.shares == pytest.approx(repeated.shares)
+    for kind in ("roc", "pr"):
+        pd.testing.assert_frame_equal(weighted.curve(kind), repeated.curve(kind))
+    constant = [shown(one, "estimates").splitlines()[-1] for one in (weighted, repeated)]
+    assert constant[0].split() == constant[1].split()
+    assert "Rows are weighted" in shown(weighted, "notes")
+    assert "Rows are weighted" not in shown(repeated, "notes")
+
+
+def test_what_weighted_rows_are_told_to_hold_is_their_share():
+    weighted, repeated = weighted_and_repeated(traits())
+    for start in ("Labels that are true", "Threshold"):
+        line = [
+            next(one for one in shown(s, "notes").splitlines() if one.startswith(start)) for s in (weighted, repeated)
+        ]
+        assert line[0] == line[1]
+    means = [[line.split()[:3] for line in shown(s, "calibration").splitlines()[2:]] for s in (weighted, repeated)]
+    assert means[0] == means[1]
+
+
+def test_calibration_of_weighted_classes_is_that_of_repeated_rows():
+    weighted, repeated = weighted_and_repeated(several())
+    a, b = (one.calibration.set_index("system") for one in (weighted, repeated))
+    for column in ("confidence", "right", "ece_10"):
+        assert a[column].to_numpy() == pytest.approx(b[column].to_numpy())
+    share = f"Always predicting the largest is right for {repeated.shares.max():.1%}"
+    assert share in shown(weighted, "notes")
+    assert "weight of the rows by actual and predicted class (n = 240)" in shown(weighted, "confusion_plot")
+
+
+# ---- units -----------------------------------------------------------------------------------------------------------
+
+
+def test_limits_of_calibration_are_by_unit():
+    """Each row four times: by user nothing changes, by row limits would shrink by half."""
+    data = several(80)
+    four = pd.concat([data.assign(id=data["id"] + 1000 * i) for i in range(4)])
+    once, user, row = (classification.read(d, unit=u) for d, u in ((data, "user"), (four, "user"), (four, None)))
+    width = [(c["ece_10_high"] - c["ece_10_low"]).to_numpy() for c in (one.calibration for one in (once, user, row))]
+    assert width[1] == pytest.approx(width[0], rel=0.15)
+    assert (width[2] < 0.75 * width[1]).all()
+
+
+@pytest.mark.parametrize("given", [{"unit": "user"}, {"columns": "weight=user"}])
+def test_bins_have_limits_only_where_rows_vary_alone_and_count_alike(given):
+    binary = pd.read_csv(ROOT / "data/german_credit/predictions.csv").assign(
+        user=lambda d: d["id"].factorize()[0] // 4 + 1
+    )
+    for data in (several(), binary):
+        plain, study = classification.read(data), classification.read(data, **given)
+        assert plain.reliability[["low", "high"]].notna().all(axis=None)
+        assert study.reliability[["low", "high"]].isna().all(axis=None)
+        assert "with 95% Wilson intervals" in shown(plain, "calibration_plot")
+        assert "without intervals: rows cluster or carry weights" in shown(study, "calibration_plot")
+
+
+@pytest.mark.parametrize("data, right", [(several, "accuracy"), (traits, "exact_match")])
+def test_definitions_say_the_intervals_and_tests_that_were_made(data, right, monkeypatch):
+    table = data().assign(user=lambda d: d["id"].factorize()[0] // 2, weight=1.5)
+    plain, unit, weight = (
+        shown(classification.read(d, unit=u), "definitions")
+        for d, u in ((table.drop(columns="weight"), None), (table.drop(columns="weight"), "user"), (table, None))
+    )
+    assert f"McNemar mid-p for {right}, sign flips for means of a row's value, the delta method for the rest;" in plain
+    assert "shares of rows: Wilson;" in plain
+    assert "two-sided: sign flips of whole users for means of a row's value, the delta method for the rest;" in unit
+    assert "two-sided: the delta method; Holm" in weight
+    assert "Wilson" not in unit + weight
+    monkeypatch.setattr(inference, "FLIPPED", 10)
+    monkeypatch.setattr("evalkit.sections.each_class.FLIPPED", 10)
+    assert "t for means of a row's value" in shown(classification.read(table.drop(columns="weight")), "definitions")
+
+
+# ---- what tables can be like -----------------------------------------------------------------------------------------
+
+
+def test_confidence_is_that_of_the_predicted_class():
+    """Four rows, one of which a column decides against the highest score."""
+    p = np.array([0.9, 0.8, 0.6, 0.7])
+    data = pd.DataFrame({"label": list("aaba"), "predicted": list("aaba"), "p_a": p, "p_b": 1 - p})
+    study = classification.read(data)
+    row = study.calibration.iloc[0]
+    assert (row["confidence"], row["right"]) == (pytest.approx((0.9 + 0.8 + 0.4 + 0.7) / 4), 1.0)
+    assert row["ece_10"] == pytest.approx((0.1 + 0.2 + 0.6 + 0.3) / 4)
+    assert "Rows whose predicted class has not the highest score: system 1." in shown(study, "notes")
+    assert "has not the highest score" not in shown(classification.read(data.drop(columns="predicted")), "notes")
+
+
+def test_without_two_classes_or_a_true_label_there_are_no_curves():
+    every = classification.read(several().assign(label="c1"))
+    none = classification.read(traits().assign(**{name: 0 for name in traits() if name.startswith("y_")}))
+    for study in (every, none):
+        assert shown(study, "curve_plot").startswith("No curves:")
+        for name in (
+            "notes",
+            "estimates",
+            "curves",
+            "threshold_plot",
+            "calibration",
+            "top",
+            "confusion",
+            "definitions",
+        ):
+            assert getattr(classification_page, name)(study)
+
+
+def test_more_classes_than_curves_are_told():
+    assert "each class against the rest, 240 rows." in shown(classification.read(several()), "curve_plot")
+    assert "each class against the rest, the 8 most frequent, 240" in shown(
+        classification.read(several(k=10)), "curve_plot"
+    )
+
+
+def test_scores_of_labels_that_are_no_probabilities_are_not_taken_for_some():
+    study = classification.read(traits().assign(p_even=lambda d: 9 * d["p_even"] - 4), threshold=0)
+    assert "no probabilities: calibration is left out" in shown(study, "notes")
+    assert shown(study, "calibration") == "No probabilities, no calibration."
+    assert "labels' shares" not in shown(study, "estimates")
+    assert "labels' shares" in shown(classification.read(TRAITS), "estimates")
+
+
+def test_what_a_slice_that_lacks_a_class_means_for_averages():
+    study = classification.read(PENGUINS, segments="island", metrics="roc_auc_ovr")
+    assert study.by_segment["value"].isna().all()
+    assert "averages over classes are over fewer there, or undefined." in shown(study, "notes")
+
+
+def test_the_best_of_a_sweep_is_of_the_thresholds_drawn():
+    assert "Best micro F1 of 41 thresholds: " in shown(classification.read(TRAITS), "threshold_plot")
+
+
+def test_the_largest_class_has_the_shares_as_probabilities():
+    assert (
+        "as probabilities, the shares of the classes"
+        in classification_page.estimates(classification.read(PENGUINS)).html
+    )

@@ -1,0 +1,279 @@
+"""The significance study on every kind of input, and what it refuses."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from significance_tables import long, rng, told, wide
+
+from evalkit.arrays import InputError, ParameterError
+from evalkit.sections import page, significance_page
+from evalkit.statistics import folds, perunit, proportions
+from evalkit.statistics import significance as sig
+from evalkit.studies import significance, significance_extras
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def coin() -> pd.DataFrame:
+    return pd.DataFrame({"successes": [8], "trials": [10]})
+
+
+def chances(**columns) -> pd.DataFrame:
+    """Two rows of one system."""
+    return pd.DataFrame({"id": ["x", "y"], "y_true": [1, 0], "y_score": [0.7, 0.2]} | columns)
+
+
+def test_wide_and_long_tables_give_the_same(tmp_path):
+    table = wide()
+    table.sample(frac=1, random_state=1).to_csv(tmp_path / "wide.csv", index=False)
+    long(table, "gain").to_parquet(tmp_path / "long.parquet")
+    first = significance.read(str(tmp_path / "wide.csv"), metrics="gain").comparisons.iloc[0]
+    second = significance.read(str(tmp_path / "long.parquet")).comparisons.iloc[0]
+    assert first[["first", "second", "n", "unit"]].tolist() == ["a", "b", 60, "query"]
+    assert second[["first", "second", "n", "unit", "metric"]].tolist() == ["a", "b", 60, "query", "gain"]
+    assert first["difference"] == pytest.approx(second["difference"])
+    assert first["p"] == pytest.approx(second["p"], abs=0.002)
+
+
+def test_rows_of_one_unit_are_flipped_together():
+    table = wide()
+    thrice = pd.concat([table] * 3)
+    once, many = (significance.read(one).comparisons.iloc[0] for one in (table, thrice))
+    assert many["n"] == 60
+    assert many["difference"] == pytest.approx(once["difference"])
+    assert (many["low"], many["high"]) == pytest.approx((once["low"], once["high"]), abs=0.005)
+    assert once["high"] - once["low"] > 0.2
+
+
+def test_clusters_that_were_not_named_are_measured():
+    users = np.repeat([f"u{i}" for i in range(30)], 8)
+    own = np.repeat(rng(3).normal(size=30), 8)
+    table = pd.DataFrame(
+        {"row": [f"r{i}" for i in range(240)], "person": users, "a": own, "b": rng(4).normal(size=240)}
+    )
+    assert re.search(r"person repeats \(30 values\): .* set unit='person'", told(significance.read(table)))
+    named = significance.read(table, unit="person")
+    assert named.comparisons.iloc[0]["n"] == 30
+    assert "person repeats" not in told(named)
+
+
+def test_a_cluster_that_is_no_wider_than_the_unit_is_not_told():
+    users = np.repeat([f"u{i}" for i in range(30)], 8)
+    own = {"a": np.repeat(rng(3).normal(size=30), 8), "b": rng(4).normal(size=240)}
+    wider = np.repeat(rng(5).normal(0, 2, 5), 48)
+    table = pd.DataFrame({"person": users, "team": users, "country": np.repeat(list("abcde"), 48)} | own)
+    assert "team repeats" not in told(significance.read(table, unit="person"))
+    assert "team repeats (30 values)" in told(significance.read(table.assign(person=range(240)), unit="person"))
+    assert "country repeats" in told(significance.read(table.assign(a=table["a"] + wider), unit="person"))
+
+
+def uneven() -> pd.DataFrame:
+    """Ten users of two rows who lose by 1, ten of forty rows who win by about 1."""
+    size = np.repeat([2, 40], 10)
+    user = np.repeat(np.arange(20), size)
+    return pd.DataFrame(
+        {"user": user, "a": np.where(size[user] > 2, 1.0, -1.0) + rng(6).normal(0, 0.1, user.size), "b": 0.0}
+    )
+
+
+def test_the_tests_beside_the_flips_are_of_the_same_mean():
+    study = significance.read(uneven())
+    row, others = study.comparisons.iloc[0], significance_extras.other_tests(study).iloc[0]
+    assert row["difference"] > 0.8
+    assert max(row["p"], others["t"], others["bootstrap"]) < 0.01
+    assert others["t"] == pytest.approx(
+        perunit.t_test(*study.sides(study.primary, study.opponents), study.unit, level=0.95, name="").p_value
+    )
+    assert abs(study.differences().mean()) < 0.1
+    assert (
+        "t and bootstrap take whole users, the other tests the mean of each user"
+        in significance_page.other_tests(study).html
+    )
+
+
+def test_sizes_of_differences_are_of_units():
+    study = significance.read(uneven())
+    sizes, d = significance_extras.effects(study).iloc[0], study.differences()
+    assert (sizes["wins"], sizes["ties"], sizes["losses"]) == (10, 0, 10)
+    assert sizes["standardised"] == pytest.approx(d.mean() / d.std())
+    assert sizes["difference"] == pytest.approx(study.comparisons.iloc[0]["difference"])
+    assert "Mean over rows, whole users as units, with its 95% interval" in significance_page.estimates(study).text
+
+
+def test_missing_values_are_left_out_and_counted():
+    table = wide()
+    table.loc[:4, "b"] = np.nan
+    study = significance.read(table)
+    assert study.comparisons.iloc[0]["n"] == 55
+    assert "Without a value, left out of the mean and of every pair with them: b value 5" in told(study)
+
+
+def test_less_is_better_where_it_is_said_or_known():
+    table = wide()
+    assert significance.read(table).comparisons.iloc[0]["first"] == "a"
+    less = significance.read(table, metrics="cost", lower_is_better="cost").comparisons.iloc[0]
+    assert less[["first", "second", "verdict"]].tolist() == ["b", "a", "better"]
+    for known in ("log_loss", "rmse", "mae", "hamming_loss"):
+        assert significance.read(table, metrics=known).leader == "b"
+
+
+def test_folds_take_the_corrected_t_or_a_warning():
+    table = pd.DataFrame({"fold": range(10), "a": rng(5).normal(0.82, 0.02, 10), "b": rng(6).normal(0.8, 0.02, 10)})
+    naive = significance.read(table)
+    assert "set test_to_train" in told(naive)
+    right = significance.read(table, test_to_train=1 / 9)
+    row, d = right.comparisons.iloc[0], (table["a"] - table["b"]).to_numpy()
+    assert row["p"] == pytest.approx(folds.nadeau_bengio(d, train=9, test=1).p_value)
+    assert row["p"] > sig.paired_t(d).p_value
+    assert "set test_to_train" not in told(right)
+
+
+def test_predicted_chances_are_compared_by_their_losses():
+    study = significance.read("data/german_credit/predictions.csv", metrics="log_loss,brier")
+    assert study.family == "6 comparisons: 2 metrics × 3 pairs; Holm"
+    rows = pd.read_csv(ROOT / "data" / "german_credit" / "predictions.csv").pivot(index="id", columns="model")
+    y = rows["y_true"]["gbm"]
+    brier = study.estimates[study.estimates["metric"] == "brier"].set_index("system")["value"]
+    for name in ("forest", "gbm", "logistic"):
+        assert brier[name] == pytest.approx(((rows["y_score"][name] - y) ** 2).mean())
+    assert (study.comparisons["n"] == 1000).all()
+
+
+def predictions(users=30, each=8) -> pd.DataFrame:
+    """Chances of two systems on rows of users, whose rows one of them has right together."""
+    rows = np.arange(users * each)
+    user, label = rows // each, rng(8).integers(0, 2, rows.size)
+    better = rng(9).normal(0, 0.2, users)[user]
+    sides = {"a": 0.5 + (2 * label - 1) * np.clip(better, -0.4, 0.4), "b": np.full(rows.size, 0.5)}
+    shared = {"id": rows, "user": user, "label": label}
+    return pd.concat([pd.DataFrame(shared | {"system": name, "score": p}) for name, p in sides.items()])
+
+
+def test_chances_of_one_unit_are_flipped_together():
+    table = predictions()
+    row, user = (significance.read(table, metrics="brier", unit=u).comparisons.iloc[0] for u in (None, "user"))
+    assert (row["n"], row["unit"], user["n"], user["unit"]) == (240, "row", 30, "user")
+    assert user["difference"] == pytest.approx(row["difference"])
+    assert "score = score, unit = user." in told(significance.read(table, unit="user"))
+    assert user["high"] - user["low"] > 2 * (row["high"] - row["low"])
+    assert significance.read(table, unit="id").unit_name == "row"
+
+
+def test_rows_that_another_system_lacks_are_told():
+    study = significance.read(predictions().iloc[:-7])
+    assert study.comparisons["n"].tolist() == [233, 233]
+    assert "7 rows left out: another system lacks their id." in told(study)
+
+
+def test_queries_that_a_run_lacks_are_told(tmp_path):
+    (tmp_path / "qrels.txt").write_text("".join(f"q{i} 0 d{i} 1\n" for i in range(9)))
+    (tmp_path / "a.run").write_text("".join(f"q{i} Q0 d{i} 1 1.0 a\n" for i in range(9)))
+    (tmp_path / "b.run").write_text("".join(f"q{i} Q0 d{i} 1 1.0 b\n" for i in range(4, 10)))
+    study = significance.read(f"{tmp_path}/a.run,{tmp_path}/b.run", str(tmp_path / "qrels.txt"), metrics="mrr")
+    assert study.comparisons.iloc[0]["difference"] == pytest.approx(4 / 9)
+    assert "Judged queries missing from a run count as 0: b 4." in told(study)
+    assert "Queries without judgements are left out: b 1." in told(study)
+
+
+def test_metrics_of_chances_are_defined_as_the_catalogue_has_them():
+    shown = significance_page.definitions(significance.read(predictions())).text
+    assert "brier: mean (probability − label)²" in shown
+    assert "the mean of the values in the input" not in shown
+    assert "the mean of the values in the input" in significance_page.definitions(significance.read(wide())).text
+
+
+@pytest.mark.parametrize(
+    "heads, alternative, p, word",
+    [
+        (8, "greater", 0.0546875, "cannot tell"),
+        (9, "greater", 0.0107421875, "better"),
+        (8, "two-sided", 0.109375, "cannot tell"),
+        (9, "two-sided", 0.021484375, "better"),
+        (1, "less", 0.0107421875, "worse"),
+    ],
+)
+def test_the_coin(heads, alternative, p, word):
+    table = pd.DataFrame({"successes": [heads], "trials": [10]})
+    row = significance.read(table, null=0.5, alternative=alternative).headline.iloc[0]
+    assert row["p"] == pytest.approx(p, abs=1e-12)
+    assert (row["verdict"], row["unit"], row["n"]) == (word, "trial", 10)
+    assert (row["p"] < 0.05) == (not row["low"] <= 0 <= row["high"])
+
+
+def test_independent_shares():
+    table = pd.DataFrame({"arm": ["A", "B"], "successes": [56, 48], "trials": [70, 80]})
+    row = significance.read(table).comparisons.iloc[0]
+    assert row["p"] == pytest.approx(0.0080451, abs=5e-8)
+    assert (row["low"], row["high"]) == pytest.approx((0.0524, 0.3339), abs=5e-5)
+    assert row["p_fisher"] == pytest.approx(proportions.fisher(56, 70, 48, 80).p_value)
+    assert page.differences(significance.read(table)).caption.startswith("Differences")
+
+
+# Errors
+
+
+@pytest.mark.parametrize(
+    "table, asked, message",
+    [
+        (wide()[["query"]], {}, "no column holds numbers"),
+        (wide(), {"systems": "a,c"}, "systems or unit: data frame has no column 'c'"),
+        (wide(), {"baseline": "c"}, "there is no system 'c'"),
+        (wide(), {"null": 0.5}, "null: only for successes and trials; preds holds a wide table of values"),
+        (wide(), {"alternative": "less"}, "alternative: only for successes and trials; preds holds a wide table"),
+        (wide(), {"qrels": "x.txt"}, "qrels: only for ranked lists; preds holds a wide table of values"),
+        (wide(), {"columns": "quary=query"}, "columns: unknown role 'quary', must be one of unit"),
+        (long(wide(), "m"), {"columns": "quary=query"}, "columns: unknown role 'quary', must be one of unit, system, "),
+        (coin(), {"looks": 2}, "looks: only for .*; preds holds successes and trials"),
+        (coin(), {"test_to_train": 0.1}, "test_to_train: only for .*; preds holds successes and trials"),
+        (coin(), {"systems": "a"}, "systems: only for .*; preds holds successes and trials"),
+        (coin(), {"unit": "user"}, "unit: only for .*; preds holds successes and trials"),
+        (coin(), {"metrics": "m"}, "metrics: only for .*; preds holds successes and trials"),
+        (
+            coin(),
+            {"lower_is_better": "loss"},
+            "lower_is_better: there is no metric 'loss', the input has 'share of suc",
+        ),
+        (
+            coin(),
+            {"columns": "tries=trials"},
+            "columns: unknown role 'tries', must be one of system, successes, trials",
+        ),
+        (chances(), {"test_to_train": 0.1}, "test_to_train: only for .*; preds holds predicted chances"),
+        (chances(), {"columns": "lable=y_true"}, "columns: unknown role 'lable'"),
+        (chances(), {"unit": "person"}, "has no column 'person'"),
+        (chances(), {"metrics": "auc"}, "metrics: of single rows there are brier, log_loss, got 'auc'"),
+        (chances(user=["u", None]), {"unit": "user"}, r"row 2: user must not be empty where it is the unit, got noth"),
+        (wide(), {"metrics": "x,y"}, "a wide table holds one.*got 2"),
+        (wide(), {"lower_is_better": "loss"}, "there is no metric 'loss', the input has value"),
+        (wide(), {"looks": 0}, "looks must be a whole number of at least 1"),
+        (wide(), {"looks": 1000}, "looks must be at most 100"),
+        (wide(a=np.inf), {}, r"a must be finite or empty, got inf \(row 1\)"),
+        (wide()[:0], {}, "columns and no rows"),
+        (wide(query=["q0", None] * 30), {}, r"query must not be empty, got nothing \(row 2\)"),
+        (pd.concat([long(wide(), "m")] * 2), {}, "'q0' of 'a' of 'm' must come once, got it again"),
+        (long(wide(), "m"), {"metrics": "n"}, "metrics: the input has no column 'n'"),
+        (pd.DataFrame({"successes": [3], "trials": [0]}), {"null": 0.5}, r"got 3 of 0 \(row 1\)"),
+        (pd.DataFrame({"successes": [3], "trials": [2]}), {"null": 0.5}, r"got 3 of 2 \(row 1\)"),
+        (pd.DataFrame({"successes": [1.5], "trials": [2]}), {"null": 0.5}, "must be whole"),
+        (pd.DataFrame({"successes": [1], "trials": [2]}), {"alternative": "less"}, "is about a null share"),
+        (pd.DataFrame({"successes": [1], "trials": [2]}), {"null": 1.5}, "null must be a number between 0 and 1"),
+        (chances(y_score=[0.1, 1.2]), {}, r"row 2: y_score of system must be a chance between 0 and 1, got 1.2"),
+        (chances(y_true=[2, 0]), {}, "row 1: y_true must be 0 or 1, got 2"),
+    ],
+)
+def test_refusals(table, asked, message):
+    with pytest.raises((InputError, ParameterError), match=message):
+        significance.read(table, **asked)
+
+
+def test_an_arm_without_data_is_refused_and_not_certified():
+    table = wide()
+    table["b"] = np.nan
+    with pytest.raises(InputError, match="no query has a value for both"):
+        _ = significance.read(table, systems="a,b").comparisons
+    table = pd.DataFrame({"arm": ["A", "B"], "successes": [5, 0], "trials": [9, 0]})
+    with pytest.raises(InputError, match=r"got 0 of 0 \(row 2\)"):
+        significance.read(table)

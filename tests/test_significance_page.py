@@ -1,0 +1,190 @@
+"""The significance page: its pictures draw what was computed, and its report is the same on two runs."""
+
+import json
+import re
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pandas as pd
+import pytest
+from significance_tables import rng, told, wide
+
+from evalkit import __main__ as cli
+from evalkit.arrays import InputError, ParameterError
+from evalkit.drawing.tables import Html
+from evalkit.sections import page, ranking_page, significance_page, significance_plots
+from evalkit.studies import ranking, significance, significance_extras
+
+ROOT = Path(__file__).resolve().parents[1]
+PIECES = (
+    significance_page.title,
+    page.verdict,
+    significance_page.notes,
+    significance_plots.differences,
+    page.comparisons,
+    significance_page.other_tests,
+    significance_page.estimates,
+    significance_page.effects,
+    significance_page.equivalence,
+    significance_plots.distribution,
+    significance_plots.null_distribution,
+    significance_plots.ranks,
+    significance_plots.power,
+    significance_page.needed,
+    significance_page.teaching,
+    significance_page.definitions,
+    significance_page.origin,
+    significance_page.results,
+)
+
+
+@pytest.fixture(scope="module")
+def sample():
+    return significance.read()
+
+
+def test_the_gate_and_one_system():
+    study = significance.read(wide(), baseline="b", gate="better")
+    assert study.gate["passed"]
+    one = significance.read(wide()[["query", "a"]])
+    assert "nothing to compare" in page.verdict(one).html
+    for piece in PIECES:
+        assert piece(one)._repr_mimebundle_()
+    shown = [piece(one).html for piece in PIECES[:-1] if isinstance(piece(one), Html)]
+    assert "".join(shown).count("One system: nothing to compare.") == 1
+
+
+def test_why_there_are_no_ranks():
+    folds = pd.DataFrame({"fold": range(6)} | {name: rng(i).normal(size=6) for i, name in enumerate("abc")})
+    arms = pd.DataFrame({"arm": list("ABC"), "successes": [5, 6, 7], "trials": [10, 10, 10]})
+    given = [
+        (folds, {"test_to_train": 0.2}, "which folds are not"),
+        (arms, {}, "trials"),
+        (wide(), {}, "there are fewer"),
+    ]
+    for table, more, why in given:
+        assert why in significance_plots.ranks(significance.read(table, **more)).text
+
+
+def test_one_arm_stands_against_nothing():
+    study = significance.read(pd.DataFrame({"successes": [8], "trials": [10]}))
+    assert "What can be claimed of the sample, from 10 trials?" in significance_page.title(study).text
+    for piece in PIECES:
+        assert piece(study)._repr_mimebundle_()
+
+
+def axes(draw, monkeypatch, *data, **options):
+    """The axes on which a drawing function draws."""
+    from matplotlib.figure import Figure
+
+    ax = Figure().subplots()
+    draw(*data, ax, **options)
+    return ax
+
+
+def test_the_pictures_hold_their_data(sample, monkeypatch):
+    from evalkit.drawing import claim_plots
+
+    frame = significance_extras.power_curve(sample)
+    ax = axes(claim_plots.power, monkeypatch, frame, observed=0.0086, margin=0.05, xlabel="true difference")
+    lines = {line.get_label(): line.get_ydata() for line in ax.lines}
+    assert {"n = 25", "n = 100", "n = 400"} <= set(lines)
+    assert lines["n = 100"].tolist() == frame[frame["units"] == 100]["power"].tolist()
+    draws = sample.null_draws()
+    ax = axes(claim_plots.null_distribution, monkeypatch, draws, observed=0.0086, xlabel="x", ylabel="y")
+    heights = np.array([[bar.get_height() for bar in part] for part in ax.containers])
+    assert heights.sum() == pytest.approx(1)
+    red = heights[1].sum()
+    assert red == pytest.approx(sample.headline.iloc[0]["p"], abs=0.03)
+    d = sample.differences().to_numpy()
+    ax = axes(claim_plots.histogram, monkeypatch, d, xlabel="x", ylabel="y")
+    assert sum(bar.get_height() for bar in ax.patches) == 100
+
+
+def test_names_from_the_input_stay_text():
+    bad = '<img src=x onerror="alert(1)">$\\frac$'
+    study = significance.read(wide().rename(columns={"a": bad}).assign(c=lambda t: t["b"] * 0.5), margin=0.1)
+    for piece in PIECES:
+        if piece is not significance_page.results:
+            assert "<img" not in piece(study)._repr_mimebundle_()["text/html"], piece.__name__
+
+
+# The report
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory):
+    folders = [tmp_path_factory.mktemp(name) for name in ("first", "second")]
+    assert [cli.main(["report", "significance", "-o", str(folder)]) for folder in folders] == [0, 0]
+    return folders
+
+
+@pytest.mark.parametrize("ending", ["html", "ipynb", "json"])
+def test_two_runs_write_the_same_bytes(reports, ending):
+    first, second = (folder / f"significance.{ending}" for folder in reports)
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_the_page_is_small_and_loads_nothing(reports):
+    text = (reports[0] / "significance.html").read_text(encoding="utf-8")
+    assert len(text.encode()) < 300_000
+    assert not re.search(r"""(src|href|url)\s*[=(]\s*["']?\s*(https?:)?//""", text)
+    assert str(ROOT) not in text
+    assert text.count("<details>") >= 5
+
+
+@pytest.mark.parametrize("asked", [None, "folds", "coin", "one"])
+def test_the_json_is_what_the_schema_says(reports, asked):
+    results = json.loads((reports[0] / "significance.json").read_text(encoding="utf-8"))
+    if asked:
+        fold = pd.DataFrame({"fold": range(6), "a": rng(5).normal(size=6), "b": rng(6).normal(size=6)})
+        tables = {
+            "folds": fold,
+            "coin": pd.DataFrame({"successes": [8], "trials": [10]}),
+            "one": wide()[["query", "a"]],
+        }
+        more = {"folds": {"test_to_train": 0.2}, "coin": {"null": 0.5}, "one": {}}
+        study = significance.read(tables[asked], **more[asked])
+        results = significance_page.results(study)._repr_mimebundle_()["application/vnd.evalkit+json"]
+    schema = json.loads((ROOT / "evalkit" / "schema.json").read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator(schema).validate(results)
+    assert "NaN" not in json.dumps(results)
+    broken = {key: value for key, value in results.items() if key != "family"}
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.Draft202012Validator(schema).validate(broken)
+
+
+def test_an_earlier_report_is_tested_anew(reports):
+    earlier = json.loads((reports[0] / "significance.json").read_text(encoding="utf-8"))
+    study = significance.read(str(reports[0] / "significance.json"), margin=0.05)
+    row, before = study.headline.iloc[0], earlier["headline"][0]
+    assert [row["first"], row["second"], row["verdict"]] == [before["first"], before["second"], "equivalent"]
+    assert row["p"] == pytest.approx(before["p"], abs=0.01)
+    assert (row["difference"], row["n"]) == pytest.approx((before["difference"], before["n"]))
+    values = {one["system"]: one["value"] for one in earlier["estimates"] if one["metric"] == earlier["primary"]}
+    assert study.estimates.set_index("system")["value"].to_dict() == {k: values[k] for k in study.systems}
+    assert "The mean of these differences" not in told(study)
+
+
+def published(results) -> dict:
+    return results._repr_mimebundle_()["application/vnd.evalkit+json"]
+
+
+def test_an_earlier_report_whose_differences_are_not_of_its_units_is_refused(tmp_path):
+    study = ranking.read(unit="digit", systems="pixel_cosine,lda_cosine")
+    (tmp_path / "earlier.json").write_text(json.dumps(published(ranking_page.results(study))))
+    with pytest.raises(InputError, match=r"a report on 10 units \(digit\) must hold one .*, got 100; give"):
+        significance.read(str(tmp_path / "earlier.json"))
+
+
+def test_an_earlier_mean_over_rows_is_told_from_a_mean_over_units(tmp_path):
+    users = [f"u{i}" for i in np.repeat(np.arange(20), rng(1).integers(1, 30, 20))]
+    table = pd.DataFrame({"user": users, "a": rng(2).normal(0.3, 1, len(users)), "b": rng(3).normal(size=len(users))})
+    (tmp_path / "earlier.json").write_text(json.dumps(published(significance_page.results(significance.read(table)))))
+    again = significance.read(str(tmp_path / "earlier.json"))
+    assert again.comparisons.iloc[0]["n"] == 20
+    assert "The mean of these differences is" in told(again)
+    for name, value in (("unit", "user"), ("systems", "a"), ("columns", "unit=user"), ("metrics", "loss")):
+        with pytest.raises(ParameterError, match=f"{name}: "):
+            significance.read(str(tmp_path / "earlier.json"), **{name: value})
