@@ -1,7 +1,8 @@
 """A file of 10M labels and scores to AUC, AP, KS and best F1, against scikit-learn and against reading and sorting.
 
-Each tool runs in a process of its own, in turn, three times; imports are not timed. evalkit's four come with their
-intervals; scikit-learn's three calls, roc_auc_score, average_precision_score and roc_curve, have none.
+Each tool runs in a process of its own, in turn, three times; imports are not timed, and pages are warm, as
+`contenders.warm` says. evalkit's four come with their intervals; scikit-learn's three calls, roc_auc_score,
+average_precision_score and roc_curve, have none.
 """
 
 import json
@@ -102,9 +103,10 @@ def main() -> list[Claim]:
 
 def one(tool: str, path: str) -> None:
     """Times one tool."""
-    from contenders import peak_megabytes
+    from contenders import peak_megabytes, warm
 
     work = TOOLS[tool]()
+    warm()
     wall, cpu = time.perf_counter(), time.process_time()
     values = work(path)
     spent = {"cpu": time.process_time() - cpu, "wall": time.perf_counter() - wall}

@@ -84,8 +84,10 @@ def _hashes(ends: Ints, raw: NDArray[np.uint8]) -> NDArray[np.uint64]:
     words = np.ndarray(len(raw) + 1, "<u8", padded.data, strides=(1,))  # the one that begins at each byte
     length = np.diff(ends)
     found = length.astype(np.uint64)
+    rows: Any = slice(None)
     for at in range(0, max(int(length.max()), 1), 8):
-        rows: Any = np.flatnonzero(length > at) if at else slice(None)
+        if at:  # the longer ones; a single long text costs the others nothing
+            rows = np.flatnonzero(length > at) if at == 8 else rows[length[rows] > at]
         word = words[ends[:-1][rows] + at]
         word &= LEADING[np.minimum(length[rows] - at, 8)]
         word ^= found[rows]

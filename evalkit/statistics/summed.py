@@ -1,4 +1,4 @@
-"""Metrics of scored rows from sums over them: the rows are read twice and never kept.
+"""Metrics of scored rows from sums over them: the rows are read twice, shard by shard.
 
 The first reading makes the table of each model. From it follows how much each row moves each metric: a number for each
 bin and class of the table, or a loss of the row's own score. The second adds these numbers up: their sums, and the sums

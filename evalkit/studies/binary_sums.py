@@ -1,4 +1,4 @@
-"""The study of binary outcomes whose rows are read twice and never kept."""
+"""The study of binary outcomes whose rows are read twice, shard by shard."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
