@@ -363,12 +363,27 @@ def test_refuses_frames(data, message):
 def test_fingerprint_is_the_files_sha256(here):
     (here / "x.csv").write_text(GOOD)
     (part,) = sources.parts("x.csv")
-    assert sources.fingerprint(part, 2) == sources.Source("x.csv", 2, hashlib.sha256(GOOD.encode()).hexdigest())
+    found = sources.fingerprint(part, 2)
+    assert (found.name, found.rows) == ("x.csv", 2)
+    assert found.sha256 == hashlib.sha256(GOOD.encode()).hexdigest()
     (part,) = sources.parts(frame())
-    assert sources.fingerprint(part, 2) == sources.Source("data frame", 2, "")
+    assert sources.fingerprint(part, 2) == sources.Source("data frame", 2)
 
 
 def test_nothing_is_left_in_the_working_directory(here):
     (here / "x.csv").write_text(GOOD)
     load("x.csv")
     assert [one.name for one in here.iterdir()] == ["x.csv"]
+
+
+@pytest.mark.parametrize("how", ["changed", "gone"])
+def test_the_sha256_of_another_file_than_was_read_is_refused(here, how):
+    (here / "x.csv").write_text(GOOD)
+    found = sources.fingerprint(sources.parts("x.csv")[0], 2)
+    if how == "gone":
+        (here / "x.csv").unlink()
+    else:
+        (here / "x.csv").write_text(GOOD + "\n")
+    wanted = "the file changed while it was read" if how == "changed" else "cannot be read any more"
+    with pytest.raises(InputError, match=rf"^x\.csv: {wanted}"):
+        found.sha256  # noqa: B018

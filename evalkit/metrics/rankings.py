@@ -72,13 +72,18 @@ class Lists:
         return np.arange(1, len(self.grade) + 1) - np.repeat(self.offset[:-1], self.length)
 
     @cached_property
+    def _graded(self) -> Ints:
+        """The rows with a judgement."""
+        return np.flatnonzero(self.grade == self.grade)
+
+    @cached_property
     def _hits(self) -> dict[float, Hits]:
         return {}
 
     def hits(self, level: float) -> Hits:
         """The rows at or above the level; found once for all metrics."""
         if level not in self._hits:
-            row = np.flatnonzero(self.grade >= level)
+            row = self._graded[self.grade[self._graded] >= level]
             owner = np.searchsorted(self.offset, row, side="right") - 1
             before = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=len(self)))])
             nth = np.arange(1, len(row) + 1) - before[owner]

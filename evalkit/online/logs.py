@@ -98,7 +98,7 @@ def read_users(
 def located(error: InputError, read: Sequence[Source], columns: Mapping[str, str]) -> InputError:
     """The error with its file, its column's own name and its row in that file, counted from 1.
 
-    >>> two = [Source("a.csv", 3, ""), Source("b.csv", 3, "")]
+    >>> two = [Source("a.csv", 3), Source("b.csv", 3)]
     >>> located(RowError("team", "must be one of a, b, got 'c'", 4), two, {"team": "ranker"})
     InputError("b.csv: ranker must be one of a, b, got 'c' (row 2)")
     """
@@ -156,7 +156,7 @@ def _refuse_missing(part: Part, name: str, values: np.ndarray) -> None:
     empty = np.flatnonzero(values == "")
     if empty.size:
         error = RowError(name, "must be given on every row, got nothing", empty[0], empty.size)
-        raise located(error, [Source(part.name, values.size, "")], {})
+        raise located(error, [Source(part.name, values.size)], {})
 
 
 def _finite(column: Any, name: str, part: Part) -> Floats:
@@ -166,7 +166,7 @@ def _finite(column: Any, name: str, part: Part) -> Floats:
     if wrong.size:
         got = "nothing" if empty[wrong[0]] else values[wrong[0]]
         error = RowError(name, f"must be a finite number, got {got}", wrong[0], wrong.size)
-        raise located(error, [Source(part.name, values.size, "")], {})
+        raise located(error, [Source(part.name, values.size)], {})
     return values
 
 

@@ -227,14 +227,10 @@ def by_rank(of: Ints, score: Floats, item: Callable[[Ints], Ints]) -> tuple[Ints
     >>> order.tolist(), tied.tolist()
     ([1, 2, 0], [False, False, True])
     """
-    order = _pieces(of, score)
-    if order is None:
-        found = Sorted.of(keys.packed(of, score))
-        order, same = found.order, found.same
-    else:
-        same = np.zeros(len(of), bool)
-        np.equal(score[order[1:]], score[order[:-1]], out=same[1:])
-        same[1:] &= of[order[1:]] == of[order[:-1]]
+    if (found := _pieces(of, score)) is None:
+        packed = Sorted.of(keys.packed(of, score))
+        found = packed.order, packed.same
+    order, same = found
     rows = np.flatnonzero(_runs(same))
     if len(rows):
         some = order[rows]
@@ -243,8 +239,8 @@ def by_rank(of: Ints, score: Floats, item: Callable[[Ints], Ints]) -> tuple[Ints
     return order, same
 
 
-def _pieces(of: Ints, score: Floats) -> Ints | None:
-    """The order of the rows where each list is one piece whose scores never rise; None where one is not."""
+def _pieces(of: Ints, score: Floats) -> tuple[Ints, Bools] | None:
+    """What `by_rank` gives, ties unordered, where each list is one piece whose scores never rise; else None."""
     fresh = of[1:] != of[:-1]
     if not (fresh | (score[1:] <= score[:-1])).all():
         return None
@@ -254,7 +250,13 @@ def _pieces(of: Ints, score: Floats) -> Ints | None:
     if (code[turn[1:]] == code[turn[:-1]]).any():
         return None
     size = np.diff(start, append=len(of))[turn]
-    return np.repeat(start[turn] - np.cumsum(size) + size, size) + np.arange(len(of))
+    begins = np.cumsum(size) - size
+    order = np.repeat(start[turn] - begins, size)
+    order += np.arange(len(of))
+    ranked, same = score[order], np.zeros(len(of), bool)
+    np.equal(ranked[1:], ranked[:-1], out=same[1:])
+    same[begins] = False
+    return order, same
 
 
 def _runs(same: Bools) -> Bools:

@@ -149,9 +149,11 @@ class Build:
         """The items of some rows as Arrow text."""
         import pyarrow as pa
 
+        if len(rows.item) == 1:
+            return rows.item[0].take(pa.array(at))
         wide = len({one.type for one in rows.item}) > 1
         blocks = [one.cast(pa.large_string()) for one in rows.item] if wide else rows.item
-        return pa.chunked_array(blocks).take(pa.array(at)).cast(pa.large_string()).combine_chunks()
+        return pa.chunked_array(blocks).take(pa.array(at)).combine_chunks()
 
     def _item_places(self, rows: Ints) -> Ints:
         """The places of some rows' items among themselves, in the order of their bytes."""
@@ -195,12 +197,10 @@ class Build:
 
         if rows is others:
             at, there = at[at != there], there[at != there]
-        if (
-            len(at)
-            and not self.exact
-            and not pc.all(pc.equal(self._texts(rows, at), self._texts(others, there))).as_py()
-        ):
-            raise Collision
+        if len(at) and not self.exact:
+            texts, same = self._texts(rows, at), self._texts(others, there)
+            if not pc.all(pc.equal(texts, same.cast(texts.type))).as_py():
+                raise Collision
 
     def _pair(self, row: int, of: int) -> str:
         item = self._texts((self.run, self.judged)[of], np.array([row]))[0].as_py()

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +29,27 @@ _NO_ID = re.compile(r"FLOAT|DOUBLE|DECIMAL.*|HALF_FLOAT|STRUCT.*|MAP.*|UNION.*|.
 
 @dataclass(frozen=True)
 class Source:
-    """One input: the name to print, the rows read from it, the SHA-256 of the file (empty for a frame)."""
+    """One input: the name to print, the rows read from it; of a file its path, and size and time when it was read."""
 
     name: str
     rows: int
-    sha256: str
+    path: Path | None = None
+    stamp: tuple[int, int] = (0, 0)
+
+    @cached_property
+    def sha256(self) -> str:
+        """The SHA-256 of the file, empty for a frame; raises InputError where the file has changed since."""
+        if self.path is None:
+            return ""
+        try:
+            with self.path.open("rb") as file:
+                found = hashlib.file_digest(file, "sha256").hexdigest()
+            changed = stamp(self.path) != self.stamp
+        except OSError as error:
+            raise InputError(f"{self.name}: cannot be read any more, {error}") from None
+        if changed:
+            raise changed_file(self.name)
+        return found
 
 
 @dataclass(frozen=True)
@@ -340,11 +357,14 @@ def _number(column: str, kind: str) -> str:
 
 
 def fingerprint(part: Part, rows: int) -> Source:
-    """The part's name, rows and SHA-256; raises InputError where the file changed since reading began."""
+    """The part's name, rows and file; raises InputError where the file changed since reading began."""
     if part.unnamed or part.kind == "spark":
-        return Source(part.name, rows, "")
-    with part.path.open("rb") as file:
-        found = Source(part.name, rows, hashlib.file_digest(file, "sha256").hexdigest())
+        return Source(part.name, rows)
     if stamp(part.path) != part.stamp:
-        raise InputError(f"{part.name}: the file changed while it was read; run again when it is complete")
-    return found
+        raise changed_file(part.name)
+    return Source(part.name, rows, part.path, part.stamp)
+
+
+def changed_file(name: str) -> InputError:
+    """The error for a file that is not the one that was read first."""
+    return InputError(f"{name}: the file changed while it was read; run again when it is complete")

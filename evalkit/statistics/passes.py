@@ -81,7 +81,10 @@ class First:
         for key, one in bins(table, self.cut):
             found.setdefault(key, []).append(one)
         systems = len(self.plan.systems)
-        return {key: grid.merge(parts, MOST if key < systems else FEWER) for key, parts in found.items()}
+        return {
+            key: parts[0] if len(parts) == 1 else grid.merge(parts, MOST if key < systems else FEWER)
+            for key, parts in found.items()
+        }
 
 
 def _binned(found: Mapping[int, Grid], counted: Ints, cut: float | None) -> Any:
