@@ -8,10 +8,12 @@ import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.colors import to_hex
 from significance_tables import rng, told, wide
 
 from evalkit import __main__ as cli
 from evalkit.arrays import InputError, ParameterError
+from evalkit.drawing import claim_plots, plots
 from evalkit.drawing.tables import Html
 from evalkit.sections import page, ranking_page, significance_page, significance_plots
 from evalkit.studies import ranking, significance, significance_extras
@@ -84,8 +86,6 @@ def axes(draw, monkeypatch, *data, **options):
 
 
 def test_the_pictures_hold_their_data(sample, monkeypatch):
-    from evalkit.drawing import claim_plots
-
     frame = significance_extras.power_curve(sample)
     ax = axes(claim_plots.power, monkeypatch, frame, observed=0.0086, margin=0.05, xlabel="true difference")
     lines = {line.get_label(): line.get_ydata() for line in ax.lines}
@@ -100,6 +100,14 @@ def test_the_pictures_hold_their_data(sample, monkeypatch):
     d = sample.differences().to_numpy()
     ax = axes(claim_plots.histogram, monkeypatch, d, xlabel="x", ylabel="y")
     assert sum(bar.get_height() for bar in ax.patches) == 100
+
+
+@pytest.mark.parametrize("less_is_better", [False, True])
+def test_differences_that_are_better_are_blue(monkeypatch, less_is_better):
+    d = np.array([-0.4, -0.3, -0.2, 0.1])
+    ax = axes(claim_plots.histogram, monkeypatch, d, xlabel="x", ylabel="y", less_is_better=less_is_better)
+    blue = [bar for part in ax.containers for bar in part if to_hex(bar.get_facecolor()) == plots.COLOURS[0].lower()]
+    assert sum(bar.get_height() for bar in blue) == (3 if less_is_better else 1)
 
 
 def test_names_from_the_input_stay_text():

@@ -22,14 +22,15 @@ def forest(frame: pd.DataFrame, ax: Any, *, label: str, margin: float | None) ->
     return intervals(frame, ax, label=label, zero=True)
 
 
-def histogram(values: Floats, ax: Any, *, xlabel: str, ylabel: str) -> Any:
-    """Differences of units: those of exactly 0 as a grey bar of their own, the mean and the median as lines."""
+def histogram(values: Floats, ax: Any, *, xlabel: str, ylabel: str, less_is_better: bool = False) -> Any:
+    """Differences of units, the better ones blue, those of 0 as a grey bar of their own; mean and median as lines."""
     moved = values[values != 0]
     reach = float(np.abs(values).max(initial=0.0)) or 1.0
     edges = np.linspace(-reach, reach, BINS + 1)
     counts, _ = np.histogram(moved, edges)
     middle = (edges[1:] + edges[:-1]) / 2
-    for side, colour in ((middle > 0, COLOURS[0]), (middle < 0, COLOURS[1])):
+    better, worse = (middle < 0, middle > 0) if less_is_better else (middle > 0, middle < 0)
+    for side, colour in ((better, COLOURS[0]), (worse, COLOURS[1])):
         ax.bar(middle[side], counts[side], width=edges[1] - edges[0], color=colour, linewidth=0)
     zeros = int(values.size - moved.size)
     if zeros:

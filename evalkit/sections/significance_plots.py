@@ -62,11 +62,12 @@ def distribution(s: Either) -> Picture | Html:
     wins, losses = int((found > 0).sum()), int((found < 0).sum())
     caption = (
         f"{_pair(s)}: {s.primary.label} of each {s.unit_name}, n = {found.size:,}: {wins:,} above 0, "
-        f"{found.size - wins - losses:,} equal, {losses:,} below. A mean far from the median is a few "
-        f"{plural(s.unit_name, 2)} speaking loudly."
+        f"{found.size - wins - losses:,} equal, {losses:,} below. Blue: better, orange: worse. A mean far from the "
+        f"median is a few {plural(s.unit_name, 2)} speaking loudly."
     )
     xlabel = f"difference in {s.primary.label}"
     drawn: dict[str, Any] = {"xlabel": xlabel, "ylabel": plural(s.unit_name, 2)}
+    drawn["less_is_better"] = s.primary.metric.best == "low"
     return plots.picture(claim_plots.histogram, found, alt=caption, caption=caption, size=WIDE, **drawn)
 
 
