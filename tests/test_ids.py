@@ -88,3 +88,8 @@ def test_lists_in_pieces_are_put_in_order_and_not_sorted():
     order, tied = ids.by_rank(of, score, lambda rows: rows)
     assert order.tolist() == [2, 4, 3, 0, 1]
     assert tied.tolist() == [False, False, True, False, False]
+
+
+def test_long_texts_are_told_apart():
+    texts = ["x" * n + end for n in (255, 256, 257, 100_000) for end in ("a", "b")]
+    assert len(set(ids.hashes(pa.array([*texts, *texts])).tolist())) == len(texts)

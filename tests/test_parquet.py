@@ -95,3 +95,36 @@ def test_a_broken_page_is_refused(path):
     path.write_bytes(whole[:4] + bytes(len(whole) // 2) + whole[4 + len(whole) // 2 :])
     with pytest.raises(InputError, match=r"t.parquet: must be a whole Parquet file"):
         sources.load(part, {"item": "text"}, {})
+
+
+def test_a_folder_that_is_a_column_comes_before_the_files_own(tmp_path):
+    (tmp_path / "score=7").mkdir()
+    pq.write_table(pa.table({"id": ["a"], "score": [1.0]}), tmp_path / "score=7" / "p.parquet")
+    part = sources.parts(tmp_path / "score=7" / "p.parquet")[0]
+    assert sources.load(part, {"id": "id"}, {"score": "score"})["score"].to_pylist() == [7]
+    assert not parquet.plain(part.path, [], ["score"], [])
+
+
+def test_a_name_that_is_not_utf8_is_refused(tmp_path):
+    pq.write_table(pa.table({"id": ["a"], "other": [1]}), tmp_path / "t.parquet", store_schema=False)
+    raw = (tmp_path / "t.parquet").read_bytes()
+    (tmp_path / "t.parquet").write_bytes(raw.replace(b"other", b"oth\xe9r"))
+    with pytest.raises(InputError, match=r"t.parquet: must be a whole Parquet file"):
+        sources.parts(tmp_path / "t.parquet")
+
+
+def test_a_column_without_a_name_has_one_by_its_place(tmp_path):
+    pq.write_table(pa.table({"id": ["a"], "": [1.5]}), tmp_path / "t.parquet")
+    part = sources.parts(tmp_path / "t.parquet")[0]
+    assert part.columns == ("id", "C1")
+    assert sources.load(part, {"id": "id"}, {"x": "C1"})["x"].to_pylist() == [1.5]
+
+
+def test_codes_without_a_text_are_refused(tmp_path):
+    texts = ["aaa", "bbb", "ccc", "aaa", "bbb", "ccc", "ccc", "ddd", "eee", "eee", "fff", "ggg"]
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"id": texts}), path, compression="none", store_schema=False, write_statistics=False)
+    path.write_bytes(path.read_bytes().replace(b"bbb", b"aaa"))  # one text twice: Arrow drops it and keeps the codes
+    with pytest.raises(InputError, match=r"t.parquet: must be a whole Parquet file"):
+        sources.load(sources.parts(path)[0], {"id": "id"}, {}, coded=["id"])
+    assert sources.load(sources.parts(path)[0], {"id": "id"}, {})["id"].to_pylist()[:2] == ["aaa", "aaa"]

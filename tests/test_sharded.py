@@ -204,3 +204,15 @@ def test_the_kind_of_reading_follows_the_rows(monkeypatch):
     found = sharded.read(frame, **given)
     assert isinstance(found, Measured)
     assert found.measure("system", rankings.average_precision).tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("system", [["a"] * 20, ["a", "b"] * 10])
+def test_a_shard_may_hold_judged_queries_that_no_run_has(limits, system):
+    """The last shard is the query of the largest hash, alone: here that, or another one, is judged and in no run."""
+    every = [f"q{i}" for i in range(40)]
+    judged = pd.DataFrame({"query": every, "item": "x", "grade": 1.0})
+    for have in (every[20:], every[:20], every[10:30]):
+        run = pd.DataFrame({"system": system, "query": have, "item": "x", "score": 1.0})
+        found, kept = measured(limits, run, judged), runs.read(run, judged)
+        for name in kept.systems:
+            assert found.accounts[name] == kept.accounts[name]

@@ -1,5 +1,6 @@
 """Text ids as whole numbers, and the order of rows that a ranking has."""
 
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from evalkit.arrays import Bools, Floats, Ints
 from evalkit.metrics import keys
 
+LONG = 256  # bytes; longer texts are hashed one by one
 BLOCK = 2**15  # rows whose words stay in the cache
 MIX = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: an odd number without a pattern in its bits
 LEADING = np.array([(1 << 8 * n) - 1 for n in range(9)], np.uint64)  # the first n bytes of eight
@@ -84,6 +86,9 @@ def _hashes(ends: Ints, raw: NDArray[np.uint8]) -> NDArray[np.uint64]:
     words = np.ndarray(len(raw) + 1, "<u8", padded.data, strides=(1,))  # the one that begins at each byte
     length = np.diff(ends)
     found = length.astype(np.uint64)
+    for row in np.flatnonzero(length > LONG):
+        digest = hashlib.blake2b(raw[ends[row] : ends[row + 1]], digest_size=8).digest()
+        found[row], length[row] = int.from_bytes(digest, "little"), 8
     rows: Any = slice(None)
     for at in range(0, max(int(length.max()), 1), 8):
         if at:  # the longer ones; a single long text costs the others nothing
@@ -130,7 +135,7 @@ def named(blocks: Sequence[tuple[str, int] | Any]) -> tuple[np.ndarray, Ints]:
     codes = [
         np.broadcast_to(np.int64(place[block[0]]), block[1])
         if isinstance(block, tuple)
-        else np.array([place[one] for one in names])[code]
+        else np.array([place[one] for one in names], np.int64)[code]
         for block, (names, (code,)) in zip(blocks, each, strict=True)
     ]
     return np.array(list(place), dtype=object), joined(codes)

@@ -10,12 +10,15 @@ from typing import Any
 from evalkit.arrays import InputError
 from evalkit.reading import duck
 
+# Their dictionaries hold a text once; of one that does not Arrow would take other texts, without a word.
+WRITERS = ("parquet-cpp", "parquet-mr", "parquet-rs", "duckdb", "polars", "fastparquet")
+
 
 def header(path: Path) -> tuple[str, ...]:
     """The column names; raises InputError for a file that is not whole, or where two columns have one name."""
-    if "=" in str(path.parent):  # folders may be columns, day=3/part.parquet, which DuckDB knows
+    names = types(path).names
+    if _in_folders(path) or "" in names:  # DuckDB names what has no name
         return duck.header(path, "parquet")
-    names = _metadata(path).schema.to_arrow_schema().names
     duck.distinct(names, duck.shown(path))
     return tuple(names)
 
@@ -36,33 +39,63 @@ def read(
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    metadata = _metadata(path)
-    types = {field.name: field.type for field in metadata.schema.to_arrow_schema()}
+    metadata, kinds = _metadata(path), {field.name: field.type for field in types(path)}
     wanted = list(dict.fromkeys([*text.values(), *numbers.values()]))
-    if not all(
-        name in types and kind(types[name])
+    if _in_folders(path) or not all(
+        name in kinds and kind(kinds[name])
         for kind, some in ((_text, text), (_number, numbers))
         for name in some.values()
     ):
         return None
-    dictionaries = [text[role] for role in coded if role in text and pa.types.is_string(types[text[role]])]
+    dictionaries = [text[role] for role in coded if role in text and pa.types.is_string(kinds[text[role]])]
+    if not str(metadata.created_by).lower().startswith(WRITERS):
+        dictionaries = []
     try:
         with pq.ParquetFile(path, metadata=metadata, read_dictionary=dictionaries) as file:
             table = file.read(columns=wanted)
-    except (pa.ArrowException, OSError):
+    except _errors():
         raise duck.no_parquet(duck.shown(path)) from None
     columns = {name: table[name].combine_chunks() for name in wanted}
     found = {role: _as_text(columns[name], name, path) for role, name in text.items()}
+    for name in dictionaries:
+        _check_codes(columns[name], path)
     return found | {role: columns[name].cast(pa.float64(), safe=False) for role, name in numbers.items()}
 
 
+def types(path: Path) -> Any:
+    """The Arrow schema."""
+    try:
+        return _metadata(path).schema.to_arrow_schema()
+    except _errors():
+        raise duck.no_parquet(duck.shown(path)) from None
+
+
 def _metadata(path: Path) -> Any:
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
         return pq.read_metadata(path)
-    except (pa.ArrowException, OSError):
+    except _errors():
+        raise duck.no_parquet(duck.shown(path)) from None
+
+
+def _errors() -> tuple[type[Exception], ...]:
+    """What Arrow raises of a file that is broken; a column's name that is not UTF-8 is a ValueError."""
+    import pyarrow as pa
+
+    return pa.ArrowException, ValueError, OSError
+
+
+def _in_folders(path: Path) -> bool:
+    """Whether folders may be columns, day=3/part.parquet, which DuckDB knows and puts before the file's own."""
+    return "=" in str(path.parent)
+
+
+def _check_codes(column: Any, path: Path) -> None:
+    """Raises InputError where a code has no text."""
+    try:
+        column.validate(full=True)
+    except _errors():
         raise duck.no_parquet(duck.shown(path)) from None
 
 
@@ -103,19 +136,13 @@ def ascii_only(texts: Any) -> bool:
 # Rows by the batch -----------------------------------------------------------------------------------------------
 
 
-def types(path: Path) -> Any:
-    """The Arrow schema."""
-    return _metadata(path).schema.to_arrow_schema()
-
-
 def plain(path: Path, labels: Collection[str], numbers: Collection[str], whole: Collection[str]) -> bool:
     """Whether labels are whole numbers or true and false, numbers are numbers, and no cell of `whole` is empty, by what
     the file says of itself."""
     import pyarrow as pa
 
-    metadata = _metadata(path)
-    found = {field.name: field.type for field in metadata.schema.to_arrow_schema()}
-    if len(found) < metadata.num_columns:  # nested columns: names are not places
+    metadata, found = _metadata(path), {field.name: field.type for field in types(path)}
+    if _in_folders(path) or len(found) < metadata.num_columns:  # nested columns: names are not places
         return False
     fits = all(pa.types.is_integer(found[name]) or pa.types.is_boolean(found[name]) for name in labels if name in found)
     fits = fits and all(name in found and _number(found[name]) for name in numbers)
@@ -130,11 +157,10 @@ def _full(metadata: Any, column: int) -> bool:
 
 def batches(path: Path, columns: Collection[str], size: int) -> Iterator[Any]:
     """The columns in record batches of so many rows; raises InputError for a file that is broken."""
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
         with pq.ParquetFile(path) as file:
             yield from file.iter_batches(size, columns=list(columns))
-    except (pa.ArrowException, OSError):
+    except _errors():
         raise duck.no_parquet(duck.shown(path)) from None
