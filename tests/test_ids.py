@@ -90,6 +90,11 @@ def test_lists_in_pieces_are_put_in_order_and_not_sorted():
     assert tied.tolist() == [False, False, True, False, False]
 
 
+def test_dictionaries_have_the_hashes_of_their_texts():
+    texts = pa.array(["a", "bb", "a"])
+    assert ids.hashes(texts.dictionary_encode()).tolist() == ids.hashes(texts).tolist()
+
+
 def test_long_texts_are_told_apart():
     texts = ["x" * n + end for n in (255, 256, 257, 100_000) for end in ("a", "b")]
     assert len(set(ids.hashes(pa.array([*texts, *texts])).tolist())) == len(texts)

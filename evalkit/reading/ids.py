@@ -68,6 +68,7 @@ def hashes(text: Any) -> NDArray[np.uint64]:
     """
     import pyarrow as pa
 
+    text = _decoded(text)
     wide = "<i8" if pa.types.is_large_string(text.type) else "<i4"
     _, ends, held = text.buffers()
     found = np.empty(len(text), np.uint64)
