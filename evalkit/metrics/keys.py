@@ -5,6 +5,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from evalkit.arrays import Floats, InputError, Ints
 
+STEP = 2**15  # rows that are worked on at once: they stay in the cache
+
 
 def exponent(score: Floats) -> int:
     """The power of two that brings finite scores below 2 in size; 0 where they are below 2 already."""
@@ -46,15 +48,16 @@ def packed(group: Ints, score: Floats) -> NDArray[np.uint64]:
     array([2, 1, 0])
     """
     bits = int(group.max(initial=0)).bit_length()
-    code = ordered((score + 0.0).view(np.int64))
-    below = np.invert(code, out=code).view(np.uint64)
-    below ^= np.uint64(1 << 63)
-    if not bits:
-        return below
-    below >>= np.uint64(bits)
-    key = group.astype(np.uint64)
-    key <<= np.uint64(64 - bits)
-    key |= below
+    key = np.empty(len(score), np.uint64)
+    for start in range(0, len(key), STEP):
+        at = slice(start, start + STEP)
+        code = ordered((score[at] + 0.0).view(np.int64))
+        below = np.invert(code, out=code).view(np.uint64)
+        below ^= np.uint64(1 << 63)
+        below >>= np.uint64(bits)
+        key[at] = below
+        if bits:
+            key[at] |= group[at].astype(np.uint64) << np.uint64(64 - bits)
     return key
 
 

@@ -151,9 +151,11 @@ def pair(group: Ints, groups: int, number: NDArray[np.uint64]) -> NDArray[np.uin
     bits = np.uint64(max(groups - 1, 0).bit_length())
     if not bits:
         return number
-    key = group.astype(np.uint64)
-    key <<= np.uint64(64) - bits
-    key |= number >> bits
+    key = np.empty(len(number), np.uint64)
+    for start in range(0, len(key), BLOCK):
+        at = slice(start, start + BLOCK)
+        np.left_shift(group[at].astype(np.uint64), np.uint64(64) - bits, out=key[at])
+        key[at] |= number[at] >> bits
     return key
 
 
@@ -185,8 +187,11 @@ class Sorted:
         ([1, 0, 2], [False, False, True])
         """
         spare = np.uint64(max(len(key) - 1, 0).bit_length())
-        leading = key >> spare << spare
-        leading |= np.arange(len(key), dtype=np.uint64)
+        leading = np.empty_like(key)
+        for start in range(0, len(key), BLOCK):
+            at = slice(start, start + BLOCK)
+            np.bitwise_and(key[at], ~_below(spare), out=leading[at])
+            leading[at] |= np.arange(start, min(start + BLOCK, len(key)), dtype=np.uint64)
         leading.sort()
         order = (leading & _below(spare)).view(np.int64)
         same = np.zeros(len(key), bool)
