@@ -205,7 +205,7 @@ class BinaryStudy(Study):
         named: dict[str, Callable[[Counts], float]] = {
             f"used: {self.rule.text}": lambda c: np.nan,
             "best F1": curves.best_f,
-            f"least cost ({self.costs})": lambda c: curves.cheapest(c, self.costs.fp, self.costs.fn),
+            "least cost": lambda c: curves.cheapest(c, self.costs.fp, self.costs.fn),
             "precision ≥ 0.9": lambda c: curves.for_precision(c, 0.9),
             "recall ≥ 0.9": lambda c: curves.for_recall(c, 0.9),
         }
