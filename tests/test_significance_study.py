@@ -88,7 +88,7 @@ def test_the_baseline_that_leads_by_another_metric_is_told():
 
 def test_every_way_to_test_is_named():
     study = significance.read(metrics="mrr", baseline="pixel_cosine")
-    how = "sign flip, exact enumeration or sign flip, 100,096 Walsh–Hadamard draws"
+    how = "sign flip, exact enumeration or sign flip, importance sampling with 8,192 draws"
     assert f"p by {how}; adjusted" in page.comparisons(study).html
     assert f"two-sided; {how}. Better" in page.verdict(study).html
 
@@ -124,8 +124,8 @@ def test_a_p_that_is_undefined_stays_so_over_looks():
         assert np.isnan(row["p"])
         assert np.isnan(row["adjusted"])
     study = significance.read(wide(gain=0.1), looks=5)
-    assert significance_plots.null_distribution(study).caption.endswith("p 0.11, paying for 5 looks.")
-    assert significance_plots.duality(study).caption.endswith("p 0.11, paying for 5 looks.")
+    assert significance_plots.null_distribution(study).caption.endswith("p 0.1, paying for 5 looks.")
+    assert significance_plots.duality(study).caption.endswith("p 0.1, paying for 5 looks.")
 
 
 def test_a_system_without_a_value_in_any_fold_is_refused_by_name():

@@ -7,6 +7,7 @@ from evalkit.drawing.tables import FEW, interval, number, p_value, signed
 from evalkit.metrics.rankings import Pooled
 from evalkit.sections.ranking_page import unshared
 from evalkit.statistics import intervals, perunit, sequential
+from evalkit.statistics.flip_tail import TAIL
 from evalkit.statistics.intervals import standard_error
 from evalkit.studies import significance_extras as extras
 from evalkit.studies.significance import FOLDS, Significance
@@ -28,7 +29,7 @@ def notes(s: Significance | Shares) -> list[Note]:
     found = [*_data(s), *_undefined(s), *_folds(s)]
     if not len(s.headline):
         return found
-    return found + _clusters(s) + _few(s) + _ties(s) + _skew(s) + _disagree(s) + _metrics(s) + _looked(s)
+    return found + _clusters(s) + _few(s) + _ties(s) + _skew(s) + _tail(s) + _disagree(s) + _metrics(s) + _looked(s)
 
 
 def _shares(s: Shares) -> list[Note]:
@@ -167,6 +168,17 @@ def _skew(s: Significance) -> list[Note]:
     return [
         (f"{text}{int(COCHRAN * skew**2):,} {plural(s.unit_name, 2)}, there are {n:,}; 5 % may be 8 % or more.", True)
     ]
+
+
+def _tail(s: Significance) -> list[Note]:
+    """Comparisons whose p is below what plain draws can tell."""
+    tail = int(s.comparisons["method"].str.contains(TAIL, regex=False).sum())
+    if not tail:
+        return []
+    text = (
+        f"{tail:,} of {len(s.comparisons):,} p-values come from importance sampling: plain draws cannot tell so small"
+    )
+    return [(f"{text} a p, and Holm's correction multiplies it. Their relative error is a few percent.", False)]
 
 
 def _disagree(s: Significance) -> list[Note]:

@@ -55,6 +55,7 @@ def max_t(differences: ArrayLike, *, rng: np.random.Generator, draws: int = 100_
     if columns.ndim != 2 or len(columns) == 0:
         raise InputError(f"differences must have units × comparisons, got shape {columns.shape}")
     finite("differences", columns.ravel())
+    columns = columns[np.lexsort(columns.T)]  # the order of the units changes no draw
     scaled = ratio(columns, np.sqrt(np.sum(columns**2, axis=0)))
     scaled[np.isnan(scaled)] = 0.0  # a column of zeros: no draw is less extreme
     largest = np.sort(signflip.largest_sums(scaled, rng=rng, draws=draws))

@@ -21,7 +21,8 @@ def resampled_sums(columns: ArrayLike, *, rng: np.random.Generator, resamples: i
     """Column sums of `resamples` bootstrap samples of the rows: (n, m) in, (resamples, m) out.
 
     Where rows repeat (hit or miss) the distinct rows are drawn by their multinomial counts, otherwise blocks
-    of row weights, one matrix product a block; no index matrix is kept. The weights are exactly multinomial.
+    of row weights, one matrix product a block; no index matrix is kept. The weights are exactly multinomial. The
+    order of the rows changes nothing.
 
     >>> resampled_sums([[1, 2], [1, 2]], rng=np.random.default_rng(1), resamples=2)
     array([[2., 4.],
@@ -35,6 +36,7 @@ def resampled_sums(columns: ArrayLike, *, rng: np.random.Generator, resamples: i
     if 8 * len(distinct) < n:
         weights = (rng.multinomial(n, counts / n, size=b) for b in _blocks(resamples, len(distinct)))
         return np.concatenate([w @ distinct for w in weights])
+    rows = np.repeat(distinct, counts, axis=0)  # sorted: the order of the units changes no sample
     room = np.empty((min(resamples, max(1, BLOCK // n)), n))
     return np.concatenate([_product(_weights(rng, room[:b]), rows) for b in _blocks(resamples, n)])
 

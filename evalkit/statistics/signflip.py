@@ -14,6 +14,8 @@ from evalkit.arrays import Floats, Ints
 
 ENUMERATED = 20  # units whose 2^n sign vectors are all visited
 HELD = 2**22  # drawn sums held at once when many columns share their signs
+TOGETHER = 64  # points of the Walsh–Hadamard transform that one product takes
+ALONE = 2**19  # multiplications up to which BLAS stays on one thread
 TIE = 1e-12  # relative to Σ|d|: sums of floats closer than this are one sum
 LATTICE = 2**25  # distinct magnitudes × points of the Fourier transform: a second of work
 NOISE = 1e-12  # a transform in doubles cannot tell smaller probabilities from 0
@@ -24,11 +26,17 @@ def ranges(total: Floats, count: Floats, *, rng: np.random.Generator, draws: int
 
     One entry a sign vector: all of them (up to their sign) for at most 20 units, otherwise at least `draws`
     random ones and the data's own, whose range is the whole line and which keeps p above 0.
+    The order of the units changes nothing, and −total gives the mirrored ranges.
 
     >>> low, high = ranges(np.array([1.0, 3.0]), np.ones(2), rng=np.random.default_rng(1), draws=0)
     >>> low, high
     (array([-inf,   1.]), array([inf,  3.]))
     """
+    if _backwards(total):
+        low, high = ranges(-total, count, rng=rng, draws=draws)
+        return -high, -low
+    order = np.lexsort([count, total])
+    total, count = total[order], count[order]
     if total.size <= ENUMERATED:
         drawn, size = enumerated(total), enumerated(count)
     else:
@@ -40,6 +48,13 @@ def ranges(total: Floats, count: Floats, *, rng: np.random.Generator, draws: int
     everywhere = np.abs(size) == n  # nothing flipped, or everything: as extreme as the data whatever the mean
     low = np.where(everywhere, -np.inf, np.minimum(flipped, kept))
     return low, np.where(everywhere, np.inf, np.maximum(flipped, kept))
+
+
+def _backwards(total: Floats) -> bool:
+    """Whether of `total` and −`total` the second is the one whose signs are drawn, so that both get the same draws."""
+    ascending = np.sort(total)
+    apart = np.flatnonzero(ascending + ascending[::-1])  # where the sorted values of the two differ
+    return bool(apart.size) and bool(ascending[apart[-1]] + ascending[::-1][apart[-1]] < 0)
 
 
 def share(low: Floats, high: Floats, *, null: float = 0.0) -> float:
@@ -111,19 +126,40 @@ def largest_sums(columns: Floats, *, rng: np.random.Generator, draws: int) -> Fl
 
 
 def walsh_hadamard(values: Floats) -> Floats:
-    """The Walsh–Hadamard transform along the last axis, a power of two long; overwrites and returns `values`.
+    """The Walsh–Hadamard transform along the last axis, a power of two long.
+
+    Up to six of the butterfly's levels at once are one product with the Hadamard matrix of 64 points.
 
     >>> walsh_hadamard(np.array([1.0, 2.0, 3.0, 4.0]))
     array([10., -2., -4.,  0.])
     """
-    points, half = values.shape[-1], 1
-    while half < points:
-        pairs = values.reshape(*values.shape[:-1], points // (2 * half), 2, half)
-        added = pairs[..., 0, :] + pairs[..., 1, :]
-        np.subtract(pairs[..., 0, :], pairs[..., 1, :], out=pairs[..., 1, :])
-        pairs[..., 0, :] = added
-        half *= 2
-    return values
+    shape, half = values.shape, 1
+    while half < shape[-1]:
+        points = min(TOGETHER, shape[-1] // half)
+        matrix = _hadamard(points)
+        if half == 1:
+            values = _rows_times(values.reshape(-1, points), matrix)
+        else:
+            values = np.matmul(matrix, values.reshape(-1, points, half))
+        half *= points
+    return values.reshape(shape)
+
+
+def _hadamard(points: int) -> Floats:
+    """The Hadamard matrix in Sylvester's order: the sign of each entry by the bits that row and column share."""
+    matrix = np.ones((1, 1))
+    while len(matrix) < points:
+        matrix = np.block([[matrix, matrix], [matrix, -matrix]])
+    return matrix
+
+
+def _rows_times(rows: Floats, matrix: Floats) -> Floats:
+    """rows @ matrix in slices so small that BLAS wakes no other threads."""
+    step = max(1, ALONE // matrix.size)
+    out = np.empty_like(rows)
+    for start in range(0, len(rows), step):
+        np.matmul(rows[start : start + step], matrix, out=out[start : start + step])
+    return out
 
 
 def exact_p(differences: Floats) -> tuple[float, str] | None:

@@ -1,0 +1,133 @@
+"""Small p-values of sign flips: against enumeration and lattices, and the families in which they decide."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from significance_tables import told
+
+from evalkit.statistics import flip_tail, multiplicity, signflip
+from evalkit.statistics import significance as sig
+from evalkit.studies import significance
+
+SEEDS = 24
+
+
+def rng(*seed):
+    return np.random.default_rng(seed)
+
+
+def perfect_among_random(systems, queries=40) -> pd.DataFrame:
+    """One system with 1 on every query beside random ones with uniform values."""
+    values = {f"random{i:03}": rng(i, queries).random(queries) for i in range(systems)}
+    return pd.DataFrame({"query": [f"q{i:02}" for i in range(queries)], "perfect": 1.0} | values)
+
+
+def drawn(kind, n, seed):
+    if kind == "normal":
+        return rng(seed).normal(1, 1, n)
+    if kind == "heavy":
+        return rng(seed).exponential(1, n) ** 2 * np.where(rng(seed, 1).random(n) < 0.9, 1, -1)
+    return rng(seed).integers(-2, 6, n).astype(float)
+
+
+@pytest.mark.parametrize("kind", ["normal", "heavy", "lattice"])
+@pytest.mark.parametrize("n", [12, 15, 18, 20])
+def test_the_tail_equals_enumeration(kind, n):
+    d = drawn(kind, n, n)
+    exact = np.mean(np.abs(signflip.enumerated(d)) >= abs(d.sum()) - 1e-9)
+    p = [flip_tail.tail_p(d, rng=rng(seed)) for seed in range(SEEDS)]
+    assert np.mean(p) == pytest.approx(exact, rel=0.02)
+    assert np.std(p) < 0.05 * exact
+
+
+@pytest.mark.parametrize("n, shift", [(40, 0.9), (100, 0.5), (250, 0.35), (250, 0.45)])
+def test_the_tail_equals_the_lattice(n, shift):
+    steps = np.rint(4 * rng(n).normal(shift, 1, n))
+    exact = signflip.lattice_p(steps[steps != 0].astype(int))
+    assert 1e-11 < exact < 1e-3
+    p = [flip_tail.tail_p(steps / 4, rng=rng(seed)) for seed in range(SEEDS)]
+    assert np.mean(p) == pytest.approx(exact, rel=0.03)
+
+
+def test_the_tail_of_many_units_equals_the_binomial():
+    d = np.repeat([1.0, -1.0], [1160, 840])
+    p = flip_tail.tail_p(d + 1e-9 * rng().normal(size=2000), rng=rng())
+    assert p == pytest.approx(stats.binomtest(1160, 2000).pvalue, rel=0.1)
+
+
+@pytest.mark.parametrize("n", [21, 40, 400, 4000])
+def test_a_system_that_wins_on_every_unit_has_the_smallest_p_there_is(n):
+    d = rng(n).random(n) + 0.1
+    assert flip_tail.tail_p(d, rng=rng()) == max(2.0 ** float(1 - n), np.finfo(float).tiny)
+    assert flip_tail.tail_p(np.zeros(n), rng=rng()) == 1
+
+
+def test_one_loss_by_a_hair_leaves_four_sign_vectors():
+    d = np.append(rng().random(39) + 0.1, -1e-6)
+    assert flip_tail.tail_p(d, rng=rng()) == pytest.approx(2.0**-38, rel=0.05)
+
+
+def test_a_p_that_the_draws_can_tell_is_theirs():
+    d = rng(3).normal(0.35, 1, 45)
+    c = sig.sign_flip(d, rng=rng(1))
+    assert c.method == "sign flip, 100,032 Walsh–Hadamard draws"
+    assert c.p_value == signflip.share(*signflip.ranges(d, np.ones(45), rng=rng(1), draws=100_000))
+    assert flip_tail.tail_p(d, rng=rng(1)) == pytest.approx(c.p_value, rel=0.1)
+
+
+@pytest.mark.parametrize("systems", [101, 300])
+def test_one_perfect_system_among_random_ones_is_better_than_each_after_holm_over_all_pairs(systems):
+    table = perfect_among_random(systems).set_index("query")
+    d = (1 - table.drop(columns="perfect")).to_numpy()
+    p = np.array([sig.sign_flip(column, rng=rng(0, 2)).p_value for column in d.T])
+    family = np.append(p, np.ones(systems * (systems - 1) // 2))  # no other pair differs more clearly
+    assert (multiplicity.holm(family)[:systems] < 0.05).all()
+
+
+def by_halves(d):
+    """The exact p of up to 40 real differences: both halves' sums are enumerated and met in the middle."""
+    half = d.size // 2
+    left, right = (np.concatenate([sums, -sums]) for sums in map(signflip.enumerated, (d[:half], d[half:])))
+    right = np.sort(right)
+    return 2 * np.mean(right.size - np.searchsorted(right, abs(d.sum()) - 1e-9 - left)) / right.size
+
+
+def test_adjusted_p_is_holm_on_the_exact_p():
+    """60 comparisons of 30 units, each a hundred times: a family of 6,000, in which plain draws never reach 0.05."""
+    d = [rng(i).normal(0.5 + i / 60, 1, 30) for i in range(60)]
+    exact = np.array([by_halves(one) for one in d])
+    p = np.array([sig.sign_flip(one, rng=rng(0, 2)).p_value for one in d])
+    error = np.where(p < 1e-3, 0.1, 5 / np.sqrt(1e5 * exact))  # five standard errors
+    assert (np.abs(p - exact) < error * exact + 2e-5 * (p >= 1e-3)).all()
+    adjusted, expected = (multiplicity.holm(np.repeat(one, 100)) for one in (p, exact))
+    assert ((expected > 1e-4) & (expected < 0.2)).sum() > 500
+    assert adjusted == pytest.approx(expected, rel=0.1)
+    assert np.mean(adjusted < 0.05) == pytest.approx(np.mean(expected < 0.05), abs=0.02)
+    assert np.mean(expected < 0.05) > 0.3
+
+
+def test_the_page_says_where_the_tail_decides():
+    study = significance.read(perfect_among_random(12), baseline="perfect")
+    assert (study.comparisons["verdict"] == "worse").all()
+    assert (study.comparisons["p"] == 2.0**-39).all()
+    assert "12 of 12 p-values come from importance sampling" in told(study)
+    assert "importance sampling" not in told(
+        significance.read(perfect_among_random(3)[["query", "random000", "random001"]])
+    )
+
+
+# The order of units and systems
+
+
+@pytest.mark.parametrize("n", [5, 20, 21, 40, 300])
+@pytest.mark.parametrize("shift", [0.0, 0.3, 0.8])
+def test_neither_the_order_of_units_nor_of_systems_changes_a_sign_flip(n, shift):
+    d, counts = rng(n).normal(shift, 1, n), rng(n, 1).integers(1, 4, n)
+    first = sig.sign_flip(d, counts, rng=rng(1), draws=5000)
+    mixed = rng(n, 2).permutation(n)
+    again = sig.sign_flip(d[mixed], counts[mixed], rng=rng(1), draws=5000)
+    assert again == first
+    back = sig.sign_flip(-d, counts, rng=rng(1), draws=5000)
+    assert back.p_value == first.p_value
+    assert (back.difference.low, back.difference.high) == (-first.difference.high, -first.difference.low)
