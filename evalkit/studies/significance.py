@@ -12,6 +12,7 @@ from evalkit.arrays import Floats, InputError, ParameterError
 from evalkit.definitions.catalogue import Chosen
 from evalkit.metrics.rankings import Pooled
 from evalkit.reading import parameters, sources, unit_values
+from evalkit.reading.rows import AS_GIVEN
 from evalkit.reading.runs import Account
 from evalkit.reading.unit_values import UnitValues
 from evalkit.statistics import folds, intervals, multiplicity, perunit, sequential, signflip, significance
@@ -45,6 +46,7 @@ def read(
     baseline: Any = None,
     metrics: Any = None,
     lower_is_better: Any = None,
+    ranks: Any = AS_GIVEN,
     null: Any = None,
     alternative: Any = "two-sided",
     test_to_train: Any = None,
@@ -92,6 +94,7 @@ def read(
         columns=roles,
         systems=names,
         metrics=metrics,
+        ranks=ranks,
     )
     ratio = parameters.number("test_to_train", test_to_train, above=0)
     return _study(made, _directed(made.metrics, least), shared, given, ratio, _looks(looks))
