@@ -99,7 +99,7 @@ def in_place(role: str, ranks: str) -> bool:
 
 def plan_run(part: Part, given: dict[str, str], systems: list[str], extra: Sequence[str], *, graded: bool) -> Plan:
     """Decides the columns; raises InputError where a role has none."""
-    if part.kind == "trec" and "score" not in part.columns:
+    if part.kind == "trec" and "grade" in part.columns:
         raise InputError(f"{part.name}: these are judgements (query 0 item grade), not a run; give them as qrels")
     here = {role: name for role, name in _given_here(given, part).items() if graded or role != "grade"}
     taken = [name for name in extra if name not in ("query", "query_id", "qid")]  # these are the query whatever else
@@ -132,8 +132,10 @@ def _no_role(part: Part, roles: dict[str, str], extra: Sequence[str]) -> None:
 
 def printed(part: Part, plan: Plan) -> dict[str, str]:
     """Role -> column as the page prints it; TREC files have no columns to choose from."""
-    if part.kind == "trec":
+    if part.kind == "trec" and "score" in part.columns:
         return {}
+    if part.kind == "trec":
+        return {name: f"field {i}" for i, name in enumerate(part.columns, start=1)}
     score = {"score": ", ".join(plan.numbers[role] for role in plan.scores.values())} if plan.wide else {}
     if "score" in plan.numbers and "rank" in part.columns:
         score["not used"] = "rank"
@@ -158,6 +160,7 @@ def _no_grade(part: Part) -> InputError:
     has = ", ".join(map(repr, part.columns))
     return InputError(
         f"{part.name}: no judgements: it has no column for the grade (it has {has}) and no qrels are given"
+        f"{roles_of.no_header(part.columns, 'grade')}"
     )
 
 

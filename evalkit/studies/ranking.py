@@ -41,6 +41,7 @@ def read(
     *,
     queries: Any = None,
     columns: Any = None,
+    header: Any = None,
     systems: Any = None,
     baseline: Any = None,
     metrics: Any = None,
@@ -83,13 +84,14 @@ def read(
     relevant = study.required("relevance_level", parameters.number("relevance_level", relevance_level, above=0))
     kept = str(study.required("ranks", parameters.choice("ranks", ranks, rows.RANKS)))
     cuts = tuple(sorted(set(parameters.integers("ks", ks)) or KS))
+    top = study.headers(header)
     data = sharded.read(
-        study.paths("preds", preds),
-        study.paths("qrels", qrels),
+        study.inputs("preds", preds, top),
+        study.inputs("qrels", qrels, top),
         columns=parameters.mapping("columns", columns),
         systems=parameters.texts("systems", systems),
         attributes=shared.attributes,
-        queries=study.paths("queries", queries),
+        queries=study.inputs("queries", queries, top),
         ranks=kept,
         asks=_asks(shared, cuts, float(relevant)),
         limits=engine.limits(

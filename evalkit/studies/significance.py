@@ -11,6 +11,7 @@ import pandas as pd
 from evalkit.arrays import Floats, InputError, ParameterError
 from evalkit.definitions.catalogue import Chosen
 from evalkit.metrics.rankings import Pooled
+from evalkit.reading import columns as roles_of
 from evalkit.reading import parameters, sources, unit_values
 from evalkit.reading.rows import AS_GIVEN
 from evalkit.reading.runs import Account
@@ -42,6 +43,7 @@ def read(
     *,
     unit: Any = None,
     columns: Any = None,
+    header: Any = None,
     systems: Any = None,
     baseline: Any = None,
     metrics: Any = None,
@@ -81,15 +83,19 @@ def read(
     least = tuple(parameters.texts("lower_is_better", lower_is_better))
     hypothesis = parameters.number("null", null, above=0, below=1)
     side = str(study.required("alternative", parameters.choice("alternative", alternative, SIDES)))
-    parts = sources.parts(study.paths("preds", preds))
+    top = study.headers(header)
+    parts = sources.parts(study.paths("preds", preds), top)
     found = unit_values.kind(parts, roles, names)
+    if found == "wide" and top is None:
+        for part in parts:
+            roles_of.refuse_data(part.columns, part.name)
     unit_sources.check_meant(found, given, roles)
     if found == "trials":
         return Shares.of(unit_values.read_trials(parts, roles), shared, given, hypothesis, side, least=least)
     made = unit_sources.read(
         found,
         parts,
-        study.paths("qrels", qrels),
+        study.inputs("qrels", qrels, top),
         unit=parameters.text("unit", unit),
         columns=roles,
         systems=names,
