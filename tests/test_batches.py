@@ -12,7 +12,7 @@ import pytest
 from evalkit.arrays import InputError
 from evalkit.reading import engine, large, runs, sharded, sources
 from evalkit.studies import classification, interleaving, ranking, rating, significance, validation
-from evalkit.studies.asks import Length
+from evalkit.studies.asks import Depth
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -42,8 +42,8 @@ def test_an_iterator_and_a_reader_give_what_the_table_gives(table, tmp_path, mon
 
 def test_batches_of_any_size_are_measured_shard_by_shard(table, monkeypatch):
     monkeypatch.setattr(sharded, "WHOLE", 0)
-    found = sharded.read(table.to_reader(), asks=[Length()], limits=engine.limits("200MB"))
-    assert found.measure("system", Length()).sum() == len(table)
+    found = sharded.read(table.to_reader(), asks=[Depth()], limits=engine.limits("200MB"))
+    assert found.measure("system", Depth()).sum() == len(table)
     assert (found.sources[0].name, found.sources[0].rows, found.sources[0].sha256) == ("record batches", 20_000, "")
 
 

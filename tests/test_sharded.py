@@ -15,7 +15,7 @@ from evalkit.metrics.rankings import Pooled
 from evalkit.reading import engine, runs, sharded
 from evalkit.reading.measured import Measured
 from evalkit.studies import ranking
-from evalkit.studies.asks import BestTies, InterpolatedPrecision, Length, Metric, Unjudged, WorstTies
+from evalkit.studies.asks import BestTies, Depth, InterpolatedPrecision, Metric, Unjudged, WorstTies
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 EVERY = [
@@ -24,7 +24,7 @@ EVERY = [
     if row.structure == "rankings"
 ]
 ASKS = [kind(chosen, 1.0) for chosen in EVERY for kind in (Metric, WorstTies, BestTies)]
-ASKS += [InterpolatedPrecision(0.3, 1.0), Unjudged(5), Length()]
+ASKS += [InterpolatedPrecision(0.3, 1.0), Unjudged(5), Depth()]
 
 
 @pytest.fixture(params=["1GB", "250MB"])

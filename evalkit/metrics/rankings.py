@@ -47,11 +47,14 @@ class Lists:
     """Graded lists, one after another, best rank first: list i is `grade[offset[i]:offset[i + 1]]`.
 
     grade: a real of at least 0, NaN = not judged. tied: the row has the score of the row before it in its list.
+    position: the rank of each row, ascending in its list, where ranks may have gaps; None: 1, 2, 3, … in each list.
+    A rank without a row holds nothing relevant.
     """
 
     grade: Floats
     tied: Bools
     offset: Ints
+    position: Ints | None = None
 
     def __len__(self) -> int:
         return len(self.offset) - 1
@@ -69,7 +72,19 @@ class Lists:
     @cached_property
     def rank(self) -> Ints:
         """The rank of each row in its list, from 1."""
+        if self.position is not None:
+            return self.position
         return np.arange(1, len(self.grade) + 1) - np.repeat(self.offset[:-1], self.length)
+
+    @cached_property
+    def depth(self) -> Ints:
+        """The last rank of each list, 0 of an empty one; its length where the ranks have no gaps."""
+        if self.position is None:
+            return self.length
+        depth = np.zeros(len(self), np.int64)
+        filled = self.length > 0
+        depth[filled] = self.position[self.offset[1:][filled] - 1]
+        return depth
 
     @cached_property
     def _graded(self) -> Ints:
@@ -87,7 +102,8 @@ class Lists:
             owner = np.searchsorted(self.offset, row, side="right") - 1
             before = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=len(self)))])
             nth = np.arange(1, len(row) + 1) - before[owner]
-            self._hits[level] = Hits(row, owner, row - self.offset[owner] + 1, nth, len(self))
+            rank = row - self.offset[owner] + 1 if self.position is None else self.position[row]
+            self._hits[level] = Hits(row, owner, rank, nth, len(self))
         return self._hits[level]
 
     def total(self, rows: Bools) -> Floats:
@@ -163,12 +179,12 @@ def defined(r: Rankings, level: float, values: Floats) -> Floats:
 
 
 def precision(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
-    """Relevant items in the first k, over k (over the length of the list where k is None).
+    """Relevant items in the first k, over k (over the last rank of the list where k is None).
 
     >>> precision(from_grades([[1, 0, 0, 1, 1, 1]]), k=5)
     array([0.6])
     """
-    size = np.maximum(r.retrieved.length, 1) if k is None else k
+    size = np.maximum(r.retrieved.depth, 1) if k is None else k
     return defined(r, level, hits(r, k, level) / size)
 
 
@@ -331,8 +347,10 @@ def judged(r: Rankings, k: int | None = None) -> Floats:
     array([0.5])
     """
     known = ~np.isnan(r.retrieved.grade)
-    shown = r.retrieved.length if k is None else np.minimum(r.retrieved.length, k)
-    return ratio(r.retrieved.total(known if k is None else known & (r.retrieved.rank <= k)), shown)
+    if k is None:
+        return ratio(r.retrieved.total(known), r.retrieved.length)
+    first = r.retrieved.rank <= k
+    return ratio(r.retrieved.total(known & first), r.retrieved.total(first))
 
 
 def _tie_order(r: Rankings, sign: int) -> Rankings:

@@ -1,6 +1,7 @@
 """Which column plays which role: the exact name first, then the usual synonyms, then what the user says."""
 
 import difflib
+import itertools
 import re
 from collections.abc import Iterable, Mapping
 
@@ -26,6 +27,43 @@ SYNONYMS = {
     "user": ("user", "user_id", "query", "query_id", "qid"),
     "arm": ("arm", "variant"),
 }
+
+
+NO_HEADER = "there seems to be no header; set header=none and name columns by position"
+KNOWN = {name for role, names in SYNONYMS.items() for name in (role, *names)} | {"unit", "value", "metric", "fold"}
+
+
+def is_number(text: str) -> bool:
+    """Whether the text is a finite number as tables write it."""
+    return bool(re.fullmatch(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*", text, re.ASCII))
+
+
+def like_data(names: Iterable[str]) -> bool:
+    """Whether a first line looks like a row of data: it holds numbers, which are not counted one by one.
+
+    >>> like_data(["q1", "0.5", "0.3"]), like_data(["item", "2019", "2020"]), like_data(["query", "score"])
+    (True, False, False)
+    """
+    numbers = [name for name in names if is_number(name)]
+    if not numbers or not all(name.isdecimal() for name in numbers):
+        return bool(numbers)
+    return any(int(b) - int(a) != 1 for a, b in itertools.pairwise(numbers)) or len(numbers) == 1
+
+
+def no_header(names: Iterable[str], role: str = "ROLE", column: int = 1) -> str:
+    """What an error about the columns adds where the first line looks like a row of data, else nothing."""
+    return f"; {NO_HEADER}: columns='{role}={column}'" if like_data(names) else ""
+
+
+def refuse_data(names: Iterable[str], where: str) -> None:
+    """Raises InputError where the first line looks like a row of data and has no name that is usual for a column."""
+    names = list(names)
+    usual = any(name.strip().lower() in KNOWN or name.strip().lower().endswith("id") for name in names)
+    if like_data(names) and not usual:
+        has = _listed(map(repr, names))
+        raise InputError(
+            f"{where}: {NO_HEADER} (unit=1), or header=first where the first line is one; its first line holds {has}"
+        )
 
 
 def resolve(
@@ -64,7 +102,7 @@ def require(names: Iterable[str], wanted: str, where: str, parameter: str) -> st
     if wanted in names:
         return wanted
     near = difflib.get_close_matches(wanted, names, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
+    hint = no_header(names) or (f"; did you mean {near[0]!r}?" if near else "")
     raise ParameterError(f"{parameter}: {where} has no column {wanted!r}, it has {_listed(names)}{hint}")
 
 
@@ -89,7 +127,8 @@ def missing(role: str, names: Iterable[str], where: str) -> InputError:
     near = difflib.get_close_matches(role, lowered, n=1, cutoff=0.7)
     name = lowered[near[0]] if near else "NAME"
     has = _listed(map(repr, names))
-    return InputError(f"{where}: no column for the {role} ({usual}); it has {has}; set columns='{role}={name}'")
+    hint = no_header(names, role) or f"; set columns='{role}={name}'"
+    return InputError(f"{where}: no column for the {role} ({usual}); it has {has}{hint}")
 
 
 def _listed(names: Iterable[str]) -> str:

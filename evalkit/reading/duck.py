@@ -8,6 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from evalkit.arrays import InputError
+from evalkit.reading import columns
+
+BARE = "csv without a header"
+TEXT = ("csv", BARE)  # the kinds of text tables
 
 
 def shown(path: Path) -> str:
@@ -40,8 +44,8 @@ def _connection() -> Any:
 
 def header(path: Path, kind: str) -> tuple[str, ...]:
     """The column names of a table file."""
-    if kind == "csv":
-        return tuple(_csv_header(path)[0])
+    if kind in TEXT:
+        return tuple(_csv_header(path, kind)[0])
     try:
         described = sql(f"DESCRIBE SELECT * FROM {from_clause(path, kind)}", shown(path))
     except InputError:
@@ -66,8 +70,8 @@ def start(path: Path) -> bytes:
         return stream.read(1 << 20)
 
 
-def _csv_header(path: Path) -> tuple[list[str], str]:
-    """The first line's names, and the delimiter: the one it holds most of."""
+def _csv_header(path: Path, kind: str) -> tuple[list[str], str]:
+    """The first line's names, or 1, 2, 3, … where it is no header, and the delimiter: the one it holds most of."""
     first = start(path).split(b"\n", 1)[0]
     try:
         line = first.decode("utf-8-sig").rstrip("\r")
@@ -79,8 +83,13 @@ def _csv_header(path: Path) -> tuple[list[str], str]:
         raise InputError(f"{shown(path)}: the first line must hold the column names, it {wrong}")
     delimiter = max(",\t;|", key=line.count)
     names = [name.strip() for name in next(csv.reader([line], delimiter=delimiter))]
+    if kind == BARE:
+        return [str(i) for i in range(1, len(names) + 1)], delimiter
     names = [name or f"column {i}" for i, name in enumerate(names, start=1)]
-    distinct(names, shown(path))
+    try:
+        distinct(names, shown(path))
+    except InputError as error:
+        raise InputError(f"{error}{columns.no_header(names)}") from None
     return names, delimiter
 
 
@@ -93,7 +102,7 @@ def name_of(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
-def from_clause(path: Path, kind: str, columns: Sequence[str] = (), numbers: Collection[str] = ()) -> str:
+def from_clause(path: Path, kind: str, wanted: Sequence[str] = (), numbers: Collection[str] = ()) -> str:
     """The FROM clause that reads the file strictly; a path's own brackets and stars are no pattern."""
     place = literal(re.sub(r"([*?[])", r"[\1]", str(path)))
     if kind == "parquet":
@@ -101,11 +110,12 @@ def from_clause(path: Path, kind: str, columns: Sequence[str] = (), numbers: Col
     if kind == "json":
         form = "auto" if ".json" in path.suffixes else "newline_delimited"
         # As JSON values: DuckDB's own types would rewrite ids that look like dates, UUIDs or large numbers.
-        known = ", ".join(f"{literal(n)}: 'JSON'" for n in columns)
+        known = ", ".join(f"{literal(n)}: 'JSON'" for n in wanted)
         return f"read_json({place}, format='{form}', {f'columns={{{known}}}' if known else 'sample_size=-1'})"
-    names, delimiter = _csv_header(path)
+    names, delimiter = _csv_header(path, kind)
     types = ", ".join(f"{literal(n)}: '{'DOUBLE' if n in numbers else 'VARCHAR'}'" for n in names)
-    options = f"header=true, auto_detect=false, delim={literal(delimiter)}, quote='\"', escape='\"', nullstr=''"
+    header = "false" if kind == BARE else "true"
+    options = f"header={header}, auto_detect=false, delim={literal(delimiter)}, quote='\"', escape='\"', nullstr=''"
     return f"read_csv({place}, {options}, strict_mode=true, columns={{{types}}})"
 
 

@@ -186,7 +186,10 @@ def _part(part: Part, use: Use) -> _Part:
     seen = [name for name in part.columns if name not in ignored]
     roles = roles_of.resolve(seen, ("label", *SIDES), given, part.name)
     if "label" not in roles:
-        raise InputError(f"{part.name}: no column for the target ({_some(seen)}); set target=NAME")
+        hint = "; set target=NAME"
+        if roles_of.like_data(part.columns):
+            hint = f"; {roles_of.NO_HEADER}: target=1"
+        raise InputError(f"{part.name}: no column for the target ({_some(seen)}){hint}")
     features = [name for name in seen if name not in roles.values()]
     if not features:
         besides = _some([*roles.values(), *ignored])

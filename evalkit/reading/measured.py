@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from evalkit.metrics.rankings import Pooled
+from evalkit.reading import rows as reading
 from evalkit.reading import runs as whole
 from evalkit.reading.rows import Rows
 from evalkit.reading.runs import Account, Ask, Build, Values
@@ -42,11 +43,15 @@ class Measured:
 
 
 class Read(NamedTuple):
-    """One reading of a part: what its rows are, the part's name, and their system where they do not say it."""
+    """One reading of a part: what its rows are, the part's name, and their system where they do not say it.
+
+    ranked: whether the negated score of a row is its place in its list.
+    """
 
     role: str
     name: str
     system: str | None
+    ranked: bool = False
 
 
 @dataclass(frozen=True)
@@ -141,6 +146,7 @@ def _shard(table: Any, role: str, task: Task) -> _Shard:
         query=[column("query")],
         item=[column("item")],
         score=[column("score").to_numpy(zero_copy_only=False)],
+        ranked=[np.array([one.ranked for one in task.reads])[part]],
         grade=[pc.fill_null(column("grade"), np.nan).to_numpy(zero_copy_only=False)],
         attributes=[{name: column(f"attribute {name}") for name in task.attributes}],
     )
@@ -175,7 +181,7 @@ def gathered(cells: dict[str, Any], task: Task, columns: Mapping[str, str], made
 
     texts = flat("query")
     if not len(texts):
-        raise whole.no_judgement(made[0].name)
+        raise reading.no_judgement(made[0].name)
     order = pc.sort_indices(texts).to_numpy()
     query = _objects(texts.take(order))
     del texts
@@ -207,9 +213,9 @@ def _check(
     """Raises InputError for a system or a table of queries that shares no query with the judgements."""
     for name, account in accounts.items():
         if not account.used:
-            raise whole.nothing_in_common(name, first[0].as_py(), query[0])
+            raise reading.nothing_in_common(name, first[0].as_py(), query[0])
     if task.beside and not shared:
-        raise whole.no_shared_table(
+        raise reading.no_shared_table(
             next(one.name for one in task.reads if one.role == BESIDE), beside[0].as_py(), query[0]
         )
 

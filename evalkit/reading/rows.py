@@ -14,18 +14,26 @@ from evalkit.reading.sources import Part, Source
 EMPTY = "not be empty"
 FINITE = "be a finite number"
 RANK = "be a whole number of at least 1"
+HIGHEST = 2**53  # above it a double does not hold every whole number
+TOO_HIGH = f"be at most {HIGHEST}"
 GRADE = "be a finite number or empty"
 ROLES = ("system", "query", "item", "score", "rank", "grade")
+AS_GIVEN, RENUMBER = "as given", "renumber"
+RANKS = (AS_GIVEN, RENUMBER)  # what becomes of the ranks of lists without scores
 
 
 @dataclass
 class Rows:
-    """Rows under way: Arrow text, doubles, and the part that each stretch of rows came from."""
+    """Rows under way: Arrow text, doubles, and the part that each stretch of rows came from.
+
+    score: a rank negated where rows have no score. ranked: whether that rank is the row's place in its list.
+    """
 
     system: list = field(default_factory=list)
     query: list = field(default_factory=list)
     item: list = field(default_factory=list)
     score: list = field(default_factory=list)
+    ranked: list = field(default_factory=list)
     grade: list = field(default_factory=list)
     attributes: list = field(default_factory=list)
     stretches: list[tuple[str, int]] = field(default_factory=list)
@@ -51,7 +59,15 @@ class Plan(NamedTuple):
 
 
 def add_run(
-    rows: Rows, part: Part, given: dict[str, str], systems: list[str], extra: Sequence[str], *, name: str, graded: bool
+    rows: Rows,
+    part: Part,
+    given: dict[str, str],
+    systems: list[str],
+    extra: Sequence[str],
+    *,
+    name: str,
+    graded: bool,
+    ranks: str = AS_GIVEN,
 ) -> None:
     """Reads one part and appends its rows; `name` is its system where the part does not say."""
     plan = plan_run(part, given, systems, extra, graded=graded)
@@ -70,14 +86,20 @@ def add_run(
         rows.query.append(table["query"])
         rows.item.append(table["item"])
         rows.score.append(-_ranks(score, plan.numbers[role], part) if role == "rank" else score)
+        rows.ranked.append(np.broadcast_to(in_place(role, ranks), n))
         rows.grade.append(grade)
         rows.attributes.append({one: table[f"attribute {one}"] for one in extra})
         rows.stretches.append((part.name, n))
 
 
+def in_place(role: str, ranks: str) -> bool:
+    """Whether rows ordered by this role keep their ranks as places in the list."""
+    return role == "rank" and ranks == AS_GIVEN
+
+
 def plan_run(part: Part, given: dict[str, str], systems: list[str], extra: Sequence[str], *, graded: bool) -> Plan:
     """Decides the columns; raises InputError where a role has none."""
-    if part.kind == "trec" and "score" not in part.columns:
+    if part.kind == "trec" and "grade" in part.columns:
         raise InputError(f"{part.name}: these are judgements (query 0 item grade), not a run; give them as qrels")
     here = {role: name for role, name in _given_here(given, part).items() if graded or role != "grade"}
     taken = [name for name in extra if name not in ("query", "query_id", "qid")]  # these are the query whatever else
@@ -110,8 +132,10 @@ def _no_role(part: Part, roles: dict[str, str], extra: Sequence[str]) -> None:
 
 def printed(part: Part, plan: Plan) -> dict[str, str]:
     """Role -> column as the page prints it; TREC files have no columns to choose from."""
-    if part.kind == "trec":
+    if part.kind == "trec" and "score" in part.columns:
         return {}
+    if part.kind == "trec":
+        return {name: f"field {i}" for i, name in enumerate(part.columns, start=1)}
     score = {"score": ", ".join(plan.numbers[role] for role in plan.scores.values())} if plan.wide else {}
     if "score" in plan.numbers and "rank" in part.columns:
         score["not used"] = "rank"
@@ -136,6 +160,7 @@ def _no_grade(part: Part) -> InputError:
     has = ", ".join(map(repr, part.columns))
     return InputError(
         f"{part.name}: no judgements: it has no column for the grade (it has {has}) and no qrels are given"
+        f"{roles_of.no_header(part.columns, 'grade')}"
     )
 
 
@@ -193,7 +218,7 @@ def _stem(name: str) -> str:
 
 def wrong_value(part: Part, column: str, rule: str, got: Any, row: int) -> InputError:
     """The error for one value of a column; None is an empty one, and row 0 one without a number."""
-    shown = "nothing" if got is None else f"{got:g}" if rule == RANK else got
+    shown = "nothing" if got is None else f"{got:g}" if rule in (RANK, TOO_HIGH) else got
     return InputError(f"{part.name}: {column} must {rule}, got {shown}{sources.at(row)}")
 
 
@@ -227,6 +252,9 @@ def _ranks(values: Floats, name: str, part: Part) -> Floats:
     wrong = np.flatnonzero((values < 1) | (values != np.floor(values)))
     if wrong.size:
         raise wrong_value(part, name, RANK, values[wrong[0]], wrong[0] + 1)
+    high = np.flatnonzero(values > HIGHEST)
+    if high.size:
+        raise wrong_value(part, name, TOO_HIGH, values[high[0]], high[0] + 1)
     return values
 
 
@@ -297,3 +325,24 @@ def query_table(queries: Any, attributes: Sequence[str], given: dict[str, str]) 
         rows.attributes.append({name: table[f"attribute {name}"] for name in attributes})
         rows.stretches.append((part.name, len(table["query"])))
     return rows
+
+
+# What is said of an input as a whole --------------------------------------------------------------------------------
+
+
+def no_judgement(where: str) -> InputError:
+    """The grade column is empty throughout."""
+    return InputError(f"{where}: the grade column holds no judgement")
+
+
+def nothing_in_common(system: str, has: str, judged: str) -> InputError:
+    """A system without a judged query."""
+    return InputError(
+        f"system {system!r} and the judgements must share queries, got none: the run has {has!r}, "
+        f"the judgements {judged!r}"
+    )
+
+
+def no_shared_table(where: str, has: str, judged: str) -> InputError:
+    """A table of queries without a judged one."""
+    return InputError(f"{where}: must share queries with the judgements, got {has!r}, they have {judged!r}")

@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from evalkit.arrays import Floats, InputError, Ints, ParameterError
+from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError
 from evalkit.metrics.rankings import Lists, Pooled, Rankings
 from evalkit.reading import columns as roles_of
-from evalkit.reading import ids, sources
+from evalkit.reading import ids, places, sources
 from evalkit.reading import rows as reading
 from evalkit.reading.rows import Rows
 from evalkit.reading.sources import Source
@@ -31,7 +31,8 @@ class Account:
     """What became of one system's rows, and of the queries: everything that the page must own up to.
 
     rows = used + unjudged_query. missing: judged queries without a row. extra: queries of the run without judgements.
-    tied: used rows with the score of the row before. unjudged: used rows without a judgement.
+    tied: used rows with the score of the row before. unjudged: used rows without a judgement. late: lists whose first
+    rank is above 1. gaps: lists with a rank that no row has, behind the first.
     """
 
     rows: int
@@ -41,6 +42,8 @@ class Account:
     extra: int
     tied: int
     unjudged: int
+    late: int = 0
+    gaps: int = 0
 
 
 @dataclass(frozen=True)
@@ -83,12 +86,14 @@ def read(
     systems: Sequence[str] = (),
     attributes: Sequence[str] = (),
     queries: Any = None,
+    ranks: str = reading.AS_GIVEN,
 ) -> Runs:
     """Rankings from a file, folder, glob pattern, frame or list of these; `qrels` holds the judgements.
 
     preds: a long table (system, query, item, score or rank, grade), a wide one (a column of scores for each system) or
     TREC runs. systems: which systems, or which columns of a wide table. attributes: columns with one value a query,
-    for segments and units, in `preds` or in `queries`, a table with one row a query.
+    for segments and units, in `preds` or in `queries`, a table with one row a query. ranks: of lists without scores,
+    "as given" or "renumber", which closes gaps.
     Raises InputError, with file, column, row and value, for whatever cannot be meant.
     """
     given = dict(columns or {})
@@ -96,7 +101,7 @@ def read(
     run, here = Rows(), () if queries is not None else attributes
     parts = sources.parts(preds)
     for part, name in zip(parts, reading.names(parts), strict=True):
-        reading.add_run(run, part, given, list(systems), here, name=name, graded=qrels is None)
+        reading.add_run(run, part, given, list(systems), here, name=name, graded=qrels is None, ranks=ranks)
     judged = run if qrels is None else reading.judgements(qrels, given)
     beside = run if queries is None else reading.query_table(queries, attributes, given)
     return built(Build(run, judged, beside, tuple(systems)), lambda build: build.runs(attributes))
@@ -253,7 +258,7 @@ class Build:
     def runs(self, attributes: Sequence[str]) -> Runs:
         """Everything put together; raises InputError where a system has no query in common with the judgements."""
         if not len(self._population):
-            raise no_judgement(self.run.place(0).split(", row")[0])
+            raise reading.no_judgement(self.run.place(0).split(", row")[0])
         names = [name for name in self._systems[0] if not self.wanted or name in self.wanted]
         built = self.built(names)
         for name, (_, account) in built.items():
@@ -261,7 +266,7 @@ class Build:
                 raise self._nothing_in_common(name)
         if self.beside is not self.run and not self.shared:
             has = self._queries[0][self._queries[1][2][0]]
-            raise no_shared_table(self.beside.stretches[0][0], has, self.population[0])
+            raise reading.no_shared_table(self.beside.stretches[0][0], has, self.population[0])
         shared = () if self.judged is self.run else self.judged.sources
         table = () if self.beside is self.run else self.beside.sources
         return Runs(
@@ -286,9 +291,28 @@ class Build:
         order, tied = ids.by_rank(self._list, ids.joined(self.run.score), self._item_places)
         lists = len(self._systems[0]) * len(self._queries[0])
         ends = np.concatenate([[0], np.cumsum(np.bincount(self._list, minlength=lists))])
-        all_ranked, ideal = Lists(grade[order], tied, ends), self._ideal()
+        all_ranked, ideal = Lists(grade[order], tied, ends, self._positions(order, tied, ends)), self._ideal()
         best = float(ideal.grade.max(initial=0)) if top is None else top
         return {name: self._one(name, all_ranked, ideal, best) for name in names}
+
+    def _positions(self, order: Ints, tied: Bools, ends: Ints) -> Ints | None:
+        """The rank of each row in order where ranks are taken as they are and have gaps, else None."""
+        if not any(block.any() for block in self.run.ranked):
+            return None
+        ranked = ids.joined(self.run.ranked)
+        self._one_kind(ranked)
+        return places.positions(ranked[order], ids.joined(self.run.score)[order], tied, ends)
+
+    def _one_kind(self, ranked: Bools) -> None:
+        """Raises InputError for a list some of whose rows have scores and others ranks."""
+        count = np.bincount(self._list, minlength=1)
+        both = np.bincount(self._list, ranked, minlength=1) % np.maximum(count, 1) > 0
+        if both.any():
+            system, query = divmod(int(both.argmax()), len(self._queries[0]))
+            raise InputError(
+                f"system {self._systems[0][system]!r} must have scores or ranks in one list, "
+                f"got both for query {self._queries[0][query]!r}"
+            )
 
     def _ideal(self) -> Lists:
         """All grades of each query of the population, best first."""
@@ -305,13 +329,20 @@ class Build:
         for code in np.flatnonzero(self._systems[0] == name):
             ends = ranked.offset[code * total : (code + 1) * total + 1]
         start, stop, count = ends[0], ends[-1], np.diff(ends)
-        retrieved = Lists(ranked.grade[start:stop], ranked.tied[start:stop], ends - start)
+        retrieved = Lists(
+            ranked.grade[start:stop],
+            ranked.tied[start:stop],
+            ends - start,
+            None if ranked.position is None else ranked.position[start:stop],
+        )
         known = np.zeros(total, bool)
         known[self._population] = True
         if not known.all():
             keep = np.repeat(known, count)
             offset = np.concatenate([[0], np.cumsum(count[known])])
-            retrieved = Lists(retrieved.grade[keep], retrieved.tied[keep], offset)
+            position = None if retrieved.position is None else retrieved.position[keep]
+            retrieved = Lists(retrieved.grade[keep], retrieved.tied[keep], offset, position)
+        late, gaps = places.gaps(retrieved)
         account = Account(
             rows=int(stop - start),
             used=len(retrieved.grade),
@@ -320,6 +351,8 @@ class Build:
             extra=int((count[~known] > 0).sum()),
             tied=int(retrieved.tied.sum()),
             unjudged=int(np.isnan(retrieved.grade).sum()),
+            late=late,
+            gaps=gaps,
         )
         return Rankings(self.population, retrieved, ideal, top), account
 
@@ -330,7 +363,7 @@ class Build:
 
     def _nothing_in_common(self, name: str) -> InputError:
         row = int(np.flatnonzero(self._systems[0][self._systems[1]] == name)[0])
-        return nothing_in_common(name, self._queries[0][self._queries[1][0][row]], self.population[0])
+        return reading.nothing_in_common(name, self._queries[0][self._queries[1][0][row]], self.population[0])
 
     @property
     def shared(self) -> bool:
@@ -357,24 +390,3 @@ class Build:
 
 def _shown(values: np.ndarray, code: int) -> str:
     return NONE if code < 0 or values[code] is None else values[code]
-
-
-# What is said of an input as a whole --------------------------------------------------------------------------------
-
-
-def no_judgement(where: str) -> InputError:
-    """The grade column is empty throughout."""
-    return InputError(f"{where}: the grade column holds no judgement")
-
-
-def nothing_in_common(system: str, has: str, judged: str) -> InputError:
-    """A system without a judged query."""
-    return InputError(
-        f"system {system!r} and the judgements must share queries, got none: the run has {has!r}, "
-        f"the judgements {judged!r}"
-    )
-
-
-def no_shared_table(where: str, has: str, judged: str) -> InputError:
-    """A table of queries without a judged one."""
-    return InputError(f"{where}: must share queries with the judgements, got {has!r}, they have {judged!r}")

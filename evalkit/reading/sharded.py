@@ -49,11 +49,18 @@ def read(
     systems: Sequence[str] = (),
     attributes: Sequence[str] = (),
     queries: Any = None,
+    ranks: str = reading.AS_GIVEN,
 ) -> Runs | Measured:
     """The input as `runs.read` reads it where its rows fit into memory, or else the values of `asks`."""
     run = sources.parts(preds)
     judged, beside = (None if some is None else sources.parts(some) for some in (qrels, queries))
-    given: dict[str, Any] = {"columns": columns, "systems": systems, "attributes": attributes, "queries": beside}
+    given: dict[str, Any] = {
+        "columns": columns,
+        "systems": systems,
+        "attributes": attributes,
+        "queries": beside,
+        "ranks": ranks,
+    }
     if cluster := spark.engine_for([*run, *(judged or []), *(beside or [])]):
         return measured(cluster, run, judged, asks=asks, **given)
     rows = sum(map(sources.rows_of, [*run, *(judged or [])]))
@@ -73,6 +80,7 @@ def measured(
     systems: Sequence[str] = (),
     attributes: Sequence[str] = (),
     queries: Any = None,
+    ranks: str = reading.AS_GIVEN,
 ) -> Measured:
     """The values of `asks` for every system, from the input that `runs.read` takes, rows sorted by the engine.
 
@@ -85,7 +93,7 @@ def measured(
     frames = {name: frame for piece in pieces for name, frame in piece.chosen.frames.items()}
     profiles = [_profile(engine, piece) for piece in pieces]
     says = any(piece.says for piece in pieces)
-    reads = [read for piece in pieces for read in _reads(piece)]
+    reads = [read for piece in pieces for read in _reads(piece, ranks)]
     task = Task(
         systems=_systems(engine, pieces, frames, systems),
         asks=tuple(asks),
@@ -98,7 +106,7 @@ def measured(
     selects = [one for piece in pieces for one in _rows(engine, piece, attributes, says=says)]
     union = " UNION ALL ".join(f"SELECT {i} AS part, {one}" for i, one in enumerate(selects))
     shown = ", ".join(dict.fromkeys(piece.chosen.part.name for piece in pieces[:3]))
-    total = sum(p["n"] * len(_reads(piece)) for piece, p in zip(pieces, profiles, strict=True))
+    total = sum(p["n"] * max(len(piece.scores), 1) for piece, p in zip(pieces, profiles, strict=True))
     found = engine.reduce(union, "query", partial(measure, task=task), shown, total=total, **frames)
     made = [sources.fingerprint(piece.chosen.part, p["n"]) for piece, p in zip(pieces, profiles, strict=True)]
     cells = {name: found[name] for name in found.column_names}
@@ -178,13 +186,17 @@ def _rules(engine: Engine | Spark, piece: _Piece) -> list[tuple[str, str, str]]:
             rules.append((role, reading.FINITE, f"{at} IS NULL OR NOT ({finite})"))
         if role == "rank":
             rules.append((role, reading.RANK, f"{at} < 1 OR {at} <> floor({at})"))
+            rules.append((role, reading.TOO_HIGH, f"{at} > {reading.HIGHEST}"))
     return rules
 
 
-def _reads(piece: _Piece) -> list[Read]:
+def _reads(piece: _Piece, ranks: str) -> list[Read]:
     """How a part is read: once, or a wide table once for each of its systems."""
-    where = piece.chosen.part.name
-    return [Read(piece.role, where, None if piece.says else system or piece.name) for system in piece.scores or [None]]
+    where, scores = piece.chosen.part.name, piece.scores or {None: ""}
+    return [
+        Read(piece.role, where, None if piece.says else system or piece.name, reading.in_place(role, ranks))
+        for system, role in scores.items()
+    ]
 
 
 def _rows(engine: Engine | Spark, piece: _Piece, attributes: Sequence[str], *, says: bool) -> list[str]:

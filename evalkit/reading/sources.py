@@ -20,6 +20,8 @@ from evalkit.reading import batches, duck, parquet, spark_tables, trec
 
 TABLES = {".csv": "csv", ".tsv": "csv", ".tab": "csv", ".parquet": "parquet", ".pq": "parquet"}
 TABLES |= {".jsonl": "json", ".ndjson": "json", ".json": "json"}
+NO_HEADER = "none"
+HEADERS = (NO_HEADER, "first")  # what the parameter header can say of text tables
 IDS = ("system", "query", "item", "id", "session", "user")
 PACKED = {".gz", ".zst", ".bz2", ".lz4"}
 PACKING = 5  # how much larger a packed text file is without its packing, about
@@ -123,21 +125,22 @@ def _glob(pattern: Path) -> Iterable[Path]:
     return []
 
 
-def parts(data: Any) -> list[Part]:
+def parts(data: Any, header: str | None = None) -> list[Part]:
     """Every file, frame or table of `data`: a path, folder or pattern, "spark:table", a frame, batches, or a list.
 
-    Parts stay as they are: batches can be read only once, so who needs them twice asks for the parts first.
+    header: "none" where text tables have none. Parts stay as they are: batches can be read only once, so who needs them
+    twice asks for the parts first.
     """
     if isinstance(data, Part):
         return [data]
     if isinstance(data, list | tuple):
         if not data:
             raise InputError("data must name at least one file or frame, got an empty list")
-        return [part for one in data for part in parts(one)]
+        return [part for one in data for part in parts(one, header)]
     if table := spark_tables.found(data):
         return [Part(table.name, "spark", tuple(table.types), table.path, frame=table)]
     if isinstance(data, str | Path):
-        return [_part(path) for path in files(data)]
+        return [_part(path, header) for path in files(data)]
     return [_batches_part(data) if batches.are(data) else _frame_part(data)]
 
 
@@ -169,7 +172,7 @@ def _frame_part(data: Any) -> Part:
     return Part("data frame", "frame", tuple(names), frame=table)
 
 
-def _part(path: Path) -> Part:
+def _part(path: Path, header: str | None) -> Part:
     if path.stat().st_size == 0:
         raise InputError(f"{duck.shown(path)}: the file is empty")
     suffix = [one.lower() for one in path.suffixes if one.lower() not in PACKED][-1:]
@@ -177,30 +180,45 @@ def _part(path: Path) -> Part:
     if kind and path.suffix.lower() in PACKED - {".gz", ".zst"}:
         raise InputError(f"{duck.shown(path)}: a packed table must be .gz or .zst, got {path.suffix}")
     try:
+        if kind == "csv":
+            return _table_part(path, header)
         if kind:
-            header = parquet.header(path) if kind == "parquet" else duck.header(path, kind)
-            return Part(duck.shown(path), kind, header, path, stamp=stamp(path))
-        return _unknown_part(path)
+            names = parquet.header(path) if kind == "parquet" else duck.header(path, kind)
+            return Part(duck.shown(path), kind, names, path, stamp=stamp(path))
+        return _unknown_part(path, header)
     except OSError as error:
         raise InputError(f"{duck.shown(path)}: cannot be read, {error}") from None
 
 
-def _unknown_part(path: Path) -> Part:
-    """A file whose suffix names no kind: TREC text by its first line, or else a table that has a delimiter."""
-    first = trec.first_line(path)
+def _trec_part(path: Path, shape: trec.Layout) -> Part:
+    names = tuple(name for name in shape.fields if name)
+    return Part(duck.shown(path), "trec", names, path, frame=shape, stamp=stamp(path))
+
+
+def _table_part(path: Path, header: str | None) -> Part:
+    """A text file whose suffix says that it is a table: TREC text by its content, unless `header` says what it is."""
+    if header is None and (shape := trec.layout_of_table(trec.first_lines(path))):
+        return _trec_part(path, shape)
+    kind = duck.BARE if header == NO_HEADER else "csv"
+    return Part(duck.shown(path), kind, duck.header(path, kind), path, stamp=stamp(path))
+
+
+def _unknown_part(path: Path, header: str | None) -> Part:
+    """A file whose suffix names no kind: TREC text by its content, or else a table that has a delimiter."""
+    lines = trec.first_lines(path)
+    first = lines[0] if lines else []
     if not first:
         raise InputError(f"{duck.shown(path)}: the file has no line besides blank ones and comments")
-    if shape := trec.layout(first):
-        return Part(
-            duck.shown(path), "trec", tuple(name for name in shape.fields if name), path, frame=shape, stamp=stamp(path)
-        )
-    names = duck.header(path, "csv")
+    if shape := trec.layout_of(lines):
+        return _trec_part(path, shape)
+    kind = duck.BARE if header == NO_HEADER else "csv"
+    names = duck.header(path, kind)
     if len(names) == 1:
         raise InputError(
             f"{duck.shown(path)}: must be {trec.RUN.title}, {trec.QRELS.title}, or a table with a header, "
             f"got the first line {' '.join(first)[:80]!r}"
         )
-    return Part(duck.shown(path), "csv", names, path, stamp=stamp(path))
+    return Part(duck.shown(path), kind, names, path, stamp=stamp(path))
 
 
 def stamp(path: Path) -> tuple[int, int]:
@@ -284,7 +302,7 @@ def _refuse_value(
     part: Part, source: str, frames: Mapping[str, Any], types: Mapping[str, str], columns: Iterable[str]
 ) -> None:
     """Raises InputError for the first text that is no number; of a CSV file DuckDB itself names the line."""
-    for column in columns if part.kind != "csv" else ():
+    for column in columns if part.kind not in duck.TEXT else ():
         value = _number(column, types[column])
         wrong = f"{value} IS NOT NULL AND TRY_CAST({value} AS DOUBLE) IS NULL"
         if types[column] in ("VARCHAR", "JSON") and (found := _first(part, source, frames, value, wrong)):

@@ -1,6 +1,7 @@
-"""TREC text files: runs (`query Q0 item rank score tag`) and judgements (`query 0 item grade`)."""
+"""TREC text files: runs (`query Q0 item rank score tag`) and judgements (`query 0 item grade`); runs of MS MARCO."""
 
 import io
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -8,6 +9,11 @@ from typing import Any, NamedTuple
 from evalkit.arrays import InputError
 
 _BOM = b"\xef\xbb\xbf"
+_WHOLE = re.compile(r"[-+]?[0-9]+")
+HEAD = 65536  # bytes by which a file is known
+
+
+IDS = ("query", "item", "system")
 
 
 class Layout(NamedTuple):
@@ -17,9 +23,16 @@ class Layout(NamedTuple):
     fields: tuple[str, ...]
     number: str
 
+    @property
+    def wanted(self) -> list[tuple[int, str]]:
+        """Place and name of the fields that are read: of ranks only those of a run without scores."""
+        return [(i, name) for i, name in enumerate(self.fields) if name and name in (*IDS, self.number)]
+
 
 RUN = Layout("a run line, 'query Q0 item rank score tag'", ("query", "", "item", "rank", "score", "system"), "score")
 QRELS = Layout("a judgement line, 'query 0 item grade'", ("query", "", "item", "grade"), "grade")
+MARCO = Layout("a run line, 'query item rank'", ("query", "item", "rank"), "rank")
+SECOND = ("0", "Q0")  # what the second field of TREC lines says
 
 
 def layout(first: list[str]) -> Layout | None:
@@ -34,11 +47,41 @@ def layout(first: list[str]) -> Layout | None:
 
 def first_line(path: Path) -> list[str]:
     """The fields of the first line with content, split at white space; none where 64 KB hold no such line."""
+    return next(iter(first_lines(path)), [])
+
+
+def first_lines(path: Path) -> list[list[str]]:
+    """The fields of the lines with content in the first 64 KB; of a line that is cut off only where it is the first."""
     import pyarrow as pa
 
     with pa.input_stream(str(path), compression="detect") as stream:
-        head = stream.read(65536).removeprefix(_BOM)
-    return next((parts for _, parts in _split(head.split(b"\n"))), [])
+        head = stream.read(HEAD).removeprefix(_BOM)
+    lines = [parts for _, parts in _split(head.split(b"\n"))]
+    return lines[:-1] if len(head) > HEAD - 4 and len(lines) > 1 else lines
+
+
+def layout_of(lines: list[list[str]]) -> Layout | None:
+    """The layout of a file whose name says nothing: that of its first line, or a run of MS MARCO."""
+    return layout(lines[0]) or (MARCO if _counts(lines) else None)
+
+
+def layout_of_table(lines: list[list[str]]) -> Layout | None:
+    """The layout of a file whose name says that it is a table, where its lines are as TREC or MS MARCO write them."""
+    shape = layout_of(lines) if lines else None
+    return None if shape in (RUN, QRELS) and lines[0][1] not in SECOND else shape
+
+
+def _counts(lines: list[list[str]]) -> bool:
+    """Whether lines are a query, an item and a rank that counts 1, 2, 3, … in each query."""
+    if not all(len(parts) == 3 and _WHOLE.fullmatch(parts[2]) for parts in lines):
+        return False
+    rank, before, counted = 0, "", False
+    for query, _, text in lines:
+        counted |= query == before
+        rank, before = rank + 1 if query == before else 1, query
+        if int(text) != rank:
+            return False
+    return counted
 
 
 def _is_number(text: str) -> bool:
@@ -87,14 +130,17 @@ def _read_uniform(data: bytes, shape: Layout) -> dict[str, Any] | None:
     ):
         return None
     names = [name or f"unused{i}" for i, name in enumerate(shape.fields)]
-    wanted = [name for name in shape.fields if name and name != "rank"]
+    wanted = [name for _, name in shape.wanted]
     types = {name: pa.float64() if name == shape.number else pa.string() for name in wanted}
+    types |= {"rank": pa.int64()} if shape is RUN else {}
     try:
         table = csv.read_csv(
             io.BytesIO(data),
             csv.ReadOptions(column_names=names),
             csv.ParseOptions(delimiter=" ", quote_char=False),
-            csv.ConvertOptions(column_types=types, include_columns=wanted, null_values=[], strings_can_be_null=False),
+            csv.ConvertOptions(
+                column_types=types, include_columns=list(types), null_values=[], strings_can_be_null=False
+            ),
         )
     except (pa.ArrowInvalid, pa.ArrowKeyError):
         return None
@@ -105,17 +151,27 @@ def _read_lines(data: bytes, shape: Layout, file: str) -> dict[str, Any]:
     """Line by line: slower, takes any white space and comments, and knows which line is wrong."""
     import pyarrow as pa
 
-    wanted = [(i, name) for i, name in enumerate(shape.fields) if name and name != "rank"]
-    columns: dict[str, list] = {name: [] for _, name in wanted}
+    columns: dict[str, list] = {name: [] for _, name in shape.wanted}
     _check_text(data, file)
     for line, parts in _split(data.split(b"\n")):
         if len(parts) < len(shape.fields):
             got = f"{len(parts)} fields: {' '.join(parts)[:80]!r}"
             raise InputError(f"{file}: line {line} must be {shape.title}, got {got}")
-        for i, name in wanted:
+        if _has_blank(parts, shape):
+            got = repr(" ".join(parts)[:80])
+            raise InputError(f"{file}: line {line} must be {shape.title}, without blanks in ids, got {got}")
+        for i, name in shape.wanted:
             columns[name].append(_number(parts[i], name, file, line) if name == shape.number else parts[i])
     types = {name: pa.float64() if name == shape.number else pa.string() for name in columns}
     return {name: pa.array(column, types[name]) for name, column in columns.items()}
+
+
+def _has_blank(parts: list[str], shape: Layout) -> bool:
+    """Whether an id with a blank has shifted the fields; the tag of a run may hold blanks."""
+    if shape is RUN:
+        return not _WHOLE.fullmatch(parts[3]) or (len(parts) > 6 and _is_number(parts[5]))
+    last = len(shape.fields)
+    return len(parts) > last and _is_number(parts[last])
 
 
 def _check_text(data: bytes, file: str) -> None:

@@ -6,6 +6,7 @@ import pandas as pd
 
 from evalkit.drawing import tables
 from evalkit.drawing.tables import VISIBLE, Cell, Html, Results, escape, number, percent, signed
+from evalkit.reading.rows import RENUMBER
 from evalkit.reading.runs import NONE, Account
 from evalkit.sections import page
 from evalkit.studies.ranking import Ranking
@@ -26,7 +27,7 @@ def title(s: Ranking) -> Html:
 
 def notes(s: Ranking) -> Html:
     """What to know of the data before the numbers; a warning where it could change the answer."""
-    return tables.notes([*_rows(s), *_population(s), *_judgements(s), *_ties(s), *_size(s)])
+    return tables.notes([*_rows(s), *_population(s), *_judgements(s), *_order(s), *_size(s)])
 
 
 def _rows(s: Ranking) -> list[tuple[str, bool]]:
@@ -98,6 +99,31 @@ def _judgements(s: Ranking) -> list[tuple[str, bool]]:
     return found
 
 
+def _order(s: Ranking) -> list[tuple[str, bool]]:
+    return [*given_ranks(s.runs.accounts), *_renumbered(s), *_ties(s)]
+
+
+def given_ranks(accounts: Mapping[str, Account]) -> list[tuple[str, bool]]:
+    """Lists of ranks that start above 1 or have gaps."""
+    found = [f"{name} {_gaps(one)}" for name, one in accounts.items() if one.late or one.gaps]
+    if not found:
+        return []
+    text = f"Ranks are taken as they are: {'; '.join(found)}. A rank without an item counts as not relevant"
+    return [(f"{text}; set ranks=renumber to number each list 1, 2, 3, … in its order.", True)]
+
+
+def _gaps(one: Account) -> str:
+    late = f"{one.late:,} {plural('list', one.late)} {'starts' if one.late == 1 else 'start'} above rank 1"
+    gaps = f"{one.gaps:,} {plural('list', one.gaps)} {'has' if one.gaps == 1 else 'have'} gaps"
+    return ", ".join(text for text, n in ((late, one.late), (gaps, one.gaps)) if n)
+
+
+def _renumbered(s: Ranking) -> list[tuple[str, bool]]:
+    """That gaps were closed, where there were ranks to renumber."""
+    text = "Ranks were renumbered: each list counts 1, 2, 3, … in the order of its ranks, gaps are closed."
+    return [(text, False)] if s.ranks == RENUMBER and "rank" in s.runs.columns else []
+
+
 def _ties(s: Ranking) -> list[tuple[str, bool]]:
     tied = {name: one.tied for name, one in s.runs.accounts.items() if one.tied}
     if not tied:
@@ -112,7 +138,8 @@ def _ties(s: Ranking) -> list[tuple[str, bool]]:
     moved = (
         f" By their order {ranges}." if ranges else f" Their order moves {s.primary.label} by less than {VISIBLE:g}."
     )
-    return [(f"Rows with the score of the row before: {_counts(tied)}.{moved}", matters)]
+    ordered = "rank" if "rank" in s.runs.columns else "score"
+    return [(f"Rows with the {ordered} of the row before: {_counts(tied)}.{moved}", matters)]
 
 
 def _size(s: Ranking) -> list[tuple[str, bool]]:
@@ -153,6 +180,9 @@ def definitions(s: Ranking) -> Html:
     items = page.metric_definitions(s)
     relevant = f"a grade of at least {s.relevance_level:g}; items without a judgement are not relevant"
     order = "score descending in double precision, equal scores by item id descending in UTF-8 bytes (trec_eval's rule)"
+    if "rank" in s.runs.columns:
+        order = "the ranks of the input, equal ranks by item id descending in UTF-8 bytes; a rank is used once"
+        order += ", gaps closed" if s.ranks == RENUMBER else ", and one without an item counts as not relevant"
     population = (
         "queries with a judgement; one missing from a run counts 0, one where the metric is undefined is left out of "
         "its mean, one in a run only is left out"

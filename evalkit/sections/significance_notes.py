@@ -5,7 +5,7 @@ import numpy as np
 from evalkit.arrays import Floats
 from evalkit.drawing.tables import FEW, interval, number, p_value, signed
 from evalkit.metrics.rankings import Pooled
-from evalkit.sections.ranking_page import unshared
+from evalkit.sections.ranking_page import given_ranks, unshared
 from evalkit.statistics import intervals, perunit, sequential
 from evalkit.statistics.flip_tail import TAIL
 from evalkit.statistics.intervals import standard_error
@@ -66,7 +66,7 @@ def _data(s: Significance) -> list[Note]:
     found = [(f"{text}.{f' Columns: {columns}.' if columns else ''}", False)]
     if s.alone:
         found.append((f"{s.alone:,} rows left out: another system lacks their id.", True))
-    return found + unshared(s.accounts) + _known(s)
+    return found + unshared(s.accounts) + given_ranks(s.accounts) + _known(s)
 
 
 def _known(s: Significance) -> list[Note]:

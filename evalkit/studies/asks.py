@@ -67,9 +67,9 @@ class Unjudged:
 
 
 @dataclass(frozen=True)
-class Length:
-    """Rows returned."""
+class Depth:
+    """The last rank returned."""
 
     def __call__(self, r: Rankings) -> Floats:
-        """The length of every list."""
-        return r.retrieved.length.astype(float)
+        """The last rank of every list, 0 of an empty one."""
+        return r.retrieved.depth.astype(float)

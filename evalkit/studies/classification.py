@@ -9,7 +9,7 @@ from evalkit.reading.engine import Limits
 from evalkit.reading.large import Large
 from evalkit.reading.outcomes import Binary, MultiClass
 from evalkit.reading.sources import Part
-from evalkit.studies import binary_rows, binary_sums, classes, multilabel, provenance
+from evalkit.studies import binary_rows, binary_sums, classes, multilabel, provenance, study
 from evalkit.studies.study import Study
 
 SAMPLE = "data/german_credit/predictions.csv"
@@ -22,6 +22,7 @@ def read(
     kind: Any = None,
     positive: Any = None,
     columns: Any = None,
+    header: Any = None,
     systems: Any = None,
     baseline: Any = None,
     metrics: Any = None,
@@ -58,7 +59,7 @@ def read(
     )
     kind = parameters.choice("kind", kind, outcomes.KINDS)
     listed = isinstance(preds, str) and preds.startswith("[")
-    parts = sources.parts(parameters.texts("preds", preds) if listed else preds)
+    parts = sources.parts(parameters.texts("preds", preds) if listed else preds, study.headers(header))
     shared = {
         "baseline": baseline,
         "unit": unit,

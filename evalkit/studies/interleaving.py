@@ -75,6 +75,7 @@ def read(
     users: Any = None,
     *,
     columns: Any = None,
+    header: Any = None,
     arms: Any = None,
     neutral: Any = None,
     preference: Any = None,
@@ -116,7 +117,7 @@ def read(
     names, named = parameters.mapping("columns", columns), parameters.texts("arms", arms)
     mixed = parameters.text("neutral", neutral)
     options = experiment.options(best, before, strata, cap, shares, looks)
-    log, users = (None if one is None else sources.parts(one) for one in (log, users))
+    log, users = (None if one is None else sources.parts(one, study.headers(header)) for one in (log, users))
     inputs = [one for one in (log, users) if one is not None]
     asked = [role for role, one in (("log", log), ("users", users)) if one is not None or not inputs]
     _check_meant(asked, given, names, named, mixed)

@@ -11,7 +11,7 @@ import pandas as pd
 from evalkit.arrays import InputError
 from evalkit.definitions import catalogue
 from evalkit.definitions.catalogue import Chosen
-from evalkit.reading import engine, parameters, runs, sharded
+from evalkit.reading import engine, parameters, rows, runs, sharded
 from evalkit.reading.measured import Measured
 from evalkit.reading.runs import Ask, Runs
 from evalkit.statistics import perunit
@@ -19,7 +19,7 @@ from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.perunit import Values
 from evalkit.statistics.significance import Comparison
 from evalkit.studies import asks, provenance, study
-from evalkit.studies.asks import BestTies, InterpolatedPrecision, Length, Unjudged, WorstTies
+from evalkit.studies.asks import BestTies, Depth, InterpolatedPrecision, Unjudged, WorstTies
 from evalkit.studies.study import EVERY, Member, Study
 
 SAMPLE = {
@@ -41,6 +41,7 @@ def read(
     *,
     queries: Any = None,
     columns: Any = None,
+    header: Any = None,
     systems: Any = None,
     baseline: Any = None,
     metrics: Any = None,
@@ -48,6 +49,7 @@ def read(
     relevance_level: Any = 1,
     unit: Any = None,
     segments: Any = None,
+    ranks: Any = rows.AS_GIVEN,
     interval: Any = "t",
     level: Any = 0.95,
     margin: Any = None,
@@ -80,14 +82,17 @@ def read(
         seed=seed,
     )
     relevant = study.required("relevance_level", parameters.number("relevance_level", relevance_level, above=0))
+    kept = str(study.required("ranks", parameters.choice("ranks", ranks, rows.RANKS)))
     cuts = tuple(sorted(set(parameters.integers("ks", ks)) or KS))
+    top = study.headers(header)
     data = sharded.read(
-        study.paths("preds", preds),
-        study.paths("qrels", qrels),
+        study.inputs("preds", preds, top),
+        study.inputs("qrels", qrels, top),
         columns=parameters.mapping("columns", columns),
         systems=parameters.texts("systems", systems),
         attributes=shared.attributes,
-        queries=study.paths("queries", queries),
+        queries=study.inputs("queries", queries, top),
+        ranks=kept,
         asks=_asks(shared, cuts, float(relevant)),
         limits=engine.limits(
             parameters.text("memory", memory), parameters.integer("threads", threads), parameters.text("spill", spill)
@@ -95,12 +100,12 @@ def read(
     )
     study.check_systems(shared, data.systems)
     _check_unit(shared.unit, data)
-    return _check_defined(Ranking(shared, data.systems, data.attributes, given, data, cuts, float(relevant)))
+    return _check_defined(Ranking(shared, data.systems, data.attributes, given, data, cuts, float(relevant), kept))
 
 
 def _asks(s: study.Settings, cuts: Sequence[int], level: float) -> list[Ask]:
     """All that the page will ask of the rankings, for input whose lists do not stay in memory."""
-    found: list[Ask] = [Length(), Unjudged(s.metrics[0].k or UNJUDGED)]
+    found: list[Ask] = [Depth(), Unjudged(s.metrics[0].k or UNJUDGED)]
     for chosen in s.metrics:
         found.append(asks.Metric(chosen, level))
         found += [kind(chosen, level) for kind in (WorstTies, BestTies) if chosen.metric.tie_range]
@@ -140,6 +145,7 @@ class Ranking(Study):
     runs: Runs | Measured
     ks: tuple[int, ...]
     relevance_level: float
+    ranks: str = rows.AS_GIVEN
 
     @property
     def unit_name(self) -> str:
@@ -233,7 +239,7 @@ class Ranking(Study):
     def curves(self) -> pd.DataFrame:
         """The primary metric of every system at each cut-off that a list reaches; NDCG where it has no cut-off."""
         metric = _curve_metric(self.primary)
-        longest = max(perunit.per_unit(self.runs.measure(name, Length())).max(initial=1) for name in self.systems)
+        longest = max(perunit.per_unit(self.runs.measure(name, Depth())).max(initial=1) for name in self.systems)
         cuts = [Chosen(metric, k) for k in self.ks if k <= longest] or [Chosen(metric, 1)]
         rows = []
         for chosen in cuts:

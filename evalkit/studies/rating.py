@@ -9,7 +9,7 @@ import pandas as pd
 
 from evalkit.definitions.forecast_metrics import Forecasts
 from evalkit.definitions.metric import Chosen
-from evalkit.reading import parameters, ratings
+from evalkit.reading import parameters, ratings, sources
 from evalkit.reading.aligned import attributes_of
 from evalkit.reading.ratings import Ratings
 from evalkit.statistics import inference
@@ -26,6 +26,7 @@ def read(
     preds: Any = None,
     *,
     columns: Any = None,
+    header: Any = None,
     systems: Any = None,
     baseline: Any = None,
     metrics: Any = None,
@@ -56,8 +57,9 @@ def read(
         gate=gate,
         seed=seed,
     )
+    listed = isinstance(preds, str) and preds.startswith("[")
     data = ratings.read(
-        parameters.texts("preds", preds) if isinstance(preds, str) and preds.startswith("[") else preds,
+        sources.parts(parameters.texts("preds", preds) if listed else preds, study.headers(header)),
         columns=parameters.mapping("columns", columns),
         systems=parameters.texts("systems", systems),
         attributes=s.attributes,

@@ -11,7 +11,9 @@ import pandas as pd
 from evalkit.arrays import Floats, InputError, ParameterError
 from evalkit.definitions.catalogue import Chosen
 from evalkit.metrics.rankings import Pooled
+from evalkit.reading import columns as roles_of
 from evalkit.reading import parameters, sources, unit_values
+from evalkit.reading.rows import AS_GIVEN
 from evalkit.reading.runs import Account
 from evalkit.reading.unit_values import UnitValues
 from evalkit.statistics import folds, intervals, multiplicity, perunit, sequential, signflip, significance
@@ -41,10 +43,12 @@ def read(
     *,
     unit: Any = None,
     columns: Any = None,
+    header: Any = None,
     systems: Any = None,
     baseline: Any = None,
     metrics: Any = None,
     lower_is_better: Any = None,
+    ranks: Any = AS_GIVEN,
     null: Any = None,
     alternative: Any = "two-sided",
     test_to_train: Any = None,
@@ -79,19 +83,24 @@ def read(
     least = tuple(parameters.texts("lower_is_better", lower_is_better))
     hypothesis = parameters.number("null", null, above=0, below=1)
     side = str(study.required("alternative", parameters.choice("alternative", alternative, SIDES)))
-    parts = sources.parts(study.paths("preds", preds))
+    top = study.headers(header)
+    parts = sources.parts(study.paths("preds", preds), top)
     found = unit_values.kind(parts, roles, names)
+    if found == "wide" and top is None:
+        for part in parts:
+            roles_of.refuse_data(part.columns, part.name)
     unit_sources.check_meant(found, given, roles)
     if found == "trials":
         return Shares.of(unit_values.read_trials(parts, roles), shared, given, hypothesis, side, least=least)
     made = unit_sources.read(
         found,
         parts,
-        study.paths("qrels", qrels),
+        study.inputs("qrels", qrels, top),
         unit=parameters.text("unit", unit),
         columns=roles,
         systems=names,
         metrics=metrics,
+        ranks=ranks,
     )
     ratio = parameters.number("test_to_train", test_to_train, above=0)
     return _study(made, _directed(made.metrics, least), shared, given, ratio, _looks(looks))

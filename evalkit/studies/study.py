@@ -17,8 +17,9 @@ import pandas as pd
 from evalkit.arrays import Bools, InputError, ParameterError
 from evalkit.definitions import catalogue
 from evalkit.definitions.catalogue import Chosen
-from evalkit.reading import parameters
+from evalkit.reading import parameters, sources
 from evalkit.reading.slices import Slice, slices
+from evalkit.reading.sources import Part
 from evalkit.statistics import perunit, significance
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.significance import Comparison
@@ -83,6 +84,16 @@ def paths(name: str, value: Any) -> Any:
     if not isinstance(value, str) or not (value.startswith("[") or "," in value) or Path(value).exists():
         return value
     return parameters.texts(name, value)
+
+
+def inputs(name: str, value: Any, header: str | None) -> list[Part] | None:
+    """The files, frames and tables that a parameter names, None where it names none; header: see `headers`."""
+    return None if value is None else sources.parts(paths(name, value), header)
+
+
+def headers(value: Any) -> str | None:
+    """What the parameter `header` says of text tables: none, first, or None where their content tells."""
+    return parameters.choice("header", value, sources.HEADERS)
 
 
 def required(name: str, value: Any) -> Any:

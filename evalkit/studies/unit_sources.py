@@ -13,6 +13,7 @@ from evalkit.metrics import losses
 from evalkit.reading import aligned, parameters, unit_values
 from evalkit.reading import columns as roles_of
 from evalkit.reading.aligned import Aligned
+from evalkit.reading.rows import AS_GIVEN
 from evalkit.reading.runs import NONE, Account
 from evalkit.reading.sources import Part
 from evalkit.reading.unit_values import UnitValues
@@ -32,6 +33,7 @@ OWN = {  # parameters that only some kinds of input can follow
     "unit": ("ranking", "long", "wide", "classification"),
     "systems": ("ranking", "long", "wide"),
     "metrics": ("ranking", "long", "wide", "classification"),
+    "ranks": ("ranking",),
     "null": ("trials",),
     "alternative": ("trials",),
     "test_to_train": ("long", "wide", "report"),
@@ -80,10 +82,11 @@ def read(
     columns: Mapping[str, str],
     systems: Sequence[str],
     metrics: Any,
+    ranks: Any = AS_GIVEN,
 ) -> Input:
     """The values and their metrics; `found` is the kind of input that `unit_values.kind` saw."""
     if found == "ranking":
-        return _ranking(parts, qrels, unit, columns, systems, metrics)
+        return _ranking(parts, qrels, unit, columns, systems, metrics, ranks)
     names = parameters.texts("metrics", metrics)
     if found == "classification":
         return _losses(parts, columns, names, unit)
@@ -130,8 +133,9 @@ def _ranking(
     columns: Mapping[str, str],
     systems: Sequence[str],
     metrics: Any,
+    ranks: Any,
 ) -> Input:
-    s = ranking.read(parts, qrels, columns=columns, systems=list(systems), metrics=metrics, unit=unit)
+    s = ranking.read(parts, qrels, columns=columns, systems=list(systems), metrics=metrics, unit=unit, ranks=ranks)
     data = UnitValues(
         unit=s.runs.query if s.unit is None else s.unit,
         name=unit or s.runs.columns.get("query", "query"),

@@ -13,7 +13,7 @@ from evalkit.definitions import predicted
 from evalkit.definitions.catalogue import Chosen, find
 from evalkit.definitions.predicted import Predicted
 from evalkit.reading import columns as roles_of
-from evalkit.reading import examples, parameters
+from evalkit.reading import examples, parameters, sources
 from evalkit.reading.examples import CLASSES, Examples, Use
 from evalkit.studies import provenance, resplits, study
 from evalkit.studies.resplits import Setting
@@ -41,6 +41,7 @@ def read(
     estimator: Any = None,
     against: Any = None,
     columns: Any = None,
+    header: Any = None,
     ignore: Any = None,
     selected: Any = None,
     categorical: Any = None,
@@ -73,7 +74,8 @@ def read(
     folds_k = study.required("k", parameters.integer("k", k, least=2))
     _refuse_idle(given)
     if features is None:
-        data = examples.predictions(SAMPLE["preds"] if preds is None else preds, columns=names, kind=kind)
+        read_from = sources.parts(SAMPLE["preds"] if preds is None else preds, study.headers(header))
+        data = examples.predictions(read_from, columns=names, kind=kind)
     else:
         lists = {"categorical": categorical, "ignore": ignore, "selected": selected}
         use = Use(
@@ -81,7 +83,7 @@ def read(
             _target(target, names),
             **{name: tuple(parameters.texts(name, value)) for name, value in lists.items()},
         )
-        data = sampled(examples.table(features, use, kind=kind), size, number)
+        data = sampled(examples.table(sources.parts(features, study.headers(header)), use, kind=kind), size, number)
     shared = study.settings(
         "predicted",
         metrics,
