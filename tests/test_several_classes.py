@@ -188,3 +188,29 @@ def test_the_largest_class_has_the_shares_as_probabilities():
         "as probabilities, the shares of the classes"
         in classification_page.estimates(classification.read(PENGUINS)).html
     )
+
+
+AVERAGES = "roc_auc_ovr,roc_auc_hand_till,map_classes,macro_f1"
+
+
+def test_users_as_units_and_a_slice_without_a_class_leave_its_averages_undefined():
+    data = several().assign(place=lambda d: np.where(d["label"] == "c2", "only c2", "other"))
+    study = classification.read(data, unit="user", segments="place", metrics=AVERAGES)
+    assert study.by_segment["value"].isna().all()
+    assert study.by_segment[["low", "high"]].isna().all().all()
+    rows = study.estimates[study.estimates["metric"] == "roc_auc_ovr"]
+    assert np.isfinite(rows[["value", "low", "high"]].to_numpy()).all()
+
+
+@pytest.mark.parametrize("metric", ["map_classes", "roc_auc_macro"])
+def test_users_as_units_and_a_label_that_is_never_true_leave_its_average_undefined(metric):
+    data = traits().assign(y_prime=0, user=lambda d: d["id"].astype(str).str[-2:])
+    study = classification.read(data, unit="user", metrics=f"{metric},micro_f1")
+    found = study.estimates.set_index("metric")
+    assert found.loc[[metric], ["value", "low", "high"]].isna().all().all()
+    assert (found.loc[[metric], "method"] == "undefined").all()
+    assert found.loc[["micro_f1"], "low"].notna().all()
+    tested = study.comparisons[study.comparisons["metric"] == metric]
+    assert tested["p"].isna().all()
+    assert "better" not in set(tested["verdict"])
+    assert shown(study, "estimates")

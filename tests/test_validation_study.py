@@ -128,6 +128,20 @@ def test_several_classes_and_numbers():
     assert value["mae", "median"] == pytest.approx(np.abs(target - study.pooled["median"].decision).mean())
 
 
+@pytest.mark.parametrize("metrics", ["roc_auc", None])
+def test_groups_and_a_fold_with_one_class_leave_its_auc_undefined(metrics):
+    rng = np.random.default_rng(8)
+    label = np.r_[np.zeros(30), rng.integers(2, size=90)].astype(int)
+    frame = pd.DataFrame({"label": label, "score": rng.uniform(size=120), "fold": np.arange(120) // 30})
+    study = validation.read(frame.assign(group=np.arange(120) // 3), metrics=metrics)
+    auc = study.by_fold.query("system == 'system'")["roc_auc"].to_numpy()
+    assert np.isnan(auc[0])
+    assert np.isfinite(auc[1:]).all()
+    assert np.isfinite(study.unlike["p"])
+    assert validation_page.verdict(study).text
+    assert validation_plots.folds(study).svg
+
+
 # What is published, and drawn
 
 

@@ -6,7 +6,7 @@ interval. They join `perunit.Values`: one value a row whose mean counts, and rat
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats
+from evalkit.arrays import Bools, Floats, codes
 from evalkit.definitions.metric import Effects as Effects
 from evalkit.statistics import intervals, perunit, significance
 from evalkit.statistics.intervals import Estimate, standard_error, t_interval
@@ -15,6 +15,7 @@ from evalkit.statistics.significance import Comparison
 
 FLIPPED = 20_000  # units; the sign flips of more take longer than the rest of a report, and t is as good there
 METHOD = "delta method"
+UNDEFINED = "undefined"
 
 
 Found = Values | Effects
@@ -30,6 +31,8 @@ def estimate(found: Found, unit: np.ndarray | None, *, level: float, low: float,
     if isinstance(found, Effects):
         rows = by_unit(found.rows, unit)
         n = rows.size
+        if np.isnan(found.value):
+            return Estimate(np.nan, np.nan, np.nan, level, n, UNDEFINED)
         e = t_interval(found.value, standard_error(rows * n), n=n, level=level, method=METHOD)
     else:
         e = perunit.estimate(found, unit, method="t", level=level, rng=np.random.default_rng(0))
@@ -39,10 +42,15 @@ def estimate(found: Found, unit: np.ndarray | None, *, level: float, low: float,
 def compare(
     first: Found, second: Found, unit: np.ndarray | None, *, level: float, rng: np.random.Generator, name: str
 ) -> Comparison:
-    """first − second on the same rows: sign flips of per-row values, the delta method for the rest."""
+    """first − second on the same rows: sign flips of per-row values, the delta method for the rest.
+
+    A metric that is undefined for either side gives `undefined`.
+    """
     if isinstance(first, Effects) and isinstance(second, Effects):
-        rows = by_unit(first.rows - second.rows, unit)
         value = first.value - second.value
+        if np.isnan(value):
+            return undefined(level, name)
+        rows = by_unit(first.rows - second.rows, unit)
         return significance.influence_t(value, rows * rows.size, level=level, unit=name, method=METHOD)
     assert not isinstance(first, Effects)
     assert not isinstance(second, Effects)
@@ -59,8 +67,8 @@ def value(found: Found) -> float:
 
 def undefined(level: float, unit: str) -> Comparison:
     """The comparison of what is undefined: NaN, from no units."""
-    nothing = Estimate(np.nan, np.nan, np.nan, level, 0, "undefined")
-    return Comparison(nothing, np.nan, np.nan, "undefined", unit, nothing)
+    nothing = Estimate(np.nan, np.nan, np.nan, level, 0, UNDEFINED)
+    return Comparison(nothing, np.nan, np.nan, UNDEFINED, unit, nothing)
 
 
 def detectable(c: Comparison, power: float = 0.8) -> float:
@@ -82,5 +90,12 @@ def take(found: Found, member: Bools | slice) -> Values:
 
 
 def by_unit(rows: Floats, unit: np.ndarray | None) -> Floats:
-    """The sum of each unit's rows; the rows themselves where there are no units."""
-    return rows if unit is None else intervals.by_unit(rows, unit)[0]
+    """The sum of each unit's rows; the rows themselves where there are no units. A unit with a NaN has NaN.
+
+    >>> by_unit(np.array([1.0, 2.0, np.nan]), np.array(["u", "u", "v"]))
+    array([ 3., nan])
+    """
+    if unit is None:
+        return rows
+    code, names = codes(unit)
+    return np.bincount(code, rows, names.size).astype(np.float64)
