@@ -70,9 +70,21 @@ def read(data: Any, layout: Callable[[Part], Layout], systems: Sequence[str] = (
 
 
 def same_systems(parts: Sequence[tuple[Part, Layout]]) -> None:
-    """Raises InputError where the parts' columns name different systems."""
+    """Raise InputError if the parts' columns name different systems, or if one part has a role that another lacks."""
     if len({tuple(sorted(map(str, layout.own))) for _, layout in parts}) > 1:
         raise InputError(f"{parts[0][0].name} and {parts[-1][0].name} must name the same systems in their columns")
+    (first, layout), *others = parts
+    for part, other in others:
+        a, b = _columns_by_role(layout), _columns_by_role(other)
+        lacking = [f"{part.name} has no column like {a[role]!r} of {first.name}" for role in a if role not in b]
+        lacking += [f"{first.name} has no column like {b[role]!r} of {part.name}" for role in b if role not in a]
+        if lacking:
+            raise InputError(f"{first.name} and {part.name} must have the same columns: {'; '.join(lacking[:5])}")
+
+
+def _columns_by_role(layout: Layout) -> dict[str, str]:
+    text, numbers = wanted(layout)
+    return text | numbers
 
 
 def wide_columns(names: Iterable[str], prefix: str, systems: Sequence[str], where: str) -> dict[str, str]:
