@@ -136,7 +136,7 @@ def layout_of(
 
 
 def _both_columns(part: Part, scores: Sequence[str], used: Collection[str]) -> None:
-    """Raise InputError unless each label has both columns, y_ and p_; columns that are `used` otherwise are no labels."""
+    """Raise InputError unless each label has both columns, y_ and p_; columns that are `used` otherwise are none."""
     true = [name for name in part.columns if name.startswith("y_") and name != "y_" and name not in used]
     lacking = [f"y_{name[2:]} beside {name!r}" for name in scores if f"y_{name[2:]}" not in part.columns]
     lacking += [f"p_{name[2:]} beside {name!r}" for name in true if f"p_{name[2:]}" not in scores]

@@ -5,7 +5,7 @@ import numpy as np
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, Results, escape, number, with_interval
 from evalkit.metrics import counts, grid
-from evalkit.sections import page
+from evalkit.sections import page, stored
 from evalkit.sections.binary_plots import DRAWN
 from evalkit.studies.binary import BinaryStudy
 
@@ -133,7 +133,10 @@ def _threshold(s: BinaryStudy) -> list[tuple[str, bool]]:
     listed = ", ".join(f"{name} {number(t)}" for name, t in s.thresholds.items())
     none = [name for name, t in s.thresholds.items() if np.isnan(t)]
     text = f"Threshold: {s.rule.text}"
-    found = [(f"{text}." if s.rule.fixed else f"{text}, chosen on these very rows, so optimistic: {listed}.", False)]
+    if s.rule.fixed is None:
+        found = [(f"{text}, chosen on these very rows, so optimistic: {listed}.", False)]
+    else:
+        found = [(f"{text}.", False), *stored.rounded(s.rule.fixed, s.facts.precision)]
     if none:
         found.append((f"No threshold reaches {s.rule.text} for {', '.join(none)}: its metrics are undefined.", True))
     return found
@@ -312,7 +315,8 @@ def _count(weight: float) -> str:
 def definitions(s: BinaryStudy) -> Html:
     """Exactly the metrics shown, then the threshold, the intervals and the tests."""
     items = page.metric_definitions(s)
-    items += [("positive", f"predicted positive where score ≥ threshold; the label {s.facts.positive} is positive")]
+    compared = stored.compared(s.facts.precision)
+    items += [("positive", f"the label {s.facts.positive}; predicted where score ≥ threshold, {compared}")]
     items += [("intervals", s.intervals_are), ("tests", s.tests_are), ("bands", s.bands_are)]
     return tables.definitions(items)
 
@@ -332,6 +336,7 @@ def results(s: BinaryStudy) -> Results:
         "population": population,
         "positive": s.facts.positive,
         "threshold_rule": s.rule.text,
+        "precision": {name: stored_in.name for name, stored_in in s.facts.precision.items()},
         "decisions": s.decisions.to_dict("records"),
         "thresholds": s.choices.to_dict("records") if s.both_classes else [],
     }

@@ -1,5 +1,6 @@
 """The pictures of the binary page, each from the study's frames."""
 
+import numpy as np
 import pandas as pd
 
 from evalkit.drawing import curve_plots, plots, tables
@@ -7,7 +8,7 @@ from evalkit.drawing.curve_plots import Panel
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html, number
 from evalkit.metrics import counts, curves
-from evalkit.studies.binary import BinaryStudy
+from evalkit.studies.binary import LEAST_COST, BinaryStudy
 from evalkit.studies.classes import ClassesStudy
 
 ONE_CLASS = "Only one class is there: no curves."
@@ -101,6 +102,7 @@ def sweep_plot(s: BinaryStudy) -> Picture | Html:
     if not s.both_classes:
         return tables.paragraph(ONE_CLASS)
     own = _of(s.sweep, s.leader)
+    own = own[np.isfinite(own["threshold"])]
     lines = [own.assign(system=metric, x=own["threshold"], y=own[metric]) for metric in ("precision", "recall", "f1")]
     used = s.thresholds[s.leader]
     mark = ((used, used), (0, 1)) if used == used and abs(used) != float("inf") else None
@@ -122,12 +124,14 @@ def cost_plot(s: BinaryStudy) -> Picture | Html:
         for row in s.decisions.to_dict("records")
     ]
     one = Panel(frame, "share of rows predicted positive", "mean cost of a row", points=pd.DataFrame(at))
-    best = s.sweep.loc[s.sweep.groupby("system", sort=False)["cost"].idxmin()]
-    told = "; ".join(
-        f"{row.system} least {number(row.cost)} at threshold {number(row.threshold)}" for row in best.itertuples()
-    )
+    best = s.choices[s.choices["rule"] == LEAST_COST]
+    told = "; ".join(f"{row.system} least {number(row.cost)} {_where(row.threshold)}" for row in best.itertuples())
     caption = f"Mean cost of a row ({s.costs}) against the share predicted positive. {told}. Marks: the threshold used."
     return plots.picture(curve_plots.panels, [one], alt=caption, caption=caption, size=(7.6, 3.2), panels=(1, 1))
+
+
+def _where(threshold: float) -> str:
+    return "by predicting none positive" if threshold == np.inf else f"at threshold {number(threshold)}"
 
 
 def _rows(row: dict) -> float:
