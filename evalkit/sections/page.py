@@ -244,7 +244,7 @@ def segment_plot(s: Study) -> Picture | Html:
     across = min(4, frame["slice"].nunique())
     down = -(-frame["slice"].nunique() // across)
     caption = f"{s.primary.label} by segment, {percent(s.settings.level)} intervals; same axes, n in each title."
-    size, panels = (7.6, 0.5 + down * (0.55 + 0.17 * len(s.order))), (down, across)
+    size, panels = (7.6, 0.5 + down * (0.85 + 0.17 * len(s.order))), (down, across)
     label = s.primary.label
     return plots.picture(plots.multiples, frame, alt=caption, caption=caption, size=size, panels=panels, label=label)
 

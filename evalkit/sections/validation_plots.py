@@ -117,18 +117,18 @@ def folds(s: Validation) -> Picture:
 
 def draw_folds(frame: pd.DataFrame, ax: Any, *, label: str, subject: str, n: int) -> Any:
     """One point a `system` and `fold`; the subject's `on_train` hollow."""
-    order = list(dict.fromkeys(frame["fold"]))
+    order, drawn = list(dict.fromkeys(frame["fold"])), []
     for i, (name, part) in enumerate(frame.groupby("system", sort=False)):
         x = [order.index(fold) + 0.12 * i for fold in part["fold"]]
         look = plots.style_of(i)
-        ax.plot(x, part[label], linestyle="none", label=str(name), **look)
+        drawn.append((str(name), ax.plot(x, part[label], linestyle="none", **look)[0]))
         if name == subject and "on_train" in part:
             ax.plot(x, part["on_train"], linestyle="none", **(look | {"markerfacecolor": "none"}))
     ax.set_xticks(range(len(order)), [str(fold) for fold in order])
     ax.set_xlabel(f"fold (n = {n:,} rows tested)")
     ax.set_ylabel(label)
     ax.grid(axis="y", color="#ddd", linewidth=0.6)
-    ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+    plots.legend(ax, drawn, **plots.BESIDE)
     return ax
 
 
