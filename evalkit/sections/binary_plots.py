@@ -10,6 +10,7 @@ from evalkit.drawing.tables import Html, number
 from evalkit.metrics import counts, curves
 from evalkit.studies.binary import LEAST_COST, BinaryStudy
 from evalkit.studies.classes import ClassesStudy
+from evalkit.studies.words import counted
 
 ONE_CLASS = "Only one class is there: no curves."
 DRAWN = 4  # systems with a square of their own
@@ -20,12 +21,12 @@ def curve_plot(s: BinaryStudy) -> Picture | Html:
     if not s.both_classes:
         return tables.paragraph(ONE_CLASS)
     c = s.table(s.order[0])
-    base, n = counts.base_rate(c), f"{_amount(c.positives)} positives, {_amount(c.negatives)} negatives"
+    base, n = counts.base_rate(c), f"{counted(c.positives, 'positive')}, {counted(c.negatives, 'negative')}"
     points = {kind: _points(s, kind) for kind in ("roc", "pr")}
     roc = Panel(
         s.curve("roc"),
-        f"false positive rate ({_amount(c.negatives)} negatives)",
-        f"recall ({_amount(c.positives)} positives)",
+        f"false positive rate ({counted(c.negatives, 'negative')})",
+        f"recall ({counted(c.positives, 'positive')})",
         "ROC",
         s.bands("roc"),
         points["roc"],
@@ -109,7 +110,7 @@ def sweep_plot(s: BinaryStudy) -> Picture | Html:
     left = Panel(pd.concat(lines), "threshold", f"metric of {s.leader}", f"{s.leader} by threshold", reference=mark)
     caption = (
         f"{s.leader}: precision, recall and F1 of predicting positive at or above each threshold "
-        f"(n = {_amount(s.table(s.leader).total)} rows). Dotted: the threshold used, {number(used)}."
+        f"(n = {counted(s.table(s.leader).total, 'row')}). Dotted: the threshold used, {number(used)}."
     )
     return plots.picture(curve_plots.panels, [left], alt=caption, caption=caption, size=(7.6, 3.2), panels=(1, 1))
 
@@ -146,7 +147,7 @@ def calibration_plot(s: BinaryStudy) -> Picture | Html:
     limits = bin_limits(s.settings.level if s.plain else None)
     caption = (
         f"Share of positives in bins of about equally many rows, {limits} "
-        f"({n:,} rows). On the dotted line probabilities are honest; above it they promise too little."
+        f"({counted(n, 'row')}). On the dotted line probabilities are honest; above it they promise too little."
     )
     return reliability(s, caption, f"share of positives (n = {n:,})")
 

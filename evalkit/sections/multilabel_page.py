@@ -14,11 +14,12 @@ from evalkit.sections import each_class, page, stored
 from evalkit.sections.binary_page import rows_read
 from evalkit.statistics import inference
 from evalkit.studies.multilabel import SWEPT, MultiLabelStudy
+from evalkit.studies.words import counted
 
 
 def title(s: MultiLabelStudy) -> Html:
     """The title and what was asked."""
-    rows = f"{len(s.data.rows):,} rows with {len(s.data.labels)} labels"
+    rows = f"{counted(len(s.data.rows), 'row')} with {counted(len(s.data.labels), 'label')}"
     return each_class.title(s, "the labels", rows)
 
 
@@ -52,7 +53,7 @@ def _precision(s: MultiLabelStudy) -> dict[str, Precision]:
 
 def estimates(s: MultiLabelStudy) -> Html:
     """Every metric, and below what predicting the labels' shares would give."""
-    caption = f"Metrics with {s.settings.level:.0%} intervals, n = {len(s.data.rows):,}"
+    caption = f"Metrics with {s.settings.level:.0%} intervals, {page.sample(s, len(s.data.rows))}"
     if not s.probabilities:
         return page.estimates(s, caption)
     one = s.labelled[s.leader]
@@ -79,8 +80,9 @@ def sweep_plot(s: MultiLabelStudy) -> Picture:
     at, best = s.best
     mark = ((s.threshold, s.threshold), (0.0, 1.0))
     one = Panel(frame, "threshold for every label", f"metric of {s.leader}", bands=frame, reference=mark)
+    rows = counted(len(s.data.rows), "row")
     caption = (
-        f"{s.leader}: {', '.join(SWEPT)} along one threshold for all labels (n = {len(s.data.rows):,} rows). Best "
+        f"{s.leader}: {', '.join(SWEPT)} along one threshold for all labels (n = {rows}). Best "
         f"micro F1 of all thresholds: {number(best)} at {number(at)}. Dotted: the threshold used."
     )
     return plots.picture(curve_plots.panels, [one], alt=caption, caption=caption, size=(7.6, 3.2), panels=(1, 1))
