@@ -81,7 +81,7 @@ def grids(folder, memory, size, monkeypatch, **more):
     monkeypatch.setattr("evalkit.reading.engine.ROW", 10**9)
     with opened(limits(memory, threads=2)) as engine:
         made = large.read(engine, sources.parts(str(folder)), segments=["country"], **more)
-        first = passes.First(made.plan, 0.5)
+        first = passes.First(made.plan, [0.5] * len(made.systems))
         found = made.reduce(pickle.loads(pickle.dumps(first)), first.merge, by_unit=False)
     return first.bins(found), passes.facts(found)
 

@@ -12,7 +12,7 @@ import pytest
 from evalkit.arrays import InputError, ParameterError
 from evalkit.drawing.tables import Html
 from evalkit.metrics import counts
-from evalkit.sections import classification_page, page
+from evalkit.sections import binary_plots, classification_page, page
 from evalkit.studies import classification
 from evalkit.studies.binary import BinaryStudy
 from evalkit.studies.classes import ClassesStudy
@@ -322,3 +322,25 @@ def test_refuses_parameters_by_one_line(options, message):
 def test_refuses_a_parameter_of_another_kind(data, option):
     with pytest.raises(ParameterError, match=f"{option}: only for a"):
         classification.read(data, **{option: "fp=1,fn=2" if option == "costs" else 0.5})
+
+
+def test_the_cost_curve_and_its_caption_have_the_least_cost_of_the_table():
+    rng = np.random.default_rng(2)
+    label = (rng.random(4000) < 0.2).astype(int)
+    score = np.clip(0.25 * label + 0.75 * rng.random(4000), 0, 1)
+    study = classification.read(pd.DataFrame({"label": label, "score": score}), costs="fp=1,fn=3")
+    least = study.choices[study.choices["rule"] == "least cost"].iloc[0]
+    exact = min(((score >= t) & (label == 0)).sum() + 3 * ((score < t) & (label == 1)).sum() for t in score) / 4000
+    assert least["cost"] == pytest.approx(exact, abs=1e-15)
+    assert study.sweep["cost"].min() == least["cost"]
+    assert study.sweep["f1"].max() == study.choices[study.choices["rule"] == "best F1"]["f1"].item()
+    caption = binary_plots.cost_plot(study).caption
+    assert f"system least {exact:.3f} at threshold {least['threshold']:.3f}." in caption
+
+
+def test_the_cost_curve_begins_where_none_is_predicted_positive():
+    label = np.repeat([1, 0], [10, 990])
+    study = classification.read(pd.DataFrame({"label": label, "score": 0.3}), threshold=0.5)
+    assert study.sweep[["predicted", "cost"]].to_numpy().tolist() == [[0.0, 0.01], [1.0, 0.99]]
+    assert "system least 0.010 by predicting none positive" in binary_plots.cost_plot(study).caption
+    assert "inf" not in binary_plots.sweep_plot(study).svg

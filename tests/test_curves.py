@@ -154,6 +154,16 @@ def test_thin_curves_keep_points_that_are_exact():
     assert v.thin(EIGHT) is EIGHT
 
 
+def test_thin_curves_keep_what_named_thresholds_decide():
+    score, label = simulated(50_000, base=0.01)
+    c = count(score, label)
+    named = [c.threshold[31], 0.123456, np.inf, np.nan, c.threshold[-1] - 1]
+    thin = v.thin(c, 64, named)
+    assert len(thin.threshold) <= 64 + 3
+    for t in named[:3]:
+        np.testing.assert_array_equal([at(thin, t).tp, at(thin, t).fp], [at(c, t).tp, at(c, t).fp])
+
+
 def test_thresholds_are_chosen_by_their_rule():
     score, label = simulated(500)
     c = count(score, label)

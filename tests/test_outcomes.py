@@ -115,6 +115,45 @@ def test_several_labels_a_row():
     assert data.actual.tolist() == [[True, True], [False, True]]
 
 
+def test_a_label_with_truth_and_no_score_is_refused_and_does_not_vanish():
+    frame = pd.DataFrame({"y_a": [1, 0], "p_a": [0.9, 0.2], "y_b": [1, 1], "y_c": [0, 1], "p_d": [0.1, 0.2]})
+    with pytest.raises(InputError, match="got no y_d beside 'p_d', p_b beside 'y_b', p_c beside 'y_c'; add or remove"):
+        outcomes.read(frame)
+    with pytest.raises(InputError, match=r"got none \(it has 'a', 'b'\)"):
+        outcomes.read(pd.DataFrame({"a": [1], "b": [0]}), kind="multi-label")
+
+
+def test_a_column_for_segments_or_with_a_role_is_no_label_whatever_its_name():
+    frame = pd.DataFrame({"y_a": [1, 0], "p_a": [0.9, 0.2], "y_b": [1, 1], "p_b": [0.5, 0.6], "y_shop": ["n", "s"]})
+    data = outcomes.read(frame, attributes=["y_shop"])
+    assert isinstance(data, MultiLabel)
+    assert data.labels == ("a", "b")
+    weighted = outcomes.read(frame.assign(y_shop=[2, 3]), columns={"weight": "y_shop"})
+    assert weighted.labels == ("a", "b")
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize(
+    "more",
+    [{"y_c": 1, "p_c": 0.5}, {"weight": 2.0}, {"id": ["u", "v"]}, {"system": "x"}],
+    ids=["label", "w", "id", "s"],
+)
+def test_files_with_other_columns_are_refused_and_no_column_vanishes(more, turned):
+    frame = pd.DataFrame({"y_a": [1, 0], "p_a": [0.9, 0.2], "y_b": [1, 1], "p_b": [0.5, 0.6]})
+    both = [frame, frame.assign(**more)]
+    with pytest.raises(
+        InputError, match=f"must have the same columns: data frame has no column like '{next(iter(more))}'"
+    ) as e:
+        outcomes.read(both[::-1] if turned else both)
+    assert "\n" not in str(e.value)
+
+
+def test_files_with_other_classes_are_refused():
+    two = pd.DataFrame({"label": ["a", "b"], "p_a": [0.1, 0.2], "p_b": [0.9, 0.8]})
+    with pytest.raises(InputError, match="must have the same columns: data frame has no column like 'p_c'"):
+        outcomes.read([two, two.assign(p_c=0.1)])
+
+
 def test_the_kind_can_be_named():
     frame = pd.DataFrame({"label": [1, 0], "score": [0.9, 0.1], "predicted": [1, 0]})
     assert isinstance(outcomes.read(frame), Binary)
@@ -183,7 +222,7 @@ CLASSES = pd.DataFrame({"label": ["a", "b"], "p_a": [0.2, 0.7], "p_b": [0.8, 0.3
         ),
         (
             pd.DataFrame({"y_a": [1, 0], "p_a": [0.1, 0.2], "p_b": [0.1, 0.2]}),
-            r"data frame: a multi-label table must have a column 'y_b' of 0 and 1 beside 'p_b'",
+            r"data frame: a multi-label table must have .* got no y_b beside 'p_b'; add or remove columns",
         ),
     ],
 )

@@ -60,7 +60,7 @@ def test_multiples_share_axes_and_print_n():
     frame = pd.DataFrame({"slice": ["x", "x", "y", "y"], "system": ["a", "b"] * 2, "value": [0.1, 0.2, 0.3, 0.4]})
     frame["low"], frame["high"], frame["n"] = 0.0, 0.5, [7, 7, 3, 3]
     plots.multiples(frame, axes, label="ndcg@10")
-    assert [ax.get_title(loc="left") or ax.get_title() for ax in axes.flat[:2]] == ["x (n = 7)", "y (n = 3)"]
+    assert [ax.get_title(loc="left") or ax.get_title() for ax in axes.flat[:2]] == ["x\nn = 7", "y\nn = 3"]
     assert not axes.flat[2].axison
 
 
@@ -88,3 +88,67 @@ def test_rounding_coordinates_leaves_the_text_alone():
     svg = plots.picture(plots.intervals, frame, alt="", caption="", label="", zero=True).svg
     assert "0.12345" in svg
     assert not re.search(r'd="[^"]*\d\.\d{3}', svg)
+
+
+ODD = ["_hidden", "$x^2$ and $", "a_b^{c}", "plain"]
+
+
+def test_systems_with_underscores_and_dollars_stand_in_every_legend_as_they_are():
+    from evalkit.drawing import curve_plots
+    from evalkit.sections import validation_plots
+
+    frame = pd.DataFrame({"system": np.repeat(ODD, 2), "x": [1, 2] * 4, "y": np.arange(8.0), "fold": [1, 2] * 4})
+    frame = frame.assign(low=frame["y"] - 1, high=frame["y"] + 1)
+    panel = curve_plots.Panel(frame, "x", "y", "$title_1$", bands=frame)
+    labels = {"x": "x", "y": "y", "xlabel": "$k_1$", "ylabel": "y"}
+    drawn = [
+        plots.picture(plots.curves, frame, alt="", caption="", **labels),
+        plots.picture(curve_plots.panels, [panel, panel], alt="", caption="", panels=(1, 2)),
+        plots.picture(validation_plots.draw_folds, frame, alt="", caption="", label="y", subject="plain", n=8),
+    ]
+    for one in drawn:
+        assert [name for name in ODD if f">{name}</text>" not in one.svg] == []
+    assert "$title_1$</text>" in drawn[1].svg
+    assert "$k_1$</text>" in drawn[0].svg
+
+
+def test_names_in_ticks_and_titles_are_taken_as_they_stand():
+    from evalkit.drawing import curve_plots
+
+    frame = pd.DataFrame({"name": ODD, "value": 0.1, "low": 0.0, "high": 0.2, "slice": ODD, "system": ODD, "n": 3})
+    points = pd.DataFrame({"system": ODD, "x": 0.5, "y": 0.5, "low": 0.4, "high": 0.6})
+    drawn = [
+        plots.picture(plots.intervals, frame, alt="", caption="", label="x", zero=True),
+        plots.picture(plots.multiples, frame, alt="", caption="", panels=(1, 4), label="x", size=(12, 3)),
+        plots.picture(curve_plots.reliability, points, alt="", caption="", panels=(1, 4), ylabel="y", size=(12, 3)),
+        plots.picture(curve_plots.matrix, np.eye(4), alt="", caption="", classes=ODD, xlabel="x", ylabel="y"),
+    ]
+    for one in drawn:
+        assert [name for name in ODD if f">{name}</text>" not in one.svg and f">{name}</tspan>" not in one.svg] == []
+
+
+@pytest.mark.parametrize("across", [2, 3, 4])
+@pytest.mark.parametrize("name", ["logistic", "a system with a very long name indeed"])
+def test_titles_of_segments_do_not_overlap(across, name):
+    from matplotlib import rc_context
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+    from matplotlib.text import Text
+
+    slices = [f"employment_status WWWWW self-employed without staff {i}" for i in range(2 * across)]
+    frame = pd.DataFrame({"slice": slices, "system": name, "value": 0.5, "low": 0.4, "high": 0.6, "n": 1_234_567})
+    with rc_context(plots.STYLE):
+        figure = Figure(figsize=(7.6, 0.5 + 2 * 1.02), layout="constrained")
+        canvas = FigureCanvasAgg(figure)
+        axes = figure.subplots(2, across, sharex=True, sharey=True, squeeze=False)
+        plots.multiples(frame, axes, label="roc_auc")
+        canvas.draw()
+        titles = [
+            ax.findobj(lambda one, ax=ax: isinstance(one, Text) and one.get_text() == ax.get_title("left"))
+            for ax in axes.flat
+        ]
+        boxes = [title.get_window_extent() for (title,) in titles]
+    assert not [(a, b) for i, a in enumerate(boxes) for b in boxes[:i] if a.overlaps(b)]
+    assert max(box.x1 for box in boxes) <= figure.bbox.x1
+    assert "n = 1,234,567" in axes[0, 0].get_title("left")
+    assert axes[0, 0].get_position().height > 0.1

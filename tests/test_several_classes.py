@@ -179,8 +179,24 @@ def test_what_a_slice_that_lacks_a_class_means_for_averages():
     assert "averages over classes are over fewer there, or undefined." in shown(study, "notes")
 
 
-def test_the_best_of_a_sweep_is_of_the_thresholds_drawn():
-    assert "Best micro F1 of 41 thresholds: " in shown(classification.read(TRAITS), "threshold_plot")
+def test_the_best_of_a_sweep_is_of_all_thresholds_and_drawn():
+    rng = np.random.default_rng(5)
+    true = rng.integers(0, 2, (400, 3))
+    score = np.clip(0.3 * true + 0.7 * rng.random((400, 3)), 0, 1)
+    columns = {f"y_{i}": true[:, i] for i in range(3)} | {f"p_{i}": score[:, i] for i in range(3)}
+    for more in ({}, {"weight": rng.integers(1, 5, 400)}):
+        study = classification.read(pd.DataFrame(columns | more))
+        w = np.repeat(more.get("weight", np.ones(400)), 3)
+        hits, size = w * true.ravel(), w
+        f1 = {
+            t: 2 * (hits * (score.ravel() >= t)).sum() / (hits.sum() + (size * (score.ravel() >= t)).sum())
+            for t in score.ravel()
+        }
+        best = max(f1, key=f1.get)
+        assert f"Best micro F1 of all thresholds: {f1[best]:.3f} at {best:.3f}." in shown(study, "threshold_plot")
+        drawn = study.sweep[study.sweep["system"] == "micro_f1"]
+        assert drawn["y"].max() == pytest.approx(f1[best], abs=1e-12)
+        assert drawn.loc[drawn["y"].idxmax(), "x"] == best
 
 
 def test_the_largest_class_has_the_shares_as_probabilities():

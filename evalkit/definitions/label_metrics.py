@@ -25,11 +25,14 @@ ALIASES = {
 
 @dataclass(frozen=True, eq=False)
 class Labelled:
-    """Rows with any number of labels: actual, decided and score have one column a label."""
+    """Rows with any number of labels: actual, decided and score have one column per label.
+
+    threshold: one for all labels, or one per label.
+    """
 
     actual: Bools
     score: Floats
-    threshold: float = 0.5
+    threshold: float | Floats = 0.5
     weight: Floats | None = None
 
     def take(self, member: Bools | slice) -> "Labelled":

@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from evalkit.drawing.plots import COLOURS, GREY, MARKERS
+from evalkit.drawing.plots import BESIDE, COLOURS, GREY, MARKERS, legend, short
 
 GRID: dict[str, Any] = {"color": "#ddd", "linewidth": 0.6}
 REFERENCE: dict[str, Any] = {"color": GREY, "linewidth": 0.9, "linestyle": ":"}
+WORDS = 42  # characters that fit above a panel, or beside it
+NAME = 28
 DASHES = ("-", "--", "-.", (0, (1, 1.2)))
 
 
@@ -40,18 +42,18 @@ def look(i: int) -> dict[str, Any]:
 def panels(frames: Sequence[Panel], axes: Any) -> Any:
     """One panel beside the other, the systems in the legend of the last."""
     systems = list(dict.fromkeys(name for one in frames for name in one.lines["system"]))
-    for one, ax in zip(frames, axes.flat, strict=True):
-        _panel(one, ax, systems)
-    last = list(axes.flat)[-1]
+    lines = [_panel(one, ax, systems) for one, ax in zip(frames, axes.flat, strict=True)]
     if len(systems) > 1:
-        last.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+        legend(list(axes.flat)[-1], lines[-1], **BESIDE)
     return axes
 
 
-def _panel(one: Panel, ax: Any, systems: list[str]) -> None:
+def _panel(one: Panel, ax: Any, systems: list[str]) -> list[tuple[str, Any]]:
+    """Draw one panel; return its lines with their names."""
+    lines = []
     for name, line in one.lines.groupby("system", sort=False):
         i = systems.index(str(name))
-        ax.plot(line["x"], line["y"], drawstyle=one.steps, label=_short(str(name)), **look(i))
+        lines.append((str(name), ax.plot(line["x"], line["y"], drawstyle=one.steps, **look(i))[0]))
     if one.bands is not None:
         for name, band in one.bands.groupby("system", sort=False):
             colour = look(systems.index(str(name)))["color"]
@@ -66,13 +68,10 @@ def _panel(one: Panel, ax: Any, systems: list[str]) -> None:
         (x0, x1), (y0, y1) = one.reference
         ax.plot([x0, x1], [y0, y1], **REFERENCE)
     ax.set_xlabel(one.xlabel)
-    ax.set_ylabel(one.ylabel)
-    ax.set_title(one.title)
+    ax.set_ylabel(short(one.ylabel, WORDS))
+    ax.set_title(short(one.title, WORDS))
     ax.grid(**GRID)
-
-
-def _short(name: str, most: int = 28) -> str:
-    return name if len(name) <= most else f"{name[: most - 1]}…"
+    return lines
 
 
 def reliability(frame: pd.DataFrame, axes: Any, *, ylabel: str) -> Any:
@@ -81,7 +80,7 @@ def reliability(frame: pd.DataFrame, axes: Any, *, ylabel: str) -> Any:
         ax.plot([0, 1], [0, 1], **REFERENCE)
         ax.vlines(part["x"], part["low"], part["high"], color=COLOURS[0], linewidth=1.2)
         ax.plot(part["x"], part["y"], marker="o", markersize=4, color=COLOURS[0], linewidth=0.8)
-        ax.set_title(_short(str(name)))
+        ax.set_title(short(str(name), NAME))
         ax.grid(**GRID)
         ax.set_xlabel("mean probability in the bin")
     axes.flat[0].set_ylabel(ylabel)
@@ -99,7 +98,7 @@ def matrix(table: Any, ax: Any, *, classes: Sequence[str], xlabel: str, ylabel: 
         for i, j in np.ndindex(counts.shape):
             ink = "white" if share[i, j] > 0.55 else "#222"
             ax.text(j + 0.5, i + 0.5, f"{counts[i, j]:,.0f}", ha="center", va="center", color=ink)
-    ticks, names = np.arange(len(classes)) + 0.5, [_short(one, 16) for one in classes]
+    ticks, names = np.arange(len(classes)) + 0.5, [short(one, 16) for one in classes]
     ax.set_xticks(ticks, names, rotation=0 if len(classes) <= 6 else 90)
     ax.set_yticks(ticks, names)
     ax.set_ylim(len(classes), 0)
@@ -126,7 +125,7 @@ def tenths(frame: pd.DataFrame, axes: Any, *, ylabel: str) -> Any:
         ax.axhline(0, color="#444", linewidth=0.9)
         ax.vlines(part["tenth"], part["low"], part["high"], color=COLOURS[0], linewidth=1.6)
         ax.plot(part["tenth"], part["value"], linestyle="none", marker="o", markersize=4, color=COLOURS[0])
-        ax.set_title(_short(str(name)))
+        ax.set_title(short(str(name), NAME))
         ax.set_xlabel("tenth of the forecast")
         ax.grid(**GRID)
     axes.flat[0].set_ylabel(ylabel)

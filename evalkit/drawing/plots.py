@@ -1,6 +1,7 @@
 """Plots: each function draws what is computed on an `ax` and returns it; `picture` makes it a piece of the page."""
 
 import re
+import textwrap
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -89,8 +90,30 @@ def style_of(i: int) -> dict[str, Any]:
     return {"color": COLOURS[i % len(COLOURS)], "marker": MARKERS[i % len(MARKERS)], "markersize": 5}
 
 
-def _short(name: str, most: int = 32) -> str:
+def short(name: str, most: int = 32) -> str:
+    """The name, or its beginning and an ellipsis."""
     return name if len(name) <= most else f"{name[: most - 1]}…"
+
+
+def title(name: str, width: int) -> str:
+    """A name in at most two lines of so many characters.
+
+    >>> title("housing rented from a relative", 16)
+    'housing rented\\nfrom a relative'
+    """
+    first, *rest = textwrap.wrap(name, width, break_on_hyphens=False) or [name]
+    return "\n".join([first, short(" ".join(rest), width)] if rest else [first])
+
+
+def legend(ax: Any, lines: Sequence[tuple[str, Any]], **place: Any) -> None:
+    """A legend of named lines. Matplotlib by itself leaves out names that begin with an underscore."""
+    drawn = ax.legend([line for _, line in lines], [str(i) for i in range(len(lines))], **place)
+    for text, (name, _) in zip(drawn.get_texts(), lines, strict=True):
+        text.set_text(short(name))
+
+
+BESIDE: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}  # where a legend covers no data
+TITLE_INCHES = 0.1  # that a character of a title needs, wide ones among them
 
 
 def intervals(frame: pd.DataFrame, ax: Any, *, label: str, zero: bool) -> Any:
@@ -102,7 +125,7 @@ def intervals(frame: pd.DataFrame, ax: Any, *, label: str, zero: bool) -> Any:
         ax.plot([row.value], [i], marker="o", markersize=6, color=colour, linestyle="none")
     if zero:
         ax.axvline(0, color="#444", linewidth=0.9)
-    ax.set_yticks(range(len(frame)), [_short(name, 48) for name in frame["name"]])
+    ax.set_yticks(range(len(frame)), [short(name, 48) for name in frame["name"]])
     ax.set_ylim(len(frame) - 0.4, -0.6)
     ax.grid(axis="x", color="#ddd", linewidth=0.6)
     ax.set_xlabel(label)
@@ -111,9 +134,10 @@ def intervals(frame: pd.DataFrame, ax: Any, *, label: str, zero: bool) -> Any:
 
 def curves(frame: pd.DataFrame, ax: Any, *, x: str, y: str, xlabel: str, ylabel: str, log: bool = False) -> Any:
     """One line a `system` with its band from `low` to `high`."""
+    lines = []
     for i, (name, line) in enumerate(frame.groupby("system", sort=False)):
         look = style_of(i)
-        ax.plot(line[x], line[y], label=_short(str(name)), **look)
+        lines.append((str(name), ax.plot(line[x], line[y], **look)[0]))
         ax.fill_between(line[x], line["low"], line["high"], color=look["color"], alpha=0.12, linewidth=0)
     if log:
         ax.set_xscale("log")
@@ -123,7 +147,7 @@ def curves(frame: pd.DataFrame, ax: Any, *, x: str, y: str, xlabel: str, ylabel:
     ax.set_xlabel(xlabel)
     ax.set_ylabel(ylabel)
     ax.grid(color="#ddd", linewidth=0.6)
-    ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+    legend(ax, lines, **BESIDE)
     return ax
 
 
@@ -149,17 +173,19 @@ def bars(values: Sequence[float], ax: Any, *, xlabel: str, ylabel: str) -> Any:
 def multiples(frame: pd.DataFrame, axes: Any, *, label: str) -> Any:
     """One panel a `slice`, same axes: each `system` as a point with its interval, n in the title."""
     systems = list(dict.fromkeys(frame["system"]))
+    beside = 0.08 * max(len(short(name, 22)) for name in systems)
+    width = int((axes.flat[0].figure.get_figwidth() - beside) / axes.shape[1] / TITLE_INCHES)
     for ax, (name, part) in zip(axes.flat, frame.groupby("slice", sort=False), strict=False):
         for row in part.itertuples():
             i = systems.index(row.system)
             low, high = (value if np.isfinite(value) else row.value for value in (row.low, row.high))
             ax.plot([low, high], [i, i], color=COLOURS[i % len(COLOURS)])
             ax.plot([row.value], [i], linestyle="none", **style_of(i))
-        ax.set_title(f"{_short(str(name), 24)} (n = {part['n'].max():,})")
+        ax.set_title(f"{title(str(name), width)}\nn = {part['n'].max():,}")
         ax.grid(axis="x", color="#ddd", linewidth=0.6)
     for ax in list(axes.flat)[frame["slice"].nunique() :]:
         ax.set_axis_off()
-    axes.flat[0].set_yticks(range(len(systems)), [_short(name, 22) for name in systems])
+    axes.flat[0].set_yticks(range(len(systems)), [short(name, 22) for name in systems])
     axes.flat[0].set_ylim(len(systems) - 0.5, -0.5)
     for ax in axes[-1]:
         ax.set_xlabel(label)

@@ -1,5 +1,6 @@
 """Curves over the threshold, the areas and points that are read off them, and the choice of a threshold."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -64,10 +65,11 @@ def from_none(c: Counts) -> Counts:
     return Counts(threshold, tp, fp, c.positives, c.negatives)
 
 
-def thin(c: Counts, points: int = 1000) -> Counts:
+def thin(c: Counts, points: int = 1000, kept: Sequence[float] = ()) -> Counts:
     """At most `points` of the thresholds: even in recall, in false positive rate, and dense among the highest scores.
 
-    What stands at the thresholds left is exact, and the last of them, where all is predicted positive, stays.
+    What stands at the thresholds left is exact, and the last of them, where all is predicted positive, stays. kept:
+    more thresholds whose decisions stay in the table, besides the points; one above all scores decides nothing.
 
     >>> from evalkit.metrics.counts import count
     >>> c = count(np.arange(5000), np.arange(5000) % 2)
@@ -78,8 +80,9 @@ def thin(c: Counts, points: int = 1000) -> Counts:
         return c
     share = np.append(np.linspace(0, 1, points // 4), np.geomspace(1 / c.total, 1, points // 4))
     place = [np.searchsorted(column, share * column[-1]) for column in (c.tp, c.fp)]
-    kept = np.unique(np.concatenate(place))
-    return replace(c, threshold=c.threshold[kept], tp=c.tp[kept], fp=c.fp[kept])
+    decided = np.searchsorted(-c.threshold, -np.array(kept, dtype=np.float64), side="right") - 1
+    stay = np.unique(np.concatenate([*place, decided[(decided >= 0) & ~np.isnan(kept)]])).astype(np.int64)
+    return replace(c, threshold=c.threshold[stay], tp=c.tp[stay], fp=c.fp[stay])
 
 
 def at_depth(c: Counts, rows: ArrayLike) -> Counts:

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import Floats, InputError, Ints, ParameterError
+from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError
 from evalkit.reading import columns as roles_of
-from evalkit.reading import sources
+from evalkit.reading import precision, sources
+from evalkit.reading.precision import Precision
 from evalkit.reading.sources import Part, Source
 
 SYSTEM = "system"  # the name of a single system that no column or file names
@@ -39,7 +40,7 @@ class Aligned:
 
     text, numbers: what the systems share, by role. own: system -> role -> doubles. words: system -> role -> text.
     place: the row's file and number, for errors. read: rows read; alone: rows left out because another system lacks
-    their id.
+    their id. precision: system -> role -> what its own numbers were stored in.
     """
 
     systems: tuple[str, ...]
@@ -53,6 +54,7 @@ class Aligned:
     sources: tuple[Source, ...]
     read: int
     alone: int
+    precision: Mapping[str, Mapping[str, Precision]]
 
     def __len__(self) -> int:
         return len(self.id)
@@ -70,9 +72,21 @@ def read(data: Any, layout: Callable[[Part], Layout], systems: Sequence[str] = (
 
 
 def same_systems(parts: Sequence[tuple[Part, Layout]]) -> None:
-    """Raises InputError where the parts' columns name different systems."""
+    """Raise InputError if the parts' columns name different systems, or if one part has a role that another lacks."""
     if len({tuple(sorted(map(str, layout.own))) for _, layout in parts}) > 1:
         raise InputError(f"{parts[0][0].name} and {parts[-1][0].name} must name the same systems in their columns")
+    (first, layout), *others = parts
+    for part, other in others:
+        a, b = _columns_by_role(layout), _columns_by_role(other)
+        lacking = [f"{part.name} has no column like {a[role]!r} of {first.name}" for role in a if role not in b]
+        lacking += [f"{first.name} has no column like {b[role]!r} of {part.name}" for role in b if role not in a]
+        if lacking:
+            raise InputError(f"{first.name} and {part.name} must have the same columns: {'; '.join(lacking[:5])}")
+
+
+def _columns_by_role(layout: Layout) -> dict[str, str]:
+    text, numbers = wanted(layout)
+    return text | numbers
 
 
 def wide_columns(names: Iterable[str], prefix: str, systems: Sequence[str], where: str) -> dict[str, str]:
@@ -189,6 +203,7 @@ def _wide(blocks: list[_Block], systems: Sequence[str]) -> Aligned:
         sources=tuple(sources.fingerprint(one.part, one.rows) for one in blocks),
         read=rows,
         alone=0,
+        precision={name: _precision(blocks, name) for name in names},
     )
 
 
@@ -222,7 +237,20 @@ def _long(blocks: list[_Block], systems: Sequence[str]) -> Aligned:
         sources=tuple(sources.fingerprint(one.part, one.rows) for one in blocks),
         read=len(code),
         alone=int(np.isin(code, kept).sum()) - len(first) * len(kept),
+        precision={names[i]: _precision(_with_rows(blocks, code == i), None) for i in kept},
     )
+
+
+def _precision(blocks: Sequence[_Block], system: str | None) -> dict[str, Precision]:
+    """The precision of each role of a system's own numbers: the widest of all parts."""
+    columns = [(one.part, one.layout.own[system]) for one in blocks]
+    return {role: precision.widest(precision.of(part, own[role]) for part, own in columns) for role in columns[0][1]}
+
+
+def _with_rows(blocks: Sequence[_Block], member: Bools) -> list[_Block]:
+    """The blocks that hold at least one of the rows."""
+    start = np.cumsum([0, *(one.rows for one in blocks)])
+    return [one for one, a, b in zip(blocks, start, start[1:], strict=False) if member[a:b].any()]
 
 
 def _systems(blocks: list[_Block]) -> tuple[list[str], Ints]:

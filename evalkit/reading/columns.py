@@ -103,7 +103,7 @@ def require(names: Iterable[str], wanted: str, where: str, parameter: str) -> st
         return wanted
     near = difflib.get_close_matches(wanted, names, n=1)
     hint = no_header(names) or (f"; did you mean {near[0]!r}?" if near else "")
-    raise ParameterError(f"{parameter}: {where} has no column {wanted!r}, it has {_listed(names)}{hint}")
+    raise ParameterError(f"{parameter}: {where} has no column {wanted!r}, it has {listed(names)}{hint}")
 
 
 def matching(names: Iterable[str], wanted: Iterable[str], where: str, parameter: str) -> list[str]:
@@ -126,13 +126,13 @@ def missing(role: str, names: Iterable[str], where: str) -> InputError:
     lowered = {name.strip().lower(): name for name in names}
     near = difflib.get_close_matches(role, lowered, n=1, cutoff=0.7)
     name = lowered[near[0]] if near else "NAME"
-    has = _listed(map(repr, names))
+    has = listed(map(repr, names))
     hint = no_header(names, role) or f"; set columns='{role}={name}'"
     return InputError(f"{where}: no column for the {role} ({usual}); it has {has}{hint}")
 
 
-def _listed(names: Iterable[str]) -> str:
-    """The names in a row, the first twenty of many."""
+def listed(names: Iterable[str]) -> str:
+    """The names separated by commas, at most the first twenty."""
     names = list(names)
     return ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
 

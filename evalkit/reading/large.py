@@ -12,10 +12,11 @@ import numpy as np
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.metrics import grid
-from evalkit.reading import aligned, outcomes, sources
+from evalkit.reading import aligned, outcomes, precision, sources
 from evalkit.reading import columns as roles_of
 from evalkit.reading.aligned import Layout
 from evalkit.reading.engine import Engine
+from evalkit.reading.precision import Precision
 from evalkit.reading.profiles import LABELS, Piece, Row, profile, system_of
 from evalkit.reading.shards import Plan, Segment, Shard
 from evalkit.reading.slices import groups
@@ -46,7 +47,7 @@ class Large:
     query, frames: the SQL of all rows by short names, and what it reads. plan: what a shard's columns mean. held: rows
     of each part. outside, certain: of each system the rows whose score is no probability, and those that are certain
     of the other class. slices: the labels of the groups of each column for segments. straight: the file, where its
-    rows are read without the engine.
+    rows are read without the engine. precision: what each system's scores were stored in.
     """
 
     engine: Engine | Spark
@@ -63,6 +64,7 @@ class Large:
     certain: Mapping[str, int]
     slices: Mapping[str, Sequence[str]]
     straight: Straight | None
+    precision: Mapping[str, Precision]
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -157,6 +159,7 @@ def read(
         certain=_by_system(found, kept, ("low", "high"), hits, wide=wide),
         slices={},
         straight=direct if told and not plan.paired else None,
+        precision={name: _precision(pieces, profiles, name) for name in kept},
     )
     if layout.id and not plan.paired:
         _no_id_twice(made)
@@ -181,6 +184,16 @@ def _pieces(
         found.append(Piece(part, layout, engine.select(part, text, numbers, frame=f"frame{i}"), name))
     aligned.same_systems([(one.part, one.layout) for one in found])
     return found
+
+
+def _precision(pieces: Sequence[Piece], profiles: Sequence[Sequence[Row]], name: str) -> Precision:
+    """The precision of a system's scores: the widest of the parts that hold some."""
+    stored = []
+    for piece, rows in zip(pieces, profiles, strict=True):
+        own = piece.layout.own
+        if name in own or any(row["system"] == name for row in rows):
+            stored.append(precision.of(piece.part, own[name if name in own else None]["score"]))
+    return precision.widest(stored)
 
 
 def _systems(found: Sequence[Row], layout: Layout, systems: Sequence[str], part: Part) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ binary: a label and a score. multi-class: a label and `p_<class>` columns, or a 
 `y_<label>` of 0 and 1 and `p_<label>`. Systems in a column, in `score_<system>` columns, or in several files.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -129,16 +129,25 @@ def layout_of(
         if kind == "multi-class" and not scores and not words:
             raise roles_of.missing("predicted", part.columns, part.name)
         if kind == "multi-label":
-            numbers |= {f"true {name[2:]}": _true_column(part, name) for name in scores}
+            _both_columns(part, scores, {*roles.values(), *attributes})
+            numbers |= {f"true {name[2:]}": f"y_{name[2:]}" for name in scores}
     system = None if None not in own else roles.get("system")
     return Layout(text, numbers, own, words, id=roles.get("id"), system=system)
 
 
-def _true_column(part: Part, score: str) -> str:
-    name = f"y_{score[2:]}"
-    if name not in part.columns:
-        raise InputError(f"{part.name}: a multi-label table must have a column {name!r} of 0 and 1 beside {score!r}")
-    return name
+def _both_columns(part: Part, scores: Sequence[str], used: Collection[str]) -> None:
+    """Raise InputError unless each label has both columns, y_ and p_; columns that are `used` otherwise are none."""
+    true = [name for name in part.columns if name.startswith("y_") and name != "y_" and name not in used]
+    lacking = [f"y_{name[2:]} beside {name!r}" for name in scores if f"y_{name[2:]}" not in part.columns]
+    lacking += [f"p_{name[2:]} beside {name!r}" for name in true if f"p_{name[2:]}" not in scores]
+    if lacking or not scores:
+        got = (
+            f"no {roles_of.listed(lacking)}" if lacking else f"none (it has {roles_of.listed(map(repr, part.columns))})"
+        )
+        raise InputError(
+            f"{part.name}: a multi-label table must have for each label a column y_<label> of 0 and 1 and a column "
+            f"p_<label> of scores, got {got}; add or remove columns so that each has its partner"
+        )
 
 
 def _score_columns(part: Part, roles: Mapping[str, str], systems: Sequence[str]) -> dict[str | None, dict[str, str]]:

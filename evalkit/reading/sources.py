@@ -56,7 +56,10 @@ class Source:
 
 @dataclass(frozen=True)
 class Part:
-    """One file or frame before it is read: its kind, the columns it has, and a frame's data."""
+    """One file or frame before it is read: its kind, the columns it has, and a frame's data.
+
+    halves: columns of a frame that were float16; they are held as float32, because DuckDB has no float16.
+    """
 
     name: str
     kind: str
@@ -64,6 +67,7 @@ class Part:
     path: Path = Path()
     frame: Any = None
     stamp: tuple[int, int] = (0, 0)
+    halves: tuple[str, ...] = ()
 
     @property
     def unnamed(self) -> bool:
@@ -165,11 +169,12 @@ def _frame_part(data: Any) -> Part:
         raise InputError(f"the frame cannot be read: {why}") from None
     named = [name for name in table.column_names if not re.fullmatch(r"__index_level_\d+__", name)]
     table = table.select(named) if len(named) < table.num_columns else table  # pandas' own index has no name
-    halves = [pa.float32() if one.type == pa.float16() else one.type for one in table.schema]  # DuckDB has no float16
     names = [str(name) for name in table.column_names]
     duck.distinct(names, "data frame")
-    table = table.cast(pa.schema(list(zip(names, halves, strict=True))))
-    return Part("data frame", "frame", tuple(names), frame=table)
+    halves = tuple(name for name, kind in zip(names, table.schema.types, strict=True) if kind == pa.float16())
+    types = [pa.float32() if name in halves else kind for name, kind in zip(names, table.schema.types, strict=True)]
+    table = table.cast(pa.schema(list(zip(names, types, strict=True))))
+    return Part("data frame", "frame", tuple(names), frame=table, halves=halves)
 
 
 def _part(path: Path, header: str | None) -> Part:

@@ -5,9 +5,10 @@ import numpy as np
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, Results, escape, number, with_interval
 from evalkit.metrics import counts, grid
-from evalkit.sections import page
+from evalkit.sections import page, stored
 from evalkit.sections.binary_plots import DRAWN
 from evalkit.studies.binary import BinaryStudy
+from evalkit.studies.words import counted
 
 SOME = 30  # rows of a class below which the page warns
 
@@ -16,7 +17,7 @@ def title(s: BinaryStudy) -> Html:
     """The title and what was asked."""
     c = s.table(s.order[0])
     what = f"{s.facts.account.columns['label']} = {s.facts.positive}"
-    rows = f"{s.facts.rows:,} rows, {_share(counts.base_rate(c))} positive"
+    rows = f"{counted(s.facts.rows, 'row')}, {_share(counts.base_rate(c))} positive"
     if len(s.order) == 1:
         asked = f"How well does {s.leader} tell {what} from the rest, by {s.primary.label}, on {rows}?"
     elif s.settings.baseline:
@@ -41,7 +42,10 @@ def rows_read(rows) -> list[tuple[str, bool]]:
     many = f"{len(rows.systems)} systems" if len(rows.systems) > 1 else "one system"
     alone = f"; {rows.alone:,} left out, another system lacks their id" if rows.alone else ""
     return [
-        (f"{rows.read:,} rows read: {len(rows):,} for each of {many}{alone}. Columns: {columns}.", bool(rows.alone))
+        (
+            f"{counted(rows.read, 'row')} read: {len(rows):,} for each of {many}{alone}. Columns: {columns}.",
+            bool(rows.alone),
+        )
     ]
 
 
@@ -60,7 +64,9 @@ def _classes(s: BinaryStudy) -> list[tuple[str, bool]]:
             ("Only one class is there: whatever compares classes (AUC, average precision) is undefined.", True)
         )
     elif rare < SOME:
-        found.append((f"Only {rare} rows of the smaller class: intervals are wide, and AUC's is Newcombe's.", True))
+        found.append(
+            (f"Only {counted(rare, 'row')} of the smaller class: intervals are wide, and AUC's is Newcombe's.", True)
+        )
     if s.facts.weighted:
         found.append(page.WEIGHTED)
     if not s.banded:
@@ -97,7 +103,7 @@ def _scores(s: BinaryStudy) -> list[tuple[str, bool]]:
 def _repeated(s: BinaryStudy) -> list[tuple[str, bool]]:
     """Rows whose label and scores another row has too: ties, or rows that came twice."""
     tied = ", ".join(f"{name} {_distinct(s, name)}" for name in s.order)
-    found = [(f"Distinct scores: {tied} of {s.facts.rows:,} rows.", False), *_binned(s)]
+    found = [(f"Distinct scores: {tied} of {counted(s.facts.rows, 'row')}.", False), *_binned(s)]
     same = s.facts.repeated or 0
     if same > 0.01 * s.facts.rows:
         text = f"{same:,} rows have the label and every score of another row: duplicates, if the scores are fine."
@@ -133,7 +139,10 @@ def _threshold(s: BinaryStudy) -> list[tuple[str, bool]]:
     listed = ", ".join(f"{name} {number(t)}" for name, t in s.thresholds.items())
     none = [name for name, t in s.thresholds.items() if np.isnan(t)]
     text = f"Threshold: {s.rule.text}"
-    found = [(f"{text}." if s.rule.fixed else f"{text}, chosen on these very rows, so optimistic: {listed}.", False)]
+    if s.rule.fixed is None:
+        found = [(f"{text}, chosen on these very rows, so optimistic: {listed}.", False)]
+    else:
+        found = [(f"{text}.", False), *stored.rounded(s.rule.fixed, s.facts.precision)]
     if none:
         found.append((f"No threshold reaches {s.rule.text} for {', '.join(none)}: its metrics are undefined.", True))
     return found
@@ -149,17 +158,17 @@ def _slices(s: BinaryStudy) -> list[tuple[str, bool]]:
 
 def estimates(s: BinaryStudy) -> Html:
     """The metrics without a threshold, then those at it, each above what knowing nothing gives."""
-    n, level = s.facts.rows, f"{s.settings.level:.0%}"
+    n, level = page.sample(s, s.facts.rows), f"{s.settings.level:.0%}"
     pieces = []
     if s.order_metrics:
-        caption = f"Whole order of the scores, whatever the threshold, with {level} intervals, n = {n:,}"
+        caption = f"Whole order of the scores, whatever the threshold, with {level} intervals, {n}"
         row = [
             Cell("(knows nothing)", "muted"),
             *(Cell(number(_nothing(s, m.label)), "muted") for m in s.order_metrics),
         ]
         pieces.append(page.estimates(s, caption, metrics=s.order_metrics, more=[row]))
     if s.decision_metrics:
-        caption = f"At the threshold ({s.rule.text}), with {level} intervals, n = {n:,}"
+        caption = f"At the threshold ({s.rule.text}), with {level} intervals, {n}"
         major = [Cell("(always the larger class)", "muted")]
         major += [Cell(number(_majority(s, m)), "muted") for m in s.decision_metrics]
         pieces.append(page.estimates(s, caption, metrics=s.decision_metrics, more=[major]))
@@ -199,9 +208,8 @@ def _crossing(name: str, axis: str, row: dict) -> str:
     if not at:
         return f"{first}'s {name} curve contains {second}'s."
     if row["above"] > 0.995:
-        return (
-            f"{first}'s {name} curve lies above {second}'s all but everywhere; they cross {len(at)} times at the ends."
-        )
+        crossed = f"they cross {counted(len(at), 'time')} at the ends"
+        return f"{first}'s {name} curve lies above {second}'s all but everywhere; {crossed}."
     where = f"at {axis} {', '.join(f'{x:.3f}' for x in at)}"
     if len(at) > 3:
         where = f"{len(at)} times, at {axis} {at[0]:.3f} to {at[-1]:.3f}"
@@ -312,7 +320,8 @@ def _count(weight: float) -> str:
 def definitions(s: BinaryStudy) -> Html:
     """Exactly the metrics shown, then the threshold, the intervals and the tests."""
     items = page.metric_definitions(s)
-    items += [("positive", f"predicted positive where score ≥ threshold; the label {s.facts.positive} is positive")]
+    compared = stored.compared(s.facts.precision)
+    items += [("positive", f"the label {s.facts.positive}; predicted where score ≥ threshold, {compared}")]
     items += [("intervals", s.intervals_are), ("tests", s.tests_are), ("bands", s.bands_are)]
     return tables.definitions(items)
 
@@ -332,6 +341,7 @@ def results(s: BinaryStudy) -> Results:
         "population": population,
         "positive": s.facts.positive,
         "threshold_rule": s.rule.text,
+        "precision": {name: stored_in.name for name, stored_in in s.facts.precision.items()},
         "decisions": s.decisions.to_dict("records"),
         "thresholds": s.choices.to_dict("records") if s.both_classes else [],
     }

@@ -1,5 +1,6 @@
 """The pictures of the binary page, each from the study's frames."""
 
+import numpy as np
 import pandas as pd
 
 from evalkit.drawing import curve_plots, plots, tables
@@ -7,8 +8,9 @@ from evalkit.drawing.curve_plots import Panel
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html, number
 from evalkit.metrics import counts, curves
-from evalkit.studies.binary import BinaryStudy
+from evalkit.studies.binary import LEAST_COST, BinaryStudy
 from evalkit.studies.classes import ClassesStudy
+from evalkit.studies.words import counted
 
 ONE_CLASS = "Only one class is there: no curves."
 DRAWN = 4  # systems with a square of their own
@@ -19,12 +21,12 @@ def curve_plot(s: BinaryStudy) -> Picture | Html:
     if not s.both_classes:
         return tables.paragraph(ONE_CLASS)
     c = s.table(s.order[0])
-    base, n = counts.base_rate(c), f"{_amount(c.positives)} positives, {_amount(c.negatives)} negatives"
+    base, n = counts.base_rate(c), f"{counted(c.positives, 'positive')}, {counted(c.negatives, 'negative')}"
     points = {kind: _points(s, kind) for kind in ("roc", "pr")}
     roc = Panel(
         s.curve("roc"),
-        f"false positive rate ({_amount(c.negatives)} negatives)",
-        f"recall ({_amount(c.positives)} positives)",
+        f"false positive rate ({counted(c.negatives, 'negative')})",
+        f"recall ({counted(c.positives, 'positive')})",
         "ROC",
         s.bands("roc"),
         points["roc"],
@@ -101,13 +103,14 @@ def sweep_plot(s: BinaryStudy) -> Picture | Html:
     if not s.both_classes:
         return tables.paragraph(ONE_CLASS)
     own = _of(s.sweep, s.leader)
+    own = own[np.isfinite(own["threshold"])]
     lines = [own.assign(system=metric, x=own["threshold"], y=own[metric]) for metric in ("precision", "recall", "f1")]
     used = s.thresholds[s.leader]
     mark = ((used, used), (0, 1)) if used == used and abs(used) != float("inf") else None
     left = Panel(pd.concat(lines), "threshold", f"metric of {s.leader}", f"{s.leader} by threshold", reference=mark)
     caption = (
         f"{s.leader}: precision, recall and F1 of predicting positive at or above each threshold "
-        f"(n = {_amount(s.table(s.leader).total)} rows). Dotted: the threshold used, {number(used)}."
+        f"(n = {counted(s.table(s.leader).total, 'row')}). Dotted: the threshold used, {number(used)}."
     )
     return plots.picture(curve_plots.panels, [left], alt=caption, caption=caption, size=(7.6, 3.2), panels=(1, 1))
 
@@ -122,12 +125,14 @@ def cost_plot(s: BinaryStudy) -> Picture | Html:
         for row in s.decisions.to_dict("records")
     ]
     one = Panel(frame, "share of rows predicted positive", "mean cost of a row", points=pd.DataFrame(at))
-    best = s.sweep.loc[s.sweep.groupby("system", sort=False)["cost"].idxmin()]
-    told = "; ".join(
-        f"{row.system} least {number(row.cost)} at threshold {number(row.threshold)}" for row in best.itertuples()
-    )
+    best = s.choices[s.choices["rule"] == LEAST_COST]
+    told = "; ".join(f"{row.system} least {number(row.cost)} {_where(row.threshold)}" for row in best.itertuples())
     caption = f"Mean cost of a row ({s.costs}) against the share predicted positive. {told}. Marks: the threshold used."
     return plots.picture(curve_plots.panels, [one], alt=caption, caption=caption, size=(7.6, 3.2), panels=(1, 1))
+
+
+def _where(threshold: float) -> str:
+    return "by predicting none positive" if threshold == np.inf else f"at threshold {number(threshold)}"
 
 
 def _rows(row: dict) -> float:
@@ -142,7 +147,7 @@ def calibration_plot(s: BinaryStudy) -> Picture | Html:
     limits = bin_limits(s.settings.level if s.plain else None)
     caption = (
         f"Share of positives in bins of about equally many rows, {limits} "
-        f"({n:,} rows). On the dotted line probabilities are honest; above it they promise too little."
+        f"({counted(n, 'row')}). On the dotted line probabilities are honest; above it they promise too little."
     )
     return reliability(s, caption, f"share of positives (n = {n:,})")
 

@@ -13,6 +13,7 @@ from evalkit.sections.binary_page import rows_read
 from evalkit.sections.binary_plots import bin_limits, reliability
 from evalkit.statistics import inference
 from evalkit.studies.classes import BINS, ClassesStudy
+from evalkit.studies.words import counted
 
 COUNTED = {"n": "rows", "predicted": "predicted"}
 NO_SCORES = "Only predicted classes, no scores: no curves and no probabilities."
@@ -20,7 +21,7 @@ NO_SCORES = "Only predicted classes, no scores: no curves and no probabilities."
 
 def title(s: ClassesStudy) -> Html:
     """The title and what was asked."""
-    rows = f"{len(s.data.rows):,} rows of {len(s.data.classes)} classes"
+    rows = f"{counted(len(s.data.rows), 'row')} of {counted(len(s.data.classes), 'class')}"
     return each_class.title(s, s.data.rows.columns["label"], rows)
 
 
@@ -73,7 +74,7 @@ def _not_highest(s: ClassesStudy) -> list[tuple[str, bool]]:
 
 def estimates(s: ClassesStudy) -> Html:
     """Every metric, and below what always predicting the largest class would give."""
-    caption = f"Metrics with {s.settings.level:.0%} intervals, n = {len(s.data.rows):,}"
+    caption = f"Metrics with {s.settings.level:.0%} intervals, {page.sample(s, len(s.data.rows))}"
     row = [
         Cell("(always the largest class)", "muted"),
         *(Cell(number(_majority(s, m)), "muted") for m in s.settings.metrics),
@@ -133,7 +134,7 @@ def calibration_plot(s: ClassesStudy) -> Picture | Html:
     limits = bin_limits(s.settings.level if s.plain(s.leader) else None)
     caption = (
         f"Share of right predictions in bins of about equally many rows by the probability of the predicted class, "
-        f"{limits} ({n:,} rows). Above the dotted line: too modest."
+        f"{limits} ({counted(n, 'row')}). Above the dotted line: too modest."
     )
     return reliability(s, caption, f"share right (n = {n:,})")
 

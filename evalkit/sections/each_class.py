@@ -13,7 +13,7 @@ from evalkit.statistics.inference import FLIPPED
 from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.multilabel import MultiLabelStudy
 from evalkit.studies.one_class import DRAWN
-from evalkit.studies.words import plural
+from evalkit.studies.words import counted, plural
 
 Either = ClassesStudy | MultiLabelStudy
 
@@ -36,9 +36,9 @@ def curves(s: Either, each: str, many: int, bands: Mapping[str, pd.DataFrame | N
         return tables.paragraph("No curves: each of them is true of every row, or of none.")
     few = f", the {DRAWN} most frequent" if len(s.drawn) == DRAWN < many else ""
     limits = f" Bands: pointwise {s.settings.level:.0%} limits." if bands.get("roc") is not None else ""
-    caption = f"{s.leader}: {each}{few}, {len(s.data.rows):,} rows.{limits}"
+    caption = f"{s.leader}: {each}{few}, {counted(len(s.data.rows), 'row')}.{limits}"
     n, diagonal = len(s.data.rows), ((0, 1), (0, 1))
-    x, y = "false positive rate", f"recall (n = {n:,} rows)"
+    x, y = "false positive rate", f"recall (n = {counted(n, 'row')})"
     roc = Panel(s.curve("roc"), x, y, "ROC", bands.get("roc"), reference=diagonal)
     pr = Panel(s.curve("pr"), "recall", "precision", "Precision and recall", bands.get("pr"))
     return plots.picture(curve_plots.panels, [roc, pr], alt=caption, caption=caption, size=(9.0, 3.9), panels=(1, 2))

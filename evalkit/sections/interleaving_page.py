@@ -7,7 +7,7 @@ from evalkit.sections import experiment_page, page, planning_page
 from evalkit.statistics import perunit
 from evalkit.studies.interleaving import Interleaving, Online
 from evalkit.studies.provenance import table as origin_table
-from evalkit.studies.words import plural
+from evalkit.studies.words import counted, plural
 
 NO_LOG = "No log of interleaved sessions was given: set log=FILE."
 UNFAIR = 0.001  # below this p the coin or the assignment is broken, whatever the result
@@ -52,7 +52,7 @@ def notes(s: Interleaving | None) -> Html:
     log, n, silent = s.data.log, s.users, s.silent
     columns = ", ".join(f"{role} = {name}" for role, name in s.data.columns.items())
     unit, shown = plural(s.unit_name, n), f"{log.unit.size:,} {plural('session', log.unit.size)}"
-    found = [(f"{log.team.size:,} items shown in {shown} of {n:,} {unit}. Columns: {columns}.", False)]
+    found = [(f"{counted(log.team.size, 'item')} shown in {shown} of {n:,} {unit}. Columns: {columns}.", False)]
     if s.simulated:
         simulated = (
             "The users and clicks of this log are simulated (data/interleaving/README.md); no real log is public."
@@ -89,7 +89,7 @@ def _fairness(s: Interleaving) -> list[tuple[str, bool]]:
         text = f"In {uneven:,} sessions ({share:.1%}) one team leads by more than a draft by rounds allows."
         found.append((text, share > 0.01))
     if s.data.repeated:
-        found.append((f"{s.data.repeated:,} items are shown twice in one session: no draft does this.", True))
+        found.append((f"Shown twice in one session: {counted(s.data.repeated, 'item')}; no draft does this.", True))
     return found
 
 

@@ -9,15 +9,17 @@ from evalkit.drawing import curve_plots, plots, tables
 from evalkit.drawing.curve_plots import Panel
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Cell, Html, Results, escape, number, with_interval
-from evalkit.sections import each_class, page
+from evalkit.reading.precision import Precision
+from evalkit.sections import each_class, page, stored
 from evalkit.sections.binary_page import rows_read
 from evalkit.statistics import inference
-from evalkit.studies.multilabel import STEPS, SWEPT, MultiLabelStudy
+from evalkit.studies.multilabel import SWEPT, MultiLabelStudy
+from evalkit.studies.words import counted
 
 
 def title(s: MultiLabelStudy) -> Html:
     """The title and what was asked."""
-    rows = f"{len(s.data.rows):,} rows with {len(s.data.labels)} labels"
+    rows = f"{counted(len(s.data.rows), 'row')} with {counted(len(s.data.labels), 'label')}"
     return each_class.title(s, "the labels", rows)
 
 
@@ -33,16 +35,25 @@ def notes(s: MultiLabelStudy) -> Html:
     never = [name for name, one in zip(s.data.labels, share, strict=True) if one in (0.0, 1.0)]
     if never:
         found.append((f"Labels that are never or always true, whose AUC is undefined: {', '.join(never)}.", True))
-    text = f"Threshold: {s.threshold:g} for every label. Predicting none: Hamming loss {number(share.mean())}."
-    found.append((text, False))
+    text = f"Threshold: {s.threshold:.12g} for every label. Predicting none: Hamming loss {number(share.mean())}."
+    found += [(text, False), *stored.rounded(s.threshold, _precision(s))]
     if not s.probabilities:
         found.append(("Scores outside 0 to 1 are no probabilities: calibration is left out.", True))
     return tables.notes(found)
 
 
+def _precision(s: MultiLabelStudy) -> dict[str, Precision]:
+    """The precision of each system's scores; of each of its labels where these differ."""
+    named: dict[str, Precision] = {}
+    for name, some in s.precision.items():
+        labels = [f"{name}: {label}" for label in s.data.labels] if len(set(some)) > 1 else [name]
+        named |= dict(zip(labels, some, strict=False))
+    return named
+
+
 def estimates(s: MultiLabelStudy) -> Html:
     """Every metric, and below what predicting the labels' shares would give."""
-    caption = f"Metrics with {s.settings.level:.0%} intervals, n = {len(s.data.rows):,}"
+    caption = f"Metrics with {s.settings.level:.0%} intervals, {page.sample(s, len(s.data.rows))}"
     if not s.probabilities:
         return page.estimates(s, caption)
     one = s.labelled[s.leader]
@@ -66,12 +77,13 @@ def crossings(s: MultiLabelStudy) -> Html:
 def sweep_plot(s: MultiLabelStudy) -> Picture:
     """The leader's micro and macro metrics along the threshold."""
     frame = s.sweep
-    best = frame[frame["system"] == "micro_f1"].sort_values("y").iloc[-1]
+    at, best = s.best
     mark = ((s.threshold, s.threshold), (0.0, 1.0))
     one = Panel(frame, "threshold for every label", f"metric of {s.leader}", bands=frame, reference=mark)
+    rows = counted(len(s.data.rows), "row")
     caption = (
-        f"{s.leader}: {', '.join(SWEPT)} along one threshold for all labels (n = {len(s.data.rows):,} rows). Best "
-        f"micro F1 of {STEPS} thresholds: {number(best['y'])} at {number(best['x'])}. Dotted: the threshold used."
+        f"{s.leader}: {', '.join(SWEPT)} along one threshold for all labels (n = {rows}). Best "
+        f"micro F1 of all thresholds: {number(best)} at {number(at)}. Dotted: the threshold used."
     )
     return plots.picture(curve_plots.panels, [one], alt=caption, caption=caption, size=(7.6, 3.2), panels=(1, 1))
 
@@ -109,7 +121,7 @@ def confusion(s: MultiLabelStudy) -> Html:
 
 def definitions(s: MultiLabelStudy) -> Html:
     """Exactly the metrics shown, then the intervals and the tests."""
-    decided = f"a label is predicted where its score ≥ {s.threshold:g}"
+    decided = f"a label is predicted where its score ≥ {s.threshold:.12g}, {stored.compared(_precision(s))}"
     return each_class.definitions(s, "exact_match", [("predicted", decided)])
 
 
@@ -126,6 +138,7 @@ def results(s: MultiLabelStudy) -> Results:
         **page.population(rows),
         "labels": list(s.data.labels),
         "threshold": s.threshold,
+        "precision": {name: stored_in.name for name, stored_in in _precision(s).items()},
         "by_label": s.by_label.to_dict("records"),
         "sweep": s.sweep.to_dict("records"),
         "tops": s.tops.to_dict("records"),

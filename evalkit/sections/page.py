@@ -25,7 +25,7 @@ from evalkit.reading.aligned import Aligned
 from evalkit.reading.sources import Source
 from evalkit.studies import provenance
 from evalkit.studies.study import Study
-from evalkit.studies.words import plural
+from evalkit.studies.words import counted, plural, sample_sizes
 
 SHOWN = 12  # more comparisons than a first screen holds
 LISTED = 200  # rows of a table that someone may still read
@@ -59,8 +59,8 @@ def _value(s: Study, system: str) -> str:
 def _alone(s: Study) -> Html:
     rows = s.estimates[s.estimates["metric"] == s.primary.label]
     lines = [f"{escape(name)}: {escape(s.primary.label)} {_value(s, name)}" for name in rows["system"]]
-    n = rows.iloc[0]["n"]
-    how = f"{percent(s.settings.level)} interval ({rows.iloc[0]['method']}) over {n:,} {plural(s.unit_name, n)}; "
+    over = sample_sizes(rows["n"], s.unit_name).removeprefix("n = ")
+    how = f"{percent(s.settings.level)} interval ({rows.iloc[0]['method']}) over {over}; "
     reason = "one system, nothing to compare" if len(s.order) == 1 else f"{s.primary.label} has no better direction"
     return tables.verdict("result", "; ".join(lines), escape(how + reason) + ".")
 
@@ -117,6 +117,13 @@ def estimates(
     return tables.table(caption, ["system", *heads], [*rows, *more], below.strip())
 
 
+def sample(s: Study, rows: int) -> str:
+    """What the estimates are over, for a caption: rows, or the units that were named and their rows."""
+    if not s.settings.unit:
+        return f"n = {counted(rows, 'row')}"
+    return f"{sample_sizes([int(s.estimates['n'].max())], s.unit_name)} with {counted(rows, 'row')}"
+
+
 _ARROWS = {"high": "↑", "low": "↓", "neither": ""}
 
 
@@ -126,7 +133,7 @@ def _estimate(s: Study, label: str, name: str) -> Cell:
     text = with_interval(row["value"], row["low"], row["high"])
     if row.get("best_ties", 0.0) - row.get("worst_ties", 0.0) > tables.VISIBLE:
         text += f'<br><span class="muted">ties {number(row["worst_ties"])} to {number(row["best_ties"])}</span>'
-    if row["n"] != s.estimates["n"].max():
+    if row["n"] != s.estimates["n"].max() or rows["n"].nunique() > 1:
         text += f'<br><span class="muted">n = {row["n"]:,}</span>'
     metric = next(chosen.metric for chosen in s.settings.metrics if chosen.label == label)
     best = {"high": rows["value"].max(), "low": rows["value"].min()}.get(metric.best)
@@ -160,11 +167,10 @@ _EXTRAS = {"max_t": "max-T p", "p_t": "t-test p", "p_fisher": "Fisher p", "wins"
 
 
 def _comparison_table(s: Study, frame: pd.DataFrame, metrics: str, note: str) -> Html:
-    n = frame["n"].max()
-    of = f"{n:,} {plural(s.unit_name, n)}"
+    of = sample_sizes(frame["n"], s.unit_name)
     caption = f"{s.differences_are} in {metrics} with {percent(s.settings.level)} interval, {of}"
     many = frame["metric"].nunique() > 1
-    frame = frame.assign(few=frame["n"].where(frame["n"] < frame["n"].max()))
+    frame = frame.assign(few=frame["n"] if frame["n"].nunique() > 1 else np.nan)
     extra = [name for column, name in _EXTRAS.items() if column in frame]
     columns = ["first − second", *(["metric"] if many else []), "difference", "p", "adjusted p", *extra, "verdict"]
     if len(frame) > LISTED:
@@ -190,11 +196,10 @@ def differences(s: Study) -> Picture | Html:
         return Html("")
     every = s.comparisons[s.comparisons["metric"] == s.primary.label]
     found = every.head(DRAWN)
-    frame = pd.DataFrame({"name": found["first"] + " − " + found["second"], "value": found["difference"]})
+    frame = pd.DataFrame({"name": pair_names(found), "value": found["difference"]})
     frame["low"], frame["high"] = found["low"], found["high"]
     frame["colour"] = [plots.COLOURS[0] if word in ("better", "worse") else plots.GREY for word in found["verdict"]]
-    n = found.iloc[0]["n"]
-    label = f"difference in {s.primary.label} (n = {n:,} {plural(s.unit_name, n)})"
+    label = f"difference in {s.primary.label} ({sample_sizes(found['n'], s.unit_name)})"
     told = "; ".join(_told(*row) for row in zip(*(frame[c] for c in ("name", "value", "low", "high")), strict=True))
     caption = (
         f"{s.differences_are} in {s.primary.label}, {percent(s.settings.level)} intervals; grey: not shown to differ."
@@ -203,6 +208,14 @@ def differences(s: Study) -> Picture | Html:
     size = (7.6, 0.9 + 0.3 * len(frame))
     drawn: dict[str, Any] = {"label": label, "zero": True}
     return plots.picture(plots.intervals, frame, alt=f"{caption} {told}", caption=caption, size=size, **drawn)
+
+
+def pair_names(found: pd.DataFrame) -> list[str]:
+    """The names of comparisons, each with its n where they differ in it."""
+    names = (found["first"] + " − " + found["second"]).tolist()
+    if found["n"].nunique() == 1:
+        return names
+    return [f"{name} (n = {n:,})" for name, n in zip(names, found["n"], strict=True)]
 
 
 def _told(name: str, value: float, low: float, high: float) -> str:
@@ -244,7 +257,7 @@ def segment_plot(s: Study) -> Picture | Html:
     across = min(4, frame["slice"].nunique())
     down = -(-frame["slice"].nunique() // across)
     caption = f"{s.primary.label} by segment, {percent(s.settings.level)} intervals; same axes, n in each title."
-    size, panels = (7.6, 0.5 + down * (0.55 + 0.17 * len(s.order))), (down, across)
+    size, panels = (7.6, 0.5 + down * (0.85 + 0.17 * len(s.order))), (down, across)
     label = s.primary.label
     return plots.picture(plots.multiples, frame, alt=caption, caption=caption, size=size, panels=panels, label=label)
 

@@ -10,18 +10,20 @@ from evalkit.reading.rows import RENUMBER
 from evalkit.reading.runs import NONE, Account
 from evalkit.sections import page
 from evalkit.studies.ranking import Ranking
-from evalkit.studies.words import plural
+from evalkit.studies.words import counted, plural
 
 
 def title(s: Ranking) -> Html:
     """The title and what was asked."""
     n, systems = len(s.runs.query), len(s.runs.systems)
     if systems == 1:
-        asked = f"How well does {s.leader} rank, by {s.primary.label}, on {n:,} judged queries?"
+        asked = f"How well does {s.leader} rank, by {s.primary.label}, on {counted(n, 'judged query')}?"
     elif s.settings.baseline:
-        asked = f"Is any system better than {s.settings.baseline}, by {s.primary.label}, on {n:,} judged queries?"
+        asked = (
+            f"Is any system better than {s.settings.baseline}, by {s.primary.label}, on {counted(n, 'judged query')}?"
+        )
     else:
-        asked = f"Which of {systems} systems ranks best, by {s.primary.label}, on {n:,} judged queries?"
+        asked = f"Which of {systems} systems ranks best, by {s.primary.label}, on {counted(n, 'judged query')}?"
     return tables.heading("Ranking report", asked)
 
 
@@ -63,7 +65,7 @@ def _undefined(s: Ranking) -> list[tuple[str, bool]]:
         every = s.estimates[s.estimates["metric"] == label]
         if every["undefined"].nunique() == 1:
             n = int(rows["undefined"].iloc[0])
-            found.append((f"{label} is undefined on {n:,} queries, which are left out (see the definitions).", False))
+            found.append((f"{label} is undefined on {counted(n, 'query')}, left out (see the definitions).", False))
         else:
             listed = _counts(dict(zip(rows["system"], rows["undefined"], strict=True)))
             text = (
@@ -154,7 +156,7 @@ def _size(s: Ranking) -> list[tuple[str, bool]]:
 def estimates(s: Ranking) -> Html:
     """Metrics in columns, systems in rows, best first; a range where ties could move the number."""
     n = s.estimates["n"].max()
-    unit = f"over queries, clustered by {s.settings.unit}" if s.settings.unit else f"over {n:,} queries"
+    unit = f"over queries, clustered by {s.settings.unit}" if s.settings.unit else f"over {counted(n, 'query')}"
     caption = f"Mean {unit} with its {percent(s.settings.level)} interval"
     return page.estimates(s, caption, "Ties: from the worst to the best order of equal scores.")
 

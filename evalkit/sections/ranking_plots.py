@@ -8,6 +8,7 @@ from evalkit.drawing import plots
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html, number, percent
 from evalkit.studies.ranking import Ranking
+from evalkit.studies.words import counted
 
 
 def queries(s: Ranking) -> Picture | Html:
@@ -18,7 +19,7 @@ def queries(s: Ranking) -> Picture | Html:
     pair = f"{row['first']} − {row['second']}"
     better, worse = int((found > 0).sum()), int((found < 0).sum())
     caption = (
-        f"{pair}: difference in {s.primary.label} of each query, sorted. {better:,} queries better, "
+        f"{pair}: difference in {s.primary.label} of each query, sorted. {counted(better, 'query')} better, "
         f"{len(found) - better - worse:,} equal, {worse:,} worse; dashed: the mean over queries."
     )
     labels: dict[str, Any] = {
@@ -32,7 +33,8 @@ def _values(s: Ranking) -> Picture:
     """The primary metric of each query of one system, sorted."""
     found = s.values()[s.leader].dropna().to_numpy()
     zeros = int((found == 0).sum())
-    caption = f"{s.primary.label} of each query, sorted. {zeros:,} of {len(found):,} queries score 0; dashed: the mean."
+    score = f"{zeros:,} of {counted(len(found), 'query')} score 0"
+    caption = f"{s.primary.label} of each query, sorted. {score}; dashed: the mean."
     labels: dict[str, Any] = {"xlabel": f"queries, sorted (n = {len(found):,})", "ylabel": s.primary.label}
     return plots.picture(plots.bars, found, alt=caption, caption=caption, size=(7.6, 2.8), **labels)
 
@@ -40,7 +42,7 @@ def _values(s: Ranking) -> Picture:
 def curves(s: Ranking) -> Picture:
     """The primary metric against its cut-off."""
     name, n = s.curves.iloc[0]["metric"], int(s.curves["n"].max())
-    caption = f"Mean {name}@k against k with {percent(s.settings.level)} bands, {n:,} queries."
+    caption = f"Mean {name}@k against k with {percent(s.settings.level)} bands, {counted(n, 'query')}."
     labels: dict[str, Any] = {
         "x": "k",
         "y": "value",
@@ -54,7 +56,8 @@ def curves(s: Ranking) -> Picture:
 def precision_recall(s: Ranking) -> Picture:
     """Interpolated precision at eleven recall levels."""
     n = int(s.precision_recall["n"].max())
-    caption = f"Mean interpolated precision at 11 recall levels with {percent(s.settings.level)} bands, {n:,} queries."
+    level, over = percent(s.settings.level), counted(n, "query")
+    caption = f"Mean interpolated precision at 11 recall levels with {level} bands, {over}."
     labels: dict[str, Any] = {
         "x": "recall",
         "y": "value",

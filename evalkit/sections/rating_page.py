@@ -11,14 +11,14 @@ from evalkit.drawing.tables import Cell, Html, Results, escape, number, signed
 from evalkit.sections import page
 from evalkit.sections.binary_page import rows_read
 from evalkit.studies.rating import Rating
-from evalkit.studies.words import plural
+from evalkit.studies.words import counted, plural
 
 SOME = 700  # rows of a drawn cloud
 
 
 def title(s: Rating) -> Html:
     """The title and what was asked."""
-    rows = f"{len(s.data.rows):,} rows"
+    rows = counted(len(s.data.rows), "row")
     if len(s.order) == 1:
         asked = f"How near do the forecasts of {s.leader} come, by {s.primary.label}, on {rows}?"
     elif s.settings.baseline:
@@ -55,7 +55,7 @@ def notes(s: Rating) -> Html:
 
 def estimates(s: Rating) -> Html:
     """Every metric, and below what forecasting the mean would give."""
-    caption = f"Errors with {s.settings.level:.0%} intervals, n = {len(s.data.rows):,} rows"
+    caption = f"Errors with {s.settings.level:.0%} intervals, {page.sample(s, len(s.data.rows))}"
     row = [Cell("(mean of actual)", "muted"), *(Cell(number(s.constant(m)), "muted") for m in s.settings.metrics)]
     return page.estimates(s, caption, "(mean of actual): the mean of these very rows.", more=[row])
 
@@ -68,8 +68,8 @@ def error_plot(s: Rating) -> Picture:
     error = f.actual - f.forecast
     tenths = s.tenths[s.tenths["system"] == name]
     caption = (
-        f"{name}: residual (actual − forecast) against the forecast, {len(some):,} of {len(order):,} rows drawn, and "
-        f"the mean residual by tenths of the forecast with {s.settings.level:.0%} intervals."
+        f"{name}: residual (actual − forecast) against the forecast, {len(some):,} of {counted(len(order), 'row')} "
+        f"drawn, and the mean residual by tenths of the forecast with {s.settings.level:.0%} intervals."
     )
     labels: dict[str, Any] = {"xlabel": "forecast", "ylabel": f"actual − forecast (n = {len(order):,})"}
     return plots.picture(
@@ -91,8 +91,8 @@ def bias_plot(s: Rating) -> Picture:
     frame = frame[frame["system"].isin(s.order[:across])]
     n = int(frame[frame["system"] == s.order[0]]["n"].sum())
     caption = (
-        f"Bias by tenths of each system's forecast, lowest first, with {s.settings.level:.0%} intervals ({n:,} rows). "
-        "Above 0: forecasts too high."
+        f"Bias by tenths of each system's forecast, lowest first, with {s.settings.level:.0%} intervals "
+        f"({counted(n, 'row')}). Above 0: forecasts too high."
     )
     size = (2.2 + 2.4 * across, 3.0)
     return plots.picture(

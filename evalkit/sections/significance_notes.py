@@ -12,7 +12,7 @@ from evalkit.statistics.intervals import standard_error
 from evalkit.studies import significance_extras as extras
 from evalkit.studies.significance import FOLDS, Significance
 from evalkit.studies.trials import Shares
-from evalkit.studies.words import plural
+from evalkit.studies.words import counted, plural
 
 TIED = 0.5  # share of equal units from which few of them decide
 COCHRAN = 25  # n should be above 25 skewness² for a normal mean (Cochran 1977, section 2.15)
@@ -34,7 +34,7 @@ def notes(s: Significance | Shares) -> list[Note]:
 
 def _shares(s: Shares) -> list[Note]:
     columns = ", ".join(f"{role} = {name}" for role, name in s.data.columns.items())
-    found = [(f"{int(s.data.trials.sum()):,} trials. Columns: {columns}.", False)]
+    found = [(f"{counted(int(s.data.trials.sum()), 'trial')}. Columns: {columns}.", False)]
     small = [name for name, n in zip(s.data.systems, s.data.trials, strict=True) if n < FEW]
     if small:
         found.append((f"Fewer than {FEW} trials: {', '.join(small)}: only large effects can show.", True))
@@ -60,12 +60,12 @@ def _data(s: Significance) -> list[Note]:
     columns = ", ".join(f"{role} = {name}" for role, name in s.data.columns.items())
     rows, units = len(s.data.unit), len(np.unique(s.data.unit.astype(str)))
     what = plural(s.unit_name, units)
-    many = f"{units:,} {what}" if rows == units else f"{rows:,} rows of {units:,} {what}, which are the units"
+    many = f"{units:,} {what}" if rows == units else f"{counted(rows, 'row')} of {units:,} {what}, which are the units"
     systems, metrics = len(s.systems), len(s.settings.metrics)
     text = f"{many}, {systems} {plural('system', systems)}, {metrics} {plural('metric', metrics)}"
     found = [(f"{text}.{f' Columns: {columns}.' if columns else ''}", False)]
     if s.alone:
-        found.append((f"{s.alone:,} rows left out: another system lacks their id.", True))
+        found.append((f"{counted(s.alone, 'row')} left out: another system lacks their id.", True))
     return found + unshared(s.accounts) + given_ranks(s.accounts) + _known(s)
 
 

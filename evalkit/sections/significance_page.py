@@ -13,7 +13,7 @@ from evalkit.sections import significance_plots as pictures
 from evalkit.studies import significance_extras as extras
 from evalkit.studies.significance import Significance
 from evalkit.studies.trials import Shares
-from evalkit.studies.words import plural
+from evalkit.studies.words import counted, plural
 
 Either = Significance | Shares
 SENTENCES = {
@@ -32,7 +32,7 @@ def title(s: Either) -> Html:
         n = int(s.data.trials.sum())
         against = f" against a share of {s.null:g}" if s.null is not None else ""
         against = against or (" against each other" if len(s.systems) > 1 else "")
-        asked = f"What can be claimed of {', '.join(s.data.systems)}{against}, from {n:,} trials?"
+        asked = f"What can be claimed of {', '.join(s.data.systems)}{against}, from {counted(n, 'trial')}?"
         return tables.heading("Significance report", asked)
     n = int(s.estimates["n"].max())
     many = len(s.systems) - bool(s.settings.baseline)

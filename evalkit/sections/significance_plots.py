@@ -12,7 +12,7 @@ from evalkit.sections import lessons, page
 from evalkit.studies import significance_extras as extras
 from evalkit.studies.significance import Significance
 from evalkit.studies.trials import Shares
-from evalkit.studies.words import plural
+from evalkit.studies.words import counted, plural, sample_sizes
 
 Either = Significance | Shares
 WIDE = (7.6, 2.9)
@@ -34,12 +34,11 @@ def differences(s: Either) -> Picture | Html:
     if not len(s.headline):
         return Html("")
     found = s.comparisons[s.comparisons["metric"] == s.primary.label].head(page.DRAWN)
-    frame = pd.DataFrame({"name": found["first"] + " − " + found["second"], "value": found["difference"]})
+    frame = pd.DataFrame({"name": page.pair_names(found), "value": found["difference"]})
     frame["low"], frame["high"] = found["low"], found["high"]
     colours = {"better": plots.COLOURS[0], "worse": plots.COLOURS[1], "equivalent": plots.COLOURS[2]}
     frame["colour"] = [colours.get(word, plots.GREY) for word in found["verdict"]]
-    n = int(found.iloc[0]["n"])
-    label = f"difference in {s.primary.label} (n = {n:,} {plural(s.unit_name, n)})"
+    label = f"difference in {s.primary.label} ({sample_sizes(found['n'], s.unit_name)})"
     band = f"; band: the margin ±{s.settings.margin:g}" if s.settings.margin else ""
     caption = (
         f"{s.differences_are} in {s.primary.label}, {percent(s.settings.level)} interval of each alone. Blue: better, "
@@ -100,13 +99,17 @@ def _null_shares(s: Shares) -> Picture | Html:
         return tables.paragraph("Two independent groups: p comes from the score test of a common share.")
     k, chance, seen = s.null_shares()
     n = len(k) - 1
-    counted = {"greater": k >= seen, "less": k <= seen}.get(s.alternative, chance <= chance[seen] * (1 + 1e-7))
-    p = float(s.headline.iloc[0]["p"])
+    added = {"greater": k >= seen, "less": k <= seen}.get(s.alternative, chance <= chance[seen] * (1 + 1e-7))
+    p, trials = float(s.headline.iloc[0]["p"]), counted(n, "trial")
     caption = (
-        f"{s.opponents[0]}: {seen:,} of {n:,} trials. Bars: the chance of every number of successes if the share were "
+        f"{s.opponents[0]}: {seen:,} of {trials}. Bars: the chance of every number of successes if the share were "
         f"{s.null:g}; red: what p adds up ({s.alternative}), {p_value(p)}."
     )
-    drawn: dict[str, Any] = {"seen": seen, "counted": np.asarray(counted), "xlabel": f"successes of {n:,} trials"}
+    drawn: dict[str, Any] = {
+        "seen": seen,
+        "counted": np.asarray(added),
+        "xlabel": f"successes of {trials}",
+    }
     return plots.picture(claim_plots.null_shares, k, chance, alt=caption, caption=caption, size=WIDE, **drawn)
 
 

@@ -9,7 +9,7 @@ from evalkit.drawing.tables import Cell, Html, Results, escape, interval, number
 from evalkit.sections import page
 from evalkit.studies.resplits import AVERAGED, ONE_OUT, OUT_OF_BAG
 from evalkit.studies.validity import NAIVE, Validation
-from evalkit.studies.words import plural
+from evalkit.studies.words import counted, plural
 from evalkit.validation.giveaways import SEVERE, WARNING, Finding
 
 EXAMPLES = 3
@@ -19,7 +19,8 @@ def title(s: Validation) -> Html:
     """The title and what was asked."""
     n, folds = len(s.examples), len(s.tests)
     return tables.heading(
-        "Validation report", f"Can the evaluation of {s.subject} be trusted, on {n:,} rows in {folds} folds?"
+        "Validation report",
+        f"Can the evaluation of {s.subject} be trusted, on {counted(n, 'row')} in {counted(folds, 'fold')}?",
     )
 
 
@@ -88,11 +89,11 @@ def notes(s: Validation) -> Html:
     """What to know of the data and of the fits before the numbers."""
     e = s.examples
     columns = ", ".join(f"{role} = {name}" for role, name in e.columns.items())
-    found = [(f"{e.read:,} rows read, {len(e):,} used. Columns: {columns}.", False)]
+    found = [(f"{counted(e.read, 'row')} read, {len(e):,} used. Columns: {columns}.", False)]
     found += [(f"Left out: {text}.", True) for text in e.left_out]
     found += [(_label(s), False), *_features(s), *((f"{text}.", False) for text in s.described)]
     if s.rows.size < len(e):
-        found.append((f"{len(e) - s.rows.size:,} rows only train: no fold tests them.", False))
+        found.append((f"No fold tests {counted(len(e) - s.rows.size, 'row')}: used for training only.", False))
     if s.other is not None:
         found += [(f"Not fitted: {text}.", True) for text in s.other.left_out]
         found += [(f"The estimator warned in {n:,} fits: {text}", True) for text, n in s.other.warned.items()]
@@ -239,7 +240,7 @@ def paired(s: Validation) -> Html:
 
 def estimates(s: Validation) -> Html:
     """Every system, every metric, out-of-fold rows pooled."""
-    caption = f"Out-of-fold rows pooled, {s.rows.size:,} rows, with {s.settings.level:.0%} interval"
+    caption = f"Out-of-fold rows pooled, {counted(s.rows.size, 'row')}, with {s.settings.level:.0%} interval"
     return page.estimates(s, caption, f"{s.baseline}: no feature, the training rows' classes or median alone.")
 
 

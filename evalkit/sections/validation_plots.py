@@ -10,6 +10,7 @@ from evalkit.drawing import plots, tables
 from evalkit.drawing.plots import COLOURS, GREY, Picture
 from evalkit.drawing.tables import Html, number
 from evalkit.studies.validity import Validation
+from evalkit.studies.words import counted
 
 BINS = 120
 KINDS = {"test": COLOURS[0], "both": "#9ec6e0", "training": "#d9dce1"}
@@ -24,9 +25,9 @@ def fold_map(s: Validation) -> Picture:
     along, place = _places(s)
     frame = _stretches(s, place)
     mixed = "; both: test and training rows between each other" if "both" in set(frame["kind"]) else ""
-    n = len(s.examples)
-    caption = f"Where each fold trains and tests, along the {along}{mixed}. {len(s.tests)} folds, {n:,} rows."
-    labels: dict[str, Any] = {"xlabel": f"{along} (n = {n:,} rows)", "dated": s.examples.dated}
+    n, folds = len(s.examples), counted(len(s.tests), "fold")
+    caption = f"Where each fold trains and tests, along the {along}{mixed}. {folds}, {counted(n, 'row')}."
+    labels: dict[str, Any] = {"xlabel": f"{along} (n = {counted(n, 'row')})", "dated": s.examples.dated}
     size = (7.6, 1.3 + 0.2 * len(s.tests))
     return plots.picture(draw_map, frame, alt=caption, caption=caption, size=size, **labels)
 
@@ -110,25 +111,25 @@ def folds(s: Validation) -> Picture:
     sides = " Hollow: on the fold's own training rows." if "on_train" in frame else ""
     spread = s.fold_values(s.subject)
     ends = f"{s.subject} from {number(np.nanmin(spread))} to {number(np.nanmax(spread))}"
-    caption = f"{label} on each fold's test rows.{sides} {ends} over {len(s.tests)} folds."
+    caption = f"{label} on each fold's test rows.{sides} {ends} over {counted(len(s.tests), 'fold')}."
     names: dict[str, Any] = {"label": label, "subject": s.subject, "n": s.rows.size}
     return plots.picture(draw_folds, frame, alt=caption, caption=caption, size=(7.6, 3.0), **names)
 
 
 def draw_folds(frame: pd.DataFrame, ax: Any, *, label: str, subject: str, n: int) -> Any:
     """One point a `system` and `fold`; the subject's `on_train` hollow."""
-    order = list(dict.fromkeys(frame["fold"]))
+    order, drawn = list(dict.fromkeys(frame["fold"])), []
     for i, (name, part) in enumerate(frame.groupby("system", sort=False)):
         x = [order.index(fold) + 0.12 * i for fold in part["fold"]]
         look = plots.style_of(i)
-        ax.plot(x, part[label], linestyle="none", label=str(name), **look)
+        drawn.append((str(name), ax.plot(x, part[label], linestyle="none", **look)[0]))
         if name == subject and "on_train" in part:
             ax.plot(x, part["on_train"], linestyle="none", **(look | {"markerfacecolor": "none"}))
     ax.set_xticks(range(len(order)), [str(fold) for fold in order])
-    ax.set_xlabel(f"fold (n = {n:,} rows tested)")
+    ax.set_xlabel(f"fold (n = {counted(n, 'row')} tested)")
     ax.set_ylabel(label)
     ax.grid(axis="y", color="#ddd", linewidth=0.6)
-    ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+    plots.legend(ax, drawn, **plots.BESIDE)
     return ax
 
 
@@ -151,7 +152,7 @@ def strip(s: Validation) -> Picture | Html:
         "all rows over the folds of one draw, or the mean of such draws where the name says so. The bar: their mean."
     )
     size = (7.6, 1.0 + 0.5 * frame["way"].nunique())
-    xlabel = f"{label} (n = {len(s.examples):,} rows)"
+    xlabel = f"{label} (n = {counted(len(s.examples), 'row')})"
     return plots.picture(draw_strip, frame, alt=f"{caption} {told}.", caption=caption, size=size, xlabel=xlabel)
 
 
@@ -193,6 +194,6 @@ def intervals(s: Validation) -> Picture:
     frame = pd.DataFrame({"name": s.intervals["what"]} | {c: s.intervals[c] for c in ("value", "low", "high")})
     frame["colour"] = [COLOURS[0] if honest else GREY for honest in s.intervals["honest"]]
     caption = f"{s.primary.label} of {s.subject} with {s.settings.level:.0%} intervals; grey: of what is no sample."
-    label = f"{s.primary.label} (n = {s.rows.size:,} rows)"
+    label = f"{s.primary.label} (n = {counted(s.rows.size, 'row')})"
     size = (7.6, 0.9 + 0.3 * len(frame))
     return plots.picture(plots.intervals, frame, alt=caption, caption=caption, size=size, label=label, zero=False)

@@ -43,11 +43,11 @@ def groups(s: Shard, plan: Plan) -> Iterator[tuple[int, Ints | slice]]:
 class First:
     """Bins of every group and system, by the key group * systems + system; under FACTS counts of rows.
 
-    cut: a threshold that is known beforehand: what is at or above it is counted exactly.
+    cuts: of each system a threshold that is known beforehand: what is at or above it is counted exactly.
     """
 
     plan: Plan
-    cut: float | None
+    cuts: Sequence[float] | None
 
     def __call__(self, table: Any) -> Any:
         """The result of a shard as an engine gives it."""
@@ -61,14 +61,15 @@ class First:
             for i, score in enumerate(s.score):
                 most = FEWER if group else MOST
                 key = group * len(s.score) + i
-                found[key] = grid.reduce(score[rows], s.label[rows], weight, most=most, cut=self.cut)
-        return _binned(found, np.array([len(s.label), s.label.sum(), s.twice, s.differ]), self.cut)
+                cut = None if self.cuts is None else self.cuts[i]
+                found[key] = grid.reduce(score[rows], s.label[rows], weight, most=most, cut=cut)
+        return _binned(found, np.array([len(s.label), s.label.sum(), s.twice, s.differ]))
 
     def merge(self, table: Any) -> Any:
         """Two results as one; while they are small they only stand one after the other, and wait for more."""
         if sum(len(chunk.flatten()) for chunk in table["low"].chunks) < self._enough:
             return table
-        return _binned(self.bins(table), facts(table), self.cut)
+        return _binned(self.bins(table), facts(table))
 
     @property
     def _enough(self) -> int:
@@ -78,7 +79,7 @@ class First:
     def bins(self, table: Any) -> dict[int, Grid]:
         """What came of it, by key."""
         found: dict[int, list[Grid]] = {}
-        for key, one in bins(table, self.cut):
+        for key, one in bins(table, self.cuts):
             found.setdefault(key, []).append(one)
         systems = len(self.plan.systems)
         return {
@@ -87,7 +88,7 @@ class First:
         }
 
 
-def _binned(found: Mapping[int, Grid], counted: Ints, cut: float | None) -> Any:
+def _binned(found: Mapping[int, Grid], counted: Ints) -> Any:
     import pyarrow as pa
 
     nothing = np.empty(0, np.int64)
@@ -98,14 +99,15 @@ def _binned(found: Mapping[int, Grid], counted: Ints, cut: float | None) -> Any:
     )
 
 
-def bins(table: Any, cut: float | None) -> Iterator[tuple[int, Grid]]:
+def bins(table: Any, cuts: Sequence[float] | None) -> Iterator[tuple[int, Grid]]:
     """Key and bins of each row of a result."""
-    at = None if cut is None else int(grid.codes(np.array([cut]))[0])
+    at = None if cuts is None else grid.codes(np.array(cuts))
     columns = [_arrays(table[name]) for name in BINS]
     for i, (key, shift) in enumerate(zip(table["key"].to_pylist(), table["shift"].to_pylist(), strict=True)):
         if key != FACTS:
             low, high, positive, negative = (column[i] for column in columns)
-            yield key, Grid(shift, low, high, positive, negative, at)
+            cut = None if at is None else int(at[key % len(at)])
+            yield key, Grid(shift, low, high, positive, negative, cut)
 
 
 def facts(table: Any) -> Ints:

@@ -14,6 +14,7 @@ from evalkit.definitions.metric import Chosen
 from evalkit.definitions.outcome_metrics import DECISIONS
 from evalkit.metrics import calibration, counts, curves
 from evalkit.metrics.counts import Counts
+from evalkit.reading.precision import Precision
 from evalkit.reading.slices import Slice
 from evalkit.reading.sources import Source
 from evalkit.statistics import count_bootstrap, inference
@@ -28,6 +29,7 @@ GRID = np.linspace(0, 1, 41)
 RESAMPLES = 400  # of the bands
 DEPTHS = (0.01, 0.05, 0.1, 0.2, 0.5)
 BINS = 10
+LEAST_COST = "least cost"
 FINE = np.linspace(0, 1, 1001)
 PARTS: dict[str, Callable[[Counts], float]] = {
     "brier": calibration.brier,
@@ -61,6 +63,7 @@ class Facts:
 
     outside, wrong: rows of each system whose score is no probability, and those that are certain of the other class.
     repeated: rows whose label and scores another row has too, None where that is not known.
+    precision: what the scores of each system were stored in.
     binned: of systems whose scores share bins, the most that moves AUC, and the limits of average precision.
     """
 
@@ -73,6 +76,7 @@ class Facts:
     wrong: Mapping[str, int]
     repeated: int | None
     binned: Mapping[str, tuple[float, float, float]]
+    precision: Mapping[str, Precision]
 
     @property
     def rows(self) -> int:
@@ -145,8 +149,8 @@ class BinaryStudy(Study):
 
     @cached_property
     def thresholds(self) -> dict[str, float]:
-        """The threshold of every system, by the rule; NaN where none keeps it."""
-        return {name: self.rule.choose(self.table(name)) for name in self.systems}
+        """The threshold of every system, by the rule, in the precision of its scores; NaN where none keeps it."""
+        return {name: self.rule.at(self.table(name), self.facts.precision[name]) for name in self.systems}
 
     @property
     def probabilities(self) -> bool:
@@ -183,10 +187,14 @@ class BinaryStudy(Study):
 
     @cached_property
     def sweep(self) -> pd.DataFrame:
-        """Precision, recall, F1, share predicted and mean cost of every system along its thresholds."""
+        """Precision, recall, F1, share predicted and mean cost of every system, from none predicted to all.
+
+        Some of its thresholds, and among them the one that is used, the one of best F1 and the one of least cost.
+        """
         found = []
         for name in self.order:
-            c = curves.thin(self.table(name), POINTS)
+            marked = [self.thresholds[name], *self.choices.query("system == @name")["threshold"]]
+            c = curves.from_none(curves.thin(self.table(name), POINTS, marked))
             columns = {
                 "system": name,
                 "threshold": c.threshold,
@@ -205,7 +213,7 @@ class BinaryStudy(Study):
         named: dict[str, Callable[[Counts], float]] = {
             f"used: {self.rule.text}": lambda c: np.nan,
             "best F1": curves.best_f,
-            "least cost": lambda c: curves.cheapest(c, self.costs.fp, self.costs.fn),
+            LEAST_COST: lambda c: curves.cheapest(c, self.costs.fp, self.costs.fn),
             "precision ≥ 0.9": lambda c: curves.for_precision(c, 0.9),
             "recall ≥ 0.9": lambda c: curves.for_recall(c, 0.9),
         }

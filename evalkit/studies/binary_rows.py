@@ -46,6 +46,7 @@ class RowsStudy(BinaryStudy):
             wrong={name: _certain_and_wrong(d, name) for name in d.score},
             repeated=_repeated(d),
             binned={},
+            precision={name: own["score"] for name, own in rows.precision.items()},
         )
 
     @property

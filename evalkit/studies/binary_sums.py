@@ -150,6 +150,7 @@ def make(
         wrong=t.certain,
         repeated=_repeated(tables[0], rows) if plain else None,
         binned={name: _moved(one) for name, one in tables[0].items() if grid.spread(one.bins).any()},
+        precision=t.precision,
     )
     return SumsStudy(
         a.settings, t.systems, {}, given, a.rule, a.costs, a.prevalence, a.omitted, told, samples, t.slices
@@ -158,8 +159,8 @@ def make(
 
 def _tables(t: Large, a: Asked) -> tuple[list[dict[str, Table]], int, int]:
     """The tables of every system in every group, rows and positive rows; raises InputError for ids that do not pair."""
-    cut = a.rule.choose(_NOTHING) if a.rule.fixed else None
-    first = First(t.plan, cut)
+    cuts = [a.rule.at(_NOTHING, t.precision[name]) for name in t.systems] if a.rule.fixed is not None else None
+    first = First(t.plan, cuts)
     found = t.reduce(first, first.merge, by_unit=False)
     rows, positives, twice, differ = map(int, passes.facts(found))
     if twice or differ:
@@ -174,7 +175,7 @@ def _tables(t: Large, a: Asked) -> tuple[list[dict[str, Table]], int, int]:
         group, system = divmod(key, len(t.systems))
         name, scale = t.systems[system], t.plan.scale or 1.0
         if not group:
-            chosen[name] = a.rule.choose(grid.counts(bins, scale))
+            chosen[name] = a.rule.at(grid.counts(bins, scale), t.precision[name])
         groups.setdefault(group, {})[name] = Table(name, bins, scale, chosen[name])
     return [groups[group] for group in sorted(groups)], rows, positives
 

@@ -11,10 +11,12 @@ import pandas as pd
 from evalkit.arrays import Floats, ParameterError
 from evalkit.definitions import catalogue
 from evalkit.definitions.label_metrics import Labelled
+from evalkit.metrics import counts, curves
 from evalkit.metrics.counts import Counts
-from evalkit.reading import outcomes, parameters
+from evalkit.reading import outcomes, parameters, precision
 from evalkit.reading.aligned import attributes_of
 from evalkit.reading.outcomes import MultiLabel
+from evalkit.reading.precision import Precision
 from evalkit.studies import one_class, study
 from evalkit.studies.row_study import RowStudy
 
@@ -30,11 +32,18 @@ class MultiLabelStudy(RowStudy):
     data: MultiLabel
     threshold: float
 
+    @property
+    def precision(self) -> Mapping[str, list[Precision]]:
+        """What the scores of each label were stored in, by system."""
+        own = self.data.rows.precision
+        return {name: [own[name][f"p {label}"] for label in self.data.labels] for name in self.systems}
+
     @cached_property
     def labelled(self) -> dict[str, Labelled]:
         """Every system's scores beside the true labels."""
-        d = self.data
-        return {name: Labelled(d.actual, score, self.threshold, d.weight) for name, score in d.score.items()}
+        d, at = self.data, self.threshold
+        cuts = {name: np.array([precision.rounded(at, to) for to in some]) for name, some in self.precision.items()}
+        return {name: Labelled(d.actual, score, cuts[name], d.weight) for name, score in d.score.items()}
 
     def structure(self, system: str) -> Labelled:
         """The labels of a system."""
@@ -80,15 +89,28 @@ class MultiLabelStudy(RowStudy):
 
     @cached_property
     def sweep(self) -> pd.DataFrame:
-        """The leader's micro and macro metrics along one threshold for all labels, with limits."""
+        """The leader's micro and macro metrics along one threshold for all labels, with limits.
+
+        The thresholds are quantiles of the scores, and the one of best micro F1.
+        """
         score = self.data.score[self.leader]
         rows = []
-        for t in np.quantile(score, np.linspace(0, 1, STEPS)):
+        drawn = np.union1d(np.quantile(score, np.linspace(0, 1, STEPS)), self.best[0])
+        for t in drawn[np.isfinite(drawn)]:
             s = Labelled(self.data.actual, score, float(t), self.data.weight)
             for metric in SWEPT:
                 e = self.part_of_1(catalogue.find(metric, "labels").values(s))
                 rows.append({"system": metric, "x": float(t), "y": e.value, "low": e.low, "high": e.high})
         return pd.DataFrame(rows)
+
+    @cached_property
+    def best(self) -> tuple[float, float]:
+        """The leader's threshold for all labels of the highest micro F1, of all its scores, and that F1."""
+        d = self.data
+        weight = None if d.weight is None else np.repeat(d.weight, len(d.labels))
+        c = one_class.table(d.actual.ravel(), d.score[self.leader].ravel(), weight)
+        at = curves.best_f(c)
+        return at, float(counts.f_score(counts.at(c, at))) if np.isfinite(at) else np.nan
 
     @cached_property
     def tops(self) -> pd.DataFrame:

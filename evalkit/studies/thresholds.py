@@ -8,7 +8,8 @@ from typing import Any
 from evalkit.arrays import ParameterError
 from evalkit.metrics import curves
 from evalkit.metrics.counts import Counts
-from evalkit.reading import parameters
+from evalkit.reading import parameters, precision
+from evalkit.reading.precision import Precision
 
 FORMS = "a number, best_f1, cost:fp=1,fn=5, precision>=0.9 or recall>=0.9"
 
@@ -26,11 +27,15 @@ class Costs:
 
 @dataclass(frozen=True)
 class Rule:
-    """How the threshold is chosen. fixed: the same number for every system, not chosen by the rows."""
+    """How the threshold is chosen. fixed: the same number for every system, not chosen by the rows; else None."""
 
     text: str
     choose: Callable[[Counts], float]
-    fixed: bool = False
+    fixed: float | None = None
+
+    def at(self, c: Counts, to: Precision) -> float:
+        """The threshold for a table of scores that were stored in this precision."""
+        return precision.rounded(self.choose(c), to)
 
 
 def costs(name: str, value: Any) -> Costs | None:
@@ -73,7 +78,7 @@ def rule(value: Any) -> tuple[Rule, Costs | None] | None:
 
 def fixed(number: float) -> Rule:
     """The same threshold for every system."""
-    return Rule(f"{number:g}", lambda c: number, fixed=True)
+    return Rule(f"{number:.12g}", lambda c: number, number)
 
 
 def cheapest(given: Costs) -> Rule:

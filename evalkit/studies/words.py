@@ -1,12 +1,37 @@
 """Words that every page needs."""
 
+from collections.abc import Iterable
 
-def plural(word: str, n: int) -> str:
+HISSING = ("s", "x", "z", "ch", "sh")
+
+
+def plural(word: str, n: float) -> str:
     """The noun for n of them.
 
-    >>> plural("query", 2), plural("user", 1)
-    ('queries', 'user')
+    >>> plural("query", 2), plural("user", 1), plural("day", 3), plural("class", 2)
+    ('queries', 'user', 'days', 'classes')
     """
     if n == 1:
         return word
-    return f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
+    if word.endswith("y") and word[-2:-1] not in "aeiou":
+        return f"{word[:-1]}ies"
+    return f"{word}es" if word.endswith(HISSING) else f"{word}s"
+
+
+def counted(n: float, word: str) -> str:
+    """A number of things, or a weight of them.
+
+    >>> counted(1, "query"), counted(1200, "row"), counted(2.5, "positive")
+    ('1 query', '1,200 rows', '2.5 positives')
+    """
+    return f"{n:,.0f} {plural(word, n)}" if float(n).is_integer() else f"{n:,.1f} {plural(word, n)}"
+
+
+def sample_sizes(several: Iterable[int], word: str) -> str:
+    """The n of several results: one number if they share it, else the least and the greatest.
+
+    >>> sample_sizes([4, 4], "trial"), sample_sizes([2, 10, 4], "trial")
+    ('n = 4 trials', 'n = 2 to 10 trials')
+    """
+    least, *_, most = sorted([*several] * 2)
+    return f"n = {counted(most, word)}" if least == most else f"n = {least:,} to {counted(most, word)}"

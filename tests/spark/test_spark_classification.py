@@ -68,7 +68,7 @@ def test_counts_are_those_of_memory_and_of_duckdb_at_every_limit(session, tables
     several, counted = grids(files, "1GB", 10**6, monkeypatch, **given)
     few, again = grids(files, "250MB", 7_000, monkeypatch, **given)
     t = large.read(spark.engine_for(sources.parts(table)), sources.parts(table), segments=["country"], **given)
-    first = passes.First(t.plan, 0.5)
+    first = passes.First(t.plan, [0.5] * len(t.systems))
     whole = t.reduce(first, first.merge, by_unit=False)
     assert passes.facts(whole).tolist() == counted.tolist() == again.tolist() == [60_000, wide["label"].sum(), 0, 0]
     found = first.bins(whole)
@@ -207,3 +207,19 @@ def test_bad_input_is_refused_in_the_words_of_memory_but_its_row(session, monkey
         classification.read(pa.Table.from_pandas(rows, preserve_index=False), **given)
     assert text_of(found.value, "Spark data frame") == text_of(here.value, "data frame")
     assert "row" not in str(found.value).replace("rows of", "").replace("'row ", "'")
+
+
+def test_a_round_threshold_counts_what_numpy_counts_of_single_precision(session, monkeypatch):
+    rng = np.random.default_rng(8)
+    label = rng.integers(0, 2, 400)
+    score = np.clip(np.round(label * 0.3 + 0.8 * rng.random(400), 1), 0, 1).astype(np.float32)
+    rows = pd.DataFrame({"label": label, "score": score})
+    above = score >= 0.7
+    expected = [int((above & (label == 1)).sum()), int((above & (label == 0)).sum())]
+    for most in (100, 1000):  # summed in Spark, collected
+        monkeypatch.setattr(large, "ROWS", most)
+        monkeypatch.setattr(spark_tables, "MOST", most)
+        study = classification.read(made(session, rows), threshold=0.7)
+        assert isinstance(study, SumsStudy) is (most == 100)
+        assert study.decisions[["tp", "fp"]].to_numpy().tolist() == [expected]
+        assert [to.name for to in study.facts.precision.values()] == ["float32"]

@@ -1,0 +1,152 @@
+"""Scores in half and single precision meet a round threshold as in numpy and pandas, however they are read."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from large_tables import draw_less, shrink
+
+from evalkit.metrics import grid
+from evalkit.reading import precision, sources
+from evalkit.sections import classification_page
+from evalkit.studies import classification
+from evalkit.studies.binary_rows import RowsStudy
+from evalkit.studies.binary_sums import SumsStudy
+
+AT = 0.7
+KINDS = ("float16", "float32", "float64")
+
+
+def table(kind, rows=600, seed=1):
+    """Labels and scores with one decimal, two systems; the second one in double precision."""
+    rng = np.random.default_rng(seed)
+    label = rng.integers(0, 2, rows)
+    a, b = (np.clip(np.round(label * 0.3 + 0.8 * rng.random(rows), 1), 0, 1) for _ in range(2))
+    return pd.DataFrame({"label": label, "score_a": a.astype(kind), "score_b": b})
+
+
+def expected(scores, label):
+    """What numpy counts."""
+    above = scores.to_numpy() >= AT
+    return {"tp": int((above & (label == 1)).sum()), "fp": int((above & (label == 0)).sum())}
+
+
+def decided(study):
+    rows = study.decisions.set_index("system")[["tp", "fp"]]
+    return {name: rows.loc[name].to_dict() for name in rows.index}
+
+
+def parquet(data, folder):
+    """A Parquet file of the frame; pandas cannot write float16, Arrow can."""
+    pa.parquet.write_table(pa.table(data), folder / "p.parquet")
+    return str(folder / "p.parquet")
+
+
+def csv(data, folder):
+    data.to_csv(folder / "p.csv", index=False)
+    return str(folder / "p.csv")
+
+
+INPUTS = {
+    "pandas": lambda data, folder: data,
+    "arrow": lambda data, folder: pa.table(data),
+    "batches": lambda data, folder: iter(pa.table(data).to_batches()),
+    "parquet": parquet,
+}
+
+
+@pytest.mark.parametrize("large", [False, True], ids=["memory", "large"])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("way", INPUTS)
+def test_a_round_threshold_counts_what_numpy_counts(monkeypatch, tmp_path, way, kind, large):
+    draw_less(monkeypatch)
+    data = table(kind)
+    if large:
+        shrink(monkeypatch)
+    study = classification.read(INPUTS[way](data, tmp_path), threshold=AT)
+    assert isinstance(study, SumsStudy if large else RowsStudy)
+    assert decided(study) == {
+        "a": expected(data["score_a"], data["label"]),
+        "b": expected(data["score_b"], data["label"]),
+    }
+    assert study.facts.precision["a"].name == data["score_a"].dtype.name
+    assert (study.estimates.query("metric == 'accuracy' and system == 'a'")["value"].item()) == pytest.approx(
+        ((data["score_a"].to_numpy() >= AT) == data["label"]).mean(), abs=1e-12
+    )
+
+
+def test_a_threshold_as_text_is_compared_in_double_precision_where_the_file_is_text(tmp_path):
+    data = table("float64")
+    study = classification.read(csv(data, tmp_path), threshold=AT)
+    assert decided(study)["a"] == expected(data["score_a"], data["label"])
+    assert study.facts.precision["a"] == precision.DOUBLE
+
+
+@pytest.mark.parametrize("large", [False, True], ids=["memory", "large"])
+def test_each_system_of_a_long_table_has_the_precision_of_its_own_file(monkeypatch, tmp_path, large):
+    draw_less(monkeypatch)
+    data = table("float32")
+    for name in "ab":
+        part = pd.DataFrame({"id": data.index.astype(str), "label": data["label"], "score": data[f"score_{name}"]})
+        part.to_parquet(tmp_path / f"{name}.parquet", index=False)
+    if large:
+        shrink(monkeypatch)
+    study = classification.read([str(tmp_path / "a.parquet"), str(tmp_path / "b.parquet")], threshold=AT)
+    assert {name: to.name for name, to in study.facts.precision.items()} == {"a": "float32", "b": "float64"}
+    for name in "ab":
+        assert decided(study)[name] == expected(data[f"score_{name}"], data["label"])
+
+
+def test_more_distinct_scores_than_bins_leave_the_threshold_exact(monkeypatch):
+    draw_less(monkeypatch)
+    shrink(monkeypatch)
+    monkeypatch.setattr("evalkit.statistics.passes.MOST", 64)
+    rng = np.random.default_rng(3)
+    data = table("float32").assign(score_a=rng.random(600).astype("float32"))
+    data.loc[:20, "score_a"] = np.float32(AT)
+    study = classification.read(data, threshold=AT)
+    assert grid.spread(study.samples[0].tables["a"].bins).any()
+    assert decided(study)["a"] == expected(data["score_a"], data["label"])
+
+
+def test_the_page_says_which_precision_and_what_the_threshold_is_in_it():
+    study = classification.read(table("float32"), threshold=AT)
+    notes = classification_page.notes(study).text
+    assert "Scores of a are stored in single precision (float32), and so is the threshold: 0.7 is 0.699999988" in notes
+    assert (
+        "score ≥ threshold, compared as the scores are stored: a in single"
+        in classification_page.definitions(study).text
+    )
+    assert classification_page.results(study).results["precision"] == {"a": "float32", "b": "float64"}
+    for exact in (0.5, "best_f1"):
+        assert "stored in" not in classification_page.notes(classification.read(table("float32"), threshold=exact)).text
+    double = classification_page.definitions(classification.read(table("float64"), threshold=AT)).text
+    assert "compared in double precision (float64), as the scores are stored" in double
+
+
+def test_a_threshold_that_half_precision_cannot_hold_decides_as_numpy_does():
+    assert precision.rounded(1e6, precision.HALF) == np.inf
+    assert precision.rounded(-1e6, precision.HALF) == -np.inf
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_label_of_a_multi_label_table_is_compared_in_its_own_precision(kind):
+    rng = np.random.default_rng(4)
+    true = rng.integers(0, 2, (300, 2))
+    score = np.clip(np.round(true * 0.3 + 0.8 * rng.random((300, 2)), 1), 0, 1)
+    data = pd.DataFrame({"y_u": true[:, 0], "y_v": true[:, 1], "p_u": score[:, 0].astype(kind), "p_v": score[:, 1]})
+    study = classification.read(data, threshold=AT)
+    counted = study.by_label.set_index("label")
+    for label in "uv":
+        assert counted.loc[label, ["tp", "fp"]].to_dict() == expected(data[f"p_{label}"], data[f"y_{label}"])
+    notes, page = classification_page.notes(study).text, classification_page.results(study).results
+    assert ("Scores of system: u are stored in" in notes) is (kind != "float64")
+    assert set(page["precision"].values()) == {kind, "float64"}
+
+
+def test_parts_of_one_system_in_two_precisions_are_compared_in_the_wider():
+    data = table("float32")[["label", "score_a"]].rename(columns={"score_a": "score"}).assign(system="s")
+    parts = sources.parts([data, data.astype({"score": "float64"})])
+    assert [precision.of(part, "score").name for part in parts] == ["float32", "float64"]
+    assert classification.read([data, data.astype({"score": "float64"})]).facts.precision == {"s": precision.DOUBLE}
