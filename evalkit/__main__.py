@@ -14,6 +14,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+if __name__ == "__main__" and sys.path[0] == os.getcwd() != str(Path(__file__).resolve().parents[1]):
+    del sys.path[0]  # `python -m evalkit` would import a file such as pandas.py from beside the data
+
 from evalkit import report
 
 DONE, FAILED, REFUSED, GATE = 0, 1, 2, 3
@@ -83,6 +86,9 @@ def _parser() -> argparse.ArgumentParser:
     running.add_argument(
         "-o", dest="folder", type=Path, default=Path("reports"), metavar="FOLDER", help="default: reports"
     )
+    running.add_argument(
+        "--name", metavar="NAME", help="of the files written, so that one folder holds several; default: the notebook's"
+    )
     running.set_defaults(run=_report)
     listing = commands.add_parser("parameters", help="print a notebook's parameters, their defaults and meaning")
     listing.add_argument("notebook", metavar="NOTEBOOK", help="a name such as ranking, or the path of a notebook")
@@ -109,26 +115,30 @@ def _report(given: argparse.Namespace) -> int:
     path = _find(given.notebook)
     notebook = _load(path)
     parameters = _typed(given.parameters, _declared(notebook, path))
+    name = _name(given.name, path)
     _refuse_folder(given.folder, path)
-    for name in ("papermill", "asyncio"):  # would say in many lines, or again, what one line says at the end
-        logging.getLogger(name).setLevel(logging.CRITICAL)
+    for logger in ("papermill", "asyncio"):  # would say in many lines, or again, what one line says at the end
+        logging.getLogger(logger).setLevel(logging.CRITICAL)
     try:
-        run = report.execute(notebook, parameters, report.progress(path.stem, notebook, sys.stderr))
+        run = report.execute(notebook, parameters, report.progress(name, notebook, sys.stderr))
     finally:
         report.erase(sys.stderr)
         report.clean(parameters.get("spill"))
-    return _finish(run, given.folder, path.stem)
+    return _finish(run, given.folder, name)
 
 
 def _finish(run: report.Run, folder: Path, name: str) -> int:
     """Writes what the run left and says how it ended."""
     if run.failure and run.failure.name in report.REFUSALS:
         raise Refused(run.failure.message)
+    other = report.replaced(folder, name, run)
     written = _write(folder, name, report.files(run))
     if run.failure:
         return _say(f"run failed: {run.failure.name}: {run.failure.message}; see {written[0]}", FAILED)
     report.discard_failed(folder, name)
     print(written[0])
+    if other:
+        _say(f"note: this replaced a report of other data ({other}); --name NAME keeps both", DONE)
     gate = (run.results or {}).get("gate") or {}
     if gate.get("passed") is False:
         failed = ", ".join(gate.get("failed", []))
@@ -207,11 +217,28 @@ def _typed(given: Sequence[Sequence[str]], known: dict[str, Any]) -> dict[str, A
         refuse_unknown(names, known)
     except ParameterError as error:
         raise Refused(str(error)) from None
-    return {name: typed(value, known[name]) for name, value in given}
+    try:
+        return {name: typed(value, known[name]) for name, value in given}
+    except ParameterError as error:
+        raise Refused(str(error)) from None
+
+
+def _name(given: str | None, notebook: Path) -> str:
+    """What the files of the report are called; raises Refused for what cannot be a file's name."""
+    name, most = notebook.stem if given is None else given, report.longest_name()
+    if not name.strip() or name.startswith(".") or any(mark in name for mark in ("/", os.sep, "\n", "\r")):
+        raise Refused(f"--name must be the name of a file without folder and without a leading dot, got {name!r}")
+    if len(os.fsencode(name)) > most:
+        raise Refused(f"--name must be of at most {most} bytes, got {len(os.fsencode(name))} ({name[:40]}…)")
+    return name
 
 
 def _refuse_folder(folder: Path, notebook: Path) -> None:
     """Refuses, before a long run, a folder that cannot be written or where the notebook itself lies."""
+    try:
+        folder.exists()
+    except OSError as error:  # such as a name that is too long
+        raise Refused(f"-o {str(folder)[:80]}: {error.strerror}") from None
     if folder.resolve() == notebook.resolve().parent:
         raise Refused(f"-o {folder} is the notebook's own folder; the report would overwrite the notebook")
     nearest = next(place for place in (folder, *folder.absolute().parents) if place.exists())

@@ -4,7 +4,9 @@ import copy
 import errno
 import json
 import os
+import re
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +20,10 @@ REFUSALS = ("InputError", "ParameterError")
 CELL_SECONDS = 3600
 SOCKET_PATH = 100  # bytes a Unix socket's path may have: 103 on macOS, 107 on Linux
 SOCKET_NAME = len("/kernel-ipc-1") + 1
+HOME_FOLDERS = (("XDG_CONFIG_HOME", ".config"), ("XDG_CACHE_HOME", ".cache"))
+CHECKOUT = Path(__file__).resolve().parents[1]
+ENDINGS = (".html", ".ipynb", ".json", ".failed.html", ".failed.ipynb")
+DRAFT = re.compile(r"\..+\.(?:html|ipynb|json)\.(\d+)\.part")
 
 
 @dataclass(frozen=True)
@@ -93,8 +99,9 @@ def _run(engine: Any, notebook: Any, kernel_name: str, **options: Any) -> Failur
 def quiet() -> Iterator[dict[str, Any]]:
     """Options for nbclient: stop the kernel at once, no times in the notebook, no kernel log on the terminal.
 
-    The connection file and the sockets lie in a folder of this run alone, which goes when it ends: without one,
-    jupyter_client makes them in the working directory, where two runs would answer each other's kernels.
+    The connection file, the sockets and IPython's own folder lie in a folder of this run alone, which goes when it
+    ends: without one, jupyter_client makes them in the working directory, where two runs would answer each other's
+    kernels, and IPython writes into the home folder. While it lasts the environment is that of `surroundings`.
     """
     from traitlets.config import Config
 
@@ -105,9 +112,50 @@ def quiet() -> Iterator[dict[str, Any]]:
         manager = {"transport": "ipc"} if fits else {"transport": "tcp", "transport_encryption": "auto"}
         manager["connection_file"] = os.path.join(folder, "kernel.json")
         config = Config({"KernelManager": manager})
-        yield {"config": config, "shutdown_kernel": "immediate", "record_timing": False}
+        with surroundings(Path(folder)):
+            yield {"config": config, "shutdown_kernel": "immediate", "record_timing": False}
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def surroundings(folder: Path) -> Iterator[None]:
+    """The environment of a kernel: it imports nothing from the working directory, and writes into `folder` alone.
+
+    A file such as pandas.py beside the data would take the place of the package.
+    """
+    profile = folder / "ipython" / "profile_default"
+    profile.mkdir(parents=True)
+    (profile / "ipython_kernel_config.py").write_text("get_config().InteractiveShellApp.ignore_cwd = True\n")
+    paths = [str(CHECKOUT)] if (CHECKOUT / "notebooks").is_dir() else []
+    paths += [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+    ours = {"IPYTHONDIR": str(folder / "ipython"), "PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(paths)}
+    if "MPLCONFIGDIR" not in os.environ and not _home_is_writable():
+        ours["MPLCONFIGDIR"] = str(folder)
+    before = {name: os.environ.get(name) for name in ours}
+    os.environ.update(ours)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name, None)
+            os.environ.update({name: value} if value is not None else {})
+
+
+def _home_is_writable() -> bool:
+    """Whether matplotlib can keep its list of fonts where it does by default."""
+    places = [os.environ.get(name) or os.path.expanduser(f"~/{usual}") for name, usual in HOME_FOLDERS]
+    return all(_writable(Path(place)) for place in places)
+
+
+def _writable(folder: Path) -> bool:
+    """Whether the folder can be written, or made in the nearest one that is there."""
+    nearest = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    try:
+        with tempfile.TemporaryFile(dir=nearest):
+            return True
+    except OSError:
+        return False
 
 
 def clean(spill: str | None) -> None:
@@ -204,6 +252,7 @@ def write(folder: Path, name: str, contents: Mapping[str, str]) -> list[Path]:
     for target in targets:
         if target.is_dir():
             raise IsADirectoryError(errno.EISDIR, f"{target.name} is a folder")
+    _sweep_drafts(folder)
     drafts = [folder / f".{target.name}.{os.getpid()}.part" for target in targets]
     try:
         for draft, text in zip(drafts, contents.values(), strict=True):
@@ -214,6 +263,40 @@ def write(folder: Path, name: str, contents: Mapping[str, str]) -> list[Path]:
         for draft in drafts:
             draft.unlink(missing_ok=True)
     return targets
+
+
+def _sweep_drafts(folder: Path) -> None:
+    """Removes the drafts of processes that were killed while they wrote."""
+    for left in folder.iterdir():
+        draft = DRAFT.fullmatch(left.name)
+        if draft and os.name == "posix" and not scratch.alive(int(draft[1])):
+            left.unlink(missing_ok=True)
+
+
+def longest_name() -> int:
+    """The most bytes that the name of a report may have, so that each of its files and drafts can be written."""
+    return 255 - len(f"..{'9' * 10}.part") - max(map(len, ENDINGS))
+
+
+def replaced(folder: Path, name: str, run: Run) -> str | None:
+    """What the report that `run` will replace was made from, where that is something else; None where it is not.
+
+    A report is of the same inputs where their names and contents are the same, whatever the parameters.
+    """
+    if run.failure or not (folder / f"{name}.html").exists():
+        return None
+    try:
+        old = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+        before = old.get("inputs")
+    except (OSError, ValueError, AttributeError):
+        return "inputs unknown"
+    if before == (run.results or {}).get("inputs"):
+        return None
+    return ", ".join(_input_name(source) for source in before or []) or "other inputs"
+
+
+def _input_name(source: Any) -> str:
+    return str(source.get("name")) if isinstance(source, dict) else str(source)
 
 
 def discard_failed(folder: Path, name: str) -> None:

@@ -20,11 +20,12 @@ def sweep(where: Path | None = None) -> None:
     """Removes the folders of processes that are no more."""
     for left in (Path(tempfile.gettempdir()) if where is None else where).glob("evalkit-*"):
         found = OURS.fullmatch(left.name)
-        if found and os.name == "posix" and not _alive(int(found[1])):
+        if found and os.name == "posix" and not alive(int(found[1])):
             shutil.rmtree(left, ignore_errors=True)
 
 
-def _alive(process: int) -> bool:
+def alive(process: int) -> bool:
+    """Whether a process of this number runs, anybody's."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:

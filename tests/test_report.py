@@ -336,3 +336,118 @@ def test_papermill_refuses_an_unknown_parameter_and_the_page_says_so(tmp_path, e
     page = (tmp_path / "out.html").read_text(encoding="utf-8")
     assert "RUN FAILED" in page
     assert "(did you mean &#x27;preds&#x27;?); this notebook has: preds, ks, good" in page
+
+
+# Where a run works ------------------------------------------------------------------------------------------------
+
+
+def ended(*arguments, cwd, **environment):
+    """How the command ends in a process of its own."""
+    command_line = [sys.executable, "-m", "evalkit", *map(str, arguments)]
+    surroundings = {**os.environ, **{name: str(value) for name, value in environment.items()}}
+    return subprocess.run(command_line, cwd=cwd, env=surroundings, capture_output=True, text=True, timeout=200)
+
+
+def one_line(run, status):
+    assert run.returncode == status, run.stderr
+    assert run.stderr.count("\n") == (status > 0), run.stderr
+    return run.stderr
+
+
+def test_a_file_named_like_a_package_beside_the_data_is_not_imported(tmp_path):
+    for name in ("pandas", "numpy", "papermill", "IPython"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('imported from the working directory')")
+    (tmp_path / "a.csv").write_text("7")
+    source = "import pandas, numpy\nfrom pathlib import Path\npreds = Path('a.csv').read_text()"
+    path = notebook(tmp_path / "n.ipynb", source, PUBLISH)
+    run = ended("report", path, "-o", "out", cwd=tmp_path, PYTHONPATH=ROOT)
+    assert one_line(run, 0) == ""
+    assert json.loads((tmp_path / "out" / "n.json").read_text(encoding="utf-8"))["preds"] == "7"
+
+
+def test_folders_of_ipython_and_a_home_that_cannot_be_written_are_not_needed(tmp_path):
+    """A file in the place of a folder cannot be written, not even by root."""
+    (tmp_path / "file").write_text("")
+    path = notebook(tmp_path / "n.ipynb", "import matplotlib.pyplot", PUBLISH)
+    nowhere = tmp_path / "file"
+    for i, places in enumerate(({"IPYTHONDIR": nowhere}, {"HOME": nowhere, "XDG_CONFIG_HOME": nowhere / "x"})):
+        run = ended("report", path, "-o", f"out {i}", cwd=tmp_path, **places)
+        assert one_line(run, 0) == ""
+    page = (tmp_path / "out 1" / "n.html").read_text(encoding="utf-8")
+    assert "writable" not in page
+    assert "stderr" not in (tmp_path / "out 1" / "n.ipynb").read_text(encoding="utf-8")
+
+
+def test_a_run_leaves_the_environment_as_it_was():
+    before = dict(os.environ)
+    with report.quiet():
+        assert os.environ["PYTHONSAFEPATH"] == "1"
+    assert dict(os.environ) == before
+
+
+@pytest.mark.usefixtures("never_run")
+@pytest.mark.parametrize("value", ["[&a [*a]]", "[&a [1], *a]", "{a: &b {c: *b}}", "[" * 5000 + "]" * 5000])
+def test_a_list_that_holds_itself_or_has_no_end_is_refused_in_one_line(tmp_path, value):
+    ended = evalkit("report", notebook(tmp_path / "n.ipynb"), "-p", "ks", value, folder=tmp_path / "out")
+    assert (ended.status, ended.err.count("\n")) == (2, 1)
+    assert ended.err.startswith("evalkit: a list must ")
+    assert len(ended.err) < 300
+
+
+@pytest.mark.usefixtures("never_run")
+@pytest.mark.parametrize("name", ["", "a/b", ".hidden", "n" * 300, "é" * 120])
+def test_a_name_that_no_file_can_have_is_refused(tmp_path, name):
+    ended = evalkit("report", notebook(tmp_path / "n.ipynb"), "--name", name, folder=tmp_path / "out")
+    assert (ended.status, ended.err.count("\n")) == (2, 1)
+    assert ended.err.startswith("evalkit: --name must be ")
+
+
+@pytest.mark.usefixtures("never_run")
+def test_a_folder_whose_name_is_too_long_is_refused(tmp_path):
+    ended = evalkit("report", notebook(tmp_path / "n.ipynb"), folder=tmp_path / ("o" * 300))
+    assert (ended.status, ended.err.count("\n")) == (2, 1)
+    assert "File name too long" in ended.err
+
+
+def test_the_longest_name_can_be_written(tmp_path):
+    name = "n" * report.longest_name()
+    assert len(report.write(tmp_path, name, dict.fromkeys(report.ENDINGS, "x"))) == len(report.ENDINGS)
+
+
+def test_drafts_of_a_killed_run_are_removed_by_the_next(tmp_path):
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    left, ours = tmp_path / f".other {{x}}.html.{process.pid}.part", tmp_path / f".other.html.{os.getppid()}.part"
+    for draft in (left, ours, tmp_path / "mine.part"):
+        draft.write_text("half")
+    report.write(tmp_path, "n", {".html": "a"})
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([ours.name, "mine.part", "n.html"])
+
+
+def finished(folder, name, *inputs):
+    """What is said at the end of a good run of the inputs."""
+    cells = new_notebook(cells=[new_markdown_cell("# A", id="a")])
+    err = io.StringIO()
+    with contextlib.redirect_stderr(err):
+        status = command._finish(report.Run(cells, {"inputs": list(inputs)}, None), folder, name)
+    assert status == 0
+    return err.getvalue()
+
+
+def test_a_report_of_other_data_is_not_replaced_without_a_word(tmp_path):
+    first, second = ({"name": "a.csv", "rows": 3, "sha256": sha} for sha in ("1", "2"))
+    assert finished(tmp_path, "n", first) == ""
+    assert finished(tmp_path, "n", first) == ""
+    note = "evalkit: note: this replaced a report of other data (a.csv); --name NAME keeps both\n"
+    assert finished(tmp_path, "n", second) == note
+    assert finished(tmp_path, "other", first) == ""
+    (tmp_path / "n.json").write_text("no JSON")
+    assert "(inputs unknown)" in finished(tmp_path, "n", second)
+
+
+def test_two_reports_in_one_folder_have_names(tmp_path):
+    path = notebook(tmp_path / "n.ipynb", PUBLISH)
+    for name in ("may", "june {1}"):
+        ended = evalkit("report", path, "--name", name, folder=tmp_path / "out")
+        assert (ended.status, ended.err, ended.out) == (0, "", f"{tmp_path / 'out' / name}.html\n")
+    assert len(list((tmp_path / "out").iterdir())) == 6

@@ -66,6 +66,10 @@ def estimators() -> None:
         def predict(self, x):
             return np.full(len(x), np.nan)
 
+    class Needs(DummyClassifier):
+        def __init__(self, x):
+            self.x = x
+
     class Duck:
         def fit(self, x, y):
             return self
@@ -76,5 +80,5 @@ def estimators() -> None:
     module = types.ModuleType("tests_estimators")
     module.__dict__["Duck"] = Duck
     module.__dict__["Lost"] = Lost
-    module.__dict__.update(Fails=Fails, warns=lambda: Warns(), needs=lambda x: x, number=7, nothing=lambda: 7)
+    module.__dict__.update(Fails=Fails, warns=Warns(), Needs=Needs, number=7, nothing=lambda: 7)
     sys.modules["tests_estimators"] = module

@@ -68,10 +68,12 @@ def null_distribution(draws: Floats, ax: Any, *, observed: float, xlabel: str, y
 def null_shares(k: Floats, chance: Floats, ax: Any, *, seen: int, counted: np.ndarray, xlabel: str) -> Any:
     """The chance of each number of successes under the null; red: those that p adds up."""
     kept = chance > 1e-6 * chance.max()
-    kept |= np.abs(k - seen) < 0.5
+    here = k == seen
+    kept |= here
+    width = 0.8 * float(np.median(np.diff(k))) if len(k) > 1 else 0.8
     for part, colour in ((~counted, GREY), (counted, MISSED)):
-        ax.bar(k[kept & part], chance[kept & part], width=0.8, color=colour, linewidth=0)
-    ax.annotate(f"seen: {seen:,}", (seen, chance[seen]), xytext=(0, 4), textcoords="offset points", ha="center")
+        ax.bar(k[kept & part], chance[kept & part], width=width, color=colour, linewidth=0)
+    ax.annotate(f"seen: {seen:,}", (seen, chance[here][0]), xytext=(0, 4), textcoords="offset points", ha="center")
     return _labelled(ax, xlabel, "chance under the null")
 
 

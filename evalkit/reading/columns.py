@@ -60,7 +60,7 @@ def refuse_data(names: Iterable[str], where: str) -> None:
     names = list(names)
     usual = any(name.strip().lower() in KNOWN or name.strip().lower().endswith("id") for name in names)
     if like_data(names) and not usual:
-        has = _listed(map(repr, names))
+        has = listed(map(repr, names))
         raise InputError(
             f"{where}: {NO_HEADER} (unit=1), or header=first where the first line is one; its first line holds {has}"
         )

@@ -157,9 +157,17 @@ def _yaml(text: str) -> Any:
 
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=yaml.SafeLoader)):
+            raise ParameterError(f"a list must be written out, without YAML's & and *, got {_cut(text)}")
+        return _from_node(node)
     except yaml.YAMLError:
         return text
-    return _from_node(node)
+    except RecursionError:
+        raise ParameterError(f"a list must not hold lists so deep, got {_cut(text)}") from None
+
+
+def _cut(text: str) -> str:
+    return repr(text) if len(text) <= 80 else f"{text[:80]!r}…"
 
 
 def _from_node(node: Any) -> Any:

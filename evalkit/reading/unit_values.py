@@ -18,6 +18,7 @@ from evalkit.reading import sources
 from evalkit.reading.sources import Part, Source
 
 ROLES = ("unit", "system", "value", "metric", "successes", "trials")
+COUNTED = 2**53 - 1  # the largest whole number that a double holds apart from the next one
 UNITS = ("unit", "query", "query_id", "qid", "user", "user_id", "id", "fold")
 VALUE = "value"  # what the numbers of a wide table are called where nobody says
 ROW = "row"
@@ -173,10 +174,10 @@ def read_trials(parts: Sequence[Part], given: Mapping[str, str]) -> Trials:
     _some_rows(parts, rows)
     successes, trials = (_doubles(parts, numbers, role, columns[role]) for role in ("successes", "trials"))
     for i, (s, n) in enumerate(zip(successes, trials, strict=True), start=1):
-        if not (float(s).is_integer() and float(n).is_integer() and n >= 1 and 0 <= s <= n):
+        if not (float(s).is_integer() and float(n).is_integer() and 1 <= n <= COUNTED and 0 <= s <= n):
             raise InputError(
                 f"{parts[0].name}: successes must be whole, of at least 1 trial and at most all of them, "
-                f"got {s:g} of {n:g} (row {i})"
+                f"of fewer than 2⁵³ trials, got {s:g} of {n:g} (row {i})"
             )
     named = _strings(parts, tables, label) if label else [f"row {i}" for i in range(1, sum(rows) + 1)]
     systems = tuple(map(str, named)) if label or sum(rows) > 1 else ("the sample",)

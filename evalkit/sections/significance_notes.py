@@ -6,7 +6,7 @@ from evalkit.arrays import Floats
 from evalkit.drawing.tables import FEW, interval, number, p_value, signed
 from evalkit.metrics.rankings import Pooled
 from evalkit.sections.ranking_page import given_ranks, unshared
-from evalkit.statistics import intervals, perunit, sequential
+from evalkit.statistics import intervals, perunit, proportions, sequential
 from evalkit.statistics.flip_tail import TAIL
 from evalkit.statistics.intervals import standard_error
 from evalkit.studies import significance_extras as extras
@@ -38,6 +38,10 @@ def _shares(s: Shares) -> list[Note]:
     small = [name for name, n in zip(s.data.systems, s.data.trials, strict=True) if n < FEW]
     if small:
         found.append((f"Fewer than {FEW} trials: {', '.join(small)}: only large effects can show.", True))
+    if s.beyond_exact and s.alternative == "two-sided":
+        exact = "Fisher's test" if s.null is None else "the exact binomial test"
+        text = f"More than {proportions.EXACT:,} trials: the score test stands in for {exact}, from which it differs"
+        found.append((f"{text} by less than 0.1 %, in {', '.join(s.beyond_exact)}.", False))
     found += _two_methods(s)
     text = "Each trial must be independent of the others: where one user makes several, give per-user values instead"
     return [*found, (f"{text}. The number of trials must have been fixed before, not stopped when convinced.", False)]

@@ -9,6 +9,7 @@ from evalkit.drawing import claim_plots, plots, tables
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html, interval, number, p_value, percent, signed
 from evalkit.sections import lessons, page
+from evalkit.statistics import proportions
 from evalkit.studies import significance_extras as extras
 from evalkit.studies.significance import Significance
 from evalkit.studies.trials import Shares
@@ -97,13 +98,17 @@ def _null_means(s: Significance) -> Picture | Html:
 def _null_shares(s: Shares) -> Picture | Html:
     if s.null is None:
         return tables.paragraph("Two independent groups: p comes from the score test of a common share.")
+    n = s.counts(s.opponents[0])[1]
+    if n > proportions.EXACT:
+        return tables.paragraph(f"{n:,} trials: p comes from the score test; single probabilities are not drawn.")
     k, chance, seen = s.null_shares()
-    n = len(k) - 1
-    added = {"greater": k >= seen, "less": k <= seen}.get(s.alternative, chance <= chance[seen] * (1 + 1e-7))
+    added = {"greater": k >= seen, "less": k <= seen}.get(s.alternative, chance <= chance[k == seen] * (1 + 1e-7))
+    step = int(np.median(np.diff(k))) if len(k) > 1 else 1
+    few = f" One number in {step:,} is drawn." if step > 1 else ""
     p, trials = float(s.headline.iloc[0]["p"]), counted(n, "trial")
     caption = (
         f"{s.opponents[0]}: {seen:,} of {trials}. Bars: the chance of every number of successes if the share were "
-        f"{s.null:g}; red: what p adds up ({s.alternative}), {p_value(p)}."
+        f"{s.null:g}; red: what p adds up ({s.alternative}), {p_value(p)}.{few}"
     )
     drawn: dict[str, Any] = {
         "seen": seen,

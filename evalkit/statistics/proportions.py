@@ -4,15 +4,22 @@ The units counted are independent of each other: where one user has many rows, t
 the rows added up by user instead.
 """
 
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evalkit.arrays import InputError, ParameterError, finite, ratio
+from evalkit.arrays import Floats, InputError, ParameterError, finite, ratio
 from evalkit.statistics import signflip
 from evalkit.statistics.intervals import Estimate, check_proportion, clopper_pearson, newcombe, tango
 from evalkit.statistics.significance import Comparison, check_comparison_level, compare
+
+Chance = Callable[[Any], Any]  # the logarithm of the chance of each outcome, up to a constant
+EXACT = 1_000_000_000  # trials up to which doubles hold the logarithm of a chance to six digits
+COUNTS = 45.0  # a chance smaller than another by this logarithm does not count beside it: e⁻⁴⁵ is 3e-20
 
 
 def mcnemar(first_only: int, second_only: int, n: int, *, level: float = 0.95, unit: str = "row") -> Comparison:
@@ -83,7 +90,8 @@ def fisher(
 ) -> Comparison:
     """The difference of two independent proportions: Fisher's exact test (conservative), Newcombe's interval.
 
-    p adds up the tables with these margins that are no more likely than the one seen.
+    p adds up the tables with these margins that are no more likely than the one seen. Over more than `EXACT` trials it
+    is the score test, as `method` then says: the two agree there to four digits.
 
     >>> round(fisher(3, 4, 1, 4).p_value, 6)
     0.485714
@@ -91,11 +99,16 @@ def fisher(
     from scipy.special import betaln
 
     _check_arms(successes_a, n_a, successes_b, n_b)
+    if n_a + n_b > EXACT:
+        return two_proportions(successes_a, n_a, successes_b, n_b, level=level, unit=unit)
     total = successes_a + successes_b
-    k = np.arange(max(0, total - n_b), min(total, n_a) + 1)
-    log = -betaln(k + 1, n_a - k + 1) - betaln(total - k + 1, n_b - total + k + 1)  # the binomials, up to a factor
-    share = np.exp(log - log.max())
-    p = float(share[log <= log[successes_a - k[0]] + 1e-7].sum() / share.sum())
+
+    def log_chance(k: ArrayLike) -> Floats:  # up to a constant
+        first = np.asarray(k, float)
+        return -betaln(first + 1, n_a - first + 1) - betaln(total - first + 1, n_b - total + first + 1)
+
+    mode = (n_a + 1) * (total + 1) // (n_a + n_b + 2)
+    p = _no_likelier(log_chance, successes_a, low=max(0, total - n_b), mode=mode, high=min(total, n_a))
     return compare(
         lambda at: newcombe(successes_a, n_a, successes_b, n_b, level=at), p, level=level, unit=unit, method="Fisher"
     )
@@ -104,18 +117,43 @@ def fisher(
 def binomial_test(successes: int, n: int, *, null: float = 0.5, level: float = 0.95, unit: str = "row") -> Comparison:
     """Successes / n − null by the exact two-sided binomial test, with the Clopper–Pearson interval.
 
-    p adds up the outcomes no more likely than the one seen. One-sided: `binomial_greater`, `binomial_less`.
+    p adds up the outcomes no more likely than the one seen; over more than `EXACT` trials it is the score test, as
+    `method` then says. One-sided: `binomial_greater`, `binomial_less`.
 
     >>> round(binomial_test(8, 10).p_value, 6), round(binomial_test(682, 925, null=0.75).p_value, 7)
     (0.109375, 0.3824916)
     """
-    from scipy.special import gammaln, xlog1py, xlogy
+    from scipy.special import ndtr
 
     _check_binomial(successes, n, null, level)
-    k = np.arange(n + 1)
-    log = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1) + xlogy(k, null) + xlog1py(n - k, -null)
-    p = float(min(1.0, np.exp(log[log <= log[successes] + 1e-7]).sum()))
+    if n > EXACT:
+        p = float(2 * ndtr(-abs(successes - n * null) / np.sqrt(n * null * (1 - null))))
+        return _binomial(successes, n, p, null=null, level=level, unit=unit, method="score")
+    mode = min(int((n + 1) * null), n)
+    p = _no_likelier(lambda k: log_binomial(k, n, null), successes, low=0, mode=mode, high=n)
     return _binomial(successes, n, p, null=null, level=level, unit=unit, method="exact binomial")
+
+
+def log_binomial(successes: ArrayLike, n: int, null: float) -> Floats:
+    """The logarithm of the chance of so many successes in n trials at the share `null`.
+
+    >>> float(np.exp(log_binomial(1, 2, 0.5)).round(12))
+    0.5
+    """
+    from scipy.special import gammaln, xlog1py, xlogy
+
+    k = np.asarray(successes, float)
+    return gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1) + xlogy(k, null) + xlog1py(n - k, -null)
+
+
+def likely(n: int, null: float) -> tuple[int, int]:
+    """The least and the largest number of successes in n trials whose chance counts beside the largest one.
+
+    >>> likely(10, 0.5)
+    (0, 10)
+    """
+    mode = min(int((n + 1) * null), n)
+    return _first(lambda k: log_binomial(k, n, null), 0, mode), _last(lambda k: log_binomial(k, n, null), mode, n)
 
 
 def sign_test(differences: ArrayLike, *, level: float = 0.95, unit: str = "query") -> Comparison:
@@ -163,6 +201,37 @@ def binomial_less(successes: int, n: int, *, null: float = 0.5, level: float = 0
     p = float(bdtr(successes, n, null))
     both = _binomial(successes, n, p, null=null, level=level, unit=unit, method="exact binomial, less")
     return _one_sided(both, successes, n, null=null, greater_or_less="less")
+
+
+def _no_likelier(log_chance: Chance, seen: int, *, low: int, mode: int, high: int) -> float:
+    """The chance of the outcomes low..high that are no more likely than the one seen; most likely is `mode`.
+
+    Only what counts is added up, around the mode and from where each tail begins: the cost grows with the spread of the
+    outcomes, not with their number.
+    """
+    bound = float(log_chance(seen)) + 1e-7
+    left = low - 1 + bisect_right(range(low, mode + 1), bound, key=log_chance)
+    right = high + 1 - bisect_right(range(high, mode, -1), bound, key=log_chance)
+    if left == mode:
+        return 1.0
+
+    def added(first: int, last: int) -> float:
+        return float(np.exp(log_chance(np.arange(first, last + 1)) - log_chance(mode)).sum())
+
+    whole = added(_first(log_chance, low, mode), _last(log_chance, mode, high))
+    lower = added(_first(log_chance, low, left), left) if left >= low else 0.0
+    upper = added(right, _last(log_chance, right, high)) if right <= high else 0.0
+    return min(1.0, (lower + upper) / whole)
+
+
+def _first(log_chance: Chance, low: int, last: int) -> int:
+    """The first outcome whose chance counts beside that of the last one, up to which the chances rise."""
+    return low + bisect_left(range(low, last), float(log_chance(last)) - COUNTS, key=log_chance)
+
+
+def _last(log_chance: Chance, first: int, high: int) -> int:
+    """The last outcome whose chance counts beside that of the first one, from which on the chances fall."""
+    return high - bisect_left(range(high, first, -1), float(log_chance(first)) - COUNTS, key=log_chance)
 
 
 def _mcnemar(

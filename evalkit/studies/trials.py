@@ -18,6 +18,7 @@ from evalkit.studies.words import plural
 
 SIDES = ("two-sided", "greater", "less")
 SHARE = "share of successes"
+DRAWN = 2000  # more numbers of successes than a picture can show
 TESTS = {
     "two-sided": proportions.binomial_test,
     "greater": proportions.binomial_greater,
@@ -112,11 +113,19 @@ class Shares(Study):
         return {"p_fisher": proportions.fisher(*self.counts(pair[0]), *self.counts(pair[1])).p_value}
 
     def null_shares(self) -> tuple[Floats, Floats, int]:
-        """Every number of successes and its chance under the null, and the number seen, of the headline's first."""
-        from scipy.special import gammaln, xlog1py, xlogy
+        """Numbers of successes and their chances under the null, and the number seen, of the headline's first.
 
+        All that count, or of more than `DRAWN` those in equal steps from the one seen.
+        """
         assert self.null is not None
         seen, n = self.counts(self.opponents[0])
-        k = np.arange(n + 1.0)
-        log = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
-        return k, np.exp(log + xlogy(k, self.null) + xlog1py(n - k, -self.null)), seen
+        low, high = proportions.likely(n, self.null)
+        step = -(-(high - low + 1) // DRAWN)
+        k = np.union1d(np.arange(low + (seen - low) % step, high + 1, step), [seen])
+        return k.astype(float), np.exp(proportions.log_binomial(k, n, self.null)), seen
+
+    @property
+    def beyond_exact(self) -> list[str]:
+        """The comparisons of so many trials that the exact two-sided test gives way to the score test."""
+        many = {pair: sum(self.counts(name)[1] for name in pair if name in self.data.systems) for pair in self.pairs}
+        return [" − ".join(pair) for pair, n in many.items() if n > proportions.EXACT]

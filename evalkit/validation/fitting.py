@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 import warnings
@@ -30,24 +31,33 @@ CHUNK = 16
 
 
 def load(path: str, name: str, kind: str) -> Any:
-    """The estimator at an import path: a class or function without arguments is called, an object taken as it is.
+    """The estimator at an import path: a class is called without arguments, an estimator taken as it is.
 
-    Raises ParameterError where nothing can be imported, or what is there does not predict what the target is.
+    The module may lie in the working directory. Raises ParameterError where nothing can be imported, or what is there
+    is no estimator (nothing else is called), or does not predict what the target is.
 
     >>> load("sklearn.dummy.DummyClassifier", "estimator", "classes")
     DummyClassifier()
     """
     module, _, attribute = path.replace(":", ".").rpartition(".")
     try:
+        _add_working_directory()
         found = getattr(import_module(module), attribute)
     except Exception as error:  # a module may fail in any way of its own
         raise ParameterError(f"{name}: cannot import {path!r}: {_first(str(error))}") from None
-    if isinstance(found, type) or not hasattr(found, "fit"):
-        found = _called(found, path, name)
-    if not (hasattr(found, "fit") and hasattr(found, "predict")):
-        raise ParameterError(f"{name}: {path!r} must have fit and predict, got {type(found).__name__}")
+    if not (callable(getattr(found, "fit", None)) and callable(getattr(found, "predict", None))):
+        what = "a class without them" if isinstance(found, type) else type(found).__name__
+        raise ParameterError(f"{name}: {path!r} must be an estimator, with fit and predict, got {what}")
+    found = _called(found, path, name) if isinstance(found, type) else found
     _suits(found, path, name, kind)
     return found
+
+
+def _add_working_directory() -> None:
+    """Makes the working directory the last place to import from, in this process and those it starts."""
+    here = os.getcwd()
+    if here not in sys.path and "" not in sys.path:
+        sys.path.append(here)
 
 
 def _suits(found: Any, path: str, name: str, kind: str) -> None:
@@ -68,8 +78,6 @@ def _suits(found: Any, path: str, name: str, kind: str) -> None:
 
 
 def _called(found: Any, path: str, name: str) -> Any:
-    if not callable(found):
-        raise ParameterError(f"{name}: {path!r} must be an estimator, or make one, got {type(found).__name__}")
     try:
         return found()
     except Exception as error:

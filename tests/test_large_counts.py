@@ -1,0 +1,58 @@
+"""Tables of successes and trials of any size: every piece of the page in bounded time, memory and size."""
+
+import tracemalloc
+
+import pandas as pd
+import pytest
+from test_significance_page import PIECES
+
+from evalkit.arrays import InputError
+from evalkit.sections import significance_page, significance_plots
+from evalkit.studies import significance
+
+OF_DATA = [piece for piece in PIECES if piece is not significance_page.teaching]
+
+
+def counts(n, *more):
+    return pd.DataFrame({"arm": list("AB"), "successes": [n // 2 + more[0], n // 2], "trials": [n, n]})
+
+
+def pieces(study):
+    """The most bytes that making the page's pieces held, and the pieces."""
+    tracemalloc.start()
+    try:
+        shown = [str(piece(study)._repr_mimebundle_()) for piece in OF_DATA]
+        return tracemalloc.get_traced_memory()[1], shown
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("n", [10**8, 10**15])
+@pytest.mark.parametrize("more", [{}, {"null": 0.5}, {"null": 0.5, "alternative": "greater"}])
+def test_a_page_of_very_many_trials_is_bounded(n, more):
+    held, shown = pieces(significance.read(counts(n, 3 * int(n**0.5)), **more))
+    assert held < 200e6
+    assert sum(map(len, shown)) < 3e6
+
+
+def test_the_page_says_where_the_score_test_stands_in():
+    note = "More than 1,000,000,000 trials: the score test stands in for Fisher's test"
+    assert note in significance_page.notes(significance.read(counts(10**9, 40_000))).text
+    assert note not in significance_page.notes(significance.read(counts(10**8, 40_000))).text
+    exact = "stands in for the exact binomial test, from which it differs by less than 0.1 %, in A − null 0.5, B − null"
+    assert exact in significance_page.notes(significance.read(counts(10**10, 40_000), null=0.5)).text
+
+
+def test_the_picture_of_a_null_says_how_many_numbers_it_draws():
+    caption = significance_plots.null_distribution(significance.read(counts(10**8, 12_000), null=0.5)).caption
+    assert "One number in " in caption
+    assert (
+        "One number in "
+        not in significance_plots.null_distribution(significance.read(counts(1000, 20), null=0.5)).caption
+    )
+
+
+def test_counts_that_doubles_cannot_hold_are_refused():
+    table = pd.DataFrame({"successes": [1e300], "trials": [1e300]})
+    with pytest.raises(InputError, match=r"successes must be whole, .* of fewer than 2⁵³ trials, got 1e.300 of 1e.300"):
+        significance.read(table, null=0.5)
