@@ -189,7 +189,9 @@ def test_an_earlier_report_whose_differences_are_not_of_its_units_is_refused(tmp
 def test_an_earlier_mean_over_rows_is_told_from_a_mean_over_units(tmp_path):
     users = [f"u{i}" for i in np.repeat(np.arange(20), rng(1).integers(1, 30, 20))]
     table = pd.DataFrame({"user": users, "a": rng(2).normal(0.3, 1, len(users)), "b": rng(3).normal(size=len(users))})
-    (tmp_path / "earlier.json").write_text(json.dumps(published(significance_page.results(significance.read(table)))))
+    (tmp_path / "earlier.json").write_text(
+        json.dumps(published(significance_page.results(significance.read(table, unit="user"))))
+    )
     again = significance.read(str(tmp_path / "earlier.json"))
     assert again.comparisons.iloc[0]["n"] == 20
     assert "The mean of these differences is" in told(again)

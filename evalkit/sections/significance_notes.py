@@ -68,6 +68,7 @@ def _data(s: Significance) -> list[Note]:
     systems, metrics = len(s.systems), len(s.settings.metrics)
     text = f"{many}, {systems} {plural('system', systems)}, {metrics} {plural('metric', metrics)}"
     found = [(f"{text}.{f' Columns: {columns}.' if columns else ''}", False)]
+    found += [(text, True) for text in s.data.remarks]
     if s.alone:
         found.append((f"{counted(s.alone, 'row')} left out: another system lacks their id.", True))
     return found + unshared(s.accounts) + given_ranks(s.accounts) + _known(s)

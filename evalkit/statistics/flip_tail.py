@@ -97,5 +97,5 @@ def _log_weights(size: Floats, missing: float, theta: float, rng: np.random.Gene
         return np.where(flipped <= missing, 2 * theta * flipped, -np.inf)
     mean = odds[rest] @ size[rest]
     variance = (odds[rest] * (1 - odds[rest])) @ size[rest] ** 2
-    below = (missing - flipped - mean - 2 * theta * variance) / np.sqrt(max(variance, np.finfo(float).tiny))
+    below = (missing - flipped - mean - 2 * theta * variance) / np.sqrt(np.maximum(variance, np.finfo(float).tiny))
     return 2 * theta * (flipped + mean + theta * variance) + log_ndtr(below)

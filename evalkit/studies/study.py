@@ -187,8 +187,8 @@ class Study(ABC):
 
     @cached_property
     def order(self) -> list[str]:
-        """The systems by the primary metric, best first; equal ones by name, undefined ones last."""
-        value = {name: self.estimate(self.primary, name).value for name in self.systems}
+        """The systems by the primary metric, best first; equal ones (to 12 digits) by name, undefined ones last."""
+        value = {name: float(f"{self.estimate(self.primary, name).value:.12g}") for name in self.systems}
         sign = -1 if self.primary.metric.best == "high" else 1
         return sorted(self.systems, key=lambda name: (np.isnan(value[name]), sign * value[name], name))
 

@@ -10,7 +10,7 @@ from evalkit.arrays import Bools, Floats, InputError, ParameterError
 from evalkit.definitions import catalogue
 from evalkit.definitions.catalogue import Chosen, Metric
 from evalkit.metrics import losses
-from evalkit.reading import aligned, parameters, unit_values
+from evalkit.reading import aligned, parameters, unit_tables, unit_values
 from evalkit.reading import columns as roles_of
 from evalkit.reading.aligned import Aligned
 from evalkit.reading.rows import AS_GIVEN
@@ -27,17 +27,18 @@ KINDS = {
     "wide": "a wide table of values",
     "classification": "predicted chances",
     "report": "an earlier report",
+    "trec_eval": "the output of trec_eval -q",
 }
 OWN = {  # parameters that only some kinds of input can follow
     "qrels": ("ranking",),
     "unit": ("ranking", "long", "wide", "classification"),
-    "systems": ("ranking", "long", "wide"),
-    "metrics": ("ranking", "long", "wide", "classification"),
+    "systems": ("ranking", "long", "wide", "trec_eval"),
+    "metrics": ("ranking", "long", "wide", "classification", "trec_eval"),
     "ranks": ("ranking",),
     "null": ("trials",),
     "alternative": ("trials",),
     "test_to_train": ("long", "wide", "report"),
-    "looks": ("ranking", "long", "wide", "classification", "report"),
+    "looks": ("ranking", "long", "wide", "classification", "report", "trec_eval"),
 }
 ROLES = {  # what `columns` can name; ranked lists check their own
     "trials": ("system", "successes", "trials"),
@@ -45,6 +46,7 @@ ROLES = {  # what `columns` can name; ranked lists check their own
     "wide": ("unit",),
     "classification": ("system", "id", "label", "score"),
     "report": (),
+    "trec_eval": (),
 }
 
 
@@ -67,7 +69,7 @@ def check_meant(found: str, given: Iterable[str], columns: Mapping[str, str]) ->
         if found not in OWN.get(name, (found,)):
             known = ", ".join(KINDS[kind] for kind in OWN[name])
             raise ParameterError(f"{name}: only for {known}; preds holds {KINDS[found]}")
-    if columns and found == "report":
+    if columns and found in ("report", "trec_eval"):
         raise ParameterError(f"columns: {KINDS[found]} has no columns to name")
     if found in ROLES:
         roles_of.check_roles(columns, ROLES[found])
@@ -92,11 +94,12 @@ def read(
         return _losses(parts, columns, names, unit)
     if found == "report":
         data = _report(parts)
+    elif found == "trec_eval":
+        data = unit_tables.read_trec_eval(parts, systems=systems, metrics=names)
     elif found == "long":
-        data = unit_values.read_long(parts, columns, unit=unit, systems=systems, metrics=names)
+        data = unit_tables.read_long(parts, columns, unit=unit, systems=systems, metrics=names)
     else:
-        given = unit or columns.get("unit")
-        data = unit_values.read_wide(parts, unit=given, systems=systems, metric=_one(names))
+        data = unit_tables.read_wide(parts, columns, unit=unit, systems=systems, metric=_one(names))
     return Input(data, tuple(Chosen(named(name)) for name in data.metrics))
 
 

@@ -1,0 +1,278 @@
+"""Tables of values per unit as people have them: each is understood rightly, or refused in one line."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from significance_tables import long, rng, told, wide
+
+from evalkit import __main__ as cli
+from evalkit.arrays import InputError, ParameterError
+from evalkit.studies import significance
+
+
+def answers(questions=20, samples=5, **columns) -> pd.DataFrame:
+    """Sampled answers of two models, of which a is right more often."""
+    rows = pd.MultiIndex.from_product(
+        [[f"q{i:02}" for i in range(questions)], ["a", "b"], range(samples)], names=["question_id", "model", "sample"]
+    ).to_frame(index=False)
+    right = np.where(rows["model"] == "a", 0.8, 0.4)
+    category = rows["question_id"].str[-1].map(lambda digit: "even" if int(digit) % 2 == 0 else "odd")
+    correct = (rng(1).random(len(rows)) < right).astype(int)
+    return rows.assign(category=category, correct=correct, **columns)
+
+
+def first(table, **parameters):
+    return significance.read(table, **parameters).comparisons.iloc[0]
+
+
+# Long tables
+
+
+def test_a_long_table_of_sampled_answers_compares_models_by_question():
+    table = answers()
+    study = significance.read(table)
+    assert set(study.systems) == {"a", "b"}
+    row = study.comparisons.iloc[0]
+    assert row[["first", "second", "n", "unit"]].tolist() == ["a", "b", 20, "question"]
+    means = table.groupby(["question_id", "model"])["correct"].mean().unstack()
+    assert row["difference"] == pytest.approx((means["a"] - means["b"]).mean())
+    assert "200 rows are draws, 5 of each question_id and system" in told(study)
+    assert "unit = question_id, system = model, value = correct" in told(study)
+
+
+def test_each_unit_counts_once_however_many_draws_it_has():
+    table = answers(samples=1)
+    many = pd.concat([table, *[table[table["question_id"] == "q00"]] * 50])
+    assert first(many)["difference"] == pytest.approx(first(table)["difference"])
+    assert first(many)["p"] == first(table)["p"]
+    assert "140 rows are draws, up to 51 of each" in told(significance.read(many))
+
+
+def test_a_unit_beside_the_question_is_the_cluster():
+    table = answers()
+    table["category"] = [f"c{int(q[1:]) % 7}" for q in table["question_id"]]
+    study = significance.read(table, unit="category")
+    row = study.comparisons.iloc[0]
+    assert (row["n"], row["unit"]) == (7, "category")
+    assert row["difference"] == pytest.approx(first(table)["difference"])
+    assert "20 rows of 7 categories" in told(study)
+    assert "unit = question_id, cluster = category" in told(study)
+
+
+def test_a_table_without_a_value_column_is_refused_with_the_candidates():
+    table = answers().rename(columns={"correct": "seconds"}).assign(tokens=3.0)
+    with pytest.raises(InputError, match="must have one column of values, got the candidates 'seconds', 'tokens'; say"):
+        significance.read(table)
+    assert set(significance.read(table, columns="value=seconds").systems) == {"a", "b"}
+    with pytest.raises(InputError, match="must have a column of values, which are numbers; the other columns are"):
+        significance.read(table.drop(columns=["seconds", "tokens"]))
+
+
+def test_the_only_column_of_numbers_is_the_value_and_the_page_says_so():
+    study = significance.read(answers().rename(columns={"correct": "seconds"}).assign(rank=1, seed=3, user_id=9))
+    assert set(study.systems) == {"a", "b"}
+    assert "The values are those of seconds, the only column of numbers" in told(study)
+    assert "Columns of numbers that were not compared: " in told(study)
+
+
+def test_a_usual_name_of_the_value_beats_other_numbers():
+    study = significance.read(answers(latency=1.5))
+    assert study.comparisons.iloc[0]["difference"] == first(answers())["difference"]
+    assert "not compared: sample, latency" in told(study)
+
+
+def test_systems_that_are_columns_make_a_table_with_a_system_column_wide():
+    table = wide().assign(model="m", sample=1)
+    assert set(significance.read(table, systems="a,b").systems) == {"a", "b"}
+    assert set(significance.read(wide().assign(seed=1.0), systems="a,seed").systems) == {"a", "seed"}
+
+
+def test_which_text_names_the_unit_must_be_clear():
+    table = answers().rename(columns={"question_id": "prompt text"})
+    with pytest.raises(
+        InputError, match=r"which column names the unit.*'prompt text', 'category': columns='unit=prompt te"
+    ):
+        significance.read(table)
+    assert first(table, columns="unit=prompt text")["n"] == 20
+
+
+def test_a_run_of_numbers_beside_a_model_is_a_repetition():
+    study = significance.read(answers().rename(columns={"sample": "run"}))
+    assert set(study.systems) == {"a", "b"}
+    wide_runs = pd.DataFrame({"run": range(10), "a": rng(1).random(10), "b": rng(2).random(10)})
+    assert set(significance.read(wide_runs).systems) == {"a", "b"}
+
+
+def test_repeated_folds_are_folds_of_their_repetition():
+    rows = pd.MultiIndex.from_product([range(3), range(5), ["a", "b"]], names=["repeat", "fold", "system"])
+    table = rows.to_frame(index=False).assign(value=rng(1).random(30))
+    row = first(table)
+    assert (row["n"], row["unit"]) == (15, "fold")
+    assert "draws" not in told(significance.read(table))
+    once = table[table["repeat"] == 0].drop(columns="repeat")
+    assert (first(once)["n"], first(once)["unit"]) == (5, "fold")
+
+
+def test_a_text_among_the_values_of_a_long_table_is_refused(tmp_path):
+    table = answers().astype({"correct": object})
+    table.loc[6, "correct"] = "n/a"
+    table.to_csv(tmp_path / "long.csv", index=False)
+    with pytest.raises(InputError, match=r"long.csv.*correct must hold numbers, got 'n/a' \(row 7\)"):
+        significance.read(str(tmp_path / "long.csv"))
+
+
+def test_true_and_false_are_1_and_0(tmp_path):
+    table = answers()
+    expected = first(table)
+    table["correct"] = table["correct"].astype(bool)
+    table.to_csv(tmp_path / "long.csv", index=False)
+    for data in (table, str(tmp_path / "long.csv")):
+        assert first(data)[["difference", "p"]].tolist() == expected[["difference", "p"]].tolist()
+
+
+# Wide tables
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["sample", "repeat", "seed", "fold", "trial", "id", "user_id", "rank", "position", "Unnamed: 0", "questionId"],
+)
+def test_ids_repetitions_and_positions_are_no_systems(name):
+    study = significance.read(wide().assign(**{name: np.arange(60) * 10.0}))
+    assert set(study.systems) == {"a", "b"}
+    assert study.comparisons.iloc[0][["n", "p"]].tolist() == first(wide())[["n", "p"]].tolist()
+    assert f"not compared: {name}" in told(study)
+
+
+def test_rows_of_one_unit_in_a_wide_table_are_draws():
+    table = wide()
+    noise = rng(4).normal(0, 0.3, 120)
+    twice = pd.concat([table] * 2, ignore_index=True)
+    twice["a"] += noise
+    study = significance.read(twice.assign(seed=np.repeat([1, 2], 60)))
+    row = study.comparisons.iloc[0]
+    assert (row["n"], row["unit"]) == (60, "query")
+    assert "120 rows are draws, 2 of each query" in told(study)
+    more = pd.concat([twice, *[twice[twice["query"] == "q3"]] * 30])
+    assert first(more)["difference"] == pytest.approx(row["difference"])
+
+
+def test_questions_within_a_named_cluster():
+    table = wide().assign(user=[f"u{i % 6}" for i in range(60)])
+    study = significance.read(table, unit="user")
+    assert (study.comparisons.iloc[0]["n"], study.comparisons.iloc[0]["unit"]) == (6, "user")
+    twice = significance.read(pd.concat([table] * 2), unit="user")
+    assert "120 rows are draws, 2 of each query" in told(twice)
+    assert twice.comparisons.iloc[0]["p"] == study.comparisons.iloc[0]["p"]
+
+
+@pytest.mark.parametrize("cell", ["n/a", "-", "0,5", "NULL", "abc"])
+@pytest.mark.parametrize("unit", [True, False])
+def test_a_cell_of_text_refuses_the_table_with_its_place(tmp_path, cell, unit):
+    table = wide().astype({"b": object})
+    table.loc[4, "b"] = cell
+    (table if unit else table.drop(columns="query")).to_csv(tmp_path / "wide.csv", index=False, sep=";")
+    with pytest.raises(InputError, match=rf"wide.csv.*b must hold numbers, got '{re.escape(cell)}' \(row 5\)"):
+        significance.read(str(tmp_path / "wide.csv"))
+
+
+def test_several_wrong_cells_are_listed_at_once(tmp_path):
+    table = wide().astype({"b": object})
+    table.loc[[1, 5, 7, 9], "b"] = "n/a"
+    table.to_csv(tmp_path / "wide.csv", index=False)
+    with pytest.raises(InputError, match=r"'n/a' \(row 2\), 'n/a' \(row 6\), 'n/a' \(row 8\) and 1 more; leave a cell"):
+        significance.read(str(tmp_path / "wide.csv"))
+
+
+def test_decimal_commas_are_refused_and_never_the_unit(tmp_path):
+    table = wide().drop(columns="query").map(lambda x: f"{x:.3f}".replace(".", ","))
+    table.to_csv(tmp_path / "wide.csv", index=False, sep=";")
+    with pytest.raises(InputError, match=r"a must hold numbers, got .* decimal point"):
+        significance.read(str(tmp_path / "wide.csv"))
+
+
+def test_without_a_unit_column_rows_are_units():
+    study = significance.read(wide().drop(columns="query").assign(group=list("xyz") * 20))
+    assert (study.comparisons.iloc[0]["n"], study.comparisons.iloc[0]["unit"]) == (60, "row")
+
+
+def test_a_column_without_values_is_told():
+    study = significance.read(wide().assign(c=np.nan))
+    assert "Columns without any value: c." in told(study)
+
+
+# trec_eval -q
+
+
+def trec_eval(folder, run, values, head="") -> str:
+    lines = [f"{m:<22}\t{q}\t{v:.4f}\n" for q, row in values.items() for m, v in row.items()]
+    lines += [f"{m:<22}\tall\t0.5000\n" for m in next(iter(values.values()))]
+    path = folder / f"{run}.txt"
+    path.write_text("".join([head, *lines]))
+    return str(path)
+
+
+@pytest.mark.parametrize("head", ["", "runid                 \tall\t{}\n"])
+def test_the_output_of_trec_eval_is_read_by_query(tmp_path, head):
+    table = wide(30)
+    paths = []
+    for name in ("a", "b"):
+        values = {q: {"map": v, "P_10": v / 2} for q, v in zip(table["query"], table[name].round(4), strict=True)}
+        paths.append(trec_eval(tmp_path, name, values, head.format(name)))
+    study = significance.read(",".join(paths))
+    row = study.comparisons.iloc[0]
+    assert row[["metric", "first", "second", "n", "unit"]].tolist() == ["map", "a", "b", 30, "query"]
+    expected = (table["a"].round(4) - table["b"].round(4)).mean()
+    assert row["difference"] == pytest.approx(expected)
+    assert "4 lines of 'all' left out" in told(study)
+    assert "not compared: P_10; set metrics" in told(study)
+    both = significance.read(paths, metrics="P_10,map")
+    assert [chosen.label for chosen in both.settings.metrics] == ["P_10", "map"]
+
+
+def test_what_trec_eval_cannot_mean_is_refused(tmp_path):
+    path = trec_eval(tmp_path, "a", {"q1": {"map": 0.5}})
+    with pytest.raises(InputError, match="two files hold the run 'a'"):
+        significance.read([path, path])
+    (tmp_path / "all.txt").write_text("map\tall\t0.5\nP_5\tall\t0.2\n")
+    with pytest.raises(InputError, match="must hold each query's values, got only those of all; use -q"):
+        significance.read(str(tmp_path / "all.txt"))
+    (tmp_path / "bad.txt").write_text("map\tq1\t0.5\nmap\tq2\tx\n")
+    with pytest.raises(InputError, match=r"must be a number, got 'x' \(line 2\)"):
+        significance.read(str(tmp_path / "bad.txt"))
+    with pytest.raises(ParameterError, match="unit: only for "):
+        significance.read(path, unit="query")
+
+
+# Order
+
+
+def same(study, other):
+    left, right = (one.comparisons.drop(columns=["method", "unit", "verdict", "metric"]) for one in (study, other))
+    assert left[["first", "second"]].to_numpy().tolist() == right[["first", "second"]].to_numpy().tolist()
+    numbers = [frame.drop(columns=["first", "second"]).to_numpy(float) for frame in (left, right)]
+    np.testing.assert_allclose(*numbers, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("shape", ["wide", "rows", "long", "clusters"])
+def test_the_order_of_rows_columns_and_systems_changes_no_number(seed, shape):
+    n = int(rng(seed).integers(5, 80))
+    values = rng(seed + 100).normal(size=(n, 3)).round(int(rng(seed).integers(0, 4)))
+    table = pd.DataFrame(values, columns=["x", "y", "z"]).assign(query=[f"q{i % (n // 2)}" for i in range(n)])
+    table = table.assign(user=[f"u{i % 5}" for i in range(n)])
+    table = table.drop(columns="query" if shape == "rows" else []).drop(columns=[] if shape == "clusters" else "user")
+    table = long(table, "m") if shape == "long" else table
+    mixed = table.sample(frac=1, random_state=seed)[list(rng(seed).permutation(table.columns))]
+    unit = "user" if shape == "clusters" else None
+    same(significance.read(table, unit=unit), significance.read(mixed, unit=unit))
+
+
+def test_the_report_refuses_in_one_line(tmp_path, capsys):
+    table = wide().astype({"b": object})
+    table.loc[4, "b"] = "n/a"
+    table.to_csv(tmp_path / "wide.csv", index=False)
+    assert cli.main(["report", "significance", "-p", "preds", str(tmp_path / "wide.csv"), "-o", str(tmp_path)]) == 2
+    assert len(capsys.readouterr().err.strip().splitlines()) == 1
