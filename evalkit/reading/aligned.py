@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError
+from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError, codes
 from evalkit.reading import columns as roles_of
 from evalkit.reading import precision, sources
 from evalkit.reading.precision import Precision
@@ -23,7 +23,8 @@ SYSTEM = "system"  # the name of a single system that no column or file names
 class Layout:
     """The columns of one part by role. own: for each system of a wide table, or under None, role -> column of numbers.
 
-    words: each system's own text, role -> column, in long tables only. empty: roles of numbers that may be missing.
+    words: each system's own text, role -> column, in long tables only. within: roles of text within which an id stands
+    once; an id may have a row in each of several folds.
     """
 
     text: Mapping[str, str]
@@ -32,6 +33,7 @@ class Layout:
     words: Mapping[str, str] = field(default_factory=dict)
     id: str | None = None
     system: str | None = None
+    within: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,7 +217,8 @@ def _long(blocks: list[_Block], systems: Sequence[str]) -> Aligned:
     rows = [np.flatnonzero(code == i) for i in kept]
     id = _strings(blocks, "id") if layout.id else np.arange(1, len(code) + 1).astype(str).astype(object)
     if layout.id:
-        rows = _joined(rows, id, [names[i] for i in kept], name_of)
+        parts = [_strings(blocks, f"text {role}") for role in layout.within]
+        rows = _joined(rows, id, parts, [names[i] for i in kept], name_of)
         if not len(rows[0]):
             raise nothing_shared([names[i] for i in kept])
     first = rows[0]
@@ -297,13 +300,45 @@ def not_one(place: str, column: str, id: str, a: object, b: object) -> InputErro
     return InputError(f"{place}: {column} must be one for id {id!r}, got {str(a)!r} and {str(b)!r}")
 
 
-def _joined(rows: list[Ints], id: np.ndarray, names: list[str], place: Callable[[int], str]) -> list[Ints]:
-    """For each system its rows of the ids that all have, in the order of the ids."""
-    _, code = np.unique(id, return_inverse=True)
+def _joined(
+    rows: list[Ints], id: np.ndarray, parts: list[np.ndarray], names: list[str], place: Callable[[int], str]
+) -> list[Ints]:
+    """For each system its rows of the ids that all have, in the order of the ids, then of the parts they stand in."""
+    of_id = codes(id)[0]
+    code = of_id
+    for part in parts:
+        number, distinct = codes(part)
+        code = np.unique(code * distinct.size + number, return_inverse=True)[1]
     for name, at in zip(names, rows, strict=True):
         if (row := repeated(code, at)) is not None:
             raise twice(place(row), id[row], name)
-    return paired(code, rows)
+    joined = paired(code, rows)
+    if parts:
+        _same_parts(rows, joined, of_id, parts, id, names, place)
+    return joined
+
+
+def _same_parts(
+    rows: list[Ints],
+    joined: list[Ints],
+    of_id: Ints,
+    parts: list[np.ndarray],
+    id: np.ndarray,
+    names: list[str],
+    place: Callable[[int], str],
+) -> None:
+    """Raises InputError where systems share an id and have it in different parts, as folds."""
+    for name, at, kept in zip(names, rows, joined, strict=True):
+        alone = np.setdiff1d(at, kept)
+        for other, theirs in zip(names, rows, strict=True):
+            odd = alone[np.isin(of_id[alone], of_id[theirs])] if other != name else alone[:0]
+            if odd.size:
+                row = int(odd[0])
+                where = ", ".join(repr(str(part[row])) for part in parts)
+                raise InputError(
+                    f"{place(row)}: id {id[row]!r} must stand in the same folds in every system, got fold {where} in "
+                    f"system {name!r} alone, and others in system {other!r}"
+                )
 
 
 def repeated(code: Ints, at: Ints) -> int | None:

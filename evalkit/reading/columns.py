@@ -26,6 +26,7 @@ SYNONYMS = {
     "outcome": ("outcome", "click", "clicks"),
     "user": ("user", "user_id", "query", "query_id", "qid"),
     "arm": ("arm", "variant"),
+    "repeat": ("repeat", "repetition", "rep"),
 }
 
 

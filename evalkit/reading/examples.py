@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evalkit.arrays import Floats, InputError, ParameterError
+from evalkit.arrays import Floats, InputError, ParameterError, codes
 from evalkit.reading import aligned, sources
 from evalkit.reading import columns as roles_of
-from evalkit.reading.aligned import Layout
+from evalkit.reading.aligned import Aligned, Layout
 from evalkit.reading.sources import Part, Source
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Examples:
 
     features: one row each, or None. candidates: where the features were selected by a look at the label, all columns
     that there were to select from. score: system -> its out-of-fold scores. time: numbers, of dates days since 1970.
-    left_out: rows and columns that were read and not used, and why.
+    left_out: rows and columns that were read and not used, and why. repeat: the draw of the folds, where ids repeat.
     """
 
     label: Floats
@@ -47,6 +47,12 @@ class Examples:
     read: int
     left_out: tuple[str, ...] = ()
     candidates: pd.DataFrame | None = None
+    repeat: np.ndarray | None = None
+
+    @property
+    def repeats(self) -> int:
+        """How often the folds were drawn: the number of repeats, 1 without such a column."""
+        return 1 if self.repeat is None else np.unique(self.repeat).size
 
     @property
     def names(self) -> np.ndarray:
@@ -78,12 +84,16 @@ def predictions(data: Any, *, columns: Mapping[str, str], kind: str | None) -> E
             f"{len(classes)} values; set task='number' for a forecast"
         )
     time, dated = _moments(rows.text.get("time"), rows.columns.get("time", ""))
+    id = rows.text.get("id", rows.id if "id" in rows.columns else None)
+    if "repeat" in rows.text:
+        _repeats_agree(rows, id, label)
     return Examples(
         label=label,
         classes=classes,
         features=None,
         score={name: own["score"] for name, own in rows.own.items()},
-        id=rows.text.get("id", rows.id if "id" in rows.columns else None),
+        id=id,
+        repeat=rows.text.get("repeat"),
         group=rows.text.get("group"),
         time=time,
         fold=rows.text["fold"],
@@ -96,20 +106,47 @@ def predictions(data: Any, *, columns: Mapping[str, str], kind: str | None) -> E
 
 
 def _layout(part: Part, given: Mapping[str, str]) -> Layout:
-    roles = ("system", "label", "score", *SIDES)
+    roles = ("system", "label", "score", *SIDES, "repeat")
     found = roles_of.resolve(part.columns, roles, given, part.name)
     for role in ("label", "score", "fold"):
         if role not in found:
             raise roles_of.missing(role, part.columns, part.name)
-    paired = "system" in found and "id" in found  # without a system an id may stand in several folds: a finding
-    sides = [role for role in SIDES if role in found and not (paired and role == "id")]
+    if "repeat" in found and "id" not in found:
+        raise InputError(
+            f"{part.name}: {found['repeat']} repeats rows, which only an id can tell apart, and there is no column for "
+            "the id; set columns='id=NAME'"
+        )
+    paired = "system" in found and "id" in found
+    sides = [role for role in (*SIDES, "repeat") if role in found and not (paired and role == "id")]
     return Layout(
         text={role: found[role] for role in sides},
         numbers={"label": found["label"]},
         own={None: {"score": found["score"]}},
         id=found["id"] if paired else None,
         system=found.get("system"),
+        within=tuple(role for role in ("fold", "repeat") if role in found) if paired else (),
     )
+
+
+def _repeats_agree(rows: Aligned, id: np.ndarray | None, label: Floats) -> None:
+    """Raises InputError where an id has another label or group in another repeat, or stands twice in one fold."""
+    assert id is not None
+    code = codes(id)[0]
+    order = np.argsort(code, kind="stable")
+    same = code[order][1:] == code[order][:-1]
+    shared = {"label": label} | ({"group": rows.text["group"]} if "group" in rows.text else {})
+    for role, values in shared.items():
+        odd = np.flatnonzero(same & (values[order][1:] != values[order][:-1]))
+        if odd.size:
+            row, before = int(order[odd[0] + 1]), int(order[odd[0]])
+            raise aligned.not_one(rows.place(row), rows.columns[role], id[row], values[before], values[row])
+    key = code
+    for role in ("repeat", "fold"):
+        number, names = codes(rows.text[role])
+        key = key * names.size + number
+    if (again := aligned.repeated(key, np.arange(key.size))) is not None:
+        text = f"id {id[again]!r} must stand once in a fold of a repeat, got it again"
+        raise InputError(f"{rows.place(again)}: {text}")
 
 
 # Features and a target
@@ -151,6 +188,7 @@ def table(data: Any, use: Use, *, kind: str | None) -> Examples:
     if len({(tuple(one.features), tuple(one.roles)) for one in read}) > 1:
         raise InputError(f"{read[0].source.name} and {read[-1].source.name} must have the same columns")
     roles, ignored, where = read[0].roles, read[0].ignored, read[0].source.name
+    _refuse_repeat(roles, features=list(read[0].features), where=where)
     text = {role: np.concatenate([one.text[role] for one in read]) for role in roles}
     label, classes = _target(text["label"], roles["label"], kind)
     time, dated = _moments(text.get("time"), roles.get("time", ""))
@@ -174,6 +212,16 @@ def table(data: Any, use: Use, *, kind: str | None) -> Examples:
         read=label.size,
         left_out=(f"the columns {_some(ignored)}, as ignore says",) if ignored else (),
     )
+
+
+def _refuse_repeat(roles: Mapping[str, str], *, features: Sequence[str], where: str) -> None:
+    """Raises InputError for a table whose folds are drawn several times: its rows would count several times."""
+    names = [name for name in features if name in roles_of.SYNONYMS["repeat"]]
+    if names and {"fold", "id"} <= set(roles):
+        raise InputError(
+            f"{where}: {names[0]} beside a fold and an id column repeats the rows, and a table of features must hold "
+            f"each row once; keep one repeat, or set ignore={names[0]} where it is no repeat"
+        )
 
 
 def _part(part: Part, use: Use) -> _Part:

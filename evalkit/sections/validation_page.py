@@ -17,11 +17,17 @@ EXAMPLES = 3
 
 def title(s: Validation) -> Html:
     """The title and what was asked."""
+    return tables.heading("Validation report", f"Can the evaluation of {s.subject} be trusted, on {_extent(s)}?")
+
+
+def _extent(s: Validation) -> str:
     n, folds = len(s.examples), len(s.tests)
-    return tables.heading(
-        "Validation report",
-        f"Can the evaluation of {s.subject} be trusted, on {counted(n, 'row')} in {counted(folds, 'fold')}?",
-    )
+    if s.holdout:
+        return f"{counted(s.rows.size, 'test row')} of one holdout"
+    repeats = s.examples.repeats
+    if repeats > 1:
+        return f"{s.distinct:,} ids, {repeats} repeats of {folds / repeats:g} folds"
+    return f"{counted(n, 'row')} in {counted(folds, 'fold')}"
 
 
 # The verdict
@@ -30,7 +36,7 @@ def title(s: Validation) -> Html:
 def verdict(s: Validation) -> Html:
     """The gate where one is set; whether to trust, and why; what the estimate is then worth."""
     gate = [tables.verdict("pass" if s.gate["passed"] else "fail", f"gate: {escape(s.gate['rule'])}")] if s.gate else []
-    lines = [_estimate(s), *_baseline(s), escape(f"Split: {s.folds.rule}.")]
+    lines = [_estimate(s), *_training_gap(s), *_baseline(s), escape(f"Split: {s.folds.rule}.")]
     if s.missing_checks:
         lines.append(escape(f"Could not be checked: {'; '.join(s.missing_checks)}."))
     return tables.stack([*gate, tables.verdict(s.word, escape(_reason(s)), *lines)])
@@ -68,6 +74,17 @@ def _estimate(s: Validation) -> str:
     return f"{found}; not <s>{interval(row['low'], row['high'])}</s>, a t over {row['n']} folds that share their rows."
 
 
+def _training_gap(s: Validation) -> list[str]:
+    gap = s.training_gap
+    if gap is None:
+        return []
+    train = s.folds.pairs[0][0].size
+    return [
+        f"Training gap, {escape(s.primary.label)} on {train:,} training rows minus on {s.rows.size:,} test rows: "
+        f"{signed(gap.value)} {interval(gap.low, gap.high, signed)} ({gap.method})."
+    ]
+
+
 def _baseline(s: Validation) -> list[str]:
     rows = s.paired[s.paired["second"] == s.baseline] if len(s.paired) else s.paired
     if not len(rows):
@@ -92,6 +109,8 @@ def notes(s: Validation) -> Html:
     found = [(f"{counted(e.read, 'row')} read, {len(e):,} used. Columns: {columns}.", False)]
     found += [(f"Left out: {text}.", True) for text in e.left_out]
     found += [(_label(s), False), *_features(s), *((f"{text}.", False) for text in s.described)]
+    if e.repeats > 1:
+        found.append((_repeats(s), False))
     if s.rows.size < len(e):
         found.append((f"No fold tests {counted(len(e) - s.rows.size, 'row')}: used for training only.", False))
     if s.other is not None:
@@ -107,6 +126,17 @@ def _label(s: Validation) -> str:
     count = np.bincount(e.label.astype(np.int64))
     named = ", ".join(f"{name}: {n:,}" for name, n in zip(e.classes, count, strict=True))
     return f"Classes: {named}{f'; class 1 is {e.classes[1]}' if len(e.classes) == 2 else ''}."
+
+
+def _repeats(s: Validation) -> str:
+    assert s.examples.id is not None
+    times = np.unique(s.examples.id, return_counts=True)[1]
+    each = f"{times.min()}" if times.min() == times.max() else f"{times.min()} to {times.max()}"
+    counted = "" if s.settings.unit != "id" else " An id counts once, with the mean of its repeats."
+    return (
+        f"The folds were drawn {s.examples.repeats} times: {len(s.examples):,} rows are of {s.distinct:,} ids, each id "
+        f"in {each} rows.{counted}"
+    )
 
 
 def _features(s: Validation) -> list[tuple[str, bool]]:
@@ -180,6 +210,8 @@ def by_fold(s: Validation) -> Html:
     pooled = [s.estimate(chosen, s.subject).value for chosen in s.settings.metrics]
     rest: list[Cell | str] = [""] * 2 if gap is not None else []
     tested = f"{s.rows.size:,}"
+    if s.holdout:
+        return tables.table(f"{s.subject}, the one test set", head, rows, "One holdout: there are no folds to pool.")
     rows.append(
         ["<strong>pooled</strong>", "", tested, "", *(f"<strong>{number(one)}</strong>" for one in pooled), *rest]
     )
@@ -213,7 +245,7 @@ def _unlike(s: Validation) -> str:
 def paired(s: Validation) -> Html:
     """The subject against every other system on the same folds and rows."""
     if not len(s.paired):
-        return tables.paragraph("One fold: nothing to pair.")
+        return tables.paragraph("The metric is undefined on every fold: nothing to pair.")
     pooled: list[list[Cell | str]] = []
     folded: list[list[Cell | str]] = []
     for row in s.paired.to_dict("records"):
@@ -224,7 +256,7 @@ def paired(s: Validation) -> Html:
         folded.append([name, limits, p_value(row["p"]), f"<s>{p_value(row['p_naive'])}</s>"])
     first, label, level = s.paired.iloc[0], s.primary.label, f"{s.settings.level:.0%} interval"
     n = f"{first['n']:,} {plural(first['unit'], first['n'])}"
-    above = f"Differences in {label}, {level}, {n} pooled out of fold"
+    above = f"Differences in {label}, {level}, {n} {'of the test set' if s.holdout else 'pooled out of fold'}"
     note = f"p by {first['method']}{f', adjusted by Holm over {len(s.paired)}' if len(s.paired) > 1 else ''}."
     below = f"The same by fold, {level}, {len(s.tests)} folds"
     wrong = (
@@ -233,6 +265,8 @@ def paired(s: Validation) -> Html:
     )
     columns = ["first − second", "difference", "p", "adjusted p", "verdict"]
     one = tables.table(above, columns, pooled, note)
+    if s.holdout:
+        return one
     return tables.stack(
         [one, tables.table(below, ["first − second", "mean difference", "p", "naive p"], folded, wrong)]
     )
@@ -240,7 +274,8 @@ def paired(s: Validation) -> Html:
 
 def estimates(s: Validation) -> Html:
     """Every system, every metric, out-of-fold rows pooled."""
-    caption = f"Out-of-fold rows pooled, {counted(s.rows.size, 'row')}, with {s.settings.level:.0%} interval"
+    rows = "Test rows of the holdout" if s.holdout else "Out-of-fold rows pooled"
+    caption = f"{rows}, {counted(s.rows.size, 'row')}, with {s.settings.level:.0%} interval"
     return page.estimates(s, caption, f"{s.baseline}: no feature, the training rows' classes or median alone.")
 
 
@@ -257,6 +292,11 @@ def definitions(s: Validation) -> Html:
             "the metric of all out-of-fold rows together; accuracy with Wilson's interval, AUC with DeLong's, means "
             "with t; where there is a group column, whole groups vary (delta method). A pooled AUC also compares "
             "scores of different folds: a constant score per fold then falls below ½",
+        ),
+        (
+            "training gap",
+            "of a holdout: the metric on its training rows minus on its test rows. The interval joins those of the two "
+            "values (MOVER), doi:10.1002/sim.3095. A large gap shows overfitting, not a leak",
         ),
         (
             "Nadeau–Bengio",
@@ -298,7 +338,15 @@ def results(s: Validation) -> Results:
     more: dict[str, Any] = {
         "columns": dict(s.examples.columns),
         "verdict": {"word": s.word, "because": _reason(s), "not_checked": s.missing_checks},
-        "split": {"rule": s.folds.rule, "folds": len(s.tests), "rows": len(s.examples), "tested": s.rows.size},
+        "split": {
+            "rule": s.folds.rule,
+            "folds": len(s.tests),
+            "rows": len(s.examples),
+            "tested": s.rows.size,
+            "repeats": s.examples.repeats,
+            "distinct": s.distinct,
+        },
+        "training_gap": None if s.training_gap is None else vars(s.training_gap),
         "subject": s.subject,
         "findings": [vars(one) for one in s.findings],
         "selection": s.selection.to_dict("records"),

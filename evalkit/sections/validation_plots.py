@@ -110,8 +110,11 @@ def folds(s: Validation) -> Picture:
     frame, label = s.by_fold, s.primary.label
     sides = " Hollow: on the fold's own training rows." if "on_train" in frame else ""
     spread = s.fold_values(s.subject)
-    ends = f"{s.subject} from {number(np.nanmin(spread))} to {number(np.nanmax(spread))}"
-    caption = f"{label} on each fold's test rows.{sides} {ends} over {counted(len(s.tests), 'fold')}."
+    if s.holdout:
+        caption = f"{label} on the test rows.{sides} {s.subject} {number(spread[0])}."
+    else:
+        ends = f"{s.subject} from {number(np.nanmin(spread))} to {number(np.nanmax(spread))}"
+        caption = f"{label} on each fold's test rows.{sides} {ends} over {counted(len(s.tests), 'fold')}."
     names: dict[str, Any] = {"label": label, "subject": s.subject, "n": s.rows.size}
     return plots.picture(draw_folds, frame, alt=caption, caption=caption, size=(7.6, 3.0), **names)
 

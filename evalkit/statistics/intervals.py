@@ -223,6 +223,25 @@ def tango(first_only: float, second_only: float, n: float, *, level: float = 0.9
     return Estimate(value, low, high, level, int(n), "Tango")
 
 
+# Differences of independent values
+
+
+def mover(a: Estimate, b: Estimate) -> Estimate:
+    """a − b from the limits of two independent values, each of its own rows: the method of variance estimates recovery.
+
+    Of two Wilson intervals it is Newcombe's interval 10. n is that of both. NaN limits where a value has none.
+    Zou, Donner 2008, doi:10.1002/sim.3095.
+
+    >>> e = mover(wilson(56, 70), wilson(48, 80))
+    >>> round(e.value, 4), round(e.low, 4), round(e.high, 4)
+    (0.2, 0.0524, 0.3339)
+    """
+    value = a.value - b.value
+    below = float(np.hypot(a.value - a.low, b.high - b.value))
+    above = float(np.hypot(a.high - a.value, b.value - b.low))
+    return Estimate(value, value - below, value + above, a.level, a.n + b.n, "MOVER")
+
+
 # What the intervals above are made of; a study with its own replicates or influence values starts here
 
 

@@ -14,7 +14,7 @@ from evalkit.definitions import predicted
 from evalkit.definitions.catalogue import Chosen
 from evalkit.definitions.predicted import Predicted
 from evalkit.reading.examples import CLASSES, Examples
-from evalkit.validation import fitting, optimism, splits
+from evalkit.validation import fitting, fold_column, optimism, splits
 from evalkit.validation.fitting import Fit, Job, Learner
 from evalkit.validation.splits import Folds
 
@@ -73,7 +73,7 @@ class Setting:
 def choose(e: Examples, *, k: int, gap: float, seed: int) -> Folds:
     """The folds that the columns ask for; `rule` says which and why."""
     if e.fold is not None:
-        return splits.by_column(e.fold)
+        return fold_column.read(e.fold).folds
     if e.time is not None:
         made, why = (
             splits.forward(e.time, k=k, gap=gap, group=e.group),

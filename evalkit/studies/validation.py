@@ -18,8 +18,9 @@ from evalkit.reading.examples import CLASSES, Examples, Use
 from evalkit.studies import provenance, resplits, study
 from evalkit.studies.resplits import Setting
 from evalkit.studies.validity import INSIDE, OUTSIDE, Validation
-from evalkit.validation import fitting, splits
+from evalkit.validation import fitting, fold_column
 from evalkit.validation.fitting import Fit, Learner
+from evalkit.validation.fold_column import FoldColumn
 from evalkit.validation.splits import Folds
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 SAMPLE = {"preds": "data/german_credit/predictions.csv"}
 GATES = ("no severe finding", "trusted")
-ROLES = ("system", "id", "label", "score", "group", "time", "fold")
+ROLES = ("system", "id", "label", "score", "group", "time", "fold", "repeat")
 FOR_FITS = ("target", "estimator", "against", "ignore", "selected", "categorical", "k", "gap")
 BASELINE = "majority"
 MEDIAN = "median"
@@ -96,7 +97,8 @@ def read(
         gate=None,
         seed=seed,
     )
-    shared = replace(shared, gate=rule, unit="group" if data.group is not None else None)
+    data = _without_set_aside(data)
+    shared = replace(shared, gate=rule, unit=_unit(data))
     if features is None:
         return _given(data, shared, given, cut)
     paths = [parameters.text(name, value) for name, value in (("estimator", estimator), ("against", against))]
@@ -139,10 +141,29 @@ def sampled(e: Examples, most: int, seed: int) -> Examples:
     if len(e) <= most:
         return e
     rows = np.sort(np.random.default_rng([seed, 9]).permutation(len(e))[:most])
-    sides = {name: None if (side := getattr(e, name)) is None else side[rows] for name in examples.SIDES}
+    return _only(e, rows, f"{len(e) - most:,} of {len(e):,} rows: {most:,} were drawn at random (most_rows)")
+
+
+def _only(e: Examples, rows: Ints, text: str) -> Examples:
+    """Some of the rows; the text says what was left out."""
+    sides = {name: None if (side := getattr(e, name)) is None else side[rows] for name in (*examples.SIDES, "repeat")}
     tables = {name: _part(getattr(e, name), rows) for name in ("features", "candidates")}
-    text = f"{len(e) - most:,} of {len(e):,} rows: {most:,} were drawn at random (most_rows)"
-    return replace(e, label=e.label[rows], left_out=(*e.left_out, text), **tables, **sides)  # type: ignore[arg-type]
+    score = {name: values[rows] for name, values in e.score.items()}
+    return replace(e, label=e.label[rows], score=score, left_out=(*e.left_out, text), **tables, **sides)  # type: ignore[arg-type]
+
+
+def _without_set_aside(e: Examples) -> Examples:
+    """The rows that train or test; those of a validation set beside a test set are left out and counted."""
+    if e.fold is None or not (aside := fold_column.read(e.fold, e.repeat).set_aside).size:
+        return e
+    names = ", ".join(sorted({str(name) for name in e.fold[aside]}))
+    text = f"{aside.size:,} rows of the fold {names}: a validation set, neither training nor test rows"
+    return _only(e, np.setdiff1d(np.arange(len(e)), aside), text)
+
+
+def _unit(e: Examples) -> str | None:
+    """What varies as a whole: the group, else the id whose rows are repeated, else nothing but the row."""
+    return "group" if e.group is not None else "id" if e.repeats > 1 else None
 
 
 def _part(table: pd.DataFrame | None, rows: Ints) -> pd.DataFrame | None:
@@ -173,28 +194,34 @@ def _usual(e: Examples, asked: Any) -> tuple[str, ...]:
 def _given(e: Examples, shared: study.Settings, given: Mapping[str, Any], threshold: float) -> Validation:
     """The study of predictions: the folds are the column, a baseline is made from the other folds' labels."""
     assert e.fold is not None
-    named = splits.by_column(e.fold)
+    column = fold_column.read(e.fold, e.repeat)
     systems = {name: _scored(e, score, threshold) for name, score in e.score.items()}
-    systems[_free(BASELINE if e.classes else MEDIAN, systems)] = _baseline(e, named)
-    ahead = _consecutive(e, named)
-    folds = ahead or named
-    every = np.arange(len(e))
-    names = [str(one) for one in np.unique(e.fold)]
-    tests = [(label, test) for label, (_, test) in zip(names, named.pairs, strict=True)]
+    systems[_free(BASELINE if e.classes else MEDIAN, systems)] = _baseline(e, column.folds)
+    folds = column.folds if column.holdout or column.repeats > 1 else _consecutive(e, column.folds) or column.folds
+    rows = np.sort(np.concatenate([test for _, test in column.folds.pairs]))
+    sides = zip(column.names, column.folds.pairs, strict=True)
+    tests = [(name, np.searchsorted(rows, test)) for name, (_, test) in sides]
     return Validation(
         settings=shared,
         systems=tuple(systems),
-        attributes=_attributes(e, every),
+        attributes=_attributes(e, rows),
         given=given,
         examples=e,
         folds=folds,
-        pooled=systems,
-        rows=every,
+        pooled={name: predicted.take(one, rows) for name, one in systems.items()},
+        rows=rows,
         tests=tests,
         fits={},
         other=None,
         described=(),
+        on_training=_on_training(column, systems),
     )
+
+
+def _on_training(column: FoldColumn, systems: Mapping[str, Predicted]) -> dict[str, Predicted]:
+    """The predictions on the training rows of a holdout; of folds there are none."""
+    train = column.folds.pairs[0][0]
+    return {name: predicted.take(one, train) for name, one in systems.items()} if column.holdout else {}
 
 
 def _free(name: str, systems: Mapping[str, Any]) -> str:
@@ -214,11 +241,12 @@ def _baseline(e: Examples, folds: Folds) -> Predicted:
     """What a model without features says: shares and most frequent class, or the median, of the other folds."""
     decision, chance = np.zeros(len(e)), np.zeros((len(e), max(2, len(e.classes))))
     for train, test in folds.pairs:
+        rows = np.concatenate([train, test]) if len(folds.pairs) == 1 else test  # a holdout's training rows are shown
         if e.classes:
             share = np.bincount(e.label[train].astype(np.int64), minlength=len(e.classes)) / train.size
-            decision[test], chance[test] = float(share.argmax()), share
+            decision[rows], chance[rows] = float(share.argmax()), share
         else:
-            decision[test] = float(np.median(e.label[train]))
+            decision[rows] = float(np.median(e.label[train]))
     return Predicted(e.label, decision, chance[:, 1], chance) if e.classes else Predicted(e.label, decision)
 
 
@@ -235,7 +263,8 @@ def _consecutive(e: Examples, folds: Folds) -> Folds | None:
 
 
 def _attributes(e: Examples, rows: Ints) -> dict[str, np.ndarray]:
-    return {} if e.group is None else {"group": e.group[rows]}
+    unit = _unit(e)
+    return {} if unit is None else {unit: getattr(e, unit)[rows]}
 
 
 def _fitted(
@@ -299,7 +328,7 @@ def _estimators(e: Examples, paths: list[str | None]) -> dict[str, Any]:
 def _labels(e: Examples, folds: Folds) -> list[str]:
     """The names of the folds: those of the fold column, else numbers from 1."""
     if e.fold is not None:
-        return [str(one) for one in np.unique(e.fold)]
+        return list(fold_column.read(e.fold).names)
     return [str(i + 1) for i in range(len(folds.pairs))]
 
 

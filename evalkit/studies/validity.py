@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -21,10 +21,11 @@ from evalkit.statistics import inference, perunit, proportions
 from evalkit.statistics.auc_intervals import auc_interval
 from evalkit.statistics.folds import cochran, nadeau_bengio
 from evalkit.statistics.inference import Effects, Found
-from evalkit.statistics.intervals import Estimate, mean_t, standard_error, wilson
+from evalkit.statistics.intervals import Estimate, mean_t, mover, standard_error, wilson
 from evalkit.statistics.significance import Comparison, adjust, holm, paired_t, verdict
 from evalkit.studies.resplits import Resplits
 from evalkit.studies.study import EVERY, Member, Study
+from evalkit.studies.words import plural
 from evalkit.validation import leakage
 from evalkit.validation.fitting import Fit
 from evalkit.validation.giveaways import NOTE, SEVERE, WARNING, Finding
@@ -33,9 +34,12 @@ from evalkit.validation.splits import Folds
 FEW = 50  # rows tested, below which no interval is worth much
 UNLIKE = 0.001  # folds differ by more than this chance
 POOLED = "pooled out of fold"
+HELD_OUT = "on the test rows"
+REPEATED = "pooled out of fold, ids with all their repeats"
 CORRECTED = "mean of folds, Nadeau–Bengio"
 NAIVE = "mean of folds, t as if folds were a sample"
 BY_ROW = "pooled, as if rows of a group were a sample"
+BY_REPEAT = "pooled, as if each repeat of an id were another row"
 OUTSIDE = "selected anew, on all rows"
 INSIDE = "selected anew, in each fold"
 
@@ -57,11 +61,33 @@ class Validation(Study):
     fits: Mapping[str, list[Fit]]
     other: Resplits | None
     described: tuple[str, ...]
+    on_training: Mapping[str, Predicted] = field(default_factory=dict)
 
     @property
     def unit_name(self) -> str:
-        """What varies from sample to sample: the group where there is one, else the row."""
-        return "group" if self.settings.unit else "row"
+        """What varies from sample to sample: the group where there is one, the id that is repeated, else the row."""
+        return self.settings.unit or "row"
+
+    @property
+    def holdout(self) -> bool:
+        """True if there is one test set, so that nothing is pooled out of fold."""
+        return len(self.tests) == 1
+
+    @property
+    def measured_on(self) -> str:
+        """What the estimates are of: the test rows of a holdout, or all rows pooled out of fold."""
+        return HELD_OUT if self.holdout else REPEATED if self.examples.repeats > 1 else POOLED
+
+    @property
+    def row_name(self) -> str:
+        """What `distinct` counts: ids where rows are repeated, else rows."""
+        return "id" if self.examples.repeats > 1 else "row"
+
+    @property
+    def distinct(self) -> int:
+        """The rows tested, each id counted once however often the folds were drawn."""
+        e = self.examples
+        return self.rows.size if e.repeats == 1 or e.id is None else np.unique(e.id[self.rows]).size
 
     @property
     def baseline(self) -> str:
@@ -144,7 +170,7 @@ class Validation(Study):
         return pd.DataFrame(rows)
 
     def _on_train(self, name: str, i: int) -> dict[str, float]:
-        side = self.fits[name][i].train if self.fits else None
+        side = self.fits[name][i].train if self.fits else self.on_training.get(name)
         return {} if side is None else {"on_train": predicted.value(self.primary, side)}
 
     @cached_property
@@ -156,6 +182,21 @@ class Validation(Study):
         sign = 1 if self.primary.metric.best == "high" else -1
         return sign * (rows["on_train"] - rows[self.primary.label]).to_numpy(float)
 
+    @cached_property
+    def training_gap(self) -> Estimate | None:
+        """The subject's primary metric on the training rows of a holdout minus on its test rows; None for folds.
+
+        The interval joins those of the two values, whose rows are independent (MOVER).
+        """
+        if not self.holdout:
+            return None
+        side = self.fits[self.subject][0].train if self.fits else self.on_training[self.subject]
+        if side is None:
+            return None
+        group = self.examples.group
+        unit = None if group is None else group[self.folds.pairs[0][0]]
+        return mover(self.interval(self.primary, side, unit), self.estimate(self.primary, self.subject))
+
     def fold_values(self, system: str) -> Floats:
         """The primary metric on each fold."""
         return self.by_fold[self.by_fold["system"] == system][self.primary.label].to_numpy(float)
@@ -164,10 +205,12 @@ class Validation(Study):
     def unlike(self) -> dict[str, float]:
         """Cochran's Q of the subject's primary metric between the folds: Q, degrees of freedom, p.
 
-        The rows of all folds tell one variance where the metric is a mean of rows. Where each fold tells its own, p is
+        Of repeats the first alone counts, as the folds of another hold the same ids. The rows of all folds tell one
+        variance where the metric is a mean of rows. Where each fold tells its own, p is
         that of Welch's F, which allows for it; doi:10.1093/biomet/38.3-4.330.
         """
-        parts = [(predicted.take(self.pooled[self.subject], at), self._units(at)) for _, at in self.tests]
+        tests = self.tests[: len(self.tests) // self.examples.repeats]  # folds of other repeats hold the same ids
+        parts = [(predicted.take(self.pooled[self.subject], at), self._units(at)) for _, at in tests]
         found = [self._found(self.primary, p) for p, _ in parts]
         value = np.array([predicted.value(self.primary, p) for p, _ in parts])
         if self.settings.unit is None and not any(isinstance(one, Effects) for one in found):
@@ -200,7 +243,7 @@ class Validation(Study):
         values = self.fold_values(self.subject) if self.other is None else self.other.folds
         values = values[~np.isnan(values)]
         # Where folds are of different kinds, how they vary counts, and not how the rows within them do.
-        found = [(POOLED, pooled, self.unit_name, not self.folds_differ)]
+        found = [(self.measured_on, pooled, self.unit_name, not self.folds_differ)]
         if values.size > 1:
             train, test = self._sizes()
             corrected = nadeau_bengio(values, train=train, test=test, level=self.settings.level).difference
@@ -208,7 +251,7 @@ class Validation(Study):
             found += [(NAIVE, mean_t(values, level=self.settings.level), "fold", False)]
         if self.settings.unit:
             alone = self.interval(self.primary, self.pooled[self.subject], None)
-            found.append((BY_ROW, alone, "row", False))
+            found.append((BY_ROW if self.settings.unit == "group" else BY_REPEAT, alone, "row", False))
         low, high = self.primary.metric.low, self.primary.metric.high
         cut = [
             (what, perunit.within(e, low, high) if np.isfinite(e.low) else e, unit, ok) for what, e, unit, ok in found
@@ -230,12 +273,12 @@ class Validation(Study):
         for name, c in zip(others, compared, strict=True):
             d = self.fold_values(self.subject) - self.fold_values(name)
             d = d[~np.isnan(d)]
-            if d.size < 2:
+            if not d.size:
                 continue
             nb = nadeau_bengio(d, train=train, test=test, level=self.settings.level)
             row: dict[str, Any] = {"first": self.subject, "second": name, "folds": d.size}
             row |= {"by_fold": nb.difference.value, "low": nb.difference.low, "high": nb.difference.high}
-            row |= {"p": nb.p_value, "p_naive": paired_t(d).p_value}
+            row |= {"p": nb.p_value, "p_naive": paired_t(d).p_value if d.size > 1 else np.nan}
             row |= {f"pooled{at}": getattr(c.difference, at[1:] or "value") for at in ("", "_low", "_high")}
             word = verdict(c, margin=self.settings.margin, direction=direction)
             row |= {"p_pooled": c.p_value, "adjusted": c.adjusted, "verdict": word}
@@ -295,8 +338,8 @@ class Validation(Study):
                 f"Q = {self.unlike['q']:.0f}, {self.unlike['freedom']} expected"
             )
             found.append(Finding("unlike folds", WARNING, self.rows.size, self.rows.size, text))
-        if self.rows.size < FEW:
-            text = f"only {self.rows.size} rows were tested"
+        if self.distinct < FEW:
+            text = f"only {self.distinct} {plural(self.row_name, self.distinct)} were tested"
             found.append(Finding("few rows", WARNING, self.rows.size, self.rows.size, text))
         order = [SEVERE, WARNING, NOTE]
         return tuple(sorted(found, key=lambda one: order.index(one.severity)))

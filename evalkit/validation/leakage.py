@@ -257,6 +257,8 @@ def base_rate(folds: Folds, label: ArrayLike) -> Finding | None:
 
 def score_scale(folds: Folds, score: ArrayLike) -> Finding | None:
     """Scores on other scales in other folds (Kruskal–Wallis H far above its mean): a pooled AUC is then wrong."""
+    if len(folds.pairs) < 2:
+        return None
     value = finite("score", score)
     test = np.concatenate([test for _, test in folds.pairs])
     fold = np.repeat(np.arange(len(folds.pairs)), [test.size for _, test in folds.pairs])

@@ -1,0 +1,106 @@
+"""The folds that a column gives: k folds, one holdout with its training rows, or k folds drawn several times."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from evalkit.arrays import InputError, Ints, codes
+from evalkit.validation import splits
+from evalkit.validation.splits import Folds
+
+TRAINING = frozenset(("train", "training", "trn", "trainset", "fit"))
+TEST = frozenset(("test", "testing", "tst", "testset", "holdout", "heldout"))
+DEVELOPMENT = frozenset(("valid", "validation", "val", "dev", "development", "eval", "evaluation"))
+HOLDOUT_RULE = "one holdout, as the fold column says"
+
+
+@dataclass(frozen=True, eq=False)
+class FoldColumn:
+    """Folds with the names of their test sides. set_aside: rows of a validation set that neither train nor test."""
+
+    folds: Folds
+    names: tuple[str, ...]
+    set_aside: Ints
+    repeats: int = 1
+
+    @property
+    def holdout(self) -> bool:
+        """True if there is one test set, with training rows that are never tested."""
+        return len(self.names) == 1
+
+
+def read(fold: ArrayLike, repeat: ArrayLike | None = None) -> FoldColumn:
+    """The folds of a column of names. `repeat` names the draw of the folds that a row belongs to.
+
+    A column of training and test (holdout) rows is one holdout; of `train`, `valid` and `test` the validation rows
+    are set aside. Raises InputError where the names do not say which rows are the one test set.
+
+    >>> column = read(["train", "test", "train", "valid"])
+    >>> column.names, column.folds.pairs, column.set_aside
+    (('test',), ((array([0, 2]), array([1])),), array([3]))
+    """
+    names = np.asarray(fold).astype(str)
+    if repeat is not None and np.unique(np.asarray(repeat)).size > 1:
+        return _repeated(names, np.asarray(repeat).astype(str))
+    distinct = [str(name) for name in np.unique(names)]
+    if len(distinct) > 1 and any(_word(name) in TRAINING | TEST for name in distinct):
+        return _holdout(names, distinct)
+    return FoldColumn(splits.by_column(fold), tuple(distinct), np.empty(0, np.int64))
+
+
+def _word(name: str) -> str:
+    return "".join(letter for letter in name.lower() if letter.isalnum())
+
+
+def _named(distinct: Sequence[str], words: frozenset[str]) -> list[str]:
+    return [name for name in distinct if _word(name) in words]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(map(repr, names[:-1])), repr(names[-1]))))
+
+
+def _holdout(names: np.ndarray, distinct: Sequence[str]) -> FoldColumn:
+    training, tests, aside = (_named(distinct, words) for words in (TRAINING, TEST, DEVELOPMENT))
+    if len(training) + len(tests) + len(aside) < len(distinct):
+        raise InputError(
+            f"fold must name either folds or the training and test rows of one holdout, got {_listed(distinct)}"
+        )
+    if len(training) != 1:
+        raise InputError(f"fold must name one set of training rows beside the test set, got {_listed(distinct)}")
+    measured = tests or aside
+    if len(measured) != 1:
+        raise InputError(
+            f"fold must name one test set, got {_listed(measured)}; report each with the training rows alone"
+        )
+    train, test = (np.flatnonzero(names == name) for name in (training[0], measured[0]))
+    left = np.flatnonzero(np.isin(names, aside)) if tests else np.empty(0, np.int64)
+    return FoldColumn(Folds(names.size, ((train, test),), HOLDOUT_RULE), tuple(measured), left)
+
+
+def _repeated(names: np.ndarray, repeat: np.ndarray) -> FoldColumn:
+    pairs, labels = [], []
+    number, draws = codes(repeat)
+    for i, draw in enumerate(draws):
+        rows = np.flatnonzero(number == i)
+        column = _of_draw(names[rows], str(draw))
+        pairs += [(rows[train], rows[test]) for train, test in column.folds.pairs]
+        labels += [f"{draw}/{name}" for name in column.names]
+    rule = f"the fold column given, drawn anew in each of {draws.size} repeats"
+    return FoldColumn(Folds(names.size, tuple(pairs), rule), tuple(labels), np.empty(0, np.int64), int(draws.size))
+
+
+def _of_draw(names: np.ndarray, draw: str) -> FoldColumn:
+    """The folds of one repeat, which must be folds of all its rows."""
+    distinct = [str(name) for name in np.unique(names)]
+    if len(distinct) < 2:
+        raise InputError(f"fold must have 2 or more values in each repeat, got only {distinct[0]!r} in repeat {draw!r}")
+    column = read(names)
+    if column.holdout:
+        raise InputError(
+            f"fold must name folds where there is a repeat column, got the holdout {_listed(distinct)} in repeat "
+            f"{draw!r}; report one repeat alone"
+        )
+    return column
