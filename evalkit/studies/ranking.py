@@ -11,7 +11,7 @@ import pandas as pd
 from evalkit.arrays import InputError
 from evalkit.definitions import catalogue
 from evalkit.definitions.catalogue import Chosen
-from evalkit.reading import engine, parameters, runs, sharded
+from evalkit.reading import engine, parameters, precision, runs, sharded, sources
 from evalkit.reading.measured import Measured
 from evalkit.reading.runs import Ask, Runs
 from evalkit.statistics import perunit
@@ -80,22 +80,28 @@ def read(
         seed=seed,
     )
     relevant = study.required("relevance_level", parameters.number("relevance_level", relevance_level, above=0))
-    cuts = tuple(sorted(set(parameters.integers("ks", ks)) or KS))
+    cuts, given_columns = (
+        tuple(sorted(set(parameters.integers("ks", ks)) or KS)),
+        parameters.mapping("columns", columns),
+    )
+    run = sources.parts(study.paths("preds", preds))
+    judged = None if qrels is None else sources.parts(study.paths("qrels", qrels))
+    relevant = precision.rounded(relevant, precision.of_role(judged or run, "grade", given_columns))
     data = sharded.read(
-        study.paths("preds", preds),
-        study.paths("qrels", qrels),
-        columns=parameters.mapping("columns", columns),
+        run,
+        judged,
+        columns=given_columns,
         systems=parameters.texts("systems", systems),
         attributes=shared.attributes,
         queries=study.paths("queries", queries),
-        asks=_asks(shared, cuts, float(relevant)),
+        asks=_asks(shared, cuts, relevant),
         limits=engine.limits(
             parameters.text("memory", memory), parameters.integer("threads", threads), parameters.text("spill", spill)
         ),
     )
     study.check_systems(shared, data.systems)
     _check_unit(shared.unit, data)
-    return _check_defined(Ranking(shared, data.systems, data.attributes, given, data, cuts, float(relevant)))
+    return _check_defined(Ranking(shared, data.systems, data.attributes, given, data, cuts, relevant))
 
 
 def _asks(s: study.Settings, cuts: Sequence[int], level: float) -> list[Ask]:
