@@ -10,7 +10,7 @@ from large_tables import draw_less, shrink
 from evalkit.metrics import grid
 from evalkit.reading import precision, sources
 from evalkit.sections import classification_page
-from evalkit.studies import classification
+from evalkit.studies import classification, ranking
 from evalkit.studies.binary_rows import RowsStudy
 from evalkit.studies.binary_sums import SumsStudy
 
@@ -150,3 +150,23 @@ def test_parts_of_one_system_in_two_precisions_are_compared_in_the_wider():
     parts = sources.parts([data, data.astype({"score": "float64"})])
     assert [precision.of(part, "score").name for part in parts] == ["float32", "float64"]
     assert classification.read([data, data.astype({"score": "float64"})]).facts.precision == {"s": precision.DOUBLE}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("apart", [False, True], ids=["grades in the run", "judgements"])
+def test_a_round_relevance_level_counts_the_grades_that_numpy_counts(tmp_path, kind, apart):
+    rng = np.random.default_rng(6)
+    run = pd.DataFrame(
+        {"query": np.repeat(np.arange(20), 5), "item": np.tile(list("abcde"), 20), "score": rng.random(100)}
+    )
+    grade = np.round(rng.random(100), 1).astype(kind)
+    qrels = run[["query", "item"]].assign(grade=grade)
+    inputs = (run, qrels) if apart else (run.assign(grade=grade),)
+    study = ranking.read(*inputs, metrics="precision@5", relevance_level=AT)
+    assert study.estimates["value"].item() == pytest.approx(_mean(grade), abs=1e-12)
+
+
+def _mean(grade):
+    """Mean precision at 5 over the queries that have a relevant item."""
+    hits = (grade >= AT).reshape(20, 5)
+    return hits[hits.any(axis=1)].mean()

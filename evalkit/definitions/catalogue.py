@@ -294,6 +294,8 @@ def find(name: str, structure: str) -> Chosen:
 def _checked(metric: Metric, k: int | None, name: str) -> Chosen:
     if k == 0:
         raise ParameterError(f"metrics: a cut-off must be at least 1, got {name!r}")
+    if k is not None and k > metric.most:
+        raise ParameterError(f"metrics: the number after {metric.name}@ must be 1 to {metric.most:,}, got {name!r}")
     if metric.cut == "never" and k is not None:
         raise ParameterError(f"metrics: {metric.name} has no cut-off, got {name!r}")
     if metric.cut == "must" and k is None:

@@ -177,6 +177,7 @@ ROWS = (
         "scikit-learn mean_pinball_loss(alpha=k/100)",
         best="low",
         cut="must",
+        most=99,
     ),
     _row(
         "poisson_deviance",

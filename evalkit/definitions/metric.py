@@ -20,7 +20,7 @@ class Metric:
     """One row of the table.
 
     compute: (structure, k, level) -> one value a unit, `Pooled`, or one number; level is the relevance level of
-    rankings, the threshold of counts. cut: "may", "must" or "never" carry @k.
+    rankings, the threshold of counts. cut: "may", "must" or "never" carry @k; most: the greatest k.
     best: "high", "low" or "neither". equals: the public tool's name for the same number. tie_range: the best grade
     first among equal scores gives the metric's highest value.
     """
@@ -37,6 +37,7 @@ class Metric:
     best: str = "high"
     reference: str = ""
     tie_range: bool = True
+    most: int = 2**31 - 1
 
 
 @dataclass(frozen=True)

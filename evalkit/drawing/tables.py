@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 VISIBLE = 5e-4  # a difference that three digits show
+HUGE = 1e15  # from here on a double has no digit behind the point
 FEW = 20  # units below which an interval leans on its assumptions
 
 
@@ -29,16 +30,16 @@ def escape(text: object) -> str:
 
 
 def number(value: float, digits: int = 3) -> str:
-    """A number with fixed digits; – where it is undefined, never −0.
+    """A number with fixed digits, from 1e15 in size with an exponent; – where it is undefined, never −0.
 
-    >>> number(0.78649), number(-0.0001), number(float("nan"))
-    ('0.786', '0.000', '–')
+    >>> number(0.78649), number(-0.0001), number(float("nan")), number(-2.5e300)
+    ('0.786', '0.000', '–', '−2.500e+300')
     """
     if value is None or math.isnan(value):
         return "–"
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
-    text = f"{value:,.{digits}f}"
+    text = f"{value:,.{digits}f}" if abs(value) < HUGE else f"{value:.{digits}e}"
     return (text[1:] if float(text.replace(",", "")) == 0 else text).replace("-", "−") if value < 0 else text
 
 

@@ -228,6 +228,10 @@ def _scale(engine: Engine | Spark, pieces: Sequence[Piece], profiles: Sequence[S
         if min(row["least"] for row in rows) < 0:
             row, value = engine.first(piece.chosen, f"{engine.quote('number weight')} < 0", "number weight")
             raise outcomes.below_0(sources.place(piece.part, row), column, value)
+        if max(row["most"] for row in rows) > outcomes.MOST_WEIGHT:
+            above = f"{engine.quote('number weight')} > {outcomes.MOST_WEIGHT!r}"
+            row, value = engine.first(piece.chosen, above, "number weight")
+            raise outcomes.above_most(sources.place(piece.part, row), column, value)
     found = [row for rows in profiles for row in rows]
     most = max(row["most"] for row in found)
     if most <= 0:

@@ -18,6 +18,8 @@ from evalkit.reading.aligned import Aligned, Layout
 from evalkit.reading.sources import Part
 
 KINDS = ("binary", "multi-class", "multi-label")
+MOST_WEIGHT, LEAST_WEIGHT = 1e12, 1e-100
+RESCALE = "multiply all weights by one number: no result depends on their scale"
 ROLES = ("id", "system", "label", "score", "predicted", "weight")
 # Pairs of labels of which everybody knows the positive one.
 FREE = {frozenset(("0", "1")): "1", frozenset(("-1", "1")): "1", frozenset(("false", "true")): "true"}
@@ -170,6 +172,12 @@ def weight_of(rows: Aligned) -> Floats | None:
     wrong = np.flatnonzero(weight < 0)
     if wrong.size:
         raise below_0(rows.place(int(wrong[0])), rows.columns["weight"], weight[wrong[0]])
+    high = np.flatnonzero(weight > MOST_WEIGHT)
+    if high.size:
+        raise above_most(rows.place(int(high[0])), rows.columns["weight"], weight[high[0]])
+    low = np.flatnonzero((weight > 0) & (weight < LEAST_WEIGHT))
+    if low.size:
+        raise below_least(rows.place(int(low[0])), rows.columns["weight"], weight[low[0]])
     if not weight.any():
         raise no_weight(rows.sources[0].name, rows.columns["weight"])
     return weight
@@ -178,6 +186,16 @@ def weight_of(rows: Aligned) -> Floats | None:
 def below_0(place: str, column: str, weight: float) -> InputError:
     """The error for a weight below 0."""
     return InputError(f"{place}: {column} must be 0 or more, got {weight:g}")
+
+
+def above_most(place: str, column: str, weight: float) -> InputError:
+    """The error for a weight whose sums would not be exact."""
+    return InputError(f"{place}: {column} must be at most {MOST_WEIGHT:g}, got {weight:g}; {RESCALE}")
+
+
+def below_least(place: str, column: str, weight: float) -> InputError:
+    """The error for a weight that is too small to divide by."""
+    return InputError(f"{place}: {column} must be 0 or at least {LEAST_WEIGHT:g}, got {weight:g}; {RESCALE}")
 
 
 def no_weight(where: str, column: str) -> InputError:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from evalkit.reading import columns as roles_of
 from evalkit.reading import parquet
 from evalkit.reading.sources import Part
 
@@ -40,6 +41,16 @@ def widest(several: Iterable[Precision]) -> Precision:
     dtype('float32')
     """
     return max(several, key=lambda one: one.itemsize, default=DOUBLE)
+
+
+def of_role(parts: Iterable[Part], role: str, given: Mapping[str, str]) -> Precision:
+    """The widest precision of the columns that play a role in the parts; a part without one does not count."""
+    found = ((part, roles_of.resolve(part.columns, [role], _here(part, given), part.name).get(role)) for part in parts)
+    return widest(of(part, column) for part, column in found if column)
+
+
+def _here(part: Part, given: Mapping[str, str]) -> dict[str, str]:
+    return {role: column for role, column in given.items() if column in part.columns}
 
 
 def rounded(threshold: float, to: Precision) -> float:

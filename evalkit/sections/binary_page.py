@@ -142,7 +142,9 @@ def _threshold(s: BinaryStudy) -> list[tuple[str, bool]]:
     if s.rule.fixed is None:
         found = [(f"{text}, chosen on these very rows, so optimistic: {listed}.", False)]
     else:
+        ends = {name: (float(s.table(name).threshold[-1]), float(s.table(name).threshold[0])) for name in s.order}
         found = [(f"{text}.", False), *stored.rounded(s.rule.fixed, s.facts.precision)]
+        found += stored.beyond(s.thresholds, ends)
     if none:
         found.append((f"No threshold reaches {s.rule.text} for {', '.join(none)}: its metrics are undefined.", True))
     return found
@@ -311,7 +313,7 @@ def confusion(s: BinaryStudy) -> Html:
 
 
 def _count(weight: float) -> str:
-    return f"{weight:,.0f}" if float(weight).is_integer() else f"{weight:,.2f}"
+    return number(weight, 0 if float(weight).is_integer() else 2)
 
 
 # Small print ------------------------------------------------------------------------------------------------------

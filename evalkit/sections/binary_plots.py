@@ -58,7 +58,7 @@ def curve_plot(s: BinaryStudy) -> Picture | Html:
 
 
 def _amount(weight: float) -> str:
-    return f"{weight:,.0f}" if float(weight).is_integer() else f"{weight:,.1f}"
+    return number(weight, 0 if float(weight).is_integer() else 1)
 
 
 def _points(s: BinaryStudy, kind: str) -> pd.DataFrame:

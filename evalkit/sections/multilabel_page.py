@@ -36,7 +36,9 @@ def notes(s: MultiLabelStudy) -> Html:
     if never:
         found.append((f"Labels that are never or always true, whose AUC is undefined: {', '.join(never)}.", True))
     text = f"Threshold: {s.threshold:.12g} for every label. Predicting none: Hamming loss {number(share.mean())}."
+    ends = {name: (float(score.min()), float(score.max())) for name, score in s.data.score.items()}
     found += [(text, False), *stored.rounded(s.threshold, _precision(s))]
+    found += stored.beyond(dict.fromkeys(ends, s.threshold), ends)
     if not s.probabilities:
         found.append(("Scores outside 0 to 1 are no probabilities: calibration is left out.", True))
     return tables.notes(found)

@@ -30,6 +30,20 @@ def rounded(threshold: float, by_name: Mapping[str, Precision]) -> list[Note]:
     return notes
 
 
+def beyond(thresholds: Mapping[str, float], ends: Mapping[str, tuple[float, float]]) -> list[Note]:
+    """Warnings where a threshold decides all rows alike; ends: the lowest and the highest score of each system."""
+    notes = []
+    for name, (low, high) in ends.items():
+        place = f"The threshold {thresholds[name]:.12g} is"
+        if thresholds[name] > high:
+            text = f"{place} above every score of {name}, whose highest is {high:.6g}: nothing is predicted positive."
+            notes.append((text, True))
+        if thresholds[name] <= low:
+            text = f"{place} not above any score of {name}, whose lowest is {low:.6g}: every row is predicted positive."
+            notes.append((text, True))
+    return notes
+
+
 def _names(by_name: Mapping[str, Precision]) -> dict[Precision, list[str]]:
     names: dict[Precision, list[str]] = {}
     for name, to in by_name.items():

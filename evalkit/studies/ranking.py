@@ -11,7 +11,7 @@ import pandas as pd
 from evalkit.arrays import InputError
 from evalkit.definitions import catalogue
 from evalkit.definitions.catalogue import Chosen
-from evalkit.reading import engine, parameters, rows, runs, sharded
+from evalkit.reading import engine, parameters, precision, rows, runs, sharded
 from evalkit.reading.measured import Measured
 from evalkit.reading.runs import Ask, Runs
 from evalkit.statistics import perunit
@@ -84,23 +84,25 @@ def read(
     relevant = study.required("relevance_level", parameters.number("relevance_level", relevance_level, above=0))
     kept = str(study.required("ranks", parameters.choice("ranks", ranks, rows.RANKS)))
     cuts = tuple(sorted(set(parameters.integers("ks", ks)) or KS))
-    top = study.headers(header)
+    top, names = study.headers(header), parameters.mapping("columns", columns)
+    run, judged = study.inputs("preds", preds, top), study.inputs("qrels", qrels, top)
+    relevant = precision.rounded(relevant, precision.of_role(judged or run or [], "grade", names))
     data = sharded.read(
-        study.inputs("preds", preds, top),
-        study.inputs("qrels", qrels, top),
-        columns=parameters.mapping("columns", columns),
+        run,
+        judged,
+        columns=names,
         systems=parameters.texts("systems", systems),
         attributes=shared.attributes,
         queries=study.inputs("queries", queries, top),
         ranks=kept,
-        asks=_asks(shared, cuts, float(relevant)),
+        asks=_asks(shared, cuts, relevant),
         limits=engine.limits(
             parameters.text("memory", memory), parameters.integer("threads", threads), parameters.text("spill", spill)
         ),
     )
     study.check_systems(shared, data.systems)
     _check_unit(shared.unit, data)
-    return _check_defined(Ranking(shared, data.systems, data.attributes, given, data, cuts, float(relevant), kept))
+    return _check_defined(Ranking(shared, data.systems, data.attributes, given, data, cuts, relevant, kept))
 
 
 def _asks(s: study.Settings, cuts: Sequence[int], level: float) -> list[Ask]:

@@ -34,6 +34,7 @@ SAMPLE: dict[str, Any] = {
 }
 DRAWN = 16_384  # sign vectors of the pictures; p-values come from 100,000
 MOST_LOOKS = 100
+MOST_TESTED = 100  # test rows per training row: nobody trains on less than a hundredth of what they test
 FOLDS = ("fold", "split", "repeat", "seed", "run")
 
 
@@ -102,7 +103,7 @@ def read(
         metrics=metrics,
         ranks=ranks,
     )
-    ratio = parameters.number("test_to_train", test_to_train, above=0)
+    ratio = parameters.number("test_to_train", test_to_train, above=0, below=MOST_TESTED)
     return _study(made, _directed(made.metrics, least), shared, given, ratio, _looks(looks))
 
 

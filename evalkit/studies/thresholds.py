@@ -49,7 +49,7 @@ def costs(name: str, value: Any) -> Costs | None:
         return None
     if set(given) != {"fp", "fn"}:
         raise ParameterError(f"{name} must name fp and fn, such as fp=1,fn=5, got {value!r}")
-    amounts = {key: parameters.number(f"{name}: {key}", one, above=0) for key, one in given.items()}
+    amounts = {key: parameters.number(f"{name}: {key}", one, above=0, below=1e100) for key, one in given.items()}
     return Costs(float(amounts["fp"] or 0), float(amounts["fn"] or 0))
 
 
@@ -63,7 +63,7 @@ def rule(value: Any) -> tuple[Rule, Costs | None] | None:
     if text is None:
         return None
     if parameters.NUMBER.fullmatch(text.strip()):
-        return fixed(float(text)), None
+        return fixed(parameters.number("threshold", text) or 0.0), None
     if text.strip() == "best_f1":
         return Rule("best F1", curves.best_f), None
     if text.strip().startswith("cost:"):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+EXACT = 1e15  # sums of weights above it are not known to one
 HISSING = ("s", "x", "z", "ch", "sh")
 
 
@@ -24,6 +25,8 @@ def counted(n: float, word: str) -> str:
     >>> counted(1, "query"), counted(1200, "row"), counted(2.5, "positive")
     ('1 query', '1,200 rows', '2.5 positives')
     """
+    if abs(n) >= EXACT:
+        return f"{n:.3g} {plural(word, n)}"
     return f"{n:,.0f} {plural(word, n)}" if float(n).is_integer() else f"{n:,.1f} {plural(word, n)}"
 
 

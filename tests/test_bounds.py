@@ -1,0 +1,135 @@
+"""Numbers beyond what can be meant or computed are refused by one line; what decides all rows alike is told."""
+
+import json
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pandas as pd
+import pytest
+from large_tables import draw_less, shrink
+
+from evalkit.arrays import InputError, ParameterError
+from evalkit.drawing import tables
+from evalkit.sections import classification_page, page, rating_page
+from evalkit.studies import classification, ranking, rating, significance
+
+SCHEMA = json.loads((Path(__file__).parents[1] / "evalkit" / "schema.json").read_text(encoding="utf-8"))
+
+
+def scores(**more):
+    rng = np.random.default_rng(2)
+    label = rng.integers(0, 2, 60)
+    return pd.DataFrame({"label": label, "score": np.round(0.2 + 0.3 * label + 0.4 * rng.random(60), 3)} | more)
+
+
+def forecasts(scale=1.0):
+    rng = np.random.default_rng(3)
+    actual = rng.random(50)
+    return pd.DataFrame({"actual": actual, "forecast": actual + rng.normal(0, 0.1, 50)}) * scale
+
+
+def valid(results):
+    published = results._repr_mimebundle_()["application/vnd.evalkit+json"]
+    jsonschema.validate(json.loads(json.dumps(published, allow_nan=False)), SCHEMA)
+    return published
+
+
+@pytest.mark.parametrize("metric", ["pinball@150", "pinball@100", "pinball@99999999999999999999"])
+def test_a_quantile_level_lies_between_0_and_100(metric):
+    with pytest.raises(ParameterError, match=f"the number after pinball@ must be 1 to 99, got '{metric}'"):
+        rating.read(forecasts(), metrics=metric)
+    rating.read(forecasts(), metrics="pinball@99")
+
+
+def test_a_cut_off_no_list_can_have_is_refused():
+    run = pd.DataFrame({"query": ["q", "q"], "item": ["a", "b"], "score": [2.0, 1.0], "grade": [1, 0]})
+    with pytest.raises(ParameterError, match="the number after ndcg@ must be 1 to 2,147,483,647"):
+        ranking.read(run, metrics="ndcg@99999999999999999999")
+
+
+def test_a_ratio_of_test_to_training_rows_that_nobody_has_is_refused():
+    values = pd.DataFrame({"fold": range(5), "a": np.arange(5.0), "b": [1.0, 3.0, 2.0, 5.0, 6.0]})
+    with pytest.raises(ParameterError, match="test_to_train must be a number between 0 and 100, got 1e\\+20"):
+        significance.read(values, test_to_train=1e20)
+
+
+@pytest.mark.parametrize("value", ["1e400", "inf", "nan", "-1e400"])
+def test_a_threshold_must_be_finite(value):
+    with pytest.raises(ParameterError, match="threshold must be"):
+        classification.read(scores(), threshold=value)
+
+
+@pytest.mark.parametrize("large", [False, True], ids=["memory", "large"])
+def test_a_threshold_outside_the_scores_is_told_in_plain_words(monkeypatch, large):
+    draw_less(monkeypatch)
+    data = pd.concat([scores()] * 3)
+    if large:
+        shrink(monkeypatch)
+    high, low = data["score"].max(), data["score"].min()
+    above = classification_page.notes(classification.read(data, threshold=50)).text
+    assert f"The threshold 50 is above every score of system, whose highest is {high:g}: nothing is predicted" in above
+    below = classification_page.notes(classification.read(data, threshold=0.01)).text
+    assert f"0.01 is not above any score of system, whose lowest is {low:g}: every row is predicted positive" in below
+    inside = classification_page.notes(classification.read(data, threshold=0.5)).text
+    assert "above every score" not in inside
+    assert "not above any score" not in inside
+
+
+def test_a_threshold_outside_the_scores_of_several_labels_is_told():
+    data = pd.DataFrame({"y_a": [1, 0], "p_a": [0.9, 0.2], "y_b": [0, 1], "p_b": [0.3, 0.6]})
+    assert (
+        "above every score of system, whose highest is 0.9"
+        in classification_page.notes(classification.read(data, threshold=7)).text
+    )
+
+
+@pytest.mark.parametrize("large", [False, True], ids=["memory", "large"])
+@pytest.mark.parametrize("value", [1e300, 1.7e308, 2e12])
+def test_weights_whose_sums_are_not_exact_are_refused_and_never_wrapped(monkeypatch, value, large):
+    data = pd.concat([scores(weight=1.0)] * 3, ignore_index=True)
+    data.loc[6, "weight"] = value
+    if large:
+        shrink(monkeypatch)
+    with pytest.raises(InputError, match=r"row 7: weight must be at most 1e\+12, got .*; multiply all weights by one"):
+        classification.read(data)
+
+
+def test_weights_too_small_to_divide_by_are_refused():
+    with pytest.raises(InputError, match="row 1: weight must be 0 or at least 1e-100, got"):
+        classification.read(scores(weight=1e-320))
+    with pytest.raises(InputError, match="weight must be at most"):
+        rating.read(forecasts().assign(weight=1e308))
+
+
+def test_costs_that_overflow_are_refused():
+    with pytest.raises(ParameterError, match="costs: fn must be a number between 0 and"):
+        classification.read(scores(), costs="fp=1,fn=1e308")
+
+
+@pytest.mark.parametrize("scale", [1e160, 1e300, 1e308])
+def test_forecasts_whose_squares_overflow_are_refused_with_their_row(scale):
+    data = forecasts()
+    data.loc[4, "forecast"] = scale
+    with pytest.raises(InputError, match=r"row 5: forecast must lie between −1e\+75 and 1e\+75, got 1e\+"):
+        rating.read(data)
+
+
+@pytest.mark.parametrize("scale", [1e-70, 1e20, 1e74])
+def test_large_numbers_print_with_an_exponent_and_make_valid_json(scale):
+    study = rating.read(forecasts(scale))
+    words = page.verdict(study).html + rating_page.estimates(study).html + rating_page.tenths(study).html
+    assert max(map(len, words.replace("<", " ").replace(">", " ").split())) < 60
+    valid(rating_page.results(study))
+    assert tables.number(1e300) == "1.000e+300"
+    assert tables.number(123_456_789.5) == "123,456,789.500"
+
+
+@pytest.mark.parametrize("factor", [1e-300, 1e12, 1e300])
+def test_scores_of_any_size_make_valid_json(factor):
+    data = scores()
+    study = classification.read(data.assign(score=data["score"] * factor))
+    published = valid(classification_page.results(study))
+    assert published["estimates"][0]["value"] == pytest.approx(
+        classification.read(data, metrics="roc_auc").estimates["value"].iloc[0], abs=1e-12
+    )
