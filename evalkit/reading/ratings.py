@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from evalkit.arrays import Floats
+from evalkit.arrays import Floats, measurable
 from evalkit.reading import aligned
 from evalkit.reading import columns as roles_of
 from evalkit.reading.aligned import Aligned, Layout
@@ -40,6 +40,9 @@ def read(
     roles_of.check_roles(given, ROLES)
     rows = aligned.read(data, partial(_layout, given=given, systems=systems, attributes=attributes), systems)
     forecast = {name: own["forecast"] for name, own in rows.own.items()}
+    measurable(rows.columns["actual"], rows.numbers["actual"], rows.place)
+    for name, values in forecast.items():
+        measurable(f"the forecast by {name!r}", values, lambda row: f"{rows.sources[0].name}, id {rows.id[row]!r}")
     return Ratings(rows, rows.numbers["actual"], forecast, weight_of(rows))
 
 
