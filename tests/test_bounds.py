@@ -111,7 +111,7 @@ def test_costs_that_overflow_are_refused():
 def test_forecasts_whose_squares_overflow_are_refused_with_their_row(scale):
     data = forecasts()
     data.loc[4, "forecast"] = scale
-    with pytest.raises(InputError, match=r"row 5: forecast must lie between −1e\+75 and 1e\+75, got 1e\+"):
+    with pytest.raises(InputError, match=r"row 5: the forecast by 'system' must lie within ±1e\+75, got 1e\+"):
         rating.read(data)
 
 

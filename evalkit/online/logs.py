@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import Floats, InputError, RowError, codes
+from evalkit.arrays import Floats, InputError, RowError, codes, measurable
 from evalkit.online import sessions
 from evalkit.online.sessions import Log
 from evalkit.reading import columns as roles_of
@@ -167,6 +167,7 @@ def _finite(column: Any, name: str, part: Part) -> Floats:
         got = "nothing" if empty[wrong[0]] else values[wrong[0]]
         error = RowError(name, f"must be a finite number, got {got}", wrong[0], wrong.size)
         raise located(error, [Source(part.name, values.size)], {})
+    measurable(name, values, lambda row: f"{part.name}, row {row + 1}")
     return values
 
 

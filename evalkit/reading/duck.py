@@ -23,7 +23,12 @@ def shown(path: Path) -> str:
 
 
 def distinct(names: Sequence[str], where: str) -> None:
-    """Raises InputError where two columns have one name; DuckDB's names are the same in capitals and small letters."""
+    """Raises InputError where two columns have one name, or one holds a NUL character.
+
+    DuckDB's names are the same in capitals and small letters.
+    """
+    if nul := [name for name in names if "\0" in name]:
+        raise InputError(f"{where}: column names must hold no NUL character (UTF-16?), got {nul[0][:80]!r}")
     seen: dict[str, str] = {}
     for name in names:
         if name.lower() in seen:

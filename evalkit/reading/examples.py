@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evalkit.arrays import Floats, InputError, ParameterError, codes
+from evalkit.arrays import Floats, InputError, ParameterError, codes, measurable
 from evalkit.reading import aligned, sources
 from evalkit.reading import columns as roles_of
 from evalkit.reading.aligned import Aligned, Layout
@@ -21,6 +21,7 @@ SIDES = ("id", "group", "time", "fold")
 NUMBER, CLASSES = "number", "classes"
 KINDS = (CLASSES, NUMBER)
 MISSING = ("nan", "na", "")  # words for no value, in small letters
+YEARS = (1678, 2261)  # whose dates pandas holds to the nanosecond; 0001 and 9999 stand for no date
 FEW_VALUES = 20  # a numeric target with no more whole values than this is read as classes
 
 
@@ -77,6 +78,9 @@ def predictions(data: Any, *, columns: Mapping[str, str], kind: str | None) -> E
     Raises InputError for a missing column, or values that cannot be meant.
     """
     rows = aligned.read(data, lambda part: _layout(part, columns))
+    measurable(rows.columns["label"], rows.numbers["label"], rows.place)
+    for name, own in rows.own.items():
+        measurable(f"the score by {name!r}", own["score"], lambda row: f"{rows.sources[0].name}, id {rows.id[row]!r}")
     label, classes = _classes(rows.numbers["label"], kind, rows.place)
     if len(classes) > 2:
         raise InputError(
@@ -301,6 +305,7 @@ def _target(text: np.ndarray, name: str, kind: str | None) -> tuple[Floats, tupl
         wrong = np.flatnonzero(~np.isfinite(values))
         if wrong.size:
             raise InputError(f"{name} must be a finite number, got {text[wrong[0]]!r} (row {wrong[0] + 1})")
+        measurable(name, values, lambda row: f"row {row + 1}")
         return _classes(values, kind, lambda row: f"row {row + 1}")
     return _codes(text)
 
@@ -334,7 +339,14 @@ def _moments(text: np.ndarray | None, name: str) -> tuple[Floats | None, bool]:
     if np.isfinite(values).all():
         return values, False
     dates = pd.to_datetime(column, errors="coerce", format="ISO8601", utc=True)
-    if dates.isna().any():
-        row = int(np.flatnonzero(dates.isna().to_numpy())[0])
+    readable, (first, last) = dates.notna(), YEARS
+    year = column.str.extract(r"^\s*(\d{4})\D", expand=False).astype(float)
+    placeholder = year.notna() & ~year.between(first, last)
+    if placeholder.any():
+        row = int(placeholder.to_numpy().argmax())
+        rule = f"must hold dates of the years {first} to {last}, and none that stands for no date"
+        raise InputError(f"{name} {rule}, got {text[row]!r} (row {row + 1})")
+    if not readable.all():
+        row = int((~readable).to_numpy().argmax())
         raise InputError(f"{name} must hold numbers or ISO dates as times, got {text[row]!r} (row {row + 1})")
     return (dates - pd.Timestamp(0, tz="UTC")).dt.total_seconds().to_numpy() / 86400, True

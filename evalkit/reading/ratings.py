@@ -5,16 +5,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import numpy as np
-
-from evalkit.arrays import Floats, InputError
+from evalkit.arrays import Floats, measurable
 from evalkit.reading import aligned
 from evalkit.reading import columns as roles_of
 from evalkit.reading.aligned import Aligned, Layout
 from evalkit.reading.outcomes import weight_of
 from evalkit.reading.sources import Part
 
-MOST = 1e75  # in size: fourth powers of errors stay finite
 ROLES = ("id", "system", "actual", "forecast", "weight")
 
 
@@ -43,18 +40,10 @@ def read(
     roles_of.check_roles(given, ROLES)
     rows = aligned.read(data, partial(_layout, given=given, systems=systems, attributes=attributes), systems)
     forecast = {name: own["forecast"] for name, own in rows.own.items()}
-    for role, values in (("actual", rows.numbers["actual"]), *(("forecast", own) for own in forecast.values())):
-        _check_size(rows, role, values)
+    measurable(rows.columns["actual"], rows.numbers["actual"], rows.place)
+    for name, values in forecast.items():
+        measurable(f"the forecast by {name!r}", values, rows.place)
     return Ratings(rows, rows.numbers["actual"], forecast, weight_of(rows))
-
-
-def _check_size(rows: Aligned, role: str, values: Floats) -> None:
-    """Raise InputError for a value so large that powers of errors are no finite numbers."""
-    high = np.flatnonzero(np.abs(values) > MOST)
-    if high.size:
-        column = rows.columns.get(role, role)
-        got = f"{values[high[0]]:g}; divide actual values and forecasts by one number"
-        raise InputError(f"{rows.place(int(high[0]))}: {column} must lie between −{MOST:g} and {MOST:g}, got {got}")
 
 
 def _layout(part: Part, *, given: Mapping[str, str], systems: Sequence[str], attributes: Sequence[str]) -> Layout:

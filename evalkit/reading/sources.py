@@ -7,9 +7,10 @@ Spark tables by name or as Spark data frames, collected where they are small.
 
 import hashlib
 import re
+import stat
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +25,7 @@ NO_HEADER = "none"
 HEADERS = (NO_HEADER, "first")  # what the parameter header can say of text tables
 IDS = ("system", "query", "item", "id", "session", "user")
 PACKED = {".gz", ".zst", ".bz2", ".lz4"}
+NAME = 80  # characters of a path that an error repeats
 PACKING = 5  # how much larger a packed text file is without its packing, about
 _NUMERIC = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*|BOOLEAN|HALF_FLOAT|\"NULL\"|NULL")
 _NO_ID = re.compile(r"FLOAT|DOUBLE|DECIMAL.*|HALF_FLOAT|STRUCT.*|MAP.*|UNION.*|.*\[\d*\]")
@@ -106,6 +108,15 @@ def files(path: str | Path) -> list[Path]:
     text = str(path)
     if not text.strip():
         raise InputError(f"a path must name a file, a folder or a pattern, got {text!r}")
+    try:
+        return _files(path)
+    except (OSError, RuntimeError) as error:  # a name that is too long, a folder that is closed, no home of ~user
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        raise InputError(f"{text if len(text) <= NAME else f'{text[:NAME]}…'}: cannot be read: {why}") from None
+
+
+def _files(path: str | Path) -> list[Path]:
+    text = str(path)
     if any(mark in text for mark in "*?[") and not Path(text).expanduser().exists():
         found = sorted(one for one in _glob(Path(text).expanduser()) if one.is_file())
         if not found:
@@ -178,8 +189,7 @@ def _frame_part(data: Any) -> Part:
 
 
 def _part(path: Path, header: str | None) -> Part:
-    if path.stat().st_size == 0:
-        raise InputError(f"{duck.shown(path)}: the file is empty")
+    _refuse_no_file(path)
     suffix = [one.lower() for one in path.suffixes if one.lower() not in PACKED][-1:]
     kind = TABLES.get(suffix[0] if suffix else "")
     if kind and path.suffix.lower() in PACKED - {".gz", ".zst"}:
@@ -193,6 +203,28 @@ def _part(path: Path, header: str | None) -> Part:
         return _unknown_part(path, header)
     except OSError as error:
         raise InputError(f"{duck.shown(path)}: cannot be read, {error}") from None
+
+
+SPECIAL = (
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+    (stat.S_ISSOCK, "a socket"),
+)
+
+
+def _refuse_no_file(path: Path) -> None:
+    """Raises InputError for what is no file, which could not be read twice, and for a file without content."""
+    try:
+        status = path.stat()
+        with path.open("rb") if stat.S_ISREG(status.st_mode) else nullcontext():
+            pass
+    except OSError as error:
+        raise InputError(f"{duck.shown(path)}: cannot be read: {error.strerror}") from None
+    if kind := next((what for is_one, what in SPECIAL if is_one(status.st_mode)), None):
+        raise InputError(f"{duck.shown(path)}: must be a file, got {kind}; write its content into a file first")
+    if status.st_size == 0:
+        raise InputError(f"{duck.shown(path)}: the file is empty")
 
 
 def _trec_part(path: Path, shape: trec.Layout) -> Part:
@@ -360,7 +392,8 @@ def _types(source: str, part: Part, frames: Mapping[str, Any]) -> dict[str, str]
 
 def _text_column(part: Part, types: dict[str, str], role: str, column: str) -> str:
     kind = types[column]
-    if _NO_ID.fullmatch(kind) and role in IDS:
+    no_rows = part.kind == "frame" and not len(part.frame)  # the columns of an empty frame have any type
+    if _NO_ID.fullmatch(kind) and role in IDS and not no_rows:
         raise InputError(f"{part.name}: {column} must hold ids as text or whole numbers, got {kind}")
     return f"CAST({_plain(column, kind)} AS VARCHAR) AS {duck.name_of(role)}"
 

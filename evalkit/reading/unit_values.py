@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import Floats, InputError, Ints
+from evalkit.arrays import Floats, InputError, Ints, measurable
 from evalkit.metrics.rankings import Pooled
 from evalkit.reading import columns as roles_of
 from evalkit.reading import sources, trec_eval, unit_columns
@@ -183,6 +183,7 @@ def doubles(parts: Sequence[Part], tables: Sequence[Mapping[str, Any]], name: st
             raise InputError(
                 f"{part.name}: {shown or name} must be finite or empty, got {column[wrong[0]]} (row {wrong[0] + 1})"
             )
+        measurable(shown or name, column, lambda row, part=part: f"{part.name}, row {row + 1}")  # type: ignore[misc]
         found.append(column)
     return np.concatenate(found)
 

@@ -1,0 +1,176 @@
+"""Inputs that are no table of measured values: each is refused by an InputError of one line, which exits with 2."""
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evalkit.arrays import InputError
+from evalkit.reading import sources
+from evalkit.studies import classification, interleaving, ranking, rating, significance, validation
+
+ROOT = Path(__file__).resolve().parents[1]
+SCORED = "id,label,score\n1,1,0.5\n2,0,0.4\n"
+
+
+def refusal(read, *data, **given):
+    """The message of the InputError; it is one line that a reader can take in."""
+    with pytest.raises(InputError) as raised:
+        read(*data, **given)
+    message = str(raised.value)
+    assert "\n" not in message
+    assert len(message) < 400
+    return message
+
+
+def table(n=60, **columns):
+    rng = np.random.default_rng(1)
+    return pd.DataFrame({"id": [f"r{i}" for i in range(n)], "label": rng.permutation(np.arange(n) % 2), **columns})
+
+
+# Files that are none ----------------------------------------------------------------------------------------------
+
+
+def test_pipes_devices_sockets_and_empty_files_are_told_apart(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe.csv")
+    Path("empty.csv").touch()
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind("socket.csv")
+        kinds = {"pipe.csv": "a pipe", "/dev/null": "a device", "/dev/zero": "a device", "socket.csv": "a socket"}
+        for name, kind in kinds.items():
+            message = f"{name}: must be a file, got {kind}; write its content into a file first"
+            assert refusal(classification.read, preds=name) == message
+    assert refusal(classification.read, preds="empty.csv") == "empty.csv: the file is empty"
+
+
+def test_a_path_that_is_too_long_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    long = "n" * 300
+    for path in (f"{long}.csv", f"{long}/a.csv", f"{long}/*.csv", Path(f"{long}.parquet")):
+        message = refusal(classification.read, preds=path)
+        assert message.startswith("n" * 60)
+        assert "File name too long" in message or "no file matches" in message
+
+
+def test_the_home_of_nobody_is_refused():
+    assert "cannot be read: Could not determine home" in refusal(classification.read, preds="~no-such-user/a.csv")
+
+
+NOBODY = "import os, sys\nif os.getuid() == 0:\n    os.setgid(65534)\n    os.setuid(65534)\n"
+READS = "from evalkit.arrays import InputError\nfrom evalkit.reading import sources\n"
+TRIES = "try:\n    sources.parts(sys.argv[1])\nexcept InputError as error:\n    print(error)\n"
+
+
+def test_files_and_folders_that_may_not_be_read_are_refused(tmp_path):
+    for part in (tmp_path, *tmp_path.parents[:2]):
+        part.chmod(0o755)
+    closed, inside, file = tmp_path / "closed", tmp_path / "closed" / "a.csv", tmp_path / "b.csv"
+    closed.mkdir()
+    for path in (inside, file):
+        path.write_text(SCORED)
+    file.chmod(0)
+    closed.chmod(0)
+    for path in (closed, inside, file):
+        code = READS + "import evalkit.reading.duck\n" + NOBODY + TRIES
+        run = subprocess.run([sys.executable, "-c", code, path], cwd=ROOT, capture_output=True, text=True)
+        assert run.stdout.count("\n") == 1, run.stderr
+        assert "cannot be read: Permission denied" in run.stdout
+
+
+def test_a_folder_that_cannot_be_listed_is_refused(tmp_path, monkeypatch):
+    def closed(folder):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "iterdir", closed)
+    assert refusal(sources.parts, tmp_path) == f"{str(tmp_path)[: sources.NAME]}: cannot be read: Permission denied"
+
+
+# Columns ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("header", ["id,label,sc\0ore", "id,label,score,\0"])
+def test_a_nul_in_a_header_is_refused(tmp_path, header):
+    path = tmp_path / "a.csv"
+    path.write_text(f"{header}\n1,1,0.5,2\n2,0,0.4,3\n")
+    assert "column names must hold no NUL character" in refusal(classification.read, preds=str(path))
+    frame = table(score=0.5).rename(columns={"score": "sc\0ore"})
+    assert "column names must hold no NUL character" in refusal(classification.read, preds=frame)
+
+
+EMPTY = {
+    "classification": (classification.read, "preds", ("id", "label", "score")),
+    "multi-class": (classification.read, "preds", ("id", "label", "p_a", "p_b")),
+    "multi-label": (classification.read, "preds", ("id", "y_a", "p_a")),
+    "ranking": (ranking.read, "preds", ("query", "item", "score", "grade")),
+    "rating": (rating.read, "preds", ("id", "actual", "forecast")),
+    "wide": (significance.read, "preds", ("query", "a", "b")),
+    "long": (significance.read, "preds", ("query", "system", "value")),
+    "validation": (validation.read, "preds", ("id", "label", "score", "fold")),
+    "features": (validation.read, "features", ("id", "label", "x")),
+}
+
+
+@pytest.mark.parametrize("kind", [object, float, str])
+@pytest.mark.parametrize("name", EMPTY)
+def test_a_frame_without_a_row_is_said_to_have_none(name, kind):
+    read, parameter, columns = EMPTY[name]
+    frame = pd.DataFrame({column: pd.Series(dtype=kind) for column in columns})
+    assert "no rows" in refusal(read, **{parameter: frame})
+
+
+@pytest.mark.parametrize("kind", [object, float, str])
+@pytest.mark.parametrize("given", ["log", "users"])
+def test_sessions_and_users_without_a_row_are_said_to_have_none(given, kind):
+    names = ("user", "arm", "orders") if given == "users" else ("session", "position", "team", "outcome")
+    frame = pd.DataFrame({column: pd.Series(dtype=kind) for column in names})
+    metrics = {"metrics": "orders"} if given == "users" else {}
+    assert "no rows" in refusal(interleaving.read, **{given: frame}, world="none", **metrics)
+
+
+# Values -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("date", ["9999-12-31", "0001-01-01", "1600-02-03T10:00:00"])
+def test_a_date_that_stands_for_none_is_refused(date):
+    time = pd.date_range("2020-01-01", periods=60).strftime("%Y-%m-%d").to_list()
+    time[6] = date
+    message = f"time must hold dates of the years 1678 to 2261, and none that stands for no date, got '{date}' (row 7)"
+    rng = np.random.default_rng(2)
+    assert refusal(validation.read, features=table(x=rng.normal(size=60), time=time)) == message
+    scored = table(score=rng.uniform(size=60), fold=np.arange(60) % 5, time=time)
+    assert refusal(validation.read, preds=scored) == message
+
+
+@pytest.mark.parametrize("size", [1e308, -1e308, 1e200])
+def test_values_whose_squares_are_not_finite_are_refused(size):
+    values = np.random.default_rng(3).normal(size=60)
+    values[6] = size
+    rule = f"must lie within ±1e+75, got {size:g}"
+    users = pd.DataFrame({"arm": ["a", "b"] * 30, "orders": values})
+    assert (
+        refusal(interleaving.read, users=users, metrics="orders", world="none") == f"data frame, row 7: orders {rule}"
+    )
+    wide = pd.DataFrame({"query": range(60), "a": values, "b": 0.0})
+    assert refusal(significance.read, wide) == f"data frame, row 7: a {rule}"
+    rated = pd.DataFrame({"actual": values, "forecast": 0.0})
+    assert refusal(rating.read, rated) == f"data frame, row 7: actual {rule}"
+    forecast = pd.DataFrame({"id": range(60), "actual": 0.5, "forecast": values})
+    assert refusal(rating.read, forecast).startswith("data frame, id '6': the forecast by ")
+    folds = pd.DataFrame({"label": values, "score": 0.0, "fold": np.arange(60) % 5})
+    assert refusal(validation.read, preds=folds, task="number") == f"data frame, row 7: label {rule}"
+    target = pd.DataFrame({"label": values, "x": range(60)})
+    assert rule in refusal(validation.read, features=target, task="number")
+
+
+def test_the_largest_value_makes_a_page():
+    values = np.random.default_rng(3).normal(size=60)
+    values[6] = 1e75
+    users = pd.DataFrame({"arm": ["a", "b"] * 30, "orders": values})
+    row = interleaving.read(users=users, metrics="orders", world="none").users.comparisons.iloc[0]
+    assert np.isfinite([row["difference"], row["low"], row["high"], row["p"]]).all()
