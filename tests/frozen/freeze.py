@@ -173,7 +173,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("case", nargs="*", help="names of cases, or parts of names")
     parser.add_argument("--local", action="store_true", help="the cases on data that may not be committed")
     parser.add_argument("--explain", action="store_true", help="one line a place that changed")
-    asked = parser.parse_args(arguments)
+    asked = parser.parse_intermixed_args(arguments)
     cases = [case for case in CASES if case.local == asked.local]
     chosen = [case for case in cases if not asked.case or any(name in case.name for name in asked.case)]
     if asked.command == "write":
