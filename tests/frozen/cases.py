@@ -392,9 +392,7 @@ INTERLEAVING = (
         best="low",
     ),
     interleaving("small simulation", log=SESSIONS, neutral="both", world="cascade", simulated_users=1000, rankers=3),
-    interleaving(
-        "semi-real sessions", f"{SHARED}/interleaving_semi", log=f"{SHARED}/interleaving_semi/sessions.parquet"
-    ),
+    interleaving("semi-real sessions", f"{SHARED}/interleaving_semi", log="{made}/semi"),
 )
 
 CASES = (*RANKING, *CLASSIFICATION, *RATING, *SIGNIFICANCE, *VALIDATION, *INTERLEAVING)

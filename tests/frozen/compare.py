@@ -9,6 +9,9 @@ TOLERANCE = 1e-12  # of a difference relative to max(1, |old|)
 ABSENT = "(absent)"
 KINDS = NUMBER, WORDS, RECORD, ORDER = ("number", "words", "record", "order")
 
+# Where bootstrap draws tie with the estimate, the last bit of a sum decides their side: another processor moves these.
+BY_PROCESSOR = re.compile(r"calibration\[.*uncertainty\]\.(low|high)|other_tests\[.*\]\.bootstrap")
+
 
 @dataclass(frozen=True)
 class Difference:
@@ -26,6 +29,11 @@ class Difference:
     def place(self) -> str:
         """The path without the names of records, so that the same column of many records is one place."""
         return re.sub(r"\[.*?\](?=[.\[]|$)", "[]", self.path)
+
+    @property
+    def by_processor(self) -> bool:
+        """True where the number is the same on one machine only."""
+        return BY_PROCESSOR.fullmatch(self.path) is not None
 
     @property
     def size(self) -> float:

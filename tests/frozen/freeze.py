@@ -11,6 +11,7 @@ A case runs a notebook's own cells in this process: the parameters, the one that
 which publishes every number of the page. So neither command knows how the package is built, and the limits that some
 cases make small are the only thing that it takes from the inside (`needs.py`). What depends on the machine is left out
 (`frozen_results`). Numbers agree to 1e-12 relative to max(1, |x|), integers and words exactly.
+Frozen and compared on one machine, they are all reproducible; `compare.BY_PROCESSOR` says which few are not on another.
 """
 
 import argparse
@@ -135,7 +136,8 @@ def check(cases: list[Case], folder: Path, *, explain: bool) -> int:
         found[case.name] = list(compare.differences(old, tree))
         total += compare.numbers(old)
         for change in [] if explain else found[case.name]:
-            print(f"  {change.kind}: {case.name}: {change}")
+            note = " (another processor moves it too)" if change.by_processor else ""
+            print(f"  {change.kind}: {case.name}: {change}{note}")
     for line in compare.summary(found) if explain else []:
         print(line)
     changes = [change for case in found.values() for change in case]

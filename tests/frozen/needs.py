@@ -83,7 +83,7 @@ def tables(folder: Path) -> None:
         "multileaved": multileaved(),
         "plans": plans(),
     }
-    for name, frame in made.items():
+    for name, frame in (made | semi_real()).items():
         (folder / name).mkdir()
         for i, rows in enumerate(np.array_split(np.arange(len(frame)), 3)):
             frame.iloc[rows].to_parquet(folder / name / f"part{i}.parquet", index=False)
@@ -158,6 +158,15 @@ def plans() -> pd.DataFrame:
     """The sample of an experiment with the names of columns that a log has too."""
     frame = pd.read_parquet(ROOT / "data" / "interleaving" / "health_plans.parquet")
     return frame.rename(columns={"block": "user", "plan": "arm"})
+
+
+def semi_real() -> dict[str, pd.DataFrame]:
+    """One experiment of the semi-real sessions, where they are; the ids of sessions repeat in each experiment."""
+    file = ROOT / "../shared/data/interleaving_semi/sessions.parquet"
+    if not file.exists():
+        return {}
+    frame = pd.read_parquet(file)
+    return {"semi": frame[frame["experiment"] == frame["experiment"].min()]}
 
 
 def report() -> dict:

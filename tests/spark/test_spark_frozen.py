@@ -17,4 +17,5 @@ def made(tmp_path_factory):
 @pytest.mark.parametrize("case", ON_SPARK, ids=[case.name for case in ON_SPARK])
 def test_every_number_is_the_frozen_one(session, case, made):
     frozen = freeze.load(freeze.FOLDERS[False])[case.name]
-    assert [str(one) for one in compare.differences(frozen, freeze.run(case, made))] == []
+    found = compare.differences(frozen, freeze.run(case, made))
+    assert [str(one) for one in found if not one.by_processor] == []
