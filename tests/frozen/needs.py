@@ -1,0 +1,192 @@
+"""What cases need beyond the checkout: small tables made from seeds, small limits, Spark, data beside the checkout.
+
+`small_limits` and `small_spark` are the only places that know the package from the inside: where its limits move to
+another place, these two functions follow.
+"""
+
+import contextlib
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import large_tables
+import numpy as np
+import pandas as pd
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LIMITS, SPARK = "small limits", "spark"
+
+
+def there(need: str) -> bool:
+    """True if a need can be met here; a need that is no word is a folder, relative to the project's root."""
+    if need == SPARK:
+        return find_spec("pyspark") is not None
+    return need == LIMITS or (ROOT / need).is_dir()
+
+
+@contextlib.contextmanager
+def met(needs: Iterable[str]) -> Iterator[None]:
+    """Meets the needs of a case while it runs."""
+    with pytest.MonkeyPatch.context() as patch:
+        if LIMITS in needs:
+            small_limits(patch)
+        if SPARK in needs:
+            start_spark()
+            small_spark(patch)
+        yield
+
+
+def small_limits(patch: pytest.MonkeyPatch) -> None:
+    """Every table is too large to be held, and falls into many shards."""
+    large_tables.shrink(patch)
+    patch.setattr("evalkit.reading.sharded.WHOLE", 0)
+
+
+def small_spark(patch: pytest.MonkeyPatch) -> None:
+    """Every Spark table is too large to be collected."""
+    patch.setattr("evalkit.reading.large.ROWS", 100)
+    patch.setattr("evalkit.reading.spark_tables.MOST", 100)
+
+
+def start_spark() -> None:
+    """A Spark session on two threads, which the reports find as the active one; it lives as long as this process."""
+    sys.path.insert(0, str(ROOT / "tests" / "spark"))
+    import java
+    from pyspark.sql import SparkSession
+
+    if SparkSession.getActiveSession() is not None:
+        return
+    folder = Path(tempfile.mkdtemp())
+    os.environ |= {"JAVA_HOME": str(java.home(folder / "java")), "PYSPARK_PYTHON": sys.executable}
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    options = {"spark.log.level": "OFF", "spark.sql.shuffle.partitions": "5", "spark.ui.enabled": "false"}
+    options |= {"spark.ui.showConsoleProgress": "false", "spark.sql.warehouse.dir": str(folder / "warehouse")}
+    SparkSession.builder.master("local[2]").config(map=options).getOrCreate()
+
+
+# Tables -------------------------------------------------------------------------------------------------------
+
+
+def tables(folder: Path) -> None:
+    """Write the small tables of the cases into a folder, the same ones on every machine."""
+    wide = large_tables.frame()
+    made = {"wide": wide, "long": large_tables.long(wide), "ranked": ranked(), "values": values(), "folds": folds()}
+    made |= {
+        "trials": trials(),
+        "features": features(),
+        "long_values": long_values(),
+        "multileaved": multileaved(),
+        "plans": plans(),
+    }
+    for name, frame in (made | semi_real()).items():
+        (folder / name).mkdir()
+        for i, rows in enumerate(np.array_split(np.arange(len(frame)), 3)):
+            frame.iloc[rows].to_parquet(folder / name / f"part{i}.parquet", index=False)
+    (folder / "report.json").write_text(json.dumps(report()), encoding="utf-8")
+
+
+def ranked() -> pd.DataFrame:
+    """Three systems on 300 queries of 60 users: ties, unjudged items, a query that a system lacks, a segment."""
+    rng, n = np.random.default_rng(4), 12_000
+    frame = pd.DataFrame({"query": rng.integers(0, 300, n), "item": rng.integers(0, 60, n)})
+    frame = frame.drop_duplicates(["query", "item"]).sort_values(["query", "item"], ignore_index=True)
+    frame["grade"] = rng.choice([0, 0, 0, 1, 2, np.nan], len(frame))
+    frame["user_id"] = "u" + (frame["query"] % 60).astype(str)
+    frame["country"] = frame["query"].map(lambda query: ["de", "fr", "it"][query % 3])
+    gain = frame["grade"].fillna(0)
+    noise = {"a": 1.0, "b": 1.5, "c": 4.0}
+    parts = [
+        frame.assign(system=name, score=np.round(gain + rng.normal(0, spread, len(frame)), 2))
+        for name, spread in noise.items()
+    ]
+    whole = pd.concat(parts, ignore_index=True)
+    return whole[~((whole["system"] == "b") & (whole["query"] == 7))]
+
+
+def values() -> pd.DataFrame:
+    """Three systems' values on 90 queries of 30 users."""
+    rng = np.random.default_rng(1)
+    base = rng.normal(0.5, 0.2, 90)
+    systems = {name: np.round(base + gain + rng.normal(0, 0.1, 90), 4) for name, gain in (("a", 0.05), ("b", 0.02))}
+    names = {"query": [f"q{i}" for i in range(90)], "user": [f"u{i % 30}" for i in range(90)]}
+    return pd.DataFrame(names | systems | {"c": np.round(base, 4)})
+
+
+def long_values() -> pd.DataFrame:
+    """The same as one row a system, and a second metric of which less is better."""
+    gain = values().melt(id_vars=["query", "user"], var_name="system", value_name="value").assign(metric="gain")
+    return pd.concat([gain, gain.assign(metric="minutes", value=np.round(10 * (1 - gain["value"]) ** 2, 3))])
+
+
+def folds() -> pd.DataFrame:
+    """Two systems' accuracy in ten folds."""
+    rng = np.random.default_rng(5)
+    columns = {name: np.round(rng.normal(mean, 0.02, 10), 3) for name, mean in (("a", 0.83), ("b", 0.80))}
+    return pd.DataFrame({"fold": range(10)} | columns)
+
+
+def trials() -> pd.DataFrame:
+    """Successes of three pages."""
+    return pd.DataFrame({"page": ["a", "b", "c"], "successes": [61, 48, 30], "trials": [100, 100, 60]})
+
+
+def features() -> pd.DataFrame:
+    """200 rows of 50 groups with two columns that tell the label and one that does not."""
+    rng, n = np.random.default_rng(8), 200
+    label = np.arange(n) % 2
+    columns = {f"x{i}": np.round(rng.normal(label * shift, 1), 3) for i, shift in enumerate((1.0, 0.5, 0.0))}
+    return pd.DataFrame({"group": [f"g{i % 50}" for i in range(n)], "time": np.arange(n)} | columns | {"target": label})
+
+
+def multileaved() -> pd.DataFrame:
+    """400 sessions of 80 users with items of three teams."""
+    rng, n = np.random.default_rng(9), 400
+    rows = pd.DataFrame({"session": np.repeat(np.arange(n), 6), "position": np.tile(np.arange(1, 7), n)})
+    team = rng.permuted(np.tile(["a", "a", "b", "b", "c", "c"], (n, 1)), axis=1).ravel()
+    appeal = pd.Series(team).map({"a": 0.35, "b": 0.25, "c": 0.15}).to_numpy()
+    device = (rows["session"] % 2).map({0: "phone", 1: "web"})
+    clicks = (rng.random(len(rows)) < appeal).astype(int)
+    return rows.assign(user="u" + (rows["session"] % 80).astype(str), team=team, click=clicks, device=device)
+
+
+def plans() -> pd.DataFrame:
+    """The sample of an experiment with the names of columns that a log has too."""
+    frame = pd.read_parquet(ROOT / "data" / "interleaving" / "health_plans.parquet")
+    return frame.rename(columns={"block": "user", "plan": "arm"})
+
+
+def semi_real() -> dict[str, pd.DataFrame]:
+    """One experiment of the semi-real sessions, where they are; the ids of sessions repeat in each experiment."""
+    file = ROOT / "../shared/data/interleaving_semi/sessions.parquet"
+    if not file.exists():
+        return {}
+    frame = pd.read_parquet(file)
+    return {"semi": frame[frame["experiment"] == frame["experiment"].min()]}
+
+
+def report() -> dict:
+    """What an earlier report published: the differences of two systems on 40 queries."""
+    rng = np.random.default_rng(10)
+    differences = [round(float(value), 4) for value in rng.normal(0.02, 0.05, 40)]
+    row = {"first": "a", "second": "b", "unit": "query"}
+    estimates = [
+        {
+            "metric": "ndcg@10",
+            "system": name,
+            "value": value,
+            "low": value - 0.05,
+            "high": value + 0.05,
+            "n": 40,
+            "level": 0.95,
+            "method": "t",
+        }
+        for name, value in (("a", 0.62), ("b", 0.60))
+    ]
+    start = {"schema": "evalkit/1", "report": "ranking", "parameters": {}, "inputs": [], "versions": {}, "gate": None}
+    columns = {"queries": [f"q{i}" for i in range(40)], "values": differences}
+    return start | {"primary": "ndcg@10", "headline": [row], "estimates": estimates, "differences": columns}

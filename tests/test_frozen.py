@@ -1,0 +1,142 @@
+"""The frozen results: the committed cases give their numbers, and the comparison finds what it must."""
+
+import copy
+
+import pytest
+from frozen import compare, freeze, needs
+from frozen.cases import CASES
+
+TREE = {
+    "primary": "f1",
+    "estimates": [
+        {"system": "a", "metric": "f1", "value": 0.5, "n": 10, "method": "Wilson", "low": None},
+        {"system": "a", "metric": "mcc", "value": 0.25, "n": 10, "method": "BCa", "low": None},
+        {"system": "b", "metric": "f1", "value": 250.0, "n": 10, "method": "Wilson", "low": 0.125},
+    ],
+    "differences": {"queries": ["q1", "q2"], "values": [0.5, -0.5]},
+    "confusion": {"a": [[3, 1], [0, 4]]},
+}
+SLOW = {  # more than 2 s of CPU each, for the tool alone: other cases of the suite go the same ways
+    "classification: credit, every score metric",
+    "classification: credit by segment",
+    "classification: credit, baseline and margin",
+    "classification: credit, every decision metric",
+    "classification: credit, costs and base rate",
+    "classification: credit weighted",
+    "classification: credit out of core",
+    "classification: breast cancer",
+    "classification: made long out of core",
+    "classification: digits",
+    "ranking: digits out of core",
+    "significance: sample",
+}
+QUICK = [case for case in CASES if not case.local and needs.SPARK not in case.needs and case.name not in SLOW]
+
+
+def changes(change) -> list[compare.Difference]:
+    """What the comparison says of the tree after a change."""
+    new = copy.deepcopy(TREE)
+    change(new)
+    return list(compare.differences(TREE, new))
+
+
+def put(row: int, **values):
+    return lambda tree: tree["estimates"][row].update(values)
+
+
+@pytest.fixture(scope="module")
+def frozen():
+    return freeze.load(freeze.FOLDERS[False])
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("made")
+    needs.tables(folder)
+    return folder
+
+
+@pytest.mark.parametrize("case", QUICK, ids=[case.name for case in QUICK])
+def test_every_number_is_the_frozen_one(case, frozen, made):
+    found = compare.differences(frozen[case.name], freeze.run(case, made))
+    assert [str(one) for one in found if not one.by_processor] == []
+
+
+def test_the_same_tree_has_no_difference():
+    assert changes(lambda tree: None) == []
+
+
+@pytest.mark.parametrize("row, value", [(0, 0.5), (2, 250.0)])
+def test_a_number_may_move_by_1e_13_and_not_by_1e_11(row, value):
+    assert changes(put(row, value=value + 1e-13 * max(1, value))) == []
+    (change,) = changes(put(row, value=value + 1e-11 * max(1, value)))
+    assert (change.kind, change.old) == ("number", value)
+
+
+def test_a_changed_number_is_named_by_its_record():
+    assert [str(one) for one in changes(put(1, value=0.3))] == ["estimates[a, mcc].value: 0.25 -> 0.3"]
+
+
+def test_what_another_processor_moves_is_known_by_its_path():
+    paths = {"calibration[a, uncertainty].low": True, "calibration[a, ece_10].low": False, "estimates[a].low": False}
+    assert {path: compare.Difference(path, "number", 1.0, 2.0).by_processor for path in paths} == paths
+
+
+@pytest.mark.parametrize("values", [{"n": 11}, {"n": 10.0000001}, {"low": 0.0}, {"value": None}])
+def test_whole_and_undefined_numbers_are_exact(values):
+    assert [one.kind for one in changes(put(0, **values))] == ["number"]
+
+
+def test_words_are_told_apart_from_numbers():
+    (change,) = changes(put(0, method="Newcombe"))
+    assert (change.kind, str(change)) == ("words", "estimates[a, f1].method: 'Wilson' -> 'Newcombe'")
+
+
+def test_a_missing_and_an_added_record_are_found():
+    (gone,) = changes(lambda tree: tree["estimates"].pop(1))
+    (added,) = changes(lambda tree: tree["estimates"].append({"system": "c", "metric": "f1", "value": 1.0}))
+    assert (gone.kind, gone.path, gone.new) == ("record", "estimates[a, mcc]", compare.ABSENT)
+    assert (added.kind, added.path, added.old) == ("record", "estimates[c, f1]", compare.ABSENT)
+
+
+def test_a_missing_and_an_added_member_are_found():
+    assert [one.path for one in changes(lambda tree: tree.pop("confusion"))] == ["confusion"]
+    assert [one.path for one in changes(lambda tree: tree.update(more=1))] == ["more"]
+    assert [one.path for one in changes(lambda tree: tree["confusion"]["a"].append([1, 1]))] == ["confusion.a[2]"]
+
+
+def test_another_order_is_one_difference():
+    (change,) = changes(lambda tree: tree["estimates"].reverse())
+    assert (change.kind, change.path) == ("order", "estimates")
+
+
+def test_columns_are_read_as_records():
+    turned = {"queries": ["q2", "q1"], "values": [-0.5, 0.5]}
+    (change,) = changes(lambda tree: tree.update(differences=turned))
+    assert change.kind == "order"
+    (change,) = changes(lambda tree: tree["differences"]["values"].__setitem__(1, -0.25))
+    assert str(change) == "differences[q2].values: -0.5 -> -0.25"
+
+
+def test_the_summary_has_one_line_for_a_column():
+    both = changes(lambda tree: [row.update(value=row["value"] + 1) for row in tree["estimates"]])
+    (line,) = compare.summary({"case": both})
+    assert line.startswith("estimates[].value: 3 number in 1 cases, largest 1; case: estimates[a, f1].value: 0.5 ->")
+
+
+def test_slow_cases_are_cases():
+    assert {case.name for case in CASES} >= SLOW
+
+
+def test_cases_have_their_own_names_and_no_results_of_local_data_are_committed(frozen):
+    assert len({case.name for case in CASES}) == len(CASES)
+    assert set(frozen) == {case.name for case in CASES if not case.local}
+
+
+def test_the_fixture_has_the_same_bytes_each_time(tmp_path):
+    case = QUICK[0]
+    for name in ("first", "second"):
+        freeze.save({case.name: TREE}, QUICK, tmp_path / name)
+    (first,), (second,) = ((tmp_path / name).glob("*") for name in ("first", "second"))
+    assert first.read_bytes() == second.read_bytes()
+    assert freeze.load(tmp_path / "first") == {case.name: TREE}
