@@ -73,6 +73,13 @@ def read(data: Any, layout: Callable[[Part], Layout], systems: Sequence[str] = (
     return _wide(blocks, systems) if None not in blocks[0].layout.own else _long(blocks, systems)
 
 
+def own_place(rows: Aligned) -> Callable[[int], str]:
+    """Where a system's own value of a row stands: by the id where rows were joined, else as all values of the row."""
+    if "id" not in rows.columns:
+        return rows.place
+    return lambda row: f"{rows.sources[0].name}, id {rows.id[row]!r}"
+
+
 def same_systems(parts: Sequence[tuple[Part, Layout]]) -> None:
     """Raise InputError if the parts' columns name different systems, or if one part has a role that another lacks."""
     if len({tuple(sorted(map(str, layout.own))) for _, layout in parts}) > 1:

@@ -80,7 +80,7 @@ def predictions(data: Any, *, columns: Mapping[str, str], kind: str | None) -> E
     rows = aligned.read(data, lambda part: _layout(part, columns))
     measurable(rows.columns["label"], rows.numbers["label"], rows.place)
     for name, own in rows.own.items():
-        measurable(f"the score by {name!r}", own["score"], lambda row: f"{rows.sources[0].name}, id {rows.id[row]!r}")
+        measurable(f"the score by {name!r}", own["score"], aligned.own_place(rows))
     label, classes = _classes(rows.numbers["label"], kind, rows.place)
     if len(classes) > 2:
         raise InputError(

@@ -42,7 +42,7 @@ def read(
     forecast = {name: own["forecast"] for name, own in rows.own.items()}
     measurable(rows.columns["actual"], rows.numbers["actual"], rows.place)
     for name, values in forecast.items():
-        measurable(f"the forecast by {name!r}", values, rows.place)
+        measurable(f"the forecast by {name!r}", values, aligned.own_place(rows))
     return Ratings(rows, rows.numbers["actual"], forecast, weight_of(rows))
 
 

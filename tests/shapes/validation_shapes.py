@@ -82,7 +82,7 @@ SHAPES = [
         HOLDOUT.assign(fold=HOLDOUT["fold"].str.title()),
         Right({"system", "majority"}, "row", len(TEST), {"system": accuracy(TEST)}),
     ),
-    one("repeated k-fold", "a.csv", REPEATED, Right({"system", "majority"}, "row", ROWS, {"system": accuracy(BASE)})),
+    one("repeated k-fold", "a.csv", REPEATED, Right({"system", "majority"}, "id", ROWS, {"system": accuracy(BASE)})),
     one(
         "an id in two folds",
         "a.csv",
