@@ -12,7 +12,7 @@ import numpy as np
 
 from evalkit.arrays import Floats, InputError, Ints, ParameterError
 from evalkit.reading import columns as roles_of
-from evalkit.reading import sources
+from evalkit.reading import folders, sources
 from evalkit.reading.sources import Part, Source
 
 SYSTEM = "system"  # the name of a single system that no column or file names
@@ -236,7 +236,7 @@ def _systems(blocks: list[_Block]) -> tuple[list[str], Ints]:
 
 
 def stem(part: Part) -> str:
-    return part.name if part.unnamed else part.path.name.split(".")[0]
+    return part.name if part.unnamed else folders.table(part.path).name.split(".")[0]
 
 
 def kept_systems(names: Sequence[str], systems: Sequence[str], layout: Layout, part: Part) -> list[int]:
