@@ -12,7 +12,7 @@ import numpy as np
 
 from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError, codes
 from evalkit.reading import columns as roles_of
-from evalkit.reading import precision, sources
+from evalkit.reading import folders, precision, sources
 from evalkit.reading.precision import Precision
 from evalkit.reading.sources import Part, Source
 
@@ -274,7 +274,7 @@ def _systems(blocks: list[_Block]) -> tuple[list[str], Ints]:
 
 
 def stem(part: Part) -> str:
-    return part.name if part.unnamed else part.path.name.split(".")[0]
+    return part.name if part.unnamed else folders.table(part.path).name.split(".")[0]
 
 
 def kept_systems(names: Sequence[str], systems: Sequence[str], layout: Layout, part: Part) -> list[int]:

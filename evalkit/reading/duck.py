@@ -111,17 +111,18 @@ def from_clause(path: Path, kind: str, wanted: Sequence[str] = (), numbers: Coll
     """The FROM clause that reads the file strictly; a path's own brackets and stars are no pattern."""
     place = literal(re.sub(r"([*?[])", r"[\1]", str(path)))
     if kind == "parquet":
-        return f"read_parquet({place})"
+        return f"read_parquet({place}, hive_partitioning=false)"
     if kind == "json":
         form = "auto" if ".json" in path.suffixes else "newline_delimited"
         # As JSON values: DuckDB's own types would rewrite ids that look like dates, UUIDs or large numbers.
         known = ", ".join(f"{literal(n)}: 'JSON'" for n in wanted)
-        return f"read_json({place}, format='{form}', {f'columns={{{known}}}' if known else 'sample_size=-1'})"
+        kinds = f"columns={{{known}}}" if known else "sample_size=-1"
+        return f"read_json({place}, format='{form}', {kinds}, hive_partitioning=false)"
     names, delimiter = _csv_header(path, kind)
     types = ", ".join(f"{literal(n)}: '{'DOUBLE' if n in numbers else 'VARCHAR'}'" for n in names)
     header = "false" if kind == BARE else "true"
     options = f"header={header}, auto_detect=false, delim={literal(delimiter)}, quote='\"', escape='\"', nullstr=''"
-    return f"read_csv({place}, {options}, strict_mode=true, columns={{{types}}})"
+    return f"read_csv({place}, {options}, strict_mode=true, hive_partitioning=false, columns={{{types}}})"
 
 
 def sql(query: str, where: str, **frames: Any) -> Any:

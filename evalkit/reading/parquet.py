@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from evalkit.arrays import InputError
-from evalkit.reading import duck
+from evalkit.reading import duck, folders
 
 # Their dictionaries hold a text once; of one that does not Arrow would take other texts, without a word.
 WRITERS = ("parquet-cpp", "parquet-mr", "parquet-rs", "duckdb", "polars", "fastparquet")
@@ -17,7 +17,7 @@ WRITERS = ("parquet-cpp", "parquet-mr", "parquet-rs", "duckdb", "polars", "fastp
 def header(path: Path) -> tuple[str, ...]:
     """The column names; raises InputError for a file that is not whole, or where two columns have one name."""
     names = types(path).names
-    if _in_folders(path) or "" in names:  # DuckDB names what has no name
+    if "" in names:  # DuckDB names what has no name
         return duck.header(path, "parquet")
     duck.distinct(names, duck.shown(path))
     return tuple(names)
@@ -41,7 +41,7 @@ def read(
 
     metadata, kinds = _metadata(path), {field.name: field.type for field in types(path)}
     wanted = list(dict.fromkeys([*text.values(), *numbers.values()]))
-    if _in_folders(path) or not all(
+    if not folders.partitions(path).keys().isdisjoint(wanted) or not all(
         name in kinds and kind(kinds[name])
         for kind, some in ((_text, text), (_number, numbers))
         for name in some.values()
@@ -84,11 +84,6 @@ def _errors() -> tuple[type[Exception], ...]:
     import pyarrow as pa
 
     return pa.ArrowException, ValueError, OSError
-
-
-def _in_folders(path: Path) -> bool:
-    """Whether folders may be columns, day=3/part.parquet, which DuckDB knows and puts before the file's own."""
-    return "=" in str(path.parent)
 
 
 def _check_codes(column: Any, path: Path) -> None:
@@ -142,7 +137,9 @@ def plain(path: Path, labels: Collection[str], numbers: Collection[str], whole: 
     import pyarrow as pa
 
     metadata, found = _metadata(path), {field.name: field.type for field in types(path)}
-    if _in_folders(path) or len(found) < metadata.num_columns:  # nested columns: names are not places
+    if not folders.partitions(path).keys().isdisjoint([*labels, *numbers, *whole]):  # DuckDB reads these
+        return False
+    if len(found) < metadata.num_columns:  # nested columns: names are not places
         return False
     fits = all(pa.types.is_integer(found[name]) or pa.types.is_boolean(found[name]) for name in labels if name in found)
     fits = fits and all(name in found and _number(found[name]) for name in numbers)

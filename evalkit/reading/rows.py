@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, InputError, ParameterError
 from evalkit.reading import columns as roles_of
-from evalkit.reading import sources
+from evalkit.reading import folders, sources
 from evalkit.reading.sources import Part, Source
 
 EMPTY = "not be empty"
@@ -200,11 +201,12 @@ def _systems(table: dict[str, Any], part: Part) -> Any:
 
 def names(parts: Sequence[Part]) -> list[str]:
     """The system of each part that does not say: its file's name less the suffix, with folders where names agree."""
-    paths = [part.path.parts[:-1] for part in parts]
-    stems = ["system" if part.unnamed else _stem(part.path.name) for part in parts]
+    tables = [Path() if part.unnamed else folders.table(part.path) for part in parts]
+    paths = [path.parts[:-1] for path in tables]
+    stems = ["system" if part.unnamed else _stem(path.name) for part, path in zip(parts, tables, strict=True)]
     for deep in range(max(map(len, paths), default=0) + 1):
-        found = ["/".join([*folders[len(folders) - deep :], stem]) for folders, stem in zip(paths, stems, strict=True)]
-        if len(set(found)) == len(found):
+        found = ["/".join([*above[len(above) - deep :], stem]) for above, stem in zip(paths, stems, strict=True)]
+        if len(set(found)) == len(set(tables)):
             return found
     return stems
 

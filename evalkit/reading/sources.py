@@ -11,13 +11,13 @@ import stat
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from evalkit.arrays import InputError
-from evalkit.reading import batches, duck, parquet, spark_tables, trec
+from evalkit.reading import batches, duck, folders, parquet, spark_tables, trec
 
 TABLES = {".csv": "csv", ".tsv": "csv", ".tab": "csv", ".parquet": "parquet", ".pq": "parquet"}
 TABLES |= {".jsonl": "json", ".ndjson": "json", ".json": "json"}
@@ -25,7 +25,6 @@ NO_HEADER = "none"
 HEADERS = (NO_HEADER, "first")  # what the parameter header can say of text tables
 IDS = ("system", "query", "item", "id", "session", "user")
 PACKED = {".gz", ".zst", ".bz2", ".lz4"}
-NAME = 80  # characters of a path that an error repeats
 PACKING = 5  # how much larger a packed text file is without its packing, about
 _NUMERIC = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*|BOOLEAN|HALF_FLOAT|\"NULL\"|NULL")
 _NO_ID = re.compile(r"FLOAT|DOUBLE|DECIMAL.*|HALF_FLOAT|STRUCT.*|MAP.*|UNION.*|.*\[\d*\]")
@@ -60,7 +59,8 @@ class Source:
 class Part:
     """One file or frame before it is read: its kind, the columns it has, and a frame's data.
 
-    halves: columns of a frame that were float16; they are held as float32, because DuckDB has no float16.
+    halves: columns of a frame that were float16; they are held as float32, because DuckDB has no float16. folders: the
+    columns that its folders are, and their value in every row.
     """
 
     name: str
@@ -70,6 +70,7 @@ class Part:
     frame: Any = None
     stamp: tuple[int, int] = (0, 0)
     halves: tuple[str, ...] = ()
+    folders: Mapping[str, str | None] = field(default_factory=dict)
 
     @property
     def unnamed(self) -> bool:
@@ -90,56 +91,6 @@ class Selection:
     frames: Mapping[str, Any]
 
 
-def find(path: str | Path) -> Path:
-    """The path itself, looked for in the working directory, then in the checkout or package that holds evalkit.
-
-    Raises InputError when it is in neither place.
-    """
-    given = Path(path).expanduser()
-    roots = [Path()] if given.is_absolute() else [Path.cwd(), Path(__file__).resolve().parents[2]]
-    for root in roots:
-        if (root / given).exists():
-            return root / given
-    raise InputError(f"{path}: no such file or folder, in neither the working directory nor evalkit's own")
-
-
-def files(path: str | Path) -> list[Path]:
-    """The files that a path, a folder or a glob pattern stands for, in the order of their names."""
-    text = str(path)
-    if not text.strip():
-        raise InputError(f"a path must name a file, a folder or a pattern, got {text!r}")
-    try:
-        return _files(path)
-    except (OSError, RuntimeError) as error:  # a name that is too long, a folder that is closed, no home of ~user
-        why = error.strerror if isinstance(error, OSError) else str(error)
-        raise InputError(f"{text if len(text) <= NAME else f'{text[:NAME]}…'}: cannot be read: {why}") from None
-
-
-def _files(path: str | Path) -> list[Path]:
-    text = str(path)
-    if any(mark in text for mark in "*?[") and not Path(text).expanduser().exists():
-        found = sorted(one for one in _glob(Path(text).expanduser()) if one.is_file())
-        if not found:
-            raise InputError(f"{path}: no file matches this pattern")
-        return found
-    there = find(path)
-    if not there.is_dir():
-        return [there]
-    inside = sorted(one for one in there.iterdir() if one.is_file() and not one.name.startswith("."))
-    if not inside:
-        raise InputError(f"{path}: the folder holds no file")
-    return inside
-
-
-def _glob(pattern: Path) -> Iterable[Path]:
-    roots = [Path(pattern.anchor)] if pattern.is_absolute() else [Path.cwd(), Path(__file__).resolve().parents[2]]
-    relative = str(pattern.relative_to(pattern.anchor))
-    for root in roots:
-        if found := list(root.glob(relative)):
-            return found
-    return []
-
-
 def parts(data: Any, header: str | None = None) -> list[Part]:
     """Every file, frame or table of `data`: a path, folder or pattern, "spark:table", a frame, batches, or a list.
 
@@ -155,7 +106,7 @@ def parts(data: Any, header: str | None = None) -> list[Part]:
     if table := spark_tables.found(data):
         return [Part(table.name, "spark", tuple(table.types), table.path, frame=table)]
     if isinstance(data, str | Path):
-        return [_part(path, header) for path in files(data)]
+        return [_part(path, header) for path in folders.files(data)]
     return [_batches_part(data) if batches.are(data) else _frame_part(data)]
 
 
@@ -189,6 +140,13 @@ def _frame_part(data: Any) -> Part:
 
 
 def _part(path: Path, header: str | None) -> Part:
+    """A file with the columns that its folders are, which come before its own of that name."""
+    part, more = _file_part(path, header), folders.partitions(path)
+    columns = dict.fromkeys([*part.columns, *more])
+    return replace(part, columns=tuple(columns), folders=more) if more else part
+
+
+def _file_part(path: Path, header: str | None) -> Part:
     _refuse_no_file(path)
     suffix = [one.lower() for one in path.suffixes if one.lower() not in PACKED][-1:]
     kind = TABLES.get(suffix[0] if suffix else "")
@@ -293,8 +251,24 @@ def load(
     return {role: table[role].combine_chunks() for role in table.column_names}
 
 
+def _with_folders(source: str, more: Mapping[str, str | None]) -> str:
+    """The FROM clause with the columns that folders are."""
+    if not more:
+        return source
+    cells = [
+        f"CAST({'NULL' if value is None else duck.literal(value)} AS VARCHAR) AS {duck.name_of(name)}"
+        for name, value in more.items()
+    ]
+    own = ", ".join(map(duck.literal, more))
+    return f"(SELECT COLUMNS(lambda c: c NOT IN ({own})), {', '.join(cells)} FROM {source})"
+
+
 def _trec(part: Part, text: Mapping[str, str], numbers: Mapping[str, str]) -> dict[str, Any]:
+    import pyarrow as pa
+
     columns = trec.read(part.path, part.frame, part.name)
+    rows = len(next(iter(columns.values())))
+    columns |= {name: pa.array([value] * rows, pa.string()) for name, value in part.folders.items()}
     return {role: columns[column] for role, column in {**text, **numbers}.items()}
 
 
@@ -311,8 +285,10 @@ def select(part: Part, text: Mapping[str, str], numbers: Mapping[str, str], fram
     if part.kind == "frame":
         source, frames = frame, {frame: part.frame}
     else:
-        wanted = list(dict.fromkeys([*text.values(), *numbers.values()]))
-        source, frames = duck.from_clause(part.path, part.kind, wanted, set(numbers.values())), {}
+        wanted = [name for name in dict.fromkeys([*text.values(), *numbers.values()]) if name not in part.folders]
+        own = wanted or part.columns[:1]
+        source, frames = duck.from_clause(part.path, part.kind, own, set(numbers.values())), {}
+        source = _with_folders(source, part.folders)
     types = _types(source, part, frames)
     selected = [_text_column(part, types, role, column) for role, column in text.items()]
     selected += [_number_column(part, types, role, column) for role, column in numbers.items()]
@@ -348,7 +324,7 @@ def _refuse_value(
 
 def _refuse_ids(part: Part, source: str, text: Mapping[str, str]) -> None:
     """Raises InputError for the first id of a JSON file that is neither text nor a whole number."""
-    for column in (column for role, column in text.items() if role in IDS):
+    for column in (column for role, column in text.items() if role in IDS and column not in part.folders):
         value = _plain(column, "JSON")
         other = f"json_type({duck.name_of(column)}) NOT IN ('VARCHAR', 'BIGINT', 'UBIGINT')"
         wrong = f"{other} AND NOT regexp_full_match({value}, '-?[0-9]+')"

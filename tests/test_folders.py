@@ -1,0 +1,206 @@
+"""Folders as engines write them: marks of success and hidden files are no data, folders key=value are columns."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.dataset
+import pyarrow.parquet as pq
+import pytest
+
+from evalkit.arrays import InputError
+from evalkit.metrics import rankings
+from evalkit.reading import engine, large, parquet, runs, sharded, sources
+from evalkit.studies import classification, interleaving, rating, significance, validation
+
+MARKS = (
+    "_SUCCESS",
+    "_committed_123",
+    "_started_123",
+    "_metadata",
+    "_common_metadata",
+    ".part-0.parquet.crc",
+    ".hidden",
+)
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def ratings(n: int = 90) -> pd.DataFrame:
+    rng = np.random.default_rng(1)
+    actual = rng.random(n)
+    systems = [
+        pd.DataFrame({"system": s, "id": np.arange(n), "actual": actual, "forecast": rng.random(n)}) for s in "AB"
+    ]
+    return pd.concat(systems, ignore_index=True)
+
+
+def in_folders(frame: pd.DataFrame, root, *columns: str, kind: str = "parquet") -> None:
+    """The table with columns that are folders, and what an engine leaves beside it."""
+    for key, group in frame.groupby(list(columns)):
+        folder = root.joinpath(*(f"{name}={value}" for name, value in zip(columns, key, strict=True)))
+        folder.mkdir(parents=True, exist_ok=True)
+        rest = group.drop(columns=list(columns))
+        write = {"parquet": rest.to_parquet, "csv": rest.to_csv, "json": None}[kind]
+        if write is None:
+            rest.to_json(folder / "part-0.json", orient="records", lines=True, double_precision=15)
+        else:
+            write(folder / f"part-0.{kind}", index=False)
+    for name in MARKS:
+        (root / name).write_bytes(b"")
+
+
+def test_marks_of_engines_and_hidden_files_are_no_data(here):
+    frame = ratings()
+    (here / "out").mkdir()
+    frame[:100].to_parquet(here / "out/part-00000-1f.snappy.parquet", index=False)
+    frame[100:].to_parquet(here / "out/part-00001-1f.snappy.parquet", index=False)
+    for name in MARKS:
+        (here / "out" / name).write_bytes(b"")
+    (here / "out/_delta_log").mkdir()
+    for where in ("out", "out/*"):
+        study = rating.read(where, metrics="mae")
+        assert study.estimates["value"].tolist() == rating.read(frame, metrics="mae").estimates["value"].tolist()
+    (here / "out/_mine.parquet").write_bytes(b"x")  # a file of data is read, whatever its name begins with
+    with pytest.raises(InputError, match=r"_mine\.parquet"):
+        rating.read("out")
+
+
+def test_a_folder_that_holds_only_marks_is_refused(here):
+    (here / "out").mkdir()
+    (here / "out/_SUCCESS").write_bytes(b"")
+    with pytest.raises(InputError, match="out: the folder holds no file"):
+        rating.read("out")
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv", "json"])
+def test_folders_are_columns_in_every_format(here, kind):
+    frame = ratings()
+    in_folders(frame, here / "out", "system", kind=kind)
+    study = rating.read("out", metrics="mae")
+    assert study.systems == ("A", "B")
+    np.testing.assert_allclose(
+        study.estimates["value"], rating.read(frame, metrics="mae").estimates["value"], rtol=1e-12
+    )
+
+
+def test_folders_of_pyarrow_datasets(here):
+    frame = ratings()
+    pa.dataset.write_dataset(
+        pa.Table.from_pandas(frame), "out", format="parquet", partitioning=["system"], partitioning_flavor="hive"
+    )
+    assert rating.read("out").systems == ("A", "B")
+
+
+def test_a_value_of_a_folder_stays_the_text_that_it_is(here):
+    pq_table = pa.table({"id": ["a"], "x": [1.5]})
+    for folder in ("run=007", "run=2024-01-01", "run=a%20b%2Fc", "run=__HIVE_DEFAULT_PARTITION__"):
+        (here / "out" / folder).mkdir(parents=True)
+        pq.write_table(pq_table, here / "out" / folder / "part-0.parquet")
+    texts = [sources.load(part, {"run": "run"}, {"x": "x"})["run"].to_pylist() for part in sources.parts("out")]
+    assert sorted(map(str, np.concatenate(texts))) == ["007", "2024-01-01", "None", "a b/c"]
+
+
+def test_only_folders_right_above_the_file_are_columns(here):
+    folder = here / "env=prod" / "preds"
+    folder.mkdir(parents=True)
+    ratings().to_csv(folder / "t.csv", index=False)
+    ratings().to_parquet(folder / "t.parquet", index=False)
+    for name in ("t.csv", "t.parquet"):
+        assert "env" not in sources.parts(folder / name)[0].columns
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "json"])
+def test_a_folder_comes_before_a_column_of_the_file(here, kind):
+    """As DuckDB and Hive read it."""
+    (here / "system=x").mkdir()
+    frame = ratings()[:90]
+    path = f"system=x/t.{kind}"
+    frame.to_json(path, orient="records", lines=True, double_precision=15) if kind == "json" else getattr(
+        frame, f"to_{kind}"
+    )(path)
+    assert rating.read(path).systems == ("x",)
+    assert len(rating.read(path).data.rows) == 90
+
+
+def test_parts_that_an_engine_wrote_are_one_system_named_after_their_folder(here):
+    rows = [(f"q{i}", f"d{j}", 5.0 - j, int(j == i % 3)) for i in range(8) for j in range(4)]
+    frame = pd.DataFrame(rows, columns=["query", "item", "score", "grade"])
+    for name in ("bm25", "bm25.parquet"):
+        (here / name).mkdir()
+        for i in range(2):
+            frame[frame["query"].str[1:].astype(int) % 2 == i].to_parquet(here / name / f"part-0000{i}-c0.parquet")
+        data = runs.read(name)
+        assert data.systems == ("bm25",)
+        assert data.accounts["bm25"].missing == 0
+    for language in ("de", "en"):
+        (here / "runs" / f"lang={language}").mkdir(parents=True)
+        half = frame[(frame["query"].str[1:].astype(int) < 4) == (language == "de")]
+        for system in ("bm25", "tfidf"):
+            half.to_parquet(here / "runs" / f"lang={language}" / f"{system}.parquet")
+    assert runs.read("runs", attributes=["lang"]).systems == ("bm25", "tfidf")
+
+
+def test_trec_runs_in_folders_that_are_columns(here):
+    for language, query in (("de", "q1"), ("en", "q2")):
+        (here / "runs" / f"lang={language}").mkdir(parents=True)
+        (here / "runs" / f"lang={language}" / "bm25.run").write_text(f"{query} Q0 a 1 2.5 t\n{query} Q0 b 2 1.5 t\n")
+    (here / "qrels").write_text("q1 0 a 1\nq2 0 b 1\n")
+    data = runs.read("runs", "qrels", attributes=["lang"])
+    assert data.attributes["lang"].tolist() == ["de", "en"]
+    assert rankings.reciprocal_rank(data.rankings["bm25"]).tolist() == [1, 0.5]
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_duckdb_out_of_core_reads_folders_as_memory_does(here, kind, monkeypatch):
+    rows = [
+        (s, f"q{i}", f"d{j}", (i * j + (s == "B")) % 7 / 4, int(j == i % 3))
+        for s in "AB"
+        for i in range(8)
+        for j in range(4)
+    ]
+    frame = pd.DataFrame(rows, columns=["system", "query", "item", "score", "grade"])
+    in_folders(frame, here / "out", "system", kind=kind)
+    whole = runs.read("out")
+    with engine.opened(engine.limits("250MB", threads=2)) as opened:
+        measured = sharded.measured(opened, "out", asks=[rankings.reciprocal_rank])
+    assert whole.systems == measured.systems == ("A", "B")
+    assert whole.accounts == measured.accounts
+    for name in "AB":
+        assert np.array_equal(
+            rankings.reciprocal_rank(whole.rankings[name]), measured.measure(name, rankings.reciprocal_rank)
+        )
+    labels = frame.rename(columns={"grade": "label"}).assign(id=frame["query"] + frame["item"])
+    in_folders(labels[["system", "id", "label", "score"]], here / "labels", "system", kind=kind)
+    few = classification.read("labels", metrics="roc_auc").estimates["value"].tolist()
+    monkeypatch.setattr(large, "ROWS", 10)
+    assert classification.read("labels", metrics="roc_auc").estimates["value"].tolist() == few
+
+
+def test_parquet_in_folders_is_read_straight(here):
+    """The folder says only what the file does not: its own columns need no query."""
+    in_folders(ratings(), here / "out", "system")
+    path = here / "out/system=A/part-0.parquet"
+    assert parquet.read(path, {"id": "id"}, {"actual": "actual"})["id"].to_pylist()[:2] == ["0", "1"]
+
+
+def test_every_report_reads_folders(here):
+    rng = np.random.default_rng(2)
+    n = 120
+    units = pd.DataFrame(
+        {"unit": [f"u{i}" for i in range(n)] * 2, "system": ["A"] * n + ["B"] * n, "value": rng.random(2 * n)}
+    )
+    in_folders(units, here / "units", "system")
+    assert significance.read("units").systems == ("A", "B")
+    folds = pd.DataFrame({"label": rng.integers(0, 2, n), "score": rng.random(n), "fold": np.arange(n) % 4})
+    in_folders(folds, here / "folds", "fold")
+    assert sorted(set(validation.read("folds", metrics="accuracy").examples.fold)) == ["0", "1", "2", "3"]
+    users = pd.DataFrame(
+        {"user": [f"u{i}" for i in range(n)], "arm": np.where(np.arange(n) % 2, "a", "b"), "orders": rng.random(n)}
+    )
+    in_folders(users, here / "users", "arm", kind="csv")
+    study = interleaving.read(users="users", metrics="orders", simulated_users=1000)
+    assert set(study.users.systems) == {"a", "b"}
