@@ -145,8 +145,8 @@ def test_more_classes_than_twenty_and_text_with_many_values():
     (only,) = giveaways.single_features(table, kind, rng=rng)
     assert "leak alone predicts the label with AUC" in only.message
     assert only.severity == "severe"
-    assert giveaways.conflicts(table[["leak"]], np.roll(kind, 1)) is None
-    assert giveaways.conflicts(pd.DataFrame({"x": np.arange(600) // 2}), kind).count == 600
+    assert leakage.conflicts(table[["leak"]], np.roll(kind, 1)) is None
+    assert leakage.conflicts(pd.DataFrame({"x": np.arange(600) // 2}), kind).count == 600
 
 
 def test_a_column_that_parts_six_rows_by_luck_is_no_severe_finding():
@@ -195,7 +195,7 @@ def test_a_score_that_is_the_label_is_found():
 
 def test_conflicting_labels_give_the_best_accuracy_and_auc_by_hand():
     # a: 2 of 3 positive, b: 0 of 1; best accuracy 3/4; positives .67 .67 against negatives .67, 0: AUC 3/4
-    finding = giveaways.conflicts(pd.DataFrame({"x": ["a", "a", "a", "b"]}), [1, 1, 0, 0])
+    finding = leakage.conflicts(pd.DataFrame({"x": ["a", "a", "a", "b"]}), [1, 1, 0, 0])
     assert finding.count == 3
     assert "at most 0.750, AUC at most 0.750" in finding.message
 

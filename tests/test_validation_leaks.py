@@ -29,6 +29,42 @@ def test_copied_rows_fail():
     assert "cannot be trusted" in validation_page.verdict(study).text
 
 
+@pytest.mark.parametrize("levels, times", [(2, 2), (4, 3), (np.inf, 2)])
+def test_a_table_copied_whole_fails_however_coarse_its_columns(levels, times):
+    rng = np.random.default_rng(11)
+    values = rng.normal(size=(300, 4)) if levels == np.inf else rng.integers(0, levels, (300, 4))
+    frame = pd.DataFrame(values).rename(columns=str).assign(label=rng.integers(0, 2, 300))
+    study = labelled(pd.concat([frame] * times, ignore_index=True))
+    assert study.word == "fail"
+    assert f"every row stands {times} times" in severe(study)["duplicate rows"].message
+    clean = {one.check: one.severity for one in labelled(frame).findings}
+    assert set(clean.values()) <= {"note"}
+
+
+def test_copies_that_their_group_keeps_together_are_no_leak():
+    rng = np.random.default_rng(14)
+    frame = pd.DataFrame(rng.integers(0, 3, (300, 3))).rename(columns=str).assign(label=rng.integers(0, 2, 300))
+    frame = frame.assign(group=np.arange(300))
+    assert not severe(labelled(pd.concat([frame, frame], ignore_index=True)))
+
+
+def test_copies_among_coarse_rows_cannot_be_told_from_coincidence():
+    rng = np.random.default_rng(12)
+    frame = pd.DataFrame(rng.integers(0, 3, (600, 4))).rename(columns=str).assign(label=rng.integers(0, 2, 600))
+    study = labelled(pd.concat([frame, frame.iloc[:60]], ignore_index=True))
+    assert not severe(study)
+    found = {one.check: one for one in study.findings}
+    assert "copies of some rows cannot be told from coincidence" in found["coarse rows"].message
+    assert found["conflicting labels"].severity == "note"
+
+
+def test_unlike_labels_of_equal_measurements_are_a_warning():
+    frame = noise(300, seed=13)
+    again = frame.iloc[:40].assign(label=1 - frame["label"].iloc[:40])
+    study = labelled(pd.concat([frame, again], ignore_index=True))
+    assert {one.check: one.severity for one in study.findings}["conflicting labels"] == "warning"
+
+
 def test_the_target_as_a_feature_fails():
     frame = cancer()
     study = labelled(frame.assign(code=np.where(frame["diagnosis"] == "benign", "B", "M")), target="diagnosis")

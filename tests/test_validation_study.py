@@ -43,14 +43,16 @@ def fitted():
 
 
 def test_predictions_with_a_fold_column(given):
-    assert (given.subject, given.baseline, given.word) == ("forest", "majority", "pass")
+    assert (given.subject, given.baseline, given.word) == ("forest", "majority", "cannot tell")
     row = given.intervals.set_index("what").loc["pooled out of fold"]
     assert (row["value"], row["n"], row["method"]) == (0.771, 1000, "Wilson")
     frame = pd.read_csv(CREDIT).query("model == 'forest'")
     by_hand = ((frame["y_score"] >= 0.5) == frame["y_true"]).groupby(frame["fold"]).mean()
     assert given.fold_values("forest") == pytest.approx(by_hand.to_numpy())
     shown = validation_page.verdict(given)
-    assert "this evaluation can be trusted" in shown.text
+    assert "no problem found; 8 of 18 checks could be run; not checked: a person" in shown.text
+    assert "can be trusted" not in shown.text
+    assert 'class="verdict pass"' not in shown.html
     assert "<s>[0.746, 0.796]</s>" in shown.html
     assert "no group" in shown.html
 
@@ -83,7 +85,8 @@ def test_cancer_holds_every_part_of_the_page(fitted):
 
 def test_german_credit_can_be_fitted_and_is_clean():
     study = labelled(applicants(), against="sklearn.ensemble.RandomForestClassifier")
-    assert study.word == "pass"
+    assert study.word == "cannot tell"  # no group, no time
+    assert {one.severity for one in study.findings} <= {"note"}
     assert set(study.examples.features.select_dtypes(exclude="number")) >= {"housing", "age_band"}
 
 
@@ -140,6 +143,44 @@ def test_groups_and_a_fold_with_one_class_leave_its_auc_undefined(metrics):
     assert np.isfinite(study.unlike["p"])
     assert validation_page.verdict(study).text
     assert validation_plots.folds(study).svg
+
+
+# The verdict claims no more than what was checked
+
+
+def checked(**columns):
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(900, 2))
+    frame = pd.DataFrame(x, columns=["a", "b"]).assign(label=(x.sum(axis=1) + rng.normal(size=900) > 0).astype(int))
+    frame = frame.assign(group=np.arange(900) // 3, time=np.arange(900) // 3)
+    return labelled(frame.drop(columns=[name for name, there in columns.items() if not there]))
+
+
+def test_pass_needs_groups_time_and_copies_to_be_checked():
+    study = checked()
+    assert study.word == "pass"
+    assert "no problem found; 15 of 17 checks could be run" in validation_page.verdict(study).text
+    for name in ("group", "time"):
+        less = checked(**{name: False})
+        assert less.word == "cannot tell"
+        assert "no problem found; 14 of 17 checks could be run; not checked" in validation_page.verdict(less).text
+
+
+def test_coarse_columns_hide_copies_so_the_verdict_is_not_green():
+    rng = np.random.default_rng(6)
+    coarse = pd.DataFrame(rng.integers(0, 4, (900, 2)), columns=["a", "b"])
+    coarse["label"] = (coarse.sum(axis=1) + rng.normal(size=900) > 3).astype(int)
+    study = labelled(coarse.assign(group=np.arange(900) // 3, time=np.arange(900) // 3))
+    assert study.word == "cannot tell"
+    assert not [one for one in study.findings if one.severity != "note"]
+    shown = validation_page.verdict(study)
+    assert "copied rows (the columns are too coarse to tell copies from coincidence)" in shown.html
+    assert "not checked: copied rows" in shown.text
+
+
+@pytest.mark.parametrize("rule, passed", [("no severe finding", True), ("trusted", False)])
+def test_the_gate_trusted_asks_for_what_could_not_be_checked(rule, passed):
+    assert validation.read(gate=rule).gate["passed"] is passed
 
 
 # What is published, and drawn

@@ -7,6 +7,7 @@ import numpy as np
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, Results, escape, interval, number, p_value, signed, with_interval
 from evalkit.sections import page
+from evalkit.studies import checks
 from evalkit.studies.resplits import AVERAGED, ONE_OUT, OUT_OF_BAG
 from evalkit.studies.validity import NAIVE, Validation
 from evalkit.studies.words import counted, plural
@@ -47,11 +48,15 @@ def _reason(s: Validation) -> str:
     warned = [one for one in s.findings if one.severity == WARNING]
     if s.word == "fail":
         return f"this evaluation cannot be trusted, because {severe[0].message}{_more(severe)}"
-    if s.word == "pass":
-        return "this evaluation can be trusted, because nothing of what was checked speaks against it"
     if warned:
-        return f"this evaluation can be trusted only once this is explained: {warned[0].message}{_more(warned)}"
-    return "whether this evaluation can be trusted: a fold column alone shows no leak, and there is no other column"
+        return f"this needs an explanation first: {warned[0].message}{_more(warned)}; {_checked(s)}"
+    unseen = checks.usual(s.checks)
+    return f"no problem found; {_checked(s)}" + (f"; not checked: {', '.join(unseen)}" if unseen else "")
+
+
+def _checked(s: Validation) -> str:
+    run = sum(not check.lacks for check in s.checks)
+    return f"{run} of {len(s.checks)} checks could be run"
 
 
 def _more(found: list[Finding]) -> str:
@@ -323,7 +328,12 @@ def definitions(s: Validation) -> Html:
             "each row tested by a model of all others. Its own class is then the rarer one: a model that says the "
             "majority has accuracy 0 on classes of equal size",
         ),
-        ("verdict", "fail: a severe finding; cannot tell: a warning, or no column to look for leaks in; pass: neither"),
+        (
+            "verdict",
+            "fail: a severe finding; cannot tell: a warning, or groups, time or copied rows could not be checked; "
+            "pass: neither. The gate 'no severe finding' fails with fail alone, so it passes what was not checked; "
+            "'trusted' asks for pass",
+        ),
     ]
     return tables.definitions(items)
 
@@ -337,7 +347,12 @@ def results(s: Validation) -> Results:
     """Every number of the page, unrounded."""
     more: dict[str, Any] = {
         "columns": dict(s.examples.columns),
-        "verdict": {"word": s.word, "because": _reason(s), "not_checked": s.missing_checks},
+        "verdict": {
+            "word": s.word,
+            "because": _reason(s),
+            "not_checked": s.missing_checks,
+            "checks": {"run": [c.name for c in s.checks if not c.lacks], "all": [c.name for c in s.checks]},
+        },
         "split": {
             "rule": s.folds.rule,
             "folds": len(s.tests),

@@ -23,10 +23,13 @@ from evalkit.statistics.folds import cochran, nadeau_bengio
 from evalkit.statistics.inference import Effects, Found
 from evalkit.statistics.intervals import Estimate, mean_t, mover, standard_error, wilson
 from evalkit.statistics.significance import Comparison, adjust, holm, paired_t, verdict
+from evalkit.studies import checks
+from evalkit.studies.checks import Check
 from evalkit.studies.resplits import Resplits
 from evalkit.studies.study import EVERY, Member, Study
 from evalkit.studies.words import plural
 from evalkit.validation import leakage
+from evalkit.validation.copies import COARSE
 from evalkit.validation.fitting import Fit
 from evalkit.validation.giveaways import NOTE, SEVERE, WARNING, Finding
 from evalkit.validation.splits import Folds
@@ -359,33 +362,27 @@ class Validation(Study):
             if one
         ]
 
-    @property
-    def blind(self) -> list[str]:
-        """The columns for want of which something could not be looked for."""
-        e = self.examples
-        sides = {"features": e.features, "id": e.id, "group": e.group, "time": e.time}
-        return [name for name, side in sides.items() if side is None]
+    @cached_property
+    def checks(self) -> tuple[Check, ...]:
+        """Every check that has a meaning here, and what those lack that could not be run."""
+        coarse = any(one.check == COARSE for one in self.findings)
+        return checks.of(self.examples, fitted=bool(self.fits), holdout=self.holdout, coarse=coarse)
 
     @property
     def missing_checks(self) -> list[str]:
         """What could not be looked for, and what it needs."""
-        needs = {
-            "features": "copied rows, a target among the features, columns selected outside the folds",
-            "id": "a row in several folds",
-            "group": "a person or session on both sides",
-            "time": "training on the future",
-        }
-        found = [f"{needs[name]} (no {name})" for name in self.blind]
-        unsaid = self.examples.features is not None and self.examples.candidates is None
-        return found + (["columns selected by a look at the target (selected is not set)"] if unsaid else [])
+        return checks.missing(self.checks)
 
     @property
     def word(self) -> str:
-        """fail with a severe finding; pass without any but notes where something could be checked; else cannot tell."""
-        if any(one.severity == SEVERE for one in self.findings):
+        """fail with a severe finding; pass without a warning where groups, time and copies were checked too.
+
+        Else cannot tell: what was not looked for may be there.
+        """
+        severities = {one.severity for one in self.findings}
+        if SEVERE in severities:
             return "fail"
-        nothing = len(self.blind) == 4
-        return "cannot tell" if nothing or any(one.severity == WARNING for one in self.findings) else "pass"
+        return "cannot tell" if WARNING in severities or checks.usual(self.checks) else "pass"
 
     @cached_property
     def gate(self) -> dict[str, Any] | None:

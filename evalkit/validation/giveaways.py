@@ -150,26 +150,6 @@ def id_like(features: pd.DataFrame) -> Iterable[Finding | None]:
             yield Finding("id-like column", WARNING, int(column.nunique()), len(features), text)
 
 
-def conflicts(features: pd.DataFrame, label: ArrayLike) -> Finding | None:
-    """Rows with equal features and unlike labels: the accuracy and AUC that no model of these columns can exceed.
-
-    The limits hold for these rows, where a model may know them by heart; a warning from a tenth of the rows.
-    """
-    if not is_class(label):
-        return None
-    number, names = codes(label)
-    key = row_key([levels(features[name]) for name in features])
-    pair, count = np.unique(key * names.size + number, return_counts=True)
-    commonest = np.zeros(key.max() + 1, dtype=np.int64)
-    np.maximum.at(commonest, pair // names.size, count)
-    rows = np.flatnonzero(np.bincount(pair // names.size)[key] > 1)
-    text = f"rows equal in features differ in label: accuracy on these rows is at most {commonest.sum() / key.size:.3f}"
-    if names.size == 2:
-        share = np.bincount(key, number) / np.bincount(key)
-        text += f", AUC at most {auc(share[key], number == 1):.3f}"
-    return finding("conflicting labels", WARNING if rows.size >= 0.1 * key.size else NOTE, rows, key.size, text)
-
-
 def score_is_label(score: ArrayLike, label: ArrayLike) -> Finding | None:
     """A score that separates two classes without error: severe where it only has two values, else a warning."""
     number, names = codes(label)

@@ -5,27 +5,28 @@ Every check takes the folds and columns aligned with their rows, and returns a `
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evalkit.arrays import Floats, Ints, codes, finite, ratio, same_length
+from evalkit.arrays import Floats, codes, finite, ratio, same_length
+from evalkit.validation.copies import conflicts as conflicts
+from evalkit.validation.copies import duplicates as duplicates
+from evalkit.validation.copies import shared, test_rows
 from evalkit.validation.giveaways import (
     NOTE,
     SEVERE,
     WARNING,
     Finding,
     auc,
-    conflicts,
     finding,
     id_like,
     is_class,
     levels,
     numeric,
     ranks,
-    row_key,
     score_is_label,
     single_features,
 )
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SAMPLE = 2000  # rows whose neighbours are searched
-RARE = 5  # equal rows up to which a row counts as rare
-TRIED = 12  # pairs of columns whose near misses are counted
 
 
 def audit(
@@ -62,7 +61,7 @@ def audit(
         found.append(time_travel(folds, time))
     if features is not None:
         found += [
-            duplicates(folds, features),
+            duplicates(folds, features, label),
             near_duplicates(folds, features, rng=rng),
             drift(folds, features, rng=rng),
         ]
@@ -79,15 +78,6 @@ def audit(
     return tuple(sorted((f for f in found if f), key=lambda f: order.index(f.severity)))
 
 
-def _test_rows(folds: Folds) -> Ints:
-    return np.unique(np.concatenate([test for _, test in folds.pairs]))
-
-
-def _shared(folds: Folds, key: Ints) -> Ints:
-    """Test rows whose key also occurs among the training rows of the same fold."""
-    return np.concatenate([test[np.isin(key[test], key[train])] for train, test in folds.pairs])
-
-
 # Across the sides
 
 
@@ -100,7 +90,7 @@ def crossing(folds: Folds, key: ArrayLike, name: str) -> Finding | None:
     """
     number, _ = codes(key)
     text = f"test rows share their {name} with training rows of the same fold"
-    return finding(f"{name} on both sides", SEVERE, _shared(folds, number), _test_rows(folds).size, text)
+    return finding(f"{name} on both sides", SEVERE, shared(folds, number), test_rows(folds).size, text)
 
 
 def time_travel(folds: Folds, time: ArrayLike) -> Finding | None:
@@ -108,55 +98,7 @@ def time_travel(folds: Folds, time: ArrayLike) -> Finding | None:
     when = finite("time", time)
     rows = np.concatenate([test[when[test] <= when[train].max()] for train, test in folds.pairs])
     text = "test rows are no newer than the newest training row of their fold"
-    return finding("time travel", SEVERE, rows, _test_rows(folds).size, text)
-
-
-def duplicates(folds: Folds, features: pd.DataFrame) -> Finding | None:
-    """Test rows with the very features of a training row; severe where coarse columns explain less than half of them.
-
-    Coarse columns repeat by themselves, measurements do not. The number expected takes the columns as independent; it
-    is raised to the share that near misses explain, as columns that go together repeat more often.
-    """
-    columns = [levels(features[name]) for name in features]
-    rows, of = np.unique(_shared(folds, row_key(columns))), _test_rows(folds)
-    chance = np.prod([np.bincount(column)[column] / column.size for column in columns], axis=0)
-    training = np.mean([train.size for train, _ in folds.pairs])
-    expected = float((1 - np.exp(-training * chance[of])).sum())
-    natural = _natural(columns) if rows.size > expected else 1.0
-    expected = max(expected, rows.size * natural)
-    excess = rows.size - expected
-    clear = excess > 3 * np.sqrt(expected) + 1
-    copied = natural < 0.5 and excess >= 0.01 * of.size
-    severity = NOTE if not clear else SEVERE if copied else WARNING
-    text = f"test rows repeat the features of a training row; {expected:.0f} expected of columns so coarse"
-    return finding("duplicate rows", severity, rows, of.size, text)
-
-
-def _natural(columns: Sequence[Ints]) -> float:
-    """The share of the pairs of equal rows that near misses explain, at most 1.
-
-    Where two columns agree independently in pairs that agree elsewhere, equal pairs / pairs that miss one column =
-    pairs that miss the other / pairs that miss both. Of some pairs of columns the one that explains most. Only rows
-    with few equals are looked at: common rows have more natural equals than any copies could add.
-    """
-    key = row_key(columns)
-    rare = np.bincount(key)[key] <= RARE
-    columns = [column[rare] for column in columns]
-    found = [0.0]
-    for i in range(min(len(columns), TRIED) if len(columns) > 1 and rare.any() else 0):
-        one, other = columns[i - 1], columns[i]
-        rest = row_key([column for column in columns if column is not one and column is not other] or [one * 0])
-        both, first, second, none = (
-            _equal_pairs(row_key([rest, *more])) for more in ([one, other], [one], [other], [])
-        )
-        missed = (first - both) * float(second - both)
-        found.append(float(np.nan_to_num(ratio(missed, (none - first - second + both) * float(both)))))
-    return min(1.0, max(found))
-
-
-def _equal_pairs(key: Ints) -> int:
-    count = np.bincount(key)
-    return int((count * (count - 1)).sum()) // 2
+    return finding("time travel", SEVERE, rows, test_rows(folds).size, text)
 
 
 def near_duplicates(folds: Folds, features: pd.DataFrame, *, rng: np.random.Generator) -> Finding | None:
@@ -194,9 +136,9 @@ def unseen_categories(folds: Folds, features: pd.DataFrame) -> Iterable[Finding 
     """Test rows with a text value that no training row of the fold has: a note for each column."""
     for name in features.select_dtypes(exclude="number"):
         value = levels(features[name])
-        known = _shared(folds, value)
+        known = shared(folds, value)
         text = f"test rows hold a value of {name} that does not occur in training"
-        yield finding("unseen category", NOTE, np.setdiff1d(_test_rows(folds), known), value.size, text)
+        yield finding("unseen category", NOTE, np.setdiff1d(test_rows(folds), known), value.size, text)
 
 
 def drift(folds: Folds, features: pd.DataFrame, *, rng: np.random.Generator) -> Finding | None:

@@ -1,0 +1,156 @@
+"""Equal rows: copies on both sides of a split, rows that coarse columns make equal, and labels that contradict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from evalkit.arrays import Floats, Ints, codes, ratio
+from evalkit.validation.giveaways import NOTE, SEVERE, WARNING, Finding, auc, finding, is_class, levels, row_key
+from evalkit.validation.splits import Folds
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+RARE = 5  # equal rows up to which a row counts as rare
+TRIED = 12  # pairs of columns whose near misses are counted
+LEAST = 20  # distinct rows from which it is no luck that each stands a multiple of times
+COARSE = "coarse rows"  # the finding that copies could not be told from coincidence
+BLIND = 0.1  # the share of rows with an equal by coincidence, from which copies of a tenth of them can go unseen
+
+
+def test_rows(folds: Folds) -> Ints:
+    """The rows that any fold tests."""
+    return np.unique(np.concatenate([test for _, test in folds.pairs]))
+
+
+test_rows.__test__ = False  # type: ignore[attr-defined]
+
+
+def shared(folds: Folds, key: Ints) -> Ints:
+    """Test rows whose key also occurs among the training rows of the same fold."""
+    return np.concatenate([test[np.isin(key[test], key[train])] for train, test in folds.pairs])
+
+
+def duplicates(folds: Folds, features: pd.DataFrame, label: ArrayLike | None = None) -> Finding | None:
+    """Test rows with the very features of a training row; severe where coarse columns explain less than half of them.
+
+    Coarse columns repeat by themselves, measurements do not. The number expected takes the columns as independent; it
+    is raised to the share that near misses explain, as columns that go together repeat more often. Severe too, however
+    coarse the columns, where every row with its `label` stands a multiple of times: the whole table was copied. Where
+    the columns are too coarse for anything less to show, the finding is a note named `COARSE`.
+    """
+    columns = [levels(features[name]) for name in features]
+    rows, of = np.unique(shared(folds, row_key(columns))), test_rows(folds)
+    times = 1 if label is None else _copied(row_key([*columns, codes(label)[0]]), _sides(folds))
+    if times > 1:
+        text = f"test rows repeat the features of a training row: every row stands {times} times, or a multiple of that"
+        return finding("duplicate rows", SEVERE, rows, of.size, text)
+    expected, natural = _expected(columns, of, float(np.mean([train.size for train, _ in folds.pairs])), rows.size)
+    excess = rows.size - expected
+    if excess <= 3 * np.sqrt(expected) + 1 and expected >= BLIND * of.size:
+        text = (
+            f"test rows repeat the features of a training row, {expected:.0f} by coincidence of columns so coarse: "
+            "copies of some rows cannot be told from coincidence"
+        )
+        return finding(COARSE, NOTE, rows, of.size, text)
+    clear = excess > 3 * np.sqrt(expected) + 1
+    copied = natural < 0.5 and excess >= 0.01 * of.size
+    severity = NOTE if not clear else SEVERE if copied else WARNING
+    text = f"test rows repeat the features of a training row; {expected:.0f} expected of columns so coarse"
+    return finding("duplicate rows", severity, rows, of.size, text)
+
+
+class _Chance(NamedTuple):
+    """Rows expected to have an equal by coincidence, and the share of equal pairs that near misses explain."""
+
+    expected: float
+    natural: float
+
+
+def _expected(columns: Sequence[Ints], of: Ints, others: float, equal: int) -> _Chance:
+    """How many of the rows `of` equal one of so many others by coincidence; `equal` is how many do."""
+    chance: Floats = np.prod([np.bincount(column)[column] / column.size for column in columns], axis=0)
+    expected = float((1 - np.exp(-others * chance[of])).sum())
+    natural = _natural(columns) if equal > expected else 1.0
+    return _Chance(max(expected, equal * natural), natural)
+
+
+def _sides(folds: Folds) -> Ints:
+    """The fold that tests each row, 0 where none does."""
+    side = np.zeros(folds.rows, np.int64)
+    for i, (_, test) in enumerate(folds.pairs, 1):
+        side[test] = i
+    return side
+
+
+def _copied(key: Ints, side: Ints) -> int:
+    """How often every row stands, its copies on several sides; 1 where there are none, or too few rows differ to tell.
+
+    Copies that stay together, as those of a group do, stand a multiple of times on each side too.
+
+    >>> row, apart = np.repeat(np.arange(30), 2), np.arange(60) % 2
+    >>> _copied(row, apart), _copied(row, row % 2), _copied(np.arange(30), np.arange(30) % 2)
+    (2, 1, 1)
+    """
+    count = np.bincount(key)
+    together = np.unique(key * (side.max() + 1) + side, return_counts=True)[1]
+    times = int(np.gcd.reduce(count))
+    return times if count.size >= LEAST and np.gcd.reduce(together) % times else 1
+
+
+def _natural(columns: Sequence[Ints]) -> float:
+    """The share of the pairs of equal rows that near misses explain, at most 1.
+
+    Where two columns agree independently in pairs that agree elsewhere, equal pairs / pairs that miss one column =
+    pairs that miss the other / pairs that miss both. Of some pairs of columns the one that explains most. Only rows
+    with few equals are looked at: common rows have more natural equals than any copies could add.
+    """
+    key = row_key(columns)
+    rare = np.bincount(key)[key] <= RARE
+    columns = [column[rare] for column in columns]
+    found = [0.0]
+    for i in range(min(len(columns), TRIED) if len(columns) > 1 and rare.any() else 0):
+        one, other = columns[i - 1], columns[i]
+        rest = row_key([column for column in columns if column is not one and column is not other] or [one * 0])
+        both, first, second, none = (
+            _equal_pairs(row_key([rest, *more])) for more in ([one, other], [one], [other], [])
+        )
+        missed = (first - both) * float(second - both)
+        found.append(float(np.nan_to_num(ratio(missed, (none - first - second + both) * float(both)))))
+    return min(1.0, max(found))
+
+
+def _equal_pairs(key: Ints) -> int:
+    count = np.bincount(key)
+    return int((count * (count - 1)).sum()) // 2
+
+
+def conflicts(features: pd.DataFrame, label: ArrayLike) -> Finding | None:
+    """Rows with equal features and unlike labels: the accuracy and AUC that no model of these columns can exceed.
+
+    The limits hold for these rows, where a model may know them by heart. A warning from a tenth of the rows, unless
+    the columns are so coarse that as many rows are equal by coincidence: then unlike labels are to be expected.
+    """
+    if not is_class(label):
+        return None
+    number, names = codes(label)
+    columns = [levels(features[name]) for name in features]
+    key = row_key(columns)
+    pair, count = np.unique(key * names.size + number, return_counts=True)
+    commonest = np.zeros(key.max() + 1, dtype=np.int64)
+    np.maximum.at(commonest, pair // names.size, count)
+    rows = np.flatnonzero(np.bincount(pair // names.size)[key] > 1)
+    text = f"rows equal in features differ in label: accuracy on these rows is at most {commonest.sum() / key.size:.3f}"
+    if names.size == 2:
+        share = np.bincount(key, number) / np.bincount(key)
+        text += f", AUC at most {auc(share[key], number == 1):.3f}"
+    equal = int((np.bincount(key)[key] > 1).sum())
+    by_chance = _expected(columns, np.arange(key.size), key.size, equal).expected
+    few = rows.size < 0.1 * key.size
+    coarse = not few and by_chance >= 0.5 * equal
+    text += "; the columns are so coarse that rows are equal by coincidence" if coarse else ""
+    return finding("conflicting labels", NOTE if few or coarse else WARNING, rows, key.size, text)
