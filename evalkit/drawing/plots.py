@@ -113,7 +113,8 @@ def legend(ax: Any, lines: Sequence[tuple[str, Any]], **place: Any) -> None:
 
 
 BESIDE: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}  # where a legend covers no data
-TITLE_INCHES = 0.1  # that a character of a title needs, wide ones among them
+TITLE_SIZE = 8.5
+TITLE_INCHES = 0.085  # that a character of this size needs, wide ones among them
 
 
 def intervals(frame: pd.DataFrame, ax: Any, *, label: str, zero: bool) -> Any:
@@ -181,7 +182,7 @@ def multiples(frame: pd.DataFrame, axes: Any, *, label: str) -> Any:
             low, high = (value if np.isfinite(value) else row.value for value in (row.low, row.high))
             ax.plot([low, high], [i, i], color=COLOURS[i % len(COLOURS)])
             ax.plot([row.value], [i], linestyle="none", **style_of(i))
-        ax.set_title(f"{title(str(name), width)}\nn = {part['n'].max():,}")
+        ax.set_title(f"{title(str(name), width)}\nn = {part['n'].max():,}", fontsize=TITLE_SIZE)
         ax.grid(axis="x", color="#ddd", linewidth=0.6)
     for ax in list(axes.flat)[frame["slice"].nunique() :]:
         ax.set_axis_off()
