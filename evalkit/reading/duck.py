@@ -13,6 +13,8 @@ from evalkit.reading import columns
 BARE = "csv without a header"
 TEXT = ("csv", BARE)  # the kinds of text tables
 
+LONGEST = 1000  # bytes of a name: one of ten megabytes made a page of 130
+
 
 def shown(path: Path) -> str:
     """The path as the reader knows it: relative where it lies under the working directory or the checkout."""
@@ -22,6 +24,12 @@ def shown(path: Path) -> str:
     return str(path)
 
 
+def too_long(what: str, text: str, where: str = "") -> InputError:
+    """The error for a name, of a column, a system, a class or a group, that no page can repeat."""
+    size = len(text.encode(errors="replace"))
+    return InputError(f"{what} must be of at most {LONGEST:,} bytes, got {size:,} beginning with {text[:40]!r}{where}")
+
+
 def distinct(names: Sequence[str], where: str) -> None:
     """Raises InputError where two columns have one name, or one holds a NUL character.
 
@@ -29,6 +37,8 @@ def distinct(names: Sequence[str], where: str) -> None:
     """
     if nul := [name for name in names if "\0" in name]:
         raise InputError(f"{where}: column names must hold no NUL character (UTF-16?), got {nul[0][:80]!r}")
+    if long := [name for name in names if len(name.encode(errors="replace")) > LONGEST]:
+        raise too_long(f"{where}: a column's name", long[0])
     seen: dict[str, str] = {}
     for name in names:
         if name.lower() in seen:

@@ -7,23 +7,23 @@ Spark tables by name or as Spark data frames, collected where they are small.
 
 import hashlib
 import re
-import stat
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from evalkit.arrays import InputError
-from evalkit.reading import batches, duck, folders, parquet, spark_tables, trec
+from evalkit.reading import batches, duck, folders, parquet, refusals, spark_tables, trec
 
 TABLES = {".csv": "csv", ".tsv": "csv", ".tab": "csv", ".parquet": "parquet", ".pq": "parquet"}
 TABLES |= {".jsonl": "json", ".ndjson": "json", ".json": "json"}
 NO_HEADER = "none"
 HEADERS = (NO_HEADER, "first")  # what the parameter header can say of text tables
 IDS = ("system", "query", "item", "id", "session", "user")
+UNPRINTED = ("query", "item", "id", "session", "user")  # ids, of which a page names few
 PACKED = {".gz", ".zst", ".bz2", ".lz4"}
 PACKING = 5  # how much larger a packed text file is without its packing, about
 _NUMERIC = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*|BOOLEAN|HALF_FLOAT|\"NULL\"|NULL")
@@ -147,7 +147,7 @@ def _part(path: Path, header: str | None) -> Part:
 
 
 def _file_part(path: Path, header: str | None) -> Part:
-    _refuse_no_file(path)
+    refusals.no_file(path)
     suffix = [one.lower() for one in path.suffixes if one.lower() not in PACKED][-1:]
     kind = TABLES.get(suffix[0] if suffix else "")
     if kind and path.suffix.lower() in PACKED - {".gz", ".zst"}:
@@ -161,28 +161,6 @@ def _file_part(path: Path, header: str | None) -> Part:
         return _unknown_part(path, header)
     except OSError as error:
         raise InputError(f"{duck.shown(path)}: cannot be read, {error}") from None
-
-
-SPECIAL = (
-    (stat.S_ISFIFO, "a pipe"),
-    (stat.S_ISCHR, "a device"),
-    (stat.S_ISBLK, "a device"),
-    (stat.S_ISSOCK, "a socket"),
-)
-
-
-def _refuse_no_file(path: Path) -> None:
-    """Raises InputError for what is no file, which could not be read twice, and for a file without content."""
-    try:
-        status = path.stat()
-        with path.open("rb") if stat.S_ISREG(status.st_mode) else nullcontext():
-            pass
-    except OSError as error:
-        raise InputError(f"{duck.shown(path)}: cannot be read: {error.strerror}") from None
-    if kind := next((what for is_one, what in SPECIAL if is_one(status.st_mode)), None):
-        raise InputError(f"{duck.shown(path)}: must be a file, got {kind}; write its content into a file first")
-    if status.st_size == 0:
-        raise InputError(f"{duck.shown(path)}: the file is empty")
 
 
 def _trec_part(path: Path, shape: trec.Layout) -> Part:
@@ -243,12 +221,16 @@ def load(
     coded: roles of text that may come as Arrow dictionaries. Raises InputError where an id is a fraction, missing or no
     text, or a number is text.
     """
-    if part.kind == "parquet" and (columns := parquet.read(part.path, text, numbers, coded)):
-        return columns
-    chosen = select(part, text, numbers)
-    with explained(chosen):
-        table = duck.sql(chosen.query, part.name, **chosen.frames)
-    return {role: table[role].combine_chunks() for role in table.column_names}
+    columns = parquet.read(part.path, text, numbers, coded) if part.kind == "parquet" else None
+    if not columns:
+        chosen = select(part, text, numbers)
+        with explained(chosen):
+            table = duck.sql(chosen.query, part.name, **chosen.frames)
+        columns = {role: table[role].combine_chunks() for role in table.column_names}
+    for role, column in text.items():
+        if role not in UNPRINTED and not role.startswith("feature "):
+            refusals.long_text(columns[role], f"{part.name}: {column}")
+    return columns
 
 
 def _with_folders(source: str, more: Mapping[str, str | None]) -> str:

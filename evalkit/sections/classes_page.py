@@ -16,6 +16,7 @@ from evalkit.studies.classes import BINS, ClassesStudy
 from evalkit.studies.words import counted
 
 COUNTED = {"n": "rows", "predicted": "predicted"}
+DRAWN = 40  # classes that a picture can show: its size grows with their square
 NO_SCORES = "Only predicted classes, no scores: no curves and no probabilities."
 
 
@@ -170,7 +171,7 @@ def gains(s: ClassesStudy) -> Html:
 
 
 def confusion_plot(s: ClassesStudy) -> Picture:
-    """The leader's confusion table."""
+    """The leader's confusion table; of more than `DRAWN` classes the rarest are one row and one column together."""
     table = s.classified[s.leader].confusion.table
     worst = np.where(np.eye(len(table), dtype=bool), -1, table)
     i, j = np.unravel_index(int(worst.argmax()), worst.shape)
@@ -183,9 +184,24 @@ def confusion_plot(s: ClassesStudy) -> Picture:
     if worst[i, j] > 0:
         mistake = f"{classes[i]} taken for {classes[j]}, {worst[i, j]:,.0f}"
         caption += f" Most frequent mistake: {mistake}{' rows' if s.data.weight is None else ''}."
+    table, classes = drawn_together(table, classes)
+    if len(classes) < len(s.data.classes):
+        caption += f" The {DRAWN - 1} most frequent of {len(s.data.classes):,} classes; the JSON holds all."
     side = 2.2 + 0.42 * len(classes)
     labels: dict[str, Any] = {"classes": classes, "xlabel": "predicted", "ylabel": "actual"}
     return plots.picture(curve_plots.matrix, table, alt=caption, caption=caption, size=(side + 1.6, side), **labels)
+
+
+def drawn_together(table: np.ndarray, classes: tuple[str, ...]) -> tuple[np.ndarray, tuple[str, ...]]:
+    """The table of at most `DRAWN` classes, the rarest added up to one, and their names."""
+    if len(classes) <= DRAWN:
+        return table, classes
+    kept = np.sort(np.argsort(-table.sum(axis=1), kind="stable")[: DRAWN - 1])
+    place = np.full(len(classes), DRAWN - 1)
+    place[kept] = np.arange(DRAWN - 1)
+    together = np.zeros((DRAWN, DRAWN), dtype=table.dtype)
+    np.add.at(together, (place[:, None], place[None, :]), table)
+    return together, (*(classes[i] for i in kept), f"({len(classes) - DRAWN + 1} others)")
 
 
 def confusion(s: ClassesStudy) -> Html:
