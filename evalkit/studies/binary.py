@@ -21,6 +21,7 @@ from evalkit.statistics import count_bootstrap, inference
 from evalkit.statistics.intervals import wilson
 from evalkit.studies.study import Study
 from evalkit.studies.thresholds import Costs, Rule
+from evalkit.studies.words import unit_noun
 
 ORDER = ("roc_auc", "average_precision", "ks", "log_loss", "brier")
 AT = ("f1", "precision", "recall", "specificity", "accuracy", "mcc")
@@ -120,7 +121,7 @@ class BinaryStudy(Study):
     @property
     def unit_name(self) -> str:
         """The row, or the unit that the user named."""
-        return self.settings.unit.removesuffix("_id") if self.settings.unit else "row"
+        return unit_noun(self.settings.unit, "unit") if self.settings.unit else "row"
 
     @property
     def plain(self) -> bool:

@@ -22,6 +22,7 @@ from evalkit.statistics.summed import ENOUGH, Moments, Sample, Table, columns
 from evalkit.studies.binary import RESAMPLES, Account, BinaryStudy, Facts
 from evalkit.studies.binary_rows import Asked, asked
 from evalkit.studies.study import EVERY, Member
+from evalkit.studies.words import unit_noun
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -133,7 +134,7 @@ def make(
     a = asked(t.systems, _outside(t), metrics, threshold, costs, prevalence, shared)
     tables, rows, positives = _tables(t, a)
     plain = a.settings.unit is None and t.plan.scale is None
-    unit = a.settings.unit.removesuffix("_id") if a.settings.unit else "row"
+    unit = unit_noun(a.settings.unit, "unit") if a.settings.unit else "row"
     moments = _moments(t, a, tables, plain=plain)
     samples = [
         Sample(some, moments.get(group), plain, a.settings.unit is not None, unit) for group, some in enumerate(tables)

@@ -22,6 +22,7 @@ from evalkit.statistics.perunit import Values, take
 from evalkit.statistics.significance import Comparison
 from evalkit.studies import study
 from evalkit.studies.study import EVERY, Member, Settings, Study
+from evalkit.studies.words import unit_noun
 
 SAMPLE = "data/interleaving/health_plans.parquet"
 SAMPLE_COLUMNS = {"user": "block", "arm": "plan"}
@@ -172,7 +173,7 @@ class Experiment(Study):
     @property
     def unit_name(self) -> str:
         """The user, or what the input calls it; the row where there is no such column."""
-        return self.columns.get("user", "row").removesuffix("_id")
+        return unit_noun(self.columns["user"], "user") if "user" in self.columns else "row"
 
     def _arm(self, chosen: Chosen, system: str, member: Member = EVERY) -> Values:
         return take(chosen.values(self.numbers), self._in(system, member))

@@ -25,6 +25,7 @@ from evalkit.studies import experiment, planning, provenance, study
 from evalkit.studies.experiment import Experiment
 from evalkit.studies.planning import Planning
 from evalkit.studies.study import EVERY, Member, Settings, Study
+from evalkit.studies.words import unit_noun
 
 SAMPLE = {
     "log": "data/interleaving/sessions.parquet",
@@ -185,8 +186,7 @@ class Interleaving(Study):
     @property
     def unit_name(self) -> str:
         """The user, or what the input calls it; the session where there is no such column."""
-        name = self.data.columns.get("user", "session")
-        return "query" if name == "qid" else name.removesuffix("_id")
+        return unit_noun(self.data.columns["user"], "user") if "user" in self.data.columns else "session"
 
     @cached_property
     def credit(self) -> np.ndarray:

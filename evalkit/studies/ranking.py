@@ -21,6 +21,7 @@ from evalkit.statistics.significance import Comparison
 from evalkit.studies import asks, provenance, study
 from evalkit.studies.asks import BestTies, Depth, InterpolatedPrecision, Unjudged, WorstTies
 from evalkit.studies.study import EVERY, Member, Study
+from evalkit.studies.words import unit_noun
 
 SAMPLE = {
     "preds": "data/digits_retrieval/runs",
@@ -152,8 +153,9 @@ class Ranking(Study):
     @property
     def unit_name(self) -> str:
         """The query, what the input calls it, or the unit that the user named."""
-        name = self.settings.unit or self.runs.columns.get("query", "query")
-        return "query" if name == "qid" else name.removesuffix("_id")
+        if self.settings.unit:
+            return unit_noun(self.settings.unit, "unit")
+        return unit_noun(self.runs.columns.get("query", "query"), "query")
 
     @cached_property
     def _values(self) -> dict[tuple[str, str], Values]:

@@ -12,6 +12,7 @@ from evalkit.statistics import inference, perunit, proportions
 from evalkit.statistics.intervals import Estimate, wilson
 from evalkit.statistics.significance import Comparison
 from evalkit.studies.study import EVERY, Member, Study
+from evalkit.studies.words import unit_noun
 
 RIGHT = ("accuracy", "exact_match")  # one row is right or wrong: Wilson and McNemar
 
@@ -27,7 +28,7 @@ class RowStudy(Study):
     @property
     def unit_name(self) -> str:
         """The row, or the unit that the user named."""
-        return self.settings.unit.removesuffix("_id") if self.settings.unit else "row"
+        return unit_noun(self.settings.unit, "unit") if self.settings.unit else "row"
 
     def _found(self, chosen: Chosen, system: str, member: Member) -> inference.Found:
         return chosen.values(self.structure(system).take(member))

@@ -24,7 +24,7 @@ from evalkit.studies import provenance, study, unit_sources
 from evalkit.studies.study import EVERY, Member, Settings, Study
 from evalkit.studies.trials import SIDES, Shares
 from evalkit.studies.unit_sources import Input
-from evalkit.studies.words import plural
+from evalkit.studies.words import plural, unit_noun
 
 SAMPLE: dict[str, Any] = {
     "preds": "data/digits_retrieval/runs",
@@ -159,7 +159,7 @@ class Significance(Study):
     def unit_name(self) -> str:
         """What the input calls the unit."""
         name = "fold" if self.test_to_train else self.data.name
-        return {"id": "row", "qid": "query"}.get(name, name.removesuffix("_id"))
+        return "row" if name == "id" else unit_noun(name, "unit")
 
     @property
     def adjusted_over(self) -> str:

@@ -19,6 +19,17 @@ def plural(word: str, n: float) -> str:
     return f"{word}es" if word.endswith(HISSING) else f"{word}s"
 
 
+def unit_noun(column: str, role: str) -> str:
+    """What a unit is called: its column without _id; a column known by its place alone is called what its role is.
+
+    >>> unit_noun("user_id", "user"), unit_noun("qid", "query"), unit_noun("2", "user"), unit_noun("field 1", "query")
+    ('user', 'query', 'user', 'query')
+    """
+    if column.removeprefix("field ").isdecimal():
+        return role
+    return "query" if column == "qid" else column.removesuffix("_id")
+
+
 def counted(n: float, word: str) -> str:
     """A number of things, or a weight of them.
 
