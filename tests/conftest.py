@@ -17,6 +17,7 @@ def small(monkeypatch):
     shrink(monkeypatch)
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items):
     """The cells of a notebook run one after the other in one process; everything else runs anywhere."""
     for item in items:

@@ -139,7 +139,7 @@ def naming(rows: list[dict]) -> list[str]:
     """The first fields that tell the records apart: texts before whole numbers, and never numbers with a fraction.
 
     >>> naming([{"metric": "f1", "system": "a", "n": 9}, {"metric": "f1", "system": "b", "n": 9}])
-    ['metric', 'system']
+    ['system']
     """
     shared = [field for field in (rows[0] if rows else ()) if all(field in row for row in rows)]
     texts = [field for field in shared if all(isinstance(row[field], str | None) for row in rows)]
