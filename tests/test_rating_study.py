@@ -105,7 +105,7 @@ def test_a_metric_without_a_better_direction_decides_nothing():
     study = rating.read(metrics="bias,mae")
     shown = page.comparisons(study)
     assert "bias has no better direction: nothing to compare by it." in shown.html
-    caption = "Paired differences in the other metrics with 95% interval, n = 700 persons with"
+    caption = "Paired differences in the other metrics with 95% interval, n = 700 persons</caption>"
     assert caption in shown.html
     assert "nan" not in shown.html
     assert "p by sign flip" in shown.html
