@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from evalkit.arrays import Floats, InputError, ParameterError, codes, measurable
 from evalkit.reading import aligned, sources
 from evalkit.reading import columns as roles_of
 from evalkit.reading.aligned import Aligned, Layout
+from evalkit.reading.precision import Precision
 from evalkit.reading.sources import Part, Source
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class Examples:
     features: one row each, or None. candidates: where the features were selected by a look at the label, all columns
     that there were to select from. score: system -> its out-of-fold scores. time: numbers, of dates days since 1970.
     left_out: rows and columns that were read and not used, and why. repeat: the draw of the folds, where ids repeat.
+    precision: system -> what its scores were stored in.
     """
 
     label: Floats
@@ -49,6 +51,7 @@ class Examples:
     left_out: tuple[str, ...] = ()
     candidates: pd.DataFrame | None = None
     repeat: np.ndarray | None = None
+    precision: Mapping[str, Precision] = field(default_factory=dict)
 
     @property
     def repeats(self) -> int:
@@ -106,6 +109,7 @@ def predictions(data: Any, *, columns: Mapping[str, str], kind: str | None) -> E
         sources=rows.sources,
         read=rows.read,
         left_out=(f"{rows.alone:,} rows whose id another system lacks",) if rows.alone else (),
+        precision={name: own["score"] for name, own in rows.precision.items()},
     )
 
 
