@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evalkit.arrays import Floats, InputError, ParameterError, codes, measurable
-from evalkit.reading import aligned, sources
+from evalkit.reading import aligned, sources, unit_columns
 from evalkit.reading import columns as roles_of
 from evalkit.reading.aligned import Aligned, Layout
 from evalkit.reading.precision import Precision
@@ -80,7 +80,8 @@ def predictions(data: Any, *, columns: Mapping[str, str], kind: str | None) -> E
 
     Raises InputError for a missing column, or values that cannot be meant.
     """
-    rows = aligned.read(data, lambda part: _layout(part, columns))
+    parts = sources.parts(data)
+    rows = aligned.read(parts, lambda part: _layout(part, columns))
     measurable(rows.columns["label"], rows.numbers["label"], rows.place)
     for name, own in rows.own.items():
         measurable(f"the score by {name!r}", own["score"], aligned.own_place(rows))
@@ -94,6 +95,8 @@ def predictions(data: Any, *, columns: Mapping[str, str], kind: str | None) -> E
     id = rows.text.get("id", rows.id if "id" in rows.columns else None)
     if "repeat" in rows.text:
         _repeats_agree(rows, id, label)
+    elif id is not None:
+        _refuse_unnamed_repeat(parts[0], id)
     return Examples(
         label=label,
         classes=classes,
@@ -134,6 +137,16 @@ def _layout(part: Part, given: Mapping[str, str]) -> Layout:
         system=found.get("system"),
         within=tuple(role for role in ("fold", "repeat") if role in found) if paired else (),
     )
+
+
+def _refuse_unnamed_repeat(part: Part, id: np.ndarray) -> None:
+    """Raises InputError where every id has several rows, and a column of another name seems to count the repeats."""
+    names = [name for name in part.columns if unit_columns.key(name) in unit_columns.DRAWN_AGAIN]
+    if names and np.unique(codes(id)[0], return_counts=True)[1].min() > 1:
+        raise InputError(
+            f"{part.name}: every id has several rows, and {names[0]} may say which draw of the folds each is of; set "
+            f"columns='repeat={names[0]}', or leave out the column where these are copies"
+        )
 
 
 def _repeats_agree(rows: Aligned, id: np.ndarray | None, label: Floats) -> None:

@@ -35,6 +35,7 @@ VALUES = (
 )
 METRICS = ("metric", "measure", "metric_name")
 FOLDS, REPEATS = ("fold", "split"), ("repeat", "repetition", "rep", "seed", "run", "trial", "iteration")
+DRAWN_AGAIN = ("seed", "trial", "iteration", "iter", "replicate", "draw", "random_state", "repeat_id", "cv", "cv_run")
 DRAWS = (*FOLDS, *REPEATS, "sample", "draw", "attempt", "replicate", "epoch")
 PLACES = ("rank", "position", "pos", "index", "idx", "row", "row_number", "number", "num", "no", "id")
 TRUTHS = ("label", "y_true", "target", "gold", "ground_truth")
