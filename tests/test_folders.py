@@ -116,14 +116,68 @@ def test_only_folders_right_above_the_file_are_columns(here):
 @pytest.mark.parametrize("kind", ["csv", "parquet", "json"])
 def test_a_folder_comes_before_a_column_of_the_file(here, kind):
     """As DuckDB and Hive read it."""
-    (here / "system=x").mkdir()
+    (here / "out/system=x").mkdir(parents=True)
     frame = ratings()[:90]
-    path = f"system=x/t.{kind}"
+    path = f"out/system=x/t.{kind}"
     frame.to_json(path, orient="records", lines=True, double_precision=15) if kind == "json" else getattr(
         frame, f"to_{kind}"
     )(path)
-    assert rating.read(path).systems == ("x",)
-    assert len(rating.read(path).data.rows) == 90
+    assert rating.read("out").systems == ("x",)
+    assert len(rating.read("out").data.rows) == 90
+
+
+def test_only_folders_below_the_one_that_was_named_are_columns(here):
+    """Who names a file in run=3/ means the file: its folder must not become the system."""
+    frame = ratings()[:90].drop(columns="system")
+    for run in ("3", "4"):
+        (here / f"out/run={run}").mkdir(parents=True)
+        frame.to_csv(here / f"out/run={run}/t.csv", index=False)
+        frame[:45].to_csv(here / f"out/run={run}/part-0.csv", index=False)
+        frame[45:].to_csv(here / f"out/run={run}/part-1.csv", index=False)
+    for alone in ("out/run=3/t.csv", str(here / "out/run=3/t.csv"), ["out/run=3/t.csv"], "out/run=3/t.*"):
+        assert rating.read(alone).systems == ("system",)
+    pieces = [f"out/run=3/part-{i}.csv" for i in range(2)]
+    for together in ("out/run=3/part-*", pieces):
+        assert len(sources.parts(together)[0].columns) == 3
+    files = [f"out/run={run}/t.csv" for run in ("3", "4")]
+    for several in (files, [str(here / files[0]), files[1]], "out/run=*/t.csv", "out/*/t.csv"):
+        assert rating.read(several).systems == ("3", "4")
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv", "json"])
+def test_pieces_without_a_row_as_spark_writes_them_are_no_fault(here, kind):
+    frame = ratings()
+
+    def write(rows, path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if kind == "json":
+            path.write_text(rows.to_json(orient="records", lines=True, double_precision=15) if len(rows) else "")
+        else:
+            getattr(rows, f"to_{kind}")(path, index=False)
+
+    for i, rows in enumerate((frame[:0], frame[:100], frame[:0], frame[100:])):
+        write(rows, here / f"out/part-0000{i}-1f.{kind}")
+    for system, rows in frame.groupby("system"):
+        write(rows.drop(columns="system"), here / f"hive/system={system}/part-00000.{kind}")
+        write(frame[:0].drop(columns="system"), here / f"hive/system={system}/part-00001.{kind}")
+    expected = rating.read(frame, metrics="mae").estimates["value"].tolist()
+    for where in ("out", "out/*", "hive"):
+        assert rating.read(where, metrics="mae").estimates["value"].tolist() == pytest.approx(expected, rel=1e-12)
+    write(frame[:0], here / f"empty/part-00000.{kind}")
+    write(frame[:0], here / f"empty/part-00001.{kind}")
+    write(frame[:0], here / f"loose/a.{kind}")
+    write(frame, here / f"loose/b.{kind}")
+    for where in ("empty", "loose"):
+        with pytest.raises(InputError, match=r"no rows|is empty"):
+            rating.read(where)
+
+
+def test_an_empty_text_piece_without_a_header_is_told_from_one_row(here):
+    (here / "out").mkdir()
+    (here / "out/part-0.csv").write_text("a,1,2\n")
+    (here / "out/part-1.csv").write_text("")
+    study = rating.read("out", header="none", columns={"id": "1", "actual": "2", "forecast": "3"}, metrics="mae")
+    assert study.estimates["value"].tolist() == [1]
 
 
 def test_parts_that_an_engine_wrote_are_one_system_named_after_their_folder(here):

@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 
 from evalkit.arrays import InputError, ParameterError
-from evalkit.reading import outcomes, ratings
+from evalkit.reading import large, outcomes, ratings
 from evalkit.reading.outcomes import Binary, MultiClass, MultiLabel
+from evalkit.studies import classification, rating
 
 LONG = pd.DataFrame(
     {
@@ -268,3 +269,35 @@ def test_parts_must_name_the_same_systems(tmp_path):
         pd.DataFrame({"label": [1, 0], f"score_{name}": [0.1, 0.2]}).to_csv(tmp_path / f"{name}.csv", index=False)
     with pytest.raises(InputError, match=r"a\.csv and .*b\.csv must name the same systems in their columns"):
         outcomes.read(tmp_path)
+
+
+@pytest.mark.parametrize("own", ["score", "y_score"])
+def test_a_score_beside_scores_of_systems_is_not_taken_alone(own):
+    frame = pd.DataFrame({"label": [0, 1, 1, 0], own: [0.1, 0.6, 0.4, 0.2], "score_a": [0.5, 0.7, 0.3, 0.1]})
+    with pytest.raises(
+        InputError, match=f"a score column, '{own}', and one score for each system, 'score_a'; .*={own}"
+    ):
+        outcomes.read(frame)
+    assert list(outcomes.read(frame, columns={"score": own}).score) == ["system"]
+    assert list(outcomes.read(frame, attributes=["score_a"]).score) == ["system"]
+
+
+def test_a_forecast_beside_forecasts_of_systems_is_not_taken_alone():
+    frame = pd.DataFrame({"actual": [0.5, 1, 2], "y_pred": [1.0, 2, 3], "forecast_a": [1.0, 1, 1]})
+    with pytest.raises(InputError, match="a forecast column, 'y_pred', and one forecast for each system, 'forecast_a'"):
+        ratings.read(frame)
+    assert list(ratings.read(frame, columns={"forecast": "y_pred"}).forecast) == ["system"]
+
+
+@pytest.mark.parametrize("large_too", [False, True], ids=["memory", "large"])
+def test_rows_without_a_unit_are_refused(monkeypatch, large_too):
+    """They counted as one unit, however many they are."""
+    if large_too:
+        monkeypatch.setattr(large, "ROWS", 2)
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"label": np.arange(60) % 2, "score": rng.random(60), "user": [None, "a", "b"] * 20})
+    with pytest.raises(InputError, match="every row must have a user, the unit, got none here and in 20 in all"):
+        classification.read(frame, unit="user")
+    assert classification.read(frame, segments="user").slices
+    with pytest.raises(InputError, match=r"data frame, row 1: every row must have a user, .* in 20 in all"):
+        rating.read(frame.rename(columns={"label": "actual", "score": "forecast"}), unit="user")

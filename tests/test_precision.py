@@ -9,8 +9,8 @@ from large_tables import draw_less, shrink
 
 from evalkit.metrics import grid
 from evalkit.reading import precision, sources
-from evalkit.sections import classification_page
-from evalkit.studies import classification, ranking
+from evalkit.sections import classification_page, validation_page
+from evalkit.studies import classification, ranking, validation
 from evalkit.studies.binary_rows import RowsStudy
 from evalkit.studies.binary_sums import SumsStudy
 
@@ -170,3 +170,21 @@ def _mean(grade):
     """Mean precision at 5 over the queries that have a relevant item."""
     hits = (grade >= AT).reshape(20, 5)
     return hits[hits.any(axis=1)].mean()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("way", ["frame", "parquet"])
+def test_validation_counts_at_a_round_threshold_what_numpy_counts(tmp_path, kind, way):
+    data = table(kind)[["label", "score_a"]].rename(columns={"score_a": "score"})
+    data["fold"] = np.arange(len(data)) % 5
+    accuracy = ((data["score"].to_numpy() >= AT) == data["label"].to_numpy()).mean()
+    study = validation.read(data if way == "frame" else parquet(data, tmp_path), threshold=AT, metrics="accuracy")
+    assert study.estimate(study.primary, "system").value == pytest.approx(accuracy, abs=1e-12)
+    assert ("0.7 is" in str(validation_page.notes(study))) == (kind != "float64")
+
+
+def test_validation_warns_of_a_threshold_outside_the_scores():
+    data = pd.DataFrame({"label": np.arange(60) % 2, "score": np.arange(60) % 7 + 10.0, "fold": np.arange(60) // 20})
+    assert "every row is predicted positive" in str(validation_page.notes(validation.read(data)))
+    assert "nothing is predicted positive" in str(validation_page.notes(validation.read(data, threshold=100)))
+    assert "predicted positive" not in str(validation_page.notes(validation.read(data, threshold=13)))

@@ -276,3 +276,58 @@ def test_the_report_refuses_in_one_line(tmp_path, capsys):
     table.to_csv(tmp_path / "wide.csv", index=False)
     assert cli.main(["report", "significance", "-p", "preds", str(tmp_path / "wide.csv"), "-o", str(tmp_path)]) == 2
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
+
+
+# Tables that could be meant in two ways
+
+
+@pytest.mark.parametrize("shape", ["long", "wide"])
+def test_questions_numbered_anew_in_each_data_set_are_not_taken_for_draws(shape):
+    rows = [(name, i, rng(i + 7).random(), rng(i).random()) for name in ("arc", "mmlu") for i in range(10)]
+    table = pd.DataFrame(rows, columns=["dataset", "question_id", "a", "b"])
+    if shape == "long":
+        table = table.melt(id_vars=["dataset", "question_id"], var_name="model", value_name="correct")
+    with pytest.raises(InputError, match=r"rows of one question_id differ in 'dataset': .* columns='unit=question_id'"):
+        significance.read(table)
+    assert first(table, columns="unit=question_id")["n"] == 10
+    assert first(table.assign(question_id=table["dataset"] + table["question_id"].astype(str)))["n"] == 20
+    assert first(table, unit="dataset")["n"] == 2
+    assert first(table[table["dataset"] == "arc"])["n"] == 10
+
+
+def test_draws_told_apart_by_their_answers_are_draws():
+    table = answers().drop(columns="sample")
+    assert first(table.assign(response=[f"answer {i}" for i in range(len(table))]))["n"] == 20
+    assert first(answers(seed=["s1"] * 200))["n"] == 20
+
+
+@pytest.mark.parametrize("name", ["all", "Mean", "average"])
+def test_a_row_of_means_is_no_unit(name):
+    table = wide()
+    numbers = table.select_dtypes("number")
+    summary = pd.DataFrame([numbers.mean().round(4).to_dict() | {"query": name}])
+    with pytest.raises(InputError, match=f"query '{name}' holds the means of the others"):
+        significance.read(pd.concat([table, summary]))
+    assert first(pd.concat([table, summary.assign(a=99.0)]))["n"] == 61
+
+
+def test_the_label_is_no_system():
+    table = wide()
+    study = significance.read(table.assign(label=np.arange(len(table)) % 2))
+    assert "label" not in study.systems
+    assert "not compared: label" in told(study)
+    assert "label" in significance.read(table.assign(label=0.5), systems="a,label").systems
+
+
+def test_a_table_of_pairs_of_systems_is_refused():
+    table = pd.DataFrame({"model_a": ["x", "y"] * 20, "model_b": ["y", "x"] * 20, "winner": ["a"] * 40, "turn": 1})
+    with pytest.raises(InputError, match="'model_a' and 'model_b' name two systems in each row"):
+        significance.read(table)
+
+
+def test_the_unit_named_beside_draws_is_the_unit_and_counts_once():
+    table = answers(samples=1).drop(columns="category").rename(columns={"question_id": "passage", "sample": "seed"})
+    more = table[table["passage"] == "q00"]
+    many = pd.concat([table, *[more.assign(seed=i) for i in range(1, 40)]])
+    assert first(many, unit="passage")["n"] == 20
+    assert first(many, unit="passage")["difference"] == pytest.approx(first(table, unit="passage")["difference"])

@@ -112,6 +112,34 @@ def test_several_evaluation_sets_are_refused_by_name(names, message):
         validation.read(frame)
 
 
+@pytest.mark.parametrize(
+    "train, test", [("tr", "te"), ("in-sample", "out-of-sample"), ("train", "OOT"), ("seen", "unseen"), ("fit", "oos")]
+)
+def test_a_holdout_by_other_names_is_one_test_set(train, test):
+    frame = held_out()
+    named = frame.assign(fold=frame["fold"].map({"train": train, "test": test}))
+    study, usual = validation.read(named), validation.read(frame)
+    assert study.holdout
+    assert study.training_gap == usual.training_gap
+
+
+def test_a_fold_column_of_true_and_false_is_refused():
+    for fold in (np.arange(200) > 139, np.where(np.arange(200) > 139, "yes", "no")):
+        with pytest.raises(InputError, match="fold must name folds, or training and test rows as train and test"):
+            validation.read(scored().assign(fold=fold))
+
+
+@pytest.mark.parametrize("name", ["seed", "iteration", "Random State", "draw"])
+def test_folds_drawn_several_times_under_another_name_are_refused_by_name(name):
+    frame = repeated()
+    assert validation.read(frame).examples.repeats > 1
+    with pytest.raises(InputError, match=f"columns='repeat={name}'"):
+        validation.read(frame.rename(columns={"repeat": name}))
+    assert validation.read(frame.rename(columns={"repeat": name}), columns={"repeat": name}).examples.repeats > 1
+    leak = scored().assign(id=[f"i{max(i, 1)}" for i in range(200)], fold=np.arange(200) % 4, **{name: 0})
+    assert "id on both sides" in severe(validation.read(leak))
+
+
 def test_a_holdout_of_dated_rows_and_of_groups():
     frame = held_out().assign(time=np.arange(200), group=np.arange(200) // 4)
     study = validation.read(frame)

@@ -120,6 +120,20 @@ def matching(names: Iterable[str], wanted: Iterable[str], where: str, parameter:
     return [name for name in names if name in found]
 
 
+def one_way(role: str, names: Iterable[str], roles: Mapping[str, str], given: Mapping[str, str], where: str) -> None:
+    """Raises InputError where one column has the role, and others have it for a system each: score_a beside score.
+
+    The column that `given` names is meant, whatever stands beside it.
+    """
+    more = [name for name in names if name.startswith(f"{role}_") and name not in roles.values()]
+    if role in roles and role not in given and more:
+        others = listed(map(repr, more))
+        raise InputError(
+            f"{where}: it has a {role} column, {roles[role]!r}, and one {role} for each system, {others}; for the "
+            f"first set columns='{role}={roles[role]}', for the others rename {roles[role]!r} to '{role}_NAME'"
+        )
+
+
 def missing(role: str, names: Iterable[str], where: str) -> InputError:
     """The error for a role that no column plays."""
     usual = ", ".join(SYNONYMS.get(role, (role,)))

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evalkit.arrays import Floats, InputError, ParameterError, codes, measurable
-from evalkit.reading import aligned, sources
+from evalkit.reading import aligned, joining, sources, unit_columns
 from evalkit.reading import columns as roles_of
 from evalkit.reading.aligned import Aligned, Layout
+from evalkit.reading.precision import Precision
 from evalkit.reading.sources import Part, Source
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class Examples:
     features: one row each, or None. candidates: where the features were selected by a look at the label, all columns
     that there were to select from. score: system -> its out-of-fold scores. time: numbers, of dates days since 1970.
     left_out: rows and columns that were read and not used, and why. repeat: the draw of the folds, where ids repeat.
+    precision: system -> what its scores were stored in.
     """
 
     label: Floats
@@ -49,6 +51,7 @@ class Examples:
     left_out: tuple[str, ...] = ()
     candidates: pd.DataFrame | None = None
     repeat: np.ndarray | None = None
+    precision: Mapping[str, Precision] = field(default_factory=dict)
 
     @property
     def repeats(self) -> int:
@@ -77,7 +80,8 @@ def predictions(data: Any, *, columns: Mapping[str, str], kind: str | None) -> E
 
     Raises InputError for a missing column, or values that cannot be meant.
     """
-    rows = aligned.read(data, lambda part: _layout(part, columns))
+    parts = sources.parts(data)
+    rows = aligned.read(parts, lambda part: _layout(part, columns))
     measurable(rows.columns["label"], rows.numbers["label"], rows.place)
     for name, own in rows.own.items():
         measurable(f"the score by {name!r}", own["score"], aligned.own_place(rows))
@@ -91,6 +95,8 @@ def predictions(data: Any, *, columns: Mapping[str, str], kind: str | None) -> E
     id = rows.text.get("id", rows.id if "id" in rows.columns else None)
     if "repeat" in rows.text:
         _repeats_agree(rows, id, label)
+    elif id is not None:
+        _refuse_unnamed_repeat(parts[0], id)
     return Examples(
         label=label,
         classes=classes,
@@ -106,6 +112,7 @@ def predictions(data: Any, *, columns: Mapping[str, str], kind: str | None) -> E
         sources=rows.sources,
         read=rows.read,
         left_out=(f"{rows.alone:,} rows whose id another system lacks",) if rows.alone else (),
+        precision={name: own["score"] for name, own in rows.precision.items()},
     )
 
 
@@ -132,6 +139,16 @@ def _layout(part: Part, given: Mapping[str, str]) -> Layout:
     )
 
 
+def _refuse_unnamed_repeat(part: Part, id: np.ndarray) -> None:
+    """Raises InputError where every id has several rows, and a column of another name seems to count the repeats."""
+    names = [name for name in part.columns if unit_columns.key(name) in unit_columns.DRAWN_AGAIN]
+    if names and np.unique(codes(id)[0], return_counts=True)[1].min() > 1:
+        raise InputError(
+            f"{part.name}: every id has several rows, and {names[0]} may say which draw of the folds each is of; set "
+            f"columns='repeat={names[0]}', or leave out the column where these are copies"
+        )
+
+
 def _repeats_agree(rows: Aligned, id: np.ndarray | None, label: Floats) -> None:
     """Raises InputError where an id has another label or group in another repeat, or stands twice in one fold."""
     assert id is not None
@@ -143,12 +160,12 @@ def _repeats_agree(rows: Aligned, id: np.ndarray | None, label: Floats) -> None:
         odd = np.flatnonzero(same & (values[order][1:] != values[order][:-1]))
         if odd.size:
             row, before = int(order[odd[0] + 1]), int(order[odd[0]])
-            raise aligned.not_one(rows.place(row), rows.columns[role], id[row], values[before], values[row])
+            raise joining.not_one(rows.place(row), rows.columns[role], id[row], values[before], values[row])
     key = code
     for role in ("repeat", "fold"):
         number, names = codes(rows.text[role])
         key = key * names.size + number
-    if (again := aligned.repeated(key, np.arange(key.size))) is not None:
+    if (again := joining.repeated(key, np.arange(key.size))) is not None:
         text = f"id {id[again]!r} must stand once in a fold of a repeat, got it again"
         raise InputError(f"{rows.place(again)}: {text}")
 

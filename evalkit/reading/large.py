@@ -12,7 +12,7 @@ import numpy as np
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.metrics import grid
-from evalkit.reading import aligned, outcomes, precision, sources
+from evalkit.reading import aligned, joining, outcomes, precision, sources
 from evalkit.reading import columns as roles_of
 from evalkit.reading.aligned import Layout
 from evalkit.reading.engine import Engine
@@ -270,7 +270,7 @@ def _rows(
 def _cell(engine: Engine | Spark, role: str) -> str:
     """The SQL of a column; an empty attribute is a value of its own."""
     named = engine.quote(role)
-    return f"COALESCE({named}, '(none)')" if role.startswith("text attribute ") else named
+    return f"COALESCE({named}, {engine.literal(aligned.NONE)})" if role.startswith("text attribute ") else named
 
 
 # Groups and ids -----------------------------------------------------------------------------------------------------
@@ -287,9 +287,18 @@ def _grouped(t: Large, segments: Sequence[str], unit: str | None) -> Large:
         found.append(Segment(tuple(values), made.of))
         labels[column] = made.labels
     units = _values(t, "unit", KNOWN)[0] if unit else np.empty(0)
+    if unit and (len(units) > KNOWN or aligned.NONE in units):
+        _refuse_no_unit(t, unit)
     known = tuple(units) if unit and len(units) <= KNOWN else None
     plan = replace(t.plan, segments=tuple(found), unit=unit is not None, units=known)
     return replace(t, plan=plan, slices=labels)
+
+
+def _refuse_no_unit(t: Large, unit: str) -> None:
+    """Raises InputError where a row has no unit."""
+    query = f"SELECT count(*) AS n FROM ({t.query}) AS s WHERE unit = {t.engine.literal(aligned.NONE)}"
+    if rows := t.engine.table(query, t.shown, **t.frames)["n"][0].as_py():
+        raise aligned.no_unit(t.shown, unit, rows)
 
 
 def _values(t: Large, column: str, most: int) -> tuple[np.ndarray, np.ndarray]:
@@ -307,7 +316,7 @@ def _no_id_twice(t: Large) -> None:
     if len(found):
         wide = None not in t.pieces[0].layout.own
         _, place, _ = _having(t, found["id"][0].as_py(), "1")[1]
-        raise aligned.twice(place, found["id"][0].as_py(), None if wide else t.systems[0])
+        raise joining.twice(place, found["id"][0].as_py(), None if wide else t.systems[0])
 
 
 def refuse(t: Large) -> InputError:
@@ -316,7 +325,7 @@ def refuse(t: Large) -> InputError:
     found = t.engine.table(query, t.shown, **t.frames).to_pylist()
     if found:
         own = [one for one in _having(t, found[0]["id"], "1") if one[0] == found[0]["system"]]
-        return aligned.twice(own[1][1], found[0]["id"], found[0]["system"])
+        return joining.twice(own[1][1], found[0]["id"], found[0]["system"])
     layout = t.pieces[0].layout
     short = {f"text attribute {name}": f"segment{i}" for i, name in enumerate(t.slices)}
     names = {f"text {role}": column for role, column in layout.text.items()}
@@ -328,7 +337,7 @@ def refuse(t: Large) -> InputError:
         if found:
             rows = sorted(_having(t, found[0]["id"], _cell(t.engine, role)))
             other = next(one for one in rows if one[2] != rows[0][2])
-            return aligned.not_one(other[1], column, found[0]["id"], rows[0][2], other[2])
+            return joining.not_one(other[1], column, found[0]["id"], rows[0][2], other[2])
     return changed(t)
 
 

@@ -122,6 +122,8 @@ def layout_of(
     own: dict[str | None, dict[str, str]] = {}
     words: dict[str, str] = {}
     if kind == "binary":
+        used = {*roles.values(), *attributes}
+        roles_of.one_way("score", [name for name in part.columns if name not in used], roles, given, part.name)
         own = _score_columns(part, roles, systems)
     else:
         scores = [name for name in part.columns if name.startswith("p_") and name != "p_"]

@@ -51,6 +51,8 @@ def _layout(part: Part, *, given: Mapping[str, str], systems: Sequence[str], att
     if "actual" not in roles:
         raise roles_of.missing("actual", part.columns, part.name)
     numbers: dict[str, str] = {role: roles[role] for role in ("actual", "weight") if role in roles}
+    free = [name for name in part.columns if name not in attributes]
+    roles_of.one_way("forecast", free, roles, given, part.name)
     own: dict[str | None, dict[str, str]] = {None: {"forecast": roles["forecast"]}} if "forecast" in roles else {}
     wide = {} if own else aligned.wide_columns(part.columns, "forecast_", systems, part.name)
     own |= {name: {"forecast": column} for name, column in wide.items()}

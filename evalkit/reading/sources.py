@@ -16,12 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from evalkit.arrays import InputError
-from evalkit.reading import batches, duck, folders, parquet, refusals, spark_tables, trec
+from evalkit.reading import batches, duck, folders, parquet, pieces, refusals, spark_tables, trec
 
 TABLES = {".csv": "csv", ".tsv": "csv", ".tab": "csv", ".parquet": "parquet", ".pq": "parquet"}
 TABLES |= {".jsonl": "json", ".ndjson": "json", ".json": "json"}
-NO_HEADER = "none"
-HEADERS = (NO_HEADER, "first")  # what the parameter header can say of text tables
+HEADERS = (duck.NO_HEADER, "first")  # what the parameter header can say of text tables
 IDS = ("system", "query", "item", "id", "session", "user")
 UNPRINTED = ("query", "item", "id", "session", "user")  # ids, of which a page names few
 PACKED = {".gz", ".zst", ".bz2", ".lz4"}
@@ -97,16 +96,28 @@ def parts(data: Any, header: str | None = None) -> list[Part]:
     header: "none" where text tables have none. Parts stay as they are: batches can be read only once, so who needs them
     twice asks for the parts first.
     """
+    if not isinstance(data, list | tuple):
+        return _parts(data, header)
+    if not data:
+        raise InputError("data must name at least one file or frame, got an empty list")
+    tops = [folders.located(one)[1] for one in data if _is_path(one)]
+    top = folders.common(tops) if tops else None
+    return [part for one in data for part in (_parts(one, header, top) if _is_path(one) else parts(one, header))]
+
+
+def _is_path(data: Any) -> bool:
+    return isinstance(data, str | Path) and not str(data).startswith(spark_tables.PREFIX)
+
+
+def _parts(data: Any, header: str | None, top: Path | None = None) -> list[Part]:
+    """The parts of what is no list; top: the folder that all paths of a list share."""
     if isinstance(data, Part):
         return [data]
-    if isinstance(data, list | tuple):
-        if not data:
-            raise InputError("data must name at least one file or frame, got an empty list")
-        return [part for one in data for part in parts(one, header)]
     if table := spark_tables.found(data):
         return [Part(table.name, "spark", tuple(table.types), table.path, frame=table)]
     if isinstance(data, str | Path):
-        return [_part(path, header) for path in folders.files(data)]
+        paths, own = folders.located(data)
+        return [_part(path, header, folders.common([top or own])) for path in pieces.with_rows(paths, header)]
     return [_batches_part(data) if batches.are(data) else _frame_part(data)]
 
 
@@ -139,9 +150,9 @@ def _frame_part(data: Any) -> Part:
     return Part("data frame", "frame", tuple(names), frame=table, halves=halves)
 
 
-def _part(path: Path, header: str | None) -> Part:
-    """A file with the columns that its folders are, which come before its own of that name."""
-    part, more = _file_part(path, header), folders.partitions(path)
+def _part(path: Path, header: str | None, top: Path) -> Part:
+    """A file with the columns that its folders below `top` are, which come before its own of that name."""
+    part, more = _file_part(path, header), folders.partitions(path, top)
     columns = dict.fromkeys([*part.columns, *more])
     return replace(part, columns=tuple(columns), folders=more) if more else part
 
@@ -172,7 +183,7 @@ def _table_part(path: Path, header: str | None) -> Part:
     """A text file whose suffix says that it is a table: TREC text by its content, unless `header` says what it is."""
     if header is None and (shape := trec.layout_of_table(trec.first_lines(path))):
         return _trec_part(path, shape)
-    kind = duck.BARE if header == NO_HEADER else "csv"
+    kind = duck.BARE if header == duck.NO_HEADER else "csv"
     return Part(duck.shown(path), kind, duck.header(path, kind), path, stamp=stamp(path))
 
 
@@ -184,7 +195,7 @@ def _unknown_part(path: Path, header: str | None) -> Part:
         raise InputError(f"{duck.shown(path)}: the file has no line besides blank ones and comments")
     if shape := trec.layout_of(lines):
         return _trec_part(path, shape)
-    kind = duck.BARE if header == NO_HEADER else "csv"
+    kind = duck.BARE if header == duck.NO_HEADER else "csv"
     names = duck.header(path, kind)
     if len(names) == 1:
         raise InputError(

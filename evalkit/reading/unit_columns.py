@@ -35,8 +35,10 @@ VALUES = (
 )
 METRICS = ("metric", "measure", "metric_name")
 FOLDS, REPEATS = ("fold", "split"), ("repeat", "repetition", "rep", "seed", "run", "trial", "iteration")
+DRAWN_AGAIN = ("seed", "trial", "iteration", "iter", "replicate", "draw", "random_state", "repeat_id", "cv", "cv_run")
 DRAWS = (*FOLDS, *REPEATS, "sample", "draw", "attempt", "replicate", "epoch")
 PLACES = ("rank", "position", "pos", "index", "idx", "row", "row_number", "number", "num", "no", "id")
+TRUTHS = ("label", "y_true", "target", "gold", "ground_truth")
 TIMES = ("timestamp", "year", "weight", "sample_weight")
 MISSING = ("n/a", "na", "#n/a", "nan", "null", "none", "-", "--", "–", ".", "?", "missing", "inf", "-inf")
 TRUTH = {"true": 1.0, "false": 0.0}
@@ -89,6 +91,11 @@ class Column:
     def draws(self) -> bool:
         """Whether its name says that it counts repetitions."""
         return self.key in DRAWS
+
+    @property
+    def truth(self) -> bool:
+        """Whether its name says that it is what systems are measured against."""
+        return self.key in TRUTHS
 
     @property
     def no_value(self) -> bool:
@@ -180,7 +187,7 @@ def value(columns: Sequence[Column], given: str | None, where: str) -> tuple[Col
             f"{where}: a table with a column of systems must have a column of values, which are numbers; "
             f"the other columns are {has}; set columns='value=NAME'"
         )
-    names = ", ".join(repr(column.name) for column in candidates)
+    names = listed([repr(column.name) for column in candidates])
     raise InputError(
         f"{where}: a table with a column of systems must have one column of values, got the candidates {names}; "
         f"say which: columns='value={candidates[0].name}'"

@@ -12,7 +12,7 @@ import numpy as np
 
 from evalkit.arrays import Floats, InputError, Ints, codes
 from evalkit.reading import columns as roles_of
-from evalkit.reading import sources, trec_eval, unit_columns, unit_values
+from evalkit.reading import sources, trec_eval, unit_columns, unit_doubts, unit_values
 from evalkit.reading.sources import Part
 from evalkit.reading.unit_columns import Column
 from evalkit.reading.unit_values import ROW, VALUE, UnitValues
@@ -38,13 +38,15 @@ def read_wide(
         roles_of.require([column.name for column in columns], name, where, "systems or unit")
     cluster = [column for column in columns if column.name == unit]
     free = [column for column in columns if column.name not in {*systems, unit}]
+    if not systems:
+        unit_doubts.refuse_pairs(columns, where)
     named = [unit_columns.by_name(columns, given["unit"], where, "columns: unit")] if "unit" in given else []
     ids = named or unit_columns.question_of_rows(free)
     if cluster and not ids and any(column.draws for column in free):
         ids = cluster
     numbers = [column for column in free if column.kind == "numbers" and column not in ids]
     wanted = [column for name in systems for column in columns if column.name == name]
-    wanted = wanted or [column for column in numbers if not column.no_value]
+    wanted = wanted or [column for column in numbers if not column.no_value and not column.truth]
     if not wanted:
         has = ", ".join(column.name for column in columns)
         raise InputError(f"{where}: no column holds numbers, one for each system; it has {has}")
@@ -53,18 +55,23 @@ def read_wide(
     code, labels, clusters = units.coded()
     table, many = zip(*(unit_columns.means(code, column, len(labels)) for column in values.T), strict=True)
     others = [column for column in free if column not in ids and column not in wanted]
+    called = _called(ids, cluster)
+    if not named:
+        unit_doubts.refuse_other_units(code, 1, others, called, where)
     left = [column.name for column in numbers if column in others]
     empty = [column.name for column in others if column.kind == "empty"]
+    found = {(metric, column.name): one for column, one in zip(wanted, table, strict=True)}
+    unit_doubts.refuse_summaries(list(labels), found, called, where)
     return UnitValues(
         unit=labels if clusters is None else clusters,
         name=_called([], cluster) if cluster else _called(ids, []),
         metrics=(metric,),
         systems=tuple(column.name for column in wanted),
-        values={(metric, column.name): one for column, one in zip(wanted, table, strict=True)},
+        values=found,
         columns=_shown(ids, cluster) | {"systems": ", ".join(column.name for column in wanted)},
         sources=unit_values.fingerprints(parts, rows),
         texts=_texts(others, code, len(labels)),
-        remarks=_draws(many[0], _called(ids, cluster), len(wanted)) + _left_out(left, empty),
+        remarks=_draws(many[0], called, len(wanted)) + _left_out(left, empty),
     )
 
 
@@ -97,7 +104,9 @@ def read_long(
         unit_columns.value(free, given.get("value"), where) if "value" not in named else (named["value"], "")
     )
     free = [column for column in free if column is not value]
-    ids = [named["unit"]] if "unit" in named else unit_columns.question(free, where) or cluster
+    ids = [named["unit"]] if "unit" in named else unit_columns.question(free, where)
+    if not ids or (cluster and all(column.draws for column in ids) and ids[0].key not in unit_columns.UNITS):
+        ids = cluster
     if not ids:
         raise roles_of.missing("unit", [column.name for column in columns], where)
     numbers = _numbers(parts, value, rows)
@@ -111,8 +120,13 @@ def read_long(
     cell: Ints = np.asarray(np.ravel_multi_index((code, *codes_of), shape), np.int64)
     flat, many = unit_columns.means(cell, numbers, int(np.prod(shape)))
     table = flat.reshape(shape)
+    if "unit" not in named:
+        others = [column for column in free if column not in ids]
+        unit_doubts.refuse_other_units(cell, int(np.prod(shape[1:])), others, _called(ids, cluster), where)
     has = {"systems": _wanted(names[0], systems, "systems"), "metrics": _wanted(names[1], metrics, "metrics")}
     place = {name: i for i, name in enumerate(names[0])}, {name: i for i, name in enumerate(names[1])}
+    found = {(m, s): table[:, place[0][s], place[1][m]] for m in has["metrics"] for s in has["systems"]}
+    unit_doubts.refuse_summaries(list(labels), found, _called(ids, cluster), where)
     left = [column.name for column in free if column.kind == "numbers" and column not in ids]
     own = _shown(ids, cluster if cluster != ids else [])
     return UnitValues(
@@ -120,7 +134,7 @@ def read_long(
         name=(cluster or ids[-1:])[0].name,
         metrics=has["metrics"],
         systems=has["systems"],
-        values={(m, s): table[:, place[0][s], place[1][m]] for m in has["metrics"] for s in has["systems"]},
+        values=found,
         columns=own
         | {"system": system.name, "value": value.name}
         | dict.fromkeys(["metric"][: len(metric)], metric[0].name if metric else ""),

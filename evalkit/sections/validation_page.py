@@ -6,7 +6,8 @@ import numpy as np
 
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, Results, escape, interval, number, p_value, signed, with_interval
-from evalkit.sections import page
+from evalkit.reading import precision
+from evalkit.sections import page, stored
 from evalkit.studies import checks
 from evalkit.studies.resplits import AVERAGED, ONE_OUT, OUT_OF_BAG
 from evalkit.studies.validity import NAIVE, Validation
@@ -113,7 +114,7 @@ def notes(s: Validation) -> Html:
     columns = ", ".join(f"{role} = {name}" for role, name in e.columns.items())
     found = [(f"{counted(e.read, 'row')} read, {len(e):,} used. Columns: {columns}.", False)]
     found += [(f"Left out: {text}.", True) for text in e.left_out]
-    found += [(_label(s), False), *_features(s), *((f"{text}.", False) for text in s.described)]
+    found += [(_label(s), False), *_threshold(s), *_features(s), *((f"{text}.", False) for text in s.described)]
     if e.repeats > 1:
         found.append((_repeats(s), False))
     if s.rows.size < len(e):
@@ -131,6 +132,16 @@ def _label(s: Validation) -> str:
     count = np.bincount(e.label.astype(np.int64))
     named = ", ".join(f"{name}: {n:,}" for name, n in zip(e.classes, count, strict=True))
     return f"Classes: {named}{f'; class 1 is {e.classes[1]}' if len(e.classes) == 2 else ''}."
+
+
+def _threshold(s: Validation) -> list[tuple[str, bool]]:
+    """How scores that are not doubles are compared with the threshold, and whether it decides all rows alike."""
+    e = s.examples
+    if s.threshold is None:
+        return []
+    cuts = {name: precision.rounded(s.threshold, e.precision[name]) for name in e.score}
+    ends = {name: (float(score.min()), float(score.max())) for name, score in e.score.items()}
+    return stored.rounded(s.threshold, e.precision) + stored.beyond(cuts, ends)
 
 
 def _repeats(s: Validation) -> str:

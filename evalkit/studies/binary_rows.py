@@ -184,7 +184,7 @@ def make(
 ) -> RowsStudy:
     """The study, its parameters checked."""
     a = asked(data.rows.systems, _outside(data), metrics, threshold, costs, prevalence, shared)
-    attributes = attributes_of(data.rows, a.settings.attributes)
+    attributes = attributes_of(data.rows, a.settings.attributes, a.settings.unit)
     return RowsStudy(a.settings, data.rows.systems, attributes, given, a.rule, a.costs, a.prevalence, a.omitted, data)
 
 

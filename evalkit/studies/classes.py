@@ -189,4 +189,4 @@ def make(
         raise ParameterError(f"metrics: {wrong[0]} needs {needs}")
     study.check_systems(s, data.rows.systems)
     target = parameters.number("precision_target", precision_target, above=0, below=1) or TARGET
-    return ClassesStudy(s, data.rows.systems, attributes_of(data.rows, s.attributes), given, data, target)
+    return ClassesStudy(s, data.rows.systems, attributes_of(data.rows, s.attributes, s.unit), given, data, target)

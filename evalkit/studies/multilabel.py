@@ -136,4 +136,4 @@ def make(
     if at is None and not fits:
         raise ParameterError("threshold: scores outside 0 to 1 have no usual threshold; set threshold to a number")
     at = 0.5 if at is None else at
-    return MultiLabelStudy(s, data.rows.systems, attributes_of(data.rows, s.attributes), given, data, at)
+    return MultiLabelStudy(s, data.rows.systems, attributes_of(data.rows, s.attributes, s.unit), given, data, at)

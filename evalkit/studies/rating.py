@@ -65,7 +65,7 @@ def read(
         attributes=s.attributes,
     )
     study.check_systems(s, data.rows.systems)
-    return Rating(s, data.rows.systems, attributes_of(data.rows, s.attributes), given, data)
+    return Rating(s, data.rows.systems, attributes_of(data.rows, s.attributes, s.unit), given, data)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -13,7 +13,7 @@ from evalkit.definitions import predicted
 from evalkit.definitions.catalogue import Chosen, find
 from evalkit.definitions.predicted import Predicted
 from evalkit.reading import columns as roles_of
-from evalkit.reading import examples, parameters, sources
+from evalkit.reading import examples, parameters, precision, sources
 from evalkit.reading.examples import CLASSES, Examples, Use
 from evalkit.studies import provenance, resplits, study
 from evalkit.studies.resplits import Setting
@@ -195,7 +195,8 @@ def _given(e: Examples, shared: study.Settings, given: Mapping[str, Any], thresh
     """The study of predictions: the folds are the column, a baseline is made from the other folds' labels."""
     assert e.fold is not None
     column = fold_column.read(e.fold, e.repeat)
-    systems = {name: _scored(e, score, threshold) for name, score in e.score.items()}
+    cuts = {name: precision.rounded(threshold, e.precision[name]) for name in e.score}
+    systems = {name: _scored(e, score, cuts[name]) for name, score in e.score.items()}
     systems[_free(BASELINE if e.classes else MEDIAN, systems)] = _baseline(e, column.folds)
     folds = column.folds if column.holdout or column.repeats > 1 else _consecutive(e, column.folds) or column.folds
     rows = np.sort(np.concatenate([test for _, test in column.folds.pairs]))
@@ -215,6 +216,7 @@ def _given(e: Examples, shared: study.Settings, given: Mapping[str, Any], thresh
         other=None,
         described=(),
         on_training=_on_training(column, systems),
+        threshold=threshold if e.classes else None,
     )
 
 

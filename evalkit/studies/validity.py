@@ -53,7 +53,7 @@ class Validation(Study):
 
     tests: each fold's name and the places of its test rows in `rows`. fits: system -> its fits of the folds; empty for
     predictions, and `other`, the fits on other splits, is None. Where columns were selected, pooled also holds the
-    subject with other selections, under OUTSIDE and INSIDE.
+    subject with other selections, under OUTSIDE and INSIDE. threshold: where scores that were given become class 1.
     """
 
     examples: Examples
@@ -65,6 +65,7 @@ class Validation(Study):
     other: Resplits | None
     described: tuple[str, ...]
     on_training: Mapping[str, Predicted] = field(default_factory=dict)
+    threshold: float | None = None
 
     @property
     def unit_name(self) -> str:

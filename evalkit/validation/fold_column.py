@@ -10,8 +10,10 @@ from evalkit.arrays import InputError, Ints, codes
 from evalkit.validation import splits
 from evalkit.validation.splits import Folds
 
-TRAINING = frozenset(("train", "training", "trn", "trainset", "fit"))
-TEST = frozenset(("test", "testing", "tst", "testset", "holdout", "heldout"))
+TRAINING = frozenset(("train", "training", "trn", "tr", "trainset", "fit", "learn", "insample", "seen"))
+TEST = frozenset(("test", "testing", "tst", "te", "testset", "holdout", "heldout"))
+TEST |= frozenset(("outofsample", "oos", "outoftime", "oot", "unseen"))
+YES_NO = frozenset(("true", "false", "yes", "no"))
 DEVELOPMENT = frozenset(("valid", "validation", "val", "dev", "development", "eval", "evaluation"))
 HOLDOUT_RULE = "one holdout, as the fold column says"
 
@@ -45,6 +47,8 @@ def read(fold: ArrayLike, repeat: ArrayLike | None = None) -> FoldColumn:
     if repeat is not None and np.unique(np.asarray(repeat)).size > 1:
         return _repeated(names, np.asarray(repeat).astype(str))
     distinct = [str(name) for name in np.unique(names)]
+    if len(distinct) > 1 and all(_word(name) in YES_NO for name in distinct):
+        raise InputError(f"fold must name folds, or training and test rows as train and test, got {_listed(distinct)}")
     if len(distinct) > 1 and any(_word(name) in TRAINING | TEST for name in distinct):
         return _holdout(names, distinct)
     return FoldColumn(splits.by_column(fold), tuple(distinct), np.empty(0, np.int64))
