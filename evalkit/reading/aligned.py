@@ -74,7 +74,7 @@ def read(data: Any, layout: Callable[[Part], Layout], systems: Sequence[str] = (
 
 
 def own_place(rows: Aligned) -> Callable[[int], str]:
-    """Where a system's own value of a row stands: by the id where rows were joined, else as all values of the row."""
+    """The place of a system's own value: file and id if rows were joined by id, else file and row."""
     if "id" not in rows.columns:
         return rows.place
     return lambda row: f"{rows.sources[0].name}, id {rows.id[row]!r}"
@@ -334,7 +334,7 @@ def _same_parts(
     names: list[str],
     place: Callable[[int], str],
 ) -> None:
-    """Raises InputError where systems share an id and have it in different parts, as folds."""
+    """Raise InputError if systems share an id and hold it in different parts, such as folds."""
     for name, at, kept in zip(names, rows, joined, strict=True):
         alone = np.setdiff1d(at, kept)
         for other, theirs in zip(names, rows, strict=True):
@@ -343,8 +343,8 @@ def _same_parts(
                 row = int(odd[0])
                 where = ", ".join(repr(str(part[row])) for part in parts)
                 raise InputError(
-                    f"{place(row)}: id {id[row]!r} must stand in the same folds in every system, got fold {where} in "
-                    f"system {name!r} alone, and others in system {other!r}"
+                    f"{place(row)}: id {id[row]!r} must be in the same folds in every system, got fold {where} only "
+                    f"in system {name!r} and other folds in system {other!r}"
                 )
 
 

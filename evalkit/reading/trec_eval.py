@@ -49,7 +49,8 @@ def lines(part: Part) -> tuple[str, list[tuple[str, str, float]], int]:
             rows.append((fields[0], fields[1], _value(part, fields[2].strip(), number)))
     if not rows:
         raise InputError(
-            f"{part.name}: trec_eval's output must hold each query's values, got only those of all; use -q"
+            f"{part.name}: trec_eval's output must hold the values of each query, got only the summary 'all'; "
+            "run trec_eval with -q"
         )
     return name, rows, left
 

@@ -172,12 +172,12 @@ def value(columns: Sequence[Column], given: str | None, where: str) -> tuple[Col
     candidates = usual or [column for column in numbers if not column.no_value]
     if len(candidates) == 1:
         name = candidates[0].name
-        text = f"The values are those of {name}, the only column of numbers that is no id, repetition, rank or position"
-        return candidates[0], f"{text}; to choose another column set columns='value=NAME'."
+        text = f"The values are those of {name}, the only numeric column but ids, repetitions, ranks and positions"
+        return candidates[0], f"{text}; set columns='value=NAME' to use another."
     if not candidates:
         has = ", ".join(repr(column.name) for column in columns)
         raise InputError(
-            f"{where}: a table with a column of systems must have a column of values, which are numbers; "
+            f"{where}: a table with a column of systems must have a numeric column of values; "
             f"the other columns are {has}; set columns='value=NAME'"
         )
     names = ", ".join(repr(column.name) for column in candidates)
@@ -200,7 +200,10 @@ def question(columns: Sequence[Column], where: str) -> list[Column]:
     chosen = ids or texts or [column for column in columns if column.draws]
     if len(chosen) > 1 and not ids:
         names = ", ".join(repr(column.name) for column in chosen)
-        raise InputError(f"{where}: which column names the unit? It could be {names}: columns='unit={chosen[0].name}'")
+        raise InputError(
+            f"{where}: one column must name the unit, got the candidates {names}; "
+            f"say which: columns='unit={chosen[0].name}'"
+        )
     return chosen[:1]
 
 

@@ -79,7 +79,7 @@ def read_long(
     """One row a unit, system and, where that column is there, metric.
 
     Several rows of one unit, system and metric are draws, whose mean is the value. unit: the cluster, where another
-    column names the units. Raises InputError where the value, the unit or the system cannot be told from the columns,
+    column names the units. Raises InputError if the columns do not show which holds the value, the unit or the system,
     ParameterError where a system or metric that was asked for is absent.
     """
     columns, where = unit_values.columns_of(parts), parts[0].name
@@ -152,9 +152,11 @@ def read_trec_eval(parts: Sequence[Part], *, systems: Sequence[str] = (), metric
     names = _wanted(np.array(list(found)), systems, "systems")
     queries = sorted({query for rows in found.values() for _, query, _ in rows})
     others = [measure for measure in usual if measure not in chosen]
-    remarks = [f"Output of trec_eval: {left:,} {'line' if left == 1 else 'lines'} of 'all' left out."]
+    remarks = [f"Output of trec_eval: {left:,} summary {'line' if left == 1 else 'lines'} ('all') left out."]
     if others:
-        remarks.append(f"Measures that were not compared: {unit_columns.listed(others)}; set metrics to name them.")
+        remarks.append(
+            f"Measures that were not compared: {unit_columns.listed(others)}; name them in metrics to compare them."
+        )
     return UnitValues(
         unit=np.array(queries, dtype=object),
         name="query",
@@ -220,21 +222,21 @@ def _called(ids: Sequence[Column], cluster: Sequence[Column]) -> str:
 
 
 def _draws(many: Ints, name: str, systems: int) -> tuple[str, ...]:
-    """How many rows are draws of the same unit, and what becomes of them."""
+    """A sentence on the rows that are draws of the same unit, if there are any."""
     most = int(many.max(initial=0))
     if most < 2:
         return ()
     each = f"{most:,}" if (many[many > 0] == most).all() else f"up to {most:,}"
     per = f"{name} and system" if systems == 1 else name
-    text = f"{int(many.sum()):,} rows are draws, {each} of each {per}"
+    text = f"{int(many.sum()):,} rows are draws, {each} per {per}"
     return (f"{text}: the value of a unit is the mean of its draws, and each unit counts once.",)
 
 
 def _left_out(numbers: Sequence[str], empty: Sequence[str]) -> tuple[str, ...]:
-    """Columns of numbers that are no systems by their name, and columns without a cell."""
+    """Sentences on numeric columns whose name is not that of a system, and on empty columns."""
     found = []
     if numbers:
-        found.append(f"Columns of numbers that were not compared: {unit_columns.listed(numbers)}.")
+        found.append(f"Numeric columns that were not compared: {unit_columns.listed(numbers)}.")
     if empty:
         found.append(f"Columns without any value: {unit_columns.listed(empty)}.")
     return tuple(found)
