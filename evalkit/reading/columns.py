@@ -133,10 +133,10 @@ def missing(role: str, names: Iterable[str], where: str) -> InputError:
     return InputError(f"{where}: no column for the {role} ({usual}); it has {has}{hint}")
 
 
-def listed(names: Iterable[str]) -> str:
-    """The names separated by commas, at most the first twenty."""
+def listed(names: Iterable[str], most: int = 20) -> str:
+    """The names separated by commas, at most the first `most`."""
     names = list(names)
-    return ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def check_roles(given: Mapping[str, str], roles: Iterable[str]) -> None:

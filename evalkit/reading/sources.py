@@ -20,8 +20,8 @@ from evalkit.reading import batches, duck, folders, parquet, refusals, spark_tab
 
 TABLES = {".csv": "csv", ".tsv": "csv", ".tab": "csv", ".parquet": "parquet", ".pq": "parquet"}
 TABLES |= {".jsonl": "json", ".ndjson": "json", ".json": "json"}
-NO_HEADER = "none"
-HEADERS = (NO_HEADER, "first")  # what the parameter header can say of text tables
+HEADERLESS = "none"
+HEADERS = (HEADERLESS, "first")  # what the parameter header can say of text tables
 IDS = ("system", "query", "item", "id", "session", "user")
 UNPRINTED = ("query", "item", "id", "session", "user")  # ids, of which a page names few
 PACKED = {".gz", ".zst", ".bz2", ".lz4"}
@@ -172,7 +172,7 @@ def _table_part(path: Path, header: str | None) -> Part:
     """A text file whose suffix says that it is a table: TREC text by its content, unless `header` says what it is."""
     if header is None and (shape := trec.layout_of_table(trec.first_lines(path))):
         return _trec_part(path, shape)
-    kind = duck.BARE if header == NO_HEADER else "csv"
+    kind = duck.BARE if header == HEADERLESS else "csv"
     return Part(duck.shown(path), kind, duck.header(path, kind), path, stamp=stamp(path))
 
 
@@ -184,7 +184,7 @@ def _unknown_part(path: Path, header: str | None) -> Part:
         raise InputError(f"{duck.shown(path)}: the file has no line besides blank ones and comments")
     if shape := trec.layout_of(lines):
         return _trec_part(path, shape)
-    kind = duck.BARE if header == NO_HEADER else "csv"
+    kind = duck.BARE if header == HEADERLESS else "csv"
     names = duck.header(path, kind)
     if len(names) == 1:
         raise InputError(

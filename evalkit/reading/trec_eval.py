@@ -13,7 +13,7 @@ ALL = "all"
 _MEASURE = re.compile(
     r"runid|relstring|num_(q|ret|rel|rel_ret|nonrel_judged_ret)|(gm_)?(map|bpref)|map_cut_\d+|Rprec(_mult)?(_[\d.]+)?|"
     r"recip_rank|iprec_at_recall_[\d.]+|(P|recall|success|relative_P|ndcg_cut|Rndcg)_?[\d.]*|ndcg(_rel|_cut)?|11pt_avg|"
-    r"infAP|set_\w+|utility|binG|G|bpref"
+    r"infAP|set_\w+|utility|binG|G"
 )
 
 

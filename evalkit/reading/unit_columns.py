@@ -272,8 +272,3 @@ def means(cell: Ints, values: Floats, cells: int) -> tuple[Floats, Ints]:
     counts = np.bincount(cell[order], minlength=cells)
     with np.errstate(invalid="ignore"):
         return np.where(counts > 0, sums / counts, np.nan), rows
-
-
-def listed(names: Sequence[str]) -> str:
-    """Names in a row, the first eight of many."""
-    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")

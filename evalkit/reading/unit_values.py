@@ -183,7 +183,7 @@ def doubles(parts: Sequence[Part], tables: Sequence[Mapping[str, Any]], name: st
             raise InputError(
                 f"{part.name}: {shown or name} must be finite or empty, got {column[wrong[0]]} (row {wrong[0] + 1})"
             )
-        measurable(shown or name, column, lambda row, part=part: f"{part.name}, row {row + 1}")  # type: ignore[misc]
+        measurable(shown or name, column, lambda row, part=part: sources.place(part, row + 1))  # type: ignore[misc]
         found.append(column)
     return np.concatenate(found)
 
