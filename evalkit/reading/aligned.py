@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError, codes
+from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError
 from evalkit.reading import columns as roles_of
-from evalkit.reading import folders, precision, sources
+from evalkit.reading import folders, pairing, precision, sources
 from evalkit.reading.precision import Precision
 from evalkit.reading.sources import Part, Source
 
@@ -198,7 +198,7 @@ def _wide(blocks: list[_Block], systems: Sequence[str]) -> Aligned:
         again = np.flatnonzero(id[order][1:] == id[order][:-1])
         if again.size:
             row = int(order[again[0] + 1])
-            raise twice(name_of(row), id[row])
+            raise pairing.twice(name_of(row), id[row])
     own = {name: {role: _doubles(blocks, f"own {name}\n{role}")[order] for role in layout.own[name]} for name in names}
     return Aligned(
         systems=names,
@@ -225,9 +225,9 @@ def _long(blocks: list[_Block], systems: Sequence[str]) -> Aligned:
     id = _strings(blocks, "id") if layout.id else np.arange(1, len(code) + 1).astype(str).astype(object)
     if layout.id:
         parts = [_strings(blocks, f"text {role}") for role in layout.within]
-        rows = _joined(rows, id, parts, [names[i] for i in kept], name_of)
+        rows = pairing.joined(rows, id, parts, [names[i] for i in kept], name_of)
         if not len(rows[0]):
-            raise nothing_shared([names[i] for i in kept])
+            raise pairing.nothing_shared([names[i] for i in kept])
     first = rows[0]
     text = {role: _strings(blocks, f"text {role}") for role in layout.text}
     numbers = {role: _doubles(blocks, f"number {role}") for role in layout.numbers}
@@ -292,100 +292,13 @@ def kept_systems(names: Sequence[str], systems: Sequence[str], layout: Layout, p
     return kept
 
 
-def nothing_shared(names: Sequence[str]) -> InputError:
-    """The error for systems without a row in common."""
-    return InputError(f"systems {', '.join(map(repr, names))} must share ids, got none in common")
-
-
-def twice(place: str, id: str, system: str | None = None) -> InputError:
-    """The error for an id that a system, or a wide table, has more than once."""
-    return InputError(f"{place}: id {id!r} must appear once{f' in system {system!r}' if system else ''}, got it again")
-
-
-def not_one(place: str, column: str, id: str, a: object, b: object) -> InputError:
-    """The error for a value that systems share and do not agree on."""
-    return InputError(f"{place}: {column} must be one for id {id!r}, got {str(a)!r} and {str(b)!r}")
-
-
-def _joined(
-    rows: list[Ints], id: np.ndarray, parts: list[np.ndarray], names: list[str], place: Callable[[int], str]
-) -> list[Ints]:
-    """For each system its rows of the ids that all have, in the order of the ids, then of the parts they stand in."""
-    of_id = codes(id)[0]
-    code = of_id
-    for part in parts:
-        number, distinct = codes(part)
-        code = np.unique(code * distinct.size + number, return_inverse=True)[1]
-    for name, at in zip(names, rows, strict=True):
-        if (row := repeated(code, at)) is not None:
-            raise twice(place(row), id[row], name)
-    joined = paired(code, rows)
-    if parts:
-        _same_parts(rows, joined, of_id, parts, id, names, place)
-    return joined
-
-
-def _same_parts(
-    rows: list[Ints],
-    joined: list[Ints],
-    of_id: Ints,
-    parts: list[np.ndarray],
-    id: np.ndarray,
-    names: list[str],
-    place: Callable[[int], str],
-) -> None:
-    """Raise InputError if systems share an id and hold it in different parts, such as folds."""
-    for name, at, kept in zip(names, rows, joined, strict=True):
-        alone = np.setdiff1d(at, kept)
-        for other, theirs in zip(names, rows, strict=True):
-            odd = alone[np.isin(of_id[alone], of_id[theirs])] if other != name else alone[:0]
-            if odd.size:
-                row = int(odd[0])
-                where = ", ".join(repr(str(part[row])) for part in parts)
-                raise InputError(
-                    f"{place(row)}: id {id[row]!r} must be in the same folds in every system, got fold {where} only "
-                    f"in system {name!r} and other folds in system {other!r}"
-                )
-
-
-def repeated(code: Ints, at: Ints) -> int | None:
-    """Of the rows `at`, the first in the order of their codes whose code an earlier row has; None where there is none.
-
-    >>> repeated(np.array([7, 3, 7]), np.arange(3))
-    2
-    """
-    order = at[np.argsort(code[at], kind="stable")]
-    again = np.flatnonzero(code[order][1:] == code[order][:-1])
-    return int(order[again[0] + 1]) if again.size else None
-
-
-def paired(code: Ints, rows: Sequence[Ints]) -> list[Ints]:
-    """For each system its rows of the codes that all have, in the order of the codes; no system has a code twice.
-
-    >>> paired(np.array([5, 7, 7, 6]), [np.array([0, 1]), np.array([2, 3])])
-    [array([1]), array([2])]
-    """
-    count = np.bincount(np.concatenate([code[at] for at in rows]), minlength=1)
-    ordered = (at[np.argsort(code[at], kind="stable")] for at in rows)
-    return [at[count[code[at]] == len(rows)] for at in ordered]
-
-
-def differing(values: np.ndarray, rows: Sequence[Ints]) -> tuple[int, int] | None:
-    """A row of the first system and one of another, paired, whose values differ; None where all agree."""
-    for at in rows[1:]:
-        differs = np.flatnonzero(values[at] != values[rows[0]])
-        if differs.size:
-            return int(rows[0][differs[0]]), int(at[differs[0]])
-    return None
-
-
 def _agree(
     role: str, layout: Layout, values: np.ndarray, rows: list[Ints], id: np.ndarray, place: Callable[[int], str]
 ) -> None:
     """Raises InputError where two systems give one row different values of what they share."""
-    if pair := differing(values, rows):
+    if pair := pairing.differing(values, rows):
         column = {**layout.text, **layout.numbers}[role]
-        raise not_one(place(pair[1]), column, id[pair[1]], values[pair[0]], values[pair[1]])
+        raise pairing.not_one(place(pair[1]), column, id[pair[1]], values[pair[0]], values[pair[1]])
 
 
 def _place(blocks: list[_Block]) -> Callable[[int], str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evalkit.arrays import Floats, InputError, ParameterError, codes, measurable
-from evalkit.reading import aligned, sources
+from evalkit.reading import aligned, pairing, sources
 from evalkit.reading import columns as roles_of
 from evalkit.reading.aligned import Aligned, Layout
 from evalkit.reading.sources import Part, Source
@@ -143,12 +143,12 @@ def _repeats_agree(rows: Aligned, id: np.ndarray | None, label: Floats) -> None:
         odd = np.flatnonzero(same & (values[order][1:] != values[order][:-1]))
         if odd.size:
             row, before = int(order[odd[0] + 1]), int(order[odd[0]])
-            raise aligned.not_one(rows.place(row), rows.columns[role], id[row], values[before], values[row])
+            raise pairing.not_one(rows.place(row), rows.columns[role], id[row], values[before], values[row])
     key = code
     for role in ("repeat", "fold"):
         number, names = codes(rows.text[role])
         key = key * names.size + number
-    if (again := aligned.repeated(key, np.arange(key.size))) is not None:
+    if (again := pairing.repeated(key, np.arange(key.size))) is not None:
         text = f"id {id[again]!r} must occur once per repeat and fold, got it again"
         raise InputError(f"{rows.place(again)}: {text}")
 
