@@ -87,7 +87,9 @@ def _parser() -> argparse.ArgumentParser:
         "-o", dest="folder", type=Path, default=Path("reports"), metavar="FOLDER", help="default: reports"
     )
     running.add_argument(
-        "--name", metavar="NAME", help="of the files written, so that one folder holds several; default: the notebook's"
+        "--name",
+        metavar="NAME",
+        help="name of the files, so that one folder can hold several reports; default: the notebook's name",
     )
     running.set_defaults(run=_report)
     listing = commands.add_parser("parameters", help="print a notebook's parameters, their defaults and meaning")
@@ -224,12 +226,12 @@ def _typed(given: Sequence[Sequence[str]], known: dict[str, Any]) -> dict[str, A
 
 
 def _name(given: str | None, notebook: Path) -> str:
-    """What the files of the report are called; raises Refused for what cannot be a file's name."""
+    """The name of the report's files; raise Refused if no file can have it."""
     name, most = notebook.stem if given is None else given, report.longest_name()
     if not name.strip() or name.startswith(".") or any(mark in name for mark in ("/", os.sep, "\n", "\r")):
-        raise Refused(f"--name must be the name of a file without folder and without a leading dot, got {name!r}")
+        raise Refused(f"--name must be a file name without a folder and without a leading dot, got {name!r}")
     if len(os.fsencode(name)) > most:
-        raise Refused(f"--name must be of at most {most} bytes, got {len(os.fsencode(name))} ({name[:40]}…)")
+        raise Refused(f"--name must be at most {most} bytes long, got {len(os.fsencode(name))} ({name[:40]}…)")
     return name
 
 

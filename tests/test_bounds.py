@@ -70,10 +70,12 @@ def test_a_threshold_outside_the_scores_is_told_in_plain_words(monkeypatch, larg
     above = classification_page.notes(classification.read(data, threshold=50)).text
     assert f"The threshold 50 is above every score of system, whose highest is {high:g}: nothing is predicted" in above
     below = classification_page.notes(classification.read(data, threshold=0.01)).text
-    assert f"0.01 is not above any score of system, whose lowest is {low:g}: every row is predicted positive" in below
+    assert (
+        f"0.01 is at or below every score of system, whose lowest is {low:g}: every row is predicted positive" in below
+    )
     inside = classification_page.notes(classification.read(data, threshold=0.5)).text
     assert "above every score" not in inside
-    assert "not above any score" not in inside
+    assert "at or below every score" not in inside
 
 
 def test_a_threshold_outside_the_scores_of_several_labels_is_told():
@@ -91,7 +93,9 @@ def test_weights_whose_sums_are_not_exact_are_refused_and_never_wrapped(monkeypa
     data.loc[6, "weight"] = value
     if large:
         shrink(monkeypatch)
-    with pytest.raises(InputError, match=r"row 7: weight must be at most 1e\+12, got .*; multiply all weights by one"):
+    with pytest.raises(
+        InputError, match=r"row 7: weight must be at most 1e\+12, got .*; multiply all weights by the same"
+    ):
         classification.read(data)
 
 

@@ -335,12 +335,12 @@ def test_the_cost_curve_and_its_caption_have_the_least_cost_of_the_table():
     assert study.sweep["cost"].min() == least["cost"]
     assert study.sweep["f1"].max() == study.choices[study.choices["rule"] == "best F1"]["f1"].item()
     caption = binary_plots.cost_plot(study).caption
-    assert f"system least {exact:.3f} at threshold {least['threshold']:.3f}." in caption
+    assert f"Lowest: system {exact:.3f} at threshold {least['threshold']:.3f}." in caption
 
 
 def test_the_cost_curve_begins_where_none_is_predicted_positive():
     label = np.repeat([1, 0], [10, 990])
     study = classification.read(pd.DataFrame({"label": label, "score": 0.3}), threshold=0.5)
     assert study.sweep[["predicted", "cost"]].to_numpy().tolist() == [[0.0, 0.01], [1.0, 0.99]]
-    assert "system least 0.010 by predicting none positive" in binary_plots.cost_plot(study).caption
+    assert "Lowest: system 0.010 with no row predicted positive" in binary_plots.cost_plot(study).caption
     assert "inf" not in binary_plots.sweep_plot(study).svg

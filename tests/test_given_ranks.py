@@ -101,7 +101,7 @@ def test_a_rank_of_a_billion_costs_no_memory():
     assert peak < 2_000_000
     assert rankings.reciprocal_rank(data.rankings["system"]) == [1e-9]
     study = ranking.read(frame, judged, metrics="mrr")
-    assert "system 1 list starts above rank 1" in ranking_page.notes(study).html
+    assert "system: 1 list starts above rank 1" in ranking_page.notes(study).html
 
 
 def test_a_rank_that_a_double_cannot_hold_is_refused():
@@ -113,7 +113,7 @@ def test_the_page_tells_of_gaps_and_of_lists_that_start_above_1():
     frame = table(("1", "a", 9), ("2", "a", 1), ("2", "b", 3), ("3", "a", 1), ("3", "b", 2))
     judged = grades(("1", "a", 1), ("2", "a", 1), ("3", "b", 1))
     notes = ranking_page.notes(ranking.read(frame, judged)).html
-    assert "Ranks are taken as they are: system 1 list starts above rank 1, 1 list has gaps" in notes
+    assert "Ranks are taken as they are. system: 1 list starts above rank 1, 1 list has gaps" in notes
     assert "ranks=renumber" in notes
     plain = table(("1", "a", 1), ("2", "a", 2), ("2", "b", 1))
     assert "Ranks are taken" not in ranking_page.notes(ranking.read(plain, judged)).html
@@ -134,7 +134,7 @@ def test_significance_of_ranked_lists_takes_the_ranks_as_they_are():
     judged = grades(*((f"q{i}", "a", 1) for i in range(12)))
     study = significance.read(frame, judged, metrics="mrr")
     assert set(study.estimates["value"].round(6)) == {1, round(1 / 9, 6)}
-    assert "late 12 lists start above rank 1" in _notes(study)
+    assert "late: 12 lists start above rank 1" in _notes(study)
     assert set(significance.read(frame, judged, metrics="mrr", ranks="renumber").estimates["value"]) == {1.0}
 
 
@@ -164,7 +164,7 @@ def test_scores_never_have_gaps():
 def test_a_system_ordered_by_scores_in_one_file_and_ranks_in_another_is_refused(tmp_path):
     table(("1", "a", 1)).assign(system="s").to_csv(tmp_path / "a.csv", index=False)
     table(("1", "b", 3)).assign(system="s").rename(columns={"rank": "score"}).to_csv(tmp_path / "b.csv", index=False)
-    with pytest.raises(InputError, match="system 's' must have scores or ranks in one list, got both for query '1'"):
+    with pytest.raises(InputError, match="system 's' must have either scores or ranks in a list, got both"):
         runs.read(tmp_path, grades(("1", "a", 1)))
 
 

@@ -102,7 +102,7 @@ def test_a_wide_significance_table_without_a_header_is_not_read_as_systems_calle
     assert study.estimates["n"].tolist() == [40, 40]
     whole = pd.DataFrame({"q": [f"q{i}" for i in range(40)], "5": rng.random(40), "10": rng.random(40)})
     whole.to_csv("k.csv", index=False)
-    with pytest.raises(InputError, match="header=first where the first line is one"):
+    with pytest.raises(InputError, match="header=first if the first line is the header"):
         significance.read("k.csv")
     assert significance.read("k.csv", header="first", unit="q").systems == ("5", "10")
 

@@ -50,7 +50,7 @@ def test_a_name_that_no_page_can_repeat_is_refused_with_its_row(name, suffix, tm
     elif suffix == "parquet":
         data.to_parquet("t.parquet", index=False)
     with pytest.raises(
-        InputError, match=r"must be of at most 1,000 bytes, got 3,000 beginning with 'nnn.*\(row 60\)"
+        InputError, match=r"must have at most 1,000 bytes, got 3,000, beginning with 'nnn.*\(row 60\)"
     ) as it:
         read(**{parameter: data if suffix == "frame" else f"t.{suffix}"}, **more)
     assert len(str(it.value)) < 300
@@ -58,7 +58,7 @@ def test_a_name_that_no_page_can_repeat_is_refused_with_its_row(name, suffix, tm
 
 def test_a_column_with_a_long_name_is_refused(tmp_path):
     data = of("id", "label").assign(**{f"score_{'n' * 2000}": 0.5})
-    with pytest.raises(InputError, match="a column's name must be of at most 1,000 bytes, got 2,006"):
+    with pytest.raises(InputError, match="a column's name must have at most 1,000 bytes, got 2,006"):
         classification.read(preds=data)
 
 

@@ -20,7 +20,10 @@ def guesses(classes, n=4000):
 def test_the_confusion_picture_of_four_hundred_classes_is_bounded_and_says_so():
     picture = classes_page.confusion_plot(classification.read(guesses(400)))
     assert len(picture.svg) < 1e6
-    assert "The 39 most frequent of 400 classes; the JSON holds all." in picture.caption
+    assert (
+        "Drawn: the 39 most frequent of 400 classes, and the others together; the JSON holds all classes."
+        in picture.caption
+    )
     assert "(361 others)" in picture.svg
 
 

@@ -140,7 +140,7 @@ def test_sessions_and_users_without_a_row_are_said_to_have_none(given, kind):
 def test_a_date_that_stands_for_none_is_refused(date):
     time = pd.date_range("2020-01-01", periods=60).strftime("%Y-%m-%d").to_list()
     time[6] = date
-    message = f"time must hold dates of the years 1678 to 2261, and none that stands for no date, got '{date}' (row 7)"
+    message = f"time must hold dates of the years 1678 to 2261, not placeholders, got '{date}' (row 7)"
     rng = np.random.default_rng(2)
     assert refusal(validation.read, features=table(x=rng.normal(size=60), time=time)) == message
     scored = table(score=rng.uniform(size=60), fold=np.arange(60) % 5, time=time)

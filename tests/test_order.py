@@ -85,7 +85,6 @@ def sessions(rng: np.random.Generator) -> Table:
     return pd.DataFrame(rows, columns=["session", "user", "position", "team", "click"])
 
 
-BINARY = "roc_auc,average_precision,f1,ks"
 Read = Callable[[Table], Any]
 REPORTS: dict[str, tuple[Callable[[np.random.Generator], Table], Read]] = {
     "ranking": (lists, lambda table: ranking.read(table, metrics="ndcg@3,map")),
@@ -93,6 +92,17 @@ REPORTS: dict[str, tuple[Callable[[np.random.Generator], Table], Read]] = {
         predictions,
         lambda table: classification.read(table, metrics="roc_auc,average_precision,f1,ks"),
     ),
+    "ranking, judgements apart, BCa": (lists, lambda table: judged(table, "BCa")),
+    "ranking, judgements apart, percentile": (lists, lambda table: judged(table, "percentile")),
+    "classification, long": (
+        lambda rng: long_predictions(rng, "score"),
+        lambda table: classification.read(table, metrics="roc_auc,average_precision,f1,ks"),
+    ),
+    "classification, long, by user": (
+        lambda rng: long_predictions(rng, "score"),
+        lambda table: classification.read(table, unit="user"),
+    ),
+    "rating, long": (lambda rng: long_predictions(rng, "forecast"), lambda table: rating.read(table)),
     "classification by user": (predictions, lambda table: classification.read(table, metrics="accuracy", unit="user")),
     "rating": (forecasts, lambda table: rating.read(table, metrics="mae,rmse,median_absolute_error")),
     "rating by user": (forecasts, lambda table: rating.read(table, metrics="mae,rmse", unit="user")),
@@ -107,6 +117,20 @@ REPORTS: dict[str, tuple[Callable[[np.random.Generator], Table], Read]] = {
 def longer(table: Table) -> Table:
     """One row a query and system."""
     return table.melt("query", var_name="system", value_name="value")
+
+
+def long_predictions(rng: np.random.Generator, role: str) -> Table:
+    """One row an id and system, of labels and scores or of actual values and forecasts."""
+    table = predictions(rng) if role == "score" else forecasts(rng)
+    shared = ["id", "user", "label" if role == "score" else "actual"]
+    long = table.melt(shared, var_name="system", value_name=role)
+    return long.assign(system=long["system"].str.removeprefix(f"{role}_"))
+
+
+def judged(table: Table, interval: str) -> Any:
+    """The ranking report of lists whose judgements are a table of their own."""
+    grades = table[["query", "item", "grade"]].drop_duplicates()
+    return ranking.read(table.drop(columns="grade"), grades, metrics="ndcg@3,map", interval=interval)
 
 
 def reordered(table: Table, rng: np.random.Generator) -> Table:

@@ -113,7 +113,10 @@ def test_more_distinct_scores_than_bins_leave_the_threshold_exact(monkeypatch):
 def test_the_page_says_which_precision_and_what_the_threshold_is_in_it():
     study = classification.read(table("float32"), threshold=AT)
     notes = classification_page.notes(study).text
-    assert "Scores of a are stored in single precision (float32), and so is the threshold: 0.7 is 0.699999988" in notes
+    assert (
+        "The scores of a are stored in single precision (float32), and the threshold is rounded to it, "
+        "as numpy and pandas do: 0.7 becomes 0.699999988" in notes
+    )
     assert (
         "score ≥ threshold, compared as the scores are stored: a in single"
         in classification_page.definitions(study).text
@@ -141,7 +144,7 @@ def test_each_label_of_a_multi_label_table_is_compared_in_its_own_precision(kind
     for label in "uv":
         assert counted.loc[label, ["tp", "fp"]].to_dict() == expected(data[f"p_{label}"], data[f"y_{label}"])
     notes, page = classification_page.notes(study).text, classification_page.results(study).results
-    assert ("Scores of system: u are stored in" in notes) is (kind != "float64")
+    assert ("The scores of system: u are stored in" in notes) is (kind != "float64")
     assert set(page["precision"].values()) == {kind, "float64"}
 
 

@@ -193,7 +193,7 @@ def test_the_best_of_a_sweep_is_of_all_thresholds_and_drawn():
             for t in score.ravel()
         }
         best = max(f1, key=f1.get)
-        assert f"Best micro F1 of all thresholds: {f1[best]:.3f} at {best:.3f}." in shown(study, "threshold_plot")
+        assert f"Best micro F1 over all thresholds: {f1[best]:.3f} at {best:.3f}." in shown(study, "threshold_plot")
         drawn = study.sweep[study.sweep["system"] == "micro_f1"]
         assert drawn["y"].max() == pytest.approx(f1[best], abs=1e-12)
         assert drawn.loc[drawn["y"].idxmax(), "x"] == best

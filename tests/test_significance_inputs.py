@@ -256,7 +256,7 @@ def test_independent_shares():
         (long(wide(), "m"), {"metrics": "n"}, "metrics: the input has no column 'n'"),
         (pd.DataFrame({"successes": [3], "trials": [0]}), {"null": 0.5}, r"got 3 of 0 \(row 1\)"),
         (pd.DataFrame({"successes": [3], "trials": [2]}), {"null": 0.5}, r"got 3 of 2 \(row 1\)"),
-        (pd.DataFrame({"successes": [1.5], "trials": [2]}), {"null": 0.5}, "must be whole"),
+        (pd.DataFrame({"successes": [1.5], "trials": [2]}), {"null": 0.5}, "must be whole numbers"),
         (pd.DataFrame({"successes": [1], "trials": [2]}), {"alternative": "less"}, "is about a null share"),
         (pd.DataFrame({"successes": [1], "trials": [2]}), {"null": 1.5}, "null must be a number between 0 and 1"),
         (chances(y_score=[0.1, 1.2]), {}, r"row 2: y_score of system must be a chance between 0 and 1, got 1.2"),

@@ -38,7 +38,7 @@ def test_a_long_table_of_sampled_answers_compares_models_by_question():
     assert row[["first", "second", "n", "unit"]].tolist() == ["a", "b", 20, "question"]
     means = table.groupby(["question_id", "model"])["correct"].mean().unstack()
     assert row["difference"] == pytest.approx((means["a"] - means["b"]).mean())
-    assert "200 rows are draws, 5 of each question_id and system" in told(study)
+    assert "200 rows are draws, 5 per question_id and system" in told(study)
     assert "unit = question_id, system = model, value = correct" in told(study)
 
 
@@ -47,7 +47,7 @@ def test_each_unit_counts_once_however_many_draws_it_has():
     many = pd.concat([table, *[table[table["question_id"] == "q00"]] * 50])
     assert first(many)["difference"] == pytest.approx(first(table)["difference"])
     assert first(many)["p"] == first(table)["p"]
-    assert "140 rows are draws, up to 51 of each" in told(significance.read(many))
+    assert "140 rows are draws, up to 51 per" in told(significance.read(many))
 
 
 def test_a_unit_beside_the_question_is_the_cluster():
@@ -66,15 +66,15 @@ def test_a_table_without_a_value_column_is_refused_with_the_candidates():
     with pytest.raises(InputError, match="must have one column of values, got the candidates 'seconds', 'tokens'; say"):
         significance.read(table)
     assert set(significance.read(table, columns="value=seconds").systems) == {"a", "b"}
-    with pytest.raises(InputError, match="must have a column of values, which are numbers; the other columns are"):
+    with pytest.raises(InputError, match="must have a numeric column of values; the other columns are"):
         significance.read(table.drop(columns=["seconds", "tokens"]))
 
 
 def test_the_only_column_of_numbers_is_the_value_and_the_page_says_so():
     study = significance.read(answers().rename(columns={"correct": "seconds"}).assign(rank=1, seed=3, user_id=9))
     assert set(study.systems) == {"a", "b"}
-    assert "The values are those of seconds, the only column of numbers" in told(study)
-    assert "Columns of numbers that were not compared: " in told(study)
+    assert "The values are those of seconds, the only numeric column" in told(study)
+    assert "Numeric columns that were not compared: " in told(study)
 
 
 def test_a_usual_name_of_the_value_beats_other_numbers():
@@ -92,7 +92,8 @@ def test_systems_that_are_columns_make_a_table_with_a_system_column_wide():
 def test_which_text_names_the_unit_must_be_clear():
     table = answers().rename(columns={"question_id": "prompt text"})
     with pytest.raises(
-        InputError, match=r"which column names the unit.*'prompt text', 'category': columns='unit=prompt te"
+        InputError,
+        match=r"must name the unit.*'prompt text', 'category'; say which: columns='unit=prompt te",
     ):
         significance.read(table)
     assert first(table, columns="unit=prompt text")["n"] == 20
@@ -154,7 +155,7 @@ def test_rows_of_one_unit_in_a_wide_table_are_draws():
     study = significance.read(twice.assign(seed=np.repeat([1, 2], 60)))
     row = study.comparisons.iloc[0]
     assert (row["n"], row["unit"]) == (60, "query")
-    assert "120 rows are draws, 2 of each query" in told(study)
+    assert "120 rows are draws, 2 per query" in told(study)
     more = pd.concat([twice, *[twice[twice["query"] == "q3"]] * 30])
     assert first(more)["difference"] == pytest.approx(row["difference"])
 
@@ -164,7 +165,7 @@ def test_questions_within_a_named_cluster():
     study = significance.read(table, unit="user")
     assert (study.comparisons.iloc[0]["n"], study.comparisons.iloc[0]["unit"]) == (6, "user")
     twice = significance.read(pd.concat([table] * 2), unit="user")
-    assert "120 rows are draws, 2 of each query" in told(twice)
+    assert "120 rows are draws, 2 per query" in told(twice)
     assert twice.comparisons.iloc[0]["p"] == study.comparisons.iloc[0]["p"]
 
 
@@ -226,8 +227,8 @@ def test_the_output_of_trec_eval_is_read_by_query(tmp_path, head):
     assert row[["metric", "first", "second", "n", "unit"]].tolist() == ["map", "a", "b", 30, "query"]
     expected = (table["a"].round(4) - table["b"].round(4)).mean()
     assert row["difference"] == pytest.approx(expected)
-    assert "4 lines of 'all' left out" in told(study)
-    assert "not compared: P_10; set metrics" in told(study)
+    assert "4 summary lines ('all') left out" in told(study)
+    assert "not compared: P_10; name them in metrics" in told(study)
     both = significance.read(paths, metrics="P_10,map")
     assert [chosen.label for chosen in both.settings.metrics] == ["P_10", "map"]
 
@@ -237,7 +238,7 @@ def test_what_trec_eval_cannot_mean_is_refused(tmp_path):
     with pytest.raises(InputError, match="two files hold the run 'a'"):
         significance.read([path, path])
     (tmp_path / "all.txt").write_text("map\tall\t0.5\nP_5\tall\t0.2\n")
-    with pytest.raises(InputError, match="must hold each query's values, got only those of all; use -q"):
+    with pytest.raises(InputError, match="the values of each query, got only the summary 'all'; run trec_eval with -q"):
         significance.read(str(tmp_path / "all.txt"))
     (tmp_path / "bad.txt").write_text("map\tq1\t0.5\nmap\tq2\tx\n")
     with pytest.raises(InputError, match=r"must be a number, got 'x' \(line 2\)"):

@@ -36,7 +36,7 @@ def test_a_table_copied_whole_fails_however_coarse_its_columns(levels, times):
     frame = pd.DataFrame(values).rename(columns=str).assign(label=rng.integers(0, 2, 300))
     study = labelled(pd.concat([frame] * times, ignore_index=True))
     assert study.word == "fail"
-    assert f"every row stands {times} times" in severe(study)["duplicate rows"].message
+    assert f"every row occurs {times} times" in severe(study)["duplicate rows"].message
     clean = {one.check: one.severity for one in labelled(frame).findings}
     assert set(clean.values()) <= {"note"}
 

@@ -75,7 +75,7 @@ def test_a_holdout_is_one_test_set_with_its_training_gap(train, test):
     assert gap.low > 0
     text = whole_page(study)
     assert "80 test rows of one holdout" in text
-    assert "on 120 training rows minus on 80 test rows" in text
+    assert "on 120 training rows minus that on 80 test rows" in text
     assert "ooled out of fold" not in text.split("<dl")[0]
     assert study.paired.iloc[0]["verdict"] == "better"  # than the majority, on the test rows
 
@@ -183,7 +183,7 @@ def test_repeated_folds_count_each_id_once(name):
     assert study.paired.iloc[0]["n"] == 200
     text = whole_page(study)
     assert "200 ids, 5 repeats of 4 folds" in text
-    assert "drawn 5 times: 1,000 rows are of 200 ids, each id in 5 rows" in text
+    assert "drawn 5 times: 1,000 rows hold 200 ids, each of them in 5 rows" in text
 
 
 def test_repeated_folds_of_two_systems_are_paired_by_id_and_repeat():
@@ -208,11 +208,11 @@ def test_an_id_in_two_folds_of_one_repeat_is_the_severe_finding():
 @pytest.mark.parametrize(
     "change, message",
     [
-        (lambda d: d.drop(columns="id"), "repeat repeats rows, which only an id can tell apart"),
+        (lambda d: d.drop(columns="id"), "the column 'repeat' says that rows are repeated, and there is no id column"),
         (lambda d: d.assign(label=np.where(d.index == 200, 1 - d["label"], d["label"])), "row 201: label must be one"),
         (lambda d: d.assign(fold=np.where(d["fold"] > 1, "train", "test")), "got the holdout 'test' and 'train'"),
         (lambda d: d.assign(fold=np.where(d["repeat"] == 2, 0, d["fold"])), "in each repeat, got only '0' in repeat"),
-        (lambda d: pd.concat([d, d.iloc[[7]]]), "id 'r0007' must stand once in a fold of a repeat, got it again"),
+        (lambda d: pd.concat([d, d.iloc[[7]]]), "id 'r0007' must occur once per repeat and fold, got it again"),
     ],
 )
 def test_repeats_that_cannot_be_meant_are_refused(change, message):
@@ -223,7 +223,7 @@ def test_repeats_that_cannot_be_meant_are_refused(change, message):
 def test_features_that_are_repeated_are_refused_by_name():
     frame = noise(60).assign(id=np.arange(60), fold=np.arange(60) % 3)
     both = pd.concat([frame.assign(repeat=0), frame.assign(repeat=1)])
-    with pytest.raises(InputError, match="repeat beside a fold and an id column repeats the rows"):
+    with pytest.raises(InputError, match="must hold each row once, got the column 'repeat' beside id and fold"):
         validation.read(features=both, **FAST)
 
 
@@ -243,5 +243,5 @@ def test_an_id_in_two_folds_is_the_severe_finding_with_a_system_column_too():
 def test_systems_with_other_folds_are_refused():
     frame = scored().assign(fold=np.arange(200) % 4)
     moved = frame.assign(system="b", fold=np.where(np.arange(200) == 5, 0, frame["fold"]))
-    with pytest.raises(InputError, match="id 'r0005' must stand in the same folds in every system, got fold '1'"):
+    with pytest.raises(InputError, match="id 'r0005' must be in the same folds in every system, got fold '1'"):
         validation.read(pd.concat([frame.assign(system="a"), moved]))

@@ -66,7 +66,7 @@ def null_distribution(draws: Floats, ax: Any, *, observed: float, xlabel: str, y
 
 
 def null_shares(k: Floats, chance: Floats, ax: Any, *, seen: int, counted: np.ndarray, xlabel: str) -> Any:
-    """The chance of each number of successes under the null; red: those that p adds up."""
+    """The probability of each number of successes under the null; red: those that p adds up."""
     kept = chance > 1e-6 * chance.max()
     here = k == seen
     kept |= here
@@ -74,7 +74,7 @@ def null_shares(k: Floats, chance: Floats, ax: Any, *, seen: int, counted: np.nd
     for part, colour in ((~counted, GREY), (counted, MISSED)):
         ax.bar(k[kept & part], chance[kept & part], width=width, color=colour, linewidth=0)
     ax.annotate(f"seen: {seen:,}", (seen, chance[here][0]), xytext=(0, 4), textcoords="offset points", ha="center")
-    return _labelled(ax, xlabel, "chance under the null")
+    return _labelled(ax, xlabel, "probability under the null")
 
 
 def duality(

@@ -167,7 +167,7 @@ def _finite(column: Any, name: str, part: Part) -> Floats:
         got = "nothing" if empty[wrong[0]] else values[wrong[0]]
         error = RowError(name, f"must be a finite number, got {got}", wrong[0], wrong.size)
         raise located(error, [Source(part.name, values.size)], {})
-    measurable(name, values, lambda row: f"{part.name}, row {row + 1}")
+    measurable(name, values, lambda row: sources.place(part, row + 1))
     return values
 
 

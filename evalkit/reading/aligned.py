@@ -12,7 +12,7 @@ import numpy as np
 
 from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError
 from evalkit.reading import columns as roles_of
-from evalkit.reading import folders, joining, precision, sources
+from evalkit.reading import folders, pairing, precision, sources
 from evalkit.reading.precision import Precision
 from evalkit.reading.sources import Part, Source
 
@@ -75,7 +75,7 @@ def read(data: Any, layout: Callable[[Part], Layout], systems: Sequence[str] = (
 
 
 def own_place(rows: Aligned) -> Callable[[int], str]:
-    """Where a system's own value of a row stands: by the id where rows were joined, else as all values of the row."""
+    """The place of a system's own value: file and id if rows were joined by id, else file and row."""
     if "id" not in rows.columns:
         return rows.place
     return lambda row: f"{rows.sources[0].name}, id {rows.id[row]!r}"
@@ -199,7 +199,7 @@ def _wide(blocks: list[_Block], systems: Sequence[str]) -> Aligned:
         again = np.flatnonzero(id[order][1:] == id[order][:-1])
         if again.size:
             row = int(order[again[0] + 1])
-            raise joining.twice(name_of(row), id[row])
+            raise pairing.twice(name_of(row), id[row])
     own = {name: {role: _doubles(blocks, f"own {name}\n{role}")[order] for role in layout.own[name]} for name in names}
     return Aligned(
         systems=names,
@@ -226,14 +226,14 @@ def _long(blocks: list[_Block], systems: Sequence[str]) -> Aligned:
     id = _strings(blocks, "id") if layout.id else np.arange(1, len(code) + 1).astype(str).astype(object)
     if layout.id:
         parts = [_strings(blocks, f"text {role}") for role in layout.within]
-        rows = joining.joined(rows, id, parts, [names[i] for i in kept], name_of)
+        rows = pairing.joined(rows, id, parts, [names[i] for i in kept], name_of)
         if not len(rows[0]):
-            raise joining.nothing_shared([names[i] for i in kept])
+            raise pairing.nothing_shared([names[i] for i in kept])
     first = rows[0]
     text = {role: _strings(blocks, f"text {role}") for role in layout.text}
     numbers = {role: _doubles(blocks, f"number {role}") for role in layout.numbers}
     for role, values in {**text, **numbers}.items():
-        joining.agree({**layout.text, **layout.numbers}[role], values, rows, id, name_of)
+        pairing.agree({**layout.text, **layout.numbers}[role], values, rows, id, name_of)
     own = {role: _doubles(blocks, f"own None\n{role}") for role in layout.own[None]}
     words = {role: _strings(blocks, f"text {role}") for role in layout.words}
     return Aligned(

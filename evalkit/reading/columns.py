@@ -40,7 +40,7 @@ def is_number(text: str) -> bool:
 
 
 def like_data(names: Iterable[str]) -> bool:
-    """Whether a first line looks like a row of data: it holds numbers, which are not counted one by one.
+    """True if a first line looks like a row of data: it holds numbers other than 1, 2, 3, … in a row.
 
     >>> like_data(["q1", "0.5", "0.3"]), like_data(["item", "2019", "2020"]), like_data(["query", "score"])
     (True, False, False)
@@ -52,18 +52,19 @@ def like_data(names: Iterable[str]) -> bool:
 
 
 def no_header(names: Iterable[str], role: str = "ROLE", column: int = 1) -> str:
-    """What an error about the columns adds where the first line looks like a row of data, else nothing."""
+    """What an error about columns adds if the first line looks like a row of data, else nothing."""
     return f"; {NO_HEADER}: columns='{role}={column}'" if like_data(names) else ""
 
 
 def refuse_data(names: Iterable[str], where: str) -> None:
-    """Raises InputError where the first line looks like a row of data and has no name that is usual for a column."""
+    """Raise InputError if the first line looks like a row of data and holds no usual column name."""
     names = list(names)
     usual = any(name.strip().lower() in KNOWN or name.strip().lower().endswith("id") for name in names)
     if like_data(names) and not usual:
         has = listed(map(repr, names))
         raise InputError(
-            f"{where}: {NO_HEADER} (unit=1), or header=first where the first line is one; its first line holds {has}"
+            f"{where}: {NO_HEADER} (unit=1), or header=first if the first line is the header; "
+            f"its first line holds {has}"
         )
 
 
@@ -146,10 +147,10 @@ def missing(role: str, names: Iterable[str], where: str) -> InputError:
     return InputError(f"{where}: no column for the {role} ({usual}); it has {has}{hint}")
 
 
-def listed(names: Iterable[str]) -> str:
-    """The names separated by commas, at most the first twenty."""
+def listed(names: Iterable[str], most: int = 20) -> str:
+    """The names separated by commas, at most the first `most`."""
     names = list(names)
-    return ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def check_roles(given: Mapping[str, str], roles: Iterable[str]) -> None:

@@ -14,7 +14,7 @@ NO_HEADER = "none"  # what the parameter header says of a text table without one
 BARE = "csv without a header"
 TEXT = ("csv", BARE)  # the kinds of text tables
 
-LONGEST = 1000  # bytes of a name: one of ten megabytes made a page of 130
+LONGEST = 1000  # bytes of a name; a page repeats names often
 
 
 def shown(path: Path) -> str:
@@ -28,7 +28,7 @@ def shown(path: Path) -> str:
 def too_long(what: str, text: str, where: str = "") -> InputError:
     """The error for a name, of a column, a system, a class or a group, that no page can repeat."""
     size = len(text.encode(errors="replace"))
-    return InputError(f"{what} must be of at most {LONGEST:,} bytes, got {size:,} beginning with {text[:40]!r}{where}")
+    return InputError(f"{what} must have at most {LONGEST:,} bytes, got {size:,}, beginning with {text[:40]!r}{where}")
 
 
 def distinct(names: Sequence[str], where: str) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evalkit.arrays import Floats, InputError, ParameterError, codes, measurable
-from evalkit.reading import aligned, joining, sources, unit_columns
+from evalkit.reading import aligned, pairing, sources, unit_columns
 from evalkit.reading import columns as roles_of
 from evalkit.reading.aligned import Aligned, Layout
 from evalkit.reading.precision import Precision
@@ -22,7 +22,7 @@ SIDES = ("id", "group", "time", "fold")
 NUMBER, CLASSES = "number", "classes"
 KINDS = (CLASSES, NUMBER)
 MISSING = ("nan", "na", "")  # words for no value, in small letters
-YEARS = (1678, 2261)  # whose dates pandas holds to the nanosecond; 0001 and 9999 stand for no date
+YEARS = (1678, 2261)  # whose dates pandas holds to the nanosecond; 0001 and 9999 are placeholders
 FEW_VALUES = 20  # a numeric target with no more whole values than this is read as classes
 
 
@@ -124,8 +124,8 @@ def _layout(part: Part, given: Mapping[str, str]) -> Layout:
             raise roles_of.missing(role, part.columns, part.name)
     if "repeat" in found and "id" not in found:
         raise InputError(
-            f"{part.name}: {found['repeat']} repeats rows, which only an id can tell apart, and there is no column for "
-            "the id; set columns='id=NAME'"
+            f"{part.name}: the column {found['repeat']!r} says that rows are repeated, and there is no id column to "
+            "tell which; set columns='id=NAME'"
         )
     paired = "system" in found and "id" in found
     sides = [role for role in (*SIDES, "repeat") if role in found and not (paired and role == "id")]
@@ -150,7 +150,7 @@ def _refuse_unnamed_repeat(part: Part, id: np.ndarray) -> None:
 
 
 def _repeats_agree(rows: Aligned, id: np.ndarray | None, label: Floats) -> None:
-    """Raises InputError where an id has another label or group in another repeat, or stands twice in one fold."""
+    """Raise InputError if an id changes its label or group between repeats, or occurs twice in one fold."""
     assert id is not None
     code = codes(id)[0]
     order = np.argsort(code, kind="stable")
@@ -160,13 +160,13 @@ def _repeats_agree(rows: Aligned, id: np.ndarray | None, label: Floats) -> None:
         odd = np.flatnonzero(same & (values[order][1:] != values[order][:-1]))
         if odd.size:
             row, before = int(order[odd[0] + 1]), int(order[odd[0]])
-            raise joining.not_one(rows.place(row), rows.columns[role], id[row], values[before], values[row])
+            raise pairing.not_one(rows.place(row), rows.columns[role], id[row], values[before], values[row])
     key = code
     for role in ("repeat", "fold"):
         number, names = codes(rows.text[role])
         key = key * names.size + number
-    if (again := joining.repeated(key, np.arange(key.size))) is not None:
-        text = f"id {id[again]!r} must stand once in a fold of a repeat, got it again"
+    if (again := pairing.repeated(key, np.arange(key.size))) is not None:
+        text = f"id {id[again]!r} must occur once per repeat and fold, got it again"
         raise InputError(f"{rows.place(again)}: {text}")
 
 
@@ -236,12 +236,12 @@ def table(data: Any, use: Use, *, kind: str | None) -> Examples:
 
 
 def _refuse_repeat(roles: Mapping[str, str], *, features: Sequence[str], where: str) -> None:
-    """Raises InputError for a table whose folds are drawn several times: its rows would count several times."""
+    """Raise InputError if the folds were drawn several times: each row would count several times."""
     names = [name for name in features if name in roles_of.SYNONYMS["repeat"]]
     if names and {"fold", "id"} <= set(roles):
         raise InputError(
-            f"{where}: {names[0]} beside a fold and an id column repeats the rows, and a table of features must hold "
-            f"each row once; keep one repeat, or set ignore={names[0]} where it is no repeat"
+            f"{where}: a table of features must hold each row once, got the column {names[0]!r} beside id and fold, "
+            f"which repeats rows; keep one repeat, or set ignore={names[0]} if it is not a repeat"
         )
 
 
@@ -361,7 +361,7 @@ def _moments(text: np.ndarray | None, name: str) -> tuple[Floats | None, bool]:
     placeholder = year.notna() & ~year.between(first, last)
     if placeholder.any():
         row = int(placeholder.to_numpy().argmax())
-        rule = f"must hold dates of the years {first} to {last}, and none that stands for no date"
+        rule = f"must hold dates of the years {first} to {last}, not placeholders"
         raise InputError(f"{name} {rule}, got {text[row]!r} (row {row + 1})")
     if not readable.all():
         row = int((~readable).to_numpy().argmax())

@@ -12,7 +12,7 @@ import numpy as np
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.metrics import grid
-from evalkit.reading import aligned, joining, outcomes, precision, sources
+from evalkit.reading import aligned, outcomes, pairing, precision, sources
 from evalkit.reading import columns as roles_of
 from evalkit.reading.aligned import Layout
 from evalkit.reading.engine import Engine
@@ -316,7 +316,7 @@ def _no_id_twice(t: Large) -> None:
     if len(found):
         wide = None not in t.pieces[0].layout.own
         _, place, _ = _having(t, found["id"][0].as_py(), "1")[1]
-        raise joining.twice(place, found["id"][0].as_py(), None if wide else t.systems[0])
+        raise pairing.twice(place, found["id"][0].as_py(), None if wide else t.systems[0])
 
 
 def refuse(t: Large) -> InputError:
@@ -325,7 +325,7 @@ def refuse(t: Large) -> InputError:
     found = t.engine.table(query, t.shown, **t.frames).to_pylist()
     if found:
         own = [one for one in _having(t, found[0]["id"], "1") if one[0] == found[0]["system"]]
-        return joining.twice(own[1][1], found[0]["id"], found[0]["system"])
+        return pairing.twice(own[1][1], found[0]["id"], found[0]["system"])
     layout = t.pieces[0].layout
     short = {f"text attribute {name}": f"segment{i}" for i, name in enumerate(t.slices)}
     names = {f"text {role}": column for role, column in layout.text.items()}
@@ -337,7 +337,7 @@ def refuse(t: Large) -> InputError:
         if found:
             rows = sorted(_having(t, found[0]["id"], _cell(t.engine, role)))
             other = next(one for one in rows if one[2] != rows[0][2])
-            return joining.not_one(other[1], column, found[0]["id"], rows[0][2], other[2])
+            return pairing.not_one(other[1], column, found[0]["id"], rows[0][2], other[2])
     return changed(t)
 
 

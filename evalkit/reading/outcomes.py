@@ -19,7 +19,7 @@ from evalkit.reading.sources import Part
 
 KINDS = ("binary", "multi-class", "multi-label")
 MOST_WEIGHT, LEAST_WEIGHT = 1e12, 1e-100
-RESCALE = "multiply all weights by one number: no result depends on their scale"
+RESCALE = "multiply all weights by the same number; no result depends on their scale"
 ROLES = ("id", "system", "label", "score", "predicted", "weight")
 # Pairs of labels of which everybody knows the positive one.
 FREE = {frozenset(("0", "1")): "1", frozenset(("-1", "1")): "1", frozenset(("false", "true")): "true"}
@@ -140,7 +140,7 @@ def layout_of(
 
 
 def _both_columns(part: Part, scores: Sequence[str], used: Collection[str]) -> None:
-    """Raise InputError unless each label has both columns, y_ and p_; columns that are `used` otherwise are none."""
+    """Raise InputError unless each label has both columns, y_ and p_; columns in `used` have another role."""
     true = [name for name in part.columns if name.startswith("y_") and name != "y_" and name not in used]
     lacking = [f"y_{name[2:]} beside {name!r}" for name in scores if f"y_{name[2:]}" not in part.columns]
     lacking += [f"p_{name[2:]} beside {name!r}" for name in true if f"p_{name[2:]}" not in scores]

@@ -163,7 +163,7 @@ def _yaml(text: str) -> Any:
     except yaml.YAMLError:
         return text
     except RecursionError:
-        raise ParameterError(f"a list must not hold lists so deep, got {_cut(text)}") from None
+        raise ParameterError(f"a list must not be nested so deeply, got {_cut(text)}") from None
 
 
 def _cut(text: str) -> str:

@@ -304,13 +304,13 @@ class Build:
         return places.positions(ranked[order], ids.joined(self.run.score)[order], tied, ends)
 
     def _one_kind(self, ranked: Bools) -> None:
-        """Raises InputError for a list some of whose rows have scores and others ranks."""
+        """Raise InputError if a list has rows with scores and rows with ranks."""
         count = np.bincount(self._list, minlength=1)
         both = np.bincount(self._list, ranked, minlength=1) % np.maximum(count, 1) > 0
         if both.any():
             system, query = divmod(int(both.argmax()), len(self._queries[0]))
             raise InputError(
-                f"system {self._systems[0][system]!r} must have scores or ranks in one list, "
+                f"system {self._systems[0][system]!r} must have either scores or ranks in a list, "
                 f"got both for query {self._queries[0][query]!r}"
             )
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints
 from evalkit.metrics import grid
-from evalkit.reading import joining
+from evalkit.reading import pairing
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,11 +81,11 @@ def shard(table: Any, plan: Plan) -> Shard:
     id, _ = _codes(table["id"])
     of = _places(table["system"], plan.systems)
     rows = [np.flatnonzero(of == i) for i in range(len(plan.systems))]
-    twice = sum(joining.repeated(id, at) is not None for at in rows)
-    rows = joining.paired(id, rows) if not twice else [at[:0] for at in rows]
+    twice = sum(pairing.repeated(id, at) is not None for at in rows)
+    rows = pairing.paired(id, rows) if not twice else [at[:0] for at in rows]
     shared: list[Any] = [_codes(table[name])[0] for name in ("label", *plan.groups)]
     shared += [] if weight is None else [_numbers(table["weight"])]
-    differ = sum(joining.differing(one, rows) is not None for one in shared)
+    differ = sum(pairing.differing(one, rows) is not None for one in shared)
     first, values = rows[0], _numbers(table["score0"])
     return Shard(
         label[first],

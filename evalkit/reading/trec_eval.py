@@ -13,7 +13,7 @@ ALL = "all"
 _MEASURE = re.compile(
     r"runid|relstring|num_(q|ret|rel|rel_ret|nonrel_judged_ret)|(gm_)?(map|bpref)|map_cut_\d+|Rprec(_mult)?(_[\d.]+)?|"
     r"recip_rank|iprec_at_recall_[\d.]+|(P|recall|success|relative_P|ndcg_cut|Rndcg)_?[\d.]*|ndcg(_rel|_cut)?|11pt_avg|"
-    r"infAP|set_\w+|utility|binG|G|bpref"
+    r"infAP|set_\w+|utility|binG|G"
 )
 
 
@@ -49,7 +49,8 @@ def lines(part: Part) -> tuple[str, list[tuple[str, str, float]], int]:
             rows.append((fields[0], fields[1], _value(part, fields[2].strip(), number)))
     if not rows:
         raise InputError(
-            f"{part.name}: trec_eval's output must hold each query's values, got only those of all; use -q"
+            f"{part.name}: trec_eval's output must hold the values of each query, got only the summary 'all'; "
+            "run trec_eval with -q"
         )
     return name, rows, left
 

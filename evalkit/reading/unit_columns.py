@@ -179,15 +179,15 @@ def value(columns: Sequence[Column], given: str | None, where: str) -> tuple[Col
     candidates = usual or [column for column in numbers if not column.no_value]
     if len(candidates) == 1:
         name = candidates[0].name
-        text = f"The values are those of {name}, the only column of numbers that is no id, repetition, rank or position"
-        return candidates[0], f"{text}; to choose another column set columns='value=NAME'."
+        text = f"The values are those of {name}, the only numeric column but ids, repetitions, ranks and positions"
+        return candidates[0], f"{text}; set columns='value=NAME' to use another."
     if not candidates:
         has = ", ".join(repr(column.name) for column in columns)
         raise InputError(
-            f"{where}: a table with a column of systems must have a column of values, which are numbers; "
+            f"{where}: a table with a column of systems must have a numeric column of values; "
             f"the other columns are {has}; set columns='value=NAME'"
         )
-    names = listed([repr(column.name) for column in candidates])
+    names = roles_of.listed([repr(column.name) for column in candidates])
     raise InputError(
         f"{where}: a table with a column of systems must have one column of values, got the candidates {names}; "
         f"say which: columns='value={candidates[0].name}'"
@@ -207,7 +207,10 @@ def question(columns: Sequence[Column], where: str) -> list[Column]:
     chosen = ids or texts or [column for column in columns if column.draws]
     if len(chosen) > 1 and not ids:
         names = ", ".join(repr(column.name) for column in chosen)
-        raise InputError(f"{where}: which column names the unit? It could be {names}: columns='unit={chosen[0].name}'")
+        raise InputError(
+            f"{where}: one column must name the unit, got the candidates {names}; "
+            f"say which: columns='unit={chosen[0].name}'"
+        )
     return chosen[:1]
 
 
@@ -276,8 +279,3 @@ def means(cell: Ints, values: Floats, cells: int) -> tuple[Floats, Ints]:
     counts = np.bincount(cell[order], minlength=cells)
     with np.errstate(invalid="ignore"):
         return np.where(counts > 0, sums / counts, np.nan), rows
-
-
-def listed(names: Sequence[str]) -> str:
-    """Names in a row, the first eight of many."""
-    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")

@@ -17,6 +17,8 @@ from evalkit.reading.sources import Part
 from evalkit.reading.unit_columns import Column
 from evalkit.reading.unit_values import ROW, VALUE, UnitValues
 
+NAMED = 8  # columns or measures that a note names
+
 
 def read_wide(
     parts: Sequence[Part],
@@ -86,7 +88,7 @@ def read_long(
     """One row a unit, system and, where that column is there, metric.
 
     Several rows of one unit, system and metric are draws, whose mean is the value. unit: the cluster, where another
-    column names the units. Raises InputError where the value, the unit or the system cannot be told from the columns,
+    column names the units. Raises InputError if the columns do not show which holds the value, the unit or the system,
     ParameterError where a system or metric that was asked for is absent.
     """
     columns, where = unit_values.columns_of(parts), parts[0].name
@@ -149,34 +151,36 @@ def read_trec_eval(parts: Sequence[Part], *, systems: Sequence[str] = (), metric
     Without `metrics` it is average precision (map), or the first measure of the first file. Raises InputError where two
     files are of one run or a value comes twice.
     """
-    found = {}
+    runs = {}
     left = 0
     for part in parts:
         name, rows, summaries = trec_eval.lines(part)
-        if name in found:
+        if name in runs:
             raise InputError(f"{part.name}: two files hold the run {name!r}; give each run its own runid or file name")
-        found[name], left = rows, left + summaries
-    measures = list(dict.fromkeys(measure for rows in found.values() for measure, _, _ in rows))
+        runs[name], left = rows, left + summaries
+    measures = list(dict.fromkeys(measure for rows in runs.values() for measure, _, _ in rows))
     usual = [measure for measure in measures if measure not in trec_eval.COUNTS]
     chosen = (
         _wanted(np.array(measures), metrics, "metrics")
         if metrics
         else tuple((["map"] if "map" in usual else usual)[:1])
     )
-    names = _wanted(np.array(list(found)), systems, "systems")
-    queries = sorted({query for rows in found.values() for _, query, _ in rows})
+    names = _wanted(np.array(list(runs)), systems, "systems")
+    queries = sorted({query for rows in runs.values() for _, query, _ in rows})
     others = [measure for measure in usual if measure not in chosen]
-    remarks = [f"Output of trec_eval: {left:,} {'line' if left == 1 else 'lines'} of 'all' left out."]
+    remarks = [f"Output of trec_eval: {left:,} summary {'line' if left == 1 else 'lines'} ('all') left out."]
     if others:
-        remarks.append(f"Measures that were not compared: {unit_columns.listed(others)}; set metrics to name them.")
+        remarks.append(
+            f"Measures that were not compared: {roles_of.listed(others, NAMED)}; name them in metrics to compare them."
+        )
     return UnitValues(
         unit=np.array(queries, dtype=object),
         name="query",
         metrics=chosen,
         systems=names,
-        values={(m, name): _measured(found[name], m, queries, name) for m in chosen for name in names},
+        values={(m, name): _measured(runs[name], m, queries, name) for m in chosen for name in names},
         columns={"systems": "one file each"},
-        sources=tuple(sources.fingerprint(part, len(rows)) for part, rows in zip(parts, found.values(), strict=True)),
+        sources=tuple(sources.fingerprint(part, len(rows)) for part, rows in zip(parts, runs.values(), strict=True)),
         remarks=tuple(remarks),
     )
 
@@ -234,37 +238,37 @@ def _called(ids: Sequence[Column], cluster: Sequence[Column]) -> str:
 
 
 def _draws(many: Ints, name: str, systems: int) -> tuple[str, ...]:
-    """How many rows are draws of the same unit, and what becomes of them."""
+    """A sentence on the rows that are draws of the same unit, if there are any."""
     most = int(many.max(initial=0))
     if most < 2:
         return ()
     each = f"{most:,}" if (many[many > 0] == most).all() else f"up to {most:,}"
     per = f"{name} and system" if systems == 1 else name
-    text = f"{int(many.sum()):,} rows are draws, {each} of each {per}"
+    text = f"{int(many.sum()):,} rows are draws, {each} per {per}"
     return (f"{text}: the value of a unit is the mean of its draws, and each unit counts once.",)
 
 
 def _left_out(numbers: Sequence[str], empty: Sequence[str]) -> tuple[str, ...]:
-    """Columns of numbers that are no systems by their name, and columns without a cell."""
-    found = []
+    """Sentences on numeric columns whose name is not that of a system, and on empty columns."""
+    sentences = []
     if numbers:
-        found.append(f"Columns of numbers that were not compared: {unit_columns.listed(numbers)}.")
+        sentences.append(f"Numeric columns that were not compared: {roles_of.listed(numbers, NAMED)}.")
     if empty:
-        found.append(f"Columns without any value: {unit_columns.listed(empty)}.")
-    return tuple(found)
+        sentences.append(f"Columns without any value: {roles_of.listed(empty, NAMED)}.")
+    return tuple(sentences)
 
 
 def _texts(columns: Sequence[Column], code: Ints, units: int) -> dict[str, np.ndarray]:
     """Columns that could name clusters, one text a unit: of text or ids, the same on all rows of a unit."""
-    found = {}
+    texts = {}
     for column in columns:
         if column.kind == "text" or unit_columns.identifies(column.name):
             cells = np.array(["(none)" if cell is None else cell for cell in column.cells], dtype=object)
             text = np.empty(units, dtype=object)
             text[code] = cells
             if (text[code] == cells).all():
-                found[column.name] = text
-    return found
+                texts[column.name] = text
+    return texts
 
 
 def _rows(parts: Sequence[Part], columns: Sequence[Column]) -> list[int]:
@@ -279,7 +283,7 @@ def _numbers(parts: Sequence[Part], column: Column, rows: Sequence[int]) -> Floa
         tables = [sources.load(part, {}, {f"number {column.name}": column.name}) for part in parts]
     else:
         values = unit_columns.doubles(column, lambda i: _place(parts, rows, i))
-        tables = [{f"number {column.name}": pa_array} for pa_array in _split(values, rows)]
+        tables = [{f"number {column.name}": array} for array in _split(values, rows)]
     return unit_values.doubles(parts, tables, column.name)
 
 

@@ -108,8 +108,8 @@ def read_trials(parts: Sequence[Part], given: Mapping[str, str]) -> Trials:
     for i, (s, n) in enumerate(zip(successes, trials, strict=True), start=1):
         if not (float(s).is_integer() and float(n).is_integer() and 1 <= n <= COUNTED and 0 <= s <= n):
             raise InputError(
-                f"{parts[0].name}: successes must be whole, of at least 1 trial and at most all of them, "
-                f"of fewer than 2⁵³ trials, got {s:g} of {n:g} (row {i})"
+                f"{parts[0].name}: successes and trials must be whole numbers with 0 ≤ successes ≤ trials and "
+                f"1 ≤ trials < 2⁵³, got {s:g} of {n:g} (row {i})"
             )
     named = _texts_of(parts, label) if label else [f"row {i}" for i in range(1, sum(rows) + 1)]
     systems = tuple(map(str, named)) if label or sum(rows) > 1 else ("the sample",)
@@ -183,7 +183,7 @@ def doubles(parts: Sequence[Part], tables: Sequence[Mapping[str, Any]], name: st
             raise InputError(
                 f"{part.name}: {shown or name} must be finite or empty, got {column[wrong[0]]} (row {wrong[0] + 1})"
             )
-        measurable(shown or name, column, lambda row, part=part: f"{part.name}, row {row + 1}")  # type: ignore[misc]
+        measurable(shown or name, column, lambda row, part=part: sources.place(part, row + 1))  # type: ignore[misc]
         found.append(column)
     return np.concatenate(found)
 

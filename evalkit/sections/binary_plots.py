@@ -124,15 +124,18 @@ def cost_plot(s: BinaryStudy) -> Picture | Html:
         {"system": row["system"], "x": (row["tp"] + row["fp"]) / _rows(row), "y": row["cost"]}
         for row in s.decisions.to_dict("records")
     ]
-    one = Panel(frame, "share of rows predicted positive", "mean cost of a row", points=pd.DataFrame(at))
+    one = Panel(frame, "share of rows predicted positive", "mean cost per row", points=pd.DataFrame(at))
     best = s.choices[s.choices["rule"] == LEAST_COST]
-    told = "; ".join(f"{row.system} least {number(row.cost)} {_where(row.threshold)}" for row in best.itertuples())
-    caption = f"Mean cost of a row ({s.costs}) against the share predicted positive. {told}. Marks: the threshold used."
+    lowest = "; ".join(f"{row.system} {number(row.cost)} {_where(row.threshold)}" for row in best.itertuples())
+    caption = (
+        f"Mean cost per row ({s.costs}) against the share predicted positive. Lowest: {lowest}. Marks: the threshold "
+        "used."
+    )
     return plots.picture(curve_plots.panels, [one], alt=caption, caption=caption, size=(7.6, 3.2), panels=(1, 1))
 
 
 def _where(threshold: float) -> str:
-    return "by predicting none positive" if threshold == np.inf else f"at threshold {number(threshold)}"
+    return "with no row predicted positive" if threshold == np.inf else f"at threshold {number(threshold)}"
 
 
 def _rows(row: dict) -> float:
@@ -147,7 +150,7 @@ def calibration_plot(s: BinaryStudy) -> Picture | Html:
     limits = bin_limits(s.settings.level if s.plain else None)
     caption = (
         f"Share of positives in bins of about equally many rows, {limits} "
-        f"({counted(n, 'row')}). On the dotted line probabilities are honest; above it they promise too little."
+        f"({counted(n, 'row')}). On the dotted line probabilities are calibrated; above it they are too low."
     )
     return reliability(s, caption, f"share of positives (n = {n:,})")
 

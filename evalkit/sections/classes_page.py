@@ -171,7 +171,7 @@ def gains(s: ClassesStudy) -> Html:
 
 
 def confusion_plot(s: ClassesStudy) -> Picture:
-    """The leader's confusion table; of more than `DRAWN` classes the rarest are one row and one column together."""
+    """The leader's confusion table; beyond `DRAWN` classes the rarest share one row and one column."""
     table = s.classified[s.leader].confusion.table
     worst = np.where(np.eye(len(table), dtype=bool), -1, table)
     i, j = np.unravel_index(int(worst.argmax()), worst.shape)
@@ -186,14 +186,15 @@ def confusion_plot(s: ClassesStudy) -> Picture:
         caption += f" Most frequent mistake: {mistake}{' rows' if s.data.weight is None else ''}."
     table, classes = drawn_together(table, classes)
     if len(classes) < len(s.data.classes):
-        caption += f" The {DRAWN - 1} most frequent of {len(s.data.classes):,} classes; the JSON holds all."
+        few = f"the {DRAWN - 1} most frequent of {len(s.data.classes):,} classes, and the others together"
+        caption += f" Drawn: {few}; the JSON holds all classes."
     side = 2.2 + 0.42 * len(classes)
     labels: dict[str, Any] = {"classes": classes, "xlabel": "predicted", "ylabel": "actual"}
     return plots.picture(curve_plots.matrix, table, alt=caption, caption=caption, size=(side + 1.6, side), **labels)
 
 
 def drawn_together(table: np.ndarray, classes: tuple[str, ...]) -> tuple[np.ndarray, tuple[str, ...]]:
-    """The table of at most `DRAWN` classes, the rarest added up to one, and their names."""
+    """The table of at most `DRAWN` classes, the rarest summed into one, and the names of the classes."""
     if len(classes) <= DRAWN:
         return table, classes
     kept = np.sort(np.argsort(-table.sum(axis=1), kind="stable")[: DRAWN - 1])

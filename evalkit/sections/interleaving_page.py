@@ -89,7 +89,8 @@ def _fairness(s: Interleaving) -> list[tuple[str, bool]]:
         text = f"In {uneven:,} sessions ({share:.1%}) one team leads by more than a draft by rounds allows."
         found.append((text, share > 0.01))
     if s.data.repeated:
-        found.append((f"Shown twice in one session: {counted(s.data.repeated, 'item')}; no draft does this.", True))
+        twice = f"{counted(s.data.repeated, 'item')} {'was' if s.data.repeated == 1 else 'were'} shown twice"
+        found.append((f"{twice} in one session, which no draft does.", True))
     return found
 
 

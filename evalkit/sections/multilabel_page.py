@@ -85,7 +85,7 @@ def sweep_plot(s: MultiLabelStudy) -> Picture:
     rows = counted(len(s.data.rows), "row")
     caption = (
         f"{s.leader}: {', '.join(SWEPT)} along one threshold for all labels (n = {rows}). Best "
-        f"micro F1 of all thresholds: {number(best)} at {number(at)}. Dotted: the threshold used."
+        f"micro F1 over all thresholds: {number(best)} at {number(at)}. Dotted: the threshold used."
     )
     return plots.picture(curve_plots.panels, [one], alt=caption, caption=caption, size=(7.6, 3.2), panels=(1, 1))
 

@@ -65,7 +65,9 @@ def _undefined(s: Ranking) -> list[tuple[str, bool]]:
         every = s.estimates[s.estimates["metric"] == label]
         if every["undefined"].nunique() == 1:
             n = int(rows["undefined"].iloc[0])
-            found.append((f"{label} is undefined on {counted(n, 'query')}, left out (see the definitions).", False))
+            found.append(
+                (f"{label} is undefined on {counted(n, 'query')}, left out of its mean (see the definitions).", False)
+            )
         else:
             listed = _counts(dict(zip(rows["system"], rows["undefined"], strict=True)))
             text = (
@@ -106,23 +108,23 @@ def _order(s: Ranking) -> list[tuple[str, bool]]:
 
 
 def given_ranks(accounts: Mapping[str, Account]) -> list[tuple[str, bool]]:
-    """Lists of ranks that start above 1 or have gaps."""
-    found = [f"{name} {_gaps(one)}" for name, one in accounts.items() if one.late or one.gaps]
-    if not found:
+    """A warning that names the systems with lists that start above rank 1 or have gaps."""
+    systems = [f"{name}: {_gaps(account)}" for name, account in accounts.items() if account.late or account.gaps]
+    if not systems:
         return []
-    text = f"Ranks are taken as they are: {'; '.join(found)}. A rank without an item counts as not relevant"
-    return [(f"{text}; set ranks=renumber to number each list 1, 2, 3, … in its order.", True)]
+    text = f"Ranks are taken as they are. {'; '.join(systems)}. A missing rank counts as an item that is not relevant"
+    return [(f"{text}; set ranks=renumber to number each list 1, 2, 3, ….", True)]
 
 
-def _gaps(one: Account) -> str:
-    late = f"{one.late:,} {plural('list', one.late)} {'starts' if one.late == 1 else 'start'} above rank 1"
-    gaps = f"{one.gaps:,} {plural('list', one.gaps)} {'has' if one.gaps == 1 else 'have'} gaps"
-    return ", ".join(text for text, n in ((late, one.late), (gaps, one.gaps)) if n)
+def _gaps(account: Account) -> str:
+    late = f"{counted(account.late, 'list')} {'starts' if account.late == 1 else 'start'} above rank 1"
+    gaps = f"{counted(account.gaps, 'list')} {'has' if account.gaps == 1 else 'have'} gaps"
+    return ", ".join(text for text, n in ((late, account.late), (gaps, account.gaps)) if n)
 
 
 def _renumbered(s: Ranking) -> list[tuple[str, bool]]:
-    """That gaps were closed, where there were ranks to renumber."""
-    text = "Ranks were renumbered: each list counts 1, 2, 3, … in the order of its ranks, gaps are closed."
+    """A note that ranks were renumbered, if there were any."""
+    text = "Ranks were renumbered 1, 2, 3, … within each list, which closes gaps."
     return [(text, False)] if s.ranks == RENUMBER and "rank" in s.runs.columns else []
 
 
@@ -141,7 +143,7 @@ def _ties(s: Ranking) -> list[tuple[str, bool]]:
         f" By their order {ranges}." if ranges else f" Their order moves {s.primary.label} by less than {VISIBLE:g}."
     )
     ordered = "rank" if "rank" in s.runs.columns else "score"
-    return [(f"Rows with the {ordered} of the row before: {_counts(tied)}.{moved}", matters)]
+    return [(f"Rows tied in {ordered} with the row before: {_counts(tied)}.{moved}", matters)]
 
 
 def _size(s: Ranking) -> list[tuple[str, bool]]:
@@ -183,8 +185,8 @@ def definitions(s: Ranking) -> Html:
     relevant = f"a grade of at least {s.relevance_level:g}; items without a judgement are not relevant"
     order = "score descending in double precision, equal scores by item id descending in UTF-8 bytes (trec_eval's rule)"
     if "rank" in s.runs.columns:
-        order = "the ranks of the input, equal ranks by item id descending in UTF-8 bytes; a rank is used once"
-        order += ", gaps closed" if s.ranks == RENUMBER else ", and one without an item counts as not relevant"
+        order = "the ranks of the input; equal ranks by item id descending in UTF-8 bytes, at successive ranks; "
+        order += "gaps are closed" if s.ranks == RENUMBER else "a missing rank counts as an item that is not relevant"
     population = (
         "queries with a judgement; one missing from a run counts 0, one where the metric is undefined is left out of "
         "its mean, one in a run only is left out"

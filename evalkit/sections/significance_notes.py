@@ -40,8 +40,8 @@ def _shares(s: Shares) -> list[Note]:
         found.append((f"Fewer than {FEW} trials: {', '.join(small)}: only large effects can show.", True))
     if s.beyond_exact and s.alternative == "two-sided":
         exact = "Fisher's test" if s.null is None else "the exact binomial test"
-        text = f"More than {proportions.EXACT:,} trials: the score test stands in for {exact}, from which it differs"
-        found.append((f"{text} by less than 0.1 %, in {', '.join(s.beyond_exact)}.", False))
+        text = f"Above {proportions.EXACT:,} trials the score test replaces {exact}, from which it differs"
+        found.append((f"{text} by less than 0.1 %: {', '.join(s.beyond_exact)}.", False))
     found += _two_methods(s)
     text = "Each trial must be independent of the others: where one user makes several, give per-user values instead"
     return [*found, (f"{text}. The number of trials must have been fixed before, not stopped when convinced.", False)]
@@ -176,14 +176,12 @@ def _skew(s: Significance) -> list[Note]:
 
 
 def _tail(s: Significance) -> list[Note]:
-    """Comparisons whose p is below what plain draws can tell."""
+    """How many p-values importance sampling decides."""
     tail = int(s.comparisons["method"].str.contains(TAIL, regex=False).sum())
     if not tail:
         return []
-    text = (
-        f"{tail:,} of {len(s.comparisons):,} p-values come from importance sampling: plain draws cannot tell so small"
-    )
-    return [(f"{text} a p, and Holm's correction multiplies it. Their relative error is a few percent.", False)]
+    text = f"{tail:,} of {len(s.comparisons):,} p-values are too small for plain random draws and were estimated"
+    return [(f"{text} by importance sampling, with a relative error of a few percent.", False)]
 
 
 def _disagree(s: Significance) -> list[Note]:

@@ -269,8 +269,8 @@ def definitions(s: Either) -> Html:
         ]
         return tables.definitions([*items, ("adjusted p", "Holm over the family")])
     test = (
-        "two-sided sign-flip (Fisher randomisation) test of paired differences, exact where possible, a small p by "
-        "importance sampling; its inversion gives the interval; ratios of sums by the delta method; folds by Nadeau "
+        "two-sided sign-flip (Fisher randomisation) test of paired differences, exact where possible, small p-values "
+        "by importance sampling; its inversion gives the interval; ratios of sums by the delta method; folds by Nadeau "
         "and Bengio's corrected t"
     )
     items += [

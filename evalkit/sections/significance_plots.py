@@ -100,15 +100,17 @@ def _null_shares(s: Shares) -> Picture | Html:
         return tables.paragraph("Two independent groups: p comes from the score test of a common share.")
     n = s.counts(s.opponents[0])[1]
     if n > proportions.EXACT:
-        return tables.paragraph(f"{n:,} trials: p comes from the score test; single probabilities are not drawn.")
+        return tables.paragraph(
+            f"{n:,} trials: p is from the score test; the probabilities of single outcomes are not drawn."
+        )
     k, chance, seen = s.null_shares()
     added = {"greater": k >= seen, "less": k <= seen}.get(s.alternative, chance <= chance[k == seen] * (1 + 1e-7))
     step = int(np.median(np.diff(k))) if len(k) > 1 else 1
     few = f" One number in {step:,} is drawn." if step > 1 else ""
     p, trials = float(s.headline.iloc[0]["p"]), counted(n, "trial")
     caption = (
-        f"{s.opponents[0]}: {seen:,} of {trials}. Bars: the chance of every number of successes if the share were "
-        f"{s.null:g}; red: what p adds up ({s.alternative}), {p_value(p)}.{few}"
+        f"{s.opponents[0]}: {seen:,} of {trials}. Bars: the probability of each number of successes if the share were "
+        f"{s.null:g}; red: those that p adds up ({s.alternative}), {p_value(p)}.{few}"
     )
     drawn: dict[str, Any] = {
         "seen": seen,

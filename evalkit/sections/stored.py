@@ -1,4 +1,4 @@
-"""Words about the precision that scores are stored in, where they are compared with a threshold."""
+"""Sentences about the precision of stored scores and about thresholds beyond them."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ Note = tuple[str, bool]
 
 
 def compared(by_name: Mapping[str, Precision]) -> str:
-    """In which precision scores and threshold are compared: that of the scores, by system where it differs."""
+    """The precision in which scores and threshold are compared: that of the scores, by system where it differs."""
     if len(set(by_name.values())) == 1:
         return f"compared in {precision.WORDS[next(iter(by_name.values()))]}, as the scores are stored"
     each = "; ".join(f"{', '.join(names)} in {precision.WORDS[to]}" for to, names in _names(by_name).items())
@@ -17,21 +17,19 @@ def compared(by_name: Mapping[str, Precision]) -> str:
 
 
 def rounded(threshold: float, by_name: Mapping[str, Precision]) -> list[Note]:
-    """A note for each precision in which the threshold is another number than in double precision."""
+    """A note for each precision that changes the value of the threshold."""
     notes = []
     for to, names in _names(by_name).items():
         value = precision.rounded(threshold, to)
         if to != DOUBLE and value != threshold:
-            whose = "Scores are" if len(names) == len(by_name) else f"Scores of {', '.join(names)} are"
-            text = (
-                f"{whose} stored in {precision.WORDS[to]}, and so is the threshold: {threshold:.12g} is {value!r} there"
-            )
-            notes.append((f"{text}, as numpy and pandas compare them.", False))
+            whose = "The scores" if len(names) == len(by_name) else f"The scores of {', '.join(names)}"
+            text = f"{whose} are stored in {precision.WORDS[to]}, and the threshold is rounded to it"
+            notes.append((f"{text}, as numpy and pandas do: {threshold:.12g} becomes {value!r}.", False))
     return notes
 
 
 def beyond(thresholds: Mapping[str, float], ends: Mapping[str, tuple[float, float]]) -> list[Note]:
-    """Warnings where a threshold decides all rows alike; ends: the lowest and the highest score of each system."""
+    """A warning for each system whose rows are all decided alike; ends: its lowest and its highest score."""
     notes = []
     for name, (low, high) in ends.items():
         place = f"The threshold {thresholds[name]:.12g} is"
@@ -39,8 +37,8 @@ def beyond(thresholds: Mapping[str, float], ends: Mapping[str, tuple[float, floa
             text = f"{place} above every score of {name}, whose highest is {high:.6g}: nothing is predicted positive."
             notes.append((text, True))
         if thresholds[name] <= low:
-            text = f"{place} not above any score of {name}, whose lowest is {low:.6g}: every row is predicted positive."
-            notes.append((text, True))
+            text = f"{place} at or below every score of {name}, whose lowest is {low:.6g}"
+            notes.append((f"{text}: every row is predicted positive.", True))
     return notes
 
 

@@ -50,7 +50,7 @@ def _reason(s: Validation) -> str:
     if s.word == "fail":
         return f"this evaluation cannot be trusted, because {severe[0].message}{_more(severe)}"
     if warned:
-        return f"this needs an explanation first: {warned[0].message}{_more(warned)}; {_checked(s)}"
+        return f"a warning must be explained first: {warned[0].message}{_more(warned)}; {_checked(s)}"
     unseen = checks.usual(s.checks)
     return f"no problem found; {_checked(s)}" + (f"; not checked: {', '.join(unseen)}" if unseen else "")
 
@@ -86,7 +86,7 @@ def _training_gap(s: Validation) -> list[str]:
         return []
     train = s.folds.pairs[0][0].size
     return [
-        f"Training gap, {escape(s.primary.label)} on {train:,} training rows minus on {s.rows.size:,} test rows: "
+        f"Training gap ({escape(s.primary.label)} on {train:,} training rows minus that on {s.rows.size:,} test rows): "
         f"{signed(gap.value)} {interval(gap.low, gap.high, signed)} ({gap.method})."
     ]
 
@@ -118,7 +118,7 @@ def notes(s: Validation) -> Html:
     if e.repeats > 1:
         found.append((_repeats(s), False))
     if s.rows.size < len(e):
-        found.append((f"No fold tests {counted(len(e) - s.rows.size, 'row')}: used for training only.", False))
+        found.append((f"Used for training only, tested by no fold: {counted(len(e) - s.rows.size, 'row')}.", False))
     if s.other is not None:
         found += [(f"Not fitted: {text}.", True) for text in s.other.left_out]
         found += [(f"The estimator warned in {n:,} fits: {text}", True) for text, n in s.other.warned.items()]
@@ -148,10 +148,10 @@ def _repeats(s: Validation) -> str:
     assert s.examples.id is not None
     times = np.unique(s.examples.id, return_counts=True)[1]
     each = f"{times.min()}" if times.min() == times.max() else f"{times.min()} to {times.max()}"
-    counted = "" if s.settings.unit != "id" else " An id counts once, with the mean of its repeats."
+    once = "" if s.settings.unit != "id" else " Each id counts once, with the mean of its repeats."
     return (
-        f"The folds were drawn {s.examples.repeats} times: {len(s.examples):,} rows are of {s.distinct:,} ids, each id "
-        f"in {each} rows.{counted}"
+        f"The folds were drawn {s.examples.repeats} times: {len(s.examples):,} rows hold {s.distinct:,} ids, each of "
+        f"them in {each} rows.{once}"
     )
 
 
@@ -342,8 +342,8 @@ def definitions(s: Validation) -> Html:
         (
             "verdict",
             "fail: a severe finding; cannot tell: a warning, or groups, time or copied rows could not be checked; "
-            "pass: neither. The gate 'no severe finding' fails with fail alone, so it passes what was not checked; "
-            "'trusted' asks for pass",
+            "pass: neither. The gate 'no severe finding' fails only on fail, whatever could not be checked; "
+            "'trusted' requires pass",
         ),
     ]
     return tables.definitions(items)

@@ -10,7 +10,7 @@ import numpy as np
 from evalkit.definitions.metric import Chosen
 from evalkit.metrics import counts, grid
 from evalkit.metrics.counts import Counts
-from evalkit.reading import joining, large
+from evalkit.reading import large, pairing
 from evalkit.reading.large import Large
 from evalkit.reading.slices import Slice
 from evalkit.statistics import count_bootstrap, passes
@@ -167,7 +167,7 @@ def _tables(t: Large, a: Asked) -> tuple[list[dict[str, Table]], int, int]:
     if twice or differ:
         raise large.refuse(t)
     if not rows:
-        raise joining.nothing_shared(t.systems)
+        raise pairing.nothing_shared(t.systems)
     if not t.plan.paired and rows != t.rows:
         raise large.changed(t)
     groups: dict[int, dict[str, Table]] = {}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 RARE = 5  # equal rows up to which a row counts as rare
 TRIED = 12  # pairs of columns whose near misses are counted
-LEAST = 20  # distinct rows from which it is no luck that each stands a multiple of times
+LEAST = 20  # distinct rows from which it is no coincidence that each occurs a multiple of times
 COARSE = "coarse rows"  # the finding that copies could not be told from coincidence
 BLIND = 0.1  # the share of rows with an equal by coincidence, from which copies of a tenth of them can go unseen
 
@@ -40,21 +40,21 @@ def duplicates(folds: Folds, features: pd.DataFrame, label: ArrayLike | None = N
 
     Coarse columns repeat by themselves, measurements do not. The number expected takes the columns as independent; it
     is raised to the share that near misses explain, as columns that go together repeat more often. Severe too, however
-    coarse the columns, where every row with its `label` stands a multiple of times: the whole table was copied. Where
-    the columns are too coarse for anything less to show, the finding is a note named `COARSE`.
+    coarse the columns, if every row with its `label` occurs a multiple of times: the whole table was copied. If the
+    columns are too coarse for fewer copies to show, the finding is a note named `COARSE`.
     """
     columns = [levels(features[name]) for name in features]
     rows, of = np.unique(shared(folds, row_key(columns))), test_rows(folds)
     times = 1 if label is None else _copied(row_key([*columns, codes(label)[0]]), _sides(folds))
     if times > 1:
-        text = f"test rows repeat the features of a training row: every row stands {times} times, or a multiple of that"
+        text = f"test rows repeat the features of a training row: every row occurs {times} times or a multiple of that"
         return finding("duplicate rows", SEVERE, rows, of.size, text)
     expected, natural = _expected(columns, of, float(np.mean([train.size for train, _ in folds.pairs])), rows.size)
     excess = rows.size - expected
     if excess <= 3 * np.sqrt(expected) + 1 and expected >= BLIND * of.size:
         text = (
-            f"test rows repeat the features of a training row, {expected:.0f} by coincidence of columns so coarse: "
-            "copies of some rows cannot be told from coincidence"
+            f"test rows repeat the features of a training row, {expected:.0f} expected by coincidence of columns so "
+            "coarse: copies of some rows cannot be told from coincidence"
         )
         return finding(COARSE, NOTE, rows, of.size, text)
     clear = excess > 3 * np.sqrt(expected) + 1
@@ -88,9 +88,9 @@ def _sides(folds: Folds) -> Ints:
 
 
 def _copied(key: Ints, side: Ints) -> int:
-    """How often every row stands, its copies on several sides; 1 where there are none, or too few rows differ to tell.
+    """How often every row occurs, with copies on several sides; 1 without copies, or if too few rows differ to tell.
 
-    Copies that stay together, as those of a group do, stand a multiple of times on each side too.
+    Copies that stay together, as those of a group do, also occur a multiple of times on each side.
 
     >>> row, apart = np.repeat(np.arange(30), 2), np.arange(60) % 2
     >>> _copied(row, apart), _copied(row, row % 2), _copied(np.arange(30), np.arange(30) % 2)

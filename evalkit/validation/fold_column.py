@@ -77,7 +77,8 @@ def _holdout(names: np.ndarray, distinct: Sequence[str]) -> FoldColumn:
     measured = tests or aside
     if len(measured) != 1:
         raise InputError(
-            f"fold must name one test set, got {_listed(measured)}; report each with the training rows alone"
+            f"fold must name one test set, got {_listed(measured)}; "
+            "report each test set separately, with the training rows"
         )
     train, test = (np.flatnonzero(names == name) for name in (training[0], measured[0]))
     left = np.flatnonzero(np.isin(names, aside)) if tests else np.empty(0, np.int64)

@@ -1,4 +1,4 @@
-"""The rows of several systems joined on their ids, and what does not fit together refused with its row."""
+"""Rows of several systems paired by their ids, and the errors for ids and values that do not fit together."""
 
 from collections.abc import Callable, Sequence
 
@@ -34,23 +34,23 @@ def joined(
     for name, at in zip(names, rows, strict=True):
         if (row := repeated(code, at)) is not None:
             raise twice(place(row), id[row], name)
-    shared = paired(code, rows)
+    pairs = paired(code, rows)
     if parts:
-        _same_parts(rows, shared, of_id, parts, id, names, place)
-    return shared
+        _same_parts(rows, pairs, of_id, parts, id, names, place)
+    return pairs
 
 
 def _same_parts(
     rows: list[Ints],
-    shared: list[Ints],
+    pairs: list[Ints],
     of_id: Ints,
     parts: list[np.ndarray],
     id: np.ndarray,
     names: list[str],
     place: Callable[[int], str],
 ) -> None:
-    """Raises InputError where systems share an id and have it in different parts, as folds."""
-    for name, at, kept in zip(names, rows, shared, strict=True):
+    """Raise InputError if systems share an id and hold it in different parts, such as folds."""
+    for name, at, kept in zip(names, rows, pairs, strict=True):
         alone = np.setdiff1d(at, kept)
         for other, theirs in zip(names, rows, strict=True):
             odd = alone[np.isin(of_id[alone], of_id[theirs])] if other != name else alone[:0]
@@ -58,8 +58,8 @@ def _same_parts(
                 row = int(odd[0])
                 where = ", ".join(repr(str(part[row])) for part in parts)
                 raise InputError(
-                    f"{place(row)}: id {id[row]!r} must stand in the same folds in every system, got fold {where} in "
-                    f"system {name!r} alone, and others in system {other!r}"
+                    f"{place(row)}: id {id[row]!r} must be in the same folds in every system, got fold {where} only "
+                    f"in system {name!r} and other folds in system {other!r}"
                 )
 
 
@@ -95,6 +95,6 @@ def differing(values: np.ndarray, rows: Sequence[Ints]) -> tuple[int, int] | Non
 
 
 def agree(column: str, values: np.ndarray, rows: list[Ints], id: np.ndarray, place: Callable[[int], str]) -> None:
-    """Raises InputError where two systems give one row different values of what they share."""
+    """Raise InputError if two systems give one row different values of what they share."""
     if pair := differing(values, rows):
         raise not_one(place(pair[1]), column, id[pair[1]], values[pair[0]], values[pair[1]])
