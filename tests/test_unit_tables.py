@@ -332,3 +332,14 @@ def test_the_unit_named_beside_draws_is_the_unit_and_counts_once():
     many = pd.concat([table, *[more.assign(seed=i) for i in range(1, 40)]])
     assert first(many, unit="passage")["n"] == 20
     assert first(many, unit="passage")["difference"] == pytest.approx(first(table, unit="passage")["difference"])
+
+
+def test_a_system_named_twice_is_one_system():
+    table = wide()
+    for form in (table, long(table, "gain")):
+        assert significance.read(form, systems="a,b,a").systems == ("a", "b")
+
+
+def test_a_column_of_a_frame_without_a_name_is_called_by_its_place():
+    """As in a text table, whose index pandas writes without a name."""
+    assert first(wide().rename(columns={"query": ""}))[["n", "unit"]].tolist() == [60, "column 1"]

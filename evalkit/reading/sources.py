@@ -142,7 +142,8 @@ def _frame_part(data: Any) -> Part:
         raise InputError(f"the frame cannot be read: {why}") from None
     named = [name for name in table.column_names if not re.fullmatch(r"__index_level_\d+__", name)]
     table = table.select(named) if len(named) < table.num_columns else table  # pandas' own index has no name
-    names = [str(name) for name in table.column_names]
+    names = [str(name) or f"column {i}" for i, name in enumerate(table.column_names, start=1)]
+    table = table.rename_columns(names)
     duck.distinct(names, "data frame")
     halves = tuple(name for name, kind in zip(names, table.schema.types, strict=True) if kind == pa.float16())
     types = [pa.float32() if name in halves else kind for name, kind in zip(names, table.schema.types, strict=True)]
@@ -312,7 +313,7 @@ def _refuse_value(
         value = _number(column, types[column])
         wrong = f"{value} IS NOT NULL AND TRY_CAST({value} AS DOUBLE) IS NULL"
         if types[column] in ("VARCHAR", "JSON") and (found := _first(part, source, frames, value, wrong)):
-            raise InputError(f"{part.name}: {column} must be a number, got {found[1]!r} (row {found[0]})")
+            raise InputError(f"{part.name}: {column} must be a number, got {found[1][:80]!r} (row {found[0]})")
 
 
 def _refuse_ids(part: Part, source: str, text: Mapping[str, str]) -> None:
@@ -322,7 +323,9 @@ def _refuse_ids(part: Part, source: str, text: Mapping[str, str]) -> None:
         other = f"json_type({duck.name_of(column)}) NOT IN ('VARCHAR', 'BIGINT', 'UBIGINT')"
         wrong = f"{other} AND NOT regexp_full_match({value}, '-?[0-9]+')"
         if found := _first(part, source, {}, value, wrong):
-            raise InputError(f"{part.name}: {column} must be text or a whole number, got {found[1]} (row {found[0]})")
+            raise InputError(
+                f"{part.name}: {column} must be text or a whole number, got {found[1][:80]} (row {found[0]})"
+            )
 
 
 def rows_where(s: Selection, condition: str, cells: str, most: int) -> list[dict[str, Any]]:

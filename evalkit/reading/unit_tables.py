@@ -47,7 +47,7 @@ def read_wide(
     if cluster and not ids and any(column.draws for column in free):
         ids = cluster
     numbers = [column for column in free if column.kind == "numbers" and column not in ids]
-    wanted = [column for name in systems for column in columns if column.name == name]
+    wanted = [column for name in dict.fromkeys(systems) for column in columns if column.name == name]
     wanted = wanted or [column for column in numbers if not column.no_value and not column.truth]
     if not wanted:
         has = ", ".join(column.name for column in columns)
@@ -313,4 +313,4 @@ def _strings(parts: Sequence[Part], rows: Sequence[int], column: Column) -> np.n
 
 def _wanted(names: np.ndarray, asked: Sequence[str], parameter: str) -> tuple[str, ...]:
     there = [str(name) for name in names]
-    return tuple(roles_of.require(there, name, "the input", parameter) for name in asked) or tuple(there)
+    return tuple(roles_of.require(there, name, "the input", parameter) for name in dict.fromkeys(asked)) or tuple(there)
