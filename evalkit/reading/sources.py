@@ -16,12 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from evalkit.arrays import InputError
+from evalkit.parameters.reports import NO_HEADER
 from evalkit.reading import batches, duck, folders, parquet, refusals, spark_tables, trec
 
 TABLES = {".csv": "csv", ".tsv": "csv", ".tab": "csv", ".parquet": "parquet", ".pq": "parquet"}
 TABLES |= {".jsonl": "json", ".ndjson": "json", ".json": "json"}
-NO_HEADER = "none"
-HEADERS = (NO_HEADER, "first")  # what the parameter header can say of text tables
 IDS = ("system", "query", "item", "id", "session", "user")
 UNPRINTED = ("query", "item", "id", "session", "user")  # ids, of which a page names few
 PACKED = {".gz", ".zst", ".bz2", ".lz4"}
