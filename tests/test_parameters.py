@@ -182,6 +182,15 @@ def test_check_accepts_known_names_and_runs_without_injection(monkeypatch):
     cells.check()
 
 
+def test_check_accepts_an_injected_cell_that_is_run_again_after_other_cells(monkeypatch):
+    again = ["preds = 'a'", "# Parameters\npreds = 'b'\n", "study = 1", "x = = 2", "(", "# Parameters\npreds = 'b'\n"]
+    _kernel_that_ran(monkeypatch, *again)
+    cells.check()
+    _kernel_that_ran(monkeypatch, *again, "# Parameters\npred = 'c'\n")
+    with pytest.raises(ParameterError, match=r"unknown parameter 'pred' \(did you mean 'preds'\?\)"):
+        cells.check()
+
+
 def test_check_does_nothing_outside_a_kernel(monkeypatch):
     cells.check()
     monkeypatch.setitem(sys.modules, "IPython", None)

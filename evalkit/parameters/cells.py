@@ -92,12 +92,23 @@ def check() -> None:
     """Refuses unknown parameters from inside a notebook; `values` calls it, an own notebook may.
 
     papermill only warns about an unknown parameter and runs on with the default. Here its injected cell is compared
-    with the parameters cell before it. Without an injected cell (JupyterLab, nbval, a script) nothing happens.
+    with the cells run before it: the parameters cell and, where an executed notebook is run again in JupyterLab,
+    maybe others. Without an injected cell (JupyterLab, nbval, a script) nothing happens.
     """
-    cells = _history()
-    for i, source in enumerate(cells):
+    known: dict[str, Parameter] = {}
+    for source in _history():
+        names = _declared_if_python(source)
         if source.startswith(INJECTED):
-            refuse_unknown(declared(source), declared(cells[i - 1]) if i else [])
+            refuse_unknown(names, known)
+        known |= names
+
+
+def _declared_if_python(source: str) -> dict[str, Parameter]:
+    """What a cell of the history assigns; nothing if it failed for not being Python."""
+    try:
+        return declared(source)
+    except (SyntaxError, tokenize.TokenError):
+        return {}
 
 
 def _history() -> list[str]:
