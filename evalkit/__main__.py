@@ -12,16 +12,20 @@ import sys
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 if __name__ == "__main__" and sys.path[0] == os.getcwd() != str(Path(__file__).resolve().parents[1]):
     del sys.path[0]  # `python -m evalkit` would import a file such as pandas.py from beside the data
 
 from evalkit import report
 
+if TYPE_CHECKING:
+    from evalkit.parameters import Parameters
+    from evalkit.parameters.listing import Listing
+
 DONE, FAILED, REFUSED, GATE = 0, 1, 2, 3
 INTERRUPTED, TERMINATED = 130, 143  # what a shell reports for a command ended by Ctrl-C, and by `kill`
-NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
+NOTEBOOKS = BUNDLED = Path(__file__).resolve().parents[1] / "notebooks"
 
 
 class Refused(Exception):
@@ -72,6 +76,10 @@ def _parser() -> argparse.ArgumentParser:
         "report",
         help="run a notebook and write its page, executed notebook and results",
         epilog="exit status: 0 done, 1 the run failed, 2 bad input or parameter, 3 a gate failed",
+        add_help=False,
+    )
+    running.add_argument(
+        "-h", "--help", action=_Help, nargs=0, help="show this message, after NOTEBOOK also its parameters, and exit"
     )
     running.add_argument("notebook", metavar="NOTEBOOK", help="a name such as ranking, or the path of a notebook")
     running.add_argument(
@@ -94,8 +102,19 @@ def _parser() -> argparse.ArgumentParser:
     running.set_defaults(run=_report)
     listing = commands.add_parser("parameters", help="print a notebook's parameters, their defaults and meaning")
     listing.add_argument("notebook", metavar="NOTEBOOK", help="a name such as ranking, or the path of a notebook")
+    listing.add_argument("--json", action="store_true", help="as a JSON schema")
     listing.set_defaults(run=_parameters)
     return parser
+
+
+class _Help(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, given: argparse.Namespace, *_: Any) -> NoReturn:
+        """Prints the help of the command, and where a notebook was named before it that of its parameters."""
+        parser.print_help()
+        if given.notebook:
+            print(f"\nparameters of {given.notebook}, each set by -p NAME VALUE:")
+            print(_listing(given.notebook).help())
+        raise SystemExit(DONE)
 
 
 class _Version(argparse.Action):
@@ -117,6 +136,7 @@ def _report(given: argparse.Namespace) -> int:
     path = _find(given.notebook)
     notebook = _load(path)
     parameters = _typed(given.parameters, _declared(notebook, path))
+    _refuse_values(parameters, path)
     name = _name(given.name, path)
     _refuse_folder(given.folder, path)
     for logger in ("papermill", "asyncio"):  # would say in many lines, or again, what one line says at the end
@@ -157,12 +177,38 @@ def _write(folder: Path, name: str, contents: dict[str, str]) -> list[Path]:
 
 
 def _parameters(given: argparse.Namespace) -> int:
-    path = _find(given.notebook)
-    known = _declared(_load(path), path)
-    width = max((len(f"{p.name} = {p.default!r}") for p in known.values() if len(repr(p.default)) < 40), default=0)
-    for p in known.values():
-        print(f"{f'{p.name} = {p.default!r}':<{width}}  {p.comment}".rstrip())
+    listing = _listing(given.notebook)
+    print(listing.schema() if given.json else listing.lines())
     return DONE
+
+
+def _listing(notebook: str) -> "Listing":
+    """The parameters of a notebook: of a bundled one without reading it, of another from its parameters cell."""
+    from evalkit.parameters import listing
+
+    path = _find(notebook)
+    if report := _bundled(path):
+        return listing.of_report(path.stem, report)
+    return listing.of_cell(path.stem, _declared(_load(path), path).values())
+
+
+def _bundled(path: Path) -> "type[Parameters] | None":
+    """The parameters of a bundled notebook, None for any other."""
+    from evalkit.parameters import REPORTS
+
+    return REPORTS.get(path.stem) if path.resolve().parent == BUNDLED else None
+
+
+def _refuse_values(values: dict[str, Any], path: Path) -> None:
+    """Refuses values that a bundled notebook would refuse, before a kernel starts."""
+    from evalkit.arrays import ParameterError
+
+    report = _bundled(path)
+    try:
+        if report:
+            report.of(values)
+    except ParameterError as error:
+        raise Refused(str(error)) from None
 
 
 # What was asked for -------------------------------------------------------------------------------------------
@@ -179,7 +225,7 @@ def _find(notebook: str) -> Path:
         raise Refused(
             f"evalkit is installed without its notebooks, so {notebook!r} must be the path of a notebook (.ipynb)"
         )
-    from evalkit.reading.parameters import did_you_mean
+    from evalkit.parameters.readers import did_you_mean
 
     names = sorted(found.stem for found in NOTEBOOKS.glob("*.ipynb"))
     raise Refused(
@@ -197,7 +243,7 @@ def _load(path: Path) -> Any:
 
 
 def _declared(notebook: Any, path: Path) -> dict[str, Any]:
-    from evalkit.reading.parameters import declared
+    from evalkit.parameters.cells import declared
 
     cells = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
     try:
@@ -209,7 +255,8 @@ def _declared(notebook: Any, path: Path) -> dict[str, Any]:
 def _typed(given: Sequence[Sequence[str]], known: dict[str, Any]) -> dict[str, Any]:
     """The given values by name, typed as the notebook's defaults say."""
     from evalkit.arrays import ParameterError
-    from evalkit.reading.parameters import refuse_unknown, typed
+    from evalkit.parameters.cells import typed
+    from evalkit.parameters.readers import refuse_unknown
 
     names = [name for name, _ in given]
     twice = sorted({name for name in names if names.count(name) > 1})

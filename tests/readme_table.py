@@ -1,16 +1,29 @@
-"""Writes what README.md has from elsewhere, each between two markers: `python tests/readme_table.py`.
+"""Writes what README.md has from elsewhere, each between two markers, and docs: `python tests/readme_table.py`.
 
-The table of metrics comes from the catalogue, the ratios of speed from what the benchmarks wrote.
+The table of metrics comes from the catalogue, the ratios of speed from what the benchmarks wrote, docs/parameters.md
+from the parameters of each report.
 """
 
 from pathlib import Path
 
 from evalkit.definitions import catalogue
+from evalkit.parameters import REPORTS, listing
 
 TOP = Path(__file__).resolve().parents[1]
+PARAMETERS = TOP / "docs" / "parameters.md"
 README, RESULTS = TOP / "README.md", TOP / "benchmarks" / "RESULTS.md"
 METRICS = "<!-- metrics: made by make outputs -->\n", "<!-- end of metrics -->"
 SPEED = "<!-- speed: made by make outputs from benchmarks/RESULTS.md -->\n", "<!-- end of speed -->"
+INTRODUCTION = """# Parameters
+
+<!-- made by make outputs from evalkit/parameters/reports.py -->
+
+Set a parameter with `evalkit report NAME -p PARAMETER VALUE`, with an argument of `read` in Python, or in the
+notebook's parameters cell. A list is written `a,b` or `[a, b]`, in Python and in the notebook also as a list; pairs are
+written `name=value,name=value` or `{name: value}`, in Python also as a mapping. This holds for files too:
+`preds=a.csv,b.csv` is two files, unless there is a file of that name. In Python a data frame may stand for a path.
+A parameter without a default is not set. `evalkit parameters NAME --json` prints the same as a JSON schema.
+"""
 CLAIMS = "<!-- claims -->\n", "<!-- end of claims -->"
 
 
@@ -25,6 +38,12 @@ def claims() -> str:
     return RESULTS.read_text(encoding="utf-8").split(CLAIMS[0])[1].split(CLAIMS[1])[0]
 
 
+def parameters() -> str:
+    """The text of docs/parameters.md."""
+    tables = [f"## {name}\n\n{listing.of_report(name, report).markdown()}" for name, report in REPORTS.items()]
+    return "\n".join([INTRODUCTION, *tables])
+
+
 def _between(text: str, marks: tuple[str, str], new: str) -> str:
     before, rest = text.split(marks[0])
     return f"{before}{marks[0]}{new}{marks[1]}{rest.split(marks[1])[1]}"
@@ -32,3 +51,5 @@ def _between(text: str, marks: tuple[str, str], new: str) -> str:
 
 if __name__ == "__main__":
     README.write_text(updated(README.read_text(encoding="utf-8")), encoding="utf-8")
+    PARAMETERS.parent.mkdir(exist_ok=True)
+    PARAMETERS.write_text(parameters(), encoding="utf-8")

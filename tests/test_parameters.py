@@ -7,8 +7,9 @@ from types import SimpleNamespace
 import pytest
 
 from evalkit.arrays import ParameterError
-from evalkit.reading import parameters
-from evalkit.reading.parameters import Parameter, declared, refuse_unknown, typed
+from evalkit.parameters import cells, readers
+from evalkit.parameters.cells import Parameter, declared, typed
+from evalkit.parameters.readers import refuse_unknown
 
 CELL = """
 preds = "data/a=b#c.csv"  # files; name=value is fine
@@ -89,78 +90,78 @@ def test_keeps_text_where_the_default_is_text():
 
 @pytest.mark.parametrize("value", ["1,5,10", "[1, 5, 10]", [1, 5, 10], (1, 5, 10), ["1", 5.0, "1e1"]])
 def test_integers_reads_every_way_in(value):
-    assert parameters.integers("ks", value) == [1, 5, 10]
+    assert readers.integers("ks", value) == [1, 5, 10]
 
 
 @pytest.mark.parametrize("value", ["x", "1,x", 0, -1, 1.5, True, "nan", math.inf, [None], "1,,2", {"a": 1}, "0"])
 def test_integers_refuses_the_rest(value):
     with pytest.raises(ParameterError, match=r"^ks must be whole numbers of at least 1, got "):
-        parameters.integers("ks", value)
+        readers.integers("ks", value)
 
 
 def test_none_is_an_empty_list_or_none():
-    assert parameters.integers("ks", None) == parameters.texts("metrics", "None") == []
-    assert parameters.mapping("columns", None) == {}
-    assert parameters.number("margin", None) is parameters.choice("gain", None, ["a"]) is None
-    assert parameters.integer("seed", None) is parameters.text("unit", None) is None
+    assert readers.integers("ks", None) == readers.texts("metrics", "None") == []
+    assert readers.mapping("columns", None) == {}
+    assert readers.number("margin", None) is readers.choice("gain", None, ["a"]) is None
+    assert readers.integer("seed", None) is readers.text("unit", None) is None
 
 
 def test_texts_keeps_ids_as_they_are_written():
-    assert parameters.texts("systems", "007, 1e3 ,b") == ["007", "1e3", "b"]
-    assert parameters.texts("systems", "[007, b]") == ["007", "b"]
-    assert parameters.texts("systems", 7) == ["7"]
-    assert parameters.texts("systems", "1e3") == ["1e3"]
+    assert readers.texts("systems", "007, 1e3 ,b") == ["007", "1e3", "b"]
+    assert readers.texts("systems", "[007, b]") == ["007", "b"]
+    assert readers.texts("systems", 7) == ["7"]
+    assert readers.texts("systems", "1e3") == ["1e3"]
     with pytest.raises(ParameterError, match="metrics must be texts separated by commas, got 'a,,b'"):
-        parameters.texts("metrics", "a,,b")
+        readers.texts("metrics", "a,,b")
 
 
 def test_one_text():
-    assert parameters.text("unit", "user") == "user"
+    assert readers.text("unit", "user") == "user"
     with pytest.raises(ParameterError, match=r"unit must be one text, got \['a'\]"):
-        parameters.text("unit", ["a"])
+        readers.text("unit", ["a"])
 
 
 @pytest.mark.parametrize("value", ["0.95", 0.95, "95e-2"])
 def test_number_reads(value):
-    assert parameters.number("level", value, above=0, below=1) == 0.95
+    assert readers.number("level", value, above=0, below=1) == 0.95
 
 
 @pytest.mark.parametrize("value", [0, 1, "x", math.nan, "nan", True, [0.5], "0.5,0.6"])
 def test_number_refuses(value):
     with pytest.raises(ParameterError, match="level must be a number between 0 and 1, got "):
-        parameters.number("level", value, above=0, below=1)
+        readers.number("level", value, above=0, below=1)
 
 
 def test_number_says_its_one_bound():
     with pytest.raises(ParameterError, match="margin must be a number above 0, got -1"):
-        parameters.number("margin", -1, above=0)
+        readers.number("margin", -1, above=0)
     with pytest.raises(ParameterError, match="x must be a number below 1, got 2"):
-        parameters.number("x", 2, below=1)
+        readers.number("x", 2, below=1)
     with pytest.raises(ParameterError, match="x must be a number, got inf"):
-        parameters.number("x", math.inf)
+        readers.number("x", math.inf)
 
 
 def test_integer():
-    assert parameters.integer("seed", "12") == 12
+    assert readers.integer("seed", "12") == 12
     with pytest.raises(ParameterError, match="seed must be a whole number of at least 0, got -1"):
-        parameters.integer("seed", -1, least=0)
+        readers.integer("seed", -1, least=0)
 
 
 def test_choice_suggests():
-    assert parameters.choice("gain", "linear", ["linear", "binary"]) == "linear"
+    assert readers.choice("gain", "linear", ["linear", "binary"]) == "linear"
     with pytest.raises(ParameterError, match=r"must be one of linear, binary, got 'liner' \(did you mean 'linear'\?\)"):
-        parameters.choice("gain", "liner", ["linear", "binary"])
+        readers.choice("gain", "liner", ["linear", "binary"])
 
 
 @pytest.mark.parametrize("value", ["query=qid,item=doc", "{query: qid, item: doc}", {"query": "qid", "item": "doc"}])
 def test_mapping_reads(value):
-    assert parameters.mapping("columns", value) == {"query": "qid", "item": "doc"}
+    assert readers.mapping("columns", value) == {"query": "qid", "item": "doc"}
 
 
 @pytest.mark.parametrize("value", ["query", "a=b,c", 5, ["a"], "[a]"])
 def test_mapping_refuses(value):
     with pytest.raises(ParameterError, match="columns must be pairs such as query=qid,item=doc, got "):
-        parameters.mapping("columns", value)
+        readers.mapping("columns", value)
 
 
 def _kernel_that_ran(monkeypatch, *cells):
@@ -171,17 +172,26 @@ def _kernel_that_ran(monkeypatch, *cells):
 def test_check_refuses_an_unknown_injected_name(monkeypatch):
     _kernel_that_ran(monkeypatch, "preds = 'a'\nks = [1]", "# Parameters\npred = 'b'\n", "check()")
     with pytest.raises(ParameterError, match=r"'pred' \(did you mean 'preds'\?\); this notebook has: preds, ks"):
-        parameters.check()
+        cells.check()
 
 
 def test_check_accepts_known_names_and_runs_without_injection(monkeypatch):
     _kernel_that_ran(monkeypatch, "preds = 'a'", "# Parameters\npreds = 'b'\n", "check()")
-    parameters.check()
+    cells.check()
     _kernel_that_ran(monkeypatch, "preds = 'a'", "check()")
-    parameters.check()
+    cells.check()
+
+
+def test_check_accepts_an_injected_cell_that_is_run_again_after_other_cells(monkeypatch):
+    again = ["preds = 'a'", "# Parameters\npreds = 'b'\n", "study = 1", "x = = 2", "(", "# Parameters\npreds = 'b'\n"]
+    _kernel_that_ran(monkeypatch, *again)
+    cells.check()
+    _kernel_that_ran(monkeypatch, *again, "# Parameters\npred = 'c'\n")
+    with pytest.raises(ParameterError, match=r"unknown parameter 'pred' \(did you mean 'preds'\?\)"):
+        cells.check()
 
 
 def test_check_does_nothing_outside_a_kernel(monkeypatch):
-    parameters.check()
+    cells.check()
     monkeypatch.setitem(sys.modules, "IPython", None)
-    parameters.check()
+    cells.check()

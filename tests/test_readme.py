@@ -2,12 +2,16 @@
 
 import re
 
-from readme_table import README, updated
+from readme_table import PARAMETERS, README, parameters, updated
 
 
 def test_the_metric_table_is_the_catalogue():
     text = README.read_text(encoding="utf-8")
     assert updated(text) == text, "run make outputs"
+
+
+def test_the_docs_list_the_parameters_of_every_report():
+    assert PARAMETERS.read_text(encoding="utf-8") == parameters(), "run make outputs"
 
 
 def test_every_file_that_is_linked_exists():

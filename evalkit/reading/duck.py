@@ -10,7 +10,6 @@ from typing import Any
 from evalkit.arrays import InputError
 from evalkit.reading import columns
 
-NO_HEADER = "none"  # what the parameter header says of a text table without one
 BARE = "csv without a header"
 TEXT = ("csv", BARE)  # the kinds of text tables
 

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 SIDES = ("id", "group", "time", "fold")
 NUMBER, CLASSES = "number", "classes"
-KINDS = (CLASSES, NUMBER)
 MISSING = ("nan", "na", "")  # words for no value, in small letters
 YEARS = (1678, 2261)  # whose dates pandas holds to the nanosecond; 0001 and 9999 are placeholders
 FEW_VALUES = 20  # a numeric target with no more whole values than this is read as classes

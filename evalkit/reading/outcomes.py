@@ -17,7 +17,6 @@ from evalkit.reading import columns as roles_of
 from evalkit.reading.aligned import Aligned, Layout
 from evalkit.reading.sources import Part
 
-KINDS = ("binary", "multi-class", "multi-label")
 MOST_WEIGHT, LEAST_WEIGHT = 1e12, 1e-100
 RESCALE = "multiply all weights by the same number; no result depends on their scale"
 ROLES = ("id", "system", "label", "score", "predicted", "weight")

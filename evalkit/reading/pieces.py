@@ -8,6 +8,7 @@ from itertools import groupby
 from pathlib import Path
 
 from evalkit.arrays import InputError
+from evalkit.parameters.reports import NO_HEADER
 from evalkit.reading import duck, folders, parquet
 
 LARGE = 1 << 16  # bytes from which a text is taken to hold more than a header
@@ -46,4 +47,4 @@ def _lines(path: Path) -> list[bytes]:
 
 def _heads(path: Path, header: str | None) -> int:
     """How many lines of a text are no rows: the header of a table."""
-    return int(bool({".csv", ".tsv", ".tab"} & set(path.suffixes)) and header != duck.NO_HEADER)
+    return int(bool({".csv", ".tsv", ".tab"} & set(path.suffixes)) and header != NO_HEADER)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, InputError, ParameterError
+from evalkit.parameters.reports import AS_GIVEN
 from evalkit.reading import columns as roles_of
 from evalkit.reading import folders, sources
 from evalkit.reading.sources import Part, Source
@@ -19,8 +20,6 @@ HIGHEST = 2**53  # above it a double does not hold every whole number
 TOO_HIGH = f"be at most {HIGHEST}"
 GRADE = "be a finite number or empty"
 ROLES = ("system", "query", "item", "score", "rank", "grade")
-AS_GIVEN, RENUMBER = "as given", "renumber"
-RANKS = (AS_GIVEN, RENUMBER)  # what becomes of the ranks of lists without scores
 
 
 @dataclass

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from evalkit.arrays import InputError
+from evalkit.parameters.reports import NO_HEADER
 from evalkit.reading import batches, duck, folders, parquet, pieces, refusals, spark_tables, trec
 
 TABLES = {".csv": "csv", ".tsv": "csv", ".tab": "csv", ".parquet": "parquet", ".pq": "parquet"}
 TABLES |= {".jsonl": "json", ".ndjson": "json", ".json": "json"}
-HEADERS = (duck.NO_HEADER, "first")  # what the parameter header can say of text tables
 IDS = ("system", "query", "item", "id", "session", "user")
 UNPRINTED = ("query", "item", "id", "session", "user")  # ids, of which a page names few
 PACKED = {".gz", ".zst", ".bz2", ".lz4"}
@@ -184,7 +184,7 @@ def _table_part(path: Path, header: str | None) -> Part:
     """A text file whose suffix says that it is a table: TREC text by its content, unless `header` says what it is."""
     if header is None and (shape := trec.layout_of_table(trec.first_lines(path))):
         return _trec_part(path, shape)
-    kind = duck.BARE if header == duck.NO_HEADER else "csv"
+    kind = duck.BARE if header == NO_HEADER else "csv"
     return Part(duck.shown(path), kind, duck.header(path, kind), path, stamp=stamp(path))
 
 
@@ -196,7 +196,7 @@ def _unknown_part(path: Path, header: str | None) -> Part:
         raise InputError(f"{duck.shown(path)}: the file has no line besides blank ones and comments")
     if shape := trec.layout_of(lines):
         return _trec_part(path, shape)
-    kind = duck.BARE if header == duck.NO_HEADER else "csv"
+    kind = duck.BARE if header == NO_HEADER else "csv"
     names = duck.header(path, kind)
     if len(names) == 1:
         raise InputError(

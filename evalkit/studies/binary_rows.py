@@ -1,18 +1,18 @@
 """The study of binary outcomes whose rows are in memory."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from evalkit.arrays import ParameterError
 from evalkit.definitions.metric import Chosen
 from evalkit.definitions.outcome_metrics import PROBABILITIES
-from evalkit.metrics import calibration, curves
+from evalkit.metrics import calibration
 from evalkit.metrics.counts import Counts
-from evalkit.reading import outcomes, parameters
+from evalkit.parameters import Classification
+from evalkit.parameters.decisions import BestF1, Costs, Threshold
+from evalkit.reading import outcomes
 from evalkit.reading.aligned import attributes_of
 from evalkit.reading.outcomes import Binary
 from evalkit.reading.slices import Slice
@@ -23,7 +23,7 @@ from evalkit.statistics.significance import Comparison
 from evalkit.studies import study, thresholds
 from evalkit.studies.binary import AT, ORDER, RESAMPLES, Account, BinaryStudy, Facts
 from evalkit.studies.study import EVERY, Member, Settings
-from evalkit.studies.thresholds import Costs, Rule
+from evalkit.studies.thresholds import Rule
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -149,43 +149,26 @@ class Asked:
     omitted: tuple[str, ...]
 
 
-def asked(
-    systems: tuple[str, ...],
-    outside: str,
-    metrics: Any,
-    threshold: Any,
-    costs: Any,
-    prevalence: Any,
-    shared: Mapping[str, Any],
-) -> Asked:
+def asked(systems: tuple[str, ...], outside: str, p: Classification) -> Asked:
     """The parameters, checked. outside: says of a score that is no probability what and where it is, else ""."""
     omitted = PROBABILITIES if outside else ()
-    usual = [name for name in (*ORDER, *AT) if name not in omitted]
-    s = study.settings("counts", metrics, usual=usual, **shared)
-    refused = [chosen.label for chosen in s.metrics if chosen.label in omitted]
+    chosen = study.chosen(p.metrics, "counts", [name for name in (*ORDER, *AT) if name not in omitted])
+    refused = [one.label for one in chosen if one.label in omitted]
     if refused:
         raise ParameterError(f"metrics: {refused[0]} needs probabilities, {outside}")
+    s = study.settings(p, chosen, unit=p.unit, segments=p.segments)
     study.check_systems(s, systems)
-    paid = thresholds.costs("costs", costs)
-    chosen = thresholds.rule(threshold)
-    rule, own = chosen or (Rule("best F1", curves.best_f) if outside else thresholds.fixed(0.5), None)
-    rate = parameters.number("prevalence", prevalence, above=0, below=1)
-    return Asked(s, rule, own or paid or Costs(), rate, omitted)
+    usual: Threshold = BestF1() if outside else 0.5
+    cut = usual if p.threshold is None else p.threshold
+    costs = cut if isinstance(cut, Costs) else p.costs or Costs()
+    return Asked(s, thresholds.rule(cut), costs, p.prevalence, omitted)
 
 
-def make(
-    data: Binary,
-    metrics: Any,
-    threshold: Any,
-    costs: Any,
-    prevalence: Any,
-    given: Mapping[str, Any],
-    shared: Mapping[str, Any],
-) -> RowsStudy:
-    """The study, its parameters checked."""
-    a = asked(data.rows.systems, _outside(data), metrics, threshold, costs, prevalence, shared)
+def make(data: Binary, p: Classification) -> RowsStudy:
+    """The study of rows in memory."""
+    a = asked(data.rows.systems, _outside(data), p)
     attributes = attributes_of(data.rows, a.settings.attributes, a.settings.unit)
-    return RowsStudy(a.settings, data.rows.systems, attributes, given, a.rule, a.costs, a.prevalence, a.omitted, data)
+    return RowsStudy(a.settings, data.rows.systems, attributes, p.given, a.rule, a.costs, a.prevalence, a.omitted, data)
 
 
 def _outside(data: Binary) -> str:

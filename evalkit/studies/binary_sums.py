@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from evalkit.definitions.metric import Chosen
 from evalkit.metrics import counts, grid
 from evalkit.metrics.counts import Counts
+from evalkit.parameters import Classification
 from evalkit.reading import large, pairing
 from evalkit.reading.large import Large
 from evalkit.reading.slices import Slice
@@ -121,17 +121,9 @@ class SumsStudy(BinaryStudy):
 # Two readings ---------------------------------------------------------------------------------------------------------
 
 
-def make(
-    t: Large,
-    metrics: Any,
-    threshold: Any,
-    costs: Any,
-    prevalence: Any,
-    given: Mapping[str, Any],
-    shared: Mapping[str, Any],
-) -> SumsStudy:
-    """The study, its parameters checked, the table read twice."""
-    a = asked(t.systems, _outside(t), metrics, threshold, costs, prevalence, shared)
+def make(t: Large, p: Classification) -> SumsStudy:
+    """The study of a table that is read twice."""
+    a = asked(t.systems, _outside(t), p)
     tables, rows, positives = _tables(t, a)
     plain = a.settings.unit is None and t.plan.scale is None
     unit = unit_noun(a.settings.unit, "unit") if a.settings.unit else "row"
@@ -154,7 +146,7 @@ def make(
         precision=t.precision,
     )
     return SumsStudy(
-        a.settings, t.systems, {}, given, a.rule, a.costs, a.prevalence, a.omitted, told, samples, t.slices
+        a.settings, t.systems, {}, p.given, a.rule, a.costs, a.prevalence, a.omitted, told, samples, t.slices
     )
 
 

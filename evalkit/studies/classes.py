@@ -1,6 +1,5 @@
 """The study of several classes: one class a row, a predicted class or a score for each class by every system."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,7 +13,8 @@ from evalkit.definitions.class_metrics import NEED_PROBABILITIES, NEED_SCORES, C
 from evalkit.metrics import calibration, labels
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.influence import place
-from evalkit.reading import outcomes, parameters
+from evalkit.parameters import Classification
+from evalkit.reading import outcomes
 from evalkit.reading.aligned import attributes_of
 from evalkit.reading.outcomes import MultiClass
 from evalkit.statistics import count_bootstrap
@@ -175,18 +175,16 @@ def _ece(c: Counts) -> float:
     return calibration.ece(calibration.bins_uniform(c, BINS))
 
 
-def make(
-    data: MultiClass, metrics: Any, precision_target: Any, given: Mapping[str, Any], shared: Mapping[str, Any]
-) -> ClassesStudy:
-    """The study, its parameters checked."""
+def make(data: MultiClass, p: Classification) -> ClassesStudy:
+    """The study of several classes."""
     fits = bool(data.score) and all(outcomes.are_probabilities(one) for one in data.score.values())
     refused = () if fits else NEED_PROBABILITIES if data.score else NEED_SCORES
-    usual = [name for name in METRICS if name not in refused]
-    s = study.settings("classes", metrics, usual=usual, **shared)
-    wrong = [chosen.label for chosen in s.metrics if chosen.metric.name in refused]
+    chosen = study.chosen(p.metrics, "classes", [name for name in METRICS if name not in refused])
+    wrong = [one.label for one in chosen if one.metric.name in refused]
     if wrong:
         needs = "probabilities, got scores outside 0 to 1" if data.score else "p_<class> columns, the table has none"
         raise ParameterError(f"metrics: {wrong[0]} needs {needs}")
+    s = study.settings(p, chosen, unit=p.unit, segments=p.segments)
     study.check_systems(s, data.rows.systems)
-    target = parameters.number("precision_target", precision_target, above=0, below=1) or TARGET
-    return ClassesStudy(s, data.rows.systems, attributes_of(data.rows, s.attributes, s.unit), given, data, target)
+    attributes, target = attributes_of(data.rows, s.attributes, s.unit), p.precision_target or TARGET
+    return ClassesStudy(s, data.rows.systems, attributes, p.given, data, target)

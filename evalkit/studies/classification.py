@@ -1,117 +1,91 @@
 """The classification study: reads the input, finds its kind, and hands over to the study of that kind."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from evalkit.reading import engine, large, outcomes, parameters, sources, spark
+from evalkit import parameters
+from evalkit.arrays import ParameterError
+from evalkit.parameters import Classification, Named, Names, Tables
+from evalkit.reading import engine, large, outcomes, sources, spark
 from evalkit.reading.engine import Limits
 from evalkit.reading.large import Large
 from evalkit.reading.outcomes import Binary, MultiClass
 from evalkit.reading.sources import Part
-from evalkit.studies import binary_rows, binary_sums, classes, multilabel, provenance, study
+from evalkit.studies import binary_rows, binary_sums, classes, multilabel
 from evalkit.studies.study import Study
 
-SAMPLE = "data/german_credit/predictions.csv"
-SEGMENTS = ["age_band", "housing"]
+SAMPLE = {"preds": "data/german_credit/predictions.csv", "segments": ["age_band", "housing"]}
 
 
 def read(
-    preds: Any = None,
+    preds: Tables | None = None,
     *,
-    kind: Any = None,
-    positive: Any = None,
-    columns: Any = None,
-    header: Any = None,
-    systems: Any = None,
-    baseline: Any = None,
-    metrics: Any = None,
-    threshold: Any = None,
-    costs: Any = None,
-    prevalence: Any = None,
-    precision_target: Any = None,
-    unit: Any = None,
-    segments: Any = None,
-    level: Any = 0.95,
-    margin: Any = None,
-    gate: Any = None,
-    seed: Any = 0,
-    memory: Any = None,
-    threads: Any = None,
-    spill: Any = None,
+    kind: str | None = None,
+    positive: str | None = None,
+    columns: Named | None = None,
+    systems: Names | None = None,
+    metrics: Names | None = None,
+    threshold: str | float | None = None,
+    costs: Named | None = None,
+    prevalence: float | None = None,
+    precision_target: float | None = None,
+    unit: str | None = None,
+    segments: Names | None = None,
+    baseline: str | None = None,
+    gate: str | None = None,
+    margin: float | None = None,
+    level: float = 0.95,
+    seed: int = 0,
+    header: str | None = None,
+    memory: str | None = None,
+    threads: int | None = None,
+    spill: str | None = None,
 ) -> Study:
-    """Reads the input and the parameters of `notebooks/classification.ipynb`, whose comments say what each is.
+    """Read the input; `evalkit parameters classification` says what each parameter is.
 
     Without `preds` it is the bundled sample. Raises ParameterError for a parameter, InputError for the input.
     """
-    given = provenance.changed(locals(), read)
-    if preds is None:
-        preds, segments = SAMPLE, SEGMENTS if segments is None else segments
-    names = parameters.texts("segments", segments)
-    cluster = parameters.text("unit", unit)
-    asked: dict[str, Any] = {
-        "positive": parameters.text("positive", positive),
-        "columns": parameters.mapping("columns", columns),
-        "systems": parameters.texts("systems", systems),
-    }
-    limits = engine.limits(
-        parameters.text("memory", memory), parameters.integer("threads", threads), parameters.text("spill", spill)
-    )
-    kind = parameters.choice("kind", kind, outcomes.KINDS)
-    listed = isinstance(preds, str) and preds.startswith("[")
-    parts = sources.parts(parameters.texts("preds", preds) if listed else preds, study.headers(header))
-    shared = {
-        "baseline": baseline,
-        "unit": unit,
-        "segments": segments,
-        "level": level,
-        "margin": margin,
-        "gate": gate,
-        "seed": seed,
-    }
-    with _large(parts, kind, asked, names, cluster, limits) as table:
+    p = parameters.Classification.of(locals())
+    p = p.filled(SAMPLE) if p.preds is None else p
+    parts = sources.parts(p.preds, p.header)
+    limits = engine.limits(p.memory, p.threads, p.spill)
+    with _large(parts, p, limits) as table:
         if table is not None:
-            _unused("precision_target", precision_target, "multi-class")
-            return binary_sums.make(table, metrics, threshold, costs, prevalence, given, shared)
+            _refuse_idle(p, precision_target="multi-class")
+            return binary_sums.make(table, p)
+    attributes = list(dict.fromkeys([*p.segments, *([p.unit] if p.unit else [])]))
     data = outcomes.read(
-        parts, kind=kind, attributes=list(dict.fromkeys([*names, *([cluster] if cluster else [])])), **asked
+        parts, kind=p.kind, positive=p.positive, columns=p.columns, systems=p.systems, attributes=attributes
     )
-    if not isinstance(data, Binary):
-        _unused("costs", costs, "binary")
-        _unused("prevalence", prevalence, "binary")
     if isinstance(data, Binary):
-        _unused("precision_target", precision_target, "multi-class")
-        return binary_rows.make(data, metrics, threshold, costs, prevalence, given, shared)
+        _refuse_idle(p, precision_target="multi-class")
+        return binary_rows.make(data, p)
     if isinstance(data, MultiClass):
-        _unused("threshold", threshold, "binary or multi-label")
-        return classes.make(data, metrics, precision_target, given, shared)
-    _unused("precision_target", precision_target, "multi-class")
-    return multilabel.make(data, metrics, threshold, given, shared)
+        _refuse_idle(p, costs="binary", prevalence="binary", threshold="binary or multi-label")
+        return classes.make(data, p)
+    _refuse_idle(p, costs="binary", prevalence="binary", precision_target="multi-class")
+    return multilabel.make(data, p)
 
 
 @contextmanager
-def _large(
-    parts: list[Part],
-    kind: str | None,
-    asked: Mapping[str, Any],
-    segments: Sequence[str],
-    unit: str | None,
-    limits: Limits,
-) -> Iterator[Large | None]:
+def _large(parts: list[Part], p: Classification, limits: Limits) -> Iterator[Large | None]:
     """The table in an engine where it is binary and has more rows than are kept; None where it is to be kept."""
-    given = asked["columns"] or {}
-    if large.few(parts, large.ROWS) or (kind or outcomes.kind_of(parts[0], given, asked["systems"])) != "binary":
+    kept = large.few(parts, large.ROWS) or (p.kind or outcomes.kind_of(parts[0], p.columns, p.systems)) != "binary"
+    if kept:
         yield None
         return
-    told = {"segments": list(dict.fromkeys(segments)), "unit": unit, **asked}
+    asked: dict[str, Any] = {"positive": p.positive, "columns": p.columns, "systems": p.systems}
+    asked |= {"segments": list(dict.fromkeys(p.segments)), "unit": p.unit}
     if cluster := spark.engine_for(parts):
-        yield large.read(cluster, parts, **told)
+        yield large.read(cluster, parts, **asked)
         return
     with engine.opened(limits) as opened:
-        yield large.read(opened, parts, **told) if large.count(opened, parts) > large.ROWS else None
+        yield large.read(opened, parts, **asked) if large.count(opened, parts) > large.ROWS else None
 
 
-def _unused(name: str, value: Any, kind: str) -> None:
+def _refuse_idle(p: Classification, **kinds: str) -> None:
     """Raises ParameterError for a parameter that has no meaning for this kind of table."""
-    if value is not None:
-        raise parameters.ParameterError(f"{name}: only for a {kind} table")
+    for name, kind in kinds.items():
+        if name in p.given:
+            raise ParameterError(f"{name}: only for a {kind} table")

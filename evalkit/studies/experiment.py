@@ -8,70 +8,36 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
+from evalkit import parameters
 from evalkit.arrays import Bools, Floats, InputError, ParameterError, codes
 from evalkit.definitions.catalogue import Chosen
 from evalkit.definitions.metric import Metric
 from evalkit.metrics.rankings import Pooled
 from evalkit.online import experiments, logs
 from evalkit.online.experiments import Assignment
-from evalkit.reading import parameters
-from evalkit.reading.sources import Source
+from evalkit.parameters.fields import UNKNOWN
+from evalkit.reading import sources
+from evalkit.reading.sources import Part, Source
 from evalkit.statistics import intervals, perunit, power, proportions, sequential
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.perunit import Values, take
 from evalkit.statistics.significance import Comparison
-from evalkit.studies import study
 from evalkit.studies.study import EVERY, Member, Settings, Study
 from evalkit.studies.words import unit_noun
 
 SAMPLE = "data/interleaving/health_plans.parquet"
 SAMPLE_COLUMNS = {"user": "block", "arm": "plan"}
 SAMPLE_METRICS = ("visits_per_year", "visits/years", "any_visit")
-UNKNOWN = "unknown"
 CAPS = (0.999, 0.99, 0.95, 0.9)
 LIFTS = (0.01, 0.02, 0.05, 0.1, 0.2)
 TOPS = (0.01, 0.1)
 
 
-@dataclass(frozen=True)
-class Options:
-    """What only an A/B table has: whether more is better, a column from before, strata, the cap, shares, looks."""
-
-    best: str
-    before: str | None
-    strata: str | None
-    cap: float
-    shares: Mapping[str, float] | str | None
-    looks: int
-
-
-def options(best: Any, before: Any, strata: Any, cap: Any, shares: Any, looks: Any) -> Options:
-    """The parameters of an A/B table, typed and checked."""
-    planned: Mapping[str, float] | str | None = None
-    if shares == UNKNOWN:
-        planned = UNKNOWN
-    elif shares is not None:
-        read = parameters.mapping("shares", shares)
-        planned = {
-            arm: study.required("shares", parameters.number("shares", one, above=0)) for arm, one in read.items()
-        }
-    return Options(
-        study.required("best", parameters.choice("best", best, ("high", "low"))),
-        parameters.text("before", before),
-        parameters.text("strata", strata),
-        study.required("cap", parameters.number("cap", cap, above=0, below=1)),
-        planned,
-        study.required("looks", parameters.integer("looks", looks)),
-    )
-
-
-def read(
-    data: Any, shared: Settings, columns: Mapping[str, str], arms: Sequence[str], metrics: Any, o: Options
-) -> "Experiment":
+def read(data: list[Part] | None, shared: Settings, o: parameters.Interleaving) -> "Experiment":
     """The study of a table of users; of the bundled RAND health plans where there is none."""
-    sample, names = data is None, parameters.texts("metrics", metrics)
-    if sample:
-        data, columns, names = SAMPLE, SAMPLE_COLUMNS | dict(columns), names or list(SAMPLE_METRICS)
+    columns, names = o.columns, o.metrics
+    if data is None:
+        data, columns, names = sources.parts(SAMPLE), SAMPLE_COLUMNS | dict(columns), names or SAMPLE_METRICS
         o = replace(o, before=o.before or "chronic", strata=o.strata or "health", shares=o.shares or UNKNOWN)
         shared = replace(shared, segments=shared.segments or ("health",), baseline=shared.baseline or "paying")
     if not names:
@@ -81,7 +47,7 @@ def read(
     numbers = dict.fromkeys([*(one for name in names for one in _columns(name)), *([o.before] if o.before else [])])
     attributes = dict.fromkeys([*segments, *([o.strata] if o.strata else [])])
     table = logs.read_users(data, columns=columns, numbers=list(numbers), attributes=list(attributes))
-    made = _assigned(table, arms, o.strata)
+    made = _assigned(table, o.arms, o.strata)
     _check_shares(o, made.arms)
     own = replace(own_settings(shared, there, made.arms), metrics=metrics)
     kept, values = (
@@ -124,7 +90,7 @@ def _check_strata(name: str, label: np.ndarray, made: Assignment) -> None:
         )
 
 
-def _check_shares(o: Options, arms: Sequence[str]) -> None:
+def _check_shares(o: parameters.Interleaving, arms: Sequence[str]) -> None:
     if isinstance(o.shares, Mapping) and set(o.shares) != set(arms):
         raise ParameterError(f"shares: must name the arms {', '.join(arms)}, got {', '.join(o.shares)}")
 
@@ -163,7 +129,7 @@ class Experiment(Study):
 
     assigned: Assignment
     numbers: Mapping[str, Floats]
-    options: Options
+    options: parameters.Interleaving
     columns: Mapping[str, str]
     sources: tuple[Source, ...]
     sample: bool

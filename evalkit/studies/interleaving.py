@@ -8,20 +8,22 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from evalkit import parameters
 from evalkit.arrays import InputError, ParameterError, codes
 from evalkit.definitions.catalogue import Chosen
 from evalkit.definitions.preference_metrics import Side
 from evalkit.online import logs, sessions
 from evalkit.online.experiments import sample_ratio
 from evalkit.online.logs import SessionLog
+from evalkit.parameters import Named, Names, Tables
 from evalkit.reading import columns as roles_of
-from evalkit.reading import parameters, sources
-from evalkit.reading.sources import Source
+from evalkit.reading import sources
+from evalkit.reading.sources import Part, Source
 from evalkit.statistics import intervals, multiplicity, perunit
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.perunit import Values
 from evalkit.statistics.significance import Comparison
-from evalkit.studies import experiment, planning, provenance, study
+from evalkit.studies import experiment, planning, study
 from evalkit.studies.experiment import Experiment
 from evalkit.studies.planning import Planning
 from evalkit.studies.study import EVERY, Member, Settings, Study
@@ -72,78 +74,62 @@ class Online:
 
 
 def read(
-    log: Any = None,
-    users: Any = None,
+    log: Tables | None = None,
+    users: Tables | None = None,
     *,
-    columns: Any = None,
-    header: Any = None,
-    arms: Any = None,
-    neutral: Any = None,
-    preference: Any = None,
-    metrics: Any = None,
-    best: Any = "high",
-    before: Any = None,
-    strata: Any = None,
-    cap: Any = 0.99,
-    shares: Any = None,
-    looks: Any = 1,
-    baseline: Any = None,
-    segments: Any = None,
-    level: Any = 0.95,
-    margin: Any = None,
-    gate: Any = None,
-    world: Any = "cascade",
-    simulated_users: Any = 100_000,
-    rankers: Any = 12,
-    seed: Any = 0,
+    columns: Named | None = None,
+    arms: Names | None = None,
+    neutral: str | None = None,
+    preference: Names | None = None,
+    metrics: Names | None = None,
+    best: str = "high",
+    before: str | None = None,
+    strata: str | None = None,
+    cap: float = 0.99,
+    shares: Named | None = None,
+    looks: int = 1,
+    segments: Names | None = None,
+    world: str = "cascade",
+    simulated_users: int = 100_000,
+    rankers: int = 12,
+    baseline: str | None = None,
+    gate: str | None = None,
+    margin: float | None = None,
+    level: float = 0.95,
+    seed: int = 0,
+    header: str | None = None,
 ) -> Online:
-    """Reads the inputs and the parameters of `notebooks/interleaving.ipynb`, whose comments say what each is.
+    """Read the inputs; `evalkit parameters interleaving` says what each parameter is.
 
     Without `log` and `users` both are the bundled samples. Raises ParameterError for a parameter, InputError for the
     input.
     """
-    given = provenance.changed(locals(), read)
-    shared = study.settings(
-        "interleaving",
-        preference,
-        usual=METRICS,
-        baseline=baseline,
-        unit=None,
-        segments=segments,
-        level=level,
-        margin=margin,
-        gate=gate,
-        seed=seed,
-    )
-    names, named = parameters.mapping("columns", columns), parameters.texts("arms", arms)
-    mixed = parameters.text("neutral", neutral)
-    options = experiment.options(best, before, strata, cap, shares, looks)
-    log, users = (None if one is None else sources.parts(one, study.headers(header)) for one in (log, users))
-    inputs = [one for one in (log, users) if one is not None]
-    asked = [role for role, one in (("log", log), ("users", users)) if one is not None or not inputs]
-    _check_meant(asked, given, names, named, mixed)
-    _somewhere(shared.segments, inputs)
-    made = _read_log(log, shared, names, named, mixed) if "log" in asked else None
-    table = experiment.read(users, shared, names, named, metrics, options) if "users" in asked else None
-    plan = planning.read(world, simulated_users, rankers, seed=shared.seed)
-    online = Online(made, table, plan, given, shared.seed)
+    p = parameters.Interleaving.of(locals())
+    shared = study.settings(p, study.chosen(p.preference, "interleaving", METRICS), segments=p.segments)
+    sessions_of, users_of = (study.inputs(tables, p.header) for tables in (p.log, p.users))
+    inputs = {name: parts for name, parts in (("log", sessions_of), ("users", users_of)) if parts is not None}
+    asked = list(inputs) or ["log", "users"]
+    _check_meant(asked, p)
+    _somewhere(shared.segments, list(inputs.values()))
+    by_session = _read_log(sessions_of, shared, p) if "log" in asked else None
+    by_user = experiment.read(users_of, shared, p) if "users" in asked else None
+    plan = planning.read(p.world, p.simulated_users, p.rankers, seed=p.seed)
+    online = Online(by_session, by_user, plan, p.given, p.seed)
     _check_baseline(shared, online.studies)
     return online
 
 
-def _check_meant(
-    asked: list[str], given: Mapping[str, Any], columns: Mapping[str, str], arms: list[str], neutral: str | None
-) -> None:
+def _check_meant(asked: list[str], p: parameters.Interleaving) -> None:
     """Raises ParameterError for a parameter of an input that is not there, and for arms that cannot be told apart."""
     for of, names in OWN.items():
         for name in names if of not in asked else ():
-            if name in given:
+            if name in p.given:
                 raise ParameterError(f"{name}: speaks of {of}, which was not given; set {of}=FILE")
-    roles_of.check_roles(columns, dict.fromkeys(role for of in asked for role in ROLES[of]))
-    if len(set(arms)) < len(arms):
-        raise ParameterError(f"arms must differ, got {', '.join(arms)}")
-    if neutral in arms:
-        raise ParameterError(f"neutral must be none of the arms, got {neutral!r}")
+    roles_of.check_roles(p.columns, dict.fromkeys(role for of in asked for role in ROLES[of]))
+    if len(set(p.arms)) < len(p.arms):
+        raise ParameterError(f"arms must differ, got {', '.join(p.arms)}")
+    if p.neutral in p.arms:
+        raise ParameterError(f"neutral must be none of the arms, got {p.neutral!r}")
 
 
 def _somewhere(segments: tuple[str, ...], inputs: list[Any]) -> None:
@@ -160,14 +146,13 @@ def _check_baseline(shared: Settings, studies: list[Study]) -> None:
     study.check_systems(shared, systems)
 
 
-def _read_log(
-    data: Any, shared: Settings, columns: Mapping[str, str], arms: list[str], neutral: str | None
-) -> "Interleaving":
+def _read_log(data: list[Part] | None, shared: Settings, p: parameters.Interleaving) -> "Interleaving":
+    neutral = p.neutral
     if data is None:
-        data, neutral = SAMPLE["log"], neutral or str(SAMPLE["neutral"])
+        data, neutral = sources.parts(SAMPLE["log"]), neutral or str(SAMPLE["neutral"])
         shared = replace(shared, segments=shared.segments or ("device",), baseline=shared.baseline or "current")
     segments = [name for name in shared.segments if name in logs.column_names(data)]
-    found = logs.read_log(data, columns=columns, arms=arms, neutral=neutral, segments=segments)
+    found = logs.read_log(data, columns=p.columns, arms=p.arms, neutral=neutral, segments=segments)
     if not sessions.credit(found.log).any():
         what = f"{found.columns['outcome']} must be above 0 on an item of an arm, got 0 on every one"
         raise logs.located(InputError(what), found.sources, found.columns)

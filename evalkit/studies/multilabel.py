@@ -13,7 +13,8 @@ from evalkit.definitions import catalogue
 from evalkit.definitions.label_metrics import Labelled
 from evalkit.metrics import counts, curves
 from evalkit.metrics.counts import Counts
-from evalkit.reading import outcomes, parameters, precision
+from evalkit.parameters import Classification
+from evalkit.reading import outcomes, precision
 from evalkit.reading.aligned import attributes_of
 from evalkit.reading.outcomes import MultiLabel
 from evalkit.reading.precision import Precision
@@ -125,15 +126,20 @@ class MultiLabelStudy(RowStudy):
         return pd.DataFrame(rows)
 
 
-def make(
-    data: MultiLabel, metrics: Any, threshold: Any, given: Mapping[str, Any], shared: Mapping[str, Any]
-) -> MultiLabelStudy:
-    """The study, its parameters checked."""
-    s = study.settings("labels", metrics, usual=METRICS, **shared)
+def make(data: MultiLabel, p: Classification) -> MultiLabelStudy:
+    """The study of several labels per row."""
+    s = study.settings(p, study.chosen(p.metrics, "labels", METRICS), unit=p.unit, segments=p.segments)
     study.check_systems(s, data.rows.systems)
-    fits = all(outcomes.are_probabilities(score) for score in data.score.values())
-    at = parameters.number("threshold", threshold)
-    if at is None and not fits:
+    attributes, at = attributes_of(data.rows, s.attributes, s.unit), _threshold(data, p)
+    return MultiLabelStudy(s, data.rows.systems, attributes, p.given, data, at)
+
+
+def _threshold(data: MultiLabel, p: Classification) -> float:
+    """The one threshold of all labels; raises ParameterError where it is not a number, or none is usual."""
+    if isinstance(p.threshold, float):
+        return p.threshold
+    if p.threshold is not None:
+        raise ParameterError(f"threshold must be a number, got {p.given['threshold']!r}")
+    if not all(outcomes.are_probabilities(score) for score in data.score.values()):
         raise ParameterError("threshold: scores outside 0 to 1 have no usual threshold; set threshold to a number")
-    at = 0.5 if at is None else at
-    return MultiLabelStudy(s, data.rows.systems, attributes_of(data.rows, s.attributes, s.unit), given, data, at)
+    return 0.5

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,8 +9,6 @@ import pandas as pd
 from evalkit.arrays import ratio
 from evalkit.online import simulation
 from evalkit.online.simulation import World
-from evalkit.reading import parameters
-from evalkit.studies import study
 
 WORLDS = {
     "cascade": World(),
@@ -37,12 +34,9 @@ FEWEST_GROUPS = 30
 LEAST_USERS = 1000
 
 
-def read(world: Any, users: Any, rankers: Any, *, seed: int) -> "Planning | None":
+def read(world: str, users: int, rankers: int, *, seed: int) -> "Planning | None":
     """The planning study of a named world; None where none is asked for."""
-    name = study.required("world", parameters.choice("world", world, (*WORLDS, NONE)))
-    many = study.required("simulated_users", parameters.integer("simulated_users", users, least=LEAST_USERS))
-    m = study.required("rankers", parameters.integer("rankers", rankers, least=3))
-    return None if name == NONE else Planning(name, many, m, seed)
+    return None if world == NONE else Planning(world, users, rankers, seed)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,10 +1,9 @@
 """What made a page: inputs, versions, parameters and the command that makes it again."""
 
-import inspect
 import platform
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from importlib.metadata import version
 from typing import Any
 
@@ -25,12 +24,6 @@ def versions() -> dict[str, str]:
     own = {"evalkit": __version__, "python": platform.python_version()}
     spark = {"pyspark": sys.modules["pyspark"].__version__} if "pyspark" in sys.modules else {}
     return own | {name: version(name) for name in PACKAGES} | spark
-
-
-def changed(values: Mapping[str, Any], read: Callable[..., Any]) -> dict[str, Any]:
-    """The arguments of a study's `read` that differ from its defaults."""
-    defaults = {name: one.default for name, one in inspect.signature(read).parameters.items()}
-    return {name: value for name, value in values.items() if _printable(value) != _printable(defaults[name])}
 
 
 def printable(given: Mapping[str, Any]) -> dict[str, Any]:

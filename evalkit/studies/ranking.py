@@ -8,17 +8,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from evalkit import parameters
 from evalkit.arrays import InputError
 from evalkit.definitions import catalogue
 from evalkit.definitions.catalogue import Chosen
-from evalkit.reading import engine, parameters, precision, rows, runs, sharded
+from evalkit.parameters import Named, Names, Tables, Wholes
+from evalkit.reading import engine, precision, rows, runs, sharded, sources
 from evalkit.reading.measured import Measured
 from evalkit.reading.runs import Ask, Runs
 from evalkit.statistics import perunit
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.perunit import Values
 from evalkit.statistics.significance import Comparison
-from evalkit.studies import asks, provenance, study
+from evalkit.studies import asks, study
 from evalkit.studies.asks import BestTies, Depth, InterpolatedPrecision, Unjudged, WorstTies
 from evalkit.studies.study import EVERY, Member, Study
 from evalkit.studies.words import unit_noun
@@ -37,73 +39,54 @@ UNJUDGED = 10  # ranks looked at for rows without a judgement, where the primary
 
 
 def read(
-    preds: Any = None,
-    qrels: Any = None,
+    preds: Tables | None = None,
+    qrels: Tables | None = None,
     *,
-    queries: Any = None,
-    columns: Any = None,
-    header: Any = None,
-    systems: Any = None,
-    baseline: Any = None,
-    metrics: Any = None,
-    ks: Any = None,
-    relevance_level: Any = 1,
-    unit: Any = None,
-    segments: Any = None,
-    ranks: Any = rows.AS_GIVEN,
-    interval: Any = "t",
-    level: Any = 0.95,
-    margin: Any = None,
-    gate: Any = None,
-    seed: Any = 0,
-    memory: Any = None,
-    threads: Any = None,
-    spill: Any = None,
+    queries: Tables | None = None,
+    columns: Named | None = None,
+    systems: Names | None = None,
+    metrics: Names | None = None,
+    ks: Wholes | None = None,
+    relevance_level: float = 1,
+    unit: str | None = None,
+    segments: Names | None = None,
+    ranks: str = "as given",
+    interval: str = "t",
+    baseline: str | None = None,
+    gate: str | None = None,
+    margin: float | None = None,
+    level: float = 0.95,
+    seed: int = 0,
+    header: str | None = None,
+    memory: str | None = None,
+    threads: int | None = None,
+    spill: str | None = None,
 ) -> "Ranking":
-    """Reads the input and the parameters of `notebooks/ranking.ipynb`, whose comments say what each is.
+    """Read the input; `evalkit parameters ranking` says what each parameter is.
 
     Without `preds` it is the bundled sample. Raises ParameterError for a parameter, InputError for the input.
     """
-    given = provenance.changed(locals(), read)
-    if preds is None:
-        preds, qrels = SAMPLE["preds"], SAMPLE["qrels"] if qrels is None else qrels
-        queries = SAMPLE["queries"] if queries is None else queries
-        segments = SAMPLE["segments"] if segments is None else segments
-    shared = study.settings(
-        "rankings",
-        metrics,
-        usual=METRICS,
-        baseline=baseline,
-        unit=unit,
-        segments=segments,
-        interval=interval,
-        level=level,
-        margin=margin,
-        gate=gate,
-        seed=seed,
-    )
-    relevant = study.required("relevance_level", parameters.number("relevance_level", relevance_level, above=0))
-    kept = str(study.required("ranks", parameters.choice("ranks", ranks, rows.RANKS)))
-    cuts = tuple(sorted(set(parameters.integers("ks", ks)) or KS))
-    top, names = study.headers(header), parameters.mapping("columns", columns)
-    run, judged = study.inputs("preds", preds, top), study.inputs("qrels", qrels, top)
-    relevant = precision.rounded(relevant, precision.of_role(judged or run or [], "grade", names))
+    p = parameters.Ranking.of(locals())
+    p = p.filled(SAMPLE) if p.preds is None else p
+    chosen = study.chosen(p.metrics, "rankings", METRICS)
+    shared = study.settings(p, chosen, unit=p.unit, segments=p.segments, interval=p.interval)
+    run, judged = sources.parts(p.preds, p.header), study.inputs(p.qrels, p.header)
+    relevant = precision.rounded(p.relevance_level, precision.of_role(judged or run, "grade", p.columns))
+    cuts = p.ks or KS
     data = sharded.read(
         run,
         judged,
-        columns=names,
-        systems=parameters.texts("systems", systems),
+        columns=p.columns,
+        systems=p.systems,
         attributes=shared.attributes,
-        queries=study.inputs("queries", queries, top),
-        ranks=kept,
+        queries=study.inputs(p.queries, p.header),
+        ranks=p.ranks,
         asks=_asks(shared, cuts, relevant),
-        limits=engine.limits(
-            parameters.text("memory", memory), parameters.integer("threads", threads), parameters.text("spill", spill)
-        ),
+        limits=engine.limits(p.memory, p.threads, p.spill),
     )
     study.check_systems(shared, data.systems)
     _check_unit(shared.unit, data)
-    return _check_defined(Ranking(shared, data.systems, data.attributes, given, data, cuts, relevant, kept))
+    return _check_defined(Ranking(shared, data.systems, data.attributes, p.given, data, cuts, relevant, p.ranks))
 
 
 def _asks(s: study.Settings, cuts: Sequence[int], level: float) -> list[Ask]:

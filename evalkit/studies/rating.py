@@ -7,13 +7,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from evalkit import parameters
 from evalkit.definitions.forecast_metrics import Forecasts
 from evalkit.definitions.metric import Chosen
-from evalkit.reading import parameters, ratings, sources
+from evalkit.parameters import Named, Names, Tables
+from evalkit.reading import ratings, sources
 from evalkit.reading.aligned import attributes_of
 from evalkit.reading.ratings import Ratings
 from evalkit.statistics import inference
-from evalkit.studies import provenance, study
+from evalkit.studies import study
 from evalkit.studies.row_study import RowStudy
 
 SAMPLE = {"preds": "data/visit_forecasts/predictions.csv", "unit": "person", "segments": ["plan", "health"]}
@@ -23,49 +25,31 @@ EXAMPLES = 5
 
 
 def read(
-    preds: Any = None,
+    preds: Tables | None = None,
     *,
-    columns: Any = None,
-    header: Any = None,
-    systems: Any = None,
-    baseline: Any = None,
-    metrics: Any = None,
-    unit: Any = None,
-    segments: Any = None,
-    level: Any = 0.95,
-    margin: Any = None,
-    gate: Any = None,
-    seed: Any = 0,
+    columns: Named | None = None,
+    systems: Names | None = None,
+    metrics: Names | None = None,
+    unit: str | None = None,
+    segments: Names | None = None,
+    baseline: str | None = None,
+    gate: str | None = None,
+    margin: float | None = None,
+    level: float = 0.95,
+    seed: int = 0,
+    header: str | None = None,
 ) -> "Rating":
-    """Reads the input and the parameters of `notebooks/rating.ipynb`, whose comments say what each is.
+    """Read the input; `evalkit parameters rating` says what each parameter is.
 
     Without `preds` it is the bundled sample. Raises ParameterError for a parameter, InputError for the input.
     """
-    given = provenance.changed(locals(), read)
-    if preds is None:
-        preds, unit = SAMPLE["preds"], SAMPLE["unit"] if unit is None else unit
-        segments = SAMPLE["segments"] if segments is None else segments
-    s = study.settings(
-        "forecasts",
-        metrics,
-        usual=METRICS,
-        baseline=baseline,
-        unit=unit,
-        segments=segments,
-        level=level,
-        margin=margin,
-        gate=gate,
-        seed=seed,
-    )
-    listed = isinstance(preds, str) and preds.startswith("[")
-    data = ratings.read(
-        sources.parts(parameters.texts("preds", preds) if listed else preds, study.headers(header)),
-        columns=parameters.mapping("columns", columns),
-        systems=parameters.texts("systems", systems),
-        attributes=s.attributes,
-    )
+    p = parameters.Rating.of(locals())
+    p = p.filled(SAMPLE) if p.preds is None else p
+    s = study.settings(p, study.chosen(p.metrics, "forecasts", METRICS), unit=p.unit, segments=p.segments)
+    parts = sources.parts(p.preds, p.header)
+    data = ratings.read(parts, columns=p.columns, systems=p.systems, attributes=s.attributes)
     study.check_systems(s, data.rows.systems)
-    return Rating(s, data.rows.systems, attributes_of(data.rows, s.attributes, s.unit), given, data)
+    return Rating(s, data.rows.systems, attributes_of(data.rows, s.attributes, s.unit), p.given, data)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

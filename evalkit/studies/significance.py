@@ -8,21 +8,22 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from evalkit import parameters
 from evalkit.arrays import Floats, InputError, ParameterError
 from evalkit.definitions.catalogue import Chosen
 from evalkit.metrics.rankings import Pooled
+from evalkit.parameters import Named, Names, Tables
 from evalkit.reading import columns as roles_of
-from evalkit.reading import parameters, sources, unit_values
-from evalkit.reading.rows import AS_GIVEN
+from evalkit.reading import sources, unit_values
 from evalkit.reading.runs import Account
 from evalkit.reading.unit_values import UnitValues
 from evalkit.statistics import folds, intervals, multiplicity, perunit, sequential, signflip, significance
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.perunit import Values
 from evalkit.statistics.significance import Comparison
-from evalkit.studies import provenance, study, unit_sources
-from evalkit.studies.study import EVERY, Member, Settings, Study
-from evalkit.studies.trials import SIDES, Shares
+from evalkit.studies import study, unit_sources
+from evalkit.studies.study import EVERY, Member, Study
+from evalkit.studies.trials import Shares
 from evalkit.studies.unit_sources import Input
 from evalkit.studies.words import plural, unit_noun
 
@@ -33,85 +34,45 @@ SAMPLE: dict[str, Any] = {
     "margin": 0.05,
 }
 DRAWN = 16_384  # sign vectors of the pictures; p-values come from 100,000
-MOST_LOOKS = 100
-MOST_TESTED = 100  # test rows per training row: nobody trains on less than a hundredth of what they test
 FOLDS = ("fold", "split", "repeat", "seed", "run")
 
 
 def read(
-    preds: Any = None,
-    qrels: Any = None,
+    preds: Tables | None = None,
+    qrels: Tables | None = None,
     *,
-    unit: Any = None,
-    columns: Any = None,
-    header: Any = None,
-    systems: Any = None,
-    baseline: Any = None,
-    metrics: Any = None,
-    lower_is_better: Any = None,
-    ranks: Any = AS_GIVEN,
-    null: Any = None,
-    alternative: Any = "two-sided",
-    test_to_train: Any = None,
-    looks: Any = 1,
-    level: Any = 0.95,
-    margin: Any = None,
-    gate: Any = None,
-    seed: Any = 0,
+    unit: str | None = None,
+    columns: Named | None = None,
+    systems: Names | None = None,
+    metrics: Names | None = None,
+    lower_is_better: Names | None = None,
+    ranks: str = "as given",
+    null: float | None = None,
+    alternative: str = "two-sided",
+    test_to_train: float | None = None,
+    looks: int = 1,
+    baseline: str | None = None,
+    gate: str | None = None,
+    margin: float | None = None,
+    level: float = 0.95,
+    seed: int = 0,
+    header: str | None = None,
 ) -> "Significance | Shares":
-    """Reads the input and the parameters of `notebooks/significance.ipynb`, whose comments say what each is.
+    """Read the input; `evalkit parameters significance` says what each parameter is.
 
     Without `preds` it is the bundled sample. Raises ParameterError for a parameter, InputError for the input.
     """
-    given = provenance.changed(locals(), read)
-    if preds is None:
-        preds, qrels = SAMPLE["preds"], SAMPLE["qrels"] if qrels is None else qrels
-        metrics = SAMPLE["metrics"] if metrics is None else metrics
-        margin = SAMPLE["margin"] if margin is None else margin
-    shared = study.settings(
-        "rankings",
-        None,
-        usual=(),
-        baseline=baseline,
-        unit=None,
-        segments=None,
-        level=level,
-        margin=margin,
-        gate=gate,
-        seed=seed,
-    )
-    roles, names = parameters.mapping("columns", columns), parameters.texts("systems", systems)
-    least = tuple(parameters.texts("lower_is_better", lower_is_better))
-    hypothesis = parameters.number("null", null, above=0, below=1)
-    side = str(study.required("alternative", parameters.choice("alternative", alternative, SIDES)))
-    top = study.headers(header)
-    parts = sources.parts(study.paths("preds", preds), top)
-    found = unit_values.kind(parts, roles, names)
-    if found == "wide" and top is None:
+    p = parameters.Significance.of(locals())
+    p = p.filled(SAMPLE) if p.preds is None else p
+    parts = sources.parts(p.preds, p.header)
+    kind = unit_values.kind(parts, p.columns, p.systems)
+    if kind == "wide" and p.header is None:
         for part in parts:
             roles_of.refuse_data(part.columns, part.name)
-    unit_sources.check_meant(found, given, roles)
-    if found == "trials":
-        return Shares.of(unit_values.read_trials(parts, roles), shared, given, hypothesis, side, least=least)
-    made = unit_sources.read(
-        found,
-        parts,
-        study.inputs("qrels", qrels, top),
-        unit=parameters.text("unit", unit),
-        columns=roles,
-        systems=names,
-        metrics=metrics,
-        ranks=ranks,
-    )
-    ratio = parameters.number("test_to_train", test_to_train, above=0, below=MOST_TESTED)
-    return _study(made, _directed(made.metrics, least), shared, given, ratio, _looks(looks))
-
-
-def _looks(value: Any) -> int:
-    looks = int(study.required("looks", parameters.integer("looks", value)))
-    if looks > MOST_LOOKS:
-        raise ParameterError(f"looks must be at most {MOST_LOOKS}, got {looks}")
-    return looks
+    unit_sources.check_meant(kind, p.given, p.columns)
+    if kind == "trials":
+        return Shares.of(unit_values.read_trials(parts, p.columns), p)
+    return _study(unit_sources.read(kind, parts, study.inputs(p.qrels, p.header), p), p)
 
 
 def _directed(chosen: tuple[Chosen, ...], least: tuple[str, ...]) -> tuple[Chosen, ...]:
@@ -123,22 +84,18 @@ def _directed(chosen: tuple[Chosen, ...], least: tuple[str, ...]) -> tuple[Chose
     return tuple(Chosen(replace(c.metric, best="low"), c.k) if c.label in least else c for c in chosen)
 
 
-def _study(
-    made: Input,
-    chosen: tuple[Chosen, ...],
-    shared: Settings,
-    given: Mapping[str, Any],
-    ratio: float | None,
-    looks: int,
-) -> "Significance":
-    data = made.values
+def _study(values: Input, p: parameters.Significance) -> "Significance":
+    data = values.values
     clustered = len(np.unique(data.unit.astype(str))) < len(data.unit)
-    shared = replace(shared, metrics=chosen, unit=data.name if clustered else None)
+    metrics = _directed(values.metrics, p.lower_is_better)
+    shared = study.settings(p, metrics, unit=data.name if clustered else None)
     study.check_systems(shared, data.systems)
-    if ratio and clustered:
+    if p.test_to_train and clustered:
         raise ParameterError("test_to_train: needs one row a fold, the input has several")
     attributes = {data.name: data.unit.astype(str)} if clustered else {}
-    return Significance(shared, data.systems, attributes, given, data, ratio, looks, made.accounts, made.alone)
+    return Significance(
+        shared, data.systems, attributes, p.given, data, p.test_to_train, p.looks, values.accounts, values.alone
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)

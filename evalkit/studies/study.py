@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,14 +16,14 @@ import pandas as pd
 from evalkit.arrays import Bools, InputError, ParameterError
 from evalkit.definitions import catalogue
 from evalkit.definitions.catalogue import Chosen
-from evalkit.reading import parameters, sources
+from evalkit.parameters import Compared
+from evalkit.reading import sources
 from evalkit.reading.slices import Slice, slices
 from evalkit.reading.sources import Part
-from evalkit.statistics import perunit, significance
+from evalkit.statistics import significance
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.significance import Comparison
 
-GATES = ("better", "not worse", "better or equivalent")
 Member = Bools | slice
 EVERY = slice(None)
 
@@ -50,57 +49,29 @@ class Settings:
 
 
 def settings(
-    structure: str,
-    metrics: Any,
+    p: Compared,
+    metrics: Iterable[Chosen] = (),
     *,
-    usual: Iterable[str],
-    baseline: Any,
-    unit: Any,
-    segments: Any,
-    level: Any,
-    margin: Any,
-    gate: Any,
-    seed: Any,
-    interval: Any = "t",
-    methods: tuple[str, ...] = perunit.METHODS,
+    unit: str | None = None,
+    segments: Iterable[str] = (),
+    interval: str = "t",
 ) -> Settings:
-    """Reads the shared parameters; raises ParameterError for one that cannot be meant."""
-    names = parameters.texts("metrics", metrics) or list(usual)
-    return Settings(
-        metrics=tuple(dict.fromkeys(catalogue.find(name, structure) for name in names)),
-        baseline=parameters.text("baseline", baseline),
-        unit=parameters.text("unit", unit),
-        segments=tuple(dict.fromkeys(parameters.texts("segments", segments))),
-        interval=str(required("interval", parameters.choice("interval", interval, methods))),
-        level=required("level", parameters.number("level", level, above=0.5, below=1)),
-        margin=parameters.number("margin", margin, above=0),
-        gate=parameters.choice("gate", gate, GATES),
-        seed=int(required("seed", parameters.integer("seed", seed, least=0))),
-    )
+    """Return the settings that the parameters of a report and these ask for; the first metric decides."""
+    several = tuple(dict.fromkeys(segments))
+    return Settings(tuple(metrics), p.baseline, unit, several, interval, p.level, p.margin, p.gate, p.seed)
 
 
-def paths(name: str, value: Any) -> Any:
-    """A list written as text, "[a.run, b.run]" or "a.run,b.run", as a list; everything else as it is."""
-    if not isinstance(value, str) or not (value.startswith("[") or "," in value) or Path(value).exists():
-        return value
-    return parameters.texts(name, value)
+def chosen(names: Iterable[str], structure: str, usual: Iterable[str]) -> tuple[Chosen, ...]:
+    """Return the metrics of these names, each once, the usual ones where there is no name.
+
+    Raises ParameterError for an unknown metric.
+    """
+    return tuple(dict.fromkeys(catalogue.find(name, structure) for name in tuple(names) or usual))
 
 
-def inputs(name: str, value: Any, header: str | None) -> list[Part] | None:
-    """The files, frames and tables that a parameter names, None where it names none; header: see `headers`."""
-    return None if value is None else sources.parts(paths(name, value), header)
-
-
-def headers(value: Any) -> str | None:
-    """What the parameter `header` says of text tables: none, first, or None where their content tells."""
-    return parameters.choice("header", value, sources.HEADERS)
-
-
-def required(name: str, value: Any) -> Any:
-    """The value; raises ParameterError where it is None."""
-    if value is None:
-        raise ParameterError(f"{name} must have a value, got None")
-    return value
+def inputs(tables: Any, header: str | None) -> list[Part] | None:
+    """Return the files, frames and tables that a parameter names, None where it names none."""
+    return None if tables is None else sources.parts(tables, header)
 
 
 def check_systems(s: Settings, systems: tuple[str, ...]) -> None:

@@ -1,28 +1,13 @@
 """Where a score becomes a decision: a number, or a rule that chooses the threshold on the rows themselves."""
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-from evalkit.arrays import ParameterError
 from evalkit.metrics import curves
 from evalkit.metrics.counts import Counts
-from evalkit.reading import parameters, precision
+from evalkit.parameters.decisions import BestF1, Costs, Reach, Threshold
+from evalkit.reading import precision
 from evalkit.reading.precision import Precision
-
-FORMS = "a number, best_f1, cost:fp=1,fn=5, precision>=0.9 or recall>=0.9"
-
-
-@dataclass(frozen=True)
-class Costs:
-    """What a false positive and a false negative cost."""
-
-    fp: float = 1.0
-    fn: float = 1.0
-
-    def __str__(self) -> str:
-        return f"false positive {self.fp:g}, false negative {self.fn:g}"
 
 
 @dataclass(frozen=True)
@@ -38,42 +23,20 @@ class Rule:
         return precision.rounded(self.choose(c), to)
 
 
-def costs(name: str, value: Any) -> Costs | None:
-    """Costs from "fp=1,fn=5" or a mapping, None where none are given.
+def rule(threshold: Threshold) -> Rule:
+    """Return the rule that a value of the parameter `threshold` stands for.
 
-    >>> costs("costs", "fp=1,fn=5")
-    Costs(fp=1.0, fn=5.0)
+    >>> rule(Reach("recall", 0.9)).text
+    'recall ≥ 0.9'
     """
-    given = parameters.mapping(name, value)
-    if not given:
-        return None
-    if set(given) != {"fp", "fn"}:
-        raise ParameterError(f"{name} must name fp and fn, such as fp=1,fn=5, got {value!r}")
-    amounts = {key: parameters.number(f"{name}: {key}", one, above=0, below=1e100) for key, one in given.items()}
-    return Costs(float(amounts["fp"] or 0), float(amounts["fn"] or 0))
-
-
-def rule(value: Any) -> tuple[Rule, Costs | None] | None:
-    """The rule that a value of the parameter `threshold` stands for, with the costs it names; None where none is given.
-
-    >>> rule("recall>=0.9")[0].text, rule("cost:fp=1,fn=5")[1]
-    ('recall ≥ 0.9', Costs(fp=1.0, fn=5.0))
-    """
-    text = parameters.text("threshold", value)
-    if text is None:
-        return None
-    if parameters.NUMBER.fullmatch(text.strip()):
-        return fixed(parameters.number("threshold", text) or 0.0), None
-    if text.strip() == "best_f1":
-        return Rule("best F1", curves.best_f), None
-    if text.strip().startswith("cost:"):
-        given = costs("threshold", text.strip()[5:])
-        if given:
-            return cheapest(given), given
-    found = re.fullmatch(r"\s*(precision|recall)\s*>=\s*(0?\.\d+|1|1\.0)\s*", text)
-    if not found:
-        raise ParameterError(f"threshold must be {FORMS}, got {value!r}")
-    return _target(found[1], float(found[2])), None
+    match threshold:
+        case BestF1():
+            return Rule("best F1", curves.best_f)
+        case Costs():
+            return cheapest(threshold)
+        case Reach():
+            return _target(threshold.metric, threshold.target)
+    return fixed(threshold)
 
 
 def fixed(number: float) -> Rule:

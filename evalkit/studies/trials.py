@@ -1,6 +1,5 @@
 """Successes of trials: each system against a null share, or independent systems against each other."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -8,15 +7,15 @@ import numpy as np
 
 from evalkit.arrays import Floats, ParameterError
 from evalkit.definitions.catalogue import Chosen
+from evalkit.parameters import Significance
 from evalkit.reading.unit_values import Trials
 from evalkit.statistics import proportions
 from evalkit.statistics.intervals import Estimate, wilson
 from evalkit.statistics.significance import Comparison
 from evalkit.studies import study, unit_sources
-from evalkit.studies.study import EVERY, Member, Settings, Study
+from evalkit.studies.study import EVERY, Member, Study
 from evalkit.studies.words import plural
 
-SIDES = ("two-sided", "greater", "less")
 SHARE = "share of successes"
 DRAWN = 2000  # more numbers of successes than a picture can show
 TESTS = {
@@ -37,33 +36,26 @@ class Shares(Study):
     differences_are: ClassVar[str] = "Differences"
 
     @classmethod
-    def of(
-        cls,
-        data: Trials,
-        shared: Settings,
-        given: Mapping[str, Any],
-        null: float | None,
-        alternative: str,
-        *,
-        least: tuple[str, ...],
-    ) -> "Shares":
+    def of(cls, data: Trials, p: Significance) -> "Shares":
         """The study of a table; raises ParameterError for parameters that do not go together, or an unknown metric."""
-        if null is None and alternative != "two-sided":
-            raise ParameterError(f"alternative: {alternative!r} is about a null share; set null=0.5, say")
-        if null is not None and shared.baseline:
+        null = p.null
+        if null is None and p.alternative != "two-sided":
+            raise ParameterError(f"alternative: {p.alternative!r} is about a null share; set null=0.5, say")
+        if null is not None and p.baseline:
             raise ParameterError("baseline: with null every system stands against the null share; set one of the two")
-        if unknown := set(least) - {SHARE, "successes"}:
+        if unknown := set(p.lower_is_better) - {SHARE, "successes"}:
             raise ParameterError(f"lower_is_better: there is no metric {min(unknown)!r}, the input has {SHARE!r}")
         metric = replace(
-            unit_sources.named(SHARE, "low" if least else "high"),
+            unit_sources.named(SHARE, "low" if p.lower_is_better else "high"),
             formula="successes / trials",
             undefined="there is no trial",
             equals="statsmodels proportion_confint",
         )
         systems = data.systems + ((cls.label(null),) if null is not None else ())
-        shared = replace(shared, metrics=(Chosen(metric),), baseline=cls.label(null) if null else shared.baseline)
+        p = replace(p, baseline=cls.label(null) if null else p.baseline)
+        shared = study.settings(p, [Chosen(metric)])
         study.check_systems(shared, systems)
-        return cls(shared, systems, {}, given, data, null, alternative)
+        return cls(shared, systems, {}, p.given, data, null, p.alternative)
 
     @staticmethod
     def label(null: float | None) -> str:

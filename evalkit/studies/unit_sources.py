@@ -10,10 +10,10 @@ from evalkit.arrays import Bools, Floats, InputError, ParameterError
 from evalkit.definitions import catalogue
 from evalkit.definitions.catalogue import Chosen, Metric
 from evalkit.metrics import losses
-from evalkit.reading import aligned, parameters, unit_tables, unit_values
+from evalkit.parameters import Significance
+from evalkit.reading import aligned, unit_tables, unit_values
 from evalkit.reading import columns as roles_of
 from evalkit.reading.aligned import Aligned
-from evalkit.reading.rows import AS_GIVEN
 from evalkit.reading.runs import NONE, Account
 from evalkit.reading.sources import Part
 from evalkit.reading.unit_values import UnitValues
@@ -75,31 +75,20 @@ def check_meant(found: str, given: Iterable[str], columns: Mapping[str, str]) ->
         roles_of.check_roles(columns, ROLES[found])
 
 
-def read(
-    found: str,
-    parts: Sequence[Part],
-    qrels: Any,
-    *,
-    unit: str | None,
-    columns: Mapping[str, str],
-    systems: Sequence[str],
-    metrics: Any,
-    ranks: Any = AS_GIVEN,
-) -> Input:
-    """The values and their metrics; `found` is the kind of input that `unit_values.kind` saw."""
-    if found == "ranking":
-        return _ranking(parts, qrels, unit, columns, systems, metrics, ranks)
-    names = parameters.texts("metrics", metrics)
-    if found == "classification":
-        return _losses(parts, columns, names, unit)
-    if found == "report":
+def read(kind: str, parts: Sequence[Part], qrels: list[Part] | None, p: Significance) -> Input:
+    """The values and their metrics; `kind` is the kind of input that `unit_values.kind` saw."""
+    if kind == "ranking":
+        return _ranking(parts, qrels, p)
+    if kind == "classification":
+        return _losses(parts, p.columns, p.metrics, p.unit)
+    if kind == "report":
         data = _report(parts)
-    elif found == "trec_eval":
-        data = unit_tables.read_trec_eval(parts, systems=systems, metrics=names)
-    elif found == "long":
-        data = unit_tables.read_long(parts, columns, unit=unit, systems=systems, metrics=names)
+    elif kind == "trec_eval":
+        data = unit_tables.read_trec_eval(parts, systems=p.systems, metrics=p.metrics)
+    elif kind == "long":
+        data = unit_tables.read_long(parts, p.columns, unit=p.unit, systems=p.systems, metrics=p.metrics)
     else:
-        data = unit_tables.read_wide(parts, columns, unit=unit, systems=systems, metric=_one(names))
+        data = unit_tables.read_wide(parts, p.columns, unit=p.unit, systems=p.systems, metric=_one(p.metrics))
     return Input(data, tuple(Chosen(named(name)) for name in data.metrics))
 
 
@@ -129,19 +118,13 @@ def _one(names: Sequence[str]) -> str:
     return names[0] if names else unit_values.VALUE
 
 
-def _ranking(
-    parts: Sequence[Part],
-    qrels: Any,
-    unit: str | None,
-    columns: Mapping[str, str],
-    systems: Sequence[str],
-    metrics: Any,
-    ranks: Any,
-) -> Input:
-    s = ranking.read(parts, qrels, columns=columns, systems=list(systems), metrics=metrics, unit=unit, ranks=ranks)
+def _ranking(parts: Sequence[Part], qrels: list[Part] | None, p: Significance) -> Input:
+    s = ranking.read(
+        list(parts), qrels, columns=p.columns, systems=p.systems, metrics=p.metrics, unit=p.unit, ranks=p.ranks
+    )
     data = UnitValues(
         unit=s.runs.query if s.unit is None else s.unit,
-        name=unit or s.runs.columns.get("query", "query"),
+        name=p.unit or s.runs.columns.get("query", "query"),
         metrics=tuple(chosen.label for chosen in s.settings.metrics),
         systems=s.systems,
         values=s.per_query,

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evalkit import parameters
 from evalkit.arrays import Floats, InputError, Ints, ParameterError
 from evalkit.definitions import predicted
 from evalkit.definitions.catalogue import Chosen, find
 from evalkit.definitions.predicted import Predicted
+from evalkit.parameters import Named, Names, Tables
 from evalkit.reading import columns as roles_of
-from evalkit.reading import examples, parameters, precision, sources
+from evalkit.reading import examples, precision, sources
 from evalkit.reading.examples import CLASSES, Examples, Use
-from evalkit.studies import provenance, resplits, study
+from evalkit.studies import resplits, study
 from evalkit.studies.resplits import Setting
+from evalkit.studies.study import Settings
 from evalkit.studies.validity import INSIDE, OUTSIDE, Validation
 from evalkit.validation import fitting, fold_column
 from evalkit.validation.fitting import Fit, Learner
@@ -27,7 +30,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SAMPLE = {"preds": "data/german_credit/predictions.csv"}
-GATES = ("no severe finding", "trusted")
 ROLES = ("system", "id", "label", "score", "group", "time", "fold", "repeat")
 FOR_FITS = ("target", "estimator", "against", "ignore", "selected", "categorical", "k", "gap")
 BASELINE = "majority"
@@ -35,74 +37,51 @@ MEDIAN = "median"
 
 
 def read(
-    preds: Any = None,
-    features: Any = None,
+    preds: Tables | None = None,
+    features: Tables | None = None,
     *,
-    target: Any = None,
-    estimator: Any = None,
-    against: Any = None,
-    columns: Any = None,
-    header: Any = None,
-    ignore: Any = None,
-    selected: Any = None,
-    categorical: Any = None,
-    task: Any = None,
-    k: Any = 10,
-    gap: Any = None,
-    threshold: Any = 0.5,
-    metrics: Any = None,
-    most_rows: Any = 50_000,
-    seconds: Any = 60,
-    level: Any = 0.95,
-    margin: Any = None,
-    gate: Any = None,
-    seed: Any = 0,
+    target: str | None = None,
+    estimator: str | None = None,
+    against: str | None = None,
+    columns: Named | None = None,
+    ignore: Names | None = None,
+    selected: Names | None = None,
+    categorical: Names | None = None,
+    task: str | None = None,
+    k: int = 10,
+    gap: float | None = None,
+    threshold: float = 0.5,
+    metrics: Names | None = None,
+    most_rows: int = 50_000,
+    seconds: float = 60,
+    gate: str | None = None,
+    margin: float | None = None,
+    level: float = 0.95,
+    seed: int = 0,
+    header: str | None = None,
 ) -> Validation:
-    """Reads the input and the parameters of `notebooks/validation.ipynb`, whose comments say what each is.
+    """Read the input; `evalkit parameters validation` says what each parameter is.
 
     With `features` the estimators are fitted here. Without any input it is the bundled sample of predictions. Raises
     ParameterError for a parameter, InputError for the input or an estimator that fails.
     """
-    given = provenance.changed(locals(), read)
-    names = parameters.mapping("columns", columns)
-    roles_of.check_roles(names, ROLES)
-    kind = parameters.choice("task", task, examples.KINDS)
-    rule = parameters.choice("gate", gate, GATES)
-    size = study.required("most_rows", parameters.integer("most_rows", most_rows, least=20))
-    number = study.required("seed", parameters.integer("seed", seed, least=0))
-    cut = study.required("threshold", parameters.number("threshold", threshold))
-    limit = study.required("seconds", parameters.number("seconds", seconds, above=0))
-    folds_k = study.required("k", parameters.integer("k", k, least=2))
-    _refuse_idle(given)
-    if features is None:
-        read_from = sources.parts(SAMPLE["preds"] if preds is None else preds, study.headers(header))
-        data = examples.predictions(read_from, columns=names, kind=kind)
-    else:
-        lists = {"categorical": categorical, "ignore": ignore, "selected": selected}
-        use = Use(
-            names,
-            _target(target, names),
-            **{name: tuple(parameters.texts(name, value)) for name, value in lists.items()},
-        )
-        data = sampled(examples.table(sources.parts(features, study.headers(header)), use, kind=kind), size, number)
-    shared = study.settings(
-        "predicted",
-        metrics,
-        usual=_usual(data, metrics),
-        baseline=None,
-        unit=None,
-        segments=None,
-        level=level,
-        margin=margin,
-        gate=None,
-        seed=seed,
-    )
+    p = parameters.Validation.of(locals())
+    roles_of.check_roles(p.columns, ROLES)
+    _refuse_idle(p.given)
+    p = p.filled(SAMPLE) if p.features is None else p
+    data = _examples(p)
+    chosen = study.chosen(p.metrics, "predicted", _usual(data, p.metrics))
     data = _without_set_aside(data)
-    shared = replace(shared, gate=rule, unit=_unit(data))
-    if features is None:
-        return _given(data, shared, given, cut)
-    paths = [parameters.text(name, value) for name, value in (("estimator", estimator), ("against", against))]
-    return _fitted(data, shared, given, paths, folds_k, _gap(gap, data), limit)
+    shared = Settings(chosen, None, _unit(data), (), "t", p.level, p.margin, p.gate, p.seed)
+    return _given(data, shared, p) if p.features is None else _fitted(data, shared, p)
+
+
+def _examples(p: parameters.Validation) -> Examples:
+    """The predictions, or the table to fit on."""
+    if p.features is None:
+        return examples.predictions(sources.parts(p.preds, p.header), columns=p.columns, kind=p.task)
+    use = Use(p.columns, _target(p), categorical=p.categorical, ignore=p.ignore, selected=p.selected)
+    return sampled(examples.table(sources.parts(p.features, p.header), use, kind=p.task), p.most_rows, p.seed)
 
 
 def _refuse_idle(given: Mapping[str, Any]) -> None:
@@ -116,24 +95,18 @@ def _refuse_idle(given: Mapping[str, Any]) -> None:
             raise ParameterError(f"{name}: needs {wanted}; set {wanted.split(',')[0]}='FILE'")
 
 
-def _target(value: Any, names: Mapping[str, str]) -> str | None:
+def _target(p: parameters.Validation) -> str | None:
     """The target's column, None where it is not named, or named as a role."""
-    found = parameters.text("target", value)
-    if found is not None and names.get("label", found) != found:
-        raise ParameterError(f"target and columns: must name one column, got {found!r} and {names['label']!r}")
-    return found
+    if p.target is not None and p.columns.get("label", p.target) != p.target:
+        raise ParameterError(f"target and columns: must name one column, got {p.target!r} and {p.columns['label']!r}")
+    return p.target
 
 
-def _gap(value: Any, e: Examples) -> float:
+def _gap(p: parameters.Validation, e: Examples) -> float:
     """The time between training and test rows, 0 where none is asked for."""
-    found = parameters.number("gap", value)
-    if found is None:
-        return 0.0
-    if found < 0:
-        raise ParameterError(f"gap must be a number of at least 0, got {value!r}")
-    if e.time is None:
+    if p.gap is not None and e.time is None:
         raise ParameterError("gap: needs a time column; set columns='time=NAME'")
-    return found
+    return p.gap or 0.0
 
 
 def sampled(e: Examples, most: int, seed: int) -> Examples:
@@ -170,7 +143,7 @@ def _part(table: pd.DataFrame | None, rows: Ints) -> pd.DataFrame | None:
     return None if table is None else table.iloc[rows].reset_index(drop=True)
 
 
-def _usual(e: Examples, asked: Any) -> tuple[str, ...]:
+def _usual(e: Examples, asked: Iterable[str]) -> tuple[str, ...]:
     """The metrics that the label and the scores allow; raises ParameterError for one that was asked for in vain."""
     fit_for = predicted.NUMBERS if e.kind != CLASSES else predicted.CLASSES
     outside = any(((score < 0) | (score > 1)).any() for score in e.score.values())
@@ -179,7 +152,7 @@ def _usual(e: Examples, asked: Any) -> tuple[str, ...]:
         for name in fit_for
         if not (name == "roc_auc" and len(e.classes) > 2) and not (name in ("log_loss", "brier") and outside)
     ]
-    for name in parameters.texts("metrics", asked):
+    for name in asked:
         if find(name, "predicted").metric.name not in allowed:
             why = (
                 "scores outside 0 to 1" if outside else f"{len(e.classes)} classes" if e.classes else "a numeric target"
@@ -191,11 +164,11 @@ def _usual(e: Examples, asked: Any) -> tuple[str, ...]:
 # Two ways in
 
 
-def _given(e: Examples, shared: study.Settings, given: Mapping[str, Any], threshold: float) -> Validation:
+def _given(e: Examples, shared: Settings, p: parameters.Validation) -> Validation:
     """The study of predictions: the folds are the column, a baseline is made from the other folds' labels."""
     assert e.fold is not None
     column = fold_column.read(e.fold, e.repeat)
-    cuts = {name: precision.rounded(threshold, e.precision[name]) for name in e.score}
+    cuts = {name: precision.rounded(p.threshold, e.precision[name]) for name in e.score}
     systems = {name: _scored(e, score, cuts[name]) for name, score in e.score.items()}
     systems[_free(BASELINE if e.classes else MEDIAN, systems)] = _baseline(e, column.folds)
     folds = column.folds if column.holdout or column.repeats > 1 else _consecutive(e, column.folds) or column.folds
@@ -206,7 +179,7 @@ def _given(e: Examples, shared: study.Settings, given: Mapping[str, Any], thresh
         settings=shared,
         systems=tuple(systems),
         attributes=_attributes(e, rows),
-        given=given,
+        given=p.given,
         examples=e,
         folds=folds,
         pooled={name: predicted.take(one, rows) for name, one in systems.items()},
@@ -216,7 +189,7 @@ def _given(e: Examples, shared: study.Settings, given: Mapping[str, Any], thresh
         other=None,
         described=(),
         on_training=_on_training(column, systems),
-        threshold=threshold if e.classes else None,
+        threshold=p.threshold if e.classes else None,
     )
 
 
@@ -269,26 +242,19 @@ def _attributes(e: Examples, rows: Ints) -> dict[str, np.ndarray]:
     return {} if unit is None else {unit: getattr(e, unit)[rows]}
 
 
-def _fitted(
-    e: Examples,
-    shared: study.Settings,
-    given: Mapping[str, Any],
-    paths: list[str | None],
-    k: int,
-    gap: float,
-    seconds: float,
-) -> Validation:
+def _fitted(e: Examples, shared: Settings, p: parameters.Validation) -> Validation:
     """The study of an estimator: fitted on the chosen folds beside a second one and the baseline, then on others."""
     assert e.features is not None
-    folds = resplits.choose(e, k=k, gap=gap, seed=shared.seed)
-    named = _estimators(e, paths)
+    gap = _gap(p, e)
+    folds = resplits.choose(e, k=p.k, gap=gap, seed=shared.seed)
+    named = _estimators(e, p)
     made = {name: fitting.prepared(one, e.features, shared.seed) for name, one in named.items()}
     made[_free(BASELINE if e.classes else MEDIAN, made)] = fitting.dummy(e.kind)
-    shared = replace(shared, metrics=_possible(shared, made, asked="metrics" in given))
+    shared = replace(shared, metrics=_possible(shared, made, asked="metrics" in p.given))
     learner = Learner(made, e.features, e.label, len(e.classes))
-    setting = Setting(e, folds, k, gap, shared.seed)
+    setting = Setting(e, folds, p.k, gap, shared.seed)
     labels = _labels(e, folds)
-    fits, other = resplits.fit_all(setting, learner, shared.metrics[0], list(made), seconds, labels)
+    fits, other = resplits.fit_all(setting, learner, shared.metrics[0], list(made), p.seconds, labels)
     rows = np.concatenate([test for _, test in folds.pairs])
     order = np.argsort(rows, kind="stable")
     pooled = {name: _pooled(some, order) for name, some in fits.items()}
@@ -304,7 +270,7 @@ def _fitted(
         settings=shared,
         systems=tuple(made),
         attributes=_attributes(e, rows[order]),
-        given=given,
+        given=p.given,
         examples=e,
         folds=folds,
         pooled=pooled,
@@ -316,9 +282,9 @@ def _fitted(
     )
 
 
-def _estimators(e: Examples, paths: list[str | None]) -> dict[str, Any]:
+def _estimators(e: Examples, p: parameters.Validation) -> dict[str, Any]:
     """The estimator in question by its name, then the one to hold it against."""
-    first, second = paths
+    first, second = p.estimator, p.against
     one = fitting.usual(e.kind) if first is None else fitting.load(first, "estimator", e.kind)
     named = {type(one).__name__ if first is None else _short(first): one}
     if second is not None:
@@ -353,7 +319,7 @@ def _steps(estimator: Any) -> list[str]:
     return [words.get(type(first).__name__, repr(first)), *steps]
 
 
-def _possible(shared: study.Settings, made: Mapping[str, Any], *, asked: bool) -> tuple[Chosen, ...]:
+def _possible(shared: Settings, made: Mapping[str, Any], *, asked: bool) -> tuple[Chosen, ...]:
     """The metrics that every estimator has the predictions for; raises InputError where one was asked for in vain."""
     kept = []
     for chosen in shared.metrics:

@@ -1,22 +1,19 @@
-"""Parameters of a notebook: which it has, what was given, and readers that type and check a value.
+"""Readers that type and check one value of a parameter, whichever way it came in.
 
-Every way in ends here. papermill's command line delivers lists as text ("1,5,10"), `evalkit report` delivers typed
-values, JupyterLab whatever the cell says: the readers take all three, and refuse the rest with one line.
+papermill's command line delivers lists as text ("1,5,10"), `evalkit report` delivers typed values, JupyterLab whatever
+the cell says: the readers take all three, and refuse the rest with one line.
 """
 
-import ast
 import difflib
-import io
+import glob
 import math
 import re
-import tokenize
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from evalkit.arrays import ParameterError
 
-INJECTED = "# Parameters\n"  # how papermill begins the cell that it puts behind the parameters cell
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 LEADING_ZERO = re.compile(r"[-+]?0\d.*")
 WORDS: dict[str, bool | None] = {
@@ -29,57 +26,7 @@ WORDS: dict[str, bool | None] = {
 }
 
 
-@dataclass(frozen=True)
-class Parameter:
-    """One parameter as its notebook declares it: name, default, whether its type is text, and the comment beside it."""
-
-    name: str
-    default: Any = None
-    is_text: bool = False
-    comment: str = ""
-
-
-# What a notebook declares -------------------------------------------------------------------------------------
-
-
-def declared(source: str) -> dict[str, Parameter]:
-    """The parameters that the source of a parameters cell assigns, by name, in order.
-
-    A comment after the value is the help; the annotation `str` says that a parameter without default is text.
-
-    >>> declared("ks = [1, 5]  # cut-offs\\nbaseline: str = None")["ks"]
-    Parameter(name='ks', default=[1, 5], is_text=False, comment='cut-offs')
-    """
-    comments = _comments(source)
-    found = (_declaration(node, comments) for node in ast.parse(source).body)
-    return {parameter.name: parameter for parameter in found if parameter}
-
-
-def _declaration(node: ast.stmt, comments: Mapping[int, str]) -> Parameter | None:
-    if isinstance(node, ast.Assign):
-        target, annotation = node.targets[0], ""
-    elif isinstance(node, ast.AnnAssign):
-        target, annotation = node.target, ast.unparse(node.annotation)
-    else:
-        return None
-    if not isinstance(target, ast.Name) or node.value is None:
-        return None
-    default = _literal(node.value)
-    is_text = isinstance(default, str) or annotation.strip("'\"").split("|")[0].strip() == "str"
-    return Parameter(target.id, default, is_text, comments.get(node.end_lineno or node.lineno, ""))
-
-
-def _literal(node: ast.expr) -> Any:
-    try:
-        return ast.literal_eval(node)
-    except ValueError:
-        return None  # computed in the cell: it has no default to show
-
-
-def _comments(source: str) -> dict[int, str]:
-    """The text of each comment by its line. Read by tokenize: a # or = inside text is neither comment nor value."""
-    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
-    return {t.start[0]: t.string.lstrip("# ") for t in tokens if t.type == tokenize.COMMENT}
+# Names --------------------------------------------------------------------------------------------------------
 
 
 def refuse_unknown(given: Iterable[str], known: Iterable[str]) -> None:
@@ -103,44 +50,11 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f" (did you mean {near[0]!r}?)" if near else ""
 
 
-def check() -> None:
-    """Refuses unknown parameters from inside a notebook; call it in the first cell after the parameters.
-
-    papermill only warns about an unknown parameter and runs on with the default. Here its injected cell is compared
-    with the parameters cell before it. Without an injected cell (JupyterLab, nbval, a script) nothing happens.
-    """
-    cells = _history()
-    for i, source in enumerate(cells):
-        if source.startswith(INJECTED):
-            refuse_unknown(declared(source), declared(cells[i - 1]) if i else [])
+# Text that stands for a value ---------------------------------------------------------------------------------
 
 
-def _history() -> list[str]:
-    """The source of the cells that the running kernel has executed, none outside of one."""
-    try:
-        from IPython import get_ipython  # type: ignore[attr-defined]
-    except ImportError:
-        return []
-    shell = get_ipython()  # type: ignore[no-untyped-call]
-    return [] if shell is None else [source for source in shell.user_ns.get("In", []) if source]
-
-
-# What the command line gives ----------------------------------------------------------------------------------
-
-
-def typed(text: str, parameter: Parameter) -> Any:
-    """The value that `text` from a command line stands for: kept as text where the parameter is text.
-
-    >>> [typed(t, Parameter("x")) for t in ("1e3", "007", "a,b", "[1,5]", "None")]
-    [1000.0, '007', 'a,b', [1, 5], None]
-    >>> typed("1e3", Parameter("preds", is_text=True))
-    '1e3'
-    """
-    return text if parameter.is_text else _value(text)
-
-
-def _value(text: str) -> Any:
-    """Text as a list or mapping (YAML, one line), number, truth value or None where it is written as one."""
+def value_of(text: str) -> Any:
+    """Return text as a list or mapping (YAML, one line), number, truth value or None where it is written as one."""
     if text[:1] in ("[", "{", "'", '"'):
         return _yaml(text)
     if text in WORDS:
@@ -176,10 +90,10 @@ def _from_node(node: Any) -> Any:
     if node.id == "mapping":
         return {str(_from_node(key)): _from_node(child) for key, child in node.value}
     plain = node.style is None
-    return _value(node.value) if plain else node.value
+    return value_of(node.value) if plain else node.value
 
 
-# Readers: a value of a notebook's parameter, typed and checked ------------------------------------------------
+# One value of each kind --------------------------------------------------------------------------------------
 
 
 def text(name: str, value: Any) -> str | None:
@@ -205,6 +119,26 @@ def texts(name: str, value: Any) -> list[str]:
     if None in items or "" in items:
         raise ParameterError(f"{name} must be texts separated by commas, got {value!r}")
     return [item for item in items if item]
+
+
+def paths(name: str, value: Any) -> Any:
+    """Return a list of paths written as text, "[a.run, b.run]" or "a.run,b.run", as a list; any other value unchanged.
+
+    Text that is the path of an existing file or folder, or a pattern that matches one, is one path, commas or not.
+
+    >>> paths("preds", "a.run, b.run")
+    ['a.run', 'b.run']
+    """
+    if not isinstance(value, str) or not (value.startswith("[") or "," in value) or _exists(value):
+        return value
+    return texts(name, value)
+
+
+def _exists(path: str) -> bool:
+    try:
+        return Path(path).expanduser().exists() or next(glob.iglob(path), None) is not None
+    except (OSError, ValueError):  # too long for a path, or with a null character
+        return False
 
 
 def integers(name: str, value: Any, least: int = 1) -> list[int]:
@@ -250,10 +184,20 @@ def number(name: str, value: Any, above: float = -math.inf, below: float = math.
     read = _number(value)
     if above < read < below:
         return read
-    between = f" between {above:g} and {below:g}" if math.isfinite(above) and math.isfinite(below) else ""
-    bound = between or (f" above {above:g}" if math.isfinite(above) else "")
-    bound = bound or (f" below {below:g}" if math.isfinite(below) else "")
-    raise ParameterError(f"{name} must be a number{bound}, got {value!r}")
+    raise ParameterError(f"{name} must be {number_words(above, below)}, got {value!r}")
+
+
+def number_words(above: float, below: float) -> str:
+    """Return what a number strictly between two bounds is called.
+
+    >>> number_words(0, 1), number_words(0, math.inf)
+    ('a number between 0 and 1', 'a number above 0')
+    """
+    if math.isfinite(above) and math.isfinite(below):
+        return f"a number between {above:g} and {below:g}"
+    if math.isfinite(above):
+        return f"a number above {above:g}"
+    return f"a number below {below:g}" if math.isfinite(below) else "a number"
 
 
 def choice(name: str, value: Any, allowed: Sequence[str]) -> str | None:
@@ -275,7 +219,7 @@ def mapping(name: str, value: Any) -> dict[str, str]:
     >>> mapping("columns", "query=qid, item=doc")
     {'query': 'qid', 'item': 'doc'}
     """
-    read = _value(value) if isinstance(value, str) else value
+    read = value_of(value) if isinstance(value, str) else value
     if isinstance(read, str):
         pairs = [part.split("=", 1) for part in read.split(",") if part.strip()]
         read = {pair[0].strip(): pair[-1].strip() for pair in pairs if len(pair) == 2}
@@ -288,7 +232,7 @@ def mapping(name: str, value: Any) -> dict[str, str]:
 
 def _items(value: Any) -> list[Any]:
     """The items of a list, or of text that stands for one; one value is a list of one, None an empty list."""
-    read = _value(value) if isinstance(value, str) else value
+    read = value_of(value) if isinstance(value, str) else value
     if read is None:
         return []
     if isinstance(value, str) and not isinstance(read, list):

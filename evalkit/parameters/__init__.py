@@ -1,0 +1,34 @@
+"""The parameters of the reports: each is written once, in `reports.py`; a notebook's cell is read in `cells.py`."""
+
+from evalkit.parameters.cells import check, values
+from evalkit.parameters.fields import Named, Names, Parameters, Tables, Wholes
+from evalkit.parameters.reports import (
+    REPORTS,
+    Classification,
+    Compared,
+    Interleaving,
+    Ranking,
+    Rating,
+    Resources,
+    Significance,
+    Validation,
+)
+
+__all__ = [
+    "REPORTS",
+    "Classification",
+    "Compared",
+    "Interleaving",
+    "Named",
+    "Names",
+    "Parameters",
+    "Ranking",
+    "Rating",
+    "Resources",
+    "Significance",
+    "Tables",
+    "Validation",
+    "Wholes",
+    "check",
+    "values",
+]

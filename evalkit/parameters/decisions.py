@@ -1,0 +1,74 @@
+"""How a score becomes a decision, as the parameters `threshold` and `costs` say it."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from evalkit.arrays import ParameterError
+from evalkit.parameters import readers
+
+FORMS = "a number, best_f1, cost:fp=1,fn=5, precision>=0.9 or recall>=0.9"
+LARGEST = 1e100  # of a cost
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What a false positive and a false negative cost."""
+
+    fp: float = 1.0
+    fn: float = 1.0
+
+    def __str__(self) -> str:
+        return f"false positive {self.fp:g}, false negative {self.fn:g}"
+
+
+@dataclass(frozen=True)
+class Reach:
+    """The threshold at which precision or recall reaches a target."""
+
+    metric: str
+    target: float
+
+
+@dataclass(frozen=True)
+class BestF1:
+    """The threshold of the highest F1."""
+
+
+Threshold = float | BestF1 | Costs | Reach  # Costs: the threshold of least cost
+
+
+def costs(name: str, value: Any) -> Costs | None:
+    """Return the costs that "fp=1,fn=5" or a mapping states, None where none are given.
+
+    >>> costs("costs", "fp=1,fn=5")
+    Costs(fp=1.0, fn=5.0)
+    """
+    pairs = readers.mapping(name, value)
+    if not pairs:
+        return None
+    if set(pairs) != {"fp", "fn"}:
+        raise ParameterError(f"{name} must name fp and fn, such as fp=1,fn=5, got {value!r}")
+    amounts = {key: readers.number(f"{name}: {key}", pair, above=0, below=LARGEST) for key, pair in pairs.items()}
+    return Costs(float(amounts["fp"] or 0), float(amounts["fn"] or 0))
+
+
+def threshold(name: str, value: Any) -> Threshold | None:
+    """Return the threshold, or the rule that chooses it, that a value states; None where none is given.
+
+    >>> threshold("threshold", "recall>=0.9"), threshold("threshold", "cost:fp=1,fn=5"), threshold("threshold", 0.3)
+    (Reach(metric='recall', target=0.9), Costs(fp=1.0, fn=5.0), 0.3)
+    """
+    stated = readers.text(name, value)
+    if stated is None:
+        return None
+    text = stated.strip()
+    if readers.NUMBER.fullmatch(text):
+        return readers.number(name, text)
+    if text == "best_f1":
+        return BestF1()
+    if text.startswith("cost:") and (pair := costs(name, text[5:])):
+        return pair
+    if reach := re.fullmatch(r"(precision|recall)\s*>=\s*(0?\.\d+|1|1\.0)", text):
+        return Reach(reach[1], float(reach[2]))
+    raise ParameterError(f"{name} must be {FORMS}, got {value!r}")

@@ -1,0 +1,259 @@
+"""The parameters of each report.
+
+To add one, add a field here, its line in the notebook's parameters cell and the argument of `read`; a parameter of
+several reports is a field of `Shared`, `Compared` or `Resources`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from evalkit.parameters.decisions import Costs, Threshold
+from evalkit.parameters.fields import (
+    Choice,
+    CostPair,
+    Cut,
+    Data,
+    Integer,
+    Integers,
+    Number,
+    Pairs,
+    Parameters,
+    Shares,
+    Text,
+    Texts,
+    option,
+)
+
+AS_GIVEN, RENUMBER = "as given", "renumber"
+RANKS = Choice((AS_GIVEN, RENUMBER))
+NO_HEADER, FIRST_LINE = "none", "first"
+GATES = Choice(("better", "not worse", "better or equivalent"))
+ROLES = "which column is what, where the usual names do not do: "
+UNIT = "a column such as user_id: its rows vary together, so whole users are resampled"
+SEGMENTS = 'columns to slice by, "country,device"'
+SYSTEMS = 'the systems to compare, "a,b"; in a wide table the columns that hold their '
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Shared(Parameters):
+    """What every report has."""
+
+    margin: float | None = option(Number(above=0), "differences inside plus or minus this are equivalent")
+    level: float = option(Number(above=0.5, below=1), "confidence level of all intervals", 0.95)
+    seed: int = option(Integer(least=0), "of all random draws", 0)
+    header: str | None = option(
+        Choice((NO_HEADER, FIRST_LINE)),
+        "of text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); "
+        "None: by content",
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Compared(Shared):
+    """What every report that compares systems has."""
+
+    baseline: str | None = option(Text(), "compare every other system with this one; None: all pairs")
+    gate: str | None = option(
+        GATES, "better, not worse, or better or equivalent: what every system must be against the baseline"
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Resources(Parameters):
+    """What reading a table of any size may use."""
+
+    memory: str | None = option(Text(), 'most memory for reading, such as "2GB"; None: half of the machine\'s')
+    threads: int | None = option(Integer(), "processors for reading; None: all")
+    spill: str | None = option(Text(), "a folder for what does not fit into memory; None: the machine's temporary one")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Ranking(Compared, Resources):
+    """The parameters of the ranking report."""
+
+    preds: Any = option(Data(), "ranked results: a file, a folder or a glob of runs; None: the bundled sample")
+    qrels: Any = option(Data(), "judgements (query, item, grade); None: the grade column of preds")
+    queries: Any = option(Data(), "a table with one row per query, for segments and unit; None: columns of preds")
+    columns: Mapping[str, str] = option(Pairs(), f'{ROLES}"{{query: topic, item: sku}}"')
+    systems: tuple[str, ...] = option(Texts(), f"{SYSTEMS}scores")
+    metrics: tuple[str, ...] = option(Texts(), '"ndcg@10,map,mrr,precision@10,recall@100"; the first decides')
+    ks: tuple[int, ...] = option(Integers(), 'cut-offs of the curve, "1,3,5,10,20,50,100"')
+    relevance_level: float = option(Number(above=0), "the lowest grade that counts as relevant", 1)
+    unit: str | None = option(
+        Text(), "a column such as user_id: its queries vary together, so whole users are resampled"
+    )
+    segments: tuple[str, ...] = option(Texts(), 'columns with one value per query, "country,device"')
+    ranks: str = option(RANKS, "of ranked lists without scores: as given, or renumber, which closes gaps", AS_GIVEN)
+    interval: str = option(Choice(("t", "percentile", "BCa")), "intervals of the means: t, percentile or BCa", "t")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Classification(Compared, Resources):
+    """The parameters of the classification report."""
+
+    preds: Any = option(Data(), "labels and predictions: a file, a folder or a glob; None: the bundled sample")
+    kind: str | None = option(
+        Choice(("binary", "multi-class", "multi-label")),
+        "binary, multi-class or multi-label; None: found from the columns",
+    )
+    positive: str | None = option(Text(), "the positive label, where labels are not 0 and 1, -1 and 1, or booleans")
+    columns: Mapping[str, str] = option(Pairs(), f'{ROLES}"{{label: bad, score: p}}"')
+    systems: tuple[str, ...] = option(Texts(), f"{SYSTEMS}scores")
+    metrics: tuple[str, ...] = option(Texts(), '"roc_auc,average_precision,f1,brier"; the first decides')
+    threshold: Threshold | None = option(
+        Cut(), "a number, best_f1, or a cost, precision or recall to reach (README); None: 0.5, or best_f1"
+    )
+    costs: Costs | None = option(
+        CostPair(), 'of a false positive and a false negative, "{fp: 1, fn: 5}", for the cost curve'
+    )
+    prevalence: float | None = option(
+        Number(above=0, below=1), "base rate where the model will be used; None: ten times the negatives"
+    )
+    precision_target: float | None = option(
+        Number(above=0, below=1), "of the classes that may be decided without review (multi-class)"
+    )
+    unit: str | None = option(Text(), UNIT)
+    segments: tuple[str, ...] = option(Texts(), SEGMENTS)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Rating(Compared):
+    """The parameters of the rating report."""
+
+    preds: Any = option(Data(), "actual values and forecasts: a file, a folder or a glob; None: the bundled sample")
+    columns: Mapping[str, str] = option(Pairs(), f'{ROLES}"{{actual: sales, forecast: p50}}"')
+    systems: tuple[str, ...] = option(Texts(), f"{SYSTEMS}forecasts")
+    metrics: tuple[str, ...] = option(Texts(), '"mae,rmse,bias,median_absolute_error,r2"; the first decides')
+    unit: str | None = option(Text(), UNIT)
+    segments: tuple[str, ...] = option(Texts(), SEGMENTS)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Significance(Compared):
+    """The parameters of the significance report."""
+
+    preds: Any = option(
+        Data(),
+        "values per unit (wide or long table), trec_eval -q, successes and trials, ranked lists, probabilities, "
+        "a report's JSON; None: a sample",
+    )
+    qrels: Any = option(Data(), "judgements (query, item, grade), where preds are ranked lists")
+    unit: str | None = option(
+        Text(),
+        "the column of clusters, if units are not independent (questions of one user); whole clusters are resampled",
+    )
+    columns: Mapping[str, str] = option(Pairs(), f'{ROLES}"{{system: variant, value: clicks}}"')
+    systems: tuple[str, ...] = option(Texts(), 'the systems to compare, "a,b"; in a wide table their columns')
+    metrics: tuple[str, ...] = option(
+        Texts(), "of a long table or ranked lists those to test, the first decides; of a wide table its name"
+    )
+    lower_is_better: tuple[str, ...] = option(Texts(), 'the metrics of which less is better, "loss,minutes"')
+    ranks: str = option(RANKS, "of ranked lists without scores: as given, or renumber, which closes gaps", AS_GIVEN)
+    null: float | None = option(
+        Number(above=0, below=1), "successes and trials: the share to test against, such as 0.5"
+    )
+    alternative: str = option(
+        Choice(("two-sided", "greater", "less")), "two-sided, greater or less; only beside null", "two-sided"
+    )
+    # Nobody trains on less than a hundredth of what they test.
+    test_to_train: float | None = option(
+        Number(above=0, below=100),
+        "units are folds over the same rows: test rows per training row, 0.1111 for ten folds",
+    )
+    looks: int = option(Integer(most=100), "how many times the data were tested as they grew, this one included", 1)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Validation(Shared):
+    """The parameters of the validation report."""
+
+    preds: Any = option(
+        Data(), "out-of-fold predictions with the columns label, score and fold; None: the bundled sample"
+    )
+    features: Any = option(
+        Data(), "instead of preds: a table of features and a target, on which the estimators are fitted"
+    )
+    target: str | None = option(Text(), "the target's column of features; None: label, y_true or target")
+    estimator: str | None = option(Text(), "import path such as sklearn.svm.SVC; None: logistic or ridge regression")
+    against: str | None = option(Text(), "import path of a second estimator, fitted on the same folds")
+    columns: Mapping[str, str] = option(
+        Pairs(), 'which column is id, group, time, fold or system, where the names differ: "{group: patient}"'
+    )
+    ignore: tuple[str, ...] = option(
+        Texts(), 'columns of features that are none, such as other predictions; a * stands for any text: "p_*,digit"'
+    )
+    selected: tuple[str, ...] = option(
+        Texts(), "features that were selected by a look at the target: tested against a selection inside the folds"
+    )
+    categorical: tuple[str, ...] = option(Texts(), 'columns of features that hold codes, not numbers: "zip,branch"')
+    task: str | None = option(
+        Choice(("classes", "number")), "classes or number: what the target is, where its values do not say so"
+    )
+    k: int = option(Integer(least=2), "folds", 10)
+    gap: float | None = option(
+        Number(least=0), "time between training and test rows, in the unit of the time column; of dates in days"
+    )
+    threshold: float = option(Number(), "scores of preds from here up mean class 1", 0.5)
+    metrics: tuple[str, ...] = option(Texts(), '"accuracy,roc_auc,log_loss,brier" or "mae,rmse"; the first decides')
+    most_rows: int = option(Integer(least=20), "more rows than this are sampled", 50_000)
+    seconds: float = option(Number(above=0), "time for the fits beyond the folds; what does not fit in is named", 60)
+    gate: str | None = option(
+        Choice(("no severe finding", "trusted")),
+        "no severe finding (fails only on fail), or trusted (requires pass)",
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Interleaving(Compared):
+    """The parameters of the interleaving report."""
+
+    log: Any = option(Data(), "interleaved sessions, one row per item shown (session, position, team, outcome, user)")
+    users: Any = option(
+        Data(), "an A/B test, one row per user (user, arm, numbers); None without log too: the bundled samples"
+    )
+    columns: Mapping[str, str] = option(Pairs(), f'{ROLES}"{{outcome: hours, user: member}}"')
+    arms: tuple[str, ...] = option(Texts(), 'the arms, "a,b,c"; None: those that the input has, of a log two')
+    neutral: str | None = option(Text(), "what the team column says of items that both rankers would have shown")
+    preference: tuple[str, ...] = option(
+        Texts(), '"user_share,user_preference,session_wins,credit_share" of the log; the first decides'
+    )
+    metrics: tuple[str, ...] = option(
+        Texts(), 'columns of users, or ratios of two, "orders,revenue/orders"; the first decides'
+    )
+    best: str = option(
+        Choice(("high", "low")), "whether more (high) or less (low) of the metrics of users is better", "high"
+    )
+    before: str | None = option(Text(), "a column of users from before the experiment, for CUPED")
+    strata: str | None = option(Text(), "a column of users from before the experiment, to stratify by")
+    cap: float = option(
+        Number(above=0, below=1), "the quantile at which heavy users are capped, beside the result without a cap", 0.99
+    )
+    shares: Mapping[str, float] | str | None = option(
+        Shares(), 'planned shares of the users, "{a: 1, b: 1}"; None: equal arms; unknown: not tested'
+    )
+    looks: int = option(Integer(), "how often the running A/B test is looked at", 1)
+    segments: tuple[str, ...] = option(
+        Texts(), 'columns with one value per session of the log, or per user of the table, "device,country"'
+    )
+    world: str = option(
+        Choice(("cascade", "cascade, even users", "positions", "positions, even users", "none")),
+        'of the simulation: cascade or positions, each also as "cascade, even users", or none',
+        "cascade",
+    )
+    simulated_users: int = option(Integer(least=1000), "users of the simulation", 100_000)
+    rankers: int = option(Integer(least=3), "rankers that the simulation compares with production", 12)
+    baseline: str | None = option(Text(), "compare every other arm with this one; None: all pairs")
+    gate: str | None = option(
+        GATES, "better, not worse, or better or equivalent: what every arm must be against the baseline"
+    )
+
+
+REPORTS: dict[str, type[Parameters]] = {
+    "classification": Classification,
+    "interleaving": Interleaving,
+    "ranking": Ranking,
+    "rating": Rating,
+    "significance": Significance,
+    "validation": Validation,
+}
