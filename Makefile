@@ -15,7 +15,8 @@ reports/%.html: notebooks/%.ipynb $(SOURCES) $(SAMPLES) $(VENV)/.ok
 	$(BIN)/evalkit report $* -o reports
 
 test: $(VENV)/.ok
-	$(BIN)/python -m pytest -q -n auto --dist loadgroup tests evalkit $(NOTEBOOKS) --nbval --nbval-current-env --nbval-cell-timeout=120
+	$(BIN)/python -m pytest -q -n auto tests evalkit
+	$(BIN)/python -m pytest -q -n auto --dist loadfile $(NOTEBOOKS) --nbval --nbval-current-env --nbval-cell-timeout=120
 
 # Spark for real on two threads of this machine, in the same environment; brings a Java where there is none.
 test-spark: $(VENV)/.spark

@@ -183,7 +183,7 @@ def test_validation_counts_at_a_round_threshold_what_numpy_counts(tmp_path, kind
     accuracy = ((data["score"].to_numpy() >= AT) == data["label"].to_numpy()).mean()
     study = validation.read(data if way == "frame" else parquet(data, tmp_path), threshold=AT, metrics="accuracy")
     assert study.estimate(study.primary, "system").value == pytest.approx(accuracy, abs=1e-12)
-    assert ("0.7 is" in str(validation_page.notes(study))) == (kind != "float64")
+    assert ("0.7 becomes 0." in str(validation_page.notes(study))) == (kind != "float64")
 
 
 def test_validation_warns_of_a_threshold_outside_the_scores():

@@ -153,6 +153,8 @@ def test_help_starts_nothing_heavy(arguments):
         (["-p", "level", "95"], "level must be a number between 0.5 and 1, got 95"),
         (["-p", "gate", "bettr"], "gate must be one of better, not worse, better or equivalent, got 'bettr' (did you"),
         (["-p", "ks", "1,x", "-p", "seed", "a"], "ks must be whole numbers of at least 1, got '1,x'; seed must be a "),
+        (["-p", "memory", "1MB"], "memory must be a size of at least 200MB, such as 1GB, got '1MB'"),
+        (["-p", "spill", "no/such"], "spill must be a folder that exists, got 'no/such'"),
         (["-p", "columns", "query"], "columns must be pairs such as query=qid,item=doc, got 'query'"),
     ],
 )

@@ -13,6 +13,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields, replace
 from os import PathLike
+from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self, TypeAlias
 
 from evalkit.arrays import ParameterError
@@ -140,6 +141,37 @@ class Shares:
             return value
         shares = readers.mapping(name, value)
         return {arm: _required(name, readers.number(name, share, above=0)) for arm, share in shares.items()}
+
+
+@dataclass(frozen=True)
+class Size:
+    """A number of bytes, such as "2GB"."""
+
+    least: int
+    accepts: ClassVar[str] = "str"
+    schema: ClassVar[Schema] = {"type": ["string", "integer"]}
+
+    @property
+    def words(self) -> str:
+        """What a value is."""
+        return f"a size of at least {self.least // 10**6}MB"
+
+    def read(self, name: str, value: Any) -> int | None:
+        """Return the bytes, None where no size is given."""
+        return readers.size(name, value, self.least)
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A folder that exists."""
+
+    words: ClassVar[str] = "a folder that exists"
+    accepts: ClassVar[str] = "str"
+    schema: ClassVar[Schema] = {"type": "string"}
+
+    def read(self, name: str, value: Any) -> Path | None:
+        """Return the path, None where no folder is given."""
+        return readers.folder(name, value)
 
 
 @dataclass(frozen=True)

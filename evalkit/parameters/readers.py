@@ -16,6 +16,7 @@ from evalkit.arrays import ParameterError
 
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 LEADING_ZERO = re.compile(r"[-+]?0\d.*")
+UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 WORDS: dict[str, bool | None] = {
     "true": True,
     "True": True,
@@ -198,6 +199,32 @@ def number_words(above: float, below: float) -> str:
     if math.isfinite(above):
         return f"a number above {above:g}"
     return f"a number below {below:g}" if math.isfinite(below) else "a number"
+
+
+def size(name: str, value: Any, least: int) -> int | None:
+    """Return a number of bytes from "1.5GB" or a number, None where none is given.
+
+    >>> size("memory", "1.5GB", least=0), size("memory", "1GiB", least=0)
+    (1500000000, 1073741824)
+    """
+    stated = text(name, value)
+    if stated is None:
+        return None
+    parts = re.fullmatch(r"(\d+\.?\d*|\.\d+)\s*([kmgt]?i?)b?", stated.strip().lower())
+    read = int(float(parts[1]) * UNITS.get(parts[2], 0)) if parts else -1
+    if read < least:
+        raise ParameterError(f"{name} must be a size of at least {least // 10**6}MB, such as 1GB, got {value!r}")
+    return read
+
+
+def folder(name: str, value: Any) -> Path | None:
+    """Return the path of a folder that exists, None where none is given."""
+    if value is None or value == "None":
+        return None
+    path = Path(value if isinstance(value, Path) else str(text(name, value))).expanduser()
+    if not str(value) or not path.is_dir():
+        raise ParameterError(f"{name} must be a folder that exists, got {str(value)!r}")
+    return path
 
 
 def choice(name: str, value: Any, allowed: Sequence[str]) -> str | None:

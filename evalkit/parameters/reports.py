@@ -6,6 +6,7 @@ several reports is a field of `Shared`, `Compared` or `Resources`.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from evalkit.parameters.decisions import Costs, Threshold
@@ -14,12 +15,14 @@ from evalkit.parameters.fields import (
     CostPair,
     Cut,
     Data,
+    Folder,
     Integer,
     Integers,
     Number,
     Pairs,
     Parameters,
     Shares,
+    Size,
     Text,
     Texts,
     option,
@@ -27,6 +30,7 @@ from evalkit.parameters.fields import (
 
 AS_GIVEN, RENUMBER = "as given", "renumber"
 RANKS = Choice((AS_GIVEN, RENUMBER))
+LEAST_MEMORY = 200 * 10**6  # bytes; with less DuckDB cannot sort at all
 NO_HEADER, FIRST_LINE = "none", "first"
 GATES = Choice(("better", "not worse", "better or equivalent"))
 ROLES = "which column is what, where the usual names do not do: "
@@ -63,9 +67,13 @@ class Compared(Shared):
 class Resources(Parameters):
     """What reading a table of any size may use."""
 
-    memory: str | None = option(Text(), 'most memory for reading, such as "2GB"; None: half of the machine\'s')
+    memory: int | None = option(
+        Size(LEAST_MEMORY), 'most memory for reading, such as "2GB"; None: half of the machine\'s'
+    )
     threads: int | None = option(Integer(), "processors for reading; None: all")
-    spill: str | None = option(Text(), "a folder for what does not fit into memory; None: the machine's temporary one")
+    spill: Path | None = option(
+        Folder(), "a folder for what does not fit into memory; None: the machine's temporary one"
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -141,7 +149,7 @@ class Significance(Compared):
     qrels: Any = option(Data(), "judgements (query, item, grade), where preds are ranked lists")
     unit: str | None = option(
         Text(),
-        "the column of clusters, if units are not independent (questions of one user); whole clusters are resampled",
+        "the column of clusters, if units are not independent; whole clusters are resampled",
     )
     columns: Mapping[str, str] = option(Pairs(), f'{ROLES}"{{system: variant, value: clicks}}"')
     systems: tuple[str, ...] = option(Texts(), 'the systems to compare, "a,b"; in a wide table their columns')

@@ -5,7 +5,6 @@ when the work ends; the rest holds the shard that numpy works on.
 """
 
 import os
-import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -15,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from evalkit import scratch
-from evalkit.arrays import InputError, ParameterError
+from evalkit.arrays import InputError
+from evalkit.parameters import readers
+from evalkit.parameters.reports import LEAST_MEMORY
 from evalkit.progress import progress
 from evalkit.reading import duck, sources, stretches
 from evalkit.reading.sources import Part, Selection
 
-UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
-LEAST = 200 * 10**6  # with less DuckDB cannot sort at all
 ROW = 1000  # bytes that a row needs, in DuckDB's hands, in Arrow's and in numpy's, while its shard is reduced
 SHARE = 2  # one in so many bytes is DuckDB's
 FEWEST = 100_000  # rows of a shard, however little memory there is
@@ -43,28 +42,15 @@ class Limits:
         return max(FEWEST, self.memory // 2 // ROW)
 
 
-def limits(memory: str | None = None, threads: int | None = None, spill: str | None = None) -> Limits:
-    """Reads the three parameters; None: half of the machine's memory, all its processors, its temporary folder.
+def limits(memory: str | int | None = None, threads: int | None = None, spill: str | Path | None = None) -> Limits:
+    """Return the limits; None: half of the machine's memory, all its processors, its temporary folder.
 
     >>> limits("1.5GB", threads=2).memory
     1500000000
     """
-    folder = Path(spill or tempfile.gettempdir()).expanduser()
-    if not folder.is_dir():
-        raise ParameterError(f"spill: must be a folder that exists, got {spill!r}")
-    given = _bytes(memory) if memory else max(LEAST, available() // 2)
-    return Limits(given, threads or os.cpu_count() or 1, folder)
-
-
-def _bytes(text: str) -> int:
-    found = re.fullmatch(r"([\d.]+)\s*([kmgt]?i?)b?", text.strip().lower())
-    try:
-        size = int(float(found[1]) * UNITS[found[2]]) if found else 0
-    except (ValueError, KeyError):
-        size = 0
-    if size < LEAST:
-        raise ParameterError(f"memory: must be a size of at least 200MB, such as 1GB, got {text!r}")
-    return size
+    folder = readers.folder("spill", spill) or Path(tempfile.gettempdir())
+    size = readers.size("memory", memory, LEAST_MEMORY) or max(LEAST_MEMORY, available() // 2)
+    return Limits(size, threads or os.cpu_count() or 1, folder)
 
 
 def available() -> int:
