@@ -40,7 +40,7 @@ def test_a_truncated_file_and_an_unwritable_spill(small, tmp_path):
     path.write_bytes(path.read_bytes()[:-300])
     with pytest.raises(InputError, match="must be a whole Parquet file"):
         classification.read(str(path))
-    with pytest.raises(ParameterError, match="spill: must be a folder"):
+    with pytest.raises(ParameterError, match="spill must be a folder"):
         classification.read(frame(), spill=str(tmp_path / "nowhere"))
 
 
