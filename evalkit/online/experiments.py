@@ -1,7 +1,7 @@
 """A/B tests of users: arms checked, lift with its interval, heavy users capped, strata, CUPED, sample ratio.
 
-The unit is the user: a table with one row a user. Differences are treatment − control, ratios of sums are `Pooled`.
-Power is `power`, the price of repeated looks `sequential`, shares of users are `proportions.two_proportions`.
+The unit is the user: a table with one row a user. Differences are treatment − control.
+`independent` compares two arms as they are; power is `power`, the price of repeated looks `sequential`.
 """
 
 from __future__ import annotations
@@ -13,16 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evalkit.arrays import Floats, InputError, Ints, ParameterError, RowError, codes, finite, ratio, same_length
-from evalkit.metrics.rankings import Pooled
-from evalkit.statistics.intervals import Estimate, satterthwaite, wilson
-from evalkit.statistics.proportions import two_proportions
-from evalkit.statistics.significance import (
-    ROUNDING,
-    Comparison,
-    check_comparison_level,
-    compare,
-    rejected,
-)
+from evalkit.statistics.independent import arm_of, mean_of, minus, t_of_arms
+from evalkit.statistics.significance import Comparison
 
 
 @dataclass(frozen=True)
@@ -104,84 +96,6 @@ def capped(values: ArrayLike, *, share: float = 0.99) -> Floats:
 # Treatment against control
 
 
-def difference(treatment: ArrayLike, control: ArrayLike, *, level: float = 0.95, unit: str = "user") -> Comparison:
-    """Mean of the treatment's users − mean of the control's, by Welch's t.
-
-    p and limits are NaN where an arm has fewer than two users or neither arm varies.
-    Welch 1947, doi:10.1093/biomet/34.1-2.28.
-
-    >>> round(difference([1, 2, 3, 4], [0, 1, 1, 2]).p_value, 4)
-    0.106
-    """
-    a, b = (_mean_of(finite(name, v)) for name, v in {"treatment": treatment, "control": control}.items())
-    return _t(a.value - b.value, [a, b], level, unit, "Welch t")
-
-
-def lift(treatment: ArrayLike, control: ArrayLike, *, level: float = 0.95, unit: str = "user") -> Comparison:
-    """Mean of the treatment / mean of the control − 1, see `ratio_lift`; p is that of `difference`.
-
-    >>> round(lift([2, 4], [1, 3]).difference.value, 3)
-    0.5
-    """
-    a, b = (_mean_of(finite(name, v)) for name, v in {"treatment": treatment, "control": control}.items())
-    return _fieller(a, b, level, unit)
-
-
-def ratio_difference(treatment: Pooled, control: Pooled, *, level: float = 0.95, unit: str = "user") -> Comparison:
-    """Σ numerator / Σ denominator of the treatment − that of the control, users as units, by the jackknife.
-
-    Leaving each user out gives heavy users their full weight in the error: the plain delta method, which it equals for
-    many light users, rejects too often where a few hold much of the denominator. For the same reason the degrees of
-    freedom count users by Kish, (Σ denominator)² / Σ denominator². Of a denominator of ones it is `difference`.
-    NaN where a denominator adds up to 0 or rests on one user.
-    Tukey 1958; Deng, Knoblich, Lu, KDD 2018, doi:10.1145/3219819.3219919.
-
-    >>> from evalkit.metrics.rankings import Pooled
-    >>> round(ratio_difference(Pooled([2, 1], [4, 2]), Pooled([1, 0], [4, 1])).difference.value, 3)
-    0.3
-    """
-    a, b = _ratio_of(treatment), _ratio_of(control)
-    return _t(a.value - b.value, [a, b], level, unit, "jackknife t")
-
-
-def ratio_lift(treatment: Pooled, control: Pooled, *, level: float = 0.95, unit: str = "user") -> Comparison:
-    """The treatment's ratio of sums / the control's − 1 with Fieller's interval; p is that of `ratio_difference`.
-
-    The lift is 0 where the difference is, so one test serves both: 0 lies outside the interval exactly when
-    p < 1 − level. A limit is infinite where the control's ratio could be 0; all is NaN where it is.
-    Fieller 1954, doi:10.1111/j.2517-6161.1954.tb00159.x.
-
-    >>> from evalkit.metrics.rankings import Pooled
-    >>> round(ratio_lift(Pooled([2, 1], [4, 2]), Pooled([1, 0], [4, 1])).difference.value, 3)
-    1.5
-    """
-    return _fieller(_ratio_of(treatment), _ratio_of(control), level, unit)
-
-
-def share_lift(hits: int, n: int, control_hits: int, control_n: int, *, level: float = 0.95) -> Comparison:
-    """One proportion / another − 1: p is the score test's, the limits come from both Wilson intervals (MOVER).
-
-    Newcombe's interval of the difference in another scale: both hold 0 or neither does. NaN where control_hits is 0.
-    Donner, Zou 2012, doi:10.1177/0962280210389082.
-
-    >>> e = share_lift(56, 70, 48, 80).difference
-    >>> round(e.value, 4), round(e.low, 4), round(e.high, 4)
-    (0.3333, 0.0783, 0.6629)
-    """
-    test = two_proportions(hits, n, control_hits, control_n, level=level)
-
-    def interval(at: float) -> Estimate:
-        a, b = wilson(hits, n, level=at), wilson(control_hits, control_n, level=at)
-        low, _ = _quotients(a.value, b.value, a.value - a.low, b.high - b.value)
-        _, high = _quotients(a.value, b.value, a.high - a.value, b.value - b.low)
-        value = float(ratio(a.value, b.value)) - 1
-        limits = (low - 1, high - 1) if control_hits else (np.nan, np.nan)
-        return Estimate(value, *limits, at, n + control_n, "MOVER")
-
-    p = test.p_value if control_hits else np.nan
-    return compare(interval, p, level=level, unit=test.unit, method=test.method)
-
-
 def cuped(
     treatment: ArrayLike,
     control: ArrayLike,
@@ -200,16 +114,16 @@ def cuped(
     1.333
     """
     arms = {"treatment": treatment, "control": control}
-    after = [_mean_of(finite(name, values)) for name, values in arms.items()]
+    after = [mean_of(finite(name, values)) for name, values in arms.items()]
     befores = zip(arms, (treatment_before, control_before), strict=True)
-    before = [_mean_of(finite(f"{name}_before", values)) for name, values in befores]
+    before = [mean_of(finite(f"{name}_before", values)) for name, values in befores]
     for name, one, other in zip(arms, after, before, strict=True):
         same_length(**{name: one.effect, f"{name}_before": other.effect})
     product = sum(float(y.effect @ x.effect) for y, x in zip(after, before, strict=True))
     slope = float(np.nan_to_num(ratio(product, sum(float(x.effect @ x.effect) for x in before))))
     value = after[0].value - after[1].value - slope * (before[0].value - before[1].value)
-    parts = [_arm(value, _minus(y.effect, slope * x.effect)) for y, x in zip(after, before, strict=True)]
-    return _t(value, parts, level, unit, "CUPED")
+    parts = [arm_of(value, minus(y.effect, slope * x.effect)) for y, x in zip(after, before, strict=True)]
+    return t_of_arms(value, parts, level, unit, "CUPED")
 
 
 def stratified(
@@ -239,8 +153,8 @@ def stratified(
             raise InputError(f"every stratum must have users in both arms, got none of {names[size.argmin()]} in {arm}")
         means = np.bincount(part[arm], weights=y[arm], minlength=names.size) / size
         weight = (share * y[arm].size / size)[part[arm]]
-        arms.append(_arm(float(share @ means), weight * _minus(y[arm], means[part[arm]])))
-    return _t(arms[0].value - arms[1].value, arms, level, unit, "post-stratified t")
+        arms.append(arm_of(float(share @ means), weight * minus(y[arm], means[part[arm]])))
+    return t_of_arms(arms[0].value - arms[1].value, arms, level, unit, "post-stratified t")
 
 
 def correlation(one: ArrayLike, other: ArrayLike) -> float:
@@ -249,106 +163,6 @@ def correlation(one: ArrayLike, other: ArrayLike) -> float:
     >>> round(correlation([1, 2, 3], [1, 2, 4]), 4), correlation([1, 2], [3, 3])
     (0.982, 0.0)
     """
-    x, y = (_mean_of(finite(name, values)).effect for name, values in {"one": one, "other": other}.items())
+    x, y = (mean_of(finite(name, values)).effect for name, values in {"one": one, "other": other}.items())
     spread = np.sqrt(x @ x) * np.sqrt(y @ y)
     return float(x @ y / spread) if spread > 0 else 0.0
-
-
-# One arm, and two of them
-
-
-@dataclass(frozen=True)
-class _Arm:
-    """A statistic of one arm: its value, each user's effect on it, its squared error, the degrees of freedom of that.
-
-    The squared error is NaN below two users.
-    """
-
-    value: float
-    effect: Floats
-    variance: float
-    freedom: float
-
-
-def _arm(value: float, effect: Floats, users: float | None = None) -> _Arm:
-    n = effect.size
-    variance = float(effect.var(ddof=1) / n) if n > 1 else np.nan
-    return _Arm(value, effect, variance, max((n if users is None else users) - 1, 1))
-
-
-def _mean_of(values: Floats) -> _Arm:
-    value = float(ratio(values.sum(), values.size))
-    return _arm(value, _minus(values, value))
-
-
-def _ratio_of(values: Pooled) -> _Arm:
-    """The ratio of sums; a user's effect is (n − 1) times what leaving the user out takes off it."""
-    top, bottom = finite("numerator", values.numerator), finite("denominator", values.denominator)
-    n, whole = same_length(numerator=top, denominator=bottom), bottom.sum()
-    value = float(ratio(top.sum(), whole))
-    without = np.where(bottom == whole, 0.0, whole - bottom)
-    effect = ratio((n - 1) * _minus(top, value * bottom), without)
-    return _arm(value, effect, float(ratio(whole**2, bottom @ bottom)))
-
-
-def _minus(one: Floats, other: Floats | float) -> Floats:
-    """one − other, exactly 0 where all that is left is rounding: users alike must not seem to vary."""
-    left = one - other
-    return np.where(np.abs(left) > ROUNDING * (np.abs(one) + np.abs(other)), left, 0.0)
-
-
-def _freedom(arms: Sequence[_Arm]) -> float:
-    """Satterthwaite's degrees of freedom."""
-    variance, freedom = (np.array([getattr(arm, name) for arm in arms]) for name in ("variance", "freedom"))
-    return satterthwaite(variance, freedom)
-
-
-def _t(value: float, arms: Sequence[_Arm], level: float, unit: str, method: str) -> Comparison:
-    """A difference of two arms by t."""
-    from scipy.special import stdtr, stdtrit
-
-    check_comparison_level(level)
-    error, freedom = float(np.sqrt(sum(arm.variance for arm in arms))) or np.nan, _freedom(arms)
-    n = sum(arm.effect.size for arm in arms)
-
-    def interval(at: float) -> Estimate:
-        half = float(stdtrit(freedom, (1 + at) / 2)) * error
-        return Estimate(value, value - half, value + half, at, n, method)
-
-    p = float(2 * stdtr(freedom, -abs(value) / error))
-    return compare(interval, p, level=level, unit=unit, method=method)
-
-
-def _fieller(a: _Arm, b: _Arm, level: float, unit: str) -> Comparison:
-    """a / b − 1 by the t of the difference a − b."""
-    from scipy.special import stdtrit
-
-    value, freedom = float(ratio(a.value, b.value)) - 1, _freedom([a, b])
-    p = _t(a.value - b.value, [a, b], level, unit, "").p_value if value == value else np.nan
-
-    def interval(at: float) -> Estimate:
-        q = float(stdtrit(freedom, (1 + at) / 2))
-        reach_a, reach_b = q * np.sqrt(a.variance), q * np.sqrt(b.variance)
-        low, high = sorted(_quotients(a.value, b.value, reach_a, reach_b))
-        if abs(b.value) <= reach_b:
-            low, high = _open(value + 1, (low, high), rejected=rejected(p, at))
-        limits = (low - 1, high - 1) if p == p else (np.nan, np.nan)
-        return Estimate(value, *limits, at, a.effect.size + b.effect.size, "Fieller")
-
-    return compare(interval, p, level=level, unit=unit, method="Fieller")
-
-
-def _quotients(a: float, b: float, reach_a: float, reach_b: float) -> tuple[float, float]:
-    """The two q for which a − q b is as far from 0 as errors of these sizes reach together; of positive a, b the
-    smaller first.
-    """
-    lead, last = b * b - reach_b * reach_b, a * a - reach_a * reach_a
-    middle = a * b + np.copysign(np.sqrt(np.maximum((a * b) ** 2 - lead * last, 0.0)), a * b)
-    return (float(last / middle) if middle else 0.0), float(ratio(middle, lead))
-
-
-def _open(quotient: float, ends: Sequence[float], *, rejected: bool) -> tuple[float, float]:
-    """Where the divisor could be 0, what lies outside of two ends: the quotient's side, or all where 1 is in it."""
-    if not rejected:
-        return -np.inf, np.inf
-    return (ends[1], np.inf) if quotient >= ends[1] else (-np.inf, ends[0])

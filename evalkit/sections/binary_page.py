@@ -184,12 +184,12 @@ def _nothing(s: BinaryStudy, label: str) -> float:
     constant = counts.Counts(
         np.array([rate]), np.array([c.positives]), np.array([c.negatives]), c.positives, c.negatives
     )
-    return float(next(m for m in s.order_metrics if m.label == label).values(constant))
+    return next(m for m in s.order_metrics if m.label == label).at(constant)
 
 
 def _majority(s: BinaryStudy, chosen) -> float:
     c = s.table(s.order[0])
-    return float(chosen.values(c, -np.inf if c.positives > c.negatives else np.inf))
+    return chosen.at(c, -np.inf if c.positives > c.negatives else np.inf)
 
 
 def crossings(s: BinaryStudy) -> Html:

@@ -11,7 +11,6 @@ from evalkit.drawing.tables import Cell, Html, Results, escape, number, with_int
 from evalkit.sections import each_class, page
 from evalkit.sections.binary_page import rows_read
 from evalkit.sections.binary_plots import bin_limits, reliability
-from evalkit.statistics import inference
 from evalkit.studies.classes import BINS, ClassesStudy
 from evalkit.studies.words import counted
 
@@ -86,10 +85,10 @@ def estimates(s: ClassesStudy) -> Html:
 
 def _majority(s: ClassesStudy, chosen: Any) -> float:
     """Accuracy and its relatives of the largest class for every row; probabilities: the shares of the classes."""
-    one = s.classified[s.leader]
-    predicted = np.full(len(one.actual), int(s.shares.argmax()))
-    score = None if one.score is None else np.tile(s.shares, (len(one.actual), 1))
-    return inference.value(chosen.values(replace(one, predicted=predicted, score=score)))
+    rows = s.sample.rows[s.leader]
+    decision = np.full(len(rows), int(s.shares.argmax()))
+    score = None if rows.score is None else np.tile(s.shares, (len(rows), 1))
+    return chosen.value(replace(rows, decision=decision, score=score))
 
 
 def curve_plot(s: ClassesStudy) -> Picture | Html:
@@ -132,7 +131,7 @@ def calibration_plot(s: ClassesStudy) -> Picture | Html:
     if not s.probabilities:
         return Html("")
     n = len(s.data.rows)
-    limits = bin_limits(s.settings.level if s.plain(s.leader) else None)
+    limits = bin_limits(s.settings.level if s.plain else None)
     caption = (
         f"Share of right predictions in bins of about equally many rows by the probability of the predicted class, "
         f"{limits} ({counted(n, 'row')}). Above the dotted line: too modest."
@@ -172,7 +171,7 @@ def gains(s: ClassesStudy) -> Html:
 
 def confusion_plot(s: ClassesStudy) -> Picture:
     """The leader's confusion table; beyond `DRAWN` classes the rarest share one row and one column."""
-    table = s.classified[s.leader].confusion.table
+    table = s.sample.rows[s.leader].confusion.table
     worst = np.where(np.eye(len(table), dtype=bool), -1, table)
     i, j = np.unravel_index(int(worst.argmax()), worst.shape)
     classes = s.data.classes
@@ -214,7 +213,7 @@ def confusion(s: ClassesStudy) -> Html:
 def definitions(s: ClassesStudy) -> Html:
     """Exactly the metrics shown, then the intervals and the tests."""
     ece = f"mean |mean probability − share right| of {BINS} equal bins [a, b) of the probability of the predicted class"
-    return each_class.definitions(s, "accuracy", [("top-label ECE", ece)])
+    return each_class.definitions(s, [("top-label ECE", ece)])
 
 
 def origin(s: ClassesStudy) -> Html:
@@ -229,7 +228,7 @@ def results(s: ClassesStudy) -> Results:
         "kind": "multi-class",
         **page.population(rows),
         "classes": list(s.data.classes),
-        "confusion": {name: one.confusion.table.tolist() for name, one in s.classified.items()},
+        "confusion": {name: one.confusion.table.tolist() for name, one in s.sample.rows.items()},
         "by_class": s.by_class.to_dict("records"),
         "coverage": s.covered.to_dict("records"),
     }

@@ -3,8 +3,8 @@
 from evalkit.definitions.preference_metrics import credit_share, session_wins, user_share
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, Results, escape, interval, number, p_value
+from evalkit.metrics.sums import Sums
 from evalkit.sections import experiment_page, page, planning_page
-from evalkit.statistics import perunit
 from evalkit.studies.interleaving import Interleaving, Online
 from evalkit.studies.provenance import table as origin_table
 from evalkit.studies.words import counted, plural
@@ -72,7 +72,7 @@ def notes(s: Interleaving | None) -> Html:
 
 def _heavy(s: Interleaving) -> tuple[str, bool]:
     side, even = s.sides()[0], 1 / len(s.systems)
-    mean, total = (perunit.mean(metric(side)) for metric in (user_share, credit_share))
+    mean, total = (Sums(user_share(side)).value, credit_share(side).value)
     text = (
         f"The most active tenth of the {plural(s.unit_name, 2)} gave {s.heavy:.0%} of the credit. Two estimands: "
         f"{s.systems[0]} has {number(mean)} as the mean of each {s.unit_name}'s share, {number(total)} of all credit."
@@ -186,7 +186,7 @@ def results(o: Online) -> Results:
 
 def _log_results(s: Interleaving) -> dict:
     counts = {"items": s.data.log.team.size, "sessions": s.data.log.unit.size, "users": s.users}
-    wins = perunit.mean(session_wins(s.sides()[0]))
+    wins = session_wins(s.sides()[0]).value
     return page.answers(s) | {
         "simulated": s.simulated,
         "columns": dict(s.data.columns),

@@ -12,7 +12,6 @@ from evalkit.drawing.tables import Cell, Html, Results, escape, number, with_int
 from evalkit.reading.precision import Precision
 from evalkit.sections import each_class, page, stored
 from evalkit.sections.binary_page import rows_read
-from evalkit.statistics import inference
 from evalkit.studies.multilabel import SWEPT, MultiLabelStudy
 from evalkit.studies.words import counted
 
@@ -58,9 +57,9 @@ def estimates(s: MultiLabelStudy) -> Html:
     caption = f"Metrics with {s.settings.level:.0%} intervals, {page.sample(s, len(s.data.rows))}"
     if not s.probabilities:
         return page.estimates(s, caption)
-    one = s.labelled[s.leader]
-    constant = replace(one, score=np.tile(s.shares, (len(one.actual), 1)))
-    cells = [Cell(number(inference.value(m.values(constant))), "muted") for m in s.settings.metrics]
+    rows = s.sample.rows[s.leader]
+    constant = replace(rows, score=np.tile(s.shares, (len(rows), 1)))
+    cells = [Cell(number(m.value(constant)), "muted") for m in s.settings.metrics]
     note = "(labels' shares): every row scored by how often each label is true."
     return page.estimates(s, caption, note, more=[[Cell("(labels' shares)", "muted"), *cells]])
 
@@ -124,7 +123,7 @@ def confusion(s: MultiLabelStudy) -> Html:
 def definitions(s: MultiLabelStudy) -> Html:
     """Exactly the metrics shown, then the intervals and the tests."""
     decided = f"a label is predicted where its score ≥ {s.threshold:.12g}, {stored.compared(_precision(s))}"
-    return each_class.definitions(s, "exact_match", [("predicted", decided)])
+    return each_class.definitions(s, [("predicted", decided)])
 
 
 def origin(s: MultiLabelStudy) -> Html:

@@ -40,7 +40,7 @@ def notes(s: Rating) -> Html:
     if s.settings.unit:
         n = len(np.unique(s.attributes[s.settings.unit]))
         found.append((f"Rows of one {s.unit_name} vary together: {n:,} {plural(s.unit_name, n)} are the units.", False))
-    constant = [name for name, f in s.forecasts.items() if np.ptp(f.forecast) == 0]
+    constant = [name for name, f in s.data.forecast.items() if np.ptp(f) == 0]
     if constant:
         found.append((f"One and the same forecast for every row: {', '.join(constant)}.", True))
     if s.heavy > 0.25:
@@ -62,10 +62,10 @@ def estimates(s: Rating) -> Html:
 
 def error_plot(s: Rating) -> Picture:
     """The leader's error against its forecast."""
-    f, name = s.forecasts[s.leader], s.leader
-    order = np.argsort(f.forecast, kind="stable")
+    actual, forecast, name = s.data.actual, s.data.forecast[s.leader], s.leader
+    order = np.argsort(forecast, kind="stable")
     some = order[np.unique(np.linspace(0, len(order) - 1, SOME).astype(int))]
-    error = f.actual - f.forecast
+    error = actual - forecast
     tenths = s.tenths[s.tenths["system"] == name]
     caption = (
         f"{name}: residual (actual − forecast) against the forecast, {len(some):,} of {counted(len(order), 'row')} "
@@ -74,7 +74,7 @@ def error_plot(s: Rating) -> Picture:
     labels: dict[str, Any] = {"xlabel": "forecast", "ylabel": f"actual − forecast (n = {len(order):,})"}
     return plots.picture(
         curve_plots.residuals,
-        f.forecast[some],
+        forecast[some],
         error[some],
         tenths,
         alt=caption,
@@ -145,16 +145,13 @@ def extremes(s: Rating) -> Html:
 
 def definitions(s: Rating) -> Html:
     """Exactly the metrics shown, then the intervals and the tests."""
-    how = (
-        f"means of an error: t over {plural(s.unit_name, 2)}; the rest: the delta method, from how much each row moves "
-        f"the metric, added up by {s.unit_name}"
-    )
-    test = (
-        f"on the same rows, two-sided: sign flips of whole {plural(s.unit_name, 2)} for means of an error, the delta "
-        "method for the rest; Holm over the pairs of one metric"
-    )
     win = "rows on which the first system's forecast is nearer, as near, farther"
-    items = [*page.metric_definitions(s), ("intervals", how), ("tests", test), ("win / tie / loss", win)]
+    items = [
+        *page.metric_definitions(s),
+        ("intervals", s.intervals_are),
+        ("tests", s.tests_are),
+        ("win / tie / loss", win),
+    ]
     return tables.definitions(items)
 
 

@@ -4,9 +4,9 @@ import numpy as np
 
 from evalkit.arrays import Floats
 from evalkit.drawing.tables import FEW, interval, number, p_value, signed
-from evalkit.metrics.rankings import Pooled
+from evalkit.metrics.sums import both
 from evalkit.sections.ranking_page import given_ranks, unshared
-from evalkit.statistics import intervals, perunit, proportions, sequential
+from evalkit.statistics import intervals, proportions, sequential
 from evalkit.statistics.flip_tail import TAIL
 from evalkit.statistics.intervals import standard_error
 from evalkit.studies import significance_extras as extras
@@ -91,7 +91,7 @@ def _undefined(s: Significance) -> list[Note]:
     gone = {}
     for chosen in s.settings.metrics:
         for name in s.order:
-            if missing := int((~perunit.defined(s.values(chosen, name))).sum()):
+            if missing := int((~s.values(chosen, name).defined).sum()):
                 gone[f"{name} {chosen.label}"] = missing
     if not gone:
         return []
@@ -111,11 +111,11 @@ def _folds(s: Significance) -> list[Note]:
 
 def _clusters(s: Significance) -> list[Note]:
     """Columns whose values repeat, by which the standard error of the headline would be larger."""
-    first, second = s.sides(s.primary, s.opponents)
-    if isinstance(first, Pooled) or isinstance(second, Pooled) or s.test_to_train:
+    if s.is_ratio(s.primary) or s.test_to_train:
         return []
-    keep = perunit.both(first, second)
-    d, found = (first - second)[keep], []
+    first, second = s.sides(s.primary, s.opponents)
+    keep = both(first, second)
+    d, found = (first.per_unit - second.per_unit)[keep], []
     now = standard_error(d - d.mean()) if s.unit is None else _error(d, s.unit[keep])
     for name, column in s.data.texts.items():
         values = np.unique(column[keep].astype(str)).size
@@ -231,4 +231,4 @@ def _looked(s: Significance) -> list[Note]:
     text = (
         f"You looked {s.looks} times: at {1 - level:.2g} each, chance alone finds something in {cost:.1%} of the cases"
     )
-    return [(f"{text}. Here every p and interval is corrected; each look counts as at {1 - s.look_level:.2g}.", True)]
+    return [(f"{text}. Here every p and interval is corrected; each look counts as at {1 - s.test_level:.2g}.", True)]

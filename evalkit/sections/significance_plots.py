@@ -158,7 +158,7 @@ def power(s: Either) -> Picture | Html:
     assert isinstance(s, Significance)
     sd, n = extras.spread(s)
     caption = (
-        f"{_pair(s)}: the chance to show a true difference in {s.primary.label} at α = {1 - s.look_level:.4g}, "
+        f"{_pair(s)}: the chance to show a true difference in {s.primary.label} at α = {1 - s.test_level:.4g}, "
         f"from the spread of these differences (standard deviation {number(sd)}); n = {n:,} {plural(s.unit_name, n)} "
         "as here, a quarter, four times as many. Horizontal: 80 %. One comparison alone."
     )
@@ -177,7 +177,7 @@ def duality(s: Either) -> Picture | Html:
     """The headline's test and interval as one picture: p of every mean, and α cuts out the interval."""
     if not len(s.headline) or isinstance(s, Shares) or not s.flips:
         return Html("")
-    row, alpha = s.headline.iloc[0], 1 - s.look_level
+    row, alpha = s.headline.iloc[0], 1 - s.test_level
     zero = "outside" if row["p"] < 1 - s.settings.level else "inside"
     caption = (
         f"{_pair(s)}: p of every mean difference under the null, by sign flips. Where p ≥ {alpha:.4g} is the "
