@@ -1,15 +1,15 @@
 """The rows of the table of metrics for several classes, with how much each row of the data moves them."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
-from evalkit.arrays import Floats, Ints, ratio
-from evalkit.definitions.kinds import Combined, Effects, Kind, Loss, Share, Smooth
+from evalkit.arrays import Bools, Floats, ratio
+from evalkit.definitions.kinds import Area, Combined, Curve, Effects, Kind, Loss, Order, Share, Smooth
 from evalkit.definitions.metric import Metric
 from evalkit.metrics import counts, labels, losses
-from evalkit.metrics.counts import Counts, count
-from evalkit.metrics.influence import auc_influence, average_precision_influence
+from evalkit.metrics.influence import auc_bins, average_precision_bins
 from evalkit.metrics.labels import Confusion
 from evalkit.metrics.rows import Rows
 
@@ -21,6 +21,7 @@ ALIASES = {
     "ovo": "roc_auc_hand_till",
 }
 NO_ROWS = "there is no row"
+AREA, PRECISION = Area(counts.auc, auc_bins), Order(counts.average_precision, average_precision_bins)
 STEP = 1e-4  # of all rows: the weight added to a cell to see what it moves
 
 
@@ -45,14 +46,9 @@ def of_confusion(metric: Callable[[Confusion], float], s: Rows) -> Effects:
     return Effects(value, w * (rows - ratio(np.dot(w, rows), w.sum())))
 
 
-def of_order(
-    metric: Callable[[Counts], float], influence: Callable[..., Floats], label: Ints, score: Floats, w: Floats
-) -> Effects:
+def of_order(kind: Curve, s: Rows, label: Bools, score: Floats) -> Effects:
     """A metric of one class or label's scores and how much each row moves it."""
-    plain = bool(np.all(w == 1))
-    c = count(score, label) if plain else count(score, w * label, w * (1 - label))
-    value = metric(c)
-    return Effects(value, np.full(len(label), np.nan) if np.isnan(value) else w * influence(c, label, score))
+    return kind.effects(replace(s, actual=label.astype(np.int64), score=score), None)
 
 
 def mean(parts: list[Effects]) -> Effects:
@@ -60,22 +56,19 @@ def mean(parts: list[Effects]) -> Effects:
     return Effects(float(np.mean([one.value for one in parts])), np.mean([one.rows for one in parts], axis=0))
 
 
-def _one_vs_rest(metric: Callable[[Counts], float], influence: Callable[..., Floats]) -> Kind:
-    def effects(s: Rows, k: int | None) -> Effects:
-        parts = [((s.actual == c).astype(np.int64), s.scores[:, c]) for c in range(s.classes)]
-        return mean([of_order(metric, influence, label, score, s.weights) for label, score in parts])
-
-    return Combined(effects)
+def _one_vs_rest(kind: Curve) -> Kind:
+    return Combined(lambda s, k: mean([of_order(kind, s, s.actual == c, s.scores[:, c]) for c in range(s.classes)]))
 
 
 def hand_till(s: Rows, k: int | None = None) -> Effects:
     """Mean over ordered pairs of classes i, j of the AUC of i over j by the score of i, on the rows of both."""
-    score, w, parts = s.scores, s.weights, []
+    parts = []
     for i in range(s.classes):
         for j in np.delete(np.arange(s.classes), i):
             some = np.flatnonzero((s.actual == i) | (s.actual == j))
-            e = of_order(counts.auc, auc_influence, (s.actual[some] == i).astype(np.int64), score[some, i], w[some])
-            rows = np.zeros(len(s.actual))
+            both = s.take(some)
+            e = of_order(AREA, both, both.actual == i, both.scores[:, i])
+            rows = np.zeros(len(s))
             rows[some] = e.rows
             parts.append(Effects(e.value, rows))
     return mean(parts)
@@ -195,7 +188,7 @@ ROWS = (
     ),
     _class(
         "roc_auc_ovr",
-        _one_vs_rest(counts.auc, auc_influence),
+        _one_vs_rest(AREA),
         "mean over the classes of the AUC of the class against the rest",
         ABSENT,
         "scikit-learn roc_auc_score(multi_class='ovr')",
@@ -212,7 +205,7 @@ ROWS = (
     ),
     _class(
         "map_classes",
-        _one_vs_rest(counts.average_precision, average_precision_influence),
+        _one_vs_rest(PRECISION),
         "mean over the classes of average precision against the rest",
         ABSENT,
         "mean of scikit-learn average_precision_score by class",

@@ -74,7 +74,7 @@ class Kind:
 
     def value(self, rows: Rows, k: int | None) -> float:
         """The metric of all rows."""
-        return self.effects(rows, k).value
+        return self.sums(rows, k, 1).value
 
     def at(self, c: Counts, threshold: float) -> float:
         """The metric of a table of labels 0 and 1, at the threshold where one decides."""
@@ -106,10 +106,6 @@ class Ratio(Kind):
         """The terms, times the weight of a row that has one."""
         return self.of(structure, k, level)
 
-    def value(self, rows: Rows, k: int | None) -> float:
-        """The ratio."""
-        return self.sums(rows, k, 1).value
-
 
 @dataclass(frozen=True)
 class Loss(Kind):
@@ -123,10 +119,6 @@ class Loss(Kind):
         """The losses, times the weights where rows have any."""
         loss, weight = self.per_row(structure, k), structure.weight
         return Sums(loss) if weight is None else Sums(loss * weight, np.where(np.isnan(loss), np.nan, weight))
-
-    def value(self, rows: Rows, k: int | None) -> float:
-        """The mean."""
-        return self.sums(rows, k, 1).value
 
     def at(self, c: Counts, threshold: float) -> float:
         """The mean over the rows of a table."""
@@ -161,10 +153,6 @@ class Share(Kind):
         member, hit = self.hits(structure)
         return Sums(structure.weights * hit, structure.weights * member)
 
-    def value(self, rows: Rows, k: int | None) -> float:
-        """The share."""
-        return self.sums(rows, k, 1).value
-
     def bins(self, decided: Counts) -> Floats:
         """How much a positive (first row) and a negative (second), predicted or not, moves the share."""
         (hits, members), (member, hit) = self.of_table(decided), self.cells()
@@ -195,6 +183,10 @@ class Smooth(Kind):
     def effects(self, rows: Rows, k: int | None) -> Effects:
         """The value, and how much each row moves it."""
         return self.of(rows, k)
+
+    def value(self, rows: Rows, k: int | None) -> float:
+        """The value."""
+        return self.of(rows, k).value
 
 
 class Quantile(Smooth):
@@ -244,7 +236,7 @@ class Curve(Kind):
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
         """The value, and how much each row moves it."""
-        moved = self.bins(rows.chances)[np.where(rows.actual == 1, 0, 1), rows.place]
+        moved = self.bins(rows.counts)[np.where(rows.actual == 1, 0, 1), rows.place]
         return Effects(self.value(rows, k), rows.weights * moved)
 
 

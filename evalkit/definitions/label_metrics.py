@@ -5,12 +5,10 @@ from collections.abc import Callable
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, ratio
-from evalkit.definitions.class_metrics import NO_ROWS, mean, of_order
-from evalkit.definitions.kinds import Combined, Effects, Kind, Loss, Ratio, Share
+from evalkit.definitions.class_metrics import AREA, NO_ROWS, PRECISION, mean, of_order
+from evalkit.definitions.kinds import Combined, Curve, Effects, Kind, Loss, Ratio, Share
 from evalkit.definitions.metric import Metric
-from evalkit.metrics import counts, labels
-from evalkit.metrics.counts import Counts
-from evalkit.metrics.influence import auc_influence, average_precision_influence
+from evalkit.metrics import labels
 from evalkit.metrics.rows import Rows
 from evalkit.metrics.sums import Sums
 
@@ -49,10 +47,9 @@ def macro_f1(s: Rows, k: int | None = None) -> Effects:
     return Effects(float(f1.mean()), ratio(2 * hit - f1 * size, size.sum(axis=0)).mean(axis=1))
 
 
-def _by_label(metric: Callable[[Counts], float], influence: Callable[..., Floats]) -> Kind:
+def _by_label(kind: Curve) -> Kind:
     def effects(s: Rows, k: int | None) -> Effects:
-        columns = zip(s.actual.T.astype(int), s.scores.T, strict=True)
-        return mean([of_order(metric, influence, label, score, s.weights) for label, score in columns])
+        return mean([of_order(kind, s, *column) for column in zip(s.actual.T, s.scores.T, strict=True)])
 
     return Combined(effects)
 
@@ -107,14 +104,14 @@ ROWS = (
     ),
     _label(
         "map_classes",
-        _by_label(counts.average_precision, average_precision_influence),
+        _by_label(PRECISION),
         "mean over the labels of average precision",
         "a label is never true",
         "scikit-learn average_precision_score(average='macro')",
     ),
     _label(
         "roc_auc_macro",
-        _by_label(counts.auc, auc_influence),
+        _by_label(AREA),
         "mean over the labels of AUC",
         "a label is never or always true",
         "scikit-learn roc_auc_score(average='macro')",

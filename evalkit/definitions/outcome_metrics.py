@@ -49,8 +49,8 @@ def _loss(name: str, loss: Callable[[Ints, Floats], Floats], *text: str, **rest)
     return _row(name, kind, *text, needs="probabilities", **rest)
 
 
-def _rough(name: str, metric: Number, *text: str, **rest) -> Metric:
-    return _row(name, Rough(metric), *text, **rest)
+def _rough(name: str, metric: Number, *text: str, needs: str = "scores", **rest) -> Metric:
+    return _row(name, Rough(metric), *text, needs=needs, **rest)
 
 
 def _decision(name: str, metric: Number, *text: str, **rest) -> Metric:
@@ -97,7 +97,6 @@ _ORDER = (
         "Σ precision at each positive's score / positives; the PR curve in steps, never by trapezoids",
         NO_POSITIVE,
         "scikit-learn average_precision_score",
-        needs="scores",
     ),
     _rough(
         "average_precision_interpolated",
@@ -105,7 +104,6 @@ _ORDER = (
         "as average_precision, with the largest precision there or at a lower score",
         NO_POSITIVE,
         "VOC 2010 AP, all points",
-        needs="scores",
     ),
     _rough(
         "pr_auc_davis_goadrich",
@@ -114,7 +112,6 @@ _ORDER = (
         NO_POSITIVE,
         "precrec auc",
         reference="Davis and Goadrich 2006, doi:10.1145/1143844.1143874",
-        needs="scores",
     ),
     _rough(
         "pr_auc_trapezoid",
@@ -122,7 +119,6 @@ _ORDER = (
         "area under the PR curve by trapezoids from (0, 1); too high where scores tie",
         NO_POSITIVE,
         "yardstick pr_auc; scikit-learn auc(recall, precision)",
-        needs="scores",
     ),
     _rough(
         "partial_auc_mcclish_10",
@@ -132,7 +128,6 @@ _ORDER = (
         "scikit-learn roc_auc_score(max_fpr=0.1)",
         low=-1.0,
         reference="McClish 1989, doi:10.1177/0272989X8900900307",
-        needs="scores",
     ),
     _rough(
         "break_even",
@@ -140,7 +135,6 @@ _ORDER = (
         "recall, which is precision, when as many rows are predicted positive as are",
         NO_POSITIVE,
         "none as such",
-        needs="scores",
     ),
     _row(
         "ks",

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import ParameterError, ratio
+from evalkit.limits import USUAL, Limits
 from evalkit.metrics.counts import auc, steps
 from evalkit.metrics.influence import auc_variance
 from evalkit.metrics.sums import Sums, both
@@ -28,17 +29,15 @@ UNDEFINED = "undefined"
 class Options:
     """What intervals and tests depend on beside the data.
 
-    unit: what varies, as a noun. interval: of means over units, one of `METHODS`. flipped: units up to which signs are
-    flipped; of more, t is as good and quicker. enough: rows of either class from which the delta method gives the
-    limits of a bootstrap of counts. test_to_train: test rows for each training row, of folds.
+    unit: what varies, as a noun. interval: of means over units, one of `METHODS`. test_to_train: test rows for each
+    training row, of folds. alternative: of a test against a known share.
     """
 
     level: float
     rng: np.random.Generator
     unit: str = "row"
     interval: str = "t"
-    flipped: int = 20_000
-    enough: int = 10_000
+    limits: Limits = USUAL
     test_to_train: float = 0.0
     alternative: str = "two-sided"
 
@@ -87,14 +86,14 @@ def delong_by_unit(s: Any, o: Options) -> Estimate:
 
 
 def bca(s: Any, o: Options) -> Estimate:
-    kind = s.chosen.metric.kind
-    return count_bootstrap.interval(kind.source(s.tables), kind.read, rng=o.rng, level=o.level)
+    kind, resamples = s.chosen.metric.kind, o.limits.resamples
+    return count_bootstrap.interval(kind.source(s.tables), kind.read, rng=o.rng, level=o.level, resamples=resamples)
 
 
 def bca_or_delta(s: Any, o: Options) -> Estimate:
     """The bootstrap of counts, or of many rows the delta method over the bins of the table."""
     c = s.tables.counts
-    if min(c.positives, c.negatives) < o.enough:
+    if min(c.positives, c.negatives) < o.limits.enough:
         return bca(s, o)
     return t_interval(s.value, table_error(s), n=int(c.total), level=o.level, method=DELTA)
 
@@ -137,7 +136,7 @@ def flips(a: Any, b: Any, o: Options) -> Comparison:
 
 def flips_or_t(a: Any, b: Any, o: Options) -> Comparison:
     units = int(a.sums.defined.sum()) if a.unit is None else a.n
-    return (t_test if units > o.flipped else flips)(a, b, o)
+    return (t_test if units > o.limits.flipped else flips)(a, b, o)
 
 
 def t_test(a: Any, b: Any, o: Options) -> Comparison:
@@ -180,7 +179,8 @@ def paired_bootstrap(a: Any, b: Any, o: Options) -> Comparison:
     Not BCa: for a difference its corrections are noise.
     """
     models = [(s.rows.counts, s.rows.place) for s in (a, b)]
-    drawn = count_bootstrap.paired(a.rows.actual, models, a.chosen.metric.kind.read, rng=o.rng)
+    read = a.chosen.metric.kind.read
+    drawn = count_bootstrap.paired(a.rows.actual, models, read, rng=o.rng, resamples=o.limits.resamples)
     apart = (drawn[0] - drawn[1])[~np.isnan(drawn).any(axis=0)]
     error = float(apart.std()) if apart.size else np.nan
     return significance.error_z(a.value - b.value, error, n=a.n, level=o.level, unit=o.unit, method=PAIRED)

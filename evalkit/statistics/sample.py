@@ -6,7 +6,7 @@ the sums of their products, by row or by unit, are all that intervals and paired
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
@@ -218,10 +218,9 @@ class SummedRows:
 
 
 @dataclass(frozen=True, eq=False)
-class OfSums:
+class OfSums(Statistic):
     """A metric of a system whose rows were added up."""
 
-    chosen: Chosen
     sample: SummedRows
     system: str
     group: int
@@ -274,14 +273,6 @@ class OfSums:
     def n(self) -> int:
         """Units, or rows."""
         return self.moments.n if self.summed else int(self.tables.rows)
-
-    def meets(self, other: "OfSums") -> bool:
-        """Both have the same rows."""
-        return True
-
-    def base(self) -> "OfSums":
-        """The statistic of the metric that this one transforms."""
-        return replace(self, chosen=self.chosen.base)
 
     def error(self) -> float:
         """The standard error, to first order."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -33,32 +33,28 @@ class Layout(Enum):
     KNOWN = "a number that is known"
 
 
-class Statistic(Protocol):
-    """What every statistic has. n: the units that vary."""
+@dataclass(frozen=True, eq=False)
+class Statistic:
+    """What every statistic has: its metric, `layout`, `value`, and `n`, the units that vary."""
 
-    @property
-    def chosen(self) -> Chosen: ...
-    @property
-    def layout(self) -> Layout: ...
-    @property
-    def value(self) -> float: ...
-    @property
-    def n(self) -> int: ...
+    chosen: Chosen
+
     def meets(self, other: Any) -> bool:
-        """Return whether any unit has both values."""
+        """Whether any unit has both values."""
+        return True
 
     def base(self) -> Self:
-        """Return the statistic of the metric that this one transforms."""
+        """The statistic of the metric that this one transforms."""
+        return replace(self, chosen=self.chosen.base)
 
 
 # Units ------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
-class OfUnits:
+class OfUnits(Statistic):
     """Values of units. unit: the cluster of each, None where they are independent. design: how these lie."""
 
-    chosen: Chosen
     sums: Sums
     unit: np.ndarray | None = None
     design: Layout = Layout.PLAIN
@@ -84,23 +80,19 @@ class OfUnits:
             return bool(self.n and other.n)
         return bool((self.sums.defined & other.sums.defined).any())
 
-    def base(self) -> OfUnits:
-        """The statistic of the metric that this one transforms."""
-        return replace(self, chosen=self.chosen.base)
-
     def hits(self) -> tuple[int, int]:
         """Ones and units, where each unit is 0 or 1."""
         return int(self.sums.numerator.sum()), len(self.sums.numerator)
 
 
 @dataclass(frozen=True, eq=False)
-class Hits:
+class Hits(Statistic):
     """Successes of trials that no other system shares."""
 
-    chosen: Chosen
     successes: int
     n: int
-    layout: Layout = Layout.INDEPENDENT
+
+    layout: ClassVar[Layout] = Layout.INDEPENDENT
 
     @property
     def value(self) -> float:
@@ -111,22 +103,14 @@ class Hits:
         """Successes and trials."""
         return self.successes, self.n
 
-    def meets(self, other: Any) -> bool:
-        """Trials stand against any."""
-        return True
-
-    def base(self) -> Hits:
-        """Itself."""
-        return self
-
 
 @dataclass(frozen=True, eq=False)
-class Known:
+class Known(Statistic):
     """A number with the interval that it came with, or none."""
 
-    chosen: Chosen
     estimate: Estimate
-    layout: Layout = Layout.KNOWN
+
+    layout: ClassVar[Layout] = Layout.KNOWN
 
     @property
     def value(self) -> float:
@@ -138,23 +122,14 @@ class Known:
         """Its units."""
         return self.estimate.n
 
-    def meets(self, other: Any) -> bool:
-        """A known number stands against any."""
-        return True
-
-    def base(self) -> Known:
-        """Itself."""
-        return self
-
 
 # Rows at hand -----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
-class OfRows:
+class OfRows(Statistic):
     """A metric of rows at hand."""
 
-    chosen: Chosen
     rows: Rows
 
     how: ClassVar[str] = "delta method"
@@ -189,14 +164,6 @@ class OfRows:
     def n(self) -> int:
         """Units, or rows."""
         return len(self.rows) if self.unit is None else len(np.unique(self.unit))
-
-    def meets(self, other: Any) -> bool:
-        """Both have the same rows."""
-        return True
-
-    def base(self) -> OfRows:
-        """The statistic of the metric that this one transforms."""
-        return replace(self, chosen=self.chosen.base)
 
     def error(self) -> float:
         """The standard error, to first order."""

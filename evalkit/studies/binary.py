@@ -25,7 +25,6 @@ ORDER = ("roc_auc", "average_precision", "ks", "log_loss", "brier")
 AT = ("f1", "precision", "recall", "specificity", "accuracy", "mcc")
 POINTS = 64  # of a drawn curve; the statistics use them all
 GRID = np.linspace(0, 1, 41)
-RESAMPLES = 400  # of the bands
 DEPTHS = (0.01, 0.05, 0.1, 0.2, 0.5)
 BINS = 10
 LEAST_COST = "least cost"
@@ -123,7 +122,8 @@ class BinaryStudy(RowStudy):
     @property
     def bands_are(self) -> str:
         """Where the bands of curves come from, in words."""
-        return f"pointwise: quantiles of {RESAMPLES} resamples at each place; the whole curve may leave them"
+        drawn = self.settings.limits.bands
+        return f"pointwise: quantiles of {drawn} resamples at each place; the whole curve may leave them"
 
     @cached_property
     def thresholds(self) -> dict[str, float]:

@@ -17,7 +17,7 @@ from evalkit.reading.slices import Slice
 from evalkit.statistics import count_bootstrap
 from evalkit.statistics.sample import HeldRows
 from evalkit.studies import study, thresholds
-from evalkit.studies.binary import AT, ORDER, RESAMPLES, Account, BinaryStudy, Facts
+from evalkit.studies.binary import AT, ORDER, Account, BinaryStudy, Facts
 from evalkit.studies.study import Settings
 from evalkit.studies.thresholds import Rule
 
@@ -68,8 +68,8 @@ class RowsStudy(BinaryStudy):
         rows = self.sample.rows[system]
         table = cells.pooled(rows.counts)
         if rows.plain:
-            return [table, *count_bootstrap.resampled(table, rng=self.rng(3), resamples=RESAMPLES)]
-        drawn = count_bootstrap.resampled_units(rows, rng=self.rng(3), resamples=RESAMPLES)
+            return [table, *count_bootstrap.resampled(table, rng=self.rng(3), resamples=self.settings.limits.bands)]
+        drawn = count_bootstrap.resampled_units(rows, rng=self.rng(3), resamples=self.settings.limits.bands)
         return [table, *drawn]
 
 

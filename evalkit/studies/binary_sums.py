@@ -16,7 +16,7 @@ from evalkit.statistics import count_bootstrap, passes
 from evalkit.statistics.passes import First, Second
 from evalkit.statistics.sample import Moments, SummedRows, Table, columns
 from evalkit.statistics.statistic import Layout
-from evalkit.studies.binary import RESAMPLES, Account, BinaryStudy, Facts
+from evalkit.studies.binary import Account, BinaryStudy, Facts
 from evalkit.studies.binary_rows import Asked, asked
 
 
@@ -80,7 +80,7 @@ class SumsStudy(BinaryStudy):
         table = cells.pooled(self.chances(system))
         if not self.banded:
             return [table]
-        return [table, *count_bootstrap.resampled(table, rng=self.rng(3), resamples=RESAMPLES)]
+        return [table, *count_bootstrap.resampled(table, rng=self.rng(3), resamples=self.settings.limits.bands)]
 
 
 # Two readings ---------------------------------------------------------------------------------------------------------

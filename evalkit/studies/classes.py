@@ -20,7 +20,7 @@ from evalkit.statistics import count_bootstrap
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.sample import HeldRows
 from evalkit.studies import one_class, study
-from evalkit.studies.binary import BINS, GRID, RESAMPLES, by_tenths, read_pr, read_roc
+from evalkit.studies.binary import BINS, GRID, by_tenths, read_pr, read_roc
 from evalkit.studies.row_study import RowStudy
 
 METRICS = ("accuracy", "macro_f1", "mcc", "roc_auc_ovr", "log_loss", "brier")
@@ -85,7 +85,9 @@ class ClassesStudy(RowStudy):
             return None
         read, found = {"roc": read_roc, "pr": read_pr}[kind], []
         for c, table in self.drawn:
-            drawn = count_bootstrap.resampled(cells.pooled(table), rng=self.rng(3), resamples=RESAMPLES)
+            drawn = count_bootstrap.resampled(
+                cells.pooled(table), rng=self.rng(3), resamples=self.settings.limits.bands
+            )
             low, high = count_bootstrap.band(drawn, read, level=self.settings.level)
             found.append(pd.DataFrame({"system": c, "x": GRID, "low": low, "high": high}))
         return pd.concat(found, ignore_index=True)
@@ -162,7 +164,7 @@ class ClassesStudy(RowStudy):
             return count_bootstrap.interval(c, _ece, rng=self.rng(4), level=level)
         right, score = self._predicted(name)
         rows = Rows(right.astype(np.int64), score, weight=self.data.weight, unit=self.unit)
-        drawn = count_bootstrap.resampled_units(rows, rng=self.rng(4), resamples=RESAMPLES)
+        drawn = count_bootstrap.resampled_units(rows, rng=self.rng(4), resamples=self.settings.limits.bands)
         return count_bootstrap.of_tables(c, _ece, [cells.pooled(c), *drawn], n=len(right), level=level)
 
 

@@ -1,16 +1,15 @@
 """One class against the rest, or one label: its numbers with their limits, and the curves of the most frequent."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Bools, Floats
-from evalkit.definitions.class_metrics import of_order
+from evalkit.definitions.class_metrics import AREA, PRECISION
 from evalkit.definitions.kinds import Ratio, Smooth
 from evalkit.metrics import counts, curves
 from evalkit.metrics.counts import Counts
-from evalkit.metrics.influence import auc_influence, average_precision_influence
 from evalkit.metrics.rows import Rows
 from evalkit.metrics.sums import Sums
 from evalkit.studies.binary import POINTS
@@ -24,15 +23,8 @@ def _f1(rows: Rows, k: int | None, level: float) -> Sums:
     return Sums(w * 2 * (rows.actual & rows.predicted), w * (rows.actual.astype(float) + rows.predicted))
 
 
-def _of_order(metric: Callable[[Counts], float], influence: Callable[..., Floats]) -> Smooth:
-    return Smooth(lambda rows, k: of_order(metric, influence, rows.actual, rows.scores, rows.weights))
-
-
 F1 = Ratio(_f1)
-OF_ORDER = {
-    "auc": _of_order(counts.auc, auc_influence),
-    "average_precision": _of_order(counts.average_precision, average_precision_influence),
-}
+OF_ORDER = {"auc": Smooth(AREA.effects), "average_precision": Smooth(PRECISION.effects)}
 
 
 def numbers(

@@ -16,6 +16,7 @@ import pandas as pd
 from evalkit.arrays import Bools, InputError, ParameterError
 from evalkit.definitions import catalogue
 from evalkit.definitions.catalogue import Chosen
+from evalkit.limits import USUAL, Limits
 from evalkit.parameters import Compared
 from evalkit.reading import sources
 from evalkit.reading.slices import Slice, slices
@@ -43,6 +44,7 @@ class Settings:
     margin: float | None
     gate: str | None
     seed: int
+    limits: Limits = USUAL
 
     @property
     def attributes(self) -> list[str]:
@@ -151,7 +153,8 @@ class Study(ABC):
 
     def inference_options(self, key: int) -> Options:
         """What intervals and tests depend on beside the data."""
-        return Options(self.settings.level, self.rng(key), self.unit_name, self.settings.interval)
+        s = self.settings
+        return Options(s.level, self.rng(key), self.unit_name, s.interval, s.limits)
 
     @property
     def test_level(self) -> float:
