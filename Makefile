@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check
 NOTEBOOKS = $(wildcard notebooks/*.ipynb)
 REPORTS = $(NOTEBOOKS:notebooks/%.ipynb=reports/%.html)
-SOURCES = $(wildcard evalkit/*.py evalkit/*.json evalkit/*/*.* evalkit/page/evalkit/*)
+SOURCES = $(wildcard evalkit/*.py evalkit/*.json evalkit/*/*.* evalkit/*/*/*.*)
 SAMPLES = $(wildcard data/*/*.* data/*/runs/*)
 
 .PHONY: report test test-spark lint lab outputs bench clean

@@ -10,7 +10,10 @@ import pyarrow as pa
 import pytest
 
 from evalkit.arrays import InputError
-from evalkit.reading import engine, large, runs, sharded, sources
+from evalkit.reading.engines import duckdb as engine
+from evalkit.reading.inputs import runs
+from evalkit.reading.reductions import large, sharded
+from evalkit.reading.tables import sources
 from evalkit.studies import classification, interleaving, ranking, rating, significance, validation
 from evalkit.studies.asks import Depth
 

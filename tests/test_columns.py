@@ -3,7 +3,7 @@
 import pytest
 
 from evalkit.arrays import InputError, ParameterError
-from evalkit.reading import columns
+from evalkit.reading.tables import columns
 
 ROLES = ("system", "query", "item", "score", "rank", "grade")
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from evalkit.arrays import InputError, ParameterError
-from evalkit.reading import engine
+from evalkit.reading.engines import duckdb as engine
 
 
 def rows(n: int, groups: int) -> pa.Table:
@@ -70,7 +70,7 @@ def test_a_full_disk_is_said_in_one_line(tmp_path):
 def test_what_killed_runs_left_is_removed(tmp_path):
     code = """
 import sys, time
-from evalkit.reading import engine
+from evalkit.reading.engines import duckdb as engine
 with engine.opened(engine.limits("200MB", spill=sys.argv[1])):
     print("in", flush=True)
     time.sleep(60)

@@ -9,7 +9,10 @@ import pytest
 
 from evalkit.arrays import InputError
 from evalkit.metrics import rankings
-from evalkit.reading import engine, large, parquet, runs, sharded, sources
+from evalkit.reading.engines import duckdb as engine
+from evalkit.reading.inputs import runs
+from evalkit.reading.reductions import large, sharded
+from evalkit.reading.tables import parquet, sources
 from evalkit.studies import classification, interleaving, rating, significance, validation
 
 MARKS = (

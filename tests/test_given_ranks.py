@@ -10,7 +10,9 @@ from evalkit.arrays import InputError, ParameterError
 from evalkit.definitions import catalogue
 from evalkit.metrics import gains, rankings
 from evalkit.metrics.rankings import from_grades
-from evalkit.reading import engine, runs, sharded
+from evalkit.reading.engines import duckdb as engine
+from evalkit.reading.inputs import runs
+from evalkit.reading.reductions import sharded
 from evalkit.sections import ranking_page
 from evalkit.studies import ranking, significance
 from evalkit.studies.asks import BestTies, Depth, InterpolatedPrecision, Metric, Unjudged, WorstTies

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from evalkit.arrays import InputError
-from evalkit.reading import folders, sources
+from evalkit.reading.tables import folders, sources
 from evalkit.studies import classification, interleaving, ranking, rating, significance, validation
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -63,7 +63,7 @@ def test_the_home_of_nobody_is_refused():
 
 
 NOBODY = "import os, sys\nif os.getuid() == 0:\n    os.setgid(65534)\n    os.setuid(65534)\n"
-READS = "from evalkit.arrays import InputError\nfrom evalkit.reading import sources\n"
+READS = "from evalkit.arrays import InputError\nfrom evalkit.reading.tables import sources\n"
 TRIES = "try:\n    sources.parts(sys.argv[1])\nexcept InputError as error:\n    print(error)\n"
 
 
@@ -77,7 +77,7 @@ def test_files_and_folders_that_may_not_be_read_are_refused(tmp_path):
     file.chmod(0)
     closed.chmod(0)
     for path in (closed, inside, file):
-        code = READS + "import evalkit.reading.duck\n" + NOBODY + TRIES
+        code = READS + "import evalkit.reading.tables.duck\n" + NOBODY + TRIES
         run = subprocess.run([sys.executable, "-c", code, path], cwd=ROOT, capture_output=True, text=True)
         assert run.stdout.count("\n") == 1, run.stderr
         assert "cannot be read: Permission denied" in run.stdout

@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 
 from evalkit.arrays import InputError, ParameterError
-from evalkit.reading import large, outcomes, ratings
-from evalkit.reading.outcomes import Binary, MultiClass, MultiLabel
+from evalkit.reading.inputs import outcomes, ratings
+from evalkit.reading.inputs.outcomes import Binary, MultiClass, MultiLabel
+from evalkit.reading.reductions import large
 from evalkit.studies import classification, rating
 
 LONG = pd.DataFrame(

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalkit.arrays import InputError
-from evalkit.reading import duck, parquet, sources
+from evalkit.reading.tables import duck, parquet, sources
 
 COLUMNS = {
     "text": pa.array(["a", "é", None, "a"]),

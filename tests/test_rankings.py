@@ -8,7 +8,7 @@ from evalkit.arrays import InputError
 from evalkit.definitions import catalogue
 from evalkit.metrics import rankings
 from evalkit.metrics.rankings import Lists, Rankings, from_grades
-from evalkit.reading import runs
+from evalkit.reading.inputs import runs
 
 NAN = float("nan")
 

@@ -16,7 +16,7 @@ from evalkit import parameters, report
 from evalkit.arrays import InputError, ParameterError
 from evalkit.parameters import REPORTS, cells, listing
 from evalkit.parameters.fields import UNKNOWN, Cut, Data, Integers, Shares, option_of
-from evalkit.reading import examples
+from evalkit.reading.inputs import examples
 from evalkit.statistics import perunit
 from evalkit.studies import (
     classification,

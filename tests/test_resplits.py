@@ -13,7 +13,7 @@ from validation_tables import (
 
 from evalkit.definitions import predicted
 from evalkit.definitions.catalogue import find
-from evalkit.reading import examples
+from evalkit.reading.inputs import examples
 from evalkit.sections import resplits_page, validation_page
 from evalkit.statistics.folds import nadeau_bengio
 from evalkit.statistics.intervals import mean_t, wilson

@@ -11,7 +11,8 @@ import pytest
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.metrics import rankings
-from evalkit.reading import runs, sources
+from evalkit.reading.inputs import runs
+from evalkit.reading.tables import sources
 
 ROWS = [
     ("s1", "q1", "a", 0.9, 1, 3.0),

@@ -12,8 +12,10 @@ from evalkit.arrays import InputError, ParameterError
 from evalkit.definitions import catalogue
 from evalkit.metrics import rankings
 from evalkit.metrics.rankings import Pooled
-from evalkit.reading import engine, runs, sharded
-from evalkit.reading.measured import Measured
+from evalkit.reading.engines import duckdb as engine
+from evalkit.reading.inputs import runs
+from evalkit.reading.reductions import sharded
+from evalkit.reading.reductions.measured import Measured
 from evalkit.studies import ranking
 from evalkit.studies.asks import BestTies, Depth, InterpolatedPrecision, Metric, Unjudged, WorstTies
 

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalkit.arrays import InputError
-from evalkit.reading import folders, sources
+from evalkit.reading.tables import folders, sources
 
 HEADER = "query,item,score\n"
 GOOD = HEADER + "1,a,.5\n1,b,.4\n"
@@ -42,7 +42,7 @@ def refused(data: object) -> str:
 
 
 def test_finds_the_working_directory_first_then_the_checkout(here):
-    checkout = sources.Path(sources.__file__).resolve().parents[2]
+    checkout = sources.Path(sources.__file__).resolve().parents[3]
     assert folders.find("evalkit/arrays.py") == checkout / "evalkit/arrays.py"
     (here / "evalkit").mkdir()
     (here / "evalkit/arrays.py").write_text("nearer")

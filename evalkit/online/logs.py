@@ -9,9 +9,9 @@ import numpy as np
 from evalkit.arrays import Floats, InputError, RowError, codes, measurable
 from evalkit.online import sessions
 from evalkit.online.sessions import Log
-from evalkit.reading import columns as roles_of
-from evalkit.reading import sources
-from evalkit.reading.sources import Part, Source
+from evalkit.reading.tables import columns as roles_of
+from evalkit.reading.tables import sources
+from evalkit.reading.tables.sources import Part, Source
 
 LOG_ROLES = ("session", "position", "team", "outcome", "user", "item")
 USER_ROLES = ("user", "arm")

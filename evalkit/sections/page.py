@@ -21,8 +21,8 @@ from evalkit.drawing.tables import (
     signed,
     with_interval,
 )
-from evalkit.reading.aligned import Aligned
-from evalkit.reading.sources import Source
+from evalkit.reading.inputs.aligned import Aligned
+from evalkit.reading.tables.sources import Source
 from evalkit.studies import provenance
 from evalkit.studies.study import Study
 from evalkit.studies.words import counted, plural, sample_sizes

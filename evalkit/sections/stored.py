@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from evalkit.reading import precision
-from evalkit.reading.precision import DOUBLE, Precision
+from evalkit.reading.tables import precision
+from evalkit.reading.tables.precision import DOUBLE, Precision
 
 Note = tuple[str, bool]
 

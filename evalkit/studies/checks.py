@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from evalkit.reading.examples import Examples
+from evalkit.reading.inputs.examples import Examples
 
 ID, GROUP, TIME, COPIES = (
     "a row in several folds",

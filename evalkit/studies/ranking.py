@@ -13,9 +13,12 @@ from evalkit.arrays import InputError
 from evalkit.definitions import catalogue
 from evalkit.definitions.catalogue import Chosen
 from evalkit.parameters import Named, Names, Tables, Wholes
-from evalkit.reading import engine, precision, rows, runs, sharded, sources
-from evalkit.reading.measured import Measured
-from evalkit.reading.runs import Ask, Runs
+from evalkit.reading.engines import duckdb as engine
+from evalkit.reading.inputs import rows, runs
+from evalkit.reading.inputs.runs import Ask, Runs
+from evalkit.reading.reductions import sharded
+from evalkit.reading.reductions.measured import Measured
+from evalkit.reading.tables import precision, sources
 from evalkit.statistics import perunit
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.perunit import Values

@@ -11,12 +11,12 @@ from evalkit.definitions import catalogue
 from evalkit.definitions.catalogue import Chosen, Metric
 from evalkit.metrics import losses
 from evalkit.parameters import Significance
-from evalkit.reading import aligned, unit_tables, unit_values
-from evalkit.reading import columns as roles_of
-from evalkit.reading.aligned import Aligned
-from evalkit.reading.runs import NONE, Account
-from evalkit.reading.sources import Part
-from evalkit.reading.unit_values import UnitValues
+from evalkit.reading.inputs import aligned, unit_tables, unit_values
+from evalkit.reading.inputs.aligned import Aligned
+from evalkit.reading.inputs.runs import NONE, Account
+from evalkit.reading.inputs.unit_values import UnitValues
+from evalkit.reading.tables import columns as roles_of
+from evalkit.reading.tables.sources import Part
 from evalkit.studies import ranking
 
 LOSSES = {"brier": losses.brier, "log_loss": losses.log}

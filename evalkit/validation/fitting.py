@@ -16,7 +16,7 @@ import numpy as np
 
 from evalkit.arrays import Floats, InputError, Ints, ParameterError
 from evalkit.definitions.predicted import Predicted
-from evalkit.reading.examples import CLASSES
+from evalkit.reading.inputs.examples import CLASSES
 
 if TYPE_CHECKING:
     import pandas as pd

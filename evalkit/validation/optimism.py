@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evalkit.arrays import Floats, codes, ratio, same_length
-from evalkit.reading.examples import CLASSES
+from evalkit.reading.inputs.examples import CLASSES
 from evalkit.validation import splits
 
 if TYPE_CHECKING:

@@ -13,8 +13,9 @@ import pytest
 from pyspark import cloudpickle
 
 from evalkit.arrays import InputError, ParameterError
-from evalkit.reading import sources, spark, spark_tables
-from evalkit.reading.runs import read as read_runs
+from evalkit.reading.engines import spark
+from evalkit.reading.inputs.runs import read as read_runs
+from evalkit.reading.tables import sources, spark_tables
 from evalkit.sections import classification_page, ranking_page
 from evalkit.studies import classification, ranking
 
@@ -92,7 +93,7 @@ def test_groups_are_bytes_whatever_the_collation(session):
 
 def test_workers_run_the_evalkit_that_was_sent(session):
     def told(table: pa.Table) -> pa.Table:
-        from evalkit.reading import runs
+        from evalkit.reading.inputs import runs
 
         return pa.table({"loader": [type(runs.__spec__.loader).__name__], "file": [hasattr(runs, "__file__")]})
 
