@@ -6,9 +6,9 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
+from evalkit.pages import classification_page, page
 from evalkit.reading import large, sources
 from evalkit.reading.engine import limits, opened
-from evalkit.sections import classification_page, page
 from evalkit.statistics import count_bootstrap, passes
 
 METRICS = "roc_auc,average_precision,ks,log_loss,brier,calibration_in_the_large,f1,accuracy,precision,recall,mcc"

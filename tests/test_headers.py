@@ -7,8 +7,8 @@ import pytest
 from evalkit.arrays import InputError, ParameterError
 from evalkit.definitions import catalogue
 from evalkit.metrics import rankings
+from evalkit.pages import ranking_page
 from evalkit.reading import engine, large, runs, sharded, sources
-from evalkit.sections import ranking_page
 from evalkit.studies import classification, interleaving, ranking, rating, significance, validation
 from evalkit.studies.asks import Metric
 

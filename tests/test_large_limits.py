@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from large_tables import CASES, draw_less, frame, grids, text
 
+from evalkit.pages import classification_page
 from evalkit.reading import large, sources
 from evalkit.reading.engine import FEWEST
 from evalkit.reading.slices import groups, slices
-from evalkit.sections import classification_page
 from evalkit.statistics import passes
 from evalkit.studies import classification
 from evalkit.studies.binary_sums import SumsStudy

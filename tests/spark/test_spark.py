@@ -13,9 +13,9 @@ import pytest
 from pyspark import cloudpickle
 
 from evalkit.arrays import InputError, ParameterError
+from evalkit.pages import classification_page, ranking_page
 from evalkit.reading import sources, spark, spark_tables
 from evalkit.reading.runs import read as read_runs
-from evalkit.sections import classification_page, ranking_page
 from evalkit.studies import classification, ranking
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -9,8 +9,8 @@ import pytest
 from test_sharded import ASKS, assert_same, table
 
 from evalkit.arrays import InputError
+from evalkit.pages import ranking_page
 from evalkit.reading import engine, runs, sharded, spark, spark_tables
-from evalkit.sections import ranking_page
 from evalkit.studies import ranking
 
 ROOT = Path(__file__).resolve().parents[2]
