@@ -6,10 +6,10 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
+from evalkit.pages import classification_page, page
 from evalkit.reading.engines.duckdb import limits, opened
 from evalkit.reading.reductions import large
 from evalkit.reading.tables import sources
-from evalkit.sections import classification_page, page
 from evalkit.statistics import count_bootstrap, passes
 
 METRICS = "roc_auc,average_precision,ks,log_loss,brier,calibration_in_the_large,f1,accuracy,precision,recall,mcc"

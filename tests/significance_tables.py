@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from evalkit.sections import significance_notes
+from evalkit.pages import significance_notes
 
 
 def rng(seed=0):

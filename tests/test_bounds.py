@@ -11,7 +11,7 @@ from large_tables import draw_less, shrink
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.drawing import tables
-from evalkit.sections import classification_page, page, rating_page
+from evalkit.pages import classification_page, page, rating_page
 from evalkit.studies import classification, ranking, rating, significance
 
 SCHEMA = json.loads((Path(__file__).parents[1] / "evalkit" / "schema.json").read_text(encoding="utf-8"))

@@ -12,7 +12,7 @@ import pytest
 from evalkit.arrays import InputError, ParameterError
 from evalkit.drawing.tables import Html
 from evalkit.metrics import counts
-from evalkit.sections import binary_plots, classification_page, page
+from evalkit.pages import binary_plots, classification_page, page
 from evalkit.studies import classification
 from evalkit.studies.binary import BinaryStudy
 from evalkit.studies.classes import ClassesStudy

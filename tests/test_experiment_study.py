@@ -10,7 +10,7 @@ from online_samples import SMALL, users
 from evalkit.arrays import InputError, ParameterError
 from evalkit.metrics.rankings import Pooled
 from evalkit.online import experiments
-from evalkit.sections import experiment_page, interleaving_page
+from evalkit.pages import experiment_page, interleaving_page
 from evalkit.statistics.proportions import two_proportions
 from evalkit.studies import interleaving
 

@@ -10,10 +10,10 @@ from evalkit.arrays import InputError, ParameterError
 from evalkit.definitions import catalogue
 from evalkit.metrics import gains, rankings
 from evalkit.metrics.rankings import from_grades
+from evalkit.pages import ranking_page
 from evalkit.reading.engines import duckdb as engine
 from evalkit.reading.inputs import runs
 from evalkit.reading.reductions import sharded
-from evalkit.sections import ranking_page
 from evalkit.studies import ranking, significance
 from evalkit.studies.asks import BestTies, Depth, InterpolatedPrecision, Metric, Unjudged, WorstTies
 
@@ -141,7 +141,7 @@ def test_significance_of_ranked_lists_takes_the_ranks_as_they_are():
 
 
 def _notes(study: significance.Significance) -> str:
-    from evalkit.sections import significance_page
+    from evalkit.pages import significance_page
 
     return significance_page.notes(study).html
 

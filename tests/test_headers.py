@@ -7,11 +7,11 @@ import pytest
 from evalkit.arrays import InputError, ParameterError
 from evalkit.definitions import catalogue
 from evalkit.metrics import rankings
+from evalkit.pages import ranking_page
 from evalkit.reading.engines import duckdb as engine
 from evalkit.reading.inputs import runs
 from evalkit.reading.reductions import large, sharded
 from evalkit.reading.tables import sources
-from evalkit.sections import ranking_page
 from evalkit.studies import classification, interleaving, ranking, rating, significance, validation
 from evalkit.studies.asks import Metric
 

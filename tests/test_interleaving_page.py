@@ -10,7 +10,7 @@ import pytest
 from online_samples import SMALL, log, users
 
 from evalkit import __main__ as cli
-from evalkit.sections import experiment_page, interleaving_page, interleaving_plots, planning_page
+from evalkit.pages import experiment_page, interleaving_page, interleaving_plots, planning_page
 from evalkit.studies import interleaving
 from evalkit.studies.interleaving import Online
 

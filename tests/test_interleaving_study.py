@@ -11,7 +11,7 @@ from online_samples import SMALL, log
 from evalkit.arrays import InputError, ParameterError
 from evalkit.online import interleaving as drafts
 from evalkit.online import sessions, simulation
-from evalkit.sections import interleaving_page, interleaving_plots
+from evalkit.pages import interleaving_page, interleaving_plots
 from evalkit.statistics import significance
 from evalkit.studies import interleaving
 

@@ -7,7 +7,7 @@ import pytest
 from test_significance_page import PIECES
 
 from evalkit.arrays import InputError
-from evalkit.sections import significance_page, significance_plots
+from evalkit.pages import significance_page, significance_plots
 from evalkit.studies import significance
 
 OF_DATA = [piece for piece in PIECES if piece is not significance_page.teaching]

@@ -8,8 +8,8 @@ import pytest
 from large_tables import draw_less, shrink
 
 from evalkit.metrics import grid
+from evalkit.pages import classification_page, validation_page
 from evalkit.reading.tables import precision, sources
-from evalkit.sections import classification_page, validation_page
 from evalkit.studies import classification, ranking, validation
 from evalkit.studies.binary_rows import RowsStudy
 from evalkit.studies.binary_sums import SumsStudy

@@ -11,7 +11,7 @@ import pytest
 
 from evalkit import __main__ as cli
 from evalkit.arrays import InputError, ParameterError
-from evalkit.sections import page, ranking_page, ranking_plots
+from evalkit.pages import page, ranking_page, ranking_plots
 from evalkit.studies import ranking
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"

@@ -13,8 +13,8 @@ from validation_tables import (
 
 from evalkit.definitions import predicted
 from evalkit.definitions.catalogue import find
+from evalkit.pages import resplits_page, validation_page
 from evalkit.reading.inputs import examples
-from evalkit.sections import resplits_page, validation_page
 from evalkit.statistics.folds import nadeau_bengio
 from evalkit.statistics.intervals import mean_t, wilson
 from evalkit.studies import resplits, validation

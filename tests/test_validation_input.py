@@ -17,7 +17,7 @@ from validation_tables import (
 
 from evalkit import __main__ as cli
 from evalkit.arrays import InputError, ParameterError
-from evalkit.sections import validation_page
+from evalkit.pages import validation_page
 from evalkit.studies import validation
 from evalkit.validation import splits
 

@@ -16,7 +16,7 @@ from validation_tables import (
     visits,
 )
 
-from evalkit.sections import resplits_page, validation_page
+from evalkit.pages import resplits_page, validation_page
 from evalkit.studies import validation
 
 # Planted leaks, and none

@@ -9,7 +9,7 @@ import pytest
 from validation_tables import FAST, ROOT, noise, severe
 
 from evalkit.arrays import InputError
-from evalkit.sections import validation_page, validation_plots
+from evalkit.pages import validation_page, validation_plots
 from evalkit.statistics.intervals import mover, wilson
 from evalkit.studies import validation
 

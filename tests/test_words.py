@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from evalkit.sections import (
+from evalkit.pages import (
     binary_page,
     binary_plots,
     classification_page,

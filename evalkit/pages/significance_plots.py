@@ -8,7 +8,7 @@ import pandas as pd
 from evalkit.drawing import claim_plots, plots, tables
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html, interval, number, p_value, percent, signed
-from evalkit.sections import lessons, page
+from evalkit.pages import lessons, page
 from evalkit.statistics import proportions
 from evalkit.studies import significance_extras as extras
 from evalkit.studies.significance import Significance

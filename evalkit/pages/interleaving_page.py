@@ -3,7 +3,7 @@
 from evalkit.definitions.preference_metrics import credit_share, session_wins, user_share
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, Results, escape, interval, number, p_value
-from evalkit.sections import experiment_page, page, planning_page
+from evalkit.pages import experiment_page, page, planning_page
 from evalkit.statistics import perunit
 from evalkit.studies.interleaving import Interleaving, Online
 from evalkit.studies.provenance import table as origin_table

@@ -5,8 +5,8 @@ import numpy as np
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, Results, escape, number, with_interval
 from evalkit.metrics import counts, grid
-from evalkit.sections import page, stored
-from evalkit.sections.binary_plots import DRAWN
+from evalkit.pages import page, stored
+from evalkit.pages.binary_plots import DRAWN
 from evalkit.studies.binary import BinaryStudy
 from evalkit.studies.words import counted
 

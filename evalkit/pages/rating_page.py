@@ -8,8 +8,8 @@ import pandas as pd
 from evalkit.drawing import curve_plots, plots, tables
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Cell, Html, Results, escape, number, signed
-from evalkit.sections import page
-from evalkit.sections.binary_page import rows_read
+from evalkit.pages import page
+from evalkit.pages.binary_page import rows_read
 from evalkit.studies.rating import Rating
 from evalkit.studies.words import counted, plural
 

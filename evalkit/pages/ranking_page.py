@@ -6,9 +6,9 @@ import pandas as pd
 
 from evalkit.drawing import tables
 from evalkit.drawing.tables import VISIBLE, Cell, Html, Results, escape, number, percent, signed
+from evalkit.pages import page
 from evalkit.parameters.reports import RENUMBER
 from evalkit.reading.inputs.runs import NONE, Account
-from evalkit.sections import page
 from evalkit.studies.ranking import Ranking
 from evalkit.studies.words import counted, plural
 

@@ -5,7 +5,7 @@ import numpy as np
 from evalkit.arrays import Floats
 from evalkit.drawing.tables import FEW, interval, number, p_value, signed
 from evalkit.metrics.rankings import Pooled
-from evalkit.sections.ranking_page import given_ranks, unshared
+from evalkit.pages.ranking_page import given_ranks, unshared
 from evalkit.statistics import intervals, perunit, proportions, sequential
 from evalkit.statistics.flip_tail import TAIL
 from evalkit.statistics.intervals import standard_error

@@ -8,8 +8,8 @@ import pandas as pd
 from evalkit.drawing import plots, tables
 from evalkit.drawing.plots import COLOURS, GREY, Picture, style_of
 from evalkit.drawing.tables import Html, interval, number, signed
-from evalkit.sections.interleaving_page import NO_LOG
-from evalkit.sections.planning_page import NO_WORLD
+from evalkit.pages.interleaving_page import NO_LOG
+from evalkit.pages.planning_page import NO_WORLD
 from evalkit.studies.experiment import Experiment
 from evalkit.studies.interleaving import Interleaving
 from evalkit.studies.planning import BAIT, CANDIDATE, FEWEST_GROUPS, KINDS, PRODUCTION, Planning

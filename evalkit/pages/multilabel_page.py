@@ -9,9 +9,9 @@ from evalkit.drawing import curve_plots, plots, tables
 from evalkit.drawing.curve_plots import Panel
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Cell, Html, Results, escape, number, with_interval
+from evalkit.pages import each_class, page, stored
+from evalkit.pages.binary_page import rows_read
 from evalkit.reading.tables.precision import Precision
-from evalkit.sections import each_class, page, stored
-from evalkit.sections.binary_page import rows_read
 from evalkit.statistics import inference
 from evalkit.studies.multilabel import SWEPT, MultiLabelStudy
 from evalkit.studies.words import counted

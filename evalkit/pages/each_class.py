@@ -8,7 +8,7 @@ from evalkit.drawing import curve_plots, plots, tables
 from evalkit.drawing.curve_plots import Panel
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Cell, Html, escape, with_interval
-from evalkit.sections import page
+from evalkit.pages import page
 from evalkit.statistics.inference import FLIPPED
 from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.multilabel import MultiLabelStudy

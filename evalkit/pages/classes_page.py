@@ -8,9 +8,9 @@ import numpy as np
 from evalkit.drawing import curve_plots, plots, tables
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Cell, Html, Results, escape, number, with_interval
-from evalkit.sections import each_class, page
-from evalkit.sections.binary_page import rows_read
-from evalkit.sections.binary_plots import bin_limits, reliability
+from evalkit.pages import each_class, page
+from evalkit.pages.binary_page import rows_read
+from evalkit.pages.binary_plots import bin_limits, reliability
 from evalkit.statistics import inference
 from evalkit.studies.classes import BINS, ClassesStudy
 from evalkit.studies.words import counted

@@ -6,8 +6,8 @@ import numpy as np
 
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, Results, escape, interval, number, p_value, signed, with_interval
+from evalkit.pages import page, stored
 from evalkit.reading.tables import precision
-from evalkit.sections import page, stored
 from evalkit.studies import checks
 from evalkit.studies.resplits import AVERAGED, ONE_OUT, OUT_OF_BAG
 from evalkit.studies.validity import NAIVE, Validation

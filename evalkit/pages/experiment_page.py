@@ -4,7 +4,7 @@ from typing import Any
 
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, escape, number, p_value, signed, with_interval
-from evalkit.sections import page
+from evalkit.pages import page
 from evalkit.studies.experiment import Experiment
 from evalkit.studies.words import plural
 
