@@ -105,7 +105,7 @@ def quiet() -> Iterator[dict[str, Any]]:
     """
     from traitlets.config import Config
 
-    folder = str(scratch.made())
+    folder = str(scratch.new_folder())
     try:
         # A kernel on TCP warns on every run that it is not encrypted; on a socket file it has nothing to warn of.
         fits = len(os.fsencode(folder)) + SOCKET_NAME <= SOCKET_PATH and os.name == "posix"

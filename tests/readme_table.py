@@ -7,7 +7,7 @@ from the parameters of each report.
 from pathlib import Path
 
 from evalkit.definitions import catalogue
-from evalkit.parameters import REPORTS, listing
+from evalkit.parameters import REPORTS, cells
 
 TOP = Path(__file__).resolve().parents[1]
 PARAMETERS = TOP / "docs" / "parameters.md"
@@ -40,7 +40,7 @@ def claims() -> str:
 
 def parameters() -> str:
     """The text of docs/parameters.md."""
-    tables = [f"## {name}\n\n{listing.of_report(name, report).markdown()}" for name, report in REPORTS.items()]
+    tables = [f"## {name}\n\n{cells.listing_of_report(name, report).markdown()}" for name, report in REPORTS.items()]
     return "\n".join([INTRODUCTION, *tables])
 
 

@@ -197,7 +197,7 @@ def opened(given: Limits) -> Iterator[Engine]:
     import duckdb
 
     try:
-        folder = scratch.made(given.spill)
+        folder = scratch.new_folder(given.spill)
     except OSError as error:
         raise InputError(f"spill: {given.spill} cannot be written to, {error.strerror}") from None
     options: dict[str, Any] = {

@@ -44,7 +44,7 @@ def written(data: Any) -> Held:
     schema, stream = _stream(data)
     names = [str(name) for name in schema.names]
     duck.distinct(names, NAME)
-    held = Held(scratch.made() / "batches.parquet", tuple(names))
+    held = Held(scratch.new_folder() / "batches.parquet", tuple(names))
     try:
         with pq.ParquetWriter(held.path, schema, compression="lz4") as file:
             for batch in stream:
