@@ -7,7 +7,7 @@ import pytest
 from evalkit.arrays import InputError, ParameterError
 from evalkit.definitions import catalogue
 from evalkit.metrics import rankings
-from evalkit.pages import ranking_page
+from evalkit.reading.engines import base
 from evalkit.reading.engines import duckdb as engine
 from evalkit.reading.inputs import runs
 from evalkit.reading.reductions import large, sharded
@@ -224,7 +224,7 @@ def test_duckdb_out_of_core_reads_the_same_ranked_lists(here, kind):
         )
     ask = Metric(catalogue.find("map", "rankings"), 1.0)
     whole = runs.read(*files, columns=columns)
-    with engine.opened(engine.limits("250MB", threads=2)) as opened:
+    with engine.opened(base.limits("250MB", threads=2)) as opened:
         measured = sharded.measured(opened, *files, asks=[ask], columns=columns)
     assert whole.accounts == measured.accounts
     assert all(np.array_equal(whole.measure(s, ask), measured.measure(s, ask), equal_nan=True) for s in whole.systems)

@@ -22,7 +22,7 @@ from evalkit.drawing.tables import (
     with_interval,
 )
 from evalkit.reading.inputs.aligned import Aligned
-from evalkit.reading.tables.sources import Source
+from evalkit.reading.tables.parts import Source
 from evalkit.studies import provenance
 from evalkit.studies.study import Study
 from evalkit.studies.words import counted, plural, sample_sizes

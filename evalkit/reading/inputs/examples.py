@@ -13,8 +13,8 @@ from evalkit.reading.inputs import aligned, pairing, unit_columns
 from evalkit.reading.inputs.aligned import Aligned, Layout
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import sources
+from evalkit.reading.tables.parts import Part, Source
 from evalkit.reading.tables.precision import Precision
-from evalkit.reading.tables.sources import Part, Source
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -266,13 +266,13 @@ def _part(part: Part, use: Use) -> _Part:
     for name in use.categorical:
         roles_of.require(features, name, f"{part.name} as a feature", "categorical")
     wanted = {f"role {role}": name for role, name in roles.items()} | {f"feature {name}": name for name in features}
-    loaded = {role: np.array(one.to_pylist(), dtype=object) for role, one in sources.load(part, wanted, {}).items()}
+    loaded = {role: np.array(one.to_pylist(), dtype=object) for role, one in part.load(wanted, {}).items()}
     rows = loaded["role label"].size
     if not rows:
-        raise InputError(f"{part.name}: the table has columns and no rows")
+        raise part.no_rows()
     text = {role: _filled(loaded[f"role {role}"], name, part) for role, name in roles.items()}
     values = {name: loaded[f"feature {name}"] for name in features}
-    return _Part(values, text, roles, ignored, sources.fingerprint(part, rows))
+    return _Part(values, text, roles, ignored, part.fingerprint(rows))
 
 
 def _some(names: Any) -> str:

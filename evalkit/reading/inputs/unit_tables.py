@@ -15,8 +15,7 @@ from evalkit.reading.inputs import trec_eval, unit_columns, unit_doubts, unit_va
 from evalkit.reading.inputs.unit_columns import Column
 from evalkit.reading.inputs.unit_values import ROW, VALUE, UnitValues
 from evalkit.reading.tables import columns as roles_of
-from evalkit.reading.tables import sources
-from evalkit.reading.tables.sources import Part
+from evalkit.reading.tables.parts import Part
 
 NAMED = 8  # columns or measures that a note names
 
@@ -181,7 +180,7 @@ def read_trec_eval(parts: Sequence[Part], *, systems: Sequence[str] = (), metric
         systems=names,
         values={(m, name): _measured(runs[name], m, queries, name) for m in chosen for name in names},
         columns={"systems": "one file each"},
-        sources=tuple(sources.fingerprint(part, len(rows)) for part, rows in zip(parts, runs.values(), strict=True)),
+        sources=tuple(part.fingerprint(len(rows)) for part, rows in zip(parts, runs.values(), strict=True)),
         remarks=tuple(remarks),
     )
 
@@ -281,7 +280,7 @@ def _rows(parts: Sequence[Part], columns: Sequence[Column]) -> list[int]:
 def _numbers(parts: Sequence[Part], column: Column, rows: Sequence[int]) -> Floats:
     """The numbers of a column as its type holds them, or as its text says; raises InputError with the wrong cells."""
     if column.clean or column.kind == "empty":
-        tables = [sources.load(part, {}, {f"number {column.name}": column.name}) for part in parts]
+        tables = [part.load({}, {f"number {column.name}": column.name}) for part in parts]
     else:
         values = unit_columns.doubles(column, lambda i: _place(parts, rows, i))
         tables = [{f"number {column.name}": array} for array in _split(values, rows)]
