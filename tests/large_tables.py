@@ -6,6 +6,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
+from evalkit.pages import classification_page, page
 from evalkit.reading.engines.base import limits
 from evalkit.reading.engines.duckdb import opened
 from evalkit.reading.reductions import large

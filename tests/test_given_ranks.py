@@ -10,6 +10,7 @@ from evalkit.arrays import InputError, ParameterError
 from evalkit.definitions import catalogue
 from evalkit.metrics import gains, rankings
 from evalkit.metrics.rankings import from_grades
+from evalkit.pages import ranking_page
 from evalkit.reading.engines import base
 from evalkit.reading.engines import duckdb as engine
 from evalkit.reading.inputs import runs

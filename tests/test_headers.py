@@ -7,6 +7,7 @@ import pytest
 from evalkit.arrays import InputError, ParameterError
 from evalkit.definitions import catalogue
 from evalkit.metrics import rankings
+from evalkit.pages import ranking_page
 from evalkit.reading.engines import base
 from evalkit.reading.engines import duckdb as engine
 from evalkit.reading.inputs import runs

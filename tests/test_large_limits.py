@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from large_tables import CASES, draw_less, frame, grids, text
 
+from evalkit.pages import classification_page
 from evalkit.reading.engines.base import FEWEST
 from evalkit.reading.reductions import large
 from evalkit.reading.tables import sources

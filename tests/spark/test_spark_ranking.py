@@ -9,6 +9,7 @@ import pytest
 from test_sharded import ASKS, assert_same, table
 
 from evalkit.arrays import InputError
+from evalkit.pages import ranking_page
 from evalkit.reading.engines import base, spark
 from evalkit.reading.inputs import runs
 from evalkit.reading.reductions import sharded
