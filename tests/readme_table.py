@@ -1,16 +1,17 @@
 """Writes what README.md has from elsewhere, each between two markers, and docs: `python tests/readme_table.py`.
 
 The table of metrics comes from the catalogue, the ratios of speed from what the benchmarks wrote, docs/parameters.md
-from the parameters of each report.
+from the parameters of each report, docs/findings.md from the kinds of findings.
 """
 
 from pathlib import Path
 
 from evalkit.definitions import catalogue
+from evalkit.findings import catalogue as findings_catalogue
 from evalkit.parameters import REPORTS, listing
 
 TOP = Path(__file__).resolve().parents[1]
-PARAMETERS = TOP / "docs" / "parameters.md"
+PARAMETERS, FINDINGS = TOP / "docs" / "parameters.md", TOP / "docs" / "findings.md"
 README, RESULTS = TOP / "README.md", TOP / "benchmarks" / "RESULTS.md"
 METRICS = "<!-- metrics: made by make outputs -->\n", "<!-- end of metrics -->"
 SPEED = "<!-- speed: made by make outputs from benchmarks/RESULTS.md -->\n", "<!-- end of speed -->"
@@ -23,6 +24,15 @@ notebook's parameters cell. A list is written `a,b` or `[a, b]`, in Python and i
 written `name=value,name=value` or `{name: value}`, in Python also as a mapping. This holds for files too:
 `preds=a.csv,b.csv` is two files, unless there is a file of that name. In Python a data frame may stand for a path.
 A parameter without a default is not set. `evalkit parameters NAME --json` prints the same as a JSON schema.
+"""
+FOUND = """# Findings
+
+<!-- made by make outputs from evalkit/findings -->
+
+What a report tells of its data and its method: on the page with code, message and, where it could change the answer,
+what to do; in the JSON as `findings`. A finding is **severe** (the numbers are wrong), a **warning** (they may mislead)
+or a **note** (good to know). The message says which systems, columns or rows it is about. Codes are stable.
+
 """
 CLAIMS = "<!-- claims -->\n", "<!-- end of claims -->"
 
@@ -44,6 +54,11 @@ def parameters() -> str:
     return "\n".join([INTRODUCTION, *tables])
 
 
+def findings() -> str:
+    """The text of docs/findings.md."""
+    return FOUND + findings_catalogue.markdown()
+
+
 def _between(text: str, marks: tuple[str, str], new: str) -> str:
     before, rest = text.split(marks[0])
     return f"{before}{marks[0]}{new}{marks[1]}{rest.split(marks[1])[1]}"
@@ -53,3 +68,4 @@ if __name__ == "__main__":
     README.write_text(updated(README.read_text(encoding="utf-8")), encoding="utf-8")
     PARAMETERS.parent.mkdir(exist_ok=True)
     PARAMETERS.write_text(parameters(), encoding="utf-8")
+    FINDINGS.write_text(findings(), encoding="utf-8")

@@ -2,7 +2,7 @@
 
 import re
 
-from readme_table import PARAMETERS, README, parameters, updated
+from readme_table import FINDINGS, PARAMETERS, README, findings, parameters, updated
 
 
 def test_the_metric_table_is_the_catalogue():
@@ -12,6 +12,10 @@ def test_the_metric_table_is_the_catalogue():
 
 def test_the_docs_list_the_parameters_of_every_report():
     assert PARAMETERS.read_text(encoding="utf-8") == parameters(), "run make outputs"
+
+
+def test_the_docs_list_every_kind_of_finding():
+    assert FINDINGS.read_text(encoding="utf-8") == findings(), "run make outputs"
 
 
 def test_every_file_that_is_linked_exists():

@@ -1,4 +1,4 @@
-"""The sections of the classification page, each as the kind of table has it: binary, multi-class, multi-label.
+"""The pieces of the classification page, each as the kind of table has it: binary, multi-class, multi-label.
 
 A kind that has nothing to show in a place shows nothing there.
 """
@@ -34,9 +34,9 @@ def title(s: Study) -> Html:
     return _piece(s, "title")
 
 
-def notes(s: Study) -> Html:
+def findings(s: Study) -> Html:
     """What to know of the data first."""
-    return _piece(s, "notes")
+    return _piece(s, "findings")
 
 
 def estimates(s: Study) -> Html:
