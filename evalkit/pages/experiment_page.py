@@ -4,9 +4,11 @@ from typing import Any
 
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, escape, p_value, signed, with_interval
-from evalkit.pages import online_findings, page
+from evalkit.pages import online_findings, page, pieces
 from evalkit.studies.experiment import Experiment
 from evalkit.studies.words import plural
+
+pieces.listed(__name__)
 
 NO_TABLE = "No A/B table of users was given: set users=FILE and metrics."
 SAMPLE = " (bundled table: RAND health insurance experiment; a block of rows is about a person, better is more visits)"

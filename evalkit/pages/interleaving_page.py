@@ -3,11 +3,13 @@
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, Results, escape, interval, number, p_value
 from evalkit.findings.finding import Finding
-from evalkit.pages import experiment_page, online_findings, page, planning_page
+from evalkit.pages import experiment_page, online_findings, page, pieces, planning_page
 from evalkit.studies import online_diagnostics as diagnostics
 from evalkit.studies.interleaving import Interleaving, Online
 from evalkit.studies.provenance import table as origin_table
 from evalkit.studies.words import plural
+
+pieces.listed(__name__)
 
 NO_LOG = "No log of interleaved sessions was given: set log=FILE."
 

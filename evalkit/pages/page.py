@@ -22,11 +22,14 @@ from evalkit.drawing.tables import (
     with_interval,
 )
 from evalkit.findings.finding import Finding
+from evalkit.pages import pieces
 from evalkit.reading.aligned import Aligned
 from evalkit.reading.sources import Source
 from evalkit.studies import provenance
 from evalkit.studies.study import Study
 from evalkit.studies.words import counted, plural, sample_sizes
+
+pieces.listed(__name__)
 
 SHOWN = 12  # more comparisons than a first screen holds
 LISTED = 200  # rows of a table that someone may still read

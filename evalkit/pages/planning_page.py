@@ -4,8 +4,10 @@ from typing import Any
 
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, escape, number, signed
-from evalkit.pages import online_findings
+from evalkit.pages import online_findings, pieces
 from evalkit.studies.planning import Planning, as_record
+
+pieces.listed(__name__)
 
 NO_WORLD = "No world was simulated: set world to cascade or positions."
 

@@ -4,10 +4,12 @@ import pandas as pd
 
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, Results, escape, number, percent, signed
-from evalkit.pages import page, ranking_findings
+from evalkit.pages import page, pieces, ranking_findings
 from evalkit.parameters.reports import RENUMBER
 from evalkit.studies.ranking import Ranking
 from evalkit.studies.words import counted
+
+pieces.listed(__name__)
 
 
 def title(s: Ranking) -> Html:

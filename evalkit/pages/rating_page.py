@@ -7,10 +7,12 @@ import pandas as pd
 from evalkit.drawing import curve_plots, plots, tables
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Cell, Html, Results, escape, number, signed
-from evalkit.pages import page, rating_findings
+from evalkit.pages import page, pieces, rating_findings
 from evalkit.studies import rating_diagnostics
 from evalkit.studies.rating import Rating
 from evalkit.studies.words import counted, plural
+
+pieces.listed(__name__)
 
 
 def title(s: Rating) -> Html:

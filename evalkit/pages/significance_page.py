@@ -8,12 +8,14 @@ import pandas as pd
 from evalkit.drawing import tables
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Cell, Html, Results, escape, interval, number, p_value, percent, signed
-from evalkit.pages import lessons, page, significance_findings
+from evalkit.pages import lessons, page, pieces, significance_findings
 from evalkit.pages import significance_plots as pictures
 from evalkit.studies import significance_extras as extras
 from evalkit.studies.significance import Significance
 from evalkit.studies.trials import Shares
 from evalkit.studies.words import counted, plural
+
+pieces.listed(__name__)
 
 Either = Significance | Shares
 SENTENCES = {

@@ -7,11 +7,13 @@ import numpy as np
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, Results, escape, interval, number, p_value, signed, with_interval
 from evalkit.findings.finding import SEVERE, WARNING, Finding
-from evalkit.pages import page, validation_findings
+from evalkit.pages import page, pieces, validation_findings
 from evalkit.studies import checks
 from evalkit.studies.resplits import AVERAGED, ONE_OUT, OUT_OF_BAG
 from evalkit.studies.validity import NAIVE, Validation
 from evalkit.studies.words import counted, plural
+
+pieces.listed(__name__)
 
 EXAMPLES = 3
 

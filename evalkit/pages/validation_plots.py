@@ -9,9 +9,12 @@ from evalkit.arrays import Floats, Ints
 from evalkit.drawing import plots, tables
 from evalkit.drawing.plots import COLOURS, GREY, Picture
 from evalkit.drawing.tables import Html, number
+from evalkit.pages import pieces
 from evalkit.pages.validation_findings import why_not
 from evalkit.studies.validity import Validation
 from evalkit.studies.words import counted
+
+pieces.listed(__name__)
 
 BINS = 120
 KINDS = {"test": COLOURS[0], "both": "#9ec6e0", "training": "#d9dce1"}
