@@ -73,7 +73,7 @@ def long(wide):
 
 
 def text(study):
-    names = ("title", "notes", "estimates", "curves", "base_rate", "thresholds", "calibration", "top", "confusion")
+    names = ("title", "findings", "estimates", "curves", "base_rate", "thresholds", "calibration", "top", "confusion")
     pieces = [getattr(classification_page, name)(study) for name in (*names, "definitions")]
     return "\n".join(one.text for one in [*pieces, page.verdict(study), page.comparisons(study), page.segments(study)])
 

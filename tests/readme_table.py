@@ -1,16 +1,17 @@
 """Write the generated pages of docs: `python tests/readme_table.py`.
 
-docs/metrics.md comes from the catalogue, docs/parameters.md from the parameters of each report, and the ratios in
-docs/performance.md from what the benchmarks wrote.
+docs/metrics.md comes from the catalogue, docs/parameters.md from the parameters of each report, docs/findings.md from
+the kinds of findings, and the ratios in docs/performance.md from what the benchmarks wrote.
 """
 
 from pathlib import Path
 
 from evalkit.definitions import catalogue
+from evalkit.findings import catalogue as findings_catalogue
 from evalkit.parameters import REPORTS, listing
 
 TOP = Path(__file__).resolve().parents[1]
-PARAMETERS = TOP / "docs" / "parameters.md"
+PARAMETERS, FINDINGS = TOP / "docs" / "parameters.md", TOP / "docs" / "findings.md"
 METRICS, PERFORMANCE = TOP / "docs" / "metrics.md", TOP / "docs" / "performance.md"
 README, RESULTS = TOP / "README.md", TOP / "benchmarks" / "RESULTS.md"
 CATALOGUE = """# Metrics
@@ -32,6 +33,15 @@ notebook's parameters cell. A list is written `a,b` or `[a, b]`, in Python and i
 written `name=value,name=value` or `{name: value}`, in Python also as a mapping. This holds for files too:
 `preds=a.csv,b.csv` is two files, unless there is a file of that name. In Python a data frame may stand for a path.
 A parameter without a default is not set. `evalkit parameters NAME --json` prints the same as a JSON schema.
+"""
+FOUND = """# Findings
+
+<!-- made by make outputs from evalkit/findings -->
+
+What a report tells of its data and its method: on the page with code, message and, where it could change the answer,
+what to do; in the JSON as `findings`. A finding is **severe** (the numbers are wrong), a **warning** (they may mislead)
+or a **note** (good to know). The message says which systems, columns or rows it is about. Codes are stable.
+
 """
 CLAIMS = "<!-- claims -->\n", "<!-- end of claims -->"
 
@@ -58,7 +68,13 @@ def parameters() -> str:
     return "\n".join([INTRODUCTION, *tables])
 
 
+def findings() -> str:
+    """The text of docs/findings.md."""
+    return FOUND + findings_catalogue.markdown()
+
+
 if __name__ == "__main__":
     METRICS.write_text(metrics(), encoding="utf-8")
     PARAMETERS.write_text(parameters(), encoding="utf-8")
+    FINDINGS.write_text(findings(), encoding="utf-8")
     PERFORMANCE.write_text(performance(PERFORMANCE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -3,7 +3,17 @@
 import re
 
 import pytest
-from readme_table import METRICS, PARAMETERS, PERFORMANCE, README, metrics, parameters, performance
+from readme_table import (
+    FINDINGS,
+    METRICS,
+    PARAMETERS,
+    PERFORMANCE,
+    README,
+    findings,
+    metrics,
+    parameters,
+    performance,
+)
 
 PAGES = [README, *sorted((README.parent / "docs").glob("*.md"))]
 MOST_WORDS = 1_800
@@ -20,6 +30,10 @@ def test_the_docs_have_the_ratios_of_the_last_benchmark():
 
 def test_the_docs_list_the_parameters_of_every_report():
     assert PARAMETERS.read_text(encoding="utf-8") == parameters(), "run make outputs"
+
+
+def test_the_docs_list_every_kind_of_finding():
+    assert FINDINGS.read_text(encoding="utf-8") == findings(), "run make outputs"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
