@@ -11,7 +11,7 @@ from evalkit.online import sessions
 from evalkit.online.sessions import Log
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import sources
-from evalkit.reading.tables.sources import Part, Source
+from evalkit.reading.tables.parts import Part, Source
 
 LOG_ROLES = ("session", "position", "team", "outcome", "user", "item")
 USER_ROLES = ("user", "arm")
@@ -117,7 +117,7 @@ def column_names(data: Any) -> set[str]:
 
 def holds(read: Sequence[Source], path: str) -> bool:
     """Whether one of the files read has the content of this one, under whatever name."""
-    return any(sources.fingerprint(part, 0).sha256 == one.sha256 for part in sources.parts(path) for one in read)
+    return any(part.fingerprint(0).sha256 == one.sha256 for part in sources.parts(path) for one in read)
 
 
 def _roles(
@@ -139,9 +139,9 @@ def _load(
         roles_of.require(part.columns, name, part.name, "segments or strata")
     texts = {role: roles[role] for role in text if role in roles}
     texts |= {f"attribute {name}": name for name in attributes}
-    table = sources.load(part, texts, {role: roles[role] for role in numbers})
+    table = part.load(texts, {role: roles[role] for role in numbers})
     if len(next(iter(table.values()))) == 0:
-        raise InputError(f"{part.name}: the table has columns and no rows")
+        raise part.no_rows()
     found = {role: _text(table[role]) for role in texts}
     for role in [role for role in text if role in texts]:
         _refuse_missing(part, roles[role], found[role])
@@ -167,7 +167,7 @@ def _finite(column: Any, name: str, part: Part) -> Floats:
         got = "nothing" if empty[wrong[0]] else values[wrong[0]]
         error = RowError(name, f"must be a finite number, got {got}", wrong[0], wrong.size)
         raise located(error, [Source(part.name, values.size)], {})
-    measurable(name, values, lambda row: sources.place(part, row + 1))
+    measurable(name, values, lambda row: part.place(row + 1))
     return values
 
 
@@ -201,4 +201,4 @@ def _repeated(session: np.ndarray, item: np.ndarray) -> int:
 
 def _fingerprints(parts: Sequence[Part], read: Sequence[Mapping[str, np.ndarray]]) -> tuple[Source, ...]:
     rows = [len(next(iter(one.values()))) for one in read]
-    return tuple(sources.fingerprint(part, n) for part, n in zip(parts, rows, strict=True))
+    return tuple(part.fingerprint(n) for part, n in zip(parts, rows, strict=True))

@@ -44,11 +44,6 @@ def curves(s: Either, each: str, many: int, bands: Mapping[str, pd.DataFrame | N
     return plots.picture(curve_plots.panels, [roc, pr], alt=caption, caption=caption, size=(9.0, 3.9), panels=(1, 2))
 
 
-def weighted(s: Either) -> list[tuple[str, bool]]:
-    """That rows carry weights, where they do."""
-    return [page.WEIGHTED] if s.data.weight is not None else []
-
-
 def definitions(s: Either, right: str, more: list[tuple[str, str]]) -> Html:
     """Exactly the metrics shown and more, then the intervals and the tests; right: the share of rows that are right."""
     plain, units = s.plain(s.leader), plural(s.unit_name, 2)

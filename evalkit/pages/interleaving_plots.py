@@ -8,12 +8,15 @@ import pandas as pd
 from evalkit.drawing import plots, tables
 from evalkit.drawing.plots import COLOURS, GREY, Picture, style_of
 from evalkit.drawing.tables import Html, interval, number, signed
+from evalkit.pages import pieces
 from evalkit.pages.interleaving_page import NO_LOG
 from evalkit.pages.planning_page import NO_WORLD
 from evalkit.studies.experiment import Experiment
 from evalkit.studies.interleaving import Interleaving
 from evalkit.studies.planning import BAIT, CANDIDATE, FEWEST_GROUPS, KINDS, PRODUCTION, Planning
 from evalkit.studies.words import plural
+
+pieces.listed(__name__)
 
 HOW = {"true": "true lift", "measured": "measured by an A/B test", "cuped": "measured with CUPED"}
 TICKS = (100, 1000, 10_000, 100_000, 1_000_000, 10_000_000)

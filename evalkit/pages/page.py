@@ -1,6 +1,6 @@
 """What every study's page shows in the same way: verdict, estimates, comparisons, slices, results."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,17 +21,20 @@ from evalkit.drawing.tables import (
     signed,
     with_interval,
 )
+from evalkit.findings.finding import Finding
+from evalkit.pages import pieces
 from evalkit.reading.inputs.aligned import Aligned
-from evalkit.reading.tables.sources import Source
+from evalkit.reading.tables.parts import Source
 from evalkit.studies import provenance
 from evalkit.studies.study import Study
 from evalkit.studies.words import counted, plural, sample_sizes
+
+pieces.listed(__name__)
 
 SHOWN = 12  # more comparisons than a first screen holds
 LISTED = 200  # rows of a table that someone may still read
 DRAWN = 30  # more than a figure holds
 Row = Sequence[Cell | str]
-WEIGHTED = ("Rows are weighted; intervals take each row, or unit, as one draw with its weight.", False)
 
 
 def verdict(s: Study) -> Html:
@@ -230,11 +233,6 @@ def segments(s: Study) -> Html:
     columns = ["slice", "n", *s.order, *([" − ".join(s.opponents), "adjusted p"] if tested else [])]
     parts = [part for _, part in s.by_segment.groupby(["segment", "slice"], sort=False)]
     note = f"p Holm-adjusted over the {len(parts)} slices; the intervals are of one slice alone." if tested else ""
-    small = [f"{part.iloc[0]['segment']} {part.iloc[0]['slice']}" for part in parts if part["n"].max() < tables.FEW]
-    if small:
-        note += f" Fewer than {tables.FEW} {plural(s.unit_name, 2)}: {', '.join(small)}: read with care."
-    if tested and np.isinf(s.by_segment[["difference_low", "difference_high"]].to_numpy(float)).any():
-        note += " ∞: so few that no difference could be significant at this level."
     rows = [_slice_row(part, tested=tested) for part in parts]
     return tables.table(f"{s.primary.label} by segment with {percent(s.settings.level)} interval", columns, rows, note)
 
@@ -283,13 +281,19 @@ def population(rows: Aligned) -> dict[str, Any]:
     return {"columns": dict(rows.columns), "population": counted}
 
 
-def results(s: Study, notebook: str, sources: tuple[Source, ...], more: Mapping[str, Any]) -> Results:
+def results(
+    s: Study, notebook: str, sources: tuple[Source, ...], findings: Iterable[Finding], more: Mapping[str, Any]
+) -> Results:
     """Every number of the page, unrounded, as `evalkit/schema.json` describes it."""
-    return Results(about(notebook, s.given, sources, s.gate) | answers(s) | dict(more))
+    return Results(about(notebook, s.given, sources, s.gate, findings) | answers(s) | dict(more))
 
 
 def about(
-    notebook: str, given: Mapping[str, Any], sources: tuple[Source, ...], gate: Mapping[str, Any] | None
+    notebook: str,
+    given: Mapping[str, Any],
+    sources: tuple[Source, ...],
+    gate: Mapping[str, Any] | None,
+    findings: Iterable[Finding],
 ) -> dict[str, Any]:
     """What every report's JSON begins with."""
     return {
@@ -299,6 +303,7 @@ def about(
         "inputs": provenance.inputs(sources),
         "versions": provenance.versions(),
         "gate": gate,
+        "findings": [finding.record() for finding in findings],
     }
 
 

@@ -7,8 +7,11 @@ import pandas as pd
 from evalkit.drawing import plots
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html, number, percent
+from evalkit.pages import pieces
 from evalkit.studies.ranking import Ranking
 from evalkit.studies.words import counted
+
+pieces.listed(__name__)
 
 
 def queries(s: Ranking) -> Picture | Html:

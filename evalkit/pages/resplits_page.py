@@ -4,9 +4,12 @@ import numpy as np
 
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, escape, number, p_value, signed, with_interval
+from evalkit.pages import pieces
 from evalkit.studies.resplits import ONE_OUT
 from evalkit.studies.validity import INSIDE, OUTSIDE, Validation
 from evalkit.studies.words import plural
+
+pieces.listed(__name__)
 
 
 def selection(s: Validation) -> Html:

@@ -8,12 +8,14 @@ import pandas as pd
 from evalkit.drawing import tables
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Cell, Html, Results, escape, interval, number, p_value, percent, signed
-from evalkit.pages import lessons, page, significance_notes
+from evalkit.pages import lessons, page, pieces, significance_findings
 from evalkit.pages import significance_plots as pictures
 from evalkit.studies import significance_extras as extras
 from evalkit.studies.significance import Significance
 from evalkit.studies.trials import Shares
 from evalkit.studies.words import counted, plural
+
+pieces.listed(__name__)
 
 Either = Significance | Shares
 SENTENCES = {
@@ -41,9 +43,9 @@ def title(s: Either) -> Html:
     return tables.heading("Significance report", asked)
 
 
-def notes(s: Either) -> Html:
+def findings(s: Either) -> Html:
     """The assumptions, measured."""
-    return tables.notes(significance_notes.notes(s))
+    return tables.findings(significance_findings.of(s))
 
 
 def estimates(s: Either) -> Html:
@@ -294,18 +296,18 @@ def results(s: Either) -> Results:
     more: dict[str, Any] = {
         "columns": dict(s.data.columns),
         "family": s.family,
-        "notes": [text for text, _ in significance_notes.notes(s)],
         "wrong_methods": lessons.wrong().to_dict("records"),
     }
     if isinstance(s, Shares) or not len(s.headline):
-        return page.results(s, "significance", s.data.sources, more | {"differences": {"units": [], "values": []}})
-    found = s.differences()
+        more["differences"] = {"units": [], "values": []}
+        return page.results(s, "significance", s.data.sources, significance_findings.of(s), more)
+    differences = s.differences()
     more |= {
         "looks": {"looks": s.looks, "level_of_each": s.look_level},
         "effects": extras.effects(s).to_dict("records"),
         "other_tests": extras.other_tests(s).to_dict("records"),
         "ranks": extras.mean_ranks(s),
         "needed": extras.needed(s).to_dict("records"),
-        "differences": {"units": list(found.index), "values": list(found)},
+        "differences": {"units": list(differences.index), "values": list(differences)},
     }
-    return page.results(s, "significance", s.data.sources, more)
+    return page.results(s, "significance", s.data.sources, significance_findings.of(s), more)

@@ -8,12 +8,14 @@ import pandas as pd
 from evalkit.drawing import claim_plots, plots, tables
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html, interval, number, p_value, percent, signed
-from evalkit.pages import lessons, page
+from evalkit.pages import lessons, page, pieces
 from evalkit.statistics import proportions
 from evalkit.studies import significance_extras as extras
 from evalkit.studies.significance import Significance
 from evalkit.studies.trials import Shares
 from evalkit.studies.words import counted, plural, sample_sizes
+
+pieces.listed(__name__)
 
 Either = Significance | Shares
 WIDE = (7.6, 2.9)

@@ -9,8 +9,12 @@ from evalkit.arrays import Floats, Ints
 from evalkit.drawing import plots, tables
 from evalkit.drawing.plots import COLOURS, GREY, Picture
 from evalkit.drawing.tables import Html, number
+from evalkit.pages import pieces
+from evalkit.pages.validation_findings import why_not
 from evalkit.studies.validity import Validation
 from evalkit.studies.words import counted
+
+pieces.listed(__name__)
 
 BINS = 120
 KINDS = {"test": COLOURS[0], "both": "#9ec6e0", "training": "#d9dce1"}
@@ -145,7 +149,7 @@ def strip(s: Validation) -> Picture | Html:
         return tables.paragraph(f"{NO_FITS} what other splits of the same rows would have said, and a learning curve.")
     frame, label = s.other.points, s.primary.label
     if not len(frame):
-        return tables.paragraph("No other split was fitted: " + "; ".join(s.other.left_out))
+        return tables.paragraph("No other split was fitted: " + "; ".join(map(why_not, s.other.unfitted)))
     told = "; ".join(
         f"{row['way']} {number(row['lowest'])} to {number(row['highest'])}"
         for row in s.other.summary.to_dict("records")

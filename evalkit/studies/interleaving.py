@@ -18,7 +18,7 @@ from evalkit.online.logs import SessionLog
 from evalkit.parameters import Named, Names, Tables
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import sources
-from evalkit.reading.tables.sources import Part, Source
+from evalkit.reading.tables.parts import Part, Source
 from evalkit.statistics import intervals, multiplicity, perunit
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.perunit import Values

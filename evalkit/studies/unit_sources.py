@@ -16,7 +16,7 @@ from evalkit.reading.inputs.aligned import Aligned
 from evalkit.reading.inputs.runs import NONE, Account
 from evalkit.reading.inputs.unit_values import UnitValues
 from evalkit.reading.tables import columns as roles_of
-from evalkit.reading.tables.sources import Part
+from evalkit.reading.tables.parts import Part
 from evalkit.studies import ranking
 
 LOSSES = {"brier": losses.brier, "log_loss": losses.log}

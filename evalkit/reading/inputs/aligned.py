@@ -14,8 +14,8 @@ from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError
 from evalkit.reading.inputs import pairing
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import folders, precision, sources
+from evalkit.reading.tables.parts import Part, Source, at
 from evalkit.reading.tables.precision import Precision
-from evalkit.reading.tables.sources import Part, Source
 
 NONE = "(none)"  # the value of an attribute that is empty
 SYSTEM = "system"  # the name of a single system that no column or file names
@@ -137,29 +137,23 @@ def wanted(layout: Layout) -> tuple[dict[str, str], dict[str, str]]:
     return text, numbers
 
 
-def no_rows(part: Part) -> InputError:
-    """The error for a part that has columns only."""
-    what = "the frame has columns" if part.kind == "frame" else "the file has a header"
-    return InputError(f"{part.name}: {what} and no rows")
-
-
 def empty(part: Part, column: str, row: int) -> InputError:
     """The error for a text that is missing; row 0 is one without a number."""
-    return InputError(f"{part.name}: {column} must not be empty, got nothing{sources.at(row)}")
+    return InputError(f"{part.name}: {column} must not be empty, got nothing{at(row)}")
 
 
 def not_finite(part: Part, column: str, row: int, value: float | None) -> InputError:
     """The error for a number that is missing or not finite; row 0 is one without a number."""
     got = "nothing" if value is None else value
-    return InputError(f"{part.name}: {column} must be a finite number, got {got}{sources.at(row)}")
+    return InputError(f"{part.name}: {column} must be a finite number, got {got}{at(row)}")
 
 
 def _block(part: Part, layout: Layout) -> _Block:
     text, numbers = wanted(layout)
-    table = sources.load(part, text, numbers)
+    table = part.load(text, numbers)
     rows = len(next(iter(table.values())))
     if rows == 0:
-        raise no_rows(part)
+        raise part.no_rows()
     checked = {role: _texts(table[role], column, part, role) for role, column in text.items()}
     return _Block(part, layout, checked | {k: _finite(table[k], column, part) for k, column in numbers.items()}, rows)
 
@@ -211,7 +205,7 @@ def _wide(blocks: list[_Block], systems: Sequence[str]) -> Aligned:
         words={name: {} for name in names},
         place=lambda row: name_of(int(order[row])),
         columns=printed(layout),
-        sources=tuple(sources.fingerprint(one.part, one.rows) for one in blocks),
+        sources=tuple(one.part.fingerprint(one.rows) for one in blocks),
         read=rows,
         alone=0,
         precision={name: _precision(blocks, name) for name in names},
@@ -246,7 +240,7 @@ def _long(blocks: list[_Block], systems: Sequence[str]) -> Aligned:
         words={names[i]: {role: v[at] for role, v in words.items()} for i, at in zip(kept, rows, strict=True)},
         place=lambda row: name_of(int(first[row])),
         columns=printed(layout),
-        sources=tuple(sources.fingerprint(one.part, one.rows) for one in blocks),
+        sources=tuple(one.part.fingerprint(one.rows) for one in blocks),
         read=len(code),
         alone=int(np.isin(code, kept).sum()) - len(first) * len(kept),
         precision={names[i]: _precision(_with_rows(blocks, code == i), None) for i in kept},

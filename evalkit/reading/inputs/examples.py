@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evalkit.arrays import Floats, InputError, ParameterError, codes, measurable
+from evalkit.findings import inputs
+from evalkit.findings.finding import Kind
 from evalkit.reading.inputs import aligned, pairing, unit_columns
 from evalkit.reading.inputs.aligned import Aligned, Layout
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import sources
+from evalkit.reading.tables.parts import Part, Source
 from evalkit.reading.tables.precision import Precision
-from evalkit.reading.tables.sources import Part, Source
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,6 +26,16 @@ NUMBER, CLASSES = "number", "classes"
 MISSING = ("nan", "na", "")  # words for no value, in small letters
 YEARS = (1678, 2261)  # whose dates pandas holds to the nanosecond; 0001 and 9999 are placeholders
 FEW_VALUES = 20  # a numeric target with no more whole values than this is read as classes
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Rows, columns or folds that were read and not used: why, how many, their names, and of how many."""
+
+    kind: Kind
+    count: int
+    names: tuple[str, ...] = ()
+    of: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +60,7 @@ class Examples:
     columns: Mapping[str, str]
     sources: tuple[Source, ...]
     read: int
-    left_out: tuple[str, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
     candidates: pd.DataFrame | None = None
     repeat: np.ndarray | None = None
     precision: Mapping[str, Precision] = field(default_factory=dict)
@@ -111,7 +123,7 @@ def predictions(data: Any, *, columns: Mapping[str, str], kind: str | None) -> E
         columns=rows.columns,
         sources=rows.sources,
         read=rows.read,
-        left_out=(f"{rows.alone:,} rows whose id another system lacks",) if rows.alone else (),
+        left_out=(LeftOut(inputs.UNMATCHED_ROWS, rows.alone),) if rows.alone else (),
         precision={name: own["score"] for name, own in rows.precision.items()},
     )
 
@@ -231,7 +243,7 @@ def table(data: Any, use: Use, *, kind: str | None) -> Examples:
         columns=roles,
         sources=tuple(one.source for one in read),
         read=label.size,
-        left_out=(f"the columns {_some(ignored)}, as ignore says",) if ignored else (),
+        left_out=(LeftOut(inputs.UNUSED_COLUMNS, len(ignored), tuple(ignored)),) if ignored else (),
     )
 
 
@@ -266,13 +278,13 @@ def _part(part: Part, use: Use) -> _Part:
     for name in use.categorical:
         roles_of.require(features, name, f"{part.name} as a feature", "categorical")
     wanted = {f"role {role}": name for role, name in roles.items()} | {f"feature {name}": name for name in features}
-    loaded = {role: np.array(one.to_pylist(), dtype=object) for role, one in sources.load(part, wanted, {}).items()}
+    loaded = {role: np.array(one.to_pylist(), dtype=object) for role, one in part.load(wanted, {}).items()}
     rows = loaded["role label"].size
     if not rows:
-        raise InputError(f"{part.name}: the table has columns and no rows")
+        raise part.no_rows()
     text = {role: _filled(loaded[f"role {role}"], name, part) for role, name in roles.items()}
     values = {name: loaded[f"feature {name}"] for name in features}
-    return _Part(values, text, roles, ignored, sources.fingerprint(part, rows))
+    return _Part(values, text, roles, ignored, part.fingerprint(rows))
 
 
 def _some(names: Any) -> str:

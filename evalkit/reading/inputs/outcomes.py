@@ -16,7 +16,7 @@ from evalkit.reading.inputs import aligned
 from evalkit.reading.inputs.aligned import Aligned, Layout
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import sources
-from evalkit.reading.tables.sources import Part
+from evalkit.reading.tables.parts import Part
 
 MOST_WEIGHT, LEAST_WEIGHT = 1e12, 1e-100
 RESCALE = "multiply all weights by the same number; no result depends on their scale"

@@ -10,7 +10,7 @@ from evalkit.reading.inputs import aligned
 from evalkit.reading.inputs.aligned import Aligned, Layout
 from evalkit.reading.inputs.outcomes import weight_of
 from evalkit.reading.tables import columns as roles_of
-from evalkit.reading.tables.sources import Part
+from evalkit.reading.tables.parts import Part
 
 ROLES = ("id", "system", "actual", "forecast", "weight")
 

@@ -10,8 +10,9 @@ import numpy as np
 from evalkit.arrays import Bools, Floats, InputError, ParameterError
 from evalkit.parameters.reports import AS_GIVEN
 from evalkit.reading.tables import columns as roles_of
-from evalkit.reading.tables import folders, sources
-from evalkit.reading.tables.sources import Part, Source
+from evalkit.reading.tables import folders, sources, trec
+from evalkit.reading.tables.formats import FORMATS
+from evalkit.reading.tables.parts import PACKED, Part, Source, at
 
 EMPTY = "not be empty"
 FINITE = "be a finite number"
@@ -72,12 +73,12 @@ def add_run(
     """Reads one part and appends its rows; `name` is its system where the part does not say."""
     plan = plan_run(part, given, systems, extra, graded=graded)
     text = plan.text | beside(extra)
-    table = sources.load(part, text, plan.numbers, coded=[role for role in text if role != "item"])
+    table = part.load(text, plan.numbers, coded=[role for role in text if role != "item"])
     n = len(table["query"])
     if n == 0:
-        raise no_rows(part)
+        raise part.no_rows()
     _no_nulls(table, plan.text, part)
-    rows.sources.append(sources.fingerprint(part, n))
+    rows.sources.append(part.fingerprint(n))
     rows.columns.update(printed(part, plan))
     grade = _grades(table["grade"], plan.numbers["grade"], part) if graded else np.broadcast_to(np.nan, n)
     for system, role in plan.scores.items():
@@ -99,7 +100,7 @@ def in_place(role: str, ranks: str) -> bool:
 
 def plan_run(part: Part, given: dict[str, str], systems: list[str], extra: Sequence[str], *, graded: bool) -> Plan:
     """Decides the columns; raises InputError where a role has none."""
-    if part.kind == "trec" and "grade" in part.columns:
+    if part.layout is trec.QRELS:
         raise InputError(f"{part.name}: these are judgements (query 0 item grade), not a run; give them as qrels")
     here = {role: name for role, name in _given_here(given, part).items() if graded or role != "grade"}
     taken = [name for name in extra if name not in ("query", "query_id", "qid")]  # these are the query whatever else
@@ -132,9 +133,9 @@ def _no_role(part: Part, roles: dict[str, str], extra: Sequence[str]) -> None:
 
 def printed(part: Part, plan: Plan) -> dict[str, str]:
     """Role -> column as the page prints it; TREC files have no columns to choose from."""
-    if part.kind == "trec" and "score" in part.columns:
+    if part.layout is trec.RUN:
         return {}
-    if part.kind == "trec":
+    if part.layout:
         return {name: f"field {i}" for i, name in enumerate(part.columns, start=1)}
     score = {"score": ", ".join(plan.numbers[role] for role in plan.scores.values())} if plan.wide else {}
     if "score" in plan.numbers and "rank" in part.columns:
@@ -148,12 +149,7 @@ def beside(attributes: Sequence[str]) -> dict[str, str]:
 
 
 def _given_here(given: dict[str, str], part: Part) -> dict[str, str]:
-    return {} if part.kind == "trec" else given
-
-
-def no_rows(part: Part) -> InputError:
-    what = "the frame has columns" if part.kind == "frame" else "the file has a header"
-    return InputError(f"{part.name}: {what} and no rows")
+    return {} if part.layout else given
 
 
 def _no_grade(part: Part) -> InputError:
@@ -166,7 +162,7 @@ def _no_grade(part: Part) -> InputError:
 
 def _wide(part: Part, roles: dict[str, str], systems: list[str]) -> dict[str, str]:
     """System -> score column, where each system has a column; empty for a long table."""
-    if part.kind == "trec":
+    if part.layout:
         return {}
     more = [name for name in part.columns if name.startswith("score_") and name != "score_"]
     if more and "score" in roles and not systems:
@@ -194,7 +190,7 @@ def _wide(part: Part, roles: dict[str, str], systems: list[str]) -> dict[str, st
 
 def _systems(table: dict[str, Any], part: Part) -> Any:
     """The column of systems where rows say theirs; the tag of a TREC run does only where a file holds several."""
-    says = "system" in table and (part.kind != "trec" or len(table["system"].unique()) > 1)
+    says = "system" in table and (not part.layout or len(table["system"].unique()) > 1)
     return table["system"] if says else None
 
 
@@ -211,7 +207,7 @@ def names(parts: Sequence[Part]) -> list[str]:
 
 
 def _stem(name: str) -> str:
-    known = {*sources.TABLES, *sources.PACKED, ".run", ".trec", ".txt", ".res", ".results"}
+    known = {*FORMATS, *PACKED, ".run", ".trec", ".txt", ".res", ".results"}
     while (suffix := "." + name.rsplit(".", 1)[-1]) in known and len(suffix) < len(name):
         name = name.removesuffix(suffix)
     return name
@@ -220,7 +216,7 @@ def _stem(name: str) -> str:
 def wrong_value(part: Part, column: str, rule: str, got: Any, row: int) -> InputError:
     """The error for one value of a column; None is an empty one, and row 0 one without a number."""
     shown = "nothing" if got is None else f"{got:g}" if rule in (RANK, TOO_HIGH) else got
-    return InputError(f"{part.name}: {column} must {rule}, got {shown}{sources.at(row)}")
+    return InputError(f"{part.name}: {column} must {rule}, got {shown}{at(row)}")
 
 
 def _no_nulls(table: dict[str, Any], text: dict[str, str], part: Part) -> None:
@@ -270,7 +266,7 @@ def _grades(column: Any, name: str, part: Part) -> Floats:
 
 def plan_judgements(part: Part, given: dict[str, str]) -> tuple[dict[str, str], dict[str, str]]:
     """The columns of text and of numbers of a part of judgements; raises InputError where it is none."""
-    if part.kind == "trec" and "grade" not in part.columns:
+    if part.layout and part.layout is not trec.QRELS:
         raise InputError(f"{part.name}: this is a run (query Q0 item rank score tag), not judgements; give it as preds")
     wanted = ("query", "item", "grade")
     here = {
@@ -289,11 +285,11 @@ def judgements(qrels: Any, given: dict[str, str]) -> Rows:
     rows = Rows()
     for part in sources.parts(qrels):
         text, numbers = plan_judgements(part, given)
-        table = sources.load(part, text, numbers, coded=["query"])
+        table = part.load(text, numbers, coded=["query"])
         if len(table["query"]) == 0:
-            raise no_rows(part)
+            raise part.no_rows()
         _no_nulls(table, text, part)
-        rows.sources.append(sources.fingerprint(part, len(table["query"])))
+        rows.sources.append(part.fingerprint(len(table["query"])))
         rows.query.append(table["query"])
         rows.item.append(table["item"])
         rows.grade.append(_grades(table["grade"], numbers["grade"], part))
@@ -317,11 +313,11 @@ def query_table(queries: Any, attributes: Sequence[str], given: dict[str, str]) 
     rows = Rows()
     for part in sources.parts(queries):
         roles = plan_queries(part, attributes, given)
-        table = sources.load(part, roles | beside(attributes), {})
+        table = part.load(roles | beside(attributes), {})
         if len(table["query"]) == 0:
-            raise no_rows(part)
+            raise part.no_rows()
         _no_nulls(table, roles, part)
-        rows.sources.append(sources.fingerprint(part, len(table["query"])))
+        rows.sources.append(part.fingerprint(len(table["query"])))
         rows.query.append(table["query"])
         rows.attributes.append({name: table[f"attribute {name}"] for name in attributes})
         rows.stretches.append((part.name, len(table["query"])))

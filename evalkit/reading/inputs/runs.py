@@ -19,7 +19,7 @@ from evalkit.reading.inputs import rows as reading
 from evalkit.reading.inputs.rows import Rows
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import ids, sources
-from evalkit.reading.tables.sources import Source
+from evalkit.reading.tables.parts import Source
 
 Made = TypeVar("Made")
 Values = Floats | Pooled
