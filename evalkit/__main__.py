@@ -300,7 +300,7 @@ def _refuse_folder(folder: Path, notebook: Path) -> None:
         raise Refused(f"-o {str(folder)[:80]}: {error.strerror}") from None
     if folder.resolve() == notebook.resolve().parent:
         raise Refused(f"-o {folder} is the notebook's own folder; the report would overwrite the notebook")
-    nearest = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    nearest = report.nearest(folder)
     if not nearest.is_dir():
         raise Refused(f"-o {folder}: {nearest} is not a folder")
     if not os.access(nearest, os.W_OK):

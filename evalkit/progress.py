@@ -41,8 +41,17 @@ def _line(what: str, done: int, total: int, unit: str) -> str:
     """The line with its bar, or without if the total is unknown."""
     if not total:
         return f"{what} {done:,} {unit}".rstrip()
+    return f"{what} {bar(done, total)} {done:,} of {total:,} {unit}".rstrip()
+
+
+def bar(done: int, total: int) -> str:
+    """A bar of 20 characters.
+
+    >>> bar(1, 4)
+    '[#####...............]'
+    """
     filled = round(20 * min(done / total, 1.0))
-    return f"{what} [{'#' * filled}{'.' * (20 - filled)}] {done:,} of {total:,} {unit}".rstrip()
+    return f"[{'#' * filled}{'.' * (20 - filled)}]"
 
 
 def _display(what: str) -> tuple[Callable[[str], Any], Callable[[], Any]]:
