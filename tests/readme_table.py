@@ -8,7 +8,7 @@ from pathlib import Path
 
 from evalkit.definitions import catalogue
 from evalkit.findings import catalogue as findings_catalogue
-from evalkit.parameters import REPORTS, listing
+from evalkit.parameters import REPORTS, cells
 
 TOP = Path(__file__).resolve().parents[1]
 PARAMETERS, FINDINGS = TOP / "docs" / "parameters.md", TOP / "docs" / "findings.md"
@@ -64,7 +64,7 @@ def claims() -> str:
 
 def parameters() -> str:
     """The text of docs/parameters.md."""
-    tables = [f"## {name}\n\n{listing.of_report(name, report).markdown()}" for name, report in REPORTS.items()]
+    tables = [f"## {name}\n\n{cells.listing_of_report(name, report).markdown()}" for name, report in REPORTS.items()]
     return "\n".join([INTRODUCTION, *tables])
 
 

@@ -34,6 +34,8 @@ def test_one_neighbour_on_noise(monkeypatch):
     learner = fitting.Learner({"one": KNeighborsClassifier(1)}, e.features, e.label, 2)
     _, other = resplits.fit_all(setting, learner, find("accuracy", "predicted"), ["one"], 60.0, list("abcde"))
     assert other.bootstrap.apparent == 0
+    assert other.bootstrap.out_of_bag == pytest.approx(0.5, abs=0.08)
+    assert other.bootstrap.no_information == pytest.approx(0.5, abs=0.01)
     assert 1 - other.bootstrap.error_632 == pytest.approx(0.684, abs=0.05)
     assert 1 - other.bootstrap.error_632_plus == pytest.approx(0.5, abs=0.06)
 
