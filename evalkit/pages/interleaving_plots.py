@@ -7,6 +7,7 @@ from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html, interval, number, signed, signed_percent
 from evalkit.pages import pieces
 from evalkit.pages.interleaving_page import NO_LOG
+from evalkit.pages.online_findings import assumptions
 from evalkit.pages.planning_page import NO_WORLD
 from evalkit.studies.experiment import Experiment
 from evalkit.studies.interleaving import Interleaving
@@ -92,7 +93,7 @@ def errors(s: Planning | None) -> Picture | Html:
         f"Simulated, not observed: chance that an experiment of so many users prefers the worse of two rankers (noise "
         f"{PRODUCTION:g} and {CANDIDATE:g}). Lines: normal approximation from {s.users:,} simulated users whose true "
         f"effects are known; points: at least {FEWEST_GROUPS} experiments of n users counted, a tie half. "
-        f"Assumed: {s.assumptions()}. N users see the "
+        f"Assumed: {assumptions(s)}. N users see the "
         "interleaved list, or N/2 each arm."
     )
     told = "; ".join(f"{name} reaches 5 % at {need[name]:,.0f} users" for name in dict.fromkeys(s.curves["system"]))

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from evalkit.definitions.metric import Chosen, Metric
@@ -168,7 +167,7 @@ def _comparison_table(s: Study, frame: pd.DataFrame, metrics: str, note: str) ->
     of = sample_sizes(frame["n"], s.unit_name)
     caption = f"{s.differences_are} in {metrics} with {percent(s.settings.level)} interval, {of}"
     many = frame["metric"].nunique() > 1
-    frame = frame.assign(few=frame["n"] if frame["n"].nunique() > 1 else np.nan)
+    frame = frame.assign(few=frame["n"] if frame["n"].nunique() > 1 else float("nan"))
     extra = [name for column, name in _EXTRAS.items() if column in frame]
     columns = ["first − second", *(["metric"] if many else []), "difference", "p", "adjusted p", *extra, "verdict"]
     if len(frame) > LISTED:

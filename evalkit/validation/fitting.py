@@ -282,3 +282,14 @@ def _shown() -> tuple[Callable[[str], Any], Callable[[], Any]]:
 
     handle: Any = display({"text/plain": "fitting"}, raw=True, display_id=True)  # type: ignore[no-untyped-call]
     return lambda text: handle.update({"text/plain": text}, raw=True), clear_output
+
+
+def steps(estimator: Any) -> list[str]:
+    """The steps of an estimator in words."""
+    if not hasattr(estimator, "steps"):
+        return [type(estimator).__name__]
+    first = estimator.steps[0][1]
+    words = {"ColumnTransformer": "missing numbers to the median, scaled; text one column a value"}
+    words |= {"Pipeline": "missing numbers to the median, scaled"}
+    steps = [repr(step).replace("\n", " ") for _, step in estimator.steps[1:]]
+    return [words.get(type(first).__name__, repr(first)), *steps]
