@@ -6,11 +6,11 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
+from evalkit.pages import classification_page, page
 from evalkit.reading.engines.base import limits
 from evalkit.reading.engines.duckdb import opened
 from evalkit.reading.reductions import large
 from evalkit.reading.tables import sources
-from evalkit.sections import classification_page, page
 from evalkit.statistics import count_bootstrap, passes
 
 METRICS = "roc_auc,average_precision,ks,log_loss,brier,calibration_in_the_large,f1,accuracy,precision,recall,mcc"
@@ -73,7 +73,7 @@ def long(wide):
 
 
 def text(study):
-    names = ("title", "notes", "estimates", "curves", "base_rate", "thresholds", "calibration", "top", "confusion")
+    names = ("title", "findings", "estimates", "curves", "base_rate", "thresholds", "calibration", "top", "confusion")
     pieces = [getattr(classification_page, name)(study) for name in (*names, "definitions")]
     return "\n".join(one.text for one in [*pieces, page.verdict(study), page.comparisons(study), page.segments(study)])
 

@@ -7,12 +7,12 @@ import pytest
 from evalkit.arrays import InputError, ParameterError
 from evalkit.definitions import catalogue
 from evalkit.metrics import rankings
+from evalkit.pages import ranking_page
 from evalkit.reading.engines import base
 from evalkit.reading.engines import duckdb as engine
 from evalkit.reading.inputs import runs
 from evalkit.reading.reductions import large, sharded
 from evalkit.reading.tables import sources
-from evalkit.sections import ranking_page
 from evalkit.studies import classification, interleaving, ranking, rating, significance, validation
 from evalkit.studies.asks import Metric
 
@@ -34,7 +34,7 @@ def test_ms_marco_files_are_read_by_their_content(here):
     assert study.runs.query.tolist() == ["1048585", "2", "3"]
     assert study.values()["run.dev"].tolist() == [0.5, 1, 0]
     assert study.runs.accounts["run.dev"].rows == 15
-    assert "query = field 1, item = field 2, rank = field 3" in ranking_page.notes(study).html
+    assert "query = field 1, item = field 2, rank = field 3" in ranking_page.findings(study).html
 
 
 @pytest.mark.parametrize("name", ["bm25.tsv", "bm25.csv", "bm25", "bm25.txt"])

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from large_tables import CASES, draw_less, frame, grids, text
 
+from evalkit.pages import classification_page
 from evalkit.reading.engines.base import FEWEST
 from evalkit.reading.reductions import large
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.slices import groups, slices
-from evalkit.sections import classification_page
 from evalkit.statistics import passes
 from evalkit.studies import classification
 from evalkit.studies.binary_sums import SumsStudy

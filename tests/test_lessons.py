@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from significance_tables import wide
 
-from evalkit.sections import lessons, significance_page
+from evalkit.pages import lessons, significance_page
 from evalkit.statistics import sequential
 from evalkit.studies import significance
 

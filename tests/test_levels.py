@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evalkit.sections import lessons
+from evalkit.pages import lessons
 from evalkit.statistics import folds, proportions, ranks, sequential
 from evalkit.statistics import significance as sig
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from evalkit.sections import classes_page
+from evalkit.pages import classes_page
 from evalkit.studies import classification
 
 

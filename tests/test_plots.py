@@ -95,7 +95,7 @@ ODD = ["_hidden", "$x^2$ and $", "a_b^{c}", "plain"]
 
 def test_systems_with_underscores_and_dollars_stand_in_every_legend_as_they_are():
     from evalkit.drawing import curve_plots
-    from evalkit.sections import validation_plots
+    from evalkit.pages import validation_plots
 
     frame = pd.DataFrame({"system": np.repeat(ODD, 2), "x": [1, 2] * 4, "y": np.arange(8.0), "fold": [1, 2] * 4})
     frame = frame.assign(low=frame["y"] - 1, high=frame["y"] + 1)

@@ -10,12 +10,12 @@ import pytest
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.drawing.tables import Html
-from evalkit.sections import page, rating_page
+from evalkit.pages import page, rating_page
 from evalkit.studies import rating
 
 SCHEMA = json.loads((Path(__file__).parents[1] / "evalkit" / "schema.json").read_text(encoding="utf-8"))
 PIECES = (
-    *("title", "notes", "estimates", "error_plot", "bias_plot", "tenths", "spread", "extremes", "definitions"),
+    *("title", "findings", "estimates", "error_plot", "bias_plot", "tenths", "spread", "extremes", "definitions"),
     "origin",
 )
 

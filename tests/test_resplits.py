@@ -13,8 +13,8 @@ from validation_tables import (
 
 from evalkit.definitions import predicted
 from evalkit.definitions.catalogue import find
+from evalkit.pages import resplits_page, validation_page
 from evalkit.reading.inputs import examples
-from evalkit.sections import resplits_page, validation_page
 from evalkit.statistics.folds import nadeau_bengio
 from evalkit.statistics.intervals import mean_t, wilson
 from evalkit.studies import resplits, validation
@@ -75,9 +75,9 @@ def test_dates_split_forward_beside_rows_at_random():
 def test_the_budget_says_what_it_left_out():
     study = labelled(noise(60))
     assert study.other.points.empty
-    assert "5-fold: 0 of 50 fits made within the budget" in validation_page.notes(study).text
+    assert "5-fold: 0 of 50 fits made within the budget" in validation_page.findings(study).text
     study = validation.read(features=noise(300), most_rows=100, k=5, **FAST)
-    assert "200 of 300 rows: 100 were drawn at random" in validation_page.notes(study).text
+    assert "200 of 300 rows: 100 were drawn at random" in validation_page.findings(study).text
 
 
 def test_an_estimator_without_probabilities_keeps_the_metrics_it_has():
@@ -121,7 +121,7 @@ def test_a_repeated_k_fold_is_the_mean_of_its_draws(monkeypatch):
 def test_ways_that_the_rows_do_not_allow_are_named_and_the_others_made():
     frame = noise(80).assign(label=[f"c{i % 27}" for i in range(80)])
     study = validation.read(features=frame, k=2, **FAST)
-    assert "one holdout of 30 %: share must leave a row for each of 27 classes" in validation_page.notes(study).text
+    assert "one holdout of 30 %: share must leave a row for each of 27 classes" in validation_page.findings(study).text
     made = ["2-fold", "mean of 10 × 2-fold", "bootstrap, out of bag", "leave one out"]
     assert study.other.summary["way"].tolist() == made
 

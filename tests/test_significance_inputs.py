@@ -9,7 +9,7 @@ import pytest
 from significance_tables import long, rng, told, wide
 
 from evalkit.arrays import InputError, ParameterError
-from evalkit.sections import page, significance_page
+from evalkit.pages import page, significance_page
 from evalkit.statistics import folds, perunit, proportions
 from evalkit.statistics import significance as sig
 from evalkit.studies import significance, significance_extras

@@ -10,7 +10,7 @@ import pytest
 from significance_tables import long, rng, told, wide
 
 from evalkit.arrays import InputError
-from evalkit.sections import page, significance_page, significance_plots
+from evalkit.pages import page, significance_page, significance_plots
 from evalkit.statistics import multiplicity, signflip
 from evalkit.studies import ranking, significance, significance_extras
 

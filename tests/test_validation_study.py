@@ -19,7 +19,7 @@ from validation_tables import (
     visits,
 )
 
-from evalkit.sections import resplits_page, validation_page, validation_plots
+from evalkit.pages import resplits_page, validation_page, validation_plots
 from evalkit.studies import resplits, validation
 from evalkit.validation import fitting
 

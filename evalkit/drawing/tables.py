@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from evalkit.findings.finding import Finding
+
 VISIBLE = 5e-4  # a difference that three digits show
 HUGE = 1e15  # from here on a double has no digit behind the point
-FEW = 20  # units below which an interval leans on its assumptions
 
 
 @dataclass(frozen=True)
@@ -103,10 +104,19 @@ def stack(pieces: Iterable[Html]) -> Html:
     return Html("".join(piece.html for piece in pieces), "\n".join(piece.text for piece in pieces))
 
 
-def notes(items: Sequence[tuple[str, bool]]) -> Html:
-    """What to know of the data first: (text, whether it could change the answer), plain text."""
-    rows = [f'<li class="warn">{escape(text)}</li>' if warn else f"<li>{escape(text)}</li>" for text, warn in items]
-    return Html(f'<ul class="notes">{"".join(rows)}</ul>', "\n".join(text for text, _ in items))
+def findings(items: Iterable[Finding]) -> Html:
+    """What to know first, each with its code; one that could change the answer with what to do."""
+    several = list(items)
+    rows = "".join(_finding(finding) for finding in several)
+    return Html(f'<ul class="notes">{rows}</ul>', "\n".join(f"{one.message} [{one.kind.code}]" for one in several))
+
+
+def _finding(finding: Finding) -> str:
+    kind, text = finding.kind, escape(finding.message)
+    code = f'<span class="muted" title="{escape(kind.name)}: {escape(kind.advice)}">{kind.code}</span>'
+    if not finding.matters:
+        return f"<li>{text} {code}</li>"
+    return f'<li class="warn">{text} {escape(kind.advice)} {code}</li>'
 
 
 def paragraph(text: str) -> Html:

@@ -110,7 +110,7 @@ class Classification(Compared, Resources):
     systems: tuple[str, ...] = option(Texts(), f"{SYSTEMS}scores")
     metrics: tuple[str, ...] = option(Texts(), '"roc_auc,average_precision,f1,brier"; the first decides')
     threshold: Threshold | None = option(
-        Cut(), "a number, best_f1, or a cost, precision or recall to reach (README); None: 0.5, or best_f1"
+        Cut(), "a number, best_f1, or a cost, precision or recall to reach (docs/inputs.md); None: 0.5, or best_f1"
     )
     costs: Costs | None = option(
         CostPair(), 'of a false positive and a false negative, "{fp: 1, fn: 5}", for the cost curve'

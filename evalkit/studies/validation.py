@@ -13,9 +13,10 @@ from evalkit.arrays import Floats, InputError, Ints, ParameterError
 from evalkit.definitions import predicted
 from evalkit.definitions.catalogue import Chosen, find
 from evalkit.definitions.predicted import Predicted
+from evalkit.findings import inputs
 from evalkit.parameters import Named, Names, Tables
 from evalkit.reading.inputs import examples
-from evalkit.reading.inputs.examples import CLASSES, Examples, Use
+from evalkit.reading.inputs.examples import CLASSES, Examples, LeftOut, Use
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import precision, sources
 from evalkit.studies import resplits, study
@@ -115,24 +116,23 @@ def sampled(e: Examples, most: int, seed: int) -> Examples:
     if len(e) <= most:
         return e
     rows = np.sort(np.random.default_rng([seed, 9]).permutation(len(e))[:most])
-    return _only(e, rows, f"{len(e) - most:,} of {len(e):,} rows: {most:,} were drawn at random (most_rows)")
+    return _only(e, rows, LeftOut(inputs.SAMPLED_ROWS, len(e) - most, of=len(e)))
 
 
-def _only(e: Examples, rows: Ints, text: str) -> Examples:
-    """Some of the rows; the text says what was left out."""
+def _only(e: Examples, rows: Ints, rest: LeftOut) -> Examples:
+    """Some of the rows; the rest is left out."""
     sides = {name: None if (side := getattr(e, name)) is None else side[rows] for name in (*examples.SIDES, "repeat")}
     tables = {name: _part(getattr(e, name), rows) for name in ("features", "candidates")}
     score = {name: values[rows] for name, values in e.score.items()}
-    return replace(e, label=e.label[rows], score=score, left_out=(*e.left_out, text), **tables, **sides)  # type: ignore[arg-type]
+    return replace(e, label=e.label[rows], score=score, left_out=(*e.left_out, rest), **tables, **sides)  # type: ignore[arg-type]
 
 
 def _without_set_aside(e: Examples) -> Examples:
     """The rows that train or test; those of a validation set beside a test set are left out and counted."""
     if e.fold is None or not (aside := fold_column.read(e.fold, e.repeat).set_aside).size:
         return e
-    names = ", ".join(sorted({str(name) for name in e.fold[aside]}))
-    text = f"{aside.size:,} rows of the fold {names}: a validation set, neither training nor test rows"
-    return _only(e, np.setdiff1d(np.arange(len(e)), aside), text)
+    names = tuple(sorted({str(name) for name in e.fold[aside]}))
+    return _only(e, np.setdiff1d(np.arange(len(e)), aside), LeftOut(inputs.SET_ASIDE, aside.size, names))
 
 
 def _unit(e: Examples) -> str | None:

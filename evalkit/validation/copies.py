@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evalkit.arrays import Floats, Ints, codes, ratio
-from evalkit.validation.giveaways import NOTE, SEVERE, WARNING, Finding, auc, finding, is_class, levels, row_key
+from evalkit.findings import splits as kinds
+from evalkit.findings.finding import NOTE, SEVERE, WARNING, Finding
+from evalkit.validation.giveaways import auc, finding, is_class, levels, row_key
 from evalkit.validation.splits import Folds
 
 if TYPE_CHECKING:
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
 RARE = 5  # equal rows up to which a row counts as rare
 TRIED = 12  # pairs of columns whose near misses are counted
 LEAST = 20  # distinct rows from which it is no coincidence that each occurs a multiple of times
-COARSE = "coarse rows"  # the finding that copies could not be told from coincidence
 BLIND = 0.1  # the share of rows with an equal by coincidence, from which copies of a tenth of them can go unseen
 
 
@@ -41,14 +42,14 @@ def duplicates(folds: Folds, features: pd.DataFrame, label: ArrayLike | None = N
     Coarse columns repeat by themselves, measurements do not. The number expected takes the columns as independent; it
     is raised to the share that near misses explain, as columns that go together repeat more often. Severe too, however
     coarse the columns, if every row with its `label` occurs a multiple of times: the whole table was copied. If the
-    columns are too coarse for fewer copies to show, the finding is a note named `COARSE`.
+    columns are too coarse for fewer copies to show, the finding is a note of the kind `COARSE`.
     """
     columns = [levels(features[name]) for name in features]
     rows, of = np.unique(shared(folds, row_key(columns))), test_rows(folds)
     times = 1 if label is None else _copied(row_key([*columns, codes(label)[0]]), _sides(folds))
     if times > 1:
         text = f"test rows repeat the features of a training row: every row occurs {times} times or a multiple of that"
-        return finding("duplicate rows", SEVERE, rows, of.size, text)
+        return finding(kinds.DUPLICATES, SEVERE, rows, of.size, text)
     expected, natural = _expected(columns, of, float(np.mean([train.size for train, _ in folds.pairs])), rows.size)
     excess = rows.size - expected
     if excess <= 3 * np.sqrt(expected) + 1 and expected >= BLIND * of.size:
@@ -56,12 +57,12 @@ def duplicates(folds: Folds, features: pd.DataFrame, label: ArrayLike | None = N
             f"test rows repeat the features of a training row, {expected:.0f} expected by coincidence of columns so "
             "coarse: copies of some rows cannot be told from coincidence"
         )
-        return finding(COARSE, NOTE, rows, of.size, text)
+        return finding(kinds.COARSE, NOTE, rows, of.size, text)
     clear = excess > 3 * np.sqrt(expected) + 1
     copied = natural < 0.5 and excess >= 0.01 * of.size
     severity = NOTE if not clear else SEVERE if copied else WARNING
     text = f"test rows repeat the features of a training row; {expected:.0f} expected of columns so coarse"
-    return finding("duplicate rows", severity, rows, of.size, text)
+    return finding(kinds.DUPLICATES, severity, rows, of.size, text)
 
 
 class _Chance(NamedTuple):
@@ -153,4 +154,4 @@ def conflicts(features: pd.DataFrame, label: ArrayLike) -> Finding | None:
     few = rows.size < 0.1 * key.size
     coarse = not few and by_chance >= 0.5 * equal
     text += "; the columns are so coarse that rows are equal by coincidence" if coarse else ""
-    return finding("conflicting labels", NOTE if few or coarse else WARNING, rows, key.size, text)
+    return finding(kinds.CONFLICTING_LABELS, NOTE if few or coarse else WARNING, rows, key.size, text)

@@ -6,7 +6,6 @@ Every check takes columns aligned with the rows and returns a `Finding` or None.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from math import comb
 from typing import TYPE_CHECKING
 
@@ -14,33 +13,22 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evalkit.arrays import Bools, Floats, Ints, codes, finite, numbers, ratio
+from evalkit.findings import splits as kinds
+from evalkit.findings.finding import SEVERE, WARNING, Finding, Kind, Severity
 
 if TYPE_CHECKING:
     import pandas as pd
 
-SEVERE, WARNING, NOTE = "severe", "warning", "note"
 EXAMPLES = 5
 MANY = 20  # a numeric label with more values than this is no class; of more classes the commonest are looked at
 BY_LUCK = 1000  # a severe finding must come less than once in so many tables whose columns tell nothing
 
 
-@dataclass(frozen=True)
-class Finding:
-    """One thing found: severity (severe, warning, note), `count` rows of `of`, what it means, up to 5 example rows."""
-
-    check: str
-    severity: str
-    count: int
-    of: int
-    message: str
-    rows: tuple[int, ...] = ()
-
-
-def finding(check: str, severity: str, rows: NDArray, of: int, message: str) -> Finding | None:
-    """A finding on these rows; None where there are none."""
+def finding(kind: Kind, severity: Severity, rows: NDArray, of: int, message: str) -> Finding | None:
+    """A finding on these rows, of so many; None where there are none."""
     rows = np.unique(rows)
     examples = tuple(int(row) for row in rows[:EXAMPLES])
-    return Finding(check, severity, rows.size, of, message, examples) if rows.size else None
+    return Finding(kind, severity, message, rows.size, of, examples) if rows.size else None
 
 
 def single_features(features: pd.DataFrame, label: ArrayLike, *, rng: np.random.Generator) -> Iterable[Finding | None]:
@@ -65,7 +53,8 @@ def single_features(features: pd.DataFrame, label: ArrayLike, *, rng: np.random.
             value = abs(_rank_correlation(known, amount))
         if value >= 0.95:
             text = f"{name} alone predicts the label with {measure} {value:.3f}"
-            yield Finding("single feature", worst if value >= 0.995 else WARNING, target.size, target.size, text)
+            severity = worst if value >= 0.995 else WARNING
+            yield Finding(kinds.SINGLE_FEATURE, severity, text, target.size, target.size)
 
 
 def is_class(label: ArrayLike) -> bool:
@@ -147,7 +136,7 @@ def id_like(features: pd.DataFrame) -> Iterable[Finding | None]:
         if whole and len(features) >= 50 and column.nunique() >= 0.99 * len(features):
             grows = "; it grows with the rows" if (np.diff(values) > 0).all() else ""
             text = f"{name} is different on almost every row{grows}"
-            yield Finding("id-like column", WARNING, int(column.nunique()), len(features), text)
+            yield Finding(kinds.ID_LIKE, WARNING, text, int(column.nunique()), len(features))
 
 
 def score_is_label(score: ArrayLike, label: ArrayLike) -> Finding | None:
@@ -159,7 +148,7 @@ def score_is_label(score: ArrayLike, label: ArrayLike) -> Finding | None:
         return None
     same = np.unique(value[known]).size == 2
     text = "score is the label under another name" if same else "score separates the classes without a single error"
-    return Finding("score is the label", SEVERE if same else WARNING, value.size, value.size, text)
+    return Finding(kinds.SCORE_IS_LABEL, SEVERE if same else WARNING, text, value.size, value.size)
 
 
 def row_key(columns: Sequence[Ints]) -> Ints:

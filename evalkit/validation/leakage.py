@@ -12,14 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evalkit.arrays import Floats, codes, finite, ratio, same_length
+from evalkit.findings import splits as kinds
+from evalkit.findings.finding import NOTE, SEVERE, WARNING, Finding, ordered
 from evalkit.validation.copies import conflicts as conflicts
 from evalkit.validation.copies import duplicates as duplicates
 from evalkit.validation.copies import shared, test_rows
 from evalkit.validation.giveaways import (
-    NOTE,
-    SEVERE,
-    WARNING,
-    Finding,
     auc,
     finding,
     id_like,
@@ -36,6 +34,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SAMPLE = 2000  # rows whose neighbours are searched
+CROSSINGS = {"id": kinds.ID_BOTH, "group": kinds.GROUP_BOTH}
 
 
 def audit(
@@ -74,8 +73,7 @@ def audit(
         found.append(score_scale(folds, score))
     if score is not None and label is not None:
         found.append(score_is_label(score, label))
-    order = [SEVERE, WARNING, NOTE]
-    return tuple(sorted((f for f in found if f), key=lambda f: order.index(f.severity)))
+    return ordered(finding for finding in found if finding)
 
 
 # Across the sides
@@ -90,7 +88,7 @@ def crossing(folds: Folds, key: ArrayLike, name: str) -> Finding | None:
     """
     number, _ = codes(key)
     text = f"test rows share their {name} with training rows of the same fold"
-    return finding(f"{name} on both sides", SEVERE, shared(folds, number), test_rows(folds).size, text)
+    return finding(CROSSINGS[name], SEVERE, shared(folds, number), test_rows(folds).size, text)
 
 
 def time_travel(folds: Folds, time: ArrayLike) -> Finding | None:
@@ -98,7 +96,7 @@ def time_travel(folds: Folds, time: ArrayLike) -> Finding | None:
     when = finite("time", time)
     rows = np.concatenate([test[when[test] <= when[train].max()] for train, test in folds.pairs])
     text = "test rows are no newer than the newest training row of their fold"
-    return finding("time travel", SEVERE, rows, test_rows(folds).size, text)
+    return finding(kinds.TIME_TRAVEL, SEVERE, rows, test_rows(folds).size, text)
 
 
 def near_duplicates(folds: Folds, features: pd.DataFrame, *, rng: np.random.Generator) -> Finding | None:
@@ -121,7 +119,7 @@ def near_duplicates(folds: Folds, features: pd.DataFrame, *, rng: np.random.Gene
     rows = np.concatenate([test[(pair[test] >= 0) & np.isin(pair[test], train)] for train, test in folds.pairs])
     by_chance = picked.size * 0.01 ** min(table.shape[1], 2)
     severity = SEVERE if np.unique(rows).size > max(0.01 * picked.size, 5 * by_chance) else WARNING
-    return finding("near duplicates", severity, rows, picked.size, "test rows all but equal a training row")
+    return finding(kinds.NEAR_DUPLICATES, severity, rows, picked.size, "test rows all but equal a training row")
 
 
 def _standard(table: Floats) -> Floats:
@@ -138,7 +136,7 @@ def unseen_categories(folds: Folds, features: pd.DataFrame) -> Iterable[Finding 
         value = levels(features[name])
         known = shared(folds, value)
         text = f"test rows hold a value of {name} that does not occur in training"
-        yield finding("unseen category", NOTE, np.setdiff1d(test_rows(folds), known), value.size, text)
+        yield finding(kinds.UNSEEN_CATEGORY, NOTE, np.setdiff1d(test_rows(folds), known), value.size, text)
 
 
 def drift(folds: Folds, features: pd.DataFrame, *, rng: np.random.Generator) -> Finding | None:
@@ -161,7 +159,7 @@ def drift(folds: Folds, features: pd.DataFrame, *, rng: np.random.Generator) -> 
     value = auc(forest.fit(table, side).oob_decision_function_[:, 1], side)
     severity = WARNING if value >= 0.75 else NOTE
     text = f"training and test rows of the last fold are told apart with AUC {value:.2f}"
-    return finding("train against test", severity, test, folds.rows, text) if value >= 0.65 else None
+    return finding(kinds.DRIFT, severity, test, folds.rows, text) if value >= 0.65 else None
 
 
 # The folds themselves
@@ -170,7 +168,7 @@ def drift(folds: Folds, features: pd.DataFrame, *, rng: np.random.Generator) -> 
 def retested(folds: Folds) -> Finding | None:
     """Rows that test in several folds: fine for repeated splits, wrong for a table of out-of-fold predictions."""
     times = np.bincount(np.concatenate([test for _, test in folds.pairs]), minlength=folds.rows)
-    return finding("tested more than once", NOTE, np.flatnonzero(times > 1), folds.rows, "rows test in several folds")
+    return finding(kinds.TESTED_AGAIN, NOTE, np.flatnonzero(times > 1), folds.rows, "rows test in several folds")
 
 
 def sizes(folds: Folds) -> Finding | None:
@@ -178,7 +176,7 @@ def sizes(folds: Folds) -> Finding | None:
     size = np.array([test.size for _, test in folds.pairs])
     text = f"test sides have {size.min()} to {size.max()} rows: pool the rows rather than average the folds"
     small = folds.pairs[int(size.argmin())][1]
-    return finding("fold sizes", WARNING, small, folds.rows, text) if size.max() > 1.5 * size.min() else None
+    return finding(kinds.FOLD_SIZES, WARNING, small, folds.rows, text) if size.max() > 1.5 * size.min() else None
 
 
 def base_rate(folds: Folds, label: ArrayLike) -> Finding | None:
@@ -194,7 +192,7 @@ def base_rate(folds: Folds, label: ArrayLike) -> Finding | None:
         odd.append(test if (seen > 0).sum() < 2 or far.any() else test[:0])
     count = sum(test.size > 0 for test in odd)
     text = f"{count} of {len(odd)} test sides hold one class only or an unlike share of a class"
-    return finding("base rate", WARNING, np.concatenate(odd), number.size, text)
+    return finding(kinds.BASE_RATE, WARNING, np.concatenate(odd), number.size, text)
 
 
 def score_scale(folds: Folds, score: ArrayLike) -> Finding | None:
@@ -209,4 +207,4 @@ def score_scale(folds: Folds, score: ArrayLike) -> Finding | None:
     spread = rank.var(ddof=1)
     h = float(ratio((size * (total / size - rank.mean()) ** 2).sum(), spread))
     text = f"scores differ in level between folds (H = {h:.0f}, {k - 1} expected): compare within folds, do not pool"
-    return finding("score scale", WARNING, test, folds.rows, text) if h > k - 1 + 6 * np.sqrt(2 * (k - 1)) else None
+    return finding(kinds.SCORE_SCALE, WARNING, test, folds.rows, text) if h > k - 1 + 6 * np.sqrt(2 * (k - 1)) else None

@@ -13,11 +13,11 @@ import pytest
 from pyspark import cloudpickle
 
 from evalkit.arrays import InputError, ParameterError
+from evalkit.pages import classification_page, ranking_page
 from evalkit.reading.engines import spark
 from evalkit.reading.inputs.runs import read as read_runs
 from evalkit.reading.tables import sources, spark_tables
 from evalkit.reading.tables.parts import explained
-from evalkit.sections import classification_page, ranking_page
 from evalkit.studies import classification, ranking
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -9,11 +9,11 @@ import pytest
 from test_sharded import ASKS, assert_same, table
 
 from evalkit.arrays import InputError
+from evalkit.pages import ranking_page
 from evalkit.reading.engines import base, spark
 from evalkit.reading.inputs import runs
 from evalkit.reading.reductions import sharded
 from evalkit.reading.tables import spark_tables
-from evalkit.sections import ranking_page
 from evalkit.studies import ranking
 
 ROOT = Path(__file__).resolve().parents[2]

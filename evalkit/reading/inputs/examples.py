@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evalkit.arrays import Floats, InputError, ParameterError, codes
+from evalkit.findings import inputs
+from evalkit.findings.finding import Kind
 from evalkit.reading.inputs import aligned, pairing, unit_columns
 from evalkit.reading.inputs.aligned import Aligned, Layout
 from evalkit.reading.tables import columns as roles_of
@@ -33,6 +35,16 @@ FEATURE = Rule("hold finite numbers or nothing", None, "")
 FEW_VALUES = 20  # a numeric target with no more whole values than this is read as classes
 
 
+@dataclass(frozen=True)
+class LeftOut:
+    """Rows, columns or folds that were read and not used: why, how many, their names, and of how many."""
+
+    kind: Kind
+    count: int
+    names: tuple[str, ...] = ()
+    of: int | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class Examples:
     """Rows with a label, and what is known of them. label: class numbers into `classes`, or real numbers.
@@ -55,7 +67,7 @@ class Examples:
     columns: Mapping[str, str]
     sources: tuple[Source, ...]
     read: int
-    left_out: tuple[str, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
     candidates: pd.DataFrame | None = None
     repeat: np.ndarray | None = None
     precision: Mapping[str, Precision] = field(default_factory=dict)
@@ -115,7 +127,7 @@ def predictions(data: Any, *, columns: Mapping[str, str], kind: str | None) -> E
         columns=rows.columns,
         sources=rows.sources,
         read=rows.read,
-        left_out=(f"{rows.alone:,} rows whose id another system lacks",) if rows.alone else (),
+        left_out=(LeftOut(inputs.UNMATCHED_ROWS, rows.alone),) if rows.alone else (),
         precision={name: own["score"] for name, own in rows.precision.items()},
     )
 
@@ -236,7 +248,7 @@ def table(data: Any, use: Use, *, kind: str | None) -> Examples:
         columns=roles,
         sources=rows.sources,
         read=label.size,
-        left_out=(f"the columns {_some(ignored)}, as ignore says",) if ignored else (),
+        left_out=(LeftOut(inputs.UNUSED_COLUMNS, len(ignored), tuple(ignored)),) if ignored else (),
     )
 
 

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import Floats, InputError, Ints, codes
+from evalkit.findings import inputs
+from evalkit.findings.finding import Finding
 from evalkit.reading.inputs import trec_eval, unit_columns, unit_doubts, unit_values
 from evalkit.reading.inputs.unit_columns import Column
 from evalkit.reading.inputs.unit_values import ROW, VALUE, UnitValues
@@ -76,7 +78,7 @@ def read_wide(
         columns=_shown(ids, cluster) | {"systems": ", ".join(column.name for column in wanted)},
         sources=unit_values.fingerprints(parts, rows),
         texts=_texts(others, code, len(labels)),
-        remarks=_draws(many[0], called, len(wanted)) + _left_out(left, empty),
+        findings=_draws(many[0], called, len(wanted)) + _left_out(left, empty),
     )
 
 
@@ -144,7 +146,7 @@ def read_long(
         | {"system": system.name, "value": value.name}
         | dict.fromkeys(["metric"][: len(metric)], metric[0].name if metric else ""),
         sources=unit_values.fingerprints(parts, rows),
-        remarks=_draws(many, _called(ids, []), 1) + ((guessed,) if guessed else ()) + _left_out(left, []),
+        findings=_draws(many, _called(ids, []), 1) + _guessed(guessed) + _left_out(left, []),
     )
 
 
@@ -171,11 +173,8 @@ def read_trec_eval(parts: Sequence[Part], *, systems: Sequence[str] = (), metric
     names = _wanted(np.array(list(runs)), systems, "systems")
     queries = sorted({query for rows in runs.values() for _, query, _ in rows})
     others = [measure for measure in usual if measure not in chosen]
-    remarks = [f"Output of trec_eval: {left:,} summary {'line' if left == 1 else 'lines'} ('all') left out."]
-    if others:
-        remarks.append(
-            f"Measures that were not compared: {roles_of.listed(others, NAMED)}; name them in metrics to compare them."
-        )
+    text = f"Output of trec_eval: {left:,} summary {'line' if left == 1 else 'lines'} ('all') left out."
+    findings = [inputs.SUMMARY_LINES.note(text, left), *_unused("Measures that were not compared", others)]
     return UnitValues(
         unit=np.array(queries, dtype=object),
         name="query",
@@ -184,7 +183,7 @@ def read_trec_eval(parts: Sequence[Part], *, systems: Sequence[str] = (), metric
         values={(m, name): _measured(runs[name], m, queries, name) for m in chosen for name in names},
         columns={"systems": "one file each"},
         sources=tuple(part.fingerprint(len(rows)) for part, rows in zip(parts, runs.values(), strict=True)),
-        remarks=tuple(remarks),
+        findings=tuple(findings),
     )
 
 
@@ -240,25 +239,29 @@ def _called(ids: Sequence[Column], cluster: Sequence[Column]) -> str:
     return (ids or cluster)[-1].name if ids or cluster else ROW
 
 
-def _draws(many: Ints, name: str, systems: int) -> tuple[str, ...]:
-    """A sentence on the rows that are draws of the same unit, if there are any."""
+def _draws(many: Ints, name: str, systems: int) -> tuple[Finding, ...]:
+    """A finding on the rows that are draws of the same unit, if there are any."""
     most = int(many.max(initial=0))
     if most < 2:
         return ()
     each = f"{most:,}" if (many[many > 0] == most).all() else f"up to {most:,}"
     per = f"{name} and system" if systems == 1 else name
-    text = f"{int(many.sum()):,} rows are draws, {each} per {per}"
-    return (f"{text}: the value of a unit is the mean of its draws, and each unit counts once.",)
+    rows = int(many.sum())
+    text = f"{rows:,} rows are draws, {each} per {per}: the value of a unit is the mean of its draws, and each unit "
+    return (inputs.DRAWS.warning(f"{text}counts once.", rows),)
 
 
-def _left_out(numbers: Sequence[str], empty: Sequence[str]) -> tuple[str, ...]:
-    """Sentences on numeric columns whose name is not that of a system, and on empty columns."""
-    sentences = []
-    if numbers:
-        sentences.append(f"Numeric columns that were not compared: {roles_of.listed(numbers, NAMED)}.")
-    if empty:
-        sentences.append(f"Columns without any value: {roles_of.listed(empty, NAMED)}.")
-    return tuple(sentences)
+def _guessed(sentence: str) -> tuple[Finding, ...]:
+    return (inputs.GUESSED_VALUES.warning(sentence),) if sentence else ()
+
+
+def _left_out(numbers: Sequence[str], empty: Sequence[str]) -> tuple[Finding, ...]:
+    """Findings on numeric columns whose name is not that of a system, and on empty columns."""
+    return _unused("Numeric columns that were not compared", numbers) + _unused("Columns without any value", empty)
+
+
+def _unused(what: str, names: Sequence[str]) -> tuple[Finding, ...]:
+    return (inputs.UNUSED_COLUMNS.warning(f"{what}: {roles_of.listed(names, NAMED)}.", len(names)),) if names else ()
 
 
 def _texts(columns: Sequence[Column], code: Ints, units: int) -> dict[str, np.ndarray]:

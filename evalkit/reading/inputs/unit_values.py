@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import Floats, InputError, Ints
+from evalkit.findings.finding import Finding
 from evalkit.metrics.rankings import Pooled
 from evalkit.reading.inputs import trec_eval, unit_columns
 from evalkit.reading.inputs.unit_columns import Column
@@ -33,7 +34,7 @@ class UnitValues:
     """One value a row for each (metric, system); `unit` is what each row is about, which may come several times.
 
     name: what the input calls the unit, "row" where it names none. texts: further columns that could name clusters.
-    remarks: what was decided or left out on the way, for the page.
+    findings: what was decided or left out on the way.
     known: (metric, system) -> value, low, high, level, n of an earlier report, which holds differences only.
     """
 
@@ -46,7 +47,7 @@ class UnitValues:
     sources: tuple[Source, ...]
     texts: Mapping[str, np.ndarray] = field(default_factory=dict)
     known: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
-    remarks: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
