@@ -1,6 +1,6 @@
 """Array types, errors, division and the input checks that every module uses."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -60,19 +60,6 @@ def finite(name: str, values: ArrayLike) -> Floats:
     if wrong.size:
         raise InputError(f"{name} must hold only finite numbers, got {array[wrong[0]]} (row {wrong[0]})")
     return array
-
-
-def measurable(name: str, values: ArrayLike, place: Callable[[int], str]) -> None:
-    """Raise InputError for the first value whose powers would not be finite; `place` names its row.
-
-    >>> measurable("orders", [1.0, 1e308], lambda row: f"t.csv, row {row + 1}")
-    Traceback (most recent call last):
-    evalkit.arrays.InputError: t.csv, row 2: orders must lie within ±1e+75, got 1e+308
-    """
-    array = np.asarray(values, np.float64)
-    wrong = np.flatnonzero(np.abs(array) > LARGEST)
-    if wrong.size:
-        raise InputError(f"{place(int(wrong[0]))}: {name} must lie within ±{LARGEST:g}, got {array[wrong[0]]:g}")
 
 
 def numbers(name: str, values: ArrayLike) -> Floats:

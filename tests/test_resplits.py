@@ -79,7 +79,7 @@ def test_the_budget_says_what_it_left_out():
     assert study.other.points.empty
     assert "5-fold: 0 of 50 fits made within the budget" in validation_page.findings(study).text
     study = validation.read(features=noise(300), most_rows=100, k=5, **FAST)
-    assert "200 of 300 rows: 100 were drawn at random" in validation_page.findings(study).text
+    assert "200 of 300 rows: the others were drawn at random" in validation_page.findings(study).text
 
 
 def test_an_estimator_without_probabilities_keeps_the_metrics_it_has():

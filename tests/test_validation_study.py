@@ -49,7 +49,7 @@ def test_predictions_with_a_fold_column(given):
     by_hand = ((frame["y_score"] >= 0.5) == frame["y_true"]).groupby(frame["fold"]).mean()
     assert given.fold_values("forest") == pytest.approx(by_hand.to_numpy())
     shown = validation_page.verdict(given)
-    assert "no problem found; 8 of 18 checks could be run; not checked: a person" in shown.text
+    assert "no problem found; 8 of 18 checks could be run; not checked: group on both sides, time travel" in shown.text
     assert "can be trusted" not in shown.text
     assert 'class="verdict pass"' not in shown.html
     assert "<s>[0.746, 0.796]</s>" in shown.html
@@ -173,8 +173,8 @@ def test_coarse_columns_hide_copies_so_the_verdict_is_not_green():
     assert study.word == "cannot tell"
     assert not [one for one in study.findings if one.severity != "note"]
     shown = validation_page.verdict(study)
-    assert "copied rows (the columns are too coarse to tell copies from coincidence)" in shown.html
-    assert "not checked: copied rows" in shown.text
+    assert "duplicate rows (features too coarse)" in shown.html
+    assert "not checked: duplicate rows" in shown.text
 
 
 @pytest.mark.parametrize("rule, passed", [("no severe finding", True), ("trusted", False)])

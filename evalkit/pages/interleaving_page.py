@@ -22,7 +22,7 @@ def title(o: Online) -> Html:
         pair = " or ".join(sorted(o.log.systems))
         asked.append(f"Which ranker do {n:,} {plural(o.log.unit_name, n)} prefer when one list mixes theirs: {pair}?")
     if o.users:
-        n, first = sum(o.users.sizes.values()), o.users.primary.label
+        n, first = diagnostics.users(o.users), o.users.primary.label
         asked.append(f"Which arm of {n:,} {plural(o.users.unit_name, n)} is ahead, by {first}?")
     asked.append("How many users does each design need?" if o.planning else "")
     return tables.heading("Interleaving and A/B report", " ".join(asked).strip())

@@ -63,13 +63,13 @@ def error_plot(s: Rating) -> Picture:
 def bias_plot(s: Rating) -> Picture:
     """Mean forecast − mean actual by tenths of the forecast."""
     frame = s.tenths.rename(columns={"bias": "value"})
-    across = min(4, len(s.order))
+    across = plots.grid(len(s.order), across=4)[1]
     frame = frame[frame["system"].isin(s.order[:across])]
     caption = (
         f"Bias by tenths of each system's forecast, lowest first, with {s.settings.level:.0%} intervals "
         f"({counted(len(s.data.rows), 'row')}). Above 0: forecasts too high."
     )
-    size = (2.2 + 2.4 * across, 3.0)
+    size = plots.wide(across, edge=2.2, each=2.4, height=3.0)
     return plots.picture(
         curve_plots.tenths,
         frame,

@@ -12,8 +12,16 @@ from evalkit.studies.binary_diagnostics import DOMINANT
 from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.diagnostics import Ends, ends
 from evalkit.studies.multilabel import MultiLabelStudy
+from evalkit.studies.row_study import RowStudy
 
+TOGETHER = 40  # classes that a picture can show: its size grows with their square
 NORMAL = 1e-3  # how far the probabilities of a row may be from adding up to 1
+
+
+def many_units(s: RowStudy) -> bool:
+    """True if there are so many units that means are tested by t in place of sign flips."""
+    return s.many_units > inference.FLIPPED
+
 
 # Several classes
 
@@ -76,6 +84,35 @@ def largest_class(s: ClassesStudy, chosen: Chosen) -> float:
     predicted = np.full(len(leader.actual), int(s.shares.argmax()))
     score = None if leader.score is None else np.tile(s.shares, (len(leader.actual), 1))
     return inference.value(chosen.values(replace(leader, predicted=predicted, score=score)))
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """The rows, or their weight, of one class that were predicted as another."""
+
+    actual: str
+    predicted: str
+    rows: float
+
+
+def worst_mistake(s: ClassesStudy) -> Mistake | None:
+    """The most frequent mistake of the leader; None if there is none."""
+    table = s.classified[s.leader].confusion.table
+    wrong = np.where(np.eye(len(table), dtype=bool), -1, table)
+    i, j = np.unravel_index(int(wrong.argmax()), wrong.shape)
+    return Mistake(s.data.classes[i], s.data.classes[j], float(wrong[i, j])) if wrong[i, j] > 0 else None
+
+
+def drawn_together(table: np.ndarray, classes: tuple[str, ...]) -> tuple[np.ndarray, tuple[str, ...]]:
+    """The table of at most `TOGETHER` classes, the rarest summed into one, and the names of the classes."""
+    if len(classes) <= TOGETHER:
+        return table, classes
+    kept = np.sort(np.argsort(-table.sum(axis=1), kind="stable")[: TOGETHER - 1])
+    place = np.full(len(classes), TOGETHER - 1)
+    place[kept] = np.arange(TOGETHER - 1)
+    together = np.zeros((TOGETHER, TOGETHER), dtype=table.dtype)
+    np.add.at(together, (place[:, None], place[None, :]), table)
+    return together, (*(classes[i] for i in kept), f"({len(classes) - TOGETHER + 1} others)")
 
 
 # Several labels

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import pandas as pd
+
 from evalkit.definitions.preference_metrics import credit_share, session_wins, user_share
 from evalkit.statistics import perunit
 from evalkit.studies.experiment import Experiment
@@ -29,6 +31,11 @@ def estimands(s: Interleaving) -> Estimands:
     side, even = s.sides()[0], 1 / len(s.systems)
     mean, total = (perunit.mean(metric(side)) for metric in (user_share, credit_share))
     return Estimands(mean, total, (mean - even) * (total - even) < 0)
+
+
+def less_even(s: Interleaving) -> pd.DataFrame:
+    """The shares of `coins` with their limits, less what a fair coin gives: value, low, high."""
+    return s.coins[["share", "low", "high"]].rename(columns={"share": "value"}) - 1 / len(s.systems)
 
 
 def mostly_silent(s: Interleaving) -> bool:

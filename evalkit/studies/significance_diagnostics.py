@@ -1,11 +1,12 @@
 """What the tests of a significance report take for granted, measured: clusters, ties, skew, tests that disagree."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from evalkit.arrays import Floats
+from evalkit.arrays import Bools, Floats
 from evalkit.metrics.rankings import Pooled
 from evalkit.statistics import intervals, perunit, proportions, sequential
 from evalkit.statistics.flip_tail import TAIL
@@ -19,6 +20,7 @@ TIED = 0.5  # share of equal units from which few of them decide
 COCHRAN = 25  # n should be above 25 skewness² for a normal mean (Cochran 1977, section 2.15)
 WIDER = 1.2  # a standard error this much larger by cluster changes answers
 CLOSE = 1e-9  # of the values: further apart, two means are not of the same numbers
+LITTLE = 40  # systems times units below which the χ² of Friedman's test is no approximation
 RANKED = ("wilcoxon", "sign")
 EXACT = proportions.EXACT  # trials above which the score test replaces the exact one
 
@@ -217,6 +219,49 @@ def other_leaders(s: Significance) -> list[Leader]:
 def false_positives(s: Significance) -> float:
     """The chance that one of the looks finds something by chance, each at the level asked for."""
     return sequential.false_positive_rate(s.looks, level=s.settings.level)
+
+
+def within_margin(s: Significance, row: Mapping[str, float]) -> tuple[bool, bool]:
+    """Whether the interval of the two one-sided tests lies within the margin, and above its worse end."""
+    margin, low, high = s.settings.margin or 0.0, row["equivalence_low"], row["equivalence_high"]
+    worst = low if s.primary.metric.best == "high" else -high
+    return -margin < low and high < margin, worst > -margin
+
+
+def whole(units: float) -> int:
+    """So many units or more, as a whole number."""
+    return int(np.ceil(round(units, 6)))
+
+
+@dataclass(frozen=True)
+class NullShares:
+    """Numbers of successes, their probability under the null, which of them p adds up, the one seen, the step drawn."""
+
+    k: Floats
+    probability: Floats
+    added: Bools
+    seen: int
+    step: int
+
+
+def null_shares(s: Shares) -> NullShares | None:
+    """What the null share gives; None of so many trials that p is from the score test."""
+    if s.counts(s.opponents[0])[1] > EXACT:
+        return None
+    k, probability, seen = s.null_shares()
+    either = probability <= probability[k == seen] * (1 + 1e-7)
+    added = {"greater": k >= seen, "less": k <= seen}.get(s.alternative, either)
+    return NullShares(k, probability, np.asarray(added), seen, int(np.median(np.diff(k))) if len(k) > 1 else 1)
+
+
+def ranked_roughly(systems: int, units: int) -> bool:
+    """True if the χ² of Friedman's test is no approximation."""
+    return systems * units < LITTLE
+
+
+def rejected(s: Significance) -> bool:
+    """True if the headline's p is below 1 − level."""
+    return float(s.headline.iloc[0]["p"]) < alpha(s)
 
 
 def look_alpha(s: Significance) -> float:

@@ -187,7 +187,7 @@ def _check(rows: Aligned, column: str, rule: str, values: Floats, wrong: Bools) 
 def _layout(part: Part, given: Mapping[str, str], unit: str | None) -> aligned.Layout:
     roles = roles_of.resolve(part.columns, ("system", "id", "label", "score"), given, part.name)
     return aligned.Layout(
-        text=aligned.attributes(part, [unit] if unit else []),
+        text=aligned.attributes_by_role(part, [unit] if unit else []),
         numbers={"label": roles["label"]},
         own={None: {"score": roles["score"]}},
         id=roles.get("id"),

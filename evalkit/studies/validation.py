@@ -235,7 +235,7 @@ def _consecutive(e: Examples, folds: Folds) -> Folds | None:
     if any(e.time[test].min() <= end for test, end in zip(tests[1:], ends, strict=False)):
         return None
     pairs = tuple((np.sort(np.concatenate(tests[:i])), tests[i]) for i in range(1, len(tests)))
-    return Folds(len(e), pairs, "the fold column given: blocks of time, each taken as trained on the earlier ones")
+    return Folds(len(e), pairs, fold_column.CONSECUTIVE)
 
 
 def _attributes(e: Examples, rows: Ints) -> dict[str, np.ndarray]:
@@ -279,7 +279,7 @@ def _fitted(e: Examples, shared: Settings, p: parameters.Validation) -> Validati
         tests=list(zip(labels, np.split(place, ends), strict=True)),
         fits=fits,
         other=other,
-        described=tuple(f"{name}: {' → '.join(_steps(one))}" for name, one in made.items()),
+        described=tuple(f"{name}: {' → '.join(fitting.steps(one))}" for name, one in made.items()),
     )
 
 
@@ -308,16 +308,6 @@ def _pooled(fits: list[Fit], order: Ints) -> Predicted:
 
 def _short(path: str) -> str:
     return path.replace(":", ".").rpartition(".")[2]
-
-
-def _steps(estimator: Any) -> list[str]:
-    if not hasattr(estimator, "steps"):
-        return [type(estimator).__name__]
-    first = estimator.steps[0][1]
-    words = {"ColumnTransformer": "missing numbers to the median, scaled; text one column a value"}
-    words |= {"Pipeline": "missing numbers to the median, scaled"}
-    steps = [repr(step).replace("\n", " ") for _, step in estimator.steps[1:]]
-    return [words.get(type(first).__name__, repr(first)), *steps]
 
 
 def _possible(shared: Settings, made: Mapping[str, Any], *, asked: bool) -> tuple[Chosen, ...]:

@@ -15,7 +15,7 @@ from evalkit.definitions import predicted
 from evalkit.definitions.catalogue import Chosen
 from evalkit.definitions.predicted import Predicted
 from evalkit.findings import splits as kinds
-from evalkit.findings.finding import NOTE, SEVERE, WARNING, Finding, Kind, Severity, ordered
+from evalkit.findings.finding import NOTE, SEVERE, WARNING, Finding, ordered
 from evalkit.metrics import influence
 from evalkit.metrics.counts import count
 from evalkit.reading.inputs.examples import Examples
@@ -319,14 +319,8 @@ class Validation(Study):
         given, _, inside = self.selection["value"]
         clear = (self.selection["verdict"][:2] == "better").all()
         of, kept = (table.shape[1] for table in (self.examples.candidates, self.examples.features))
-        text = (
-            f"{kept} of {of:,} columns were selected outside the folds: {self.primary.label} {given:.3f}, and "
-            f"{inside:.3f} with {kept} selected inside each fold"
-        )
-        return [self._of_every_row(kinds.SELECTED_OUTSIDE, SEVERE if clear else NOTE, text)]
-
-    def _of_every_row(self, kind: Kind, severity: Severity, text: str) -> Finding:
-        return Finding(kind, severity, text, self.rows.size, self.rows.size)
+        values, severity = (given, inside), SEVERE if clear else NOTE
+        return [leakage.selected_outside(self.rows, self.primary.label, (kept, of), values, severity)]
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
@@ -340,14 +334,10 @@ class Validation(Study):
         found += self._of_selection()
         found += [one for name in self.systems if name != self.baseline for one in self._of_scores(name)]
         if self.folds_differ:
-            text = (
-                f"{self.primary.label} of {self.subject} differs between folds by more than chance: "
-                f"Q = {self.unlike['q']:.0f}, {self.unlike['freedom']} expected"
-            )
-            found.append(self._of_every_row(kinds.UNLIKE_FOLDS, WARNING, text))
+            label = f"{self.primary.label} of {self.subject}"
+            found.append(leakage.unlike_folds(self.rows, label, self.unlike["q"], self.unlike["freedom"]))
         if self.distinct < FEW:
-            text = f"only {self.distinct} {plural(self.row_name, self.distinct)} were tested"
-            found.append(self._of_every_row(kinds.FEW_TESTED, WARNING, text))
+            found.append(leakage.few_tested(self.rows, f"{self.distinct} {plural(self.row_name, self.distinct)}"))
         return ordered(found)
 
     def _of_scores(self, name: str) -> list[Finding]:

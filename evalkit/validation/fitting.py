@@ -244,3 +244,14 @@ def _work_left(fits: int, jobs: int, required: int, seconds: float, spent: float
     each = spent / fits
     optional = min(each * (jobs - max(required, fits)), max(seconds - spent, 0.0))
     return each * max(required - fits, 0) + optional
+
+
+def steps(estimator: Any) -> list[str]:
+    """The steps of an estimator in words."""
+    if not hasattr(estimator, "steps"):
+        return [type(estimator).__name__]
+    first = estimator.steps[0][1]
+    words = {"ColumnTransformer": "missing numbers to the median, scaled; text one column a value"}
+    words |= {"Pipeline": "missing numbers to the median, scaled"}
+    steps = [repr(step).replace("\n", " ") for _, step in estimator.steps[1:]]
+    return [words.get(type(first).__name__, repr(first)), *steps]

@@ -10,6 +10,8 @@ from evalkit.arrays import InputError, Ints, codes
 from evalkit.validation import splits
 from evalkit.validation.splits import Folds
 
+CONSECUTIVE = "the fold column given: blocks of time, each taken as trained on the earlier ones"
+
 TRAINING = frozenset(("train", "training", "trn", "tr", "trainset", "fit", "learn", "insample", "seen"))
 TEST = frozenset(("test", "testing", "tst", "te", "testset", "holdout", "heldout"))
 TEST |= frozenset(("outofsample", "oos", "outoftime", "oot", "unseen"))

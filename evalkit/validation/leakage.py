@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evalkit.arrays import Floats, codes, finite, ratio, same_length
+from evalkit.arrays import Floats, Ints, codes, finite, ratio, same_length
 from evalkit.findings import splits as kinds
-from evalkit.findings.finding import NOTE, SEVERE, WARNING, Finding, ordered
+from evalkit.findings.finding import NOTE, SEVERE, WARNING, Finding, Severity, ordered
 from evalkit.validation.copies import conflicts as conflicts
 from evalkit.validation.copies import duplicates as duplicates
 from evalkit.validation.copies import shared, test_rows
@@ -214,3 +214,26 @@ def score_scale(folds: Folds, score: ArrayLike) -> Finding | None:
     h = float(ratio((size * (total / size - rank.mean()) ** 2).sum(), spread))
     text = f"scores differ in level between folds (H = {h:.0f}, {k - 1} expected): compare within folds, do not pool"
     return finding(kinds.SCORE_SCALE, WARNING, test, folds.rows, text) if h > k - 1 + 6 * np.sqrt(2 * (k - 1)) else None
+
+
+# What the estimates show
+
+
+def selected_outside(
+    rows: Ints, metric: str, columns: tuple[int, int], values: tuple[float, float], severity: Severity
+) -> Finding:
+    """Columns selected before the split: how many of how many, the metric as it is and with them selected inside."""
+    (kept, of), (given, inside) = columns, values
+    text = f"{kept} of {of:,} columns were selected outside the folds: {metric} {given:.3f}, and {inside:.3f} with "
+    return Finding(kinds.SELECTED_OUTSIDE, severity, f"{text}{kept} selected inside each fold", rows.size, rows.size)
+
+
+def unlike_folds(rows: Ints, metric: str, q: float, expected: float) -> Finding:
+    """Folds that differ by more than chance, by Cochran's Q."""
+    text = f"{metric} differs between folds by more than chance: Q = {q:.0f}, {expected} expected"
+    return Finding(kinds.UNLIKE_FOLDS, WARNING, text, rows.size, rows.size)
+
+
+def few_tested(rows: Ints, counted: str) -> Finding:
+    """Few rows tested; counted: how many, with their noun."""
+    return Finding(kinds.FEW_TESTED, WARNING, f"only {counted} were tested", rows.size, rows.size)

@@ -17,7 +17,10 @@ from evalkit.reading.inputs import trec_eval, unit_columns, unit_doubts, unit_va
 from evalkit.reading.inputs.unit_columns import Column
 from evalkit.reading.inputs.unit_values import ROW, VALUE, UnitValues
 from evalkit.reading.tables import columns as roles_of
+from evalkit.reading.tables import rules
 from evalkit.reading.tables.parts import Part
+from evalkit.reading.tables.rules import Field
+from evalkit.reading.tables.table import located
 
 NAMED = 8  # columns or measures that a note names
 
@@ -97,7 +100,7 @@ def read_long(
     rows = _rows(parts, columns)
     system = unit_columns.system(columns, given.get("system"), where)
     if system is None:
-        raise roles_of.missing("system", [column.name for column in columns], where)
+        raise roles_of.unresolved(["system"], [column.name for column in columns], where)
     named = {role: unit_columns.by_name(columns, name, where, f"columns: {role}") for role, name in given.items()}
     cluster = [unit_columns.by_name(columns, unit, where, "unit")] if unit else []
     taken = [system, *named.values(), *cluster]
@@ -112,7 +115,7 @@ def read_long(
     if not ids or (cluster and all(column.draws for column in ids) and ids[0].key not in unit_columns.UNITS):
         ids = cluster
     if not ids:
-        raise roles_of.missing("unit", [column.name for column in columns], where)
+        raise roles_of.unresolved(["unit"], [column.name for column in columns], where)
     numbers = _numbers(parts, value, rows)
     units = _units(parts, rows, ids, cluster if cluster != ids else [])
     code, labels, clusters = units.coded()
@@ -276,41 +279,39 @@ def _texts(columns: Sequence[Column], code: Ints, units: int) -> dict[str, np.nd
 
 def _rows(parts: Sequence[Part], columns: Sequence[Column]) -> list[int]:
     rows = [len(array) for array in columns[0].arrays]
-    unit_values.some_rows(parts, rows)
+    for part, n in zip(parts, rows, strict=True):
+        if not n:
+            raise part.no_rows()
     return rows
 
 
 def _numbers(parts: Sequence[Part], column: Column, rows: Sequence[int]) -> Floats:
     """The numbers of a column as its type holds them, or as its text says; raises InputError with the wrong cells."""
     if column.clean or column.kind == "empty":
-        tables = [part.load({}, {f"number {column.name}": column.name}) for part in parts]
+        arrays = [part.load({}, {"number": column.name})["number"] for part in parts]
     else:
-        values = unit_columns.doubles(column, lambda i: _place(parts, rows, i))
-        tables = [{f"number {column.name}": array} for array in _split(values, rows)]
-    return unit_values.doubles(parts, tables, column.name)
+        values = unit_columns.doubles(column, lambda i: _locate(parts, rows, i))
+        arrays = _split(values, rows)
+    field = Field(column.name, rules.VALUES)
+    return np.concatenate([field.checked(array, part) for part, array in zip(parts, arrays, strict=True)])
 
 
 def _split(values: Floats, rows: Sequence[int]) -> list[Any]:
     import pyarrow as pa
 
-    return [pa.array(one, from_pandas=True) for one in np.split(values, np.cumsum(rows)[:-1])]
+    return [pa.array(some, from_pandas=True) for some in np.split(values, np.cumsum(rows)[:-1])]
 
 
-def _place(parts: Sequence[Part], rows: Sequence[int], row: int) -> tuple[str, int]:
-    """The file and row, from 1, of a row of all parts."""
-    for part, n in zip(parts, rows, strict=True):
-        if row < n:
-            return part.name, row + 1
-        row -= n
-    raise AssertionError(row)
+def _locate(parts: Sequence[Part], rows: Sequence[int], row: int) -> tuple[Part, int]:
+    return located(zip(parts, rows, strict=True), row)
 
 
 def _strings(parts: Sequence[Part], rows: Sequence[int], column: Column) -> np.ndarray:
     """A column of ids, none of which may be empty."""
     empty = np.flatnonzero(np.array([cell is None for cell in column.cells]))
     if empty.size:
-        where, row = _place(parts, rows, int(empty[0]))
-        raise InputError(f"{where}: {column.name} must not be empty, got nothing (row {row})")
+        part, row = _locate(parts, rows, int(empty[0]))
+        raise rules.PRESENT.error(part, column.name, None, row)
     return column.cells
 
 

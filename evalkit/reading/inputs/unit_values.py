@@ -5,20 +5,23 @@ that is missing is undefined (NaN) and never 0.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import Floats, InputError, Ints, measurable
+from evalkit.arrays import Floats, InputError, Ints
 from evalkit.findings.finding import Finding
 from evalkit.metrics.rankings import Pooled
 from evalkit.reading.inputs import trec_eval, unit_columns
 from evalkit.reading.inputs.unit_columns import Column
 from evalkit.reading.tables import columns as roles_of
+from evalkit.reading.tables import rules, table
 from evalkit.reading.tables.json_lines import JsonLines
 from evalkit.reading.tables.parts import Part, Source
+from evalkit.reading.tables.rules import Field
+from evalkit.reading.tables.table import Table
 
 ROLES = ("unit", "system", "value", "metric", "successes", "trials")
 COUNTED = 2**53 - 1  # the largest whole number that a double holds apart from the next one
@@ -103,23 +106,23 @@ def read_trials(parts: Sequence[Part], given: Mapping[str, str]) -> Trials:
     columns = {role: given.get(role, role) for role in ("successes", "trials")}
     text = [column.name for column in columns_of(parts) if not column.clean]
     label = given.get("system") or next((name for name in text if name not in columns.values()), None)
-    numbers = [part.load({}, {f"number {role}": name for role, name in columns.items()}) for part in parts]
-    rows = [len(table["number trials"]) for table in numbers]
-    some_rows(parts, rows)
-    successes, trials = (doubles(parts, numbers, role, columns[role]) for role in ("successes", "trials"))
-    for i, (s, n) in enumerate(zip(successes, trials, strict=True), start=1):
-        if not (float(s).is_integer() and float(n).is_integer() and 1 <= n <= COUNTED and 0 <= s <= n):
+    blocks = [table.block(part, {role: Field(name, rules.VALUES) for role, name in columns.items()}) for part in parts]
+    rows = Table(blocks)
+    successes, trials = rows.numbers("successes"), rows.numbers("trials")
+    for i, (hits, of) in enumerate(zip(successes, trials, strict=True)):
+        if not (float(hits).is_integer() and float(of).is_integer() and 1 <= of <= COUNTED and 0 <= hits <= of):
+            part, row = rows.locate(i)
             raise InputError(
-                f"{parts[0].name}: successes and trials must be whole numbers with 0 ≤ successes ≤ trials and "
-                f"1 ≤ trials < 2⁵³, got {s:g} of {n:g} (row {i})"
+                f"{part.name}: successes and trials must be whole numbers with 0 ≤ successes ≤ trials and "
+                f"1 ≤ trials < 2⁵³, got {hits:g} of {of:g} (row {row})"
             )
-    named = _texts_of(parts, label) if label else [f"row {i}" for i in range(1, sum(rows) + 1)]
-    systems = tuple(map(str, named)) if label or sum(rows) > 1 else ("the sample",)
+    named = _texts_of(parts, label) if label else [f"row {i}" for i in range(1, len(rows) + 1)]
+    systems = tuple(map(str, named)) if label or len(rows) > 1 else ("the sample",)
     if len(set(systems)) < len(systems):
         twice = next(name for name in systems if systems.count(name) > 1)
         raise InputError(f"{parts[0].name}: {label} must name each row once, got {twice!r} again")
     shown = columns | ({"system": label} if label else {})
-    return Trials(systems, successes.astype(np.int64), trials.astype(np.int64), shown, fingerprints(parts, rows))
+    return Trials(systems, successes.astype(np.int64), trials.astype(np.int64), shown, rows.sources)
 
 
 def read_report(parts: Sequence[Part]) -> UnitValues:
@@ -162,32 +165,11 @@ def columns_of(parts: Sequence[Part]) -> list[Column]:
     return [Column(name, tuple(table[f"text {name}"] for table in tables)) for name in names]
 
 
-def some_rows(parts: Sequence[Part], rows: Iterable[int]) -> None:
-    for part, n in zip(parts, rows, strict=True):
-        if n == 0:
-            raise part.no_rows()
-
-
 def _texts_of(parts: Sequence[Part], name: str) -> np.ndarray:
     """A column of text of all parts, "(none)" where it is empty."""
     tables = [part.load({f"text {name}": name}, {}) for part in parts]
     cells = [cell for table in tables for cell in table[f"text {name}"].to_pylist()]
     return np.array(["(none)" if cell is None else cell for cell in cells], dtype=object)
-
-
-def doubles(parts: Sequence[Part], tables: Sequence[Mapping[str, Any]], name: str, shown: str = "") -> Floats:
-    """A column of numbers of all parts, NaN where there is none; raises InputError where one is infinite."""
-    found = []
-    for part, table in zip(parts, tables, strict=True):
-        column = np.asarray(table[f"number {name}"].to_numpy(zero_copy_only=False), float)
-        wrong = np.flatnonzero(np.isinf(column))
-        if wrong.size:
-            raise InputError(
-                f"{part.name}: {shown or name} must be finite or empty, got {column[wrong[0]]} (row {wrong[0] + 1})"
-            )
-        measurable(shown or name, column, lambda row, part=part: part.place(row + 1))  # type: ignore[misc]
-        found.append(column)
-    return np.concatenate(found)
 
 
 def fingerprints(parts: Sequence[Part], rows: Sequence[int]) -> tuple[Source, ...]:

@@ -13,6 +13,7 @@ import numpy as np
 from evalkit.arrays import InputError, ParameterError
 from evalkit.metrics import grid
 from evalkit.reading.engines.base import Engine
+from evalkit.reading.engines.checks import checked
 from evalkit.reading.engines.duckdb import DuckDB
 from evalkit.reading.inputs import aligned, outcomes, pairing
 from evalkit.reading.inputs.aligned import Layout
@@ -23,6 +24,7 @@ from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import precision
 from evalkit.reading.tables.parts import Part, Source
 from evalkit.reading.tables.precision import Precision
+from evalkit.reading.tables.rules import LEAST_WEIGHT, MOST_WEIGHT, split
 from evalkit.reading.tables.slices import groups
 
 ROWS = 2**20  # more are reduced shard by shard, whatever the memory and the engine: the same page everywhere
@@ -118,7 +120,7 @@ def read(
 ) -> Large:
     """The parts checked as `outcomes.read` checks them; raises what it raises."""
     given = dict(columns or {})
-    roles_of.check_roles(given, outcomes.ROLES)
+    roles_of.check_roles(given, outcomes.NAMES)
     pieces = _pieces(engine, parts, given, systems, [*segments, *([unit] if unit else [])])
     direct = straight(pieces[0], engine.limits) if isinstance(engine, DuckDB) and len(pieces) == 1 else None
     told = direct.profile() if direct else None
@@ -169,9 +171,8 @@ def _pieces(
     found = []
     for i, part in enumerate(parts):
         layout = outcomes.layout_of(part, kind="binary", given=given, systems=systems, attributes=attributes)
-        text, numbers = aligned.wanted(layout)
         name = aligned.stem(part) if len(parts) > 1 else aligned.SYSTEM
-        found.append(Piece(part, layout, part.select(text, numbers, engine.dialect, frame=f"frame{i}"), name))
+        found.append(Piece(part, layout, part.select(*split(layout.fields), engine.dialect, frame=f"frame{i}"), name))
     aligned.same_systems([(one.part, one.layout) for one in found])
     return found
 
@@ -215,13 +216,8 @@ def _scale(engine: Engine, pieces: Sequence[Piece], profiles: Sequence[Sequence[
     if column is None:
         return None
     for piece, rows in zip(pieces, profiles, strict=True):
-        if min(row["least"] for row in rows) < 0:
-            row, value = engine.first(piece.chosen, f"{engine.dialect.quote('number weight')} < 0", "number weight")
-            raise outcomes.below_0(piece.part.place(row), column, value)
-        if max(row["most"] for row in rows) > outcomes.MOST_WEIGHT:
-            above = f"{engine.dialect.quote('number weight')} > {outcomes.MOST_WEIGHT!r}"
-            row, value = engine.first(piece.chosen, above, "number weight")
-            raise outcomes.above_most(piece.part.place(row), column, value)
+        if min(row["least"] for row in rows) < LEAST_WEIGHT or max(row["most"] for row in rows) > MOST_WEIGHT:
+            checked(engine, piece.chosen, {"number weight": piece.layout.fields["number weight"]})
     found = [row for rows in profiles for row in rows]
     most = max(row["most"] for row in found)
     if most <= 0:

@@ -8,9 +8,10 @@ import numpy as np
 
 from evalkit.metrics import calibration
 from evalkit.reading.engines.base import Engine
-from evalkit.reading.inputs import aligned
+from evalkit.reading.engines.checks import counts, refuse
 from evalkit.reading.inputs.aligned import Layout
 from evalkit.reading.tables.parts import Part, Selection, explained
+from evalkit.reading.tables.rules import checks, split
 
 LABELS = 10_000  # distinct labels that are looked at: two are right
 MOST = np.finfo(float).max
@@ -33,23 +34,16 @@ def profile(engine: Engine, piece: Piece) -> list[dict[str, Any]]:
     The smallest and the largest number of a column tell at a glance that all its numbers are finite, and far from
     where they are counted one by one; only where that fails is everything counted.
     """
-    text, numbers = aligned.wanted(piece.layout)
-    wrong = {role: f"{engine.dialect.quote(role)} IS NULL" for role in text if not role.startswith("text attribute ")}
-    wrong |= {role: f"{engine.dialect.quote(role)} IS NULL OR NOT ({engine.dialect.finite(role)})" for role in numbers}
-    quick = _by_label(engine, piece, _extremes(engine, [*wrong]) + _weights(engine, numbers))
+    fields = piece.layout.fields
+    broken = list(checks(fields, engine.dialect))
+    roles, (_, numbers) = list(dict.fromkeys(check.role for check in broken)), split(fields)
+    quick = _by_label(engine, piece, _extremes(engine, roles) + _weights(engine, numbers))
     if not quick:
         raise piece.part.no_rows()
-    if all(_sound(row, [*wrong]) for row in quick):
+    if all(_sound(row, roles) for row in quick):
         return [row | _nothing_told(numbers) for row in quick]
-    cells = [f"count(*) FILTER (WHERE {one}) AS wrong{i}" for i, one in enumerate(wrong.values())]
-    found = _by_label(engine, piece, cells + _told(engine, numbers) + _weights(engine, numbers))
-    for i, (role, one) in enumerate(wrong.items()):
-        if any(row[f"wrong{i}"] for row in found):
-            row, value = engine.first(piece.chosen, one, role)
-            column = {**text, **numbers}[role]
-            if role in text:
-                raise aligned.empty(piece.part, column, row)
-            raise aligned.not_finite(piece.part, column, row, value)
+    found = _by_label(engine, piece, counts(broken) + _told(engine, numbers) + _weights(engine, numbers))
+    refuse(engine, piece.chosen, broken, found)
     return found
 
 

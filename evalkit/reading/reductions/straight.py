@@ -15,11 +15,11 @@ from evalkit.arrays import Bools, Floats
 from evalkit.metrics import calibration, grid
 from evalkit.progress import progress
 from evalkit.reading.engines.base import Limits
-from evalkit.reading.inputs import aligned
 from evalkit.reading.reductions.profiles import Piece
 from evalkit.reading.reductions.shards import Plan, Shard
 from evalkit.reading.tables import duck, parquet
 from evalkit.reading.tables.parquet import Parquet
+from evalkit.reading.tables.rules import split
 
 ROW = 200  # bytes that a row of numbers needs while its shard is reduced
 MOST = 2**24  # rows of a shard, however much memory there is
@@ -145,7 +145,7 @@ class Straight:
 def straight(piece: Piece, limits: Limits) -> Straight | None:
     """The piece to be read so; None where it needs an engine."""
     part, layout = piece.part, piece.layout
-    text, numbers = aligned.wanted(layout)
+    text, numbers = split(layout.fields)
     if not isinstance(part, Parquet) or set(text) - {"text label", "id"}:
         return None
     label, columns = layout.text["label"], [*layout.text.values(), *numbers.values()]

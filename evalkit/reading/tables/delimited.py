@@ -1,29 +1,29 @@
 """Text tables with a delimiter, with a header or without one, read strictly by DuckDB."""
 
 import csv
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from evalkit.arrays import InputError
 from evalkit.parameters.reports import NO_HEADER
 from evalkit.reading.tables import columns, duck
 from evalkit.reading.tables.dialects import DUCKDB
-from evalkit.reading.tables.parts import File, Selection, stamp
+from evalkit.reading.tables.parts import Frames, Selection, TextFile, stamp
 
 DELIMITERS = ",\t;|"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Csv(File):
+class Csv(TextFile):
     """A table whose first line holds the column names. own: the columns of the file itself, in its order."""
 
     own: tuple[str, ...]
     delimiter: str
     header: ClassVar[str] = "true"
 
-    def _source(self, columns: Collection[str], numbers: Collection[str], frame: str) -> tuple[str, Mapping[str, Any]]:
+    def _source(self, columns: Collection[str], numbers: Collection[str], frame: str) -> tuple[str, Frames]:
         types = ", ".join(f"{DUCKDB.literal(n)}: '{'DOUBLE' if n in numbers else 'VARCHAR'}'" for n in self.own)
         form = f"header={self.header}, auto_detect=false, delim={DUCKDB.literal(self.delimiter)}"
         strict = "quote='\"', escape='\"', nullstr='', strict_mode=true, hive_partitioning=false"

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from evalkit.arrays import InputError
 from evalkit.reading.tables import duck
-from evalkit.reading.tables.parts import Part
+from evalkit.reading.tables.parts import Frames, Part
 
 NAME = "data frame"
 
@@ -27,18 +27,14 @@ class Frame(Part):
         return len(self.table)
 
     @property
-    def rows(self) -> int:
-        return len(self.table)
-
-    @property
     def stored(self) -> Mapping[str, str]:
         kinds = {name: str(kind) for name, kind in zip(self.columns, self.table.schema.types, strict=True)}
         return kinds | dict.fromkeys(self.halves, "halffloat")
 
-    def _source(self, columns: Collection[str], numbers: Collection[str], frame: str) -> tuple[str, Mapping[str, Any]]:
+    def _source(self, columns: Collection[str], numbers: Collection[str], frame: str) -> tuple[str, Frames]:
         return frame, {frame: self.table}
 
-    def _types(self, source: str, frames: Mapping[str, Any]) -> Mapping[str, str]:
+    def _types(self, source: str, frames: Frames) -> Mapping[str, str]:
         """The columns of an empty frame may have any type."""
         return super()._types(source, frames) if self.rows else dict.fromkeys(self.columns, "VARCHAR")
 

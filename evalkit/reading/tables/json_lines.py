@@ -2,22 +2,21 @@
 dates, UUIDs or large numbers.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from evalkit.arrays import InputError
 from evalkit.reading.tables import duck
 from evalkit.reading.tables.dialects import DUCKDB
-from evalkit.reading.tables.parts import IDS, File, Selection, stamp
+from evalkit.reading.tables.parts import IDS, Frames, Selection, TextFile, stamp
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class JsonLines(File):
+class JsonLines(TextFile):
     """A file of JSON objects, one a row."""
 
-    def _source(self, columns: Collection[str], numbers: Collection[str], frame: str) -> tuple[str, Mapping[str, Any]]:
+    def _source(self, columns: Collection[str], numbers: Collection[str], frame: str) -> tuple[str, Frames]:
         types = ", ".join(f"{DUCKDB.literal(name)}: 'JSON'" for name in columns)
         return _from(self.path, f"columns={{{types}}}"), {}
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from evalkit.arrays import InputError
 from evalkit.reading.tables import duck
-from evalkit.reading.tables.parts import File, Selection, stamp
+from evalkit.reading.tables.parts import File, Frames, Selection, stamp
 
 # Their dictionaries hold a text once; of one that does not Arrow would take other texts, without a word.
 WRITERS = ("parquet-cpp", "parquet-mr", "parquet-rs", "duckdb", "polars", "fastparquet")
@@ -22,14 +22,6 @@ class Parquet(File):
 
     @property
     def counted(self) -> int:
-        return rows(self.path)
-
-    @property
-    def rows(self) -> int:
-        return rows(self.path)
-
-    @property
-    def most_rows(self) -> float:
         return rows(self.path)
 
     @property
@@ -45,7 +37,7 @@ class Parquet(File):
         columns = read(self.path, text, numbers, coded) if plain else None
         return columns or super()._read(text, numbers, coded)
 
-    def _source(self, columns: Collection[str], numbers: Collection[str], frame: str) -> tuple[str, Mapping[str, Any]]:
+    def _source(self, columns: Collection[str], numbers: Collection[str], frame: str) -> tuple[str, Frames]:
         return _from(self.path), {}
 
 

@@ -17,6 +17,7 @@ from evalkit.arrays import InputError
 from evalkit.reading.tables import duck, refusals, trec
 from evalkit.reading.tables.dialects import DUCKDB, Dialect
 
+Frames = Mapping[str, Any]  # Arrow tables, or what an engine has for them, by their names in a query
 IDS = ("system", "query", "item", "id", "session", "user")
 UNPRINTED = ("query", "item", "id", "session", "user")  # ids, of which a page names few
 PACKED = {".gz", ".zst", ".bz2", ".lz4"}
@@ -76,12 +77,12 @@ class Part:
     @property
     def rows(self) -> int:
         """The number of rows; of text files about, by the length of their first lines."""
-        raise NotImplementedError
+        return self.counted or 0
 
     @property
     def most_rows(self) -> float:
         """No part has more rows than this."""
-        return math.inf if self.counted is None else self.counted
+        return self.rows
 
     @property
     def stored(self) -> Mapping[str, str]:
@@ -147,7 +148,7 @@ class Part:
         """The FROM clause in the part's dialect, and the frames that it names."""
         raise NotImplementedError
 
-    def _types(self, source: str, frames: Mapping[str, Any]) -> Mapping[str, str]:
+    def _types(self, source: str, frames: Frames) -> Mapping[str, str]:
         """The engine's type of each column."""
         described = duck.sql(f"DESCRIBE SELECT * FROM {source}", self.name, **frames)
         return dict(zip(described["column_name"].to_pylist(), described["column_type"].to_pylist(), strict=True))
@@ -170,6 +171,16 @@ class File(Part):
     stamp: tuple[int, int]
     without_rows: ClassVar[str] = "the file has a header and no rows"
 
+    def fingerprint(self, rows: int) -> Source:
+        if stamp(self.path) != self.stamp:
+            raise changed_file(self.name)
+        return Source(self.name, rows, self.path, self.stamp)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TextFile(File):
+    """A file of lines, whose number is not known before all are read."""
+
     @property
     def rows(self) -> int:
         start = duck.start(self.path)
@@ -183,11 +194,6 @@ class File(Part):
     @property
     def _packed(self) -> bool:
         return self.path.suffix.lower() in PACKED
-
-    def fingerprint(self, rows: int) -> Source:
-        if stamp(self.path) != self.stamp:
-            raise changed_file(self.name)
-        return Source(self.name, rows, self.path, self.stamp)
 
 
 @dataclass(frozen=True)
@@ -203,7 +209,7 @@ class Selection:
     types: Mapping[str, str]
     text: Mapping[str, str]
     numbers: Mapping[str, str]
-    frames: Mapping[str, Any]
+    frames: Frames
 
     def first(self, value: str, wrong: str) -> tuple[int, str] | None:
         """Row, from 1, and value of the first row of the part itself where the condition on its columns holds."""

@@ -19,7 +19,7 @@ from evalkit.arrays import InputError
 from evalkit.reading.tables import duck
 from evalkit.reading.tables.dialects import SPARK, Dialect
 from evalkit.reading.tables.frames import Frame
-from evalkit.reading.tables.parts import Part, Selection
+from evalkit.reading.tables.parts import Frames, Part, Selection
 
 PREFIX = "spark:"
 MOST = 2**20  # rows that are collected and read as a frame; more need an engine
@@ -43,12 +43,8 @@ class SparkTable(Part):
     types: Mapping[str, str]
     dialect: ClassVar[Dialect | None] = SPARK
 
-    @property
-    def counted(self) -> int:
-        return self.rows
-
     @cached_property
-    def rows(self) -> int:  # type: ignore[override]
+    def counted(self) -> int:  # type: ignore[override]
         """The number of rows; raises InputError where there is none."""
         with asked(self.name):
             rows = self.frame.count()
@@ -68,7 +64,7 @@ class SparkTable(Part):
         """
         if self.rows > MOST:
             raise InputError(
-                f"{self.name}: {self.rows:,} rows are more than the {MOST:,} that this report collects from Spark; "
+                f"{self.name}: {self.counted:,} rows are more than the {MOST:,} that this report collects from Spark; "
                 "select fewer of them, or write the table to Parquet and name its folder"
             )
         with asked(self.name):
@@ -88,10 +84,10 @@ class SparkTable(Part):
     def _read(self, text: Mapping[str, str], numbers: Mapping[str, str], coded: Collection[str]) -> dict[str, Any]:
         return Frame(name=self.name, columns=self.columns, table=self.whole).load(text, numbers, coded)
 
-    def _source(self, columns: Collection[str], numbers: Collection[str], frame: str) -> tuple[str, Mapping[str, Any]]:
+    def _source(self, columns: Collection[str], numbers: Collection[str], frame: str) -> tuple[str, Frames]:
         return frame, {frame: self.frame}
 
-    def _types(self, source: str, frames: Mapping[str, Any]) -> Mapping[str, str]:
+    def _types(self, source: str, frames: Frames) -> Mapping[str, str]:
         return {name: kind.upper() for name, kind in self.types.items()}
 
 

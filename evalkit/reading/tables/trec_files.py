@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 
 from evalkit.reading.tables import duck, trec
 from evalkit.reading.tables.dialects import Dialect
-from evalkit.reading.tables.parts import File, stamp
+from evalkit.reading.tables.parts import TextFile, stamp
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Trec(File):
+class Trec(TextFile):
     """A run or judgements, whose columns are those of its layout; no engine reads it where it is."""
 
     layout: trec.Layout
