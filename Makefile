@@ -34,7 +34,7 @@ lint: $(VENV)/.ok
 lab: $(VENV)/.ok
 	$(BIN)/jupyter lab notebooks
 
-# Runs the notebooks again and stores what they print, README's tables and docs; `git diff` then shows what changed.
+# Runs the notebooks again and stores what they print, and makes the pages of docs; `git diff` then shows what changed.
 outputs: $(VENV)/.ok
 	$(BIN)/python tests/readme_table.py
 	$(BIN)/jupyter-nbconvert --to notebook --execute --inplace --ExecutePreprocessor.record_timing=False $(NOTEBOOKS)

@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 
 from evalkit.pages import classification_page, page
-from evalkit.reading.engines.duckdb import limits, opened
+from evalkit.reading.engines.base import limits
+from evalkit.reading.engines.duckdb import opened
 from evalkit.reading.reductions import large
 from evalkit.reading.tables import sources
 from evalkit.statistics import count_bootstrap, passes
@@ -26,8 +27,8 @@ CASES = {
 def shrink(monkeypatch):
     """Every table is large, and a shard has few rows."""
     monkeypatch.setattr(large, "ROWS", 100)
-    monkeypatch.setattr("evalkit.reading.engines.duckdb.FEWEST", 500)
-    monkeypatch.setattr("evalkit.reading.engines.duckdb.ROW", 10**9)
+    monkeypatch.setattr("evalkit.reading.engines.base.FEWEST", 500)
+    monkeypatch.setattr("evalkit.reading.engines.base.ROW", 10**9)
 
 
 def draw_less(monkeypatch):
@@ -72,14 +73,14 @@ def long(wide):
 
 
 def text(study):
-    names = ("title", "notes", "estimates", "curves", "base_rate", "thresholds", "calibration", "top", "confusion")
+    names = ("title", "findings", "estimates", "curves", "base_rate", "thresholds", "calibration", "top", "confusion")
     pieces = [getattr(classification_page, name)(study) for name in (*names, "definitions")]
     return "\n".join(one.text for one in [*pieces, page.verdict(study), page.comparisons(study), page.segments(study)])
 
 
 def grids(folder, memory, size, monkeypatch, **more):
-    monkeypatch.setattr("evalkit.reading.engines.duckdb.FEWEST", size)
-    monkeypatch.setattr("evalkit.reading.engines.duckdb.ROW", 10**9)
+    monkeypatch.setattr("evalkit.reading.engines.base.FEWEST", size)
+    monkeypatch.setattr("evalkit.reading.engines.base.ROW", 10**9)
     with opened(limits(memory, threads=2)) as engine:
         made = large.read(engine, sources.parts(str(folder)), segments=["country"], **more)
         first = passes.First(made.plan, [0.5] * len(made.systems))

@@ -9,7 +9,7 @@ import pytest
 from large_tables import CASES, draw_less, frame, grids, text
 
 from evalkit.pages import classification_page
-from evalkit.reading.engines.duckdb import FEWEST
+from evalkit.reading.engines.base import FEWEST
 from evalkit.reading.reductions import large
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.slices import groups, slices
@@ -55,8 +55,8 @@ def test_the_page_is_the_same_at_every_limit(table, monkeypatch):
     monkeypatch.setattr(passes, "MOST", 2**12)
     found = []
     for memory, size in (("1GB", FEWEST), ("250MB", 9_000)):
-        monkeypatch.setattr("evalkit.reading.engines.duckdb.FEWEST", size)
-        monkeypatch.setattr("evalkit.reading.engines.duckdb.ROW", 10**9)
+        monkeypatch.setattr("evalkit.reading.engines.base.FEWEST", size)
+        monkeypatch.setattr("evalkit.reading.engines.base.ROW", 10**9)
         given = {"segments": "country", "unit": "user_id", "metrics": "roc_auc,average_precision,brier,f1"}
         study = classification.read(str(folder), memory=memory, **given)
         found.append(text(study))

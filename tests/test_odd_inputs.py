@@ -140,7 +140,7 @@ def test_sessions_and_users_without_a_row_are_said_to_have_none(given, kind):
 def test_a_date_that_stands_for_none_is_refused(date):
     time = pd.date_range("2020-01-01", periods=60).strftime("%Y-%m-%d").to_list()
     time[6] = date
-    message = f"time must hold dates of the years 1678 to 2261, not placeholders, got '{date}' (row 7)"
+    message = f"data frame: time must hold dates of the years 1678 to 2261, not placeholders, got '{date}' (row 7)"
     rng = np.random.default_rng(2)
     assert refusal(validation.read, features=table(x=rng.normal(size=60), time=time)) == message
     scored = table(score=rng.uniform(size=60), fold=np.arange(60) % 5, time=time)
@@ -154,16 +154,16 @@ def test_values_whose_squares_are_not_finite_are_refused(size):
     rule = f"must lie within ±1e+75, got {size:g}"
     users = pd.DataFrame({"arm": ["a", "b"] * 30, "orders": values})
     assert (
-        refusal(interleaving.read, users=users, metrics="orders", world="none") == f"data frame, row 7: orders {rule}"
+        refusal(interleaving.read, users=users, metrics="orders", world="none") == f"data frame: orders {rule} (row 7)"
     )
     wide = pd.DataFrame({"query": range(60), "a": values, "b": 0.0})
-    assert refusal(significance.read, wide) == f"data frame, row 7: a {rule}"
+    assert refusal(significance.read, wide) == f"data frame: a {rule} (row 7)"
     rated = pd.DataFrame({"actual": values, "forecast": 0.0})
-    assert refusal(rating.read, rated) == f"data frame, row 7: actual {rule}"
+    assert refusal(rating.read, rated) == f"data frame: actual {rule} (row 7)"
     forecast = pd.DataFrame({"id": range(60), "actual": 0.5, "forecast": values})
-    assert refusal(rating.read, forecast).startswith("data frame, id '6': the forecast by ")
+    assert refusal(rating.read, forecast) == f"data frame: forecast {rule} (row 7)"
     folds = pd.DataFrame({"label": values, "score": 0.0, "fold": np.arange(60) % 5})
-    assert refusal(validation.read, preds=folds, task="number") == f"data frame, row 7: label {rule}"
+    assert refusal(validation.read, preds=folds, task="number") == f"data frame: label {rule} (row 7)"
     target = pd.DataFrame({"label": values, "x": range(60)})
     assert rule in refusal(validation.read, features=target, task="number")
 

@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PIECES = (
     significance_page.title,
     page.verdict,
-    significance_page.notes,
+    significance_page.findings,
     significance_plots.differences,
     page.comparisons,
     significance_page.other_tests,

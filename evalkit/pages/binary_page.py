@@ -1,23 +1,18 @@
 """The words and tables of the binary page, each from the study's frames."""
 
-import numpy as np
-
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, Results, escape, number, with_interval
-from evalkit.metrics import counts, grid
-from evalkit.pages import page, stored
+from evalkit.pages import binary_findings, page, shared_findings
 from evalkit.pages.binary_plots import DRAWN
 from evalkit.studies.binary import BinaryStudy
+from evalkit.studies.binary_diagnostics import classes, constant, larger_class
 from evalkit.studies.words import counted
-
-SOME = 30  # rows of a class below which the page warns
 
 
 def title(s: BinaryStudy) -> Html:
     """The title and what was asked."""
-    c = s.table(s.order[0])
     what = f"{s.facts.account.columns['label']} = {s.facts.positive}"
-    rows = f"{counted(s.facts.rows, 'row')}, {_share(counts.base_rate(c))} positive"
+    rows = f"{counted(s.facts.rows, 'row')}, {binary_findings.share(classes(s).base_rate)} positive"
     if len(s.order) == 1:
         asked = f"How well does {s.leader} tell {what} from the rest, by {s.primary.label}, on {rows}?"
     elif s.settings.baseline:
@@ -27,132 +22,9 @@ def title(s: BinaryStudy) -> Html:
     return tables.heading("Classification report", asked)
 
 
-def _share(value: float) -> str:
-    return f"{value:.1%}" if value >= 0.001 else f"{value:.2g}"
-
-
-def notes(s: BinaryStudy) -> Html:
-    """What to know of the data before the numbers; a warning where it could change the answer."""
-    return tables.notes([*rows_read(s.facts.account), *_classes(s), *_scores(s), *_threshold(s), *_slices(s)])
-
-
-def rows_read(rows) -> list[tuple[str, bool]]:
-    """How many rows were read and used, and the columns."""
-    columns = ", ".join(f"{role} = {name}" for role, name in rows.columns.items())
-    many = f"{len(rows.systems)} systems" if len(rows.systems) > 1 else "one system"
-    alone = f"; {rows.alone:,} left out, another system lacks their id" if rows.alone else ""
-    return [
-        (
-            f"{counted(rows.read, 'row')} read: {len(rows):,} for each of {many}{alone}. Columns: {columns}.",
-            bool(rows.alone),
-        )
-    ]
-
-
-def _classes(s: BinaryStudy) -> list[tuple[str, bool]]:
-    c = s.table(s.order[0])
-    base, rare = counts.base_rate(c), min(s.facts.positives, s.facts.rows - s.facts.positives)
-    found = [
-        (
-            f"Base rate: {_share(base)} of the rows are positive ({s.facts.positive}). Always predicting the larger "
-            f"class is right for {counts.majority(c):.1%}: read every accuracy beside it.",
-            counts.majority(c) > 0.9,
-        )
-    ]
-    if rare == 0:
-        found.append(
-            ("Only one class is there: whatever compares classes (AUC, average precision) is undefined.", True)
-        )
-    elif rare < SOME:
-        found.append(
-            (f"Only {counted(rare, 'row')} of the smaller class: intervals are wide, and AUC's is Newcombe's.", True)
-        )
-    if s.facts.weighted:
-        found.append(page.WEIGHTED)
-    if not s.banded:
-        found.append((f"Bands of curves: {s.bands_are}.", False))
-    return found
-
-
-def _scores(s: BinaryStudy) -> list[tuple[str, bool]]:
-    found = []
-    reversed_ = [name for name in s.order if counts.auc(s.table(name)) < 0.5]
-    if reversed_:
-        values = ", ".join(f"{name} {number(counts.auc(s.table(name)))}" for name in reversed_)
-        found.append((f"AUC below 0.5, the score may be reversed: {values}. A high score must mean positive.", True))
-    if not s.probabilities:
-        listed = ", ".join(f"{name} {n:,}" for name, n in s.facts.outside.items() if n)
-        found.append(
-            (
-                f"Scores outside 0 to 1, so no probabilities: {listed} rows. Left out: log loss, Brier, calibration.",
-                True,
-            )
-        )
-    elif "log_loss" in [chosen.label for chosen in s.settings.metrics]:
-        clipped = {name: s.clipped(name) for name in s.order if s.clipped(name)}
-        wrong = {name: s.facts.wrong[name] for name in clipped if s.facts.wrong[name]}
-        if clipped:
-            listed = ", ".join(f"{name} {n:,}" for name, n in clipped.items())
-            cost = ", ".join(f"{name} {n:,}" for name, n in wrong.items())
-            more = f"; certain and wrong, 36 nats each: {cost}" if wrong else ", none of them wrong"
-            found.append((f"Probabilities of exactly 0 or 1, which log loss clips: {listed}{more}.", bool(wrong)))
-    found += _repeated(s)
-    return found
-
-
-def _repeated(s: BinaryStudy) -> list[tuple[str, bool]]:
-    """Rows whose label and scores another row has too: ties, or rows that came twice."""
-    tied = ", ".join(f"{name} {_distinct(s, name)}" for name in s.order)
-    found = [(f"Distinct scores: {tied} of {counted(s.facts.rows, 'row')}.", False), *_binned(s)]
-    same = s.facts.repeated or 0
-    if same > 0.01 * s.facts.rows:
-        text = f"{same:,} rows have the label and every score of another row: duplicates, if the scores are fine."
-        found.append((text, same > 0.2 * s.facts.rows))
-    return found
-
-
-def _distinct(s: BinaryStudy, name: str) -> str:
-    return f"more than {grid.MOST:,}" if name in s.facts.binned else f"{len(s.table(name).threshold):,}"
-
-
-def _binned(s: BinaryStudy) -> list[tuple[str, bool]]:
-    """By how much the bins can move the areas, where scores are binned."""
-    told = []
-    for name, (width, low, high) in s.facts.binned.items():
-        c = s.table(name)
-        area, precision = counts.auc(c), counts.average_precision(c)
-        moved = max(high - precision, precision - low)
-        told.append(
-            f"{name}: AUC {number(area)}, binning changes it by less than {_bound(width)}, average precision "
-            f"{number(precision)} by less than {_bound(moved)}"
-        )
-    text = f"More than {grid.MOST:,} distinct scores are counted in bins; what a threshold decides stays exact. "
-    return [(f"{text}{'; '.join(told)}.", False)] if told else []
-
-
-def _bound(value: float) -> str:
-    """A power of ten that is not smaller."""
-    return f"1e{int(np.ceil(np.log10(value)))}" if value > 0 else "1e-16"
-
-
-def _threshold(s: BinaryStudy) -> list[tuple[str, bool]]:
-    listed = ", ".join(f"{name} {number(t)}" for name, t in s.thresholds.items())
-    none = [name for name, t in s.thresholds.items() if np.isnan(t)]
-    text = f"Threshold: {s.rule.text}"
-    if s.rule.fixed is None:
-        found = [(f"{text}, chosen on these very rows, so optimistic: {listed}.", False)]
-    else:
-        ends = {name: (float(s.table(name).threshold[-1]), float(s.table(name).threshold[0])) for name in s.order}
-        found = [(f"{text}.", False), *stored.rounded(s.rule.fixed, s.facts.precision)]
-        found += stored.beyond(s.thresholds, ends)
-    if none:
-        found.append((f"No threshold reaches {s.rule.text} for {', '.join(none)}: its metrics are undefined.", True))
-    return found
-
-
-def _slices(s: BinaryStudy) -> list[tuple[str, bool]]:
-    one = [f"{p.column} {p.label}" for p in s.slices if s.one_class(p)]
-    return [(f"Slices with one class, where AUC is undefined: {', '.join(one)}.", True)] if one else []
+def findings(s: BinaryStudy) -> Html:
+    """What to know of the data before the numbers."""
+    return tables.findings(binary_findings.of(s))
 
 
 # Numbers ----------------------------------------------------------------------------------------------------------
@@ -166,30 +38,15 @@ def estimates(s: BinaryStudy) -> Html:
         caption = f"Whole order of the scores, whatever the threshold, with {level} intervals, {n}"
         row = [
             Cell("(knows nothing)", "muted"),
-            *(Cell(number(_nothing(s, m.label)), "muted") for m in s.order_metrics),
+            *(Cell(number(constant(s, m)), "muted") for m in s.order_metrics),
         ]
         pieces.append(page.estimates(s, caption, metrics=s.order_metrics, more=[row]))
     if s.decision_metrics:
         caption = f"At the threshold ({s.rule.text}), with {level} intervals, {n}"
         major = [Cell("(always the larger class)", "muted")]
-        major += [Cell(number(_majority(s, m)), "muted") for m in s.decision_metrics]
+        major += [Cell(number(larger_class(s, m)), "muted") for m in s.decision_metrics]
         pieces.append(page.estimates(s, caption, metrics=s.decision_metrics, more=[major]))
     return tables.stack(pieces)
-
-
-def _nothing(s: BinaryStudy, label: str) -> float:
-    """What a constant score, the base rate, gives."""
-    c = s.table(s.order[0])
-    rate = counts.base_rate(c)
-    constant = counts.Counts(
-        np.array([rate]), np.array([c.positives]), np.array([c.negatives]), c.positives, c.negatives
-    )
-    return float(next(m for m in s.order_metrics if m.label == label).values(constant))
-
-
-def _majority(s: BinaryStudy, chosen) -> float:
-    c = s.table(s.order[0])
-    return float(chosen.values(c, -np.inf if c.positives > c.negatives else np.inf))
 
 
 def crossings(s: BinaryStudy) -> Html:
@@ -322,7 +179,7 @@ def _count(weight: float) -> str:
 def definitions(s: BinaryStudy) -> Html:
     """Exactly the metrics shown, then the threshold, the intervals and the tests."""
     items = page.metric_definitions(s)
-    compared = stored.compared(s.facts.precision)
+    compared = shared_findings.compared(s.facts.precision)
     items += [("positive", f"the label {s.facts.positive}; predicted where score ≥ threshold, {compared}")]
     items += [("intervals", s.intervals_are), ("tests", s.tests_are), ("bands", s.bands_are)]
     return tables.definitions(items)
@@ -360,4 +217,4 @@ def results(s: BinaryStudy) -> Results:
         }
     if s.probabilities:
         more |= {"calibration": s.calibration.to_dict("records"), "reliability": s.reliability.to_dict("records")}
-    return page.results(s, "classification", rows.sources, more)
+    return page.results(s, "classification", rows.sources, binary_findings.of(s), more)

@@ -1,22 +1,17 @@
 """The words, tables and pictures of the multi-class page, each from the study's frames."""
 
-from dataclasses import replace
 from typing import Any
-
-import numpy as np
 
 from evalkit.drawing import curve_plots, plots, tables
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Cell, Html, Results, escape, number, with_interval
-from evalkit.pages import each_class, page
-from evalkit.pages.binary_page import rows_read
+from evalkit.pages import class_findings, each_class, page
 from evalkit.pages.binary_plots import bin_limits, reliability
-from evalkit.statistics import inference
+from evalkit.studies.class_diagnostics import drawn_together, largest_class, worst_mistake
 from evalkit.studies.classes import BINS, ClassesStudy
 from evalkit.studies.words import counted
 
 COUNTED = {"n": "rows", "predicted": "predicted"}
-DRAWN = 40  # classes that a picture can show: its size grows with their square
 NO_SCORES = "Only predicted classes, no scores: no curves and no probabilities."
 
 
@@ -26,51 +21,9 @@ def title(s: ClassesStudy) -> Html:
     return each_class.title(s, s.data.rows.columns["label"], rows)
 
 
-def notes(s: ClassesStudy) -> Html:
+def findings(s: ClassesStudy) -> Html:
     """What to know of the data before the numbers."""
-    n = np.bincount(s.data.actual, minlength=len(s.data.classes))
-    listed = ", ".join(f"{name} {count:,}" for name, count in zip(s.data.classes[:12], n, strict=False))
-    major = s.shares.max()
-    found = rows_read(s.data.rows)
-    text = (
-        f"Rows by class: {listed}{', …' if len(n) > 12 else ''}. Always predicting the largest is right for {major:.1%}"
-    )
-    found.append((f"{text}: read every accuracy beside it.", bool(major > 0.9)))
-    found += each_class.weighted(s)
-    absent = [name for name, count in zip(s.data.classes, n, strict=True) if count == 0]
-    if absent:
-        found.append((f"Classes without a row, whose recall and AUC are undefined: {', '.join(absent)}.", True))
-    found += _never(s) + _not_highest(s)
-    if s.scored and not s.probabilities:
-        found.append(
-            ("Scores outside 0 to 1 are no probabilities: log loss, Brier and calibration are left out.", True)
-        )
-    if s.probabilities:
-        off = {name: float(np.abs(one.sum(axis=1) - 1).max()) for name, one in s.data.score.items()}
-        far = [f"{name} by {value:.2g}" for name, value in off.items() if value > 1e-3]
-        if far:
-            found.append((f"Probabilities that do not add up to 1: {', '.join(far)}; log loss scales each row.", True))
-    lacking = [f"{p.column} {p.label}" for p in s.slices if len(np.unique(s.data.actual[p.member])) < np.sum(n > 0)]
-    if lacking:
-        text = f"Slices that lack a class: {', '.join(lacking)}; averages over classes are over fewer there"
-        found.append((f"{text}, or undefined.", True))
-    return tables.notes(found)
-
-
-def _never(s: ClassesStudy) -> list[tuple[str, bool]]:
-    found = []
-    for name, one in s.data.predicted.items():
-        never = [c for i, c in enumerate(s.data.classes) if not (one == i).any() and (s.data.actual == i).any()]
-        if never:
-            found.append((f"{name} never predicts {', '.join(never)}: their precision is undefined.", True))
-    return found
-
-
-def _not_highest(s: ClassesStudy) -> list[tuple[str, bool]]:
-    """Rows whose predicted class, which a column says, has not the highest score."""
-    lower = {name: int((one.max(axis=1) > s.predicted_score(name)).sum()) for name, one in s.data.score.items()}
-    listed = ", ".join(f"{name} {rows:,}" for name, rows in lower.items() if rows)
-    return [(f"Rows whose predicted class has not the highest score: {listed}.", False)] if listed else []
+    return tables.findings(class_findings.of_classes(s))
 
 
 def estimates(s: ClassesStudy) -> Html:
@@ -78,18 +31,10 @@ def estimates(s: ClassesStudy) -> Html:
     caption = f"Metrics with {s.settings.level:.0%} intervals, {page.sample(s, len(s.data.rows))}"
     row = [
         Cell("(always the largest class)", "muted"),
-        *(Cell(number(_majority(s, m)), "muted") for m in s.settings.metrics),
+        *(Cell(number(largest_class(s, m)), "muted") for m in s.settings.metrics),
     ]
     note = "(always the largest class): as probabilities, the shares of the classes." if s.probabilities else ""
     return page.estimates(s, caption, note, more=[row])
-
-
-def _majority(s: ClassesStudy, chosen: Any) -> float:
-    """Accuracy and its relatives of the largest class for every row; probabilities: the shares of the classes."""
-    one = s.classified[s.leader]
-    predicted = np.full(len(one.actual), int(s.shares.argmax()))
-    score = None if one.score is None else np.tile(s.shares, (len(one.actual), 1))
-    return inference.value(chosen.values(replace(one, predicted=predicted, score=score)))
 
 
 def curve_plot(s: ClassesStudy) -> Picture | Html:
@@ -171,38 +116,31 @@ def gains(s: ClassesStudy) -> Html:
 
 
 def confusion_plot(s: ClassesStudy) -> Picture:
-    """The leader's confusion table; beyond `DRAWN` classes the rarest share one row and one column."""
+    """The leader's confusion table; of many classes the rarest share one row and one column."""
     table = s.classified[s.leader].confusion.table
-    worst = np.where(np.eye(len(table), dtype=bool), -1, table)
-    i, j = np.unravel_index(int(worst.argmax()), worst.shape)
-    classes = s.data.classes
+    classes, mistake = s.data.classes, worst_mistake(s)
     what = "rows" if s.data.weight is None else "weight of the rows"
     caption = (
         f"{s.leader}: {what} by actual and predicted class (n = {len(s.data.rows):,}), shaded by share of the actual "
         "class."
     )
-    if worst[i, j] > 0:
-        mistake = f"{classes[i]} taken for {classes[j]}, {worst[i, j]:,.0f}"
-        caption += f" Most frequent mistake: {mistake}{' rows' if s.data.weight is None else ''}."
+    if mistake:
+        text = f"{mistake.actual} taken for {mistake.predicted}, {mistake.rows:,.0f}"
+        caption += f" Most frequent mistake: {text}{' rows' if s.data.weight is None else ''}."
     table, classes = drawn_together(table, classes)
     if len(classes) < len(s.data.classes):
-        few = f"the {DRAWN - 1} most frequent of {len(s.data.classes):,} classes, and the others together"
+        few = f"the {len(classes[:-1])} most frequent of {len(s.data.classes):,} classes, and the others together"
         caption += f" Drawn: {few}; the JSON holds all classes."
-    side = 2.2 + 0.42 * len(classes)
+    _, side = plots.tall(len(classes), head=2.2, each=0.42)
     labels: dict[str, Any] = {"classes": classes, "xlabel": "predicted", "ylabel": "actual"}
-    return plots.picture(curve_plots.matrix, table, alt=caption, caption=caption, size=(side + 1.6, side), **labels)
-
-
-def drawn_together(table: np.ndarray, classes: tuple[str, ...]) -> tuple[np.ndarray, tuple[str, ...]]:
-    """The table of at most `DRAWN` classes, the rarest summed into one, and the names of the classes."""
-    if len(classes) <= DRAWN:
-        return table, classes
-    kept = np.sort(np.argsort(-table.sum(axis=1), kind="stable")[: DRAWN - 1])
-    place = np.full(len(classes), DRAWN - 1)
-    place[kept] = np.arange(DRAWN - 1)
-    together = np.zeros((DRAWN, DRAWN), dtype=table.dtype)
-    np.add.at(together, (place[:, None], place[None, :]), table)
-    return together, (*(classes[i] for i in kept), f"({len(classes) - DRAWN + 1} others)")
+    return plots.picture(
+        curve_plots.matrix,
+        table,
+        alt=caption,
+        caption=caption,
+        size=plots.wide(1, edge=side, each=1.6, height=side),
+        **labels,
+    )
 
 
 def confusion(s: ClassesStudy) -> Html:
@@ -237,4 +175,4 @@ def results(s: ClassesStudy) -> Results:
         more["tops"] = s.tops.to_dict("records")
     if s.probabilities:
         more["calibration"] = s.calibration.to_dict("records")
-    return page.results(s, "classification", rows.sources, more)
+    return page.results(s, "classification", rows.sources, class_findings.of_classes(s), more)

@@ -1,18 +1,20 @@
-"""The sections of the classification page, each as the kind of table has it: binary, multi-class, multi-label.
+"""The pieces of the classification page, each as the kind of table has it: binary, multi-class, multi-label.
 
-A kind that has nothing to show in a place shows nothing there.
+A kind shows nothing in the places that `ABSENT` lists for it; any other name that its modules lack is an error.
 """
 
 from typing import Any
 
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html, Results
-from evalkit.pages import binary_page, binary_plots, classes_page, multilabel_page
+from evalkit.pages import binary_page, binary_plots, classes_page, multilabel_page, pieces
 from evalkit.studies.binary_rows import RowsStudy
 from evalkit.studies.binary_sums import SumsStudy
 from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.multilabel import MultiLabelStudy
 from evalkit.studies.study import Study
+
+pieces.listed(__name__)
 
 Piece = Html | Picture
 KINDS: dict[type, tuple[Any, ...]] = {
@@ -21,12 +23,21 @@ KINDS: dict[type, tuple[Any, ...]] = {
     ClassesStudy: (classes_page,),
     MultiLabelStudy: (multilabel_page,),
 }
+OF_TWO = ("base_rate_plot", "base_rate", "cost_plot", "gain_plot")
+ABSENT: dict[type, tuple[str, ...]] = {
+    RowsStudy: ("confusion_plot",),
+    SumsStudy: ("confusion_plot",),
+    ClassesStudy: (*OF_TWO, "sweep_plot"),
+    MultiLabelStudy: (*OF_TWO, "choices", "calibration_plot", "confusion_plot"),
+}
 
 
 def _piece(s: Study, name: str) -> Any:
-    """The piece of this name from the modules of the study's kind."""
-    found = [getattr(module, name) for module in KINDS[type(s)] if hasattr(module, name)]
-    return found[0](s) if found else Html("")
+    """The piece of this name from the modules of the study's kind; nothing where the kind has no such piece."""
+    if name in ABSENT[type(s)]:
+        return Html("")
+    module = next((module for module in KINDS[type(s)] if hasattr(module, name)), KINDS[type(s)][0])
+    return getattr(module, name)(s)
 
 
 def title(s: Study) -> Html:
@@ -34,9 +45,9 @@ def title(s: Study) -> Html:
     return _piece(s, "title")
 
 
-def notes(s: Study) -> Html:
+def findings(s: Study) -> Html:
     """What to know of the data first."""
-    return _piece(s, "notes")
+    return _piece(s, "findings")
 
 
 def estimates(s: Study) -> Html:

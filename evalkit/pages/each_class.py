@@ -9,7 +9,7 @@ from evalkit.drawing.curve_plots import Panel
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Cell, Html, escape, with_interval
 from evalkit.pages import page
-from evalkit.statistics.inference import FLIPPED
+from evalkit.studies.class_diagnostics import many_units
 from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.multilabel import MultiLabelStudy
 from evalkit.studies.one_class import DRAWN
@@ -44,11 +44,6 @@ def curves(s: Either, each: str, many: int, bands: Mapping[str, pd.DataFrame | N
     return plots.picture(curve_plots.panels, [roc, pr], alt=caption, caption=caption, size=(9.0, 3.9), panels=(1, 2))
 
 
-def weighted(s: Either) -> list[tuple[str, bool]]:
-    """That rows carry weights, where they do."""
-    return [page.WEIGHTED] if s.data.weight is not None else []
-
-
 def definitions(s: Either, right: str, more: list[tuple[str, str]]) -> Html:
     """Exactly the metrics shown and more, then the intervals and the tests; right: the share of rows that are right."""
     plain, units = s.plain(s.leader), plural(s.unit_name, 2)
@@ -57,7 +52,7 @@ def definitions(s: Either, right: str, more: list[tuple[str, str]]) -> Html:
         how = f"shares of rows: Wilson; means of a row's value: t; the rest: {how}"
     ways = [f"McNemar mid-p for {right}"] if plain else []
     if s.data.weight is None:
-        flips = "t" if s.many_units > FLIPPED else "sign flips" if plain else f"sign flips of whole {units}"
+        flips = "t" if many_units(s) else "sign flips" if plain else f"sign flips of whole {units}"
         ways.append(f"{flips} for means of a row's value")
     ways.append("the delta method for the rest" if ways else "the delta method")
     test = f"on the same rows, two-sided: {', '.join(ways)}; Holm over the pairs of one metric"

@@ -3,77 +3,28 @@
 from typing import Any
 
 from evalkit.drawing import tables
-from evalkit.drawing.tables import Cell, Html, escape, number, p_value, signed, with_interval
-from evalkit.pages import page
+from evalkit.drawing.tables import Cell, Html, escape, p_value, signed, signed_percent, with_interval
+from evalkit.pages import online_findings, page, pieces
 from evalkit.studies.experiment import Experiment
+from evalkit.studies.online_diagnostics import users
 from evalkit.studies.words import plural
+
+pieces.listed(__name__)
 
 NO_TABLE = "No A/B table of users was given: set users=FILE and metrics."
 SAMPLE = " (bundled table: RAND health insurance experiment; a block of rows is about a person, better is more visits)"
-BROKEN = 0.001
-MANY_CROSSED = 0.01
-RAND = (
-    "RAND health insurance experiment, health plans as arms. 'Better' says more visits to a doctor, not better health. "
-    "The extract names no person: a unit is a block of consecutive rows that agree in all but visits, about a person; "
-    "families, not persons, were assigned, so the intervals are still somewhat narrow."
-)
 
 
-def notes(s: Experiment | None) -> Html:
-    """What to know of the table before the numbers; a warning where it could change the answer."""
-    if s is None:
-        return tables.paragraph(NO_TABLE)
-    columns = ", ".join(f"{role} = {name}" for role, name in s.columns.items())
-    sizes = ", ".join(f"{name} {n:,}" for name, n in s.sizes.items())
-    found = [(RAND, True)] if s.sample else []
-    found.append((f"{plural(s.unit_name, 2).capitalize()} by arm: {sizes}. Columns: {columns}.", False))
-    return tables.notes([*found, *design(s), *_concentration(s)])
-
-
-def design(s: Experiment) -> list[tuple[str, bool]]:
-    """What the verdict stands on: users in one arm each, the planned shares, the looks; a warning where it breaks."""
-    n, found = s.assigned.crossed, []
-    if n:
-        text = f"{n:,} {plural(s.unit_name, n)} seen in several arms: left out of all."
-        found.append((text, n > MANY_CROSSED * sum(s.sizes.values())))
-    return [*found, _ratio(s), *_looks(s)]
-
-
-def _ratio(s: Experiment) -> tuple[str, bool]:
-    p = s.sample_ratio
-    if p is None:
-        return "Sample ratio: not tested, the planned shares are unknown.", False
-    planned = "the planned shares" if s.options.shares else "equal arms"
-    broken = f" Below {BROKEN}: the assignment is broken, whatever the result." if p < BROKEN else ""
-    return f"Sample ratio against {planned}: p {p_value(p)}.{broken}", p < BROKEN
-
-
-def _concentration(s: Experiment) -> list[tuple[str, bool]]:
-    if not s.concentration or s.plain is None:
-        return []
-    listed = ", ".join(f"the top {top:.0%} has {share:.0%}" for top, share in s.concentration.items())
-    return [(f"Heavy users: of all {s.plain.label} {listed}.", False)]
-
-
-def _looks(s: Experiment) -> list[tuple[str, bool]]:
-    cost = s.looks
-    if cost is None:
-        return []
-    p = float(s.headline["p"].min())
-    text = (
-        f"{cost['looks']:.0f} looks at {1 - s.settings.level:.2g} each: a false positive in "
-        f"{cost['false_positive_rate']:.1%} of experiments without a difference. "
-        f"To pay for them the last p must lie below {number(cost['obrien_fleming'], 4)} (O'Brien–Fleming) or "
-        f"{number(cost['pocock'], 4)} (Pocock)."
-    )
-    return [(text, cost["obrien_fleming"] < p < 1 - s.settings.level)]
+def findings(s: Experiment | None) -> Html:
+    """What to know of the table before the numbers."""
+    return tables.paragraph(NO_TABLE) if s is None else tables.findings(online_findings.of_users(s))
 
 
 def estimates(s: Experiment | None) -> Html:
     """The arms in rows, the metrics in columns."""
     if s is None:
         return Html("")
-    n = sum(s.sizes.values())
+    n = users(s)
     return page.estimates(s, f"Arms with their {s.settings.level:.0%} intervals, {n:,} {plural(s.unit_name, n)}")
 
 
@@ -85,7 +36,7 @@ def comparisons(s: Experiment | None) -> Html:
         [
             Cell(f"{escape(row['first'])} / {escape(row['second'])} − 1"),
             Cell(escape(row["metric"]), "text"),
-            Cell(with_interval(row["lift"], row["lift_low"], row["lift_high"], _percent)),
+            Cell(with_interval(row["lift"], row["lift_low"], row["lift_high"], signed_percent)),
             Cell(signed(row["detectable"])),
         ]
         for row in s.comparisons.to_dict("records")
@@ -94,10 +45,6 @@ def comparisons(s: Experiment | None) -> Html:
     note = "Would show: the true difference that this table shows with 80 % power."
     lifts = tables.table(caption, ["lift", "metric", "value", "would show"], rows, note)
     return tables.stack([page.comparisons(s), lifts])
-
-
-def _percent(value: float) -> str:
-    return f"{signed(100 * value, 1)} %"
 
 
 def adjustments(s: Experiment | None) -> Html:
@@ -117,7 +64,7 @@ def adjustments(s: Experiment | None) -> Html:
         for row in s.adjustments.to_dict("records")
     ]
     first, second = s.opponents
-    caption = f"{first} − {second} in mean {s.plain.label}, {s.adjustments['n'].max():,} {plural(s.unit_name, 2)}"
+    caption = f"{first} − {second} in mean {s.plain.label}, {max(s.adjustments['n']):,} {plural(s.unit_name, 2)}"
     note = (
         "Users: the share of them that would do for an interval as wide as the first row's. CUPED and strata must stem "
         "from before the experiment. Only the verdict above decides; choosing the row after the fact is another test."

@@ -1,18 +1,13 @@
 """The words, tables and pictures of the multi-label page, each from the study's frames."""
 
-from dataclasses import replace
 from typing import Any
-
-import numpy as np
 
 from evalkit.drawing import curve_plots, plots, tables
 from evalkit.drawing.curve_plots import Panel
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Cell, Html, Results, escape, number, with_interval
-from evalkit.pages import each_class, page, stored
-from evalkit.pages.binary_page import rows_read
-from evalkit.reading.tables.precision import Precision
-from evalkit.statistics import inference
+from evalkit.pages import class_findings, each_class, page, shared_findings
+from evalkit.studies import class_diagnostics
 from evalkit.studies.multilabel import SWEPT, MultiLabelStudy
 from evalkit.studies.words import counted
 
@@ -23,34 +18,9 @@ def title(s: MultiLabelStudy) -> Html:
     return each_class.title(s, "the labels", rows)
 
 
-def notes(s: MultiLabelStudy) -> Html:
+def findings(s: MultiLabelStudy) -> Html:
     """What to know of the data before the numbers."""
-    found = rows_read(s.data.rows)
-    share, per_row, w = s.shares, s.data.actual.sum(axis=1), s.data.weight
-    listed = ", ".join(f"{name} {one:.1%}" for name, one in zip(s.data.labels[:12], share, strict=False))
-    mean, none = np.average(per_row, weights=w), np.average(per_row == 0, weights=w)
-    text = f"Labels that are true: {listed}{', …' if len(share) > 12 else ''}; {mean:.2f} a row, "
-    found.append((f"{text}{none:.1%} of the rows have none.", False))
-    found += each_class.weighted(s)
-    never = [name for name, one in zip(s.data.labels, share, strict=True) if one in (0.0, 1.0)]
-    if never:
-        found.append((f"Labels that are never or always true, whose AUC is undefined: {', '.join(never)}.", True))
-    text = f"Threshold: {s.threshold:.12g} for every label. Predicting none: Hamming loss {number(share.mean())}."
-    ends = {name: (float(score.min()), float(score.max())) for name, score in s.data.score.items()}
-    found += [(text, False), *stored.rounded(s.threshold, _precision(s))]
-    found += stored.beyond(dict.fromkeys(ends, s.threshold), ends)
-    if not s.probabilities:
-        found.append(("Scores outside 0 to 1 are no probabilities: calibration is left out.", True))
-    return tables.notes(found)
-
-
-def _precision(s: MultiLabelStudy) -> dict[str, Precision]:
-    """The precision of each system's scores; of each of its labels where these differ."""
-    named: dict[str, Precision] = {}
-    for name, some in s.precision.items():
-        labels = [f"{name}: {label}" for label in s.data.labels] if len(set(some)) > 1 else [name]
-        named |= dict(zip(labels, some, strict=False))
-    return named
+    return tables.findings(class_findings.of_labels(s))
 
 
 def estimates(s: MultiLabelStudy) -> Html:
@@ -58,9 +28,7 @@ def estimates(s: MultiLabelStudy) -> Html:
     caption = f"Metrics with {s.settings.level:.0%} intervals, {page.sample(s, len(s.data.rows))}"
     if not s.probabilities:
         return page.estimates(s, caption)
-    one = s.labelled[s.leader]
-    constant = replace(one, score=np.tile(s.shares, (len(one.actual), 1)))
-    cells = [Cell(number(inference.value(m.values(constant))), "muted") for m in s.settings.metrics]
+    cells = [Cell(number(class_diagnostics.label_shares(s, m)), "muted") for m in s.settings.metrics]
     note = "(labels' shares): every row scored by how often each label is true."
     return page.estimates(s, caption, note, more=[[Cell("(labels' shares)", "muted"), *cells]])
 
@@ -94,13 +62,15 @@ def calibrated(s: MultiLabelStudy) -> Html:
     """Mean score against share true, label by label."""
     if not s.probabilities:
         return tables.paragraph("No probabilities, no calibration.")
-    score = s.data.score[s.leader]
-    mean = np.average(score, axis=0, weights=s.data.weight)
-    rows = []
-    for j, name in enumerate(s.data.labels):
-        e = s.mean(score[:, j] - s.data.actual[:, j], s.data.weight)
-        means = [Cell(number(float(one))) for one in (mean[j], s.shares[j])]
-        rows.append([Cell(escape(name)), *means, Cell(with_interval(e.value, e.low, e.high, tables.signed))])
+    rows = [
+        [
+            Cell(escape(mean.label)),
+            Cell(number(mean.score)),
+            Cell(number(mean.share)),
+            Cell(with_interval(mean.difference.value, mean.difference.low, mean.difference.high, tables.signed)),
+        ]
+        for mean in class_diagnostics.mean_scores(s)
+    ]
     caption = f"Scores of {s.leader} taken as probabilities"
     return tables.table(caption, ["label", "mean score", "share true", "mean score − share true"], rows)
 
@@ -123,7 +93,8 @@ def confusion(s: MultiLabelStudy) -> Html:
 
 def definitions(s: MultiLabelStudy) -> Html:
     """Exactly the metrics shown, then the intervals and the tests."""
-    decided = f"a label is predicted where its score ≥ {s.threshold:.12g}, {stored.compared(_precision(s))}"
+    compared = shared_findings.compared(class_diagnostics.stored(s))
+    decided = f"a label is predicted where its score ≥ {s.threshold:.12g}, {compared}"
     return each_class.definitions(s, "exact_match", [("predicted", decided)])
 
 
@@ -140,9 +111,9 @@ def results(s: MultiLabelStudy) -> Results:
         **page.population(rows),
         "labels": list(s.data.labels),
         "threshold": s.threshold,
-        "precision": {name: stored_in.name for name, stored_in in _precision(s).items()},
+        "precision": {name: stored_in.name for name, stored_in in class_diagnostics.stored(s).items()},
         "by_label": s.by_label.to_dict("records"),
         "sweep": s.sweep.to_dict("records"),
         "tops": s.tops.to_dict("records"),
     }
-    return page.results(s, "classification", rows.sources, more)
+    return page.results(s, "classification", rows.sources, class_findings.of_labels(s), more)

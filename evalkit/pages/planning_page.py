@@ -4,7 +4,10 @@ from typing import Any
 
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, escape, number, signed
-from evalkit.studies.planning import CANDIDATE, PRODUCTION, Planning, as_record
+from evalkit.pages import online_findings, pieces
+from evalkit.studies.planning import Planning, as_record
+
+pieces.listed(__name__)
 
 NO_WORLD = "No world was simulated: set world to cascade or positions."
 
@@ -20,11 +23,7 @@ def answer(s: Planning | None) -> Html:
         f"({row['raw_metric']}) {_times(row['raw_times'])} times as many, the best with CUPED "
         f"({row['cuped_metric'].removesuffix(', CUPED')}) {_times(row['cuped_times'])} times."
     )
-    world = (
-        f"Simulated, not observed. Assumed: {s.assumptions()}; rankers order by true affinity plus normal noise, "
-        f"{PRODUCTION:g} against {CANDIDATE:g}; CUPED has the same metric of an equally long period before."
-    )
-    return tables.notes([(text, False), (world, True)])
+    return tables.stack([tables.paragraph(text), tables.findings(online_findings.of_planning(s))])
 
 
 def _about(users: float) -> str:

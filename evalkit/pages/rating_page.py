@@ -2,18 +2,17 @@
 
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from evalkit.drawing import curve_plots, plots, tables
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Cell, Html, Results, escape, number, signed
-from evalkit.pages import page
-from evalkit.pages.binary_page import rows_read
+from evalkit.pages import page, pieces, rating_findings
+from evalkit.studies import rating_diagnostics
 from evalkit.studies.rating import Rating
 from evalkit.studies.words import counted, plural
 
-SOME = 700  # rows of a drawn cloud
+pieces.listed(__name__)
 
 
 def title(s: Rating) -> Html:
@@ -28,29 +27,9 @@ def title(s: Rating) -> Html:
     return tables.heading("Rating report", asked)
 
 
-def notes(s: Rating) -> Html:
+def findings(s: Rating) -> Html:
     """What to know of the data before the numbers."""
-    a = s.data.actual
-    found = rows_read(s.data.rows)
-    text = (
-        f"Actual values: mean {number(float(a.mean()))}, standard deviation {number(float(a.std()))}, "
-        f"from {a.min():g} to {a.max():g}, {np.mean(a == 0):.0%} are 0."
-    )
-    found.append((text, False))
-    if s.settings.unit:
-        n = len(np.unique(s.attributes[s.settings.unit]))
-        found.append((f"Rows of one {s.unit_name} vary together: {n:,} {plural(s.unit_name, n)} are the units.", False))
-    constant = [name for name, f in s.forecasts.items() if np.ptp(f.forecast) == 0]
-    if constant:
-        found.append((f"One and the same forecast for every row: {', '.join(constant)}.", True))
-    if s.heavy > 0.25:
-        text = f"A hundredth of the rows holds {s.heavy:.0%} of {s.leader}'s squared error: RMSE hangs on few rows."
-        found.append((text, True))
-    if np.ptp(a) == 0:
-        found.append(("All actual values are equal: R² is undefined.", True))
-    if s.data.weight is not None:
-        found.append(page.WEIGHTED)
-    return tables.notes(found)
+    return tables.findings(rating_findings.of(s))
 
 
 def estimates(s: Rating) -> Html:
@@ -62,20 +41,17 @@ def estimates(s: Rating) -> Html:
 
 def error_plot(s: Rating) -> Picture:
     """The leader's error against its forecast."""
-    f, name = s.forecasts[s.leader], s.leader
-    order = np.argsort(f.forecast, kind="stable")
-    some = order[np.unique(np.linspace(0, len(order) - 1, SOME).astype(int))]
-    error = f.actual - f.forecast
+    name, drawn, n = s.leader, rating_diagnostics.cloud(s), len(s.data.rows)
     tenths = s.tenths[s.tenths["system"] == name]
     caption = (
-        f"{name}: residual (actual − forecast) against the forecast, {len(some):,} of {counted(len(order), 'row')} "
+        f"{name}: residual (actual − forecast) against the forecast, {len(drawn.error):,} of {counted(n, 'row')} "
         f"drawn, and the mean residual by tenths of the forecast with {s.settings.level:.0%} intervals."
     )
-    labels: dict[str, Any] = {"xlabel": "forecast", "ylabel": f"actual − forecast (n = {len(order):,})"}
+    labels: dict[str, Any] = {"xlabel": "forecast", "ylabel": f"actual − forecast (n = {n:,})"}
     return plots.picture(
         curve_plots.residuals,
-        f.forecast[some],
-        error[some],
+        drawn.forecast,
+        drawn.error,
         tenths,
         alt=caption,
         caption=caption,
@@ -87,14 +63,13 @@ def error_plot(s: Rating) -> Picture:
 def bias_plot(s: Rating) -> Picture:
     """Mean forecast − mean actual by tenths of the forecast."""
     frame = s.tenths.rename(columns={"bias": "value"})
-    across = min(4, len(s.order))
+    across = plots.grid(len(s.order), across=4)[1]
     frame = frame[frame["system"].isin(s.order[:across])]
-    n = int(frame[frame["system"] == s.order[0]]["n"].sum())
     caption = (
         f"Bias by tenths of each system's forecast, lowest first, with {s.settings.level:.0%} intervals "
-        f"({counted(n, 'row')}). Above 0: forecasts too high."
+        f"({counted(len(s.data.rows), 'row')}). Above 0: forecasts too high."
     )
-    size = (2.2 + 2.4 * across, 3.0)
+    size = plots.wide(across, edge=2.2, each=2.4, height=3.0)
     return plots.picture(
         curve_plots.tenths,
         frame,
@@ -168,7 +143,7 @@ def results(s: Rating) -> Results:
     rows = s.data.rows
     frames = {"tenths": s.tenths, "errors": s.spread, "extremes": s.extremes()}
     more = page.population(rows) | {k: _records(frame) for k, frame in frames.items()}
-    return page.results(s, "rating", rows.sources, more)
+    return page.results(s, "rating", rows.sources, rating_findings.of(s), more)
 
 
 def _records(frame: pd.DataFrame) -> list[dict]:

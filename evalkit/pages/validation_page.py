@@ -2,17 +2,17 @@
 
 from typing import Any
 
-import numpy as np
-
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, Results, escape, interval, number, p_value, signed, with_interval
-from evalkit.pages import page, stored
-from evalkit.reading.tables import precision
+from evalkit.findings.finding import SEVERE, WARNING, Finding
+from evalkit.pages import page, pieces, validation_findings
 from evalkit.studies import checks
+from evalkit.studies import validation_diagnostics as diagnostics
 from evalkit.studies.resplits import AVERAGED, ONE_OUT, OUT_OF_BAG
 from evalkit.studies.validity import NAIVE, Validation
 from evalkit.studies.words import counted, plural
-from evalkit.validation.giveaways import SEVERE, WARNING, Finding
+
+pieces.listed(__name__)
 
 EXAMPLES = 3
 
@@ -28,7 +28,7 @@ def _extent(s: Validation) -> str:
         return f"{counted(s.rows.size, 'test row')} of one holdout"
     repeats = s.examples.repeats
     if repeats > 1:
-        return f"{s.distinct:,} ids, {repeats} repeats of {folds / repeats:g} folds"
+        return f"{s.distinct:,} ids, {repeats} repeats of {diagnostics.folds_of_a_repeat(s):g} folds"
     return f"{counted(n, 'row')} in {counted(folds, 'fold')}"
 
 
@@ -39,8 +39,7 @@ def verdict(s: Validation) -> Html:
     """The gate where one is set; whether to trust, and why; what the estimate is then worth."""
     gate = [tables.verdict("pass" if s.gate["passed"] else "fail", f"gate: {escape(s.gate['rule'])}")] if s.gate else []
     lines = [_estimate(s), *_training_gap(s), *_baseline(s), escape(f"Split: {s.folds.rule}.")]
-    if s.missing_checks:
-        lines.append(escape(f"Could not be checked: {'; '.join(s.missing_checks)}."))
+    lines += [escape(f"{finding.message} [{finding.kind.code}]") for finding in validation_findings.unchecked(s)]
     return tables.stack([*gate, tables.verdict(s.word, escape(_reason(s)), *lines)])
 
 
@@ -56,12 +55,12 @@ def _reason(s: Validation) -> str:
 
 
 def _checked(s: Validation) -> str:
-    run = sum(not check.lacks for check in s.checks)
-    return f"{run} of {len(s.checks)} checks could be run"
+    run = [check for check in s.checks if not check.lacks]
+    return f"{len(run)} of {len(s.checks)} checks could be run"
 
 
 def _more(found: list[Finding]) -> str:
-    return f" (and {len(found) - 1} more below)" if len(found) > 1 else ""
+    return f" (and {len(found[1:])} more below)" if len(found) > 1 else ""
 
 
 def _estimate(s: Validation) -> str:
@@ -71,7 +70,7 @@ def _estimate(s: Validation) -> str:
     unit = f"{first['n']:,} {plural(first['unit'], first['n'])}"
     named = f"{'If it could, ' if s.word == 'fail' else ''}{escape(s.primary.label)} of {escape(s.subject)}"
     if not s.fits and len(s.systems) > 2:
-        named += f" (the best of {len(s.systems) - 1}, picked on these rows)"
+        named += f" (the best of {len(s.systems[1:])}, picked on these rows)"
     found = f"{named}: {value}, {unit}, {escape(first['what'])} ({escape(first['method'])})"
     naive = s.intervals[s.intervals["what"] == NAIVE]
     if not len(naive):
@@ -108,65 +107,9 @@ def _baseline(s: Validation) -> list[str]:
 # The data and what leaks
 
 
-def notes(s: Validation) -> Html:
+def findings(s: Validation) -> Html:
     """What to know of the data and of the fits before the numbers."""
-    e = s.examples
-    columns = ", ".join(f"{role} = {name}" for role, name in e.columns.items())
-    found = [(f"{counted(e.read, 'row')} read, {len(e):,} used. Columns: {columns}.", False)]
-    found += [(f"Left out: {text}.", True) for text in e.left_out]
-    found += [(_label(s), False), *_threshold(s), *_features(s), *((f"{text}.", False) for text in s.described)]
-    if e.repeats > 1:
-        found.append((_repeats(s), False))
-    if s.rows.size < len(e):
-        found.append((f"Used for training only, tested by no fold: {counted(len(e) - s.rows.size, 'row')}.", False))
-    if s.other is not None:
-        found += [(f"Not fitted: {text}.", True) for text in s.other.left_out]
-        found += [(f"The estimator warned in {n:,} fits: {text}", True) for text, n in s.other.warned.items()]
-    return tables.notes(found)
-
-
-def _label(s: Validation) -> str:
-    e = s.examples
-    if not e.classes:
-        return f"The label is a number from {e.label.min():g} to {e.label.max():g}, mean {e.label.mean():.4g}."
-    count = np.bincount(e.label.astype(np.int64))
-    named = ", ".join(f"{name}: {n:,}" for name, n in zip(e.classes, count, strict=True))
-    return f"Classes: {named}{f'; class 1 is {e.classes[1]}' if len(e.classes) == 2 else ''}."
-
-
-def _threshold(s: Validation) -> list[tuple[str, bool]]:
-    """How scores that are not doubles are compared with the threshold, and whether it decides all rows alike."""
-    e = s.examples
-    if s.threshold is None:
-        return []
-    cuts = {name: precision.rounded(s.threshold, e.precision[name]) for name in e.score}
-    ends = {name: (float(score.min()), float(score.max())) for name, score in e.score.items()}
-    return stored.rounded(s.threshold, e.precision) + stored.beyond(cuts, ends)
-
-
-def _repeats(s: Validation) -> str:
-    assert s.examples.id is not None
-    times = np.unique(s.examples.id, return_counts=True)[1]
-    each = f"{times.min()}" if times.min() == times.max() else f"{times.min()} to {times.max()}"
-    once = "" if s.settings.unit != "id" else " Each id counts once, with the mean of its repeats."
-    return (
-        f"The folds were drawn {s.examples.repeats} times: {len(s.examples):,} rows hold {s.distinct:,} ids, each of "
-        f"them in {each} rows.{once}"
-    )
-
-
-def _features(s: Validation) -> list[tuple[str, bool]]:
-    if s.examples.features is None:
-        return []
-    table = s.examples.features
-    text = list(table.select_dtypes(exclude="number"))
-    found = [(f"{table.shape[1]} features{f', of them text: {_first(text)}' if text else ', all numbers'}.", False)]
-    constant = [name for name in table if table[name].nunique(dropna=False) < 2]
-    return found + ([(f"One value on every row, or none, has {_first(constant)}.", True)] if constant else [])
-
-
-def _first(names: list[str]) -> str:
-    return ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
+    return tables.findings(validation_findings.of_data(s))
 
 
 def leakage(s: Validation) -> Html:
@@ -175,7 +118,7 @@ def leakage(s: Validation) -> Html:
         return tables.paragraph("Nothing was found.")
     rows = [_finding(s, one) for one in s.findings]
     note = "severe: the estimate is wrong; warning: it may be, look; note: good to know. At most 3 examples each."
-    columns = ["severity", "check", "rows", "what was found", "for example"]
+    columns = ["severity", "code", "check", "rows", "what was found", "for example"]
     return tables.table(f"What the audit of the split found ({len(rows)})", columns, rows, note)
 
 
@@ -186,7 +129,8 @@ def _finding(s: Validation, one: Finding) -> list[Cell | str]:
     rows = f"{one.count:,} of {one.of:,}"
     return [
         severity,
-        Cell(escape(one.check), "text"),
+        Cell(one.kind.code, "text"),
+        Cell(escape(one.name), "text"),
         rows,
         Cell(escape(one.message), "text"),
         Cell(escape(", ".join(named)), "text"),
@@ -224,16 +168,17 @@ def by_fold(s: Validation) -> Html:
     head += [f"{s.primary.label} in training", "better by"] if gap is not None else []
     rows = [_fold(row, labels, None if gap is None else gap[i]) for i, row in enumerate(frame.to_dict("records"))]
     pooled = [s.estimate(chosen, s.subject).value for chosen in s.settings.metrics]
-    rest: list[Cell | str] = [""] * 2 if gap is not None else []
+    rest: list[Cell | str] = ["", ""] if gap is not None else []
     tested = f"{s.rows.size:,}"
     if s.holdout:
         return tables.table(f"{s.subject}, the one test set", head, rows, "One holdout: there are no folds to pool.")
     rows.append(
         ["<strong>pooled</strong>", "", tested, "", *(f"<strong>{number(one)}</strong>" for one in pooled), *rest]
     )
-    means = [number(float(frame[label].mean())) for label in labels]
+    mean = diagnostics.mean_of_folds(s)
+    means = [number(mean[label]) for label in labels]
     if gap is not None:
-        rest = [number(float(frame["on_train"].mean())), signed(float(gap.mean()))]
+        rest = [number(mean["on_train"]), signed(diagnostics.mean_gap(s))]
     rows.append(["mean of folds", "", "", "", *means, *rest])
     return tables.table(f"{s.subject}, fold by fold", head, rows, _unlike(s))
 
@@ -246,7 +191,7 @@ def _fold(row: dict[str, Any], labels: list[str], gap: float | None) -> list[Cel
 
 def _unlike(s: Validation) -> str:
     u = s.unlike
-    if np.isnan(u["p"]):
+    if not diagnostics.comparable_folds(s):
         return "Too few folds to ask whether they differ."
     differ = "differ by more than chance" if u["p"] < 0.05 else "differ no more than chance makes them"
     found = f"Cochran's Q = {u['q']:.1f}, {u['freedom']} expected, p {p_value(u['p'])}"
@@ -374,13 +319,11 @@ def results(s: Validation) -> Results:
         },
         "training_gap": None if s.training_gap is None else vars(s.training_gap),
         "subject": s.subject,
-        "findings": [vars(one) for one in s.findings],
         "selection": s.selection.to_dict("records"),
         "intervals": s.intervals.to_dict("records"),
         "folds": s.by_fold.to_dict("records"),
         "heterogeneity": s.unlike,
         "paired": s.paired.to_dict("records"),
-        "left_out": list(s.examples.left_out) + (list(s.other.left_out) if s.other else []),
         "other_splits": None,
     }
     if s.other is not None:
@@ -391,4 +334,4 @@ def results(s: Validation) -> Results:
             "bootstrap": vars(s.other.bootstrap) if s.other.bootstrap else None,
             "warned": s.other.warned,
         }
-    return page.results(s, "validation", s.examples.sources, more)
+    return page.results(s, "validation", s.examples.sources, validation_findings.of(s), more)

@@ -17,7 +17,7 @@ from evalkit.online import experiments, logs
 from evalkit.online.experiments import Assignment
 from evalkit.parameters.fields import UNKNOWN
 from evalkit.reading.tables import sources
-from evalkit.reading.tables.sources import Part, Source
+from evalkit.reading.tables.parts import Part, Source
 from evalkit.statistics import intervals, perunit, power, proportions, sequential
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.perunit import Values, take

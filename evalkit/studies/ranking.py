@@ -13,7 +13,7 @@ from evalkit.arrays import InputError
 from evalkit.definitions import catalogue
 from evalkit.definitions.catalogue import Chosen
 from evalkit.parameters import Named, Names, Tables, Wholes
-from evalkit.reading.engines import duckdb as engine
+from evalkit.reading.engines import base
 from evalkit.reading.inputs import rows, runs
 from evalkit.reading.inputs.runs import Ask, Runs
 from evalkit.reading.reductions import sharded
@@ -85,7 +85,7 @@ def read(
         queries=study.inputs(p.queries, p.header),
         ranks=p.ranks,
         asks=_asks(shared, cuts, relevant),
-        limits=engine.limits(p.memory, p.threads, p.spill),
+        limits=base.limits(p.memory, p.threads, p.spill),
     )
     study.check_systems(shared, data.systems)
     _check_unit(shared.unit, data)

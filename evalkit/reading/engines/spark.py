@@ -10,13 +10,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.reading.engines import spark_worker
-from evalkit.reading.engines.duckdb import Reduction
-from evalkit.reading.tables import sources, spark_tables
-from evalkit.reading.tables.sources import Part, Selection
+from evalkit.reading.engines.base import Engine, Reduction
+from evalkit.reading.tables import spark_tables
+from evalkit.reading.tables.dialects import SPARK, Dialect
+from evalkit.reading.tables.parts import Part, Selection
+from evalkit.reading.tables.spark_tables import SparkTable
 
 BATCH = 2**17  # rows that Spark hands over at once; its own default of 10,000 costs twice the time
 SHARD = 2**19  # rows that a worker reduces at once: about 300 MB
@@ -27,25 +29,22 @@ BATCH_SIZE = "spark.sql.execution.arrow.maxRecordsPerBatch"
 def engine_for(parts: Sequence[Part]) -> "Spark | None":
     """The engine for parts of which one is a Spark table with more rows than are collected; None where there is none.
 
-    A reader that can reduce asks here before it reads; `sources.load` refuses such a table.
+    A reader that can reduce asks here before it reads; `load` refuses such a table.
     """
-    tables = [part.frame for part in parts if part.kind == "spark"]
+    tables = [part for part in parts if isinstance(part, SparkTable)]
     large = [table for table in tables if table.rows > spark_tables.MOST]
     return Spark(large[0].session) if large else None
 
 
 @dataclass(frozen=True, eq=False)
-class Spark:
+class Spark(Engine):
     """A Spark session, classic or Connect, as a reading engine. shard: rows that a worker reduces at once."""
 
     session: Any
     shard: int = SHARD
+    dialect: ClassVar[Dialect] = SPARK
 
     def table(self, query: str, shown: str, **frames: Any) -> Any:
-        """The answer as one Arrow table; errors become one line that begins with `shown`.
-
-        frames: Arrow tables and Spark data frames by the names that the query has for them.
-        """
         with self._asked(query, shown, frames) as rows:
             return rows.toArrow()
 
@@ -59,11 +58,10 @@ class Spark:
         total: int = 0,
         **frames: Any,
     ) -> Any:
-        """What `function` makes of every shard of the answer, as one Arrow table; see `engine.Engine.reduce`.
+        """As `Engine.reduce`, in the workers.
 
-        Both functions run in the workers, so they must be fit to be pickled. `merge` folds the results of a partition
-        there, then those of partitions until `FOLDS` are left, and these here. total: not used, Spark shows its own
-        progress. Raises InputError where the answer has no row.
+        `merge` folds the results of a partition there, then those of partitions until `FOLDS` are left, and these
+        here. total: not used, Spark shows its own progress. Raises InputError where the answer has no row.
         """
         import pyarrow as pa
 
@@ -80,41 +78,10 @@ class Spark:
             return pa.concat_tables(tables)
         return next(spark_worker.merged(tables, merge))
 
-    @staticmethod
-    def quote(name: str) -> str:
-        """The name as this engine's SQL writes it."""
-        return spark_tables.quoted(name)
-
-    @staticmethod
-    def finite(name: str) -> str:
-        """The SQL that is false of NaN, which is larger than any number, and of infinite numbers."""
-        return f"abs({spark_tables.quoted(name)}) <= 1.7976931348623157e308"
-
-    @staticmethod
-    def literal(text: str) -> str:
-        """The text as this engine's SQL writes it."""
-        return spark_tables.literal(text)
-
-    def first(self, s: Selection, wrong: str, role: str) -> tuple[int, Any]:
-        """0, for rows of a cluster have no number, and the value of a row of a selection where the condition holds."""
-        return 0, self.where(s, wrong, f"{self.quote(role)} AS value", 1)[0]["value"]
-
     def where(self, s: Selection, condition: str, cells: str, most: int) -> list[dict[str, Any]]:
         """0 as n, for rows of a cluster have no number, and cells, SQL, of some rows where the condition holds."""
         query = f"SELECT 0 AS n, {cells} FROM ({s.query}) AS s WHERE {condition} LIMIT {most}"
         return self.table(query, s.part.name, **s.frames).to_pylist()
-
-    @staticmethod
-    def select(part: Part, text: Mapping[str, str], numbers: Mapping[str, str], frame: str = "frame") -> Selection:
-        """As `sources.select`, in Spark's SQL; a part that is no Spark table is read here and sent to the session."""
-        if part.kind == "spark":
-            query = spark_tables.selected(part.frame, text, numbers, sources.IDS, frame)
-            return Selection(part, query, "", part.frame.types, text, numbers, {frame: part.frame.frame})
-        import pyarrow as pa
-
-        whole = pa.table(sources.load(part, text, numbers))
-        roles = ", ".join(map(spark_tables.quoted, whole.column_names))
-        return Selection(part, f"SELECT {roles} FROM {frame}", "", {}, {}, {}, {frame: whole})
 
     @contextmanager
     def _asked(self, query: str, shown: str, frames: Mapping[str, Any]) -> Iterator[Any]:
@@ -126,7 +93,7 @@ class Spark:
                     rows = frame if spark_tables.is_frame(frame) else self.session.createDataFrame(frame)
                     rows.createTempView(views[name])
                 # A name of the query shadows a table or a view of the session, and leaves no trace there.
-                named = [f"{self.quote(name)} AS (SELECT * FROM {view})" for name, view in views.items()]
+                named = [f"{self.dialect.quote(name)} AS (SELECT * FROM {view})" for name, view in views.items()]
                 yield self.session.sql(f"WITH {', '.join(named)} ({query})" if named else query)
             finally:
                 for view in views.values():
@@ -150,7 +117,7 @@ def _grouped(rows: Any, by: str) -> Any:
     """The rows with equal texts in one partition, neighbours there; by their bytes, whatever their collation."""
     from pyspark.sql import functions
 
-    key = functions.expr(f"CAST({spark_tables.quoted(by)} AS BINARY)")
+    key = functions.expr(f"CAST({SPARK.quote(by)} AS BINARY)")
     return rows.repartition(key).sortWithinPartitions(key)
 
 

@@ -13,9 +13,11 @@ import numpy as np
 from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError
 from evalkit.reading.inputs import pairing
 from evalkit.reading.tables import columns as roles_of
-from evalkit.reading.tables import folders, precision, sources
+from evalkit.reading.tables import folders, precision, sources, table
+from evalkit.reading.tables.parts import Part, Source
 from evalkit.reading.tables.precision import Precision
-from evalkit.reading.tables.sources import Part, Source
+from evalkit.reading.tables.rules import ANY, NUMBER, TEXT, Field, Role, Rules
+from evalkit.reading.tables.table import Block, Table
 
 NONE = "(none)"  # the value of an attribute that is empty
 SYSTEM = "system"  # the name of a single system that no column or file names
@@ -26,7 +28,7 @@ class Layout:
     """The columns of one part by role. own: for each system of a wide table, or under None, role -> column of numbers.
 
     words: each system's own text, role -> column, in long tables only. within: roles of text within which an id stands
-    once; an id may have a row in each of several folds.
+    once; an id may have a row in each of several folds. rules: of numbers by role, where they must not only be finite.
     """
 
     text: Mapping[str, str]
@@ -36,6 +38,27 @@ class Layout:
     id: str | None = None
     system: str | None = None
     within: tuple[str, ...] = ()
+    rules: Mapping[str, Rules] = field(default_factory=dict)
+
+    @property
+    def fields(self) -> dict[str, Field]:
+        """Every column by the role that it has while it is read."""
+        text = {**self.text, **self.words}
+        fields = {f"text {role}": Field(column, ANY if is_attribute(role) else TEXT) for role, column in text.items()}
+        fields |= {"id": Field(self.id)} if self.id else {}
+        fields |= {"system": Field(self.system)} if self.system else {}
+        fields |= {f"number {role}": self._number(role, column) for role, column in self.numbers.items()}
+        for system, own in self.own.items():
+            fields |= {f"own {system}\n{role}": self._number(role, column) for role, column in own.items()}
+        return fields
+
+    def _number(self, role: str, column: str) -> Field:
+        return Field(column, self.rules.get(role, NUMBER))
+
+
+def is_attribute(role: str) -> bool:
+    """Whether a role of text is a column for segments or unit, in which an empty cell is a value of its own."""
+    return role.startswith("attribute ")
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +66,8 @@ class Aligned:
     """Rows that every system has, in the order of their ids, or of the file where there is no id.
 
     text, numbers: what the systems share, by role. own: system -> role -> doubles. words: system -> role -> text.
-    place: the row's file and number, for errors. read: rows read; alone: rows left out because another system lacks
-    their id. precision: system -> role -> what its own numbers were stored in.
+    locate: the row's part and its number there, from 1. read: rows read; alone: rows left out because another system
+    lacks their id. precision: system -> role -> what its own numbers were stored in.
     """
 
     systems: tuple[str, ...]
@@ -53,7 +76,7 @@ class Aligned:
     numbers: Mapping[str, Floats]
     own: Mapping[str, Mapping[str, Floats]]
     words: Mapping[str, Mapping[str, np.ndarray]]
-    place: Callable[[int], str]
+    locate: Callable[[int], tuple[Part, int]]
     columns: Mapping[str, str]
     sources: tuple[Source, ...]
     read: int
@@ -63,6 +86,11 @@ class Aligned:
     def __len__(self) -> int:
         return len(self.id)
 
+    def place(self, row: int) -> str:
+        """The file and row as an error names them."""
+        part, number = self.locate(row)
+        return part.place(number)
+
 
 def read(data: Any, layout: Callable[[Part], Layout], systems: Sequence[str] = ()) -> Aligned:
     """Every part of `data` by its layout, the systems' rows joined.
@@ -70,9 +98,11 @@ def read(data: Any, layout: Callable[[Part], Layout], systems: Sequence[str] = (
     Raises InputError, naming file, column, row and value, for empty or non-finite values, an id that a system has
     twice, several systems without an id, and shared values that differ between systems.
     """
-    blocks = [_block(part, layout(part)) for part in sources.parts(data)]
-    same_systems([(one.part, one.layout) for one in blocks])
-    return _wide(blocks, systems) if None not in blocks[0].layout.own else _long(blocks, systems)
+    parts = sources.parts(data)
+    layouts = [layout(part) for part in parts]
+    same_systems(list(zip(parts, layouts, strict=True)))
+    rows = table.read(parts, [own.fields for own in layouts])
+    return _long(rows, layouts[0], systems) if None in layouts[0].own else _wide(rows, layouts[0])
 
 
 def own_place(rows: Aligned) -> Callable[[int], str]:
@@ -83,21 +113,41 @@ def own_place(rows: Aligned) -> Callable[[int], str]:
 
 
 def same_systems(parts: Sequence[tuple[Part, Layout]]) -> None:
-    """Raise InputError if the parts' columns name different systems, or if one part has a role that another lacks."""
-    if len({tuple(sorted(map(str, layout.own))) for _, layout in parts}) > 1:
-        raise InputError(f"{parts[0][0].name} and {parts[-1][0].name} must name the same systems in their columns")
-    (first, layout), *others = parts
-    for part, other in others:
-        a, b = _columns_by_role(layout), _columns_by_role(other)
-        lacking = [f"{part.name} has no column like {a[role]!r} of {first.name}" for role in a if role not in b]
-        lacking += [f"{first.name} has no column like {b[role]!r} of {part.name}" for role in b if role not in a]
-        if lacking:
-            raise InputError(f"{first.name} and {part.name} must have the same columns: {'; '.join(lacking[:5])}")
+    """Raise InputError if the parts' columns name different systems."""
+    first, layout = parts[0]
+    for part, other in parts[1:]:
+        if {*layout.own} != {*other.own}:
+            raise InputError(f"{first.name} and {part.name} must name the same systems in their columns")
 
 
-def _columns_by_role(layout: Layout) -> dict[str, str]:
-    text, numbers = wanted(layout)
-    return text | numbers
+def layout_of(
+    part: Part, roles: Sequence[Role], given: Mapping[str, str], systems: Sequence[str], attributes: Sequence[str]
+) -> Layout:
+    """The columns of a part by role, of which each system has one of its own: in a long table or a wide one.
+
+    Raises InputError, for all of them at once, for columns that are missing or could be meant for the same role.
+    """
+    own_role = next(role for role in roles if role.own)
+    names = [role.name for role in roles]
+    columns, unclear = roles_of.match(part.columns, names, given, part.name, attributes)
+    long = own_role.name in {*columns, *unclear}
+    wide = {} if long else wide_columns(part.columns, f"{own_role.name}_", systems, part.name)
+    lacking = [role.name for role in roles if role.required and role.name not in {*columns, *unclear}]
+    lacking = [name for name in lacking if name != own_role.name or not wide]
+    if lacking or unclear:
+        raise roles_of.unresolved(lacking, part.columns, part.name, unclear)
+    free = [name for name in part.columns if name not in attributes]
+    roles_of.one_way(own_role.name, free, columns, given, part.name)
+    shared = [role for role in roles if role.name in columns and role.name not in (own_role.name, "id", "system")]
+    return Layout(
+        text=attributes_by_role(part, attributes) | {r.name: columns[r.name] for r in shared if r.rules is TEXT},
+        numbers={r.name: columns[r.name] for r in shared if r.rules is not TEXT},
+        own={name: {own_role.name: column} for name, column in wide.items()}
+        or {None: {own_role.name: columns[own_role.name]}},
+        id=columns.get("id"),
+        system=None if wide else columns.get("system"),
+        rules={role.name: role.rules for role in roles},
+    )
 
 
 def wide_columns(names: Iterable[str], prefix: str, systems: Sequence[str], where: str) -> dict[str, str]:
@@ -116,163 +166,107 @@ def wide_columns(names: Iterable[str], prefix: str, systems: Sequence[str], wher
     return {name: found[name] for name in systems} if systems and found else found
 
 
-# Reading one part -----------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class _Block:
-    part: Part
-    layout: Layout
-    table: Mapping[str, Any]
-    rows: int
-
-
-def wanted(layout: Layout) -> tuple[dict[str, str], dict[str, str]]:
-    """The columns of text and of numbers, by the role that they have while they are read."""
-    text = {f"text {role}": column for role, column in {**layout.text, **layout.words}.items()}
-    text |= {"id": layout.id} if layout.id else {}
-    text |= {"system": layout.system} if layout.system else {}
-    numbers = {f"number {role}": column for role, column in layout.numbers.items()}
-    numbers |= {f"own {system}\n{role}": column for system, own in layout.own.items() for role, column in own.items()}
-    return text, numbers
-
-
-def no_rows(part: Part) -> InputError:
-    """The error for a part that has columns only."""
-    what = "the frame has columns" if part.kind == "frame" else "the file has a header"
-    return InputError(f"{part.name}: {what} and no rows")
-
-
-def empty(part: Part, column: str, row: int) -> InputError:
-    """The error for a text that is missing; row 0 is one without a number."""
-    return InputError(f"{part.name}: {column} must not be empty, got nothing{sources.at(row)}")
-
-
-def not_finite(part: Part, column: str, row: int, value: float | None) -> InputError:
-    """The error for a number that is missing or not finite; row 0 is one without a number."""
-    got = "nothing" if value is None else value
-    return InputError(f"{part.name}: {column} must be a finite number, got {got}{sources.at(row)}")
-
-
-def _block(part: Part, layout: Layout) -> _Block:
-    text, numbers = wanted(layout)
-    table = sources.load(part, text, numbers)
-    rows = len(next(iter(table.values())))
-    if rows == 0:
-        raise no_rows(part)
-    checked = {role: _texts(table[role], column, part, role) for role, column in text.items()}
-    return _Block(part, layout, checked | {k: _finite(table[k], column, part) for k, column in numbers.items()}, rows)
-
-
-def _texts(column: Any, name: str, part: Part, role: str) -> Any:
-    """Arrow text; empty only in attributes, where it is a value of its own."""
-    if not column.null_count:
-        return column
-    if role.startswith("text attribute "):
-        return column.fill_null(NONE)
-    row = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0]) + 1
-    raise empty(part, name, row)
-
-
-def _finite(column: Any, name: str, part: Part) -> Floats:
-    import pyarrow.compute as pc
-
-    null = column.is_null().to_numpy(zero_copy_only=False)
-    values = pc.fill_null(column, 0.0).to_numpy(zero_copy_only=False)
-    wrong = np.flatnonzero(null | ~np.isfinite(values))
-    if wrong.size:
-        raise not_finite(part, name, int(wrong[0]) + 1, None if null[wrong[0]] else values[wrong[0]])
-    return values + 0.0  # −0.0 and 0.0 are one number
-
-
 # Joining the systems --------------------------------------------------------------------------------------------
 
 
-def _wide(blocks: list[_Block], systems: Sequence[str]) -> Aligned:
+def _wide(rows: Table, layout: Layout) -> Aligned:
     """One row a unit already: the systems are columns."""
-    layout, name_of = blocks[0].layout, _place(blocks)
+    read = len(rows)
     names = tuple(str(name) for name in layout.own)
-    rows = sum(one.rows for one in blocks)
-    id = _strings(blocks, "id") if layout.id else np.arange(1, rows + 1).astype(str).astype(object)
-    order = np.arange(rows)
+    id = rows.texts("id") if layout.id else _numbered(read)
+    order = np.arange(read)
     if layout.id:
         order = np.argsort(id, kind="stable")
         again = np.flatnonzero(id[order][1:] == id[order][:-1])
         if again.size:
             row = int(order[again[0] + 1])
-            raise pairing.twice(name_of(row), id[row])
-    own = {name: {role: _doubles(blocks, f"own {name}\n{role}")[order] for role in layout.own[name]} for name in names}
+            raise pairing.twice(rows.place(row), id[row])
+    own = {name: {role: rows.numbers(f"own {name}\n{role}")[order] for role in layout.own[name]} for name in names}
     return Aligned(
         systems=names,
         id=id[order],
-        text={role: _strings(blocks, f"text {role}")[order] for role in layout.text},
-        numbers={role: _doubles(blocks, f"number {role}")[order] for role in layout.numbers},
+        text={role: _texts(rows, role)[order] for role in layout.text},
+        numbers={role: rows.numbers(f"number {role}")[order] for role in layout.numbers},
         own=own,
         words={name: {} for name in names},
-        place=lambda row: name_of(int(order[row])),
+        locate=lambda row: rows.locate(int(order[row])),
         columns=printed(layout),
-        sources=tuple(sources.fingerprint(one.part, one.rows) for one in blocks),
-        read=rows,
+        sources=rows.sources,
+        read=read,
         alone=0,
-        precision={name: _precision(blocks, name) for name in names},
+        precision={name: _precision(rows.blocks, layout, name) for name in names},
     )
 
 
-def _long(blocks: list[_Block], systems: Sequence[str]) -> Aligned:
+def _long(rows: Table, layout: Layout, systems: Sequence[str]) -> Aligned:
     """One row a unit and system: the rows of the systems are joined on the id."""
-    layout, name_of = blocks[0].layout, _place(blocks)
-    names, code = _systems(blocks)
-    kept = kept_systems(names, systems, layout, blocks[0].part)
-    rows = [np.flatnonzero(code == i) for i in kept]
-    id = _strings(blocks, "id") if layout.id else np.arange(1, len(code) + 1).astype(str).astype(object)
+    names, code = _systems(rows, layout)
+    kept = kept_systems(names, systems, layout, rows.blocks[0].part)
+    of = [np.flatnonzero(code == i) for i in kept]
+    id = rows.texts("id") if layout.id else _numbered(len(code))
     if layout.id:
-        parts = [_strings(blocks, f"text {role}") for role in layout.within]
-        rows = pairing.joined(rows, id, parts, [names[i] for i in kept], name_of)
-        if not len(rows[0]):
+        parts = [_texts(rows, role) for role in layout.within]
+        of = pairing.joined(of, id, parts, [names[i] for i in kept], rows.place)
+        if not len(of[0]):
             raise pairing.nothing_shared([names[i] for i in kept])
-    first = rows[0]
-    text = {role: _strings(blocks, f"text {role}") for role in layout.text}
-    numbers = {role: _doubles(blocks, f"number {role}") for role in layout.numbers}
+    first = of[0]
+    text = {role: _texts(rows, role) for role in layout.text}
+    numbers = {role: rows.numbers(f"number {role}") for role in layout.numbers}
     for role, values in {**text, **numbers}.items():
-        pairing.agree({**layout.text, **layout.numbers}[role], values, rows, id, name_of)
-    own = {role: _doubles(blocks, f"own None\n{role}") for role in layout.own[None]}
-    words = {role: _strings(blocks, f"text {role}") for role in layout.words}
+        pairing.agree({**layout.text, **layout.numbers}[role], values, of, id, rows.place)
+    own = {role: rows.numbers(f"own None\n{role}") for role in layout.own[None]}
+    words = {role: _texts(rows, role) for role in layout.words}
     return Aligned(
         systems=tuple(names[i] for i in kept),
         id=id[first],
         text={role: values[first] for role, values in text.items()},
         numbers={role: values[first] for role, values in numbers.items()},
-        own={names[i]: {role: v[at] for role, v in own.items()} for i, at in zip(kept, rows, strict=True)},
-        words={names[i]: {role: v[at] for role, v in words.items()} for i, at in zip(kept, rows, strict=True)},
-        place=lambda row: name_of(int(first[row])),
+        own={names[i]: {role: v[at] for role, v in own.items()} for i, at in zip(kept, of, strict=True)},
+        words={names[i]: {role: v[at] for role, v in words.items()} for i, at in zip(kept, of, strict=True)},
+        locate=lambda row: rows.locate(int(first[row])),
         columns=printed(layout),
-        sources=tuple(sources.fingerprint(one.part, one.rows) for one in blocks),
+        sources=rows.sources,
         read=len(code),
         alone=int(np.isin(code, kept).sum()) - len(first) * len(kept),
-        precision={names[i]: _precision(_with_rows(blocks, code == i), None) for i in kept},
+        precision={names[i]: _precision(_with_rows(rows.blocks, code == i), layout, None) for i in kept},
     )
 
 
-def _precision(blocks: Sequence[_Block], system: str | None) -> dict[str, Precision]:
+def _numbered(rows: int) -> np.ndarray:
+    return np.arange(1, rows + 1).astype(str).astype(object)
+
+
+def _texts(rows: Table, role: str) -> np.ndarray:
+    """A column of text; an empty attribute is a value of its own."""
+    texts = rows.texts(f"text {role}")
+    if is_attribute(role):
+        texts[texts == None] = NONE  # noqa: E711 - elementwise
+    return texts
+
+
+def _precision(blocks: Sequence[Block], layout: Layout, system: str | None) -> dict[str, Precision]:
     """The precision of each role of a system's own numbers: the widest of all parts."""
-    columns = [(one.part, one.layout.own[system]) for one in blocks]
-    return {role: precision.widest(precision.of(part, own[role]) for part, own in columns) for role in columns[0][1]}
+    keys = {role: f"own {system}\n{role}" for role in layout.own[system]}
+    return {
+        role: precision.widest(precision.of(block.part, block.fields[key].column) for block in blocks)
+        for role, key in keys.items()
+    }
 
 
-def _with_rows(blocks: Sequence[_Block], member: Bools) -> list[_Block]:
+def _with_rows(blocks: Sequence[Block], member: Bools) -> list[Block]:
     """The blocks that hold at least one of the rows."""
-    start = np.cumsum([0, *(one.rows for one in blocks)])
-    return [one for one, a, b in zip(blocks, start, start[1:], strict=False) if member[a:b].any()]
+    start = np.cumsum([0, *(block.rows for block in blocks)])
+    return [block for block, a, b in zip(blocks, start, start[1:], strict=False) if member[a:b].any()]
 
 
-def _systems(blocks: list[_Block]) -> tuple[list[str], Ints]:
+def _systems(rows: Table, layout: Layout) -> tuple[list[str], Ints]:
     """The systems' names in order and each row's system: a column, or for several files without one their names."""
-    if blocks[0].layout.system:
-        names, code = np.unique(_strings(blocks, "system"), return_inverse=True)
+    if layout.system:
+        names, code = np.unique(rows.texts("system"), return_inverse=True)
         return [str(name) for name in names], code
-    stems = [stem(one.part) if len(blocks) > 1 else SYSTEM for one in blocks]
+    stems = [stem(block.part) if len(rows.blocks) > 1 else SYSTEM for block in rows.blocks]
     names, code = np.unique(np.array(stems, dtype=object), return_inverse=True)
-    return [str(name) for name in names], np.repeat(code, [one.rows for one in blocks])
+    return [str(name) for name in names], np.repeat(code, [block.rows for block in rows.blocks])
 
 
 def stem(part: Part) -> str:
@@ -294,30 +288,6 @@ def kept_systems(names: Sequence[str], systems: Sequence[str], layout: Layout, p
     return kept
 
 
-def _place(blocks: list[_Block]) -> Callable[[int], str]:
-    def place(row: int) -> str:
-        for one in blocks:
-            if row < one.rows:
-                return f"{one.part.name}, row {row + 1}"
-            row -= one.rows
-        raise IndexError(row)
-
-    return place
-
-
-def _strings(blocks: list[_Block], role: str) -> np.ndarray:
-    import pyarrow as pa
-
-    column = pa.chunked_array([one.table[role].cast(pa.large_string()) for one in blocks])
-    encoded = column.combine_chunks().dictionary_encode()
-    encoded = pa.concat_arrays(encoded.chunks) if isinstance(encoded, pa.ChunkedArray) else encoded
-    return np.array(encoded.dictionary.to_pylist(), dtype=object)[encoded.indices.to_numpy(zero_copy_only=False)]
-
-
-def _doubles(blocks: list[_Block], role: str) -> Floats:
-    return np.concatenate([one.table[role] for one in blocks])
-
-
 def printed(layout: Layout) -> dict[str, str]:
     """Role -> column as the page prints it."""
     found = (
@@ -331,7 +301,7 @@ def printed(layout: Layout) -> dict[str, str]:
     return shown | {role: ", ".join(some) for role, some in own.items()}
 
 
-def attributes(part: Part, names: Iterable[str]) -> dict[str, str]:
+def attributes_by_role(part: Part, names: Iterable[str]) -> dict[str, str]:
     """The layout's roles of the columns for segments and unit; raises ParameterError where the part lacks one."""
     return {f"attribute {name}": roles_of.require(part.columns, name, part.name, "segments or unit") for name in names}
 

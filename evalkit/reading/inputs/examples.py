@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evalkit.arrays import Floats, InputError, ParameterError, codes, measurable
+from evalkit.arrays import Floats, InputError, ParameterError, codes
+from evalkit.findings import inputs
+from evalkit.findings.finding import Kind
 from evalkit.reading.inputs import aligned, pairing, unit_columns
 from evalkit.reading.inputs.aligned import Aligned, Layout
 from evalkit.reading.tables import columns as roles_of
-from evalkit.reading.tables import sources
+from evalkit.reading.tables import rules, sources
+from evalkit.reading.tables import table as tables
+from evalkit.reading.tables.parts import Part, Source
 from evalkit.reading.tables.precision import Precision
-from evalkit.reading.tables.sources import Part, Source
+from evalkit.reading.tables.rules import Field, Rule
+from evalkit.reading.tables.table import Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,7 +28,21 @@ SIDES = ("id", "group", "time", "fold")
 NUMBER, CLASSES = "number", "classes"
 MISSING = ("nan", "na", "")  # words for no value, in small letters
 YEARS = (1678, 2261)  # whose dates pandas holds to the nanosecond; 0001 and 9999 are placeholders
+Locate = Callable[[int], tuple[Part, int]]  # the part that a row came from, and its number there, from 1
+DATE = Rule(f"hold dates of the years {YEARS[0]} to {YEARS[1]}, not placeholders", None, "")
+TIME = Rule("hold numbers or ISO dates as times", None, "")
+FEATURE = Rule("hold finite numbers or nothing", None, "")
 FEW_VALUES = 20  # a numeric target with no more whole values than this is read as classes
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Rows, columns or folds that were read and not used: why, how many, their names, and of how many."""
+
+    kind: Kind
+    count: int
+    names: tuple[str, ...] = ()
+    of: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +67,7 @@ class Examples:
     columns: Mapping[str, str]
     sources: tuple[Source, ...]
     read: int
-    left_out: tuple[str, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
     candidates: pd.DataFrame | None = None
     repeat: np.ndarray | None = None
     precision: Mapping[str, Precision] = field(default_factory=dict)
@@ -82,16 +101,13 @@ def predictions(data: Any, *, columns: Mapping[str, str], kind: str | None) -> E
     """
     parts = sources.parts(data)
     rows = aligned.read(parts, lambda part: _layout(part, columns))
-    measurable(rows.columns["label"], rows.numbers["label"], rows.place)
-    for name, own in rows.own.items():
-        measurable(f"the score by {name!r}", own["score"], aligned.own_place(rows))
-    label, classes = _classes(rows.numbers["label"], kind, rows.place)
+    label, classes = _classes(rows.numbers["label"], kind, rows.locate)
     if len(classes) > 2:
         raise InputError(
             f"{rows.sources[0].name}: label must hold two classes, or numbers that the score forecasts, got "
             f"{len(classes)} values; set task='number' for a forecast"
         )
-    time, dated = _moments(rows.text.get("time"), rows.columns.get("time", ""))
+    time, dated = _moments(rows.text.get("time"), rows.columns.get("time", ""), rows.locate)
     id = rows.text.get("id", rows.id if "id" in rows.columns else None)
     if "repeat" in rows.text:
         _repeats_agree(rows, id, label)
@@ -111,17 +127,14 @@ def predictions(data: Any, *, columns: Mapping[str, str], kind: str | None) -> E
         columns=rows.columns,
         sources=rows.sources,
         read=rows.read,
-        left_out=(f"{rows.alone:,} rows whose id another system lacks",) if rows.alone else (),
+        left_out=(LeftOut(inputs.UNMATCHED_ROWS, rows.alone),) if rows.alone else (),
         precision={name: own["score"] for name, own in rows.precision.items()},
     )
 
 
 def _layout(part: Part, given: Mapping[str, str]) -> Layout:
     roles = ("system", "label", "score", *SIDES, "repeat")
-    found = roles_of.resolve(part.columns, roles, given, part.name)
-    for role in ("label", "score", "fold"):
-        if role not in found:
-            raise roles_of.missing(role, part.columns, part.name)
+    found = roles_of.resolve(part.columns, roles, given, part.name, needed=("label", "score", "fold"))
     if "repeat" in found and "id" not in found:
         raise InputError(
             f"{part.name}: the column {found['repeat']!r} says that rows are repeated, and there is no id column to "
@@ -136,6 +149,7 @@ def _layout(part: Part, given: Mapping[str, str]) -> Layout:
         id=found["id"] if paired else None,
         system=found.get("system"),
         within=tuple(role for role in ("fold", "repeat") if role in found) if paired else (),
+        rules={"label": rules.MEASURED, "score": rules.MEASURED},
     )
 
 
@@ -190,14 +204,17 @@ class Use:
 
 
 @dataclass(frozen=True)
-class _Part:
-    """What one file holds: features and roles as text, the roles' columns, the columns that are ignored."""
+class _Columns:
+    """What the columns of one part are: features, roles -> column, and the columns that are ignored."""
 
-    features: dict[str, np.ndarray]
-    text: dict[str, np.ndarray]
+    features: list[str]
     roles: dict[str, str]
     ignored: list[str]
-    source: Source
+
+    @property
+    def fields(self) -> dict[str, Field]:
+        text = {f"role {role}": Field(name) for role, name in self.roles.items()}
+        return text | {f"feature {name}": Field(name, rules.ANY) for name in self.features}
 
 
 def table(data: Any, use: Use, *, kind: str | None) -> Examples:
@@ -205,15 +222,15 @@ def table(data: Any, use: Use, *, kind: str | None) -> Examples:
 
     Columns named id, group, time or fold, or given as such, are no features. Raises InputError for a missing target.
     """
-    read = [_part(part, use) for part in sources.parts(data)]
-    if len({(tuple(one.features), tuple(one.roles)) for one in read}) > 1:
-        raise InputError(f"{read[0].source.name} and {read[-1].source.name} must have the same columns")
-    roles, ignored, where = read[0].roles, read[0].ignored, read[0].source.name
-    _refuse_repeat(roles, features=list(read[0].features), where=where)
-    text = {role: np.concatenate([one.text[role] for one in read]) for role in roles}
-    label, classes = _target(text["label"], roles["label"], kind)
-    time, dated = _moments(text.get("time"), roles.get("time", ""))
-    features = _typed([one.features for one in read], use.categorical, where)
+    parts = sources.parts(data)
+    columns = [_columns(part, use) for part in parts]
+    roles, ignored, where = columns[0].roles, columns[0].ignored, parts[0].name
+    _refuse_repeat(roles, features=columns[0].features, where=where)
+    rows = tables.read(parts, [own.fields for own in columns])
+    text = {role: rows.texts(f"role {role}") for role in roles}
+    label, classes = _target(text["label"], roles["label"], kind, rows.locate)
+    time, dated = _moments(text.get("time"), roles.get("time", ""), rows.locate)
+    features = _typed(rows, columns[0].features, use.categorical)
     chosen = roles_of.matching(features, use.selected, where, "selected")
     if use.selected and len(chosen) == features.shape[1]:
         raise ParameterError(f"selected must leave columns that were not selected, got all {len(chosen)} features")
@@ -229,9 +246,9 @@ def table(data: Any, use: Use, *, kind: str | None) -> Examples:
         fold=text.get("fold"),
         dated=dated,
         columns=roles,
-        sources=tuple(one.source for one in read),
+        sources=rows.sources,
         read=label.size,
-        left_out=(f"the columns {_some(ignored)}, as ignore says",) if ignored else (),
+        left_out=(LeftOut(inputs.UNUSED_COLUMNS, len(ignored), tuple(ignored)),) if ignored else (),
     )
 
 
@@ -245,8 +262,8 @@ def _refuse_repeat(roles: Mapping[str, str], *, features: Sequence[str], where: 
         )
 
 
-def _part(part: Part, use: Use) -> _Part:
-    """One part as text; raises InputError where it has no target, no feature or no row."""
+def _columns(part: Part, use: Use) -> _Columns:
+    """The columns of one part; raises InputError where it has no target or no feature."""
     given = dict(use.roles)
     if use.target is not None:
         given["label"] = roles_of.require(part.columns, use.target, part.name, "target")
@@ -265,14 +282,7 @@ def _part(part: Part, use: Use) -> _Part:
         raise InputError(f"{part.name}: must have a column besides {besides}: there is no feature")
     for name in use.categorical:
         roles_of.require(features, name, f"{part.name} as a feature", "categorical")
-    wanted = {f"role {role}": name for role, name in roles.items()} | {f"feature {name}": name for name in features}
-    loaded = {role: np.array(one.to_pylist(), dtype=object) for role, one in sources.load(part, wanted, {}).items()}
-    rows = loaded["role label"].size
-    if not rows:
-        raise InputError(f"{part.name}: the table has columns and no rows")
-    text = {role: _filled(loaded[f"role {role}"], name, part) for role, name in roles.items()}
-    values = {name: loaded[f"feature {name}"] for name in features}
-    return _Part(values, text, roles, ignored, sources.fingerprint(part, rows))
+    return _Columns(features, roles, ignored)
 
 
 def _some(names: Any) -> str:
@@ -280,26 +290,19 @@ def _some(names: Any) -> str:
     return ", ".join(map(repr, names[:10])) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
 
 
-def _filled(values: np.ndarray, name: str, part: Part) -> np.ndarray:
-    empty = np.flatnonzero(values == None)  # noqa: E711 - elementwise
-    if empty.size:
-        raise InputError(f"{part.name}: {name} must not be empty, got nothing (row {empty[0] + 1})")
-    return values
-
-
-def _typed(parts: list[dict[str, np.ndarray]], categorical: Sequence[str], where: str) -> pd.DataFrame:
+def _typed(rows: Table, names: Sequence[str], categorical: Sequence[str]) -> pd.DataFrame:
     """The features: doubles where every value is a number, else text with missing values."""
     import pandas as pd
 
-    found = {}
-    for name in parts[0]:
-        column = pd.Series(np.concatenate([one[name] for one in parts]), dtype=object)
+    features = {}
+    for name in names:
+        column = pd.Series(rows.texts(f"feature {name}"), dtype=object)
         values = None if name in categorical else _numeric(column)
         if values is not None and np.isinf(values).any():
             row = int(np.isinf(values).to_numpy().argmax())
-            raise InputError(f"{where}: {name} must hold finite numbers or nothing, got {column[row]} (row {row + 1})")
-        found[name] = column.where(column.notna(), np.nan) if values is None else values
-    return pd.DataFrame(found)
+            raise _refused(FEATURE, name, column[row], rows.locate(row))
+        features[name] = column.where(column.notna(), np.nan) if values is None else values
+    return pd.DataFrame(features)
 
 
 def _numeric(column: pd.Series) -> pd.Series | None:
@@ -310,29 +313,36 @@ def _numeric(column: pd.Series) -> pd.Series | None:
     return values if (values.notna() | words).all() and values.notna().any() else None
 
 
-def _target(text: np.ndarray, name: str, kind: str | None) -> tuple[Floats, tuple[str, ...]]:
+def _refused(rule: Rule, column: str, got: str, place: tuple[Part, int]) -> InputError:
+    part, row = place
+    return rule.error(part, column, str(got), row)
+
+
+def _target(text: np.ndarray, name: str, kind: str | None, locate: Locate) -> tuple[Floats, tuple[str, ...]]:
     """Class numbers and names, or real numbers; which of the two is said by `kind` or by the values."""
     import pandas as pd
 
-    empty = [row for row, one in enumerate(text) if one.lower() in MISSING]
+    empty = [row for row, cell in enumerate(text) if cell.lower() in MISSING]
     if empty:
-        raise InputError(f"{name} must not be empty, got {text[empty[0]]!r} (row {empty[0] + 1})")
+        raise _refused(rules.PRESENT, name, repr(text[empty[0]]), locate(empty[0]))
     values = pd.to_numeric(pd.Series(text, dtype=object), errors="coerce").to_numpy(np.float64)
     if kind == NUMBER or (kind is None and not np.isnan(values).any()):
-        wrong = np.flatnonzero(~np.isfinite(values))
-        if wrong.size:
-            raise InputError(f"{name} must be a finite number, got {text[wrong[0]]!r} (row {wrong[0] + 1})")
-        measurable(name, values, lambda row: f"row {row + 1}")
-        return _classes(values, kind, lambda row: f"row {row + 1}")
+        for rule in rules.MEASURED:
+            assert rule.breaks is not None
+            wrong = np.flatnonzero(rule.breaks(values))
+            if wrong.size:
+                got = repr(text[wrong[0]]) if rule is rules.FINITE else f"{values[wrong[0]]:g}"
+                raise _refused(rule, name, got, locate(int(wrong[0])))
+        return _classes(values, kind, locate)
     return _codes(text)
 
 
-def _classes(values: Floats, kind: str | None, place: Any) -> tuple[Floats, tuple[str, ...]]:
+def _classes(values: Floats, kind: str | None, locate: Locate) -> tuple[Floats, tuple[str, ...]]:
     distinct = np.unique(values)
     few = distinct.size <= FEW_VALUES and bool((distinct == np.round(distinct)).all())
     if kind == NUMBER or (kind is None and not few):
         if distinct.size < 2:
-            raise InputError(f"label must have 2 or more values, got only {distinct[0]:g} ({place(0)})")
+            raise InputError(f"label must have 2 or more values, got only {distinct[0]:g}")
         return values, ()
     return _codes(np.array([f"{value:g}" for value in values], dtype=object), values)
 
@@ -345,7 +355,7 @@ def _codes(text: np.ndarray, order: np.ndarray | None = None) -> tuple[Floats, t
     return code.astype(np.float64), tuple(str(text[i]) for i in first)
 
 
-def _moments(text: np.ndarray | None, name: str) -> tuple[Floats | None, bool]:
+def _moments(text: np.ndarray | None, name: str, locate: Locate) -> tuple[Floats | None, bool]:
     """Times as numbers, and whether they were dates: then in days since 1970."""
     import pandas as pd
 
@@ -361,9 +371,8 @@ def _moments(text: np.ndarray | None, name: str) -> tuple[Floats | None, bool]:
     placeholder = year.notna() & ~year.between(first, last)
     if placeholder.any():
         row = int(placeholder.to_numpy().argmax())
-        rule = f"must hold dates of the years {first} to {last}, not placeholders"
-        raise InputError(f"{name} {rule}, got {text[row]!r} (row {row + 1})")
+        raise _refused(DATE, name, repr(text[row]), locate(row))
     if not readable.all():
         row = int((~readable).to_numpy().argmax())
-        raise InputError(f"{name} must hold numbers or ISO dates as times, got {text[row]!r} (row {row + 1})")
+        raise _refused(TIME, name, repr(text[row]), locate(row))
     return (dates - pd.Timestamp(0, tz="UTC")).dt.total_seconds().to_numpy() / 86400, True

@@ -15,12 +15,20 @@ from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError, rati
 from evalkit.reading.inputs import aligned
 from evalkit.reading.inputs.aligned import Aligned, Layout
 from evalkit.reading.tables import columns as roles_of
-from evalkit.reading.tables import sources
-from evalkit.reading.tables.sources import Part
+from evalkit.reading.tables import rules, sources
+from evalkit.reading.tables.parts import Part
+from evalkit.reading.tables.rules import Role
 
-MOST_WEIGHT, LEAST_WEIGHT = 1e12, 1e-100
-RESCALE = "multiply all weights by the same number; no result depends on their scale"
-ROLES = ("id", "system", "label", "score", "predicted", "weight")
+ROLES = (
+    Role("id"),
+    Role("system"),
+    Role("label", required=True),
+    Role("score", rules.NUMBER, own=True, required=True),
+    Role("predicted"),
+    Role("weight", rules.WEIGHTS),
+)
+NAMES = tuple(role.name for role in ROLES)
+BINARY = tuple(role for role in ROLES if role.name != "predicted")
 # Pairs of labels of which everybody knows the positive one.
 FREE = {frozenset(("0", "1")): "1", frozenset(("-1", "1")): "1", frozenset(("false", "true")): "true"}
 
@@ -81,7 +89,7 @@ def read(
     columns for segments and unit. Raises InputError with file, column, row and value for what cannot be meant.
     """
     given = dict(columns or {})
-    roles_of.check_roles(given, ROLES)
+    roles_of.check_roles(given, NAMES)
     parts = sources.parts(data)
     first = parts[0]
     found = kind or kind_of(first, given, systems)
@@ -99,7 +107,7 @@ def read(
 
 def kind_of(part: Part, given: Mapping[str, str], systems: Sequence[str]) -> str:
     """What the columns of a part hold."""
-    roles = roles_of.resolve(part.columns, ROLES, given, part.name)
+    roles = roles_of.resolve(part.columns, NAMES, given, part.name)
     scores = [name for name in part.columns if name.startswith("p_") and name != "p_"]
     if [name for name in scores if f"y_{name[2:]}" in part.columns and f"y_{name[2:]}" not in roles.values()]:
         return "multi-label"
@@ -112,31 +120,24 @@ def kind_of(part: Part, given: Mapping[str, str], systems: Sequence[str]) -> str
 def layout_of(
     part: Part, *, kind: str, given: Mapping[str, str], systems: Sequence[str], attributes: Sequence[str]
 ) -> Layout:
-    roles = roles_of.resolve(part.columns, ROLES, given, part.name, attributes)
-    numbers = {"weight": roles["weight"]} if "weight" in roles else {}
-    text = aligned.attributes(part, attributes)
-    if kind != "multi-label":
-        if "label" not in roles:
-            raise roles_of.missing("label", part.columns, part.name)
-        text["label"] = roles["label"]
-    own: dict[str | None, dict[str, str]] = {}
-    words: dict[str, str] = {}
+    """The columns of a part by role; raises InputError for all that are missing or unclear at once."""
     if kind == "binary":
-        used = {*roles.values(), *attributes}
-        roles_of.one_way("score", [name for name in part.columns if name not in used], roles, given, part.name)
-        own = _score_columns(part, roles, systems)
+        return aligned.layout_of(part, BINARY, given, systems, attributes)
+    scores = [name for name in part.columns if name.startswith("p_") and name != "p_"]
+    needed = ["label", *([] if scores else ["predicted"])] if kind == "multi-class" else []
+    roles = roles_of.resolve(part.columns, NAMES, given, part.name, attributes, needed)
+    numbers = {"weight": roles["weight"]} if "weight" in roles else {}
+    text, words = aligned.attributes_by_role(part, attributes), {}
+    if kind == "multi-class":
+        text["label"] = roles["label"]
+        words = {"predicted": roles["predicted"]} if "predicted" in roles else {}
     else:
-        scores = [name for name in part.columns if name.startswith("p_") and name != "p_"]
-        own = {None: {f"p {name[2:]}": name for name in scores}}
-        if kind == "multi-class" and "predicted" in roles:
-            words = {"predicted": roles["predicted"]}
-        if kind == "multi-class" and not scores and not words:
-            raise roles_of.missing("predicted", part.columns, part.name)
-        if kind == "multi-label":
-            _both_columns(part, scores, {*roles.values(), *attributes})
-            numbers |= {f"true {name[2:]}": f"y_{name[2:]}" for name in scores}
-    system = None if None not in own else roles.get("system")
-    return Layout(text, numbers, own, words, id=roles.get("id"), system=system)
+        _both_columns(part, scores, {*roles.values(), *attributes})
+        numbers |= {f"true {name[2:]}": f"y_{name[2:]}" for name in scores}
+    own: dict[str | None, dict[str, str]] = {None: {f"p {name[2:]}": name for name in scores}}
+    flags = dict.fromkeys((role for role in numbers if role != "weight"), (rules.FINITE, rules.ZERO_OR_ONE))
+    values = {"weight": rules.WEIGHTS} | flags
+    return Layout(text, numbers, own, words, id=roles.get("id"), system=roles.get("system"), rules=values)
 
 
 def _both_columns(part: Part, scores: Sequence[str], used: Collection[str]) -> None:
@@ -154,50 +155,15 @@ def _both_columns(part: Part, scores: Sequence[str], used: Collection[str]) -> N
         )
 
 
-def _score_columns(part: Part, roles: Mapping[str, str], systems: Sequence[str]) -> dict[str | None, dict[str, str]]:
-    if "score" in roles:
-        return {None: {"score": roles["score"]}}
-    wide = aligned.wide_columns(part.columns, "score_", systems, part.name)
-    if not wide:
-        raise roles_of.missing("score", part.columns, part.name)
-    return {name: {"score": column} for name, column in wide.items()}
-
-
 # What the columns hold ------------------------------------------------------------------------------------------
 
 
 def weight_of(rows: Aligned) -> Floats | None:
-    """The weights, checked; None where there is no column of weights."""
+    """The weights; None where there is no column of weights. Raises InputError where all are 0."""
     weight = rows.numbers.get("weight")
-    if weight is None:
-        return None
-    wrong = np.flatnonzero(weight < 0)
-    if wrong.size:
-        raise below_0(rows.place(int(wrong[0])), rows.columns["weight"], weight[wrong[0]])
-    high = np.flatnonzero(weight > MOST_WEIGHT)
-    if high.size:
-        raise above_most(rows.place(int(high[0])), rows.columns["weight"], weight[high[0]])
-    low = np.flatnonzero((weight > 0) & (weight < LEAST_WEIGHT))
-    if low.size:
-        raise below_least(rows.place(int(low[0])), rows.columns["weight"], weight[low[0]])
-    if not weight.any():
+    if weight is not None and not weight.any():
         raise no_weight(rows.sources[0].name, rows.columns["weight"])
     return weight
-
-
-def below_0(place: str, column: str, weight: float) -> InputError:
-    """The error for a weight below 0."""
-    return InputError(f"{place}: {column} must be 0 or more, got {weight:g}")
-
-
-def above_most(place: str, column: str, weight: float) -> InputError:
-    """The error for a weight whose sums would not be exact."""
-    return InputError(f"{place}: {column} must be at most {MOST_WEIGHT:g}, got {weight:g}; {RESCALE}")
-
-
-def below_least(place: str, column: str, weight: float) -> InputError:
-    """The error for a weight that is too small to divide by."""
-    return InputError(f"{place}: {column} must be 0 or at least {LEAST_WEIGHT:g}, got {weight:g}; {RESCALE}")
 
 
 def no_weight(where: str, column: str) -> InputError:
@@ -326,10 +292,6 @@ def _in_order(names: set[str]) -> list[str]:
 def _multi_label(rows: Aligned) -> MultiLabel:
     labels = tuple(role.removeprefix("true ") for role in rows.numbers if role.startswith("true "))
     actual = np.column_stack([rows.numbers[f"true {label}"] for label in labels])
-    wrong = np.argwhere((actual != 0) & (actual != 1))
-    if len(wrong):
-        row, column = map(int, wrong[0])
-        raise InputError(f"{rows.place(row)}: y_{labels[column]} must be 0 or 1, got {actual[row, column]:g}")
     score = {name: np.column_stack([own[f"p {label}"] for label in labels]) for name, own in rows.own.items()}
     return MultiLabel(rows, labels, actual == 1, score, weight_of(rows))
 

@@ -7,19 +7,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, InputError, ParameterError
+from evalkit.arrays import InputError, ParameterError
 from evalkit.parameters.reports import AS_GIVEN
 from evalkit.reading.tables import columns as roles_of
-from evalkit.reading.tables import folders, sources
-from evalkit.reading.tables.sources import Part, Source
+from evalkit.reading.tables import folders, rules, sources, table, trec
+from evalkit.reading.tables.formats import FORMATS
+from evalkit.reading.tables.parts import PACKED, Part, Source
+from evalkit.reading.tables.rules import Field, Role
 
-EMPTY = "not be empty"
-FINITE = "be a finite number"
-RANK = "be a whole number of at least 1"
-HIGHEST = 2**53  # above it a double does not hold every whole number
-TOO_HIGH = f"be at most {HIGHEST}"
-GRADE = "be a finite number or empty"
-ROLES = ("system", "query", "item", "score", "rank", "grade")
+ROLES = (
+    Role("system"),
+    Role("query", required=True),
+    Role("item", required=True),
+    Role("score", rules.NUMBER, own=True),
+    Role("rank", rules.RANKS),
+    Role("grade", (rules.FINITE_OR_EMPTY,), required=True),
+)
+RULES = {role.name: role.rules for role in ROLES}
+ORDER = ("score", "rank")  # one of these orders a list
 
 
 @dataclass
@@ -36,24 +41,20 @@ class Rows:
     ranked: list = field(default_factory=list)
     grade: list = field(default_factory=list)
     attributes: list = field(default_factory=list)
-    stretches: list[tuple[str, int]] = field(default_factory=list)
+    stretches: list[tuple[Part, int]] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
     columns: dict[str, str] = field(default_factory=dict)
 
     def place(self, row: int) -> str:
         """The file and row, from 1, that a row of the whole came from."""
-        for name, n in self.stretches:
-            if row < n:
-                return f"{name}, row {row + 1}"
-            row -= n
-        raise IndexError(row)
+        part, number = table.located(self.stretches, row)
+        return part.place(number)
 
 
 class Plan(NamedTuple):
-    """Which columns of one part to read: text and numbers by role, and for each system the role of its score."""
+    """Which columns of a run to read, by role, and for each system the role of its score."""
 
-    text: dict[str, str]
-    numbers: dict[str, str]
+    fields: dict[str, Field]
     scores: dict[str | None, str]
     wide: bool
 
@@ -69,27 +70,22 @@ def add_run(
     graded: bool,
     ranks: str = AS_GIVEN,
 ) -> None:
-    """Reads one part and appends its rows; `name` is its system where the part does not say."""
+    """Read one part and append its rows; `name` is its system where the part does not say."""
     plan = plan_run(part, given, systems, extra, graded=graded)
-    text = plan.text | beside(extra)
-    table = sources.load(part, text, plan.numbers, coded=[role for role in text if role != "item"])
-    n = len(table["query"])
-    if n == 0:
-        raise no_rows(part)
-    _no_nulls(table, plan.text, part)
-    rows.sources.append(sources.fingerprint(part, n))
+    fields = plan.fields | beside(extra)
+    block = table.block(part, fields, coded=fields.keys() - {"item"})
+    columns, n = block.columns, block.rows
+    rows.sources.append(block.source)
     rows.columns.update(printed(part, plan))
-    grade = _grades(table["grade"], plan.numbers["grade"], part) if graded else np.broadcast_to(np.nan, n)
     for system, role in plan.scores.items():
-        score = _finite(table[role], plan.numbers[role], part)
-        rows.system.append((system, n) if system is not None else _systems(table, part) or (name, n))
-        rows.query.append(table["query"])
-        rows.item.append(table["item"])
-        rows.score.append(-_ranks(score, plan.numbers[role], part) if role == "rank" else score)
+        rows.system.append((system, n) if system is not None else says(part, columns.get("system")) or (name, n))
+        rows.query.append(columns["query"])
+        rows.item.append(columns["item"])
+        rows.score.append(-columns[role] if role == "rank" else columns[role])
         rows.ranked.append(np.broadcast_to(in_place(role, ranks), n))
-        rows.grade.append(grade)
-        rows.attributes.append({one: table[f"attribute {one}"] for one in extra})
-        rows.stretches.append((part.name, n))
+        rows.grade.append(columns["grade"] if graded else np.broadcast_to(np.nan, n))
+        rows.attributes.append({attribute: columns[f"attribute {attribute}"] for attribute in extra})
+        rows.stretches.append((part, n))
 
 
 def in_place(role: str, ranks: str) -> bool:
@@ -98,27 +94,31 @@ def in_place(role: str, ranks: str) -> bool:
 
 
 def plan_run(part: Part, given: dict[str, str], systems: list[str], extra: Sequence[str], *, graded: bool) -> Plan:
-    """Decides the columns; raises InputError where a role has none."""
-    if part.kind == "trec" and "grade" in part.columns:
+    """Decide the columns; raises InputError for all roles that have none."""
+    if part.layout is trec.QRELS:
         raise InputError(f"{part.name}: these are judgements (query 0 item grade), not a run; give them as qrels")
     here = {role: name for role, name in _given_here(given, part).items() if graded or role != "grade"}
     taken = [name for name in extra if name not in ("query", "query_id", "qid")]  # these are the query whatever else
-    roles = roles_of.resolve(part.columns, ROLES, here, part.name, taken)
+    roles, unclear = roles_of.match(part.columns, RULES, here, part.name, taken)
     if "query" not in roles:  # a column may be the query and the unit or a segment at once
-        roles |= roles_of.resolve(part.columns, ["query"], here, part.name)
-    _no_role(part, roles, extra)
+        roles |= roles_of.match(part.columns, ["query"], here, part.name)[0]
     wide = _wide(part, roles, systems)
-    ordered = "score" if "score" in roles or "rank" not in roles else "rank"
-    for role in ("query", "item", *(() if wide else (ordered,)), *(("grade",) if graded else ())):
-        if role not in roles:
-            raise _no_grade(part) if role == "grade" else roles_of.missing(role, part.columns, part.name)
+    ordered = "score" if {"score"} & {*roles, *unclear} or "rank" not in roles else "rank"
+    needed = ["query", "item", *([] if wide else [ordered]), *(["grade"] if graded else [])]
+    lacking = [role for role in needed if role not in {*roles, *unclear}]
+    if lacking == ["grade"] and not unclear:
+        raise _no_grade(part)
+    if lacking or unclear:
+        raise roles_of.unresolved(lacking, part.columns, part.name, unclear)
+    _no_role(part, roles, extra)
     for name in extra:
         roles_of.require(part.columns, name, part.name, "segments or unit")
-    kept = ("query", "item") if wide else ("system", "query", "item")
-    text: dict[str, str] = {role: roles[role] for role in kept if role in roles}
     scores: dict[str | None, str] = {name: f"score {name}" for name in wide} or {None: ordered}
-    numbers = {f"score {name}": column for name, column in wide.items()} or {ordered: roles[ordered]}
-    return Plan(text, numbers | ({"grade": roles["grade"]} if graded else {}), scores, bool(wide))
+    kept = ["query", "item", *([] if wide else ["system", ordered]), *(["grade"] if graded else [])]
+    fields = {role: Field(roles[role], RULES[role]) for role in kept if role in roles}
+    return Plan(
+        fields | {f"score {name}": Field(column, RULES["score"]) for name, column in wide.items()}, scores, bool(wide)
+    )
 
 
 def _no_role(part: Part, roles: dict[str, str], extra: Sequence[str]) -> None:
@@ -132,28 +132,23 @@ def _no_role(part: Part, roles: dict[str, str], extra: Sequence[str]) -> None:
 
 def printed(part: Part, plan: Plan) -> dict[str, str]:
     """Role -> column as the page prints it; TREC files have no columns to choose from."""
-    if part.kind == "trec" and "score" in part.columns:
+    if part.layout is trec.RUN:
         return {}
-    if part.kind == "trec":
+    if part.layout:
         return {name: f"field {i}" for i, name in enumerate(part.columns, start=1)}
-    score = {"score": ", ".join(plan.numbers[role] for role in plan.scores.values())} if plan.wide else {}
-    if "score" in plan.numbers and "rank" in part.columns:
-        score["not used"] = "rank"
-    return plan.text | score | {role: name for role, name in plan.numbers.items() if not role.startswith("score ")}
+    columns = {role: field.column for role, field in plan.fields.items() if not role.startswith("score ")}
+    if plan.wide:
+        columns["score"] = ", ".join(plan.fields[role].column for role in plan.scores.values())
+    return columns | ({"not used": "rank"} if "score" in plan.fields and "rank" in part.columns else {})
 
 
-def beside(attributes: Sequence[str]) -> dict[str, str]:
+def beside(attributes: Sequence[str]) -> dict[str, Field]:
     """The columns with one value a query, by role."""
-    return {f"attribute {name}": name for name in attributes}
+    return {f"attribute {name}": Field(name, rules.ANY) for name in attributes}
 
 
 def _given_here(given: dict[str, str], part: Part) -> dict[str, str]:
-    return {} if part.kind == "trec" else given
-
-
-def no_rows(part: Part) -> InputError:
-    what = "the frame has columns" if part.kind == "frame" else "the file has a header"
-    return InputError(f"{part.name}: {what} and no rows")
+    return {} if part.layout else given
 
 
 def _no_grade(part: Part) -> InputError:
@@ -166,7 +161,7 @@ def _no_grade(part: Part) -> InputError:
 
 def _wide(part: Part, roles: dict[str, str], systems: list[str]) -> dict[str, str]:
     """System -> score column, where each system has a column; empty for a long table."""
-    if part.kind == "trec":
+    if part.layout:
         return {}
     more = [name for name in part.columns if name.startswith("score_") and name != "score_"]
     if more and "score" in roles and not systems:
@@ -192,10 +187,9 @@ def _wide(part: Part, roles: dict[str, str], systems: list[str]) -> dict[str, st
     return {name: found[name] for name in systems} if systems and found else found
 
 
-def _systems(table: dict[str, Any], part: Part) -> Any:
-    """The column of systems where rows say theirs; the tag of a TREC run does only where a file holds several."""
-    says = "system" in table and (part.kind != "trec" or len(table["system"].unique()) > 1)
-    return table["system"] if says else None
+def says(part: Part, column: Any) -> Any:
+    """The column of systems where rows say theirs, else None; the tag of a TREC run only where there are several."""
+    return None if part.layout and column is not None and len(column.unique()) < 2 else column
 
 
 def names(parts: Sequence[Part]) -> list[str]:
@@ -211,66 +205,15 @@ def names(parts: Sequence[Part]) -> list[str]:
 
 
 def _stem(name: str) -> str:
-    known = {*sources.TABLES, *sources.PACKED, ".run", ".trec", ".txt", ".res", ".results"}
+    known = {*FORMATS, *PACKED, ".run", ".trec", ".txt", ".res", ".results"}
     while (suffix := "." + name.rsplit(".", 1)[-1]) in known and len(suffix) < len(name):
         name = name.removesuffix(suffix)
     return name
 
 
-def wrong_value(part: Part, column: str, rule: str, got: Any, row: int) -> InputError:
-    """The error for one value of a column; None is an empty one, and row 0 one without a number."""
-    shown = "nothing" if got is None else f"{got:g}" if rule in (RANK, TOO_HIGH) else got
-    return InputError(f"{part.name}: {column} must {rule}, got {shown}{sources.at(row)}")
-
-
-def _no_nulls(table: dict[str, Any], text: dict[str, str], part: Part) -> None:
-    for role, column in text.items():
-        if table[role].null_count:
-            row = int(np.flatnonzero(table[role].is_null().to_numpy(zero_copy_only=False))[0]) + 1
-            raise wrong_value(part, column, EMPTY, None, row)
-
-
-def _doubles(column: Any) -> tuple[Floats, Bools]:
-    """An Arrow column of doubles as numpy, and where it is empty."""
-    import pyarrow.compute as pc
-
-    if not column.null_count:
-        return np.asarray(column), np.broadcast_to(np.False_, len(column))
-    empty = column.is_null().to_numpy(zero_copy_only=False)
-    return pc.fill_null(column, 0.0).to_numpy(zero_copy_only=False), empty
-
-
-def _finite(column: Any, name: str, part: Part) -> Floats:
-    values, empty = _doubles(column)
-    wrong = np.flatnonzero(empty | ~np.isfinite(values))
-    if wrong.size:
-        got = None if empty[wrong[0]] else values[wrong[0]]
-        raise wrong_value(part, name, FINITE, got, wrong[0] + 1)
-    return values if values.all() else values + 0.0  # −0.0 and 0.0 are one score
-
-
-def _ranks(values: Floats, name: str, part: Part) -> Floats:
-    wrong = np.flatnonzero((values < 1) | (values != np.floor(values)))
-    if wrong.size:
-        raise wrong_value(part, name, RANK, values[wrong[0]], wrong[0] + 1)
-    high = np.flatnonzero(values > HIGHEST)
-    if high.size:
-        raise wrong_value(part, name, TOO_HIGH, values[high[0]], high[0] + 1)
-    return values
-
-
-def _grades(column: Any, name: str, part: Part) -> Floats:
-    """Grades as doubles, NaN where there is no judgement."""
-    values, empty = _doubles(column)
-    wrong = np.flatnonzero(~np.isfinite(values))
-    if wrong.size:
-        raise wrong_value(part, name, GRADE, values[wrong[0]], wrong[0] + 1)
-    return np.where(empty, np.nan, values)
-
-
-def plan_judgements(part: Part, given: dict[str, str]) -> tuple[dict[str, str], dict[str, str]]:
-    """The columns of text and of numbers of a part of judgements; raises InputError where it is none."""
-    if part.kind == "trec" and "grade" not in part.columns:
+def plan_judgements(part: Part, given: dict[str, str]) -> dict[str, Field]:
+    """The columns of a part of judgements by role; raises InputError where it is none."""
+    if part.layout and part.layout is not trec.QRELS:
         raise InputError(f"{part.name}: this is a run (query Q0 item rank score tag), not judgements; give it as preds")
     wanted = ("query", "item", "grade")
     here = {
@@ -278,53 +221,40 @@ def plan_judgements(part: Part, given: dict[str, str]) -> tuple[dict[str, str], 
         for role, name in _given_here(given, part).items()
         if role == "grade" or (role in wanted and name in part.columns)
     }
-    roles = roles_of.resolve(part.columns, wanted, here, part.name)
-    for role in wanted:
-        if role not in roles:
-            raise roles_of.missing(role, part.columns, part.name)
-    return {role: roles[role] for role in ("query", "item")}, {"grade": roles["grade"]}
+    roles = roles_of.resolve(part.columns, wanted, here, part.name, needed=wanted)
+    return {role: Field(roles[role], RULES[role]) for role in wanted}
 
 
 def judgements(qrels: Any, given: dict[str, str]) -> Rows:
     rows = Rows()
     for part in sources.parts(qrels):
-        text, numbers = plan_judgements(part, given)
-        table = sources.load(part, text, numbers, coded=["query"])
-        if len(table["query"]) == 0:
-            raise no_rows(part)
-        _no_nulls(table, text, part)
-        rows.sources.append(sources.fingerprint(part, len(table["query"])))
-        rows.query.append(table["query"])
-        rows.item.append(table["item"])
-        rows.grade.append(_grades(table["grade"], numbers["grade"], part))
-        rows.stretches.append((part.name, len(table["query"])))
+        block = table.block(part, plan_judgements(part, given), coded=["query"])
+        rows.sources.append(block.source)
+        rows.query.append(block.columns["query"])
+        rows.item.append(block.columns["item"])
+        rows.grade.append(block.columns["grade"])
+        rows.stretches.append((part, block.rows))
     return rows
 
 
-def plan_queries(part: Part, attributes: Sequence[str], given: dict[str, str]) -> dict[str, str]:
-    """The column of the query in a part of the table with one row a query; raises InputError where it has none."""
+def plan_queries(part: Part, attributes: Sequence[str], given: dict[str, str]) -> dict[str, Field]:
+    """The columns of a part of the table with one row a query; raises InputError where it has no query."""
     here = {"query": given["query"]} if given.get("query") in part.columns else {}
-    roles = roles_of.resolve(part.columns, ("query",), here, part.name, attributes)
-    if "query" not in roles:
-        raise roles_of.missing("query", part.columns, part.name)
+    roles = roles_of.resolve(part.columns, ("query",), here, part.name, attributes, needed=("query",))
     for name in attributes:
         roles_of.require(part.columns, name, part.name, "segments or unit")
-    return roles
+    return {"query": Field(roles["query"])} | beside(attributes)
 
 
 def query_table(queries: Any, attributes: Sequence[str], given: dict[str, str]) -> Rows:
     """The table with one row a query, its columns named by `attributes`."""
     rows = Rows()
     for part in sources.parts(queries):
-        roles = plan_queries(part, attributes, given)
-        table = sources.load(part, roles | beside(attributes), {})
-        if len(table["query"]) == 0:
-            raise no_rows(part)
-        _no_nulls(table, roles, part)
-        rows.sources.append(sources.fingerprint(part, len(table["query"])))
-        rows.query.append(table["query"])
-        rows.attributes.append({name: table[f"attribute {name}"] for name in attributes})
-        rows.stretches.append((part.name, len(table["query"])))
+        block = table.block(part, plan_queries(part, attributes, given))
+        rows.sources.append(block.source)
+        rows.query.append(block.columns["query"])
+        rows.attributes.append({name: block.columns[f"attribute {name}"] for name in attributes})
+        rows.stretches.append((part, block.rows))
     return rows
 
 

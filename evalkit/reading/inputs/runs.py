@@ -19,7 +19,7 @@ from evalkit.reading.inputs import rows as reading
 from evalkit.reading.inputs.rows import Rows
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import ids, sources
-from evalkit.reading.tables.sources import Source
+from evalkit.reading.tables.parts import Source
 
 Made = TypeVar("Made")
 Values = Floats | Pooled
@@ -98,7 +98,7 @@ def read(
     Raises InputError, with file, column, row and value, for whatever cannot be meant.
     """
     given = dict(columns or {})
-    roles_of.check_roles(given, reading.ROLES)
+    roles_of.check_roles(given, reading.RULES)
     run, here = Rows(), () if queries is not None else attributes
     parts = sources.parts(preds)
     for part, name in zip(parts, reading.names(parts), strict=True):
@@ -259,7 +259,7 @@ class Build:
     def runs(self, attributes: Sequence[str]) -> Runs:
         """Everything put together; raises InputError where a system has no query in common with the judgements."""
         if not len(self._population):
-            raise reading.no_judgement(self.run.place(0).split(", row")[0])
+            raise reading.no_judgement(self.run.stretches[0][0].name)
         names = [name for name in self._systems[0] if not self.wanted or name in self.wanted]
         built = self.built(names)
         for name, (_, account) in built.items():
@@ -267,7 +267,7 @@ class Build:
                 raise self._nothing_in_common(name)
         if self.beside is not self.run and not self.shared:
             has = self._queries[0][self._queries[1][2][0]]
-            raise reading.no_shared_table(self.beside.stretches[0][0], has, self.population[0])
+            raise reading.no_shared_table(self.beside.stretches[0][0].name, has, self.population[0])
         shared = () if self.judged is self.run else self.judged.sources
         table = () if self.beside is self.run else self.beside.sources
         return Runs(

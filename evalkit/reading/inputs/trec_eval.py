@@ -1,11 +1,12 @@
 """The output of `trec_eval -q`: lines of measure, query and value, of one system a file."""
 
 import re
-from pathlib import Path
 
 from evalkit.arrays import InputError
 from evalkit.reading.tables import trec
-from evalkit.reading.tables.sources import Part
+from evalkit.reading.tables.delimited import Csv
+from evalkit.reading.tables.parts import Part
+from evalkit.reading.tables.trec_files import Trec
 
 COUNTS = ("num_q", "num_ret", "num_rel", "num_rel_ret", "num_nonrel_judged_ret")
 NAMES = ("runid", "relstring")  # measures whose value is text
@@ -19,7 +20,7 @@ _MEASURE = re.compile(
 
 def is_output(part: Part) -> bool:
     """Whether the first line of a file is a measure of trec_eval, a query and a value."""
-    if part.path == Path() or part.kind not in ("csv", "trec"):
+    if type(part) not in (Csv, Trec):
         return False
     first = trec.first_line(part.path)
     return len(first) == 3 and bool(_MEASURE.fullmatch(first[0]))

@@ -14,6 +14,7 @@ import numpy as np
 
 from evalkit.arrays import Floats, InputError, Ints
 from evalkit.reading.tables import columns as roles_of
+from evalkit.reading.tables.parts import Part
 
 NOUNS = ("query", "question", "prompt", "example", "instance", "task", "problem", "item", "doc", "document", "topic")
 PEOPLE = ("user", "subject", "patient", "participant")
@@ -235,7 +236,7 @@ def question_of_rows(columns: Sequence[Column]) -> list[Column]:
     return (named or distinct or repeated)[:1]
 
 
-def doubles(column: Column, place: Callable[[int], tuple[str, int]]) -> Floats:
+def doubles(column: Column, place: Callable[[int], tuple[Part, int]]) -> Floats:
     """The numbers of a column, NaN where a cell is empty; true and false are 1 and 0.
 
     place: the file and the row, from 1, of a cell. Raises InputError with the first wrong cells.
@@ -244,16 +245,17 @@ def doubles(column: Column, place: Callable[[int], tuple[str, int]]) -> Floats:
     wrong = [i for i, number in enumerate(numbers) if number is None]
     if wrong:
         raise InputError(
-            f"{place(wrong[0])[0]}: {column.name} must hold numbers, got {_cells(column, wrong, place)}; leave a cell "
-            "empty where there is no value and write a decimal point, or name the columns to compare: systems='a,b'"
+            f"{place(wrong[0])[0].name}: {column.name} must hold numbers, got {_cells(column, wrong, place)}; leave a "
+            "cell empty where there is no value and write a decimal point, or name the columns to compare: "
+            "systems='a,b'"
         )
     return np.array(numbers, float)
 
 
-def _cells(column: Column, wrong: Sequence[int], place: Callable[[int], tuple[str, int]]) -> str:
+def _cells(column: Column, wrong: Sequence[int], place: Callable[[int], tuple[Part, int]]) -> str:
     """The first wrong cells with their rows; those of another file than the first are counted."""
     file = place(wrong[0])[0]
-    same = [i for i in wrong[:SHOWN] if place(i)[0] == file]
+    same = [i for i in wrong[:SHOWN] if place(i)[0] is file]
     more = f" and {len(wrong) - len(same):,} more" if len(wrong) > len(same) else ""
     return ", ".join(f"{column.cells[i]!r} (row {place(i)[1]:,})" for i in same) + more
 

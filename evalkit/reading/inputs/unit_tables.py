@@ -11,12 +11,16 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import Floats, InputError, Ints, codes
+from evalkit.findings import inputs
+from evalkit.findings.finding import Finding
 from evalkit.reading.inputs import trec_eval, unit_columns, unit_doubts, unit_values
 from evalkit.reading.inputs.unit_columns import Column
 from evalkit.reading.inputs.unit_values import ROW, VALUE, UnitValues
 from evalkit.reading.tables import columns as roles_of
-from evalkit.reading.tables import sources
-from evalkit.reading.tables.sources import Part
+from evalkit.reading.tables import rules
+from evalkit.reading.tables.parts import Part
+from evalkit.reading.tables.rules import Field
+from evalkit.reading.tables.table import located
 
 NAMED = 8  # columns or measures that a note names
 
@@ -74,7 +78,7 @@ def read_wide(
         columns=_shown(ids, cluster) | {"systems": ", ".join(column.name for column in wanted)},
         sources=unit_values.fingerprints(parts, rows),
         texts=_texts(others, code, len(labels)),
-        remarks=_draws(many[0], called, len(wanted)) + _left_out(left, empty),
+        findings=_draws(many[0], called, len(wanted)) + _left_out(left, empty),
     )
 
 
@@ -96,7 +100,7 @@ def read_long(
     rows = _rows(parts, columns)
     system = unit_columns.system(columns, given.get("system"), where)
     if system is None:
-        raise roles_of.missing("system", [column.name for column in columns], where)
+        raise roles_of.unresolved(["system"], [column.name for column in columns], where)
     named = {role: unit_columns.by_name(columns, name, where, f"columns: {role}") for role, name in given.items()}
     cluster = [unit_columns.by_name(columns, unit, where, "unit")] if unit else []
     taken = [system, *named.values(), *cluster]
@@ -111,7 +115,7 @@ def read_long(
     if not ids or (cluster and all(column.draws for column in ids) and ids[0].key not in unit_columns.UNITS):
         ids = cluster
     if not ids:
-        raise roles_of.missing("unit", [column.name for column in columns], where)
+        raise roles_of.unresolved(["unit"], [column.name for column in columns], where)
     numbers = _numbers(parts, value, rows)
     units = _units(parts, rows, ids, cluster if cluster != ids else [])
     code, labels, clusters = units.coded()
@@ -142,7 +146,7 @@ def read_long(
         | {"system": system.name, "value": value.name}
         | dict.fromkeys(["metric"][: len(metric)], metric[0].name if metric else ""),
         sources=unit_values.fingerprints(parts, rows),
-        remarks=_draws(many, _called(ids, []), 1) + ((guessed,) if guessed else ()) + _left_out(left, []),
+        findings=_draws(many, _called(ids, []), 1) + _guessed(guessed) + _left_out(left, []),
     )
 
 
@@ -169,11 +173,8 @@ def read_trec_eval(parts: Sequence[Part], *, systems: Sequence[str] = (), metric
     names = _wanted(np.array(list(runs)), systems, "systems")
     queries = sorted({query for rows in runs.values() for _, query, _ in rows})
     others = [measure for measure in usual if measure not in chosen]
-    remarks = [f"Output of trec_eval: {left:,} summary {'line' if left == 1 else 'lines'} ('all') left out."]
-    if others:
-        remarks.append(
-            f"Measures that were not compared: {roles_of.listed(others, NAMED)}; name them in metrics to compare them."
-        )
+    text = f"Output of trec_eval: {left:,} summary {'line' if left == 1 else 'lines'} ('all') left out."
+    findings = [inputs.SUMMARY_LINES.note(text, left), *_unused("Measures that were not compared", others)]
     return UnitValues(
         unit=np.array(queries, dtype=object),
         name="query",
@@ -181,8 +182,8 @@ def read_trec_eval(parts: Sequence[Part], *, systems: Sequence[str] = (), metric
         systems=names,
         values={(m, name): _measured(runs[name], m, queries, name) for m in chosen for name in names},
         columns={"systems": "one file each"},
-        sources=tuple(sources.fingerprint(part, len(rows)) for part, rows in zip(parts, runs.values(), strict=True)),
-        remarks=tuple(remarks),
+        sources=tuple(part.fingerprint(len(rows)) for part, rows in zip(parts, runs.values(), strict=True)),
+        findings=tuple(findings),
     )
 
 
@@ -238,25 +239,29 @@ def _called(ids: Sequence[Column], cluster: Sequence[Column]) -> str:
     return (ids or cluster)[-1].name if ids or cluster else ROW
 
 
-def _draws(many: Ints, name: str, systems: int) -> tuple[str, ...]:
-    """A sentence on the rows that are draws of the same unit, if there are any."""
+def _draws(many: Ints, name: str, systems: int) -> tuple[Finding, ...]:
+    """A finding on the rows that are draws of the same unit, if there are any."""
     most = int(many.max(initial=0))
     if most < 2:
         return ()
     each = f"{most:,}" if (many[many > 0] == most).all() else f"up to {most:,}"
     per = f"{name} and system" if systems == 1 else name
-    text = f"{int(many.sum()):,} rows are draws, {each} per {per}"
-    return (f"{text}: the value of a unit is the mean of its draws, and each unit counts once.",)
+    rows = int(many.sum())
+    text = f"{rows:,} rows are draws, {each} per {per}: the value of a unit is the mean of its draws, and each unit "
+    return (inputs.DRAWS.warning(f"{text}counts once.", rows),)
 
 
-def _left_out(numbers: Sequence[str], empty: Sequence[str]) -> tuple[str, ...]:
-    """Sentences on numeric columns whose name is not that of a system, and on empty columns."""
-    sentences = []
-    if numbers:
-        sentences.append(f"Numeric columns that were not compared: {roles_of.listed(numbers, NAMED)}.")
-    if empty:
-        sentences.append(f"Columns without any value: {roles_of.listed(empty, NAMED)}.")
-    return tuple(sentences)
+def _guessed(sentence: str) -> tuple[Finding, ...]:
+    return (inputs.GUESSED_VALUES.warning(sentence),) if sentence else ()
+
+
+def _left_out(numbers: Sequence[str], empty: Sequence[str]) -> tuple[Finding, ...]:
+    """Findings on numeric columns whose name is not that of a system, and on empty columns."""
+    return _unused("Numeric columns that were not compared", numbers) + _unused("Columns without any value", empty)
+
+
+def _unused(what: str, names: Sequence[str]) -> tuple[Finding, ...]:
+    return (inputs.UNUSED_COLUMNS.warning(f"{what}: {roles_of.listed(names, NAMED)}.", len(names)),) if names else ()
 
 
 def _texts(columns: Sequence[Column], code: Ints, units: int) -> dict[str, np.ndarray]:
@@ -274,41 +279,39 @@ def _texts(columns: Sequence[Column], code: Ints, units: int) -> dict[str, np.nd
 
 def _rows(parts: Sequence[Part], columns: Sequence[Column]) -> list[int]:
     rows = [len(array) for array in columns[0].arrays]
-    unit_values.some_rows(parts, rows)
+    for part, n in zip(parts, rows, strict=True):
+        if not n:
+            raise part.no_rows()
     return rows
 
 
 def _numbers(parts: Sequence[Part], column: Column, rows: Sequence[int]) -> Floats:
     """The numbers of a column as its type holds them, or as its text says; raises InputError with the wrong cells."""
     if column.clean or column.kind == "empty":
-        tables = [sources.load(part, {}, {f"number {column.name}": column.name}) for part in parts]
+        arrays = [part.load({}, {"number": column.name})["number"] for part in parts]
     else:
-        values = unit_columns.doubles(column, lambda i: _place(parts, rows, i))
-        tables = [{f"number {column.name}": array} for array in _split(values, rows)]
-    return unit_values.doubles(parts, tables, column.name)
+        values = unit_columns.doubles(column, lambda i: _locate(parts, rows, i))
+        arrays = _split(values, rows)
+    field = Field(column.name, rules.VALUES)
+    return np.concatenate([field.checked(array, part) for part, array in zip(parts, arrays, strict=True)])
 
 
 def _split(values: Floats, rows: Sequence[int]) -> list[Any]:
     import pyarrow as pa
 
-    return [pa.array(one, from_pandas=True) for one in np.split(values, np.cumsum(rows)[:-1])]
+    return [pa.array(some, from_pandas=True) for some in np.split(values, np.cumsum(rows)[:-1])]
 
 
-def _place(parts: Sequence[Part], rows: Sequence[int], row: int) -> tuple[str, int]:
-    """The file and row, from 1, of a row of all parts."""
-    for part, n in zip(parts, rows, strict=True):
-        if row < n:
-            return part.name, row + 1
-        row -= n
-    raise AssertionError(row)
+def _locate(parts: Sequence[Part], rows: Sequence[int], row: int) -> tuple[Part, int]:
+    return located(zip(parts, rows, strict=True), row)
 
 
 def _strings(parts: Sequence[Part], rows: Sequence[int], column: Column) -> np.ndarray:
     """A column of ids, none of which may be empty."""
     empty = np.flatnonzero(np.array([cell is None for cell in column.cells]))
     if empty.size:
-        where, row = _place(parts, rows, int(empty[0]))
-        raise InputError(f"{where}: {column.name} must not be empty, got nothing (row {row})")
+        part, row = _locate(parts, rows, int(empty[0]))
+        raise rules.PRESENT.error(part, column.name, None, row)
     return column.cells
 
 

@@ -5,19 +5,23 @@ that is missing is undefined (NaN) and never 0.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import Floats, InputError, Ints, measurable
+from evalkit.arrays import Floats, InputError, Ints
+from evalkit.findings.finding import Finding
 from evalkit.metrics.rankings import Pooled
 from evalkit.reading.inputs import trec_eval, unit_columns
 from evalkit.reading.inputs.unit_columns import Column
 from evalkit.reading.tables import columns as roles_of
-from evalkit.reading.tables import sources
-from evalkit.reading.tables.sources import Part, Source
+from evalkit.reading.tables import rules, table
+from evalkit.reading.tables.json_lines import JsonLines
+from evalkit.reading.tables.parts import Part, Source
+from evalkit.reading.tables.rules import Field
+from evalkit.reading.tables.table import Table
 
 ROLES = ("unit", "system", "value", "metric", "successes", "trials")
 COUNTED = 2**53 - 1  # the largest whole number that a double holds apart from the next one
@@ -30,7 +34,7 @@ class UnitValues:
     """One value a row for each (metric, system); `unit` is what each row is about, which may come several times.
 
     name: what the input calls the unit, "row" where it names none. texts: further columns that could name clusters.
-    remarks: what was decided or left out on the way, for the page.
+    findings: what was decided or left out on the way.
     known: (metric, system) -> value, low, high, level, n of an earlier report, which holds differences only.
     """
 
@@ -43,7 +47,7 @@ class UnitValues:
     sources: tuple[Source, ...]
     texts: Mapping[str, np.ndarray] = field(default_factory=dict)
     known: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
-    remarks: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,9 +70,9 @@ def kind(parts: Sequence[Part], given: Mapping[str, str], systems: Sequence[str]
     names = set(first.columns)
     if trec_eval.is_output(first):
         return "trec_eval"
-    if first.kind == "trec":
+    if first.layout:
         return "ranking"
-    if first.kind == "json" and {"schema", "report", "versions"} <= names:
+    if isinstance(first, JsonLines) and {"schema", "report", "versions"} <= names:
         return "report"
     if all(given.get(role, role) in names for role in ("successes", "trials")):
         return "trials"
@@ -102,23 +106,23 @@ def read_trials(parts: Sequence[Part], given: Mapping[str, str]) -> Trials:
     columns = {role: given.get(role, role) for role in ("successes", "trials")}
     text = [column.name for column in columns_of(parts) if not column.clean]
     label = given.get("system") or next((name for name in text if name not in columns.values()), None)
-    numbers = [sources.load(part, {}, {f"number {role}": name for role, name in columns.items()}) for part in parts]
-    rows = [len(table["number trials"]) for table in numbers]
-    some_rows(parts, rows)
-    successes, trials = (doubles(parts, numbers, role, columns[role]) for role in ("successes", "trials"))
-    for i, (s, n) in enumerate(zip(successes, trials, strict=True), start=1):
-        if not (float(s).is_integer() and float(n).is_integer() and 1 <= n <= COUNTED and 0 <= s <= n):
+    blocks = [table.block(part, {role: Field(name, rules.VALUES) for role, name in columns.items()}) for part in parts]
+    rows = Table(blocks)
+    successes, trials = rows.numbers("successes"), rows.numbers("trials")
+    for i, (hits, of) in enumerate(zip(successes, trials, strict=True)):
+        if not (float(hits).is_integer() and float(of).is_integer() and 1 <= of <= COUNTED and 0 <= hits <= of):
+            part, row = rows.locate(i)
             raise InputError(
-                f"{parts[0].name}: successes and trials must be whole numbers with 0 ≤ successes ≤ trials and "
-                f"1 ≤ trials < 2⁵³, got {s:g} of {n:g} (row {i})"
+                f"{part.name}: successes and trials must be whole numbers with 0 ≤ successes ≤ trials and "
+                f"1 ≤ trials < 2⁵³, got {hits:g} of {of:g} (row {row})"
             )
-    named = _texts_of(parts, label) if label else [f"row {i}" for i in range(1, sum(rows) + 1)]
-    systems = tuple(map(str, named)) if label or sum(rows) > 1 else ("the sample",)
+    named = _texts_of(parts, label) if label else [f"row {i}" for i in range(1, len(rows) + 1)]
+    systems = tuple(map(str, named)) if label or len(rows) > 1 else ("the sample",)
     if len(set(systems)) < len(systems):
         twice = next(name for name in systems if systems.count(name) > 1)
         raise InputError(f"{parts[0].name}: {label} must name each row once, got {twice!r} again")
     shown = columns | ({"system": label} if label else {})
-    return Trials(systems, successes.astype(np.int64), trials.astype(np.int64), shown, fingerprints(parts, rows))
+    return Trials(systems, successes.astype(np.int64), trials.astype(np.int64), shown, rows.sources)
 
 
 def read_report(parts: Sequence[Part]) -> UnitValues:
@@ -143,7 +147,7 @@ def read_report(parts: Sequence[Part]) -> UnitValues:
         systems=pair,
         values={(metric, name): side for name, side in zip(pair, sides, strict=True)},
         columns={"differences": f"{pair[0]} − {pair[1]}"},
-        sources=(sources.fingerprint(part, len(values)),),
+        sources=(part.fingerprint(len(values)),),
         known={(metric, name): estimates[metric, name] for name in pair},
     )
 
@@ -157,37 +161,16 @@ def columns_of(parts: Sequence[Part]) -> list[Column]:
     for part in parts:
         if set(part.columns) != set(names):
             raise InputError(f"{part.name}: must have the columns of {parts[0].name}, {', '.join(names)}")
-    tables = [sources.load(part, {f"text {name}": name for name in names}, {}) for part in parts]
+    tables = [part.load({f"text {name}": name for name in names}, {}) for part in parts]
     return [Column(name, tuple(table[f"text {name}"] for table in tables)) for name in names]
-
-
-def some_rows(parts: Sequence[Part], rows: Iterable[int]) -> None:
-    for part, n in zip(parts, rows, strict=True):
-        if n == 0:
-            raise InputError(f"{part.name}: there are columns and no rows")
 
 
 def _texts_of(parts: Sequence[Part], name: str) -> np.ndarray:
     """A column of text of all parts, "(none)" where it is empty."""
-    tables = [sources.load(part, {f"text {name}": name}, {}) for part in parts]
+    tables = [part.load({f"text {name}": name}, {}) for part in parts]
     cells = [cell for table in tables for cell in table[f"text {name}"].to_pylist()]
     return np.array(["(none)" if cell is None else cell for cell in cells], dtype=object)
 
 
-def doubles(parts: Sequence[Part], tables: Sequence[Mapping[str, Any]], name: str, shown: str = "") -> Floats:
-    """A column of numbers of all parts, NaN where there is none; raises InputError where one is infinite."""
-    found = []
-    for part, table in zip(parts, tables, strict=True):
-        column = np.asarray(table[f"number {name}"].to_numpy(zero_copy_only=False), float)
-        wrong = np.flatnonzero(np.isinf(column))
-        if wrong.size:
-            raise InputError(
-                f"{part.name}: {shown or name} must be finite or empty, got {column[wrong[0]]} (row {wrong[0] + 1})"
-            )
-        measurable(shown or name, column, lambda row, part=part: sources.place(part, row + 1))  # type: ignore[misc]
-        found.append(column)
-    return np.concatenate(found)
-
-
 def fingerprints(parts: Sequence[Part], rows: Sequence[int]) -> tuple[Source, ...]:
-    return tuple(sources.fingerprint(part, n) for part, n in zip(parts, rows, strict=True))
+    return tuple(part.fingerprint(n) for part, n in zip(parts, rows, strict=True))

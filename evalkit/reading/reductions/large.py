@@ -12,21 +12,22 @@ import numpy as np
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.metrics import grid
-from evalkit.reading.engines.duckdb import Engine
-from evalkit.reading.engines.spark import Spark
+from evalkit.reading.engines.base import Engine
+from evalkit.reading.engines.checks import checked
+from evalkit.reading.engines.duckdb import DuckDB
 from evalkit.reading.inputs import aligned, outcomes, pairing
 from evalkit.reading.inputs.aligned import Layout
 from evalkit.reading.reductions.profiles import LABELS, Piece, Row, profile, system_of
 from evalkit.reading.reductions.shards import Plan, Segment, Shard
 from evalkit.reading.reductions.straight import Straight, straight
 from evalkit.reading.tables import columns as roles_of
-from evalkit.reading.tables import precision, sources
+from evalkit.reading.tables import precision
+from evalkit.reading.tables.parts import Part, Source
 from evalkit.reading.tables.precision import Precision
+from evalkit.reading.tables.rules import LEAST_WEIGHT, MOST_WEIGHT, split
 from evalkit.reading.tables.slices import groups
-from evalkit.reading.tables.sources import Part, Source
 
 ROWS = 2**20  # more are reduced shard by shard, whatever the memory and the engine: the same page everywhere
-SHORTEST = 4  # bytes of a row of text: a label, a comma, a digit, a line end
 KNOWN = 2**14  # distinct units whose sums are kept side by side; more are sorted, so that each is in one shard
 VALUES = 2**20  # distinct values of a column for segments
 
@@ -51,7 +52,7 @@ class Large:
     rows are read without the engine. precision: what each system's scores were stored in.
     """
 
-    engine: Engine | Spark
+    engine: Engine
     pieces: Sequence[Piece]
     query: str
     frames: Mapping[str, Any]
@@ -79,7 +80,7 @@ class Large:
 
     def sources(self) -> tuple[Source, ...]:
         """The inputs with their rows; raises InputError where a file has changed since reading began."""
-        return tuple(sources.fingerprint(one.part, rows) for one, rows in zip(self.pieces, self.held, strict=True))
+        return tuple(one.part.fingerprint(rows) for one, rows in zip(self.pieces, self.held, strict=True))
 
     def reduce(self, function: "Reading", merge: Callable[[Any], Any], *, by_unit: bool) -> Any:
         """All shards reduced. by_unit: the rows of a unit, unless units are few, stand in one shard; always, paired
@@ -93,32 +94,22 @@ class Large:
 
 def few(parts: Sequence[Part], most: int) -> bool:
     """Whether no more than so many rows are there for certain, without counting them."""
-    return sum(_bound(part) for part in parts) <= most
-
-
-def _bound(part: Part) -> float:
-    """No part has more rows than this."""
-    if part.kind in ("frame", "spark"):
-        return sources.rows_of(part)
-    packed = part.kind == "parquet" or part.path.suffix.lower() in sources.PACKED
-    return np.inf if packed else part.stamp[0] / SHORTEST
+    return sum(part.most_rows for part in parts) <= most
 
 
 def count(engine: Engine, parts: Sequence[Part]) -> int:
     """The rows of all parts."""
-    found = 0
-    for part in parts:
-        if part.kind == "parquet":
-            found += sources.rows_of(part)
-            continue
-        chosen = sources.select(part, {"first": part.columns[0]}, {})
-        query = f"SELECT count(*) AS n FROM ({chosen.query}) AS s"
-        found += int(engine.table(query, part.name, **chosen.frames)["n"][0].as_py())
-    return found
+    return sum(_count(engine, part) if part.counted is None else part.counted for part in parts)
+
+
+def _count(engine: Engine, part: Part) -> int:
+    chosen = part.select({"first": part.columns[0]}, {})
+    query = f"SELECT count(*) AS n FROM ({chosen.query}) AS s"
+    return int(engine.table(query, part.name, **chosen.frames)["n"][0].as_py())
 
 
 def read(
-    engine: Engine | Spark,
+    engine: Engine,
     parts: Sequence[Part],
     *,
     positive: str | None = None,
@@ -129,9 +120,9 @@ def read(
 ) -> Large:
     """The parts checked as `outcomes.read` checks them; raises what it raises."""
     given = dict(columns or {})
-    roles_of.check_roles(given, outcomes.ROLES)
+    roles_of.check_roles(given, outcomes.NAMES)
     pieces = _pieces(engine, parts, given, systems, [*segments, *([unit] if unit else [])])
-    direct = straight(pieces[0], engine.limits) if isinstance(engine, Engine) and len(pieces) == 1 else None
+    direct = straight(pieces[0], engine.limits) if isinstance(engine, DuckDB) and len(pieces) == 1 else None
     told = direct.profile() if direct else None
     profiles = [told] if told else [profile(engine, piece) for piece in pieces]
     layout, wide = pieces[0].layout, None not in pieces[0].layout.own
@@ -144,7 +135,7 @@ def read(
     plan = Plan(kept, not wide and len(kept) > 1, tuple(hits), _scale(engine, pieces, profiles))
     query = " UNION ALL ".join(_rows(engine, i, piece, plan.hits, segments, unit) for i, piece in enumerate(pieces))
     if not wide:
-        query = f"SELECT * FROM ({query}) AS u WHERE system IN ({', '.join(map(engine.literal, kept))})"
+        query = f"SELECT * FROM ({query}) AS u WHERE system IN ({', '.join(map(engine.dialect.literal, kept))})"
     made = Large(
         engine=engine,
         pieces=pieces,
@@ -171,7 +162,7 @@ def read(
 
 
 def _pieces(
-    engine: Engine | Spark,
+    engine: Engine,
     parts: Sequence[Part],
     given: Mapping[str, str],
     systems: Sequence[str],
@@ -180,9 +171,8 @@ def _pieces(
     found = []
     for i, part in enumerate(parts):
         layout = outcomes.layout_of(part, kind="binary", given=given, systems=systems, attributes=attributes)
-        text, numbers = aligned.wanted(layout)
         name = aligned.stem(part) if len(parts) > 1 else aligned.SYSTEM
-        found.append(Piece(part, layout, engine.select(part, text, numbers, frame=f"frame{i}"), name))
+        found.append(Piece(part, layout, part.select(*split(layout.fields), engine.dialect, frame=f"frame{i}"), name))
     aligned.same_systems([(one.part, one.layout) for one in found])
     return found
 
@@ -203,7 +193,7 @@ def _systems(found: Sequence[Row], layout: Layout, systems: Sequence[str], part:
 
 
 def _labels(
-    engine: Engine | Spark,
+    engine: Engine,
     pieces: Sequence[Piece],
     profiles: Sequence[Sequence[Row]],
     kept: Sequence[str],
@@ -214,25 +204,20 @@ def _labels(
     names, column = sorted({outcomes.canonical(label) for _, label in rows}), pieces[0].layout.text["label"]
     if len(names) > 2:
         i, label = next((i, label) for i, label in rows if outcomes.canonical(label) == names[2])
-        same = f"{engine.quote('text label')} = {engine.literal(label)}"
+        same = f"{engine.dialect.quote('text label')} = {engine.dialect.literal(label)}"
         row, _ = engine.first(pieces[i].chosen, same, "text label")
-        raise outcomes.too_many_labels(sources.place(pieces[i].part, row), column, names)
+        raise outcomes.too_many_labels(pieces[i].part.place(row), column, names)
     return outcomes.two_labels(names, given, pieces[0].part.name, column)
 
 
-def _scale(engine: Engine | Spark, pieces: Sequence[Piece], profiles: Sequence[Sequence[Row]]) -> float | None:
+def _scale(engine: Engine, pieces: Sequence[Piece], profiles: Sequence[Sequence[Row]]) -> float | None:
     """Of what size weights are counted; None where there are none."""
     column = pieces[0].layout.numbers.get("weight")
     if column is None:
         return None
     for piece, rows in zip(pieces, profiles, strict=True):
-        if min(row["least"] for row in rows) < 0:
-            row, value = engine.first(piece.chosen, f"{engine.quote('number weight')} < 0", "number weight")
-            raise outcomes.below_0(sources.place(piece.part, row), column, value)
-        if max(row["most"] for row in rows) > outcomes.MOST_WEIGHT:
-            above = f"{engine.quote('number weight')} > {outcomes.MOST_WEIGHT!r}"
-            row, value = engine.first(piece.chosen, above, "number weight")
-            raise outcomes.above_most(sources.place(piece.part, row), column, value)
+        if min(row["least"] for row in rows) < LEAST_WEIGHT or max(row["most"] for row in rows) > MOST_WEIGHT:
+            checked(engine, piece.chosen, {"number weight": piece.layout.fields["number weight"]})
     found = [row for rows in profiles for row in rows]
     most = max(row["most"] for row in found)
     if most <= 0:
@@ -253,11 +238,11 @@ def _by_system(
 
 
 def _rows(
-    engine: Engine | Spark, index: int, piece: Piece, hits: Sequence[str], segments: Sequence[str], unit: str | None
+    engine: Engine, index: int, piece: Piece, hits: Sequence[str], segments: Sequence[str], unit: str | None
 ) -> str:
     """The SQL of a part's rows with short names."""
-    q = engine.quote
-    hit = f"{q('text label')} IN ({', '.join(map(engine.literal, hits))})" if hits else "false"
+    q = engine.dialect.quote
+    hit = f"{q('text label')} IN ({', '.join(map(engine.dialect.literal, hits))})" if hits else "false"
     cells = [f"{q('text label')} AS label", f"{hit} AS hit", f"{system_of(engine, piece)} AS system"]
     cells += [f"{q('id')} AS id"] if piece.layout.id else []
     cells += [f"{q('number weight')} AS weight"] if "weight" in piece.layout.numbers else []
@@ -268,10 +253,10 @@ def _rows(
     return f"SELECT {', '.join(cells)} FROM ({piece.chosen.query}) AS s{index}"
 
 
-def _cell(engine: Engine | Spark, role: str) -> str:
+def _cell(engine: Engine, role: str) -> str:
     """The SQL of a column; an empty attribute is a value of its own."""
-    named = engine.quote(role)
-    return f"COALESCE({named}, {engine.literal(aligned.NONE)})" if role.startswith("text attribute ") else named
+    named = engine.dialect.quote(role)
+    return f"COALESCE({named}, {engine.dialect.literal(aligned.NONE)})" if role.startswith("text attribute ") else named
 
 
 # Groups and ids -----------------------------------------------------------------------------------------------------
@@ -297,7 +282,7 @@ def _grouped(t: Large, segments: Sequence[str], unit: str | None) -> Large:
 
 def _refuse_no_unit(t: Large, unit: str) -> None:
     """Raises InputError where a row has no unit."""
-    query = f"SELECT count(*) AS n FROM ({t.query}) AS s WHERE unit = {t.engine.literal(aligned.NONE)}"
+    query = f"SELECT count(*) AS n FROM ({t.query}) AS s WHERE unit = {t.engine.dialect.literal(aligned.NONE)}"
     if rows := t.engine.table(query, t.shown, **t.frames)["n"][0].as_py():
         raise aligned.no_unit(t.shown, unit, rows)
 
@@ -350,7 +335,7 @@ def changed(t: Large) -> InputError:
 def first_outside(t: Large, name: str) -> tuple[str, float]:
     """Place and value of a system's first score that is no probability."""
     wide = None not in t.pieces[0].layout.own
-    role = t.engine.quote(f"own {name if wide else None}\nscore")
+    role = t.engine.dialect.quote(f"own {name if wide else None}\nscore")
     found = _where(t, f"({role} < 0 OR {role} > 1)", role, 1, None if wide else name)
     return found[0][1], found[0][2]
 
@@ -358,7 +343,7 @@ def first_outside(t: Large, name: str) -> tuple[str, float]:
 def _having(t: Large, id: str, value: str) -> list[tuple[str, str, Any]]:
     """System, place and value of the rows with an id, in the order of the parts."""
     wide = None not in t.pieces[0].layout.own
-    found = _where(t, f"id = {t.engine.literal(id)}", value, LABELS)
+    found = _where(t, f"id = {t.engine.dialect.literal(id)}", value, LABELS)
     return [one for one in found if wide or one[0] in t.systems]
 
 
@@ -367,8 +352,8 @@ def _where(t: Large, condition: str, value: str, most: int, wanted: str | None =
     found = []
     for piece in t.pieces:
         system = system_of(t.engine, piece)
-        own = f"{system} = {t.engine.literal(wanted)}" if wanted is not None else "true"
+        own = f"{system} = {t.engine.dialect.literal(wanted)}" if wanted is not None else "true"
         cells = f"{system} AS system, {value} AS value"
         for row in t.engine.where(piece.chosen, f"{condition} AND {own}", cells, most):
-            found.append((row["system"], sources.place(piece.part, row["n"]), row["value"]))
+            found.append((row["system"], piece.part.place(row["n"]), row["value"]))
     return found

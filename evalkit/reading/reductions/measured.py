@@ -16,7 +16,7 @@ from evalkit.reading.inputs import rows as reading
 from evalkit.reading.inputs import runs as whole
 from evalkit.reading.inputs.rows import Rows
 from evalkit.reading.inputs.runs import Account, Ask, Build, Values
-from evalkit.reading.tables.sources import Source
+from evalkit.reading.tables.parts import Source
 
 ACCOUNT = tuple(Account.__dataclass_fields__)
 RUN, JUDGED, BESIDE = "run", "judged", "beside"

@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 
 from evalkit.metrics import calibration
-from evalkit.reading.engines.duckdb import Engine
-from evalkit.reading.engines.spark import Spark
-from evalkit.reading.inputs import aligned
+from evalkit.reading.engines.base import Engine
+from evalkit.reading.engines.checks import counts, refuse
 from evalkit.reading.inputs.aligned import Layout
-from evalkit.reading.tables import sources
-from evalkit.reading.tables.sources import Part, Selection
+from evalkit.reading.tables.parts import Part, Selection, explained
+from evalkit.reading.tables.rules import checks, split
 
 LABELS = 10_000  # distinct labels that are looked at: two are right
 MOST = np.finfo(float).max
@@ -29,50 +28,43 @@ class Piece:
     system: str
 
 
-def profile(engine: Engine | Spark, piece: Piece) -> list[dict[str, Any]]:
+def profile(engine: Engine, piece: Piece) -> list[dict[str, Any]]:
     """Rows by system and label with what is told of them; raises InputError for the first value that cannot be.
 
     The smallest and the largest number of a column tell at a glance that all its numbers are finite, and far from
     where they are counted one by one; only where that fails is everything counted.
     """
-    text, numbers = aligned.wanted(piece.layout)
-    wrong = {role: f"{engine.quote(role)} IS NULL" for role in text if not role.startswith("text attribute ")}
-    wrong |= {role: f"{engine.quote(role)} IS NULL OR NOT ({engine.finite(role)})" for role in numbers}
-    quick = _by_label(engine, piece, _extremes(engine, [*wrong]) + _weights(engine, numbers))
+    fields = piece.layout.fields
+    broken = list(checks(fields, engine.dialect))
+    roles, (_, numbers) = list(dict.fromkeys(check.role for check in broken)), split(fields)
+    quick = _by_label(engine, piece, _extremes(engine, roles) + _weights(engine, numbers))
     if not quick:
-        raise aligned.no_rows(piece.part)
-    if all(_sound(row, [*wrong]) for row in quick):
+        raise piece.part.no_rows()
+    if all(_sound(row, roles) for row in quick):
         return [row | _nothing_told(numbers) for row in quick]
-    cells = [f"count(*) FILTER (WHERE {one}) AS wrong{i}" for i, one in enumerate(wrong.values())]
-    found = _by_label(engine, piece, cells + _told(engine, numbers) + _weights(engine, numbers))
-    for i, (role, one) in enumerate(wrong.items()):
-        if any(row[f"wrong{i}"] for row in found):
-            row, value = engine.first(piece.chosen, one, role)
-            column = {**text, **numbers}[role]
-            if role in text:
-                raise aligned.empty(piece.part, column, row)
-            raise aligned.not_finite(piece.part, column, row, value)
+    found = _by_label(engine, piece, counts(broken) + _told(engine, numbers) + _weights(engine, numbers))
+    refuse(engine, piece.chosen, broken, found)
     return found
 
 
-def _by_label(engine: Engine | Spark, piece: Piece, cells: Sequence[str]) -> list[dict[str, Any]]:
+def _by_label(engine: Engine, piece: Piece, cells: Sequence[str]) -> list[dict[str, Any]]:
     """The cells of the rows of each system and label."""
-    label, system = engine.quote("text label"), system_of(engine, piece)
+    label, system = engine.dialect.quote("text label"), system_of(engine, piece)
     by = [label, system] if piece.layout.system else [label]
     query = (
         f"SELECT {system} AS system, {label} AS label, count(*) AS n, {', '.join(cells)} "
         f"FROM ({piece.chosen.query}) AS s GROUP BY {', '.join(by)}"
     )
-    with sources.explained(piece.chosen):
+    with explained(piece.chosen):
         limited = f"SELECT * FROM ({query}) AS t LIMIT {LABELS}"
         return engine.table(limited, piece.part.name, **piece.chosen.frames).to_pylist()
 
 
-def _extremes(engine: Engine | Spark, roles: Sequence[str]) -> list[str]:
+def _extremes(engine: Engine, roles: Sequence[str]) -> list[str]:
     """How many values there are; of numbers the smallest and the largest."""
     cells = []
     for i, role in enumerate(roles):
-        at = engine.quote(role)
+        at = engine.dialect.quote(role)
         numbers = f", min({at}) AS min{i}, max({at}) AS max{i}" if role.startswith(("own ", "number ")) else ""
         cells.append(f"count({at}) AS some{i}{numbers}")
     return cells
@@ -95,23 +87,23 @@ def _nothing_told(numbers: Mapping[str, str]) -> dict[str, int]:
     return {f"{name}{i}": 0 for i in range(scores) for name in ("outside", "low", "high")}
 
 
-def _told(engine: Engine | Spark, numbers: Mapping[str, str]) -> list[str]:
+def _told(engine: Engine, numbers: Mapping[str, str]) -> list[str]:
     """What is counted of scores."""
     cells, low, high = [], calibration.EPSILON, 1 - calibration.EPSILON
     for i, role in enumerate(role for role in numbers if role.startswith("own ")):
-        at = engine.quote(role)
+        at = engine.dialect.quote(role)
         rules = {"outside": f"{at} < 0 OR {at} > 1", "low": f"{at} < {low!r}", "high": f"{at} > {high!r}"}
         cells += [f"count(*) FILTER (WHERE {rule}) AS {name}{i}" for name, rule in rules.items()]
     return cells
 
 
-def _weights(engine: Engine | Spark, numbers: Mapping[str, str]) -> list[str]:
+def _weights(engine: Engine, numbers: Mapping[str, str]) -> list[str]:
     """The smallest and the largest weight, and how many are no whole numbers."""
-    at = engine.quote("number weight")
+    at = engine.dialect.quote("number weight")
     cells = f"min({at}) AS least, max({at}) AS most, count(*) FILTER (WHERE {at} % 1 <> 0) AS parted"
     return [cells] if "number weight" in numbers else []
 
 
-def system_of(engine: Engine | Spark, piece: Piece) -> str:
+def system_of(engine: Engine, piece: Piece) -> str:
     """The SQL of the system that a row of a part belongs to."""
-    return engine.quote("system") if piece.layout.system else engine.literal(piece.system)
+    return engine.dialect.quote("system") if piece.layout.system else engine.dialect.literal(piece.system)

@@ -10,15 +10,17 @@ from typing import Any, NamedTuple
 
 from evalkit.arrays import ParameterError
 from evalkit.reading.engines import spark
-from evalkit.reading.engines.duckdb import Engine, Limits, opened
-from evalkit.reading.engines.spark import Spark
+from evalkit.reading.engines.base import Engine, Limits
+from evalkit.reading.engines.checks import checked
+from evalkit.reading.engines.duckdb import opened
 from evalkit.reading.inputs import rows as reading
 from evalkit.reading.inputs import runs as whole
 from evalkit.reading.inputs.runs import Ask, Runs
 from evalkit.reading.reductions.measured import BESIDE, JUDGED, RUN, Measured, Read, Task, gathered, measure
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import sources
-from evalkit.reading.tables.sources import Part, Selection
+from evalkit.reading.tables.parts import Part, Selection
+from evalkit.reading.tables.rules import Fields, split
 
 NO_TEXT, NO_NUMBER = "NULLIF('', '')", "CAST(NULL AS DOUBLE)"
 IN_MEMORY = 300  # bytes that a row needs while it is read into memory whole
@@ -33,8 +35,7 @@ class _Piece(NamedTuple):
 
     role: str
     chosen: Selection
-    text: Mapping[str, str]
-    numbers: Mapping[str, str]
+    fields: Fields
     scores: Mapping[str | None, str]
     name: str = ""
     says: bool = False
@@ -64,7 +65,7 @@ def read(
     }
     if cluster := spark.engine_for([*run, *(judged or []), *(beside or [])]):
         return measured(cluster, run, judged, asks=asks, **given)
-    rows = sum(map(sources.rows_of, [*run, *(judged or [])]))
+    rows = sum(part.rows for part in [*run, *(judged or [])])
     if rows <= WHOLE and rows * IN_MEMORY <= limits.memory:
         return whole.read(run, judged, **given)
     with opened(limits) as engine:
@@ -72,7 +73,7 @@ def read(
 
 
 def measured(
-    engine: Engine | Spark,
+    engine: Engine,
     preds: Any,
     qrels: Any = None,
     *,
@@ -89,7 +90,7 @@ def measured(
     each other it names the query and the item, not the row.
     """
     given = dict(columns or {})
-    roles_of.check_roles(given, reading.ROLES)
+    roles_of.check_roles(given, reading.RULES)
     pieces, printed = _pieces(engine, preds, qrels, queries, given, list(systems), list(attributes))
     frames = {name: frame for piece in pieces for name, frame in piece.chosen.frames.items()}
     profiles = [_profile(engine, piece) for piece in pieces]
@@ -109,7 +110,7 @@ def measured(
     shown = ", ".join(dict.fromkeys(piece.chosen.part.name for piece in pieces[:3]))
     total = sum(p["n"] * max(len(piece.scores), 1) for piece, p in zip(pieces, profiles, strict=True))
     found = engine.reduce(union, "query", partial(measure, task=task), shown, total=total, **frames)
-    made = [sources.fingerprint(piece.chosen.part, p["n"]) for piece, p in zip(pieces, profiles, strict=True)]
+    made = [piece.chosen.part.fingerprint(p["n"]) for piece, p in zip(pieces, profiles, strict=True)]
     cells = {name: found[name] for name in found.column_names}
     del found
     return gathered(cells, task, printed, tuple(made))
@@ -119,7 +120,7 @@ def measured(
 
 
 def _pieces(
-    engine: Engine | Spark,
+    engine: Engine,
     preds: Any,
     qrels: Any,
     queries: Any,
@@ -131,64 +132,32 @@ def _pieces(
     pieces: list[_Piece] = []
     printed: dict[str, str] = {}
 
-    def select(part: Part, text: Mapping[str, str], numbers: Mapping[str, str]) -> Selection:
-        return engine.select(part, text, numbers, frame=f"frame{len(pieces)}")
+    def select(part: Part, fields: Fields) -> Selection:
+        return part.select(*split(fields), engine.dialect, frame=f"frame{len(pieces)}")
 
     parts, here = sources.parts(preds), [] if queries is not None else attributes
     for part, name in zip(parts, reading.names(parts), strict=True):
         plan = reading.plan_run(part, given, systems, here, graded=qrels is None)
-        text = plan.text | reading.beside(here)
-        chosen = select(part, text, plan.numbers)
-        pieces.append(_Piece(RUN, chosen, text, plan.numbers, plan.scores, name, _says(chosen, text)))
+        fields = plan.fields | reading.beside(here)
+        chosen = select(part, fields)
+        system = next(iter(chosen.frames.values())) if part.layout and "system" in fields else fields
+        says = reading.says(part, system["system"] if "system" in fields else None) is not None
+        pieces.append(_Piece(RUN, chosen, fields, plan.scores, name, says))
         printed |= reading.printed(part, plan)
     for part in sources.parts(qrels) if qrels is not None else ():
-        text, numbers = reading.plan_judgements(part, given)
-        pieces.append(_Piece(JUDGED, select(part, text, numbers), text, numbers, {}))
+        fields = reading.plan_judgements(part, given)
+        pieces.append(_Piece(JUDGED, select(part, fields), fields, {}))
     for part in sources.parts(queries) if queries is not None else ():
-        text = reading.plan_queries(part, attributes, given) | reading.beside(attributes)
-        pieces.append(_Piece(BESIDE, select(part, text, {}), text, {}, {}))
+        fields = reading.plan_queries(part, attributes, given)
+        pieces.append(_Piece(BESIDE, select(part, fields), fields, {}))
     return pieces, printed
 
 
-def _says(chosen: Selection, text: Mapping[str, str]) -> bool:
-    """Whether rows say their system; the tag of a TREC run does only where a file holds several."""
-    held = next(iter(chosen.frames.values())) if chosen.part.kind == "trec" else None
-    return "system" in text and (held is None or len(held["system"].unique()) > 1)
-
-
-def _profile(engine: Engine | Spark, piece: _Piece) -> dict[str, Any]:
-    """Rows and the highest grade of a part; raises InputError for the first value that cannot be meant."""
-    rules = _rules(engine, piece)
-    counts = [f"count(*) FILTER (WHERE {wrong}) AS wrong{i}" for i, (_, _, wrong) in enumerate(rules)]
-    top = [f"max({engine.quote('grade')}) AS top"] if "grade" in piece.numbers else []
-    part = piece.chosen.part
-    with sources.explained(piece.chosen):
-        query = f"SELECT count(*) AS n, {', '.join([*top, *counts])} FROM ({piece.chosen.query}) AS s"
-        found = engine.table(query, part.name, **piece.chosen.frames).to_pylist()[0]
-    if not found["n"]:
-        raise reading.no_rows(part)
-    for i, (role, rule, wrong) in enumerate(rules):
-        if found[f"wrong{i}"]:
-            row, value = engine.first(piece.chosen, wrong, role)
-            raise reading.wrong_value(part, {**piece.text, **piece.numbers}[role], rule, value, row)
+def _profile(engine: Engine, piece: _Piece) -> dict[str, Any]:
+    """Rows and the highest grade of a part; raises InputError for the first value that breaks a rule."""
+    top = [f"max({engine.dialect.quote('grade')}) AS top"] if "grade" in piece.fields else []
+    found = checked(engine, piece.chosen, piece.fields, top)
     return {"n": found["n"], "top": max(found.get("top") or 0.0, 0.0)}
-
-
-def _rules(engine: Engine | Spark, piece: _Piece) -> list[tuple[str, str, str]]:
-    """Role, rule and the SQL of what breaks it."""
-    ids = [role for role in piece.text if not role.startswith("attribute ")]
-    rules = [(role, reading.EMPTY, f"{engine.quote(role)} IS NULL") for role in ids]
-    for role in piece.numbers:
-        at = engine.quote(role)
-        finite = engine.finite(role)
-        if role == "grade":
-            rules.append((role, reading.GRADE, f"NOT ({finite})"))
-        else:
-            rules.append((role, reading.FINITE, f"{at} IS NULL OR NOT ({finite})"))
-        if role == "rank":
-            rules.append((role, reading.RANK, f"{at} < 1 OR {at} <> floor({at})"))
-            rules.append((role, reading.TOO_HIGH, f"{at} > {reading.HIGHEST}"))
-    return rules
 
 
 def _reads(piece: _Piece, ranks: str) -> list[Read]:
@@ -200,9 +169,9 @@ def _reads(piece: _Piece, ranks: str) -> list[Read]:
     ]
 
 
-def _rows(engine: Engine | Spark, piece: _Piece, attributes: Sequence[str], *, says: bool) -> list[str]:
+def _rows(engine: Engine, piece: _Piece, attributes: Sequence[str], *, says: bool) -> list[str]:
     """The SQL of each read of a part, with the columns that all have: query, item, score, grade, attributes."""
-    here, held = engine.quote, {*piece.text, *piece.numbers}
+    here, held = engine.dialect.quote, {*piece.fields}
 
     def cell(role: str, nothing: str) -> str:
         return f"{here(role) if role in held else nothing} AS {here(role)}"
@@ -223,13 +192,13 @@ def _score(role: str, here: Callable[[str], str]) -> str:
 
 
 def _systems(
-    engine: Engine | Spark, pieces: Sequence[_Piece], frames: Mapping[str, Any], wanted: Sequence[str]
+    engine: Engine, pieces: Sequence[_Piece], frames: Mapping[str, Any], wanted: Sequence[str]
 ) -> tuple[str, ...]:
     """The systems in the order of their names' bytes; raises ParameterError for a wanted one that is not there."""
     found: set[str] = set()
     for piece in pieces:
         if piece.says:
-            query = f"SELECT DISTINCT {engine.quote('system')} AS system FROM ({piece.chosen.query}) AS s"
+            query = f"SELECT DISTINCT {engine.dialect.quote('system')} AS system FROM ({piece.chosen.query}) AS s"
             found |= set(engine.table(query, piece.chosen.part.name, **frames)["system"].to_pylist())
         elif piece.role == RUN:
             found |= {piece.name if name is None else name for name in piece.scores}

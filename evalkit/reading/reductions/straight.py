@@ -14,11 +14,12 @@ import numpy as np
 from evalkit.arrays import Bools, Floats
 from evalkit.metrics import calibration, grid
 from evalkit.progress import progress
-from evalkit.reading.engines.duckdb import Limits
-from evalkit.reading.inputs import aligned
+from evalkit.reading.engines.base import Limits
 from evalkit.reading.reductions.profiles import Piece
 from evalkit.reading.reductions.shards import Plan, Shard
 from evalkit.reading.tables import duck, parquet
+from evalkit.reading.tables.parquet import Parquet
+from evalkit.reading.tables.rules import split
 
 ROW = 200  # bytes that a row of numbers needs while its shard is reduced
 MOST = 2**24  # rows of a shard, however much memory there is
@@ -144,13 +145,11 @@ class Straight:
 def straight(piece: Piece, limits: Limits) -> Straight | None:
     """The piece to be read so; None where it needs an engine."""
     part, layout = piece.part, piece.layout
-    text, numbers = aligned.wanted(layout)
-    if part.kind != "parquet" or set(text) - {"text label", "id"}:
+    text, numbers = split(layout.fields)
+    if not isinstance(part, Parquet) or set(text) - {"text label", "id"}:
         return None
     label, columns = layout.text["label"], [*layout.text.values(), *numbers.values()]
-    if not parquet.plain(
-        part.path, [label], list(numbers.values()), whole=[*columns, *([layout.id] if layout.id else [])]
-    ):
+    if not parquet.plain(part, [label], list(numbers.values()), whole=[*columns, *([layout.id] if layout.id else [])]):
         return None
     rows = parquet.rows(part.path)
     size = max(1, min(limits.memory // ROW // max(len(numbers), 1), MOST))

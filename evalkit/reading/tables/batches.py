@@ -8,50 +8,58 @@ import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from evalkit import scratch
 from evalkit.arrays import InputError
 from evalkit.reading.tables import duck
+from evalkit.reading.tables.parquet import Parquet
+from evalkit.reading.tables.parts import Source, stamp
 
 NAME = "record batches"
 
 
-@dataclass(frozen=True, eq=False)
-class Held:
-    """The file that holds the batches; its folder is removed when nobody needs this any more."""
+class _Folder:
+    """A temporary folder that is removed when nobody needs this any more, at the latest with the process."""
 
-    path: Path
-    columns: tuple[str, ...]
-    name: str = NAME
-
-    def __post_init__(self) -> None:
-        """The folder goes with this object, at the latest with the process."""
-        weakref.finalize(self, shutil.rmtree, self.path.parent, ignore_errors=True)
+    def __init__(self) -> None:
+        self.path = scratch.new_folder()
+        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
 
-def are(data: Any) -> bool:
-    """Whether `data` gives record batches once: an iterator, or an Arrow reader."""
-    return isinstance(data, Iterator) or type(data).__name__ == "RecordBatchReader"
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Batches(Parquet):
+    """Record batches in a Parquet file of ours."""
+
+    folder: _Folder
+    unnamed: ClassVar[bool] = True
+
+    def fingerprint(self, rows: int) -> Source:
+        return Source(self.name, rows)
 
 
-def written(data: Any) -> Held:
-    """The batches in a file; raises InputError where there is none, or something else."""
+def opened(data: Any) -> Batches | None:
+    """The batches of an iterator or an Arrow reader in a file, None for anything else.
+
+    Raises InputError where there is no batch, or something else.
+    """
+    if not isinstance(data, Iterator) and type(data).__name__ != "RecordBatchReader":
+        return None
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     schema, stream = _stream(data)
     names = [str(name) for name in schema.names]
     duck.distinct(names, NAME)
-    held = Held(scratch.made() / "batches.parquet", tuple(names))
+    folder = _Folder()
+    path = folder.path / "batches.parquet"
     try:
-        with pq.ParquetWriter(held.path, schema, compression="lz4") as file:
+        with pq.ParquetWriter(path, schema, compression="lz4") as file:
             for batch in stream:
                 file.write_batch(_batch(batch))
     except (pa.ArrowException, OSError, ValueError) as error:
         raise InputError(f"{NAME}: cannot be read, {str(error).splitlines()[0]}") from None
-    return held
+    return Batches(name=NAME, columns=tuple(names), path=path, stamp=stamp(path), folder=folder)
 
 
 def _stream(data: Any) -> tuple[Any, Iterator[Any]]:

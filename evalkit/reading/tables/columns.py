@@ -3,7 +3,7 @@
 import difflib
 import itertools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from evalkit.arrays import InputError, ParameterError
 
@@ -69,33 +69,49 @@ def refuse_data(names: Iterable[str], where: str) -> None:
 
 
 def resolve(
-    names: Iterable[str], roles: Iterable[str], given: Mapping[str, str], where: str, taken: Iterable[str] = ()
+    names: Iterable[str],
+    roles: Iterable[str],
+    given: Mapping[str, str],
+    where: str,
+    taken: Iterable[str] = (),
+    needed: Iterable[str | tuple[str, ...]] = (),
 ) -> dict[str, str]:
     """Role -> column, for the roles that the names hold; `given` decides first, `taken` names have another use.
 
-    Raises InputError where two synonyms match one role, ParameterError where a given column is not there.
+    needed: the roles that must be there; of several in a tuple one must.
+    Raises InputError, for all of them at once, where two synonyms match one role or a needed one has no column,
+    ParameterError where a given column is not there.
 
     >>> resolve(["qid", "doc_id", "score"], ["query", "item", "score"], {"item": "doc_id"}, "run.csv")
     {'query': 'qid', 'item': 'doc_id', 'score': 'score'}
     """
+    columns, unclear = match(names := list(names), roles, given, where, taken)
+    choices = [(role,) if isinstance(role, str) else role for role in needed]
+    lacking = [some[0] for some in choices if not {*columns, *unclear} & {*some}]
+    if unclear or lacking:
+        raise unresolved(lacking, names, where, unclear)
+    return columns
+
+
+def match(
+    names: Iterable[str], roles: Iterable[str], given: Mapping[str, str], where: str, taken: Iterable[str] = ()
+) -> tuple[dict[str, str], dict[str, list[str]]]:
+    """As `resolve`: role -> column, and role -> the columns that could all play it."""
     names, taken = list(names), set(taken) | set(given.values())
-    found = {}
+    columns, unclear = dict[str, str](), dict[str, list[str]]()
     for role in roles:
         if role in given:
-            found[role] = require(names, given[role], where, f"columns: {role}")
+            columns[role] = require(names, given[role], where, f"columns: {role}")
             continue
         if role in names and role not in taken:
-            found[role] = role
+            columns[role] = role
             continue
         matches = [name for name in SYNONYMS.get(role, ()) if name in names and name not in taken]
         if len(matches) > 1:
-            both = " and ".join(map(repr, matches))
-            raise InputError(
-                f"{where}: columns {both} could both be the {role}; say which: columns='{role}={matches[0]}'"
-            )
-        if matches:
-            found[role] = matches[0]
-    return found
+            unclear[role] = matches
+        elif matches:
+            columns[role] = matches[0]
+    return columns, unclear
 
 
 def require(names: Iterable[str], wanted: str, where: str, parameter: str) -> str:
@@ -135,16 +151,32 @@ def one_way(role: str, names: Iterable[str], roles: Mapping[str, str], given: Ma
         )
 
 
-def missing(role: str, names: Iterable[str], where: str) -> InputError:
-    """The error for a role that no column plays."""
-    usual = ", ".join(SYNONYMS.get(role, (role,)))
-    names = list(names)
+def unresolved(
+    lacking: Sequence[str], names: Sequence[str], where: str, unclear: Mapping[str, Sequence[str]] | None = None
+) -> InputError:
+    """The error for roles that no column plays, and for those that several could play.
+
+    >>> unresolved(["label", "fold"], ["y", "split"], "a.csv")  # doctest: +ELLIPSIS
+    InputError("a.csv: no column for the label (label, y_true, target) and for the fold (fold); ...,fold=NAME'")
+    """
+    said = [
+        f"columns {' and '.join(map(repr, some))} could both be the {role}" for role, some in (unclear or {}).items()
+    ]
+    if lacking:
+        usual = " and ".join(f"for the {role} ({', '.join(SYNONYMS.get(role, (role,)))})" for role in lacking)
+        said.append(f"no column {usual}; it has {listed(map(repr, names))}")
+    hint = no_header(names, lacking[0]) if lacking else ""
+    chosen = {role: some[0] for role, some in (unclear or {}).items()} | {role: _near(role, names) for role in lacking}
+    pairs = ",".join(f"{role}={name}" for role, name in chosen.items())
+    do = "set" if lacking else "say which:"
+    return InputError(f"{where}: {'; '.join(said)}{hint or f'; {do} columns={pairs!r}'}")
+
+
+def _near(role: str, names: Iterable[str]) -> str:
+    """The name that looks like the role, for a hint."""
     lowered = {name.strip().lower(): name for name in names}
     near = difflib.get_close_matches(role, lowered, n=1, cutoff=0.7)
-    name = lowered[near[0]] if near else "NAME"
-    has = listed(map(repr, names))
-    hint = no_header(names, role) or f"; set columns='{role}={name}'"
-    return InputError(f"{where}: no column for the {role} ({usual}); it has {has}{hint}")
+    return lowered[near[0]] if near else "NAME"
 
 
 def listed(names: Iterable[str], most: int = 20) -> str:

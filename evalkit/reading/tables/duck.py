@@ -1,17 +1,13 @@
-"""DuckDB reads a table file strictly: its column names, the SQL that reads it, and errors of one line."""
+"""DuckDB as a reader of files: its connection, its errors as one line, and what every table file must keep to."""
 
-import csv
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from evalkit.arrays import InputError
-from evalkit.reading.tables import columns
-
-BARE = "csv without a header"
-TEXT = ("csv", BARE)  # the kinds of text tables
+from evalkit.reading.tables.dialects import DUCKDB
 
 LONGEST = 1000  # bytes of a name; a page repeats names often
 
@@ -57,19 +53,6 @@ def _connection() -> Any:
     return duckdb.connect(config=options)
 
 
-def header(path: Path, kind: str) -> tuple[str, ...]:
-    """The column names of a table file."""
-    if kind in TEXT:
-        return tuple(_csv_header(path, kind)[0])
-    try:
-        described = sql(f"DESCRIBE SELECT * FROM {from_clause(path, kind)}", shown(path))
-    except InputError:
-        if kind == "json":
-            raise
-        raise no_parquet(shown(path)) from None
-    return tuple(described["column_name"].to_pylist())
-
-
 NO_PARQUET = "must be a whole Parquet file, it has another content or is cut off"
 
 
@@ -85,54 +68,9 @@ def start(path: Path) -> bytes:
         return stream.read(1 << 20)
 
 
-def _csv_header(path: Path, kind: str) -> tuple[list[str], str]:
-    """The first line's names, or 1, 2, 3, … where it is no header, and the delimiter: the one it holds most of."""
-    first = start(path).split(b"\n", 1)[0]
-    try:
-        line = first.decode("utf-8-sig").rstrip("\r")
-    except UnicodeDecodeError as error:
-        byte = first[error.start]
-        raise InputError(f"{shown(path)}: must be UTF-8 text, got byte 0x{byte:02x} (line 1)") from None
-    if not line.strip() or "\r" in line or line.count('"') % 2:
-        wrong = "is empty" if not line.strip() else "holds a carriage return" if "\r" in line else "has an open quote"
-        raise InputError(f"{shown(path)}: the first line must hold the column names, it {wrong}")
-    delimiter = max(",\t;|", key=line.count)
-    names = [name.strip() for name in next(csv.reader([line], delimiter=delimiter))]
-    if kind == BARE:
-        return [str(i) for i in range(1, len(names) + 1)], delimiter
-    names = [name or f"column {i}" for i, name in enumerate(names, start=1)]
-    try:
-        distinct(names, shown(path))
-    except InputError as error:
-        raise InputError(f"{error}{columns.no_header(names)}") from None
-    return names, delimiter
-
-
-def literal(text: object) -> str:
-    """The text as SQL writes it."""
-    return "'" + str(text).replace("'", "''") + "'"
-
-
-def name_of(text: str) -> str:
-    return '"' + text.replace('"', '""') + '"'
-
-
-def from_clause(path: Path, kind: str, wanted: Sequence[str] = (), numbers: Collection[str] = ()) -> str:
-    """The FROM clause that reads the file strictly; a path's own brackets and stars are no pattern."""
-    place = literal(re.sub(r"([*?[])", r"[\1]", str(path)))
-    if kind == "parquet":
-        return f"read_parquet({place}, hive_partitioning=false)"
-    if kind == "json":
-        form = "auto" if ".json" in path.suffixes else "newline_delimited"
-        # As JSON values: DuckDB's own types would rewrite ids that look like dates, UUIDs or large numbers.
-        known = ", ".join(f"{literal(n)}: 'JSON'" for n in wanted)
-        kinds = f"columns={{{known}}}" if known else "sample_size=-1"
-        return f"read_json({place}, format='{form}', {kinds}, hive_partitioning=false)"
-    names, delimiter = _csv_header(path, kind)
-    types = ", ".join(f"{literal(n)}: '{'DOUBLE' if n in numbers else 'VARCHAR'}'" for n in names)
-    header = "false" if kind == BARE else "true"
-    options = f"header={header}, auto_detect=false, delim={literal(delimiter)}, quote='\"', escape='\"', nullstr=''"
-    return f"read_csv({place}, {options}, strict_mode=true, hive_partitioning=false, columns={{{types}}})"
+def pattern(path: Path) -> str:
+    """The path as DuckDB's readers take it: its own brackets and stars are no pattern."""
+    return DUCKDB.literal(re.sub(r"([*?[])", r"[\1]", str(path)))
 
 
 def sql(query: str, where: str, **frames: Any) -> Any:

@@ -4,23 +4,62 @@ Types that need SQL to become text or doubles (decimals, times, texts that hold 
 """
 
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from evalkit.arrays import InputError
-from evalkit.reading.tables import duck, folders
+from evalkit.reading.tables import duck
+from evalkit.reading.tables.parts import File, Frames, Selection, stamp
 
 # Their dictionaries hold a text once; of one that does not Arrow would take other texts, without a word.
 WRITERS = ("parquet-cpp", "parquet-mr", "parquet-rs", "duckdb", "polars", "fastparquet")
 
 
-def header(path: Path) -> tuple[str, ...]:
-    """The column names; raises InputError for a file that is not whole, or where two columns have one name."""
-    names = types(path).names
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Parquet(File):
+    """A Parquet file, read by Arrow where it can be, else by DuckDB."""
+
+    @property
+    def counted(self) -> int:
+        return rows(self.path)
+
+    @property
+    def stored(self) -> Mapping[str, str]:
+        return {field.name: str(field.type) for field in types(self.path)}
+
+    def explain(self, s: Selection) -> None:
+        super().explain(s)
+        raise duck.no_parquet(self.name) from None
+
+    def _read(self, text: Mapping[str, str], numbers: Mapping[str, str], coded: Collection[str]) -> dict[str, Any]:
+        plain = self.folders.keys().isdisjoint([*text.values(), *numbers.values()])
+        columns = read(self.path, text, numbers, coded) if plain else None
+        return columns or super()._read(text, numbers, coded)
+
+    def _source(self, columns: Collection[str], numbers: Collection[str], frame: str) -> tuple[str, Frames]:
+        return _from(self.path), {}
+
+
+def opened(path: Path, header: str | None = None) -> Parquet:
+    """The file; raises InputError where it is not whole, or two columns have one name."""
+    where, names = duck.shown(path), types(path).names
     if "" in names:  # DuckDB names what has no name
-        return duck.header(path, "parquet")
-    duck.distinct(names, duck.shown(path))
-    return tuple(names)
+        names = _names_by_duck(path, where)
+    else:
+        duck.distinct(names, where)
+    return Parquet(name=where, columns=tuple(names), path=path, stamp=stamp(path))
+
+
+def _names_by_duck(path: Path, where: str) -> list[str]:
+    try:
+        return list(duck.sql(f"DESCRIBE SELECT * FROM {_from(path)}", where)["column_name"].to_pylist())
+    except InputError:
+        raise duck.no_parquet(where) from None
+
+
+def _from(path: Path) -> str:
+    return f"read_parquet({duck.pattern(path)}, hive_partitioning=false)"
 
 
 def rows(path: Path) -> int:
@@ -41,7 +80,7 @@ def read(
 
     metadata, kinds = _metadata(path), {field.name: field.type for field in types(path)}
     wanted = list(dict.fromkeys([*text.values(), *numbers.values()]))
-    if not folders.partitions(path).keys().isdisjoint(wanted) or not all(
+    if not all(
         name in kinds and kind(kinds[name])
         for kind, some in ((_text, text), (_number, numbers))
         for name in some.values()
@@ -131,25 +170,25 @@ def ascii_only(texts: Any) -> bool:
 # Rows by the batch -----------------------------------------------------------------------------------------------
 
 
-def plain(path: Path, labels: Collection[str], numbers: Collection[str], whole: Collection[str]) -> bool:
+def plain(part: Parquet, labels: Collection[str], numbers: Collection[str], whole: Collection[str]) -> bool:
     """Whether labels are whole numbers or true and false, numbers are numbers, and no cell of `whole` is empty, by what
     the file says of itself."""
     import pyarrow as pa
 
-    metadata, found = _metadata(path), {field.name: field.type for field in types(path)}
-    if not folders.partitions(path).keys().isdisjoint([*labels, *numbers, *whole]):  # DuckDB reads these
+    metadata, kinds = _metadata(part.path), {field.name: field.type for field in types(part.path)}
+    if not part.folders.keys().isdisjoint([*labels, *numbers, *whole]):  # DuckDB reads these
         return False
-    if len(found) < metadata.num_columns:  # nested columns: names are not places
+    if len(kinds) < metadata.num_columns:  # nested columns: names are not places
         return False
-    fits = all(pa.types.is_integer(found[name]) or pa.types.is_boolean(found[name]) for name in labels if name in found)
-    fits = fits and all(name in found and _number(found[name]) for name in numbers)
-    return fits and all(name in found and _full(metadata, list(found).index(name)) for name in {*labels, *whole})
+    fits = all(pa.types.is_integer(kinds[name]) or pa.types.is_boolean(kinds[name]) for name in labels if name in kinds)
+    fits = fits and all(name in kinds and _number(kinds[name]) for name in numbers)
+    return fits and all(name in kinds and _full(metadata, list(kinds).index(name)) for name in {*labels, *whole})
 
 
 def _full(metadata: Any, column: int) -> bool:
     """Whether the file says that no cell of the column is empty."""
-    told = [metadata.row_group(i).column(column).statistics for i in range(metadata.num_row_groups)]
-    return all(one is not None and one.has_null_count and one.null_count == 0 for one in told)
+    groups = [metadata.row_group(i).column(column).statistics for i in range(metadata.num_row_groups)]
+    return all(group is not None and group.has_null_count and group.null_count == 0 for group in groups)
 
 
 def batches(path: Path, columns: Collection[str], size: int) -> Iterator[Any]:

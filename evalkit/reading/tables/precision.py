@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from evalkit.reading.tables import columns as roles_of
-from evalkit.reading.tables import parquet
-from evalkit.reading.tables.sources import Part
+from evalkit.reading.tables.parts import Part
 
 Precision = np.dtype[np.floating[Any]]
 HALF, SINGLE, DOUBLE = (np.dtype(f"float{bits}") for bits in (16, 32, 64))
@@ -21,17 +20,7 @@ STORED = {"halffloat": HALF, "float": SINGLE}  # Arrow's names; float is Spark's
 
 def of(part: Part, column: str) -> Precision:
     """The precision of a column's numbers: float16, float32, or float64, which whole numbers and text have as well."""
-    return STORED.get(_stored(part).get(column, ""), DOUBLE)
-
-
-def _stored(part: Part) -> Mapping[str, str]:
-    """The type of each column that the part itself states, by Arrow's name; nothing for text files."""
-    if part.kind == "spark":
-        return part.frame.types
-    if part.kind == "frame":
-        kinds = {name: str(kind) for name, kind in zip(part.columns, part.frame.schema.types, strict=True)}
-        return kinds | dict.fromkeys(part.halves, "halffloat")
-    return {field.name: str(field.type) for field in parquet.types(part.path)} if part.kind == "parquet" else {}
+    return STORED.get(part.stored.get(column, ""), DOUBLE)
 
 
 def widest(several: Iterable[Precision]) -> Precision:
@@ -40,7 +29,7 @@ def widest(several: Iterable[Precision]) -> Precision:
     >>> widest([HALF, SINGLE])
     dtype('float32')
     """
-    return max(several, key=lambda one: one.itemsize, default=DOUBLE)
+    return max(several, key=lambda precision: precision.itemsize, default=DOUBLE)
 
 
 def of_role(parts: Iterable[Part], role: str, given: Mapping[str, str]) -> Precision:

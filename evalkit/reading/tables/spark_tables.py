@@ -13,17 +13,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from evalkit.arrays import InputError
 from evalkit.reading.tables import duck
+from evalkit.reading.tables.dialects import SPARK, Dialect
+from evalkit.reading.tables.frames import Frame
+from evalkit.reading.tables.parts import Frames, Part, Selection
 
 PREFIX = "spark:"
 MOST = 2**20  # rows that are collected and read as a frame; more need an engine
 LONGEST = 300  # characters of one of Spark's own messages
-NUMBER = "^[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)(e[-+]?[0-9]+)?$|^[-+]?(nan|inf|infinity)$"
-NUMERIC = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "boolean", "void")
-NO_ID = ("float", "double", "decimal", "binary", "array", "map", "struct", "variant")
 NO_JAVA = "Java 17 or newer must be installed where Spark runs on this machine"
 
 
@@ -32,30 +32,29 @@ def is_frame(data: Any) -> bool:
     return any(str(one.__module__).startswith("pyspark.sql.") for one in type(data).__mro__)
 
 
-@dataclass(frozen=True, eq=False)
-class SparkTable:
-    """A Spark data frame that is not read yet, its name in messages, and the path that a system is called after."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SparkTable(Part):
+    """A Spark data frame that is not read yet, and the type of each of its columns, such as string or decimal(10,2).
+
+    Its rows are collected where there are few, else only Spark's own engine reads them.
+    """
 
     frame: Any
-    name: str = "Spark data frame"
-    path: Path = Path("system")
+    types: Mapping[str, str]
+    dialect: ClassVar[Dialect | None] = SPARK
 
     @cached_property
-    def types(self) -> dict[str, str]:
-        """Spark's type of every column, such as string or decimal(10,2), without a collation."""
-        with asked(self.name):
-            fields = self.frame.schema.fields
-        duck.distinct([one.name for one in fields], self.name)
-        return {one.name: one.dataType.simpleString().split(" collate")[0] for one in fields}
-
-    @cached_property
-    def rows(self) -> int:
+    def counted(self) -> int:  # type: ignore[override]
         """The number of rows; raises InputError where there is none."""
         with asked(self.name):
-            found = self.frame.count()
-        if not found:
-            raise InputError(f"{self.name}: the table has columns and no rows")
-        return found
+            rows = self.frame.count()
+        if not rows:
+            raise self.no_rows()
+        return rows
+
+    @property
+    def stored(self) -> Mapping[str, str]:
+        return self.types
 
     @cached_property
     def whole(self) -> Any:
@@ -65,7 +64,7 @@ class SparkTable:
         """
         if self.rows > MOST:
             raise InputError(
-                f"{self.name}: {self.rows:,} rows are more than the {MOST:,} that this report collects from Spark; "
+                f"{self.name}: {self.counted:,} rows are more than the {MOST:,} that this report collects from Spark; "
                 "select fewer of them, or write the table to Parquet and name its folder"
             )
         with asked(self.name):
@@ -79,12 +78,33 @@ class SparkTable:
         """The Spark session that the data frame belongs to."""
         return self.frame.sparkSession
 
+    def explain(self, s: Selection) -> None:
+        """Spark's own error has named the value."""
 
-def found(data: Any) -> SparkTable | None:
+    def _read(self, text: Mapping[str, str], numbers: Mapping[str, str], coded: Collection[str]) -> dict[str, Any]:
+        return Frame(name=self.name, columns=self.columns, table=self.whole).load(text, numbers, coded)
+
+    def _source(self, columns: Collection[str], numbers: Collection[str], frame: str) -> tuple[str, Frames]:
+        return frame, {frame: self.frame}
+
+    def _types(self, source: str, frames: Frames) -> Mapping[str, str]:
+        return {name: kind.upper() for name, kind in self.types.items()}
+
+
+def opened(data: Any) -> SparkTable | None:
     """The table that is meant by "spark:catalog.table" or by a Spark data frame, None for anything else."""
     if isinstance(data, str) and data.startswith(PREFIX):
         return named(data.removeprefix(PREFIX).strip())
-    return SparkTable(data) if is_frame(data) else None
+    return table(data) if is_frame(data) else None
+
+
+def table(frame: Any, name: str = "Spark data frame", path: Path = Path("system")) -> SparkTable:
+    """The part of a Spark data frame: its name in messages, and the path that a system is called after."""
+    with asked(name):
+        fields = frame.schema.fields
+    duck.distinct([column.name for column in fields], name)
+    types = {column.name: column.dataType.simpleString().split(" collate")[0] for column in fields}
+    return SparkTable(name=name, columns=tuple(types), path=path, frame=frame, types=types)
 
 
 def named(name: str) -> SparkTable:
@@ -94,7 +114,8 @@ def named(name: str) -> SparkTable:
     shown = f"Spark table {name}"
     session = _session(shown)
     with asked(shown):
-        return SparkTable(session.table(name), shown, path_of(name))
+        frame = session.table(name)
+    return table(frame, shown, path_of(name))
 
 
 def path_of(name: str) -> Path:
@@ -133,52 +154,6 @@ def _no_messages() -> Iterator[None]:
         os.dup2(kept, 2)
         os.close(kept)
         os.close(nowhere)
-
-
-# SQL ----------------------------------------------------------------------------------------------------------------
-
-
-def quoted(name: str) -> str:
-    """The name as Spark's SQL writes it."""
-    return "`" + name.replace("`", "``") + "`"
-
-
-def selected(
-    table: SparkTable, text: Mapping[str, str], numbers: Mapping[str, str], ids: Collection[str], frame: str
-) -> str:
-    """The SQL that gives the columns of the table, called `frame` in it, by role: texts and doubles.
-
-    A text that is no number stops the query with an error that names it. Raises InputError where a column of numbers
-    holds none, or one of the roles `ids` has fractions or lists.
-    """
-    cells = [_text(table, role, column, ids) for role, column in text.items()]
-    cells += [_number(table, role, column) for role, column in numbers.items()]
-    return f"SELECT {', '.join(cells)} FROM {frame}"
-
-
-def _text(table: SparkTable, role: str, column: str, ids: Collection[str]) -> str:
-    kind = table.types[column]
-    if role in ids and kind.startswith(NO_ID):
-        raise InputError(f"{table.name}: {column} must hold ids as text or whole numbers, got {kind.upper()}")
-    return f"CAST({quoted(column)} AS STRING) AS {quoted(role)}"
-
-
-def _number(table: SparkTable, role: str, column: str) -> str:
-    kind, value = table.types[column], quoted(column)
-    if kind.startswith(("string", "char", "varchar")):
-        # Neither CAST, which gives NULL where ANSI mode is off, nor TRY_CAST, which takes "1d": the text must match.
-        before, after = literal(f"<evalkit>{table.name}: {column} must be a number, got '"), literal("'</evalkit>")
-        refusal = f"CAST(raise_error(concat({before}, left({value}, 80), {after})) AS DOUBLE)"
-        matches = f"lower(trim({value})) RLIKE {literal(NUMBER)}"
-        return f"IF({value} IS NULL OR {matches}, TRY_CAST(trim({value}) AS DOUBLE), {refusal}) AS {quoted(role)}"
-    if not kind.startswith(NUMERIC):
-        raise InputError(f"{table.name}: {column} must hold numbers, got {kind.split('(')[0].split('<')[0].upper()}")
-    return f"CAST({value} AS DOUBLE) AS {quoted(role)}"
-
-
-def literal(text: str) -> str:
-    """The text as Spark's SQL writes it, by its bytes: what a backslash means is a setting of the session."""
-    return f"CAST(X'{text.encode().hex()}' AS STRING)"
 
 
 # Errors -------------------------------------------------------------------------------------------------------------
