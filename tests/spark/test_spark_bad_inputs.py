@@ -1,4 +1,4 @@
-"""The table of bad inputs as Spark tables too large to collect: the right table, column and value; Spark has no rows."""
+"""The table of bad inputs as Spark tables too large to collect: table, column and value are named; there are no rows."""
 
 import re
 
