@@ -1,4 +1,4 @@
-"""The table of bad inputs as Spark tables too large to collect: table, column and value are named; there are no rows."""
+"""Bad inputs as Spark tables too large to collect: table, column and value are named; there is no row to name."""
 
 import re
 
