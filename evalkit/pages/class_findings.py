@@ -27,9 +27,9 @@ def _first(texts: Iterable[str]) -> str:
 def _classes(s: ClassesStudy) -> list[Finding]:
     classes = diagnostics.classes(s)
     listed = _first(f"{name} {n:,}" for name, n in classes.rows.items())
-    text = f"Rows by class: {listed}. Always predicting the largest is right for {classes.majority:.1%}: "
+    text = f"Rows by class: {listed}. Always predicting the largest is right for {classes.majority:.1%}."
     severity = WARNING if classes.dominated else NOTE
-    return [inputs.CLASS_SHARES.rated(severity, f"{text}read every accuracy beside it.", len(classes.rows))]
+    return [inputs.CLASS_SHARES.rated(severity, text, len(classes.rows))]
 
 
 def _absent(s: ClassesStudy) -> list[Finding]:
