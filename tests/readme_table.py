@@ -1,9 +1,11 @@
 """Writes what README.md has from elsewhere, each between two markers, and docs: `python tests/readme_table.py`.
 
 The table of metrics comes from the catalogue, the ratios of speed from what the benchmarks wrote, docs/parameters.md
-from the parameters of each report, docs/findings.md from the kinds of findings.
+from the parameters of each report, docs/findings.md and the codes in evalkit/schema.json from the kinds of
+findings.
 """
 
+import re
 from pathlib import Path
 
 from evalkit.definitions import catalogue
@@ -13,6 +15,7 @@ from evalkit.parameters import REPORTS, listing
 TOP = Path(__file__).resolve().parents[1]
 PARAMETERS, FINDINGS = TOP / "docs" / "parameters.md", TOP / "docs" / "findings.md"
 README, RESULTS = TOP / "README.md", TOP / "benchmarks" / "RESULTS.md"
+SCHEMA = TOP / "evalkit" / "schema.json"
 METRICS = "<!-- metrics: made by make outputs -->\n", "<!-- end of metrics -->"
 SPEED = "<!-- speed: made by make outputs from benchmarks/RESULTS.md -->\n", "<!-- end of speed -->"
 INTRODUCTION = """# Parameters
@@ -59,6 +62,12 @@ def findings() -> str:
     return FOUND + findings_catalogue.markdown()
 
 
+def schema() -> str:
+    """The text of evalkit/schema.json with the codes of findings as they are now."""
+    codes = ", ".join(f'"{kind.code}"' for kind in findings_catalogue.kinds())
+    return re.sub(r'("code": \{"enum": \[)[^\]]*', rf"\g<1>{codes}", SCHEMA.read_text(encoding="utf-8"))
+
+
 def _between(text: str, marks: tuple[str, str], new: str) -> str:
     before, rest = text.split(marks[0])
     return f"{before}{marks[0]}{new}{marks[1]}{rest.split(marks[1])[1]}"
@@ -69,3 +78,4 @@ if __name__ == "__main__":
     PARAMETERS.parent.mkdir(exist_ok=True)
     PARAMETERS.write_text(parameters(), encoding="utf-8")
     FINDINGS.write_text(findings(), encoding="utf-8")
+    SCHEMA.write_text(schema(), encoding="utf-8")

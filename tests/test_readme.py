@@ -2,7 +2,7 @@
 
 import re
 
-from readme_table import FINDINGS, PARAMETERS, README, findings, parameters, updated
+from readme_table import FINDINGS, PARAMETERS, README, SCHEMA, findings, parameters, schema, updated
 
 
 def test_the_metric_table_is_the_catalogue():
@@ -16,6 +16,11 @@ def test_the_docs_list_the_parameters_of_every_report():
 
 def test_the_docs_list_every_kind_of_finding():
     assert FINDINGS.read_text(encoding="utf-8") == findings(), "run make outputs"
+
+
+def test_the_schema_lists_every_code():
+    assert SCHEMA.read_text(encoding="utf-8") == schema(), "run make outputs"
+    assert '"EK101", ' in schema()
 
 
 def test_every_file_that_is_linked_exists():

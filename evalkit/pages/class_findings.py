@@ -8,6 +8,7 @@ from evalkit.findings.finding import NOTE, WARNING, Finding
 from evalkit.pages.shared_findings import counts, idle, rounded, rows_read, slices, weights
 from evalkit.studies import class_diagnostics as diagnostics
 from evalkit.studies.classes import ClassesStudy
+from evalkit.studies.diagnostics import ends
 from evalkit.studies.multilabel import MultiLabelStudy
 
 LISTED = 12  # classes or labels that a line names
@@ -94,9 +95,9 @@ def _constant(s: MultiLabelStudy) -> list[Finding]:
 
 
 def _threshold(s: MultiLabelStudy) -> list[Finding]:
-    loss, ends = diagnostics.labels(s).hamming_of_none, diagnostics.score_ends(s)
+    loss, limits = diagnostics.labels(s).hamming_of_none, ends(s.data.score)
     text = f"Threshold: {s.threshold:.12g} for every label. Predicting none: Hamming loss {number(loss)}."
-    beyond = idle(dict.fromkeys(ends, s.threshold), ends)
+    beyond = idle(dict.fromkeys(limits, s.threshold), limits)
     return [predictions.THRESHOLD.note(text), *rounded(s.threshold, diagnostics.stored(s)), *beyond]
 
 
