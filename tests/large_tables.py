@@ -7,8 +7,10 @@ import numpy as np
 import pandas as pd
 
 from evalkit.pages import classification_page, page
-from evalkit.reading import large, sources
-from evalkit.reading.engine import limits, opened
+from evalkit.reading.engines.base import limits
+from evalkit.reading.engines.duckdb import opened
+from evalkit.reading.reductions import large
+from evalkit.reading.tables import sources
 from evalkit.statistics import count_bootstrap, passes
 
 METRICS = "roc_auc,average_precision,ks,log_loss,brier,calibration_in_the_large,f1,accuracy,precision,recall,mcc"
@@ -25,8 +27,8 @@ CASES = {
 def shrink(monkeypatch):
     """Every table is large, and a shard has few rows."""
     monkeypatch.setattr(large, "ROWS", 100)
-    monkeypatch.setattr("evalkit.reading.engine.FEWEST", 500)
-    monkeypatch.setattr("evalkit.reading.engine.ROW", 10**9)
+    monkeypatch.setattr("evalkit.reading.engines.base.FEWEST", 500)
+    monkeypatch.setattr("evalkit.reading.engines.base.ROW", 10**9)
 
 
 def draw_less(monkeypatch):
@@ -77,8 +79,8 @@ def text(study):
 
 
 def grids(folder, memory, size, monkeypatch, **more):
-    monkeypatch.setattr("evalkit.reading.engine.FEWEST", size)
-    monkeypatch.setattr("evalkit.reading.engine.ROW", 10**9)
+    monkeypatch.setattr("evalkit.reading.engines.base.FEWEST", size)
+    monkeypatch.setattr("evalkit.reading.engines.base.ROW", 10**9)
     with opened(limits(memory, threads=2)) as engine:
         made = large.read(engine, sources.parts(str(folder)), segments=["country"], **more)
         first = passes.First(made.plan, [0.5] * len(made.systems))

@@ -11,7 +11,10 @@ from evalkit.definitions import catalogue
 from evalkit.metrics import gains, rankings
 from evalkit.metrics.rankings import from_grades
 from evalkit.pages import ranking_page
-from evalkit.reading import engine, runs, sharded
+from evalkit.reading.engines import base
+from evalkit.reading.engines import duckdb as engine
+from evalkit.reading.inputs import runs
+from evalkit.reading.reductions import sharded
 from evalkit.studies import ranking, significance
 from evalkit.studies.asks import BestTies, Depth, InterpolatedPrecision, Metric, Unjudged, WorstTies
 
@@ -174,10 +177,10 @@ def test_duckdb_out_of_core_gives_the_same_bits(tmp_path, monkeypatch, ranks):
     frame.loc[frame.index[::17], "rank"] += 10**6
     frame.to_parquet(tmp_path / "run.parquet", index=False)
     judged.to_csv(tmp_path / "qrels.csv", index=False)
-    monkeypatch.setattr(engine, "FEWEST", 20)
-    monkeypatch.setattr(engine, "ROW", 10**7)
+    monkeypatch.setattr(base, "FEWEST", 20)
+    monkeypatch.setattr(base, "ROW", 10**7)
     whole = runs.read(frame, judged, ranks=ranks)
-    with engine.opened(engine.limits("250MB", threads=2)) as e:
+    with engine.opened(base.limits("250MB", threads=2)) as e:
         files = (tmp_path / "run.parquet", tmp_path / "qrels.csv")
         large = sharded.measured(e, *files, asks=ASKS, ranks=ranks)
     assert whole.accounts == large.accounts

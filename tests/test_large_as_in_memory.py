@@ -8,7 +8,7 @@ import pytest
 from large_tables import CASES, METRICS, draw_less, frame, long, shrink, text
 
 from evalkit.metrics import counts, influence
-from evalkit.reading import large
+from evalkit.reading.reductions import large
 from evalkit.statistics import passes
 from evalkit.studies import classification
 from evalkit.studies.binary_rows import RowsStudy

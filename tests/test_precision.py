@@ -9,7 +9,7 @@ from large_tables import draw_less, shrink
 
 from evalkit.metrics import grid
 from evalkit.pages import classification_page, validation_page
-from evalkit.reading import precision, sources
+from evalkit.reading.tables import precision, sources
 from evalkit.studies import classification, ranking, validation
 from evalkit.studies.binary_rows import RowsStudy
 from evalkit.studies.binary_sums import SumsStudy

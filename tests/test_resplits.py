@@ -14,7 +14,7 @@ from validation_tables import (
 from evalkit.definitions import predicted
 from evalkit.definitions.catalogue import find
 from evalkit.pages import resplits_page, validation_page
-from evalkit.reading import examples
+from evalkit.reading.inputs import examples
 from evalkit.statistics.folds import nadeau_bengio
 from evalkit.statistics.intervals import mean_t, wilson
 from evalkit.studies import resplits, validation
@@ -34,6 +34,8 @@ def test_one_neighbour_on_noise(monkeypatch):
     learner = fitting.Learner({"one": KNeighborsClassifier(1)}, e.features, e.label, 2)
     _, other = resplits.fit_all(setting, learner, find("accuracy", "predicted"), ["one"], 60.0, list("abcde"))
     assert other.bootstrap.apparent == 0
+    assert other.bootstrap.out_of_bag == pytest.approx(0.5, abs=0.08)
+    assert other.bootstrap.no_information == pytest.approx(0.5, abs=0.01)
     assert 1 - other.bootstrap.error_632 == pytest.approx(0.684, abs=0.05)
     assert 1 - other.bootstrap.error_632_plus == pytest.approx(0.5, abs=0.06)
 

@@ -1,7 +1,6 @@
 """The validation study: the answer on real data, estimates and intervals, what is published and drawn."""
 
 import json
-import sys
 
 import jsonschema
 import numpy as np
@@ -220,19 +219,3 @@ def test_the_map_shows_blocks_of_time_apart():
     assert set(kinds["kind"]) == {"test", "training"}
     first = kinds[kinds["fold"] == "1"].set_index("kind")
     assert first.loc["training", "start"] < first.loc["test", "start"]
-
-
-def test_progress_is_drawn_on_a_terminal_and_erased(monkeypatch):
-    import io
-
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    stream = Terminal()
-    monkeypatch.setattr(sys, "stderr", stream)
-    with fitting.progress(2) as draw:
-        draw(1)
-        draw(2)
-    assert "fitting [##########..........] 1 of 2" in stream.getvalue()
-    assert stream.getvalue().endswith("\r\x1b[K")

@@ -1,7 +1,7 @@
-"""A/B tests of users: arms checked, lift with its interval, heavy users capped, strata, CUPED, sample ratio.
+"""A/B tests of users: assignment, sample ratio, differences and lifts with intervals, capping, strata and CUPED.
 
-The unit is the user: a table with one row a user. Differences are treatment − control, ratios of sums are `Pooled`.
-Power is `power`, the price of repeated looks `sequential`, shares of users are `proportions.two_proportions`.
+The unit is the user: tables have one row per user. Differences are treatment − control; ratios of sums are `Pooled`.
+See also `power`, `sequential` for interim analyses, and `proportions.two_proportions` for shares of users.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from evalkit.statistics.significance import (
 
 @dataclass(frozen=True)
 class Assignment:
-    """Users of an experiment: `arm` (its number in `arms`) of the users kept, and their `rows` in the table.
+    """Users of an experiment: `arm` (a place in `arms`) of each user kept, and the `rows` of these in the table.
 
-    `crossed` users were seen in several arms and are left out.
+    crossed: the number of users seen in several arms, who are left out.
     """
 
     arm: Ints
@@ -41,39 +41,46 @@ class Assignment:
 def assignment(user: ArrayLike, arm: ArrayLike, *, arms: Sequence[str]) -> Assignment:
     """The users by arm, in the order of the table. Users seen in several arms are left out and counted in `crossed`.
 
-    Raises RowError where an arm is unknown or a user has several rows (sum them first), InputError where an arm has no
-    user of its own.
+    Raises RowError if an arm is unknown or a user has several rows (sum them first), InputError if an arm has no user
+    of its own.
 
-    >>> made = assignment(["u", "v", "w", "w"], ["a", "b", "a", "b"], arms=("a", "b"))
-    >>> made.arm, made.crossed
+    >>> users = assignment(["u", "v", "w", "w"], ["a", "b", "a", "b"], arms=("a", "b"))
+    >>> users.arm, users.crossed
     (array([0, 1]), 1)
     """
-    who, names = codes(user)
+    code, names = codes(user)
+    number = _arm_numbers(arm, arms)
+    same_length(user=code, arm=number)
+    arms_of_user = np.bincount(np.unique(code * len(arms) + number) // len(arms), minlength=names.size)
+    rows = np.flatnonzero(arms_of_user[code] == 1)
+    again = np.setdiff1d(rows, rows[np.unique(code[rows], return_index=True)[1]])
+    if again.size:
+        rule = f"must have one row, got {names[code[again[0]]]} again: sum them first"
+        raise RowError("user", rule, again[0], again.size)
+    crossed = int((arms_of_user > 1).sum())
+    for position, name in enumerate(arms):
+        if not (number[rows] == position).any():
+            left_out = f"; {crossed} users seen in several arms are left out" if crossed else ""
+            raise InputError(f"every arm must have a user of its own, got none in {name}{left_out}")
+    return Assignment(number[rows], tuple(arms), rows, crossed)
+
+
+def _arm_numbers(arm: ArrayLike, arms: Sequence[str]) -> Ints:
+    """The place in `arms` of each row's arm; raise RowError for an unknown one."""
     label = np.asarray(arm).astype(str)
-    same_length(user=who, arm=label)
     number = np.select([label == name for name in arms], list(range(len(arms))), default=-1)
     unknown = np.flatnonzero(number < 0)
     if unknown.size:
         rule = f"must be one of {', '.join(arms)}, got {str(label[unknown[0]])!r}"
         raise RowError("arm", rule, unknown[0], unknown.size)
-    seen = np.bincount(np.unique(who * len(arms) + number) // len(arms), minlength=names.size)
-    rows = np.flatnonzero(seen[who] == 1)
-    again = np.setdiff1d(rows, rows[np.unique(who[rows], return_index=True)[1]])
-    if again.size:
-        rule = f"must have one row, got {names[who[again[0]]]} again: sum them first"
-        raise RowError("user", rule, again[0], again.size)
-    crossed = int((seen > 1).sum())
-    for position, name in enumerate(arms):
-        if not (number[rows] == position).any():
-            left = f"; {crossed} users seen in several arms are left out" if crossed else ""
-            raise InputError(f"every arm must have a user of its own, got none in {name}{left}")
-    return Assignment(number[rows], tuple(arms), rows, crossed)
+    return number
 
 
 def sample_ratio(counts: ArrayLike, shares: ArrayLike | None = None) -> float:
-    """p of the chi-square test that users fell into the arms as planned, equally where no shares are given.
+    """p of the chi-square test of a sample ratio mismatch: users by arm against the planned shares, by default equal.
 
-    Below 0.001 the experiment is broken, whatever its result. Fabijan et al., KDD 2019, doi:10.1145/3292500.3330722.
+    Below 0.001 the assignment is faulty, and no result of the experiment is valid.
+    Fabijan et al., KDD 2019, doi:10.1145/3292500.3330722.
 
     >>> round(sample_ratio([821_588, 815_482]) * 1e6, 1)
     1.8
@@ -90,7 +97,7 @@ def sample_ratio(counts: ArrayLike, shares: ArrayLike | None = None) -> float:
 
 
 def capped(values: ArrayLike, *, share: float = 0.99) -> Floats:
-    """Values above the pooled quantile at `share` set to it: fewer heavy users, and another estimand, to be named.
+    """Values with those above the pooled quantile at `share` set to it; the estimand changes, so report the cap.
 
     >>> capped([1, 2, 3, 100], share=0.5)
     array([1. , 2. , 2.5, 2.5])
@@ -107,7 +114,7 @@ def capped(values: ArrayLike, *, share: float = 0.99) -> Floats:
 def difference(treatment: ArrayLike, control: ArrayLike, *, level: float = 0.95, unit: str = "user") -> Comparison:
     """Mean of the treatment's users − mean of the control's, by Welch's t.
 
-    p and limits are NaN where an arm has fewer than two users or neither arm varies.
+    p and limits are NaN if an arm has fewer than two users or neither arm varies.
     Welch 1947, doi:10.1093/biomet/34.1-2.28.
 
     >>> round(difference([1, 2, 3, 4], [0, 1, 1, 2]).p_value, 4)
@@ -118,7 +125,7 @@ def difference(treatment: ArrayLike, control: ArrayLike, *, level: float = 0.95,
 
 
 def lift(treatment: ArrayLike, control: ArrayLike, *, level: float = 0.95, unit: str = "user") -> Comparison:
-    """Mean of the treatment / mean of the control − 1, see `ratio_lift`; p is that of `difference`.
+    """Mean of the treatment / mean of the control − 1, with the interval of `ratio_lift` and the p of `difference`.
 
     >>> round(lift([2, 4], [1, 3]).difference.value, 3)
     0.5
@@ -130,10 +137,10 @@ def lift(treatment: ArrayLike, control: ArrayLike, *, level: float = 0.95, unit:
 def ratio_difference(treatment: Pooled, control: Pooled, *, level: float = 0.95, unit: str = "user") -> Comparison:
     """Σ numerator / Σ denominator of the treatment − that of the control, users as units, by the jackknife.
 
-    Leaving each user out gives heavy users their full weight in the error: the plain delta method, which it equals for
-    many light users, rejects too often where a few hold much of the denominator. For the same reason the degrees of
-    freedom count users by Kish, (Σ denominator)² / Σ denominator². Of a denominator of ones it is `difference`.
-    NaN where a denominator adds up to 0 or rests on one user.
+    Leaving out each user gives heavy users their full weight in the error. The plain delta method, which it equals for
+    many light users, rejects too often if a few users have much of the denominator. For the same reason the degrees of
+    freedom use Kish's number of users, (Σ denominator)² / Σ denominator². With a denominator of ones it equals
+    `difference`. NaN if a denominator adds up to 0 or only one user has a denominator other than 0.
     Tukey 1958; Deng, Knoblich, Lu, KDD 2018, doi:10.1145/3219819.3219919.
 
     >>> from evalkit.metrics.rankings import Pooled
@@ -147,8 +154,8 @@ def ratio_difference(treatment: Pooled, control: Pooled, *, level: float = 0.95,
 def ratio_lift(treatment: Pooled, control: Pooled, *, level: float = 0.95, unit: str = "user") -> Comparison:
     """The treatment's ratio of sums / the control's − 1 with Fieller's interval; p is that of `ratio_difference`.
 
-    The lift is 0 where the difference is, so one test serves both: 0 lies outside the interval exactly when
-    p < 1 − level. A limit is infinite where the control's ratio could be 0; all is NaN where it is.
+    The lift is 0 exactly if the difference is, so that one test serves both: 0 lies outside the interval exactly if
+    p < 1 − level. A limit is infinite if the control's ratio could be 0; everything is NaN if it is 0.
     Fieller 1954, doi:10.1111/j.2517-6161.1954.tb00159.x.
 
     >>> from evalkit.metrics.rankings import Pooled
@@ -159,9 +166,9 @@ def ratio_lift(treatment: Pooled, control: Pooled, *, level: float = 0.95, unit:
 
 
 def share_lift(hits: int, n: int, control_hits: int, control_n: int, *, level: float = 0.95) -> Comparison:
-    """One proportion / another − 1: p is the score test's, the limits come from both Wilson intervals (MOVER).
+    """Ratio of two proportions − 1, with p of the score test and limits from both Wilson intervals (MOVER).
 
-    Newcombe's interval of the difference in another scale: both hold 0 or neither does. NaN where control_hits is 0.
+    Contains 0 exactly if Newcombe's interval of the difference does. NaN if control_hits is 0.
     Donner, Zou 2012, doi:10.1177/0962280210389082.
 
     >>> e = share_lift(56, 70, 48, 80).difference
@@ -191,9 +198,9 @@ def cuped(
     level: float = 0.95,
     unit: str = "user",
 ) -> Comparison:
-    """The difference of means after what a column from before the experiment explains is taken off.
+    """Difference of means, adjusted for a covariate from before the experiment.
 
-    One slope for both arms, from the spread within arms. Never a column that the experiment could change.
+    One slope for both arms, estimated within arms. The covariate must not be affected by the experiment.
     Deng, Xu, Kohavi, Walker, WSDM 2013, doi:10.1145/2433396.2433413.
 
     >>> round(cuped([3, 5, 8], [2, 4, 6], [1, 2, 3], [1, 2, 3]).difference.value, 3)
@@ -203,8 +210,8 @@ def cuped(
     after = [_mean_of(finite(name, values)) for name, values in arms.items()]
     befores = zip(arms, (treatment_before, control_before), strict=True)
     before = [_mean_of(finite(f"{name}_before", values)) for name, values in befores]
-    for name, one, other in zip(arms, after, before, strict=True):
-        same_length(**{name: one.effect, f"{name}_before": other.effect})
+    for name, y, x in zip(arms, after, before, strict=True):
+        same_length(**{name: y.effect, f"{name}_before": x.effect})
     product = sum(float(y.effect @ x.effect) for y, x in zip(after, before, strict=True))
     slope = float(np.nan_to_num(ratio(product, sum(float(x.effect @ x.effect) for x in before))))
     value = after[0].value - after[1].value - slope * (before[0].value - before[1].value)
@@ -221,10 +228,10 @@ def stratified(
 ) -> Comparison:
     """Mean difference within each stratum, weighted by the stratum's share of all users (post-stratification).
 
-    Both mappings hold `treatment` and `control`. Raises InputError for a stratum that an arm lacks.
+    Both mappings have the keys `treatment` and `control`. Raises InputError for a stratum without users in an arm.
 
-    >>> y, s = {"treatment": [2, 5, 9], "control": [1, 2, 5]}, {"treatment": "xyy", "control": "xxy"}
-    >>> stratified(y, {arm: list(one) for arm, one in s.items()}).difference.value
+    >>> strata = {"treatment": ["x", "y", "y"], "control": ["x", "x", "y"]}
+    >>> stratified({"treatment": [2, 5, 9], "control": [1, 2, 5]}, strata).difference.value
     1.25
     """
     y = {arm: finite(arm, values[arm]) for arm in ("treatment", "control")}
@@ -243,15 +250,15 @@ def stratified(
     return _t(arms[0].value - arms[1].value, arms, level, unit, "post-stratified t")
 
 
-def correlation(one: ArrayLike, other: ArrayLike) -> float:
-    """Pearson's r, 0 where one of them does not vary: it explains nothing.
+def correlation(x: ArrayLike, y: ArrayLike) -> float:
+    """Pearson's r; 0 if x or y does not vary, because it then explains nothing.
 
     >>> round(correlation([1, 2, 3], [1, 2, 4]), 4), correlation([1, 2], [3, 3])
     (0.982, 0.0)
     """
-    x, y = (_mean_of(finite(name, values)).effect for name, values in {"one": one, "other": other}.items())
-    spread = np.sqrt(x @ x) * np.sqrt(y @ y)
-    return float(x @ y / spread) if spread > 0 else 0.0
+    a, b = (_mean_of(finite(name, values)).effect for name, values in {"x": x, "y": y}.items())
+    spread = np.sqrt(a @ a) * np.sqrt(b @ b)
+    return float(a @ b / spread) if spread > 0 else 0.0
 
 
 # One arm, and two of them
@@ -259,9 +266,9 @@ def correlation(one: ArrayLike, other: ArrayLike) -> float:
 
 @dataclass(frozen=True)
 class _Arm:
-    """A statistic of one arm: its value, each user's effect on it, its squared error, the degrees of freedom of that.
+    """A statistic of one arm: its value, each user's effect on it, its variance and the degrees of freedom of that.
 
-    The squared error is NaN below two users.
+    The variance is NaN with fewer than two users.
     """
 
     value: float
@@ -282,7 +289,7 @@ def _mean_of(values: Floats) -> _Arm:
 
 
 def _ratio_of(values: Pooled) -> _Arm:
-    """The ratio of sums; a user's effect is (n − 1) times what leaving the user out takes off it."""
+    """The ratio of sums; a user's effect is (n − 1) times the drop of the ratio if the user is left out."""
     top, bottom = finite("numerator", values.numerator), finite("denominator", values.denominator)
     n, whole = same_length(numerator=top, denominator=bottom), bottom.sum()
     value = float(ratio(top.sum(), whole))
@@ -291,10 +298,10 @@ def _ratio_of(values: Pooled) -> _Arm:
     return _arm(value, effect, float(ratio(whole**2, bottom @ bottom)))
 
 
-def _minus(one: Floats, other: Floats | float) -> Floats:
-    """one − other, exactly 0 where all that is left is rounding: users alike must not seem to vary."""
-    left = one - other
-    return np.where(np.abs(left) > ROUNDING * (np.abs(one) + np.abs(other)), left, 0.0)
+def _minus(a: Floats, b: Floats | float) -> Floats:
+    """a − b, exactly 0 if it is only rounding error: equal users must not seem to vary."""
+    difference = a - b
+    return np.where(np.abs(difference) > ROUNDING * (np.abs(a) + np.abs(b)), difference, 0.0)
 
 
 def _freedom(arms: Sequence[_Arm]) -> float:
@@ -304,7 +311,7 @@ def _freedom(arms: Sequence[_Arm]) -> float:
 
 
 def _t(value: float, arms: Sequence[_Arm], level: float, unit: str, method: str) -> Comparison:
-    """A difference of two arms by t."""
+    """Compare two arms by t."""
     from scipy.special import stdtr, stdtrit
 
     check_comparison_level(level)
@@ -320,7 +327,7 @@ def _t(value: float, arms: Sequence[_Arm], level: float, unit: str, method: str)
 
 
 def _fieller(a: _Arm, b: _Arm, level: float, unit: str) -> Comparison:
-    """a / b − 1 by the t of the difference a − b."""
+    """Compare a / b − 1 with 0 by Fieller's interval and the t of the difference a − b."""
     from scipy.special import stdtrit
 
     value, freedom = float(ratio(a.value, b.value)) - 1, _freedom([a, b])
@@ -339,16 +346,14 @@ def _fieller(a: _Arm, b: _Arm, level: float, unit: str) -> Comparison:
 
 
 def _quotients(a: float, b: float, reach_a: float, reach_b: float) -> tuple[float, float]:
-    """The two q for which a − q b is as far from 0 as errors of these sizes reach together; of positive a, b the
-    smaller first.
-    """
+    """The two q with (a − q b)² = reach_a² + (q reach_b)²; the smaller one first if a and b are positive."""
     lead, last = b * b - reach_b * reach_b, a * a - reach_a * reach_a
     middle = a * b + np.copysign(np.sqrt(np.maximum((a * b) ** 2 - lead * last, 0.0)), a * b)
     return (float(last / middle) if middle else 0.0), float(ratio(middle, lead))
 
 
 def _open(quotient: float, ends: Sequence[float], *, rejected: bool) -> tuple[float, float]:
-    """Where the divisor could be 0, what lies outside of two ends: the quotient's side, or all where 1 is in it."""
+    """The open interval of a quotient whose divisor could be 0: outside of `ends` on its side, or everything."""
     if not rejected:
         return -np.inf, np.inf
     return (ends[1], np.inf) if quotient >= ends[1] else (-np.inf, ends[0])

@@ -23,8 +23,8 @@ from evalkit.drawing.tables import (
 )
 from evalkit.findings.finding import Finding
 from evalkit.pages import pieces
-from evalkit.reading.aligned import Aligned
-from evalkit.reading.sources import Source
+from evalkit.reading.inputs.aligned import Aligned
+from evalkit.reading.tables.parts import Source
 from evalkit.studies import diagnostics, provenance
 from evalkit.studies.study import Study
 from evalkit.studies.words import counted, plural, sample_sizes

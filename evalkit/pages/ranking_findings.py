@@ -7,7 +7,7 @@ from evalkit.findings import inputs, predictions
 from evalkit.findings.finding import NOTE, WARNING, Finding
 from evalkit.pages.shared_findings import columns_read, counts, few_units, slices
 from evalkit.parameters.reports import RENUMBER
-from evalkit.reading.runs import Account
+from evalkit.reading.inputs.runs import Account
 from evalkit.studies import diagnostics, ranking_diagnostics
 from evalkit.studies.diagnostics import VISIBLE
 from evalkit.studies.ranking import Ranking

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from evalkit.findings import inputs, predictions
 from evalkit.findings.finding import Finding
-from evalkit.reading import precision
-from evalkit.reading.precision import Precision
+from evalkit.reading.tables import precision
+from evalkit.reading.tables.precision import Precision
 from evalkit.studies import diagnostics
 from evalkit.studies.diagnostics import Ends
 from evalkit.studies.study import Study

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from evalkit.findings import inputs, splits
 from evalkit.findings.finding import Finding, Kind
 from evalkit.pages.shared_findings import columns_read, idle, rounded
-from evalkit.reading.examples import LeftOut
+from evalkit.reading.inputs.examples import LeftOut
 from evalkit.studies import validation_diagnostics as diagnostics
 from evalkit.studies.diagnostics import ends
 from evalkit.studies.resplits import Unfitted

@@ -8,7 +8,7 @@ from itertools import groupby
 
 from evalkit.findings import splits as kinds
 from evalkit.findings.finding import Kind
-from evalkit.reading.examples import Examples
+from evalkit.reading.inputs.examples import Examples
 
 TOO_COARSE = "features too coarse"
 UNSELECTED = "selected not set"

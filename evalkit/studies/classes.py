@@ -14,9 +14,9 @@ from evalkit.metrics import calibration, labels
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.influence import place
 from evalkit.parameters import Classification
-from evalkit.reading import outcomes
-from evalkit.reading.aligned import attributes_of
-from evalkit.reading.outcomes import MultiClass
+from evalkit.reading.inputs import outcomes
+from evalkit.reading.inputs.aligned import attributes_of
+from evalkit.reading.inputs.outcomes import MultiClass
 from evalkit.statistics import count_bootstrap
 from evalkit.statistics.intervals import Estimate
 from evalkit.studies import one_class, study

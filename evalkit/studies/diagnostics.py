@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Floats
-from evalkit.reading import precision
-from evalkit.reading.precision import DOUBLE, Precision
+from evalkit.reading.tables import precision
+from evalkit.reading.tables.precision import DOUBLE, Precision
 from evalkit.studies.study import Study
 
 VISIBLE = 5e-4  # a difference that three digits show

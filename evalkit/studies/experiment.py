@@ -16,8 +16,8 @@ from evalkit.metrics.rankings import Pooled
 from evalkit.online import experiments, logs
 from evalkit.online.experiments import Assignment
 from evalkit.parameters.fields import UNKNOWN
-from evalkit.reading import sources
-from evalkit.reading.sources import Part, Source
+from evalkit.reading.tables import sources
+from evalkit.reading.tables.parts import Part, Source
 from evalkit.statistics import intervals, perunit, power, proportions, sequential
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.perunit import Values, take

@@ -16,9 +16,9 @@ from evalkit.online import logs, sessions
 from evalkit.online.experiments import sample_ratio
 from evalkit.online.logs import SessionLog
 from evalkit.parameters import Named, Names, Tables
-from evalkit.reading import columns as roles_of
-from evalkit.reading import sources
-from evalkit.reading.sources import Part, Source
+from evalkit.reading.tables import columns as roles_of
+from evalkit.reading.tables import sources
+from evalkit.reading.tables.parts import Part, Source
 from evalkit.statistics import intervals, multiplicity, perunit
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.perunit import Values

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from evalkit.reading.runs import NONE, Account
+from evalkit.reading.inputs.runs import NONE, Account
 from evalkit.studies.diagnostics import VISIBLE
 from evalkit.studies.ranking import Ranking
 

@@ -13,7 +13,7 @@ from evalkit.arrays import Floats, InputError, ratio
 from evalkit.definitions import predicted
 from evalkit.definitions.catalogue import Chosen
 from evalkit.definitions.predicted import Predicted
-from evalkit.reading.examples import CLASSES, Examples
+from evalkit.reading.inputs.examples import CLASSES, Examples
 from evalkit.validation import fitting, fold_column, optimism, splits
 from evalkit.validation.fitting import Fit, Job, Learner
 from evalkit.validation.splits import Folds

@@ -8,7 +8,7 @@ import numpy as np
 from evalkit.arrays import Floats, ParameterError
 from evalkit.definitions.catalogue import Chosen
 from evalkit.parameters import Significance
-from evalkit.reading.unit_values import Trials
+from evalkit.reading.inputs.unit_values import Trials
 from evalkit.statistics import proportions
 from evalkit.statistics.intervals import Estimate, wilson
 from evalkit.statistics.significance import Comparison

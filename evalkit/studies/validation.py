@@ -15,9 +15,10 @@ from evalkit.definitions.catalogue import Chosen, find
 from evalkit.definitions.predicted import Predicted
 from evalkit.findings import inputs
 from evalkit.parameters import Named, Names, Tables
-from evalkit.reading import columns as roles_of
-from evalkit.reading import examples, precision, sources
-from evalkit.reading.examples import CLASSES, Examples, LeftOut, Use
+from evalkit.reading.inputs import examples
+from evalkit.reading.inputs.examples import CLASSES, Examples, LeftOut, Use
+from evalkit.reading.tables import columns as roles_of
+from evalkit.reading.tables import precision, sources
 from evalkit.studies import resplits, study
 from evalkit.studies.resplits import Setting
 from evalkit.studies.study import Settings

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Floats, Ints
-from evalkit.reading import precision
+from evalkit.reading.tables import precision
 from evalkit.statistics.intervals import Estimate
 from evalkit.studies.resplits import ONE_OUT
 from evalkit.studies.validity import Validation

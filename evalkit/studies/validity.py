@@ -18,7 +18,7 @@ from evalkit.findings import splits as kinds
 from evalkit.findings.finding import NOTE, SEVERE, WARNING, Finding, ordered
 from evalkit.metrics import influence
 from evalkit.metrics.counts import count
-from evalkit.reading.examples import Examples
+from evalkit.reading.inputs.examples import Examples
 from evalkit.statistics import inference, perunit, proportions
 from evalkit.statistics.auc_intervals import auc_interval
 from evalkit.statistics.folds import cochran, nadeau_bengio
