@@ -122,7 +122,6 @@ def test_definitions_say_the_intervals_and_tests_that_were_made(data, right, mon
     assert "two-sided: the delta method; Holm" in weight
     assert "Wilson" not in unit + weight
     monkeypatch.setattr(inference, "FLIPPED", 10)
-    monkeypatch.setattr("evalkit.pages.each_class.FLIPPED", 10)
     assert "t for means of a row's value" in shown(classification.read(table.drop(columns="weight")), "definitions")
 
 

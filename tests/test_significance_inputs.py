@@ -54,7 +54,7 @@ def test_clusters_that_were_not_named_are_measured():
     table = pd.DataFrame(
         {"row": [f"r{i}" for i in range(240)], "person": users, "a": own, "b": rng(4).normal(size=240)}
     )
-    assert re.search(r"person repeats \(30 values\): .* set unit='person'", told(significance.read(table)))
+    assert re.search(r"person repeats \(30 values\): .* as large. .EK203.", told(significance.read(table)))
     named = significance.read(table, unit="person")
     assert named.comparisons.iloc[0]["n"] == 30
     assert "person repeats" not in told(named)

@@ -19,7 +19,7 @@ from validation_tables import (
 )
 
 from evalkit.pages import resplits_page, validation_page, validation_plots
-from evalkit.studies import resplits, validation
+from evalkit.studies import resplits, validation, validation_diagnostics
 from evalkit.validation import fitting
 
 
@@ -215,7 +215,7 @@ def test_pictures_say_what_they_draw(given, fitted):
 def test_the_map_shows_blocks_of_time_apart():
     frame = noise(200).assign(time=np.arange(200))
     study = labelled(frame)
-    kinds = validation_plots._stretches(study, study.examples.time)
+    kinds = validation_diagnostics.stretches(study)
     assert set(kinds["kind"]) == {"test", "training"}
     first = kinds[kinds["fold"] == "1"].set_index("kind")
     assert first.loc["training", "start"] < first.loc["test", "start"]

@@ -121,10 +121,12 @@ def findings(items: Iterable[Finding]) -> Html:
 
 def _finding(finding: Finding) -> str:
     kind, text = finding.kind, escape(finding.message)
-    code = f'<span class="muted" title="{escape(kind.name)}: {escape(kind.advice)}">{kind.code}</span>'
+    advice = escape(kind.advice).split("`")  # what stands between two marks is code
+    code = f'<span class="muted" title="{escape(kind.name)}: {"".join(advice)}">{kind.code}</span>'
     if not finding.matters:
         return f"<li>{text} {code}</li>"
-    return f'<li class="warn">{text} {escape(kind.advice)} {code}</li>'
+    marked = "".join(f"<code>{part}</code>" if i % 2 else part for i, part in enumerate(advice))
+    return f'<li class="warn">{text} {marked} {code}</li>'
 
 
 def paragraph(text: str) -> Html:

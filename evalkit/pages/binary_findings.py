@@ -25,7 +25,7 @@ def _classes(s: BinaryStudy) -> list[Finding]:
     classes = diagnostics.classes(s)
     text = (
         f"Base rate: {share(classes.base_rate)} of the rows are positive ({s.facts.positive}). Always predicting the "
-        f"larger class is right for {classes.majority:.1%}: read every accuracy beside it."
+        f"larger class is right for {classes.majority:.1%}."
     )
     findings = [inputs.CLASS_SHARES.rated(WARNING if classes.dominated else NOTE, text, s.facts.positives)]
     if not classes.smaller:

@@ -58,9 +58,7 @@ def estimates(s: Interleaving | None) -> Html:
     n, arms = s.users, len(s.systems)
     tie = "½ is a tie" if arms == 2 else f"even is 1/{arms} of a share, ½ of a preference or of wins"
     caption = f"Preference with its {s.settings.level:.0%} interval, {n:,} {plural(s.unit_name, n)}, {tie}"
-    undefined = diagnostics.undefined_users(s)
-    note = f"{undefined:,} without credit are left out of the shares of each {s.unit_name}." if undefined else ""
-    return page.estimates(s, caption, note)
+    return page.estimates(s, caption)
 
 
 def comparisons(s: Interleaving | None) -> Html:

@@ -35,7 +35,7 @@ def of(s: Significance | Shares) -> list[Finding]:
 def _trials(s: Shares) -> list[Finding]:
     n, small = diagnostics.trials(s), diagnostics.small_systems(s)
     findings = [inputs.ROWS_READ.note(f"{counted(n, 'trial')}. Columns: {columns_read(s.data.columns)}.", n)]
-    text = f"Fewer than {FEW} trials: {', '.join(small)}: only large effects can show."
+    text = f"Fewer than {FEW} trials: {', '.join(small)}."
     return findings + ([inputs.FEW_UNITS.warning(text, len(small))] if small else [])
 
 
@@ -51,7 +51,7 @@ def _two_methods(s: Shares) -> list[Finding]:
     told = [
         f"{r['first']} − {r['second']} (p {p_value(r['p'])}, {interval(r['low'], r['high'], signed)})" for r in rows
     ]
-    text = f"Test and interval are of two methods and disagree on {', '.join(told[:PAIRS])}: read as borderline."
+    text = f"Test and interval are of two methods and disagree on {', '.join(told[:PAIRS])}."
     return [methods.TEST_AND_INTERVAL.warning(text, len(told))] if told else []
 
 
@@ -107,7 +107,7 @@ def _clusters(s: Significance) -> list[Finding]:
     return [
         inputs.POSSIBLE_CLUSTERS.warning(
             f"{c.column} repeats ({c.values:,} values): with whole {c.column} as units the standard error of "
-            f"{' − '.join(s.opponents)} is {c.wider:.1f} times as large; set unit={c.column!r}.",
+            f"{' − '.join(s.opponents)} is {c.wider:.1f} times as large.",
             c.values,
         )
         for c in diagnostics.clusters(s)
@@ -164,7 +164,7 @@ def _tests(s: Significance) -> list[Finding]:
     findings: list[Finding] = []
     if len(tests.apart):
         told = _both(tests.apart.head(PAIRS).to_dict("records"))
-        text = f"Sign flips and t fall on two sides of {threshold}: {told}. Read as borderline."
+        text = f"Sign flips and t fall on two sides of {threshold}: {told}."
         findings.append(methods.TESTS_DISAGREE.warning(text, len(tests.apart)))
     elif tests.compared:
         text = f"Sign flips and t agree on {how} at {threshold}, before Holm's correction."
@@ -185,7 +185,7 @@ def _both(rows: Sequence[dict]) -> str:
 def _metrics(s: Significance) -> list[Finding]:
     leaders = diagnostics.other_leaders(s)
     listed = ", ".join(f"{leader.system} by {leader.label} ({number(leader.value)})" for leader in leaders)
-    text = f"{s.order[0]} leads by {s.primary.label}, but {listed}: choose the metric first."
+    text = f"{s.order[0]} leads by {s.primary.label}, but {listed}."
     return [methods.METRICS_DISAGREE.warning(text, len(leaders))] if leaders else []
 
 

@@ -10,7 +10,6 @@ from evalkit.statistics import inference
 from evalkit.statistics.intervals import Estimate
 from evalkit.studies.binary_diagnostics import DOMINANT
 from evalkit.studies.classes import ClassesStudy
-from evalkit.studies.diagnostics import Ends, ends
 from evalkit.studies.multilabel import MultiLabelStudy
 from evalkit.studies.row_study import RowStudy
 
@@ -138,11 +137,6 @@ def labels(s: MultiLabelStudy) -> Labels:
     per_row, w = s.data.actual.sum(axis=1), s.data.weight
     mean, none = float(np.average(per_row, weights=w)), float(np.average(per_row == 0, weights=w))
     return Labels(dict(zip(s.data.labels, s.shares.tolist(), strict=True)), mean, none, float(s.shares.mean()))
-
-
-def score_ends(s: MultiLabelStudy) -> dict[str, Ends]:
-    """The lowest and the highest score of each system."""
-    return ends(s.data.score)
 
 
 def stored(s: MultiLabelStudy) -> dict[str, Precision]:

@@ -64,11 +64,6 @@ def uneven(s: Interleaving) -> Uneven:
     return Uneven(n, share, share > MANY_UNEVEN)
 
 
-def undefined_users(s: Interleaving) -> int:
-    """Users without credit, in the metric that most of them leave undefined."""
-    return int(s.estimates["undefined"].max())
-
-
 def delta_ab(s: Interleaving) -> float | None:
     """Wins of the first of two arms over all sessions, less a half; None of more arms."""
     return perunit.mean(session_wins(s.sides()[0])) - 0.5 if len(s.systems) == 2 else None

@@ -8,7 +8,6 @@ import pandas as pd
 from evalkit.arrays import Floats, Ints
 from evalkit.reading.tables import precision
 from evalkit.statistics.intervals import Estimate
-from evalkit.studies.diagnostics import Ends, ends
 from evalkit.studies.resplits import ONE_OUT
 from evalkit.studies.validity import Validation
 from evalkit.validation.optimism import Bootstrap
@@ -37,11 +36,6 @@ def label(s: Validation) -> Label:
 def cuts(s: Validation, threshold: float) -> dict[str, float]:
     """The threshold of each system in the precision of its scores."""
     return {name: precision.rounded(threshold, s.examples.precision[name]) for name in s.examples.score}
-
-
-def score_ends(s: Validation) -> dict[str, Ends]:
-    """The lowest and the highest score of each system."""
-    return ends(s.examples.score)
 
 
 def rows_per_id(s: Validation) -> tuple[int, int]:
