@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check
 NOTEBOOKS = $(wildcard notebooks/*.ipynb)
 REPORTS = $(NOTEBOOKS:notebooks/%.ipynb=reports/%.html)
-SOURCES = $(wildcard evalkit/*.py evalkit/*.json evalkit/*/*.* evalkit/page/evalkit/*)
+SOURCES = $(wildcard evalkit/*.py evalkit/*.json evalkit/*/*.* evalkit/*/*/*.*)
 SAMPLES = $(wildcard data/*/*.* data/*/runs/*)
 
 .PHONY: report test test-spark lint lab outputs bench clean
@@ -34,7 +34,7 @@ lint: $(VENV)/.ok
 lab: $(VENV)/.ok
 	$(BIN)/jupyter lab notebooks
 
-# Runs the notebooks again and stores what they print, README's tables and docs; `git diff` then shows what changed.
+# Runs the notebooks again and stores what they print, and makes the pages of docs; `git diff` then shows what changed.
 outputs: $(VENV)/.ok
 	$(BIN)/python tests/readme_table.py
 	$(BIN)/jupyter-nbconvert --to notebook --execute --inplace --ExecutePreprocessor.record_timing=False $(NOTEBOOKS)

@@ -27,7 +27,7 @@ def evalkit() -> Callable[[str, str], Means]:
     import pyarrow.parquet  # noqa: F401
 
     from evalkit.definitions import catalogue
-    from evalkit.reading import runs
+    from evalkit.reading.inputs import runs
 
     def work(run: str, qrels: str) -> Means:
         data = runs.read(run, qrels)

@@ -13,7 +13,8 @@ from typing import TextIO
 from results import END, START, Claim, machine, table
 
 HERE = Path(__file__).resolve().parent
-NO_BENCHMARK = ("run", "contenders", "results")  # this, what ranking.py starts for each tool, and how it is written
+# This, what ranking.py starts for each tool, how results are written, and a count of code that measures no time.
+NO_BENCHMARK = ("run", "contenders", "results", "figures")
 HEAD = """# What the benchmarks measured
 
 Made by `make bench`. Every ratio is of one run on one machine, processor time unless it says otherwise; a machine

@@ -13,7 +13,7 @@ _MODULES = {
     "losses": "metrics",
     "rankings": "metrics",
     "significance": "statistics",
-    "sources": "reading",
+    "sources": "reading.tables",
 }
 _NAMES = {
     "Comparison": "statistics.significance",

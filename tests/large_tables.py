@@ -8,9 +8,11 @@ import numpy as np
 import pandas as pd
 
 from evalkit.limits import Limits
-from evalkit.reading import large, sources
-from evalkit.reading.engine import limits, opened
-from evalkit.sections import classification_page, page
+from evalkit.pages import classification_page, page
+from evalkit.reading.engines.base import limits
+from evalkit.reading.engines.duckdb import opened
+from evalkit.reading.reductions import large
+from evalkit.reading.tables import sources
 from evalkit.statistics import passes
 
 METRICS = "roc_auc,average_precision,ks,log_loss,brier,calibration_in_the_large,f1,accuracy,precision,recall,mcc"
@@ -27,8 +29,8 @@ CASES = {
 def shrink(monkeypatch):
     """Every table is large, and a shard has few rows."""
     monkeypatch.setattr(large, "ROWS", 100)
-    monkeypatch.setattr("evalkit.reading.engine.FEWEST", 500)
-    monkeypatch.setattr("evalkit.reading.engine.ROW", 10**9)
+    monkeypatch.setattr("evalkit.reading.engines.base.FEWEST", 500)
+    monkeypatch.setattr("evalkit.reading.engines.base.ROW", 10**9)
 
 
 LESS = Limits(resamples=100, bands=40)  # where two studies draw the same samples, or limits are not looked at
@@ -74,14 +76,14 @@ def long(wide):
 
 
 def text(study):
-    names = ("title", "notes", "estimates", "curves", "base_rate", "thresholds", "calibration", "top", "confusion")
+    names = ("title", "findings", "estimates", "curves", "base_rate", "thresholds", "calibration", "top", "confusion")
     pieces = [getattr(classification_page, name)(study) for name in (*names, "definitions")]
     return "\n".join(one.text for one in [*pieces, page.verdict(study), page.comparisons(study), page.segments(study)])
 
 
 def grids(folder, memory, size, monkeypatch, **more):
-    monkeypatch.setattr("evalkit.reading.engine.FEWEST", size)
-    monkeypatch.setattr("evalkit.reading.engine.ROW", 10**9)
+    monkeypatch.setattr("evalkit.reading.engines.base.FEWEST", size)
+    monkeypatch.setattr("evalkit.reading.engines.base.ROW", 10**9)
     with opened(limits(memory, threads=2)) as engine:
         made = large.read(engine, sources.parts(str(folder)), segments=["country"], **more)
         first = passes.First(made.plan, [0.5] * len(made.systems))

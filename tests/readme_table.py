@@ -1,18 +1,31 @@
-"""Writes what README.md has from elsewhere, each between two markers, and docs: `python tests/readme_table.py`.
+"""Write the generated pages of docs: `python tests/readme_table.py`.
 
-The table of metrics comes from the catalogue, the ratios of speed from what the benchmarks wrote, docs/parameters.md
-from the parameters of each report.
+docs/metrics.md comes from the catalogue, docs/parameters.md from the parameters of each report, docs/findings.md and
+the codes in evalkit/schema.json from the kinds of findings, the ratios in docs/performance.md from what the benchmarks
+wrote.
 """
 
+import re
 from pathlib import Path
 
 from evalkit.definitions import catalogue
-from evalkit.parameters import REPORTS, listing
+from evalkit.findings import catalogue as findings_catalogue
+from evalkit.parameters import REPORTS, cells
 
 TOP = Path(__file__).resolve().parents[1]
-PARAMETERS = TOP / "docs" / "parameters.md"
+PARAMETERS, FINDINGS = TOP / "docs" / "parameters.md", TOP / "docs" / "findings.md"
+METRICS, PERFORMANCE = TOP / "docs" / "metrics.md", TOP / "docs" / "performance.md"
 README, RESULTS = TOP / "README.md", TOP / "benchmarks" / "RESULTS.md"
-METRICS = "<!-- metrics: made by make outputs -->\n", "<!-- end of metrics -->"
+SCHEMA = TOP / "evalkit" / "schema.json"
+CATALOGUE = """# Metrics
+
+<!-- made by make outputs from the catalogue -->
+
+A name takes a cut-off where `@k` is shown: `ndcg@10`. `map`, `mrr`, `p`, `r`, `success` and `rprec` are aliases.
+Different conventions have different names: `ndcg` and `ndcg_exp` are two metrics. The last column names the public tool
+whose result is equal.
+
+"""
 SPEED = "<!-- speed: made by make outputs from benchmarks/RESULTS.md -->\n", "<!-- end of speed -->"
 INTRODUCTION = """# Parameters
 
@@ -24,13 +37,27 @@ written `name=value,name=value` or `{name: value}`, in Python also as a mapping.
 `preds=a.csv,b.csv` is two files, unless there is a file of that name. In Python a data frame may stand for a path.
 A parameter without a default is not set. `evalkit parameters NAME --json` prints the same as a JSON schema.
 """
+FOUND = """# Findings
+
+<!-- made by make outputs from evalkit/findings -->
+
+What a report tells of its data and its method: on the page with code, message and, where it could change the answer,
+what to do; in the JSON as `findings`. A finding is **severe** (the numbers are wrong), a **warning** (they may mislead)
+or a **note** (good to know). The message says which systems, columns or rows it is about. Codes are stable.
+
+"""
 CLAIMS = "<!-- claims -->\n", "<!-- end of claims -->"
 
 
-def updated(text: str) -> str:
-    """README's text with the tables as they are now."""
-    text = _between(text, METRICS, catalogue.markdown() + "\n")
-    return _between(text, SPEED, claims())
+def metrics() -> str:
+    """The text of docs/metrics.md."""
+    return CATALOGUE + catalogue.markdown() + "\n"
+
+
+def performance(text: str) -> str:
+    """The text of docs/performance.md with the ratios as they are now."""
+    before, rest = text.split(SPEED[0])
+    return f"{before}{SPEED[0]}{claims()}{SPEED[1]}{rest.split(SPEED[1])[1]}"
 
 
 def claims() -> str:
@@ -40,16 +67,24 @@ def claims() -> str:
 
 def parameters() -> str:
     """The text of docs/parameters.md."""
-    tables = [f"## {name}\n\n{listing.of_report(name, report).markdown()}" for name, report in REPORTS.items()]
+    tables = [f"## {name}\n\n{cells.listing_of_report(name, report).markdown()}" for name, report in REPORTS.items()]
     return "\n".join([INTRODUCTION, *tables])
 
 
-def _between(text: str, marks: tuple[str, str], new: str) -> str:
-    before, rest = text.split(marks[0])
-    return f"{before}{marks[0]}{new}{marks[1]}{rest.split(marks[1])[1]}"
+def findings() -> str:
+    """The text of docs/findings.md."""
+    return FOUND + findings_catalogue.markdown()
+
+
+def schema() -> str:
+    """The text of evalkit/schema.json with the codes of findings as they are now."""
+    codes = ", ".join(f'"{kind.code}"' for kind in findings_catalogue.kinds())
+    return re.sub(r'("code": \{"enum": \[)[^\]]*', rf"\g<1>{codes}", SCHEMA.read_text(encoding="utf-8"))
 
 
 if __name__ == "__main__":
-    README.write_text(updated(README.read_text(encoding="utf-8")), encoding="utf-8")
-    PARAMETERS.parent.mkdir(exist_ok=True)
+    METRICS.write_text(metrics(), encoding="utf-8")
     PARAMETERS.write_text(parameters(), encoding="utf-8")
+    FINDINGS.write_text(findings(), encoding="utf-8")
+    SCHEMA.write_text(schema(), encoding="utf-8")
+    PERFORMANCE.write_text(performance(PERFORMANCE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -10,7 +10,11 @@ import pyarrow as pa
 import pytest
 
 from evalkit.arrays import InputError
-from evalkit.reading import engine, large, runs, sharded, sources
+from evalkit.reading.engines import base
+from evalkit.reading.inputs import runs
+from evalkit.reading.reductions import large, sharded
+from evalkit.reading.tables import sources
+from evalkit.reading.tables.delimited import Csv
 from evalkit.studies import classification, interleaving, ranking, rating, significance, validation
 from evalkit.studies.asks import Depth
 
@@ -42,7 +46,7 @@ def test_an_iterator_and_a_reader_give_what_the_table_gives(table, tmp_path, mon
 
 def test_batches_of_any_size_are_measured_shard_by_shard(table, monkeypatch):
     monkeypatch.setattr(sharded, "WHOLE", 0)
-    found = sharded.read(table.to_reader(), asks=[Depth()], limits=engine.limits("200MB"))
+    found = sharded.read(table.to_reader(), asks=[Depth()], limits=base.limits("200MB"))
     assert found.measure("system", Depth()).sum() == len(table)
     assert (found.sources[0].name, found.sources[0].rows, found.sources[0].sha256) == ("record batches", 20_000, "")
 
@@ -129,4 +133,4 @@ def test_columns_must_be_distinct():
 
 
 def test_a_path_is_no_iterator():
-    assert sources.parts(Path("data/german_credit/predictions.csv"))[0].kind == "csv"
+    assert isinstance(sources.parts(Path("data/german_credit/predictions.csv"))[0], Csv)

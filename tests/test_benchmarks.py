@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).resolve().parents[1] / "benchmarks"
-BENCHMARKS = [path for path in sorted(FOLDER.glob("*.py")) if path.stem not in ("run", "contenders", "results")]
+NO_BENCHMARK = ("run", "contenders", "results", "figures")
+BENCHMARKS = [path for path in sorted(FOLDER.glob("*.py")) if path.stem not in NO_BENCHMARK]
 
 
 @pytest.mark.parametrize("path", BENCHMARKS, ids=lambda path: path.stem)

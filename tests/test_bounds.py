@@ -11,7 +11,7 @@ from large_tables import limited, shrink
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.drawing import tables
-from evalkit.sections import classification_page, page, rating_page
+from evalkit.pages import classification_page, page, rating_page
 from evalkit.studies import classification, ranking, rating, significance
 
 SCHEMA = json.loads((Path(__file__).parents[1] / "evalkit" / "schema.json").read_text(encoding="utf-8"))
@@ -66,13 +66,13 @@ def test_a_threshold_outside_the_scores_is_told_in_plain_words(monkeypatch, larg
     if large:
         shrink(monkeypatch)
     high, low = data["score"].max(), data["score"].min()
-    above = classification_page.notes(limited(classification.read(data, threshold=50))).text
+    above = classification_page.findings(limited(classification.read(data, threshold=50))).text
     assert f"The threshold 50 is above every score of system, whose highest is {high:g}: nothing is predicted" in above
-    below = classification_page.notes(limited(classification.read(data, threshold=0.01))).text
+    below = classification_page.findings(limited(classification.read(data, threshold=0.01))).text
     assert (
         f"0.01 is at or below every score of system, whose lowest is {low:g}: every row is predicted positive" in below
     )
-    inside = classification_page.notes(limited(classification.read(data, threshold=0.5))).text
+    inside = classification_page.findings(limited(classification.read(data, threshold=0.5))).text
     assert "above every score" not in inside
     assert "at or below every score" not in inside
 
@@ -81,7 +81,7 @@ def test_a_threshold_outside_the_scores_of_several_labels_is_told():
     data = pd.DataFrame({"y_a": [1, 0], "p_a": [0.9, 0.2], "y_b": [0, 1], "p_b": [0.3, 0.6]})
     assert (
         "above every score of system, whose highest is 0.9"
-        in classification_page.notes(limited(classification.read(data, threshold=7))).text
+        in classification_page.findings(limited(classification.read(data, threshold=7))).text
     )
 
 
@@ -93,13 +93,13 @@ def test_weights_whose_sums_are_not_exact_are_refused_and_never_wrapped(monkeypa
     if large:
         shrink(monkeypatch)
     with pytest.raises(
-        InputError, match=r"row 7: weight must be at most 1e\+12, got .*; multiply all weights by the same"
+        InputError, match=r"weight must be at most 1e\+12, got .* \(row 7\); multiply all weights by the same"
     ):
         classification.read(data)
 
 
 def test_weights_too_small_to_divide_by_are_refused():
-    with pytest.raises(InputError, match="row 1: weight must be 0 or at least 1e-100, got"):
+    with pytest.raises(InputError, match=r"weight must be 0 or at least 1e-100, got .* \(row 1\)"):
         classification.read(scores(weight=1e-320))
     with pytest.raises(InputError, match="weight must be at most"):
         rating.read(forecasts().assign(weight=1e308))
@@ -114,7 +114,7 @@ def test_costs_that_overflow_are_refused():
 def test_forecasts_whose_squares_overflow_are_refused_with_their_row(scale):
     data = forecasts()
     data.loc[4, "forecast"] = scale
-    with pytest.raises(InputError, match=r"row 5: the forecast by 'system' must lie within ±1e\+75, got 1e\+"):
+    with pytest.raises(InputError, match=r"forecast must lie within ±1e\+75, got 1e\+\d+ \(row 5\)"):
         rating.read(data)
 
 

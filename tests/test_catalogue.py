@@ -13,7 +13,7 @@ from evalkit.definitions import catalogue
 from evalkit.definitions.catalogue import NO_GAIN, NO_RELEVANT, Chosen
 from evalkit.metrics import rankings
 from evalkit.metrics.rankings import Rankings, from_grades
-from evalkit.reading import runs
+from evalkit.reading.inputs import runs
 
 METRICS = [metric for metric in catalogue.TABLE.values() if metric.structure == "rankings"]
 CHOSEN = [Chosen(metric, k) for metric in METRICS for k in (None, 1, 3) if metric.cut != ("never" if k else "must")]

@@ -12,7 +12,7 @@ import pytest
 from evalkit.arrays import InputError, ParameterError
 from evalkit.drawing.tables import Html
 from evalkit.metrics import counts
-from evalkit.sections import binary_plots, classification_page, page
+from evalkit.pages import binary_plots, classification_page, page
 from evalkit.studies import classification
 from evalkit.studies.binary import BinaryStudy
 from evalkit.studies.classes import ClassesStudy
@@ -20,7 +20,7 @@ from evalkit.studies.multilabel import MultiLabelStudy
 
 SCHEMA = json.loads((Path(__file__).parents[1] / "evalkit" / "schema.json").read_text(encoding="utf-8"))
 PIECES = [
-    *("title", "notes", "estimates", "curve_plot", "curves", "base_rate_plot", "base_rate", "threshold_plot"),
+    *("title", "findings", "estimates", "curve_plot", "curves", "base_rate_plot", "base_rate", "threshold_plot"),
     *("cost_plot", "thresholds", "calibration_plot", "calibration", "top_plot", "top", "confusion_plot", "confusion"),
     *("definitions", "origin"),
 ]
@@ -117,7 +117,7 @@ def test_the_first_screen_of_the_sample(binary):
     row = binary.comparisons.query("metric == 'roc_auc' and first == 'forest' and second == 'gbm'").iloc[0]
     assert row["p"] == pytest.approx(0.03099480767269, abs=1e-9)
     assert row["adjusted"] == pytest.approx(3 * row["p"])
-    shown = text(classification_page.notes(binary))
+    shown = text(classification_page.findings(binary))
     assert "Base rate: 30.0% of the rows are positive (1)" in shown
     assert "is right for 70.0%" in shown
     assert "(always the larger class)" in text(classification_page.estimates(binary))
@@ -174,7 +174,7 @@ def test_thresholds_by_number_and_by_rule(threshold, check):
     study = classification.read(frame(), threshold=threshold)
     for name, t in study.thresholds.items():
         assert check(counts.at(study.table(name), t)), name
-    assert study.rule.fixed or "optimistic" in text(classification_page.notes(study))
+    assert study.rule.fixed or "optimistic" in text(classification_page.findings(study))
 
 
 def test_a_target_that_no_threshold_reaches_is_undefined():

@@ -3,7 +3,7 @@
 import pytest
 
 from evalkit.arrays import InputError, ParameterError
-from evalkit.reading import columns
+from evalkit.reading.tables import columns
 
 ROLES = ("system", "query", "item", "score", "rank", "grade")
 
@@ -53,9 +53,9 @@ def test_refuses_an_unknown_role():
 
 def test_missing_names_the_synonyms_and_what_is_there():
     message = "f.csv: no column for the item (item, item_id, doc_id); it has 'a b', 'c'; set columns='item=NAME'"
-    assert str(columns.missing("item", ["a b", "c"], "f.csv")) == message
+    assert str(columns.unresolved(["item"], ["a b", "c"], "f.csv")) == message
 
 
 def test_many_columns_are_not_all_listed():
-    message = str(columns.missing("item", [f"c{i}" for i in range(500)], "f.csv"))
+    message = str(columns.unresolved(["item"], [f"c{i}" for i in range(500)], "f.csv"))
     assert message.endswith("'c18', 'c19' and 480 more; set columns='item=NAME'")

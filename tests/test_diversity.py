@@ -202,8 +202,11 @@ def test_ids_are_text_and_keep_their_zeros():
         (lambda: d.interaction_share([1, np.nan]), r"count must hold only finite numbers, got nan \(row 1\)"),
         (lambda: d.described([1.0, 2.0]), r"features must be a table of finite numbers, got shape \(2,\)"),
         (lambda: d.intra_list_similarity(made([[0]]), [[np.inf]] * SIZE), "features must be a table of finite numbers"),
-        (lambda: d.intra_list_similarity(made([[0]]), np.eye(5)), r"one entry an item of the catalogue \(6\), got sha"),
-        (lambda: d.novelty(made([[0]]), [0.5]), r"one entry an item of the catalogue \(6\), got shape \(1,\)"),
+        (
+            lambda: d.intra_list_similarity(made([[0]]), np.eye(5)),
+            r"one entry per item of the catalogue \(6\), got",
+        ),
+        (lambda: d.novelty(made([[0]]), [0.5]), r"one entry per item of the catalogue \(6\), got shape \(1,\)"),
     ],
 )
 def test_refusals_say_what_is_wrong(call, message):

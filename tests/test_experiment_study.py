@@ -10,7 +10,7 @@ from online_samples import SMALL, users
 from evalkit.arrays import InputError, ParameterError
 from evalkit.metrics.sums import Sums
 from evalkit.online import experiments
-from evalkit.sections import experiment_page, interleaving_page
+from evalkit.pages import experiment_page, interleaving_page
 from evalkit.statistics import independent
 from evalkit.statistics.proportions import two_proportions
 from evalkit.studies import interleaving
@@ -68,14 +68,14 @@ def test_users_in_both_arms_are_left_out_and_counted():
     study = interleaving.read(users=table, metrics="orders", **SMALL).users
     assert study.assigned.crossed == 1
     assert study.sizes == {"a": 3, "b": 4}
-    assert "1 user seen in several arms: left out of all." in experiment_page.notes(study).text
+    assert "1 user seen in several arms: left out of all." in experiment_page.findings(study).text
 
 
 def test_the_sample_ratio_is_against_what_was_planned():
     table = pd.concat([users(user=[f"{i} {j}" for j in range(8)]) for i in range(30)])
     table = table[(table["arm"] == "a") | (np.arange(len(table)) % 4 == 1)]
     notes = {
-        shares: experiment_page.notes(interleaving.read(users=table, metrics="orders", shares=shares, **SMALL).users)
+        shares: experiment_page.findings(interleaving.read(users=table, metrics="orders", shares=shares, **SMALL).users)
         for shares in (None, "a=2,b=1", "unknown")
     }
     assert "the assignment is broken" in notes[None].text
@@ -96,7 +96,7 @@ def test_several_looks_have_a_price():
     study = interleaving.read(users=users(), metrics="orders", looks=5, **SMALL).users
     assert study.looks["false_positive_rate"] == pytest.approx(0.142, abs=5e-4)
     assert study.looks["pocock"] == pytest.approx(0.0158, abs=1e-4)
-    assert "5 looks at 0.05 each" in experiment_page.notes(study).text
+    assert "5 looks at 0.05 each" in experiment_page.findings(study).text
 
 
 def test_less_can_be_better():
@@ -109,7 +109,7 @@ def test_less_can_be_better():
     "change, options, message",
     [
         ({"arm": ["a"] * 8}, {}, "arm must hold two arms or more, got only a"),
-        ({"arm": ["a", None] * 4}, {}, r"arm must be given on every row, got nothing \(row 2; 4 rows\)"),
+        ({"arm": ["a", None] * 4}, {}, r"arm must not be empty, got nothing \(row 2\)"),
         ({}, {"arms": "a,c"}, r"data frame: arm must be one of a, c, got 'b' \(row 2; 4 rows\)"),
         ({}, {"arms": "a,b,c"}, "every arm must have a user of its own, got none in c"),
         (
@@ -117,7 +117,7 @@ def test_less_can_be_better():
             {"arms": "a,b"},
             r"user must have one row, got u again: sum them first \(row 2; 7 rows\)",
         ),
-        ({"orders": [np.nan] * 8}, {}, r"orders must be a finite number, got (nothing|nan) \(row 1; 8 rows\)"),
+        ({"orders": [np.nan] * 8}, {}, r"orders must be a finite number, got (nothing|nan) \(row 1\)"),
         ({}, {"metrics": None}, "metrics: name the columns of users to compare"),
         ({}, {"metrics": "order"}, "has no column 'order'.*did you mean 'orders'"),
         ({}, {"metrics": "a/b/c"}, "must be a column or a ratio of two"),

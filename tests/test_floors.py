@@ -11,14 +11,14 @@ PACKAGE = Path(__file__).resolve().parents[1] / "evalkit"
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.name != "__init__.py" or path.parent.name == "page")
 
 FLOORS = {
-    0: "arrays limits parameters progress scratch",
+    0: "arrays findings limits parameters progress scratch",
     1: "metrics",
     2: "definitions reading",
     3: "statistics",
     4: "validation online",
     5: "drawing",
     6: "studies",
-    7: "sections",
+    7: "pages",
     8: "report page __main__",
 }
 FLOOR = {name: floor for floor, names in FLOORS.items() for name in names.split()}
@@ -100,5 +100,5 @@ def test_comparisons_are_made_in_one_place():
             assert {ast.unparse(call.args[1]) for call in calls(tree, "Comparison")} <= {"np.nan"}, path
         found = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
         imported = {f"{node.module}.{alias.name}" for node in found for alias in node.names}
-        if path.parent.name in ("studies", "sections"):
+        if path.parent.name in ("studies", "pages"):
             assert not [name for name in imported if name.startswith("scipy.stats")], path

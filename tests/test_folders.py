@@ -9,7 +9,11 @@ import pytest
 
 from evalkit.arrays import InputError
 from evalkit.metrics import rankings
-from evalkit.reading import engine, large, parquet, runs, sharded, sources
+from evalkit.reading.engines import base
+from evalkit.reading.engines import duckdb as engine
+from evalkit.reading.inputs import runs
+from evalkit.reading.reductions import large, sharded
+from evalkit.reading.tables import parquet, sources
 from evalkit.studies import classification, interleaving, rating, significance, validation
 
 MARKS = (
@@ -100,7 +104,7 @@ def test_a_value_of_a_folder_stays_the_text_that_it_is(here):
     for folder in ("run=007", "run=2024-01-01", "run=a%20b%2Fc", "run=__HIVE_DEFAULT_PARTITION__"):
         (here / "out" / folder).mkdir(parents=True)
         pq.write_table(pq_table, here / "out" / folder / "part-0.parquet")
-    texts = [sources.load(part, {"run": "run"}, {"x": "x"})["run"].to_pylist() for part in sources.parts("out")]
+    texts = [part.load({"run": "run"}, {"x": "x"})["run"].to_pylist() for part in sources.parts("out")]
     assert sorted(map(str, np.concatenate(texts))) == ["007", "2024-01-01", "None", "a b/c"]
 
 
@@ -219,7 +223,7 @@ def test_duckdb_out_of_core_reads_folders_as_memory_does(here, kind, monkeypatch
     frame = pd.DataFrame(rows, columns=["system", "query", "item", "score", "grade"])
     in_folders(frame, here / "out", "system", kind=kind)
     whole = runs.read("out")
-    with engine.opened(engine.limits("250MB", threads=2)) as opened:
+    with engine.opened(base.limits("250MB", threads=2)) as opened:
         measured = sharded.measured(opened, "out", asks=[rankings.reciprocal_rank])
     assert whole.systems == measured.systems == ("A", "B")
     assert whole.accounts == measured.accounts

@@ -10,8 +10,11 @@ from evalkit.arrays import InputError, ParameterError
 from evalkit.definitions import catalogue
 from evalkit.metrics import gains, rankings
 from evalkit.metrics.rankings import from_grades
-from evalkit.reading import engine, runs, sharded
-from evalkit.sections import ranking_page
+from evalkit.pages import ranking_page
+from evalkit.reading.engines import base
+from evalkit.reading.engines import duckdb as engine
+from evalkit.reading.inputs import runs
+from evalkit.reading.reductions import sharded
 from evalkit.studies import ranking, significance
 from evalkit.studies.asks import BestTies, Depth, InterpolatedPrecision, Metric, Unjudged, WorstTies
 
@@ -101,7 +104,7 @@ def test_a_rank_of_a_billion_costs_no_memory():
     assert peak < 2_000_000
     assert rankings.reciprocal_rank(data.rankings["system"]) == [1e-9]
     study = ranking.read(frame, judged, metrics="mrr")
-    assert "system: 1 list starts above rank 1" in ranking_page.notes(study).html
+    assert "system: 1 list starts above rank 1" in ranking_page.findings(study).html
 
 
 def test_a_rank_that_a_double_cannot_hold_is_refused():
@@ -112,18 +115,18 @@ def test_a_rank_that_a_double_cannot_hold_is_refused():
 def test_the_page_tells_of_gaps_and_of_lists_that_start_above_1():
     frame = table(("1", "a", 9), ("2", "a", 1), ("2", "b", 3), ("3", "a", 1), ("3", "b", 2))
     judged = grades(("1", "a", 1), ("2", "a", 1), ("3", "b", 1))
-    notes = ranking_page.notes(ranking.read(frame, judged)).html
+    notes = ranking_page.findings(ranking.read(frame, judged)).html
     assert "Ranks are taken as they are. system: 1 list starts above rank 1, 1 list has gaps" in notes
     assert "ranks=renumber" in notes
     plain = table(("1", "a", 1), ("2", "a", 2), ("2", "b", 1))
-    assert "Ranks are taken" not in ranking_page.notes(ranking.read(plain, judged)).html
+    assert "Ranks are taken" not in ranking_page.findings(ranking.read(plain, judged)).html
 
 
 def test_renumbered_ranks_close_the_gaps_and_the_page_says_so():
     frame, judged = table(("q", "a", 9), ("q", "b", 11)), grades(("q", "b", 1), ("p", "b", 1))
     study = ranking.read(frame, judged, metrics="mrr", ranks="renumber")
     assert study.per_query[study.primary.label, "system"].tolist() == [0, 0.5]
-    assert "Ranks were renumbered" in ranking_page.notes(study).html
+    assert "Ranks were renumbered" in ranking_page.findings(study).html
     with pytest.raises(ParameterError, match="ranks must be one of as given, renumber, got 'close'"):
         ranking.read(frame, judged, ranks="close")
 
@@ -139,9 +142,9 @@ def test_significance_of_ranked_lists_takes_the_ranks_as_they_are():
 
 
 def _notes(study: significance.Significance) -> str:
-    from evalkit.sections import significance_page
+    from evalkit.pages import significance_page
 
-    return significance_page.notes(study).html
+    return significance_page.findings(study).html
 
 
 def test_items_that_share_a_rank_take_the_places_after_it():
@@ -174,10 +177,10 @@ def test_duckdb_out_of_core_gives_the_same_bits(tmp_path, monkeypatch, ranks):
     frame.loc[frame.index[::17], "rank"] += 10**6
     frame.to_parquet(tmp_path / "run.parquet", index=False)
     judged.to_csv(tmp_path / "qrels.csv", index=False)
-    monkeypatch.setattr(engine, "FEWEST", 20)
-    monkeypatch.setattr(engine, "ROW", 10**7)
+    monkeypatch.setattr(base, "FEWEST", 20)
+    monkeypatch.setattr(base, "ROW", 10**7)
     whole = runs.read(frame, judged, ranks=ranks)
-    with engine.opened(engine.limits("250MB", threads=2)) as e:
+    with engine.opened(base.limits("250MB", threads=2)) as e:
         files = (tmp_path / "run.parquet", tmp_path / "qrels.csv")
         large = sharded.measured(e, *files, asks=ASKS, ranks=ranks)
     assert whole.accounts == large.accounts

@@ -7,8 +7,12 @@ import pytest
 from evalkit.arrays import InputError, ParameterError
 from evalkit.definitions import catalogue
 from evalkit.metrics import rankings
-from evalkit.reading import engine, large, runs, sharded, sources
-from evalkit.sections import ranking_page
+from evalkit.pages import ranking_page
+from evalkit.reading.engines import base
+from evalkit.reading.engines import duckdb as engine
+from evalkit.reading.inputs import runs
+from evalkit.reading.reductions import large, sharded
+from evalkit.reading.tables import sources
 from evalkit.studies import classification, interleaving, ranking, rating, significance, validation
 from evalkit.studies.asks import Metric
 
@@ -30,7 +34,7 @@ def test_ms_marco_files_are_read_by_their_content(here):
     assert study.runs.query.tolist() == ["1048585", "2", "3"]
     assert study.values()["run.dev"].tolist() == [0.5, 1, 0]
     assert study.runs.accounts["run.dev"].rows == 15
-    assert "query = field 1, item = field 2, rank = field 3" in ranking_page.notes(study).html
+    assert "query = field 1, item = field 2, rank = field 3" in ranking_page.findings(study).html
 
 
 @pytest.mark.parametrize("name", ["bm25.tsv", "bm25.csv", "bm25", "bm25.txt"])
@@ -221,7 +225,7 @@ def test_duckdb_out_of_core_reads_the_same_ranked_lists(here, kind):
         )
     ask = Metric(catalogue.find("map", "rankings"), 1.0)
     whole = runs.read(*files, columns=columns)
-    with engine.opened(engine.limits("250MB", threads=2)) as opened:
+    with engine.opened(base.limits("250MB", threads=2)) as opened:
         measured = sharded.measured(opened, *files, asks=[ask], columns=columns)
     assert whole.accounts == measured.accounts
     assert all(np.array_equal(whole.measure(s, ask), measured.measure(s, ask), equal_nan=True) for s in whole.systems)

@@ -5,7 +5,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalkit.reading import ids
+from evalkit.reading.tables import ids
 
 SCORES = st.one_of(st.sampled_from([0.0, 1.0, 1.0 + 2**-52, -1.0, 5e-324, 1e308]), st.floats(-2, 2, width=32))
 ROWS = st.lists(st.tuples(st.integers(0, 5), SCORES), max_size=60)

@@ -10,7 +10,7 @@ import pytest
 from online_samples import SMALL, log, users
 
 from evalkit import __main__ as cli
-from evalkit.sections import experiment_page, interleaving_page, interleaving_plots, planning_page
+from evalkit.pages import experiment_page, interleaving_page, interleaving_plots, planning_page
 from evalkit.studies import interleaving
 from evalkit.studies.interleaving import Online
 
@@ -27,7 +27,7 @@ def test_the_sample_says_that_it_is_simulated(sample):
     assert "its users and clicks are simulated" in interleaving_page.verdict(sample).text
     assert interleaving.read("data/interleaving/sessions.parquet", neutral="both", **SMALL).log.simulated
     assert not interleaving.read(log(), **SMALL).log.simulated
-    assert "simulated" in interleaving_page.notes(sample.log).text
+    assert "simulated" in interleaving_page.findings(sample.log).text
     assert "simulated clicks" in interleaving_plots.by_position(sample.log).caption
     pieces = [interleaving_plots.errors(sample.planning).caption, interleaving_plots.agreement(sample.planning).caption]
     assert all(caption.startswith("Simulated, not observed") for caption in pieces)
@@ -36,7 +36,7 @@ def test_the_sample_says_that_it_is_simulated(sample):
 
 
 def test_the_rand_sample_owns_up_to_its_units(sample):
-    text = experiment_page.notes(sample.users).text
+    text = experiment_page.findings(sample.users).text
     assert "names no person" in text
     assert "intervals are still somewhat narrow" in text
     assert sample.users.headline["n"].iloc[0] == 5203
@@ -54,14 +54,14 @@ def test_a_part_that_was_not_given_is_not_shown():
     only = interleaving.read(log(), **SMALL)
     assert only.users is None
     assert only.planning is None
-    assert experiment_page.notes(only.users).text.startswith("No A/B table of users was given")
+    assert experiment_page.findings(only.users).text.startswith("No A/B table of users was given")
     assert planning_page.answer(only.planning).text.startswith("No world was simulated")
     assert interleaving_plots.errors(only.planning).html == ""
     assert "A/B" not in interleaving_page.verdict(only).text
     assert interleaving_page.results(only).results["users"] is None
     other = interleaving.read(users=users(), metrics="orders", **SMALL)
     assert other.log is None
-    assert interleaving_page.notes(other.log).text.startswith("No log of interleaved sessions was given")
+    assert interleaving_page.findings(other.log).text.startswith("No log of interleaved sessions was given")
 
 
 def test_one_gate_for_log_and_table():
@@ -78,10 +78,10 @@ def test_hostile_text_stays_text():
     )
     pieces = [interleaving_page.verdict(study), interleaving_page.title(study), interleaving_page.definitions(study)]
     pieces += [
-        make(study.log) for make in (interleaving_page.notes, interleaving_page.checks, interleaving_page.segments)
+        make(study.log) for make in (interleaving_page.findings, interleaving_page.checks, interleaving_page.segments)
     ]
     pieces += [make(study.log) for make in (interleaving_plots.balance, interleaving_plots.by_position)]
-    pieces += [make(study.users) for make in (experiment_page.notes, experiment_page.comparisons)]
+    pieces += [make(study.users) for make in (experiment_page.findings, experiment_page.comparisons)]
     pieces += [make(study.users) for make in (experiment_page.adjustments, experiment_page.segments)]
     pieces += [interleaving_plots.heavy_users(study.users), experiment_page.users_for(study.users)]
     for piece in pieces:

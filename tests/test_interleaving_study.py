@@ -11,7 +11,7 @@ from online_samples import SMALL, log
 from evalkit.arrays import InputError, ParameterError
 from evalkit.online import interleaving as drafts
 from evalkit.online import sessions, simulation
-from evalkit.sections import interleaving_page, interleaving_plots
+from evalkit.pages import interleaving_page, interleaving_plots
 from evalkit.statistics import significance
 from evalkit.studies import interleaving
 
@@ -27,7 +27,7 @@ def test_two_estimands_give_two_answers():
     row = study.comparisons.set_index("metric").loc["user_share"]
     assert (row["difference"], row["n"], row["unit"]) == (pytest.approx(0.14), 10, "user")
     warning = "a has 0.570 as the mean of each user's share, 0.442 of all credit"
-    assert warning in interleaving_page.notes(study).text
+    assert warning in interleaving_page.findings(study).text
 
 
 def test_the_test_is_of_users_and_never_of_sessions():
@@ -38,7 +38,7 @@ def test_the_test_is_of_users_and_never_of_sessions():
     assert often.session_p < 1e-6 < once.session_p
     lonely = interleaving.read(many.drop(columns="user"), **SMALL).log
     assert lonely.unit_name == "session"
-    assert "No user column: each session counts as a unit" in interleaving_page.notes(lonely).text
+    assert "No user column: each session counts as a unit" in interleaving_page.findings(lonely).text
 
 
 def test_neutral_items_give_credit_to_nobody_and_are_counted():
@@ -56,7 +56,7 @@ def test_a_coin_that_is_none_is_a_warning():
     assert study.coins["share"].tolist() == [1, 0]
     assert study.balance["adjusted"].max() < 0.001
     assert '<li class="warn">Fair coin: smallest adjusted p over the positions &lt;0.001' in (
-        interleaving_page.notes(study).html
+        interleaving_page.findings(study).html
     )
 
 
@@ -95,12 +95,12 @@ def test_the_real_rankings_with_simulated_clicks():
 @pytest.mark.parametrize(
     "change, message",
     [
-        ({"team": ["a", None, *["a", "b"] * 9]}, r"team must be given on every row, got nothing \(row 2\)"),
+        ({"team": ["a", None, *["a", "b"] * 9]}, r"team must not be empty, got nothing \(row 2\)"),
         (
             {"position": [1, 3] * 10},
             r"position must run 1, 2, 3, … in each session, got 3 instead of 2 in session s0 \(row 2\)",
         ),
-        ({"position": [1, np.nan] * 10}, r"position must be a finite number, got (nothing|nan) \(row 2; 10 rows\)"),
+        ({"position": [1, np.nan] * 10}, r"position must be a finite number, got (nothing|nan) \(row 2\)"),
         ({"team": ["a"] * 20}, "team must hold two arms, got a$"),
         (
             {"team": ["a", "b", "c", "b"] * 5},
@@ -112,7 +112,7 @@ def test_the_real_rankings_with_simulated_clicks():
             {"device": ["tv", "web"] * 10},
             r"device must have one value a session, got web after tv in session s0 \(row 2\)",
         ),
-        ({"user": ["u", None] * 10}, "user must be given on every row"),
+        ({"user": ["u", None] * 10}, "user must not be empty"),
     ],
 )
 def test_bad_logs_are_refused(change, message):

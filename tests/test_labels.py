@@ -244,5 +244,5 @@ def test_bad_input_is_refused():
         m.confusion(["a"], ["b"], classes=["a"])
     with pytest.raises(InputError, match="columns must have one length"):
         m.confusion(["a"], ["b", "a"])
-    with pytest.raises(InputError, match=r"one row a sample and one column a label, got shape \(2,\)"):
+    with pytest.raises(InputError, match=r"one row per sample and one column per label, got shape \(2,\)"):
         m.label_counts([1, 0], [1, 0])

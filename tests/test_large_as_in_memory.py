@@ -10,7 +10,7 @@ from large_tables import CASES, LESS, METRICS, frame, limited, long, shrink, tex
 
 from evalkit.limits import Limits
 from evalkit.metrics import counts, influence
-from evalkit.reading import large
+from evalkit.reading.reductions import large
 from evalkit.statistics import passes
 from evalkit.studies import classification
 from evalkit.studies.binary_rows import RowsStudy

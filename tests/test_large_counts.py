@@ -7,7 +7,7 @@ import pytest
 from test_significance_page import PIECES
 
 from evalkit.arrays import InputError
-from evalkit.sections import significance_page, significance_plots
+from evalkit.pages import significance_page, significance_plots
 from evalkit.studies import significance
 
 OF_DATA = [piece for piece in PIECES if piece is not significance_page.teaching]
@@ -37,10 +37,10 @@ def test_a_page_of_very_many_trials_is_bounded(n, more):
 
 def test_the_page_says_where_the_score_test_stands_in():
     note = "Above 1,000,000,000 trials the score test replaces Fisher's test"
-    assert note in significance_page.notes(significance.read(counts(10**9, 40_000))).text
-    assert note not in significance_page.notes(significance.read(counts(10**8, 40_000))).text
+    assert note in significance_page.findings(significance.read(counts(10**9, 40_000))).text
+    assert note not in significance_page.findings(significance.read(counts(10**8, 40_000))).text
     exact = "replaces the exact binomial test, from which it differs by less than 0.1 %: A − null 0.5, B − null"
-    assert exact in significance_page.notes(significance.read(counts(10**10, 40_000), null=0.5)).text
+    assert exact in significance_page.findings(significance.read(counts(10**10, 40_000), null=0.5)).text
 
 
 def test_the_picture_of_a_null_says_how_many_numbers_it_draws():

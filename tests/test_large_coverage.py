@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalkit.metrics import counts
-from evalkit.reading import large
+from evalkit.reading.reductions import large
 from evalkit.studies import classification
 
 METRICS = ("roc_auc", "average_precision")

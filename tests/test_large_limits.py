@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from large_tables import CASES, frame, grids, limited, text
 
-from evalkit.reading import large, sources
-from evalkit.reading.engine import FEWEST
-from evalkit.reading.slices import groups, slices
-from evalkit.sections import classification_page
+from evalkit.pages import classification_page
+from evalkit.reading.engines.base import FEWEST
+from evalkit.reading.reductions import large
+from evalkit.reading.tables import sources
+from evalkit.reading.tables.slices import groups, slices
 from evalkit.statistics import passes
 from evalkit.studies import classification
 from evalkit.studies.binary_sums import SumsStudy
@@ -53,8 +54,8 @@ def test_the_page_is_the_same_at_every_limit(table, monkeypatch):
     monkeypatch.setattr(passes, "MOST", 2**12)
     found = []
     for memory, size in (("1GB", FEWEST), ("250MB", 9_000)):
-        monkeypatch.setattr("evalkit.reading.engine.FEWEST", size)
-        monkeypatch.setattr("evalkit.reading.engine.ROW", 10**9)
+        monkeypatch.setattr("evalkit.reading.engines.base.FEWEST", size)
+        monkeypatch.setattr("evalkit.reading.engines.base.ROW", 10**9)
         given = {"segments": "country", "unit": "user_id", "metrics": "roc_auc,average_precision,brier,f1"}
         study = limited(classification.read(str(folder), memory=memory, **given))
         found.append(text(study))

@@ -7,7 +7,7 @@ import pytest
 from large_tables import BAD, frame, put
 
 from evalkit.arrays import InputError, ParameterError
-from evalkit.reading import large
+from evalkit.reading.reductions import large
 from evalkit.statistics import passes
 from evalkit.studies import classification
 

@@ -18,7 +18,7 @@ def cancer():
 
 
 def found(findings, severity="severe"):
-    return {f.check: f for f in findings if f.severity == severity}
+    return {f.name: f for f in findings if f.severity == severity}
 
 
 def audit(folds, **columns):

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from evalkit.arrays import InputError
-from evalkit.reading import folders, sources
+from evalkit.reading.tables import folders, sources
 from evalkit.studies import classification, interleaving, ranking, rating, significance, validation
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -63,7 +63,7 @@ def test_the_home_of_nobody_is_refused():
 
 
 NOBODY = "import os, sys\nif os.getuid() == 0:\n    os.setgid(65534)\n    os.setuid(65534)\n"
-READS = "from evalkit.arrays import InputError\nfrom evalkit.reading import sources\n"
+READS = "from evalkit.arrays import InputError\nfrom evalkit.reading.tables import sources\n"
 TRIES = "try:\n    sources.parts(sys.argv[1])\nexcept InputError as error:\n    print(error)\n"
 
 
@@ -77,7 +77,7 @@ def test_files_and_folders_that_may_not_be_read_are_refused(tmp_path):
     file.chmod(0)
     closed.chmod(0)
     for path in (closed, inside, file):
-        code = READS + "import evalkit.reading.duck\n" + NOBODY + TRIES
+        code = READS + "import evalkit.reading.tables.duck\n" + NOBODY + TRIES
         run = subprocess.run([sys.executable, "-c", code, path], cwd=ROOT, capture_output=True, text=True)
         assert run.stdout.count("\n") == 1, run.stderr
         assert "cannot be read: Permission denied" in run.stdout
@@ -140,7 +140,7 @@ def test_sessions_and_users_without_a_row_are_said_to_have_none(given, kind):
 def test_a_date_that_stands_for_none_is_refused(date):
     time = pd.date_range("2020-01-01", periods=60).strftime("%Y-%m-%d").to_list()
     time[6] = date
-    message = f"time must hold dates of the years 1678 to 2261, not placeholders, got '{date}' (row 7)"
+    message = f"data frame: time must hold dates of the years 1678 to 2261, not placeholders, got '{date}' (row 7)"
     rng = np.random.default_rng(2)
     assert refusal(validation.read, features=table(x=rng.normal(size=60), time=time)) == message
     scored = table(score=rng.uniform(size=60), fold=np.arange(60) % 5, time=time)
@@ -154,16 +154,16 @@ def test_values_whose_squares_are_not_finite_are_refused(size):
     rule = f"must lie within ±1e+75, got {size:g}"
     users = pd.DataFrame({"arm": ["a", "b"] * 30, "orders": values})
     assert (
-        refusal(interleaving.read, users=users, metrics="orders", world="none") == f"data frame, row 7: orders {rule}"
+        refusal(interleaving.read, users=users, metrics="orders", world="none") == f"data frame: orders {rule} (row 7)"
     )
     wide = pd.DataFrame({"query": range(60), "a": values, "b": 0.0})
-    assert refusal(significance.read, wide) == f"data frame, row 7: a {rule}"
+    assert refusal(significance.read, wide) == f"data frame: a {rule} (row 7)"
     rated = pd.DataFrame({"actual": values, "forecast": 0.0})
-    assert refusal(rating.read, rated) == f"data frame, row 7: actual {rule}"
+    assert refusal(rating.read, rated) == f"data frame: actual {rule} (row 7)"
     forecast = pd.DataFrame({"id": range(60), "actual": 0.5, "forecast": values})
-    assert refusal(rating.read, forecast).startswith("data frame, id '6': the forecast by ")
+    assert refusal(rating.read, forecast) == f"data frame: forecast {rule} (row 7)"
     folds = pd.DataFrame({"label": values, "score": 0.0, "fold": np.arange(60) % 5})
-    assert refusal(validation.read, preds=folds, task="number") == f"data frame, row 7: label {rule}"
+    assert refusal(validation.read, preds=folds, task="number") == f"data frame: label {rule} (row 7)"
     target = pd.DataFrame({"label": values, "x": range(60)})
     assert rule in refusal(validation.read, features=target, task="number")
 

@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 
 from evalkit.arrays import InputError, ParameterError
-from evalkit.reading import large, outcomes, ratings
-from evalkit.reading.outcomes import Binary, MultiClass, MultiLabel
+from evalkit.reading.inputs import outcomes, ratings
+from evalkit.reading.inputs.outcomes import Binary, MultiClass, MultiLabel
+from evalkit.reading.reductions import large
 from evalkit.studies import classification, rating
 
 LONG = pd.DataFrame(
@@ -196,7 +197,7 @@ CLASSES = pd.DataFrame({"label": ["a", "b"], "p_a": [0.2, 0.7], "p_b": [0.8, 0.3
             change(GOOD, id=["a", "b", "a"]),
             r"data frame, row 3: id 'a' must appear once in system 'system', got it again",
         ),
-        (change(GOOD, weight=[1, -1, 1]), r"data frame, row 2: weight must be 0 or more, got -1"),
+        (change(GOOD, weight=[1, -1, 1]), r"data frame: weight must be 0 or more, got -1 \(row 2\)"),
         (change(GOOD, weight=[0, 0, 0]), r"data frame: weight must hold a weight above 0, got none"),
         (GOOD.drop(columns="label"), r"data frame: no column for the label \(label, y_true, target\); it has"),
         (GOOD.drop(columns="score"), r"data frame: no column for the score \(score, y_score\); it has"),
@@ -219,7 +220,7 @@ CLASSES = pd.DataFrame({"label": ["a", "b"], "p_a": [0.2, 0.7], "p_b": [0.8, 0.3
         ),
         (
             pd.DataFrame({"y_a": [1, 2], "p_a": [0.1, 0.2], "y_b": [0, 1], "p_b": [0.1, 0.2]}),
-            r"data frame, row 2: y_a must be 0 or 1, got 2",
+            r"data frame: y_a must be 0 or 1, got 2 \(row 2\)",
         ),
         (
             pd.DataFrame({"y_a": [1, 0], "p_a": [0.1, 0.2], "p_b": [0.1, 0.2]}),

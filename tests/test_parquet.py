@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalkit.arrays import InputError
-from evalkit.reading import duck, parquet, sources
+from evalkit.reading.tables import duck, parquet, sources
 
 COLUMNS = {
     "text": pa.array(["a", "é", None, "a"]),
@@ -28,7 +28,7 @@ def path(tmp_path):
 
 
 def by_sql(part, text, numbers):
-    chosen = sources.select(part, text, numbers)
+    chosen = part.select(text, numbers)
     table = duck.sql(chosen.query, part.name)
     return {role: table[role].to_pylist() for role in table.column_names}
 
@@ -41,10 +41,10 @@ def test_columns_are_those_of_sql(path, name):
             wanted = by_sql(part, text, numbers)
         except InputError:
             with pytest.raises(InputError):
-                sources.load(part, text, numbers)
+                part.load(text, numbers)
             continue
         for coded in ((), ("item",)):
-            found = sources.load(part, text, numbers, coded)
+            found = part.load(text, numbers, coded)
             for role, column in found.items():
                 np.testing.assert_equal(column.to_pylist(), wanted[role])
 
@@ -59,17 +59,17 @@ def test_texts_come_as_dictionaries_where_they_may(path):
 def test_types_that_need_sql_are_left_to_it(tmp_path):
     pq.write_table(pa.table({"d": pa.array([Decimal(1), Decimal(2)], pa.decimal128(5, 1))}), tmp_path / "d.parquet")
     assert parquet.read(tmp_path / "d.parquet", {}, {"x": "d"}) is None
-    assert sources.load(sources.parts(tmp_path / "d.parquet")[0], {}, {"x": "d"})["x"].to_pylist() == [1, 2]
+    assert sources.parts(tmp_path / "d.parquet")[0].load({}, {"x": "d"})["x"].to_pylist() == [1, 2]
 
 
 def test_names_rows_and_columns_that_are_folders(tmp_path, path):
-    assert parquet.header(path) == tuple(COLUMNS)
+    assert parquet.opened(path).columns == tuple(COLUMNS)
     assert parquet.rows(path) == 4
     (tmp_path / "t" / "day=3").mkdir(parents=True)
     pq.write_table(pa.table({"id": ["a"]}), tmp_path / "t" / "day=3" / "p.parquet")
     part = sources.parts(tmp_path / "t")[0]
     assert part.columns == ("id", "day")
-    assert sources.load(part, {"id": "id"}, {"day": "day"})["day"].to_pylist() == [3]
+    assert part.load({"id": "id"}, {"day": "day"})["day"].to_pylist() == [3]
 
 
 def test_two_columns_of_one_name_are_refused(tmp_path):
@@ -86,7 +86,7 @@ def test_text_that_is_not_utf8_is_refused(tmp_path, coded):
     pq.write_table(pa.table({"item": latin}), tmp_path / "t.parquet")
     part = sources.parts(tmp_path / "t.parquet")[0]
     with pytest.raises(InputError, match=r"t.parquet: item must be UTF-8 text, other bytes found"):
-        sources.load(part, {"item": "item"}, {}, coded)
+        part.load({"item": "item"}, {}, coded)
 
 
 def test_a_broken_page_is_refused(path):
@@ -94,15 +94,15 @@ def test_a_broken_page_is_refused(path):
     whole = path.read_bytes()
     path.write_bytes(whole[:4] + bytes(len(whole) // 2) + whole[4 + len(whole) // 2 :])
     with pytest.raises(InputError, match=r"t.parquet: must be a whole Parquet file"):
-        sources.load(part, {"item": "text"}, {})
+        part.load({"item": "text"}, {})
 
 
 def test_a_folder_that_is_a_column_comes_before_the_files_own(tmp_path):
     (tmp_path / "score=7").mkdir()
     pq.write_table(pa.table({"id": ["a"], "score": [1.0]}), tmp_path / "score=7" / "p.parquet")
     part = sources.parts(tmp_path)[0]
-    assert sources.load(part, {"id": "id"}, {"score": "score"})["score"].to_pylist() == [7]
-    assert not parquet.plain(part.path, [], ["score"], [])
+    assert part.load({"id": "id"}, {"score": "score"})["score"].to_pylist() == [7]
+    assert not parquet.plain(part, [], ["score"], [])
 
 
 def test_a_name_that_is_not_utf8_is_refused(tmp_path):
@@ -117,7 +117,7 @@ def test_a_column_without_a_name_has_one_by_its_place(tmp_path):
     pq.write_table(pa.table({"id": ["a"], "": [1.5]}), tmp_path / "t.parquet")
     part = sources.parts(tmp_path / "t.parquet")[0]
     assert part.columns == ("id", "C1")
-    assert sources.load(part, {"id": "id"}, {"x": "C1"})["x"].to_pylist() == [1.5]
+    assert part.load({"id": "id"}, {"x": "C1"})["x"].to_pylist() == [1.5]
 
 
 def test_codes_without_a_text_are_refused(tmp_path):
@@ -126,5 +126,5 @@ def test_codes_without_a_text_are_refused(tmp_path):
     pq.write_table(pa.table({"id": texts}), path, compression="none", store_schema=False, write_statistics=False)
     path.write_bytes(path.read_bytes().replace(b"bbb", b"aaa"))  # one text twice: Arrow drops it and keeps the codes
     with pytest.raises(InputError, match=r"t.parquet: must be a whole Parquet file"):
-        sources.load(sources.parts(path)[0], {"id": "id"}, {}, coded=["id"])
-    assert sources.load(sources.parts(path)[0], {"id": "id"}, {})["id"].to_pylist()[:2] == ["aaa", "aaa"]
+        sources.parts(path)[0].load({"id": "id"}, {}, coded=["id"])
+    assert sources.parts(path)[0].load({"id": "id"}, {})["id"].to_pylist()[:2] == ["aaa", "aaa"]

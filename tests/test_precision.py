@@ -8,8 +8,8 @@ import pytest
 from large_tables import limited, shrink
 
 from evalkit.metrics import grid
-from evalkit.reading import precision, sources
-from evalkit.sections import classification_page, validation_page
+from evalkit.pages import classification_page, validation_page
+from evalkit.reading.tables import precision, sources
 from evalkit.studies import classification, ranking, validation
 from evalkit.studies.binary_rows import RowsStudy
 from evalkit.studies.binary_sums import SumsStudy
@@ -109,7 +109,7 @@ def test_more_distinct_scores_than_bins_leave_the_threshold_exact(monkeypatch):
 
 def test_the_page_says_which_precision_and_what_the_threshold_is_in_it():
     study = classification.read(table("float32"), threshold=AT)
-    notes = classification_page.notes(study).text
+    notes = classification_page.findings(study).text
     assert (
         "The scores of a are stored in single precision (float32), and the threshold is rounded to it, "
         "as numpy and pandas do: 0.7 becomes 0.699999988" in notes
@@ -120,7 +120,9 @@ def test_the_page_says_which_precision_and_what_the_threshold_is_in_it():
     )
     assert classification_page.results(study).results["precision"] == {"a": "float32", "b": "float64"}
     for exact in (0.5, "best_f1"):
-        assert "stored in" not in classification_page.notes(classification.read(table("float32"), threshold=exact)).text
+        assert (
+            "stored in" not in classification_page.findings(classification.read(table("float32"), threshold=exact)).text
+        )
     double = classification_page.definitions(classification.read(table("float64"), threshold=AT)).text
     assert "compared in double precision (float64), as the scores are stored" in double
 
@@ -140,7 +142,7 @@ def test_each_label_of_a_multi_label_table_is_compared_in_its_own_precision(kind
     counted = study.by_label.set_index("label")
     for label in "uv":
         assert counted.loc[label, ["tp", "fp"]].to_dict() == expected(data[f"p_{label}"], data[f"y_{label}"])
-    notes, page = classification_page.notes(study).text, classification_page.results(study).results
+    notes, page = classification_page.findings(study).text, classification_page.results(study).results
     assert ("The scores of system: u are stored in" in notes) is (kind != "float64")
     assert set(page["precision"].values()) == {kind, "float64"}
 
@@ -180,11 +182,11 @@ def test_validation_counts_at_a_round_threshold_what_numpy_counts(tmp_path, kind
     accuracy = ((data["score"].to_numpy() >= AT) == data["label"].to_numpy()).mean()
     study = validation.read(data if way == "frame" else parquet(data, tmp_path), threshold=AT, metrics="accuracy")
     assert study.estimate(study.primary, "system").value == pytest.approx(accuracy, abs=1e-12)
-    assert ("0.7 becomes 0." in str(validation_page.notes(study))) == (kind != "float64")
+    assert ("0.7 becomes 0." in str(validation_page.findings(study))) == (kind != "float64")
 
 
 def test_validation_warns_of_a_threshold_outside_the_scores():
     data = pd.DataFrame({"label": np.arange(60) % 2, "score": np.arange(60) % 7 + 10.0, "fold": np.arange(60) // 20})
-    assert "every row is predicted positive" in str(validation_page.notes(validation.read(data)))
-    assert "nothing is predicted positive" in str(validation_page.notes(validation.read(data, threshold=100)))
-    assert "predicted positive" not in str(validation_page.notes(validation.read(data, threshold=13)))
+    assert "every row is predicted positive" in str(validation_page.findings(validation.read(data)))
+    assert "nothing is predicted positive" in str(validation_page.findings(validation.read(data, threshold=100)))
+    assert "predicted positive" not in str(validation_page.findings(validation.read(data, threshold=13)))

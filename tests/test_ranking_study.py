@@ -11,7 +11,7 @@ import pytest
 
 from evalkit import __main__ as cli
 from evalkit.arrays import InputError, ParameterError
-from evalkit.sections import page, ranking_page, ranking_plots
+from evalkit.pages import page, ranking_page, ranking_plots
 from evalkit.studies import ranking
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -65,7 +65,7 @@ def test_the_range_of_ties_holds_the_value(sample):
     wide = rows[(rows["system"] == "binary_overlap_ties") & (rows["metric"] == "ndcg@10")].iloc[0]
     assert wide["best_ties"] - wide["worst_ties"] > 0.2
     assert any(
-        "binary_overlap_ties ndcg@10 lies between" in line for line in ranking_page.notes(sample).text.splitlines()
+        "binary_overlap_ties ndcg@10 lies between" in line for line in ranking_page.findings(sample).text.splitlines()
     )
 
 
@@ -168,7 +168,7 @@ def test_hostile_text_in_names_and_ids_stays_text():
         page.differences(study),
         page.segment_plot(study),
         ranking_plots.queries(study),
-        ranking_page.notes(study),
+        ranking_page.findings(study),
     ]
     for piece in pieces:
         assert "<img" not in piece._repr_mimebundle_()["text/html"]

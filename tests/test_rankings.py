@@ -8,7 +8,7 @@ from evalkit.arrays import InputError
 from evalkit.definitions import catalogue
 from evalkit.metrics import rankings
 from evalkit.metrics.rankings import Lists, Rankings, from_grades
-from evalkit.reading import runs
+from evalkit.reading.inputs import runs
 
 NAN = float("nan")
 
@@ -225,7 +225,7 @@ def test_no_query_at_all():
 def test_lists_refuse_grades_below_zero_and_unequal_pools():
     with pytest.raises(InputError, match=r"grade must be at least 0, got -1.0"):
         from_grades([[1, -1]])
-    with pytest.raises(InputError, match="judged must have one list a query, got 1 for 2 queries"):
+    with pytest.raises(InputError, match="judged must have one list per query, got 1 for 2 queries"):
         from_grades([[1], [0]], [[1]])
 
 

@@ -10,12 +10,12 @@ import pytest
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.drawing.tables import Html
-from evalkit.sections import page, rating_page
+from evalkit.pages import page, rating_page
 from evalkit.studies import rating
 
 SCHEMA = json.loads((Path(__file__).parents[1] / "evalkit" / "schema.json").read_text(encoding="utf-8"))
 PIECES = (
-    *("title", "notes", "estimates", "error_plot", "bias_plot", "tenths", "spread", "extremes", "definitions"),
+    *("title", "findings", "estimates", "error_plot", "bias_plot", "tenths", "spread", "extremes", "definitions"),
     "origin",
 )
 
@@ -43,7 +43,7 @@ def test_the_sample():
     assert study.unit_name == "person"
     assert (study.estimates.query("metric == 'mae'")["n"] == 700).all()
     shown = whole(study)
-    assert "A hundredth of the rows holds 50% of poisson's squared error" in shown
+    assert "1 % of the rows account for 50% of poisson's squared error" in shown
     jsonschema.validate(published(study), SCHEMA)
     assert json.dumps(published(study)) == json.dumps(published(rating.read()))
 

@@ -1,24 +1,61 @@
-"""README says what is true: its metric table, its commands, its files."""
+"""README and docs say what is true: their generated tables, their commands, their files."""
 
 import re
 
-from readme_table import PARAMETERS, README, parameters, updated
+import pytest
+from readme_table import (
+    FINDINGS,
+    METRICS,
+    PARAMETERS,
+    PERFORMANCE,
+    README,
+    SCHEMA,
+    findings,
+    metrics,
+    parameters,
+    performance,
+    schema,
+)
+
+PAGES = [README, *sorted((README.parent / "docs").glob("*.md"))]
+MOST_WORDS = 1_800
 
 
-def test_the_metric_table_is_the_catalogue():
-    text = README.read_text(encoding="utf-8")
-    assert updated(text) == text, "run make outputs"
+def test_the_docs_define_every_metric():
+    assert METRICS.read_text(encoding="utf-8") == metrics(), "run make outputs"
+
+
+def test_the_docs_have_the_ratios_of_the_last_benchmark():
+    text = PERFORMANCE.read_text(encoding="utf-8")
+    assert performance(text) == text, "run make outputs"
 
 
 def test_the_docs_list_the_parameters_of_every_report():
     assert PARAMETERS.read_text(encoding="utf-8") == parameters(), "run make outputs"
 
 
-def test_every_file_that_is_linked_exists():
-    links = re.findall(r"\]\(([^)#]+)\)", README.read_text(encoding="utf-8"))
-    local = [link for link in links if "://" not in link]
-    assert local
-    assert not [link for link in local if not (README.parent / link).exists()]
+def test_the_docs_list_every_kind_of_finding():
+    assert FINDINGS.read_text(encoding="utf-8") == findings(), "run make outputs"
+
+
+def test_the_schema_lists_every_code():
+    assert SCHEMA.read_text(encoding="utf-8") == schema(), "run make outputs"
+    assert '"EK101", ' in schema()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_file_that_is_linked_exists(page):
+    links = re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8"))
+    assert not [link for link in links if "://" not in link and not (page.parent / link).exists()]
+
+
+def test_readme_names_every_page_of_the_docs():
+    text = README.read_text(encoding="utf-8")
+    assert not [page.name for page in PAGES[1:] if f"(docs/{page.name})" not in text]
+
+
+def test_readme_is_short_enough_to_read():
+    assert len(README.read_text(encoding="utf-8").split()) <= MOST_WORDS
 
 
 def test_every_make_target_that_is_named_exists():

@@ -12,8 +12,8 @@ from validation_tables import (
 )
 
 from evalkit.definitions.catalogue import find
-from evalkit.reading import examples
-from evalkit.sections import resplits_page, validation_page
+from evalkit.pages import resplits_page, validation_page
+from evalkit.reading.inputs import examples
 from evalkit.statistics.folds import nadeau_bengio
 from evalkit.statistics.intervals import mean_t, wilson
 from evalkit.studies import resplits, validation
@@ -33,6 +33,8 @@ def test_one_neighbour_on_noise(monkeypatch):
     learner = fitting.Learner({"one": KNeighborsClassifier(1)}, e.features, e.label, 2)
     _, other = resplits.fit_all(setting, learner, find("accuracy", "counts"), ["one"], 60.0, list("abcde"))
     assert other.bootstrap.apparent == 0
+    assert other.bootstrap.out_of_bag == pytest.approx(0.5, abs=0.08)
+    assert other.bootstrap.no_information == pytest.approx(0.5, abs=0.01)
     assert 1 - other.bootstrap.error_632 == pytest.approx(0.684, abs=0.05)
     assert 1 - other.bootstrap.error_632_plus == pytest.approx(0.5, abs=0.06)
 
@@ -74,9 +76,9 @@ def test_dates_split_forward_beside_rows_at_random():
 def test_the_budget_says_what_it_left_out():
     study = labelled(noise(60))
     assert study.other.points.empty
-    assert "5-fold: 0 of 50 fits made within the budget" in validation_page.notes(study).text
+    assert "5-fold: 0 of 50 fits made within the budget" in validation_page.findings(study).text
     study = validation.read(features=noise(300), most_rows=100, k=5, **FAST)
-    assert "200 of 300 rows: 100 were drawn at random" in validation_page.notes(study).text
+    assert "200 of 300 rows: the others were drawn at random" in validation_page.findings(study).text
 
 
 def test_an_estimator_without_probabilities_keeps_the_metrics_it_has():
@@ -120,7 +122,7 @@ def test_a_repeated_k_fold_is_the_mean_of_its_draws(monkeypatch):
 def test_ways_that_the_rows_do_not_allow_are_named_and_the_others_made():
     frame = noise(80).assign(label=[f"c{i % 27}" for i in range(80)])
     study = validation.read(features=frame, k=2, **FAST)
-    assert "one holdout of 30 %: share must leave a row for each of 27 classes" in validation_page.notes(study).text
+    assert "one holdout of 30 %: share must leave a row for each of 27 classes" in validation_page.findings(study).text
     made = ["2-fold", "mean of 10 × 2-fold", "bootstrap, out of bag", "leave one out"]
     assert study.other.summary["way"].tolist() == made
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from evalkit.drawing.tables import Html
-from evalkit.sections import classification_page
+from evalkit.pages import classification_page
 from evalkit.studies import classification
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -56,15 +56,16 @@ def test_weighted_rows_are_told_as_repeated_rows(data):
         pd.testing.assert_frame_equal(weighted.curve(kind), repeated.curve(kind))
     constant = [shown(one, "estimates").splitlines()[-1] for one in (weighted, repeated)]
     assert constant[0].split() == constant[1].split()
-    assert "Rows are weighted" in shown(weighted, "notes")
-    assert "Rows are weighted" not in shown(repeated, "notes")
+    assert "Rows are weighted" in shown(weighted, "findings")
+    assert "Rows are weighted" not in shown(repeated, "findings")
 
 
 def test_what_weighted_rows_are_told_to_hold_is_their_share():
     weighted, repeated = weighted_and_repeated(traits())
     for start in ("Labels that are true", "Threshold"):
         line = [
-            next(one for one in shown(s, "notes").splitlines() if one.startswith(start)) for s in (weighted, repeated)
+            next(one for one in shown(s, "findings").splitlines() if one.startswith(start))
+            for s in (weighted, repeated)
         ]
         assert line[0] == line[1]
     means = [[line.split()[:3] for line in shown(s, "calibration").splitlines()[2:]] for s in (weighted, repeated)]
@@ -77,7 +78,7 @@ def test_calibration_of_weighted_classes_is_that_of_repeated_rows():
     for column in ("confidence", "right", "ece_10"):
         assert a[column].to_numpy() == pytest.approx(b[column].to_numpy())
     share = f"Always predicting the largest is right for {repeated.shares.max():.1%}"
-    assert share in shown(weighted, "notes")
+    assert share in shown(weighted, "findings")
     assert "weight of the rows by actual and predicted class (n = 240)" in shown(weighted, "confusion_plot")
 
 
@@ -134,8 +135,8 @@ def test_confidence_is_that_of_the_predicted_class():
     row = study.calibration.iloc[0]
     assert (row["confidence"], row["right"]) == (pytest.approx((0.9 + 0.8 + 0.4 + 0.7) / 4), 1.0)
     assert row["ece_10"] == pytest.approx((0.1 + 0.2 + 0.6 + 0.3) / 4)
-    assert "Rows whose predicted class has not the highest score: system 1." in shown(study, "notes")
-    assert "has not the highest score" not in shown(classification.read(data.drop(columns="predicted")), "notes")
+    assert "Rows whose predicted class has not the highest score: system 1." in shown(study, "findings")
+    assert "has not the highest score" not in shown(classification.read(data.drop(columns="predicted")), "findings")
 
 
 def test_without_two_classes_or_a_true_label_there_are_no_curves():
@@ -144,7 +145,7 @@ def test_without_two_classes_or_a_true_label_there_are_no_curves():
     for study in (every, none):
         assert shown(study, "curve_plot").startswith("No curves:")
         for name in (
-            "notes",
+            "findings",
             "estimates",
             "curves",
             "threshold_plot",
@@ -165,7 +166,7 @@ def test_more_classes_than_curves_are_told():
 
 def test_scores_of_labels_that_are_no_probabilities_are_not_taken_for_some():
     study = classification.read(traits().assign(p_even=lambda d: 9 * d["p_even"] - 4), threshold=0)
-    assert "no probabilities: calibration is left out" in shown(study, "notes")
+    assert "no probabilities: calibration is left out" in shown(study, "findings")
     assert shown(study, "calibration") == "No probabilities, no calibration."
     assert "labels' shares" not in shown(study, "estimates")
     assert "labels' shares" in shown(classification.read(TRAITS), "estimates")
@@ -174,7 +175,7 @@ def test_scores_of_labels_that_are_no_probabilities_are_not_taken_for_some():
 def test_what_a_slice_that_lacks_a_class_means_for_averages():
     study = classification.read(PENGUINS, segments="island", metrics="roc_auc_ovr")
     assert study.by_segment["value"].isna().all()
-    assert "averages over classes are over fewer there, or undefined." in shown(study, "notes")
+    assert "averages over classes are over fewer there, or undefined." in shown(study, "findings")
 
 
 def test_the_best_of_a_sweep_is_of_all_thresholds_and_drawn():

@@ -11,8 +11,11 @@ import pytest
 from evalkit.arrays import InputError, ParameterError
 from evalkit.definitions import catalogue
 from evalkit.metrics import rankings
-from evalkit.reading import engine, runs, sharded
-from evalkit.reading.measured import Measured
+from evalkit.reading.engines import base
+from evalkit.reading.engines import duckdb as engine
+from evalkit.reading.inputs import runs
+from evalkit.reading.reductions import sharded
+from evalkit.reading.reductions.measured import Measured
 from evalkit.studies import ranking
 from evalkit.studies.asks import BestTies, Depth, InterpolatedPrecision, Metric, Unjudged, WorstTies
 
@@ -29,9 +32,9 @@ ASKS += [InterpolatedPrecision(0.3, 1.0), Unjudged(5), Depth()]
 @pytest.fixture(params=["1GB", "250MB"])
 def limits(request, monkeypatch):
     """Shards so small that there are many of them."""
-    monkeypatch.setattr(engine, "FEWEST", 1_000)
-    monkeypatch.setattr(engine, "ROW", 25_000)
-    return engine.limits(request.param, threads=2)
+    monkeypatch.setattr(base, "FEWEST", 1_000)
+    monkeypatch.setattr(base, "ROW", 25_000)
+    return base.limits(request.param, threads=2)
 
 
 def measured(limits, *args, asks=ASKS, **options):
@@ -197,7 +200,7 @@ def test_rows_that_contradict_each_other_are_refused(limits):
 
 def test_the_kind_of_reading_follows_the_rows(monkeypatch):
     frame = pd.DataFrame(GOOD)
-    given = {"asks": [rankings.average_precision], "limits": engine.limits("200MB")}
+    given = {"asks": [rankings.average_precision], "limits": base.limits("200MB")}
     assert isinstance(sharded.read(frame, **given), runs.Runs)
     monkeypatch.setattr(sharded, "WHOLE", 2)
     found = sharded.read(frame, **given)

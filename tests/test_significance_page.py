@@ -15,14 +15,14 @@ from evalkit import __main__ as cli
 from evalkit.arrays import InputError, ParameterError
 from evalkit.drawing import claim_plots, plots
 from evalkit.drawing.tables import Html
-from evalkit.sections import page, ranking_page, significance_page, significance_plots
+from evalkit.pages import page, ranking_page, significance_page, significance_plots
 from evalkit.studies import ranking, significance, significance_extras
 
 ROOT = Path(__file__).resolve().parents[1]
 PIECES = (
     significance_page.title,
     page.verdict,
-    significance_page.notes,
+    significance_page.findings,
     significance_plots.differences,
     page.comparisons,
     significance_page.other_tests,

@@ -10,7 +10,7 @@ import pytest
 from significance_tables import long, rng, told, wide
 
 from evalkit.arrays import InputError
-from evalkit.sections import page, significance_page, significance_plots
+from evalkit.pages import page, significance_page, significance_plots
 from evalkit.statistics import multiplicity, signflip
 from evalkit.studies import ranking, significance, significance_extras
 
@@ -96,7 +96,7 @@ def test_every_way_to_test_is_named():
 def test_a_share_whose_test_and_interval_disagree_is_borderline():
     table = pd.DataFrame({"successes": [5], "trials": [20]})
     notes = told(significance.read(table, null=0.1))
-    assert "disagree on the sample − null 0.1 (p 0.043, [−0.013, +0.391]): read as borderline." in notes
+    assert "disagree on the sample − null 0.1 (p 0.043, [−0.013, +0.391]). [EK412]" in notes
     assert "disagree" not in told(significance.read(table, null=0.5))
 
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalkit.reading.slices import slices
+from evalkit.reading.tables.slices import slices
 
 
 @given(st.lists(st.one_of(st.integers(0, 40).map(str), st.sampled_from("abcxyz")), min_size=1, max_size=80))

@@ -9,7 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalkit.arrays import InputError
-from evalkit.reading import folders, sources
+from evalkit.reading.tables import folders, sources
+from evalkit.reading.tables.parts import Source
 
 HEADER = "query,item,score\n"
 GOOD = HEADER + "1,a,.5\n1,b,.4\n"
@@ -26,7 +27,7 @@ def here(tmp_path, monkeypatch):
 def load(data: object) -> dict[str, list]:
     """Query, item and score of a one-part source."""
     (part,) = sources.parts(data)
-    return {role: column.to_pylist() for role, column in sources.load(part, TEXT, {"score": "score"}).items()}
+    return {role: column.to_pylist() for role, column in part.load(TEXT, {"score": "score"}).items()}
 
 
 def refused(data: object) -> str:
@@ -42,7 +43,7 @@ def refused(data: object) -> str:
 
 
 def test_finds_the_working_directory_first_then_the_checkout(here):
-    checkout = sources.Path(sources.__file__).resolve().parents[2]
+    checkout = sources.Path(sources.__file__).resolve().parents[3]
     assert folders.find("evalkit/arrays.py") == checkout / "evalkit/arrays.py"
     (here / "evalkit").mkdir()
     (here / "evalkit/arrays.py").write_text("nearer")
@@ -363,11 +364,11 @@ def test_refuses_frames(data, message):
 def test_fingerprint_is_the_files_sha256(here):
     (here / "x.csv").write_text(GOOD)
     (part,) = sources.parts("x.csv")
-    found = sources.fingerprint(part, 2)
+    found = part.fingerprint(2)
     assert (found.name, found.rows) == ("x.csv", 2)
     assert found.sha256 == hashlib.sha256(GOOD.encode()).hexdigest()
     (part,) = sources.parts(frame())
-    assert sources.fingerprint(part, 2) == sources.Source("data frame", 2)
+    assert part.fingerprint(2) == Source("data frame", 2)
 
 
 def test_nothing_is_left_in_the_working_directory(here):
@@ -379,7 +380,7 @@ def test_nothing_is_left_in_the_working_directory(here):
 @pytest.mark.parametrize("how", ["changed", "gone"])
 def test_the_sha256_of_another_file_than_was_read_is_refused(here, how):
     (here / "x.csv").write_text(GOOD)
-    found = sources.fingerprint(sources.parts("x.csv")[0], 2)
+    found = sources.parts("x.csv")[0].fingerprint(2)
     if how == "gone":
         (here / "x.csv").unlink()
     else:

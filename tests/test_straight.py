@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalkit.arrays import InputError
-from evalkit.reading import large, straight
+from evalkit.reading.reductions import large, straight
 from evalkit.studies import classification
 from evalkit.studies.binary_sums import SumsStudy
 

@@ -5,6 +5,7 @@ import pytest
 
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell
+from evalkit.findings.finding import Kind
 
 
 @pytest.mark.parametrize(
@@ -34,7 +35,7 @@ def test_text_from_the_data_is_escaped_everywhere():
     bad = "<script>alert(1)</script>"
     pieces = [
         tables.heading(bad, bad),
-        tables.notes([(bad, True)]),
+        tables.findings([Kind("EK1", bad, bad, bad).warning(bad)]),
         tables.paragraph(bad),
         tables.table(bad, [bad], [[Cell(tables.escape(bad))]], bad),
         tables.definitions([(bad, bad)]),

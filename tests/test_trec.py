@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from evalkit.arrays import InputError
-from evalkit.reading import trec
+from evalkit.reading.tables import trec
 
 RUN = "1 Q0 a 1 0.5 t\n1 Q0 b 2 -4e-1 t\n2 Q0 a 1 7 t\n"
 EXPECTED = {

@@ -17,7 +17,7 @@ from validation_tables import (
 
 from evalkit import __main__ as cli
 from evalkit.arrays import InputError, ParameterError
-from evalkit.sections import validation_page
+from evalkit.pages import validation_page
 from evalkit.studies import validation
 from evalkit.validation import splits
 
@@ -155,13 +155,13 @@ def test_odd_columns_are_no_error_and_every_row_is_tested(change):
     study = labelled(noise(120).assign(**change))
     assert study.rows.size == 120
     assert not severe(study)
-    assert validation_page.notes(study).text
+    assert validation_page.findings(study).text
     json.dumps(validation_page.results(study)._repr_mimebundle_(), allow_nan=False)
 
 
 def test_columns_that_say_nothing_are_named():
     study = labelled(noise(60).assign(same="x", none=np.nan))
-    assert "One value on every row, or none, has same, none." in validation_page.notes(study).text
+    assert "One value on every row, or none, has same, none." in validation_page.findings(study).text
 
 
 def test_parts_whose_columns_have_other_roles_are_refused():
@@ -198,7 +198,7 @@ def test_a_fold_with_one_class_has_no_auc_and_is_named():
     )
     study = validation.read(frame, metrics="roc_auc")
     assert np.isnan(study.fold_values("system")[0])
-    assert "base rate" in [one.check for one in study.findings]
+    assert "base rate" in [one.name for one in study.findings]
     assert validation_page.by_fold(study).text.count("–") >= 1
 
 

@@ -16,7 +16,7 @@ from validation_tables import (
     visits,
 )
 
-from evalkit.sections import resplits_page, validation_page
+from evalkit.pages import resplits_page, validation_page
 from evalkit.studies import validation
 
 # Planted leaks, and none
@@ -37,7 +37,7 @@ def test_a_table_copied_whole_fails_however_coarse_its_columns(levels, times):
     study = labelled(pd.concat([frame] * times, ignore_index=True))
     assert study.word == "fail"
     assert f"every row occurs {times} times" in severe(study)["duplicate rows"].message
-    clean = {one.check: one.severity for one in labelled(frame).findings}
+    clean = {one.name: one.severity for one in labelled(frame).findings}
     assert set(clean.values()) <= {"note"}
 
 
@@ -53,7 +53,7 @@ def test_copies_among_coarse_rows_cannot_be_told_from_coincidence():
     frame = pd.DataFrame(rng.integers(0, 3, (600, 4))).rename(columns=str).assign(label=rng.integers(0, 2, 600))
     study = labelled(pd.concat([frame, frame.iloc[:60]], ignore_index=True))
     assert not severe(study)
-    found = {one.check: one for one in study.findings}
+    found = {one.name: one for one in study.findings}
     assert "copies of some rows cannot be told from coincidence" in found["coarse rows"].message
     assert found["conflicting labels"].severity == "note"
 
@@ -62,7 +62,7 @@ def test_unlike_labels_of_equal_measurements_are_a_warning():
     frame = noise(300, seed=13)
     again = frame.iloc[:40].assign(label=1 - frame["label"].iloc[:40])
     study = labelled(pd.concat([frame, again], ignore_index=True))
-    assert {one.check: one.severity for one in study.findings}["conflicting labels"] == "warning"
+    assert {one.name: one.severity for one in study.findings}["conflicting labels"] == "warning"
 
 
 def test_the_target_as_a_feature_fails():
@@ -107,7 +107,7 @@ def test_a_score_that_is_the_label_and_scores_on_other_scales():
     score = rng.uniform(0, 0.2, 400) + 0.1 * frame["label"] + 0.15 * frame["fold"]
     study = validation.read(frame.assign(score=score))
     assert study.word == "cannot tell"
-    assert "score scale" in [one.check for one in study.findings]
+    assert "score scale" in [one.name for one in study.findings]
 
 
 def test_one_bad_fold_is_heterogeneous():
@@ -119,7 +119,7 @@ def test_one_bad_fold_is_heterogeneous():
     assert study.unlike["p"] < 1e-6
     assert not study.intervals.iloc[0]["honest"]
     assert "mean of folds, Nadeau–Bengio" in validation_page.verdict(study).html
-    assert "unlike folds" in [one.check for one in study.findings]
+    assert "unlike folds" in [one.name for one in study.findings]
     from scipy.stats import chi2_contingency
 
     table = pd.crosstab(fold, (score > 0.5) == label).to_numpy()
@@ -195,7 +195,7 @@ def test_columns_named_without_a_look_at_the_label_are_no_leak():
     frame, _ = planted(seed=4)
     study = labelled(frame, selected=[f"g{i}" for i in range(10)])
     assert not severe(study)
-    assert [one.severity for one in study.findings if one.check == "selection outside"] == ["note"]
+    assert [one.severity for one in study.findings if one.name == "selection outside"] == ["note"]
 
 
 @pytest.mark.parametrize(
@@ -276,7 +276,7 @@ def test_a_bundled_set_raises_no_severe_finding(name):
     study = validation.read(**BUNDLED[name], **FAST)
     assert not severe(study)
     if "ignore" in BUNDLED[name]:
-        assert "as ignore says" in validation_page.notes(study).text
+        assert "as ignore says" in validation_page.findings(study).text
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from validation_tables import FAST, ROOT, noise, severe
 
 from evalkit.arrays import InputError
-from evalkit.sections import validation_page, validation_plots
+from evalkit.pages import validation_page, validation_plots
 from evalkit.statistics.intervals import mover, wilson
 from evalkit.studies import validation
 
@@ -50,7 +50,7 @@ def whole_page(study) -> str:
     json.dumps(published, allow_nan=False)
     for draw in (validation_plots.fold_map, validation_plots.folds, validation_plots.intervals):
         assert draw(study).svg
-    parts = ("title", "verdict", "notes", "leakage", "intervals", "by_fold", "paired", "estimates", "definitions")
+    parts = ("title", "verdict", "findings", "leakage", "intervals", "by_fold", "paired", "estimates", "definitions")
     return "\n".join(getattr(validation_page, name)(study).html for name in parts)
 
 
@@ -93,7 +93,7 @@ def test_the_validation_rows_beside_a_test_set_are_left_out_and_counted():
     three = pd.concat([frame, scored(50, seed=9).assign(id=[f"v{i}" for i in range(50)], fold="dev")])
     study = validation.read(three)
     assert study.training_gap == validation.read(frame).training_gap
-    assert "50 rows of the fold dev: a validation set" in validation_page.notes(study).text
+    assert "50 rows of the fold dev: a validation set" in validation_page.findings(study).text
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from evalkit.sections import (
+from evalkit.pages import (
     binary_page,
     binary_plots,
     classification_page,
@@ -48,7 +48,7 @@ def test_estimates_of_unlike_sizes_each_say_their_n(tmp_path):
 def test_one_positive_and_one_query_are_singular():
     data = pd.DataFrame({"label": [1, 0, 0, 0], "score": [0.9, 0.1, 0.2, 0.3]})
     study = classification.read(data)
-    text = binary_plots.curve_plot(study).caption + binary_page.notes(study).text
+    text = binary_plots.curve_plot(study).caption + binary_page.findings(study).text
     assert "1 positive, 3 negatives" in text
     assert "Only 1 row of the smaller class" in text
     run = pd.DataFrame({"query": "q", "item": list("abc"), "score": [3.0, 2.0, 1.0], "grade": [1, 0, 0]})

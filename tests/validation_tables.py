@@ -34,7 +34,7 @@ def visits(rows: int) -> pd.DataFrame:
 
 
 def severe(study) -> dict:
-    return {one.check: one for one in study.findings if one.severity == "severe"}
+    return {one.name: one for one in study.findings if one.severity == "severe"}
 
 
 def noise(n: int, *, seed: int = 0, columns: int = 3) -> pd.DataFrame:

@@ -1,6 +1,6 @@
 """The table of metrics by name: what each is, when it is undefined, which public tool it equals.
 
-README's metric table, the definitions at the end of each report, the arrows in its tables and the invariants in the
+docs/metrics.md, the definitions at the end of each report, the arrows in its tables and the invariants in the
 tests are made from this table. A convention is a name: two definitions are two rows.
 """
 
@@ -323,7 +323,7 @@ HEADS = {
 
 
 def markdown() -> str:
-    """The tables of metrics as README prints them, one for each structure."""
+    """The tables of metrics as docs/metrics.md prints them, one for each structure."""
     return "\n\n".join(f"**{HEADS[name]}**\n\n{_table(list(TABLES[name].values()))}" for name in HEADS)
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-VISIBLE = 5e-4  # a difference that three digits show
+from evalkit.findings.finding import Finding
+
 HUGE = 1e15  # from here on a double has no digit behind the point
-FEW = 20  # units below which an interval leans on its assumptions
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,15 @@ def signed(value: float, digits: int = 3) -> str:
     """
     text = number(value, digits)
     return f"+{text}" if value > 0 and float(text.replace(",", "").replace("∞", "inf")) > 0 else text
+
+
+def signed_percent(value: float, digits: int = 1) -> str:
+    """A relative difference as a percentage with its sign.
+
+    >>> signed_percent(0.0312), signed_percent(float("nan"))
+    ('+3.1 %', '–')
+    """
+    return f"{signed(100 * value, digits)} %" if math.isfinite(value) else "–"
 
 
 def interval(low: float, high: float, show: Any = number) -> str:
@@ -103,10 +112,21 @@ def stack(pieces: Iterable[Html]) -> Html:
     return Html("".join(piece.html for piece in pieces), "\n".join(piece.text for piece in pieces))
 
 
-def notes(items: Sequence[tuple[str, bool]]) -> Html:
-    """What to know of the data first: (text, whether it could change the answer), plain text."""
-    rows = [f'<li class="warn">{escape(text)}</li>' if warn else f"<li>{escape(text)}</li>" for text, warn in items]
-    return Html(f'<ul class="notes">{"".join(rows)}</ul>', "\n".join(text for text, _ in items))
+def findings(items: Iterable[Finding]) -> Html:
+    """What to know first, each with its code; one that could change the answer with what to do."""
+    several = list(items)
+    rows = "".join(_finding(finding) for finding in several)
+    return Html(f'<ul class="notes">{rows}</ul>', "\n".join(f"{one.message} [{one.kind.code}]" for one in several))
+
+
+def _finding(finding: Finding) -> str:
+    kind, text = finding.kind, escape(finding.message)
+    advice = escape(kind.advice).split("`")  # what stands between two marks is code
+    code = f'<span class="muted" title="{escape(kind.name)}: {"".join(advice)}">{kind.code}</span>'
+    if not finding.matters:
+        return f"<li>{text} {code}</li>"
+    marked = "".join(f"<code>{part}</code>" if i % 2 else part for i, part in enumerate(advice))
+    return f'<li class="warn">{text} {marked} {code}</li>'
 
 
 def paragraph(text: str) -> Html:

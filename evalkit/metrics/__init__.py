@@ -1,1 +1,1 @@
-"""Structures and the metrics on them: arithmetic only, one value a unit."""
+"""Structures and the metrics on them: arithmetic only, one value per unit."""

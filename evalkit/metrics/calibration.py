@@ -25,14 +25,14 @@ def brier(c: Counts) -> float:
 
 
 def brier_skill(c: Counts) -> float:
-    """1 - Brier / (Brier of always saying the base rate). Undefined when one class is absent."""
+    """1 - Brier / (Brier score of always predicting the base rate). Undefined if one class is absent."""
     return float(1 - ratio(brier(c), brier(_constant(c))))
 
 
 def log_loss(c: Counts) -> float:
     """Mean of -log(probability of what happened), probabilities clipped to [eps, 1 - eps] of float64.
 
-    Equals scikit-learn's log_loss. One clipped row that went wrong costs 36 nats: see `clipped`.
+    Equals scikit-learn's log_loss. A clipped row of the wrong class costs 36 nats: see `clipped`.
 
     >>> from evalkit.metrics.counts import count
     >>> print(f"{log_loss(count([0.5, 0.5], [1, 0])):.6f}")
@@ -44,13 +44,13 @@ def log_loss(c: Counts) -> float:
 
 
 def clipped(c: Counts) -> float:
-    """Weight of the rows whose score `log_loss` clips: 0 and 1 themselves, and what lies outside."""
+    """Weight of the rows whose score `log_loss` clips: 0, 1 and everything outside [0, 1]."""
     outside = (c.threshold < EPSILON) | (c.threshold > 1 - EPSILON)
     return (c.positive + c.negative)[outside].sum().item()
 
 
 def calibration_in_the_large(c: Counts) -> float:
-    """Mean score - base rate: positive when the scores promise too much."""
+    """Mean score - base rate: positive if the probabilities are too high on average."""
     return mean_score(c) - base_rate(c)
 
 
@@ -63,9 +63,9 @@ def mean_score(c: Counts) -> float:
 
 
 def recalibrate(c: Counts) -> Counts:
-    """The same rows, each score replaced by its isotonic probability: pool adjacent violators on counts.
+    """Counts with each score replaced by its isotonic probability (pool adjacent violators).
 
-    `threshold` holds the probabilities and may repeat. doi:10.1073/pnas.2016191118.
+    `threshold` holds the probabilities and may repeat values. doi:10.1073/pnas.2016191118.
 
     >>> from evalkit.metrics.counts import count
     >>> recalibrate(count([0.9, 0.6, 0.5, 0.1], [1, 0, 1, 0])).threshold
@@ -81,7 +81,7 @@ def recalibrate(c: Counts) -> Counts:
 
 @dataclass(frozen=True)
 class Decomposition:
-    """loss = miscalibration - discrimination + uncertainty (CORP); no bins to choose."""
+    """loss = miscalibration - discrimination + uncertainty (CORP); it needs no bins."""
 
     miscalibration: float
     discrimination: float
@@ -89,10 +89,10 @@ class Decomposition:
 
 
 def decompose(c: Counts, loss: Callable[[Counts], float] = brier) -> Decomposition:
-    """What of a loss better calibration would mend, what the order earns, and what the base rate costs.
+    """CORP decomposition of a loss into miscalibration, discrimination and uncertainty.
 
     loss: `brier` or `log_loss`. Miscalibration: loss - loss of the isotonic probabilities. Uncertainty: loss
-    of always saying the base rate; discrimination: that - loss of the isotonic probabilities.
+    of always predicting the base rate. Discrimination: uncertainty - loss of the isotonic probabilities.
     doi:10.1073/pnas.2016191118. Equals model-diagnostics' decompose.
 
     >>> from evalkit.metrics.counts import count
@@ -109,7 +109,7 @@ def decompose(c: Counts, loss: Callable[[Counts], float] = brier) -> Decompositi
 
 @dataclass(frozen=True, eq=False)
 class Bins:
-    """Rows grouped by score, lowest first, empty bins left out: rows, positives and sum of the scores in each."""
+    """Rows, positives and sum of scores in each bin of scores, lowest first, without empty bins."""
 
     rows: Weights
     positives: Weights
@@ -123,19 +123,15 @@ class Bins:
 
 def bins_uniform(c: Counts, bins: int = 10) -> Bins:
     """`bins` bins of equal width over [0, 1]: closed on the left, the last one on both sides."""
-    return _bins(c, np.clip(np.searchsorted(_grid(bins), c.threshold, side="right") - 1, 0, bins - 1))
-
-
-def bins_uniform_right(c: Counts, bins: int = 10) -> Bins:
-    """`bins` bins of equal width over [0, 1]: closed on the right, the first one on both sides."""
-    return _bins(c, np.clip(np.searchsorted(_grid(bins), c.threshold, side="left") - 1, 0, bins - 1))
+    edges = np.linspace(0, 1, bins + 1)
+    return _bins(c, np.clip(np.searchsorted(edges, c.threshold, side="right") - 1, 0, bins - 1))
 
 
 def bins_quantile(c: Counts, bins: int = 10) -> Bins:
-    """Bins between quantiles of the score, closed on the left: about equally many rows, equal scores together.
+    """Bins between quantiles of the score, closed on the left, with about the same number of rows each.
 
-    The quantiles are numpy's; scikit-learn's calibration_curve(strategy="quantile") closes the same bins on
-    the right.
+    Equal scores share a bin. The quantiles are numpy's; scikit-learn's calibration_curve(strategy="quantile")
+    closes the same bins on the right.
     """
     rank = np.linspace(0, 1, bins + 1)[1:-1] * (c.total - 1)
     low, high = (_score_at(c, whole) for whole in (np.floor(rank), np.ceil(rank)))
@@ -143,21 +139,16 @@ def bins_quantile(c: Counts, bins: int = 10) -> Bins:
 
 
 def ece(b: Bins) -> float:
-    """Mean over the rows of the gap of their bin: the expected calibration error of the positive class.
+    """Gap of the bins, averaged over rows: the expected calibration error of the positive class.
 
-    It depends on the bins: print it with their number and kind. doi:10.1609/aaai.v29i1.9602.
+    It depends on the bins: report their number and kind with it. doi:10.1609/aaai.v29i1.9602.
 
     >>> from evalkit.metrics.counts import count
     >>> c = count([0.05, 0.1, 0.2, 0.3, 0.5, 0.5, 0.7, 0.95, 1, 1], [0, 0, 1, 0, 1, 1, 1, 0, 1, 0])
-    >>> [round(ece(b), 4) for b in (bins_uniform(c), bins_uniform_right(c), bins_quantile(c, 5))]
-    [0.39, 0.45, 0.33]
+    >>> [round(ece(b), 4) for b in (bins_uniform(c), bins_quantile(c, 5))]
+    [0.39, 0.33]
     """
     return float(ratio(np.dot(b.gap, b.rows), b.rows.sum()))
-
-
-def mce(b: Bins) -> float:
-    """The largest gap of a bin: the maximum calibration error."""
-    return float(b.gap.max()) if len(b.rows) else float("nan")
 
 
 def _score_at(c: Counts, rank: Floats) -> Floats:
@@ -170,10 +161,6 @@ def _score_at(c: Counts, rank: Floats) -> Floats:
 
 def _constant(c: Counts) -> Counts:
     return replace(c, threshold=np.full(len(c.threshold), base_rate(c)))
-
-
-def _grid(bins: int) -> Floats:
-    return np.linspace(0, 1, bins + 1)
 
 
 def _bins(c: Counts, place: Ints) -> Bins:

@@ -1,6 +1,6 @@
-"""Counts: binary outcomes under a moving threshold, and every metric that needs nothing else.
+"""Counts: binary outcomes at every threshold of a score, and the metrics that need nothing else.
 
-Positive means score >= threshold. `count` sorts the scores once; all that follows is arithmetic on its table.
+Predicted positive means score >= threshold. `count` sorts the scores once; the rest is arithmetic on its table.
 """
 
 from collections.abc import Iterator
@@ -16,15 +16,15 @@ from evalkit.metrics.grouped import GroupedCounts as GroupedCounts
 from evalkit.metrics.grouped import auc_by_group as auc_by_group
 from evalkit.metrics.grouped import gauc as gauc
 
-Weights = NDArray[Any]  # int64, or float64 where a weight is no whole number
+Weights = NDArray[Any]  # int64, or float64 if a weight is not a whole number
 
 
 @dataclass(frozen=True, eq=False)
 class Counts:
     """Weight of positives (tp) and of negatives (fp) at or above each distinct score.
 
-    threshold: the distinct scores, highest first. tp, fp: cumulative, same length; int64 unless a weight is
-    no whole number. positives, negatives: the totals, which `at` keeps when it moves the thresholds. Where
+    threshold: the distinct scores, highest first. tp, fp: cumulative, same length; int64 if all weights are
+    whole numbers. positives, negatives: the totals, which `at` keeps when it moves the thresholds. Where
     each row is a table of its own, as in `labels.one_vs_rest`, they are arrays, and the metrics of a
     threshold work row by row.
     """
@@ -65,11 +65,11 @@ class Counts:
 
 
 def count(score: ArrayLike, positive: ArrayLike, negative: ArrayLike | None = None) -> Counts:
-    """The table of a score: equal scores add up, be they rows, a histogram or the answer to a GROUP BY.
+    """Counts of a score from rows, a histogram or the result of a GROUP BY; equal scores are added up.
 
     positive, negative: weight at each score, >= 0; scores without weight are left out. Without `negative`
     each score is one row, and `positive` its label, 0 or 1. Raises InputError for a score that is not finite,
-    a label other than 0 and 1, a weight below 0, or columns of different length.
+    a label other than 0 and 1, a weight below 0, or columns of different lengths.
 
     >>> c = count([0.8, 0.7, 0.5, 0.5, 0.5, 0.5, 0.3], [1, 1, 0, 0, 1, 1, 0])
     >>> c.threshold, c.tp, c.fp
@@ -89,7 +89,7 @@ def count(score: ArrayLike, positive: ArrayLike, negative: ArrayLike | None = No
 
 
 def merge(*parts: Counts) -> Counts:
-    """The table of all the rows behind `parts`: shards, days, folds.
+    """Counts of the rows of all `parts`, such as shards, days or folds.
 
     >>> c = merge(count([0.9, 0.2], [1, 0]), count([0.9, 0.4], [0, 1]))
     >>> c.threshold, c.tp, c.fp
@@ -100,7 +100,7 @@ def merge(*parts: Counts) -> Counts:
 
 
 def at(c: Counts, threshold: ArrayLike) -> Counts:
-    """The same table at other thresholds, one or many: the metrics of a threshold take it.
+    """The same counts at one or more other thresholds, as the metrics of a threshold take them.
 
     >>> c = count([1, 0], positive=[140, 11], negative=[40, 4809])
     >>> print(f"{precision(at(c, 0.5)):.6f} {recall(at(c, 0.5)):.6f} {f_score(at(c, 0.5), beta=2):.6f}")
@@ -113,7 +113,7 @@ def at(c: Counts, threshold: ArrayLike) -> Counts:
 
 
 def _count_rows(score: Floats, label: NDArray[np.int8]) -> Counts:
-    """Rows with a label: one plain sort of keys that hold score and label: no argsort, no gathering."""
+    """Counts of labelled rows by one plain sort of keys that hold score and label: no argsort, no gathering."""
     exponent = keys.exponent(score)
     key = keys.encode(score, exponent)
     if exponent and np.any(keys.decode(key, exponent) != score):  # largest and smallest too far apart for one scale
@@ -157,7 +157,7 @@ def _weights(name: str, values: ArrayLike) -> Weights:
 
 
 def accuracy(c: Counts) -> Floats:
-    """(TP + TN) / all. Read it beside `majority`: finding none of 1 in 100 gives 0.99."""
+    """(TP + TN) / all. Compare it with `majority`: at a base rate of 1 %, predicting no positive gives 0.99."""
     return ratio(c.tp + c.tn, c.total)
 
 
@@ -167,12 +167,12 @@ def error_rate(c: Counts) -> Floats:
 
 
 def majority(c: Counts) -> float:
-    """max(P, N) / all: the accuracy of predicting the larger class always, the baseline of every accuracy."""
+    """max(P, N) / all: the accuracy of always predicting the larger class, the baseline of every accuracy."""
     return float(ratio(max(c.positives, c.negatives), c.total))
 
 
 def base_rate(c: Counts) -> float:
-    """P / all; also prevalence. The precision, and the average precision, of a score that knows nothing."""
+    """P / all; also prevalence. The precision and the average precision of a no-skill score."""
     return float(ratio(c.positives, c.total))
 
 
@@ -214,8 +214,8 @@ def negative_predictive_value(c: Counts) -> Floats:
 def f_score(c: Counts, beta: float = 1.0) -> Floats:
     """(1 + b²) TP / ((1 + b²) TP + b² FN + FP): recall weighs b = beta times as much as precision.
 
-    From counts, not from precision and recall: 0 when all is missed, NaN only without positives and
-    predictions. van Rijsbergen, Information Retrieval (1979), ch. 7.
+    Computed from counts, not from precision and recall: 0 if every positive is missed, NaN only if nothing is
+    positive and nothing predicted positive. van Rijsbergen, Information Retrieval (1979), ch. 7.
     """
     return ratio((1 + beta**2) * c.tp, c.tp + c.fp + beta**2 * c.positives)
 
@@ -241,7 +241,7 @@ def youden(c: Counts) -> Floats:
 def mcc(c: Counts) -> Floats:
     """(TP TN - FP FN) / sqrt((TP+FP) (TP+FN) (TN+FP) (TN+FN)): Matthews' correlation of label and prediction.
 
-    Undefined, not 0, when either has one class only. doi:10.1016/0005-2795(75)90109-9.
+    Undefined, not 0, if either has one class only. doi:10.1016/0005-2795(75)90109-9.
 
     >>> print(f"{mcc(at(count([1, 0], [140, 11], [40, 4809]), 1)):.6f}")
     0.844160
@@ -253,7 +253,7 @@ def mcc(c: Counts) -> Floats:
 def kappa(c: Counts) -> Floats:
     """2 (TP TN - FP FN) / ((TP+FP) N + P (TN+FN)): Cohen's agreement beyond chance.
 
-    Undefined when label and prediction hold one and the same class. doi:10.1177/001316446002000104.
+    Undefined if all labels and predictions are the same class. doi:10.1177/001316446002000104.
     """
     return ratio(2 * (c.tp * c.tn - c.fp * c.fn), (c.tp + c.fp) * c.negatives + c.positives * (c.fn + c.tn))
 
@@ -262,7 +262,7 @@ def kappa(c: Counts) -> Floats:
 
 
 class Step(NamedTuple):
-    """A run of thresholds that fits the cache: what each adds (p, n), what has come up to it (tp, fp)."""
+    """A run of thresholds that fits the cache: the rows at each threshold (p, n), and at or above it (tp, fp)."""
 
     p: Weights
     n: Weights
@@ -274,7 +274,7 @@ STEP = 8_192  # thresholds; their columns fit the cache, and BLAS starts no thre
 
 
 def steps(c: Counts, *, backwards: bool = False) -> Iterator[Step]:
-    """The table in runs of `STEP` thresholds: a sum over them costs no array as long as the table."""
+    """Yield the table in runs of `STEP` thresholds: a sum over them needs no array as long as the table."""
     starts = range(0, len(c.threshold), STEP)
     for start in reversed(starts) if backwards else starts:
         tp, fp = c.tp[start : start + STEP], c.fp[start : start + STEP]
@@ -283,19 +283,19 @@ def steps(c: Counts, *, backwards: bool = False) -> Iterator[Step]:
 
 
 def _each(total: Weights, before: Any) -> Weights:
-    """What each of the running totals adds along the last axis: np.diff with a start, in half its time."""
-    found = total.copy()
-    found[..., 1:] -= total[..., :-1]
-    found[..., :1] -= before
-    return found
+    """Differences of running totals along the last axis: np.diff with a start, in half its time."""
+    added = total.copy()
+    added[..., 1:] -= total[..., :-1]
+    added[..., :1] -= before
+    return added
 
 
 def twice_u(c: Counts) -> float:
     """2 U: over pairs of a positive and a negative, 2 for each in the right order and 1 for a tie.
 
-    An exact whole number where the weights are. U is the Mann-Whitney statistic. doi:10.1214/aoms/1177730491.
+    An exact whole number if the weights are. U is the Mann-Whitney statistic. doi:10.1214/aoms/1177730491.
     """
-    return sum(np.dot(s.p, 2 * (c.negatives - s.fp) + s.n).item() for s in steps(c))
+    return sum(np.dot(step.p, 2 * (c.negatives - step.fp) + step.n).item() for step in steps(c))
 
 
 def auc(c: Counts) -> float:
@@ -323,19 +323,19 @@ def average_precision(c: Counts) -> float:
     >>> print(f"{average_precision(count([0.8, 0.7, 0.5, 0.5, 0.5, 0.5, 0.3], [1, 1, 0, 0, 1, 1, 0])):.6f}")
     0.833333
     """
-    return float(ratio(sum(precision_sum(s) for s in steps(c)), c.positives))
+    return float(ratio(sum(precision_sum(step) for step in steps(c)), c.positives))
 
 
-def precision_sum(s: Step) -> float:
+def precision_sum(step: Step) -> float:
     """Sum of the precision at the scores of a step's positives."""
-    return np.dot(s.p, s.tp / (s.tp + s.fp)).item()
+    return np.dot(step.p, step.tp / (step.tp + step.fp)).item()
 
 
 def ks(c: Counts) -> float:
-    """max |TPR - FPR| over the thresholds: Kolmogorov and Smirnov's distance of the two classes' scores."""
-    return float(ratio(max((rate_gap(c, s) for s in steps(c)), default=0), c.positives * c.negatives))
+    """max |TPR - FPR| over the thresholds: the Kolmogorov-Smirnov distance between the scores of the classes."""
+    return float(ratio(max((rate_gap(c, step) for step in steps(c)), default=0), c.positives * c.negatives))
 
 
-def rate_gap(c: Counts, s: Step) -> float:
-    """max |TPR - FPR| P N within a step: exact whole numbers."""
-    return np.abs(s.tp * c.negatives - s.fp * c.positives).max().item()
+def rate_gap(c: Counts, step: Step) -> float:
+    """max |TPR - FPR| P N within a step: an exact whole number if the weights are."""
+    return np.abs(step.tp * c.negatives - step.fp * c.positives).max().item()

@@ -1,4 +1,4 @@
-"""Curves over the threshold, the areas and points that are read off them, and the choice of a threshold."""
+"""Curves over the threshold, areas under them, and rules that choose a threshold."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ from evalkit.metrics.influence import placement_squares
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """Points (x, y) and the threshold of each, highest first; x rises or stays."""
+    """Points (x, y) and the threshold of each, highest threshold first; x never decreases."""
 
     x: Floats
     y: Floats
@@ -39,7 +39,7 @@ def roc_curve(c: Counts) -> Curve:
 
 
 def precision_recall_curve(c: Counts) -> Curve:
-    """Precision over recall, from the highest score on: with nothing predicted there is no precision."""
+    """Precision over recall, from the highest score on: without predicted positives precision is undefined."""
     return Curve(recall(c), precision(c), c.threshold)
 
 
@@ -49,27 +49,23 @@ def gain_curve(c: Counts) -> Curve:
     return Curve(predicted_rate(c), recall(c), c.threshold)
 
 
-def lift_curve(c: Counts) -> Curve:
-    """Lift over the share of rows predicted positive."""
-    return Curve(predicted_rate(c), lift(c), c.threshold)
-
-
 def lift(c: Counts) -> Floats:
-    """precision / base rate: how many times more positives than among rows picked at random."""
+    """precision / base rate: how many times more positives than among rows chosen at random."""
     return ratio(precision(c) * c.total, c.positives)
 
 
 def from_none(c: Counts) -> Counts:
-    """The table with a first row at threshold infinity, where nothing is predicted positive."""
+    """The counts with threshold infinity, where nothing is predicted positive, added at the front."""
     threshold, tp, fp = np.append(np.inf, c.threshold), np.append(0, c.tp), np.append(0, c.fp)
     return Counts(threshold, tp, fp, c.positives, c.negatives)
 
 
 def thin(c: Counts, points: int = 1000, kept: Sequence[float] = ()) -> Counts:
-    """At most `points` of the thresholds: even in recall, in false positive rate, and dense among the highest scores.
+    """The counts at no more than `points` thresholds, for drawing.
 
-    What stands at the thresholds left is exact, and the last of them, where all is predicted positive, stays. kept:
-    more thresholds whose decisions stay in the table, besides the points; one above all scores decides nothing.
+    The thresholds are even in recall and in false positive rate, and dense among the highest scores. Counts at those
+    left are exact; the last one, where every row is predicted positive, always stays. kept: thresholds whose
+    decisions stay in the table, in addition to the points; a threshold above all scores is ignored.
 
     >>> from evalkit.metrics.counts import count
     >>> c = count(np.arange(5000), np.arange(5000) % 2)
@@ -86,7 +82,7 @@ def thin(c: Counts, points: int = 1000, kept: Sequence[float] = ()) -> Counts:
 
 
 def at_depth(c: Counts, rows: ArrayLike) -> Counts:
-    """The table where exactly `rows` rows are predicted positive, TP and FP taken linear within a tie."""
+    """The counts where exactly `rows` rows are predicted positive, with TP and FP interpolated linearly within ties."""
     rows, depth = np.asarray(rows, dtype=np.float64), np.append(0, c.tp + c.fp)
     tp, fp = (np.interp(rows, depth, np.append(0, column)) for column in (c.tp, c.fp))
     above = np.searchsorted(depth[1:], rows)
@@ -94,9 +90,9 @@ def at_depth(c: Counts, rows: ArrayLike) -> Counts:
 
 
 def at_base_rate(c: Counts, rate: float) -> Counts:
-    """The table as it would be if a share `rate` of the rows were positive: the negatives get another weight.
+    """The counts reweighted to base rate `rate`: the negatives get another weight.
 
-    ROC and AUC stay, precision and whatever rests on it move.
+    ROC and AUC stay the same; precision and every metric based on it change.
 
     >>> from evalkit.metrics.counts import average_precision, count
     >>> c = count([0.8, 0.7, 0.5, 0.5, 0.5, 0.5, 0.3], [1, 1, 0, 0, 1, 1, 0])
@@ -109,7 +105,7 @@ def at_base_rate(c: Counts, rate: float) -> Counts:
 
 
 def crossings(a: Curve, b: Curve) -> Floats:
-    """Where, along x, one curve stops lying above the other, points joined by straight lines; empty if one contains it.
+    """The x where two piecewise linear curves cross; empty if one is never below the other.
 
     >>> a = Curve(np.array([0, 0.5, 1]), np.array([0, 0.9, 1]), np.zeros(3))
     >>> b = Curve(np.array([0, 0.25, 1]), np.array([0, 0.7, 1]), np.zeros(3))
@@ -131,7 +127,9 @@ def crossings(a: Curve, b: Curve) -> Floats:
 
 
 def break_even(c: Counts) -> float:
-    """Recall, which is precision, when exactly P rows are predicted positive, TP and FP taken linear within a tie.
+    """Recall where exactly P rows are predicted positive, which equals precision there.
+
+    TP and FP are interpolated linearly within ties.
 
     >>> from evalkit.metrics.counts import count
     >>> print(f"{break_even(count([0.8, 0.7, 0.5, 0.5, 0.5, 0.5, 0.3], [1, 1, 0, 0, 1, 1, 0])):.2f}")
@@ -141,28 +139,20 @@ def break_even(c: Counts) -> float:
 
 
 def average_precision_interpolated(c: Counts) -> float:
-    """Mean over the positives of the largest precision at their recall or beyond (VOC 2010, all points).
+    """Mean over the positives of the largest precision at their recall or higher (VOC 2010, all points).
 
     >>> from evalkit.metrics.counts import count
     >>> print(f"{average_precision_interpolated(count([6, 5, 4, 3, 2, 1], [1, 0, 0, 1, 1, 1])):.2f}")
     0.75
     """
-    return float(ratio(np.dot(c.positive, _best_beyond(c)), c.positives))
-
-
-def average_precision_11_points(c: Counts) -> float:
-    """Mean of the largest precision at recall 0, 0.1, ..., 1 or beyond (TREC, VOC 2007)."""
-    if not c.positives:
-        return float("nan")
-    reached = np.searchsorted(10 * c.tp, np.arange(11) * c.positives)
-    return float(np.mean(_best_beyond(c)[reached]))
+    best_beyond = np.maximum.accumulate(precision(c)[::-1])[::-1]
+    return float(ratio(np.dot(c.positive, best_beyond), c.positives))
 
 
 def pr_auc_davis_goadrich(c: Counts) -> float:
-    """The area under the PR curve, FP taken linear in TP between thresholds. doi:10.1145/1143844.1143874.
+    """The area under the PR curve with FP linear in TP between thresholds. doi:10.1145/1143844.1143874.
 
-    Equals precrec's. Between TP = a and b precision is x / (A x + B), A = 1 + n/p: its integral has a closed
-    form.
+    Equals precrec's. Between TP = a and b precision is x / (A x + B), A = 1 + n/p, which has a closed integral.
     """
     p, n, top = c.positive, c.negative, c.tp + c.fp
     slope = 1 + ratio(n, p)
@@ -175,34 +165,19 @@ def pr_auc_davis_goadrich(c: Counts) -> float:
 def pr_auc_trapezoid(c: Counts) -> float:
     """The area under the PR curve by the trapezoid rule from (0, 1): 0.625 for a constant score at base rate 0.25.
 
-    Too optimistic where scores tie; here to be compared with, as auc(recall, precision) of scikit-learn.
+    Too optimistic if scores tie; here for comparison with scikit-learn's auc(recall, precision).
     """
     y = np.append(1, precision(c))
     return float(np.sum(ratio(c.positive, c.positives) * (y[1:] + y[:-1]) / 2)) if c.positives else float("nan")
 
 
 def partial_auc(c: Counts, low: float = 0.0, high: float = 1.0) -> float:
-    """The area under the ROC curve between two false positive rates, not divided by their distance."""
-    roc = roc_curve(c)
-    return _window(roc.x, roc.y, low, high)
+    """The area under the ROC curve between two false positive rates, not divided by their distance.
 
-
-def partial_auc_recall(c: Counts, low: float = 0.0, high: float = 1.0) -> float:
-    """The area right of the ROC curve, specificity over recall, between two recalls; pROC's focus on sensitivity."""
-    roc = roc_curve(c)
-    return _window(roc.y, 1 - roc.x, low, high)
-
-
-def partial_auc_mcclish(c: Counts, high: float) -> float:
-    """(1 + (A - chance) / (best - chance)) / 2 of the area A up to FPR `high`: 0.5 for chance, 1 for best.
-
-    chance = high² / 2, best = high. doi:10.1177/0272989X8900900307. Equals roc_auc_score(max_fpr=high).
+    Undefined if one class is absent. Equals pROC's auc(partial.auc = c(1 - low, 1 - high)).
     """
-    chance = high**2 / 2
-    return float(0.5 * (1 + ratio(partial_auc(c, 0, high) - chance, high - chance)))
-
-
-def _window(x: Floats, y: Floats, low: float, high: float) -> float:
+    roc = roc_curve(c)
+    x, y = roc.x, roc.y
     if np.isnan(x).any() or np.isnan(y).any():
         return float("nan")
     inside = (x > low) & (x < high)
@@ -211,32 +186,36 @@ def _window(x: Floats, y: Floats, low: float, high: float) -> float:
     return float(np.trapezoid(np.r_[left, y[inside], right], np.r_[low, x[inside], high]))
 
 
-def _best_beyond(c: Counts) -> Floats:
-    """At each threshold the largest precision there or lower."""
-    return np.maximum.accumulate(precision(c)[::-1])[::-1]
+def partial_auc_mcclish(c: Counts, high: float) -> float:
+    """(1 + (A - no_skill) / (best - no_skill)) / 2 of the area A up to FPR `high`: 0.5 for no skill, 1 for the best.
+
+    no_skill = high² / 2, best = high. doi:10.1177/0272989X8900900307. Equals roc_auc_score(max_fpr=high).
+    """
+    no_skill = high**2 / 2
+    return float(0.5 * (1 + ratio(partial_auc(c, 0, high) - no_skill, high - no_skill)))
 
 
 # Choice of a threshold --------------------------------------------------------------------------------------
 
 
 def cost(c: Counts, false_positive: float, false_negative: float) -> Floats:
-    """Mean cost of a row: (FP false_positive + FN false_negative) / all."""
+    """Mean cost per row: (FP false_positive + FN false_negative) / all."""
     return ratio(c.fp * false_positive + c.fn * false_negative, c.total)
 
 
 def cheapest(c: Counts, false_positive: float, false_negative: float) -> float:
-    """The threshold of least cost, infinity (predict nothing positive) among them; the highest of equals."""
+    """The threshold of least cost, possibly infinity (nothing is predicted positive); the highest of ties."""
     c = from_none(c)
     return float(c.threshold[np.argmin(cost(c, false_positive, false_negative))])
 
 
 def best_f(c: Counts, beta: float = 1.0) -> float:
-    """The threshold of the largest F-beta, the highest of equals. Chosen on the rows it is judged by: optimistic."""
+    """The threshold of the largest F-beta, the highest one if several tie; optimistic on the rows it was chosen on."""
     return float(c.threshold[np.argmax(f_score(c, beta))]) if c.positives else float("nan")
 
 
 def for_precision(c: Counts, target: float) -> float:
-    """The lowest threshold with precision of at least `target`: the largest recall it allows. NaN when none does."""
+    """The lowest threshold with precision of at least `target`, which has the largest recall; NaN if there is none."""
     enough = np.flatnonzero(precision(c) >= target)
     return float(c.threshold[enough[-1]]) if enough.size else float("nan")
 
@@ -252,7 +231,7 @@ def for_recall(c: Counts, target: float) -> float:
 
 @dataclass(frozen=True)
 class Summary:
-    """What `summary` finds; auc_variance is DeLong's, roc has at most 1,000 points."""
+    """The results of `summary`; auc_variance is DeLong's, roc has at most 1,000 points."""
 
     auc: float
     auc_variance: float
@@ -264,23 +243,23 @@ class Summary:
 
 
 def summary(c: Counts) -> Summary:
-    """AUC with DeLong's variance, average precision, KS, the best F1 and a thin ROC curve, in one pass in blocks.
+    """AUC with DeLong's variance, average precision, KS, the best F1 and a thin ROC curve in one pass in blocks.
 
-    The same numbers as the functions of these names, from the cache instead of from memory.
+    The same numbers as the functions of these names, but computed within the cache.
 
     >>> from evalkit.metrics.counts import count
-    >>> s = summary(count([0.8, 0.7, 0.5, 0.5, 0.5, 0.5, 0.3], [1, 1, 0, 0, 1, 1, 0]))
-    >>> print(f"{s.auc:.4f} {s.average_precision:.4f} {s.ks:.4f} {s.best_f1:.4f} at {s.best_threshold}")
+    >>> full = summary(count([0.8, 0.7, 0.5, 0.5, 0.5, 0.5, 0.3], [1, 1, 0, 0, 1, 1, 0]))
+    >>> print(f"{full.auc:.4f} {full.average_precision:.4f} {full.ks:.4f} {full.best_f1:.4f} at {full.best_threshold}")
     0.8333 0.8333 0.5000 0.8000 at 0.5
     """
     area, squares, hits, gap, best, place = auc(c), np.zeros(2), 0.0, 0.0, -1.0, 0
-    for number, s in enumerate(steps(c)):
-        squares += placement_squares(c, s, area)
-        hits += precision_sum(s)
-        gap = max(gap, rate_gap(c, s))
-        f1 = s.tp / (s.tp + s.fp + c.positives)
-        if f1.max() > best:
-            best, place = f1.max(), number * STEP + int(f1.argmax())
+    for number, step in enumerate(steps(c)):
+        squares += placement_squares(c, step, area)
+        hits += precision_sum(step)
+        gap = max(gap, rate_gap(c, step))
+        half_f1 = step.tp / (step.tp + step.fp + c.positives)
+        if half_f1.max() > best:
+            best, place = half_f1.max(), number * STEP + int(half_f1.argmax())
     size = np.array([c.positives, c.negatives])
     return Summary(
         auc=area,

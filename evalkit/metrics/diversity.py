@@ -1,7 +1,7 @@
-"""Diversity: what the lists are made of, whether or not it is relevant: similar, popular, spread over the catalogue.
+"""Diversity of ranked lists, regardless of relevance: similarity of the items, novelty, and catalogue coverage.
 
-`Items` holds the item of each row as its number in the catalogue. Metrics of a list return one value a list, NaN where
-the metric is undefined; coverage and Gini are one number over all lists, with one value a list for their interval.
+`Items` holds the item of each row as its number in the catalogue. Metrics of a list return one value per list, NaN if
+undefined; coverage and Gini are one number over all lists, with one value per list for their intervals.
 An item that lacks what a metric needs (it is outside the catalogue, has no features, was never seen) is left out of
 that metric, never taken as 0; `left_out` counts such items. `k` is the cut-off (None: the whole list).
 """
@@ -20,8 +20,8 @@ from evalkit.arrays import Bools, Floats, InputError, Ints, finite, ratio
 class Items:
     """The items of lists, one list after another, best rank first: list i is `item[offset[i]:offset[i + 1]]`.
 
-    item: the row of the catalogue, from 0 to size - 1; -1 = not in the catalogue. An item of the catalogue stands at
-    most once in a list. Rows and offset are those of `rankings.Lists`. size: how many items the catalogue has.
+    item: the row of the catalogue, from 0 to size - 1; -1 = not in the catalogue. Each item of the catalogue occurs at
+    most once in a list. Rows and offset are those of `rankings.Lists`. size: the number of items in the catalogue.
     """
 
     item: Ints
@@ -38,33 +38,33 @@ class Items:
 
     @cached_property
     def known(self) -> Bools:
-        """Which rows show an item of the catalogue."""
+        """True for each row with an item of the catalogue."""
         return self.item >= 0
 
     def total(self, rows: Bools, weights: Floats | None = None) -> Floats:
-        """Per list: the number of the given rows, or the sum of their weights."""
+        """Per list: the number of selected rows, or the sum of their weights."""
         return np.bincount(self.owner[rows], weights, minlength=len(self)).astype(float)
 
 
 # Making the structure ----------------------------------------------------------------------------------------
 
 
-def items(shown: Sequence[ArrayLike], catalogue: ArrayLike) -> Items:
-    """Items from one sequence of ids a list, best rank first, and the ids of the catalogue.
+def items(lists: Sequence[ArrayLike], catalogue: ArrayLike) -> Items:
+    """Items from one sequence of ids per list, best rank first, and the ids of the catalogue.
 
-    Ids are compared as text. Raises InputError where the catalogue misses or repeats an id, or a list repeats one.
+    Ids are compared as text. Raises InputError if an id of the catalogue is missing or repeated, or a list repeats one.
 
     >>> items([["b", "x"], ["a"]], catalogue=["a", "b", "c"]).item
     array([ 1, -1,  0])
     """
-    rows = [np.asarray(one) for one in shown]
-    filled = [one for one in rows if len(one)]  # an empty list has no type of its own, and would turn ids into floats
+    rows = [np.asarray(ids) for ids in lists]
+    filled = [ids for ids in rows if len(ids)]  # an empty list has no type of its own, and would turn ids into floats
     offset = np.cumsum([0, *map(len, rows)])
     return from_rows(np.concatenate(filled) if filled else np.zeros(0, str), offset, catalogue)
 
 
 def from_rows(item: ArrayLike, offset: ArrayLike, catalogue: ArrayLike) -> Items:
-    """Items from a column of ids in rank order and the rows where the lists begin and end, as in `rankings.Lists`.
+    """Items from a column of ids in rank order and the offsets of the lists, as in `rankings.Lists`.
 
     >>> from_rows(["b", "x", "a"], [0, 2, 3], catalogue=["a", "b", "c"]).owner
     array([0, 0, 1])
@@ -76,66 +76,68 @@ def from_rows(item: ArrayLike, offset: ArrayLike, catalogue: ArrayLike) -> Items
     known = pa.array(np.asarray(catalogue)).cast(text)
     if known.null_count or len(pc.unique(known)) < len(known):
         raise InputError(f"catalogue must hold each item once, got {_again(known.to_pylist())!r} again")
-    found = pc.index_in(pa.array(np.asarray(item)).cast(text), value_set=known)
-    code = pc.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+    place = pc.index_in(pa.array(np.asarray(item)).cast(text), value_set=known)
+    code = pc.fill_null(place, -1).to_numpy(zero_copy_only=False).astype(np.int64)
     return _without_repeats(Items(code, np.asarray(offset, np.int64), len(known)), np.asarray(item))
 
 
 def _again(ids: list) -> object:
-    """The first id that stands in the list a second time, or None, a missing id."""
-    first = {one: row for row, one in reversed(list(enumerate(ids)))}
-    return next((one for row, one in enumerate(ids) if one is None or first[one] < row), None)
+    """The first missing id, None, or the first that occurs a second time."""
+    first_row = {name: row for row, name in reversed(list(enumerate(ids)))}
+    return next((name for row, name in enumerate(ids) if name is None or first_row[name] < row), None)
 
 
-def _without_repeats(s: Items, ids: np.ndarray) -> Items:
-    if len(s.item) != s.offset[-1]:
-        raise InputError(f"offset must end at the number of rows, got {s.offset[-1]} for {len(s.item)} rows")
-    rows = np.flatnonzero(s.known)
-    key = s.owner[rows] * s.size + s.item[rows]
+def _without_repeats(lists: Items, ids: np.ndarray) -> Items:
+    if len(lists.item) != lists.offset[-1]:
+        raise InputError(f"offset must end at the number of rows, got {lists.offset[-1]} for {len(lists.item)} rows")
+    rows = np.flatnonzero(lists.known)
+    key = lists.owner[rows] * lists.size + lists.item[rows]
     order = np.argsort(key, kind="stable")
     twice = order[1:][key[order][1:] == key[order][:-1]]
     if twice.size:
         row = rows[twice.min()]
-        raise InputError(f"a list must show an item once, got {str(ids[row])!r} again (list {s.owner[row]}, row {row})")
-    return s
+        raise InputError(
+            f"a list must show an item once, got {str(ids[row])!r} again (list {lists.owner[row]}, row {row})"
+        )
+    return lists
 
 
-def top(s: Items, k: int | None) -> Items:
+def top(lists: Items, k: int | None) -> Items:
     """The first k rows of each list.
 
     >>> top(items([["a", "b"], ["c"]], ["a", "b", "c"]), 1).item
     array([0, 2])
     """
     if k is None:
-        return s
-    rank = np.arange(1, len(s.item) + 1) - s.offset[s.owner]
-    length = np.minimum(np.diff(s.offset), k)
-    return Items(s.item[rank <= k], np.concatenate([[0], np.cumsum(length)]), s.size)
+        return lists
+    rank = np.arange(1, len(lists.item) + 1) - lists.offset[lists.owner]
+    length = np.minimum(np.diff(lists.offset), k)
+    return Items(lists.item[rank <= k], np.concatenate([[0], np.cumsum(length)]), lists.size)
 
 
-def left_out(s: Items, has: ArrayLike, k: int | None = None) -> Floats:
-    """Per list: the items of the first k outside the catalogue or without the value a metric needs.
+def left_out(lists: Items, has: ArrayLike, k: int | None = None) -> Floats:
+    """Number of items per list, among the first k, that are outside the catalogue or lack what a metric needs.
 
-    has: one truth value an item: `described(features)`, `category >= 0`, `share > 0`; all true for coverage.
+    has: one truth value per item: `described(features)`, `category >= 0`, `share > 0`; all true for coverage.
 
     >>> left_out(items([["a", "b", "x"]], ["a", "b"]), [True, False])
     array([2.])
     """
-    s = top(s, k)
-    return s.total(~_rows_with(s, np.asarray(has, bool)))
+    lists = top(lists, k)
+    return lists.total(~_rows_with(lists, np.asarray(has, bool)))
 
 
-def _rows_with(s: Items, has: Bools) -> Bools:
-    if has.shape != (s.size,):
-        raise InputError(f"values must have one entry an item of the catalogue ({s.size}), got shape {has.shape}")
-    return s.known & np.append(has, False)[s.item]
+def _rows_with(lists: Items, has: Bools) -> Bools:
+    if has.shape != (lists.size,):
+        raise InputError(f"values must have one entry per item of the catalogue ({lists.size}), got shape {has.shape}")
+    return lists.known & np.append(has, False)[lists.item]
 
 
 # Similar to each other ---------------------------------------------------------------------------------------
 
 
 def described(features: ArrayLike) -> Bools:
-    """Which items have features with a direction: no NaN, and not all 0.
+    """True for each item whose features have a direction: no NaN, and not all 0.
 
     >>> described([[1.0, 0.0], [0.0, 0.0], [float("nan"), 1.0]])
     array([ True, False, False])
@@ -148,7 +150,7 @@ def _complete(vector: Floats) -> Bools:
 
 
 def _directions(features: ArrayLike) -> Floats:
-    """Each row at length 1; NaN where it has no direction."""
+    """Rows scaled to length 1; NaN if a row has no direction."""
     vector = np.asarray(features, float)
     if vector.ndim != 2 or np.isinf(vector).any():
         raise InputError(f"features must be a table of finite numbers, got shape {vector.shape} or an infinite one")
@@ -156,59 +158,61 @@ def _directions(features: ArrayLike) -> Floats:
     return ratio(vector, np.sqrt((vector**2).sum(axis=1, keepdims=True)))
 
 
-def intra_list_similarity(s: Items, features: ArrayLike, k: int | None = None) -> Floats:
+def intra_list_similarity(lists: Items, features: ArrayLike, k: int | None = None) -> Floats:
     """The mean cosine similarity S(i, j) over the ordered pairs i ≠ j of the first k items.
 
-    Σ S / (n (n - 1)) over the n items with features: identical items 1, orthogonal items 0. features: shape
-    (items of the catalogue, d). As |Σ v|² - n for v of length 1, so that no pair is visited. Undefined for fewer than
-    two such items. Ziegler et al. 2005 give the sum over the pairs, doi:10.1145/1060745.1060754.
+    Σ S / (n (n - 1)) over the n items with features: 1 for identical, 0 for orthogonal items. features: shape
+    (items of the catalogue, d). Computed as |Σ v|² - n for v of length 1, without visiting the pairs. Undefined for
+    fewer than two such items. Ziegler et al. 2005 define the sum over the pairs, doi:10.1145/1060745.1060754.
 
     >>> films = items([["a", "b", "c"], ["a", "b"], ["a"]], catalogue=["a", "b", "c"])
     >>> intra_list_similarity(films, [[1, 0], [2, 0], [0, 3]]).round(4)  # of three pairs one is parallel
     array([0.3333, 1.    ,    nan])
     """
-    s, vector = top(s, k), _directions(features)
-    rows = _rows_with(s, _complete(vector))
-    n, item = s.total(rows), s.item[rows]
-    square = sum((s.total(rows, column[item]) ** 2 for column in np.ascontiguousarray(vector.T)), np.zeros(len(s)))
+    lists, vector = top(lists, k), _directions(features)
+    rows = _rows_with(lists, _complete(vector))
+    n, item = lists.total(rows), lists.item[rows]
+    square = sum(
+        (lists.total(rows, column[item]) ** 2 for column in np.ascontiguousarray(vector.T)), np.zeros(len(lists))
+    )
     return np.clip(ratio(square - n, n * (n - 1)), -1, 1)  # the last bit may lie outside
 
 
-def intra_list_diversity(s: Items, features: ArrayLike, k: int | None = None) -> Floats:
+def intra_list_diversity(lists: Items, features: ArrayLike, k: int | None = None) -> Floats:
     """1 - intra-list similarity: the mean cosine distance of two items of the first k; also ILD.
 
-    The `diversity` of recommenders and RecTools' ILD, over the same similarity.
+    Equals the `diversity` of recommenders and RecTools' ILD, if they use the same similarity.
     >>> intra_list_diversity(items([["a", "b"]], ["a", "b"]), [[1, 0], [0, 3]])
     array([1.])
     """
-    return 1 - intra_list_similarity(s, features, k)
+    return 1 - intra_list_similarity(lists, features, k)
 
 
-def intra_list_similarity_category(s: Items, category: ArrayLike, k: int | None = None) -> Floats:
-    """The share of the pairs of the first k items that have the same category: S is 1 or 0.
+def intra_list_similarity_category(lists: Items, category: ArrayLike, k: int | None = None) -> Floats:
+    """Share of the pairs of the first k items that have the same category.
 
-    category: a code for each item of the catalogue, below 0 = none. Undefined for fewer than two items with one.
+    category: a code for each item of the catalogue, below 0 = none. Undefined for fewer than two items with a category.
 
     >>> intra_list_similarity_category(items([["a", "b", "c"]], ["a", "b", "c"]), [7, 7, 2]).round(4)
     array([0.3333])
     """
-    s, category = top(s, k), np.asarray(category)
-    rows = _rows_with(s, category >= 0)
-    n = s.total(rows)
-    return ratio(2 * _equal_pairs(s.owner[rows], category[s.item[rows]], len(s)), n * (n - 1))
+    lists, category = top(lists, k), np.asarray(category)
+    rows = _rows_with(lists, category >= 0)
+    n = lists.total(rows)
+    return ratio(2 * _equal_pairs(lists.owner[rows], category[lists.item[rows]], len(lists)), n * (n - 1))
 
 
-def intra_list_diversity_category(s: Items, category: ArrayLike, k: int | None = None) -> Floats:
-    """1 - intra-list similarity by category: the share of the pairs of the first k with two categories.
+def intra_list_diversity_category(lists: Items, category: ArrayLike, k: int | None = None) -> Floats:
+    """1 - intra-list similarity by category: the share of pairs of the first k items with different categories.
 
     >>> intra_list_diversity_category(items([["a", "b", "c"]], ["a", "b", "c"]), [7, 7, 2]).round(4)
     array([0.6667])
     """
-    return 1 - intra_list_similarity_category(s, category, k)
+    return 1 - intra_list_similarity_category(lists, category, k)
 
 
 def _equal_pairs(owner: Ints, code: Ints, n: int) -> Ints:
-    """Per list: the pairs of rows with one code."""
+    """Number of pairs of rows with the same code, per list."""
     width = int(code.max(initial=0)) + 1
     key, count = np.unique(owner * width + code, return_counts=True)
     pairs = np.zeros(n, np.int64)
@@ -220,9 +224,9 @@ def _equal_pairs(owner: Ints, code: Ints, n: int) -> Ints:
 
 
 def user_share(count: ArrayLike, users: float) -> Floats:
-    """p of each item: the users who had it, over all users. As RecTools and evidently count novelty.
+    """p of each item: the users who had it / all users, as RecTools and evidently define it for novelty.
 
-    An item that nobody had gets NaN. To count it as if one more user had had everything, ask for
+    NaN for an item that no user had. To smooth as if one more user had had every item, use
     `user_share(count + 1, users + 1)`; RecTools' rule is `user_share(np.maximum(count, 1), users)`.
     Raises InputError for a count below 0 or above the number of users.
 
@@ -236,9 +240,9 @@ def user_share(count: ArrayLike, users: float) -> Floats:
 
 
 def interaction_share(count: ArrayLike) -> Floats:
-    """p of each item: its interactions over those of all items. As recommenders counts novelty.
+    """p of each item: its interactions / those of all items, as recommenders defines it for novelty.
 
-    An item without any gets NaN. Add-one smoothing is `interaction_share(count + 1)`.
+    NaN for an item without interactions. Add-one smoothing is `interaction_share(count + 1)`.
     Raises InputError for a count below 0.
 
     >>> interaction_share([6, 2, 0])
@@ -256,50 +260,50 @@ def _counts(count: ArrayLike) -> Floats:
     return count
 
 
-def novelty(s: Items, share: ArrayLike, k: int | None = None) -> Floats:
-    """The mean self-information -log2 p of the first k items, in bits; also MIUF, surprisal.
+def novelty(lists: Items, share: ArrayLike, k: int | None = None) -> Floats:
+    """Mean self-information -log2 p of the first k items, in bits; also MIUF, surprisal.
 
-    share: p of each item of the catalogue, by `user_share` or `interaction_share`: two conventions, so say which.
-    Items with p = 0 or NaN are left out of sum and number. Undefined for a list without any other item.
+    share: p of each item of the catalogue, by `user_share` or `interaction_share`: report which convention was used.
+    Items with p = 0 or NaN are left out. Undefined for a list without any other item.
     Zhou et al. 2010, doi:10.1073/pnas.1000488107; Vargas and Castells 2011, doi:10.1145/2043932.2043955.
 
     >>> novelty(items([["a", "b"], ["b", "c"], ["c"]], ["a", "b", "c"]), user_share([8, 2, 0], users=8))
     array([ 1.,  2., nan])
     """
-    s, share = top(s, k), np.asarray(share, float)
-    rows = _rows_with(s, share > 0)
-    return ratio(s.total(rows, -np.log2(share[s.item[rows]])), s.total(rows))
+    lists, share = top(lists, k), np.asarray(share, float)
+    rows = _rows_with(lists, share > 0)
+    return ratio(lists.total(rows, -np.log2(share[lists.item[rows]])), lists.total(rows))
 
 
 # Spread over the catalogue: one number for all lists ---------------------------------------------------------
 
 
-def exposure(s: Items, k: int | None = None) -> Ints:
-    """How many lists show each item of the catalogue in their first k.
+def exposure(lists: Items, k: int | None = None) -> Ints:
+    """Number of lists that show each item of the catalogue in their first k.
 
     >>> exposure(items([["a", "b"], ["a", "x"]], ["a", "b", "c"]))
     array([2, 1, 0])
     """
-    s = top(s, k)
-    return np.bincount(s.item[s.known], minlength=s.size)
+    lists = top(lists, k)
+    return np.bincount(lists.item[lists.known], minlength=lists.size)
 
 
-def catalogue_coverage(s: Items, k: int | None = None) -> float:
-    """The share of the catalogue that any list shows in its first k. Undefined for an empty catalogue.
+def catalogue_coverage(lists: Items, k: int | None = None) -> float:
+    """Share of the catalogue that at least one list shows in its first k. Undefined for an empty catalogue.
 
-    RecTools' CatalogCoverage with normalize=True. It grows with the number of lists: compare systems over the same
-    queries. Ge et al. 2010, doi:10.1145/1864708.1864761.
+    Equals RecTools' CatalogCoverage with normalize=True. It grows with the number of lists: compare systems over the
+    same queries. Ge et al. 2010, doi:10.1145/1864708.1864761.
 
     >>> round(catalogue_coverage(items([["a", "b"], ["a", "x"]], ["a", "b", "c"])), 4)
     0.6667
     """
-    return float(ratio((exposure(s, k) > 0).sum(), s.size))
+    return float(ratio((exposure(lists, k) > 0).sum(), lists.size))
 
 
 def gini(values: ArrayLike) -> float:
     """Gini's coefficient of amounts x: Σ (2i - n - 1) x_i / (n Σ x), x ascending; half the relative mean difference.
 
-    0 where all are equal, 1 - 1/n where one has everything. Undefined where the sum is 0.
+    0 if all are equal, 1 - 1/n if one has everything. Undefined if the sum is 0.
 
     >>> gini([1, 1, 1]), gini([0, 0, 0, 5]), gini([1, 3])
     (0.0, 0.75, 0.25)
@@ -308,57 +312,57 @@ def gini(values: ArrayLike) -> float:
     return float(ratio((2 * np.arange(1, len(x) + 1) - len(x) - 1) @ x, len(x) * x.sum()))
 
 
-def exposure_gini(s: Items, k: int | None = None) -> float:
-    """Gini's coefficient of `exposure` over the whole catalogue, items that no list shows included.
+def exposure_gini(lists: Items, k: int | None = None) -> float:
+    """Gini's coefficient of `exposure` over the whole catalogue, including items that no list shows.
 
-    RecBole's GiniIndex; Elliot's is 1 - n / (n - 1) times this. It falls as lists are added: compare systems over the
-    same queries. Fleder and Hosanagar 2009, doi:10.1287/mnsc.1080.0974.
+    Equals RecBole's GiniIndex; Elliot's is 1 - n / (n - 1) times this. It falls as lists are added: compare systems
+    over the same queries. Fleder and Hosanagar 2009, doi:10.1287/mnsc.1080.0974.
 
     >>> exposure_gini(items([["a", "b"], ["a", "b"]], ["a", "b", "c", "d"]))
     0.5
     """
-    return gini(exposure(s, k))
+    return gini(exposure(lists, k))
 
 
-def catalogue_coverage_by_list(s: Items, k: int | None = None) -> Floats:
-    """One value a list whose mean is the coverage, and whose standard error is the jackknife's.
+def catalogue_coverage_by_list(lists: Items, k: int | None = None) -> Floats:
+    """Jackknife pseudo-values of the coverage, one per list: their mean is the coverage.
 
-    Feed them to a t interval, their differences to a paired t test. A bootstrap of lists will not do: a resample
-    holds fewer distinct lists, so it always covers less, and percentile intervals miss the truth. The jackknife's
-    variance is too wide rather than too narrow (Efron and Stein 1981, doi:10.1214/aos/1176345462), except close to
-    full coverage: where every item is shown twice no list matters and it is 0.
+    Use them in a t interval, and their differences in a paired t test. A bootstrap of lists is not valid here: a
+    resample has fewer distinct lists, so it always covers less, and percentile intervals miss the true value. The
+    jackknife overestimates the variance rather than underestimating it (Efron and Stein 1981,
+    doi:10.1214/aos/1176345462), except near full coverage: it is 0 if at least two lists show every item.
 
-    >>> s = items([["a", "b"], ["a", "c"], ["a"]], ["a", "b", "c", "d"])
-    >>> catalogue_coverage_by_list(s), catalogue_coverage(s)  # without list 0: 2/4, list 1: 2/4, list 2: 3/4
+    >>> lists = items([["a", "b"], ["a", "c"], ["a"]], ["a", "b", "c", "d"])
+    >>> catalogue_coverage_by_list(lists), catalogue_coverage(lists)  # without list 0: 2/4, list 1: 2/4, list 2: 3/4
     (array([0.91666667, 0.91666667, 0.41666667]), 0.75)
     """
-    s, shown = top(s, k), exposure(s, k)
-    only_here = s.total(s.known & np.append(shown == 1, False)[s.item])
-    return _around(catalogue_coverage(s), ratio((shown > 0).sum() - only_here, s.size))
+    lists, exposed = top(lists, k), exposure(lists, k)
+    only_here = lists.total(lists.known & np.append(exposed == 1, False)[lists.item])
+    return _around(catalogue_coverage(lists), ratio((exposed > 0).sum() - only_here, lists.size))
 
 
-def exposure_gini_by_list(s: Items, k: int | None = None) -> Floats:
-    """One value a list whose mean is `exposure_gini`, and whose standard error is the jackknife's.
+def exposure_gini_by_list(lists: Items, k: int | None = None) -> Floats:
+    """Jackknife pseudo-values of `exposure_gini`, one per list: their mean is `exposure_gini`.
 
-    For intervals and paired tests, as `catalogue_coverage_by_list`. Undefined where one list holds everything shown.
+    For intervals and paired tests, as `catalogue_coverage_by_list`. Undefined if one list has all items that are shown.
 
-    >>> s = items([["a", "b"], ["a"], ["c"]], ["a", "b", "c"])
-    >>> exposure_gini_by_list(s).round(4)  # Gini 1/6; without list 0: 1/3, list 1: 0, list 2: 4/9
+    >>> lists = items([["a", "b"], ["a"], ["c"]], ["a", "b", "c"])
+    >>> exposure_gini_by_list(lists).round(4)  # Gini 1/6; without list 0: 1/3, list 1: 0, list 2: 4/9
     array([ 0.0185,  0.6852, -0.2037])
     """
-    s, shown = top(s, k), exposure(s, k)
-    below = np.searchsorted(np.sort(shown), shown)
-    item = s.item[s.known]
+    lists, exposed = top(lists, k), exposure(lists, k)
+    below = np.searchsorted(np.sort(exposed), exposed)
+    item = lists.item[lists.known]
     # Σ |x_a - x_b| over pairs when one item loses 1: + 1 for each other item at or above it, - 1 for each below. Two
     # items that lose 1 together keep their distance, which this sum gets wrong, by 2, only where they were equal.
-    moved = s.total(s.known, (s.size - 1 - 2 * below[item]).astype(float))
-    moved -= 2 * _equal_pairs(s.owner[s.known], shown[item], len(s))
-    total = shown.sum()
-    whole = exposure_gini(s)
-    without = ratio(whole * s.size * total + moved, s.size * (total - s.total(s.known)))
+    moved = lists.total(lists.known, (lists.size - 1 - 2 * below[item]).astype(float))
+    moved -= 2 * _equal_pairs(lists.owner[lists.known], exposed[item], len(lists))
+    total = exposed.sum()
+    whole = exposure_gini(lists)
+    without = ratio(whole * lists.size * total + moved, lists.size * (total - lists.total(lists.known)))
     return _around(whole, without)
 
 
 def _around(whole: float, without: Floats) -> Floats:
-    """The statistic plus (n - 1) times what each list adds to it, centred: Tukey's pseudo-values less their bias."""
+    """Jackknife pseudo-values centred on the statistic: Tukey's, less their bias."""
     return whole + (len(without) - 1) * (without.sum() / max(len(without), 1) - without)

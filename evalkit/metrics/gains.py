@@ -1,6 +1,6 @@
 """Graded gains: cumulative gain, its discounted and normalised forms, and expected reciprocal rank.
 
-Every judged grade above 0 has a gain, whatever the relevance level. One value a query, as in `rankings`.
+Every judged grade above 0 has a gain, whatever the relevance level. One value per query, as in `rankings`.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ def linear(grade: Floats) -> Floats:
 
 
 def exponential(grade: Floats) -> Floats:
-    """2^grade − 1; raises InputError above 1023, where a double ends."""
+    """2^grade − 1. Raises InputError above 1023, where a double overflows."""
     if (grade > 1023).any():
         raise InputError(f"grade must be at most 1023 for an exponential gain, got {grade[grade > 1023][0]:g}")
     return np.exp2(grade) - 1
@@ -31,18 +31,14 @@ def binary(level: float = 1) -> Gain:
     return lambda grade: (grade >= level).astype(float)
 
 
-def _graded(some: Lists, k: int | None) -> Hits:
+def _graded(lists: Lists, k: int | None) -> Hits:
     """The rows with a grade above 0 in the first k ranks."""
-    return some.hits(ANY).first(k)
+    return lists.hits(ANY).first(k)
 
 
-def _discounted(some: Lists, k: int | None, gain: Gain) -> Floats:
-    found = _graded(some, k)
-    return found.total(gain(some.grade[found.row]) / np.log2(found.rank + 1))
-
-
-def _graded_only(r: Rankings, values: Floats) -> Floats:
-    return defined(r, ANY, values)
+def _discounted(lists: Lists, k: int | None, gain: Gain) -> Floats:
+    graded = _graded(lists, k)
+    return graded.total(gain(lists.grade[graded.row]) / np.log2(graded.rank + 1))
 
 
 def cg(r: Rankings, k: int | None = None) -> Floats:
@@ -52,8 +48,8 @@ def cg(r: Rankings, k: int | None = None) -> Floats:
     >>> cg(from_grades([[5, 3, 2, 1, 2]]))
     array([13.])
     """
-    found = _graded(r.retrieved, k)
-    return _graded_only(r, found.total(r.retrieved.grade[found.row]))
+    graded = _graded(r.retrieved, k)
+    return defined(r, ANY, graded.total(r.retrieved.grade[graded.row]))
 
 
 def dcg(r: Rankings, k: int | None = None, gain: Gain = linear) -> Floats:
@@ -63,11 +59,11 @@ def dcg(r: Rankings, k: int | None = None, gain: Gain = linear) -> Floats:
     >>> dcg(from_grades([[3, 1, 2, 3, 2]])).round(6)
     array([6.696665])
     """
-    return _graded_only(r, _discounted(r.retrieved, k, gain))
+    return defined(r, ANY, _discounted(r.retrieved, k, gain))
 
 
 def ndcg(r: Rankings, k: int | None = None, gain: Gain = linear) -> Floats:
-    """DCG@k over the DCG@k of all judged items in their best order. Undefined where that is 0.
+    """DCG@k / DCG@k of all judged items in their best order. Undefined if the latter is 0.
 
     Järvelin and Kekäläinen 2002, doi:10.1145/582415.582418, with the discount log2(rank + 1) that is usual today.
     >>> from evalkit.metrics.rankings import from_grades
@@ -80,39 +76,39 @@ def ndcg(r: Rankings, k: int | None = None, gain: Gain = linear) -> Floats:
 def err(r: Rankings, k: int | None = None) -> Floats:
     """Expected reciprocal rank: Σ 1/rank · P(the user stops there), P(satisfied) = (2^grade − 1) / 2^top_grade.
 
-    Chapelle, Metzler, Zhang and Grinspan 2009, doi:10.1145/1645953.1646033. The top grade is the scale's.
+    Chapelle, Metzler, Zhang and Grinspan 2009, doi:10.1145/1645953.1646033. The top grade is that of the whole scale.
     >>> from evalkit.metrics.rankings import from_grades
     >>> err(from_grades([[1, 1]])).round(4)
     array([0.625])
     """
-    found = _graded(r.retrieved, k)
-    stop = np.exp2(r.retrieved.grade[found.row] - r.top_grade) - np.exp2(-r.top_grade)
+    graded = _graded(r.retrieved, k)
+    stop = np.exp2(r.retrieved.grade[graded.row] - r.top_grade) - np.exp2(-r.top_grade)
     # The product of 1 − stop over the rows before, by a running sum of logarithms inside each list. 1 − stop is at
-    # least 2^−top; from a top grade of 53 on a double cannot tell that from 0, and its logarithm is held finite.
+    # least 2^−top; from a top grade of 53 on a double cannot tell that from 0, so its logarithm is kept finite.
     stop = np.minimum(stop, 1 - 2.0**-53)
-    arrive = np.exp(_before(np.log1p(-stop), found.owner))
-    return _graded_only(r, found.total(stop * arrive / found.rank))
+    arrive = np.exp(_before(np.log1p(-stop), graded.owner))
+    return defined(r, ANY, graded.total(stop * arrive / graded.rank))
 
 
 def _before(values: Floats, owner: Ints) -> Floats:
     """For each value the sum of those before it in its list; owner: the list of each, ascending.
 
-    Lists of like length are laid side by side, so that no sum runs on from one list to the next: the result of a list
-    is the same to the last bit whatever lists are beside it.
+    Lists of similar length are laid side by side, so that no sum runs on from one list to the next: the result of a
+    list is the same to the last bit, whatever the other lists are.
 
     >>> _before(np.array([1.0, 2.0, 4.0, 8.0]), np.array([0, 0, 0, 3]))
     array([0., 1., 3., 0.])
     """
     _, start, size = np.unique(owner, return_index=True, return_counts=True)
     within = np.arange(len(owner)) - np.repeat(start, size)
-    of = np.repeat(np.arange(len(size)), size)
-    width = 1 << np.ceil(np.log2(size)).astype(np.int64)
+    list_of = np.repeat(np.arange(len(size)), size)
+    padded = 1 << np.ceil(np.log2(size)).astype(np.int64)  # the length of each list, rounded up to a power of two
     sums = np.zeros(len(values))
-    for one in np.unique(width):
-        lists = np.flatnonzero(width == one)
-        rows = np.flatnonzero(width[of] == one)
-        line = np.searchsorted(lists, of[rows])
-        grid = np.zeros((len(lists), one + 1))
+    for width in np.unique(padded):
+        lists = np.flatnonzero(padded == width)
+        rows = np.flatnonzero(padded[list_of] == width)
+        line = np.searchsorted(lists, list_of[rows])
+        grid = np.zeros((len(lists), width + 1))
         grid[line, within[rows] + 1] = values[rows]
         sums[rows] = np.cumsum(grid, axis=1)[line, within[rows]]
     return sums

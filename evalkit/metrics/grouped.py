@@ -11,9 +11,9 @@ from evalkit.metrics import keys
 
 @dataclass(frozen=True, eq=False)
 class GroupedCounts:
-    """One row a group, in the order of the distinct keys: 2 U, positives, negatives, all int64.
+    """2 U, positives and negatives of each group, in the order of the distinct keys, all int64.
 
-    The AUC of a group is undefined when it holds one class only.
+    The AUC of a group is undefined if it has only one class.
     """
 
     group: NDArray
@@ -28,15 +28,14 @@ class GroupedCounts:
 
     @property
     def auc(self) -> Floats:
-        """AUC of each group, NaN where it has one class only."""
+        """AUC of each group, NaN if it has only one class."""
         return ratio(self.twice_u, 2 * self.positives * self.negatives)
 
 
 def auc_by_group(label: ArrayLike, score: ArrayLike, group: ArrayLike) -> GroupedCounts:
-    """AUC within each group (a user, a query), ties counting one half: one sort for all groups.
+    """AUC within each group (a user, a query), a tie counting one half, by one sort for all groups.
 
-    Raises InputError for a score that is not finite, a label other than 0 and 1, or columns of different
-    length.
+    Raises InputError for a score that is not finite, a label other than 0 and 1, or columns of different lengths.
 
     >>> user = ["u1", "u1", "u1", "u1", "u2", "u2", "u2"]
     >>> g = auc_by_group([1, 0, 1, 0, 1, 0, 0], [0.9, 0.8, 0.7, 0.1, 0.6, 0.7, 0.2], user)
@@ -57,14 +56,14 @@ def auc_by_group(label: ArrayLike, score: ArrayLike, group: ArrayLike) -> Groupe
     place = np.flatnonzero(key & 1)
     begin, end = np.searchsorted(place, [start, start + rows])
     positives = end - begin
-    # A positive's place, less the positives and the groups before it: the negatives that it beats or ties.
+    # The place of a positive less the positives and the groups before it: the negatives that it beats or ties with.
     beaten = np.append(0, np.cumsum(place - np.arange(len(place))))
     wins = beaten[end] - beaten[begin] - positives * (start - begin)
     return GroupedCounts(names, 2 * wins - _tied_pairs(key, place, bits, len(names)), positives, rows - positives)
 
 
 def _tied_pairs(key: Ints, place: Ints, bits: int, groups: int) -> Ints:
-    """Pairs of a positive and a negative with one score, by group; a tie holds its negatives first."""
+    """Number of pairs of a positive and a negative with equal scores per group; negatives come first in a tie."""
     first = place[key[place - 1] == key[place] - 1]
     negatives = first - np.searchsorted(key, key[first] - 1)
     positives = np.searchsorted(key, key[first], side="right") - first
@@ -74,10 +73,10 @@ def _tied_pairs(key: Ints, place: Ints, bits: int, groups: int) -> Ints:
 
 
 def gauc(g: GroupedCounts, weight: ArrayLike) -> float:
-    """Mean of the groups' AUC with one weight a group; groups with one class are left out of both sums.
+    """Weighted mean of the groups' AUC, one weight per group; groups with only one class are left out of both sums.
 
-    By `g.impressions` it is the GAUC of doi:10.1145/3219819.3219823; by `g.positives` and by ones, its other
-    names. Undefined when no group has both classes.
+    With `g.impressions` as weights it is the GAUC of doi:10.1145/3219819.3219823; `g.positives` and ones are the
+    other usual weights. Undefined if no group has both classes.
     """
     has_auc = ~np.isnan(g.auc)
     weight = np.asarray(weight, dtype=np.float64)[has_auc]

@@ -1,35 +1,35 @@
-"""Scores as whole numbers of 63 bits: a label fits beside them, and one plain sort puts the rows in order."""
+"""Scores as whole numbers of 63 bits: with the label in the last bit, one plain sort orders the rows."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evalkit.arrays import Floats, InputError, Ints
 
-STEP = 2**15  # rows that are worked on at once: they stay in the cache
+STEP = 2**15  # rows processed at once: they stay in the cache
 
 
 def exponent(score: Floats) -> int:
-    """The power of two that brings finite scores below 2 in size; 0 where they are below 2 already."""
+    """The power of two that scales finite scores below 2 in size; 0 if they are already."""
     size = max(score.max(initial=0), -score.min(initial=0))
     return max(0, int(np.frexp(size)[1]) - 1)
 
 
 def encode(score: Floats, exponent: int) -> Ints:
-    """Whole numbers of 63 bits in the opposite order of finite scores; -0.0 equals 0.0.
+    """Whole numbers of 63 bits in the reverse order of finite scores; -0.0 equals 0.0.
 
     >>> encode(np.array([-0.0, 0.0, 0.5]), 0).argsort(kind="stable")
     array([2, 0, 1])
     """
-    scaled = score + 0.0  # -0.0 becomes 0.0, whose bits are others
+    scaled = score + 0.0  # -0.0 becomes 0.0, which has other bits
     scaled *= 2.0**-exponent
     code = ordered(scaled.view(np.int64))
     return np.invert(code, out=code)
 
 
 def decode(code: Ints, exponent: int) -> Floats:
-    """The scores behind their whole numbers.
+    """The scores of whole numbers from `encode`.
 
-    Other ones where the scaling took a score below the normal doubles: compare, if exponent is not 0.
+    Inexact if the scaling made a score subnormal: compare with the scores if the exponent is not 0.
 
     >>> decode(encode(np.array([-3.5, 7.0]), 2), 2)
     array([-3.5,  7. ])
@@ -40,9 +40,9 @@ def decode(code: Ints, exponent: int) -> Floats:
 
 
 def packed(group: Ints, score: Floats) -> NDArray[np.uint64]:
-    """Keys whose order is by group, then by the leading bits of the score, descending.
+    """Keys in the order of the group, then of the leading bits of the score, descending.
 
-    Equal keys may hide different scores: the group takes as many bits from the score's end as it needs.
+    Equal keys may stand for different scores: the group replaces as many of the last bits of the score as it needs.
 
     >>> packed(np.array([1, 0, 0]), np.array([9.0, -1.0, 2.5])).argsort()
     array([2, 1, 0])
@@ -50,19 +50,19 @@ def packed(group: Ints, score: Floats) -> NDArray[np.uint64]:
     bits = int(group.max(initial=0)).bit_length()
     key = np.empty(len(score), np.uint64)
     for start in range(0, len(key), STEP):
-        at = slice(start, start + STEP)
-        code = ordered((score[at] + 0.0).view(np.int64))
-        below = np.invert(code, out=code).view(np.uint64)
-        below ^= np.uint64(1 << 63)
-        below >>= np.uint64(bits)
-        key[at] = below
+        block = slice(start, start + STEP)
+        code = ordered((score[block] + 0.0).view(np.int64))
+        descending = np.invert(code, out=code).view(np.uint64)
+        descending ^= np.uint64(1 << 63)
+        descending >>= np.uint64(bits)
+        key[block] = descending
         if bits:
-            key[at] |= group[at].astype(np.uint64) << np.uint64(64 - bits)
+            key[block] |= group[block].astype(np.uint64) << np.uint64(64 - bits)
     return key
 
 
 def run_ends(values: NDArray) -> Ints:
-    """Where each run of equal values ends.
+    """The last place of each run of equal values.
 
     >>> run_ends(np.array([7, 7, 5]))
     array([1, 2])
@@ -73,7 +73,7 @@ def run_ends(values: NDArray) -> Ints:
 
 
 def zero_one(name: str, label: ArrayLike) -> NDArray[np.int8]:
-    """Labels as small whole numbers; raises InputError for one that is neither 0 nor 1.
+    """Labels as int8. Raises InputError for a label that is neither 0 nor 1.
 
     >>> zero_one("label", [1, 2])
     Traceback (most recent call last):
@@ -89,5 +89,5 @@ def zero_one(name: str, label: ArrayLike) -> NDArray[np.int8]:
 
 
 def ordered(bits: Ints) -> Ints:
-    """The bits of doubles, of negative ones reversed, so that they rank as the doubles; its own inverse."""
+    """The bits of doubles, inverted for negative ones, in the order of the doubles; its own inverse."""
     return bits ^ ((bits >> 63) & np.iinfo(np.int64).max) if bits.min(initial=0) < 0 else bits

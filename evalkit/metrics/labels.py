@@ -1,7 +1,7 @@
-"""Confusion: multi-class and multi-label outcomes, and what they share with binary ones.
+"""Confusion: metrics of multi-class and multi-label outcomes.
 
-`one_vs_rest` and `label_counts` turn classes and labels into `Counts` with one row a class; the metrics of a
-threshold in counts.py then give one value a class, and `macro`, `micro` and `weighted` average them.
+`one_vs_rest` and `label_counts` turn classes and labels into `Counts` with one row per class. The metrics of a
+threshold in counts.py then return one value per class, and `macro`, `micro` and `weighted` average them.
 """
 
 from collections.abc import Callable, Sequence
@@ -35,9 +35,9 @@ class Confusion:
 def confusion(
     actual: ArrayLike, predicted: ArrayLike, weight: ArrayLike | None = None, classes: Sequence | None = None
 ) -> Confusion:
-    """The K x K table of actual and predicted classes, over `classes` or over all that occur, sorted.
+    """The K x K table of actual and predicted classes, in the order of `classes`; by default all that occur, sorted.
 
-    Raises InputError for columns of different length and for a class that `classes` does not name.
+    Raises InputError for columns of different lengths and for a class that is not in `classes`.
 
     >>> m = confusion(["a", "a", "b"], ["a", "b", "b"])
     >>> m.table.tolist(), m.classes.tolist()
@@ -65,7 +65,7 @@ def _in(names: NDArray, classes: Sequence) -> Ints:
 
 
 def one_vs_rest(m: Confusion) -> Counts:
-    """One row a class: that class is positive, all others are negative.
+    """Counts with one row per class: that class is positive, all others are negative.
 
     >>> precision(one_vs_rest(confusion(["a", "a", "b"], ["a", "b", "b"])))
     array([1. , 0.5])
@@ -75,7 +75,7 @@ def one_vs_rest(m: Confusion) -> Counts:
 
 
 def label_counts(actual: ArrayLike, predicted: ArrayLike) -> Counts:
-    """One row a label, of two tables of 0 and 1 with one row a sample and one column a label.
+    """Counts with one row per label, from two tables of 0 and 1 with one row per sample and one column per label.
 
     >>> recall(label_counts([[1, 0], [1, 1]], [[1, 1], [0, 1]]))
     array([0.5, 1. ])
@@ -87,10 +87,10 @@ def label_counts(actual: ArrayLike, predicted: ArrayLike) -> Counts:
 
 
 def binary_matrix(name: str, values: ArrayLike) -> Bools:
-    """`values` as truth values in two dimensions; raises InputError for another shape or a value but 0 and 1."""
+    """`values` as truth values in two dimensions. Raises InputError for other shapes and for values except 0 and 1."""
     matrix = np.asarray(values)
     if matrix.ndim != 2:
-        raise InputError(f"{name} must have one row a sample and one column a label, got shape {matrix.shape}")
+        raise InputError(f"{name} must have one row per sample and one column per label, got shape {matrix.shape}")
     return keys.zero_one(name, matrix.ravel()).reshape(matrix.shape).astype(bool)
 
 
@@ -98,10 +98,10 @@ def binary_matrix(name: str, values: ArrayLike) -> Bools:
 
 
 def macro(c: Counts, metric: Metric = f_score) -> float:
-    """Mean over the classes of a metric of each; `macro(c)` is the mean of the per-class F1.
+    """Unweighted mean over the classes of a metric of each; `macro(c)` is the mean of the per-class F1.
 
-    A class that neither occurs nor is predicted takes no part; one that makes the metric undefined makes the
-    mean undefined (scikit-learn counts it 0).
+    A class that neither occurs nor is predicted is left out; one for which the metric is undefined makes the mean
+    undefined (scikit-learn counts it as 0).
 
     >>> y = [1] * 5 + [2] * 4 + [3] * 3 + [4] * 2
     >>> c = one_vs_rest(confusion(y, [1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 4, 3, 4, 3], classes=[1, 2, 3, 4, 5]))
@@ -113,24 +113,24 @@ def macro(c: Counts, metric: Metric = f_score) -> float:
 
 
 def micro(c: Counts, metric: Metric = f_score) -> float:
-    """The metric of the summed counts. With one class a row, micro precision, recall and F1 are the accuracy."""
+    """The metric of the summed counts. With one class per row, micro precision, recall and F1 equal the accuracy."""
     return float(metric(Counts(np.full((), np.nan), c.tp.sum(), c.fp.sum(), c.positives.sum(), c.negatives.sum())))
 
 
 def weighted(c: Counts, metric: Metric = f_score) -> float:
-    """Mean over the classes weighted by their positives. Weighted recall is the accuracy, with one class a row."""
+    """Mean over the classes weighted by their positives. With one class per row, weighted recall is the accuracy."""
     has = c.positives > 0
     return float(ratio(np.dot(metric(c)[has], c.positives[has]), c.positives.sum()))
 
 
 def macro_f1_of_means(c: Counts) -> float:
-    """F1 of macro precision and macro recall: not macro F1, and never below it. arXiv:1911.03347."""
+    """F1 of macro precision and macro recall; not macro F1, and never smaller. arXiv:1911.03347."""
     p, r = macro(c, precision), macro(c, recall)
     return float(ratio(2 * p * r, p + r))
 
 
 def occurs(c: Counts) -> Bools:
-    """Classes that occur or are predicted at least once."""
+    """True for each class that occurs or is predicted at least once."""
     return c.positives + c.fp > 0
 
 
@@ -143,14 +143,14 @@ def accuracy(m: Confusion) -> float:
 
 
 def majority(m: Confusion) -> float:
-    """Rows of the largest actual class / all rows: the baseline beside every accuracy."""
+    """Rows of the largest actual class / all rows: the baseline of every accuracy."""
     return float(ratio(m.table.sum(axis=1).max(initial=0), m.total))
 
 
 def balanced_accuracy(m: Confusion) -> float:
-    """Mean recall of the classes that have rows. Equals balanced_accuracy_score; yardstick's is another one.
+    """Mean recall of the classes that have rows. Equals balanced_accuracy_score; yardstick defines it differently.
 
-    `macro(c, recall)` differs where a class is predicted that has no rows: it is undefined there.
+    Unlike it, `macro(c, recall)` is undefined if a class without rows is predicted.
     """
     value = recall(one_vs_rest(m))
     return float(ratio(np.nansum(value), np.sum(~np.isnan(value))))
@@ -159,7 +159,7 @@ def balanced_accuracy(m: Confusion) -> float:
 def mcc(m: Confusion) -> float:
     """Correlation of actual and predicted class (Gorodkin's R_K). doi:10.1016/j.compbiolchem.2004.09.006.
 
-    Undefined when either has one class only. Equals matthews_corrcoef, which gives 0 there.
+    Undefined if either has only one class. Equals matthews_corrcoef, which returns 0 in that case.
     """
     actual, predicted, total = _margins(m)
     covariance = total * np.trace(m.table) - actual @ predicted
@@ -172,7 +172,7 @@ def kappa(m: Confusion) -> float:
 
 
 def kappa_quadratic(m: Confusion) -> float:
-    """Cohen's kappa with squared distance of the classes, which are in order, as the weight of a disagreement."""
+    """Cohen's kappa with quadratic weights: the squared distance of ordered classes weights a disagreement."""
     place = np.arange(len(m.table))
     return _kappa(m, (place[:, None] - place) ** 2.0)
 
@@ -188,16 +188,16 @@ def _margins(m: Confusion) -> tuple[Floats, Floats, float]:
 
 
 def coverage_by_class(m: Confusion, target: float) -> Floats:
-    """Share of all rows predicted into each class whose precision is at least `target`, 0 for the other classes.
+    """Share of all rows predicted as each class whose precision is at least `target`, 0 for the other classes.
 
-    The work saved if only those predictions go without review; `coverage` is the sum.
+    The work saved if only those predictions need no review; `coverage` is their sum.
     """
     enough = precision(one_vs_rest(m)) >= target
     return ratio(np.where(enough, m.table.sum(axis=0), 0), m.total)
 
 
 def coverage(m: Confusion, target: float) -> float:
-    """Share of the rows predicted into classes whose precision is at least `target`; 0 when no class meets it.
+    """Share of the rows predicted as classes whose precision is at least `target`; 0 if no class reaches it.
 
     >>> m = Confusion(np.array([[80, 5, 100], [6, 92, 50], [4, 3, 60]]), np.arange(3))
     >>> coverage(m, 0.8), coverage(m, 0.99)
@@ -210,17 +210,17 @@ def coverage(m: Confusion, target: float) -> float:
 
 
 def class_counts(actual: Ints, score: Floats) -> list[Counts]:
-    """`Counts` of each class against the rest. actual: column number of each row's class; score: one column a class."""
+    """`Counts` of each class against the rest. actual: the column of each row's class; score: one column per class."""
     return score_counts(actual[:, None] == np.arange(score.shape[1]), score)
 
 
 def score_counts(actual: Bools, score: Floats) -> list[Counts]:
-    """`Counts` of each label. actual, score: one row a sample, one column a label."""
+    """`Counts` of each label. actual, score: one row per sample, one column per label."""
     return [count(score[:, k], actual[:, k]) for k in range(score.shape[1])]
 
 
 def each(tables: list[Counts], metric: Callable[[Counts], float]) -> Floats:
-    """A metric of the whole order for each class or label; NaN where it is undefined.
+    """A metric of the whole order for each class or label, NaN if undefined.
 
     `each(tables, auc)` is the one-vs-rest AUC by class, its mean roc_auc_score(multi_class="ovr").
     """
@@ -228,7 +228,7 @@ def each(tables: list[Counts], metric: Callable[[Counts], float]) -> Floats:
 
 
 def map_classes(tables: list[Counts], area: Callable[[Counts], float] = average_precision) -> float:
-    """Mean over classes or labels of average precision, or of another `area`; undefined when one has no positives.
+    """Mean over classes or labels of average precision, or of another `area`; undefined if one has no positives.
 
     >>> map_classes(score_counts(np.array([[1, 0], [0, 1]], dtype=bool), np.array([[0.9, 0.9], [0.1, 0.1]])))
     0.75
@@ -237,12 +237,12 @@ def map_classes(tables: list[Counts], area: Callable[[Counts], float] = average_
 
 
 def auc_micro(actual: Ints, score: Floats) -> float:
-    """AUC of all (row, class) pairs in one list: micro average; scores must be comparable between classes."""
+    """AUC over all (row, class) pairs pooled, the micro average; scores must be comparable between classes."""
     return auc(count(score.ravel(), (actual[:, None] == np.arange(score.shape[1])).ravel()))
 
 
 def auc_pairs(actual: Ints, score: Floats) -> Floats:
-    """A[i, j]: AUC of class i over class j by the score of i, on the rows of these two classes; NaN on the diagonal."""
+    """A[i, j]: AUC of class i against class j by the score of i, on the rows of both classes; NaN on the diagonal."""
     k = score.shape[1]
     pairs = np.full((k, k), np.nan)
     for i in range(k):
@@ -256,7 +256,7 @@ def auc_pairs(actual: Ints, score: Floats) -> Floats:
 def auc_hand_till(actual: Ints, score: Floats) -> float:
     """M = mean over pairs of classes of (A[i, j] + A[j, i]) / 2. doi:10.1023/A:1010920819831.
 
-    Equals roc_auc_score(multi_class="ovo"). Undefined when a class has no row.
+    Equals roc_auc_score(multi_class="ovo"). Undefined if a class has no row.
 
     >>> y, s = np.array([0, 1, 2]), np.eye(3)
     >>> auc_hand_till(y, s)
@@ -267,15 +267,15 @@ def auc_hand_till(actual: Ints, score: Floats) -> float:
 
 
 def top_label(actual: Ints, score: Floats) -> Counts:
-    """`Counts` of "the prediction is right" by its score: its ECE is the top-label ECE, its AUC finds failures."""
+    """`Counts` of "the prediction is correct" by its score: their ECE is the top-label ECE, their AUC finds errors."""
     best = score.argmax(axis=1)
     return count(score[np.arange(len(score)), best], best == actual)
 
 
 def in_top(actual: Ints, score: Floats, k: int) -> Floats:
-    """Per row, 1 if the actual class is among the k highest scores; a tie at the border: its share of the places.
+    """1 for each row whose actual class is among the k highest scores, a fraction if a tie crosses the cut-off.
 
-    Its mean is the top-k accuracy.
+    The mean is the top-k accuracy. For a tie it is the share of the tied classes that fit into the first k.
 
     >>> in_top(np.array([2, 0]), np.array([[0.5, 0.2, 0.3], [0.2, 0.6, 0.2]]), 2)
     array([1. , 0.5])
@@ -284,21 +284,21 @@ def in_top(actual: Ints, score: Floats, k: int) -> Floats:
     return np.clip((k - (score > own).sum(axis=1)) / (score == own).sum(axis=1), 0, 1)
 
 
-# Several labels a row -----------------------------------------------------------------------------------------
+# Several labels per row ---------------------------------------------------------------------------------------
 
 
 def exact_match(actual: Bools, predicted: Bools) -> Floats:
-    """Per row, 1 if every label is right; the mean is the subset accuracy."""
+    """1 for each row whose labels are all correct, else 0; the mean is the subset accuracy."""
     return (actual == predicted).all(axis=1).astype(np.float64)
 
 
 def hamming(actual: Bools, predicted: Bools) -> Floats:
-    """Per row, the share of labels that are wrong; the mean is the Hamming loss."""
+    """Share of wrong labels per row; the mean is the Hamming loss."""
     return ratio((actual != predicted).sum(axis=1), actual.shape[1])
 
 
 def ranking_loss(actual: Bools, score: Floats) -> Floats:
-    """Per row, 1 - AUC over its labels, a tie counting one half; NaN where all labels or none are true.
+    """1 - AUC over the labels of each row, a tie counting one half; NaN if all labels or none are true.
 
     >>> ranking_loss(np.array([[0, 1, 1, 1, 0, 0, 1]]), np.array([[7.0, 6, 5, 5, 5, 4, 3]])).round(6)
     array([0.583333])
@@ -308,18 +308,18 @@ def ranking_loss(actual: Bools, score: Floats) -> Floats:
 
 
 def coverage_error(actual: Bools, score: Floats) -> Floats:
-    """Per row, how many of the highest scores hold all true labels, ties included; NaN where none is true."""
+    """Per row, the number of highest scores that include all true labels, ties counted; NaN if no label is true."""
     lowest = np.where(actual, score, np.inf).min(axis=1, keepdims=True)
     return np.where(actual.any(axis=1), (score >= lowest).sum(axis=1), np.nan)
 
 
 def label_ranking_average_precision(actual: Bools, score: Floats) -> Floats:
-    """Per row, mean over its true labels of the precision at their score; NaN where none is true. (LRAP)"""
+    """LRAP: mean over the true labels of each row of the precision at their score; NaN if no label is true."""
     order = np.argsort(-score, axis=1)
     ranked, label = np.take_along_axis(score, order, axis=1), np.take_along_axis(actual, order, axis=1)
     place = np.arange(1, score.shape[1] + 1)
     tied = ranked[:, :-1] == ranked[:, 1:]
     last = np.where(np.pad(tied, ((0, 0), (0, 1))), score.shape[1], place)
-    last = np.minimum.accumulate(last[:, ::-1], axis=1)[:, ::-1]  # the last place of a tie stands for all of it
+    last = np.minimum.accumulate(last[:, ::-1], axis=1)[:, ::-1]  # tied labels all take the last place of the tie
     hits = np.take_along_axis(label.cumsum(axis=1), last - 1, axis=1)
     return ratio(np.sum(label * hits / last, axis=1), label.sum(axis=1))

@@ -1,4 +1,4 @@
-"""One loss a row: of forecasts, of probabilities. Means, roots and ratios of them come last, in a line each."""
+"""Losses per row, of forecasts and of probabilities, and the metrics that are means, roots or ratios of them."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ EPSILON = float(np.finfo(np.float64).eps)
 
 
 def error(actual: Floats, forecast: Floats) -> Floats:
-    """forecast - actual: positive when the forecast is too high. The mean is the bias."""
+    """forecast - actual: positive if the forecast is too high. The mean is the bias."""
     return forecast - actual
 
 
@@ -25,14 +25,14 @@ def squared(actual: Floats, forecast: Floats) -> Floats:
 
 
 def absolute_percentage(actual: Floats, forecast: Floats) -> Floats:
-    """|actual - forecast| / |actual|, NaN where actual is 0. The mean is the MAPE, as a share."""
+    """|actual - forecast| / |actual|, NaN if actual is 0. The mean is the MAPE, as a fraction."""
     return ratio(absolute(actual, forecast), np.abs(actual))
 
 
 def quantile(actual: Floats, forecast: Floats, level: float = 0.5) -> Floats:
-    """level (actual - forecast) where that is positive, (1 - level) (forecast - actual) elsewhere: pinball loss.
+    """Pinball loss: level (actual - forecast) if that is positive, else (1 - level) (forecast - actual).
 
-    Forecasts of the `level` quantile have the least mean. Equals mean_pinball_loss(alpha=level).
+    Forecasts of the `level` quantile have the smallest mean. Equals mean_pinball_loss(alpha=level).
 
     >>> quantile(np.array([3.0, 1.0]), np.array([1.0, 3.0]), 0.9)
     array([1.8, 0.2])
@@ -42,9 +42,9 @@ def quantile(actual: Floats, forecast: Floats, level: float = 0.5) -> Floats:
 
 
 def poisson(actual: Floats, forecast: Floats) -> Floats:
-    """2 (actual log(actual / forecast) - actual + forecast), 0 log 0 = 0: unit deviance; forecast > 0, else NaN.
+    """Poisson deviance 2 (actual log(actual / forecast) - actual + forecast), 0 log 0 = 0; NaN unless forecast > 0.
 
-    Equals mean_poisson_deviance.
+    The mean equals mean_poisson_deviance.
 
     >>> poisson(np.array([0.0, 2.0]), np.array([1.0, 2.0]))
     array([2., 0.])
@@ -72,21 +72,21 @@ def log(label: Ints, probability: Floats) -> Floats:
 
 
 def clipped(probability: Floats) -> int:
-    """Rows whose probability `log` clips."""
+    """Number of rows whose probability `log` clips."""
     return int(np.sum((probability < EPSILON) | (probability > 1 - EPSILON)))
 
 
 def log_classes(actual: Ints, probability: Floats) -> Floats:
-    """-log(probability of the actual class), each row of `probability` (one column a class) scaled to sum 1, clipped.
+    """-log(probability of the actual class), clipped. Each row of `probability` is first scaled to sum 1.
 
-    Equals log_loss of scikit-learn with several classes.
+    probability: shape (n, classes). Equals scikit-learn's log_loss with several classes.
     """
     own = ratio(probability[np.arange(len(actual)), actual], probability.sum(axis=1))
     return -np.log(np.clip(own, EPSILON, 1))
 
 
 def brier_classes(actual: Ints, probability: Floats) -> Floats:
-    """Sum over the classes of (probability - 1 for the actual class)²: 0 to 2, twice the binary Brier score.
+    """Sum over the classes of (probability - [the class is the actual one])²: 0 to 2, twice the binary Brier score.
 
     >>> brier_classes(np.array([0]), np.array([[0.7, 0.3]])).round(2)
     array([0.18])
@@ -131,14 +131,14 @@ def median_absolute_error(actual: Floats, forecast: Floats) -> float:
 
 
 def r2(actual: Floats, forecast: Floats) -> float:
-    """1 - Σ (actual - forecast)² / Σ (actual - mean)²: of scikit-learn's r2_score; below 0 when the mean does better.
+    """1 - Σ (actual - forecast)² / Σ (actual - mean)²; below 0 if predicting the mean is better.
 
-    Undefined when all actual values are equal.
+    Equals scikit-learn's r2_score. Undefined if all actual values are equal.
     """
     return float(1 - ratio(np.sum(squared(actual, forecast)), np.sum((actual - mean(actual)) ** 2)))
 
 
 def r2_correlation(actual: Floats, forecast: Floats) -> float:
-    """Squared correlation of actual and forecast: blind to bias and scale; yardstick's rsq."""
+    """Squared correlation of actual and forecast, which ignores bias and scale; equals yardstick's rsq."""
     a, f = actual - mean(actual), forecast - mean(forecast)
     return float(ratio(np.dot(a, f) ** 2, np.dot(a, a) * np.dot(f, f)))

@@ -1,8 +1,8 @@
-"""Rankings: what each query was given, what it could have been given, and every metric of the two.
+"""Rankings: the retrieved list and the ideal list of each query, and the metrics of binary relevance.
 
-All metrics return one value a query, in the order of `Rankings.query`, NaN where the metric is undefined. Means are
-taken later, in `intervals`. Three agreements hold throughout: an item without a judgement counts as not relevant; a
-query that the run misses has an empty list and scores 0; a query with nothing relevant is undefined, not 0.
+All metrics return one value per query, in the order of `Rankings.query`, NaN if undefined. Means are taken later, in
+`intervals`. Three conventions hold throughout: an item without a judgement counts as not relevant; a query that is
+missing from the run has an empty list and scores 0; a query without relevant items is undefined, not 0.
 `k` is the cut-off (None: the whole list) and `level` the lowest grade that counts as relevant.
 """
 
@@ -19,9 +19,9 @@ from evalkit.metrics.sums import Sums
 
 @dataclass(frozen=True)
 class Hits:
-    """Rows of `lists` lists that are relevant: which rows, the list of each, its rank there, and which hit it is there.
+    """The relevant rows of lists: row number, list (`owner`), rank in the list, and `nth` hit of the list.
 
-    rank, nth: from 1. The hits of the first ranks keep their numbers.
+    rank, nth: from 1. lists: the number of lists.
     """
 
     row: Ints
@@ -31,12 +31,12 @@ class Hits:
     lists: int
 
     def first(self, k: int | None) -> "Hits":
-        """Those in the first k ranks."""
+        """The hits in the first k ranks; their ranks and numbers stay."""
         return self if k is None else self.take(self.rank <= k)
 
-    def take(self, some: Bools) -> "Hits":
-        """Some of them."""
-        return Hits(self.row[some], self.owner[some], self.rank[some], self.nth[some], self.lists)
+    def take(self, kept: Bools) -> "Hits":
+        """The hits where `kept` is true."""
+        return Hits(self.row[kept], self.owner[kept], self.rank[kept], self.nth[kept], self.lists)
 
     def total(self, weights: np.ndarray | None = None) -> Floats:
         """Per list: the number of hits, or the sum of their weights."""
@@ -47,9 +47,9 @@ class Hits:
 class Lists:
     """Graded lists, one after another, best rank first: list i is `grade[offset[i]:offset[i + 1]]`.
 
-    grade: a real of at least 0, NaN = not judged. tied: the row has the score of the row before it in its list.
-    position: the rank of each row, ascending in its list, where ranks may have gaps; None: 1, 2, 3, … in each list.
-    A rank without a row holds nothing relevant.
+    grade: a real number of at least 0, NaN = not judged. tied: the row has the same score as the row before it in its
+    list. position: the rank of each row, ascending in its list, if ranks may have gaps; None: 1, 2, 3, … in each list.
+    A missing rank counts as not relevant.
     """
 
     grade: Floats
@@ -79,7 +79,7 @@ class Lists:
 
     @cached_property
     def depth(self) -> Ints:
-        """The last rank of each list, 0 of an empty one; its length where the ranks have no gaps."""
+        """The last rank of each list, 0 for an empty one; equal to its length if the ranks have no gaps."""
         if self.position is None:
             return self.length
         depth = np.zeros(len(self), np.int64)
@@ -97,7 +97,7 @@ class Lists:
         return {}
 
     def hits(self, level: float) -> Hits:
-        """The rows at or above the level; found once for all metrics."""
+        """The rows at or above the level; computed once for all metrics."""
         if level not in self._hits:
             row = self._graded[self.grade[self._graded] >= level]
             owner = np.searchsorted(self.offset, row, side="right") - 1
@@ -108,13 +108,13 @@ class Lists:
         return self._hits[level]
 
     def total(self, rows: Bools) -> Floats:
-        """Per list: the number of the given rows."""
+        """Per list: the number of selected rows."""
         return np.bincount(self.owner[rows], minlength=len(self)).astype(float)
 
 
 @dataclass(frozen=True)
 class Rankings:
-    """The lists of one system and, for each query, all judged grades in descending order (`ideal`).
+    """The lists that one system retrieved and, for each query, all judged grades in descending order (`ideal`).
 
     query: ids, shape (n,). retrieved, ideal: n lists each. top_grade: the best grade of the scale, for `err`.
     """
@@ -129,30 +129,30 @@ class Rankings:
 
 
 def lists(grades: Sequence[ArrayLike]) -> Lists:
-    """Lists without ties from one sequence of grades a list, best rank first.
+    """Lists without ties from one sequence of grades per list, best rank first.
 
     >>> lists([[1, 0], [2]]).offset
     array([0, 2, 3])
     """
-    rows = [np.asarray(one, float) for one in grades]
-    offset = np.cumsum([0, *map(len, rows)])
-    grade = np.concatenate(rows) if rows else np.zeros(0)
+    arrays = [np.asarray(grades_of_list, float) for grades_of_list in grades]
+    offset = np.cumsum([0, *map(len, arrays)])
+    grade = np.concatenate(arrays) if arrays else np.zeros(0)
     if (grade < 0).any():
         raise InputError(f"grade must be at least 0, got {grade[grade < 0][0]}")
     return Lists(grade, np.zeros(len(grade), bool), offset)
 
 
 def from_grades(retrieved: Sequence[ArrayLike], judged: Sequence[ArrayLike] | None = None) -> Rankings:
-    """Rankings from grades by rank; `judged` holds all judged grades of each query, else those returned.
+    """Rankings from grades by rank; judged: all judged grades of each query, by default those retrieved.
 
     >>> from_grades([[0, 3, 1]]).ideal.grade
     array([3., 1., 0.])
     """
     pool = retrieved if judged is None else judged
     if len(pool) != len(retrieved):
-        raise InputError(f"judged must have one list a query, got {len(pool)} for {len(retrieved)} queries")
-    known = [np.asarray(one, float)[~np.isnan(np.asarray(one, float))] for one in pool]
-    ideal = lists([np.sort(one)[::-1] for one in known])
+        raise InputError(f"judged must have one list per query, got {len(pool)} for {len(retrieved)} queries")
+    arrays = [np.asarray(grades, float) for grades in pool]
+    ideal = lists([np.sort(grades[~np.isnan(grades)])[::-1] for grades in arrays])
     return Rankings(np.arange(len(retrieved)), lists(retrieved), ideal, float(ideal.grade.max(initial=0)))
 
 
@@ -167,12 +167,12 @@ def hits(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
 
 
 def defined(r: Rankings, level: float, values: Floats) -> Floats:
-    """The values, NaN where the query has nothing relevant."""
+    """The values, NaN for queries without relevant items."""
     return np.where(relevant(r, level) > 0, values, np.nan)
 
 
 def precision(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
-    """Relevant items in the first k, over k (over the last rank of the list where k is None).
+    """Relevant items in the first k / k; / the last rank of the list if k is None.
 
     >>> precision(from_grades([[1, 0, 0, 1, 1, 1]]), k=5)
     array([0.6])
@@ -182,7 +182,7 @@ def precision(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
 
 
 def recall(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
-    """Relevant items in the first k, over all relevant items R.
+    """Relevant items in the first k / R, the number of all relevant items.
 
     >>> recall(from_grades([[1, 0, 0, 1, 1, 1]]), k=5)
     array([0.75])
@@ -191,18 +191,18 @@ def recall(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
 
 
 def r_precision(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
-    """Precision at rank R, the number of relevant items. It has no cut-off.
+    """Precision at rank R, the number of relevant items. It has no cut-off; `k` is ignored.
 
     >>> r_precision(from_grades([[1, 0, 1, 0]]))
     array([0.5])
     """
     wanted = relevant(r, level)
-    found = r.retrieved.hits(level)
-    return ratio(found.take(found.rank <= wanted[found.owner]).total(), wanted)
+    hit = r.retrieved.hits(level)
+    return ratio(hit.take(hit.rank <= wanted[hit.owner]).total(), wanted)
 
 
 def hit_rate(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
-    """1 where the first k hold any relevant item, else 0; also success@k.
+    """1 if any of the first k items is relevant, else 0; also success@k.
 
     >>> hit_rate(from_grades([[0, 1], [0, 0]], [[1], [1]]), k=2)
     array([1., 0.])
@@ -211,7 +211,7 @@ def hit_rate(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
 
 
 def hit_ratio(r: Rankings, k: int | None = None, level: float = 1) -> Sums:
-    """Σ relevant items in the first k over Σ relevant items, pooled over queries.
+    """Σ relevant items in the first k / Σ relevant items, pooled over queries.
 
     >>> hit_ratio(from_grades([[1, 0], [0, 1]], [[1, 1], [1]]), k=2).value
     0.6666666666666666
@@ -221,17 +221,17 @@ def hit_ratio(r: Rankings, k: int | None = None, level: float = 1) -> Sums:
 
 
 def hit_ratio_k(r: Rankings, k: int, level: float = 1) -> Sums:
-    """Σ relevant items in the first k over K times the number of queries, pooled over queries."""
+    """Σ relevant items in the first k / (k × number of queries), pooled over queries."""
     return Sums(defined(r, level, hits(r, k, level)), defined(r, level, np.full(len(r), float(k))))
 
 
 def _precision_sum(r: Rankings, k: int | None, level: float) -> Floats:
-    found = r.retrieved.hits(level).first(k)
-    return found.total(found.nth / found.rank)
+    hit = r.retrieved.hits(level).first(k)
+    return hit.total(hit.nth / hit.rank)
 
 
 def average_precision(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
-    """The precision at each relevant item of the first k, summed, over all relevant items R.
+    """Sum of the precision at each relevant item of the first k / R, the number of all relevant items.
 
     >>> average_precision(from_grades([[1, 0, 0, 1, 1, 1]])).round(6)
     array([0.691667])
@@ -240,62 +240,61 @@ def average_precision(r: Rankings, k: int | None = None, level: float = 1) -> Fl
 
 
 def average_precision_min(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
-    """The same sum over min(k, R): a full first page scores 1."""
+    """The same sum / min(k, R): 1 if all of the first k are relevant."""
     wanted = relevant(r, level)
     return ratio(_precision_sum(r, k, level), wanted if k is None else np.minimum(wanted, k))
 
 
 def average_precision_hits(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
-    """The same sum over the relevant items found: blind to those that were missed; 0 where none was found."""
-    found = np.maximum(hits(r, k, level), 1)
-    return defined(r, level, _precision_sum(r, k, level) / found)
+    """The same sum / relevant items in the first k: relevant items that were missed do not count; 0 without any."""
+    return defined(r, level, _precision_sum(r, k, level) / np.maximum(hits(r, k, level), 1))
 
 
 def _interpolated(r: Rankings, k: int | None, level: float) -> tuple[Hits, Floats]:
-    """The hits, and at each the largest precision at its rank or below it in the list."""
-    found = r.retrieved.hits(level).first(k)
-    precision = found.nth / found.rank
+    """The hits, and for each the largest precision at its rank or deeper in the list."""
+    hit = r.retrieved.hits(level).first(k)
+    precision = hit.nth / hit.rank
     # A running maximum from the back that starts anew in each list: precisions lie in (0, 1], so an integer that
     # grows from the last list to the first keeps them apart, and the remainder is taken from the row it came from.
-    order = np.lexsort((precision, -found.owner))
+    order = np.lexsort((precision, -hit.owner))
     position = np.empty(len(order), np.int64)
     position[order] = np.arange(len(order))
     best = np.maximum.accumulate(position[::-1])[::-1]
-    return found, precision[order][best]
+    return hit, precision[order][best]
 
 
 def average_precision_interpolated(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
-    """At each relevant item the largest precision there or deeper in the list, summed, over R.
+    """Sum, over the relevant items, of the largest precision at their rank or deeper in the list / R.
 
     >>> average_precision_interpolated(from_grades([[1, 0, 0, 1, 1, 1]])).round(6)
     array([0.75])
     """
-    found, best = _interpolated(r, k, level)
-    return ratio(found.total(best), relevant(r, level))
+    hit, best = _interpolated(r, k, level)
+    return ratio(hit.total(best), relevant(r, level))
 
 
 def interpolated_precision(r: Rankings, recall_level: float, level: float = 1) -> Floats:
-    """The largest precision at any rank where recall is at least `recall_level`; 0 where it is never reached.
+    """The largest precision at any rank where recall is at least `recall_level`; 0 if it is never reached.
 
-    Recall is met by trunc(recall_level · R + 0.9) relevant items, the rule of trec_eval up to 9.0.7.
+    The recall level is reached by trunc(recall_level · R + 0.9) relevant items, the rule of trec_eval up to 9.0.7.
     >>> interpolated_precision(from_grades([[1, 0, 1, 0]]), 0.5).round(4)
     array([1.])
     """
     wanted = relevant(r, level)
     needed = np.maximum(np.floor(recall_level * wanted + 0.9), 1)
-    found, best = _interpolated(r, None, level)
-    there = found.nth == needed[found.owner]
-    return defined(r, level, found.take(there).total(best[there]))
+    hit, best = _interpolated(r, None, level)
+    there = hit.nth == needed[hit.owner]
+    return defined(r, level, hit.take(there).total(best[there]))
 
 
 def reciprocal_rank(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
-    """1 / the rank of the first relevant item, 0 where the first k hold none.
+    """1 / rank of the first relevant item, 0 if none of the first k is relevant.
 
     >>> reciprocal_rank(from_grades([[0, 0, 1], [0, 1, 0], [1, 0, 0]])).round(4)
     array([0.3333, 0.5   , 1.    ])
     """
-    found = r.retrieved.hits(level).first(k)
-    top = found.take(found.nth == 1)
+    hit = r.retrieved.hits(level).first(k)
+    top = hit.take(hit.nth == 1)
     return defined(r, level, top.total(1 / top.rank))
 
 
@@ -306,14 +305,14 @@ def rbp(r: Rankings, k: int | None = None, level: float = 1, persistence: float 
     >>> rbp(from_grades([[1, 0, 1]])).round(4)
     array([0.328])
     """
-    found = r.retrieved.hits(level).first(k)
-    return defined(r, level, found.total((1 - persistence) * persistence ** (found.rank - 1.0)))
+    hit = r.retrieved.hits(level).first(k)
+    return defined(r, level, hit.total((1 - persistence) * persistence ** (hit.rank - 1.0)))
 
 
 def bpref(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
     """1/R Σ over the relevant items of 1 − min(n, R) / min(N, R): n judged non-relevant above it, N in all.
 
-    Items without a judgement are skipped. Buckley and Voorhees 2004, doi:10.1145/1008992.1009000.
+    Items without a judgement are ignored. Buckley and Voorhees 2004, doi:10.1145/1008992.1009000.
     >>> bpref(from_grades([[0, 1, 1]])).round(4)
     array([0.])
     """
@@ -321,15 +320,15 @@ def bpref(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
     bound = np.minimum(judged - wanted, wanted)
     against = np.cumsum(r.retrieved.grade < level)
     before = np.concatenate([[0], against])[r.retrieved.offset[:-1]]
-    found = r.retrieved.hits(level)
-    above = np.minimum(against[found.row] - before[found.owner], wanted[found.owner])
-    most = bound[found.owner]
+    hit = r.retrieved.hits(level)
+    above = np.minimum(against[hit.row] - before[hit.owner], wanted[hit.owner])
+    most = bound[hit.owner]
     share = np.divide(above, most, out=np.zeros(len(most)), where=most > 0)
-    return ratio(found.total(1 - share), wanted)
+    return ratio(hit.total(1 - share), wanted)
 
 
 def judged(r: Rankings, k: int | None = None) -> Floats:
-    """The share of the returned items, among the first k, that have a judgement. Undefined for an empty list.
+    """Share of the first k retrieved items that have a judgement. Undefined for an empty list.
 
     >>> judged(from_grades([[1, float("nan")]]), k=10)
     array([0.5])
@@ -348,7 +347,7 @@ def _tie_order(r: Rankings, sign: int) -> Rankings:
 
 
 def worst_ties(r: Rankings) -> Rankings:
-    """The same rankings with the lowest grade first wherever scores are equal.
+    """Return the rankings with the lowest grade first among equal scores.
 
     >>> both = Lists(np.array([1.0, 0.0]), np.array([False, True]), np.array([0, 2]))
     >>> worst_ties(Rankings(np.array(["q"]), both, both)).retrieved.grade
@@ -358,5 +357,5 @@ def worst_ties(r: Rankings) -> Rankings:
 
 
 def best_ties(r: Rankings) -> Rankings:
-    """The same rankings with the highest grade first wherever scores are equal."""
+    """Return the rankings with the highest grade first among equal scores."""
     return _tie_order(r, -1)

@@ -1,7 +1,7 @@
-"""A/B tests of users: arms checked, lift with its interval, heavy users capped, strata, CUPED, sample ratio.
+"""A/B tests of users: assignment, sample ratio, differences and lifts with intervals, capping, strata and CUPED.
 
-The unit is the user: a table with one row a user. Differences are treatment − control.
-`independent` compares two arms as they are; power is `power`, the price of repeated looks `sequential`.
+The unit is the user: tables have one row per user. Differences are treatment − control.
+See also `independent` for two arms as they are, `power`, and `sequential` for interim analyses.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from evalkit.statistics.significance import Comparison
 
 @dataclass(frozen=True)
 class Assignment:
-    """Users of an experiment: `arm` (its number in `arms`) of the users kept, and their `rows` in the table.
+    """Users of an experiment: `arm` (a place in `arms`) of each user kept, and the `rows` of these in the table.
 
-    `crossed` users were seen in several arms and are left out.
+    crossed: the number of users seen in several arms, who are left out.
     """
 
     arm: Ints
@@ -33,39 +33,46 @@ class Assignment:
 def assignment(user: ArrayLike, arm: ArrayLike, *, arms: Sequence[str]) -> Assignment:
     """The users by arm, in the order of the table. Users seen in several arms are left out and counted in `crossed`.
 
-    Raises RowError where an arm is unknown or a user has several rows (sum them first), InputError where an arm has no
-    user of its own.
+    Raises RowError if an arm is unknown or a user has several rows (sum them first), InputError if an arm has no user
+    of its own.
 
-    >>> made = assignment(["u", "v", "w", "w"], ["a", "b", "a", "b"], arms=("a", "b"))
-    >>> made.arm, made.crossed
+    >>> users = assignment(["u", "v", "w", "w"], ["a", "b", "a", "b"], arms=("a", "b"))
+    >>> users.arm, users.crossed
     (array([0, 1]), 1)
     """
-    who, names = codes(user)
+    code, names = codes(user)
+    number = _arm_numbers(arm, arms)
+    same_length(user=code, arm=number)
+    arms_of_user = np.bincount(np.unique(code * len(arms) + number) // len(arms), minlength=names.size)
+    rows = np.flatnonzero(arms_of_user[code] == 1)
+    again = np.setdiff1d(rows, rows[np.unique(code[rows], return_index=True)[1]])
+    if again.size:
+        rule = f"must have one row, got {names[code[again[0]]]} again: sum them first"
+        raise RowError("user", rule, again[0], again.size)
+    crossed = int((arms_of_user > 1).sum())
+    for position, name in enumerate(arms):
+        if not (number[rows] == position).any():
+            left_out = f"; {crossed} users seen in several arms are left out" if crossed else ""
+            raise InputError(f"every arm must have a user of its own, got none in {name}{left_out}")
+    return Assignment(number[rows], tuple(arms), rows, crossed)
+
+
+def _arm_numbers(arm: ArrayLike, arms: Sequence[str]) -> Ints:
+    """The place in `arms` of each row's arm; raise RowError for an unknown one."""
     label = np.asarray(arm).astype(str)
-    same_length(user=who, arm=label)
     number = np.select([label == name for name in arms], list(range(len(arms))), default=-1)
     unknown = np.flatnonzero(number < 0)
     if unknown.size:
         rule = f"must be one of {', '.join(arms)}, got {str(label[unknown[0]])!r}"
         raise RowError("arm", rule, unknown[0], unknown.size)
-    seen = np.bincount(np.unique(who * len(arms) + number) // len(arms), minlength=names.size)
-    rows = np.flatnonzero(seen[who] == 1)
-    again = np.setdiff1d(rows, rows[np.unique(who[rows], return_index=True)[1]])
-    if again.size:
-        rule = f"must have one row, got {names[who[again[0]]]} again: sum them first"
-        raise RowError("user", rule, again[0], again.size)
-    crossed = int((seen > 1).sum())
-    for position, name in enumerate(arms):
-        if not (number[rows] == position).any():
-            left = f"; {crossed} users seen in several arms are left out" if crossed else ""
-            raise InputError(f"every arm must have a user of its own, got none in {name}{left}")
-    return Assignment(number[rows], tuple(arms), rows, crossed)
+    return number
 
 
 def sample_ratio(counts: ArrayLike, shares: ArrayLike | None = None) -> float:
-    """p of the chi-square test that users fell into the arms as planned, equally where no shares are given.
+    """p of the chi-square test of a sample ratio mismatch: users by arm against the planned shares, by default equal.
 
-    Below 0.001 the experiment is broken, whatever its result. Fabijan et al., KDD 2019, doi:10.1145/3292500.3330722.
+    Below 0.001 the assignment is faulty, and no result of the experiment is valid.
+    Fabijan et al., KDD 2019, doi:10.1145/3292500.3330722.
 
     >>> round(sample_ratio([821_588, 815_482]) * 1e6, 1)
     1.8
@@ -82,7 +89,7 @@ def sample_ratio(counts: ArrayLike, shares: ArrayLike | None = None) -> float:
 
 
 def capped(values: ArrayLike, *, share: float = 0.99) -> Floats:
-    """Values above the pooled quantile at `share` set to it: fewer heavy users, and another estimand, to be named.
+    """Values with those above the pooled quantile at `share` set to it; the estimand changes, so report the cap.
 
     >>> capped([1, 2, 3, 100], share=0.5)
     array([1. , 2. , 2.5, 2.5])
@@ -105,9 +112,9 @@ def cuped(
     level: float = 0.95,
     unit: str = "user",
 ) -> Comparison:
-    """The difference of means after what a column from before the experiment explains is taken off.
+    """Difference of means, adjusted for a covariate from before the experiment.
 
-    One slope for both arms, from the spread within arms. Never a column that the experiment could change.
+    One slope for both arms, estimated within arms. The covariate must not be affected by the experiment.
     Deng, Xu, Kohavi, Walker, WSDM 2013, doi:10.1145/2433396.2433413.
 
     >>> round(cuped([3, 5, 8], [2, 4, 6], [1, 2, 3], [1, 2, 3]).difference.value, 3)
@@ -117,8 +124,8 @@ def cuped(
     after = [mean_of(finite(name, values)) for name, values in arms.items()]
     befores = zip(arms, (treatment_before, control_before), strict=True)
     before = [mean_of(finite(f"{name}_before", values)) for name, values in befores]
-    for name, one, other in zip(arms, after, before, strict=True):
-        same_length(**{name: one.effect, f"{name}_before": other.effect})
+    for name, y, x in zip(arms, after, before, strict=True):
+        same_length(**{name: y.effect, f"{name}_before": x.effect})
     product = sum(float(y.effect @ x.effect) for y, x in zip(after, before, strict=True))
     slope = float(np.nan_to_num(ratio(product, sum(float(x.effect @ x.effect) for x in before))))
     value = after[0].value - after[1].value - slope * (before[0].value - before[1].value)
@@ -135,10 +142,10 @@ def stratified(
 ) -> Comparison:
     """Mean difference within each stratum, weighted by the stratum's share of all users (post-stratification).
 
-    Both mappings hold `treatment` and `control`. Raises InputError for a stratum that an arm lacks.
+    Both mappings have the keys `treatment` and `control`. Raises InputError for a stratum without users in an arm.
 
-    >>> y, s = {"treatment": [2, 5, 9], "control": [1, 2, 5]}, {"treatment": "xyy", "control": "xxy"}
-    >>> stratified(y, {arm: list(one) for arm, one in s.items()}).difference.value
+    >>> strata = {"treatment": ["x", "y", "y"], "control": ["x", "x", "y"]}
+    >>> stratified({"treatment": [2, 5, 9], "control": [1, 2, 5]}, strata).difference.value
     1.25
     """
     y = {arm: finite(arm, values[arm]) for arm in ("treatment", "control")}
@@ -157,12 +164,12 @@ def stratified(
     return t_of_arms(arms[0].value - arms[1].value, arms, level, unit, "post-stratified t")
 
 
-def correlation(one: ArrayLike, other: ArrayLike) -> float:
-    """Pearson's r, 0 where one of them does not vary: it explains nothing.
+def correlation(x: ArrayLike, y: ArrayLike) -> float:
+    """Pearson's r; 0 if x or y does not vary, because it then explains nothing.
 
     >>> round(correlation([1, 2, 3], [1, 2, 4]), 4), correlation([1, 2], [3, 3])
     (0.982, 0.0)
     """
-    x, y = (mean_of(finite(name, values)).effect for name, values in {"one": one, "other": other}.items())
-    spread = np.sqrt(x @ x) * np.sqrt(y @ y)
-    return float(x @ y / spread) if spread > 0 else 0.0
+    a, b = (mean_of(finite(name, values)).effect for name, values in {"x": x, "y": y}.items())
+    spread = np.sqrt(a @ a) * np.sqrt(b @ b)
+    return float(a @ b / spread) if spread > 0 else 0.0

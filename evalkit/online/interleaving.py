@@ -1,7 +1,7 @@
-"""Interleaving: one list drafted from several rankers, and the credit that its items bring to each.
+"""Interleaving: one list drafted from several rankers, and the credit that each ranker earns from its items.
 
-A stack of rankings is an integer array (rankers, users, items): best item first, −1 behind the end of a
-short list. All users are drafted at once.
+A stack of rankings is an integer array (rankers, users, items): best item first, −1 after the end of a short list.
+The lists of all users are drafted at once.
 """
 
 from dataclasses import dataclass
@@ -13,29 +13,29 @@ from numpy.typing import ArrayLike, NDArray
 from evalkit.arrays import Floats, InputError, Ints, ParameterError, ratio
 
 NO_TEAM = -1
-LONGEST = 64  # positions of a list: the free ranks of a user are the bits of one word
-MOST = 7  # rankers of a draft
+LONGEST = 64  # positions in a list: the free ranks of a user are the bits of one word
+MOST = 7  # rankers in a draft
 BLOCK = 2**14  # users drafted at once: their lists stay in the cache
 
 
 @dataclass(frozen=True)
 class Draft:
-    """The lists shown: `item` and `team`, both (users, positions); −1 is no item, and no team."""
+    """The lists shown: `item` and `team`, both (users, positions); −1 means no item or no team."""
 
     item: Ints
     team: Ints
 
 
 def team_draft(rankings: Ints, k: int, *, rng: np.random.Generator) -> Draft:
-    """Each round the rankers pick, in an order drawn anew, their best item not yet shown.
+    """Draft by teams: in each round the rankers, in a new random order, pick their best item not yet in the list.
 
     With three or more rankers this is team-draft multileaving.
     Radlinski, Kurup, Joachims 2008, doi:10.1145/1458082.1458092; Schuth et al. 2014,
     doi:10.1145/2661829.2661952.
 
     >>> a, b = [1, 2, 3], [2, 3, 1]
-    >>> shown = team_draft(np.array([[a], [b]]), 3, rng=np.random.default_rng(1))
-    >>> shown.item, shown.team
+    >>> drafted = team_draft(np.array([[a], [b]]), 3, rng=np.random.default_rng(1))
+    >>> drafted.item, drafted.team
     (array([[1, 2, 3]]), array([[0, 1, 1]]))
     """
     teams, users, _ = _stack(rankings, k)
@@ -45,16 +45,16 @@ def team_draft(rankings: Ints, k: int, *, rng: np.random.Generator) -> Draft:
 
 
 def alternate(rankings: Ints, k: int, *, rng: np.random.Generator) -> Draft:
-    """One coin says who leads; then the rankers alternate, skipping items already shown (Netflix 2017)."""
+    """Draft in turns after one coin toss for the first pick, skipping items already in the list (Netflix 2017)."""
     teams, users, _ = _stack(rankings, k)
     return draft(rankings, (rng.integers(teams, size=(users, 1)) + np.arange(k)) % teams)
 
 
 def probabilistic(rankings: Ints, k: int, *, rng: np.random.Generator, tau: float = 3.0) -> Draft:
-    """A coin for each position; the winner draws an item not yet shown with probability ∝ rank^−tau.
+    """Draft by a coin toss per position: the winner draws an item not yet in the list, probability ∝ rank^−tau.
 
-    Drawing one by one from what is left is a race of exponential clocks, so each ranking is shuffled once.
-    Credit by `team`, or, with less noise, by `assignment`.
+    Drawing without replacement is a race of exponential clocks, so each ranking is shuffled once.
+    Credit by `team` or, with less noise, by `assignment`.
     Hofmann, Whiteson, de Rijke 2011, doi:10.1145/2063576.2063618.
     """
     teams, users, depth = _stack(rankings, k)
@@ -64,7 +64,7 @@ def probabilistic(rankings: Ints, k: int, *, rng: np.random.Generator, tau: floa
 
 
 def draft(rankings: Ints, turns: Ints) -> Draft:
-    """The lists that a given order of turns, (users, positions), makes; a team without items leaves its turn.
+    """Draft the lists in the order `turns`, (users, positions); a team without items passes its turn on.
 
     >>> draft(np.array([[[1, 2, 3]], [[2, 3, 1]]]), np.array([[1, 0, 0]])).item
     array([[2, 1, 3]])
@@ -78,7 +78,7 @@ def draft(rankings: Ints, turns: Ints) -> Draft:
 
 
 def _draft_block(rankings: Ints, turns: Ints, item: Ints, team: Ints) -> None:
-    """Fill item and team, (positions, users). A bit a rank says what is free: the lowest bit is the next pick."""
+    """Fill item and team, (positions, users). Each free rank is a bit: the lowest set bit is the next pick."""
     teams, (k, users) = len(rankings), turns.shape
     lists = np.full((teams, k + 1, users), -1)  # row k is the end of a list
     lists[:, : min(k, rankings.shape[2])] = rankings[:, :, :k].transpose(0, 2, 1)
@@ -102,20 +102,20 @@ def _draft_block(rankings: Ints, turns: Ints, item: Ints, team: Ints) -> None:
 
 
 def _same_item(lists: Ints, bit: NDArray) -> NDArray:
-    """[s, t, i]: the bit of the rank in list s of item i of list t, 0 where s does not hold it."""
+    """[a, b, i]: the bit of the rank that item i of list b has in list a, 0 if a does not have it."""
     teams, ends, users = lists.shape
     same = np.zeros((teams, teams, ends, users), dtype=bit.dtype)
-    for t in range(teams):
-        same[t, t, :-1] = bit[:, None]
-        for s, i in product(range(t), range(bit.size)):
-            hit = (lists[s, :-1] == lists[t, i]).astype(bit.dtype)
-            same[t, s, :-1] |= hit * bit[i]
-            same[s, t, i] = np.bitwise_or.reduce(hit * bit[:, None], axis=0)
+    for b in range(teams):
+        same[b, b, :-1] = bit[:, None]
+        for a, i in product(range(b), range(bit.size)):
+            hit = (lists[a, :-1] == lists[b, i]).astype(bit.dtype)
+            same[b, a, :-1] |= hit * bit[i]
+            same[a, b, i] = np.bitwise_or.reduce(hit * bit[:, None], axis=0)
     return same
 
 
 def balanced(rankings: Ints, k: int, *, rng: np.random.Generator) -> Draft:
-    """Two lists merged rank by rank behind one coin; `team` is who ranks the item higher, −1 where equal.
+    """Merge two lists rank by rank after one coin toss; `team` ranks the item higher, −1 if the ranks are equal.
 
     Biased: a random click on A = (1, 2, 3), B = (2, 3, 1) prefers B with probability 2/3.
     Credit several clicks by `balanced_credit`. Joachims 2003, in Text Mining, Physica, 79–96.
@@ -127,7 +127,7 @@ def balanced(rankings: Ints, k: int, *, rng: np.random.Generator) -> Draft:
 
 
 def merged(rankings: Ints, k: int, lead: Ints) -> Draft:
-    """The balanced lists in which ranker `lead`, one of 0 and 1 for each user, comes first.
+    """Merge two lists rank by rank, first the ranker `lead`, 0 or 1 for each user.
 
     >>> merged(np.array([[[1, 2, 3]], [[2, 3, 1]]]), 3, np.array([0]))
     Draft(item=array([[1, 2, 3]]), team=array([[0, 1, 1]]))
@@ -147,23 +147,23 @@ def merged(rankings: Ints, k: int, lead: Ints) -> Draft:
     return Draft(*(np.where(blank, -1, np.take_along_axis(a, kept, axis=1)) for a in (row, owner)))
 
 
-def without_shared_start(shown: Draft, rankings: Ints) -> Draft:
-    """The draft with no team on the first items while all rankers agree: the coin has no say in them.
+def without_shared_start(drafted: Draft, rankings: Ints) -> Draft:
+    """Return the draft without a team for the first items on which all rankers agree: there the coin decides nothing.
 
-    Two equal rankings leave no item with a team: their preference is 0 always, not only on average.
+    With two equal rankings no item has a team, so that their preference is always 0, not only on average.
 
     >>> twice = np.array([[[1, 2, 3]], [[1, 3, 2]]])
     >>> without_shared_start(draft(twice, np.array([[0, 1, 0]])), twice).team
     array([[-1,  1,  0]])
     """
-    same = (rankings == rankings[:1]).all(axis=0)[:, : shown.item.shape[1]]
-    shared = np.zeros(shown.item.shape, dtype=np.bool_)
+    same = (rankings == rankings[:1]).all(axis=0)[:, : drafted.item.shape[1]]
+    shared = np.zeros(drafted.item.shape, dtype=np.bool_)
     shared[:, : same.shape[1]] = np.logical_and.accumulate(same, axis=1)
-    return Draft(shown.item, np.where(shared, NO_TEAM, shown.team))
+    return Draft(drafted.item, np.where(shared, NO_TEAM, drafted.team))
 
 
 def overlap(rankings: Ints, k: int) -> Floats:
-    """Share of each user's first k items that the first two rankers have in common; near 1, little is learnt.
+    """Share of each user's first k items that the first two rankers have in common; near 1, a test learns little.
 
     >>> overlap(np.array([[[1, 2, 3]], [[2, 4, 1]]]), 2)
     array([0.5])
@@ -174,44 +174,44 @@ def overlap(rankings: Ints, k: int) -> Floats:
     return ratio(both.any(axis=2).sum(axis=1), (first >= 0).sum(axis=1))
 
 
-def credit(shown: Draft, outcome: ArrayLike, *, teams: int = 2) -> Floats:
-    """Sum of the outcome (clicks, hours, any number of the same shape) by list and team: (users, teams).
+def credit(drafted: Draft, outcome: ArrayLike, *, teams: int = 2) -> Floats:
+    """Sum of the outcome by list and team, (users, teams). outcome: clicks or hours, shape (users, positions).
 
     >>> credit(Draft(np.array([[1, 2, 3]]), np.array([[0, 1, -1]])), [[1, 0.5, 9]])
     array([[1. , 0.5]])
     """
     amount = np.asarray(outcome, dtype=np.float64)
-    return np.stack([np.where(shown.team == t, amount, 0.0).sum(axis=1) for t in range(teams)], axis=1)
+    return np.stack([np.where(drafted.team == t, amount, 0.0).sum(axis=1) for t in range(teams)], axis=1)
 
 
-def balanced_credit(shown: Draft, rankings: Ints, clicks: ArrayLike) -> Floats:
-    """Clicks among each ranker's first c items, c the better rank of the lowest clicked item: (users, 2).
+def balanced_credit(drafted: Draft, rankings: Ints, clicks: ArrayLike) -> Floats:
+    """Clicks among each ranker's first c items, (users, 2); c is the better rank of the lowest clicked item.
 
-    Joachims 2003. 0 and 0 where nothing was clicked.
+    0 and 0 without clicks. Joachims 2003.
     """
     clicked = np.asarray(clicks) > 0
-    rank = np.stack([_rank(rankings[t], shown.item) for t in range(2)])
-    last = shown.item.shape[1] - 1 - np.argmax(clicked[:, ::-1], axis=1)
+    rank = np.stack([_rank(rankings[t], drafted.item) for t in range(2)])
+    last = drafted.item.shape[1] - 1 - np.argmax(clicked[:, ::-1], axis=1)
     cut = np.take_along_axis(rank.min(axis=0), last[:, None], axis=1)
     return (clicked & (rank <= cut)).sum(axis=2).T.astype(np.float64)
 
 
-def assignment(shown: Draft, rankings: Ints, *, tau: float = 3.0) -> Floats:
-    """Probability of each team behind each item of a probabilistic draft: (users, positions, teams).
+def assignment(drafted: Draft, rankings: Ints, *, tau: float = 3.0) -> Floats:
+    """Probability that each team picked each item of a probabilistic draft, (users, positions, teams).
 
-    Outcome times this, summed over positions, is the credit averaged over all assignments that make this list.
+    Outcome × probability, summed over positions, is the credit averaged over all assignments that yield this list.
 
     >>> twice = np.array([[[1, 2]], [[2, 1]]])
     >>> assignment(probabilistic(twice, 2, rng=np.random.default_rng(0)), twice).round(4)
     array([[[0.8889, 0.1111],
             [0.5   , 0.5   ]]])
     """
-    share = [_chance(lists, shown.item, tau) for lists in rankings]
+    share = [_chance(lists, drafted.item, tau) for lists in rankings]
     return ratio(np.stack(share, axis=2), np.sum(share, axis=0)[:, :, None])
 
 
 def _chance(lists: Ints, item: Ints, tau: float) -> Floats:
-    """Probability that this ranker draws each shown item, the items before it being gone."""
+    """Probability that this ranker draws each item of the list, given the items before it."""
     depth = lists.shape[1]
     rank = _rank(lists, item)
     weight = np.where(rank <= depth, rank.astype(np.float64) ** -tau, 0.0)
@@ -221,13 +221,13 @@ def _chance(lists: Ints, item: Ints, tau: float) -> Floats:
 
 
 def _rank(lists: Ints, item: Ints) -> Ints:
-    """Rank from 1 of each shown item in its user's list; items + 1 where the list does not hold it."""
-    found = (item[:, :, None] == lists[:, None, :]) & (item[:, :, None] >= 0)
-    return np.where(found.any(axis=2), found.argmax(axis=2) + 1, lists.shape[1] + 1)
+    """Rank from 1 of each item in the list of its user; items + 1 if the list does not have it."""
+    same = (item[:, :, None] == lists[:, None, :]) & (item[:, :, None] >= 0)
+    return np.where(same.any(axis=2), same.argmax(axis=2) + 1, lists.shape[1] + 1)
 
 
 def _stack(rankings: Ints, k: int) -> tuple[int, int, int]:
-    """The shape of a stack of rankings, checked; InputError names what is wrong."""
+    """Return the shape of a stack of rankings; raise InputError or ParameterError if it is invalid."""
     if rankings.ndim != 3 or not np.issubdtype(rankings.dtype, np.integer):
         raise InputError(f"rankings must be integers (rankers, users, items), got {rankings.dtype} {rankings.shape}")
     if not 2 <= rankings.shape[0] <= MOST:

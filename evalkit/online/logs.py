@@ -6,15 +6,25 @@ from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import Floats, InputError, RowError, codes, measurable
+from evalkit.arrays import Floats, InputError, RowError, codes
 from evalkit.online import sessions
 from evalkit.online.sessions import Log
-from evalkit.reading import columns as roles_of
-from evalkit.reading import sources
-from evalkit.reading.sources import Part, Source
+from evalkit.reading.tables import columns as roles_of
+from evalkit.reading.tables import rules, sources, table
+from evalkit.reading.tables.parts import Part, Source
+from evalkit.reading.tables.rules import Field, Role
+from evalkit.reading.tables.table import Table
 
-LOG_ROLES = ("session", "position", "team", "outcome", "user", "item")
-USER_ROLES = ("user", "arm")
+LOG = (
+    Role("session", required=True),
+    Role("position", rules.MEASURED, required=True),
+    Role("team", required=True),
+    Role("outcome", rules.MEASURED, required=True),
+    Role("user"),
+    Role("item"),
+)
+USERS = (Role("user"), Role("arm", required=True))
+LOG_ROLES, USER_ROLES = (tuple(role.name for role in roles) for roles in (LOG, USERS))
 
 
 @dataclass(frozen=True)
@@ -53,23 +63,23 @@ def read_log(
     session are not 1, 2, 3, …, an outcome is no number or negative, a session has two users or two values of a segment.
     """
     parts = sources.parts(data)
-    roles = [_roles(part, LOG_ROLES, columns, needed=LOG_ROLES[:4], taken=segments) for part in parts]
-    text, numbers = ("session", "team", "user", "item"), ("position", "outcome")
-    read = [_load(part, found, text, numbers, segments) for part, found in zip(parts, roles, strict=True)]
-    whole = {name: np.concatenate([one[name] for one in read]) for name in read[0]}
-    prints = _fingerprints(parts, read)
+    rows = table.read(parts, [_fields(part, LOG, columns, attributes=segments) for part in parts])
+    names, texts = _names(rows), _texts(rows)
     try:
         log = sessions.read_log(
-            *(whole[name] for name in ("session", "position", "team", "outcome")),
-            unit=whole.get("user"),
-            arms=_arms(whole["team"], arms, neutral),
+            texts["session"],
+            rows.numbers("position"),
+            texts["team"],
+            rows.numbers("outcome"),
+            unit=texts.get("user"),
+            arms=_arms(texts["team"], arms, neutral),
             neutral=neutral,
         )
-        found = {name: _of_session(whole["session"], whole[f"attribute {name}"], name) for name in segments}
+        attributes = {name: _of_session(texts["session"], texts[f"attribute {name}"], name) for name in segments}
     except InputError as error:
-        raise located(error, prints, roles[0]) from None
-    repeated = _repeated(whole["session"], whole["item"]) if "item" in whole else None
-    return SessionLog(log, found, roles[0], prints, repeated, "user" in whole)
+        raise located(error, rows.sources, names) from None
+    repeated = _repeated(texts["session"], texts["item"]) if "item" in texts else None
+    return SessionLog(log, attributes, names, rows.sources, repeated, "user" in texts)
 
 
 def read_users(
@@ -80,19 +90,12 @@ def read_users(
     Raises InputError where a column is missing, an arm is empty or a number is none.
     """
     parts = sources.parts(data)
-    for part in parts:
-        for name in numbers:
-            roles_of.require(part.columns, name, part.name, "metrics or before")
-    roles = [_roles(part, USER_ROLES, columns, needed=("arm",), taken=attributes) for part in parts]
-    read = [
-        _load(part, found | {name: name for name in numbers}, USER_ROLES, numbers, attributes)
-        for part, found in zip(parts, roles, strict=True)
-    ]
-    whole = {name: np.concatenate([one[name] for one in read]) for name in read[0]}
-    user = whole.get("user", np.arange(whole["arm"].size).astype(str))
-    found = {name: whole[f"attribute {name}"] for name in attributes}
-    values = {name: whole[name] for name in numbers}
-    return UserTable(user, whole["arm"], values, found, roles[0], _fingerprints(parts, read))
+    rows = table.read(parts, [_fields(part, USERS, columns, attributes=attributes, numbers=numbers) for part in parts])
+    texts = _texts(rows)
+    user = texts.get("user", np.arange(len(rows)).astype(str))
+    values = {name: rows.numbers(f"number {name}") for name in numbers}
+    kept = {name: texts[f"attribute {name}"] for name in attributes}
+    return UserTable(user, texts["arm"], values, kept, _names(rows), rows.sources)
 
 
 def located(error: InputError, read: Sequence[Source], columns: Mapping[str, str]) -> InputError:
@@ -103,11 +106,9 @@ def located(error: InputError, read: Sequence[Source], columns: Mapping[str, str
     InputError("b.csv: ranker must be one of a, b, got 'c' (row 2)")
     """
     if not isinstance(error, RowError):
-        return InputError(f"{', '.join(dict.fromkeys(one.name for one in read))}: {error}")
-    ends = np.cumsum([one.rows for one in read])
-    file = int(np.searchsorted(ends, error.row, side="right"))
-    row = error.row - int(ends[file]) + read[file].rows + 1
-    return InputError(f"{read[file].name}: {error.text(columns.get(error.column, error.column), row)}")
+        return InputError(f"{', '.join(dict.fromkeys(source.name for source in read))}: {error}")
+    source, row = table.located(((source, source.rows) for source in read), error.row)
+    return InputError(f"{source.name}: {error.text(columns.get(error.column, error.column), row)}")
 
 
 def column_names(data: Any) -> set[str]:
@@ -117,58 +118,47 @@ def column_names(data: Any) -> set[str]:
 
 def holds(read: Sequence[Source], path: str) -> bool:
     """Whether one of the files read has the content of this one, under whatever name."""
-    return any(sources.fingerprint(part, 0).sha256 == one.sha256 for part in sources.parts(path) for one in read)
+    return any(part.fingerprint(0).sha256 == source.sha256 for part in sources.parts(path) for source in read)
 
 
-def _roles(
-    part: Part, roles: Sequence[str], given: Mapping[str, str], *, needed: Sequence[str], taken: Sequence[str]
-) -> dict[str, str]:
-    here = {role: name for role, name in given.items() if role in roles}
-    found = roles_of.resolve(part.columns, roles, here, part.name, taken)
-    for role in needed:
-        if role not in found:
-            raise roles_of.missing(role, part.columns, part.name)
-    return found
-
-
-def _load(
-    part: Part, roles: Mapping[str, str], text: Sequence[str], numbers: Sequence[str], attributes: Sequence[str]
-) -> dict[str, np.ndarray]:
-    """The columns of one part: texts (empty where nothing stands), finite doubles, attributes."""
+def _fields(
+    part: Part,
+    roles: Sequence[Role],
+    given: Mapping[str, str],
+    *,
+    attributes: Sequence[str],
+    numbers: Sequence[str] = (),
+) -> dict[str, Field]:
+    """The columns of one part by role, with attributes and further numbers."""
+    for name in numbers:
+        roles_of.require(part.columns, name, part.name, "metrics or before")
     for name in attributes:
         roles_of.require(part.columns, name, part.name, "segments or strata")
-    texts = {role: roles[role] for role in text if role in roles}
-    texts |= {f"attribute {name}": name for name in attributes}
-    table = sources.load(part, texts, {role: roles[role] for role in numbers})
-    if len(next(iter(table.values()))) == 0:
-        raise InputError(f"{part.name}: the table has columns and no rows")
-    found = {role: _text(table[role]) for role in texts}
-    for role in [role for role in text if role in texts]:
-        _refuse_missing(part, roles[role], found[role])
-    return found | {role: _finite(table[role], roles[role], part) for role in numbers}
+    values = {role.name: role.rules for role in roles}
+    here = {role: name for role, name in given.items() if role in values}
+    needed = [role.name for role in roles if role.required]
+    columns = roles_of.resolve(part.columns, values, here, part.name, attributes, needed)
+    fields = {role: Field(name, values[role]) for role, name in columns.items()}
+    fields |= {f"number {name}": Field(name, rules.MEASURED) for name in numbers}
+    return fields | {f"attribute {name}": Field(name, rules.ANY) for name in attributes}
 
 
-def _text(column: Any) -> np.ndarray:
-    return column.fill_null("").to_numpy(zero_copy_only=False).astype(str)
+def _names(rows: Table) -> dict[str, str]:
+    """The columns of the roles as the first part calls them."""
+    return {role: field.column for role, field in rows.blocks[0].fields.items() if " " not in role}
 
 
-def _refuse_missing(part: Part, name: str, values: np.ndarray) -> None:
-    empty = np.flatnonzero(values == "")
-    if empty.size:
-        error = RowError(name, "must be given on every row, got nothing", empty[0], empty.size)
-        raise located(error, [Source(part.name, values.size)], {})
-
-
-def _finite(column: Any, name: str, part: Part) -> Floats:
-    empty = column.is_null().to_numpy(zero_copy_only=False)
-    values = column.fill_null(0.0).to_numpy(zero_copy_only=False).astype(np.float64)
-    wrong = np.flatnonzero(empty | ~np.isfinite(values))
-    if wrong.size:
-        got = "nothing" if empty[wrong[0]] else values[wrong[0]]
-        error = RowError(name, f"must be a finite number, got {got}", wrong[0], wrong.size)
-        raise located(error, [Source(part.name, values.size)], {})
-    measurable(name, values, lambda row: sources.place(part, row + 1))
-    return values
+def _texts(rows: Table) -> dict[str, np.ndarray]:
+    """The columns of text, empty where nothing stands; raises InputError where an id or a team is empty."""
+    texts = {role: rows.texts(role) for role, field in rows.blocks[0].fields.items() if not field.is_number}
+    for role, cells in texts.items():
+        field = rows.blocks[0].fields[role]
+        cells[cells == None] = ""  # noqa: E711 - elementwise
+        empty = np.flatnonzero(cells == "")
+        if empty.size and field.rules:
+            part, row = rows.locate(int(empty[0]))
+            raise rules.PRESENT.error(part, field.column, None, row)
+    return {role: cells.astype(str) for role, cells in texts.items()}
 
 
 def _arms(team: np.ndarray, arms: Sequence[str], neutral: str | None) -> list[str]:
@@ -197,8 +187,3 @@ def _repeated(session: np.ndarray, item: np.ndarray) -> int:
     """Items shown again in the same session."""
     key = codes(session)[0] * (int(codes(item)[0].max()) + 1) + codes(item)[0]
     return int(key.size - np.unique(key).size)
-
-
-def _fingerprints(parts: Sequence[Part], read: Sequence[Mapping[str, np.ndarray]]) -> tuple[Source, ...]:
-    rows = [len(next(iter(one.values()))) for one in read]
-    return tuple(sources.fingerprint(part, n) for part, n in zip(parts, rows, strict=True))

@@ -1,6 +1,6 @@
-"""Simulated users of two rankers: how many users interleaving needs, how many an A/B test, and both in two stages.
+"""Simulated users of rankers: the number of users that interleaving, an A/B test and both in two stages need.
 
-Nothing here was observed. A `World` states every assumption; a page that shows a result shows the world beside it.
+Nothing here was observed. A `World` states every assumption; a page that shows a result also shows its world.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ BLOCK = 20_000  # users simulated at once: their candidates fit in memory
 
 @dataclass(frozen=True)
 class World:
-    """What is assumed of users, rankers and clicks.
+    """Assumptions about users, rankers and clicks.
 
-    `sessions` a user on average, lognormal with sigma `spread` (1.5: the top tenth makes 59 %); `candidates` items
-    with logit affinity N(`affinity`, 1); lists of `k`. The next position is looked at with probability `stay`; a play
-    ends the session with probability `leave` (1 is the cascade model, 0 the position-based). Hours a play vary between
-    users with lognormal sigma `hours_spread`; a session brings `other_hours` of other streaming, and a play replaces
-    other hours by its share `substituted`.
+    Users have `sessions` on average, lognormal with sigma `spread` (1.5: the top tenth has 59 % of them). There are
+    `candidates` items with logit affinity N(`affinity`, 1) and lists of length `k`. A user looks at the next position
+    with probability `stay`; a play ends the session with probability `leave` (1 is the cascade model, 0 the
+    position-based model). Hours per play vary between users with lognormal sigma `hours_spread`; a session includes
+    `other_hours` of other streaming, and a play replaces other hours by a share `substituted` of its own.
 
-    Where it is not 0, `bait` is the spread of the items' wrapping: its logit is added to the chance to play, and the
-    play is worth e^−logit of the hours. With several `kinds` of items each session wants one, and accepts no other.
+    `bait` is the standard deviation of the items' wrapping: its logit is added to that of playing, and the play is
+    worth e^−logit of the hours. With several `kinds` of items each session wants one kind and accepts no other.
     """
 
     sessions: float = 8.0
@@ -53,10 +53,10 @@ class World:
 
 @dataclass(frozen=True)
 class People:
-    """Users of a world: expected `sessions`, `chance` (users, candidates) to accept, `hours` a play, `other` hours.
+    """Users of a world: expected `sessions`, `hours` per play, `other` hours, and what they think of the candidates.
 
-    `wrap` is the logit of each candidate's wrapping, `wants` the share of sessions (users, kinds) that want a kind,
-    `kind` that of each candidate.
+    chance: (users, candidates), the probability of playing each if it is looked at. wrap: the logit of its wrapping.
+    wants: (users, kinds), the share of sessions that want each kind. kind: that of each candidate.
     """
 
     sessions: Floats
@@ -88,16 +88,16 @@ def _lognormal(spread: float, size: int, rng: np.random.Generator) -> Floats:
 
 
 def ranking(world: World, who: People, noise: float, *, rng: np.random.Generator, pull: float = 0.0) -> Ints:
-    """Each user's first k candidates by affinity + N(0, noise²): the less noise, the better the ranker.
+    """Each user's first k candidates by affinity + N(0, noise²), (users, k): the less noise, the better the ranker.
 
-    Affinity leaves out the wrapping; a click-bait ranker adds `pull` times that.
+    The affinity excludes the wrapping; a click-bait ranker adds `pull` times the wrapping.
     """
     known = _affinity(who) + np.log(who.wants)[:, who.kind] + pull * who.wrap
     return _best(known + rng.normal(0.0, noise, known.shape), world.k)
 
 
 def in_turns(world: World, who: People, noise: float, *, rng: np.random.Generator) -> Ints:
-    """A diverse ranker: the best of each kind by `ranking`'s guess, most wanted kind first, then the second best."""
+    """A diverse ranker: the best item of each kind, most wanted kind first, then the second best of each, and so on."""
     guess = _affinity(who) + rng.normal(0.0, noise, who.chance.shape)
     place = np.empty(guess.shape)
     turn = np.argsort(np.argsort(-who.wants, axis=1), axis=1)
@@ -117,16 +117,16 @@ def _best(guess: Floats, k: int) -> Ints:
     return np.take_along_axis(best, order, axis=1)
 
 
-def expected(world: World, who: People, shown: Ints) -> dict[str, Floats]:
-    """Each user's expected any_play, plays, hours and streaming under a list: no noise but the users' own."""
-    chance = np.take_along_axis(who.chance, shown, axis=1)
-    plays, first = np.zeros(shown.shape), np.zeros(len(shown))
+def expected(world: World, who: People, lists: Ints) -> dict[str, Floats]:
+    """Each user's expected any_play, plays, hours and streaming with these lists, without the noise of sessions."""
+    chance = np.take_along_axis(who.chance, lists, axis=1)
+    plays, first = np.zeros(lists.shape), np.zeros(len(lists))
     for kind, wanting in enumerate(who.wants.T):
-        accepted = np.where(who.kind[shown] == kind, chance, 0.0)
+        accepted = np.where(who.kind[lists] == kind, chance, 0.0)
         plays += wanting[:, None] * _view(accepted, world.stay, world.leave)
         first += wanting * _view(accepted, world.stay, 1.0).sum(axis=1)  # up to the first play all are cascades
     any_play = 1 - np.exp(-who.sessions * first)
-    return _metrics(world, who, shown, any_play, who.sessions[:, None] * plays, who.other)
+    return _metrics(world, who, lists, any_play, who.sessions[:, None] * plays, who.other)
 
 
 def _view(chance: Floats, stay: float, leave: float) -> Floats:
@@ -135,31 +135,31 @@ def _view(chance: Floats, stay: float, leave: float) -> Floats:
     return np.concatenate([chance[:, :1], going * chance[:, 1:]], axis=1)
 
 
-def observed(world: World, who: People, shown: Ints, *, rng: np.random.Generator) -> dict[str, Floats]:
-    """Each user's any_play, plays, hours and streaming in one period under a list, drawn."""
-    plays = sessions_played(world, who, shown, rng=rng).astype(np.float64)
+def observed(world: World, who: People, lists: Ints, *, rng: np.random.Generator) -> dict[str, Floats]:
+    """Draw each user's any_play, plays, hours and streaming in one period with these lists."""
+    plays = sessions_played(world, who, lists, rng=rng).astype(np.float64)
     any_play = (plays.sum(axis=1) > 0).astype(np.float64)
     other = rng.gamma(who.sessions) * who.other / who.sessions  # other hours vary between periods as sessions do
-    return _metrics(world, who, shown, any_play, plays, other)
+    return _metrics(world, who, lists, any_play, plays, other)
 
 
 def _metrics(
-    world: World, who: People, shown: Ints, any_play: Floats, plays: Floats, other: Floats
+    world: World, who: People, lists: Ints, any_play: Floats, plays: Floats, other: Floats
 ) -> dict[str, Floats]:
     """The four metrics from plays by position."""
-    worth = np.exp(-np.take_along_axis(who.wrap, shown, axis=1))
+    worth = np.exp(-np.take_along_axis(who.wrap, lists, axis=1))
     hours = (plays * worth).sum(axis=1) * who.hours
     streaming = other + (1 - world.substituted) * hours
     return {"any_play": any_play, "plays": plays.sum(axis=1), "hours": hours, "streaming": streaming}
 
 
-def sessions_played(world: World, who: People, shown: Ints, *, rng: np.random.Generator) -> Ints:
-    """Plays by user and position, (users, k), all sessions of a user counted at once, binomial after binomial."""
-    plays = np.zeros(shown.shape, dtype=np.int64)
+def sessions_played(world: World, who: People, lists: Ints, *, rng: np.random.Generator) -> Ints:
+    """Draw the plays by user and position, (users, k): binomial counts over all sessions of a user at once."""
+    plays = np.zeros(lists.shape, dtype=np.int64)
     for kind, wanting in enumerate(who.wants.T):
         viewers = rng.poisson(who.sessions * wanting)
-        for place in range(shown.shape[1]):
-            here = shown[:, place]
+        for place in range(lists.shape[1]):
+            here = lists[:, place]
             chance = np.where(who.kind[here] == kind, who.chance[np.arange(viewers.size), here], 0.0)
             played = rng.binomial(viewers, chance)
             plays[:, place] += played
@@ -168,7 +168,9 @@ def sessions_played(world: World, who: People, shown: Ints, *, rng: np.random.Ge
 
 
 def watched(world: World, chance: Floats, *, rng: np.random.Generator) -> Ints:
-    """0 or 1 for each position of single sessions, (sessions, k): what was played, from the chance to accept it.
+    """Draw 0 or 1 for each position of single sessions, (sessions, k): whether it was played.
+
+    chance: the probability that each position is played if it is looked at.
 
     >>> rng = np.random.default_rng(0)
     >>> watched(World(stay=1.0), np.array([[0.0, 1.0, 1.0]]), rng=rng)
@@ -191,19 +193,19 @@ def preference(
     rng: np.random.Generator,
     draw: Callable[..., Draft] = team_draft,
 ) -> Floats:
-    """Plays credited to each ranker, (users, rankers), when every user sees one drafted list for the period."""
-    shown = draw(rankings, world.k, rng=rng)
-    return credit(shown, sessions_played(world, who, shown.item, rng=rng), teams=len(rankings))
+    """Draw the plays credited to each ranker, (users, rankers), if every user sees one drafted list for the period."""
+    drafted = draw(rankings, world.k, rng=rng)
+    return credit(drafted, sessions_played(world, who, drafted.item, rng=rng), teams=len(rankings))
 
 
 def duel(
     world: World, users: int, *, rng: np.random.Generator, noise: tuple[float, float] = (1.6, 1.45)
 ) -> pd.DataFrame:
-    """Every user in each design at once, one row a user: what each would see, and the effect without noise.
+    """Simulate every user in each design: what would be observed, and the effect without noise, one row per user.
 
-    Columns: `share` and `win` of the second ranker, less 1/2, 0 where nothing was played, from interleaving; for each
-    A/B metric `<metric>_a` and `_b` as observed, `_before` observed under the first ranker in a period before, and
-    `_effect` the expected difference.
+    Columns: `share` and `win` of the second ranker in interleaving, less 1/2, 0 without plays; for each A/B metric
+    `<metric>_a` and `_b` as observed, `_before` observed with the first ranker in the period before, and `_effect`,
+    the expected difference.
     """
     import pandas as pd
 
@@ -214,24 +216,24 @@ def duel(
 
 def _duel(world: World, users: int, noise: tuple[float, float], *, rng: np.random.Generator) -> dict[str, Floats]:
     who = people(world, users, rng=rng)
-    lists = np.stack([ranking(world, who, s, rng=rng) for s in noise])
-    first, second = preference(world, who, lists, rng=rng).T
-    out = {
+    rankings = np.stack([ranking(world, who, sd, rng=rng) for sd in noise])
+    first, second = preference(world, who, rankings, rng=rng).T
+    columns = {
         "share": np.nan_to_num(ratio(second, first + second), nan=0.5) - 0.5,
         "win": np.sign(second - first) / 2,
     }
-    truth = [expected(world, who, shown) for shown in lists]
-    for arm, shown in {"a": lists[0], "b": lists[1], "before": lists[0]}.items():
-        out |= {f"{name}_{arm}": value for name, value in observed(world, who, shown, rng=rng).items()}
-    return out | {f"{name}_effect": truth[1][name] - truth[0][name] for name in truth[0]}
+    truth = [expected(world, who, lists) for lists in rankings]
+    for arm, lists in {"a": rankings[0], "b": rankings[1], "before": rankings[0]}.items():
+        columns |= {f"{name}_{arm}": values for name, values in observed(world, who, lists, rng=rng).items()}
+    return columns | {f"{name}_effect": truth[1][name] - truth[0][name] for name in truth[0]}
 
 
 def users_needed(outcome: pd.DataFrame) -> pd.DataFrame:
-    """Users that each design needs, from a `duel`: design, effect, sd, agree_95, power_80, power_95.
+    """Number of users that each design of a `duel` needs: design, effect, sd, agree_95, power_80, power_95.
 
-    `agree_95`: the sign is right in 95 % of experiments, the published criterion; the other two reject at a two-sided
-    0.05 with that power. N users see the interleaved list, or N/2 each arm of the A/B test: sd² is N times the
-    variance of the estimated effect. CUPED takes the same metric before as covariate.
+    agree_95: the sign is correct in 95 % of experiments, the published criterion. power_80, power_95: a two-sided test
+    at 0.05 has that power. N users see the interleaved lists, or N/2 each arm of the A/B test; sd² is N times the
+    variance of the estimated effect. The covariate of CUPED is the same metric in the period before.
     """
     import pandas as pd
 
@@ -242,8 +244,8 @@ def users_needed(outcome: pd.DataFrame) -> pd.DataFrame:
         arms = [outcome[f"{metric}_{arm}"] for arm in "ab"]
         before = outcome[f"{metric}_before"]
         rows.append((f"A/B, {metric}", effect, np.sqrt(2 * sum(arm.var() for arm in arms))))
-        left = sum(arm.var() * (1 - correlation(arm, before) ** 2) for arm in arms)
-        rows.append((f"A/B, {metric}, CUPED", effect, np.sqrt(2 * left)))
+        unexplained = sum(arm.var() * (1 - correlation(arm, before) ** 2) for arm in arms)
+        rows.append((f"A/B, {metric}, CUPED", effect, np.sqrt(2 * unexplained)))
     table = pd.DataFrame(rows, columns=["design", "effect", "sd"])
     z = NormalDist().inv_cdf
     for name, factor in {"agree_95": z(0.95), "power_80": z(0.975) + z(0.8), "power_95": z(0.975) + z(0.95)}.items():
@@ -252,7 +254,7 @@ def users_needed(outcome: pd.DataFrame) -> pd.DataFrame:
 
 
 def sign_error(effect: float, sd: float, users: ArrayLike) -> Floats:
-    """Probability that an experiment with so many users prefers the worse ranker: Φ(−|effect| √users / sd).
+    """Probability that an experiment with this number of users prefers the worse ranker: Φ(−|effect| √users / sd).
 
     >>> sign_error(0.1, 1.0, [0, 271]).round(3)
     array([0.5 , 0.05])
@@ -263,41 +265,46 @@ def sign_error(effect: float, sd: float, users: ArrayLike) -> Floats:
 
 
 def families(world: World, users: int, *, rng: np.random.Generator, noise: float = 1.6) -> pd.DataFrame:
-    """Rankers of three families against one by affinity with this noise: where preference and A/B lift part.
+    """Rankers of three families against one by affinity with this noise: where preference and A/B lift disagree.
 
-    One row a ranker: family, ranker, share of the plays credited to it less 1/2 (mean over users), share_hours the same
-    of hours, and the true relative lift in plays and in hours. All rankers meet the same users.
+    One row per ranker: family, ranker, share (mean over users of the share of plays credited to it, less 1/2),
+    share_hours (the same for hours), and the true relative lifts of plays and hours. All rankers have the same users.
     """
     import pandas as pd
 
     who = people(world, users, rng=rng)
     production = ranking(world, who, noise, rng=rng)
     base = expected(world, who, production)
-    made = {("affinity", f"noise {one:g}"): ranking(world, who, one, rng=rng) for one in (1.2, 1.4, 1.8, 2.0)}
-    made |= {("click-bait", f"pull {p:g}"): ranking(world, who, noise, rng=rng, pull=p) for p in (0.5, 1.0, 2.0)}
-    made["diverse", "in turns"] = in_turns(world, who, noise, rng=rng)
+    rankers = {("affinity", f"noise {sd:g}"): ranking(world, who, sd, rng=rng) for sd in (1.2, 1.4, 1.8, 2.0)}
+    rankers |= {("click-bait", f"pull {p:g}"): ranking(world, who, noise, rng=rng, pull=p) for p in (0.5, 1.0, 2.0)}
+    rankers["diverse", "in turns"] = in_turns(world, who, noise, rng=rng)
     rows = []
-    for (family, name), lists in made.items():
-        shown = team_draft(np.stack([production, lists]), world.k, rng=rng)
-        plays = sessions_played(world, who, shown.item, rng=rng)
-        worth = plays * np.exp(-np.take_along_axis(who.wrap, shown.item, axis=1))
-        row: dict[str, object] = {"family": family, "ranker": name}
-        for column, amount in {"share": plays, "share_hours": worth}.items():
-            mine, all_of_it = credit(shown, amount)[:, 1], amount.sum(axis=1)
-            row[column] = float(np.nanmean(ratio(mine, all_of_it))) - 0.5
+    for (family, ranker), lists in rankers.items():
+        shares = _credited(world, who, np.stack([production, lists]), rng=rng)
         truth = expected(world, who, lists)
-        rows.append(row | {name: truth[name].mean() / base[name].mean() - 1 for name in ("plays", "hours")})
+        lifts = {metric: truth[metric].mean() / base[metric].mean() - 1 for metric in ("plays", "hours")}
+        rows.append({"family": family, "ranker": ranker} | shares | lifts)
     return pd.DataFrame(rows)
+
+
+def _credited(world: World, who: People, rankings: Ints, *, rng: np.random.Generator) -> dict[str, float]:
+    """Mean shares of plays and of hours credited to the second ranker in a team draft, less 1/2."""
+    drafted = team_draft(rankings, world.k, rng=rng)
+    plays = sessions_played(world, who, drafted.item, rng=rng)
+    hours = plays * np.exp(-np.take_along_axis(who.wrap, drafted.item, axis=1))
+    amounts = {"share": plays, "share_hours": hours}
+    shares = {name: ratio(credit(drafted, amount)[:, 1], amount.sum(axis=1)) for name, amount in amounts.items()}
+    return {name: float(np.nanmean(share)) - 0.5 for name, share in shares.items()}
 
 
 def tournament(
     world: World, noises: ArrayLike, users: int, *, rng: np.random.Generator, production: float = 1.6
 ) -> pd.DataFrame:
-    """Each ranker against production, interleaved and in an A/B test over as many users; one row a ranker.
+    """Each ranker against production, interleaved and in an A/B test with as many users; one row per ranker.
 
-    Columns: noise; share and share_sd of the interleaving; for any_play, plays and streaming the relative lift
-    as it is, `<metric>_true`, as an A/B test measures it whose arms are the two halves of the users,
-    `<metric>_measured`, and with CUPED, `<metric>_cuped`; plays_effect and plays_sd of an A/B test with CUPED.
+    Columns: noise; share and share_sd of the interleaving; for any_play, plays and streaming the true relative lift
+    `<metric>_true`, the lift `<metric>_measured` by an A/B test whose arms are the two halves of the users, and the
+    lift `<metric>_cuped` with CUPED; plays_effect and plays_sd of an A/B test with CUPED.
     """
     import pandas as pd
 
@@ -314,11 +321,10 @@ def tournament(
 
 
 def _measured(outcome: pd.DataFrame, metric: str) -> dict[str, float]:
-    """The lift that an A/B test reads off: other users in each arm, unlike the truth, which has every user in both."""
+    """The lift measured by an A/B test: its arms have different users, while the true lift has every user in both."""
     half = len(outcome) // 2
-    one, two = outcome[:half], outcome[half:]
-    control, treatment = one[f"{metric}_a"], two[f"{metric}_b"]
-    befores = one[f"{metric}_before"], two[f"{metric}_before"]
+    control, treatment = outcome[f"{metric}_a"][:half], outcome[f"{metric}_b"][half:]
+    befores = outcome[f"{metric}_before"][:half], outcome[f"{metric}_before"][half:]
     raw, before = treatment.mean() - control.mean(), befores[1].mean() - befores[0].mean()
     slope = np.mean([np.polyfit(x, y, 1)[0] for x, y in zip(befores, (control, treatment), strict=True)])
     return {"measured": raw / control.mean(), "cuped": (raw - slope * before) / control.mean()}
@@ -333,29 +339,26 @@ def two_stage(
     rng: np.random.Generator,
     repeats: int = 10_000,
 ) -> pd.DataFrame:
-    """Interleave every candidate, keep the s best, A/B test those: one row for each s in `keep`.
+    """Interleave every candidate, keep the best n, then A/B test those: one row for each n in `keep`.
 
-    `rankers` comes from `tournament`; its effects are taken as the truth. `users_interleaved` see each candidate's
-    list; the second stage has s + 1 arms of `users_arm`. A last row tests all candidates in parallel, nothing
-    interleaved. Columns: design, keep, users, best_wins (probability), chosen (mean effect of the winner as a share
-    of the best effect).
+    rankers: from `tournament`; its effects are taken as true. `users_interleaved` see the list of each candidate; the
+    second stage has n + 1 arms of `users_arm`. The last row tests all candidates in parallel without interleaving.
+    Columns: design, keep, users, best_wins (probability), chosen (mean effect of the winner as a share of the best
+    effect). Raises ParameterError for a number in `keep` that is not 1 to the number of rankers.
     """
     import pandas as pd
 
     share, plays = (rankers[name].to_numpy() for name in ("share", "plays_effect"))
-    m = plays.size
+    m, survivors = plays.size, np.asarray(keep, dtype=np.int64).tolist()
+    if survivors and not 1 <= min(survivors) <= max(survivors) <= m:
+        raise ParameterError(f"keep must be 1 to {m}, got {survivors}")
     first = share + rng.normal(size=(repeats, m)) * rankers["share_sd"].to_numpy() / np.sqrt(users_interleaved)
     second = plays + rng.normal(size=(repeats, m)) * rankers["plays_sd"].to_numpy() / 2 / np.sqrt(users_arm)
     place = np.argsort(np.argsort(-first, axis=1), axis=1)
-
-    def row(design: str, s: int, users: int) -> dict[str, object]:
-        winner = np.argmax(np.where(place < s, second, -np.inf), axis=1)
-        best = (winner == np.argmax(plays)).mean()
-        chosen = plays[winner].mean() / plays.max()
-        return {"design": design, "keep": s, "users": users, "best_wins": best, "chosen": chosen}
-
-    survivors = np.asarray(keep, dtype=np.int64)
-    if survivors.size and not 1 <= survivors.min() <= survivors.max() <= m:
-        raise ParameterError(f"keep must be 1 to {m}, got {survivors.tolist()}")
-    rows = [row("two stages", int(s), m * users_interleaved + int(s + 1) * users_arm) for s in survivors]
-    return pd.DataFrame([*rows, row("A/B in parallel", m, (m + 1) * users_arm)])
+    designs = [("two stages", n, m * users_interleaved + (n + 1) * users_arm) for n in survivors]
+    rows = []
+    for design, n, users in [*designs, ("A/B in parallel", m, (m + 1) * users_arm)]:
+        winner = np.argmax(np.where(place < n, second, -np.inf), axis=1)
+        best_wins, chosen = (winner == np.argmax(plays)).mean(), plays[winner].mean() / plays.max()
+        rows.append({"design": design, "keep": n, "users": users, "best_wins": best_wins, "chosen": chosen})
+    return pd.DataFrame(rows)

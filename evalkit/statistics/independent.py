@@ -24,7 +24,7 @@ from evalkit.statistics.significance import (
 def difference(treatment: ArrayLike, control: ArrayLike, *, level: float = 0.95, unit: str = "user") -> Comparison:
     """Mean of the treatment's users − mean of the control's, by Welch's t.
 
-    p and limits are NaN where an arm has fewer than two users or neither arm varies.
+    p and limits are NaN if an arm has fewer than two users or neither arm varies.
     Welch 1947, doi:10.1093/biomet/34.1-2.28.
 
     >>> round(difference([1, 2, 3, 4], [0, 1, 1, 2]).p_value, 4)
@@ -35,7 +35,7 @@ def difference(treatment: ArrayLike, control: ArrayLike, *, level: float = 0.95,
 
 
 def lift(treatment: ArrayLike, control: ArrayLike, *, level: float = 0.95, unit: str = "user") -> Comparison:
-    """Mean of the treatment / mean of the control − 1, see `ratio_lift`; p is that of `difference`.
+    """Mean of the treatment / mean of the control − 1, with the interval of `ratio_lift` and the p of `difference`.
 
     >>> round(lift([2, 4], [1, 3]).difference.value, 3)
     0.5
@@ -47,10 +47,10 @@ def lift(treatment: ArrayLike, control: ArrayLike, *, level: float = 0.95, unit:
 def ratio_difference(treatment: Sums, control: Sums, *, level: float = 0.95, unit: str = "user") -> Comparison:
     """Σ numerator / Σ denominator of the treatment − that of the control, users as units, by the jackknife.
 
-    Leaving each user out gives heavy users their full weight in the error: the plain delta method, which it equals for
-    many light users, rejects too often where a few hold much of the denominator. For the same reason the degrees of
-    freedom count users by Kish, (Σ denominator)² / Σ denominator². Of a denominator of ones it is `difference`.
-    NaN where a denominator adds up to 0 or rests on one user.
+    Leaving out each user gives heavy users their full weight in the error. The plain delta method, which it equals for
+    many light users, rejects too often if a few users have much of the denominator. For the same reason the degrees of
+    freedom use Kish's number of users, (Σ denominator)² / Σ denominator². With a denominator of ones it equals
+    `difference`. NaN if a denominator adds up to 0 or only one user has a denominator other than 0.
     Tukey 1958; Deng, Knoblich, Lu, KDD 2018, doi:10.1145/3219819.3219919.
 
     >>> from evalkit.metrics.sums import Sums
@@ -64,8 +64,8 @@ def ratio_difference(treatment: Sums, control: Sums, *, level: float = 0.95, uni
 def ratio_lift(treatment: Sums, control: Sums, *, level: float = 0.95, unit: str = "user") -> Comparison:
     """The treatment's ratio of sums / the control's − 1 with Fieller's interval; p is that of `ratio_difference`.
 
-    The lift is 0 where the difference is, so one test serves both: 0 lies outside the interval exactly when
-    p < 1 − level. A limit is infinite where the control's ratio could be 0; all is NaN where it is.
+    The lift is 0 exactly if the difference is, so that one test serves both: 0 lies outside the interval exactly if
+    p < 1 − level. A limit is infinite if the control's ratio could be 0; everything is NaN if it is 0.
     Fieller 1954, doi:10.1111/j.2517-6161.1954.tb00159.x.
 
     >>> from evalkit.metrics.sums import Sums
@@ -76,9 +76,9 @@ def ratio_lift(treatment: Sums, control: Sums, *, level: float = 0.95, unit: str
 
 
 def share_lift(hits: int, n: int, control_hits: int, control_n: int, *, level: float = 0.95) -> Comparison:
-    """One proportion / another − 1: p is the score test's, the limits come from both Wilson intervals (MOVER).
+    """Ratio of two proportions − 1, with p of the score test and limits from both Wilson intervals (MOVER).
 
-    Newcombe's interval of the difference in another scale: both hold 0 or neither does. NaN where control_hits is 0.
+    Contains 0 exactly if Newcombe's interval of the difference does. NaN if control_hits is 0.
     Donner, Zou 2012, doi:10.1177/0962280210389082.
 
     >>> e = share_lift(56, 70, 48, 80).difference
@@ -104,9 +104,9 @@ def share_lift(hits: int, n: int, control_hits: int, control_n: int, *, level: f
 
 @dataclass(frozen=True)
 class Arm:
-    """A statistic of one arm: its value, each user's effect on it, its squared error, the degrees of freedom of that.
+    """A statistic of one arm: its value, each user's effect on it, its variance and the degrees of freedom of that.
 
-    The squared error is NaN below two users.
+    The variance is NaN with fewer than two users.
     """
 
     value: float
@@ -127,7 +127,7 @@ def mean_of(values: Floats) -> Arm:
 
 
 def _ratio_of(values: Sums) -> Arm:
-    """The ratio of sums; a user's effect is (n − 1) times what leaving the user out takes off it."""
+    """The ratio of sums; a user's effect is (n − 1) times the drop of the ratio if the user is left out."""
     top, bottom = finite("numerator", values.numerator), finite("denominator", values.size)
     n, whole = same_length(numerator=top, denominator=bottom), bottom.sum()
     value = float(ratio(top.sum(), whole))
@@ -136,10 +136,10 @@ def _ratio_of(values: Sums) -> Arm:
     return arm_of(value, effect, float(ratio(whole**2, bottom @ bottom)))
 
 
-def minus(one: Floats, other: Floats | float) -> Floats:
-    """one − other, exactly 0 where all that is left is rounding: users alike must not seem to vary."""
-    left = one - other
-    return np.where(np.abs(left) > ROUNDING * (np.abs(one) + np.abs(other)), left, 0.0)
+def minus(a: Floats, b: Floats | float) -> Floats:
+    """a − b, exactly 0 if it is only rounding error: equal users must not seem to vary."""
+    difference = a - b
+    return np.where(np.abs(difference) > ROUNDING * (np.abs(a) + np.abs(b)), difference, 0.0)
 
 
 def _freedom(arms: Sequence[Arm]) -> float:
@@ -149,7 +149,7 @@ def _freedom(arms: Sequence[Arm]) -> float:
 
 
 def t_of_arms(value: float, arms: Sequence[Arm], level: float, unit: str, method: str) -> Comparison:
-    """A difference of two arms by t."""
+    """Compare two arms by t."""
     from scipy.special import stdtr, stdtrit
 
     check_comparison_level(level)
@@ -165,7 +165,7 @@ def t_of_arms(value: float, arms: Sequence[Arm], level: float, unit: str, method
 
 
 def _fieller(a: Arm, b: Arm, level: float, unit: str) -> Comparison:
-    """a / b − 1 by the t of the difference a − b."""
+    """Compare a / b − 1 with 0 by Fieller's interval and the t of the difference a − b."""
     from scipy.special import stdtrit
 
     value, freedom = float(ratio(a.value, b.value)) - 1, _freedom([a, b])
@@ -184,16 +184,14 @@ def _fieller(a: Arm, b: Arm, level: float, unit: str) -> Comparison:
 
 
 def _quotients(a: float, b: float, reach_a: float, reach_b: float) -> tuple[float, float]:
-    """The two q for which a − q b is as far from 0 as errors of these sizes reach together; of positive a, b the
-    smaller first.
-    """
+    """The two q with (a − q b)² = reach_a² + (q reach_b)²; the smaller one first if a and b are positive."""
     lead, last = b * b - reach_b * reach_b, a * a - reach_a * reach_a
     middle = a * b + np.copysign(np.sqrt(np.maximum((a * b) ** 2 - lead * last, 0.0)), a * b)
     return (float(last / middle) if middle else 0.0), float(ratio(middle, lead))
 
 
 def _open(quotient: float, ends: Sequence[float], *, rejected: bool) -> tuple[float, float]:
-    """Where the divisor could be 0, what lies outside of two ends: the quotient's side, or all where 1 is in it."""
+    """The open interval of a quotient whose divisor could be 0: outside of `ends` on its side, or everything."""
     if not rejected:
         return -np.inf, np.inf
     return (ends[1], np.inf) if quotient >= ends[1] else (-np.inf, ends[0])

@@ -13,7 +13,7 @@ import numpy as np
 from evalkit.arrays import Bools, Floats, Ints
 from evalkit.metrics import grid
 from evalkit.metrics.grid import FEWER, MOST, Grid
-from evalkit.reading.shards import Plan, Shard, shard
+from evalkit.reading.reductions.shards import Plan, Shard, shard
 from evalkit.statistics.resampling import ALONE
 from evalkit.statistics.sample import Columns, Moments
 

@@ -13,9 +13,9 @@ from evalkit.arrays import Floats
 from evalkit.definitions.metric import Chosen
 from evalkit.metrics import calibration, counts, curves
 from evalkit.metrics.counts import Counts
-from evalkit.reading.precision import Precision
-from evalkit.reading.slices import Slice
-from evalkit.reading.sources import Source
+from evalkit.reading.tables.parts import Source
+from evalkit.reading.tables.precision import Precision
+from evalkit.reading.tables.slices import Slice
 from evalkit.statistics import count_bootstrap
 from evalkit.statistics.intervals import wilson
 from evalkit.studies.row_study import RowStudy

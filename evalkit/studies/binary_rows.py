@@ -10,10 +10,10 @@ from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows
 from evalkit.parameters import Classification
 from evalkit.parameters.decisions import BestF1, Costs, Threshold
-from evalkit.reading import outcomes
-from evalkit.reading.aligned import attributes_of
-from evalkit.reading.outcomes import Binary
-from evalkit.reading.slices import Slice
+from evalkit.reading.inputs import outcomes
+from evalkit.reading.inputs.aligned import attributes_of
+from evalkit.reading.inputs.outcomes import Binary
+from evalkit.reading.tables.slices import Slice
 from evalkit.statistics import count_bootstrap
 from evalkit.statistics.sample import HeldRows
 from evalkit.studies import study, thresholds

@@ -9,9 +9,10 @@ import numpy as np
 from evalkit.metrics import cells, counts, grid
 from evalkit.metrics.counts import Counts
 from evalkit.parameters import Classification
-from evalkit.reading import large, pairing
-from evalkit.reading.large import Large
-from evalkit.reading.slices import Slice
+from evalkit.reading.inputs import pairing
+from evalkit.reading.reductions import large
+from evalkit.reading.reductions.large import Large
+from evalkit.reading.tables.slices import Slice
 from evalkit.statistics import count_bootstrap, passes
 from evalkit.statistics.passes import First, Second
 from evalkit.statistics.sample import Moments, SummedRows, Table, columns

@@ -6,24 +6,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from evalkit.reading.examples import Examples
+from evalkit.findings import splits as kinds
+from evalkit.findings.finding import Kind
+from evalkit.reading.inputs.examples import Examples
 
-ID, GROUP, TIME, COPIES = (
-    "a row in several folds",
-    "a person or session on both sides",
-    "training on the future",
-    "copied rows",
-)
-TOO_COARSE = "the columns are too coarse to tell copies from coincidence"
-UNSELECTED = "selected is not set"
+TOO_COARSE = "features too coarse"
+UNSELECTED = "selected not set"
 
 
 @dataclass(frozen=True)
 class Check:
-    """One check of the audit. lacks: why it could not be run, empty if it was."""
+    """One check of the audit: the kind of its findings. lacks: why it could not be run, empty if it was."""
 
-    name: str
+    kind: Kind
     lacks: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name of its findings."""
+        return self.kind.name
 
 
 def of(e: Examples, *, fitted: bool, holdout: bool, coarse: bool) -> tuple[Check, ...]:
@@ -32,15 +33,16 @@ def of(e: Examples, *, fitted: bool, holdout: bool, coarse: bool) -> tuple[Check
     coarse: True if equal rows are so common by coincidence that copies do not show.
     """
     two = len(e.classes) == 2
-    names = ["rows tested more than once", "folds of unlike size", "too few rows tested"]
-    names += [] if holdout else ["folds that differ by more than chance"]
-    names += ["shares of the classes"] if e.classes else []
-    names += ["scores on other scales in other folds"] if two and not holdout else []
-    names += ["a score that is the label"] if two and not fitted else []
-    needs = {ID: _lacks("id", e.id), GROUP: _lacks("group", e.group), TIME: _lacks("time", e.time)}
+    run = [kinds.TESTED_AGAIN, kinds.FOLD_SIZES, kinds.FEW_TESTED]
+    run += [] if holdout else [kinds.UNLIKE_FOLDS]
+    run += [kinds.BASE_RATE] if e.classes else []
+    run += [kinds.SCORE_SCALE] if two and not holdout else []
+    run += [kinds.SCORE_IS_LABEL] if two and not fitted else []
     return (
-        *map(Check, names),
-        *(Check(name, lacks) for name, lacks in needs.items()),
+        *map(Check, run),
+        Check(kinds.ID_BOTH, _lacks("id", e.id)),
+        Check(kinds.GROUP_BOTH, _lacks("group", e.group)),
+        Check(kinds.TIME_TRAVEL, _lacks("time", e.time)),
         *_of_features(e, coarse=coarse),
     )
 
@@ -51,26 +53,20 @@ def _lacks(name: str, column: object) -> str:
 
 def _of_features(e: Examples, *, coarse: bool) -> list[Check]:
     lacks = _lacks("features", e.features)
-    names = [
-        "nearly copied rows",
-        "training rows unlike test rows",
-        "values that no training row has",
-        "columns of ids",
-    ]
-    names += ["a target among the features"] + (["equal rows with unlike labels"] if e.classes else [])
-    unselected = UNSELECTED if e.candidates is None else ""
+    run = [kinds.NEAR_DUPLICATES, kinds.DRIFT, kinds.UNSEEN_CATEGORY, kinds.ID_LIKE, kinds.SINGLE_FEATURE]
+    run += [kinds.CONFLICTING_LABELS] if e.classes else []
     return [
-        Check(COPIES, lacks or (TOO_COARSE if coarse else "")),
-        *(Check(name, lacks) for name in names),
-        Check("columns selected outside the folds", lacks or unselected),
+        Check(kinds.DUPLICATES, lacks or (TOO_COARSE if coarse else "")),
+        *(Check(kind, lacks) for kind in run),
+        Check(kinds.SELECTED_OUTSIDE, lacks or (UNSELECTED if e.candidates is None else "")),
     ]
 
 
 def missing(checks: Sequence[Check]) -> list[str]:
     """The checks that could not be run, those that lack the same together.
 
-    >>> missing([Check("a", "no id"), Check("b"), Check("c", "no time"), Check("d", "no time")])
-    ['a (no id)', 'c, d (no time)']
+    >>> missing([Check(kinds.ID_BOTH, "no id"), Check(kinds.DRIFT), Check(kinds.TIME_TRAVEL, "no time")])
+    ['id on both sides (no id)', 'time travel (no time)']
     """
     skipped = [check for check in checks if check.lacks]
     reasons = groupby(skipped, key=lambda check: check.lacks)
@@ -79,6 +75,8 @@ def missing(checks: Sequence[Check]) -> list[str]:
 
 def usual(checks: Sequence[Check]) -> list[str]:
     """The usual leaks that could not be looked for: groups, time, and copies, which ids or features show."""
-    lacks = {check.name: check.lacks for check in checks}
-    copies = lacks[COPIES] if lacks[ID] or lacks[COPIES] == TOO_COARSE else ""
-    return [name for name, reason in ((GROUP, lacks[GROUP]), (TIME, lacks[TIME]), (COPIES, copies)) if reason]
+    lacks = {check.kind: check.lacks for check in checks}
+    copies = lacks[kinds.DUPLICATES]
+    unseen = {kinds.GROUP_BOTH: lacks[kinds.GROUP_BOTH], kinds.TIME_TRAVEL: lacks[kinds.TIME_TRAVEL]}
+    unseen[kinds.DUPLICATES] = copies if lacks[kinds.ID_BOTH] or copies == TOO_COARSE else ""
+    return [kind.name for kind, reason in unseen.items() if reason]

@@ -13,9 +13,9 @@ from evalkit.metrics import calibration, cells, labels
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows
 from evalkit.parameters import Classification
-from evalkit.reading import outcomes
-from evalkit.reading.aligned import attributes_of
-from evalkit.reading.outcomes import MultiClass
+from evalkit.reading.inputs import outcomes
+from evalkit.reading.inputs.aligned import attributes_of
+from evalkit.reading.inputs.outcomes import MultiClass
 from evalkit.statistics import count_bootstrap
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.sample import HeldRows

@@ -7,11 +7,15 @@ from typing import Any
 from evalkit import parameters
 from evalkit.arrays import ParameterError
 from evalkit.parameters import Classification, Named, Names, Tables
-from evalkit.reading import engine, large, outcomes, sources, spark
-from evalkit.reading.engine import Limits
-from evalkit.reading.large import Large
-from evalkit.reading.outcomes import Binary, MultiClass
-from evalkit.reading.sources import Part
+from evalkit.reading.engines import base, spark
+from evalkit.reading.engines import duckdb as engine
+from evalkit.reading.engines.base import Limits
+from evalkit.reading.inputs import outcomes
+from evalkit.reading.inputs.outcomes import Binary, MultiClass
+from evalkit.reading.reductions import large
+from evalkit.reading.reductions.large import Large
+from evalkit.reading.tables import sources
+from evalkit.reading.tables.parts import Part
 from evalkit.studies import binary_rows, binary_sums, classes, multilabel
 from evalkit.studies.study import Study
 
@@ -49,7 +53,7 @@ def read(
     p = parameters.Classification.of(locals())
     p = p.filled(SAMPLE) if p.preds is None else p
     parts = sources.parts(p.preds, p.header)
-    limits = engine.limits(p.memory, p.threads, p.spill)
+    limits = base.limits(p.memory, p.threads, p.spill)
     with _large(parts, p, limits) as table:
         if table is not None:
             _refuse_idle(p, precision_target="multi-class")

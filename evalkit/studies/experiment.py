@@ -17,8 +17,8 @@ from evalkit.metrics.sums import Sums
 from evalkit.online import experiments, logs
 from evalkit.online.experiments import Assignment
 from evalkit.parameters.fields import UNKNOWN
-from evalkit.reading import sources
-from evalkit.reading.sources import Part, Source
+from evalkit.reading.tables import sources
+from evalkit.reading.tables.parts import Part, Source
 from evalkit.statistics import independent, inference, power, sequential
 from evalkit.statistics.significance import Comparison
 from evalkit.statistics.statistic import Layout, OfUnits

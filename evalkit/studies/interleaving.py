@@ -17,9 +17,9 @@ from evalkit.online import logs, sessions
 from evalkit.online.experiments import sample_ratio
 from evalkit.online.logs import SessionLog
 from evalkit.parameters import Named, Names, Tables
-from evalkit.reading import columns as roles_of
-from evalkit.reading import sources
-from evalkit.reading.sources import Part, Source
+from evalkit.reading.tables import columns as roles_of
+from evalkit.reading.tables import sources
+from evalkit.reading.tables.parts import Part, Source
 from evalkit.statistics import inference, intervals, multiplicity
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.statistic import OfUnits
@@ -154,8 +154,8 @@ def _read_log(data: list[Part] | None, shared: Settings, p: parameters.Interleav
     segments = [name for name in shared.segments if name in logs.column_names(data)]
     found = logs.read_log(data, columns=p.columns, arms=p.arms, neutral=neutral, segments=segments)
     if not sessions.credit(found.log).any():
-        what = f"{found.columns['outcome']} must be above 0 on an item of an arm, got 0 on every one"
-        raise logs.located(InputError(what), found.sources, found.columns)
+        error = InputError(f"{found.columns['outcome']} must be above 0 on an item of an arm, got 0 on every one")
+        raise logs.located(error, found.sources, found.columns)
     own = experiment.own_settings(shared, logs.column_names(data), found.log.arms)
     simulated = logs.holds(found.sources, str(SAMPLE["log"]))
     return Interleaving(own, found.log.arms, found.attributes, {}, found, simulated)

@@ -14,10 +14,11 @@ from evalkit.metrics import counts, curves
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows
 from evalkit.parameters import Classification
-from evalkit.reading import outcomes, precision
-from evalkit.reading.aligned import attributes_of
-from evalkit.reading.outcomes import MultiLabel
-from evalkit.reading.precision import Precision
+from evalkit.reading.inputs import outcomes
+from evalkit.reading.inputs.aligned import attributes_of
+from evalkit.reading.inputs.outcomes import MultiLabel
+from evalkit.reading.tables import precision
+from evalkit.reading.tables.precision import Precision
 from evalkit.statistics import inference
 from evalkit.statistics.sample import HeldRows
 from evalkit.statistics.statistic import OfRows

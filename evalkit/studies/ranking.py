@@ -15,9 +15,12 @@ from evalkit.definitions.catalogue import Chosen
 from evalkit.metrics import sums
 from evalkit.metrics.sums import Sums
 from evalkit.parameters import Named, Names, Tables, Wholes
-from evalkit.reading import engine, precision, rows, runs, sharded, sources
-from evalkit.reading.measured import Measured
-from evalkit.reading.runs import Ask, Runs
+from evalkit.reading.engines import base
+from evalkit.reading.inputs import rows, runs
+from evalkit.reading.inputs.runs import Ask, Runs
+from evalkit.reading.reductions import sharded
+from evalkit.reading.reductions.measured import Measured
+from evalkit.reading.tables import precision, sources
 from evalkit.statistics import inference, methods
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.statistic import OfUnits
@@ -83,7 +86,7 @@ def read(
         queries=study.inputs(p.queries, p.header),
         ranks=p.ranks,
         asks=_asks(shared, cuts, relevant),
-        limits=engine.limits(p.memory, p.threads, p.spill),
+        limits=base.limits(p.memory, p.threads, p.spill),
     )
     study.check_systems(shared, data.systems)
     _check_unit(shared.unit, data)

@@ -11,9 +11,10 @@ from evalkit import parameters
 from evalkit.definitions.metric import Chosen
 from evalkit.metrics.rows import Rows
 from evalkit.parameters import Named, Names, Tables
-from evalkit.reading import ratings, sources
-from evalkit.reading.aligned import attributes_of
-from evalkit.reading.ratings import Ratings
+from evalkit.reading.inputs import ratings
+from evalkit.reading.inputs.aligned import attributes_of
+from evalkit.reading.inputs.ratings import Ratings
+from evalkit.reading.tables import sources
 from evalkit.statistics.sample import HeldRows
 from evalkit.studies import study
 from evalkit.studies.row_study import RowStudy

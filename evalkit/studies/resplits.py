@@ -12,7 +12,7 @@ import pandas as pd
 from evalkit.arrays import Floats, InputError, ratio
 from evalkit.definitions.catalogue import Chosen
 from evalkit.metrics.rows import Rows
-from evalkit.reading.examples import CLASSES, Examples
+from evalkit.reading.inputs.examples import CLASSES, Examples
 from evalkit.validation import fitting, fold_column, optimism, splits
 from evalkit.validation.fitting import Fit, Job, Learner
 from evalkit.validation.splits import Folds
@@ -35,12 +35,22 @@ class Way:
     averaged: int = 1
 
 
+@dataclass(frozen=True)
+class Unfitted:
+    """A way of splitting that was not fitted in full: fits made of those wanted, or why there are none."""
+
+    way: str
+    made: int = 0
+    wanted: int = 0
+    reason: str = ""
+
+
 @dataclass(frozen=True, eq=False)
 class Resplits:
     """What the fits beyond the chosen folds gave; frames have one row a point, way or size.
 
     folds: the metric on each fold of the repeated k-fold. ignoring: out-of-fold rows of a split that ignores the group
-    or the time. left_out: what the budget or the size did not allow. warned: an estimator's warning -> its fits.
+    or the time. unfitted: what the budget or the size did not allow. warned: an estimator's warning -> its fits.
     """
 
     points: pd.DataFrame
@@ -49,7 +59,7 @@ class Resplits:
     curve: pd.DataFrame
     ignoring: Rows | None
     bootstrap: optimism.Bootstrap | None
-    left_out: tuple[str, ...]
+    unfitted: tuple[Unfitted, ...]
     warned: dict[str, int]
 
 
@@ -100,14 +110,14 @@ def by_group(e: Examples, *, k: int, seed: int) -> Folds:
     return splits.group_k_fold(e.group, seed=seed, k=k)
 
 
-def ways(s: Setting) -> tuple[list[Way], list[str]]:
+def ways(s: Setting) -> tuple[list[Way], list[Unfitted]]:
     """The ways that suit the columns, and those left out, with the reason."""
     chosen, missing = [], []
     for name, make in _makers(s).items():
         try:
             chosen.append(make(name))
         except InputError as error:  # the folds chosen may be possible where others are not
-            missing.append(f"{name}: {error}")
+            missing.append(Unfitted(name, reason=str(error)))
     return chosen, missing
 
 
@@ -217,14 +227,14 @@ def reduce(
     parts: Sequence[tuple[str, list[Job]]],
     fits: list[Fit],
     own: list[Fit],
-    missing: list[str],
+    missing: list[Unfitted],
 ) -> Resplits:
     """The fits of the parts, as far as there are any, and of the chosen folds as what the page shows."""
     found, left = {}, list(missing)
     for name, jobs in parts:
         found[name], fits = list(zip(jobs, fits, strict=False)), fits[len(jobs) :]
         if len(found[name]) < len(jobs):
-            left.append(f"{name}: {len(found[name]):,} of {len(jobs):,} fits made within the budget")
+            left.append(Unfitted(name, len(found[name]), len(jobs)))
     every = [fit for pairs in found.values() for _, fit in pairs] + own
     points = [row for way in chosen for row in _points(way, metric, found[way.name])]
     folded = next((way for way in chosen if s.examples.fold is None and len(way.folds.pairs) == REPEATS * s.k), None)
@@ -238,7 +248,7 @@ def reduce(
         curve=_curve(s, metric, found[CURVE], own),
         ignoring=Rows.join(ignoring) if len(ignoring) == s.k else None,
         bootstrap=_bootstrap(s, found) if OUT_OF_BAG in found and s.examples.kind == CLASSES else None,
-        left_out=tuple(left),
+        unfitted=tuple(left),
         warned=dict(sorted(Counter(text for fit in every for text in set(fit.warned)).items())),
     )
 

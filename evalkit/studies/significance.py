@@ -13,10 +13,11 @@ from evalkit.arrays import Floats, ParameterError
 from evalkit.definitions.catalogue import Chosen
 from evalkit.metrics.sums import Sums, both
 from evalkit.parameters import Named, Names, Tables
-from evalkit.reading import columns as roles_of
-from evalkit.reading import sources, unit_values
-from evalkit.reading.runs import Account
-from evalkit.reading.unit_values import UnitValues
+from evalkit.reading.inputs import unit_values
+from evalkit.reading.inputs.runs import Account
+from evalkit.reading.inputs.unit_values import UnitValues
+from evalkit.reading.tables import columns as roles_of
+from evalkit.reading.tables import sources
 from evalkit.statistics import inference, intervals, multiplicity, sequential, signflip, significance
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.methods import Options

@@ -18,9 +18,9 @@ from evalkit.definitions import catalogue
 from evalkit.definitions.catalogue import Chosen
 from evalkit.limits import USUAL, Limits
 from evalkit.parameters import Compared
-from evalkit.reading import sources
-from evalkit.reading.slices import Slice, slices
-from evalkit.reading.sources import Part
+from evalkit.reading.tables import sources
+from evalkit.reading.tables.parts import Part
+from evalkit.reading.tables.slices import Slice, slices
 from evalkit.statistics import inference, significance
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.methods import Options

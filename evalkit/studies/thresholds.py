@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from evalkit.metrics import curves
 from evalkit.metrics.counts import Counts
 from evalkit.parameters.decisions import BestF1, Costs, Reach, Threshold
-from evalkit.reading import precision
-from evalkit.reading.precision import Precision
+from evalkit.reading.tables import precision
+from evalkit.reading.tables.precision import Precision
 
 
 @dataclass(frozen=True)

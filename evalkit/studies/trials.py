@@ -9,7 +9,7 @@ from evalkit.arrays import Floats, ParameterError
 from evalkit.definitions.catalogue import Chosen
 from evalkit.definitions.kinds import Proportion
 from evalkit.parameters import Significance
-from evalkit.reading.unit_values import Trials
+from evalkit.reading.inputs.unit_values import Trials
 from evalkit.statistics import proportions
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.methods import Options

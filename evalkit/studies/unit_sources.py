@@ -12,12 +12,12 @@ from evalkit.definitions.catalogue import Chosen, Metric
 from evalkit.definitions.kinds import PerUnit
 from evalkit.metrics.rows import Rows
 from evalkit.parameters import Significance
-from evalkit.reading import aligned, unit_tables, unit_values
-from evalkit.reading import columns as roles_of
-from evalkit.reading.aligned import Aligned
-from evalkit.reading.runs import NONE, Account
-from evalkit.reading.sources import Part
-from evalkit.reading.unit_values import UnitValues
+from evalkit.reading.inputs import aligned, unit_tables, unit_values
+from evalkit.reading.inputs.aligned import Aligned
+from evalkit.reading.inputs.runs import NONE, Account
+from evalkit.reading.inputs.unit_values import UnitValues
+from evalkit.reading.tables import columns as roles_of
+from evalkit.reading.tables.parts import Part
 from evalkit.studies import ranking
 
 LOSSES = ("brier", "log_loss")
@@ -192,7 +192,7 @@ def _check(rows: Aligned, column: str, rule: str, values: Floats, wrong: Bools) 
 def _layout(part: Part, given: Mapping[str, str], unit: str | None) -> aligned.Layout:
     roles = roles_of.resolve(part.columns, ("system", "id", "label", "score"), given, part.name)
     return aligned.Layout(
-        text=aligned.attributes(part, [unit] if unit else []),
+        text=aligned.attributes_by_role(part, [unit] if unit else []),
         numbers={"label": roles["label"]},
         own={None: {"score": roles["score"]}},
         id=roles.get("id"),

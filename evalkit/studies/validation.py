@@ -12,11 +12,13 @@ from evalkit import parameters
 from evalkit.arrays import Floats, InputError, Ints, ParameterError
 from evalkit.definitions import catalogue
 from evalkit.definitions.catalogue import Chosen
+from evalkit.findings import inputs
 from evalkit.metrics.rows import Rows
 from evalkit.parameters import Named, Names, Tables
-from evalkit.reading import columns as roles_of
-from evalkit.reading import examples, outcomes, precision, sources
-from evalkit.reading.examples import CLASSES, Examples, Use
+from evalkit.reading.inputs import examples, outcomes
+from evalkit.reading.inputs.examples import CLASSES, Examples, LeftOut, Use
+from evalkit.reading.tables import columns as roles_of
+from evalkit.reading.tables import precision, sources
 from evalkit.studies import resplits, study
 from evalkit.studies.resplits import Setting
 from evalkit.studies.study import Settings
@@ -119,24 +121,23 @@ def sampled(e: Examples, most: int, seed: int) -> Examples:
     if len(e) <= most:
         return e
     rows = np.sort(np.random.default_rng([seed, 9]).permutation(len(e))[:most])
-    return _only(e, rows, f"{len(e) - most:,} of {len(e):,} rows: {most:,} were drawn at random (most_rows)")
+    return _only(e, rows, LeftOut(inputs.SAMPLED_ROWS, len(e) - most, of=len(e)))
 
 
-def _only(e: Examples, rows: Ints, text: str) -> Examples:
-    """Some of the rows; the text says what was left out."""
+def _only(e: Examples, rows: Ints, rest: LeftOut) -> Examples:
+    """Some of the rows; the rest is left out."""
     sides = {name: None if (side := getattr(e, name)) is None else side[rows] for name in (*examples.SIDES, "repeat")}
     tables = {name: _part(getattr(e, name), rows) for name in ("features", "candidates")}
     score = {name: values[rows] for name, values in e.score.items()}
-    return replace(e, label=e.label[rows], score=score, left_out=(*e.left_out, text), **tables, **sides)  # type: ignore[arg-type]
+    return replace(e, label=e.label[rows], score=score, left_out=(*e.left_out, rest), **tables, **sides)  # type: ignore[arg-type]
 
 
 def _without_set_aside(e: Examples) -> Examples:
     """The rows that train or test; those of a validation set beside a test set are left out and counted."""
     if e.fold is None or not (aside := fold_column.read(e.fold, e.repeat).set_aside).size:
         return e
-    names = ", ".join(sorted({str(name) for name in e.fold[aside]}))
-    text = f"{aside.size:,} rows of the fold {names}: a validation set, neither training nor test rows"
-    return _only(e, np.setdiff1d(np.arange(len(e)), aside), text)
+    names = tuple(sorted({str(name) for name in e.fold[aside]}))
+    return _only(e, np.setdiff1d(np.arange(len(e)), aside), LeftOut(inputs.SET_ASIDE, aside.size, names))
 
 
 def _unit(e: Examples) -> str | None:
@@ -242,7 +243,7 @@ def _consecutive(e: Examples, folds: Folds) -> Folds | None:
     if any(e.time[test].min() <= end for test, end in zip(tests[1:], ends, strict=False)):
         return None
     pairs = tuple((np.sort(np.concatenate(tests[:i])), tests[i]) for i in range(1, len(tests)))
-    return Folds(len(e), pairs, "the fold column given: blocks of time, each taken as trained on the earlier ones")
+    return Folds(len(e), pairs, fold_column.CONSECUTIVE)
 
 
 def _attributes(e: Examples, rows: Ints) -> dict[str, np.ndarray]:
@@ -286,7 +287,7 @@ def _fitted(e: Examples, shared: Settings, p: parameters.Validation) -> Validati
         tests=list(zip(labels, np.split(place, ends), strict=True)),
         fits=fits,
         other=other,
-        described=tuple(f"{name}: {' → '.join(_steps(one))}" for name, one in made.items()),
+        described=tuple(f"{name}: {' → '.join(fitting.steps(one))}" for name, one in made.items()),
     )
 
 
@@ -315,16 +316,6 @@ def _pooled(fits: list[Fit], order: Ints) -> Rows:
 
 def _short(path: str) -> str:
     return path.replace(":", ".").rpartition(".")[2]
-
-
-def _steps(estimator: Any) -> list[str]:
-    if not hasattr(estimator, "steps"):
-        return [type(estimator).__name__]
-    first = estimator.steps[0][1]
-    words = {"ColumnTransformer": "missing numbers to the median, scaled; text one column a value"}
-    words |= {"Pipeline": "missing numbers to the median, scaled"}
-    steps = [repr(step).replace("\n", " ") for _, step in estimator.steps[1:]]
-    return [words.get(type(first).__name__, repr(first)), *steps]
 
 
 def _possible(shared: Settings, made: Mapping[str, Any], *, asked: bool) -> tuple[Chosen, ...]:

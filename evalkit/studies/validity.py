@@ -12,8 +12,10 @@ import pandas as pd
 
 from evalkit.arrays import Floats, Ints, ratio
 from evalkit.definitions.catalogue import Chosen
+from evalkit.findings import splits as kinds
+from evalkit.findings.finding import NOTE, SEVERE, WARNING, Finding, ordered
 from evalkit.metrics.rows import Rows
-from evalkit.reading.examples import Examples
+from evalkit.reading.inputs.examples import Examples
 from evalkit.statistics import inference
 from evalkit.statistics.folds import cochran, nadeau_bengio
 from evalkit.statistics.intervals import Estimate, mean_t, mover
@@ -25,9 +27,7 @@ from evalkit.studies.resplits import Resplits
 from evalkit.studies.study import EVERY, Member, Study
 from evalkit.studies.words import plural
 from evalkit.validation import leakage
-from evalkit.validation.copies import COARSE
 from evalkit.validation.fitting import Fit
-from evalkit.validation.giveaways import NOTE, SEVERE, WARNING, Finding
 from evalkit.validation.splits import Folds
 
 FEW = 50  # rows tested, below which no interval is worth much
@@ -277,11 +277,8 @@ class Validation(Study):
         given, _, inside = self.selection["value"]
         clear = (self.selection["verdict"][:2] == "better").all()
         of, kept = (table.shape[1] for table in (self.examples.candidates, self.examples.features))
-        text = (
-            f"{kept} of {of:,} columns were selected outside the folds: {self.primary.label} {given:.3f}, and "
-            f"{inside:.3f} with {kept} selected inside each fold"
-        )
-        return [Finding("selection outside", SEVERE if clear else NOTE, self.rows.size, self.rows.size, text)]
+        values, severity = (given, inside), SEVERE if clear else NOTE
+        return [leakage.selected_outside(self.rows, self.primary.label, (kept, of), values, severity)]
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
@@ -295,16 +292,11 @@ class Validation(Study):
         found += self._of_selection()
         found += [one for name in self.systems if name != self.baseline for one in self._of_scores(name)]
         if self.folds_differ:
-            text = (
-                f"{self.primary.label} of {self.subject} differs between folds by more than chance: "
-                f"Q = {self.unlike['q']:.0f}, {self.unlike['freedom']} expected"
-            )
-            found.append(Finding("unlike folds", WARNING, self.rows.size, self.rows.size, text))
+            label = f"{self.primary.label} of {self.subject}"
+            found.append(leakage.unlike_folds(self.rows, label, self.unlike["q"], self.unlike["freedom"]))
         if self.distinct < FEW:
-            text = f"only {self.distinct} {plural(self.row_name, self.distinct)} were tested"
-            found.append(Finding("few rows", WARNING, self.rows.size, self.rows.size, text))
-        order = [SEVERE, WARNING, NOTE]
-        return tuple(sorted(found, key=lambda one: order.index(one.severity)))
+            found.append(leakage.few_tested(self.rows, f"{self.distinct} {plural(self.row_name, self.distinct)}"))
+        return ordered(found)
 
     def _of_scores(self, name: str) -> list[Finding]:
         p = self.pooled[name]
@@ -324,7 +316,7 @@ class Validation(Study):
     @cached_property
     def checks(self) -> tuple[Check, ...]:
         """Every check that has a meaning here, and what those lack that could not be run."""
-        coarse = any(one.check == COARSE for one in self.findings)
+        coarse = any(one.kind is kinds.COARSE for one in self.findings)
         return checks.of(self.examples, fitted=bool(self.fits), holdout=self.holdout, coarse=coarse)
 
     @property

@@ -29,6 +29,11 @@ def there(need: str) -> bool:
     return need == LIMITS or (ROOT / need).is_dir()
 
 
+def absent(needs: Iterable[str]) -> list[str]:
+    """The needs that cannot be met here."""
+    return [need for need in needs if not there(need)]
+
+
 @contextlib.contextmanager
 def met(needs: Iterable[str]) -> Iterator[None]:
     """Meets the needs of a case while it runs."""
@@ -44,13 +49,13 @@ def met(needs: Iterable[str]) -> Iterator[None]:
 def small_limits(patch: pytest.MonkeyPatch) -> None:
     """Every table is too large to be held, and falls into many shards."""
     large_tables.shrink(patch)
-    patch.setattr("evalkit.reading.sharded.WHOLE", 0)
+    patch.setattr("evalkit.reading.reductions.sharded.WHOLE", 0)
 
 
 def small_spark(patch: pytest.MonkeyPatch) -> None:
     """Every Spark table is too large to be collected."""
-    patch.setattr("evalkit.reading.large.ROWS", 100)
-    patch.setattr("evalkit.reading.spark_tables.MOST", 100)
+    patch.setattr("evalkit.reading.reductions.large.ROWS", 100)
+    patch.setattr("evalkit.reading.tables.spark_tables.MOST", 100)
 
 
 def start_spark() -> None:

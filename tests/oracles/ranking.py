@@ -25,7 +25,8 @@ from ranking_peers import KNOWN, Subject, measure, tolerance
 from evalkit.definitions import catalogue
 from evalkit.metrics import rankings
 from evalkit.metrics.rankings import Rankings
-from evalkit.reading import runs, trec
+from evalkit.reading.inputs import runs
+from evalkit.reading.tables import trec
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 

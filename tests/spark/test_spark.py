@@ -13,9 +13,11 @@ import pytest
 from pyspark import cloudpickle
 
 from evalkit.arrays import InputError, ParameterError
-from evalkit.reading import sources, spark, spark_tables
-from evalkit.reading.runs import read as read_runs
-from evalkit.sections import classification_page, ranking_page
+from evalkit.pages import classification_page, ranking_page
+from evalkit.reading.engines import spark
+from evalkit.reading.inputs.runs import read as read_runs
+from evalkit.reading.tables import sources, spark_tables
+from evalkit.reading.tables.parts import explained
 from evalkit.studies import classification, ranking
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -92,7 +94,7 @@ def test_groups_are_bytes_whatever_the_collation(session):
 
 def test_workers_run_the_evalkit_that_was_sent(session):
     def told(table: pa.Table) -> pa.Table:
-        from evalkit.reading import runs
+        from evalkit.reading.inputs import runs
 
         return pa.table({"loader": [type(runs.__spec__.loader).__name__], "file": [hasattr(runs, "__file__")]})
 
@@ -160,7 +162,7 @@ def test_no_row_is_said(session):
         spark.Spark(session).reduce("SELECT * FROM t WHERE x > 9", "query", groups, "rows", t=rows(3, 1))
     empty = session.createDataFrame(rows(3, 1)).where("x > 9")
     with pytest.raises(InputError, match="Spark data frame: the table has columns and no rows"):
-        sources.load(sources.parts(empty)[0], {"query": "query"}, {})
+        sources.parts(empty)[0].load({"query": "query"}, {})
 
 
 # What stays -----------------------------------------------------------------------------------------------------------
@@ -232,7 +234,7 @@ def test_a_ranking_report_is_the_one_from_memory(session):
     qrels, tables = str(ROOT / "data/digits_retrieval/qrels.txt"), {}
     for path in sorted((ROOT / "data/digits_retrieval/runs").iterdir()):
         (part,) = sources.parts(str(path))
-        tables[path.stem] = pa.table(sources.load(part, {"query": "query", "item": "item"}, {"score": "score"}))
+        tables[path.stem] = pa.table(part.load({"query": "query", "item": "item"}, {"score": "score"}))
         session.createDataFrame(tables[path.stem]).createOrReplaceTempView(path.stem)
     long = [table.append_column("system", pa.array([name] * len(table))) for name, table in tables.items()]
     here = numbers(ranking_page.results(ranking.read(long, qrels, metrics="ndcg@10,map")))
@@ -279,8 +281,8 @@ def test_a_large_table_is_collected_by_nothing(session, monkeypatch):
 def selected(session, table: pa.Table, text: dict, numbers: dict) -> pa.Table:
     (part,) = sources.parts(session.createDataFrame(table))
     engine = spark.Spark(session)
-    chosen = engine.select(part, text, numbers, frame="frame7")
-    with sources.explained(chosen):
+    chosen = part.select(text, numbers, engine.dialect, frame="frame7")
+    with explained(chosen):
         return engine.table(chosen.query, part.name, **chosen.frames)
 
 
@@ -326,7 +328,7 @@ def test_columns_of_a_wrong_type_are_refused(session):
 def test_a_file_beside_a_table_is_sent_to_the_session(session):
     engine, qrels = spark.Spark(session), ROOT / "data/digits_retrieval/qrels.txt"
     (part,) = sources.parts(str(qrels))
-    chosen = engine.select(part, {"query": "query"}, {"grade": "grade"}, frame="judged")
+    chosen = part.select({"query": "query"}, {"grade": "grade"}, engine.dialect, frame="judged")
     n = len(qrels.read_text(encoding="utf-8").splitlines())
     found = engine.table(f"SELECT count(`grade`) AS n FROM ({chosen.query}) AS s", part.name, **chosen.frames)
     assert found["n"].to_pylist() == [n]

@@ -11,8 +11,10 @@ from large_tables import BAD, frame, grids, long
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.metrics import grid
-from evalkit.reading import large, sources, spark, spark_tables
-from evalkit.sections import classification_page
+from evalkit.pages import classification_page
+from evalkit.reading.engines import spark
+from evalkit.reading.reductions import large
+from evalkit.reading.tables import sources, spark_tables
 from evalkit.statistics import passes
 from evalkit.studies import classification
 from evalkit.studies.binary_sums import SumsStudy

@@ -9,8 +9,11 @@ import pytest
 from test_sharded import ASKS, assert_same, table
 
 from evalkit.arrays import InputError
-from evalkit.reading import engine, runs, sharded, spark, spark_tables
-from evalkit.sections import ranking_page
+from evalkit.pages import ranking_page
+from evalkit.reading.engines import base, spark
+from evalkit.reading.inputs import runs
+from evalkit.reading.reductions import sharded
+from evalkit.reading.tables import spark_tables
 from evalkit.studies import ranking
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,7 +32,7 @@ def frame(session, rows: pd.DataFrame):
 
 
 def from_spark(*given, asks=ASKS, **options) -> sharded.Measured:
-    found = sharded.read(*given, asks=asks, limits=engine.limits(), **options)
+    found = sharded.read(*given, asks=asks, limits=base.limits(), **options)
     assert isinstance(found, sharded.Measured)
     return found
 
@@ -50,7 +53,7 @@ def test_judgements_and_queries_beside_it_may_be_files(session):
     given = str(sample / "qrels.txt")
     options = {"queries": str(sample / "queries.csv"), "attributes": ["digit"]}
     (part,) = runs.sources.parts(str(sample / "runs/lda_cosine.run"))
-    rows = pa.table(runs.sources.load(part, {"query": "query", "item": "item"}, {"score": "score"}))
+    rows = pa.table(part.load({"query": "query", "item": "item"}, {"score": "score"}))
     rows = rows.append_column("system", pa.array(["a\\b'c"] * len(rows)))
     here = runs.read(rows, given, **options)
     found = from_spark(session.createDataFrame(rows), given, **options)

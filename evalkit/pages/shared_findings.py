@@ -1,0 +1,102 @@
+"""Findings that several reports share, in words: rows, units, weights, slices, thresholds and stored scores."""
+
+from collections.abc import Mapping
+
+from evalkit.findings import inputs, predictions
+from evalkit.findings.finding import Finding
+from evalkit.reading.tables import precision
+from evalkit.reading.tables.precision import Precision
+from evalkit.studies import diagnostics
+from evalkit.studies.diagnostics import Ends
+from evalkit.studies.study import Study
+from evalkit.studies.words import counted, plural
+
+
+def columns_read(columns: Mapping[str, str]) -> str:
+    """The column of each role, in words."""
+    return ", ".join(f"{role} = {name}" for role, name in columns.items())
+
+
+def counts(by_name: Mapping[str, int]) -> str:
+    """Names with their counts, in words."""
+    return ", ".join(f"{name} {n:,}" for name, n in by_name.items())
+
+
+def nonzero(by_name: Mapping[str, int]) -> dict[str, int]:
+    """The names with a count above 0."""
+    return {name: n for name, n in by_name.items() if n}
+
+
+def rows_read(rows) -> list[Finding]:
+    """How many rows were read and used, the columns, and the rows that another system lacks."""
+    many = f"{len(rows.systems)} systems" if len(rows.systems) > 1 else "one system"
+    text = f"{counted(rows.read, 'row')} read: {len(rows):,} for each of {many}. Columns: {columns_read(rows.columns)}."
+    return [inputs.ROWS_READ.note(text, rows.read), *unmatched(rows.alone)]
+
+
+def unmatched(alone: int) -> list[Finding]:
+    """Rows that were left out as another system lacks their id."""
+    text = f"{counted(alone, 'row')} left out: another system lacks their id."
+    return [inputs.UNMATCHED_ROWS.warning(text, alone)] if alone else []
+
+
+def weights(weighted: object) -> list[Finding]:
+    """That rows carry weights, if they do."""
+    text = "Rows are weighted; intervals take each row, or unit, as one draw with its weight."
+    return [inputs.WEIGHTS.note(text)] if weighted else []
+
+
+def few_units(s: Study, n: int, floor: str = "") -> list[Finding]:
+    """That there are few units, if so; floor: what follows for p."""
+    text = f"Only {n} {plural(s.unit_name, n)}: intervals and tests depend strongly on the shape of their distribution."
+    return [inputs.FEW_UNITS.warning(f"{text}{floor}", n)] if n < diagnostics.FEW else []
+
+
+def slices(s: Study) -> list[Finding]:
+    """Slices of few units, and those of so few that nothing can be shown."""
+    small, hopeless = diagnostics.small_slices(s), diagnostics.untestable_slices(s)
+    findings = []
+    if small:
+        text = f"Slices with fewer than {diagnostics.FEW} {plural(s.unit_name, 2)}: {', '.join(small)}."
+        findings.append(inputs.SMALL_SLICES.warning(text, len(small)))
+    if hopeless:
+        text = f"∞: so few {plural(s.unit_name, 2)} that no difference could be significant: {', '.join(hopeless)}."
+        findings.append(inputs.UNTESTABLE_SLICES.warning(text, len(hopeless)))
+    return findings
+
+
+# Thresholds
+
+
+def compared(stored: Mapping[str, Precision]) -> str:
+    """The precision in which scores and threshold are compared: that of the scores, by system if it differs."""
+    several = diagnostics.by_precision(stored)
+    if len(several) == 1:
+        return f"compared in {precision.WORDS[next(iter(several))]}, as the scores are stored"
+    each = "; ".join(f"{', '.join(names)} in {precision.WORDS[to]}" for to, names in several.items())
+    return f"compared as the scores are stored: {each}"
+
+
+def rounded(threshold: float, stored: Mapping[str, Precision]) -> list[Finding]:
+    """A note for each precision that changes the value of the threshold."""
+    findings = []
+    for r in diagnostics.rounded(threshold, stored):
+        whose = "The scores" if r.everywhere else f"The scores of {', '.join(r.systems)}"
+        text = f"{whose} are stored in {precision.WORDS[r.stored]}, and the threshold is rounded to it"
+        text += f", as numpy and pandas do: {threshold:.12g} becomes {r.value!r}."
+        findings.append(predictions.ROUNDED_THRESHOLD.note(text, len(r.systems)))
+    return findings
+
+
+def idle(thresholds: Mapping[str, float], ends: Mapping[str, Ends]) -> list[Finding]:
+    """A warning for each system whose rows are all decided alike; ends: its lowest and its highest score."""
+    findings = []
+    for name in diagnostics.above_all(thresholds, ends):
+        text = f"The threshold {thresholds[name]:.12g} is above every score of {name}, whose highest is "
+        text += f"{ends[name][1]:.6g}: nothing is predicted positive."
+        findings.append(predictions.IDLE_THRESHOLD.warning(text, 1))
+    for name in diagnostics.below_all(thresholds, ends):
+        text = f"The threshold {thresholds[name]:.12g} is at or below every score of {name}, whose lowest is "
+        text += f"{ends[name][0]:.6g}: every row is predicted positive."
+        findings.append(predictions.IDLE_THRESHOLD.warning(text, 1))
+    return findings

@@ -1,0 +1,321 @@
+"""The words and tables that only the significance page has, each from the study's frames."""
+
+from typing import Any
+
+import pandas as pd
+
+from evalkit.drawing import tables
+from evalkit.drawing.plots import Picture
+from evalkit.drawing.tables import (
+    Cell,
+    Html,
+    Results,
+    escape,
+    interval,
+    number,
+    p_value,
+    percent,
+    signed,
+    signed_percent,
+)
+from evalkit.pages import page, pieces, significance_findings
+from evalkit.pages import significance_plots as pictures
+from evalkit.studies import lessons
+from evalkit.studies import significance_diagnostics as diagnostics
+from evalkit.studies import significance_extras as extras
+from evalkit.studies.diagnostics import alpha, equivalence_level, most_units
+from evalkit.studies.significance import Significance
+from evalkit.studies.trials import Shares
+from evalkit.studies.words import counted, plural
+
+pieces.listed(__name__)
+
+Either = Significance | Shares
+SENTENCES = {
+    "t": ("t p", "paired t"),
+    "bh": ("t p, BH", "Benjamini–Hochberg over the pairs of a metric: the share of false findings, for exploring"),
+    "bootstrap": ("bootstrap p", "BCa bootstrap of units"),
+    "tukey": ("Tukey p", "unit-blocked Tukey, already adjusted for all pairs of a metric"),
+    "wilcoxon": ("Wilcoxon p", "of a pseudo-median, not of a mean"),
+    "sign": ("sign test p", "of who wins more often, not of a mean"),
+}
+
+
+def title(s: Either) -> Html:
+    """The title and what was asked."""
+    if isinstance(s, Shares):
+        n = diagnostics.trials(s)
+        against = f" against a share of {s.null:g}" if s.null is not None else ""
+        against = against or (" against each other" if len(s.systems) > 1 else "")
+        asked = f"What can be claimed of {', '.join(s.data.systems)}{against}, from {counted(n, 'trial')}?"
+        return tables.heading("Significance report", asked)
+    n = most_units(s)
+    many = len([name for name in s.systems if name != s.settings.baseline])
+    who = f"{many} {plural('system', many)}" + (f" against {s.settings.baseline}" if s.settings.baseline else "")
+    asked = f"What can be claimed of {who} by {s.primary.label}, from {n:,} {plural(s.unit_name, n)}?"
+    return tables.heading("Significance report", asked)
+
+
+def findings(s: Either) -> Html:
+    """The assumptions, measured."""
+    return tables.findings(significance_findings.of(s))
+
+
+def estimates(s: Either) -> Html:
+    """Systems in rows, metrics in columns."""
+    what, units = "Share" if isinstance(s, Shares) else "Mean", plural(s.unit_name, 2)
+    over = f"rows, whole {units} as units," if s.settings.unit else units
+    return page.estimates(s, f"{what} over {over} with its {percent(s.estimates['level'].iloc[0])} interval")
+
+
+def other_tests(s: Either) -> Html:
+    """The same pairs by every other test, folded."""
+    frame = extras.other_tests(s) if isinstance(s, Significance) and len(s.headline) else pd.DataFrame()
+    if not len(frame):
+        return Html("")
+    tests = list(SENTENCES)
+    heads = ["first − second", "metric", *(SENTENCES[name][0] for name in tests)]
+    rows: list[page.Row] = [
+        [
+            Cell(escape(f"{r['first']} − {r['second']}")),
+            Cell(escape(r["metric"]), "text"),
+            *(p_value(r[name]) for name in tests),
+        ]
+        for r in frame.to_dict("records")
+    ]
+    note = "; ".join(f"{SENTENCES[name][0]}: {SENTENCES[name][1]}" for name in tests)
+    if s.settings.unit:
+        units = plural(s.unit_name, 2)
+        note += f"; t and bootstrap take whole {units}, the other tests the mean of each {s.unit_name}"
+    found = tables.table("Other tests of the same differences, not adjusted where not said", heads, rows, f"{note}.")
+    return tables.folded("The same pairs by other tests", found)
+
+
+def effects(s: Either) -> Html:
+    """How large each difference is: the primary metric's pairs, the other metrics folded."""
+    if not len(s.headline):
+        return Html("")
+    if isinstance(s, Shares):
+        return tables.paragraph("The size is the difference of the shares, in points of successes per trial.")
+    frame = extras.effects(s)
+    deciding = frame["metric"] == s.primary.label
+    note = (
+        "Relative: of the second's value. d_z: mean / standard deviation of the differences. P(first higher): the "
+        "chance that the first is the higher on a unit, equal ones half. None of them is a test."
+    )
+    first = _effects(frame[deciding], f"Sizes of the differences in {s.primary.label}", note)
+    if deciding.all():
+        return first
+    rest = _effects(frame[~deciding], "Sizes of the differences in the other metrics", "")
+    return tables.stack([first, tables.folded("The other metrics", rest)])
+
+
+def _effects(frame: pd.DataFrame, caption: str, note: str) -> Html:
+    heads = ["first − second", "metric", "difference", "relative", "d_z", "P(first higher)", "higher / equal / lower"]
+    rows: list[page.Row] = [
+        [
+            Cell(escape(f"{r['first']} − {r['second']}")),
+            Cell(escape(r["metric"]), "text"),
+            signed(r["difference"]),
+            signed_percent(r["relative"]),
+            signed(r["standardised"], 2),
+            number(r["superiority"], 2),
+            f"{r['wins']:,} / {r['ties']:,} / {r['losses']:,}",
+        ]
+        for r in frame.to_dict("records")
+    ]
+    return tables.table(caption, heads, rows, note)
+
+
+def equivalence(s: Either) -> Html:
+    """TOST and non-inferiority against the margin; without one, what is missing."""
+    if not len(s.headline):
+        return Html("")
+    margin = s.settings.margin
+    if margin is None:
+        text = "No margin was set. 'Cannot tell' is not 'equal': set margin to the largest difference that does not "
+        return tables.paragraph(f"{text}matter, and pairs inside it are called equivalent.")
+    if isinstance(s, Shares):
+        return tables.paragraph(f"Equivalent: the {percent(equivalence_level(s))} interval lies within ±{margin:g}.")
+    found = s.comparisons[s.comparisons["metric"] == s.primary.label]
+    inside = percent(equivalence_level(s))
+    heads = ["first − second", f"{inside} interval", f"within ±{margin:g}", f"not worse by {margin:g}"]
+    rows: list[page.Row] = [
+        [
+            Cell(escape(f"{r['first']} − {r['second']}")),
+            interval(r["equivalence_low"], r["equivalence_high"], signed),
+            *(Cell("yes" if shown else "not shown", "text") for shown in diagnostics.within_margin(s, r)),
+        ]
+        for r in found.to_dict("records")
+    ]
+    note = f"Two one-sided tests at {alpha(s):.2g} (TOST) are this {inside} interval; not adjusted for the pairs."
+    return tables.table(f"Equivalence and non-inferiority in {s.primary.label}, margin {margin:g}", heads, rows, note)
+
+
+def needed(s: Either) -> Html:
+    """How many units would show which difference."""
+    frame = extras.needed(s) if isinstance(s, Significance) and len(s.headline) else pd.DataFrame()
+    if not len(frame):
+        return Html("")
+    what = plural(s.unit_name, 2)
+    heads = ["true difference", "is", f"{what} for 80 %", f"{what} for 90 %"]
+    rows: list[page.Row] = [
+        [number(r["difference"], 4), Cell(escape(r["which"]), "text"), *(_count(r[name]) for name in ("n_80", "n_90"))]
+        for r in frame.to_dict("records")
+    ]
+    pair = " − ".join(s.opponents)
+    note = "Plan with a difference that would matter: the observed one is as uncertain as the verdict."
+    return tables.table(f"Units needed for {pair} in {s.primary.label}, one comparison alone", heads, rows, note)
+
+
+def _count(n: float) -> str:
+    return f"{diagnostics.whole(n):,}"
+
+
+# The teaching half ------------------------------------------------------------------------------------------------
+
+
+def teaching(s: Either) -> Html:
+    """Why the answers above are made as they are: folded, computed live."""
+    parts = [
+        tables.folded("Is the coin fair? 8 heads of 10 are not enough, 9 are", _coin()),
+        tables.folded("What 95 % means: a hundred intervals, some of which miss", _hundred()),
+        tables.folded("Test and interval are one thing", _duality(s)),
+        tables.folded("Wrong methods, and how wrong they are", _wrong()),
+        tables.folded("Looking again and again", _looks()),
+    ]
+    return tables.stack([part for part in parts if part.html])
+
+
+def _picture(found: Picture | Html) -> Html:
+    return found if isinstance(found, Html) else Html(found._repr_mimebundle_()["text/html"], found.alt)
+
+
+def _coin() -> Html:
+    frame = lessons.coin()
+    rows: list[page.Row] = [
+        [
+            f"{int(r['heads'])}",
+            number(r["one_sided"], 4),
+            Cell("rejected" if r["one_sided"] < 0.05 else "not rejected", "text"),
+            number(r["two_sided"], 4),
+            Cell("rejected" if r["two_sided"] < 0.05 else "not rejected", "text"),
+        ]
+        for r in frame[frame["heads"] >= 7].to_dict("records")
+    ]
+    heads = ["heads", "p, more heads", "at 0.05", "p, not fair", "at 0.05"]
+    text = (
+        "p is the chance that a fair coin gives this many heads or more (one-sided), or anything as unlikely "
+        "(two-sided, the question 'is it fair?'). It is not the chance that the coin is fair; not rejected is not "
+        "proved fair; and choosing the side after seeing the heads halves p without a reason. A coin flipped until one "
+        "is convinced was looked at many times: see the last lesson."
+    )
+    return tables.stack(
+        [
+            tables.table("Ten flips of a fair coin, exactly", heads, rows),
+            _picture(pictures.coin()),
+            tables.paragraph(text),
+        ]
+    )
+
+
+def _hundred() -> Html:
+    held = ", ".join(f"{r.z_with_s:.1%} at n = {r.n}" for r in lessons.coverage().itertuples())
+    text = (
+        "A point estimate alone does not say how far off it may be. The interval's 95 % belong to the procedure: of "
+        "many intervals 95 in 100 hold the fixed, unknown mean; this one either does or not. With σ known, M ± 1.96 "
+        f"σ/√n does it exactly. With s in its place z holds the mean too rarely ({held}); Student's t repairs that. "
+        f"The mean of a new sample falls into an earlier interval in {lessons.replicate():.1%} of the cases, not 95 %."
+    )
+    return tables.stack([_picture(pictures.hundred()), tables.paragraph(text)])
+
+
+def _duality(s: Either) -> Html:
+    text = (
+        "The 95 % interval holds exactly those differences that the same two-sided test would not reject at 0.05: p is "
+        "below 0.05 when, and only when, 0 lies outside. This fails for mismatched pairs, such as a pooled z-test "
+        "beside an unpooled interval. Where p is exact and the limits are drawn, p decides on which side 0 lies."
+    )
+    return tables.stack([piece for piece in (_picture(pictures.duality(s)), tables.paragraph(text)) if piece.html])
+
+
+def _wrong() -> Html:
+    rows: list[page.Row] = [
+        [
+            Cell(escape(r["setting"])),
+            Cell(escape(r["wrong"]), "text"),
+            f"{r['wrong_rate']:.0%}",
+            Cell(escape(r["right"]), "text"),
+            f"{r['right_rate']:.0%}",
+        ]
+        for r in lessons.wrong().to_dict("records")
+    ]
+    heads = ["where no more than 5 % should err", "wrong", "errs", "better", "errs"]
+    near = f"within {lessons.noise():.0f} points"
+    note = f"Simulated with a fixed seed, {lessons.RUNS} runs (Wilcoxon {lessons.FEWER_RUNS}): {near}."
+    return tables.table("Errors of common mistakes", heads, rows, note)
+
+
+def _looks() -> Html:
+    rows: list[page.Row] = [
+        [f"{r['looks']}", f"{r['rate']:.1%}", number(r["pocock"], 4), number(r["obrien_fleming"], 4)]
+        for r in lessons.looks().to_dict("records")
+    ]
+    heads = ["looks", "false positives at 0.05 each", "Pocock: p at each look", "O'Brien–Fleming: p at the last"]
+    note = "Set looks to the number of times the data were tested as they grew; equally spaced looks are assumed."
+    return tables.table("What looking costs, and the bounds that pay for it", heads, rows, note)
+
+
+# The end of the page ----------------------------------------------------------------------------------------------
+
+
+def definitions(s: Either) -> Html:
+    """The methods behind the numbers shown."""
+    items = page.metric_definitions(s)
+    if isinstance(s, Shares):
+        items += [
+            ("interval of a share", "Wilson's; of a difference Newcombe's; against a null Clopper and Pearson's"),
+            ("test", "exact binomial against the null; between systems the score test, Fisher's exact p beside it"),
+        ]
+        return tables.definitions([*items, ("adjusted p", "Holm over the family")])
+    test = (
+        "two-sided sign-flip (Fisher randomisation) test of paired differences, exact where possible, small p-values "
+        "by importance sampling; its inversion gives the interval; ratios of sums by the delta method; folds by Nadeau "
+        "and Bengio's corrected t"
+    )
+    items += [
+        ("difference", "first − second on the same units; units without one of the two values are left out"),
+        ("test", test),
+        ("adjusted p", "Holm over the family: the chance of any false finding in it stays below 1 − level"),
+        ("max-T p", "adjusted by joint sign flips of the whole family, which sees that the comparisons are correlated"),
+        ("equivalent", "the interval at 1 − 2α lies inside the margin: two one-sided tests (TOST)"),
+        ("power", "of a paired t-test with the observed standard deviation of the differences"),
+    ]
+    return tables.definitions(items)
+
+
+def origin(s: Either) -> Html:
+    """Inputs, parameters, versions, the command."""
+    return page.origin(s, s.data.sources, "significance")
+
+
+def results(s: Either) -> Results:
+    """Every number of the page, unrounded."""
+    more: dict[str, Any] = {
+        "columns": dict(s.data.columns),
+        "family": s.family,
+        "wrong_methods": lessons.wrong().to_dict("records"),
+    }
+    if isinstance(s, Shares) or not len(s.headline):
+        more["differences"] = {"units": [], "values": []}
+        return page.results(s, "significance", s.data.sources, significance_findings.of(s), more)
+    differences = s.differences()
+    more |= {
+        "looks": {"looks": s.looks, "level_of_each": s.test_level},
+        "effects": extras.effects(s).to_dict("records"),
+        "other_tests": extras.other_tests(s).to_dict("records"),
+        "ranks": extras.mean_ranks(s),
+        "needed": extras.needed(s).to_dict("records"),
+        "differences": {"units": list(differences.index), "values": list(differences)},
+    }
+    return page.results(s, "significance", s.data.sources, significance_findings.of(s), more)

@@ -1,0 +1,1 @@
+"""What asks SQL of tables that do not fit into memory: DuckDB and Spark."""

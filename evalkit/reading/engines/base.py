@@ -1,0 +1,92 @@
+"""What an engine does for a reader: answers in SQL, and rows reduced shard by shard; and the limits that it keeps."""
+
+import os
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+from evalkit.parameters import readers
+from evalkit.parameters.reports import LEAST_MEMORY
+from evalkit.reading.tables.dialects import Dialect
+from evalkit.reading.tables.parts import Selection
+
+ROW = 1000  # bytes that a row needs, in DuckDB's hands, in Arrow's and in numpy's, while its shard is reduced
+FEWEST = 100_000  # rows of a shard, however little memory there is
+CGROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+Reduction = Callable[[Any], Any]  # an Arrow table of rows in, an Arrow table out
+
+
+class Engine(Protocol):
+    """DuckDB or Spark, for rows that need not fit into memory. dialect: of its SQL."""
+
+    dialect: ClassVar[Dialect]
+
+    def table(self, query: str, shown: str, **frames: Any) -> Any:
+        """The answer as one Arrow table; errors become one line that begins with `shown`.
+
+        frames: Arrow tables, or what the engine has for them, by the names that the query has for them.
+        """
+
+    def reduce(
+        self,
+        query: str,
+        by: str | None,
+        function: Reduction,
+        shown: str,
+        merge: Reduction | None = None,
+        total: int = 0,
+        **frames: Any,
+    ) -> Any:
+        """What `function` makes of every shard of the answer, as one Arrow table.
+
+        by: a text column whose equal values come in one shard; None: shards as they come. merge: makes one smaller
+        table of two results laid end to end, such as sums by key; without it they stay as they are. Both must be fit
+        to be pickled, and neither may need the order of the shards: it is not fixed. total: the rows of the answer,
+        for the line of progress.
+        """
+
+    def where(self, s: Selection, condition: str, cells: str, most: int) -> list[dict[str, Any]]:
+        """Number n, from 1, or 0 where rows have none, and cells, SQL, of some rows of a selection where it holds."""
+
+    def first(self, s: Selection, wrong: str, role: str) -> tuple[int, Any]:
+        """Row, from 1, or 0 where rows have no number, and value of a row of a selection where the condition holds."""
+        row = self.where(s, wrong, f"{self.dialect.quote(role)} AS value", 1)[0]
+        return row["n"], row["value"]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """memory: bytes that reading may use. threads: of DuckDB. spill: the folder in which its own one is made."""
+
+    memory: int
+    threads: int
+    spill: Path = field(default_factory=lambda: Path(tempfile.gettempdir()))
+
+    @property
+    def shard(self) -> int:
+        """Rows that numpy gets at once."""
+        return max(FEWEST, self.memory // 2 // ROW)
+
+
+def limits(memory: str | int | None = None, threads: int | None = None, spill: str | Path | None = None) -> Limits:
+    """Return the limits; None: half of the machine's memory, all its processors, its temporary folder.
+
+    >>> limits("1.5GB", threads=2).memory
+    1500000000
+    """
+    folder = readers.folder("spill", spill) or Path(tempfile.gettempdir())
+    size = readers.size("memory", memory, LEAST_MEMORY) or max(LEAST_MEMORY, available() // 2)
+    return Limits(size, threads or os.cpu_count() or 1, folder)
+
+
+def available() -> int:
+    """Bytes of memory that the machine, or the container around this process, has."""
+    size = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 4 * 2**30
+    for path in CGROUPS:
+        try:
+            size = min(size, int(Path(path).read_text(encoding="ascii")))
+        except (OSError, ValueError):  # no such limit: "max", or another system
+            continue
+    return size

@@ -1,0 +1,136 @@
+"""DuckDB within limits, for rows that do not fit into memory: they come sorted, whole groups at a time.
+
+The limit is for all that reading needs. DuckDB has one half of it and spills to a folder of its own, which is gone
+when the work ends; the rest holds the shard that numpy works on.
+"""
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from evalkit import scratch
+from evalkit.arrays import InputError
+from evalkit.progress import progress
+from evalkit.reading.engines import stretches
+from evalkit.reading.engines.base import Engine, Limits, Reduction
+from evalkit.reading.tables import duck
+from evalkit.reading.tables.dialects import DUCKDB, Dialect
+from evalkit.reading.tables.parts import Selection
+
+SHARE = 2  # one in so many bytes is DuckDB's
+
+
+@dataclass(frozen=True, eq=False)
+class DuckDB(Engine):
+    """An open DuckDB connection and the limits that it keeps."""
+
+    connection: Any
+    limits: Limits
+    dialect: ClassVar[Dialect] = DUCKDB
+
+    def table(self, query: str, shown: str, **frames: Any) -> Any:
+        with self._asked(query, shown, frames) as relation:
+            return relation.to_arrow_table()
+
+    def batches(self, query: str, shown: str, size: int, **frames: Any) -> Iterator[Any]:
+        """The answer as Arrow tables of at least `size` rows, the last one shorter."""
+        with self._asked(query, shown, frames) as relation:
+            yield from stretches.tables(relation.to_arrow_reader(size), size)
+
+    def reduce(
+        self,
+        query: str,
+        by: str | None,
+        function: Reduction,
+        shown: str,
+        merge: Reduction | None = None,
+        total: int = 0,
+        **frames: Any,
+    ) -> Any:
+        import pyarrow as pa
+
+        shards = (
+            self.shards(query, by, shown, **frames) if by else self.batches(query, shown, self.limits.shard, **frames)
+        )
+        with progress("reading", total, "rows") as draw:
+            results = _counted(shards, function, draw)
+            if merge is None:
+                return pa.concat_tables(results)
+            whole = next(results)
+            for result in results:
+                whole = merge(pa.concat_tables([whole, result]))
+            return whole
+
+    def where(self, s: Selection, condition: str, cells: str, most: int) -> list[dict[str, Any]]:
+        return s.where(condition, cells, most)
+
+    def shards(self, query: str, by: str, shown: str, **frames: Any) -> Iterator[Any]:
+        """The answer sorted by the text column `by`, as Arrow tables of whole groups of its equal values.
+
+        Sorted by hash first: that compares numbers, and texts only where hashes are equal.
+        """
+        ordered = f"SELECT * FROM ({query}) ORDER BY hash({by}), {by}"
+        yield from stretches.whole_groups(self.batches(ordered, shown, self.limits.shard, **frames), by)
+
+    @contextmanager
+    def _asked(self, query: str, shown: str, frames: dict[str, Any]) -> Iterator[Any]:
+        import duckdb
+
+        cursor = self.connection.cursor()
+        try:
+            for name, frame in frames.items():
+                cursor.register(name, frame)
+            yield cursor.sql(query)
+        except (duckdb.Error, OSError) as error:  # the reader of a stream raises what Arrow makes of it
+            raise self._refused(str(error), shown) from None
+        finally:
+            cursor.close()
+
+    def _refused(self, message: str, shown: str) -> InputError:
+        low = message.lower()
+        if "no space left" in low or "max_temp_directory_size" in low or "offload data block" in low:
+            return InputError(
+                f"{shown}: no space is left in {self.limits.spill} for what does not fit into memory; "
+                "set spill=FOLDER to another disk, or memory to more"
+            )
+        if "out of memory" in low:
+            had = f"{self.limits.memory / 10**6:,.0f} MB"
+            return InputError(f"{shown}: {had} of memory are too little for this input; set memory to more")
+        return InputError(f"{shown}: {duck.tidy(message)}")
+
+
+def _counted(shards: Iterator[Any], function: Reduction, draw: Callable[[int], None]) -> Iterator[Any]:
+    """The results of all shards, the rows that went into them shown."""
+    done = 0
+    for shard in shards:
+        yield function(shard)
+        done += len(shard)
+        draw(done)
+
+
+@contextmanager
+def opened(limits: Limits) -> Iterator[DuckDB]:
+    """A connection with these limits; its folder goes when the block ends, however it ends."""
+    import duckdb
+
+    try:
+        folder = scratch.new_folder(limits.spill)
+    except OSError as error:
+        raise InputError(f"spill: {limits.spill} cannot be written to, {error.strerror}") from None
+    options: dict[str, Any] = {
+        "autoinstall_known_extensions": "false",
+        "memory_limit": f"{limits.memory // SHARE // 10**6}MB",
+        "preserve_insertion_order": "false",
+        "temp_directory": str(folder),
+        "threads": str(limits.threads),
+    }
+    try:
+        connection = duckdb.connect(config=options)
+        try:
+            yield DuckDB(connection, limits)
+        finally:
+            connection.close()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

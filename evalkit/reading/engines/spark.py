@@ -1,0 +1,160 @@
+"""The Spark engine: the same reductions as DuckDB's, on a cluster, in the session that holds the tables.
+
+SQL selects the rows, Spark brings those of one group together, and numpy's kernels run in its workers on whole groups.
+What comes back is the same small table. Nothing is set in the session that outlives a call.
+"""
+
+import pickle
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, ClassVar
+
+from evalkit.arrays import InputError, ParameterError
+from evalkit.reading.engines import spark_worker
+from evalkit.reading.engines.base import Engine, Reduction
+from evalkit.reading.tables import spark_tables
+from evalkit.reading.tables.dialects import SPARK, Dialect
+from evalkit.reading.tables.parts import Part, Selection
+from evalkit.reading.tables.spark_tables import SparkTable
+
+BATCH = 2**17  # rows that Spark hands over at once; its own default of 10,000 costs twice the time
+SHARD = 2**19  # rows that a worker reduces at once: about 300 MB
+FOLDS = 4  # results that are collected to be merged here: of many partitions Spark would refuse to collect each
+BATCH_SIZE = "spark.sql.execution.arrow.maxRecordsPerBatch"
+
+
+def engine_for(parts: Sequence[Part]) -> "Spark | None":
+    """The engine for parts of which one is a Spark table with more rows than are collected; None where there is none.
+
+    A reader that can reduce asks here before it reads; `load` refuses such a table.
+    """
+    tables = [part for part in parts if isinstance(part, SparkTable)]
+    large = [table for table in tables if table.rows > spark_tables.MOST]
+    return Spark(large[0].session) if large else None
+
+
+@dataclass(frozen=True, eq=False)
+class Spark(Engine):
+    """A Spark session, classic or Connect, as a reading engine. shard: rows that a worker reduces at once."""
+
+    session: Any
+    shard: int = SHARD
+    dialect: ClassVar[Dialect] = SPARK
+
+    def table(self, query: str, shown: str, **frames: Any) -> Any:
+        with self._asked(query, shown, frames) as rows:
+            return rows.toArrow()
+
+    def reduce(
+        self,
+        query: str,
+        by: str | None,
+        function: Reduction,
+        shown: str,
+        merge: Reduction | None = None,
+        total: int = 0,
+        **frames: Any,
+    ) -> Any:
+        """As `Engine.reduce`, in the workers.
+
+        `merge` folds the results of a partition there, then those of partitions until `FOLDS` are left, and these
+        here. total: not used, Spark shows its own progress. Raises InputError where the answer has no row.
+        """
+        import pyarrow as pa
+
+        with self._asked(query, shown, frames) as rows:
+            made = rows if by is None else _grouped(rows, by)
+            made = made.mapInArrow(_work(by, function, merge, self.shard), "cell binary")
+            if merge is not None:
+                made = made.repartition(FOLDS).mapInArrow(_fold(merge), "cell binary")
+            cells = made.toArrow()["cell"]
+        tables = [_read(cell.as_buffer()) for cell in cells]
+        if not tables:
+            raise InputError(f"{shown}: there is no row")
+        if merge is None:
+            return pa.concat_tables(tables)
+        return next(spark_worker.merged(tables, merge))
+
+    def where(self, s: Selection, condition: str, cells: str, most: int) -> list[dict[str, Any]]:
+        """0 as n, for rows of a cluster have no number, and cells, SQL, of some rows where the condition holds."""
+        query = f"SELECT 0 AS n, {cells} FROM ({s.query}) AS s WHERE {condition} LIMIT {most}"
+        return self.table(query, s.part.name, **s.frames).to_pylist()
+
+    @contextmanager
+    def _asked(self, query: str, shown: str, frames: Mapping[str, Any]) -> Iterator[Any]:
+        """The query's data frame; while it is open, its frames have names and batches are large."""
+        with spark_tables.asked(shown), self._large_batches():
+            views = {name: f"evalkit_{uuid.uuid4().hex}" for name in frames}
+            try:
+                for name, frame in frames.items():
+                    rows = frame if spark_tables.is_frame(frame) else self.session.createDataFrame(frame)
+                    rows.createTempView(views[name])
+                # A name of the query shadows a table or a view of the session, and leaves no trace there.
+                named = [f"{self.dialect.quote(name)} AS (SELECT * FROM {view})" for name, view in views.items()]
+                yield self.session.sql(f"WITH {', '.join(named)} ({query})" if named else query)
+            finally:
+                for view in views.values():
+                    self.session.catalog.dropTempView(view)
+
+    @contextmanager
+    def _large_batches(self) -> Iterator[None]:
+        conf = self.session.conf
+        before, rows, wanted = conf.getAll.get(BATCH_SIZE), int(conf.get(BATCH_SIZE)), min(BATCH, self.shard)
+        if rows <= 0 or rows >= wanted:  # 0 is no limit
+            yield
+            return
+        conf.set(BATCH_SIZE, str(wanted))
+        try:
+            yield
+        finally:
+            conf.unset(BATCH_SIZE) if before is None else conf.set(BATCH_SIZE, before)
+
+
+def _grouped(rows: Any, by: str) -> Any:
+    """The rows with equal texts in one partition, neighbours there; by their bytes, whatever their collation."""
+    from pyspark.sql import functions
+
+    key = functions.expr(f"CAST({SPARK.quote(by)} AS BINARY)")
+    return rows.repartition(key).sortWithinPartitions(key)
+
+
+@cache
+def _packed() -> bytes:
+    return spark_worker.packed()
+
+
+def _work(by: str | None, function: Reduction, merge: Reduction | None, size: int) -> Any:
+    """What a worker does with a partition, fit to be sent there."""
+    from pyspark import cloudpickle
+
+    cloudpickle.register_pickle_by_value(spark_worker)
+    task, code, reduced = cloudpickle.dumps((by, function, merge)), _packed(), spark_worker.reduced
+
+    def work(batches: Iterator[Any]) -> Iterator[Any]:
+        return reduced(batches, code, task, size)
+
+    return work
+
+
+def _fold(merge: Reduction) -> Any:
+    """What a worker does with the cells of some partitions, fit to be sent there."""
+    from pyspark import cloudpickle
+
+    cloudpickle.register_pickle_by_value(spark_worker)
+    task, code, folded = cloudpickle.dumps(merge), _packed(), spark_worker.folded
+
+    def fold(batches: Iterator[Any]) -> Iterator[Any]:
+        return folded(batches, code, task)
+
+    return fold
+
+
+def _read(cell: Any) -> Any:
+    """The table of a cell; raises the error that a function raised in a worker."""
+    if bytes(cell[:1]) == spark_worker.TABLE:
+        return spark_worker.read(cell)
+    name, words = pickle.loads(cell[1:])
+    raise {"InputError": InputError, "ParameterError": ParameterError}[name](words)

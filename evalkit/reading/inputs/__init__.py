@@ -1,0 +1,1 @@
+"""Each kind of input as a checked structure."""

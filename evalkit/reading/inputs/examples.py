@@ -1,0 +1,378 @@
+"""Tables to validate on: features and a target, or out-of-fold predictions, with id, group, time and fold columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evalkit.arrays import Floats, InputError, ParameterError, codes
+from evalkit.findings import inputs
+from evalkit.findings.finding import Kind
+from evalkit.reading.inputs import aligned, pairing, unit_columns
+from evalkit.reading.inputs.aligned import Aligned, Layout
+from evalkit.reading.tables import columns as roles_of
+from evalkit.reading.tables import rules, sources
+from evalkit.reading.tables import table as tables
+from evalkit.reading.tables.parts import Part, Source
+from evalkit.reading.tables.precision import Precision
+from evalkit.reading.tables.rules import Field, Rule
+from evalkit.reading.tables.table import Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SIDES = ("id", "group", "time", "fold")
+NUMBER, CLASSES = "number", "classes"
+MISSING = ("nan", "na", "")  # words for no value, in small letters
+YEARS = (1678, 2261)  # whose dates pandas holds to the nanosecond; 0001 and 9999 are placeholders
+Locate = Callable[[int], tuple[Part, int]]  # the part that a row came from, and its number there, from 1
+DATE = Rule(f"hold dates of the years {YEARS[0]} to {YEARS[1]}, not placeholders", None, "")
+TIME = Rule("hold numbers or ISO dates as times", None, "")
+FEATURE = Rule("hold finite numbers or nothing", None, "")
+FEW_VALUES = 20  # a numeric target with no more whole values than this is read as classes
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Rows, columns or folds that were read and not used: why, how many, their names, and of how many."""
+
+    kind: Kind
+    count: int
+    names: tuple[str, ...] = ()
+    of: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Examples:
+    """Rows with a label, and what is known of them. label: class numbers into `classes`, or real numbers.
+
+    features: one row each, or None. candidates: where the features were selected by a look at the label, all columns
+    that there were to select from. score: system -> its out-of-fold scores. time: numbers, of dates days since 1970.
+    left_out: rows and columns that were read and not used, and why. repeat: the draw of the folds, where ids repeat.
+    precision: system -> what its scores were stored in.
+    """
+
+    label: Floats
+    classes: tuple[str, ...]
+    features: pd.DataFrame | None
+    score: Mapping[str, Floats]
+    id: np.ndarray | None
+    group: np.ndarray | None
+    time: Floats | None
+    fold: np.ndarray | None
+    dated: bool
+    columns: Mapping[str, str]
+    sources: tuple[Source, ...]
+    read: int
+    left_out: tuple[LeftOut, ...] = ()
+    candidates: pd.DataFrame | None = None
+    repeat: np.ndarray | None = None
+    precision: Mapping[str, Precision] = field(default_factory=dict)
+
+    @property
+    def repeats(self) -> int:
+        """How often the folds were drawn: the number of repeats, 1 without such a column."""
+        return 1 if self.repeat is None else np.unique(self.repeat).size
+
+    @property
+    def names(self) -> np.ndarray:
+        """The label as the audit and the splitters take it: names of classes, or numbers."""
+        return np.array(self.classes)[self.label.astype(np.int64)] if self.classes else self.label
+
+    @property
+    def kind(self) -> str:
+        """Whether the label is a class or a number."""
+        return CLASSES if self.classes else NUMBER
+
+    def __len__(self) -> int:
+        return self.label.size
+
+
+# Out-of-fold predictions
+
+
+def predictions(data: Any, *, columns: Mapping[str, str], kind: str | None) -> Examples:
+    """Rows of label, score and fold, with id, group, time and system where there are such columns.
+
+    Raises InputError for a missing column, or values that cannot be meant.
+    """
+    parts = sources.parts(data)
+    rows = aligned.read(parts, lambda part: _layout(part, columns))
+    label, classes = _classes(rows.numbers["label"], kind, rows.locate)
+    if len(classes) > 2:
+        raise InputError(
+            f"{rows.sources[0].name}: label must hold two classes, or numbers that the score forecasts, got "
+            f"{len(classes)} values; set task='number' for a forecast"
+        )
+    time, dated = _moments(rows.text.get("time"), rows.columns.get("time", ""), rows.locate)
+    id = rows.text.get("id", rows.id if "id" in rows.columns else None)
+    if "repeat" in rows.text:
+        _repeats_agree(rows, id, label)
+    elif id is not None:
+        _refuse_unnamed_repeat(parts[0], id)
+    return Examples(
+        label=label,
+        classes=classes,
+        features=None,
+        score={name: own["score"] for name, own in rows.own.items()},
+        id=id,
+        repeat=rows.text.get("repeat"),
+        group=rows.text.get("group"),
+        time=time,
+        fold=rows.text["fold"],
+        dated=dated,
+        columns=rows.columns,
+        sources=rows.sources,
+        read=rows.read,
+        left_out=(LeftOut(inputs.UNMATCHED_ROWS, rows.alone),) if rows.alone else (),
+        precision={name: own["score"] for name, own in rows.precision.items()},
+    )
+
+
+def _layout(part: Part, given: Mapping[str, str]) -> Layout:
+    roles = ("system", "label", "score", *SIDES, "repeat")
+    found = roles_of.resolve(part.columns, roles, given, part.name, needed=("label", "score", "fold"))
+    if "repeat" in found and "id" not in found:
+        raise InputError(
+            f"{part.name}: the column {found['repeat']!r} says that rows are repeated, and there is no id column to "
+            "tell which; set columns='id=NAME'"
+        )
+    paired = "system" in found and "id" in found
+    sides = [role for role in (*SIDES, "repeat") if role in found and not (paired and role == "id")]
+    return Layout(
+        text={role: found[role] for role in sides},
+        numbers={"label": found["label"]},
+        own={None: {"score": found["score"]}},
+        id=found["id"] if paired else None,
+        system=found.get("system"),
+        within=tuple(role for role in ("fold", "repeat") if role in found) if paired else (),
+        rules={"label": rules.MEASURED, "score": rules.MEASURED},
+    )
+
+
+def _refuse_unnamed_repeat(part: Part, id: np.ndarray) -> None:
+    """Raises InputError where every id has several rows, and a column of another name seems to count the repeats."""
+    names = [name for name in part.columns if unit_columns.key(name) in unit_columns.DRAWN_AGAIN]
+    if names and np.unique(codes(id)[0], return_counts=True)[1].min() > 1:
+        raise InputError(
+            f"{part.name}: every id has several rows, and {names[0]} may say which draw of the folds each is of; set "
+            f"columns='repeat={names[0]}', or leave out the column where these are copies"
+        )
+
+
+def _repeats_agree(rows: Aligned, id: np.ndarray | None, label: Floats) -> None:
+    """Raise InputError if an id changes its label or group between repeats, or occurs twice in one fold."""
+    assert id is not None
+    code = codes(id)[0]
+    order = np.argsort(code, kind="stable")
+    same = code[order][1:] == code[order][:-1]
+    shared = {"label": label} | ({"group": rows.text["group"]} if "group" in rows.text else {})
+    for role, values in shared.items():
+        odd = np.flatnonzero(same & (values[order][1:] != values[order][:-1]))
+        if odd.size:
+            row, before = int(order[odd[0] + 1]), int(order[odd[0]])
+            raise pairing.not_one(rows.place(row), rows.columns[role], id[row], values[before], values[row])
+    key = code
+    for role in ("repeat", "fold"):
+        number, names = codes(rows.text[role])
+        key = key * names.size + number
+    if (again := pairing.repeated(key, np.arange(key.size))) is not None:
+        text = f"id {id[again]!r} must occur once per repeat and fold, got it again"
+        raise InputError(f"{rows.place(again)}: {text}")
+
+
+# Features and a target
+
+
+@dataclass(frozen=True)
+class Use:
+    """What the columns of a table are for.
+
+    roles: role -> column. target: the label's column, None where roles or its name say it. categorical: codes, not
+    numbers. ignore: as if they were not there, but for what has a role. selected: the features, where a look at the
+    label chose them.
+    """
+
+    roles: Mapping[str, str]
+    target: str | None = None
+    categorical: Sequence[str] = ()
+    ignore: Sequence[str] = ()
+    selected: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """What the columns of one part are: features, roles -> column, and the columns that are ignored."""
+
+    features: list[str]
+    roles: dict[str, str]
+    ignored: list[str]
+
+    @property
+    def fields(self) -> dict[str, Field]:
+        text = {f"role {role}": Field(name) for role, name in self.roles.items()}
+        return text | {f"feature {name}": Field(name, rules.ANY) for name in self.features}
+
+
+def table(data: Any, use: Use, *, kind: str | None) -> Examples:
+    """Features and a target: a column is a number where all its values are, else text; empty is missing.
+
+    Columns named id, group, time or fold, or given as such, are no features. Raises InputError for a missing target.
+    """
+    parts = sources.parts(data)
+    columns = [_columns(part, use) for part in parts]
+    roles, ignored, where = columns[0].roles, columns[0].ignored, parts[0].name
+    _refuse_repeat(roles, features=columns[0].features, where=where)
+    rows = tables.read(parts, [own.fields for own in columns])
+    text = {role: rows.texts(f"role {role}") for role in roles}
+    label, classes = _target(text["label"], roles["label"], kind, rows.locate)
+    time, dated = _moments(text.get("time"), roles.get("time", ""), rows.locate)
+    features = _typed(rows, columns[0].features, use.categorical)
+    chosen = roles_of.matching(features, use.selected, where, "selected")
+    if use.selected and len(chosen) == features.shape[1]:
+        raise ParameterError(f"selected must leave columns that were not selected, got all {len(chosen)} features")
+    return Examples(
+        label=label,
+        classes=classes,
+        features=features[chosen] if chosen else features,
+        candidates=features if chosen else None,
+        score={},
+        id=text.get("id"),
+        group=text.get("group"),
+        time=time,
+        fold=text.get("fold"),
+        dated=dated,
+        columns=roles,
+        sources=rows.sources,
+        read=label.size,
+        left_out=(LeftOut(inputs.UNUSED_COLUMNS, len(ignored), tuple(ignored)),) if ignored else (),
+    )
+
+
+def _refuse_repeat(roles: Mapping[str, str], *, features: Sequence[str], where: str) -> None:
+    """Raise InputError if the folds were drawn several times: each row would count several times."""
+    names = [name for name in features if name in roles_of.SYNONYMS["repeat"]]
+    if names and {"fold", "id"} <= set(roles):
+        raise InputError(
+            f"{where}: a table of features must hold each row once, got the column {names[0]!r} beside id and fold, "
+            f"which repeats rows; keep one repeat, or set ignore={names[0]} if it is not a repeat"
+        )
+
+
+def _columns(part: Part, use: Use) -> _Columns:
+    """The columns of one part; raises InputError where it has no target or no feature."""
+    given = dict(use.roles)
+    if use.target is not None:
+        given["label"] = roles_of.require(part.columns, use.target, part.name, "target")
+    ignored = roles_of.matching(part.columns, use.ignore, part.name, "ignore")
+    ignored = [name for name in ignored if name not in given.values()]
+    seen = [name for name in part.columns if name not in ignored]
+    roles = roles_of.resolve(seen, ("label", *SIDES), given, part.name)
+    if "label" not in roles:
+        hint = "; set target=NAME"
+        if roles_of.like_data(part.columns):
+            hint = f"; {roles_of.NO_HEADER}: target=1"
+        raise InputError(f"{part.name}: no column for the target ({_some(seen)}){hint}")
+    features = [name for name in seen if name not in roles.values()]
+    if not features:
+        besides = _some([*roles.values(), *ignored])
+        raise InputError(f"{part.name}: must have a column besides {besides}: there is no feature")
+    for name in use.categorical:
+        roles_of.require(features, name, f"{part.name} as a feature", "categorical")
+    return _Columns(features, roles, ignored)
+
+
+def _some(names: Any) -> str:
+    names = list(names)
+    return ", ".join(map(repr, names[:10])) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
+
+
+def _typed(rows: Table, names: Sequence[str], categorical: Sequence[str]) -> pd.DataFrame:
+    """The features: doubles where every value is a number, else text with missing values."""
+    import pandas as pd
+
+    features = {}
+    for name in names:
+        column = pd.Series(rows.texts(f"feature {name}"), dtype=object)
+        values = None if name in categorical else _numeric(column)
+        if values is not None and np.isinf(values).any():
+            row = int(np.isinf(values).to_numpy().argmax())
+            raise _refused(FEATURE, name, column[row], rows.locate(row))
+        features[name] = column.where(column.notna(), np.nan) if values is None else values
+    return pd.DataFrame(features)
+
+
+def _numeric(column: pd.Series) -> pd.Series | None:
+    import pandas as pd
+
+    values = pd.to_numeric(column, errors="coerce").astype(np.float64)
+    words = column.str.lower().isin(MISSING) | column.isna()
+    return values if (values.notna() | words).all() and values.notna().any() else None
+
+
+def _refused(rule: Rule, column: str, got: str, place: tuple[Part, int]) -> InputError:
+    part, row = place
+    return rule.error(part, column, str(got), row)
+
+
+def _target(text: np.ndarray, name: str, kind: str | None, locate: Locate) -> tuple[Floats, tuple[str, ...]]:
+    """Class numbers and names, or real numbers; which of the two is said by `kind` or by the values."""
+    import pandas as pd
+
+    empty = [row for row, cell in enumerate(text) if cell.lower() in MISSING]
+    if empty:
+        raise _refused(rules.PRESENT, name, repr(text[empty[0]]), locate(empty[0]))
+    values = pd.to_numeric(pd.Series(text, dtype=object), errors="coerce").to_numpy(np.float64)
+    if kind == NUMBER or (kind is None and not np.isnan(values).any()):
+        for rule in rules.MEASURED:
+            assert rule.breaks is not None
+            wrong = np.flatnonzero(rule.breaks(values))
+            if wrong.size:
+                got = repr(text[wrong[0]]) if rule is rules.FINITE else f"{values[wrong[0]]:g}"
+                raise _refused(rule, name, got, locate(int(wrong[0])))
+        return _classes(values, kind, locate)
+    return _codes(text)
+
+
+def _classes(values: Floats, kind: str | None, locate: Locate) -> tuple[Floats, tuple[str, ...]]:
+    distinct = np.unique(values)
+    few = distinct.size <= FEW_VALUES and bool((distinct == np.round(distinct)).all())
+    if kind == NUMBER or (kind is None and not few):
+        if distinct.size < 2:
+            raise InputError(f"label must have 2 or more values, got only {distinct[0]:g}")
+        return values, ()
+    return _codes(np.array([f"{value:g}" for value in values], dtype=object), values)
+
+
+def _codes(text: np.ndarray, order: np.ndarray | None = None) -> tuple[Floats, tuple[str, ...]]:
+    """Class numbers in the order of the names, or of the numbers behind them."""
+    names, first, code = np.unique(text if order is None else order, return_index=True, return_inverse=True)
+    if names.size < 2:
+        raise InputError(f"label must have 2 or more classes, got only {text[0]!r}")
+    return code.astype(np.float64), tuple(str(text[i]) for i in first)
+
+
+def _moments(text: np.ndarray | None, name: str, locate: Locate) -> tuple[Floats | None, bool]:
+    """Times as numbers, and whether they were dates: then in days since 1970."""
+    import pandas as pd
+
+    if text is None:
+        return None, False
+    column = pd.Series(text, dtype=object)
+    values = pd.to_numeric(column, errors="coerce").to_numpy(np.float64)
+    if np.isfinite(values).all():
+        return values, False
+    dates = pd.to_datetime(column, errors="coerce", format="ISO8601", utc=True)
+    readable, (first, last) = dates.notna(), YEARS
+    year = column.str.extract(r"^\s*(\d{4})\D", expand=False).astype(float)
+    placeholder = year.notna() & ~year.between(first, last)
+    if placeholder.any():
+        row = int(placeholder.to_numpy().argmax())
+        raise _refused(DATE, name, repr(text[row]), locate(row))
+    if not readable.all():
+        row = int((~readable).to_numpy().argmax())
+        raise _refused(TIME, name, repr(text[row]), locate(row))
+    return (dates - pd.Timestamp(0, tz="UTC")).dt.total_seconds().to_numpy() / 86400, True

@@ -1,0 +1,306 @@
+"""Tables of labels and predictions in: binary, multi-class and multi-label outcomes, found from the columns.
+
+binary: a label and a score. multi-class: a label and `p_<class>` columns, or a predicted class. multi-label: columns
+`y_<label>` of 0 and 1 and `p_<label>`. Systems in a column, in `score_<system>` columns, or in several files.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError, ratio
+from evalkit.reading.inputs import aligned
+from evalkit.reading.inputs.aligned import Aligned, Layout
+from evalkit.reading.tables import columns as roles_of
+from evalkit.reading.tables import rules, sources
+from evalkit.reading.tables.parts import Part
+from evalkit.reading.tables.rules import Role
+
+ROLES = (
+    Role("id"),
+    Role("system"),
+    Role("label", required=True),
+    Role("score", rules.NUMBER, own=True, required=True),
+    Role("predicted"),
+    Role("weight", rules.WEIGHTS),
+)
+NAMES = tuple(role.name for role in ROLES)
+BINARY = tuple(role for role in ROLES if role.name != "predicted")
+# Pairs of labels of which everybody knows the positive one.
+FREE = {frozenset(("0", "1")): "1", frozenset(("-1", "1")): "1", frozenset(("false", "true")): "true"}
+
+
+@dataclass(frozen=True, eq=False)
+class Binary:
+    """Rows with a label, 1 for `positive`, and a score by every system. negative: the other label, "" if never seen."""
+
+    rows: Aligned
+    label: Ints
+    score: Mapping[str, Floats]
+    weight: Floats | None
+    positive: str
+    negative: str
+
+
+@dataclass(frozen=True, eq=False)
+class MultiClass:
+    """Rows of one class each, as numbers into `classes`, and what every system predicts.
+
+    score: system -> one column a class, none where the table has no `p_<class>` columns.
+    """
+
+    rows: Aligned
+    classes: tuple[str, ...]
+    actual: Ints
+    predicted: Mapping[str, Ints]
+    score: Mapping[str, Floats]
+    weight: Floats | None
+
+
+@dataclass(frozen=True, eq=False)
+class MultiLabel:
+    """Rows with any number of labels: one row a sample, one column a label, and every system's scores alike."""
+
+    rows: Aligned
+    labels: tuple[str, ...]
+    actual: Bools
+    score: Mapping[str, Floats]
+    weight: Floats | None
+
+
+Outcomes = Binary | MultiClass | MultiLabel
+
+
+def read(
+    data: Any,
+    *,
+    kind: str | None = None,
+    positive: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    systems: Sequence[str] = (),
+    attributes: Sequence[str] = (),
+) -> Outcomes:
+    """The outcomes of a file, folder, glob pattern, frame or list of these; `kind` decides where columns fit two.
+
+    positive: the label that counts as 1; only for labels other than 0 and 1, -1 and 1, false and true. attributes:
+    columns for segments and unit. Raises InputError with file, column, row and value for what cannot be meant.
+    """
+    given = dict(columns or {})
+    roles_of.check_roles(given, NAMES)
+    parts = sources.parts(data)
+    first = parts[0]
+    found = kind or kind_of(first, given, systems)
+    layout = partial(layout_of, kind=found, given=given, systems=systems, attributes=attributes)
+    rows = aligned.read(parts, layout, systems)
+    if positive is not None and found != "binary":
+        raise ParameterError(f"positive: only a binary table has a positive label, this one is {found}")
+    if found == "binary":
+        return _binary(rows, positive, first)
+    return _multi_class(rows, first) if found == "multi-class" else _multi_label(rows)
+
+
+# Which columns --------------------------------------------------------------------------------------------------
+
+
+def kind_of(part: Part, given: Mapping[str, str], systems: Sequence[str]) -> str:
+    """What the columns of a part hold."""
+    roles = roles_of.resolve(part.columns, NAMES, given, part.name)
+    scores = [name for name in part.columns if name.startswith("p_") and name != "p_"]
+    if [name for name in scores if f"y_{name[2:]}" in part.columns and f"y_{name[2:]}" not in roles.values()]:
+        return "multi-label"
+    wide = aligned.wide_columns(part.columns, "score_", systems, part.name)
+    if len(scores) > 1 and not wide and "score" not in roles:
+        return "multi-class"
+    return "multi-class" if "predicted" in roles and "score" not in roles and not wide else "binary"
+
+
+def layout_of(
+    part: Part, *, kind: str, given: Mapping[str, str], systems: Sequence[str], attributes: Sequence[str]
+) -> Layout:
+    """The columns of a part by role; raises InputError for all that are missing or unclear at once."""
+    if kind == "binary":
+        return aligned.layout_of(part, BINARY, given, systems, attributes)
+    scores = [name for name in part.columns if name.startswith("p_") and name != "p_"]
+    needed = ["label", *([] if scores else ["predicted"])] if kind == "multi-class" else []
+    roles = roles_of.resolve(part.columns, NAMES, given, part.name, attributes, needed)
+    numbers = {"weight": roles["weight"]} if "weight" in roles else {}
+    text, words = aligned.attributes_by_role(part, attributes), {}
+    if kind == "multi-class":
+        text["label"] = roles["label"]
+        words = {"predicted": roles["predicted"]} if "predicted" in roles else {}
+    else:
+        _both_columns(part, scores, {*roles.values(), *attributes})
+        numbers |= {f"true {name[2:]}": f"y_{name[2:]}" for name in scores}
+    own: dict[str | None, dict[str, str]] = {None: {f"p {name[2:]}": name for name in scores}}
+    flags = dict.fromkeys((role for role in numbers if role != "weight"), (rules.FINITE, rules.ZERO_OR_ONE))
+    values = {"weight": rules.WEIGHTS} | flags
+    return Layout(text, numbers, own, words, id=roles.get("id"), system=roles.get("system"), rules=values)
+
+
+def _both_columns(part: Part, scores: Sequence[str], used: Collection[str]) -> None:
+    """Raise InputError unless each label has both columns, y_ and p_; columns in `used` have another role."""
+    true = [name for name in part.columns if name.startswith("y_") and name != "y_" and name not in used]
+    lacking = [f"y_{name[2:]} beside {name!r}" for name in scores if f"y_{name[2:]}" not in part.columns]
+    lacking += [f"p_{name[2:]} beside {name!r}" for name in true if f"p_{name[2:]}" not in scores]
+    if lacking or not scores:
+        got = (
+            f"no {roles_of.listed(lacking)}" if lacking else f"none (it has {roles_of.listed(map(repr, part.columns))})"
+        )
+        raise InputError(
+            f"{part.name}: a multi-label table must have for each label a column y_<label> of 0 and 1 and a column "
+            f"p_<label> of scores, got {got}; add or remove columns so that each has its partner"
+        )
+
+
+# What the columns hold ------------------------------------------------------------------------------------------
+
+
+def weight_of(rows: Aligned) -> Floats | None:
+    """The weights; None where there is no column of weights. Raises InputError where all are 0."""
+    weight = rows.numbers.get("weight")
+    if weight is not None and not weight.any():
+        raise no_weight(rows.sources[0].name, rows.columns["weight"])
+    return weight
+
+
+def no_weight(where: str, column: str) -> InputError:
+    """The error for weights that are all 0."""
+    return InputError(f"{where}: {column} must hold a weight above 0, got none")
+
+
+def _labels(rows: Aligned) -> tuple[np.ndarray, Ints]:
+    """The distinct labels and each row's number in them; 1.0 is 1 and TRUE is true."""
+    names, code = np.unique(rows.text["label"], return_inverse=True)
+    plain = np.array([canonical(name) for name in names], dtype=object)
+    distinct, place = np.unique(plain, return_inverse=True)
+    return distinct, place[code].astype(np.int64)
+
+
+def canonical(label: str) -> str:
+    """A label as one text however it was written: 1.0 and 1, TRUE and true.
+
+    >>> canonical("1.0"), canonical("TRUE"), canonical("spam"), canonical("-1")
+    ('1', 'true', 'spam', '-1')
+    """
+    if label.lower() in ("true", "false"):
+        return label.lower()
+    try:
+        number = float(label)
+    except ValueError:
+        return label
+    return str(int(number)) if number.is_integer() and not label.strip("+-0123456789").strip(".0") else label
+
+
+def _binary(rows: Aligned, positive: str | None, part: Part) -> Binary:
+    names, code = _labels(rows)
+    column = rows.columns["label"]
+    if len(names) > 2:
+        raise too_many_labels(rows.place(int(np.flatnonzero(code == 2)[0])), column, list(names))
+    chosen, negative = two_labels(list(names), positive, part.name, column)
+    label = (names[code] == chosen).astype(np.int64)
+    score = {name: own["score"] for name, own in rows.own.items()}
+    return Binary(rows, label, score, weight_of(rows), chosen, negative)
+
+
+def too_many_labels(place: str, column: str, names: Sequence[str]) -> InputError:
+    """The error for a third label."""
+    got = ", ".join(map(repr, names[:3]))
+    return InputError(f"{place}: {column} must hold two labels, got {got}; more classes need p_<class> columns")
+
+
+def two_labels(names: list[str], positive: str | None, where: str, column: str) -> tuple[str, str]:
+    """The positive and the negative label, "" for one that is never seen."""
+    chosen = _positive(names, positive, where, column)
+    return chosen, next((name for name in names if name != chosen), _opposite(chosen) if positive is None else "")
+
+
+def _positive(names: list[str], given: str | None, where: str, column: str) -> str:
+    """The positive label: the given one, or the usual one of labels that are 0 and 1, -1 and 1, false and true."""
+    if given is not None:
+        if canonical(given) not in names and len(names) == 2:
+            raise ParameterError(f"positive: {column} has no label {given!r}, it has {', '.join(map(repr, names))}")
+        return canonical(given)
+    for pair, positive in FREE.items():
+        if set(names) <= pair:
+            return positive
+    raise ParameterError(
+        f"{where}: {column} holds {' and '.join(map(repr, names))}; say which is positive: positive={names[-1]!r}"
+    )
+
+
+def _opposite(positive: str) -> str:
+    return "false" if positive == "true" else "0"
+
+
+def _multi_class(rows: Aligned, part: Part) -> MultiClass:
+    names, code = _labels(rows)
+    roles = list(rows.own[rows.systems[0]])
+    scored = [canonical(role[2:]) for role in roles]
+    words = {name: _words(own["predicted"]) for name, own in rows.words.items() if own}
+    seen = set(names) | {one for found, _ in words.values() for one in found}
+    classes = tuple(_in_order(set(scored) or seen))
+    unknown = np.array([name not in classes for name in names])
+    if unknown.any():
+        row = int(np.flatnonzero(unknown[code])[0])
+        label, has = names[code[row]], ", ".join(f"p_{name}" for name in scored[:5])
+        raise InputError(f"{rows.place(row)}: {rows.columns['label']} has no column p_{label}, it is {label!r} ({has})")
+    if len(classes) < 2:
+        raise InputError(f"{part.name}: {rows.columns['label']} must hold at least two classes, got {names[0]!r} only")
+    score = {}
+    if roles:
+        order = [scored.index(name) for name in classes]
+        score = {name: np.column_stack([own[roles[i]] for i in order]) for name, own in rows.own.items()}
+    predicted = {name: table.argmax(axis=1).astype(np.int64) for name, table in score.items()}
+    predicted |= {name: _codes(found, classes, rows) for name, found in words.items()}
+    return MultiClass(rows, classes, _numbers(names, classes)[code], predicted, score, weight_of(rows))
+
+
+def _words(column: np.ndarray) -> tuple[np.ndarray, Ints]:
+    names, code = np.unique(column, return_inverse=True)
+    return np.array([canonical(name) for name in names], dtype=object), code
+
+
+def _codes(found: tuple[np.ndarray, Ints], classes: tuple[str, ...], rows: Aligned) -> Ints:
+    names, code = found
+    unknown = np.array([name not in classes for name in names])
+    if unknown.any():
+        row = int(np.flatnonzero(unknown[code])[0])
+        column = rows.columns["predicted"]
+        raise InputError(f"{rows.place(row)}: {column} must be one of the classes, got {names[code[row]]!r}")
+    return _numbers(names, classes)[code]
+
+
+def _numbers(names: np.ndarray, classes: tuple[str, ...]) -> Ints:
+    return np.array([classes.index(name) for name in names], dtype=np.int64)
+
+
+def _in_order(names: set[str]) -> list[str]:
+    """Numbers by size, then texts."""
+
+    def key(name: str) -> tuple[int, float, str]:
+        try:
+            return 0, float(name), name
+        except ValueError:
+            return 1, 0.0, name
+
+    return sorted(names, key=key)
+
+
+def _multi_label(rows: Aligned) -> MultiLabel:
+    labels = tuple(role.removeprefix("true ") for role in rows.numbers if role.startswith("true "))
+    actual = np.column_stack([rows.numbers[f"true {label}"] for label in labels])
+    score = {name: np.column_stack([own[f"p {label}"] for label in labels]) for name, own in rows.own.items()}
+    return MultiLabel(rows, labels, actual == 1, score, weight_of(rows))
+
+
+def are_probabilities(score: Floats) -> bool:
+    """Whether every score lies in 0..1."""
+    return bool(score.size and score.min() >= 0 and score.max() <= 1)
+
+
+def normalised(score: Floats) -> Floats:
+    """Each row of class scores over its sum."""
+    return ratio(score, score.sum(axis=1, keepdims=True))

@@ -1,0 +1,279 @@
+"""Tables and TREC files of runs, judgements and queries as checked columns, with the place of every row."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from evalkit.arrays import InputError, ParameterError
+from evalkit.parameters.reports import AS_GIVEN
+from evalkit.reading.tables import columns as roles_of
+from evalkit.reading.tables import folders, rules, sources, table, trec
+from evalkit.reading.tables.formats import FORMATS
+from evalkit.reading.tables.parts import PACKED, Part, Source
+from evalkit.reading.tables.rules import Field, Role
+
+ROLES = (
+    Role("system"),
+    Role("query", required=True),
+    Role("item", required=True),
+    Role("score", rules.NUMBER, own=True),
+    Role("rank", rules.RANKS),
+    Role("grade", (rules.FINITE_OR_EMPTY,), required=True),
+)
+RULES = {role.name: role.rules for role in ROLES}
+ORDER = ("score", "rank")  # one of these orders a list
+
+
+@dataclass
+class Rows:
+    """Rows under way: Arrow text, doubles, and the part that each stretch of rows came from.
+
+    score: a rank negated where rows have no score. ranked: whether that rank is the row's place in its list.
+    """
+
+    system: list = field(default_factory=list)
+    query: list = field(default_factory=list)
+    item: list = field(default_factory=list)
+    score: list = field(default_factory=list)
+    ranked: list = field(default_factory=list)
+    grade: list = field(default_factory=list)
+    attributes: list = field(default_factory=list)
+    stretches: list[tuple[Part, int]] = field(default_factory=list)
+    sources: list[Source] = field(default_factory=list)
+    columns: dict[str, str] = field(default_factory=dict)
+
+    def place(self, row: int) -> str:
+        """The file and row, from 1, that a row of the whole came from."""
+        part, number = table.located(self.stretches, row)
+        return part.place(number)
+
+
+class Plan(NamedTuple):
+    """Which columns of a run to read, by role, and for each system the role of its score."""
+
+    fields: dict[str, Field]
+    scores: dict[str | None, str]
+    wide: bool
+
+
+def add_run(
+    rows: Rows,
+    part: Part,
+    given: dict[str, str],
+    systems: list[str],
+    extra: Sequence[str],
+    *,
+    name: str,
+    graded: bool,
+    ranks: str = AS_GIVEN,
+) -> None:
+    """Read one part and append its rows; `name` is its system where the part does not say."""
+    plan = plan_run(part, given, systems, extra, graded=graded)
+    fields = plan.fields | beside(extra)
+    block = table.block(part, fields, coded=fields.keys() - {"item"})
+    columns, n = block.columns, block.rows
+    rows.sources.append(block.source)
+    rows.columns.update(printed(part, plan))
+    for system, role in plan.scores.items():
+        rows.system.append((system, n) if system is not None else says(part, columns.get("system")) or (name, n))
+        rows.query.append(columns["query"])
+        rows.item.append(columns["item"])
+        rows.score.append(-columns[role] if role == "rank" else columns[role])
+        rows.ranked.append(np.broadcast_to(in_place(role, ranks), n))
+        rows.grade.append(columns["grade"] if graded else np.broadcast_to(np.nan, n))
+        rows.attributes.append({attribute: columns[f"attribute {attribute}"] for attribute in extra})
+        rows.stretches.append((part, n))
+
+
+def in_place(role: str, ranks: str) -> bool:
+    """Whether rows ordered by this role keep their ranks as places in the list."""
+    return role == "rank" and ranks == AS_GIVEN
+
+
+def plan_run(part: Part, given: dict[str, str], systems: list[str], extra: Sequence[str], *, graded: bool) -> Plan:
+    """Decide the columns; raises InputError for all roles that have none."""
+    if part.layout is trec.QRELS:
+        raise InputError(f"{part.name}: these are judgements (query 0 item grade), not a run; give them as qrels")
+    here = {role: name for role, name in _given_here(given, part).items() if graded or role != "grade"}
+    taken = [name for name in extra if name not in ("query", "query_id", "qid")]  # these are the query whatever else
+    roles, unclear = roles_of.match(part.columns, RULES, here, part.name, taken)
+    if "query" not in roles:  # a column may be the query and the unit or a segment at once
+        roles |= roles_of.match(part.columns, ["query"], here, part.name)[0]
+    wide = _wide(part, roles, systems)
+    ordered = "score" if {"score"} & {*roles, *unclear} or "rank" not in roles else "rank"
+    needed = ["query", "item", *([] if wide else [ordered]), *(["grade"] if graded else [])]
+    lacking = [role for role in needed if role not in {*roles, *unclear}]
+    if lacking == ["grade"] and not unclear:
+        raise _no_grade(part)
+    if lacking or unclear:
+        raise roles_of.unresolved(lacking, part.columns, part.name, unclear)
+    _no_role(part, roles, extra)
+    for name in extra:
+        roles_of.require(part.columns, name, part.name, "segments or unit")
+    scores: dict[str | None, str] = {name: f"score {name}" for name in wide} or {None: ordered}
+    kept = ["query", "item", *([] if wide else ["system", ordered]), *(["grade"] if graded else [])]
+    fields = {role: Field(roles[role], RULES[role]) for role in kept if role in roles}
+    return Plan(
+        fields | {f"score {name}": Field(column, RULES["score"]) for name, column in wide.items()}, scores, bool(wide)
+    )
+
+
+def _no_role(part: Part, roles: dict[str, str], extra: Sequence[str]) -> None:
+    """Refuses a segment or unit that is what the ranks are made of."""
+    for name in extra:
+        for role in ("system", "item", "score", "rank", "grade"):
+            usual = (role,) if role == "system" else roles_of.SYNONYMS[role]
+            if roles.get(role) == name or (role not in roles and name in usual and name in part.columns):
+                raise ParameterError(f"segments or unit: {name!r} is the {role} column of {part.name}, one value a row")
+
+
+def printed(part: Part, plan: Plan) -> dict[str, str]:
+    """Role -> column as the page prints it; TREC files have no columns to choose from."""
+    if part.layout is trec.RUN:
+        return {}
+    if part.layout:
+        return {name: f"field {i}" for i, name in enumerate(part.columns, start=1)}
+    columns = {role: field.column for role, field in plan.fields.items() if not role.startswith("score ")}
+    if plan.wide:
+        columns["score"] = ", ".join(plan.fields[role].column for role in plan.scores.values())
+    return columns | ({"not used": "rank"} if "score" in plan.fields and "rank" in part.columns else {})
+
+
+def beside(attributes: Sequence[str]) -> dict[str, Field]:
+    """The columns with one value a query, by role."""
+    return {f"attribute {name}": Field(name, rules.ANY) for name in attributes}
+
+
+def _given_here(given: dict[str, str], part: Part) -> dict[str, str]:
+    return {} if part.layout else given
+
+
+def _no_grade(part: Part) -> InputError:
+    has = ", ".join(map(repr, part.columns))
+    return InputError(
+        f"{part.name}: no judgements: it has no column for the grade (it has {has}) and no qrels are given"
+        f"{roles_of.no_header(part.columns, 'grade')}"
+    )
+
+
+def _wide(part: Part, roles: dict[str, str], systems: list[str]) -> dict[str, str]:
+    """System -> score column, where each system has a column; empty for a long table."""
+    if part.layout:
+        return {}
+    more = [name for name in part.columns if name.startswith("score_") and name != "score_"]
+    if more and "score" in roles and not systems:
+        raise InputError(
+            f"{part.name}: it has a score column, {roles['score']!r}, and columns of systems, {more[0]!r}; "
+            f"say which to use: systems='{roles['score']},{more[0]}'"
+        )
+    if more and "system" in roles:
+        raise InputError(
+            f"{part.name}: it has a system column, {roles['system']!r}, and a column of scores a system, {more[0]!r}; "
+            "remove one of them"
+        )
+    if "score" in roles and ("system" in roles or not (systems and set(systems) <= set(part.columns))):
+        return {}
+    if systems and all(name in part.columns for name in systems):
+        return {name: name for name in systems}
+    found = {
+        name.removeprefix("score_"): name for name in part.columns if name.startswith("score_") and name != "score_"
+    }
+    unknown = [name for name in systems if found and name not in found]
+    if unknown:
+        raise ParameterError(f"systems: {part.name} has no system {unknown[0]!r}, it has {', '.join(found)}")
+    return {name: found[name] for name in systems} if systems and found else found
+
+
+def says(part: Part, column: Any) -> Any:
+    """The column of systems where rows say theirs, else None; the tag of a TREC run only where there are several."""
+    return None if part.layout and column is not None and len(column.unique()) < 2 else column
+
+
+def names(parts: Sequence[Part]) -> list[str]:
+    """The system of each part that does not say: its file's name less the suffix, with folders where names agree."""
+    tables = [Path() if part.unnamed else folders.table(part.path) for part in parts]
+    paths = [path.parts[:-1] for path in tables]
+    stems = ["system" if part.unnamed else _stem(path.name) for part, path in zip(parts, tables, strict=True)]
+    for deep in range(max(map(len, paths), default=0) + 1):
+        found = ["/".join([*above[len(above) - deep :], stem]) for above, stem in zip(paths, stems, strict=True)]
+        if len(set(found)) == len(set(tables)):
+            return found
+    return stems
+
+
+def _stem(name: str) -> str:
+    known = {*FORMATS, *PACKED, ".run", ".trec", ".txt", ".res", ".results"}
+    while (suffix := "." + name.rsplit(".", 1)[-1]) in known and len(suffix) < len(name):
+        name = name.removesuffix(suffix)
+    return name
+
+
+def plan_judgements(part: Part, given: dict[str, str]) -> dict[str, Field]:
+    """The columns of a part of judgements by role; raises InputError where it is none."""
+    if part.layout and part.layout is not trec.QRELS:
+        raise InputError(f"{part.name}: this is a run (query Q0 item rank score tag), not judgements; give it as preds")
+    wanted = ("query", "item", "grade")
+    here = {
+        role: name
+        for role, name in _given_here(given, part).items()
+        if role == "grade" or (role in wanted and name in part.columns)
+    }
+    roles = roles_of.resolve(part.columns, wanted, here, part.name, needed=wanted)
+    return {role: Field(roles[role], RULES[role]) for role in wanted}
+
+
+def judgements(qrels: Any, given: dict[str, str]) -> Rows:
+    rows = Rows()
+    for part in sources.parts(qrels):
+        block = table.block(part, plan_judgements(part, given), coded=["query"])
+        rows.sources.append(block.source)
+        rows.query.append(block.columns["query"])
+        rows.item.append(block.columns["item"])
+        rows.grade.append(block.columns["grade"])
+        rows.stretches.append((part, block.rows))
+    return rows
+
+
+def plan_queries(part: Part, attributes: Sequence[str], given: dict[str, str]) -> dict[str, Field]:
+    """The columns of a part of the table with one row a query; raises InputError where it has no query."""
+    here = {"query": given["query"]} if given.get("query") in part.columns else {}
+    roles = roles_of.resolve(part.columns, ("query",), here, part.name, attributes, needed=("query",))
+    for name in attributes:
+        roles_of.require(part.columns, name, part.name, "segments or unit")
+    return {"query": Field(roles["query"])} | beside(attributes)
+
+
+def query_table(queries: Any, attributes: Sequence[str], given: dict[str, str]) -> Rows:
+    """The table with one row a query, its columns named by `attributes`."""
+    rows = Rows()
+    for part in sources.parts(queries):
+        block = table.block(part, plan_queries(part, attributes, given))
+        rows.sources.append(block.source)
+        rows.query.append(block.columns["query"])
+        rows.attributes.append({name: block.columns[f"attribute {name}"] for name in attributes})
+        rows.stretches.append((part, block.rows))
+    return rows
+
+
+# What is said of an input as a whole --------------------------------------------------------------------------------
+
+
+def no_judgement(where: str) -> InputError:
+    """The grade column is empty throughout."""
+    return InputError(f"{where}: the grade column holds no judgement")
+
+
+def nothing_in_common(system: str, has: str, judged: str) -> InputError:
+    """A system without a judged query."""
+    return InputError(
+        f"system {system!r} and the judgements must share queries, got none: the run has {has!r}, "
+        f"the judgements {judged!r}"
+    )
+
+
+def no_shared_table(where: str, has: str, judged: str) -> InputError:
+    """A table of queries without a judged one."""
+    return InputError(f"{where}: must share queries with the judgements, got {has!r}, they have {judged!r}")

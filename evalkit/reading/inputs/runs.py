@@ -1,0 +1,393 @@
+"""Runs and judgements in, `Rankings` of every system out: one order of ranks, one population, every row counted.
+
+Order: score descending in double precision, equal scores by item id descending in its UTF-8 bytes, as trec_eval.
+Population: the queries with a judgement, in the order of their ids. A query that a system missed keeps an empty list.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError
+from evalkit.metrics.rankings import Lists, Rankings
+from evalkit.metrics.sums import Sums
+from evalkit.reading.inputs import places
+from evalkit.reading.inputs import rows as reading
+from evalkit.reading.inputs.rows import Rows
+from evalkit.reading.tables import columns as roles_of
+from evalkit.reading.tables import ids, sources
+from evalkit.reading.tables.parts import Source
+
+Made = TypeVar("Made")
+Ask = Callable[[Rankings], Sums]  # one value a query; where shards are measured, hashable and fit to be pickled
+NONE = "(none)"  # the value of a query that has none in a column beside it
+
+
+@dataclass(frozen=True)
+class Account:
+    """What became of one system's rows, and of the queries: everything that the page must own up to.
+
+    rows = used + unjudged_query. missing: judged queries without a row. extra: queries of the run without judgements.
+    tied: used rows with the score of the row before. unjudged: used rows without a judgement. late: lists whose first
+    rank is above 1. gaps: lists with a rank that no row has, behind the first.
+    """
+
+    rows: int
+    used: int
+    unjudged_query: int
+    missing: int
+    extra: int
+    tied: int
+    unjudged: int
+    late: int = 0
+    gaps: int = 0
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Every system's rankings over one population, what stands beside each query, and the accounts.
+
+    attributes: text a query by column name. pooled_ideal: no judgement file, so the ideal knows returned rows only.
+    negative: judgements below 0, which count as not judged.
+    """
+
+    systems: tuple[str, ...]
+    rankings: Mapping[str, Rankings]
+    accounts: Mapping[str, Account]
+    attributes: Mapping[str, np.ndarray]
+    columns: Mapping[str, str]
+    sources: tuple[Source, ...]
+    pooled_ideal: bool
+    negative: int
+
+    @property
+    def query(self) -> np.ndarray:
+        """The population's ids."""
+        return self.rankings[self.systems[0]].query
+
+    @property
+    def top_grade(self) -> float:
+        """The highest grade of a judged query."""
+        return max(r.top_grade for r in self.rankings.values())
+
+    def measure(self, system: str, ask: Ask) -> Sums:
+        """One value a query of a system's rankings."""
+        return ask(self.rankings[system])
+
+
+def read(
+    preds: Any,
+    qrels: Any = None,
+    *,
+    columns: Mapping[str, str] | None = None,
+    systems: Sequence[str] = (),
+    attributes: Sequence[str] = (),
+    queries: Any = None,
+    ranks: str = reading.AS_GIVEN,
+) -> Runs:
+    """Rankings from a file, folder, glob pattern, frame or list of these; `qrels` holds the judgements.
+
+    preds: a long table (system, query, item, score or rank, grade), a wide one (a column of scores for each system) or
+    TREC runs. systems: which systems, or which columns of a wide table. attributes: columns with one value a query,
+    for segments and units, in `preds` or in `queries`, a table with one row a query. ranks: of lists without scores,
+    "as given" or "renumber", which closes gaps.
+    Raises InputError, with file, column, row and value, for whatever cannot be meant.
+    """
+    given = dict(columns or {})
+    roles_of.check_roles(given, reading.RULES)
+    run, here = Rows(), () if queries is not None else attributes
+    parts = sources.parts(preds)
+    for part, name in zip(parts, reading.names(parts), strict=True):
+        reading.add_run(run, part, given, list(systems), here, name=name, graded=qrels is None, ranks=ranks)
+    judged = run if qrels is None else reading.judgements(qrels, given)
+    beside = run if queries is None else reading.query_table(queries, attributes, given)
+    return built(Build(run, judged, beside, tuple(systems)), lambda build: build.runs(attributes))
+
+
+class Collision(Exception):
+    """Two different items of one query have the same hash."""
+
+
+def built(build: "Build", use: Callable[["Build"], Made]) -> Made:
+    """What `use` makes of rows whose items are told apart by hashes, or, where these collide, by their texts."""
+    try:
+        return use(build)
+    except Collision:
+        return use(replace(build, exact=True))
+
+
+@dataclass(frozen=True)
+class Build:
+    """Ids as numbers, rows in rank order, lists: from checked rows to `Runs`. Each property is made once."""
+
+    run: Rows
+    judged: Rows
+    beside: Rows
+    wanted: tuple[str, ...]
+    exact: bool = False
+
+    @cached_property
+    def _queries(self) -> tuple[np.ndarray, list[Ints]]:
+        """All query ids in the order of their bytes, and the codes of the run's, the judgements', the table's rows."""
+        parts = list({id(rows): rows for rows in (self.run, self.judged, self.beside)}.values())
+        names, codes = ids.sorted_codes(*(rows.query for rows in parts))
+        return names, [codes[next(i for i, one in enumerate(parts) if one is rows)] for rows in self._three]
+
+    @property
+    def _three(self) -> tuple[Rows, Rows, Rows]:
+        return self.run, self.judged, self.beside
+
+    @cached_property
+    def _items(self) -> list[NDArray[np.uint64]]:
+        """A number for the item of each row of the run and of the judgements: a hash of its text, or its exact code."""
+        if self.exact:
+            return [code.astype(np.uint64) << np.uint64(32) for code in ids.coded(self.run.item, self.judged.item)[1]]
+        blocks = {id(block): block for rows in (self.run, self.judged) for block in rows.item}
+        hashes = {key: ids.hashes(block) for key, block in blocks.items()}  # systems side by side share their items
+        run, judged = (ids.joined([hashes[id(block)] for block in rows.item]) for rows in (self.run, self.judged))
+        return [run, run if self.judged is self.run else judged]
+
+    def _texts(self, rows: Rows, at: Ints) -> Any:
+        """The items of some rows as Arrow text."""
+        import pyarrow as pa
+
+        if len(rows.item) == 1:
+            return rows.item[0].take(pa.array(at))
+        wide = len({one.type for one in rows.item}) > 1
+        blocks = [one.cast(pa.large_string()) for one in rows.item] if wide else rows.item
+        return pa.chunked_array(blocks).take(pa.array(at)).combine_chunks()
+
+    def _item_places(self, rows: Ints) -> Ints:
+        """The places of some rows' items among themselves, in the order of their bytes."""
+        texts = self._texts(self.run, rows).dictionary_encode()
+        return ids.places(texts.dictionary)[texts.indices.to_numpy()]
+
+    @cached_property
+    def _systems(self) -> tuple[np.ndarray, Ints]:
+        names, code = ids.named(self.run.system)
+        unknown = [name for name in self.wanted if name not in set(names)]
+        if unknown:
+            raise ParameterError(f"systems: there is no system {unknown[0]!r}, the input has {', '.join(names)}")
+        return names, code
+
+    @cached_property
+    def _judgements(self) -> tuple[Ints, Floats, int]:
+        """Rows in order of query and item with their grades, one each; how many grades lie below 0 and do not count."""
+        grade = ids.joined(self.judged.grade)
+        known = np.flatnonzero(~np.isnan(grade))
+        key = ids.pair(self._queries[1][1], len(self._queries[0]), self._items[1])
+        found = ids.Sorted.of(key if len(known) == len(key) else key[known])
+        row = known[found.order]
+        grade = grade[row]
+        again = np.flatnonzero(found.same)
+        self._same_items(self.judged, row[again - 1], self.judged, row[again])
+        if self.judged is not self.run and again.size:
+            raise self._twice(self.judged, max(row[again[0] - 1], row[again[0]]), 1, "")
+        conflict = again[grade[again - 1] != grade[again]]
+        if conflict.size:
+            two = slice(conflict[0] - 1, conflict[0] + 1)
+            at, (low, high) = int(row[two].max()), np.sort(grade[two])
+            where = self.judged.place(at)
+            raise InputError(f"{where}: {self._pair(at, 1)} must have one grade, got {low:g} and {high:g}")
+        negative = ~found.same & (grade < 0)
+        keep = ~found.same & (grade >= 0)
+        return row[keep], grade[keep], int(negative.sum())
+
+    def _same_items(self, rows: Rows, at: Ints, others: Rows, there: Ints) -> None:
+        """Raises `Collision` where rows that have the same hash have other items."""
+        import pyarrow.compute as pc
+
+        if rows is others:
+            at, there = at[at != there], there[at != there]
+        if len(at) and not self.exact:
+            texts, same = self._texts(rows, at), self._texts(others, there)
+            if not pc.all(pc.equal(texts, same.cast(texts.type))).as_py():
+                raise Collision
+
+    def _pair(self, row: int, of: int) -> str:
+        item = self._texts((self.run, self.judged)[of], np.array([row]))[0].as_py()
+        return f"query {self._queries[0][self._queries[1][of][row]]!r} and item {item!r}"
+
+    def _twice(self, rows: Rows, row: int, of: int, system: str, hint: str = "") -> InputError:
+        return InputError(f"{rows.place(row)}: {self._pair(row, of)} must appear once{system}, got them again{hint}")
+
+    @cached_property
+    def _population(self) -> Ints:
+        """The codes of the judged queries, ascending: every query of the judgements, also with nothing relevant."""
+        query = self._queries[1][1]
+        if self.judged is self.run:
+            query = query[~np.isnan(ids.joined(self.judged.grade))]
+        return np.flatnonzero(np.bincount(query, minlength=len(self._queries[0])))
+
+    @cached_property
+    def _list(self) -> Ints:
+        """The list of each row of the run: system · queries + query."""
+        if len(self._systems[0]) == 1:
+            return self._queries[1][0]
+        return self._systems[1] * len(self._queries[0]) + self._queries[1][0]
+
+    @cached_property
+    def _grades(self) -> Floats:
+        """The grade of each row of the run, NaN where it has no judgement; raises InputError for an item twice."""
+        systems, queries = len(self._systems[0]), len(self._queries[0])
+        found = ids.Sorted.of(ids.pair(self._list, systems * queries, self._items[0]))
+        self._no_duplicates(found)
+        row, grades, _ = self._judgements
+        grade = np.full(len(self._list), np.nan)
+        for system in range(systems):
+            of = self._queries[1][1][row] + system * queries
+            at = found.find(ids.pair(of, systems * queries, self._items[1][row]))
+            hit = at >= 0
+            self._same_items(self.run, at[hit], self.judged, row[hit])
+            grade[at[hit]] = grades[hit]
+        return grade
+
+    def _no_duplicates(self, found: ids.Sorted) -> None:
+        if found.same.any():
+            twice = found.key[found.order[np.argmax(found.same)]]
+            first, row = map(int, np.flatnonzero(found.key == twice)[:2])
+            self._same_items(self.run, np.array([first]), self.run, np.array([row]))
+            system = self._systems[0][self._systems[1][row]]
+            unnamed = isinstance(self.run.system[0], tuple) and "system" not in self.run.columns
+            hint = "; no column says the system (system, model, run)" if unnamed and self.run.columns else ""
+            raise self._twice(self.run, row, 0, f" in system {system!r}", hint)
+
+    def runs(self, attributes: Sequence[str]) -> Runs:
+        """Everything put together; raises InputError where a system has no query in common with the judgements."""
+        if not len(self._population):
+            raise reading.no_judgement(self.run.stretches[0][0].name)
+        names = [name for name in self._systems[0] if not self.wanted or name in self.wanted]
+        built = self.built(names)
+        for name, (_, account) in built.items():
+            if not account.used:
+                raise self._nothing_in_common(name)
+        if self.beside is not self.run and not self.shared:
+            has = self._queries[0][self._queries[1][2][0]]
+            raise reading.no_shared_table(self.beside.stretches[0][0].name, has, self.population[0])
+        shared = () if self.judged is self.run else self.judged.sources
+        table = () if self.beside is self.run else self.beside.sources
+        return Runs(
+            systems=tuple(names),
+            rankings={name: one for name, (one, _) in built.items()},
+            accounts={name: one for name, (_, one) in built.items()},
+            attributes={name: self.attribute(name) for name in attributes},
+            columns=self.run.columns,
+            sources=(*self.run.sources, *shared, *table),
+            pooled_ideal=self.judged is self.run,
+            negative=self.negative,
+        )
+
+    @property
+    def negative(self) -> int:
+        """Judgements below 0."""
+        return self._judgements[2]
+
+    def built(self, names: Sequence[str], top: float | None = None) -> dict[str, tuple[Rankings, Account]]:
+        """Rankings and account of each system; top: the best grade of the scale, where it is not that of these rows."""
+        grade = self._grades
+        order, tied = ids.by_rank(self._list, ids.joined(self.run.score), self._item_places)
+        lists = len(self._systems[0]) * len(self._queries[0])
+        ends = np.concatenate([[0], np.cumsum(np.bincount(self._list, minlength=lists))])
+        all_ranked, ideal = Lists(grade[order], tied, ends, self._positions(order, tied, ends)), self._ideal()
+        best = float(ideal.grade.max(initial=0)) if top is None else top
+        return {name: self._one(name, all_ranked, ideal, best) for name in names}
+
+    def _positions(self, order: Ints, tied: Bools, ends: Ints) -> Ints | None:
+        """The rank of each row in order where ranks are taken as they are and have gaps, else None."""
+        if not any(block.any() for block in self.run.ranked):
+            return None
+        ranked = ids.joined(self.run.ranked)
+        self._one_kind(ranked)
+        return places.positions(ranked[order], ids.joined(self.run.score)[order], tied, ends)
+
+    def _one_kind(self, ranked: Bools) -> None:
+        """Raise InputError if a list has rows with scores and rows with ranks."""
+        count = np.bincount(self._list, minlength=1)
+        both = np.bincount(self._list, ranked, minlength=1) % np.maximum(count, 1) > 0
+        if both.any():
+            system, query = divmod(int(both.argmax()), len(self._queries[0]))
+            raise InputError(
+                f"system {self._systems[0][system]!r} must have either scores or ranks in a list, "
+                f"got both for query {self._queries[0][query]!r}"
+            )
+
+    def _ideal(self) -> Lists:
+        """All grades of each query of the population, best first."""
+        row, grade, _ = self._judgements
+        query = self._queries[1][1][row]
+        order = np.lexsort((-grade, query))
+        count = np.bincount(query, minlength=len(self._queries[0]))[self._population]
+        return Lists(grade[order], np.zeros(len(grade), bool), np.concatenate([[0], np.cumsum(count)]))
+
+    def _one(self, name: str, ranked: Lists, ideal: Lists, top: float) -> tuple[Rankings, Account]:
+        """One system's rankings and account, from the lists of all systems, one after another."""
+        total = len(self._queries[0])
+        ends = np.full(total + 1, len(ranked.grade))  # of a system without a row in this shard
+        for code in np.flatnonzero(self._systems[0] == name):
+            ends = ranked.offset[code * total : (code + 1) * total + 1]
+        start, stop, count = ends[0], ends[-1], np.diff(ends)
+        retrieved = Lists(
+            ranked.grade[start:stop],
+            ranked.tied[start:stop],
+            ends - start,
+            None if ranked.position is None else ranked.position[start:stop],
+        )
+        known = np.zeros(total, bool)
+        known[self._population] = True
+        if not known.all():
+            keep = np.repeat(known, count)
+            offset = np.concatenate([[0], np.cumsum(count[known])])
+            position = None if retrieved.position is None else retrieved.position[keep]
+            retrieved = Lists(retrieved.grade[keep], retrieved.tied[keep], offset, position)
+        late, gaps = places.gaps(retrieved)
+        account = Account(
+            rows=int(stop - start),
+            used=len(retrieved.grade),
+            unjudged_query=int(stop - start) - len(retrieved.grade),
+            missing=int((count[known] == 0).sum()),
+            extra=int((count[~known] > 0).sum()),
+            tied=int(retrieved.tied.sum()),
+            unjudged=int(np.isnan(retrieved.grade).sum()),
+            late=late,
+            gaps=gaps,
+        )
+        return Rankings(self.population, retrieved, ideal, top), account
+
+    @property
+    def population(self) -> np.ndarray:
+        """The ids of the judged queries."""
+        return self._queries[0][self._population]
+
+    def _nothing_in_common(self, name: str) -> InputError:
+        row = int(np.flatnonzero(self._systems[0][self._systems[1]] == name)[0])
+        return reading.nothing_in_common(name, self._queries[0][self._queries[1][0][row]], self.population[0])
+
+    @property
+    def shared(self) -> bool:
+        """Whether the table of queries has one of the judged ones."""
+        return bool(np.isin(self._population, self._queries[1][2]).any())
+
+    def attribute(self, name: str) -> np.ndarray:
+        """One text a query of the population; raises InputError where a query has two."""
+        values, (value,) = ids.sorted_codes([block[name] for block in self.beside.attributes])
+        query = self._queries[1][0] if self.beside is self.run else self._queries[1][2]
+        first = np.full(len(self._queries[0]), -1)
+        first[query[::-1]] = value[::-1]
+        differs = np.flatnonzero(first[query] != value)
+        if differs.size:
+            row = int(differs[0])
+            a, b = sorted(_shown(values, code) for code in (first[query[row]], value[row]))
+            where = self.beside.place(row)
+            raise InputError(
+                f"{where}: {name} must have one value a query, got {a!r} and {b!r} for query "
+                f"{self._queries[0][query[row]]!r}"
+            )
+        return np.array([_shown(values, code) for code in first[self._population]], dtype=object)
+
+
+def _shown(values: np.ndarray, code: int) -> str:
+    return NONE if code < 0 or values[code] is None else values[code]

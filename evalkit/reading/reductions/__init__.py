@@ -1,0 +1,1 @@
+"""Inputs of any size reduced shard by shard by an engine."""

@@ -1,0 +1,127 @@
+"""A shard of a table of labels and scores as numpy needs it: which rows are positive, scores, weights, groups.
+
+Everything here is fit to be sent to another machine, and nothing depends on the order of rows or shards.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evalkit.arrays import Bools, Floats, Ints
+from evalkit.metrics import grid
+from evalkit.reading.inputs import pairing
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """A column for segments: its distinct values in order, and the number of each one's slice."""
+
+    values: tuple[str, ...]
+    of: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What the columns of a shard mean: hit, id, system, label, weight, score0, score1, ..., segment0, ..., unit.
+
+    paired: rows of several systems, joined on id; else every system has a column score<i>. hits: the labels that are
+    positive. scale: what weights are counted in, None without weights. units: the distinct units where they are few.
+    """
+
+    systems: tuple[str, ...]
+    paired: bool
+    hits: tuple[str, ...]
+    scale: float | None
+    segments: tuple[Segment, ...] = ()
+    unit: bool = False
+    units: tuple[str, ...] | None = None
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that are read."""
+        scores = [f"score{i}" for i in range(1 if self.paired else len(self.systems))]
+        weight, pair = ["weight"] if self.scale is not None else [], ["id", "system", "label"] if self.paired else []
+        return ["hit", *pair, *weight, *scores, *self.groups]
+
+    @property
+    def groups(self) -> list[str]:
+        """The columns that group rows."""
+        return [*(f"segment{i}" for i in range(len(self.segments))), *(["unit"] if self.unit else [])]
+
+
+@dataclass(frozen=True, eq=False)
+class Shard:
+    """Rows that every system has: one array of scores a system; for every segment column the number of the row's slice.
+
+    unit: the number of the row's unit, of `units` in all. twice: ids that a system has again; differ: rows whose label,
+    weight or group two systems do not agree on.
+    """
+
+    label: Bools
+    score: Sequence[Floats]
+    weight: Ints | None
+    slice: Sequence[Ints]
+    unit: Ints | None
+    units: int
+    twice: int
+    differ: int
+
+
+def shard(table: Any, plan: Plan) -> Shard:
+    """The rows of an Arrow table."""
+    label: Bools = table["hit"].to_numpy()
+    weight = None if plan.scale is None else grid.whole(_numbers(table["weight"]), plan.scale)
+    parts = [one.of[_places(table[f"segment{i}"], one.values)] for i, one in enumerate(plan.segments)]
+    unit, units = _units(table, plan)
+    if not plan.paired:
+        score = [_numbers(table[f"score{i}"]) for i in range(len(plan.systems))]
+        return Shard(label, score, weight, parts, unit, units, 0, 0)
+    id, _ = _codes(table["id"])
+    of = _places(table["system"], plan.systems)
+    rows = [np.flatnonzero(of == i) for i in range(len(plan.systems))]
+    twice = sum(pairing.repeated(id, at) is not None for at in rows)
+    rows = pairing.paired(id, rows) if not twice else [at[:0] for at in rows]
+    shared: list[Any] = [_codes(table[name])[0] for name in ("label", *plan.groups)]
+    shared += [] if weight is None else [_numbers(table["weight"])]
+    differ = sum(pairing.differing(one, rows) is not None for one in shared)
+    first, values = rows[0], _numbers(table["score0"])
+    return Shard(
+        label[first],
+        [values[at] for at in rows],
+        None if weight is None else weight[first],
+        [part[first] for part in parts],
+        None if unit is None else unit[first],
+        units,
+        twice,
+        differ,
+    )
+
+
+def _units(table: Any, plan: Plan) -> tuple[Ints | None, int]:
+    if not plan.unit:
+        return None, 0
+    return _codes(table["unit"]) if plan.units is None else (_places(table["unit"], plan.units), len(plan.units))
+
+
+def _places(column: Any, texts: Sequence[str]) -> Ints:
+    """The number of each text in a list that holds them all."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return pc.index_in(column, value_set=pa.array(texts, column.type)).to_numpy()
+
+
+def _codes(column: Any) -> tuple[Ints, int]:
+    """Whole numbers that are equal where the texts are, and how many there are."""
+    import pyarrow as pa
+
+    whole = column.combine_chunks()
+    whole = pa.concat_arrays(whole.chunks) if isinstance(whole, pa.ChunkedArray) else whole
+    found = whole.dictionary_encode()
+    return found.indices.to_numpy(zero_copy_only=False), len(found.dictionary)
+
+
+def _numbers(column: Any) -> Floats:
+    return column.to_numpy()

@@ -1,0 +1,172 @@
+"""One Parquet file of labels and scores read by Arrow: no query, and one reading where its rows fit into one shard.
+
+For files whose columns are what is wanted already: labels that are whole numbers or true and false, scores side by
+side, no text but an id. Everything else is asked of an engine; so is a file that holds a value that cannot be meant,
+for the error that says which.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from evalkit.arrays import Bools, Floats
+from evalkit.metrics import calibration, grid
+from evalkit.progress import progress
+from evalkit.reading.engines.base import Limits
+from evalkit.reading.reductions.profiles import Piece
+from evalkit.reading.reductions.shards import Plan, Shard
+from evalkit.reading.tables import duck, parquet
+from evalkit.reading.tables.parquet import Parquet
+from evalkit.reading.tables.rules import split
+
+ROW = 200  # bytes that a row of numbers needs while its shard is reduced
+MOST = 2**24  # rows of a shard, however much memory there is
+BATCH = 2**16  # rows that are decoded at once
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Labels, as numbers, and the columns of numbers in the order of `Straight.numbers`."""
+
+    label: np.ndarray
+    numbers: list[Floats]
+
+
+@dataclass(frozen=True, eq=False)
+class Straight:
+    """A file that can be read so. label: its column; numbers: the columns by role; size: rows of a shard."""
+
+    piece: Piece
+    label: str
+    numbers: dict[str, str]
+    rows: int
+    size: int
+    _held: list[Rows] = field(default_factory=list)
+
+    def blocks(self) -> Iterator[Rows]:
+        """The rows, `size` at a time; kept for the next reading where they are all there."""
+        if self._held:
+            yield self._held[0]
+            return
+        whole = None
+        for whole in self._read():
+            yield whole
+        if whole is not None and len(whole.label) == self.rows:
+            self._held.append(whole)
+
+    def _read(self) -> Iterator[Rows]:
+        names, left, filled = list(self.numbers.values()), self.rows, 0
+        rows = self._room(left)
+        for batch in parquet.batches(self.piece.part.path, dict.fromkeys([self.label, *names]), BATCH):
+            begin = 0
+            while begin < len(batch):
+                n = min(len(batch) - begin, len(rows.label) - filled)
+                part = batch.slice(begin, n)
+                rows.label[filled : filled + n] = part[self.label].to_numpy(zero_copy_only=False)
+                for into, name in zip(rows.numbers, names, strict=True):
+                    into[filled : filled + n] = part[name].to_numpy(zero_copy_only=False)
+                begin, filled = begin + n, filled + n
+                if filled == len(rows.label):
+                    yield rows
+                    left -= filled
+                    rows, filled = self._room(left), 0
+                    if not left:
+                        return
+        raise duck.no_parquet(self.piece.part.name)  # fewer rows than the file says that it has
+
+    def _room(self, left: int) -> Rows:
+        n = min(left, self.size)
+        kind = next(field.type for field in parquet.types(self.piece.part.path) if field.name == self.label)
+        return Rows(np.empty(n, kind.to_pandas_dtype()), [np.empty(n) for _ in self.numbers])
+
+    # What is told of them
+
+    def profile(self) -> list[dict[str, Any]] | None:
+        """As `profiles.profile`: rows by label and what is told of them; None where not all is as it should be."""
+        found: dict[Any, dict[str, Any]] = {}
+        for rows in self.blocks():
+            ends = [(some.min(), some.max()) for some in rows.numbers]
+            if not np.isfinite(ends).all():
+                return None  # a NaN is both the smallest and the largest
+            low, high = rows.label.min(), rows.label.max()
+            of_high: Bools = rows.label == high
+            if low != high and np.count_nonzero(of_high) + np.count_nonzero(rows.label == low) < len(of_high):
+                return None
+            for label, member in ((low, ~of_high), (high, of_high)):
+                if member.any():
+                    told = self._told(rows, ends, member)
+                    before = found.get(label.item())
+                    found[label.item()] = _together(before, told) if before else told
+        return [{"system": self.piece.system, "label": _text(label)} | told for label, told in sorted(found.items())]
+
+    def _told(self, rows: Rows, ends: list[tuple[float, float]], member: Bools) -> dict[str, Any]:
+        """Of the rows of one label. ends: the smallest and the largest of each column."""
+        told: dict[str, Any] = {"n": int(np.count_nonzero(member))}
+        low, high = calibration.EPSILON, 1 - calibration.EPSILON
+        score = 0
+        for role, some, (least, most) in zip(self.numbers, rows.numbers, ends, strict=True):
+            if role == "number weight":
+                own = some[member]
+                told |= {"least": own.min(), "most": own.max(), "parted": int(np.count_nonzero(own % 1))}
+                continue
+            own = some[:0] if low <= least and most <= high else some[member]
+            rules = {"outside": (own < 0) | (own > 1), "low": own < low, "high": own > high}
+            told |= {f"{name}{score}": int(np.count_nonzero(rule)) for name, rule in rules.items()}
+            score += 1
+        return told
+
+    # The rows
+
+    def shards(self, plan: Plan) -> Iterator[Shard]:
+        """The rows as `shards.shard` gives them."""
+        hits = [_value(text) for text in plan.hits]
+        for rows in self.blocks():
+            label = np.isin(rows.label, hits) if len(hits) != 1 else rows.label == hits[0]
+            by_role = dict(zip(self.numbers, rows.numbers, strict=True))
+            weight = None if plan.scale is None else grid.whole(by_role.pop("number weight"), plan.scale)
+            yield Shard(label, [by_role[role] for role in by_role], weight, [], None, 0, 0, 0)
+
+    def reduce(self, function: Callable[[Shard], Any], merge: Callable[[Any], Any], plan: Plan) -> Any:
+        """What `function` makes of every shard, merged."""
+        import pyarrow as pa
+
+        done, whole = 0, None
+        with progress("reading", self.rows, "rows") as draw:
+            for shard in self.shards(plan):
+                made = function(shard)
+                whole = made if whole is None else merge(pa.concat_tables([whole, made]))
+                done += len(shard.label)
+                draw(done)
+        return whole
+
+
+def straight(piece: Piece, limits: Limits) -> Straight | None:
+    """The piece to be read so; None where it needs an engine."""
+    part, layout = piece.part, piece.layout
+    text, numbers = split(layout.fields)
+    if not isinstance(part, Parquet) or set(text) - {"text label", "id"}:
+        return None
+    label, columns = layout.text["label"], [*layout.text.values(), *numbers.values()]
+    if not parquet.plain(part, [label], list(numbers.values()), whole=[*columns, *([layout.id] if layout.id else [])]):
+        return None
+    rows = parquet.rows(part.path)
+    size = max(1, min(limits.memory // ROW // max(len(numbers), 1), MOST))
+    return Straight(piece, label, numbers, rows, size) if rows else None
+
+
+def _together(a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
+    """What is told of the rows of both."""
+    join: dict[str, Callable[[Any, Any], Any]] = {"least": min, "most": max}
+    return {name: join[name](a[name], b[name]) if name in join else a[name] + b[name] for name in a}
+
+
+def _text(label: Any) -> str:
+    """A label as the engines write it."""
+    return str(label).lower() if isinstance(label, bool) else str(label)
+
+
+def _value(text: str) -> bool | int:
+    """The label that is written so."""
+    return {"true": True, "false": False}[text] if text in ("true", "false") else int(text)

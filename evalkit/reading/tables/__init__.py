@@ -1,0 +1,1 @@
+"""Files, frames and tables as checked columns: formats, parts, roles, ids."""

@@ -1,0 +1,193 @@
+"""Which column plays which role: the exact name first, then the usual synonyms, then what the user says."""
+
+import difflib
+import itertools
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from evalkit.arrays import InputError, ParameterError
+
+SYNONYMS = {
+    "system": ("system", "model", "run"),
+    "query": ("query", "query_id", "qid", "user_id"),
+    "item": ("item", "item_id", "doc_id"),
+    "score": ("score", "y_score"),
+    "rank": ("rank",),
+    "grade": ("grade", "relevance", "rel", "label", "y_true", "target"),
+    "label": ("label", "y_true", "target"),
+    "actual": ("actual", "y_true", "target"),
+    "forecast": ("forecast", "y_pred", "prediction"),
+    "predicted": ("predicted", "y_pred", "prediction"),
+    "weight": ("weight", "sample_weight"),
+    "id": ("id",),
+    "session": ("session", "session_id"),
+    "position": ("position",),
+    "team": ("team",),
+    "outcome": ("outcome", "click", "clicks"),
+    "user": ("user", "user_id", "query", "query_id", "qid"),
+    "arm": ("arm", "variant"),
+    "repeat": ("repeat", "repetition", "rep"),
+}
+
+
+NO_HEADER = "there seems to be no header; set header=none and name columns by position"
+KNOWN = {name for role, names in SYNONYMS.items() for name in (role, *names)} | {"unit", "value", "metric", "fold"}
+
+
+def is_number(text: str) -> bool:
+    """Whether the text is a finite number as tables write it."""
+    return bool(re.fullmatch(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*", text, re.ASCII))
+
+
+def like_data(names: Iterable[str]) -> bool:
+    """True if a first line looks like a row of data: it holds numbers other than 1, 2, 3, … in a row.
+
+    >>> like_data(["q1", "0.5", "0.3"]), like_data(["item", "2019", "2020"]), like_data(["query", "score"])
+    (True, False, False)
+    """
+    numbers = [name for name in names if is_number(name)]
+    if not numbers or not all(name.isdecimal() for name in numbers):
+        return bool(numbers)
+    return any(int(b) - int(a) != 1 for a, b in itertools.pairwise(numbers)) or len(numbers) == 1
+
+
+def no_header(names: Iterable[str], role: str = "ROLE", column: int = 1) -> str:
+    """What an error about columns adds if the first line looks like a row of data, else nothing."""
+    return f"; {NO_HEADER}: columns='{role}={column}'" if like_data(names) else ""
+
+
+def refuse_data(names: Iterable[str], where: str) -> None:
+    """Raise InputError if the first line looks like a row of data and holds no usual column name."""
+    names = list(names)
+    usual = any(name.strip().lower() in KNOWN or name.strip().lower().endswith("id") for name in names)
+    if like_data(names) and not usual:
+        has = listed(map(repr, names))
+        raise InputError(
+            f"{where}: {NO_HEADER} (unit=1), or header=first if the first line is the header; "
+            f"its first line holds {has}"
+        )
+
+
+def resolve(
+    names: Iterable[str],
+    roles: Iterable[str],
+    given: Mapping[str, str],
+    where: str,
+    taken: Iterable[str] = (),
+    needed: Iterable[str | tuple[str, ...]] = (),
+) -> dict[str, str]:
+    """Role -> column, for the roles that the names hold; `given` decides first, `taken` names have another use.
+
+    needed: the roles that must be there; of several in a tuple one must.
+    Raises InputError, for all of them at once, where two synonyms match one role or a needed one has no column,
+    ParameterError where a given column is not there.
+
+    >>> resolve(["qid", "doc_id", "score"], ["query", "item", "score"], {"item": "doc_id"}, "run.csv")
+    {'query': 'qid', 'item': 'doc_id', 'score': 'score'}
+    """
+    columns, unclear = match(names := list(names), roles, given, where, taken)
+    choices = [(role,) if isinstance(role, str) else role for role in needed]
+    lacking = [some[0] for some in choices if not {*columns, *unclear} & {*some}]
+    if unclear or lacking:
+        raise unresolved(lacking, names, where, unclear)
+    return columns
+
+
+def match(
+    names: Iterable[str], roles: Iterable[str], given: Mapping[str, str], where: str, taken: Iterable[str] = ()
+) -> tuple[dict[str, str], dict[str, list[str]]]:
+    """As `resolve`: role -> column, and role -> the columns that could all play it."""
+    names, taken = list(names), set(taken) | set(given.values())
+    columns, unclear = dict[str, str](), dict[str, list[str]]()
+    for role in roles:
+        if role in given:
+            columns[role] = require(names, given[role], where, f"columns: {role}")
+            continue
+        if role in names and role not in taken:
+            columns[role] = role
+            continue
+        matches = [name for name in SYNONYMS.get(role, ()) if name in names and name not in taken]
+        if len(matches) > 1:
+            unclear[role] = matches
+        elif matches:
+            columns[role] = matches[0]
+    return columns, unclear
+
+
+def require(names: Iterable[str], wanted: str, where: str, parameter: str) -> str:
+    """The wanted column; raises ParameterError with the nearest name where there is none."""
+    names = list(names)
+    if wanted in names:
+        return wanted
+    near = difflib.get_close_matches(wanted, names, n=1)
+    hint = no_header(names) or (f"; did you mean {near[0]!r}?" if near else "")
+    raise ParameterError(f"{parameter}: {where} has no column {wanted!r}, it has {listed(names)}{hint}")
+
+
+def matching(names: Iterable[str], wanted: Iterable[str], where: str, parameter: str) -> list[str]:
+    """The names that are wanted, in their order; a * stands for any text. ParameterError where one matches none.
+
+    >>> matching(["x1", "x2", "y"], ["x*"], "t.csv", "ignore")
+    ['x1', 'x2']
+    """
+    names, found = list(names), set[str]()
+    for one in wanted:
+        pattern = re.compile(".*".join(map(re.escape, one.split("*"))), re.DOTALL)
+        found |= {name for name in names if pattern.fullmatch(name)} or {require(names, one, where, parameter)}
+    return [name for name in names if name in found]
+
+
+def one_way(role: str, names: Iterable[str], roles: Mapping[str, str], given: Mapping[str, str], where: str) -> None:
+    """Raises InputError where one column has the role, and others have it for a system each: score_a beside score.
+
+    The column that `given` names is meant, whatever stands beside it.
+    """
+    more = [name for name in names if name.startswith(f"{role}_") and name not in roles.values()]
+    if role in roles and role not in given and more:
+        others = listed(map(repr, more))
+        raise InputError(
+            f"{where}: it has a {role} column, {roles[role]!r}, and one {role} for each system, {others}; for the "
+            f"first set columns='{role}={roles[role]}', for the others rename {roles[role]!r} to '{role}_NAME'"
+        )
+
+
+def unresolved(
+    lacking: Sequence[str], names: Sequence[str], where: str, unclear: Mapping[str, Sequence[str]] | None = None
+) -> InputError:
+    """The error for roles that no column plays, and for those that several could play.
+
+    >>> unresolved(["label", "fold"], ["y", "split"], "a.csv")  # doctest: +ELLIPSIS
+    InputError("a.csv: no column for the label (label, y_true, target) and for the fold (fold); ...,fold=NAME'")
+    """
+    said = [
+        f"columns {' and '.join(map(repr, some))} could both be the {role}" for role, some in (unclear or {}).items()
+    ]
+    if lacking:
+        usual = " and ".join(f"for the {role} ({', '.join(SYNONYMS.get(role, (role,)))})" for role in lacking)
+        said.append(f"no column {usual}; it has {listed(map(repr, names))}")
+    hint = no_header(names, lacking[0]) if lacking else ""
+    chosen = {role: some[0] for role, some in (unclear or {}).items()} | {role: _near(role, names) for role in lacking}
+    pairs = ",".join(f"{role}={name}" for role, name in chosen.items())
+    do = "set" if lacking else "say which:"
+    return InputError(f"{where}: {'; '.join(said)}{hint or f'; {do} columns={pairs!r}'}")
+
+
+def _near(role: str, names: Iterable[str]) -> str:
+    """The name that looks like the role, for a hint."""
+    lowered = {name.strip().lower(): name for name in names}
+    near = difflib.get_close_matches(role, lowered, n=1, cutoff=0.7)
+    return lowered[near[0]] if near else "NAME"
+
+
+def listed(names: Iterable[str], most: int = 20) -> str:
+    """The names separated by commas, at most the first `most`."""
+    names = list(names)
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def check_roles(given: Mapping[str, str], roles: Iterable[str]) -> None:
+    """Raises ParameterError for a role that does not exist."""
+    roles = list(roles)
+    for role in given:
+        if role not in roles:
+            raise ParameterError(f"columns: unknown role {role!r}, must be one of {', '.join(roles)}")

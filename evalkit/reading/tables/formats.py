@@ -1,0 +1,57 @@
+"""Which class reads a file: by its suffix, or by its content where that says nothing. A new format is one line here."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from evalkit.arrays import InputError
+from evalkit.reading.tables import delimited, duck, folders, json_lines, parquet, refusals, trec, trec_files
+from evalkit.reading.tables.parts import PACKED, File
+
+
+def delimited_or_trec(path: Path, header: str | None) -> File:
+    """A text file whose suffix says that it is a table: TREC text by its content, unless `header` says what it is."""
+    if header is None and (layout := trec.layout_of_table(trec.first_lines(path))):
+        return trec_files.opened(path, layout)
+    return delimited.opened(path, header)
+
+
+FORMATS: dict[str, Callable[[Path, str | None], File]] = {
+    **dict.fromkeys((".csv", ".tsv", ".tab"), delimited_or_trec),
+    **dict.fromkeys((".parquet", ".pq"), parquet.opened),
+    **dict.fromkeys((".jsonl", ".ndjson", ".json"), json_lines.opened),
+}
+
+
+def part_of(path: Path, header: str | None, top: Path) -> File:
+    """A file with the columns that its folders below `top` are, which come before its own of that name."""
+    part, more = _part(path, header), folders.partitions(path, top)
+    return replace(part, columns=tuple(dict.fromkeys([*part.columns, *more])), folders=more) if more else part
+
+
+def _part(path: Path, header: str | None) -> File:
+    refusals.no_file(path)
+    suffix = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in PACKED][-1:]
+    opened = FORMATS.get(suffix[0] if suffix else "")
+    if opened and path.suffix.lower() in PACKED - {".gz", ".zst"}:
+        raise InputError(f"{duck.shown(path)}: a packed table must be .gz or .zst, got {path.suffix}")
+    try:
+        return (opened or _by_content)(path, header)
+    except OSError as error:
+        raise InputError(f"{duck.shown(path)}: cannot be read, {error}") from None
+
+
+def _by_content(path: Path, header: str | None) -> File:
+    """A file whose suffix names no format: TREC text, or else a table that has a delimiter."""
+    lines = trec.first_lines(path)
+    if not lines:
+        raise InputError(f"{duck.shown(path)}: the file has no line besides blank ones and comments")
+    if layout := trec.layout_of(lines):
+        return trec_files.opened(path, layout)
+    part = delimited.opened(path, header)
+    if len(part.columns) == 1:
+        raise InputError(
+            f"{part.name}: must be {trec.RUN.title}, {trec.QRELS.title}, or a table with a header, "
+            f"got the first line {' '.join(lines[0])[:80]!r}"
+        )
+    return part

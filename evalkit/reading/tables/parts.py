@@ -1,0 +1,282 @@
+"""Parts: the files, frames and tables that make up an input, one class a format; each gives its columns by role.
+
+Ids stay the text that the part holds; numbers are doubles, or refused with file, column, row and value. A new format is
+one class here beside and one line in `formats`.
+"""
+
+import hashlib
+import math
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+from evalkit.arrays import InputError
+from evalkit.reading.tables import duck, refusals, trec
+from evalkit.reading.tables.dialects import DUCKDB, Dialect
+
+Frames = Mapping[str, Any]  # Arrow tables, or what an engine has for them, by their names in a query
+IDS = ("system", "query", "item", "id", "session", "user")
+UNPRINTED = ("query", "item", "id", "session", "user")  # ids, of which a page names few
+PACKED = {".gz", ".zst", ".bz2", ".lz4"}
+PACKING = 5  # how much larger a packed text file is without its packing, about
+SHORTEST = 4  # bytes of a row of text: a label, a comma, a digit, a line end
+
+
+@dataclass(frozen=True)
+class Source:
+    """One input: the name to print, the rows read from it; of a file its path, and size and time when it was read."""
+
+    name: str
+    rows: int
+    path: Path | None = None
+    stamp: tuple[int, int] = (0, 0)
+
+    @cached_property
+    def sha256(self) -> str:
+        """The SHA-256 of the file, empty for a frame; raises InputError where the file has changed since."""
+        if self.path is None:
+            return ""
+        try:
+            with self.path.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+            changed = stamp(self.path) != self.stamp
+        except OSError as error:
+            raise InputError(f"{self.name}: cannot be read any more, {error}") from None
+        if changed:
+            raise changed_file(self.name)
+        return digest
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Part:
+    """One file, frame or table before it is read.
+
+    path: of a file where it lies, of a table what a system is called after. folders: the columns that a file's folders
+    are, and their value in every row. layout: what the lines of TREC text are; None where the columns have names.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    path: Path = Path()
+    folders: Mapping[str, str | None] = field(default_factory=dict)
+    layout: trec.Layout | None = None
+    unnamed: ClassVar[bool] = False  # whether no system can be called after it: a frame, or record batches
+    dialect: ClassVar[Dialect | None] = DUCKDB  # of the engine that reads it where it is
+    without_rows: ClassVar[str] = "the table has columns and no rows"
+
+    # What is known before reading
+
+    @property
+    def counted(self) -> int | None:
+        """The number of rows, where it is known without reading them."""
+        return None
+
+    @property
+    def rows(self) -> int:
+        """The number of rows; of text files about, by the length of their first lines."""
+        return self.counted or 0
+
+    @property
+    def most_rows(self) -> float:
+        """No part has more rows than this."""
+        return self.rows
+
+    @property
+    def stored(self) -> Mapping[str, str]:
+        """The type of each column that the part itself states, by Arrow's name; nothing for text files."""
+        return {}
+
+    def fingerprint(self, rows: int) -> Source:
+        """The part's name, rows and file; raises InputError where the file changed since reading began."""
+        return Source(self.name, rows)
+
+    # Reading
+
+    def load(self, text: Mapping[str, str], numbers: Mapping[str, str], coded: Collection[str] = ()) -> dict[str, Any]:
+        """The columns by role as Arrow arrays, text and doubles: both maps go from role to column.
+
+        coded: roles of text that may come as Arrow dictionaries. Raises InputError where an id is a fraction, missing
+        or no text, or a number is text.
+        """
+        columns = self._read(text, numbers, coded)
+        for role, column in text.items():
+            if role not in UNPRINTED and not role.startswith("feature "):
+                refusals.long_text(columns[role], f"{self.name}: {column}")
+        return columns
+
+    def select(
+        self, text: Mapping[str, str], numbers: Mapping[str, str], dialect: Dialect = DUCKDB, frame: str = "frame"
+    ) -> "Selection":
+        """The SQL for the columns by role; what it reads beside a file is called `frame` in it.
+
+        A part that the dialect's engine cannot read where it is, is loaded and handed to it as a frame.
+        """
+        if dialect is not self.dialect:
+            import pyarrow as pa
+
+            whole = pa.table(self.load(text, numbers))
+            roles = ", ".join(map(dialect.quote, whole.column_names))
+            return Selection(self, f"SELECT {roles} FROM {frame}", "", {}, {}, {}, {frame: whole})
+        wanted = [name for name in dict.fromkeys([*text.values(), *numbers.values()]) if name not in self.folders]
+        source, frames = self._source(wanted or self.columns[:1], numbers.values(), frame)
+        source = _with_folders(source, self.folders)
+        types = self._types(source, frames)
+        cells = _cells(self.name, types, text, numbers, dialect)
+        return Selection(self, f"SELECT {', '.join(cells)} FROM {source}", source, types, text, numbers, frames)
+
+    def explain(self, s: "Selection") -> None:
+        """Raises InputError for the first text of a failed selection that is no number."""
+        for column in s.numbers.values():
+            value = DUCKDB.of_number(column, s.types[column])
+            wrong = f"{value} IS NOT NULL AND TRY_CAST({value} AS DOUBLE) IS NULL"
+            if DUCKDB.is_text(s.types[column]) and (row := s.first(value, wrong)):
+                raise InputError(f"{self.name}: {column} must be a number, got {row[1][:80]!r} (row {row[0]})")
+
+    def check(self, s: "Selection") -> None:
+        """Raises InputError for what a selection that ran must not hold."""
+
+    def _read(self, text: Mapping[str, str], numbers: Mapping[str, str], coded: Collection[str]) -> dict[str, Any]:
+        chosen = self.select(text, numbers)
+        with explained(chosen):
+            table = duck.sql(chosen.query, self.name, **chosen.frames)
+        return {role: table[role].combine_chunks() for role in table.column_names}
+
+    def _source(self, columns: Collection[str], numbers: Collection[str], frame: str) -> tuple[str, Mapping[str, Any]]:
+        """The FROM clause in the part's dialect, and the frames that it names."""
+        raise NotImplementedError
+
+    def _types(self, source: str, frames: Frames) -> Mapping[str, str]:
+        """The engine's type of each column."""
+        described = duck.sql(f"DESCRIBE SELECT * FROM {source}", self.name, **frames)
+        return dict(zip(described["column_name"].to_pylist(), described["column_type"].to_pylist(), strict=True))
+
+    # Messages
+
+    def place(self, row: int) -> str:
+        """The part and a row of it, from 1, as an error names them; row 0 is one without a number."""
+        return f"{self.name}, row {row}" if row else self.name
+
+    def no_rows(self) -> InputError:
+        """The error for a part without a row."""
+        return InputError(f"{self.name}: {self.without_rows}")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class File(Part):
+    """A file. stamp: its size and time when reading began."""
+
+    stamp: tuple[int, int]
+    without_rows: ClassVar[str] = "the file has a header and no rows"
+
+    def fingerprint(self, rows: int) -> Source:
+        if stamp(self.path) != self.stamp:
+            raise changed_file(self.name)
+        return Source(self.name, rows, self.path, self.stamp)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TextFile(File):
+    """A file of lines, whose number is not known before all are read."""
+
+    @property
+    def rows(self) -> int:
+        start = duck.start(self.path)
+        size = self.stamp[0] * (PACKING if self._packed else 1)
+        return int(size / len(start) * max(start.count(b"\n"), 1)) if start else 0
+
+    @property
+    def most_rows(self) -> float:
+        return math.inf if self._packed else self.stamp[0] / SHORTEST
+
+    @property
+    def _packed(self) -> bool:
+        return self.path.suffix.lower() in PACKED
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The SQL that gives columns of a part by role, and the frames that it names.
+
+    source: its FROM clause; empty where the part was loaded first, which has refused what is wrong.
+    """
+
+    part: Part
+    query: str
+    source: str
+    types: Mapping[str, str]
+    text: Mapping[str, str]
+    numbers: Mapping[str, str]
+    frames: Frames
+
+    def first(self, value: str, wrong: str) -> tuple[int, str] | None:
+        """Row, from 1, and value of the first row of the part itself where the condition on its columns holds."""
+        rows = f"SELECT row_number() OVER () AS n, {value} AS value, {wrong} AS wrong FROM {self.source}"
+        query = f"SELECT n, value FROM ({rows}) WHERE wrong ORDER BY n LIMIT 1"
+        table = duck.sql(query, self.part.name, **self.frames)
+        return (table["n"][0].as_py(), table["value"][0].as_py()) if len(table) else None
+
+    def where(self, condition: str, cells: str, most: int) -> list[dict[str, Any]]:
+        """Number n, from 1, and cells of the first rows where the condition on the roles holds, by DuckDB."""
+        rows = f"SELECT row_number() OVER () AS n, * FROM ({self.query})"
+        query = f"SELECT n, {cells} FROM ({rows}) WHERE {condition} ORDER BY n LIMIT {most}"
+        return duck.sql(query, self.part.name, **self.frames).to_pylist()
+
+
+@contextmanager
+def explained(s: Selection) -> Iterator[None]:
+    """Around work that runs the selection: an error becomes the one that names the wrong value and its row."""
+    try:
+        yield
+    except InputError:
+        if s.source:
+            s.part.explain(s)
+        raise
+    if s.source:
+        s.part.check(s)
+
+
+def stamp(path: Path) -> tuple[int, int]:
+    """Size and time of the last change: what tells whether a file is the same still."""
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns
+
+
+def changed_file(name: str) -> InputError:
+    """The error for a file that is not the one that was read first."""
+    return InputError(f"{name}: the file changed while it was read; run again when it is complete")
+
+
+def at(row: int) -> str:
+    """The end of an error that names a row; nothing for row 0, one without a number."""
+    return f" (row {row})" if row else ""
+
+
+def _with_folders(source: str, folders: Mapping[str, str | None]) -> str:
+    """The FROM clause with the columns that folders are."""
+    if not folders:
+        return source
+    cells = [
+        f"CAST({'NULL' if value is None else DUCKDB.literal(value)} AS VARCHAR) AS {DUCKDB.quote(name)}"
+        for name, value in folders.items()
+    ]
+    own = ", ".join(map(DUCKDB.literal, folders))
+    return f"(SELECT COLUMNS(lambda c: c NOT IN ({own})), {', '.join(cells)} FROM {source})"
+
+
+def _cells(
+    where: str, types: Mapping[str, str], text: Mapping[str, str], numbers: Mapping[str, str], dialect: Dialect
+) -> list[str]:
+    """The SQL of each role's cells; raises InputError where a type holds no ids, or no numbers."""
+    for role, column in text.items():
+        if role in IDS and not dialect.holds_ids(types[column]):
+            raise InputError(f"{where}: {column} must hold ids as text or whole numbers, got {types[column]}")
+    for column in numbers.values():
+        if not dialect.holds_numbers(types[column]):
+            kind = types[column].split("(")[0].split("<")[0]
+            raise InputError(f"{where}: {column} must hold numbers, got {kind}")
+    cells = {role: dialect.text(column, types[column]) for role, column in text.items()}
+    cells |= {role: dialect.number(column, types[column], where) for role, column in numbers.items()}
+    return [f"{cell} AS {dialect.quote(role)}" for role, cell in cells.items()]

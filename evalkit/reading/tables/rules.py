@@ -1,0 +1,147 @@
+"""Rules of columns: what a value must be, said once for the message, for numpy and for SQL."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from evalkit.arrays import LARGEST, Bools, Floats, InputError
+from evalkit.reading.tables.dialects import Dialect
+from evalkit.reading.tables.parts import Part, at
+
+HIGHEST = 2**53  # above it a double does not hold every whole number
+MOST_WEIGHT, LEAST_WEIGHT = 1e12, 1e-100
+
+
+@dataclass(frozen=True)
+class Rule:
+    """text: what follows "must". breaks: which numbers break it. sql: the same of {x}, where {finite} is its condition.
+
+    optional: whether a cell may be empty. hint: what to do, the end of the message.
+    """
+
+    text: str
+    breaks: Callable[[Floats], Bools] | None
+    sql: str
+    hint: str = ""
+    optional: bool = False
+
+    def error(self, part: Part, column: str, got: Any, row: int) -> InputError:
+        """The error for one value of a column; None is an empty one, and row 0 one without a number."""
+        value = "nothing" if got is None else got if isinstance(got, str) else f"{got:g}"
+        hint = f"; {self.hint}" if self.hint else ""
+        return InputError(f"{part.name}: {column} must {self.text}, got {value}{at(row)}{hint}")
+
+
+_RESCALE = "multiply all weights by the same number; no result depends on their scale"
+PRESENT = Rule("not be empty", None, "{x} IS NULL")
+FINITE = Rule("be a finite number", lambda x: ~np.isfinite(x), "{x} IS NULL OR NOT ({finite})")
+FINITE_OR_EMPTY = Rule("be a finite number or empty", lambda x: ~np.isfinite(x), "NOT ({finite})", optional=True)
+FINITE_OR_NONE = Rule("be finite or empty", np.isinf, "NOT ({finite}) AND NOT isnan({x})", optional=True)
+MEASURABLE = Rule(f"lie within ±{LARGEST:g}", lambda x: np.abs(x) > LARGEST, f"abs({{x}}) > {LARGEST!r}")
+RANK = Rule("be a whole number of at least 1", lambda x: (x < 1) | (x != np.floor(x)), "{x} < 1 OR {x} <> floor({x})")
+COUNTABLE = Rule(f"be at most {HIGHEST}", lambda x: x > HIGHEST, f"{{x}} > {HIGHEST}")
+ZERO_OR_ONE = Rule("be 0 or 1", lambda x: (x != 0) & (x != 1), "{x} <> 0 AND {x} <> 1")
+NOT_NEGATIVE = Rule("be 0 or more", lambda x: x < 0, "{x} < 0")
+NO_HUGE_WEIGHT = Rule(f"be at most {MOST_WEIGHT:g}", lambda x: x > MOST_WEIGHT, f"{{x}} > {MOST_WEIGHT!r}", _RESCALE)
+NO_TINY_WEIGHT = Rule(
+    f"be 0 or at least {LEAST_WEIGHT:g}",
+    lambda x: (x > 0) & (x < LEAST_WEIGHT),
+    f"{{x}} > 0 AND {{x}} < {LEAST_WEIGHT!r}",
+    _RESCALE,
+)
+
+Rules = tuple[Rule, ...]
+TEXT: Rules = (PRESENT,)
+ANY: Rules = ()
+NUMBER: Rules = (FINITE,)
+MEASURED: Rules = (FINITE, MEASURABLE)
+VALUES: Rules = (FINITE_OR_NONE, MEASURABLE)
+RANKS: Rules = (FINITE, RANK, COUNTABLE)
+WEIGHTS: Rules = (FINITE, NOT_NEGATIVE, NO_HUGE_WEIGHT, NO_TINY_WEIGHT)
+
+
+@dataclass(frozen=True)
+class Role:
+    """What a column is for: its name among `columns`, the rules of its values, in order, and what has to be there.
+
+    own: each system has its own column of it, in wide tables `<name>_<system>`. required: refused where it lacks.
+    """
+
+    name: str
+    rules: Rules = TEXT
+    own: bool = False
+    required: bool = False
+
+
+class Check(NamedTuple):
+    """A rule of a role's column, as SQL finds what breaks it."""
+
+    role: str
+    field: "Field"
+    rule: Rule
+    wrong: str
+
+
+@dataclass(frozen=True)
+class Field:
+    """A column of a part, and the rules of its values: texts that may be empty have none."""
+
+    column: str
+    rules: Rules = TEXT
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it is read as doubles."""
+        return any(rule.breaks for rule in self.rules)
+
+    def checked(self, values: Any, part: Part) -> Any:
+        """An Arrow array that keeps the rules: text as it is, doubles as numpy has them, NaN where one is empty.
+
+        Raises InputError for the first value that breaks the first rule that any value breaks.
+        """
+        if not self.is_number:
+            if self.rules and values.null_count:
+                raise self.rules[0].error(part, self.column, None, _first(_empty(values)) + 1)
+            return values
+        numbers, empty = doubles(values)
+        for rule in self.rules:
+            assert rule.breaks is not None
+            wrong = rule.breaks(numbers)
+            wrong = wrong & ~empty if rule.optional else wrong
+            if wrong.any():
+                row = _first(wrong)
+                raise rule.error(part, self.column, None if empty[row] else numbers[row], row + 1)
+        return numbers if numbers.all() else numbers + 0.0  # −0.0 and 0.0 are one number
+
+
+Fields = Mapping[str, Field]  # by the role that a column has while it is read
+
+
+def checks(fields: Fields, dialect: Dialect) -> Iterator[Check]:
+    """Every rule of every column, in order, as SQL on the roles."""
+    for role, column in fields.items():
+        for rule in column.rules:
+            yield Check(role, column, rule, rule.sql.format(x=dialect.quote(role), finite=dialect.finite(role)))
+
+
+def split(fields: Fields) -> tuple[dict[str, str], dict[str, str]]:
+    """The columns of text and of numbers by role."""
+    text = {role: column.column for role, column in fields.items() if not column.is_number}
+    return text, {role: column.column for role, column in fields.items() if column.is_number}
+
+
+def doubles(values: Any) -> tuple[Floats, Bools]:
+    """An Arrow array of doubles as numpy, NaN where it is empty, and where that is."""
+    if not values.null_count:
+        return np.asarray(values), np.broadcast_to(np.False_, len(values))
+    return values.to_numpy(zero_copy_only=False), _empty(values)
+
+
+def _empty(values: Any) -> Bools:
+    return values.is_null().to_numpy(zero_copy_only=False)
+
+
+def _first(wrong: Bools) -> int:
+    return int(wrong.argmax())

@@ -1,0 +1,214 @@
+"""Spark tables as inputs: a data frame of the caller's session, or the name of a table as "spark:catalog.table".
+
+pyspark is imported only where one of the two is given.
+"""
+
+import logging
+import os
+import re
+import sys
+import warnings
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+from evalkit.arrays import InputError
+from evalkit.reading.tables import duck
+from evalkit.reading.tables.dialects import SPARK, Dialect
+from evalkit.reading.tables.frames import Frame
+from evalkit.reading.tables.parts import Frames, Part, Selection
+
+PREFIX = "spark:"
+MOST = 2**20  # rows that are collected and read as a frame; more need an engine
+LONGEST = 300  # characters of one of Spark's own messages
+NO_JAVA = "Java 17 or newer must be installed where Spark runs on this machine"
+
+
+def is_frame(data: Any) -> bool:
+    """Whether this is a Spark data frame; asked before the Arrow interface, which Spark's have too and pulls all."""
+    return any(str(one.__module__).startswith("pyspark.sql.") for one in type(data).__mro__)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SparkTable(Part):
+    """A Spark data frame that is not read yet, and the type of each of its columns, such as string or decimal(10,2).
+
+    Its rows are collected where there are few, else only Spark's own engine reads them.
+    """
+
+    frame: Any
+    types: Mapping[str, str]
+    dialect: ClassVar[Dialect | None] = SPARK
+
+    @cached_property
+    def counted(self) -> int:  # type: ignore[override]
+        """The number of rows; raises InputError where there is none."""
+        with asked(self.name):
+            rows = self.frame.count()
+        if not rows:
+            raise self.no_rows()
+        return rows
+
+    @property
+    def stored(self) -> Mapping[str, str]:
+        return self.types
+
+    @cached_property
+    def whole(self) -> Any:
+        """All columns and rows as an Arrow table, collected once: a second time they might come in another order.
+
+        Raises InputError where they are more than `MOST`.
+        """
+        if self.rows > MOST:
+            raise InputError(
+                f"{self.name}: {self.counted:,} rows are more than the {MOST:,} that this report collects from Spark; "
+                "select fewer of them, or write the table to Parquet and name its folder"
+            )
+        with asked(self.name):
+            table = self.frame.toArrow()
+        if len(table) != self.rows:
+            raise InputError(f"{self.name}: the table changed while it was read; run again when it is complete")
+        return table
+
+    @property
+    def session(self) -> Any:
+        """The Spark session that the data frame belongs to."""
+        return self.frame.sparkSession
+
+    def explain(self, s: Selection) -> None:
+        """Spark's own error has named the value."""
+
+    def _read(self, text: Mapping[str, str], numbers: Mapping[str, str], coded: Collection[str]) -> dict[str, Any]:
+        return Frame(name=self.name, columns=self.columns, table=self.whole).load(text, numbers, coded)
+
+    def _source(self, columns: Collection[str], numbers: Collection[str], frame: str) -> tuple[str, Frames]:
+        return frame, {frame: self.frame}
+
+    def _types(self, source: str, frames: Frames) -> Mapping[str, str]:
+        return {name: kind.upper() for name, kind in self.types.items()}
+
+
+def opened(data: Any) -> SparkTable | None:
+    """The table that is meant by "spark:catalog.table" or by a Spark data frame, None for anything else."""
+    if isinstance(data, str) and data.startswith(PREFIX):
+        return named(data.removeprefix(PREFIX).strip())
+    return table(data) if is_frame(data) else None
+
+
+def table(frame: Any, name: str = "Spark data frame", path: Path = Path("system")) -> SparkTable:
+    """The part of a Spark data frame: its name in messages, and the path that a system is called after."""
+    with asked(name):
+        fields = frame.schema.fields
+    duck.distinct([column.name for column in fields], name)
+    types = {column.name: column.dataType.simpleString().split(" collate")[0] for column in fields}
+    return SparkTable(name=name, columns=tuple(types), path=path, frame=frame, types=types)
+
+
+def named(name: str) -> SparkTable:
+    """The table `catalog.table`, or a folder's, "parquet.`folder`", in the active session or else in a new one."""
+    if not name:
+        raise InputError(f"{PREFIX} must be followed by the name of a table, got nothing")
+    shown = f"Spark table {name}"
+    session = _session(shown)
+    with asked(shown):
+        frame = session.table(name)
+    return table(frame, shown, path_of(name))
+
+
+def path_of(name: str) -> Path:
+    """A table's name as a path, after whose last part a system is called.
+
+    >>> path_of("sales.runs.bm25").name, path_of("parquet.`out/bm25.parquet`").name
+    ('bm25', 'bm25.parquet')
+    """
+    in_quotes = re.search(r"`([^`]+)`$", name)
+    return Path(in_quotes[1]) if in_quotes else Path(*name.split("."))
+
+
+def _session(shown: str) -> Any:
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise InputError(f"{shown}: pyspark must be installed to read it: pip install 'evalkit[spark]'") from None
+    if active := SparkSession.getActiveSession():
+        return active
+    with asked(shown), _no_messages():
+        made = SparkSession.builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
+    context = getattr(made, "_sc", None)  # Connect has none
+    if context is not None and context.master.startswith("local") and "PYSPARK_PYTHON" not in os.environ:
+        context.pythonExec = sys.executable  # workers on this machine: this Python, not whatever `python3` is
+    return made
+
+
+@contextmanager
+def _no_messages() -> Iterator[None]:
+    """A process started meanwhile writes nothing to the terminal or the notebook, also later: Java tells the time."""
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
+
+
+# Errors -------------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def asked(shown: str) -> Iterator[None]:
+    """Around work in Spark: its errors become one line that begins with `shown`; its warnings are not shown."""
+    from pyspark.errors import PySparkException
+
+    log = logging.getLogger("SQLQueryContextLogger")  # it would print each error a second time, as JSON
+    level = log.level
+    try:
+        log.setLevel(logging.CRITICAL + 1)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", ".*does not yet fully support pandas")
+            yield
+    except PySparkException as error:
+        raise refused(str(error), shown) from None
+    except Exception as error:
+        if not type(error).__module__.startswith("py4j."):
+            raise
+        raise refused(str(error), shown) from None
+    finally:
+        log.setLevel(level)
+
+
+def refused(message: str, shown: str) -> InputError:
+    """The error for one of Spark's messages: our own words in it, else its first useful line."""
+    if found := re.search(r"<evalkit>(.*?)</evalkit>", message, re.S):
+        return InputError(found[1])
+    return InputError(f"{shown}: {tidy(message)}")
+
+
+def tidy(message: str) -> str:
+    """Spark's many lines as one: what is wrong, without codes, hints, plans and stacks.
+
+    >>> tidy("[PATH_NOT_FOUND] Path does not exist: file:/x. SQLSTATE: 42K03")
+    'Path does not exist: file:/x.'
+    """
+    if "TABLE_OR_VIEW_NOT_FOUND" in message:
+        return "there is no such table or view in this session's catalog"
+    if "JAVA_GATEWAY_EXITED" in message:
+        return f"Spark cannot start; {NO_JAVA}"
+    if "Traceback (most recent call last):" in message:
+        return _python_error(message)
+    lines = [line.strip() for line in message.splitlines() if line.strip(" :")]
+    known = [found[1] for line in lines if (found := re.search(r"\[[A-Z][A-Z_.0-9]+\] (.+)", line))]
+    said = [re.sub(r"^:? ?([\w.$]+(Exception|Error): )*", "", line) for line in lines if "while calling" not in line]
+    return re.split(" SQLSTATE: ", [*known, *said, "no reason given"][0])[0][:LONGEST]
+
+
+def _python_error(message: str) -> str:
+    """The error that ended a worker's traceback."""
+    trace = message.split("Traceback (most recent call last):")[-1].splitlines()
+    found = next((line for line in trace if re.match(r"[\w.]+(:|$)", line)), "no reason given").strip()
+    hint = "; set PYSPARK_PYTHON to a Python that has numpy and pyarrow" if "No module named" in found else ""
+    return f"a worker failed, {re.split(' SQLSTATE: ', found)[0][:LONGEST]}{hint}"

@@ -1,0 +1,101 @@
+"""Tables: the parts of an input read by role, every value checked, the place of every row."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from evalkit.arrays import Floats, InputError
+from evalkit.reading.tables.parts import Part, Source
+from evalkit.reading.tables.rules import Field, Fields, split
+
+Named = TypeVar("Named")
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """A part that was read: its columns by role, Arrow arrays of text and numpy arrays of doubles."""
+
+    part: Part
+    fields: Fields
+    columns: Mapping[str, Any]
+    rows: int
+
+    @property
+    def source(self) -> Source:
+        """The part's fingerprint; raises InputError where the file changed while it was read."""
+        return self.part.fingerprint(self.rows)
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """The rows of several parts, end to end."""
+
+    blocks: Sequence[Block]
+
+    def __len__(self) -> int:
+        return sum(block.rows for block in self.blocks)
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """The parts with their rows."""
+        return tuple(block.source for block in self.blocks)
+
+    def locate(self, row: int) -> tuple[Part, int]:
+        """The part that a row, from 0, came from, and its number there, from 1."""
+        return located(((block.part, block.rows) for block in self.blocks), row)
+
+    def place(self, row: int) -> str:
+        """The part and row as an error names them."""
+        part, number = self.locate(row)
+        return part.place(number)
+
+    def numbers(self, role: str) -> Floats:
+        """A column of doubles."""
+        return np.concatenate([block.columns[role] for block in self.blocks])
+
+    def texts(self, role: str) -> np.ndarray:
+        """A column of text as objects, None where it is empty; equal texts are one object."""
+        import pyarrow as pa
+
+        column = pa.chunked_array([block.columns[role].cast(pa.large_string()) for block in self.blocks])
+        encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
+        encoded = pa.concat_arrays(encoded.chunks) if isinstance(encoded, pa.ChunkedArray) else encoded
+        return np.array(encoded.dictionary.to_pylist(), dtype=object)[encoded.indices.to_numpy(zero_copy_only=False)]
+
+
+def located(stretches: Iterable[tuple[Named, int]], row: int) -> tuple[Named, int]:
+    """The part that a row of parts laid end to end came from, and its number there, from 1."""
+    for part, rows in stretches:
+        if row < rows:
+            return part, row + 1
+        row -= rows
+    raise IndexError(row)
+
+
+def read(parts: Sequence[Part], fields: Sequence[Fields]) -> Table:
+    """Every part by its columns; raises InputError where one part has a role that another lacks, and as `block`."""
+    first, here = parts[0], fields[0]
+    for part, own in zip(parts, fields, strict=True):
+        lacking = [_lacks(part, column, first) for role, column in here.items() if role not in own]
+        lacking += [_lacks(first, column, part) for role, column in own.items() if role not in here]
+        if lacking:
+            raise InputError(f"{first.name} and {part.name} must have the same columns: {'; '.join(lacking[:5])}")
+    return Table([block(part, own) for part, own in zip(parts, fields, strict=True)])
+
+
+def _lacks(part: Part, column: Field, other: Part) -> str:
+    return f"{part.name} has no column like {column.column!r} of {other.name}"
+
+
+def block(part: Part, fields: Fields, coded: Collection[str] = ()) -> Block:
+    """A part's columns by role, checked; raises InputError where there is no row, or a value breaks a rule.
+
+    coded: roles of text that may come as Arrow dictionaries.
+    """
+    columns = part.load(*split(fields), coded)
+    rows = len(next(iter(columns.values())))
+    if not rows:
+        raise part.no_rows()
+    return Block(part, fields, {role: column.checked(columns[role], part) for role, column in fields.items()}, rows)

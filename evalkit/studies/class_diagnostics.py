@@ -1,0 +1,165 @@
+"""What the findings of reports on several classes, several labels and forecasts are measured by; constant baselines."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from evalkit.definitions.metric import Chosen
+from evalkit.reading.tables.precision import Precision
+from evalkit.statistics.intervals import Estimate
+from evalkit.studies.binary_diagnostics import DOMINANT
+from evalkit.studies.classes import ClassesStudy
+from evalkit.studies.multilabel import MultiLabelStudy
+
+TOGETHER = 40  # classes that a picture can show: its size grows with their square
+NORMAL = 1e-3  # how far the probabilities of a row may be from adding up to 1
+
+
+# Several classes
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Rows of every class, and the share of the largest."""
+
+    rows: dict[str, int]
+    majority: float
+
+    @property
+    def dominated(self) -> bool:
+        """True if accuracy says little."""
+        return self.majority > DOMINANT
+
+    @property
+    def absent(self) -> list[str]:
+        """The classes without a row."""
+        return [name for name, n in self.rows.items() if n == 0]
+
+
+def classes(s: ClassesStudy) -> Classes:
+    """The classes of the rows."""
+    n = np.bincount(s.data.actual, minlength=len(s.data.classes)).tolist()
+    return Classes(dict(zip(s.data.classes, n, strict=True)), float(s.shares.max()))
+
+
+def never_predicted(s: ClassesStudy) -> dict[str, list[str]]:
+    """The classes that occur and that a system never predicts, by system."""
+    occurs = np.bincount(s.data.actual, minlength=len(s.data.classes)) > 0
+    several = {}
+    for name, predicted in s.data.predicted.items():
+        said = np.bincount(predicted, minlength=len(s.data.classes)) > 0
+        several[name] = [c for c, lacks in zip(s.data.classes, occurs & ~said, strict=True) if lacks]
+    return {name: lacking for name, lacking in several.items() if lacking}
+
+
+def not_highest(s: ClassesStudy) -> dict[str, int]:
+    """Rows whose predicted class, which a column says, has not the highest score, by system, without zeros."""
+    lower = {name: int((one.max(axis=1) > s.predicted_score(name)).sum()) for name, one in s.data.score.items()}
+    return {name: rows for name, rows in lower.items() if rows}
+
+
+def unnormalised(s: ClassesStudy) -> dict[str, float]:
+    """The systems whose probabilities do not add up to 1, and by how much they are off at most."""
+    off = {name: float(np.abs(one.sum(axis=1) - 1).max()) for name, one in s.data.score.items()}
+    return {name: value for name, value in off.items() if value > NORMAL}
+
+
+def incomplete_slices(s: ClassesStudy) -> list[str]:
+    """The slices that lack a class which other rows have."""
+    several = np.unique(s.data.actual).size
+    return [f"{p.column} {p.label}" for p in s.slices if np.unique(s.data.actual[p.member]).size < several]
+
+
+def largest_class(s: ClassesStudy, chosen: Chosen) -> float:
+    """The metric of the largest class for every row; its probabilities are the shares of the classes."""
+    rows = s.sample.rows[s.leader]
+    decision = np.full(len(rows), int(s.shares.argmax()))
+    score = None if rows.score is None else np.tile(s.shares, (len(rows), 1))
+    return chosen.value(replace(rows, decision=decision, score=score))
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """The rows, or their weight, of one class that were predicted as another."""
+
+    actual: str
+    predicted: str
+    rows: float
+
+
+def worst_mistake(s: ClassesStudy) -> Mistake | None:
+    """The most frequent mistake of the leader; None if there is none."""
+    table = s.sample.rows[s.leader].confusion.table
+    wrong = np.where(np.eye(len(table), dtype=bool), -1, table)
+    i, j = np.unravel_index(int(wrong.argmax()), wrong.shape)
+    return Mistake(s.data.classes[i], s.data.classes[j], float(wrong[i, j])) if wrong[i, j] > 0 else None
+
+
+def drawn_together(table: np.ndarray, classes: tuple[str, ...]) -> tuple[np.ndarray, tuple[str, ...]]:
+    """The table of at most `TOGETHER` classes, the rarest summed into one, and the names of the classes."""
+    if len(classes) <= TOGETHER:
+        return table, classes
+    kept = np.sort(np.argsort(-table.sum(axis=1), kind="stable")[: TOGETHER - 1])
+    place = np.full(len(classes), TOGETHER - 1)
+    place[kept] = np.arange(TOGETHER - 1)
+    together = np.zeros((TOGETHER, TOGETHER), dtype=table.dtype)
+    np.add.at(together, (place[:, None], place[None, :]), table)
+    return together, (*(classes[i] for i in kept), f"({len(classes) - TOGETHER + 1} others)")
+
+
+# Several labels
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The share of rows with each label, the mean number of labels of a row, and the share of rows with none."""
+
+    shares: dict[str, float]
+    per_row: float
+    none: float
+    hamming_of_none: float
+
+    @property
+    def constant(self) -> list[str]:
+        """The labels that are true on every row or on none."""
+        return [name for name, share in self.shares.items() if share in (0.0, 1.0)]
+
+
+def labels(s: MultiLabelStudy) -> Labels:
+    """The labels of the rows."""
+    per_row, w = s.data.actual.sum(axis=1), s.data.weight
+    mean, none = float(np.average(per_row, weights=w)), float(np.average(per_row == 0, weights=w))
+    return Labels(dict(zip(s.data.labels, s.shares.tolist(), strict=True)), mean, none, float(s.shares.mean()))
+
+
+def stored(s: MultiLabelStudy) -> dict[str, Precision]:
+    """The precision of each system's scores; of each of its labels if these differ."""
+    named: dict[str, Precision] = {}
+    for name, some in s.precision.items():
+        several = [f"{name}: {label}" for label in s.data.labels] if len(set(some)) > 1 else [name]
+        named |= dict(zip(several, some, strict=False))
+    return named
+
+
+def label_shares(s: MultiLabelStudy, chosen: Chosen) -> float:
+    """The metric of scoring every row by how often each label is true."""
+    rows = s.sample.rows[s.leader]
+    return chosen.value(replace(rows, score=np.tile(s.shares, (len(rows), 1))))
+
+
+@dataclass(frozen=True)
+class Mean:
+    """The mean score of a label, the share of rows that have it, and the difference with its interval."""
+
+    label: str
+    score: float
+    share: float
+    difference: Estimate
+
+
+def mean_scores(s: MultiLabelStudy) -> list[Mean]:
+    """Mean score against share true, label by label, of the leader."""
+    score = s.data.score[s.leader]
+    means = np.average(score, axis=0, weights=s.data.weight).tolist()
+    off = [s.mean(score[:, j] - s.data.actual[:, j], s.data.weight) for j in range(len(s.data.labels))]
+    return [Mean(*row) for row in zip(s.data.labels, means, s.shares.tolist(), off, strict=True)]

@@ -1,0 +1,114 @@
+"""What the findings of several reports are measured by: sizes of units and slices, thresholds beyond the scores."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from evalkit.arrays import Floats
+from evalkit.reading.tables import precision
+from evalkit.reading.tables.precision import DOUBLE, Precision
+from evalkit.studies.study import Study
+
+VISIBLE = 5e-4  # a difference that three digits show
+FEW = 20  # units below which an interval depends on distributional assumptions
+Ends = tuple[float, float]
+
+
+def alpha(s: Study) -> float:
+    """1 − level, without the last bits of the subtraction."""
+    return round(1 - s.settings.level, 12)
+
+
+def equivalence_level(s: Study) -> float:
+    """The level of the interval that two one-sided tests stand on."""
+    return round(2 * s.settings.level - 1, 12)
+
+
+def most_units(s: Study) -> int:
+    """The units of the estimate that is over most of them."""
+    return int(s.estimates["n"].max())
+
+
+def best_value(s: Study, label: str) -> float:
+    """The best value of a metric; NaN if it has no direction."""
+    values = s.estimates.loc[s.estimates["metric"] == label, "value"]
+    metric = next(chosen.metric for chosen in s.settings.metrics if chosen.label == label)
+    return {"high": values.max(), "low": values.min()}.get(metric.best, np.nan)
+
+
+def moved_by_ties(estimate: Mapping[str, float]) -> bool:
+    """True if the order of tied items moves an estimate visibly."""
+    return estimate.get("best_ties", 0.0) - estimate.get("worst_ties", 0.0) > VISIBLE
+
+
+def sides(differences: Floats | pd.Series) -> tuple[int, int, int]:
+    """How many are above 0, 0 and below.
+
+    >>> sides(np.array([1.0, 0.0, -1.0, 2.0]))
+    (2, 1, 1)
+    """
+    return int((differences > 0).sum()), int((differences == 0).sum()), int((differences < 0).sum())
+
+
+def small_slices(s: Study) -> list[str]:
+    """The slices of fewer than `FEW` units."""
+    return [name for name, part in _slices(s) if part["n"].max() < FEW]
+
+
+def untestable_slices(s: Study) -> list[str]:
+    """The slices of so few units that no difference could be significant: their interval has no end."""
+    if "difference" not in s.by_segment:
+        return []
+    limits = ["difference_low", "difference_high"]
+    return [name for name, part in _slices(s) if np.isinf(part[limits].to_numpy(float)).any()]
+
+
+def _slices(s: Study) -> list:
+    if not len(s.by_segment):
+        return []
+    return [(f"{a} {b}", part) for (a, b), part in s.by_segment.groupby(["segment", "slice"], sort=False)]
+
+
+# Thresholds
+
+
+@dataclass(frozen=True)
+class Rounded:
+    """A threshold as the scores of some systems store it. everywhere: True if all scores are stored so."""
+
+    value: float
+    stored: Precision
+    systems: tuple[str, ...]
+    everywhere: bool
+
+
+def by_precision(stored: Mapping[str, Precision]) -> dict[Precision, list[str]]:
+    """The systems whose scores are stored in each precision."""
+    names: dict[Precision, list[str]] = {}
+    for name, to in stored.items():
+        names.setdefault(to, []).append(name)
+    return names
+
+
+def rounded(threshold: float, stored: Mapping[str, Precision]) -> list[Rounded]:
+    """The threshold in each precision that changes its value."""
+    values = [(precision.rounded(threshold, to), to, names) for to, names in by_precision(stored).items()]
+    several = [(value, to, names) for value, to, names in values if to != DOUBLE and value != threshold]
+    return [Rounded(value, to, tuple(names), len(names) == len(stored)) for value, to, names in several]
+
+
+def ends(score: Mapping[str, Floats]) -> dict[str, Ends]:
+    """The lowest and the highest score of each system."""
+    return {name: (float(values.min()), float(values.max())) for name, values in score.items()}
+
+
+def above_all(thresholds: Mapping[str, float], of: Mapping[str, Ends]) -> list[str]:
+    """The systems whose threshold is above every score."""
+    return [name for name, (_, high) in of.items() if thresholds[name] > high]
+
+
+def below_all(thresholds: Mapping[str, float], of: Mapping[str, Ends]) -> list[str]:
+    """The systems whose threshold is at or below every score."""
+    return [name for name, (low, _) in of.items() if thresholds[name] <= low]

@@ -1,0 +1,182 @@
+"""The teaching half of the significance page, computed live: the coin, a hundred intervals, wrong methods measured."""
+
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+import pandas as pd
+
+from evalkit.arrays import Bools, Floats
+from evalkit.statistics import folds, intervals, proportions, ranks, sequential, significance
+
+SEED = 6
+MEAN, SIGMA = 145.0, 7.0  # heights in cm
+SAMPLES = 100
+FLIPS = 10
+FEW = 5  # values a sample: where z with s goes visibly wrong
+RUNS = 300
+FEWER_RUNS = RUNS // 10  # of the slower test, which is never in doubt
+USERS = 1_000
+SKEWED = ([0.0, -0.1, 1.0], [0.7, 0.3 * 10 / 11, 0.3 / 11])  # values and chances, mean 0
+
+
+def coin(flips: int = FLIPS) -> pd.DataFrame:
+    """Heads of a fair coin: the chance of exactly so many, p for "more heads" and p for "not fair".
+
+    >>> coin().set_index("heads")["one_sided"][[8, 9]].round(4).tolist()
+    [0.0547, 0.0107]
+    """
+    rows = []
+    for heads in range(flips + 1):
+        greater = proportions.binomial_greater(heads, flips).p_value
+        more = proportions.binomial_greater(heads + 1, flips).p_value if heads < flips else 0.0
+        both = proportions.binomial_test(heads, flips).p_value
+        rows.append({"heads": heads, "chance": greater - more, "one_sided": greater, "two_sided": both})
+    return pd.DataFrame(rows)
+
+
+def hundred(n: int = FEW) -> pd.DataFrame:
+    """95 % intervals of the mean from 100 samples, by t and by z with the sample's own s: which of them miss."""
+    samples = np.random.default_rng(SEED).normal(MEAN, SIGMA, (SAMPLES, n))
+    rows = []
+    for i, sample in enumerate(samples, start=1):
+        error = float(sample.std(ddof=1) / np.sqrt(n))
+        z = intervals.z_interval(sample.mean(), error, n=n, level=0.95, method="z with s")
+        for name, e in (("t", intervals.mean_t(sample)), ("z with s", z)):
+            row = {"method": name, "sample": i, "value": e.value, "low": e.low, "high": e.high}
+            rows.append(row | {"covers": e.low <= MEAN <= e.high})
+    return pd.DataFrame(rows)
+
+
+def coverage() -> pd.DataFrame:
+    """The exact chance that mean ± 1.96 s/√n holds the true mean of a normal population.
+
+    >>> coverage()["z_with_s"].round(3).tolist()
+    [0.878, 0.918, 0.94]
+    """
+    from scipy.special import stdtr
+
+    z = intervals.normal_quantile(0.95)
+    return pd.DataFrame({"n": [5, 10, 30], "z_with_s": [1 - 2 * stdtr(n - 1, -z) for n in (5, 10, 30)]})
+
+
+def replicate() -> float:
+    """The chance that the mean of a new sample falls into an earlier 95 % interval: 2 Φ(1.96 / √2) − 1.
+
+    >>> round(replicate(), 3)
+    0.834
+    """
+    from scipy.special import ndtr
+
+    return float(2 * ndtr(intervals.normal_quantile(0.95) / np.sqrt(2)) - 1)
+
+
+def looks() -> pd.DataFrame:
+    """What 1, 2, 5, 10 and 20 looks at 0.05 cost, and the constant p of each look that pays for them (Pocock)."""
+    from scipy.special import ndtr
+
+    rows = []
+    for k in (1, 2, 5, 10, 20):
+        bound = 2 * ndtr(-sequential.pocock(k)[0])
+        last = 2 * ndtr(-sequential.obrien_fleming(k)[-1])
+        rows.append({"looks": k, "rate": sequential.false_positive_rate(k), "pocock": bound, "obrien_fleming": last})
+    return pd.DataFrame(rows)
+
+
+def noise() -> float:
+    """Two standard errors of a rate of a half, in percentage points."""
+    return float(200 * np.sqrt(0.25 / RUNS))
+
+
+# Wrong methods beside right ones, under a true null or at a nominal coverage of 95 % ------------------------------
+
+
+def wrong() -> pd.DataFrame:
+    """How often each method errs where 5 % were promised: setting, wrong method, its rate, right method, its rate."""
+    return pd.DataFrame(_measured(), columns=["setting", "wrong", "wrong_rate", "right", "right_rate"])
+
+
+Row = tuple[str, str, float, str, float]
+
+
+@cache
+def _measured() -> list[Row]:
+    return [_rows_of_users(), _folds(), _signed_ranks(), _sessions()]
+
+
+def _rate(errs: Callable[[], tuple[bool, bool]], runs: int = RUNS) -> tuple[float, float]:
+    found: Bools = np.array([errs() for _ in range(runs)])
+    wrong, right = found.mean(axis=0)
+    return float(wrong), float(right)
+
+
+def _rows_of_users() -> Row:
+    """Clicks of 1,000 users with a rate of their own, some of them very active: does the interval hold the rate?"""
+    rng = np.random.default_rng(SEED + 1)
+    truth = 2 / 20
+
+    def errs() -> tuple[bool, bool]:
+        views = np.ceil(rng.lognormal(1, 1.5, USERS)).astype(int)
+        clicks = rng.binomial(views, rng.beta(2, 18, USERS))
+        by_row = intervals.wilson(int(clicks.sum()), int(views.sum()))
+        by_user = intervals.ratio_delta(clicks, views)
+        return not by_row.low <= truth <= by_row.high, not by_user.low <= truth <= by_user.high
+
+    wrong, right = _rate(errs)
+    setting = f"click-through rate of {USERS:,} users: the 95 % interval misses it"
+    return setting, "rows as units (Wilson)", wrong, "users as units (delta method)", right
+
+
+def _folds(n: int = 200, repeats: int = 10) -> Row:
+    """Two learners of equal worth in 10-fold cross-validation, repeated ten times on the same 200 rows."""
+    rng = np.random.default_rng(SEED + 2)
+
+    def errs() -> tuple[bool, bool]:
+        label = rng.integers(0, 2, n)
+        fold = np.argsort(rng.random((repeats, n)), axis=1) % 10
+        scores = [_accuracies(rng.normal(label, 1.0), label, fold) for _ in range(2)]
+        d = scores[0] - scores[1]
+        naive = significance.paired_t(d).p_value
+        return naive < 0.05, folds.nadeau_bengio(d, train=9, test=1).p_value < 0.05
+
+    wrong, right = _rate(errs)
+    setting = "two equal learners, 10 × 10 cross-validation: a difference is found"
+    return setting, "t over the 100 folds", wrong, "Nadeau–Bengio corrected t", right
+
+
+def _accuracies(x: Floats, label: np.ndarray, fold: np.ndarray) -> Floats:
+    """Test accuracy of each fold of each repeat; the learner cuts one feature midway between the class means."""
+    member = (fold[:, None, :] == np.arange(10)[None, :, None]).reshape(-1, label.size).astype(float)
+    means = []
+    for one in (0, 1):
+        of = (label == one).astype(float)
+        means.append(((x * of).sum() - member @ (x * of)) / (of.sum() - member @ of))
+    right = (x[None, :] > ((means[0] + means[1]) / 2)[:, None]) == (label == 1)
+    return (member * right).sum(axis=1) / member.sum(axis=1)
+
+
+def _signed_ranks(n: int = 500) -> Row:
+    """Differences of mean 0: 70 % zeros, many small losses, a few large gains."""
+    rng = np.random.default_rng(SEED + 3)
+
+    samples = rng.choice(SKEWED[0], (RUNS, n), p=SKEWED[1])
+    by_ranks = [ranks.wilcoxon(d).p_value < 0.05 for d in samples[:FEWER_RUNS]]
+    by_t = [significance.paired_t(d).p_value < 0.05 for d in samples]
+    setting = f"mean difference 0, skewed, n = {n}: a difference is found"
+    return setting, "Wilcoxon", float(np.mean(by_ranks)), "t (a mean)", float(np.mean(by_t))
+
+
+def _sessions(users: int = 2_000) -> Row:
+    """Interleaving without a better side: users who lean one way or the other, some with many sessions."""
+    rng = np.random.default_rng(SEED + 4)
+
+    def errs() -> tuple[bool, bool]:
+        sessions = np.ceil(rng.lognormal(1, 1.5, users)).astype(int)
+        won = rng.binomial(sessions, rng.beta(3, 3, users))
+        total, share = int(sessions.sum()), won / sessions - 0.5
+        by_session = proportions.mcnemar_asymptotic(int(won.sum()), total - int(won.sum()), total)
+        return by_session.p_value < 0.05, significance.paired_t(share).p_value < 0.05
+
+    wrong, right = _rate(errs)
+    setting = f"interleaving {users:,} users, no better side: a winner is found"
+    return setting, "sessions as units (sign test)", wrong, "share of each user (t)", right

@@ -1,0 +1,269 @@
+"""What the tests of a significance report take for granted, measured: clusters, ties, skew, tests that disagree."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from evalkit.arrays import Bools, Floats
+from evalkit.metrics.sums import both
+from evalkit.statistics import intervals, proportions, sequential
+from evalkit.statistics.flip_tail import TAIL
+from evalkit.statistics.intervals import standard_error
+from evalkit.studies import significance_extras as extras
+from evalkit.studies.diagnostics import FEW, alpha
+from evalkit.studies.significance import FOLDS, Significance
+from evalkit.studies.trials import Shares
+
+TIED = 0.5  # share of equal units from which few of them decide
+COCHRAN = 25  # n should be above 25 skewness² for a normal mean (Cochran 1977, section 2.15)
+WIDER = 1.2  # a standard error this much larger by cluster changes answers
+CLOSE = 1e-9  # of the values: further apart, two means are not of the same numbers
+LITTLE = 40  # systems times units below which the χ² of Friedman's test is no approximation
+RANKED = ("wilcoxon", "sign")
+EXACT = proportions.EXACT  # trials above which the score test replaces the exact one
+
+
+# Shares of trials
+
+
+def trials(s: Shares) -> int:
+    """All trials."""
+    return int(s.data.trials.sum())
+
+
+def small_systems(s: Shares) -> list[str]:
+    """The systems with few trials."""
+    return [name for name, n in zip(s.data.systems, s.data.trials, strict=True) if n < FEW]
+
+
+def two_answers(s: Shares) -> pd.DataFrame:
+    """The comparisons whose test and whose interval, each the better one for itself, answer differently."""
+    if not len(s.comparisons):
+        return s.comparisons
+    outside = (s.comparisons["low"] > 0) | (s.comparisons["high"] < 0)
+    return s.comparisons[(s.comparisons["p"] < alpha(s)) != outside]
+
+
+# Paired values
+
+
+def units(s: Significance) -> int:
+    """How many different units there are."""
+    return len(np.unique(s.data.unit.astype(str)))
+
+
+@dataclass(frozen=True)
+class Means:
+    """The mean of the differences, and the difference of the two values."""
+
+    of_differences: float
+    between_values: float
+
+
+def other_means(s: Significance) -> Means | None:
+    """Both where they are not the same: the values are means over something else."""
+    values = [s.estimate(s.primary, name).value for name in s.opponents]
+    means = Means(float(s.differences().mean()), values[0] - values[1])
+    apart = abs(means.of_differences - means.between_values)
+    return means if apart > CLOSE * max(map(abs, values)) else None
+
+
+def undefined(s: Significance) -> dict[str, int]:
+    """Rows without a value, by system and metric, without zeros."""
+    several = {
+        f"{name} {chosen.label}": int((~s.values(chosen, name).defined).sum())
+        for chosen in s.settings.metrics
+        for name in s.order
+    }
+    return {name: n for name, n in several.items() if n}
+
+
+def called_folds(s: Significance) -> bool:
+    """True if the units are called what folds are called."""
+    return s.unit_name.lower() in FOLDS
+
+
+@dataclass(frozen=True)
+class Repeating:
+    """A column whose values repeat, how many there are, and how many times the standard error grows by them."""
+
+    column: str
+    values: int
+    wider: float
+
+
+def clusters(s: Significance) -> list[Repeating]:
+    """The columns by whose values as units the standard error of the headline would be clearly larger."""
+    if s.is_ratio(s.primary) or s.test_to_train:
+        return []
+    first, second = s.sides(s.primary, s.opponents)
+    keep = both(first, second)
+    d, columns = (first.per_unit - second.per_unit)[keep], []
+    plain = standard_error(d - d.mean()) if s.unit is None else _error(d, s.unit[keep])
+    for name, column in s.data.texts.items():
+        label = column[keep].astype(str)
+        values = np.unique(label).size
+        if plain > 0 and 1 < values < d.size and (wider := _error(d, label) / plain) > WIDER:
+            columns.append(Repeating(name, values, wider))
+    return columns
+
+
+def _error(d: Floats, unit: np.ndarray) -> float:
+    """The standard error of the mean of d where whole units vary."""
+    sums, counts = intervals.by_unit(d, unit)
+    return standard_error((sums - d.mean() * counts) * sums.size / counts.sum())
+
+
+def least_units(s: Significance) -> int:
+    """The units of the comparison that is over fewest."""
+    return int(s.comparisons["n"].min())
+
+
+def least_p(s: Significance) -> float | None:
+    """The smallest p that sign flips of so few units can give; None for other tests."""
+    return 2.0 ** (1 - least_units(s)) if s.flips else None
+
+
+@dataclass(frozen=True)
+class Equal:
+    """The pairs that are equal on more than half of their units (`of`), and whether all pairs have as many units."""
+
+    pairs: pd.DataFrame
+    same_size: bool
+
+
+def equal_units(s: Significance) -> Equal:
+    """Pairs with equal values by the primary metric."""
+    pairs = extras.effects(s)
+    pairs = pairs[pairs["metric"] == s.primary.label]
+    pairs = pairs.assign(of=pairs["wins"] + pairs["ties"] + pairs["losses"])
+    many = pairs[(pairs["ties"] > TIED * pairs["of"]) & (pairs["of"] > 0)]
+    return Equal(many, pairs["of"].nunique() == 1)
+
+
+@dataclass(frozen=True)
+class Skew:
+    """The pair whose mean difference is furthest from normal: its skewness, its units and those a mean wants."""
+
+    pair: tuple[str, str]
+    skewness: float
+    units: int
+    wanted: int
+
+
+def skew(s: Significance) -> Skew | None:
+    """The most skewed pair, where it has too few units for a normal mean."""
+    several = [Skew(pair, *_skewness(s.differences(pair).to_numpy())) for pair in s.pairs]
+    worst = max(several, key=lambda one: one.skewness**2 / one.units)
+    return worst if worst.units < COCHRAN * worst.skewness**2 else None
+
+
+def _skewness(d: Floats) -> tuple[float, int, int]:
+    """Skewness, units, and the units that a mean of such a skewness wants."""
+    spread = d - d.mean()
+    size = float(np.sqrt(np.mean(spread**2)))
+    skewness = float(np.mean(spread**3) / size**3) if size > 0 else 0.0
+    return skewness, d.size, int(COCHRAN * skewness**2)
+
+
+def sampled_tails(s: Significance) -> int:
+    """How many p-values importance sampling decides."""
+    return int(s.comparisons["method"].str.contains(TAIL, regex=False).sum())
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Comparisons with a t-test, those in which it disagrees, and how many each test of ranks answers differently."""
+
+    compared: int
+    apart: pd.DataFrame
+    otherwise: dict[str, int]
+    every: int
+
+
+def agreement(s: Significance) -> Agreement | None:
+    """The other tests beside the one that decides, before Holm's correction; None where there are none."""
+    tests = extras.other_tests(s)
+    if not len(tests):
+        return None
+    both = s.comparisons.merge(tests, on=["metric", "first", "second"])
+    both = both.assign(**{name: s.over_looks(both[name].to_numpy(float)) for name in ("t", *RANKED)})
+    known = both.dropna(subset=["p", "t"])
+    apart = known[(known["p"] < alpha(s)) != (known["t"] < alpha(s))]
+    other = {name: int(((both[name] < alpha(s)) != (both["p"] < alpha(s))).sum()) for name in RANKED}
+    return Agreement(len(known), apart, {name: n for name, n in other.items() if n}, len(both))
+
+
+@dataclass(frozen=True)
+class Leader:
+    """The system with the best value of a metric."""
+
+    system: str
+    label: str
+    value: float
+
+
+def other_leaders(s: Significance) -> list[Leader]:
+    """Other metrics by which another system leads."""
+    leaders = []
+    for chosen in s.directed[1:]:
+        rows = s.estimates[s.estimates["metric"] == chosen.label].dropna(subset=["value"])
+        if len(rows):
+            best = rows["value"].idxmax() if chosen.metric.best == "high" else rows["value"].idxmin()
+            leaders.append(Leader(rows.loc[best, "system"], chosen.label, rows.loc[best, "value"]))
+    return [leader for leader in leaders if leader.system != s.order[0]]
+
+
+def false_positives(s: Significance) -> float:
+    """The chance that one of the looks finds something by chance, each at the level asked for."""
+    return sequential.false_positive_rate(s.looks, level=s.settings.level)
+
+
+def within_margin(s: Significance, row: Mapping[str, float]) -> tuple[bool, bool]:
+    """Whether the interval of the two one-sided tests lies within the margin, and above its worse end."""
+    margin, low, high = s.settings.margin or 0.0, row["equivalence_low"], row["equivalence_high"]
+    worst = low if s.primary.metric.best == "high" else -high
+    return -margin < low and high < margin, worst > -margin
+
+
+def whole(units: float) -> int:
+    """So many units or more, as a whole number."""
+    return int(np.ceil(round(units, 6)))
+
+
+@dataclass(frozen=True)
+class NullShares:
+    """Numbers of successes, their probability under the null, which of them p adds up, the one seen, the step drawn."""
+
+    k: Floats
+    probability: Floats
+    added: Bools
+    seen: int
+    step: int
+
+
+def null_shares(s: Shares) -> NullShares | None:
+    """What the null share gives; None of so many trials that p is from the score test."""
+    if s.counts(s.opponents[0])[1] > EXACT:
+        return None
+    k, probability, seen = s.null_shares()
+    either = probability <= probability[k == seen] * (1 + 1e-7)
+    added = {"greater": k >= seen, "less": k <= seen}.get(s.alternative, either)
+    return NullShares(k, probability, np.asarray(added), seen, int(np.median(np.diff(k))) if len(k) > 1 else 1)
+
+
+def ranked_roughly(systems: int, units: int) -> bool:
+    """True if the χ² of Friedman's test is no approximation."""
+    return systems * units < LITTLE
+
+
+def rejected(s: Significance) -> bool:
+    """True if the headline's p is below 1 − level."""
+    return float(s.headline.iloc[0]["p"]) < alpha(s)
+
+
+def look_alpha(s: Significance) -> float:
+    """What each look counts as, so that all of them together keep the level."""
+    return 1 - s.test_level

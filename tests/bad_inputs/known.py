@@ -1,0 +1,71 @@
+"""The bad inputs whose refusal is not yet what it must be, each with the reason: strict, so a mended one is removed."""
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+EVERY = ("*",)
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is wrong, and patterns of the cases, readers and ways ("csv memory two") for which it is."""
+
+    why: str
+    cases: tuple[str, ...]
+    readers: tuple[str, ...] = EVERY
+    ways: tuple[str, ...] = EVERY
+
+    def holds(self, case: str, reader: str, way: str) -> bool:
+        """True if the row is about this case, reader and way."""
+        both = ((self.cases, case), (self.readers, reader), (self.ways, way))
+        return all(any(fnmatchcase(text, pattern) for pattern in patterns) for patterns, text in both)
+
+
+def is_known(case: str, reader: str, way: str) -> bool:
+    """True if a row says that the refusal is not what it must be."""
+    return any(row.holds(case, reader, way) for row in KNOWN)
+
+
+TEXTS = ("number: high", "number: 0,5", "number: 1,234", "value: [!i]*", "binary: yes", "mark: yes", "grade: high",
+         "grade: 1,5", "rank: first", "weight: heavy", "position: top")  # fmt: skip
+KNOWN = (
+    Known("text among the numbers of a frame: Arrow's message, which has no row and no name of the input",
+          TEXTS, ways=("frame *",)),
+    Known("counts: the first file is named, and the row of all files together",
+          ("number: empty", "number: nan", "count: *", "a column of nothing"), ("trials",), ("* two",)),
+    Known("counts: an empty cell is called nan", ("number: empty", "a column of nothing"), ("trials",), ("csv * one",)),
+    Known("counts: the first file is named for a page of the second",
+          ("an id twice", "an id of the other file", "an id of nothing"), ("trials",), ("[!f]* two",)),
+    Known("counts: a page without a name is called (none)", ("id: empty",), ("trials",)),
+    Known("counts: a missing key is called nan, and the first file is named", ("JSON without a key",), ("trials",)),
+    Known("no probability: the first file is named for the second system", ("probability: *",), ("binary",),
+          ("[!f]* two",)),
+    Known("no probability: neither file, column, row nor value", ("probability: *",), ("classes",)),
+    Known("a third label: only how many there are", ("binary: 2",), ("folds",), ("csv * one",)),
+    Known("a third label: another row is named", ("binary: 0.5",), ("binary",), ("csv * one",)),
+    Known("labels 0 and 0.0 of two files are two labels, so the first row is named", ("binary: 0.5",), ("binary",),
+          ("parquet *", "frame *")),
+    Known("no unit: the id and not the row", ("unit: empty",), ("binary", "forecasts"), ("csv * one",)),
+    Known("no unit: neither file nor row", ("unit: empty",), ("queries",)),
+    Known("no unit out of core: the query and not the row", ("unit: empty",), ("ranked lists",), ("* large *",)),
+    Known("a time that is none: no file, and the row of all files together",
+          ("time: a placeholder", "time: yesterday"), ("features",)),
+    Known("a time that is none: no file, and another row",
+          ("time: a placeholder", "time: yesterday"), ("folds",), ("* one",)),
+    Known("an id that is a list or a record is read as its text", ("id: a list", "id: a record"),
+          ("* values", "trials", "features")),
+    Known("ids with a fraction are read as their text", ("ids with a fraction",), ("* values", "trials", "features")),
+    Known("a long text out of core: the whole text, and no row", ("unit: a very long text",), ("ranked lists",),
+          ("* large *",)),
+    Known("a long text out of core is taken", ("unit: a very long text",), ("queries",), ("* large *",)),
+    Known("a long text: the whole text", ("unit: a very long text",), ("sessions",)),
+    Known("of several missing columns one is named", ("two columns missing",),
+          ("ranked lists", "ranks", "judgements", "queries", "binary", "forecasts", "folds", "sessions", "users")),
+    Known("no rank: only the score is asked for", ("a column missing", "a header in capitals"), ("ranks",)),
+    Known("no target: its usual names are not said", ("a column missing", "a header in capitals"), ("features",)),
+    Known("no column of a segment: not which file lacks it", ("only blank lines",), ("sessions", "users"),
+          ("jsonl *",)),
+    Known("no column of a segment: not which file lacks it, of a page of HTML", ("a page of HTML",),
+          ("sessions", "users")),
+    Known("a line of JSON that is no record makes one column called json", ("JSON that is no record",)),
+)  # fmt: skip

@@ -1,0 +1,173 @@
+"""One table of bad inputs over every reader, format and engine: each refusal names the file, column, row and value."""
+
+import json
+import re
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from bad_inputs.cases import CASES, ROW, Case, fits
+from bad_inputs.known import KNOWN, is_known
+from bad_inputs.readers import READERS, Reader
+from frozen.needs import small_limits
+
+from evalkit.arrays import InputError, ParameterError
+
+OUT_OF_CORE = ("csv", "parquet", "trec")  # JSON and frames come to DuckDB the same way whatever their size
+ALONE = ("csv", "trec")
+GOOD = Case("nothing is wrong", "any", ())
+LONGEST = 400  # characters of a refusal
+TABLES = [(case, reader) for case in CASES for reader in READERS if fits(case, reader)]
+NAMES = [f"{case.name} | {reader.name}" for case, reader in TABLES]
+
+
+# Writing ------------------------------------------------------------------------------------------------------
+
+
+def write(table: pd.DataFrame, path: Path) -> None:
+    """The table as a file of the kind that its name says."""
+    if path.suffix == ".parquet":
+        typed(table).to_parquet(path, index=False)
+    elif path.suffix == ".jsonl":
+        rows = table.astype(object).to_dict("records")
+        path.write_text("".join(json.dumps(row, default=np.generic.item) + "\n" for row in rows), encoding="utf-8")
+    elif path.suffix == ".trec":
+        path.write_text(trec(table), encoding="utf-8")
+    else:
+        table.to_csv(path, index=False, sep="\t" if path.suffix == ".tsv" else ",")
+
+
+def typed(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with one type a column, which is what Parquet can hold: text where any cell is text."""
+    texts = [name for name in table if table[name].map(lambda value: isinstance(value, str)).any()]
+    numbers = [name for name in table if name not in texts and is_mixed(table[name])]
+    columns = {name: table[name].map(lambda value: value if value is None else str(value)) for name in texts}
+    return table.assign(**columns | {name: pd.to_numeric(table[name]) for name in numbers})
+
+
+def is_mixed(column: pd.Series) -> bool:
+    """True of a column of objects that holds something."""
+    return column.dtype == object and column.notna().any()
+
+
+def framed(table: pd.DataFrame) -> pd.DataFrame:
+    """The table as a user's frame: numbers are numbers, and a text among them makes objects."""
+    whole = {name: table[name].infer_objects() for name in table if table[name].dtype == object}
+    return table.assign(**whole)
+
+
+def trec(table: pd.DataFrame) -> str:
+    """Ranked lists, or judgements where there is a grade."""
+    rows = table.itertuples(index=False)
+    if "grade" in table:
+        return "".join(f"{row.query} 0 {row.item} {row.grade}\n" for row in rows)
+    return "".join(f"{row.query} Q0 {row.item} {i % 4 + 1} {row.score} tag\n" for i, row in enumerate(rows))
+
+
+# Reading ------------------------------------------------------------------------------------------------------
+
+
+def ways(case: Case, reader: Reader) -> Iterator[tuple[str, str, str]]:
+    """Format, engine and number of files: two everywhere, the second bad; a bad cell of many formats also alone."""
+    for kind in reader.formats:
+        if kind in case.formats:
+            yield kind, "memory", "two"
+            if reader.large and kind in OUT_OF_CORE and len(case.formats) > 1:
+                yield kind, "large", "two"
+            if case.names_row and kind in ALONE and len(case.formats) > 1:
+                yield kind, "memory", "one"
+
+
+def data(case: Case, reader: Reader, kind: str, files: str) -> Any:
+    """The bad input: its one or two files in the working directory, or frames."""
+    tables = [reader.first, reader.second]
+    if case.change:
+        tables[1] = case.change(reader.second, *reader.columns(case.role))
+    if kind == "frame":
+        tables = [framed(table) for table in tables]
+        if reader.unnamed_systems:
+            tables = [table.assign(system=name) for table, name in zip(tables, ("first", "second"), strict=True)]
+        return tables if files == "two" else tables[1]
+    paths = [Path(f"first.{kind}"), Path(f"second.{kind}")]
+    for table, path in zip(tables, paths, strict=True):
+        write(table, path)
+    if case.damage:
+        paths[1].write_bytes(case.damage(paths[1].read_bytes()))
+    return [str(path) for path in paths] if files == "two" else str(paths[1])
+
+
+def refusal(reader: Reader, source: Any) -> str:
+    """The message of the refusal, or what happened in its place, in capitals."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            study = reader.read(**{reader.parameter: source}, **reader.others)
+            _ = (getattr(study, "log", None) or getattr(study, "users", None) or study).estimates
+    except (InputError, ParameterError) as error:
+        return str(error)
+    except Exception as error:
+        return f"NO REFUSAL BUT {type(error).__name__}: {error}"
+    return "NOT REFUSED"
+
+
+def faults(case: Case, reader: Reader, kind: str, message: str) -> list[str]:
+    """What is wrong with a refusal."""
+    if message.startswith("NO"):
+        return [message[:100]]
+    name = "data frame" if kind == "frame" else rf"{'(first|second)' if case.either else 'second'}\.{kind}"
+    wanted = {"file": rf"(^|\W){name}"} | {f"word {i + 1}": says for i, says in enumerate(case.says)}
+    if case.names_column:
+        wanted |= {f"column {name}": rf"\b{name}\b" for name in reader.columns(case.role)}
+    if case.names_row:
+        wanted["row"] = rf"\b(row {ROW}|line {ROW + (kind != 'trec')})\b"  # a line of a table counts its header
+    missing = [what for what, pattern in wanted.items() if not re.search(pattern, message)]
+    return missing + ["length"] * (len(message) > LONGEST) + ["lines"] * ("\n" in message)
+
+
+# The table ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An empty working directory."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("case, reader", TABLES, ids=NAMES)
+def test_a_bad_input_is_refused_by_file_column_row_and_value(case, reader):
+    wrong, known = {}, set()
+    for kind, engine, files in ways(case, reader):
+        with pytest.MonkeyPatch.context() as patch:
+            if engine == "large":
+                small_limits(patch)
+            message = refusal(reader, data(case, reader, kind, files))
+        way = f"{kind} {engine} {files}"
+        known |= {way} if is_known(case.name, reader.name, way) else set()
+        if missing := faults(case, reader, kind, message):
+            wrong[way] = f"lacks {', '.join(missing)}: {message}"
+    assert not {way: text for way, text in wrong.items() if way not in known}
+    assert not known - set(wrong), "refused as it must be by now: make the row of KNOWN narrower, or remove it"
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.name)
+def test_the_good_tables_are_read(reader):
+    for kind in reader.formats:
+        source = data(GOOD, reader, kind, "two")
+        assert refusal(reader, source) == "NOT REFUSED"
+
+
+def test_the_table_is_long_and_each_of_its_cases_is_tried():
+    assert len({case.name for case in CASES}) == len(CASES) >= 60
+    assert {case.name for case, _ in TABLES} == {case.name for case in CASES}
+
+
+@pytest.mark.parametrize("row", KNOWN, ids=lambda row: row.why)
+def test_what_is_known_to_be_wrong_is_in_the_table(row):
+    every = [(case, reader, " ".join(way)) for case, reader in TABLES for way in ways(case, reader)]
+    assert any(row.holds(case.name, reader.name, way) for case, reader, way in every)

@@ -1,0 +1,73 @@
+"""The kinds of findings: each code is one kind, documented and used; every finding of a report is one of them."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from evalkit.drawing import tables
+from evalkit.findings import catalogue
+from evalkit.findings.finding import NOTE, SEVERE, WARNING, Finding, Kind, ordered
+
+PACKAGE = Path(__file__).resolve().parents[1] / "evalkit"
+KINDS = catalogue.kinds()
+MODULES = {module for _, module in catalogue.THEMES.values()}
+KIND = Kind("EK999", "name", "What it means.", "What to do.")
+
+
+def test_a_code_and_a_name_are_of_one_kind():
+    assert len({kind.code for kind in KINDS}) == len({kind.name for kind in KINDS}) == len(KINDS) > 90
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.code)
+def test_every_kind_has_a_theme_a_name_a_meaning_and_advice(kind):
+    assert re.fullmatch(r"EK[1-9]\d\d", kind.code)
+    assert kind.code[:3] in catalogue.THEMES
+    assert re.fullmatch(r"[a-z][\w -]{3,35}", kind.name)
+    for sentence in (kind.meaning, kind.advice):
+        assert sentence[0].isupper()
+        assert sentence.endswith(".")
+        assert "|" not in sentence
+
+
+def test_every_kind_is_used_outside_the_catalogue():
+    names = {name for module in MODULES for name, value in vars(module).items() if isinstance(value, Kind)}
+    files = [path for path in PACKAGE.rglob("*.py") if path.parent.name != "findings"]
+    nodes = [node for path in files for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
+    used = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    assert names - used == set()
+
+
+def test_kinds_are_made_in_the_catalogue_alone():
+    for path in PACKAGE.rglob("*.py"):
+        nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        calls = [node for node in nodes if isinstance(node, ast.Call) and ast.unparse(node.func) == "Kind"]
+        assert not calls or path.parent.name == "findings", path
+
+
+def test_severe_findings_come_first_and_others_keep_their_order():
+    several = [KIND.note("a"), KIND.warning("b"), Finding(KIND, SEVERE, "c"), KIND.rated(WARNING, "d")]
+    assert [one.message for one in ordered(several)] == ["c", "b", "d", "a"]
+
+
+def test_the_record_is_what_the_json_has():
+    record = Finding(KIND, WARNING, "3 of 9 rows.", 3, 9, (0, 4)).record()
+    assert record == {
+        "code": "EK999",
+        "name": "name",
+        "severity": "warning",
+        "count": 3,
+        "of": 9,
+        "message": "3 of 9 rows.",
+        "advice": "What to do.",
+        "rows": [0, 4],
+    }
+
+
+def test_the_page_says_what_to_do_where_it_matters():
+    page = tables.findings([KIND.warning("Look <here>."), KIND.rated(NOTE, "Fine.")])
+    code = '<span class="muted" title="name: What to do.">EK999</span>'
+    assert f'<li class="warn">Look &lt;here&gt;. What to do. {code}</li>' in page.html
+    assert f"<li>Fine. {code}</li>" in page.html
+    assert page.text == "Look <here>. [EK999]\nFine. [EK999]"
