@@ -13,7 +13,7 @@ MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.name != "__init_
 FLOORS = {
     0: "arrays findings limits parameters progress scratch",
     1: "metrics",
-    2: "definitions reading",
+    2: "catalogue reading",
     3: "statistics",
     4: "validation online",
     5: "drawing",

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from evalkit.arrays import InputError, ParameterError
-from evalkit.definitions import catalogue
+from evalkit.catalogue import lookup
 from evalkit.metrics import gains, rankings
 from evalkit.metrics.rankings import from_grades
 from evalkit.pages import ranking_page
@@ -19,8 +19,8 @@ from evalkit.studies import ranking, significance
 from evalkit.studies.asks import BestTies, Depth, InterpolatedPrecision, Metric, Unjudged, WorstTies
 
 EVERY = [
-    catalogue.find(name if row.cut != "must" else f"{name}@5", "rankings")
-    for name, row in catalogue.TABLE.items()
+    lookup.find(name if row.cut != "must" else f"{name}@5", "rankings")
+    for name, row in lookup.TABLE.items()
     if row.structure == "rankings"
 ]
 RETURNED = ("judged", "auc", "gauc", "gauc_positives", "gauc_uniform")

@@ -11,7 +11,7 @@ from validation_tables import (
     noise,
 )
 
-from evalkit.definitions.catalogue import find
+from evalkit.catalogue.lookup import find
 from evalkit.pages import resplits_page, validation_page
 from evalkit.reading.inputs import examples
 from evalkit.statistics.folds import nadeau_bengio

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from evalkit.arrays import InputError, ParameterError
-from evalkit.definitions import catalogue
+from evalkit.catalogue import lookup
 from evalkit.metrics import rankings
 from evalkit.reading.engines import base
 from evalkit.reading.engines import duckdb as engine
@@ -21,8 +21,8 @@ from evalkit.studies.asks import BestTies, Depth, InterpolatedPrecision, Metric,
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 EVERY = [
-    catalogue.find(name if row.cut != "must" else f"{name}@5", "rankings")
-    for name, row in catalogue.TABLE.items()
+    lookup.find(name if row.cut != "must" else f"{name}@5", "rankings")
+    for name, row in lookup.TABLE.items()
     if row.structure == "rankings"
 ]
 ASKS = [kind(chosen, 1.0) for chosen in EVERY for kind in (Metric, WorstTies, BestTies)]

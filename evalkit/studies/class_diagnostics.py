@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evalkit.definitions.metric import Chosen
+from evalkit.catalogue.metric import Chosen
 from evalkit.reading.tables.precision import Precision
 from evalkit.statistics.intervals import Estimate
 from evalkit.studies.binary_diagnostics import DOMINANT
