@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from evalkit.definitions.metric import Chosen
+from evalkit.catalogue.metric import Chosen
 from evalkit.metrics import counts, curves, grid
 from evalkit.studies.binary import BinaryStudy
 from evalkit.studies.diagnostics import Ends
@@ -148,10 +148,10 @@ def constant(s: BinaryStudy, chosen: Chosen) -> float:
     """The metric of a constant score, the base rate."""
     c = s.table(s.order[0])
     score, positives, negatives = (np.array([value]) for value in (counts.base_rate(c), c.positives, c.negatives))
-    return float(chosen.values(counts.Counts(score, positives, negatives, c.positives, c.negatives)))
+    return chosen.at(counts.Counts(score, positives, negatives, c.positives, c.negatives))
 
 
 def larger_class(s: BinaryStudy, chosen: Chosen) -> float:
     """The metric of always predicting the larger class."""
     c = s.table(s.order[0])
-    return float(chosen.values(c, -np.inf if c.positives > c.negatives else np.inf))
+    return chosen.at(c, -np.inf if c.positives > c.negatives else np.inf)
