@@ -272,10 +272,10 @@ def _columns(part: Part, use: Use) -> _Columns:
     seen = [name for name in part.columns if name not in ignored]
     roles = roles_of.resolve(seen, ("label", *SIDES), given, part.name)
     if "label" not in roles:
-        hint = "; set target=NAME"
+        hint, usual = "; set target=NAME", ", ".join(roles_of.SYNONYMS["label"])
         if roles_of.like_data(part.columns):
             hint = f"; {roles_of.NO_HEADER}: target=1"
-        raise InputError(f"{part.name}: no column for the target ({_some(seen)}){hint}")
+        raise InputError(f"{part.name}: no column for the target ({usual}); it has {_some(seen)}{hint}")
     features = [name for name in seen if name not in roles.values()]
     if not features:
         besides = _some([*roles.values(), *ignored])
