@@ -10,7 +10,8 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -21,7 +22,7 @@ from evalkit import report
 
 if TYPE_CHECKING:
     from evalkit.parameters import Parameters
-    from evalkit.parameters.listing import Listing
+    from evalkit.parameters.cells import Listing
 
 DONE, FAILED, REFUSED, GATE = 0, 1, 2, 3
 INTERRUPTED, TERMINATED = 130, 143  # what a shell reports for a command ended by Ctrl-C, and by `kill`
@@ -29,28 +30,28 @@ NOTEBOOKS = BUNDLED = Path(__file__).resolve().parents[1] / "notebooks"
 
 
 class Refused(Exception):
-    """What the user asked for cannot be done; the message is the one line to print."""
+    """The request of the user cannot be carried out; the message is the line to print."""
 
 
 class Terminated(BaseException):
-    """Somebody stops this process with `kill`."""
+    """This process was stopped with `kill`."""
 
 
 class Parser(argparse.ArgumentParser):
     """An argument parser whose errors are one line."""
 
     def error(self, message: str) -> NoReturn:
-        """Raises Refused with argparse's message and where to read more."""
+        """Raise Refused with the message of argparse and a reference to the help."""
         raise Refused(f"{message} (see {self.prog} --help)")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command line and returns its exit status."""
+    """Run the command line and return its exit status."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _terminate)
     try:
-        given = _parser().parse_args(arguments)
-        return given.run(given)
+        options = _parser().parse_args(arguments)
+        return options.run(options)
     except Refused as error:
         return _say(str(error), REFUSED)
     except KeyboardInterrupt:
@@ -72,17 +73,27 @@ def _parser() -> argparse.ArgumentParser:
     parser = Parser(prog="evalkit", description="Reports on predictions: one command, one page.")
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
-    running = commands.add_parser(
-        "report",
-        help="run a notebook and write its page, executed notebook and results",
-        epilog="exit status: 0 done, 1 the run failed, 2 bad input or parameter, 3 a gate failed",
-        add_help=False,
+    _add_report(
+        commands.add_parser(
+            "report",
+            help="run a notebook and write its page, executed notebook and results",
+            epilog="exit status: 0 done, 1 the run failed, 2 bad input or parameter, 3 a gate failed",
+            add_help=False,
+        )
     )
-    running.add_argument(
+    listing = commands.add_parser("parameters", help="print a notebook's parameters, their defaults and meaning")
+    _add_notebook(listing)
+    listing.add_argument("--json", action="store_true", help="as a JSON schema")
+    listing.set_defaults(run=_parameters)
+    return parser
+
+
+def _add_report(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
         "-h", "--help", action=_Help, nargs=0, help="show this message, after NOTEBOOK also its parameters, and exit"
     )
-    running.add_argument("notebook", metavar="NOTEBOOK", help="a name such as ranking, or the path of a notebook")
-    running.add_argument(
+    _add_notebook(parser)
+    parser.add_argument(
         "-p",
         nargs=2,
         action="append",
@@ -91,35 +102,34 @@ def _parser() -> argparse.ArgumentParser:
         metavar=("NAME", "VALUE"),
         help="set a parameter; a list is written [1,5] or 1,5",
     )
-    running.add_argument(
+    parser.add_argument(
         "-o", dest="folder", type=Path, default=Path("reports"), metavar="FOLDER", help="default: reports"
     )
-    running.add_argument(
+    parser.add_argument(
         "--name",
         metavar="NAME",
         help="name of the files, so that one folder can hold several reports; default: the notebook's name",
     )
-    running.set_defaults(run=_report)
-    listing = commands.add_parser("parameters", help="print a notebook's parameters, their defaults and meaning")
-    listing.add_argument("notebook", metavar="NOTEBOOK", help="a name such as ranking, or the path of a notebook")
-    listing.add_argument("--json", action="store_true", help="as a JSON schema")
-    listing.set_defaults(run=_parameters)
-    return parser
+    parser.set_defaults(run=_report)
+
+
+def _add_notebook(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("notebook", metavar="NOTEBOOK", help="a name such as ranking, or the path of a notebook")
 
 
 class _Help(argparse.Action):
-    def __call__(self, parser: argparse.ArgumentParser, given: argparse.Namespace, *_: Any) -> NoReturn:
-        """Prints the help of the command, and where a notebook was named before it that of its parameters."""
+    def __call__(self, parser: argparse.ArgumentParser, options: argparse.Namespace, *_: Any) -> NoReturn:
+        """Print the help of the command, and that of the parameters if a notebook was named before."""
         parser.print_help()
-        if given.notebook:
-            print(f"\nparameters of {given.notebook}, each set by -p NAME VALUE:")
-            print(_listing(given.notebook).help())
+        if options.notebook:
+            print(f"\nparameters of {options.notebook}, each set by -p NAME VALUE:")
+            print(_listing(options.notebook).help())
         raise SystemExit(DONE)
 
 
 class _Version(argparse.Action):
     def __call__(self, *_: Any, **__: Any) -> NoReturn:
-        """Prints the version; looked up only here, as reading a package's metadata takes its time."""
+        """Print the version; it is looked up only here, because reading the metadata of a package takes time."""
         from importlib.metadata import PackageNotFoundError, version
 
         try:
@@ -132,25 +142,25 @@ class _Version(argparse.Action):
 # The two commands ---------------------------------------------------------------------------------------------
 
 
-def _report(given: argparse.Namespace) -> int:
-    path = _find(given.notebook)
+def _report(options: argparse.Namespace) -> int:
+    path = _find(options.notebook)
     notebook = _load(path)
-    parameters = _typed(given.parameters, _declared(notebook, path))
+    parameters = _typed(options.parameters, _declared(notebook, path))
     _refuse_values(parameters, path)
-    name = _name(given.name, path)
-    _refuse_folder(given.folder, path)
-    for logger in ("papermill", "asyncio"):  # would say in many lines, or again, what one line says at the end
+    name = _name(options.name, path)
+    _refuse_folder(options.folder, path)
+    for logger in ("papermill", "asyncio"):  # they repeat, in many lines, the one line at the end
         logging.getLogger(logger).setLevel(logging.CRITICAL)
     try:
         run = report.execute(notebook, parameters, report.progress(name, notebook, sys.stderr))
     finally:
         report.erase(sys.stderr)
         report.clean(parameters.get("spill"))
-    return _finish(run, given.folder, name)
+    return _finish(run, options.folder, name)
 
 
 def _finish(run: report.Run, folder: Path, name: str) -> int:
-    """Writes what the run left and says how it ended."""
+    """Write the files of a run, print the outcome and return the exit status."""
     if run.failure and run.failure.name in report.REFUSALS:
         raise Refused(run.failure.message)
     other = report.replaced(folder, name, run)
@@ -176,20 +186,20 @@ def _write(folder: Path, name: str, contents: dict[str, str]) -> list[Path]:
         raise Refused(f"cannot write to {folder}: {error.strerror}") from None
 
 
-def _parameters(given: argparse.Namespace) -> int:
-    listing = _listing(given.notebook)
-    print(listing.schema() if given.json else listing.lines())
+def _parameters(options: argparse.Namespace) -> int:
+    listing = _listing(options.notebook)
+    print(listing.schema() if options.json else listing.lines())
     return DONE
 
 
 def _listing(notebook: str) -> "Listing":
-    """The parameters of a notebook: of a bundled one without reading it, of another from its parameters cell."""
-    from evalkit.parameters import listing
+    """The parameters of a notebook: of a bundled one without reading it, of any other from its parameters cell."""
+    from evalkit.parameters import cells
 
     path = _find(notebook)
     if report := _bundled(path):
-        return listing.of_report(path.stem, report)
-    return listing.of_cell(path.stem, _declared(_load(path), path).values())
+        return cells.listing_of_report(path.stem, report)
+    return cells.listing_of_cell(path.stem, _declared(_load(path), path).values())
 
 
 def _bundled(path: Path) -> "type[Parameters] | None":
@@ -200,22 +210,28 @@ def _bundled(path: Path) -> "type[Parameters] | None":
 
 
 def _refuse_values(values: dict[str, Any], path: Path) -> None:
-    """Refuses values that a bundled notebook would refuse, before a kernel starts."""
+    """Refuse values that a bundled notebook would refuse, before a kernel starts."""
+    if report := _bundled(path):
+        with _one_line():
+            report.of(values)
+
+
+@contextmanager
+def _one_line() -> Iterator[None]:
+    """Raise Refused instead of ParameterError."""
     from evalkit.arrays import ParameterError
 
-    report = _bundled(path)
     try:
-        if report:
-            report.of(values)
+        yield
     except ParameterError as error:
         raise Refused(str(error)) from None
 
 
-# What was asked for -------------------------------------------------------------------------------------------
+# The request --------------------------------------------------------------------------------------------------
 
 
 def _find(notebook: str) -> Path:
-    """The path of a notebook given by path, or by its name in the checkout's folder of notebooks."""
+    """Return the path of a notebook from its path, or from its name in the folder of notebooks of the checkout."""
     if notebook.endswith(".ipynb") or os.sep in notebook:
         return Path(notebook)
     path = NOTEBOOKS / f"{notebook}.ipynb"
@@ -227,7 +243,7 @@ def _find(notebook: str) -> Path:
         )
     from evalkit.parameters.readers import did_you_mean
 
-    names = sorted(found.stem for found in NOTEBOOKS.glob("*.ipynb"))
+    names = sorted(notebook_path.stem for notebook_path in NOTEBOOKS.glob("*.ipynb"))
     raise Refused(
         f"no notebook named {notebook!r}{did_you_mean(notebook, names)}; there are: {', '.join(names) or 'none'}"
     )
@@ -252,29 +268,23 @@ def _declared(notebook: Any, path: Path) -> dict[str, Any]:
         raise Refused(f"{path}: the parameters cell is not Python: {error.msg} (line {error.lineno})") from None
 
 
-def _typed(given: Sequence[Sequence[str]], known: dict[str, Any]) -> dict[str, Any]:
-    """The given values by name, typed as the notebook's defaults say."""
-    from evalkit.arrays import ParameterError
+def _typed(pairs: Sequence[Sequence[str]], known: dict[str, Any]) -> dict[str, Any]:
+    """The values by name, typed like the defaults of the notebook."""
     from evalkit.parameters.cells import typed
     from evalkit.parameters.readers import refuse_unknown
 
-    names = [name for name, _ in given]
+    names = [name for name, _ in pairs]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise Refused(f"parameter {twice[0]!r} is given twice")
-    try:
+    with _one_line():
         refuse_unknown(names, known)
-    except ParameterError as error:
-        raise Refused(str(error)) from None
-    try:
-        return {name: typed(value, known[name]) for name, value in given}
-    except ParameterError as error:
-        raise Refused(str(error)) from None
+        return {name: typed(value, known[name]) for name, value in pairs}
 
 
-def _name(given: str | None, notebook: Path) -> str:
+def _name(option: str | None, notebook: Path) -> str:
     """The name of the report's files; raise Refused if no file can have it."""
-    name, most = notebook.stem if given is None else given, report.longest_name()
+    name, most = notebook.stem if option is None else option, report.longest_name()
     if not name.strip() or name.startswith(".") or any(mark in name for mark in ("/", os.sep, "\n", "\r")):
         raise Refused(f"--name must be a file name without a folder and without a leading dot, got {name!r}")
     if len(os.fsencode(name)) > most:
@@ -283,14 +293,14 @@ def _name(given: str | None, notebook: Path) -> str:
 
 
 def _refuse_folder(folder: Path, notebook: Path) -> None:
-    """Refuses, before a long run, a folder that cannot be written or where the notebook itself lies."""
+    """Refuse, before a long run, a folder that is not writable or that holds the notebook itself."""
     try:
         folder.exists()
     except OSError as error:  # such as a name that is too long
         raise Refused(f"-o {str(folder)[:80]}: {error.strerror}") from None
     if folder.resolve() == notebook.resolve().parent:
         raise Refused(f"-o {folder} is the notebook's own folder; the report would overwrite the notebook")
-    nearest = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    nearest = report.nearest(folder)
     if not nearest.is_dir():
         raise Refused(f"-o {folder}: {nearest} is not a folder")
     if not os.access(nearest, os.W_OK):

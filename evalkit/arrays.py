@@ -1,4 +1,4 @@
-"""Types, the one division, and the checks at the door that every module uses."""
+"""Array types, errors, division and the input checks that every module uses."""
 
 from collections.abc import Sequence
 
@@ -8,19 +8,19 @@ from numpy.typing import ArrayLike, NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
-LARGEST = 1e75  # of a measured value: its fourth power is a double still
+LARGEST = 1e75  # most of a measured value: its fourth power is still a finite double
 
 
 class InputError(ValueError):
-    """The input breaks a rule; the message names the file, column, row and value where there is one."""
+    """The input breaks a rule; the message names the file, column, row and value, as far as there are any."""
 
 
 class ParameterError(InputError):
-    """A parameter is unknown or has a value that it cannot have."""
+    """A parameter is unknown or has an invalid value."""
 
 
 class RowError(InputError):
-    """One row breaks a rule of its column: `row` counts from 0, `rows` how many break it, where that is known.
+    """A row breaks a rule of its column. row: counted from 0. rows: the number of rows that break it, if known.
 
     >>> raise RowError("team", "must be one of a, b, got 'c'", 4, 2)
     Traceback (most recent call last):
@@ -32,13 +32,13 @@ class RowError(InputError):
         super().__init__(self.text(column, self.row))
 
     def text(self, column: str, row: int) -> str:
-        """The message under another name of the column and another count of the row."""
+        """The message with another name of the column and another number of the row."""
         more = f"; {self.rows} rows" if self.rows and self.rows > 1 else ""
         return f"{column} {self.rule} (row {row}{more})"
 
 
 def ratio(numerator: ArrayLike, denominator: ArrayLike) -> Floats:
-    """Numerator / denominator, NaN where the denominator is 0: undefined, neither 0 nor infinite.
+    """Numerator / denominator, NaN if the denominator is 0: undefined, neither 0 nor infinite.
 
     >>> ratio([1, 0], [2, 0])
     array([0.5, nan])
@@ -49,7 +49,7 @@ def ratio(numerator: ArrayLike, denominator: ArrayLike) -> Floats:
 
 
 def finite(name: str, values: ArrayLike) -> Floats:
-    """`values` as doubles in one dimension; raises InputError where one is NaN, infinite or no number.
+    """`values` as doubles in one dimension. Raises InputError if one is NaN, infinite or not a number.
 
     >>> finite("score", [1, float("nan")])
     Traceback (most recent call last):
@@ -63,7 +63,7 @@ def finite(name: str, values: ArrayLike) -> Floats:
 
 
 def numbers(name: str, values: ArrayLike) -> Floats:
-    """`values` as doubles in one dimension, NaN allowed; raises InputError for text or two dimensions."""
+    """`values` as doubles in one dimension, NaN allowed. Raises InputError for text or two dimensions."""
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -74,7 +74,7 @@ def numbers(name: str, values: ArrayLike) -> Floats:
 
 
 def same_length(**columns: Sequence | NDArray) -> int:
-    """The common length of the named columns; raises InputError where they differ.
+    """The common length of the named columns. Raises InputError if they differ.
 
     >>> same_length(label=[1, 0], score=[0.3, 0.2])
     2
@@ -87,7 +87,7 @@ def same_length(**columns: Sequence | NDArray) -> int:
 
 
 def codes(keys: ArrayLike) -> tuple[Ints, NDArray]:
-    """Each key's number in the sorted list of distinct keys, and that list.
+    """The place of each key in the sorted array of distinct keys, and that array.
 
     >>> codes(["b", "a", "b"])
     (array([1, 0, 1]), array(['a', 'b'], dtype='<U1'))

@@ -1,4 +1,4 @@
-"""One line of progress on long work, on a terminal or in Jupyter; it is gone afterwards, nothing is stored."""
+"""A line of progress for long work, on a terminal or in Jupyter; it is erased at the end, nothing is stored."""
 
 import sys
 import time
@@ -6,18 +6,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-EVERY = 0.3  # seconds between two drawings
+EVERY = 0.3  # least seconds between two lines
 PATIENCE = 1.0  # seconds of work before the first line
 
 
 @contextmanager
 def progress(what: str, total: int, unit: str = "", patience: float = PATIENCE) -> Iterator[Callable[[int], None]]:
-    """A function that redraws the line `what [####....] done of total unit`; short work draws nothing.
+    """Yield a function that redraws the line `what [####....] done of total unit`; short work draws nothing.
+
+    total: 0 if unknown; the line then has no bar. patience: seconds of work before the first line.
 
     >>> with progress("reading", 3, "rows") as draw:
     ...     draw(3)
     """
-    show, erase = _shown(what)
+    show, erase = _display(what)
     start = last = time.monotonic()
     drawn = False
 
@@ -36,15 +38,24 @@ def progress(what: str, total: int, unit: str = "", patience: float = PATIENCE) 
 
 
 def _line(what: str, done: int, total: int, unit: str) -> str:
-    """The bar, or only how much is done where nobody knows the whole."""
+    """The line with its bar, or without if the total is unknown."""
     if not total:
         return f"{what} {done:,} {unit}".rstrip()
+    return f"{what} {bar(done, total)} {done:,} of {total:,} {unit}".rstrip()
+
+
+def bar(done: int, total: int) -> str:
+    """A bar of 20 characters.
+
+    >>> bar(1, 4)
+    '[#####...............]'
+    """
     filled = round(20 * min(done / total, 1.0))
-    return f"{what} [{'#' * filled}{'.' * (20 - filled)}] {done:,} of {total:,} {unit}".rstrip()
+    return f"[{'#' * filled}{'.' * (20 - filled)}]"
 
 
-def _shown(what: str) -> tuple[Callable[[str], Any], Callable[[], Any]]:
-    """How to show and how to erase a line here; nothing happens where nobody watches."""
+def _display(what: str) -> tuple[Callable[[str], Any], Callable[[], Any]]:
+    """The functions that show and erase a line here; they do nothing without a terminal or Jupyter."""
     if sys.stderr.isatty():
 
         def write(text: str) -> None:

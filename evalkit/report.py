@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from evalkit import scratch
+from evalkit.progress import bar
 
 RESULTS = "application/vnd.evalkit+json"
 REFUSALS = ("InputError", "ParameterError")
@@ -28,7 +29,7 @@ DRAFT = re.compile(r"\..+\.(?:html|ipynb|json)\.(\d+)\.part")
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a run stopped: the exception's name and message, and the cell (by position) where it did."""
+    """The exception that stopped a run: its name, its message and the position of its cell."""
 
     name: str
     message: str
@@ -37,7 +38,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Run:
-    """An executed notebook, what it published, and why it stopped where it did."""
+    """An executed notebook, the results that it published, and its failure if it stopped early."""
 
     notebook: Any
     results: dict[str, Any] | None
@@ -48,7 +49,7 @@ class Run:
 
 
 def read(path: Path) -> Any:
-    """The notebook in `path`, upgraded to the newest format; the ids it lacks are made of the cells' positions."""
+    """Read a notebook and upgrade it to the newest format; missing cell ids are made from the positions."""
     import nbformat
 
     notebook = nbformat.reads(path.read_text(encoding="utf-8"), as_version=nbformat.NO_CONVERT)
@@ -60,9 +61,9 @@ def read(path: Path) -> Any:
 
 
 def execute(notebook: Any, parameters: Mapping[str, Any], watch: Callable[..., None] | None = None) -> Run:
-    """Runs the notebook with the parameters in the working directory; a failure is part of the result.
+    """Run a copy of the notebook with the parameters in the working directory; a failure is part of the result.
 
-    `watch` is called before each code cell with the keyword `cell_index`.
+    watch: called before each code cell with the keyword `cell_index`.
     """
     from papermill.engines import NBClientEngine
     from papermill.iorw import load_notebook_node
@@ -83,7 +84,7 @@ def execute(notebook: Any, parameters: Mapping[str, Any], watch: Callable[..., N
 
 
 def _run(engine: Any, notebook: Any, kernel_name: str, **options: Any) -> Failure | None:
-    """Runs `notebook` in place and says why it stopped early, if it did."""
+    """Run `notebook` in place and return its failure, if any."""
     from jupyter_client.kernelspec import NoSuchKernel
 
     try:
@@ -97,17 +98,17 @@ def _run(engine: Any, notebook: Any, kernel_name: str, **options: Any) -> Failur
 
 @contextmanager
 def quiet() -> Iterator[dict[str, Any]]:
-    """Options for nbclient: stop the kernel at once, no times in the notebook, no kernel log on the terminal.
+    """Yield options for nbclient: stop the kernel at once, no times in the notebook, no kernel log on the terminal.
 
-    The connection file, the sockets and IPython's own folder lie in a folder of this run alone, which goes when it
-    ends: without one, jupyter_client makes them in the working directory, where two runs would answer each other's
-    kernels, and IPython writes into the home folder. While it lasts the environment is that of `surroundings`.
+    The connection file, the sockets and the folder of IPython are in a temporary folder of this run, which is removed
+    at the end. Otherwise jupyter_client would make them in the working directory, where two runs would answer each
+    other's kernels, and IPython would write into the home folder. The environment is that of `surroundings`.
     """
     from traitlets.config import Config
 
-    folder = str(scratch.made())
+    folder = str(scratch.new_folder())
     try:
-        # A kernel on TCP warns on every run that it is not encrypted; on a socket file it has nothing to warn of.
+        # A kernel on TCP warns on every run that it is not encrypted; on a Unix socket it does not.
         fits = len(os.fsencode(folder)) + SOCKET_NAME <= SOCKET_PATH and os.name == "posix"
         manager = {"transport": "ipc"} if fits else {"transport": "tcp", "transport_encryption": "auto"}
         manager["connection_file"] = os.path.join(folder, "kernel.json")
@@ -120,9 +121,9 @@ def quiet() -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def surroundings(folder: Path) -> Iterator[None]:
-    """The environment of a kernel: it imports nothing from the working directory, and writes into `folder` alone.
+    """Set the environment of a kernel that imports nothing from the working directory and writes only into `folder`.
 
-    A file such as pandas.py beside the data would take the place of the package.
+    Otherwise a file such as pandas.py beside the data would be imported instead of the package.
     """
     profile = folder / "ipython" / "profile_default"
     profile.mkdir(parents=True)
@@ -143,28 +144,32 @@ def surroundings(folder: Path) -> Iterator[None]:
 
 
 def _home_is_writable() -> bool:
-    """Whether matplotlib can keep its list of fonts where it does by default."""
+    """True if matplotlib can store its list of fonts in its default folder."""
     places = [os.environ.get(name) or os.path.expanduser(f"~/{usual}") for name, usual in HOME_FOLDERS]
     return all(_writable(Path(place)) for place in places)
 
 
 def _writable(folder: Path) -> bool:
-    """Whether the folder can be written, or made in the nearest one that is there."""
-    nearest = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    """True if the folder is writable, or can be made in its nearest parent that exists."""
     try:
-        with tempfile.TemporaryFile(dir=nearest):
+        with tempfile.TemporaryFile(dir=nearest(folder)):
             return True
     except OSError:
         return False
 
 
+def nearest(folder: Path) -> Path:
+    """The folder itself if it exists, else its nearest parent that does."""
+    return next(place for place in (folder, *folder.absolute().parents) if place.exists())
+
+
 def clean(spill: str | None) -> None:
-    """Stops kernels that an interrupted run left behind, and removes what they kept in temporary folders."""
+    """Stop the kernels that an interrupted run left behind, and remove their temporary folders."""
     import psutil
 
-    kernels = [one for one in psutil.Process().children() if _is_kernel(one)]
-    for one in kernels:
-        one.kill()
+    kernels = [process for process in psutil.Process().children() if _is_kernel(process)]
+    for kernel in kernels:
+        kernel.kill()
     psutil.wait_procs(kernels, timeout=5)
     scratch.sweep()
     if spill and Path(spill).expanduser().is_dir():
@@ -172,7 +177,7 @@ def clean(spill: str | None) -> None:
 
 
 def _is_kernel(process: Any) -> bool:
-    """Whether the process is one of Jupyter's; another program's children are none of our business."""
+    """True if the process is a Jupyter kernel; other child processes are left alone."""
     import psutil
 
     try:
@@ -182,7 +187,7 @@ def _is_kernel(process: Any) -> bool:
 
 
 def found_failure(notebook: Any) -> Failure | None:
-    """The first error of an executed notebook that no tag `raises-exception` allows."""
+    """The first error of an executed notebook in a cell without the tag `raises-exception`."""
     for i, cell in enumerate(notebook.cells):
         if "raises-exception" in cell.metadata.get("tags", []):
             continue
@@ -196,14 +201,14 @@ def found_failure(notebook: Any) -> Failure | None:
 
 
 def published(notebook: Any) -> dict[str, Any] | None:
-    """The results that the notebook displayed last, None where it displayed none."""
+    """The results that the notebook displayed last, None if it displayed none."""
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
-    found = [output.data[RESULTS] for output in outputs if RESULTS in output.get("data", {})]
-    return found[-1] if found else None
+    results = [output.data[RESULTS] for output in outputs if RESULTS in output.get("data", {})]
+    return results[-1] if results else None
 
 
 def stripped(notebook: Any, failure: Failure | None) -> Any:
-    """The notebook without papermill's and nbclient's metadata: times, durations and paths differ on every run."""
+    """Return the notebook without the metadata of papermill and nbclient, whose times and paths differ on every run."""
     out = copy.deepcopy(notebook)
     out.metadata.pop("papermill", None)
     for cell in out.cells:
@@ -236,7 +241,7 @@ def page(notebook: Any) -> str:
 
 
 def files(run: Run) -> dict[str, str]:
-    """What to write for a run, by the ending of the file; a failed run has no results and other endings."""
+    """The contents of a run's files by ending; a failed run has other endings and no results."""
     import nbformat
 
     if run.failure:
@@ -246,7 +251,10 @@ def files(run: Run) -> dict[str, str]:
 
 
 def write(folder: Path, name: str, contents: Mapping[str, str]) -> list[Path]:
-    """Writes `<folder>/<name><ending>` for each ending; all are complete before the first replaces an old one."""
+    """Write `<folder>/<name><ending>` for each ending; all are complete before the first replaces an old file.
+
+    Raises OSError if the folder is not writable or one of the files is a folder.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     targets = [folder / f"{name}{ending}" for ending in contents]
     for target in targets:
@@ -266,22 +274,22 @@ def write(folder: Path, name: str, contents: Mapping[str, str]) -> list[Path]:
 
 
 def _sweep_drafts(folder: Path) -> None:
-    """Removes the drafts of processes that were killed while they wrote."""
-    for left in folder.iterdir():
-        draft = DRAFT.fullmatch(left.name)
+    """Remove the drafts of processes that were killed while writing."""
+    for path in folder.iterdir():
+        draft = DRAFT.fullmatch(path.name)
         if draft and os.name == "posix" and not scratch.alive(int(draft[1])):
-            left.unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
 
 
 def longest_name() -> int:
-    """The most bytes that the name of a report may have, so that each of its files and drafts can be written."""
+    """The largest number of bytes in the name of a report for which all its files and drafts can be written."""
     return 255 - len(f"..{'9' * 10}.part") - max(map(len, ENDINGS))
 
 
 def replaced(folder: Path, name: str, run: Run) -> str | None:
-    """What the report that `run` will replace was made from, where that is something else; None where it is not.
+    """The inputs of the report that `run` will replace, if they differ from its own; otherwise None.
 
-    A report is of the same inputs where their names and contents are the same, whatever the parameters.
+    Inputs are the same if their names and contents are, whatever the parameters.
     """
     if run.failure or not (folder / f"{name}.html").exists():
         return None
@@ -300,7 +308,7 @@ def _input_name(source: Any) -> str:
 
 
 def discard_failed(folder: Path, name: str) -> None:
-    """Removes what an earlier failed run left, so that it does not lie beside the report of a later good one."""
+    """Remove the files of an earlier failed run, which do not belong beside a later successful report."""
     for ending in (".failed.html", ".failed.ipynb"):
         (folder / f"{name}{ending}").unlink(missing_ok=True)
 
@@ -309,21 +317,20 @@ def discard_failed(folder: Path, name: str) -> None:
 
 
 def progress(name: str, notebook: Any, stream: TextIO) -> Callable[..., None] | None:
-    """A callback that redraws one line on a terminal before each cell; None where `stream` is no terminal."""
+    """Return a callback that redraws one line on a terminal before each cell; None if `stream` is not a terminal."""
     if not stream.isatty():
         return None
     cells = len(notebook.cells)
 
     def draw(cell_index: int, **_: Any) -> None:
-        done = round(20 * cell_index / cells)
-        stream.write(f"\r\x1b[K{name} [{'#' * done}{'.' * (20 - done)}] cell {cell_index + 1} of {cells}")
+        stream.write(f"\r\x1b[K{name} {bar(cell_index, cells)} cell {cell_index + 1} of {cells}")
         stream.flush()
 
     return draw
 
 
 def erase(stream: TextIO) -> None:
-    """Clears the line of progress."""
+    """Clear the line of progress."""
     if stream.isatty():
         stream.write("\r\x1b[K")
         stream.flush()
@@ -333,14 +340,14 @@ def erase(stream: TextIO) -> None:
 
 
 class EvalkitEngine:
-    """papermill's engine, quiet, that also writes the page beside the output: `papermill --engine evalkit …`.
+    """A quiet papermill engine that also writes the page beside the output: `papermill --engine evalkit …`.
 
-    Not a subclass: papermill loads its engines while it is imported, and this module must not import papermill.
+    Not a subclass: papermill loads its engines while it is imported, so this module must not import papermill.
     """
 
     @staticmethod
     def execute_notebook(notebook: Any, kernel_name: str, output_path: str | None = None, **options: Any) -> Any:
-        """Runs the notebook and returns it; the page is written also where a cell fails or the kernel dies."""
+        """Run the notebook and return it; the page is written even if a cell fails or the kernel dies."""
         from papermill.engines import NBClientEngine
 
         try:
@@ -354,21 +361,21 @@ class EvalkitEngine:
 
     @staticmethod
     def nb_kernel_name(notebook: Any, name: str | None = None) -> str:
-        """The kernel that papermill would take."""
+        """The kernel that papermill would use."""
         from papermill.utils import nb_kernel_name
 
         return nb_kernel_name(notebook, name)
 
     @staticmethod
     def nb_language(notebook: Any, language: str | None = None) -> str:
-        """The language that papermill would take."""
+        """The language that papermill would use."""
         from papermill.utils import nb_language
 
         return nb_language(notebook, language)
 
 
 def _write_beside(output_path: str | None, notebook: Any, failure: Failure | None) -> None:
-    """Writes the page beside an output in a file; papermill's other targets (stdout, object stores) get none."""
+    """Write the page beside an output file; other targets of papermill (stdout, object stores) get no page."""
     if output_path and output_path != "-" and "://" not in output_path:
         target = Path(output_path)
         write(target.parent, target.stem, {".html": page(stripped(notebook, failure))})

@@ -1,4 +1,4 @@
-"""Temporary folders that carry the number of their process, so that what a killed run left is found and removed."""
+"""Temporary folders named after their process, so that those of a killed run can be removed."""
 
 import os
 import re
@@ -9,27 +9,27 @@ from pathlib import Path
 OURS = re.compile(r"evalkit-(\d+)-.*")
 
 
-def made(where: Path | None = None) -> Path:
-    """A new folder, in the machine's temporary one or in `where`; who makes it removes it. Raises OSError."""
-    place = Path(tempfile.gettempdir()) if where is None else where
-    sweep(place)
-    return Path(tempfile.mkdtemp(prefix=f"evalkit-{os.getpid()}-", dir=place))
+def new_folder(parent: Path | None = None) -> Path:
+    """Make a folder in `parent` or the system's temporary folder; the caller removes it. Raises OSError."""
+    parent = parent or Path(tempfile.gettempdir())
+    sweep(parent)
+    return Path(tempfile.mkdtemp(prefix=f"evalkit-{os.getpid()}-", dir=parent))
 
 
-def sweep(where: Path | None = None) -> None:
-    """Removes the folders of processes that are no more."""
-    for left in (Path(tempfile.gettempdir()) if where is None else where).glob("evalkit-*"):
-        found = OURS.fullmatch(left.name)
-        if found and os.name == "posix" and not alive(int(found[1])):
-            shutil.rmtree(left, ignore_errors=True)
+def sweep(parent: Path | None = None) -> None:
+    """Remove the folders of processes that have ended."""
+    for folder in (parent or Path(tempfile.gettempdir())).glob("evalkit-*"):
+        name = OURS.fullmatch(folder.name)
+        if name and os.name == "posix" and not alive(int(name[1])):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def alive(process: int) -> bool:
-    """Whether a process of this number runs, anybody's."""
+    """True if a process with this number runs, of any user."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
-    except OSError:  # it is another user's
+    except OSError:  # it belongs to another user
         return True
     return True

@@ -1,19 +1,22 @@
 """Write the generated pages of docs: `python tests/readme_table.py`.
 
-docs/metrics.md comes from the catalogue, docs/parameters.md from the parameters of each report, docs/findings.md from
-the kinds of findings, and the ratios in docs/performance.md from what the benchmarks wrote.
+docs/metrics.md comes from the catalogue, docs/parameters.md from the parameters of each report, docs/findings.md and
+the codes in evalkit/schema.json from the kinds of findings, the ratios in docs/performance.md from what the benchmarks
+wrote.
 """
 
+import re
 from pathlib import Path
 
-from evalkit.definitions import catalogue
+from evalkit.catalogue import lookup
 from evalkit.findings import catalogue as findings_catalogue
-from evalkit.parameters import REPORTS, listing
+from evalkit.parameters import REPORTS, cells
 
 TOP = Path(__file__).resolve().parents[1]
 PARAMETERS, FINDINGS = TOP / "docs" / "parameters.md", TOP / "docs" / "findings.md"
 METRICS, PERFORMANCE = TOP / "docs" / "metrics.md", TOP / "docs" / "performance.md"
 README, RESULTS = TOP / "README.md", TOP / "benchmarks" / "RESULTS.md"
+SCHEMA = TOP / "evalkit" / "schema.json"
 CATALOGUE = """# Metrics
 
 <!-- made by make outputs from the catalogue -->
@@ -48,7 +51,7 @@ CLAIMS = "<!-- claims -->\n", "<!-- end of claims -->"
 
 def metrics() -> str:
     """The text of docs/metrics.md."""
-    return CATALOGUE + catalogue.markdown() + "\n"
+    return CATALOGUE + lookup.markdown() + "\n"
 
 
 def performance(text: str) -> str:
@@ -64,7 +67,7 @@ def claims() -> str:
 
 def parameters() -> str:
     """The text of docs/parameters.md."""
-    tables = [f"## {name}\n\n{listing.of_report(name, report).markdown()}" for name, report in REPORTS.items()]
+    tables = [f"## {name}\n\n{cells.listing_of_report(name, report).markdown()}" for name, report in REPORTS.items()]
     return "\n".join([INTRODUCTION, *tables])
 
 
@@ -73,8 +76,15 @@ def findings() -> str:
     return FOUND + findings_catalogue.markdown()
 
 
+def schema() -> str:
+    """The text of evalkit/schema.json with the codes of findings as they are now."""
+    codes = ", ".join(f'"{kind.code}"' for kind in findings_catalogue.kinds())
+    return re.sub(r'("code": \{"enum": \[)[^\]]*', rf"\g<1>{codes}", SCHEMA.read_text(encoding="utf-8"))
+
+
 if __name__ == "__main__":
     METRICS.write_text(metrics(), encoding="utf-8")
     PARAMETERS.write_text(parameters(), encoding="utf-8")
     FINDINGS.write_text(findings(), encoding="utf-8")
+    SCHEMA.write_text(schema(), encoding="utf-8")
     PERFORMANCE.write_text(performance(PERFORMANCE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -21,4 +21,4 @@ def long(values: pd.DataFrame, metric: str) -> pd.DataFrame:
 
 
 def told(study) -> str:
-    return "\n".join(finding.message for finding in significance_findings.of(study))
+    return "\n".join(f"{finding.message} [{finding.kind.code}]" for finding in significance_findings.of(study))

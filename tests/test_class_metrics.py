@@ -7,11 +7,12 @@ import pytest
 from samples import expected, predictions
 from sklearn import metrics as sk
 
-from evalkit.definitions import catalogue, class_metrics, forecast_metrics, label_metrics
-from evalkit.definitions.class_metrics import Classified
-from evalkit.definitions.forecast_metrics import Forecasts
-from evalkit.definitions.label_metrics import Labelled
+from evalkit.catalogue import lookup, multiclass, multilabel
+from evalkit.catalogue.forecasts import median_absolute_error, r2
+from evalkit.metrics.rows import Rows
 from evalkit.statistics import inference
+from evalkit.statistics.methods import Options
+from evalkit.statistics.statistic import OfRows
 
 ROUGH = {"median_absolute_error": 0.4}  # its effects need the density of the errors, taken from few
 
@@ -21,43 +22,41 @@ def penguins(model="gbm"):
     frame = frame[frame.model == model].sort_values("id")
     classes = ["Adelie", "Chinstrap", "Gentoo"]
     actual, predicted = (frame[c].map(classes.index).to_numpy(np.int64) for c in ("y_true", "y_pred"))
-    return Classified(actual, predicted, 3, frame[[f"p_{one}" for one in classes]].to_numpy(float))
+    scores = frame[[f"p_{one}" for one in classes]].to_numpy(float)
+    return Rows(actual, scores, decision=predicted, classes=3)
 
 
 def labelled(rows=250):
     rng = np.random.default_rng(4)
     actual = rng.random((rows, 4)) < [0.5, 0.3, 0.2, 0.6]
-    return Labelled(actual, np.clip(actual * 0.4 + rng.random((rows, 4)) * 0.6, 0, 1))
+    return Rows(actual, np.clip(actual * 0.4 + rng.random((rows, 4)) * 0.6, 0, 1))
 
 
 def forecasts(rows=300):
     rng = np.random.default_rng(5)
     actual = rng.gamma(2, 2, rows)
-    return Forecasts(actual, np.maximum(actual + rng.normal(0.3, 1.5, rows), 0.05))
+    return Rows(actual, np.maximum(actual + rng.normal(0.3, 1.5, rows), 0.05))
 
 
 SAMPLES = {"classes": penguins(), "labels": labelled(), "forecasts": forecasts()}
 CUTS = {"top": 2, "pinball": 90}
 EVERY = [
-    catalogue.Chosen(metric, CUTS.get(name))
-    for structure in SAMPLES
-    for name, metric in catalogue.TABLES[structure].items()
+    lookup.Chosen(metric, CUTS.get(name)) for structure in SAMPLES for name, metric in lookup.TABLES[structure].items()
 ]
 each = pytest.mark.parametrize("chosen", EVERY, ids=lambda one: f"{one.metric.structure} {one.label}")
 
 
 def number(chosen, s):
-    return inference.value(chosen.values(s))
+    return chosen.value(s)
 
 
 def estimate(chosen, s, unit=None):
-    m = chosen.metric
-    return inference.estimate(chosen.values(s), unit, level=0.95, low=m.low, high=m.high)
+    return inference.estimate(OfRows(chosen, replace(s, unit=unit)), Options(0.95, np.random.default_rng(0)))
 
 
 @each
 def test_every_label_finds_its_metric_again(chosen):
-    assert catalogue.find(chosen.label, chosen.metric.structure) == chosen
+    assert lookup.find(chosen.label, chosen.metric.structure) == chosen
 
 
 @each
@@ -120,26 +119,26 @@ CLASS_PEERS = {
     "log_loss": lambda s: sk.log_loss(s.actual, s.score),
 }
 LABEL_PEERS = {
-    "micro_f1": lambda s: sk.f1_score(s.actual, s.decided, average="micro"),
-    "micro_precision": lambda s: sk.precision_score(s.actual, s.decided, average="micro"),
-    "micro_recall": lambda s: sk.recall_score(s.actual, s.decided, average="micro"),
-    "macro_f1": lambda s: sk.f1_score(s.actual, s.decided, average="macro"),
-    "exact_match": lambda s: sk.accuracy_score(s.actual, s.decided),
-    "hamming_loss": lambda s: sk.hamming_loss(s.actual, s.decided),
+    "micro_f1": lambda s: sk.f1_score(s.actual, s.predicted, average="micro"),
+    "micro_precision": lambda s: sk.precision_score(s.actual, s.predicted, average="micro"),
+    "micro_recall": lambda s: sk.recall_score(s.actual, s.predicted, average="micro"),
+    "macro_f1": lambda s: sk.f1_score(s.actual, s.predicted, average="macro"),
+    "exact_match": lambda s: sk.accuracy_score(s.actual, s.predicted),
+    "hamming_loss": lambda s: sk.hamming_loss(s.actual, s.predicted),
     "map_classes": lambda s: sk.average_precision_score(s.actual, s.score, average="macro"),
     "roc_auc_macro": lambda s: sk.roc_auc_score(s.actual, s.score, average="macro"),
 }
 FORECAST_PEERS = {
-    "mae": lambda f: sk.mean_absolute_error(f.actual, f.forecast),
-    "rmse": lambda f: sk.root_mean_squared_error(f.actual, f.forecast),
-    "mse": lambda f: sk.mean_squared_error(f.actual, f.forecast),
-    "median_absolute_error": lambda f: sk.median_absolute_error(f.actual, f.forecast),
-    "mape": lambda f: sk.mean_absolute_percentage_error(f.actual, f.forecast),
-    "r2": lambda f: sk.r2_score(f.actual, f.forecast),
-    "r2_correlation": lambda f: np.corrcoef(f.actual, f.forecast)[0, 1] ** 2,
-    "poisson_deviance": lambda f: sk.mean_poisson_deviance(f.actual, f.forecast),
-    "pinball@90": lambda f: sk.mean_pinball_loss(f.actual, f.forecast, alpha=0.9),
-    "bias": lambda f: np.mean(f.forecast - f.actual),
+    "mae": lambda f: sk.mean_absolute_error(f.actual, f.score),
+    "rmse": lambda f: sk.root_mean_squared_error(f.actual, f.score),
+    "mse": lambda f: sk.mean_squared_error(f.actual, f.score),
+    "median_absolute_error": lambda f: sk.median_absolute_error(f.actual, f.score),
+    "mape": lambda f: sk.mean_absolute_percentage_error(f.actual, f.score),
+    "r2": lambda f: sk.r2_score(f.actual, f.score),
+    "r2_correlation": lambda f: np.corrcoef(f.actual, f.score)[0, 1] ** 2,
+    "poisson_deviance": lambda f: sk.mean_poisson_deviance(f.actual, f.score),
+    "pinball@90": lambda f: sk.mean_pinball_loss(f.actual, f.score, alpha=0.9),
+    "bias": lambda f: np.mean(f.score - f.actual),
 }
 PEERS = [("classes", *one) for one in CLASS_PEERS.items()]
 PEERS += [("labels", *one) for one in LABEL_PEERS.items()]
@@ -149,32 +148,33 @@ PEERS += [("forecasts", *one) for one in FORECAST_PEERS.items()]
 @pytest.mark.parametrize("structure, name, peer", PEERS, ids=lambda one: one if isinstance(one, str) else "")
 def test_equals_the_public_tool(structure, name, peer):
     s = SAMPLES[structure]
-    assert number(catalogue.find(name, structure), s) == pytest.approx(peer(s), abs=1e-9)
+    assert number(lookup.find(name, structure), s) == pytest.approx(peer(s), abs=1e-9)
 
 
 @pytest.mark.parametrize("model", ["logistic", "gbm", "forest"])
 def test_equals_the_shared_figures(model):
     truth, s = expected("penguins")["sklearn"]["overall"][model], penguins(model)
     for ours, theirs in (("brier", "brier_multiclass_sum"), ("log_loss", "log_loss"), ("mcc", "mcc")):
-        assert number(catalogue.find(ours, "classes"), s) == pytest.approx(truth[theirs], abs=1e-9)
+        assert number(lookup.find(ours, "classes"), s) == pytest.approx(truth[theirs], abs=1e-9)
 
 
 def test_macro_f1_of_four_classes_by_hand():
     y = [0] * 5 + [1] * 4 + [2] * 3 + [3] * 2
-    s = Classified(np.array(y), np.array([0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 3, 2, 3, 2]), 5)
-    assert number(catalogue.find("macro_f1", "classes"), s) == pytest.approx(0.5625)
-    assert number(catalogue.find("macro_f1_of_means", "classes"), s) != number(catalogue.find("macro_f1", "classes"), s)
+    s = Rows(np.array(y), decision=np.array([0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 3, 2, 3, 2]), classes=5)
+    assert number(lookup.find("macro_f1", "classes"), s) == pytest.approx(0.5625)
+    assert number(lookup.find("macro_f1_of_means", "classes"), s) != number(lookup.find("macro_f1", "classes"), s)
 
 
 def test_a_class_without_rows_leaves_auc_undefined():
-    s = Classified(np.array([0, 0, 1]), np.array([0, 0, 1]), 3, np.eye(3)[[0, 0, 1]])
+    s = Rows(np.array([0, 0, 1]), np.eye(3)[[0, 0, 1]], decision=np.array([0, 0, 1]), classes=3)
     for name in ("roc_auc_ovr", "roc_auc_hand_till", "map_classes"):
-        e = estimate(catalogue.find(name, "classes"), s)
+        e = estimate(lookup.find(name, "classes"), s)
         assert np.isnan([e.value, e.low, e.high]).all()
 
 
 def test_effects_add_up_to_nothing():
-    found = [class_metrics.hand_till(penguins()), label_metrics.macro_f1(labelled()), forecast_metrics.r2(forecasts())]
-    found += [forecast_metrics.rmse(forecasts()), forecast_metrics.median_absolute_error(forecasts())]
+    found = [multiclass.hand_till(penguins()), multilabel.macro_f1(labelled()), r2(forecasts())]
+    found += [lookup.find("rmse", "forecasts").effects(forecasts())]
+    found += [median_absolute_error(forecasts())]
     for one in found:
         assert one.rows.sum() == pytest.approx(0, abs=1e-9)

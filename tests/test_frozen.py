@@ -1,6 +1,7 @@
 """The frozen results: the committed cases give their numbers, and the comparison finds what it must."""
 
 import copy
+from dataclasses import replace
 
 import pytest
 from frozen import compare, freeze, needs
@@ -131,6 +132,16 @@ def test_slow_cases_are_cases():
 def test_cases_have_their_own_names_and_no_results_of_local_data_are_committed(frozen):
     assert len({case.name for case in CASES}) == len(CASES)
     assert set(frozen) == {case.name for case in CASES if not case.local}
+
+
+def test_what_could_not_be_run_is_named(tmp_path, capsys):
+    cases = [replace(QUICK[0], name=name, needs=("no/such/folder",)) for name in ("old", "new")]
+    freeze.save({"old": TREE}, cases, tmp_path)
+    assert freeze.write(cases, cases, tmp_path) == 0
+    said = capsys.readouterr().out
+    assert "old: not run, needs no/such/folder" in said
+    assert "2 cases could not be run here and are as they were frozen before:\n  old\n  new (never frozen)" in said
+    assert freeze.load(tmp_path) == {"old": TREE}
 
 
 def test_the_fixture_has_the_same_bytes_each_time(tmp_path):

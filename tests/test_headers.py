@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from evalkit.arrays import InputError, ParameterError
-from evalkit.definitions import catalogue
+from evalkit.catalogue import lookup
 from evalkit.metrics import rankings
 from evalkit.pages import ranking_page
 from evalkit.reading.engines import base
@@ -223,7 +223,7 @@ def test_duckdb_out_of_core_reads_the_same_ranked_lists(here, kind):
             (sources.parts("run.csv", "none"), None),
             {"query": "1", "item": "2", "score": "3", "grade": "4"},
         )
-    ask = Metric(catalogue.find("map", "rankings"), 1.0)
+    ask = Metric(lookup.find("map", "rankings"), 1.0)
     whole = runs.read(*files, columns=columns)
     with engine.opened(base.limits("250MB", threads=2)) as opened:
         measured = sharded.measured(opened, *files, asks=[ask], columns=columns)

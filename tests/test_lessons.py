@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from significance_tables import wide
 
-from evalkit.pages import lessons, significance_page
+from evalkit.pages import significance_page
 from evalkit.statistics import sequential
-from evalkit.studies import significance
+from evalkit.studies import lessons, significance
 
 
 def test_the_lesson_of_the_coin():

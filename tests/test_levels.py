@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evalkit.pages import lessons
 from evalkit.statistics import folds, proportions, ranks, sequential
 from evalkit.statistics import significance as sig
+from evalkit.studies import lessons
 
 ALPHA = 0.05
 

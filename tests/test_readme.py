@@ -9,10 +9,12 @@ from readme_table import (
     PARAMETERS,
     PERFORMANCE,
     README,
+    SCHEMA,
     findings,
     metrics,
     parameters,
     performance,
+    schema,
 )
 
 PAGES = [README, *sorted((README.parent / "docs").glob("*.md"))]
@@ -34,6 +36,11 @@ def test_the_docs_list_the_parameters_of_every_report():
 
 def test_the_docs_list_every_kind_of_finding():
     assert FINDINGS.read_text(encoding="utf-8") == findings(), "run make outputs"
+
+
+def test_the_schema_lists_every_code():
+    assert SCHEMA.read_text(encoding="utf-8") == schema(), "run make outputs"
+    assert '"EK101", ' in schema()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -14,10 +14,10 @@ from nbformat.v4 import new_code_cell
 from evalkit import __main__ as command
 from evalkit import parameters, report
 from evalkit.arrays import InputError, ParameterError
-from evalkit.parameters import REPORTS, cells, listing
-from evalkit.parameters.fields import UNKNOWN, Cut, Data, Integers, Shares, option_of
+from evalkit.parameters import REPORTS, cells
+from evalkit.parameters.fields import CUT, DATA, SHARES, UNKNOWN, Integers, option_of
 from evalkit.reading.inputs import examples
-from evalkit.statistics import perunit
+from evalkit.statistics import methods
 from evalkit.studies import (
     classification,
     experiment,
@@ -115,7 +115,7 @@ def test_choices_are_those_that_the_studies_know():
     def allowed(report, name):
         return option_of(report.options()[name]).kind.allowed
 
-    assert allowed(parameters.Ranking, "interval") == perunit.METHODS
+    assert allowed(parameters.Ranking, "interval") == methods.METHODS
     assert allowed(parameters.Significance, "alternative") == tuple(trials.TESTS)
     assert allowed(parameters.Interleaving, "world") == (*planning.WORLDS, planning.NONE)
     assert allowed(parameters.Validation, "task") == (examples.CLASSES, examples.NUMBER)
@@ -130,7 +130,7 @@ def test_choices_are_those_that_the_studies_know():
 def test_help_and_parameters_are_made_from_the_class_without_reading_the_notebook(name, capsys, monkeypatch):
     monkeypatch.setattr(report, "read", lambda *_: pytest.fail("the notebook was read"))
     assert command.main(["parameters", name]) == 0
-    assert capsys.readouterr().out == listing.of_report(name, REPORTS[name]).lines() + "\n"
+    assert capsys.readouterr().out == cells.listing_of_report(name, REPORTS[name]).lines() + "\n"
     with pytest.raises(SystemExit, match="0"):
         command.main(["report", name, "--help"])
     out = capsys.readouterr().out
@@ -220,7 +220,7 @@ def test_values_refuse_an_unknown_injected_name(monkeypatch):
 
 
 def data_options():
-    return [(name, key) for name in REPORTS for key, (o, _) in options(name).items() if isinstance(o.kind, Data)]
+    return [(name, key) for name in REPORTS for key, (o, _) in options(name).items() if o.kind is DATA]
 
 
 @pytest.mark.parametrize("name, key", data_options())
@@ -303,16 +303,16 @@ def test_whole_numbers_are_sorted_and_each_once():
 
 
 def test_shares():
-    assert Shares().read("shares", "a=1,b=2") == {"a": 1.0, "b": 2.0}
-    assert Shares().read("shares", UNKNOWN) == experiment.UNKNOWN
+    assert SHARES.read("shares", "a=1,b=2") == {"a": 1.0, "b": 2.0}
+    assert SHARES.read("shares", UNKNOWN) == experiment.UNKNOWN
     with pytest.raises(ParameterError, match="shares must be a number above 0, got '0'"):
-        Shares().read("shares", "a=0,b=1")
+        SHARES.read("shares", "a=0,b=1")
 
 
 @pytest.mark.parametrize("value", ["", "best", "precision>=2", "cost:fp=1", "f1>=0.5", ["0.5"], True])
 def test_a_threshold_that_cannot_be_meant_is_refused(value):
     with pytest.raises(ParameterError, match=r"^threshold must"):
-        Cut().read("threshold", value)
+        CUT.read("threshold", value)
 
 
 def test_bounds_are_refused():

@@ -11,8 +11,7 @@ from validation_tables import (
     noise,
 )
 
-from evalkit.definitions import predicted
-from evalkit.definitions.catalogue import find
+from evalkit.catalogue.lookup import find
 from evalkit.pages import resplits_page, validation_page
 from evalkit.reading.inputs import examples
 from evalkit.statistics.folds import nadeau_bengio
@@ -32,8 +31,10 @@ def test_one_neighbour_on_noise(monkeypatch):
     folds = resplits.choose(e, k=5, gap=0.0, seed=0)
     setting = resplits.Setting(e, folds, 5, 0.0, 0)
     learner = fitting.Learner({"one": KNeighborsClassifier(1)}, e.features, e.label, 2)
-    _, other = resplits.fit_all(setting, learner, find("accuracy", "predicted"), ["one"], 60.0, list("abcde"))
+    _, other = resplits.fit_all(setting, learner, find("accuracy", "counts"), ["one"], 60.0, list("abcde"))
     assert other.bootstrap.apparent == 0
+    assert other.bootstrap.out_of_bag == pytest.approx(0.5, abs=0.08)
+    assert other.bootstrap.no_information == pytest.approx(0.5, abs=0.01)
     assert 1 - other.bootstrap.error_632 == pytest.approx(0.684, abs=0.05)
     assert 1 - other.bootstrap.error_632_plus == pytest.approx(0.5, abs=0.06)
 
@@ -52,7 +53,7 @@ def test_rows_at_random_flatter_where_groups_repeat(monkeypatch):
     frame = pd.DataFrame(rng.normal(size=(40, 3))[person] + rng.normal(scale=0.01, size=(240, 3)), columns=list("abc"))
     frame = frame.assign(group=person, label=rng.permutation(np.arange(40) % 2)[person])
     study = validation.read(features=frame, estimator="sklearn.neighbors.KNeighborsClassifier", k=5)
-    blind = predicted.value(study.primary, study.other.ignoring)
+    blind = study.primary.value(study.other.ignoring)
     assert blind > 0.95
     assert study.intervals.iloc[0]["high"] < 0.8
     assert "group ignored" in resplits_page.other_splits(study).html
@@ -68,16 +69,16 @@ def test_dates_split_forward_beside_rows_at_random():
     for train, test in study.folds.pairs:
         assert study.examples.time[train].max() + 3 < study.examples.time[test].min()
     assert study.rows.size < n
-    assert predicted.value(study.primary, study.other.ignoring) > study.intervals.iloc[0]["value"] + 0.1
+    assert study.primary.value(study.other.ignoring) > study.intervals.iloc[0]["value"] + 0.1
     assert "rows at random, time ignored" in resplits_page.other_splits(study).html
 
 
 def test_the_budget_says_what_it_left_out():
     study = labelled(noise(60))
     assert study.other.points.empty
-    assert "5-fold: 0 of 50 fits made within the budget" in validation_page.findings(study).text
+    assert "5-fold: 0 of 50 fits made in the time allowed" in validation_page.findings(study).text
     study = validation.read(features=noise(300), most_rows=100, k=5, **FAST)
-    assert "200 of 300 rows: 100 were drawn at random" in validation_page.findings(study).text
+    assert "200 of 300 rows: the others were drawn at random" in validation_page.findings(study).text
 
 
 def test_an_estimator_without_probabilities_keeps_the_metrics_it_has():
@@ -152,7 +153,7 @@ def test_two_processes_give_what_one_gives(monkeypatch):
     alone = fitting.run(learner, jobs, required=8, seconds=60)
     monkeypatch.setattr(fitting, "WORTH", -1.0)
     both = fitting.run(learner, jobs, required=8, seconds=60)
-    assert [one.test.chance.tolist() for one in both] == [one.test.chance.tolist() for one in alone]
+    assert [one.test.score.tolist() for one in both] == [one.test.score.tolist() for one in alone]
 
 
 def test_the_clock_stops_what_is_not_required():

@@ -10,7 +10,7 @@ from significance_tables import long, rng, told, wide
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.pages import page, significance_page
-from evalkit.statistics import folds, perunit, proportions
+from evalkit.statistics import folds, methods, proportions
 from evalkit.statistics import significance as sig
 from evalkit.studies import significance, significance_extras
 
@@ -54,7 +54,7 @@ def test_clusters_that_were_not_named_are_measured():
     table = pd.DataFrame(
         {"row": [f"r{i}" for i in range(240)], "person": users, "a": own, "b": rng(4).normal(size=240)}
     )
-    assert re.search(r"person repeats \(30 values\): .* set unit='person'", told(significance.read(table)))
+    assert re.search(r"person repeats \(30 values\): .* as large. .EK203.", told(significance.read(table)))
     named = significance.read(table, unit="person")
     assert named.comparisons.iloc[0]["n"] == 30
     assert "person repeats" not in told(named)
@@ -85,7 +85,9 @@ def test_the_tests_beside_the_flips_are_of_the_same_mean():
     assert row["difference"] > 0.8
     assert max(row["p"], others["t"], others["bootstrap"]) < 0.01
     assert others["t"] == pytest.approx(
-        perunit.t_test(*study.sides(study.primary, study.opponents), study.unit, level=0.95, name="").p_value
+        methods.t_test(
+            *(study.measure(study.primary, name) for name in study.opponents), study.inference_options(2)
+        ).p_value
     )
     assert abs(study.differences().mean()) < 0.1
     assert (
@@ -123,12 +125,12 @@ def test_less_is_better_where_it_is_said_or_known():
 def test_folds_take_the_corrected_t_or_a_warning():
     table = pd.DataFrame({"fold": range(10), "a": rng(5).normal(0.82, 0.02, 10), "b": rng(6).normal(0.8, 0.02, 10)})
     naive = significance.read(table)
-    assert "set test_to_train" in told(naive)
+    assert "Folds that share training rows are no sample. [EK410]" in told(naive)
     right = significance.read(table, test_to_train=1 / 9)
     row, d = right.comparisons.iloc[0], (table["a"] - table["b"]).to_numpy()
     assert row["p"] == pytest.approx(folds.nadeau_bengio(d, train=9, test=1).p_value)
     assert row["p"] > sig.paired_t(d).p_value
-    assert "set test_to_train" not in told(right)
+    assert "EK410" not in told(right)
 
 
 def test_predicted_chances_are_compared_by_their_losses():

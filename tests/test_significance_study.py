@@ -96,7 +96,7 @@ def test_every_way_to_test_is_named():
 def test_a_share_whose_test_and_interval_disagree_is_borderline():
     table = pd.DataFrame({"successes": [5], "trials": [20]})
     notes = told(significance.read(table, null=0.1))
-    assert "disagree on the sample − null 0.1 (p 0.043, [−0.013, +0.391]): read as borderline." in notes
+    assert "disagree on the sample − null 0.1 (p 0.043, [−0.013, +0.391]). [EK412]" in notes
     assert "disagree" not in told(significance.read(table, null=0.5))
 
 
@@ -113,7 +113,7 @@ def test_looks_cost_what_they_cost_and_stay_dual():
         assert often["low"] <= once["low"]
         assert (often["p"] < 0.05) == (not often["low"] <= 0 <= often["high"])
     study = significance.read(table, looks=5)
-    assert study.look_level == pytest.approx(1 - 0.0158, abs=1e-4)
+    assert study.test_level == pytest.approx(1 - 0.0158, abs=1e-4)
     assert "You looked 5 times: at 0.05 each, chance alone finds something in 14.2%" in told(study)
 
 

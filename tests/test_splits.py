@@ -125,19 +125,6 @@ def test_out_of_bag_share(rows, share):
         assert train.size == rows
 
 
-def test_632_of_one_neighbour_on_noise():
-    from sklearn.neighbors import KNeighborsClassifier
-
-    rng = np.random.default_rng(1)
-    x, y = rng.normal(size=(400, 4)), np.arange(400) % 2
-    made = optimism.bootstrap_errors(KNeighborsClassifier(1), x, y, rng=rng, repeats=30)
-    assert made.apparent == 0
-    assert made.no_information == 0.5
-    assert made.out_of_bag == pytest.approx(0.5, abs=0.04)
-    assert 1 - made.error_632 == pytest.approx(0.684, abs=0.025)
-    assert 1 - made.error_632_plus == pytest.approx(0.5, abs=0.04)
-
-
 def test_632_plus_lies_between_out_of_bag_and_632():
     assert optimism.error_632_plus(0.1, 0.1, 0.5) == pytest.approx(0.1)
     assert optimism.error_632_plus(0.1, 0.05, 0.5) == pytest.approx(optimism.error_632(0.1, 0.05))

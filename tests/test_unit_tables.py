@@ -228,7 +228,7 @@ def test_the_output_of_trec_eval_is_read_by_query(tmp_path, head):
     expected = (table["a"].round(4) - table["b"].round(4)).mean()
     assert row["difference"] == pytest.approx(expected)
     assert "4 summary lines ('all') left out" in told(study)
-    assert "not compared: P_10; name them in metrics" in told(study)
+    assert "Measures that were not compared: P_10. [EK103]" in told(study)
     both = significance.read(paths, metrics="P_10,map")
     assert [chosen.label for chosen in both.settings.metrics] == ["P_10", "map"]
 

@@ -1,7 +1,6 @@
 """The validation study: the answer on real data, estimates and intervals, what is published and drawn."""
 
 import json
-import sys
 
 import jsonschema
 import numpy as np
@@ -20,7 +19,7 @@ from validation_tables import (
 )
 
 from evalkit.pages import resplits_page, validation_page, validation_plots
-from evalkit.studies import resplits, validation
+from evalkit.studies import resplits, validation, validation_diagnostics
 from evalkit.validation import fitting
 
 
@@ -50,7 +49,7 @@ def test_predictions_with_a_fold_column(given):
     by_hand = ((frame["y_score"] >= 0.5) == frame["y_true"]).groupby(frame["fold"]).mean()
     assert given.fold_values("forest") == pytest.approx(by_hand.to_numpy())
     shown = validation_page.verdict(given)
-    assert "no problem found; 8 of 18 checks could be run; not checked: a person" in shown.text
+    assert "no problem found; 8 of 18 checks could be run; not checked: group on both sides, time travel" in shown.text
     assert "can be trusted" not in shown.text
     assert 'class="verdict pass"' not in shown.html
     assert "<s>[0.746, 0.796]</s>" in shown.html
@@ -108,7 +107,7 @@ def test_pooled_rows_equal_cross_val_predict():
     model = fitting.prepared(fitting.usual("classes"), study.examples.features, 0)
     e = study.examples
     probability = cross_val_predict(model, e.features, e.label, cv=study.folds, method="predict_proba")
-    assert study.pooled[study.subject].chance == pytest.approx(probability)
+    assert study.pooled[study.subject].score == pytest.approx(probability[:, 1])
     from sklearn import metrics
 
     value = study.estimates.set_index(["metric", "system"])["value"]
@@ -125,10 +124,10 @@ def test_several_classes_and_numbers():
     target = rng.normal(size=120)
     study = labelled(frame.assign(label=target))
     p = study.pooled["Ridge"]
-    error = p.label - p.decision
+    error = p.actual - p.score
     value = study.estimates.set_index(["metric", "system"])["value"]
     assert value["rmse", "Ridge"] == pytest.approx(np.sqrt(np.mean(error**2)))
-    assert value["mae", "median"] == pytest.approx(np.abs(target - study.pooled["median"].decision).mean())
+    assert value["mae", "median"] == pytest.approx(np.abs(target - study.pooled["median"].score).mean())
 
 
 @pytest.mark.parametrize("metrics", ["roc_auc", None])
@@ -174,8 +173,8 @@ def test_coarse_columns_hide_copies_so_the_verdict_is_not_green():
     assert study.word == "cannot tell"
     assert not [one for one in study.findings if one.severity != "note"]
     shown = validation_page.verdict(study)
-    assert "copied rows (the columns are too coarse to tell copies from coincidence)" in shown.html
-    assert "not checked: copied rows" in shown.text
+    assert "duplicate rows (features too coarse)" in shown.html
+    assert "not checked: duplicate rows" in shown.text
 
 
 @pytest.mark.parametrize("rule, passed", [("no severe finding", True), ("trusted", False)])
@@ -216,23 +215,7 @@ def test_pictures_say_what_they_draw(given, fitted):
 def test_the_map_shows_blocks_of_time_apart():
     frame = noise(200).assign(time=np.arange(200))
     study = labelled(frame)
-    kinds = validation_plots._stretches(study, study.examples.time)
+    kinds = validation_diagnostics.stretches(study)
     assert set(kinds["kind"]) == {"test", "training"}
     first = kinds[kinds["fold"] == "1"].set_index("kind")
     assert first.loc["training", "start"] < first.loc["test", "start"]
-
-
-def test_progress_is_drawn_on_a_terminal_and_erased(monkeypatch):
-    import io
-
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    stream = Terminal()
-    monkeypatch.setattr(sys, "stderr", stream)
-    with fitting.progress(2) as draw:
-        draw(1)
-        draw(2)
-    assert "fitting [##########..........] 1 of 2" in stream.getvalue()
-    assert stream.getvalue().endswith("\r\x1b[K")

@@ -45,6 +45,26 @@ class Picture:
         return {"text/html": f'<figure role="group">{self.svg}{below}</figure>', "text/plain": self.alt}
 
 
+def grid(panels: int, *, across: int) -> tuple[int, int]:
+    """Rows and columns for so many panels, at most so many across.
+
+    >>> grid(6, across=4)
+    (2, 4)
+    """
+    columns = min(across, panels)
+    return -(-panels // columns), columns
+
+
+def tall(rows: int, *, head: float = 0.9, each: float = 0.3) -> tuple[float, float]:
+    """The size of a figure of so many rows, in inches: a head and as much for each."""
+    return 7.6, head + each * rows
+
+
+def wide(panels: int, *, edge: float, each: float, height: float) -> tuple[float, float]:
+    """The size of a figure of so many panels side by side, in inches."""
+    return edge + each * panels, height
+
+
 def picture(
     draw: Callable[..., Any],
     *data: Any,

@@ -10,7 +10,6 @@ import numpy as np
 
 from evalkit.findings.finding import Finding
 
-VISIBLE = 5e-4  # a difference that three digits show
 HUGE = 1e15  # from here on a double has no digit behind the point
 
 
@@ -52,6 +51,15 @@ def signed(value: float, digits: int = 3) -> str:
     """
     text = number(value, digits)
     return f"+{text}" if value > 0 and float(text.replace(",", "").replace("∞", "inf")) > 0 else text
+
+
+def signed_percent(value: float, digits: int = 1) -> str:
+    """A relative difference as a percentage with its sign.
+
+    >>> signed_percent(0.0312), signed_percent(float("nan"))
+    ('+3.1 %', '–')
+    """
+    return f"{signed(100 * value, digits)} %" if math.isfinite(value) else "–"
 
 
 def interval(low: float, high: float, show: Any = number) -> str:
@@ -113,10 +121,12 @@ def findings(items: Iterable[Finding]) -> Html:
 
 def _finding(finding: Finding) -> str:
     kind, text = finding.kind, escape(finding.message)
-    code = f'<span class="muted" title="{escape(kind.name)}: {escape(kind.advice)}">{kind.code}</span>'
+    advice = escape(kind.advice).split("`")  # what stands between two marks is code
+    code = f'<span class="muted" title="{escape(kind.name)}: {"".join(advice)}">{kind.code}</span>'
     if not finding.matters:
         return f"<li>{text} {code}</li>"
-    return f'<li class="warn">{text} {escape(kind.advice)} {code}</li>'
+    marked = "".join(f"<code>{part}</code>" if i % 2 else part for i, part in enumerate(advice))
+    return f'<li class="warn">{text} {marked} {code}</li>'
 
 
 def paragraph(text: str) -> Html:

@@ -168,7 +168,7 @@ FEW_UNITS = Kind(
     "EK201",
     "few units",
     "With so few units, intervals and tests depend strongly on distributional assumptions.",
-    "Collect more units; only large effects can be shown.",
+    "Collect more units before deciding on a small effect.",
 )
 CLUSTERED = Kind(
     "EK202",

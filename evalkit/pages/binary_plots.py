@@ -1,14 +1,13 @@
 """The pictures of the binary page, each from the study's frames."""
 
-import numpy as np
 import pandas as pd
 
 from evalkit.drawing import curve_plots, plots, tables
 from evalkit.drawing.curve_plots import Panel
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html, number
-from evalkit.metrics import counts, curves
 from evalkit.studies.binary import LEAST_COST, BinaryStudy
+from evalkit.studies.binary_diagnostics import areas, at_other_rate, classes, operating_points, used_costs
 from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.words import counted
 
@@ -20,9 +19,9 @@ def curve_plot(s: BinaryStudy) -> Picture | Html:
     """ROC and precision-recall curves with pointwise bands and the operating points."""
     if not s.both_classes:
         return tables.paragraph(ONE_CLASS)
-    c = s.table(s.order[0])
-    base, n = counts.base_rate(c), f"{counted(c.positives, 'positive')}, {counted(c.negatives, 'negative')}"
-    points = {kind: _points(s, kind) for kind in ("roc", "pr")}
+    c, base = s.table(s.order[0]), classes(s).base_rate
+    n = f"{counted(c.positives, 'positive')}, {counted(c.negatives, 'negative')}"
+    points = {kind: operating_points(s, kind) for kind in ("roc", "pr")}
     roc = Panel(
         s.curve("roc"),
         f"false positive rate ({counted(c.negatives, 'negative')})",
@@ -48,9 +47,8 @@ def curve_plot(s: BinaryStudy) -> Picture | Html:
         "knows nothing."
     )
     told = " ".join(
-        f"{name}: AUC {number(counts.auc(s.table(name)))}, average precision "
-        f"{number(counts.average_precision(s.table(name)))}."
-        for name in s.order
+        f"{name}: AUC {number(area.auc)}, average precision {number(area.average_precision)}."
+        for name, area in areas(s).items()
     )
     return plots.picture(
         curve_plots.panels, [roc, pr], alt=f"{caption} {told}", caption=caption, size=(9.0, 3.9), panels=(1, 2)
@@ -59,16 +57,6 @@ def curve_plot(s: BinaryStudy) -> Picture | Html:
 
 def _amount(weight: float) -> str:
     return number(weight, 0 if float(weight).is_integer() else 1)
-
-
-def _points(s: BinaryStudy, kind: str) -> pd.DataFrame:
-    rows = []
-    for name in s.order:
-        d = counts.at(s.table(name), s.thresholds[name])
-        x = counts.false_positive_rate(d) if kind == "roc" else counts.recall(d)
-        y = counts.recall(d) if kind == "roc" else counts.precision(d)
-        rows.append({"system": name, "x": float(x), "y": float(y)})
-    return pd.DataFrame(rows).dropna()
 
 
 def _of(frame: pd.DataFrame, name: str) -> pd.DataFrame:
@@ -81,11 +69,11 @@ def base_rate_plot(s: BinaryStudy) -> Picture | Html:
     if not s.both_classes:
         return tables.paragraph(ONE_CLASS)
     name, rate = s.leader, s.other_rate
-    here = counts.base_rate(s.table(name))
+    here = classes(s).base_rate
     titles = f"base rate {here:.3g} (the data)", f"base rate {rate:.3g}"
 
     def both(kind: str) -> pd.DataFrame:
-        data, moved = s.curve(kind), s.curve(kind, lambda c: curves.at_base_rate(c, rate))
+        data, moved = s.curve(kind), at_other_rate(s, kind)
         return pd.concat([_of(data, name).assign(system=titles[0]), _of(moved, name).assign(system=titles[1])])
 
     roc = Panel(both("roc"), "false positive rate", "recall", f"ROC of {name}", reference=((0, 1), (0, 1)))
@@ -103,7 +91,7 @@ def sweep_plot(s: BinaryStudy) -> Picture | Html:
     if not s.both_classes:
         return tables.paragraph(ONE_CLASS)
     own = _of(s.sweep, s.leader)
-    own = own[np.isfinite(own["threshold"])]
+    own = own[own["threshold"].abs() < float("inf")]
     lines = [own.assign(system=metric, x=own["threshold"], y=own[metric]) for metric in ("precision", "recall", "f1")]
     used = s.thresholds[s.leader]
     mark = ((used, used), (0, 1)) if used == used and abs(used) != float("inf") else None
@@ -120,11 +108,7 @@ def cost_plot(s: BinaryStudy) -> Picture | Html:
     if not s.both_classes:
         return tables.paragraph(ONE_CLASS)
     frame = s.sweep.assign(x=s.sweep["predicted"], y=s.sweep["cost"])
-    at = [
-        {"system": row["system"], "x": (row["tp"] + row["fp"]) / _rows(row), "y": row["cost"]}
-        for row in s.decisions.to_dict("records")
-    ]
-    one = Panel(frame, "share of rows predicted positive", "mean cost per row", points=pd.DataFrame(at))
+    one = Panel(frame, "share of rows predicted positive", "mean cost per row", points=used_costs(s))
     best = s.choices[s.choices["rule"] == LEAST_COST]
     lowest = "; ".join(f"{row.system} {number(row.cost)} {_where(row.threshold)}" for row in best.itertuples())
     caption = (
@@ -135,11 +119,7 @@ def cost_plot(s: BinaryStudy) -> Picture | Html:
 
 
 def _where(threshold: float) -> str:
-    return "with no row predicted positive" if threshold == np.inf else f"at threshold {number(threshold)}"
-
-
-def _rows(row: dict) -> float:
-    return row["tp"] + row["fp"] + row["fn"] + row["tn"]
+    return "with no row predicted positive" if threshold == float("inf") else f"at threshold {number(threshold)}"
 
 
 def calibration_plot(s: BinaryStudy) -> Picture | Html:
@@ -164,7 +144,7 @@ def reliability(s: BinaryStudy | ClassesStudy, caption: str, ylabel: str) -> Pic
     """The first systems' shares against the mean probability, one square each."""
     frame = s.reliability[s.reliability["system"].isin(s.order[:DRAWN])]
     across = frame["system"].nunique()
-    size, panels = (2.6 + 2.2 * across, 3.2), (1, across)
+    size, panels = plots.wide(across, edge=2.6, each=2.2, height=3.2), (1, across)
     draw = curve_plots.reliability
     return plots.picture(draw, frame, alt=caption, caption=caption, size=size, panels=panels, ylabel=ylabel)
 

@@ -8,6 +8,7 @@ from evalkit.findings.finding import NOTE, WARNING, Finding
 from evalkit.pages.shared_findings import counts, idle, rounded, rows_read, slices, weights
 from evalkit.studies import class_diagnostics as diagnostics
 from evalkit.studies.classes import ClassesStudy
+from evalkit.studies.diagnostics import ends
 from evalkit.studies.multilabel import MultiLabelStudy
 
 LISTED = 12  # classes or labels that a line names
@@ -27,9 +28,9 @@ def _first(texts: Iterable[str]) -> str:
 def _classes(s: ClassesStudy) -> list[Finding]:
     classes = diagnostics.classes(s)
     listed = _first(f"{name} {n:,}" for name, n in classes.rows.items())
-    text = f"Rows by class: {listed}. Always predicting the largest is right for {classes.majority:.1%}: "
+    text = f"Rows by class: {listed}. Always predicting the largest is right for {classes.majority:.1%}."
     severity = WARNING if classes.dominated else NOTE
-    return [inputs.CLASS_SHARES.rated(severity, f"{text}read every accuracy beside it.", len(classes.rows))]
+    return [inputs.CLASS_SHARES.rated(severity, text, len(classes.rows))]
 
 
 def _absent(s: ClassesStudy) -> list[Finding]:
@@ -94,9 +95,9 @@ def _constant(s: MultiLabelStudy) -> list[Finding]:
 
 
 def _threshold(s: MultiLabelStudy) -> list[Finding]:
-    loss, ends = diagnostics.labels(s).hamming_of_none, diagnostics.score_ends(s)
+    loss, limits = diagnostics.labels(s).hamming_of_none, ends(s.data.score)
     text = f"Threshold: {s.threshold:.12g} for every label. Predicting none: Hamming loss {number(loss)}."
-    beyond = idle(dict.fromkeys(ends, s.threshold), ends)
+    beyond = idle(dict.fromkeys(limits, s.threshold), limits)
     return [predictions.THRESHOLD.note(text), *rounded(s.threshold, diagnostics.stored(s)), *beyond]
 
 

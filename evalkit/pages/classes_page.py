@@ -2,19 +2,16 @@
 
 from typing import Any
 
-import numpy as np
-
 from evalkit.drawing import curve_plots, plots, tables
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Cell, Html, Results, escape, number, with_interval
 from evalkit.pages import class_findings, each_class, page
 from evalkit.pages.binary_plots import bin_limits, reliability
-from evalkit.studies.class_diagnostics import largest_class
+from evalkit.studies.class_diagnostics import drawn_together, largest_class, worst_mistake
 from evalkit.studies.classes import BINS, ClassesStudy
 from evalkit.studies.words import counted
 
 COUNTED = {"n": "rows", "predicted": "predicted"}
-DRAWN = 40  # classes that a picture can show: its size grows with their square
 NO_SCORES = "Only predicted classes, no scores: no curves and no probabilities."
 
 
@@ -80,7 +77,7 @@ def calibration_plot(s: ClassesStudy) -> Picture | Html:
     if not s.probabilities:
         return Html("")
     n = len(s.data.rows)
-    limits = bin_limits(s.settings.level if s.plain(s.leader) else None)
+    limits = bin_limits(s.settings.level if s.plain else None)
     caption = (
         f"Share of right predictions in bins of about equally many rows by the probability of the predicted class, "
         f"{limits} ({counted(n, 'row')}). Above the dotted line: too modest."
@@ -119,38 +116,31 @@ def gains(s: ClassesStudy) -> Html:
 
 
 def confusion_plot(s: ClassesStudy) -> Picture:
-    """The leader's confusion table; beyond `DRAWN` classes the rarest share one row and one column."""
-    table = s.classified[s.leader].confusion.table
-    worst = np.where(np.eye(len(table), dtype=bool), -1, table)
-    i, j = np.unravel_index(int(worst.argmax()), worst.shape)
-    classes = s.data.classes
+    """The leader's confusion table; of many classes the rarest share one row and one column."""
+    table = s.sample.rows[s.leader].confusion.table
+    classes, mistake = s.data.classes, worst_mistake(s)
     what = "rows" if s.data.weight is None else "weight of the rows"
     caption = (
         f"{s.leader}: {what} by actual and predicted class (n = {len(s.data.rows):,}), shaded by share of the actual "
         "class."
     )
-    if worst[i, j] > 0:
-        mistake = f"{classes[i]} taken for {classes[j]}, {worst[i, j]:,.0f}"
-        caption += f" Most frequent mistake: {mistake}{' rows' if s.data.weight is None else ''}."
+    if mistake:
+        text = f"{mistake.actual} taken for {mistake.predicted}, {mistake.rows:,.0f}"
+        caption += f" Most frequent mistake: {text}{' rows' if s.data.weight is None else ''}."
     table, classes = drawn_together(table, classes)
     if len(classes) < len(s.data.classes):
-        few = f"the {DRAWN - 1} most frequent of {len(s.data.classes):,} classes, and the others together"
+        few = f"the {len(classes[:-1])} most frequent of {len(s.data.classes):,} classes, and the others together"
         caption += f" Drawn: {few}; the JSON holds all classes."
-    side = 2.2 + 0.42 * len(classes)
+    _, side = plots.tall(len(classes), head=2.2, each=0.42)
     labels: dict[str, Any] = {"classes": classes, "xlabel": "predicted", "ylabel": "actual"}
-    return plots.picture(curve_plots.matrix, table, alt=caption, caption=caption, size=(side + 1.6, side), **labels)
-
-
-def drawn_together(table: np.ndarray, classes: tuple[str, ...]) -> tuple[np.ndarray, tuple[str, ...]]:
-    """The table of at most `DRAWN` classes, the rarest summed into one, and the names of the classes."""
-    if len(classes) <= DRAWN:
-        return table, classes
-    kept = np.sort(np.argsort(-table.sum(axis=1), kind="stable")[: DRAWN - 1])
-    place = np.full(len(classes), DRAWN - 1)
-    place[kept] = np.arange(DRAWN - 1)
-    together = np.zeros((DRAWN, DRAWN), dtype=table.dtype)
-    np.add.at(together, (place[:, None], place[None, :]), table)
-    return together, (*(classes[i] for i in kept), f"({len(classes) - DRAWN + 1} others)")
+    return plots.picture(
+        curve_plots.matrix,
+        table,
+        alt=caption,
+        caption=caption,
+        size=plots.wide(1, edge=side, each=1.6, height=side),
+        **labels,
+    )
 
 
 def confusion(s: ClassesStudy) -> Html:
@@ -162,7 +152,7 @@ def confusion(s: ClassesStudy) -> Html:
 def definitions(s: ClassesStudy) -> Html:
     """Exactly the metrics shown, then the intervals and the tests."""
     ece = f"mean |mean probability − share right| of {BINS} equal bins [a, b) of the probability of the predicted class"
-    return each_class.definitions(s, "accuracy", [("top-label ECE", ece)])
+    return each_class.definitions(s, [("top-label ECE", ece)])
 
 
 def origin(s: ClassesStudy) -> Html:
@@ -177,7 +167,7 @@ def results(s: ClassesStudy) -> Results:
         "kind": "multi-class",
         **page.population(rows),
         "classes": list(s.data.classes),
-        "confusion": {name: one.confusion.table.tolist() for name, one in s.classified.items()},
+        "confusion": {name: one.confusion.table.tolist() for name, one in s.sample.rows.items()},
         "by_class": s.by_class.to_dict("records"),
         "coverage": s.covered.to_dict("records"),
     }

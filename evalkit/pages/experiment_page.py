@@ -3,9 +3,10 @@
 from typing import Any
 
 from evalkit.drawing import tables
-from evalkit.drawing.tables import Cell, Html, escape, p_value, signed, with_interval
+from evalkit.drawing.tables import Cell, Html, escape, p_value, signed, signed_percent, with_interval
 from evalkit.pages import online_findings, page, pieces
 from evalkit.studies.experiment import Experiment
+from evalkit.studies.online_diagnostics import users
 from evalkit.studies.words import plural
 
 pieces.listed(__name__)
@@ -23,7 +24,7 @@ def estimates(s: Experiment | None) -> Html:
     """The arms in rows, the metrics in columns."""
     if s is None:
         return Html("")
-    n = sum(s.sizes.values())
+    n = users(s)
     return page.estimates(s, f"Arms with their {s.settings.level:.0%} intervals, {n:,} {plural(s.unit_name, n)}")
 
 
@@ -35,7 +36,7 @@ def comparisons(s: Experiment | None) -> Html:
         [
             Cell(f"{escape(row['first'])} / {escape(row['second'])} − 1"),
             Cell(escape(row["metric"]), "text"),
-            Cell(with_interval(row["lift"], row["lift_low"], row["lift_high"], _percent)),
+            Cell(with_interval(row["lift"], row["lift_low"], row["lift_high"], signed_percent)),
             Cell(signed(row["detectable"])),
         ]
         for row in s.comparisons.to_dict("records")
@@ -44,10 +45,6 @@ def comparisons(s: Experiment | None) -> Html:
     note = "Would show: the true difference that this table shows with 80 % power."
     lifts = tables.table(caption, ["lift", "metric", "value", "would show"], rows, note)
     return tables.stack([page.comparisons(s), lifts])
-
-
-def _percent(value: float) -> str:
-    return f"{signed(100 * value, 1)} %"
 
 
 def adjustments(s: Experiment | None) -> Html:
@@ -67,7 +64,7 @@ def adjustments(s: Experiment | None) -> Html:
         for row in s.adjustments.to_dict("records")
     ]
     first, second = s.opponents
-    caption = f"{first} − {second} in mean {s.plain.label}, {s.adjustments['n'].max():,} {plural(s.unit_name, 2)}"
+    caption = f"{first} − {second} in mean {s.plain.label}, {max(s.adjustments['n']):,} {plural(s.unit_name, 2)}"
     note = (
         "Users: the share of them that would do for an interval as wide as the first row's. CUPED and strata must stem "
         "from before the experiment. Only the verdict above decides; choosing the row after the fact is another test."

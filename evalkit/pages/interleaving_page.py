@@ -22,7 +22,7 @@ def title(o: Online) -> Html:
         pair = " or ".join(sorted(o.log.systems))
         asked.append(f"Which ranker do {n:,} {plural(o.log.unit_name, n)} prefer when one list mixes theirs: {pair}?")
     if o.users:
-        n, first = sum(o.users.sizes.values()), o.users.primary.label
+        n, first = diagnostics.users(o.users), o.users.primary.label
         asked.append(f"Which arm of {n:,} {plural(o.users.unit_name, n)} is ahead, by {first}?")
     asked.append("How many users does each design need?" if o.planning else "")
     return tables.heading("Interleaving and A/B report", " ".join(asked).strip())
@@ -58,9 +58,7 @@ def estimates(s: Interleaving | None) -> Html:
     n, arms = s.users, len(s.systems)
     tie = "½ is a tie" if arms == 2 else f"even is 1/{arms} of a share, ½ of a preference or of wins"
     caption = f"Preference with its {s.settings.level:.0%} interval, {n:,} {plural(s.unit_name, n)}, {tie}"
-    undefined = diagnostics.undefined_users(s)
-    note = f"{undefined:,} without credit are left out of the shares of each {s.unit_name}." if undefined else ""
-    return page.estimates(s, caption, note)
+    return page.estimates(s, caption)
 
 
 def comparisons(s: Interleaving | None) -> Html:

@@ -2,35 +2,33 @@
 
 from typing import Any
 
-import numpy as np
-import pandas as pd
-
-from evalkit.drawing import plots, tables
-from evalkit.drawing.plots import COLOURS, GREY, Picture, style_of
-from evalkit.drawing.tables import Html, interval, number, signed
+from evalkit.drawing import planning_plots, plots, tables
+from evalkit.drawing.plots import Picture
+from evalkit.drawing.tables import Html, interval, number, signed, signed_percent
 from evalkit.pages import pieces
 from evalkit.pages.interleaving_page import NO_LOG
+from evalkit.pages.online_findings import assumptions
 from evalkit.pages.planning_page import NO_WORLD
 from evalkit.studies.experiment import Experiment
 from evalkit.studies.interleaving import Interleaving
+from evalkit.studies.online_diagnostics import less_even
 from evalkit.studies.planning import BAIT, CANDIDATE, FEWEST_GROUPS, KINDS, PRODUCTION, Planning
 from evalkit.studies.words import plural
 
 pieces.listed(__name__)
 
 HOW = {"true": "true lift", "measured": "measured by an A/B test", "cuped": "measured with CUPED"}
-TICKS = (100, 1000, 10_000, 100_000, 1_000_000, 10_000_000)
 
 
 def balance(s: Interleaving | None) -> Picture | Html:
     """The arms' shares of the items at each position, of two arms the first's, around the fair coin."""
     if s is None:
         return tables.paragraph(NO_LOG)
-    found, even = s.coins, 1 / len(s.systems)
+    found = s.coins
     whose = f"{s.systems[0]}'s" if len(s.systems) == 2 else "each arm's"
     each = [f", {row.system}" if len(s.systems) > 2 else "" for row in found.itertuples()]
     names = [f"position {row.position}{arm} (n = {row.n:,})" for arm, row in zip(each, found.itertuples(), strict=True)]
-    frame = found[["share", "low", "high"]].rename(columns={"share": "value"}) - even
+    frame = less_even(s)
     fraction = "½" if len(s.systems) == 2 else f"1/{len(s.systems)}"
     caption = (
         f"Share of {whose} items at each position less {fraction}, which a fair coin gives, with Wilson "
@@ -38,7 +36,7 @@ def balance(s: Interleaving | None) -> Picture | Html:
     )
     label: dict[str, Any] = {"label": f"share of {whose} items − {fraction}", "zero": True}
     told = "; ".join(f"{name} {signed(value)}" for name, value in zip(names, frame["value"], strict=True))
-    size = (7.6, 0.9 + 0.24 * len(frame))
+    size = plots.tall(len(frame), each=0.24)
     frame.insert(0, "name", names)
     return plots.picture(plots.intervals, frame, alt=f"{caption} {told}", caption=caption, size=size, **label)
 
@@ -47,7 +45,7 @@ def by_position(s: Interleaving | None) -> Picture | Html:
     """Outcome per shown item by position and arm."""
     if s is None:
         return Html("")
-    outcome, n = s.data.columns["outcome"], int(s.by_position["n"].max())
+    outcome, n = s.data.columns["outcome"], max(s.by_position["n"])
     caption = (
         f"{outcome.capitalize()} per item shown, by position and arm, {s.settings.level:.0%} bands, "
         f"{s.unit_name}s as units (delta method){', simulated clicks' if s.simulated else ''}."
@@ -69,7 +67,7 @@ def heavy_users(s: Experiment | None) -> Picture | Html:
     """The difference with heavy users capped at falling quantiles."""
     if s is None or not len(s.caps) or s.plain is None:
         return Html("")
-    n, first, second = int(s.caps["n"].max()), *s.opponents
+    n, first, second = max(s.caps["n"]), *s.opponents
     caption = (
         f"{first} − {second}: difference in mean {s.plain.label}, values above each quantile of all users set to it; "
         f"{s.settings.level:.0%} intervals (Welch). A capped mean is another estimand."
@@ -82,7 +80,7 @@ def heavy_users(s: Experiment | None) -> Picture | Html:
         "label": f"difference in mean {s.plain.label} (n = {n:,} {plural(s.unit_name, n)})",
         "zero": True,
     }
-    size = (7.6, 0.9 + 0.3 * len(s.caps))
+    size = plots.tall(len(s.caps))
     return plots.picture(plots.intervals, s.caps, alt=f"{caption} {told}", caption=caption, size=size, **label)
 
 
@@ -95,34 +93,13 @@ def errors(s: Planning | None) -> Picture | Html:
         f"Simulated, not observed: chance that an experiment of so many users prefers the worse of two rankers (noise "
         f"{PRODUCTION:g} and {CANDIDATE:g}). Lines: normal approximation from {s.users:,} simulated users whose true "
         f"effects are known; points: at least {FEWEST_GROUPS} experiments of n users counted, a tie half. "
-        f"Assumed: {s.assumptions()}. N users see the "
+        f"Assumed: {assumptions(s)}. N users see the "
         "interleaved list, or N/2 each arm."
     )
     told = "; ".join(f"{name} reaches 5 % at {need[name]:,.0f} users" for name in dict.fromkeys(s.curves["system"]))
-    return plots.picture(draw_errors, s.curves, s.groups, alt=f"{caption} {told}.", caption=caption, size=(7.6, 3.6))
-
-
-def draw_errors(curves: pd.DataFrame, groups: pd.DataFrame, ax: Any) -> Any:
-    """One line a `system`, `error` against `users`, and the counted points of `groups` in its colour."""
-    for i, (name, line) in enumerate(curves.groupby("system", sort=False)):
-        look = style_of(i)
-        dash = "--" if i % 2 else "-"  # two curves that lie on each other both show
-        ax.plot(line["users"], line["error"], label=name, color=look["color"], linestyle=dash)
-        counted = groups[groups["system"] == name]
-        ax.plot(counted["users"], counted["error"], linestyle="none", **look)
-    ax.axhline(0.05, color="#444", linewidth=0.9, linestyle="--")
-    ax.annotate(
-        "5 %: agrees in 95 %", (curves["users"].max(), 0.05), xytext=(0, 3), textcoords="offset points", ha="right"
+    return plots.picture(
+        planning_plots.draw_errors, s.curves, s.groups, alt=f"{caption} {told}.", caption=caption, size=(7.6, 3.6)
     )
-    ax.set_xscale("log")
-    ax.set_xticks(TICKS, [f"{tick:,}" for tick in TICKS])
-    ax.minorticks_off()
-    ax.set_ylim(0, 0.55)
-    ax.set_xlabel("users in the experiment (log scale)")
-    ax.set_ylabel("probability of the wrong sign")
-    ax.grid(color="#ddd", linewidth=0.6)
-    ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
-    return ax
 
 
 def agreement(s: Planning | None) -> Picture | Html:
@@ -138,22 +115,9 @@ def agreement(s: Planning | None) -> Picture | Html:
     titles = [f"{HOW[how]}, r = {r[how]:.2f}" for how in HOW]
     data = [s.candidates[["share", f"plays_{how}"]].to_numpy() for how in HOW]
     told = f"{caption} {'; '.join(titles)}."
-    return plots.picture(draw_agreement, data, titles, alt=told, caption=caption, size=(7.6, 2.9), panels=(1, 3))
-
-
-def draw_agreement(points: list[np.ndarray], titles: list[str], axes: Any) -> Any:
-    """One panel a pair of columns: preference across, lift in percent up, with the least-squares line."""
-    for ax, title, xy in zip(axes.flat, titles, points, strict=True):
-        x, y = xy[:, 0], 100 * xy[:, 1]
-        ax.axhline(0, color="#444", linewidth=0.8)
-        ax.axvline(0, color="#444", linewidth=0.8)
-        ax.plot(x, y, "o", color=COLOURS[0], markersize=4.5)
-        ax.plot(x, np.polyval(np.polyfit(x, y, 1), x), color=GREY, linewidth=1.0)
-        ax.set_title(title)
-        ax.set_xlabel(f"user share − ½ (n = {len(x)} rankers)")
-        ax.grid(color="#ddd", linewidth=0.6)
-    axes.flat[0].set_ylabel("lift in plays, %")
-    return axes
+    return plots.picture(
+        planning_plots.draw_agreement, data, titles, alt=told, caption=caption, size=(7.6, 2.9), panels=(1, 3)
+    )
 
 
 def families(s: Planning | None) -> Picture | Html:
@@ -169,28 +133,10 @@ def families(s: Planning | None) -> Picture | Html:
         "a drafted list, half of it another ranker's, does not show."
     )
     told = "; ".join(
-        f"{row.family} {row.ranker}: share {signed(row.share)}, plays {signed(100 * row.plays, 1)} %, "
-        f"hours {signed(100 * row.hours, 1)} %"
+        f"{row.family} {row.ranker}: share {signed(row.share)}, plays {signed_percent(row.plays)}, "
+        f"hours {signed_percent(row.hours)}"
         for row in found.itertuples(index=False)
     )
     return plots.picture(
-        draw_families, found, alt=f"{caption} {told}.", caption=caption, size=(7.6, 3.2), panels=(1, 2)
+        planning_plots.draw_families, found, alt=f"{caption} {told}.", caption=caption, size=(7.6, 3.2), panels=(1, 2)
     )
-
-
-def draw_families(found: pd.DataFrame, axes: Any) -> Any:
-    """One panel a lift, `plays` and `hours` in percent up, `share` across; a marker a `family`."""
-    for ax, lift in zip(axes.flat, ("plays", "hours"), strict=True):
-        ax.axhline(0, color="#444", linewidth=0.8)
-        ax.axvline(0, color="#444", linewidth=0.8)
-        for i, (family, rows) in enumerate(found.groupby("family", sort=False)):
-            if i == 0:
-                line = np.polyfit(rows["share"], 100 * rows[lift], 1)
-                across = np.array([found["share"].min(), found["share"].max()])
-                ax.plot(across, np.polyval(line, across), color=GREY, linewidth=1.0)
-            ax.plot(rows["share"], 100 * rows[lift], linestyle="none", label=family, **style_of(i))
-        ax.set_xlabel(f"user share of plays − ½ (n = {len(found)} rankers)")
-        ax.set_ylabel(f"true lift in {lift}, %")
-        ax.grid(color="#ddd", linewidth=0.6)
-    axes.flat[0].legend(loc="upper left")
-    return axes

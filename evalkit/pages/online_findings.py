@@ -39,8 +39,8 @@ def _simulated(s: Interleaving) -> list[Finding]:
 
 def _items(s: Interleaving) -> Finding:
     log, columns = s.data.log, columns_read(s.data.columns)
-    shown = f"shown in {counted(log.unit.size, 'session')} of {counted(s.users, s.unit_name)}"
-    return inputs.ROWS_READ.note(f"{counted(log.team.size, 'item')} {shown}. Columns: {columns}.", log.team.size)
+    place = f"shown in {counted(log.unit.size, 'session')} of {counted(s.users, s.unit_name)}"
+    return inputs.ROWS_READ.note(f"{counted(log.team.size, 'item')} {place}. Columns: {columns}.", log.team.size)
 
 
 def _silent(s: Interleaving) -> list[Finding]:
@@ -138,7 +138,18 @@ def _looks(s: Experiment) -> list[Finding]:
 def of_planning(s: Planning) -> list[Finding]:
     """That its experiments are simulated, and what is assumed."""
     text = (
-        f"Simulated, not observed. Assumed: {s.assumptions()}; rankers order by true affinity plus normal noise, "
+        f"Simulated, not observed. Assumed: {assumptions(s)}; rankers order by true affinity plus normal noise, "
         f"{PRODUCTION:g} against {CANDIDATE:g}; CUPED has the same metric of an equally long period before."
     )
     return [online.SIMULATED.warning(text, s.users)]
+
+
+def assumptions(s: Planning) -> str:
+    """The world in words, for captions."""
+    w = s.world
+    click = "a play ends the session" if w.leave == 1 else "a play never ends the session (position-based)"
+    spread = f"lognormal with sigma {w.spread:g}" if w.spread else "the same for all: no heavy users"
+    return (
+        f"expected sessions a user {w.sessions:g}, {spread}; {w.candidates} candidates, lists of {w.k}; the next "
+        f"position is looked at with probability {w.stay:g}, {click}"
+    )

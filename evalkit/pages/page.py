@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from evalkit.definitions.metric import Chosen, Metric
+from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.drawing import plots, tables
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import (
@@ -19,13 +18,14 @@ from evalkit.drawing.tables import (
     p_value,
     percent,
     signed,
+    signed_percent,
     with_interval,
 )
 from evalkit.findings.finding import Finding
 from evalkit.pages import pieces
 from evalkit.reading.inputs.aligned import Aligned
 from evalkit.reading.tables.parts import Source
-from evalkit.studies import provenance
+from evalkit.studies import diagnostics, provenance
 from evalkit.studies.study import Study
 from evalkit.studies.words import counted, plural, sample_sizes
 
@@ -43,9 +43,8 @@ def verdict(s: Study) -> Html:
     if not len(s.headline):
         return tables.stack([*pieces, _alone(s)])
     pieces += [_comparison(s, row) for row in s.headline.head(SHOWN).to_dict("records")]
-    rest = len(s.headline) - SHOWN
     more = f"{SHOWN} of {len(s.headline)} comparisons shown; the others stand under Paired differences. "
-    return tables.stack([*pieces, tables.paragraph(f"{more if rest > 0 else ''}{_how(s)}")])
+    return tables.stack([*pieces, tables.paragraph(f"{more if len(s.headline) > SHOWN else ''}{_how(s)}")])
 
 
 def _gate(found: Mapping[str, Any]) -> Html:
@@ -85,10 +84,7 @@ def _comparison(s: Study, row: dict[str, Any]) -> Html:
 
 
 def _percents(value: float, low: float, high: float) -> str:
-    def show(one: float) -> str:
-        return f"{signed(100 * one, 1)} %"
-
-    return f"{show(value)} {interval(low, high, show)}"
+    return f"{signed_percent(value)} {interval(low, high, signed_percent)}"
 
 
 def _how(s: Study) -> str:
@@ -98,8 +94,8 @@ def _how(s: Study) -> str:
     margin = f" Equivalent: within ±{s.settings.margin:g}." if s.settings.margin else ""
     return (
         f"Family: {s.family}. {'' if s.settings.baseline else best}{s.differences_are}, {s.sided}; {how}. "
-        f"Better or worse: adjusted p below {1 - level:.2g}. The {percent(level)} interval is of one comparison "
-        f"alone.{margin}"
+        f"Better or worse: adjusted p below {diagnostics.alpha(s):.2g}. The {percent(level)} interval is of one "
+        f"comparison alone.{margin}"
     )
 
 
@@ -124,7 +120,7 @@ def sample(s: Study, rows: int) -> str:
     """What the estimates are over, for a caption: rows, or the units that were named and their rows."""
     if not s.settings.unit:
         return f"n = {counted(rows, 'row')}"
-    return f"{sample_sizes([int(s.estimates['n'].max())], s.unit_name)} with {counted(rows, 'row')}"
+    return f"{sample_sizes([diagnostics.most_units(s)], s.unit_name)} with {counted(rows, 'row')}"
 
 
 _ARROWS = {"high": "↑", "low": "↓", "neither": ""}
@@ -134,13 +130,11 @@ def _estimate(s: Study, label: str, name: str) -> Cell:
     rows = s.estimates[s.estimates["metric"] == label]
     row = rows[rows["system"] == name].iloc[0]
     text = with_interval(row["value"], row["low"], row["high"])
-    if row.get("best_ties", 0.0) - row.get("worst_ties", 0.0) > tables.VISIBLE:
+    if diagnostics.moved_by_ties(row):
         text += f'<br><span class="muted">ties {number(row["worst_ties"])} to {number(row["best_ties"])}</span>'
-    if row["n"] != s.estimates["n"].max() or rows["n"].nunique() > 1:
+    if row["n"] != diagnostics.most_units(s) or rows["n"].nunique() > 1:
         text += f'<br><span class="muted">n = {row["n"]:,}</span>'
-    metric = next(chosen.metric for chosen in s.settings.metrics if chosen.label == label)
-    best = {"high": rows["value"].max(), "low": rows["value"].min()}.get(metric.best)
-    return Cell(text, "lead" if len(rows) > 1 and row["value"] == best else "")
+    return Cell(text, "lead" if len(rows) > 1 and row["value"] == diagnostics.best_value(s, label) else "")
 
 
 def comparisons(s: Study) -> Html:
@@ -173,7 +167,7 @@ def _comparison_table(s: Study, frame: pd.DataFrame, metrics: str, note: str) ->
     of = sample_sizes(frame["n"], s.unit_name)
     caption = f"{s.differences_are} in {metrics} with {percent(s.settings.level)} interval, {of}"
     many = frame["metric"].nunique() > 1
-    frame = frame.assign(few=frame["n"] if frame["n"].nunique() > 1 else np.nan)
+    frame = frame.assign(few=frame["n"] if frame["n"].nunique() > 1 else float("nan"))
     extra = [name for column, name in _EXTRAS.items() if column in frame]
     columns = ["first − second", *(["metric"] if many else []), "difference", "p", "adjusted p", *extra, "verdict"]
     if len(frame) > LISTED:
@@ -208,7 +202,7 @@ def differences(s: Study) -> Picture | Html:
         f"{s.differences_are} in {s.primary.label}, {percent(s.settings.level)} intervals; grey: not shown to differ."
     )
     caption += f" The first {DRAWN} of {len(every):,} pairs." if len(every) > DRAWN else ""
-    size = (7.6, 0.9 + 0.3 * len(frame))
+    size = plots.tall(len(frame))
     drawn: dict[str, Any] = {"label": label, "zero": True}
     return plots.picture(plots.intervals, frame, alt=f"{caption} {told}", caption=caption, size=size, **drawn)
 
@@ -239,7 +233,7 @@ def segments(s: Study) -> Html:
 
 def _slice_row(part: pd.DataFrame, *, tested: bool) -> list[Cell]:
     first = part.iloc[0]
-    cells = [Cell(escape(f"{first['segment']} {first['slice']}")), Cell(f"{part['n'].max():,}")]
+    cells = [Cell(escape(f"{first['segment']} {first['slice']}")), Cell(f"{max(part['n']):,}")]
     cells += [Cell(with_interval(row["value"], row["low"], row["high"])) for _, row in part.iterrows()]
     if tested:
         limits = with_interval(first["difference"], first["difference_low"], first["difference_high"], signed)
@@ -252,12 +246,13 @@ def segment_plot(s: Study) -> Picture | Html:
     if not len(s.by_segment):
         return tables.paragraph("No segment column was named; set segments to the columns to slice by.")
     frame = s.by_segment.assign(slice=s.by_segment["segment"] + " " + s.by_segment["slice"])
-    across = min(4, frame["slice"].nunique())
-    down = -(-frame["slice"].nunique() // across)
+    down, across = plots.grid(frame["slice"].nunique(), across=4)
     caption = f"{s.primary.label} by segment, {percent(s.settings.level)} intervals; same axes, n in each title."
-    size, panels = (7.6, 0.5 + down * (0.85 + 0.17 * len(s.order))), (down, across)
+    size = plots.tall(down, head=0.5, each=plots.tall(len(s.order), head=0.85, each=0.17)[1])
     label = s.primary.label
-    return plots.picture(plots.multiples, frame, alt=caption, caption=caption, size=size, panels=panels, label=label)
+    return plots.picture(
+        plots.multiples, frame, alt=caption, caption=caption, size=size, panels=(down, across), label=label
+    )
 
 
 def metric_definitions(s: Study) -> list[tuple[str, str]]:

@@ -9,8 +9,9 @@ from evalkit.pages.shared_findings import columns_read, counts, few_units, slice
 from evalkit.parameters.reports import RENUMBER
 from evalkit.reading.inputs.runs import Account
 from evalkit.studies import diagnostics, ranking_diagnostics
+from evalkit.studies.diagnostics import VISIBLE
 from evalkit.studies.ranking import Ranking
-from evalkit.studies.ranking_diagnostics import VISIBLE, by_system, total
+from evalkit.studies.ranking_diagnostics import by_system, total
 from evalkit.studies.words import counted
 
 

@@ -6,6 +6,7 @@ from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, Results, escape, number, percent, signed
 from evalkit.pages import page, pieces, ranking_findings
 from evalkit.parameters.reports import RENUMBER
+from evalkit.studies import diagnostics
 from evalkit.studies.ranking import Ranking
 from evalkit.studies.words import counted
 
@@ -33,7 +34,7 @@ def findings(s: Ranking) -> Html:
 
 def estimates(s: Ranking) -> Html:
     """Metrics in columns, systems in rows, best first; a range where ties could move the number."""
-    n = s.estimates["n"].max()
+    n = diagnostics.most_units(s)
     unit = f"over queries, clustered by {s.settings.unit}" if s.settings.unit else f"over {counted(n, 'query')}"
     caption = f"Mean {unit} with its {percent(s.settings.level)} interval"
     return page.estimates(s, caption, "Ties: from the worst to the best order of equal scores.")

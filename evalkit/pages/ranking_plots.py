@@ -8,6 +8,7 @@ from evalkit.drawing import plots
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html, number, percent
 from evalkit.pages import pieces
+from evalkit.studies import diagnostics
 from evalkit.studies.ranking import Ranking
 from evalkit.studies.words import counted
 
@@ -20,10 +21,10 @@ def queries(s: Ranking) -> Picture | Html:
         return _values(s)
     row, found = s.headline.iloc[0], s.differences()
     pair = f"{row['first']} − {row['second']}"
-    better, worse = int((found > 0).sum()), int((found < 0).sum())
+    above, equal, below = diagnostics.sides(found)
     caption = (
-        f"{pair}: difference in {s.primary.label} of each query, sorted. {counted(better, 'query')} better, "
-        f"{len(found) - better - worse:,} equal, {worse:,} worse; dashed: the mean over queries."
+        f"{pair}: difference in {s.primary.label} of each query, sorted. {counted(above, 'query')} better, "
+        f"{equal:,} equal, {below:,} worse; dashed: the mean over queries."
     )
     labels: dict[str, Any] = {
         "xlabel": f"queries, sorted (n = {len(found):,})",
@@ -35,8 +36,7 @@ def queries(s: Ranking) -> Picture | Html:
 def _values(s: Ranking) -> Picture:
     """The primary metric of each query of one system, sorted."""
     found = s.values()[s.leader].dropna().to_numpy()
-    zeros = int((found == 0).sum())
-    score = f"{zeros:,} of {counted(len(found), 'query')} score 0"
+    score = f"{diagnostics.sides(found)[1]:,} of {counted(len(found), 'query')} score 0"
     caption = f"{s.primary.label} of each query, sorted. {score}; dashed: the mean."
     labels: dict[str, Any] = {"xlabel": f"queries, sorted (n = {len(found):,})", "ylabel": s.primary.label}
     return plots.picture(plots.bars, found, alt=caption, caption=caption, size=(7.6, 2.8), **labels)
@@ -44,7 +44,7 @@ def _values(s: Ranking) -> Picture:
 
 def curves(s: Ranking) -> Picture:
     """The primary metric against its cut-off."""
-    name, n = s.curves.iloc[0]["metric"], int(s.curves["n"].max())
+    name, n = s.curves.iloc[0]["metric"], max(s.curves["n"])
     caption = f"Mean {name}@k against k with {percent(s.settings.level)} bands, {counted(n, 'query')}."
     labels: dict[str, Any] = {
         "x": "k",
@@ -58,7 +58,7 @@ def curves(s: Ranking) -> Picture:
 
 def precision_recall(s: Ranking) -> Picture:
     """Interpolated precision at eleven recall levels."""
-    n = int(s.precision_recall["n"].max())
+    n = max(s.precision_recall["n"])
     level, over = percent(s.settings.level), counted(n, "query")
     caption = f"Mean interpolated precision at 11 recall levels with {level} bands, {over}."
     labels: dict[str, Any] = {

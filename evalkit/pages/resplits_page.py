@@ -1,11 +1,9 @@
 """What other splits of the same rows, and other selections of columns, would have said: parts of the page."""
 
-import numpy as np
-
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, escape, number, p_value, signed, with_interval
 from evalkit.pages import pieces
-from evalkit.studies.resplits import ONE_OUT
+from evalkit.studies import validation_diagnostics as diagnostics
 from evalkit.studies.validity import INSIDE, OUTSIDE, Validation
 from evalkit.studies.words import plural
 
@@ -63,25 +61,16 @@ def other_splits(s: Validation) -> Html:
 
 
 def _lesson(s: Validation) -> str:
-    assert s.other is not None
-    spread = s.other.summary.set_index("way")["sd"]
     text = "The spread is what the split alone adds; the sampling error of the rows, in the intervals above, remains."
-    single = next((name for name in spread.index if name.startswith("one holdout") and spread[name] > 0), None)
-    folded = [name for name in spread.index if "-fold" in name and spread[name] > 0]
-    if single and folded:
-        times = " and ".join(f"{spread[single] / spread[name]:.1f} times as much as {name}" for name in folded)
-        text = f"{single} varies {times}. {text}"
-    return f"{text} {_one_out(s)}".strip()
+    single, ratios = diagnostics.spread_ratios(s)
+    times = " and ".join(f"{ratio:.1f} times as much as {name}" for name, ratio in ratios.items())
+    return f"{f'{single} varies {times}. ' if times else ''}{text} {_one_out(s)}".strip()
 
 
 def _one_out(s: Validation) -> str:
     """Why leaving one out can be wrong on every row."""
-    assert s.other is not None
-    by = s.other.summary.set_index("way")
-    if s.primary.metric.name != "accuracy" or ONE_OUT not in by.index or np.isnan(by.loc[ONE_OUT, "mean"]):
-        return ""
-    value, chance = by.loc[ONE_OUT, "mean"], s.estimate(s.primary, s.baseline).value
-    if value > chance / 2:
+    value = diagnostics.reversed_by_one_out(s)
+    if value is None:
         return ""
     return (
         f"Leaving one out gives {number(value)}: without a row its own class is the rarer one among the others, so a "
@@ -95,13 +84,14 @@ def _bootstrap(s: Validation) -> list[Html]:
     if b is None:
         return []
     items = {
-        "on the rows it was fitted to": b.apparent,
-        "out of bag (trained on 63 % of the rows: pessimistic)": b.out_of_bag,
-        ".632": b.error_632,
-        ".632+": b.error_632_plus,
-        "if features told nothing": b.no_information,
+        "apparent": "on the rows it was fitted to",
+        "out_of_bag": "out of bag (trained on 63 % of the rows: pessimistic)",
+        "error_632": ".632",
+        "error_632_plus": ".632+",
+        "no_information": "if features told nothing",
     }
-    rows: list[list[Cell | str]] = [[escape(name), number(1 - error)] for name, error in items.items()]
+    accuracy = diagnostics.accuracies(b)
+    rows: list[list[Cell | str]] = [[escape(text), number(accuracy[name])] for name, text in items.items()]
     return [tables.table("Accuracy by the bootstrap, all rows", ["estimate", "accuracy"], rows)]
 
 
@@ -116,7 +106,7 @@ def _ignoring(s: Validation) -> list[Html]:
     rows: list[list[Cell | str]] = [
         [split, with_interval(honest.value, honest.low, honest.high)],
         [f"<s>rows at random, {what} ignored</s>", f"<s>{with_interval(blind.value, blind.low, blind.high)}</s>"],
-        ["difference", signed(blind.value - honest.value)],
+        ["difference", signed(diagnostics.promised(honest, blind))],
     ]
     note = f"The difference is what a split that ignores the {what} would have promised beyond what holds."
     return [tables.table(f"{s.primary.label} of {s.subject}", ["split", s.primary.label], rows, note)]

@@ -2,15 +2,28 @@
 
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from evalkit.drawing import tables
 from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import Cell, Html, Results, escape, interval, number, p_value, percent, signed
-from evalkit.pages import lessons, page, pieces, significance_findings
+from evalkit.drawing.tables import (
+    Cell,
+    Html,
+    Results,
+    escape,
+    interval,
+    number,
+    p_value,
+    percent,
+    signed,
+    signed_percent,
+)
+from evalkit.pages import page, pieces, significance_findings
 from evalkit.pages import significance_plots as pictures
+from evalkit.studies import lessons
+from evalkit.studies import significance_diagnostics as diagnostics
 from evalkit.studies import significance_extras as extras
+from evalkit.studies.diagnostics import alpha, equivalence_level, most_units
 from evalkit.studies.significance import Significance
 from evalkit.studies.trials import Shares
 from evalkit.studies.words import counted, plural
@@ -31,13 +44,13 @@ SENTENCES = {
 def title(s: Either) -> Html:
     """The title and what was asked."""
     if isinstance(s, Shares):
-        n = int(s.data.trials.sum())
+        n = diagnostics.trials(s)
         against = f" against a share of {s.null:g}" if s.null is not None else ""
         against = against or (" against each other" if len(s.systems) > 1 else "")
         asked = f"What can be claimed of {', '.join(s.data.systems)}{against}, from {counted(n, 'trial')}?"
         return tables.heading("Significance report", asked)
-    n = int(s.estimates["n"].max())
-    many = len(s.systems) - bool(s.settings.baseline)
+    n = most_units(s)
+    many = len([name for name in s.systems if name != s.settings.baseline])
     who = f"{many} {plural('system', many)}" + (f" against {s.settings.baseline}" if s.settings.baseline else "")
     asked = f"What can be claimed of {who} by {s.primary.label}, from {n:,} {plural(s.unit_name, n)}?"
     return tables.heading("Significance report", asked)
@@ -104,7 +117,7 @@ def _effects(frame: pd.DataFrame, caption: str, note: str) -> Html:
             Cell(escape(f"{r['first']} − {r['second']}")),
             Cell(escape(r["metric"]), "text"),
             signed(r["difference"]),
-            f"{signed(100 * r['relative'], 1)} %" if np.isfinite(r["relative"]) else "–",
+            signed_percent(r["relative"]),
             signed(r["standardised"], 2),
             number(r["superiority"], 2),
             f"{r['wins']:,} / {r['ties']:,} / {r['losses']:,}",
@@ -123,22 +136,19 @@ def equivalence(s: Either) -> Html:
         text = "No margin was set. 'Cannot tell' is not 'equal': set margin to the largest difference that does not "
         return tables.paragraph(f"{text}matter, and pairs inside it are called equivalent.")
     if isinstance(s, Shares):
-        return tables.paragraph(
-            f"Equivalent: the {percent(2 * s.settings.level - 1)} interval lies within ±{margin:g}."
-        )
+        return tables.paragraph(f"Equivalent: the {percent(equivalence_level(s))} interval lies within ±{margin:g}.")
     found = s.comparisons[s.comparisons["metric"] == s.primary.label]
-    direction = 1 if s.primary.metric.best == "high" else -1
-    inside = percent(2 * s.settings.level - 1)
+    inside = percent(equivalence_level(s))
     heads = ["first − second", f"{inside} interval", f"within ±{margin:g}", f"not worse by {margin:g}"]
-    rows: list[page.Row] = []
-    for r in found.to_dict("records"):
-        low, high = r["equivalence_low"], r["equivalence_high"]
-        worst = low if direction > 0 else -high
-        words = ["yes" if one else "not shown" for one in (-margin < low and high < margin, worst > -margin)]
-        limits = interval(low, high, signed)
-        rows.append([Cell(escape(f"{r['first']} − {r['second']}")), limits, *(Cell(word, "text") for word in words)])
-    alpha = f"{1 - s.settings.level:.2g}"
-    note = f"Two one-sided tests at {alpha} (TOST) are this {inside} interval; not adjusted for the pairs."
+    rows: list[page.Row] = [
+        [
+            Cell(escape(f"{r['first']} − {r['second']}")),
+            interval(r["equivalence_low"], r["equivalence_high"], signed),
+            *(Cell("yes" if shown else "not shown", "text") for shown in diagnostics.within_margin(s, r)),
+        ]
+        for r in found.to_dict("records")
+    ]
+    note = f"Two one-sided tests at {alpha(s):.2g} (TOST) are this {inside} interval; not adjusted for the pairs."
     return tables.table(f"Equivalence and non-inferiority in {s.primary.label}, margin {margin:g}", heads, rows, note)
 
 
@@ -159,7 +169,7 @@ def needed(s: Either) -> Html:
 
 
 def _count(n: float) -> str:
-    return f"{int(np.ceil(round(n, 6))):,}"
+    return f"{diagnostics.whole(n):,}"
 
 
 # The teaching half ------------------------------------------------------------------------------------------------
@@ -241,10 +251,8 @@ def _wrong() -> Html:
         for r in lessons.wrong().to_dict("records")
     ]
     heads = ["where no more than 5 % should err", "wrong", "errs", "better", "errs"]
-    near = 200 * np.sqrt(0.25 / lessons.RUNS)  # two standard errors of a rate of a half
-    note = (
-        f"Simulated with a fixed seed, {lessons.RUNS} runs (Wilcoxon {lessons.RUNS // 10}): within {near:.0f} points."
-    )
+    near = f"within {lessons.noise():.0f} points"
+    note = f"Simulated with a fixed seed, {lessons.RUNS} runs (Wilcoxon {lessons.FEWER_RUNS}): {near}."
     return tables.table("Errors of common mistakes", heads, rows, note)
 
 
@@ -303,7 +311,7 @@ def results(s: Either) -> Results:
         return page.results(s, "significance", s.data.sources, significance_findings.of(s), more)
     differences = s.differences()
     more |= {
-        "looks": {"looks": s.looks, "level_of_each": s.look_level},
+        "looks": {"looks": s.looks, "level_of_each": s.test_level},
         "effects": extras.effects(s).to_dict("records"),
         "other_tests": extras.other_tests(s).to_dict("records"),
         "ranks": extras.mean_ranks(s),

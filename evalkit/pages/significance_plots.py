@@ -2,15 +2,16 @@
 
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from evalkit.drawing import claim_plots, plots, tables
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html, interval, number, p_value, percent, signed
-from evalkit.pages import lessons, page, pieces
-from evalkit.statistics import proportions
+from evalkit.pages import page, pieces
+from evalkit.studies import lessons
+from evalkit.studies import significance_diagnostics as diagnostics
 from evalkit.studies import significance_extras as extras
+from evalkit.studies.diagnostics import sides
 from evalkit.studies.significance import Significance
 from evalkit.studies.trials import Shares
 from evalkit.studies.words import counted, plural, sample_sizes
@@ -19,7 +20,6 @@ pieces.listed(__name__)
 
 Either = Significance | Shares
 WIDE = (7.6, 2.9)
-LITTLE = 40  # below this k · n the χ² of Friedman's test is no approximation
 
 
 def _pair(s: Either) -> str:
@@ -49,7 +49,7 @@ def differences(s: Either) -> Picture | Html:
     )
     rows = zip(frame["name"], frame["value"], frame["low"], frame["high"], strict=True)
     told = "; ".join(f"{name}: {signed(d)} {interval(low, high, signed)}" for name, d, low, high in rows)
-    size, margin = (7.6, 0.9 + 0.3 * len(frame)), s.settings.margin
+    size, margin = plots.tall(len(frame)), s.settings.margin
     drawn: dict[str, Any] = {"label": label, "margin": margin}
     return plots.picture(claim_plots.forest, frame, alt=f"{caption} {told}", caption=caption, size=size, **drawn)
 
@@ -61,10 +61,10 @@ def distribution(s: Either) -> Picture | Html:
     if isinstance(s, Shares):
         return tables.paragraph("Counts of successes: single trials are not paired, so there is nothing to subtract.")
     found = s.differences().to_numpy()
-    wins, losses = int((found > 0).sum()), int((found < 0).sum())
+    above, equal, below = sides(found)
     caption = (
-        f"{_pair(s)}: {s.primary.label} of each {s.unit_name}, n = {found.size:,}: {wins:,} above 0, "
-        f"{found.size - wins - losses:,} equal, {losses:,} below. Blue: better, orange: worse. A mean far from the "
+        f"{_pair(s)}: {s.primary.label} of each {s.unit_name}, n = {found.size:,}: {above:,} above 0, "
+        f"{equal:,} equal, {below:,} below. Blue: better, orange: worse. A mean far from the "
         f"median is a few {plural(s.unit_name, 2)} speaking loudly."
     )
     xlabel = f"difference in {s.primary.label}"
@@ -100,26 +100,25 @@ def _null_means(s: Significance) -> Picture | Html:
 def _null_shares(s: Shares) -> Picture | Html:
     if s.null is None:
         return tables.paragraph("Two independent groups: p comes from the score test of a common share.")
-    n = s.counts(s.opponents[0])[1]
-    if n > proportions.EXACT:
+    n, shares = s.counts(s.opponents[0])[1], diagnostics.null_shares(s)
+    if shares is None:
         return tables.paragraph(
             f"{n:,} trials: p is from the score test; the probabilities of single outcomes are not drawn."
         )
-    k, chance, seen = s.null_shares()
-    added = {"greater": k >= seen, "less": k <= seen}.get(s.alternative, chance <= chance[k == seen] * (1 + 1e-7))
-    step = int(np.median(np.diff(k))) if len(k) > 1 else 1
-    few = f" One number in {step:,} is drawn." if step > 1 else ""
+    few = f" One number in {shares.step:,} is drawn." if shares.step > 1 else ""
     p, trials = float(s.headline.iloc[0]["p"]), counted(n, "trial")
     caption = (
-        f"{s.opponents[0]}: {seen:,} of {trials}. Bars: the probability of each number of successes if the share were "
-        f"{s.null:g}; red: those that p adds up ({s.alternative}), {p_value(p)}.{few}"
+        f"{s.opponents[0]}: {shares.seen:,} of {trials}. Bars: the probability of each number of successes if the "
+        f"share were {s.null:g}; red: those that p adds up ({s.alternative}), {p_value(p)}.{few}"
     )
     drawn: dict[str, Any] = {
-        "seen": seen,
-        "counted": np.asarray(added),
+        "seen": shares.seen,
+        "counted": shares.added,
         "xlabel": f"successes of {trials}",
     }
-    return plots.picture(claim_plots.null_shares, k, chance, alt=caption, caption=caption, size=WIDE, **drawn)
+    return plots.picture(
+        claim_plots.null_shares, shares.k, shares.probability, alt=caption, caption=caption, size=WIDE, **drawn
+    )
 
 
 def ranks(s: Either) -> Picture | Html:
@@ -129,14 +128,14 @@ def ranks(s: Either) -> Picture | Html:
         return tables.paragraph(_unranked(s))
     k, n = len(found["mean_ranks"]), found["units"]
     told = ", ".join(f"{name} {rank:.2f}" for name, rank in found["mean_ranks"].items())
-    rough = f" With k · n = {k * n} below {LITTLE} both are rough." if k * n < LITTLE else ""
+    rough = f" With k · n below {diagnostics.LITTLE} both are rough." if diagnostics.ranked_roughly(k, n) else ""
     caption = (
         f"Mean ranks by {s.primary.label} of k = {k} systems over n = {n:,} {plural(s.unit_name, n)} "
         f"(Friedman p {p_value(found['friedman'])}, Iman–Davenport p {p_value(found['iman_davenport'])}); bars join "
         f"systems within Nemenyi's critical difference, {found['critical_difference']:.2f}.{rough} Ranks ignore sizes, "
         "and depend on which systems are in the pool: the paired differences above decide."
     )
-    size = (7.6, 1.7 + 0.24 * ((k + 1) // 2))
+    size = plots.tall(plots.grid(k, across=2)[0], head=1.7, each=0.24)
     drawn: dict[str, Any] = {"distance": found["critical_difference"], "label": "mean rank, best left"}
     means = found["mean_ranks"]
     return plots.picture(
@@ -160,9 +159,10 @@ def power(s: Either) -> Picture | Html:
     assert isinstance(s, Significance)
     sd, n = extras.spread(s)
     caption = (
-        f"{_pair(s)}: the chance to show a true difference in {s.primary.label} at α = {1 - s.look_level:.4g}, "
-        f"from the spread of these differences (standard deviation {number(sd)}); n = {n:,} {plural(s.unit_name, n)} "
-        "as here, a quarter, four times as many. Horizontal: 80 %. One comparison alone."
+        f"{_pair(s)}: the chance to show a true difference in {s.primary.label} at α = "
+        f"{diagnostics.look_alpha(s):.4g}, from the spread of these differences (standard deviation {number(sd)}); "
+        f"n = {n:,} {plural(s.unit_name, n)} as here, a quarter, four times as many. Horizontal: 80 %. One comparison "
+        "alone."
     )
     drawn: dict[str, Any] = {
         "observed": float(s.headline.iloc[0]["difference"]),
@@ -179,8 +179,8 @@ def duality(s: Either) -> Picture | Html:
     """The headline's test and interval as one picture: p of every mean, and α cuts out the interval."""
     if not len(s.headline) or isinstance(s, Shares) or not s.flips:
         return Html("")
-    row, alpha = s.headline.iloc[0], 1 - s.look_level
-    zero = "outside" if row["p"] < 1 - s.settings.level else "inside"
+    row, alpha = s.headline.iloc[0], diagnostics.look_alpha(s)
+    zero = "outside" if diagnostics.rejected(s) else "inside"
     caption = (
         f"{_pair(s)}: p of every mean difference under the null, by sign flips. Where p ≥ {alpha:.4g} is the "
         f"{percent(s.settings.level)} interval {interval(row['low'], row['high'], signed)}; 0 lies {zero}, {_p(s)}."
@@ -188,7 +188,7 @@ def duality(s: Either) -> Picture | Html:
     drawn: dict[str, Any] = {
         "observed": float(row["difference"]),
         "alpha": alpha,
-        "limits": tuple(one for one in (row["low"], row["high"]) if np.isfinite(one)),
+        "limits": tuple(limit for limit in (row["low"], row["high"]) if abs(limit) < float("inf")),
         "label": f"mean difference in {s.primary.label} under the null",
     }
     return plots.picture(claim_plots.duality, s.p_curve(), alt=caption, caption=caption, size=WIDE, **drawn)
@@ -208,8 +208,8 @@ def hundred() -> Picture:
 
 def coin() -> Picture:
     """Heads of ten flips of a fair coin."""
-    frame = lessons.coin()
-    caption = f"Heads of {len(frame) - 1} flips of a fair coin. Red: 8 heads or more, {number(0.0546875, 4)} together."
+    frame, flips = lessons.coin(), lessons.FLIPS
+    caption = f"Heads of {flips} flips of a fair coin. Red: 8 heads or more, {number(0.0546875, 4)} together."
     k, chance = frame["heads"].to_numpy(float), frame["chance"].to_numpy(float)
-    drawn: dict[str, Any] = {"seen": 8, "counted": k >= 8, "xlabel": f"heads of {len(frame) - 1} flips"}
+    drawn: dict[str, Any] = {"seen": 8, "counted": k >= 8, "xlabel": f"heads of {flips} flips"}
     return plots.picture(claim_plots.null_shares, k, chance, alt=caption, caption=caption, size=(7.6, 2.4), **drawn)

@@ -7,6 +7,7 @@ from evalkit.findings.finding import Finding, Kind
 from evalkit.pages.shared_findings import columns_read, idle, rounded
 from evalkit.reading.inputs.examples import LeftOut
 from evalkit.studies import validation_diagnostics as diagnostics
+from evalkit.studies.diagnostics import ends
 from evalkit.studies.resplits import Unfitted
 from evalkit.studies.validity import Validation
 from evalkit.studies.words import counted
@@ -56,7 +57,7 @@ def _threshold(s: Validation) -> list[Finding]:
     """How scores that are not doubles are compared with the threshold, and whether it decides all rows alike."""
     if s.threshold is None:
         return []
-    beyond = idle(diagnostics.cuts(s, s.threshold), diagnostics.score_ends(s))
+    beyond = idle(diagnostics.cuts(s, s.threshold), ends(s.examples.score))
     return rounded(s.threshold, s.examples.precision) + beyond
 
 
@@ -113,4 +114,4 @@ def _fits(s: Validation) -> list[Finding]:
 
 def why_not(part: Unfitted) -> str:
     """A way of splitting and why it was not fitted in full."""
-    return f"{part.way}: {part.reason or f'{part.made:,} of {part.wanted:,} fits made within the budget'}"
+    return f"{part.way}: {part.reason or f'{part.made:,} of {part.wanted:,} fits made in the time allowed'}"

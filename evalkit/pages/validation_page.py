@@ -2,13 +2,12 @@
 
 from typing import Any
 
-import numpy as np
-
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, Results, escape, interval, number, p_value, signed, with_interval
 from evalkit.findings.finding import SEVERE, WARNING, Finding
 from evalkit.pages import page, pieces, validation_findings
 from evalkit.studies import checks
+from evalkit.studies import validation_diagnostics as diagnostics
 from evalkit.studies.resplits import AVERAGED, ONE_OUT, OUT_OF_BAG
 from evalkit.studies.validity import NAIVE, Validation
 from evalkit.studies.words import counted, plural
@@ -29,7 +28,7 @@ def _extent(s: Validation) -> str:
         return f"{counted(s.rows.size, 'test row')} of one holdout"
     repeats = s.examples.repeats
     if repeats > 1:
-        return f"{s.distinct:,} ids, {repeats} repeats of {folds / repeats:g} folds"
+        return f"{s.distinct:,} ids, {repeats} repeats of {diagnostics.folds_of_a_repeat(s):g} folds"
     return f"{counted(n, 'row')} in {counted(folds, 'fold')}"
 
 
@@ -56,12 +55,12 @@ def _reason(s: Validation) -> str:
 
 
 def _checked(s: Validation) -> str:
-    run = sum(not check.lacks for check in s.checks)
-    return f"{run} of {len(s.checks)} checks could be run"
+    run = [check for check in s.checks if not check.lacks]
+    return f"{len(run)} of {len(s.checks)} checks could be run"
 
 
 def _more(found: list[Finding]) -> str:
-    return f" (and {len(found) - 1} more below)" if len(found) > 1 else ""
+    return f" (and {len(found[1:])} more below)" if len(found) > 1 else ""
 
 
 def _estimate(s: Validation) -> str:
@@ -71,7 +70,7 @@ def _estimate(s: Validation) -> str:
     unit = f"{first['n']:,} {plural(first['unit'], first['n'])}"
     named = f"{'If it could, ' if s.word == 'fail' else ''}{escape(s.primary.label)} of {escape(s.subject)}"
     if not s.fits and len(s.systems) > 2:
-        named += f" (the best of {len(s.systems) - 1}, picked on these rows)"
+        named += f" (the best of {len(s.systems[1:])}, picked on these rows)"
     found = f"{named}: {value}, {unit}, {escape(first['what'])} ({escape(first['method'])})"
     naive = s.intervals[s.intervals["what"] == NAIVE]
     if not len(naive):
@@ -169,16 +168,17 @@ def by_fold(s: Validation) -> Html:
     head += [f"{s.primary.label} in training", "better by"] if gap is not None else []
     rows = [_fold(row, labels, None if gap is None else gap[i]) for i, row in enumerate(frame.to_dict("records"))]
     pooled = [s.estimate(chosen, s.subject).value for chosen in s.settings.metrics]
-    rest: list[Cell | str] = [""] * 2 if gap is not None else []
+    rest: list[Cell | str] = ["", ""] if gap is not None else []
     tested = f"{s.rows.size:,}"
     if s.holdout:
         return tables.table(f"{s.subject}, the one test set", head, rows, "One holdout: there are no folds to pool.")
     rows.append(
         ["<strong>pooled</strong>", "", tested, "", *(f"<strong>{number(one)}</strong>" for one in pooled), *rest]
     )
-    means = [number(float(frame[label].mean())) for label in labels]
+    mean = diagnostics.mean_of_folds(s)
+    means = [number(mean[label]) for label in labels]
     if gap is not None:
-        rest = [number(float(frame["on_train"].mean())), signed(float(gap.mean()))]
+        rest = [number(mean["on_train"]), signed(diagnostics.mean_gap(s))]
     rows.append(["mean of folds", "", "", "", *means, *rest])
     return tables.table(f"{s.subject}, fold by fold", head, rows, _unlike(s))
 
@@ -191,12 +191,12 @@ def _fold(row: dict[str, Any], labels: list[str], gap: float | None) -> list[Cel
 
 def _unlike(s: Validation) -> str:
     u = s.unlike
-    if np.isnan(u["p"]):
+    if not diagnostics.comparable_folds(s):
         return "Too few folds to ask whether they differ."
     differ = "differ by more than chance" if u["p"] < 0.05 else "differ no more than chance makes them"
     found = f"Cochran's Q = {u['q']:.1f}, {u['freedom']} expected, p {p_value(u['p'])}"
     text = f"The folds {differ} in {s.primary.label}: {found}."
-    pools = [chosen.label for chosen in s.settings.metrics if chosen.metric.name in ("roc_auc", "rmse")]
+    pools = [chosen.label for chosen in s.settings.metrics if not chosen.metric.kind.of_rows]
     return text + (f" {', '.join(pools)} pooled is not the mean of the folds." if pools else "")
 
 

@@ -1,4 +1,4 @@
-"""The parameters of the reports: each is written once, in `reports.py`; a notebook's cell is read in `cells.py`."""
+"""The parameters of the reports: each is written once, in `reports.py`; `cells.py` reads those of a notebook."""
 
 from evalkit.parameters.cells import check, values
 from evalkit.parameters.fields import Named, Names, Parameters, Tables, Wholes

@@ -1,22 +1,25 @@
-"""The parameters cell of a notebook: what it declares, what its values are, and what a command line gives for them."""
+"""The parameters of a notebook: declared in its cell, read inside it, given on a command line, and listed."""
 
 import ast
 import io
+import json
 import sys
 import tokenize
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from evalkit.parameters.fields import Parameters, Schema, option_of
 from evalkit.parameters.readers import refuse_unknown, value_of
 from evalkit.parameters.reports import REPORTS
 
-INJECTED = "# Parameters\n"  # how papermill begins the cell that it puts behind the parameters cell
+INJECTED = "# Parameters\n"  # the first line of the cell that papermill inserts after the parameters cell
+SHORT = 40  # longer defaults do not widen the column of defaults
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter as its notebook declares it: name, default, whether its type is text, and the comment beside it."""
+    """One parameter as its notebook declares it: name, default, whether its type is text, and the comment after it."""
 
     name: str
     default: Any = None
@@ -24,20 +27,20 @@ class Parameter:
     comment: str = ""
 
 
-# What a notebook declares -------------------------------------------------------------------------------------
+# Declared in the cell -----------------------------------------------------------------------------------------
 
 
 def declared(source: str) -> dict[str, Parameter]:
-    """The parameters that the source of a parameters cell assigns, by name, in order.
+    """Return the parameters that the source of a parameters cell assigns, by name, in order.
 
-    A comment after the value is the help; the annotation `str` says that a parameter without default is text.
+    A comment after the value is the help; the annotation `str` marks a parameter without default as text.
 
     >>> declared("ks = [1, 5]  # cut-offs\\nbaseline: str = None")["ks"]
     Parameter(name='ks', default=[1, 5], is_text=False, comment='cut-offs')
     """
     comments = _comments(source)
-    found = (_declaration(node, comments) for node in ast.parse(source).body)
-    return {parameter.name: parameter for parameter in found if parameter}
+    declarations = (_declaration(node, comments) for node in ast.parse(source).body)
+    return {parameter.name: parameter for parameter in declarations if parameter}
 
 
 def _declaration(node: ast.stmt, comments: Mapping[int, str]) -> Parameter | None:
@@ -58,11 +61,11 @@ def _literal(node: ast.expr) -> Any:
     try:
         return ast.literal_eval(node)
     except ValueError:
-        return None  # computed in the cell: it has no default to show
+        return None  # computed in the cell: there is no default to show
 
 
 def _comments(source: str) -> dict[int, str]:
-    """The text of each comment by its line. Read by tokenize: a # or = inside text is neither comment nor value."""
+    """The text of each comment by its line, from tokenize: a # inside a string does not start a comment."""
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
     return {t.start[0]: t.string.lstrip("# ") for t in tokens if t.type == tokenize.COMMENT}
 
@@ -71,29 +74,29 @@ def _comments(source: str) -> dict[int, str]:
 
 
 def values() -> dict[str, Any]:
-    """Return the values of the parameters cell, by name, for a report's `read`; refuses unknown injected names.
+    """Return the values of the parameters cell, by name, for the `read` of a report; refuse unknown injected names.
 
     They are the variables of the calling notebook that are parameters of its report, whichever cells ran before and in
-    whichever order. The report is the one whose parameters the notebook has: a copied notebook may lack some, which
-    have their default, and have others of its own, which it reads itself.
+    whichever order. The report is the one whose parameters match the variables best: a copied notebook may lack some,
+    which have their default, and have others of its own, which it reads itself.
     """
     check()
     variables = sys._getframe(1).f_globals
-    report = max(REPORTS.values(), key=lambda one: _fit(one.options(), variables))
+    report = max(REPORTS.values(), key=lambda report: _fit(report.options(), variables))
     return {name: variables[name] for name in report.options() if name in variables}
 
 
 def _fit(names: Collection[str], variables: Collection[str]) -> int:
-    """How many of the names are variables less how many are not."""
+    """Number of names that are variables, less the number that are not."""
     return sum(1 if name in variables else -1 for name in names)
 
 
 def check() -> None:
-    """Refuses unknown parameters from inside a notebook; `values` calls it, an own notebook may.
+    """Refuse unknown parameters from inside a notebook; `values` calls it, and custom notebooks may.
 
-    papermill only warns about an unknown parameter and runs on with the default. Here its injected cell is compared
-    with the cells run before it: the parameters cell and, where an executed notebook is run again in JupyterLab,
-    maybe others. Without an injected cell (JupyterLab, nbval, a script) nothing happens.
+    papermill only warns about an unknown parameter and uses the default. Here its injected cell is compared with the
+    cells run before it: the parameters cell and, if an executed notebook is run again in JupyterLab, maybe others.
+    Without an injected cell (JupyterLab, nbval, a script) nothing happens.
     """
     known: dict[str, Parameter] = {}
     for source in _history():
@@ -104,7 +107,7 @@ def check() -> None:
 
 
 def _declared_if_python(source: str) -> dict[str, Parameter]:
-    """What a cell of the history assigns; nothing if it failed for not being Python."""
+    """The parameters that a cell of the history assigns; none if it is not Python."""
     try:
         return declared(source)
     except (SyntaxError, tokenize.TokenError):
@@ -112,7 +115,7 @@ def _declared_if_python(source: str) -> dict[str, Parameter]:
 
 
 def _history() -> list[str]:
-    """The source of the cells that the running kernel has executed, none outside of one."""
+    """The sources of the cells that the running kernel has executed; empty outside a kernel."""
     try:
         from IPython import get_ipython  # type: ignore[attr-defined]
     except ImportError:
@@ -121,11 +124,11 @@ def _history() -> list[str]:
     return [] if shell is None else [source for source in shell.user_ns.get("In", []) if source]
 
 
-# What the command line gives ----------------------------------------------------------------------------------
+# Given on the command line ------------------------------------------------------------------------------------
 
 
 def typed(text: str, parameter: Parameter) -> Any:
-    """The value that `text` from a command line stands for: kept as text where the parameter is text.
+    """Return the value of `text` from a command line: the text itself if the parameter is text.
 
     >>> [typed(t, Parameter("x")) for t in ("1e3", "007", "a,b", "[1,5]", "None")]
     [1000.0, '007', 'a,b', [1, 5], None]
@@ -133,3 +136,84 @@ def typed(text: str, parameter: Parameter) -> Any:
     '1e3'
     """
     return text if parameter.is_text else value_of(text)
+
+
+# Written out --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Row:
+    """One listed parameter: name, default, line of help, description of valid values (or "") and JSON schema."""
+
+    name: str
+    default: Any
+    help: str
+    words: str
+    schema: Schema
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The parameters of a notebook, in order."""
+
+    title: str
+    rows: tuple[Row, ...]
+
+    def lines(self) -> str:
+        """One line for each parameter: name = default, and the help."""
+        width = max((len(_assigned(row)) for row in self.rows if len(repr(row.default)) < SHORT), default=0)
+        return "\n".join(f"{_assigned(row):<{width}}  {row.help}".rstrip() for row in self.rows)
+
+    def help(self) -> str:
+        """Two lines for each parameter: name, default and valid values, then the help."""
+        return "\n".join(f"  {_assigned(row)}{_stated(row)}\n      {row.help}".rstrip() for row in self.rows)
+
+    def schema(self) -> str:
+        """The JSON schema of an object with the parameters."""
+        properties = {row.name: _property(row) for row in self.rows}
+        head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": self.title, "type": "object"}
+        whole = head | {"properties": properties, "additionalProperties": False}
+        return json.dumps(whole, indent=2, ensure_ascii=False)
+
+    def markdown(self) -> str:
+        """A table in Markdown."""
+        head = "| parameter | what a value is | default | meaning |\n|---|---|---|---|\n"
+        cells = ((f"`{row.name}`", row.words, _default(row), row.help) for row in self.rows)
+        return head + "".join(f"| {' | '.join(cell.replace('|', '&#124;') for cell in row)} |\n" for row in cells)
+
+
+def listing_of_report(name: str, report: type[Parameters]) -> Listing:
+    """Return the listing of a report's parameters."""
+    options = [(entry, option_of(entry)) for entry in report.options().values()]
+    return Listing(
+        name, tuple(Row(entry.name, entry.default, o.help, o.kind.words, o.kind.schema) for entry, o in options)
+    )
+
+
+def listing_of_cell(name: str, parameters: Iterable[Parameter]) -> Listing:
+    """Return the listing of the parameters that a cell declares."""
+    return Listing(name, tuple(Row(p.name, p.default, p.comment, "", _schema(p)) for p in parameters))
+
+
+def _assigned(row: Row) -> str:
+    return f"{row.name} = {row.default!r}"
+
+
+def _stated(row: Row) -> str:
+    return f"  ({row.words})" if row.words else ""
+
+
+def _default(row: Row) -> str:
+    return "" if row.default is None else f"`{row.default}`"
+
+
+def _property(row: Row) -> Schema:
+    """The schema of a parameter; None is valid too if it is the default."""
+    about = {"description": row.help, "default": row.default}
+    if row.default is None and row.schema:
+        return {"anyOf": [row.schema, {"type": "null"}], **about}
+    return {**row.schema, **about}
+
+
+def _schema(parameter: Parameter) -> Schema:
+    return {"type": "string"} if parameter.is_text else {}

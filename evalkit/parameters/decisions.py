@@ -1,4 +1,4 @@
-"""How a score becomes a decision, as the parameters `threshold` and `costs` say it."""
+"""Decision rules for scores: the values of the parameters `threshold` and `costs`."""
 
 import re
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ from evalkit.arrays import ParameterError
 from evalkit.parameters import readers
 
 FORMS = "a number, best_f1, cost:fp=1,fn=5, precision>=0.9 or recall>=0.9"
-LARGEST = 1e100  # of a cost
+LARGEST = 1e100  # exclusive upper bound of a cost
 
 
 @dataclass(frozen=True)
 class Costs:
-    """What a false positive and a false negative cost."""
+    """The costs of a false positive and of a false negative."""
 
     fp: float = 1.0
     fn: float = 1.0
@@ -24,7 +24,7 @@ class Costs:
 
 @dataclass(frozen=True)
 class Reach:
-    """The threshold at which precision or recall reaches a target."""
+    """The threshold at which `metric`, precision or recall, reaches a target."""
 
     metric: str
     target: float
@@ -39,7 +39,7 @@ Threshold = float | BestF1 | Costs | Reach  # Costs: the threshold of least cost
 
 
 def costs(name: str, value: Any) -> Costs | None:
-    """Return the costs that "fp=1,fn=5" or a mapping states, None where none are given.
+    """Return the costs from "fp=1,fn=5" or a mapping, None if none are given.
 
     >>> costs("costs", "fp=1,fn=5")
     Costs(fp=1.0, fn=5.0)
@@ -54,7 +54,7 @@ def costs(name: str, value: Any) -> Costs | None:
 
 
 def threshold(name: str, value: Any) -> Threshold | None:
-    """Return the threshold, or the rule that chooses it, that a value states; None where none is given.
+    """Return a threshold or the rule that chooses it, None if none is given.
 
     >>> threshold("threshold", "recall>=0.9"), threshold("threshold", "cost:fp=1,fn=5"), threshold("threshold", 0.3)
     (Reach(metric='recall', target=0.9), Costs(fp=1.0, fn=5.0), 0.3)

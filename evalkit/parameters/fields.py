@@ -4,21 +4,19 @@
     class Report(Shared):
         ks: tuple[int, ...] = option(Integers(), "cut-offs of the curve")
 
-The command line's help, the JSON schema and the docs are made from it; the signature of `read` and the parameters cell
-of the notebook are held to it by a test.
+The help of the command line, the JSON schema and the docs are generated from it; a test compares it with the signature
+of `read` and with the parameters cell of the notebook.
 """
 
 import inspect
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields, replace
 from os import PathLike
-from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self, TypeAlias
 
 from evalkit.arrays import ParameterError
 from evalkit.parameters import decisions, readers
-from evalkit.parameters.decisions import Costs, Threshold
 
 # What the arguments of `read` may be.
 Tables: TypeAlias = str | PathLike[str] | Sequence[Any] | Any  # a path, folder, pattern, frame or batches, or several
@@ -31,11 +29,11 @@ UNKNOWN = "unknown"
 
 
 class Kind(Protocol):
-    """What a parameter may be: how a value is read and checked, how JSON schema, words and `read` say it."""
+    """The kind of a parameter: how to read and check a value, and how to describe it."""
 
     @property
     def words(self) -> str:
-        """What a value is, for the help and the docs."""
+        """A description of valid values, for the help and the docs."""
 
     @property
     def schema(self) -> Schema:
@@ -43,104 +41,46 @@ class Kind(Protocol):
 
     @property
     def accepts(self) -> str:
-        """The type that the argument of `read` has."""
+        """The type of the argument of `read`."""
 
     def read(self, name: str, value: Any) -> Any:
-        """Return the value, typed; raises ParameterError for a value that is not of this kind."""
+        """Return the value, typed. Raises ParameterError for a value that is not of this kind."""
 
 
 @dataclass(frozen=True)
-class Data:
-    """Files or frames: a path, a folder, a pattern, a frame, or several of these; "a,b" and "[a, b]" are lists."""
+class Plain:
+    """A kind without bounds: its words, the type that `read` accepts, its JSON schema and its reader."""
 
-    words: ClassVar[str] = "a path, folder or pattern, or several"
-    accepts: ClassVar[str] = "Tables"
-    schema: ClassVar[Schema] = {"type": ["string", "array"], "items": {"type": "string"}}
+    words: str
+    accepts: str
+    schema: Schema
+    reader: Callable[[str, Any], Any]
 
     def read(self, name: str, value: Any) -> Any:
-        """Return the value, as a list if it is the text of one."""
-        return readers.paths(name, value)
+        """Return the value, typed. Raises ParameterError if the reader refuses it."""
+        return self.reader(name, value)
 
 
-@dataclass(frozen=True)
-class Text:
-    """One text."""
-
-    words: ClassVar[str] = "text"
-    accepts: ClassVar[str] = "str"
-    schema: ClassVar[Schema] = {"type": ["string", "number"]}
-
-    def read(self, name: str, value: Any) -> str | None:
-        """Return the text, None where none is given."""
-        return readers.text(name, value)
+def _planned_shares(name: str, value: Any) -> Mapping[str, float] | str | None:
+    """Planned shares by arm, or the word `unknown`; None if none are given."""
+    if value is None or value == UNKNOWN:
+        return value
+    shares = readers.mapping(name, value)
+    return {arm: _required(name, readers.number(name, share, above=0)) for arm, share in shares.items()}
 
 
-@dataclass(frozen=True)
-class Texts:
-    """Texts separated by commas."""
+LIST: Schema = {"type": ["string", "array"], "items": {"type": "string"}}
+MAPPING: Schema = {"type": ["string", "object"]}
+NUMBER_OR_TEXT: Schema = {"type": ["string", "number"]}
 
-    words: ClassVar[str] = "texts"
-    accepts: ClassVar[str] = "Names"
-    schema: ClassVar[Schema] = {"type": ["string", "array"], "items": {"type": "string"}}
-
-    def read(self, name: str, value: Any) -> tuple[str, ...]:
-        """Return the texts, none where None is given."""
-        return tuple(readers.texts(name, value))
-
-
-@dataclass(frozen=True)
-class Pairs:
-    """Texts by name, such as "query=topic,item=sku"."""
-
-    words: ClassVar[str] = "pairs name=text"
-    accepts: ClassVar[str] = "Named"
-    schema: ClassVar[Schema] = {"type": ["string", "object"]}
-
-    def read(self, name: str, value: Any) -> Mapping[str, str]:
-        """Return the texts by name, none where None is given."""
-        return readers.mapping(name, value)
-
-
-@dataclass(frozen=True)
-class CostPair:
-    """The costs of a false positive and a false negative, "fp=1,fn=5"."""
-
-    words: ClassVar[str] = "fp=number,fn=number"
-    accepts: ClassVar[str] = "Named"
-    schema: ClassVar[Schema] = {"type": ["string", "object"], "required": ["fp", "fn"]}
-
-    def read(self, name: str, value: Any) -> Costs | None:
-        """Return the costs, None where none are given."""
-        return decisions.costs(name, value)
-
-
-@dataclass(frozen=True)
-class Cut:
-    """A threshold of scores, or a rule that chooses it."""
-
-    words: ClassVar[str] = decisions.FORMS
-    accepts: ClassVar[str] = "str | float"
-    schema: ClassVar[Schema] = {"type": ["string", "number"]}
-
-    def read(self, name: str, value: Any) -> Threshold | None:
-        """Return the threshold, None where none is given."""
-        return decisions.threshold(name, value)
-
-
-@dataclass(frozen=True)
-class Shares:
-    """Planned shares by arm, "a=1,b=1", or the word `unknown`."""
-
-    words: ClassVar[str] = "pairs arm=number, or unknown"
-    accepts: ClassVar[str] = "Named"
-    schema: ClassVar[Schema] = {"type": ["string", "object"]}
-
-    def read(self, name: str, value: Any) -> Mapping[str, float] | str | None:
-        """Return the shares by arm, None where none are given."""
-        if value is None or value == UNKNOWN:
-            return value
-        shares = readers.mapping(name, value)
-        return {arm: _required(name, readers.number(name, share, above=0)) for arm, share in shares.items()}
+DATA = Plain("a path, folder or pattern, or several", "Tables", LIST, readers.paths)  # or frames and batches
+TEXT = Plain("text", "str", NUMBER_OR_TEXT, readers.text)
+TEXTS = Plain("texts", "Names", LIST, lambda name, value: tuple(readers.texts(name, value)))
+PAIRS = Plain("pairs name=text", "Named", MAPPING, readers.mapping)
+COST_PAIR = Plain("fp=number,fn=number", "Named", {**MAPPING, "required": ["fp", "fn"]}, decisions.costs)
+CUT = Plain(decisions.FORMS, "str | float", NUMBER_OR_TEXT, decisions.threshold)
+SHARES = Plain("pairs arm=number, or unknown", "Named", MAPPING, _planned_shares)
+FOLDER = Plain("a folder that exists", "str", {"type": "string"}, readers.folder)
 
 
 @dataclass(frozen=True)
@@ -153,37 +93,24 @@ class Size:
 
     @property
     def words(self) -> str:
-        """What a value is."""
+        """A description of valid values."""
         return f"a size of at least {self.least // 10**6}MB"
 
     def read(self, name: str, value: Any) -> int | None:
-        """Return the bytes, None where no size is given."""
+        """Return the bytes, None if no size is given."""
         return readers.size(name, value, self.least)
 
 
 @dataclass(frozen=True)
-class Folder:
-    """A folder that exists."""
-
-    words: ClassVar[str] = "a folder that exists"
-    accepts: ClassVar[str] = "str"
-    schema: ClassVar[Schema] = {"type": "string"}
-
-    def read(self, name: str, value: Any) -> Path | None:
-        """Return the path, None where no folder is given."""
-        return readers.folder(name, value)
-
-
-@dataclass(frozen=True)
 class Choice:
-    """One of the texts that are allowed."""
+    """One of the allowed texts."""
 
     allowed: tuple[str, ...]
     accepts: ClassVar[str] = "str"
 
     @property
     def words(self) -> str:
-        """What a value is."""
+        """A description of valid values."""
         return "one of " + ", ".join(f'"{text}"' if "," in text else text for text in self.allowed)
 
     @property
@@ -192,7 +119,7 @@ class Choice:
         return {"type": "string", "enum": list(self.allowed)}
 
     def read(self, name: str, value: Any) -> str | None:
-        """Return the text, None where none is given."""
+        """Return the text, None if none is given."""
         return readers.choice(name, value, self.allowed)
 
 
@@ -207,7 +134,7 @@ class Number:
 
     @property
     def words(self) -> str:
-        """What a value is."""
+        """A description of valid values."""
         return f"a number of at least {self.least:g}" if math.isfinite(self.least) else self._range
 
     @property
@@ -221,7 +148,7 @@ class Number:
         return {"type": "number"} | {key: bound for key, bound in bounds.items() if math.isfinite(bound)}
 
     def read(self, name: str, value: Any) -> float | None:
-        """Return the number, None where none is given."""
+        """Return the number, None if none is given."""
         number = readers.number(name, value, self.above, self.below)
         if number is not None and number < self.least:
             raise ParameterError(f"{name} must be {self.words}, got {value!r}")
@@ -238,7 +165,7 @@ class Integer:
 
     @property
     def words(self) -> str:
-        """What a value is."""
+        """A description of valid values."""
         return f"a whole number of at least {self.least}" + (f" and at most {self.most}" if self.most else "")
 
     @property
@@ -247,7 +174,7 @@ class Integer:
         return {"type": "integer", "minimum": self.least} | ({"maximum": self.most} if self.most else {})
 
     def read(self, name: str, value: Any) -> int | None:
-        """Return the number, None where none is given."""
+        """Return the number, None if none is given."""
         number = readers.integer(name, value, self.least)
         if number is not None and self.most is not None and number > self.most:
             raise ParameterError(f"{name} must be at most {self.most}, got {number}")
@@ -263,7 +190,7 @@ class Integers:
 
     @property
     def words(self) -> str:
-        """What a value is."""
+        """A description of valid values."""
         return f"whole numbers of at least {self.least}"
 
     @property
@@ -272,7 +199,7 @@ class Integers:
         return {"type": ["string", "integer", "array"], "items": {"type": "integer", "minimum": self.least}}
 
     def read(self, name: str, value: Any) -> tuple[int, ...]:
-        """Return the numbers, each once and in order; none where None is given."""
+        """Return the distinct numbers in ascending order, empty if none are given."""
         return tuple(sorted(set(readers.integers(name, value, self.least))))
 
 
@@ -288,7 +215,7 @@ class Option:
 
 
 def option(kind: Kind, text: str, default: Any = None) -> Any:
-    """Return a field of a parameters class: its kind, one line of help, its default. None means: not given."""
+    """Return a field of a parameters class with its kind, one line of help and its default. None means: not given."""
     return field(default=default, metadata={Option: Option(kind, text)})
 
 
@@ -299,9 +226,9 @@ def option_of(entry: Field[Any]) -> Option:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Parameters:
-    """The base of the parameters of a report, which are the fields that `option` makes.
+    """The base of the parameters of a report: the fields from `option` are its parameters.
 
-    given: the values as the user gave them, of the parameters that are not at their default.
+    given: the raw values of the parameters that are not at their default, as the user gave them.
     """
 
     given: Mapping[str, Any] = field(default_factory=dict)
@@ -315,18 +242,19 @@ class Parameters:
 
     @classmethod
     def of(cls, raw: Mapping[str, Any]) -> Self:
-        """Return the parameters read from raw values; those that `raw` lacks have their default.
+        """Return the parameters read from raw values; those missing from `raw` have their default.
 
-        Raises ParameterError for values that their kinds refuse, all in one message, for None where the default is a
-        value, and for unknown names.
+        Raises ParameterError for unknown names, and for all invalid values in one message; None is invalid if the
+        default is not None.
         """
         options = cls.options()
         readers.refuse_unknown(raw, options)
-        given = {name: value for name, value in raw.items() if not _same(value, options[name].default)}
-        return cls(**_read(options, {name: entry.default for name, entry in options.items()} | dict(raw)), given=given)
+        defaults = {name: entry.default for name, entry in options.items()}
+        changed = {name: value for name, value in raw.items() if not _same(value, defaults[name])}
+        return cls(**_read(options, defaults | dict(raw)), given=changed)
 
     def filled(self, values: Mapping[str, Any]) -> Self:
-        """Return the parameters with these raw values for those that were not given."""
+        """Return the parameters with these raw values in place of those at their default."""
         return replace(self, **_read(self.options(), {k: v for k, v in values.items() if k not in self.given}))
 
 

@@ -1,7 +1,7 @@
-"""Readers that type and check one value of a parameter, whichever way it came in.
+"""Readers that type and check one value of a parameter, wherever it comes from.
 
-papermill's command line delivers lists as text ("1,5,10"), `evalkit report` delivers typed values, JupyterLab whatever
-the cell says: the readers take all three, and refuse the rest with one line.
+The command line of papermill passes lists as text ("1,5,10"), `evalkit report` passes typed values, JupyterLab those of
+the cell. The readers accept all three and refuse everything else with one line.
 """
 
 import difflib
@@ -30,23 +30,23 @@ WORDS: dict[str, bool | None] = {
 # Names --------------------------------------------------------------------------------------------------------
 
 
-def refuse_unknown(given: Iterable[str], known: Iterable[str]) -> None:
-    """Raises ParameterError naming the given parameters that the notebook does not have, and those that it has.
+def refuse_unknown(names: Iterable[str], known: Iterable[str]) -> None:
+    """Raise ParameterError for names that the notebook does not have as parameters, and list those that it has.
 
     >>> refuse_unknown(["pred"], ["preds", "qrels"])
     Traceback (most recent call last):
     evalkit.arrays.ParameterError: unknown parameter 'pred' (did you mean 'preds'?); this notebook has: preds, qrels
     """
-    names = list(known)
-    wrong = [f"{name!r}{did_you_mean(name, names)}" for name in given if name not in names]
+    known = list(known)
+    wrong = [f"{name!r}{did_you_mean(name, known)}" for name in names if name not in known]
     if wrong:
         plural = "s" if len(wrong) > 1 else ""
-        has = ", ".join(names) or "no parameters"
+        has = ", ".join(known) or "no parameters"
         raise ParameterError(f"unknown parameter{plural} {', '.join(wrong)}; this notebook has: {has}")
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """ " (did you mean 'x'?)" for the known name nearest to `name`, or nothing where none is near."""
+    """ " (did you mean 'x'?)" for the known name closest to `name`, or nothing if none is close."""
     near = difflib.get_close_matches(name, list(known), n=1)
     return f" (did you mean {near[0]!r}?)" if near else ""
 
@@ -55,7 +55,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def value_of(text: str) -> Any:
-    """Return text as a list or mapping (YAML, one line), number, truth value or None where it is written as one."""
+    """Return text as a list or mapping (YAML, one line), number, truth value or None if it is written as one."""
     if text[:1] in ("[", "{", "'", '"'):
         return _yaml(text)
     if text in WORDS:
@@ -67,7 +67,7 @@ def value_of(text: str) -> Any:
 
 
 def _yaml(text: str) -> Any:
-    """A YAML list or mapping whose plain scalars are read by the rule for a value; other text as it stands."""
+    """A YAML list or mapping with plain scalars read by `value_of`; text that is not YAML is returned unchanged."""
     import yaml
 
     try:
@@ -98,7 +98,7 @@ def _from_node(node: Any) -> Any:
 
 
 def text(name: str, value: Any) -> str | None:
-    """One text, None where none is given; a number becomes its text.
+    """One text, None if none is given; a number becomes its text.
 
     >>> text("baseline", 7)
     '7'
@@ -111,7 +111,7 @@ def text(name: str, value: Any) -> str | None:
 
 
 def texts(name: str, value: Any) -> list[str]:
-    """A list of texts from a list, or from "a,b" or "[a, b]"; empty where None is given.
+    """A list of texts from a list, "a,b" or "[a, b]"; empty for None.
 
     >>> texts("metrics", "ndcg@10, map")
     ['ndcg@10', 'map']
@@ -123,9 +123,9 @@ def texts(name: str, value: Any) -> list[str]:
 
 
 def paths(name: str, value: Any) -> Any:
-    """Return a list of paths written as text, "[a.run, b.run]" or "a.run,b.run", as a list; any other value unchanged.
+    """Return paths written as text, "[a.run, b.run]" or "a.run,b.run", as a list; any other value unchanged.
 
-    Text that is the path of an existing file or folder, or a pattern that matches one, is one path, commas or not.
+    Text that is the path of an existing file or folder, or a pattern that matches one, is one path even with commas.
 
     >>> paths("preds", "a.run, b.run")
     ['a.run', 'b.run']
@@ -143,7 +143,7 @@ def _exists(path: str) -> bool:
 
 
 def integers(name: str, value: Any, least: int = 1) -> list[int]:
-    """A list of whole numbers from a list, one number, "1,5,10" or "[1, 5]"; empty where None is given.
+    """A list of whole numbers from a list, one number, "1,5,10" or "[1, 5]"; empty for None.
 
     >>> integers("ks", "1,5,10")
     [1, 5, 10]
@@ -158,7 +158,7 @@ def integers(name: str, value: Any, least: int = 1) -> list[int]:
 
 
 def integer(name: str, value: Any, least: int = 1) -> int | None:
-    """One whole number, None where none is given.
+    """One whole number, None if none is given.
 
     >>> integer("seed", "0", least=0)
     0
@@ -172,7 +172,7 @@ def integer(name: str, value: Any, least: int = 1) -> int | None:
 
 
 def number(name: str, value: Any, above: float = -math.inf, below: float = math.inf) -> float | None:
-    """One finite number strictly between `above` and `below`, None where none is given.
+    """One finite number strictly between `above` and `below`, None if none is given.
 
     >>> number("level", "0.95", above=0, below=1)
     0.95
@@ -189,7 +189,7 @@ def number(name: str, value: Any, above: float = -math.inf, below: float = math.
 
 
 def number_words(above: float, below: float) -> str:
-    """Return what a number strictly between two bounds is called.
+    """Describe a number strictly between two bounds.
 
     >>> number_words(0, 1), number_words(0, math.inf)
     ('a number between 0 and 1', 'a number above 0')
@@ -202,7 +202,7 @@ def number_words(above: float, below: float) -> str:
 
 
 def size(name: str, value: Any, least: int) -> int | None:
-    """Return a number of bytes from "1.5GB" or a number, None where none is given.
+    """Return a number of bytes from "1.5GB" or a number, None if none is given.
 
     >>> size("memory", "1.5GB", least=0), size("memory", "1GiB", least=0)
     (1500000000, 1073741824)
@@ -218,7 +218,7 @@ def size(name: str, value: Any, least: int) -> int | None:
 
 
 def folder(name: str, value: Any) -> Path | None:
-    """Return the path of a folder that exists, None where none is given."""
+    """Return the path of a folder that exists, None if none is given."""
     if value is None or value == "None":
         return None
     path = Path(value if isinstance(value, Path) else str(text(name, value))).expanduser()
@@ -228,7 +228,7 @@ def folder(name: str, value: Any) -> Path | None:
 
 
 def choice(name: str, value: Any, allowed: Sequence[str]) -> str | None:
-    """One of the allowed texts, None where none is given.
+    """One of the allowed texts, None if none is given.
 
     >>> choice("gain", "exp", ["linear", "exponential"])
     Traceback (most recent call last):
@@ -241,7 +241,7 @@ def choice(name: str, value: Any, allowed: Sequence[str]) -> str | None:
 
 
 def mapping(name: str, value: Any) -> dict[str, str]:
-    """Texts by name from a mapping, "query=qid,item=doc" or "{query: qid}"; empty where None is given.
+    """Texts by name from a mapping, "query=qid,item=doc" or "{query: qid}"; empty for None.
 
     >>> mapping("columns", "query=qid, item=doc")
     {'query': 'qid', 'item': 'doc'}
@@ -258,7 +258,7 @@ def mapping(name: str, value: Any) -> dict[str, str]:
 
 
 def _items(value: Any) -> list[Any]:
-    """The items of a list, or of text that stands for one; one value is a list of one, None an empty list."""
+    """The items of a list or of text that is one; a single value is a list of one item, None an empty list."""
     read = value_of(value) if isinstance(value, str) else value
     if read is None:
         return []
@@ -268,7 +268,7 @@ def _items(value: Any) -> list[Any]:
 
 
 def _number(value: Any) -> float:
-    """The number that a value stands for, NaN where it stands for none, which every check of a reader refuses."""
+    """The number that a value represents, otherwise NaN, which every reader refuses."""
     if isinstance(value, str):
         return float(value) if NUMBER.fullmatch(value.strip()) else math.nan
     if isinstance(value, bool) or not hasattr(value, "__float__"):

@@ -11,20 +11,20 @@ from typing import Any
 
 from evalkit.parameters.decisions import Costs, Threshold
 from evalkit.parameters.fields import (
+    COST_PAIR,
+    CUT,
+    DATA,
+    FOLDER,
+    PAIRS,
+    SHARES,
+    TEXT,
+    TEXTS,
     Choice,
-    CostPair,
-    Cut,
-    Data,
-    Folder,
     Integer,
     Integers,
     Number,
-    Pairs,
     Parameters,
-    Shares,
     Size,
-    Text,
-    Texts,
     option,
 )
 
@@ -41,7 +41,7 @@ SYSTEMS = 'the systems to compare, "a,b"; in a wide table the columns that hold 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Shared(Parameters):
-    """What every report has."""
+    """The parameters of every report."""
 
     margin: float | None = option(Number(above=0), "differences inside plus or minus this are equivalent")
     level: float = option(Number(above=0.5, below=1), "confidence level of all intervals", 0.95)
@@ -55,9 +55,9 @@ class Shared(Parameters):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Compared(Shared):
-    """What every report that compares systems has."""
+    """The parameters of every report that compares systems."""
 
-    baseline: str | None = option(Text(), "compare every other system with this one; None: all pairs")
+    baseline: str | None = option(TEXT, "compare every other system with this one; None: all pairs")
     gate: str | None = option(
         GATES, "better, not worse, or better or equivalent: what every system must be against the baseline"
     )
@@ -65,33 +65,29 @@ class Compared(Shared):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Resources(Parameters):
-    """What reading a table of any size may use."""
+    """The resources for reading a table of any size."""
 
     memory: int | None = option(
         Size(LEAST_MEMORY), 'most memory for reading, such as "2GB"; None: half of the machine\'s'
     )
     threads: int | None = option(Integer(), "processors for reading; None: all")
-    spill: Path | None = option(
-        Folder(), "a folder for what does not fit into memory; None: the machine's temporary one"
-    )
+    spill: Path | None = option(FOLDER, "a folder for what does not fit into memory; None: the machine's temporary one")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Ranking(Compared, Resources):
     """The parameters of the ranking report."""
 
-    preds: Any = option(Data(), "ranked results: a file, a folder or a glob of runs; None: the bundled sample")
-    qrels: Any = option(Data(), "judgements (query, item, grade); None: the grade column of preds")
-    queries: Any = option(Data(), "a table with one row per query, for segments and unit; None: columns of preds")
-    columns: Mapping[str, str] = option(Pairs(), f'{ROLES}"{{query: topic, item: sku}}"')
-    systems: tuple[str, ...] = option(Texts(), f"{SYSTEMS}scores")
-    metrics: tuple[str, ...] = option(Texts(), '"ndcg@10,map,mrr,precision@10,recall@100"; the first decides')
+    preds: Any = option(DATA, "ranked results: a file, a folder or a glob of runs; None: the bundled sample")
+    qrels: Any = option(DATA, "judgements (query, item, grade); None: the grade column of preds")
+    queries: Any = option(DATA, "a table with one row per query, for segments and unit; None: columns of preds")
+    columns: Mapping[str, str] = option(PAIRS, f'{ROLES}"{{query: topic, item: sku}}"')
+    systems: tuple[str, ...] = option(TEXTS, f"{SYSTEMS}scores")
+    metrics: tuple[str, ...] = option(TEXTS, '"ndcg@10,map,mrr,precision@10,recall@100"; the first decides')
     ks: tuple[int, ...] = option(Integers(), 'cut-offs of the curve, "1,3,5,10,20,50,100"')
     relevance_level: float = option(Number(above=0), "the lowest grade that counts as relevant", 1)
-    unit: str | None = option(
-        Text(), "a column such as user_id: its queries vary together, so whole users are resampled"
-    )
-    segments: tuple[str, ...] = option(Texts(), 'columns with one value per query, "country,device"')
+    unit: str | None = option(TEXT, "a column such as user_id: its queries vary together, so whole users are resampled")
+    segments: tuple[str, ...] = option(TEXTS, 'columns with one value per query, "country,device"')
     ranks: str = option(RANKS, "of ranked lists without scores: as given, or renumber, which closes gaps", AS_GIVEN)
     interval: str = option(Choice(("t", "percentile", "BCa")), "intervals of the means: t, percentile or BCa", "t")
 
@@ -100,20 +96,20 @@ class Ranking(Compared, Resources):
 class Classification(Compared, Resources):
     """The parameters of the classification report."""
 
-    preds: Any = option(Data(), "labels and predictions: a file, a folder or a glob; None: the bundled sample")
+    preds: Any = option(DATA, "labels and predictions: a file, a folder or a glob; None: the bundled sample")
     kind: str | None = option(
         Choice(("binary", "multi-class", "multi-label")),
         "binary, multi-class or multi-label; None: found from the columns",
     )
-    positive: str | None = option(Text(), "the positive label, where labels are not 0 and 1, -1 and 1, or booleans")
-    columns: Mapping[str, str] = option(Pairs(), f'{ROLES}"{{label: bad, score: p}}"')
-    systems: tuple[str, ...] = option(Texts(), f"{SYSTEMS}scores")
-    metrics: tuple[str, ...] = option(Texts(), '"roc_auc,average_precision,f1,brier"; the first decides')
+    positive: str | None = option(TEXT, "the positive label, where labels are not 0 and 1, -1 and 1, or booleans")
+    columns: Mapping[str, str] = option(PAIRS, f'{ROLES}"{{label: bad, score: p}}"')
+    systems: tuple[str, ...] = option(TEXTS, f"{SYSTEMS}scores")
+    metrics: tuple[str, ...] = option(TEXTS, '"roc_auc,average_precision,f1,brier"; the first decides')
     threshold: Threshold | None = option(
-        Cut(), "a number, best_f1, or a cost, precision or recall to reach (docs/inputs.md); None: 0.5, or best_f1"
+        CUT, "a number, best_f1, or a cost, precision or recall to reach (docs/inputs.md); None: 0.5, or best_f1"
     )
     costs: Costs | None = option(
-        CostPair(), 'of a false positive and a false negative, "{fp: 1, fn: 5}", for the cost curve'
+        COST_PAIR, 'of a false positive and a false negative, "{fp: 1, fn: 5}", for the cost curve'
     )
     prevalence: float | None = option(
         Number(above=0, below=1), "base rate where the model will be used; None: ten times the negatives"
@@ -121,20 +117,20 @@ class Classification(Compared, Resources):
     precision_target: float | None = option(
         Number(above=0, below=1), "of the classes that may be decided without review (multi-class)"
     )
-    unit: str | None = option(Text(), UNIT)
-    segments: tuple[str, ...] = option(Texts(), SEGMENTS)
+    unit: str | None = option(TEXT, UNIT)
+    segments: tuple[str, ...] = option(TEXTS, SEGMENTS)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Rating(Compared):
     """The parameters of the rating report."""
 
-    preds: Any = option(Data(), "actual values and forecasts: a file, a folder or a glob; None: the bundled sample")
-    columns: Mapping[str, str] = option(Pairs(), f'{ROLES}"{{actual: sales, forecast: p50}}"')
-    systems: tuple[str, ...] = option(Texts(), f"{SYSTEMS}forecasts")
-    metrics: tuple[str, ...] = option(Texts(), '"mae,rmse,bias,median_absolute_error,r2"; the first decides')
-    unit: str | None = option(Text(), UNIT)
-    segments: tuple[str, ...] = option(Texts(), SEGMENTS)
+    preds: Any = option(DATA, "actual values and forecasts: a file, a folder or a glob; None: the bundled sample")
+    columns: Mapping[str, str] = option(PAIRS, f'{ROLES}"{{actual: sales, forecast: p50}}"')
+    systems: tuple[str, ...] = option(TEXTS, f"{SYSTEMS}forecasts")
+    metrics: tuple[str, ...] = option(TEXTS, '"mae,rmse,bias,median_absolute_error,r2"; the first decides')
+    unit: str | None = option(TEXT, UNIT)
+    segments: tuple[str, ...] = option(TEXTS, SEGMENTS)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -142,21 +138,21 @@ class Significance(Compared):
     """The parameters of the significance report."""
 
     preds: Any = option(
-        Data(),
+        DATA,
         "values per unit (wide or long table), trec_eval -q, successes and trials, ranked lists, probabilities, "
         "a report's JSON; None: a sample",
     )
-    qrels: Any = option(Data(), "judgements (query, item, grade), where preds are ranked lists")
+    qrels: Any = option(DATA, "judgements (query, item, grade), where preds are ranked lists")
     unit: str | None = option(
-        Text(),
+        TEXT,
         "the column of clusters, if units are not independent; whole clusters are resampled",
     )
-    columns: Mapping[str, str] = option(Pairs(), f'{ROLES}"{{system: variant, value: clicks}}"')
-    systems: tuple[str, ...] = option(Texts(), 'the systems to compare, "a,b"; in a wide table their columns')
+    columns: Mapping[str, str] = option(PAIRS, f'{ROLES}"{{system: variant, value: clicks}}"')
+    systems: tuple[str, ...] = option(TEXTS, 'the systems to compare, "a,b"; in a wide table their columns')
     metrics: tuple[str, ...] = option(
-        Texts(), "of a long table or ranked lists those to test, the first decides; of a wide table its name"
+        TEXTS, "of a long table or ranked lists those to test, the first decides; of a wide table its name"
     )
-    lower_is_better: tuple[str, ...] = option(Texts(), 'the metrics of which less is better, "loss,minutes"')
+    lower_is_better: tuple[str, ...] = option(TEXTS, 'the metrics of which less is better, "loss,minutes"')
     ranks: str = option(RANKS, "of ranked lists without scores: as given, or renumber, which closes gaps", AS_GIVEN)
     null: float | None = option(
         Number(above=0, below=1), "successes and trials: the share to test against, such as 0.5"
@@ -177,24 +173,24 @@ class Validation(Shared):
     """The parameters of the validation report."""
 
     preds: Any = option(
-        Data(), "out-of-fold predictions with the columns label, score and fold; None: the bundled sample"
+        DATA, "out-of-fold predictions with the columns label, score and fold; None: the bundled sample"
     )
     features: Any = option(
-        Data(), "instead of preds: a table of features and a target, on which the estimators are fitted"
+        DATA, "instead of preds: a table of features and a target, on which the estimators are fitted"
     )
-    target: str | None = option(Text(), "the target's column of features; None: label, y_true or target")
-    estimator: str | None = option(Text(), "import path such as sklearn.svm.SVC; None: logistic or ridge regression")
-    against: str | None = option(Text(), "import path of a second estimator, fitted on the same folds")
+    target: str | None = option(TEXT, "the target's column of features; None: label, y_true or target")
+    estimator: str | None = option(TEXT, "import path such as sklearn.svm.SVC; None: logistic or ridge regression")
+    against: str | None = option(TEXT, "import path of a second estimator, fitted on the same folds")
     columns: Mapping[str, str] = option(
-        Pairs(), 'which column is id, group, time, fold or system, where the names differ: "{group: patient}"'
+        PAIRS, 'which column is id, group, time, fold or system, where the names differ: "{group: patient}"'
     )
     ignore: tuple[str, ...] = option(
-        Texts(), 'columns of features that are none, such as other predictions; a * stands for any text: "p_*,digit"'
+        TEXTS, 'columns of features that are none, such as other predictions; a * stands for any text: "p_*,digit"'
     )
     selected: tuple[str, ...] = option(
-        Texts(), "features that were selected by a look at the target: tested against a selection inside the folds"
+        TEXTS, "features that were selected by a look at the target: tested against a selection inside the folds"
     )
-    categorical: tuple[str, ...] = option(Texts(), 'columns of features that hold codes, not numbers: "zip,branch"')
+    categorical: tuple[str, ...] = option(TEXTS, 'columns of features that hold codes, not numbers: "zip,branch"')
     task: str | None = option(
         Choice(("classes", "number")), "classes or number: what the target is, where its values do not say so"
     )
@@ -203,7 +199,7 @@ class Validation(Shared):
         Number(least=0), "time between training and test rows, in the unit of the time column; of dates in days"
     )
     threshold: float = option(Number(), "scores of preds from here up mean class 1", 0.5)
-    metrics: tuple[str, ...] = option(Texts(), '"accuracy,roc_auc,log_loss,brier" or "mae,rmse"; the first decides')
+    metrics: tuple[str, ...] = option(TEXTS, '"accuracy,roc_auc,log_loss,brier" or "mae,rmse"; the first decides')
     most_rows: int = option(Integer(least=20), "more rows than this are sampled", 50_000)
     seconds: float = option(Number(above=0), "time for the fits beyond the folds; what does not fit in is named", 60)
     gate: str | None = option(
@@ -216,33 +212,33 @@ class Validation(Shared):
 class Interleaving(Compared):
     """The parameters of the interleaving report."""
 
-    log: Any = option(Data(), "interleaved sessions, one row per item shown (session, position, team, outcome, user)")
+    log: Any = option(DATA, "interleaved sessions, one row per item shown (session, position, team, outcome, user)")
     users: Any = option(
-        Data(), "an A/B test, one row per user (user, arm, numbers); None without log too: the bundled samples"
+        DATA, "an A/B test, one row per user (user, arm, numbers); None without log too: the bundled samples"
     )
-    columns: Mapping[str, str] = option(Pairs(), f'{ROLES}"{{outcome: hours, user: member}}"')
-    arms: tuple[str, ...] = option(Texts(), 'the arms, "a,b,c"; None: those that the input has, of a log two')
-    neutral: str | None = option(Text(), "what the team column says of items that both rankers would have shown")
+    columns: Mapping[str, str] = option(PAIRS, f'{ROLES}"{{outcome: hours, user: member}}"')
+    arms: tuple[str, ...] = option(TEXTS, 'the arms, "a,b,c"; None: those that the input has, of a log two')
+    neutral: str | None = option(TEXT, "what the team column says of items that both rankers would have shown")
     preference: tuple[str, ...] = option(
-        Texts(), '"user_share,user_preference,session_wins,credit_share" of the log; the first decides'
+        TEXTS, '"user_share,user_preference,session_wins,credit_share" of the log; the first decides'
     )
     metrics: tuple[str, ...] = option(
-        Texts(), 'columns of users, or ratios of two, "orders,revenue/orders"; the first decides'
+        TEXTS, 'columns of users, or ratios of two, "orders,revenue/orders"; the first decides'
     )
     best: str = option(
         Choice(("high", "low")), "whether more (high) or less (low) of the metrics of users is better", "high"
     )
-    before: str | None = option(Text(), "a column of users from before the experiment, for CUPED")
-    strata: str | None = option(Text(), "a column of users from before the experiment, to stratify by")
+    before: str | None = option(TEXT, "a column of users from before the experiment, for CUPED")
+    strata: str | None = option(TEXT, "a column of users from before the experiment, to stratify by")
     cap: float = option(
         Number(above=0, below=1), "the quantile at which heavy users are capped, beside the result without a cap", 0.99
     )
     shares: Mapping[str, float] | str | None = option(
-        Shares(), 'planned shares of the users, "{a: 1, b: 1}"; None: equal arms; unknown: not tested'
+        SHARES, 'planned shares of the users, "{a: 1, b: 1}"; None: equal arms; unknown: not tested'
     )
     looks: int = option(Integer(), "how often the running A/B test is looked at", 1)
     segments: tuple[str, ...] = option(
-        Texts(), 'columns with one value per session of the log, or per user of the table, "device,country"'
+        TEXTS, 'columns with one value per session of the log, or per user of the table, "device,country"'
     )
     world: str = option(
         Choice(("cascade", "cascade, even users", "positions", "positions, even users", "none")),
@@ -251,7 +247,7 @@ class Interleaving(Compared):
     )
     simulated_users: int = option(Integer(least=1000), "users of the simulation", 100_000)
     rankers: int = option(Integer(least=3), "rankers that the simulation compares with production", 12)
-    baseline: str | None = option(Text(), "compare every other arm with this one; None: all pairs")
+    baseline: str | None = option(TEXT, "compare every other arm with this one; None: all pairs")
     gate: str | None = option(
         GATES, "better, not worse, or better or equivalent: what every arm must be against the baseline"
     )

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
-from evalkit.definitions.metric import Chosen
-from evalkit.metrics import counts, grid
+from evalkit.catalogue.metric import Chosen
+from evalkit.metrics import counts, curves, grid
 from evalkit.studies.binary import BinaryStudy
 from evalkit.studies.diagnostics import Ends
 
@@ -100,6 +101,46 @@ def unreachable(s: BinaryStudy) -> list[str]:
     return [name for name, threshold in s.thresholds.items() if np.isnan(threshold)]
 
 
+# What the figures mark
+
+
+@dataclass(frozen=True)
+class Areas:
+    """The areas under the two curves of a system."""
+
+    auc: float
+    average_precision: float
+
+
+def areas(s: BinaryStudy) -> dict[str, Areas]:
+    """The areas of every system."""
+    tables = {name: s.table(name) for name in s.order}
+    return {name: Areas(counts.auc(c), counts.average_precision(c)) for name, c in tables.items()}
+
+
+def operating_points(s: BinaryStudy, kind: str) -> pd.DataFrame:
+    """Where the threshold of each system lies on its curve: system, x, y; kind: roc or pr."""
+    rows = []
+    for name in s.order:
+        d = counts.at(s.table(name), s.thresholds[name])
+        x = counts.false_positive_rate(d) if kind == "roc" else counts.recall(d)
+        y = counts.recall(d) if kind == "roc" else counts.precision(d)
+        rows.append({"system": name, "x": float(x), "y": float(y)})
+    return pd.DataFrame(rows).dropna()
+
+
+def at_other_rate(s: BinaryStudy, kind: str) -> pd.DataFrame:
+    """The curves if the base rate were another."""
+    return s.curve(kind, lambda c: curves.at_base_rate(c, s.other_rate))
+
+
+def used_costs(s: BinaryStudy) -> pd.DataFrame:
+    """The share predicted positive and the mean cost of each system at its threshold: system, x, y."""
+    d = s.decisions
+    predicted = (d["tp"] + d["fp"]) / (d["tp"] + d["fp"] + d["fn"] + d["tn"])
+    return pd.DataFrame({"system": d["system"], "x": predicted, "y": d["cost"]})
+
+
 # What a constant prediction achieves
 
 
@@ -107,10 +148,10 @@ def constant(s: BinaryStudy, chosen: Chosen) -> float:
     """The metric of a constant score, the base rate."""
     c = s.table(s.order[0])
     score, positives, negatives = (np.array([value]) for value in (counts.base_rate(c), c.positives, c.negatives))
-    return float(chosen.values(counts.Counts(score, positives, negatives, c.positives, c.negatives)))
+    return chosen.at(counts.Counts(score, positives, negatives, c.positives, c.negatives))
 
 
 def larger_class(s: BinaryStudy, chosen: Chosen) -> float:
     """The metric of always predicting the larger class."""
     c = s.table(s.order[0])
-    return float(chosen.values(c, -np.inf if c.positives > c.negatives else np.inf))
+    return chosen.at(c, -np.inf if c.positives > c.negatives else np.inf)

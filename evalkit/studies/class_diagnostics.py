@@ -4,16 +4,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evalkit.definitions.metric import Chosen
+from evalkit.catalogue.metric import Chosen
 from evalkit.reading.tables.precision import Precision
-from evalkit.statistics import inference
 from evalkit.statistics.intervals import Estimate
 from evalkit.studies.binary_diagnostics import DOMINANT
 from evalkit.studies.classes import ClassesStudy
-from evalkit.studies.diagnostics import Ends, ends
 from evalkit.studies.multilabel import MultiLabelStudy
 
+TOGETHER = 40  # classes that a picture can show: its size grows with their square
 NORMAL = 1e-3  # how far the probabilities of a row may be from adding up to 1
+
 
 # Several classes
 
@@ -54,13 +54,13 @@ def never_predicted(s: ClassesStudy) -> dict[str, list[str]]:
 
 def not_highest(s: ClassesStudy) -> dict[str, int]:
     """Rows whose predicted class, which a column says, has not the highest score, by system, without zeros."""
-    lower = {name: int((one.max(axis=1) > s.predicted_score(name)).sum()) for name, one in s.data.score.items()}
+    lower = {name: int((scores.max(axis=1) > s.predicted_score(name)).sum()) for name, scores in s.data.score.items()}
     return {name: rows for name, rows in lower.items() if rows}
 
 
 def unnormalised(s: ClassesStudy) -> dict[str, float]:
     """The systems whose probabilities do not add up to 1, and by how much they are off at most."""
-    off = {name: float(np.abs(one.sum(axis=1) - 1).max()) for name, one in s.data.score.items()}
+    off = {name: float(np.abs(scores.sum(axis=1) - 1).max()) for name, scores in s.data.score.items()}
     return {name: value for name, value in off.items() if value > NORMAL}
 
 
@@ -72,10 +72,39 @@ def incomplete_slices(s: ClassesStudy) -> list[str]:
 
 def largest_class(s: ClassesStudy, chosen: Chosen) -> float:
     """The metric of the largest class for every row; its probabilities are the shares of the classes."""
-    leader = s.classified[s.leader]
-    predicted = np.full(len(leader.actual), int(s.shares.argmax()))
-    score = None if leader.score is None else np.tile(s.shares, (len(leader.actual), 1))
-    return inference.value(chosen.values(replace(leader, predicted=predicted, score=score)))
+    rows = s.sample.rows[s.leader]
+    decision = np.full(len(rows), int(s.shares.argmax()))
+    score = None if rows.score is None else np.tile(s.shares, (len(rows), 1))
+    return chosen.value(replace(rows, decision=decision, score=score))
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """The rows, or their weight, of one class that were predicted as another."""
+
+    actual: str
+    predicted: str
+    rows: float
+
+
+def worst_mistake(s: ClassesStudy) -> Mistake | None:
+    """The most frequent mistake of the leader; None if there is none."""
+    table = s.sample.rows[s.leader].confusion.table
+    wrong = np.where(np.eye(len(table), dtype=bool), -1, table)
+    i, j = np.unravel_index(int(wrong.argmax()), wrong.shape)
+    return Mistake(s.data.classes[i], s.data.classes[j], float(wrong[i, j])) if wrong[i, j] > 0 else None
+
+
+def drawn_together(table: np.ndarray, classes: tuple[str, ...]) -> tuple[np.ndarray, tuple[str, ...]]:
+    """The table of at most `TOGETHER` classes, the rarest summed into one, and the names of the classes."""
+    if len(classes) <= TOGETHER:
+        return table, classes
+    kept = np.sort(np.argsort(-table.sum(axis=1), kind="stable")[: TOGETHER - 1])
+    place = np.full(len(classes), TOGETHER - 1)
+    place[kept] = np.arange(TOGETHER - 1)
+    together = np.zeros((TOGETHER, TOGETHER), dtype=table.dtype)
+    np.add.at(together, (place[:, None], place[None, :]), table)
+    return together, (*(classes[i] for i in kept), f"({len(classes) - TOGETHER + 1} others)")
 
 
 # Several labels
@@ -103,11 +132,6 @@ def labels(s: MultiLabelStudy) -> Labels:
     return Labels(dict(zip(s.data.labels, s.shares.tolist(), strict=True)), mean, none, float(s.shares.mean()))
 
 
-def score_ends(s: MultiLabelStudy) -> dict[str, Ends]:
-    """The lowest and the highest score of each system."""
-    return ends(s.data.score)
-
-
 def stored(s: MultiLabelStudy) -> dict[str, Precision]:
     """The precision of each system's scores; of each of its labels if these differ."""
     named: dict[str, Precision] = {}
@@ -119,8 +143,8 @@ def stored(s: MultiLabelStudy) -> dict[str, Precision]:
 
 def label_shares(s: MultiLabelStudy, chosen: Chosen) -> float:
     """The metric of scoring every row by how often each label is true."""
-    leader = s.labelled[s.leader]
-    return inference.value(chosen.values(replace(leader, score=np.tile(s.shares, (len(leader.actual), 1)))))
+    rows = s.sample.rows[s.leader]
+    return chosen.value(replace(rows, score=np.tile(s.shares, (len(rows), 1))))
 
 
 @dataclass(frozen=True)

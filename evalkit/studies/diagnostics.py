@@ -4,12 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from evalkit.arrays import Floats
 from evalkit.reading.tables import precision
 from evalkit.reading.tables.precision import DOUBLE, Precision
 from evalkit.studies.study import Study
 
+VISIBLE = 5e-4  # a difference that three digits show
 FEW = 20  # units below which an interval depends on distributional assumptions
 Ends = tuple[float, float]
 
@@ -19,9 +21,35 @@ def alpha(s: Study) -> float:
     return round(1 - s.settings.level, 12)
 
 
+def equivalence_level(s: Study) -> float:
+    """The level of the interval that two one-sided tests stand on."""
+    return round(2 * s.settings.level - 1, 12)
+
+
 def most_units(s: Study) -> int:
     """The units of the estimate that is over most of them."""
     return int(s.estimates["n"].max())
+
+
+def best_value(s: Study, label: str) -> float:
+    """The best value of a metric; NaN if it has no direction."""
+    values = s.estimates.loc[s.estimates["metric"] == label, "value"]
+    metric = next(chosen.metric for chosen in s.settings.metrics if chosen.label == label)
+    return {"high": values.max(), "low": values.min()}.get(metric.best, np.nan)
+
+
+def moved_by_ties(estimate: Mapping[str, float]) -> bool:
+    """True if the order of tied items moves an estimate visibly."""
+    return estimate.get("best_ties", 0.0) - estimate.get("worst_ties", 0.0) > VISIBLE
+
+
+def sides(differences: Floats | pd.Series) -> tuple[int, int, int]:
+    """How many are above 0, 0 and below.
+
+    >>> sides(np.array([1.0, 0.0, -1.0, 2.0]))
+    (2, 1, 1)
+    """
+    return int((differences > 0).sum()), int((differences == 0).sum()), int((differences < 0).sum())
 
 
 def small_slices(s: Study) -> list[str]:

@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 
-from evalkit.definitions.preference_metrics import credit_share, session_wins, user_share
-from evalkit.statistics import perunit
+import pandas as pd
+
+from evalkit.catalogue.preferences import credit_share, session_wins, user_share
+from evalkit.metrics.sums import Sums
 from evalkit.studies.experiment import Experiment
 from evalkit.studies.interleaving import Interleaving
 
@@ -27,8 +29,13 @@ class Estimands:
 def estimands(s: Interleaving) -> Estimands:
     """What heavy users do to the answer."""
     side, even = s.sides()[0], 1 / len(s.systems)
-    mean, total = (perunit.mean(metric(side)) for metric in (user_share, credit_share))
+    mean, total = (Sums(user_share(side)).value, credit_share(side).value)
     return Estimands(mean, total, (mean - even) * (total - even) < 0)
+
+
+def less_even(s: Interleaving) -> pd.DataFrame:
+    """The shares of `coins` with their limits, less what a fair coin gives: value, low, high."""
+    return s.coins[["share", "low", "high"]].rename(columns={"share": "value"}) - 1 / len(s.systems)
 
 
 def mostly_silent(s: Interleaving) -> bool:
@@ -57,14 +64,9 @@ def uneven(s: Interleaving) -> Uneven:
     return Uneven(n, share, share > MANY_UNEVEN)
 
 
-def undefined_users(s: Interleaving) -> int:
-    """Users without credit, in the metric that most of them leave undefined."""
-    return int(s.estimates["undefined"].max())
-
-
 def delta_ab(s: Interleaving) -> float | None:
     """Wins of the first of two arms over all sessions, less a half; None of more arms."""
-    return perunit.mean(session_wins(s.sides()[0])) - 0.5 if len(s.systems) == 2 else None
+    return session_wins(s.sides()[0]).value - 0.5 if len(s.systems) == 2 else None
 
 
 # The table of users

@@ -156,16 +156,6 @@ class Planning:
         )
         return made.assign(users_interleaved=first, users_arm=arm)
 
-    def assumptions(self) -> str:
-        """The world in words, for captions."""
-        w = self.world
-        click = "a play ends the session" if w.leave == 1 else "a play never ends the session (position-based)"
-        spread = f"lognormal with sigma {w.spread:g}" if w.spread else "the same for all: no heavy users"
-        return (
-            f"expected sessions a user {w.sessions:g}, {spread}; {w.candidates} candidates, lists of {w.k}; the next "
-            f"position is looked at with probability {w.stay:g}, {click}"
-        )
-
 
 def _effect_column(design: str) -> str:
     """The column of a duel whose mean is the design's effect."""

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import pandas as pd
 
 from evalkit.reading.inputs.runs import NONE, Account
+from evalkit.studies.diagnostics import VISIBLE
 from evalkit.studies.ranking import Ranking
 
-VISIBLE = 5e-4  # a difference that three digits show
 UNEVEN = 0.05  # a difference between shares of unjudged items that can turn an order
 
 

@@ -35,7 +35,7 @@ def actual(s: Rating) -> Actual:
 
 def constant_forecasts(s: Rating) -> list[str]:
     """The systems that forecast the same value for every row."""
-    return [name for name, f in s.forecasts.items() if np.ptp(f.forecast) == 0]
+    return [name for name, forecast in s.data.forecast.items() if np.ptp(forecast) == 0]
 
 
 def dominated(s: Rating) -> bool:
@@ -53,7 +53,7 @@ class Cloud:
 
 def cloud(s: Rating) -> Cloud:
     """The rows to draw."""
-    f = s.forecasts[s.leader]
-    order = np.argsort(f.forecast, kind="stable")
+    forecast = s.data.forecast[s.leader]
+    order = np.argsort(forecast, kind="stable")
     some = order[np.unique(np.linspace(0, len(order) - 1, DRAWN).astype(int))]
-    return Cloud(f.forecast[some], (f.actual - f.forecast)[some])
+    return Cloud(forecast[some], (s.data.actual - forecast)[some])

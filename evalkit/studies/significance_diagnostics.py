@@ -1,13 +1,14 @@
 """What the tests of a significance report take for granted, measured: clusters, ties, skew, tests that disagree."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from evalkit.arrays import Floats
-from evalkit.metrics.rankings import Pooled
-from evalkit.statistics import intervals, perunit, proportions, sequential
+from evalkit.arrays import Bools, Floats
+from evalkit.metrics.sums import both
+from evalkit.statistics import intervals, proportions, sequential
 from evalkit.statistics.flip_tail import TAIL
 from evalkit.statistics.intervals import standard_error
 from evalkit.studies import significance_extras as extras
@@ -19,6 +20,7 @@ TIED = 0.5  # share of equal units from which few of them decide
 COCHRAN = 25  # n should be above 25 skewness² for a normal mean (Cochran 1977, section 2.15)
 WIDER = 1.2  # a standard error this much larger by cluster changes answers
 CLOSE = 1e-9  # of the values: further apart, two means are not of the same numbers
+LITTLE = 40  # systems times units below which the χ² of Friedman's test is no approximation
 RANKED = ("wilcoxon", "sign")
 EXACT = proportions.EXACT  # trials above which the score test replaces the exact one
 
@@ -71,7 +73,7 @@ def other_means(s: Significance) -> Means | None:
 def undefined(s: Significance) -> dict[str, int]:
     """Rows without a value, by system and metric, without zeros."""
     several = {
-        f"{name} {chosen.label}": int((~perunit.defined(s.values(chosen, name))).sum())
+        f"{name} {chosen.label}": int((~s.values(chosen, name).defined).sum())
         for chosen in s.settings.metrics
         for name in s.order
     }
@@ -94,11 +96,11 @@ class Repeating:
 
 def clusters(s: Significance) -> list[Repeating]:
     """The columns by whose values as units the standard error of the headline would be clearly larger."""
-    first, second = s.sides(s.primary, s.opponents)
-    if isinstance(first, Pooled) or isinstance(second, Pooled) or s.test_to_train:
+    if s.is_ratio(s.primary) or s.test_to_train:
         return []
-    keep = perunit.both(first, second)
-    d, columns = (first - second)[keep], []
+    first, second = s.sides(s.primary, s.opponents)
+    keep = both(first, second)
+    d, columns = (first.per_unit - second.per_unit)[keep], []
     plain = standard_error(d - d.mean()) if s.unit is None else _error(d, s.unit[keep])
     for name, column in s.data.texts.items():
         label = column[keep].astype(str)
@@ -154,7 +156,7 @@ class Skew:
 def skew(s: Significance) -> Skew | None:
     """The most skewed pair, where it has too few units for a normal mean."""
     several = [Skew(pair, *_skewness(s.differences(pair).to_numpy())) for pair in s.pairs]
-    worst = max(several, key=lambda one: one.skewness**2 / one.units)
+    worst = max(several, key=lambda skew: skew.skewness**2 / skew.units)
     return worst if worst.units < COCHRAN * worst.skewness**2 else None
 
 
@@ -219,6 +221,49 @@ def false_positives(s: Significance) -> float:
     return sequential.false_positive_rate(s.looks, level=s.settings.level)
 
 
+def within_margin(s: Significance, row: Mapping[str, float]) -> tuple[bool, bool]:
+    """Whether the interval of the two one-sided tests lies within the margin, and above its worse end."""
+    margin, low, high = s.settings.margin or 0.0, row["equivalence_low"], row["equivalence_high"]
+    worst = low if s.primary.metric.best == "high" else -high
+    return -margin < low and high < margin, worst > -margin
+
+
+def whole(units: float) -> int:
+    """So many units or more, as a whole number."""
+    return int(np.ceil(round(units, 6)))
+
+
+@dataclass(frozen=True)
+class NullShares:
+    """Numbers of successes, their probability under the null, which of them p adds up, the one seen, the step drawn."""
+
+    k: Floats
+    probability: Floats
+    added: Bools
+    seen: int
+    step: int
+
+
+def null_shares(s: Shares) -> NullShares | None:
+    """What the null share gives; None of so many trials that p is from the score test."""
+    if s.counts(s.opponents[0])[1] > EXACT:
+        return None
+    k, probability, seen = s.null_shares()
+    either = probability <= probability[k == seen] * (1 + 1e-7)
+    added = {"greater": k >= seen, "less": k <= seen}.get(s.alternative, either)
+    return NullShares(k, probability, np.asarray(added), seen, int(np.median(np.diff(k))) if len(k) > 1 else 1)
+
+
+def ranked_roughly(systems: int, units: int) -> bool:
+    """True if the χ² of Friedman's test is no approximation."""
+    return systems * units < LITTLE
+
+
+def rejected(s: Significance) -> bool:
+    """True if the headline's p is below 1 − level."""
+    return float(s.headline.iloc[0]["p"]) < alpha(s)
+
+
 def look_alpha(s: Significance) -> float:
     """What each look counts as, so that all of them together keep the level."""
-    return 1 - s.look_level
+    return 1 - s.test_level

@@ -3,11 +3,16 @@
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
+from evalkit.arrays import Floats, Ints
 from evalkit.reading.tables import precision
-from evalkit.studies.diagnostics import Ends, ends
+from evalkit.statistics.intervals import Estimate
 from evalkit.studies.resplits import ONE_OUT
 from evalkit.studies.validity import Validation
+from evalkit.validation.optimism import Bootstrap
+
+BINS = 120  # of the map of the folds
 
 
 @dataclass(frozen=True)
@@ -31,11 +36,6 @@ def label(s: Validation) -> Label:
 def cuts(s: Validation, threshold: float) -> dict[str, float]:
     """The threshold of each system in the precision of its scores."""
     return {name: precision.rounded(threshold, s.examples.precision[name]) for name in s.examples.score}
-
-
-def score_ends(s: Validation) -> dict[str, Ends]:
-    """The lowest and the highest score of each system."""
-    return ends(s.examples.score)
 
 
 def rows_per_id(s: Validation) -> tuple[int, int]:
@@ -74,10 +74,109 @@ def spread_ratios(s: Validation) -> tuple[str, dict[str, float]]:
     return single, {name: float(spread[single] / spread[name]) for name in varying if single and "-fold" in name}
 
 
-def reversed_by_one_out(s: Validation) -> float:
-    """The accuracy when one row is left out, where it is far below that of the larger class; else NaN."""
+def reversed_by_one_out(s: Validation) -> float | None:
+    """The accuracy when one row is left out, if it is far below that of the larger class."""
     if s.other is None or s.primary.metric.name != "accuracy":
-        return np.nan
+        return None
     by_way = s.other.summary.set_index("way")["mean"]
     value = float(by_way.get(ONE_OUT, np.nan))
-    return value if value <= s.estimate(s.primary, s.baseline).value / 2 else np.nan
+    return value if value <= s.estimate(s.primary, s.baseline).value / 2 else None
+
+
+def accuracies(b: Bootstrap) -> dict[str, float]:
+    """The accuracy of each estimate of the bootstrap, by the name of its error."""
+    return {name: 1 - error for name, error in vars(b).items()}
+
+
+def promised(honest: Estimate, blind: Estimate) -> float:
+    """What a split that ignores the group or the time promises beyond what holds."""
+    return blind.value - honest.value
+
+
+# The folds
+
+
+def folds_of_a_repeat(s: Validation) -> float:
+    """The folds of each draw."""
+    return len(s.tests) / s.examples.repeats
+
+
+def comparable_folds(s: Validation) -> bool:
+    """True if there are folds enough to ask whether they differ."""
+    return not np.isnan(s.unlike["p"])
+
+
+def mean_of_folds(s: Validation) -> dict[str, float]:
+    """The mean over the folds of each metric of the subject, and on_train where models were fitted."""
+    own = s.by_fold[s.by_fold["system"] == s.subject]
+    return {str(name): float(own[name].mean()) for name in own.select_dtypes("number")}
+
+
+def mean_gap(s: Validation) -> float:
+    """The mean over the folds of what the training rows promise beyond the test rows."""
+    return float(np.mean(s.gap)) if s.gap is not None else np.nan
+
+
+def fold_ends(s: Validation) -> tuple[float, float]:
+    """The lowest and the highest value of the subject over the folds."""
+    values = s.fold_values(s.subject)
+    return float(np.nanmin(values)), float(np.nanmax(values))
+
+
+# The map of the folds
+
+
+def fold_map_axis(s: Validation) -> str:
+    """What the folds are laid along: time, group or row."""
+    return "time" if s.examples.time is not None else "row" if s.examples.group is None else "group"
+
+
+def _places(s: Validation) -> np.ndarray:
+    """The place of each row along it."""
+    e = s.examples
+    if e.time is not None:
+        return e.time
+    if e.group is None:
+        return np.arange(len(e), dtype=float)
+    first = np.full(len(e), len(s.tests))
+    for i, (_, at) in reversed(list(enumerate(s.tests))):
+        first[s.rows[at]] = i
+    names, code = np.unique(e.group, return_inverse=True)
+    tested = np.full(names.size, len(s.tests))
+    np.minimum.at(tested, code, first)
+    rank = np.empty(names.size)
+    rank[np.lexsort((np.arange(names.size), tested))] = np.arange(names.size)
+    return rank[code]
+
+
+def stretches(s: Validation) -> pd.DataFrame:
+    """Neighbouring parts of the axis of one kind, fold by fold: fold, kind, start, width."""
+    place = _places(s)
+    last = place.max() + (0 if s.examples.time is not None else 1)
+    bins = min(BINS, np.unique(place).size)
+    edges = np.linspace(place.min(), last, bins + 1)
+    part = np.clip(np.searchsorted(edges, place, side="right") - 1, 0, bins - 1)
+    ordered = s.examples.time is not None or s.examples.group is not None
+    exact = place if ordered else part.astype(float)  # rows of a table have no order to keep
+    rows = []
+    for (name, at), train in zip(s.tests, s.training, strict=True):
+        kind = _kinds(part, exact, s.rows[at], train, bins)
+        cuts = np.flatnonzero(np.append(True, kind[1:] != kind[:-1]))
+        ends = np.append(cuts[1:], bins)
+        rows += [(name, kind[a], edges[a], edges[b] - edges[a]) for a, b in zip(cuts, ends, strict=True) if kind[a]]
+    return pd.DataFrame(rows, columns=["fold", "kind", "start", "width"])
+
+
+def _kinds(part: Ints, place: Floats, test: Ints, train: Ints, bins: int) -> np.ndarray:
+    """What each bin holds; both only where test and training rows lie between each other, else what it has more of."""
+    count, low, high = [], [], []
+    for side in (test, train):
+        count.append(np.bincount(part[side], minlength=bins))
+        low.append(np.full(bins, np.inf))
+        high.append(np.full(bins, -np.inf))
+        np.minimum.at(low[-1], part[side], place[side])
+        np.maximum.at(high[-1], part[side], place[side])
+    mixed = (high[1] >= low[0]) & (high[0] >= low[1])  # else the bin is only too wide to part them
+    tests, trains = count[0] > 0, count[1] > 0
+    more = np.where(count[0] >= count[1], "test", "training")
+    return np.where(tests & trains, np.where(mixed, "both", more), np.select([tests, trains], ["test", "training"], ""))

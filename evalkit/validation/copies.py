@@ -17,14 +17,14 @@ from evalkit.validation.splits import Folds
 if TYPE_CHECKING:
     import pandas as pd
 
-RARE = 5  # equal rows up to which a row counts as rare
+RARE = 5  # a row with at most this number of equal rows, itself included, is rare
 TRIED = 12  # pairs of columns whose near misses are counted
-LEAST = 20  # distinct rows from which it is no coincidence that each occurs a multiple of times
-BLIND = 0.1  # the share of rows with an equal by coincidence, from which copies of a tenth of them can go unseen
+LEAST = 20  # distinct rows from which it is not a coincidence that each occurs a multiple of some number of times
+BLIND = 0.1  # share of rows with an equal row by coincidence, from which copies of a tenth of them may go undetected
 
 
 def test_rows(folds: Folds) -> Ints:
-    """The rows that any fold tests."""
+    """The rows that at least one fold tests."""
     return np.unique(np.concatenate([test for _, test in folds.pairs]))
 
 
@@ -37,51 +37,51 @@ def shared(folds: Folds, key: Ints) -> Ints:
 
 
 def duplicates(folds: Folds, features: pd.DataFrame, label: ArrayLike | None = None) -> Finding | None:
-    """Test rows with the very features of a training row; severe where coarse columns explain less than half of them.
+    """Test rows with the same features as a training row; severe if coarse columns explain less than half of them.
 
-    Coarse columns repeat by themselves, measurements do not. The number expected takes the columns as independent; it
-    is raised to the share that near misses explain, as columns that go together repeat more often. Severe too, however
-    coarse the columns, if every row with its `label` occurs a multiple of times: the whole table was copied. If the
-    columns are too coarse for fewer copies to show, the finding is a note of the kind `COARSE`.
+    Rows of coarse columns repeat by coincidence, rows of measurements do not. The expected number assumes independent
+    columns; it is raised to the share that near misses explain, because rows of dependent columns repeat more often.
+    Also severe, however coarse the columns, if every row with its `label` occurs a multiple of times: the whole table
+    was copied. If the columns are too coarse to detect fewer copies, the finding is a note of the kind `COARSE`.
     """
     columns = [levels(features[name]) for name in features]
-    rows, of = np.unique(shared(folds, row_key(columns))), test_rows(folds)
+    rows, tested = np.unique(shared(folds, row_key(columns))), test_rows(folds)
     times = 1 if label is None else _copied(row_key([*columns, codes(label)[0]]), _sides(folds))
     if times > 1:
         text = f"test rows repeat the features of a training row: every row occurs {times} times or a multiple of that"
-        return finding(kinds.DUPLICATES, SEVERE, rows, of.size, text)
-    expected, natural = _expected(columns, of, float(np.mean([train.size for train, _ in folds.pairs])), rows.size)
+        return finding(kinds.DUPLICATES, SEVERE, rows, tested.size, text)
+    expected, natural = _expected(columns, tested, float(np.mean([train.size for train, _ in folds.pairs])), rows.size)
     excess = rows.size - expected
-    if excess <= 3 * np.sqrt(expected) + 1 and expected >= BLIND * of.size:
+    if excess <= 3 * np.sqrt(expected) + 1 and expected >= BLIND * tested.size:
         text = (
             f"test rows repeat the features of a training row, {expected:.0f} expected by coincidence of columns so "
             "coarse: copies of some rows cannot be told from coincidence"
         )
-        return finding(kinds.COARSE, NOTE, rows, of.size, text)
+        return finding(kinds.COARSE, NOTE, rows, tested.size, text)
     clear = excess > 3 * np.sqrt(expected) + 1
-    copied = natural < 0.5 and excess >= 0.01 * of.size
+    copied = natural < 0.5 and excess >= 0.01 * tested.size
     severity = NOTE if not clear else SEVERE if copied else WARNING
     text = f"test rows repeat the features of a training row; {expected:.0f} expected of columns so coarse"
-    return finding(kinds.DUPLICATES, severity, rows, of.size, text)
+    return finding(kinds.DUPLICATES, severity, rows, tested.size, text)
 
 
 class _Chance(NamedTuple):
-    """Rows expected to have an equal by coincidence, and the share of equal pairs that near misses explain."""
+    """Number of rows expected to have an equal row by coincidence, and the share of equal pairs explained by it."""
 
     expected: float
     natural: float
 
 
-def _expected(columns: Sequence[Ints], of: Ints, others: float, equal: int) -> _Chance:
-    """How many of the rows `of` equal one of so many others by coincidence; `equal` is how many do."""
-    chance: Floats = np.prod([np.bincount(column)[column] / column.size for column in columns], axis=0)
-    expected = float((1 - np.exp(-others * chance[of])).sum())
+def _expected(columns: Sequence[Ints], rows: Ints, others: float, equal: int) -> _Chance:
+    """Expected number of `rows` that equal one of `others` other rows by coincidence; equal: the observed number."""
+    p_equal: Floats = np.prod([np.bincount(column)[column] / column.size for column in columns], axis=0)
+    expected = float((1 - np.exp(-others * p_equal[rows])).sum())
     natural = _natural(columns) if equal > expected else 1.0
     return _Chance(max(expected, equal * natural), natural)
 
 
 def _sides(folds: Folds) -> Ints:
-    """The fold that tests each row, 0 where none does."""
+    """The fold that tests each row, from 1; 0 if none does."""
     side = np.zeros(folds.rows, np.int64)
     for i, (_, test) in enumerate(folds.pairs, 1):
         side[test] = i
@@ -89,9 +89,9 @@ def _sides(folds: Folds) -> Ints:
 
 
 def _copied(key: Ints, side: Ints) -> int:
-    """How often every row occurs, with copies on several sides; 1 without copies, or if too few rows differ to tell.
+    """Number of times that every row occurs, with copies on several sides; 1 if there are none or too few rows differ.
 
-    Copies that stay together, as those of a group do, also occur a multiple of times on each side.
+    Copies that stay together, such as those of a group, also occur a multiple of times on each side.
 
     >>> row, apart = np.repeat(np.arange(30), 2), np.arange(60) % 2
     >>> _copied(row, apart), _copied(row, row % 2), _copied(np.arange(30), np.arange(30) % 2)
@@ -104,37 +104,36 @@ def _copied(key: Ints, side: Ints) -> int:
 
 
 def _natural(columns: Sequence[Ints]) -> float:
-    """The share of the pairs of equal rows that near misses explain, at most 1.
+    """Share of the pairs of equal rows that near misses explain, at most 1.
 
-    Where two columns agree independently in pairs that agree elsewhere, equal pairs / pairs that miss one column =
-    pairs that miss the other / pairs that miss both. Of some pairs of columns the one that explains most. Only rows
-    with few equals are looked at: common rows have more natural equals than any copies could add.
+    If two columns agree independently in pairs that agree in all others, equal pairs / pairs that differ in the first
+    = pairs that differ in the second / pairs that differ in both. The pair of columns that explains most counts. Only
+    rare rows are used: common rows have more equal rows by coincidence than copies could add.
     """
     key = row_key(columns)
     rare = np.bincount(key)[key] <= RARE
     columns = [column[rare] for column in columns]
-    found = [0.0]
+    explained = [0.0]
     for i in range(min(len(columns), TRIED) if len(columns) > 1 and rare.any() else 0):
-        one, other = columns[i - 1], columns[i]
-        rest = row_key([column for column in columns if column is not one and column is not other] or [one * 0])
-        both, first, second, none = (
-            _equal_pairs(row_key([rest, *more])) for more in ([one, other], [one], [other], [])
-        )
-        missed = (first - both) * float(second - both)
-        found.append(float(np.nan_to_num(ratio(missed, (none - first - second + both) * float(both)))))
-    return min(1.0, max(found))
+        a, b = columns[i - 1], columns[i]
+        rest = row_key([column for column in columns if column is not a and column is not b] or [a * 0])
+        both, only_a, only_b, any_ = (_equal_pairs(row_key([rest, *more])) for more in ([a, b], [a], [b], []))
+        missed = (only_a - both) * float(only_b - both)
+        explained.append(float(np.nan_to_num(ratio(missed, (any_ - only_a - only_b + both) * float(both)))))
+    return min(1.0, max(explained))
 
 
 def _equal_pairs(key: Ints) -> int:
+    """Number of pairs of rows with the same key."""
     count = np.bincount(key)
     return int((count * (count - 1)).sum()) // 2
 
 
 def conflicts(features: pd.DataFrame, label: ArrayLike) -> Finding | None:
-    """Rows with equal features and unlike labels: the accuracy and AUC that no model of these columns can exceed.
+    """Rows with equal features and different labels: the accuracy and AUC that no model of these columns can exceed.
 
-    The limits hold for these rows, where a model may know them by heart. A warning from a tenth of the rows, unless
-    the columns are so coarse that as many rows are equal by coincidence: then unlike labels are to be expected.
+    The limits hold for these rows, even for a model that has memorised them. A warning from a tenth of the rows on,
+    unless the columns are so coarse that as many rows are equal by coincidence: then labels are expected to differ.
     """
     if not is_class(label):
         return None

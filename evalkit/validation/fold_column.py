@@ -1,4 +1,4 @@
-"""The folds that a column gives: k folds, one holdout with its training rows, or k folds drawn several times."""
+"""Folds from a column: k folds, one holdout with its training rows, or repeated k folds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +10,8 @@ from evalkit.arrays import InputError, Ints, codes
 from evalkit.validation import splits
 from evalkit.validation.splits import Folds
 
+CONSECUTIVE = "the fold column given: blocks of time, each taken as trained on the earlier ones"
+
 TRAINING = frozenset(("train", "training", "trn", "tr", "trainset", "fit", "learn", "insample", "seen"))
 TEST = frozenset(("test", "testing", "tst", "te", "testset", "holdout", "heldout"))
 TEST |= frozenset(("outofsample", "oos", "outoftime", "oot", "unseen"))
@@ -20,7 +22,7 @@ HOLDOUT_RULE = "one holdout, as the fold column says"
 
 @dataclass(frozen=True, eq=False)
 class FoldColumn:
-    """Folds with the names of their test sides. set_aside: rows of a validation set that neither train nor test."""
+    """Folds and the names of their test sides. set_aside: rows of a validation set, neither trained on nor tested."""
 
     folds: Folds
     names: tuple[str, ...]
@@ -34,10 +36,10 @@ class FoldColumn:
 
 
 def read(fold: ArrayLike, repeat: ArrayLike | None = None) -> FoldColumn:
-    """The folds of a column of names. `repeat` names the draw of the folds that a row belongs to.
+    """Return the folds of a column of names. repeat: the repeat of the folds that each row belongs to.
 
-    A column of training and test (holdout) rows is one holdout; of `train`, `valid` and `test` the validation rows
-    are set aside. Raises InputError where the names do not say which rows are the one test set.
+    A column of training and test (holdout) rows is one holdout; with `train`, `valid` and `test` the validation rows
+    are set aside. Raises InputError if the names do not identify exactly one test set.
 
     >>> column = read(["train", "test", "train", "valid"])
     >>> column.names, column.folds.pairs, column.set_aside
@@ -81,8 +83,8 @@ def _holdout(names: np.ndarray, distinct: Sequence[str]) -> FoldColumn:
             "report each test set separately, with the training rows"
         )
     train, test = (np.flatnonzero(names == name) for name in (training[0], measured[0]))
-    left = np.flatnonzero(np.isin(names, aside)) if tests else np.empty(0, np.int64)
-    return FoldColumn(Folds(names.size, ((train, test),), HOLDOUT_RULE), tuple(measured), left)
+    set_aside = np.flatnonzero(np.isin(names, aside)) if tests else np.empty(0, np.int64)
+    return FoldColumn(Folds(names.size, ((train, test),), HOLDOUT_RULE), tuple(measured), set_aside)
 
 
 def _repeated(names: np.ndarray, repeat: np.ndarray) -> FoldColumn:
@@ -98,7 +100,7 @@ def _repeated(names: np.ndarray, repeat: np.ndarray) -> FoldColumn:
 
 
 def _of_draw(names: np.ndarray, draw: str) -> FoldColumn:
-    """The folds of one repeat, which must be folds of all its rows."""
+    """The folds of one repeat; raise InputError unless they are folds of all its rows."""
     distinct = [str(name) for name in np.unique(names)]
     if len(distinct) < 2:
         raise InputError(f"fold must have 2 or more values in each repeat, got only {distinct[0]!r} in repeat {draw!r}")

@@ -1,4 +1,4 @@
-"""What a column gives away of the label: predictors too good to be true, ids, contradictions between equal rows.
+"""Leakage of the label through single columns: features that are too good, ids, and scores that copy the label.
 
 Every check takes columns aligned with the rows and returns a `Finding` or None. Row numbers count from 0.
 """
@@ -20,29 +20,29 @@ if TYPE_CHECKING:
     import pandas as pd
 
 EXAMPLES = 5
-MANY = 20  # a numeric label with more values than this is no class; of more classes the commonest are looked at
-BY_LUCK = 1000  # a severe finding must come less than once in so many tables whose columns tell nothing
+MANY = 20  # a numeric label with more values than this is not a class; of more classes the most common are checked
+BY_CHANCE = 1000  # a severe finding must occur less than once in this number of tables with uninformative columns
 
 
 def finding(kind: Kind, severity: Severity, rows: NDArray, of: int, message: str) -> Finding | None:
-    """A finding on these rows, of so many; None where there are none."""
+    """Return a finding on these rows out of `of`, None without rows."""
     rows = np.unique(rows)
     examples = tuple(int(row) for row in rows[:EXAMPLES])
     return Finding(kind, severity, message, rows.size, of, examples) if rows.size else None
 
 
 def single_features(features: pd.DataFrame, label: ArrayLike, *, rng: np.random.Generator) -> Iterable[Finding | None]:
-    """Columns that alone separate the classes (mean one-against-rest AUC): severe from 0.995, a warning from 0.95.
+    """Columns that alone separate the classes (mean one-vs-rest AUC): severe from 0.995, a warning from 0.95.
 
-    Both directions; missingness counts as a column; text is coded by the label mean of the other half of the rows. Of
-    more than 20 classes the 20 commonest. For numbers of more than 20 values |rank correlation| in place of the AUC.
-    Never severe where so few rows are parted so well by chance.
+    Both directions are checked, and missingness too; text is coded by the label mean of the other half of rows. With
+    more than 20 classes, only the 20 most common. For labels of more than 20 numbers, |rank correlation| replaces the
+    AUC. Never severe if so few rows can be separated as well by chance.
     """
     target, half = np.asarray(label), rng.permutation(len(features)) % 2
     number, _ = codes(target)
     common = np.argsort(-np.bincount(number), kind="stable")[:MANY]
     measure = "AUC" if is_class(label) else "rank correlation"
-    worst = SEVERE if _beyond_luck(number, features.shape[1], measure) else WARNING
+    worst = SEVERE if _beyond_chance(number, features.shape[1], measure) else WARNING
     for name in features:
         column = features[name]
         if is_class(label):
@@ -58,15 +58,15 @@ def single_features(features: pd.DataFrame, label: ArrayLike, *, rng: np.random.
 
 
 def is_class(label: ArrayLike) -> bool:
-    """Whether a label holds classes: text, or at most 20 distinct numbers."""
+    """True if a label holds classes: text, or at most 20 distinct numbers."""
     values = np.asarray(label)
     return values.dtype.kind not in "fiub" or np.unique(values).size <= MANY
 
 
-def _beyond_luck(number: Ints, columns: int, measure: str) -> bool:
-    """Whether one of so many columns that tell nothing is all but never in the order of the label."""
+def _beyond_chance(number: Ints, columns: int, measure: str) -> bool:
+    """True if one of this number of uninformative columns is almost never in the order of the label."""
     rarest = int(np.bincount(number).min()) if measure == "AUC" else number.size // 2
-    return 2 * columns * BY_LUCK < comb(number.size, rarest)
+    return 2 * columns * BY_CHANCE < comb(number.size, rarest)
 
 
 def _separates(column: pd.Series, positive: Bools, half: Ints) -> float:
@@ -80,7 +80,7 @@ def _separates(column: pd.Series, positive: Bools, half: Ints) -> float:
 
 
 def _coded(column: pd.Series, label: NDArray, half: Ints) -> Floats:
-    """Each value's mean label among the rows of the other half; the overall mean where it has none."""
+    """Mean label of each value among the rows of the other half; the overall mean if there are none."""
     value = levels(column)
     size = value.max() + 1
     share = [
@@ -91,7 +91,7 @@ def _coded(column: pd.Series, label: NDArray, half: Ints) -> Floats:
 
 
 def numeric(column: pd.Series) -> Floats:
-    """The numbers, or for text the number of each value; missing below everything."""
+    """The numbers, or for text the code of each value; missing values are below all others."""
     if _is_number(column):
         values = column.to_numpy(dtype=np.float64, na_value=np.nan)
         return np.where(np.isnan(values), np.nanmin(values, initial=0.0) - 1, values)
@@ -99,7 +99,7 @@ def numeric(column: pd.Series) -> Floats:
 
 
 def levels(column: pd.Series) -> Ints:
-    """The number of each row's value in sorted order; missing is a value."""
+    """Code of each row's value in sorted order; missing is a value too."""
     from pandas import factorize
 
     return factorize(column, sort=True, use_na_sentinel=False)[0].astype(np.int64)
@@ -112,23 +112,24 @@ def _is_number(column: pd.Series) -> bool:
 
 
 def ranks(values: ArrayLike) -> Floats:
+    """Ranks from 1; ties have their mean rank."""
     _, place, count = np.unique(np.asarray(values), return_inverse=True, return_counts=True)
     return (np.cumsum(count) - (count - 1) / 2)[place]
 
 
 def auc(score: ArrayLike, positive: Bools) -> float:
-    """AUC by ranks, ties half; NaN with one class."""
+    """AUC by ranks, a tie counting one half; NaN if one class is absent."""
     m = int(positive.sum())
     return float(ratio(ranks(score)[positive].sum() - m * (m + 1) / 2, m * (positive.size - m)))
 
 
-def _rank_correlation(one: Floats, other: Floats) -> float:
-    a, b = (rank - rank.mean() for rank in (ranks(one), ranks(other)))
+def _rank_correlation(x: Floats, y: Floats) -> float:
+    a, b = (rank - rank.mean() for rank in (ranks(x), ranks(y)))
     return float(np.nan_to_num(ratio(a @ b, np.sqrt((a @ a) * (b @ b)))))
 
 
 def id_like(features: pd.DataFrame) -> Iterable[Finding | None]:
-    """Whole-number or text columns that are all but unique: a model can learn the rows by heart."""
+    """Columns of whole numbers or text that are almost unique: a model can memorise the rows by them."""
     for name in features:
         column = features[name]
         values = numeric(column)
@@ -140,7 +141,7 @@ def id_like(features: pd.DataFrame) -> Iterable[Finding | None]:
 
 
 def score_is_label(score: ArrayLike, label: ArrayLike) -> Finding | None:
-    """A score that separates two classes without error: severe where it only has two values, else a warning."""
+    """A score that separates two classes without error: severe if it has only two values, else a warning."""
     number, names = codes(label)
     value = numbers("score", score)
     known = np.isfinite(value)
@@ -152,7 +153,7 @@ def score_is_label(score: ArrayLike, label: ArrayLike) -> Finding | None:
 
 
 def row_key(columns: Sequence[Ints]) -> Ints:
-    """A number a distinct row, exact: columns are folded in one at a time and renumbered."""
+    """A number for each distinct row, exact: columns are added one at a time and renumbered."""
     key = np.zeros(columns[0].size, dtype=np.int64)
     for column in columns:
         key = np.unique(key * (column.max() + 1) + column, return_inverse=True)[1]

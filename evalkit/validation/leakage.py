@@ -1,4 +1,4 @@
-"""Audit of a split: what the test side knows of the training side, and what the columns give away.
+"""Audit of a split: leakage between training and test rows, and columns that leak the label.
 
 Every check takes the folds and columns aligned with their rows, and returns a `Finding` or None.
 """
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evalkit.arrays import Floats, codes, finite, ratio, same_length
+from evalkit.arrays import Floats, Ints, codes, finite, ratio, same_length
 from evalkit.findings import splits as kinds
-from evalkit.findings.finding import NOTE, SEVERE, WARNING, Finding, ordered
+from evalkit.findings.finding import NOTE, SEVERE, WARNING, Finding, Severity, ordered
 from evalkit.validation.copies import conflicts as conflicts
 from evalkit.validation.copies import duplicates as duplicates
 from evalkit.validation.copies import shared, test_rows
@@ -33,7 +33,7 @@ from evalkit.validation.splits import Folds
 if TYPE_CHECKING:
     import pandas as pd
 
-SAMPLE = 2000  # rows whose neighbours are searched
+SAMPLE = 2000  # most rows whose neighbours are searched, and most rows of a side for the drift
 CROSSINGS = {"id": kinds.ID_BOTH, "group": kinds.GROUP_BOTH}
 
 
@@ -48,39 +48,45 @@ def audit(
     time: ArrayLike | None = None,
     ids: ArrayLike | None = None,
 ) -> tuple[Finding, ...]:
-    """Every check that the given columns allow, severe findings first; an empty tuple where nothing was found."""
-    given = {"features": features, "label": label, "score": score, "group": group, "time": time, "id": ids}
-    same_length(rows=range(folds.rows), **{name: column for name, column in given.items() if column is not None})  # type: ignore[arg-type]
-    found: list[Finding | None] = [retested(folds)]
-    if ids is not None:
-        found.append(crossing(folds, ids, "id"))
-    if group is not None:
-        found.append(crossing(folds, group, "group"))
+    """Run every check that the columns at hand allow; return the findings, severe ones first.
+
+    Raises InputError for columns of different lengths.
+    """
+    columns = {"features": features, "label": label, "score": score, "group": group, "time": time, "id": ids}
+    same_length(rows=range(folds.rows), **{name: column for name, column in columns.items() if column is not None})  # type: ignore[arg-type]
+    findings = [retested(folds)]
+    findings += [crossing(folds, key, name) for name, key in (("id", ids), ("group", group)) if key is not None]
     if time is not None:
-        found.append(time_travel(folds, time))
+        findings.append(time_travel(folds, time))
     if features is not None:
-        found += [
-            duplicates(folds, features, label),
-            near_duplicates(folds, features, rng=rng),
-            drift(folds, features, rng=rng),
-        ]
-        found += [*unseen_categories(folds, features), *id_like(features)]
+        findings += _of_features(folds, features, label, rng)
     if label is not None:
-        found += [sizes(folds), base_rate(folds, label)]
+        findings += [sizes(folds), base_rate(folds, label)]
     if label is not None and features is not None:
-        found += [*single_features(features, label, rng=rng), conflicts(features, label)]
+        findings += [*single_features(features, label, rng=rng), conflicts(features, label)]
     if score is not None:
-        found.append(score_scale(folds, score))
+        findings.append(score_scale(folds, score))
     if score is not None and label is not None:
-        found.append(score_is_label(score, label))
-    return ordered(finding for finding in found if finding)
+        findings.append(score_is_label(score, label))
+    return ordered(finding for finding in findings if finding)
+
+
+def _of_features(
+    folds: Folds, features: pd.DataFrame, label: ArrayLike | None, rng: np.random.Generator
+) -> Iterable[Finding | None]:
+    """The checks that need no more than features and folds."""
+    yield duplicates(folds, features, label)
+    yield near_duplicates(folds, features, rng=rng)
+    yield drift(folds, features, rng=rng)
+    yield from unseen_categories(folds, features)
+    yield from id_like(features)
 
 
 # Across the sides
 
 
 def crossing(folds: Folds, key: ArrayLike, name: str) -> Finding | None:
-    """Test rows whose group (user, id) also trains: severe.
+    """Test rows whose group (user, id) is also among the training rows: severe.
 
     >>> from evalkit.validation.splits import by_column
     >>> crossing(by_column([0, 0, 1]), ["u", "v", "u"], "group").count
@@ -92,7 +98,7 @@ def crossing(folds: Folds, key: ArrayLike, name: str) -> Finding | None:
 
 
 def time_travel(folds: Folds, time: ArrayLike) -> Finding | None:
-    """Test rows no newer than the newest training row of their fold: severe, the model has seen the future."""
+    """Test rows that are no newer than the newest training row of their fold: severe, the model knows the future."""
     when = finite("time", time)
     rows = np.concatenate([test[when[test] <= when[train].max()] for train, test in folds.pairs])
     text = "test rows are no newer than the newest training row of their fold"
@@ -100,10 +106,10 @@ def time_travel(folds: Folds, time: ArrayLike) -> Finding | None:
 
 
 def near_duplicates(folds: Folds, features: pd.DataFrame, *, rng: np.random.Generator) -> Finding | None:
-    """Test rows far nearer to a training row, without equalling it, than rows are to their neighbours.
+    """Test rows that are much nearer to a training row, without equalling it, than rows usually are to others.
 
-    Far nearer: under a hundredth of the median distance to the nearest row, numeric columns in standard deviations.
-    At most 2,000 rows are looked up. None where the median is 0: there equal rows are the rule.
+    Much nearer: less than a hundredth of the median distance to the nearest row, with numeric columns standardised.
+    At most 2,000 rows are checked. None if the median is 0, because equal rows are then the rule.
     """
     from sklearn.neighbors import NearestNeighbors
 
@@ -123,7 +129,7 @@ def near_duplicates(folds: Folds, features: pd.DataFrame, *, rng: np.random.Gene
 
 
 def _standard(table: Floats) -> Floats:
-    """Columns with mean 0 and standard deviation 1; missing values at the mean, constant columns 0."""
+    """Columns with mean 0 and standard deviation 1; missing values and constant columns are 0."""
     known = np.isfinite(table)
     mean = ratio(np.where(known, table, 0).sum(axis=0), known.sum(axis=0))
     centred = np.where(known, table - mean, 0.0)
@@ -131,7 +137,7 @@ def _standard(table: Floats) -> Floats:
 
 
 def unseen_categories(folds: Folds, features: pd.DataFrame) -> Iterable[Finding | None]:
-    """Test rows with a text value that no training row of the fold has: a note for each column."""
+    """Test rows with a text value that no training row of the fold has: one note per column."""
     for name in features.select_dtypes(exclude="number"):
         value = levels(features[name])
         known = shared(folds, value)
@@ -140,9 +146,9 @@ def unseen_categories(folds: Folds, features: pd.DataFrame) -> Iterable[Finding 
 
 
 def drift(folds: Folds, features: pd.DataFrame, *, rng: np.random.Generator) -> Finding | None:
-    """How well a random forest tells the last fold's test rows from its training rows: AUC out of bag.
+    """Out-of-bag AUC of a random forest that separates test rows from training rows of the last fold.
 
-    A drift, not a leak: a warning from 0.75, a note from 0.65; `count` is the number of test rows.
+    Drift, not leakage: a warning from 0.75, a note from 0.65; `count` is the number of test rows.
     """
     from sklearn.ensemble import RandomForestClassifier
 
@@ -166,13 +172,13 @@ def drift(folds: Folds, features: pd.DataFrame, *, rng: np.random.Generator) -> 
 
 
 def retested(folds: Folds) -> Finding | None:
-    """Rows that test in several folds: fine for repeated splits, wrong for a table of out-of-fold predictions."""
+    """Rows that several folds test: normal for repeated splits, wrong for a table of out-of-fold predictions."""
     times = np.bincount(np.concatenate([test for _, test in folds.pairs]), minlength=folds.rows)
     return finding(kinds.TESTED_AGAIN, NOTE, np.flatnonzero(times > 1), folds.rows, "rows test in several folds")
 
 
 def sizes(folds: Folds) -> Finding | None:
-    """Test sides of unlike size, the largest over 1.5 times the smallest: a warning, a mean over folds misleads."""
+    """Test sides of unequal size, the largest over 1.5 times the smallest: a warning, a mean over folds misleads."""
     size = np.array([test.size for _, test in folds.pairs])
     text = f"test sides have {size.min()} to {size.max()} rows: pool the rows rather than average the folds"
     small = folds.pairs[int(size.argmin())][1]
@@ -180,7 +186,7 @@ def sizes(folds: Folds) -> Finding | None:
 
 
 def base_rate(folds: Folds, label: ArrayLike) -> Finding | None:
-    """Test sides with one class only (no AUC there), or with a class share over 4 standard errors from the whole."""
+    """Test sides with only one class (AUC is undefined), or a class share 4 standard errors from the overall one."""
     if not is_class(label):
         return None
     number, names = codes(label)
@@ -196,7 +202,7 @@ def base_rate(folds: Folds, label: ArrayLike) -> Finding | None:
 
 
 def score_scale(folds: Folds, score: ArrayLike) -> Finding | None:
-    """Scores on other scales in other folds (Kruskal–Wallis H far above its mean): a pooled AUC is then wrong."""
+    """Scores on different scales in different folds (Kruskal–Wallis H far above its mean): do not pool their AUC."""
     if len(folds.pairs) < 2:
         return None
     value = finite("score", score)
@@ -208,3 +214,26 @@ def score_scale(folds: Folds, score: ArrayLike) -> Finding | None:
     h = float(ratio((size * (total / size - rank.mean()) ** 2).sum(), spread))
     text = f"scores differ in level between folds (H = {h:.0f}, {k - 1} expected): compare within folds, do not pool"
     return finding(kinds.SCORE_SCALE, WARNING, test, folds.rows, text) if h > k - 1 + 6 * np.sqrt(2 * (k - 1)) else None
+
+
+# What the estimates show
+
+
+def selected_outside(
+    rows: Ints, metric: str, columns: tuple[int, int], values: tuple[float, float], severity: Severity
+) -> Finding:
+    """Columns selected before the split: how many of how many, the metric as it is and with them selected inside."""
+    (kept, of), (given, inside) = columns, values
+    text = f"{kept} of {of:,} columns were selected outside the folds: {metric} {given:.3f}, and {inside:.3f} with "
+    return Finding(kinds.SELECTED_OUTSIDE, severity, f"{text}{kept} selected inside each fold", rows.size, rows.size)
+
+
+def unlike_folds(rows: Ints, metric: str, q: float, expected: float) -> Finding:
+    """Folds that differ by more than chance, by Cochran's Q."""
+    text = f"{metric} differs between folds by more than chance: Q = {q:.0f}, {expected} expected"
+    return Finding(kinds.UNLIKE_FOLDS, WARNING, text, rows.size, rows.size)
+
+
+def few_tested(rows: Ints, counted: str) -> Finding:
+    """Few rows tested; counted: how many, with their noun."""
+    return Finding(kinds.FEW_TESTED, WARNING, f"only {counted} were tested", rows.size, rows.size)

@@ -1,6 +1,6 @@
-"""Folds that scikit-learn's splitters lack, and one door to those it has.
+"""Folds: scikit-learn's splitters by one interface, and splits that it lacks.
 
-`Folds` is what every function here makes: pairs of row numbers, usable as `cv=` wherever scikit-learn takes one.
+Every function returns `Folds`: pairs of row numbers, usable as `cv=` wherever scikit-learn takes one.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ MOST_FITS = 10_000
 
 @dataclass(frozen=True)
 class Folds:
-    """Pairs of row numbers (train, test) over `rows` rows, and the rule that made them, in words."""
+    """Pairs of row numbers (train, test) over `rows` rows, and a description of the rule that made them."""
 
     rows: int
     pairs: tuple[tuple[Ints, Ints], ...]
     rule: str
 
     def split(self, x: object = None, y: object = None, groups: object = None) -> Iterator[tuple[Ints, Ints]]:
-        """The pairs, in order; the arguments are scikit-learn's and change nothing."""
+        """The pairs, in order; the arguments are those of scikit-learn and are ignored."""
         return iter(self.pairs)
 
     def get_n_splits(self, x: object = None, y: object = None, groups: object = None) -> int:
@@ -36,7 +36,7 @@ class Folds:
 
 
 def _folds(rows: int, pairs: list[tuple[NDArray, NDArray]], rule: str) -> Folds:
-    """`Folds` whose sides are not empty; InputError names the fold where one is."""
+    """Return `Folds`; raise InputError for the first fold with an empty side."""
     for number, (train, test) in enumerate(pairs):
         for side, name in ((train, "training"), (test, "test")):
             if not side.size:
@@ -44,11 +44,11 @@ def _folds(rows: int, pairs: list[tuple[NDArray, NDArray]], rule: str) -> Folds:
     return Folds(rows, tuple((train.astype(np.int64), test.astype(np.int64)) for train, test in pairs), rule)
 
 
-# What scikit-learn has
+# scikit-learn's splitters
 
 
 def holdout(label: ArrayLike, *, seed: int, share: float = 0.3, repeats: int = 1) -> Folds:
-    """`repeats` random splits with this share as test rows, each class in its share (StratifiedShuffleSplit)."""
+    """`repeats` random splits with this share of test rows, stratified by class (StratifiedShuffleSplit)."""
     from sklearn.model_selection import StratifiedShuffleSplit
 
     y = np.asarray(label)
@@ -61,7 +61,7 @@ def holdout(label: ArrayLike, *, seed: int, share: float = 0.3, repeats: int = 1
 
 
 def holdout_rows(rows: int, *, seed: int, share: float = 0.3, repeats: int = 1) -> Folds:
-    """`repeats` random splits with this share as test rows, classes left to chance (ShuffleSplit)."""
+    """`repeats` random splits with this share of test rows, not stratified (ShuffleSplit)."""
     from sklearn.model_selection import ShuffleSplit
 
     splitter = ShuffleSplit(repeats, test_size=share, random_state=seed)
@@ -69,9 +69,9 @@ def holdout_rows(rows: int, *, seed: int, share: float = 0.3, repeats: int = 1) 
 
 
 def k_fold(label: ArrayLike, *, seed: int, k: int = 10, repeats: int = 1) -> Folds:
-    """k folds with each class in its share, drawn `repeats` times (RepeatedStratifiedKFold).
+    """k folds stratified by class, drawn `repeats` times (RepeatedStratifiedKFold).
 
-    Raises ParameterError where k exceeds the rows of the smallest class.
+    Raises ParameterError if k exceeds the rows of the smallest class.
 
     >>> [test.size for _, test in k_fold([0, 1] * 5, seed=0, k=5).pairs]
     [2, 2, 2, 2, 2]
@@ -85,7 +85,7 @@ def k_fold(label: ArrayLike, *, seed: int, k: int = 10, repeats: int = 1) -> Fol
 
 
 def k_fold_rows(rows: int, *, seed: int, k: int = 10, repeats: int = 1) -> Folds:
-    """k folds of rows without regard to a label, for a numeric target (RepeatedKFold)."""
+    """k folds of rows, not stratified, for a numeric target (RepeatedKFold)."""
     from sklearn.model_selection import RepeatedKFold
 
     if not 2 <= k <= rows:
@@ -96,7 +96,7 @@ def k_fold_rows(rows: int, *, seed: int, k: int = 10, repeats: int = 1) -> Folds
 
 
 def group_k_fold(group: ArrayLike, *, seed: int, k: int = 5) -> Folds:
-    """k folds of whole groups (GroupKFold, shuffled). Of users or items: every test row is a cold start."""
+    """k folds of whole groups (GroupKFold, shuffled). If groups are users or items, every test row is a cold start."""
     from sklearn.model_selection import GroupKFold
 
     groups = _groups(group, k)
@@ -104,7 +104,7 @@ def group_k_fold(group: ArrayLike, *, seed: int, k: int = 5) -> Folds:
 
 
 def group_holdout(group: ArrayLike, *, seed: int, share: float = 0.3, repeats: int = 1) -> Folds:
-    """`repeats` random splits with about this share of the groups, whole, as test side (GroupShuffleSplit)."""
+    """`repeats` random splits with about this share of whole groups as the test side (GroupShuffleSplit)."""
     from sklearn.model_selection import GroupShuffleSplit
 
     groups = _groups(group, 2)
@@ -113,7 +113,7 @@ def group_holdout(group: ArrayLike, *, seed: int, share: float = 0.3, repeats: i
 
 
 def stratified_group_k_fold(label: ArrayLike, group: ArrayLike, *, seed: int, k: int = 5) -> Folds:
-    """k folds of whole groups, classes as even as the groups allow (StratifiedGroupKFold)."""
+    """k folds of whole groups, stratified by class as far as the groups allow (StratifiedGroupKFold)."""
     from sklearn.model_selection import StratifiedGroupKFold
 
     y, groups = np.asarray(label), _groups(group, k)
@@ -123,7 +123,9 @@ def stratified_group_k_fold(label: ArrayLike, group: ArrayLike, *, seed: int, k:
 
 
 def leave_out(rows: int, p: int = 1) -> Folds:
-    """Every choice of p test rows (LeavePOut; p = 1 leaves one out). C(rows, p) is at most 10,000.
+    """Every choice of p test rows (LeavePOut; p = 1 is leave-one-out).
+
+    Raises ParameterError if C(rows, p) exceeds 10,000.
 
     >>> leave_out(4, 2).get_n_splits()
     6
@@ -138,7 +140,7 @@ def leave_out(rows: int, p: int = 1) -> Folds:
 
 
 def by_column(fold: ArrayLike) -> Folds:
-    """Each value of a given fold column is the test side once, all other rows train (PredefinedSplit).
+    """One fold per value of a fold column: its rows test, all others train (PredefinedSplit).
 
     >>> by_column(["a", "b", "a"]).pairs[0]
     (array([1]), array([0, 2]))
@@ -185,8 +187,8 @@ def forward(
 ) -> Folds:
     """k test blocks of consecutive times; training rows are older than the block by more than `gap`.
 
-    Equal times stay on one side. `gap` is in the unit of `time` and must cover the horizon of the label; `window` is
-    the longest age of a training row; with `group` the rows of a group in the test block leave the training side.
+    Rows of equal time stay together. gap: in the unit of `time`, at least the horizon of the label. window: the largest
+    age of a training row. group: groups of the test block are removed from the training rows.
     """
     when = finite("time", time)
     pairs = []
@@ -200,10 +202,11 @@ def forward(
 def purged(
     time: ArrayLike, *, k: int = 5, horizon: float = 0.0, embargo: float = 0.0, group: ArrayLike | None = None
 ) -> Folds:
-    """k blocks of time, each tested once, training rows before and after it.
+    """k blocks of time, each tested once, with training rows before and after it.
 
-    A row's label is known `horizon` after its time: rows whose span meets a test row's are purged, and rows up to
-    `embargo` after the last test span. López de Prado 2018, Advances in Financial Machine Learning, chapter 7.
+    The label of a row is known `horizon` after its time: training rows whose span overlaps that of a test row are
+    purged, and so are rows up to `embargo` after the last test span. group: as in `forward`.
+    López de Prado 2018, Advances in Financial Machine Learning, chapter 7.
     """
     when = finite("time", time)
     pairs = []
@@ -215,9 +218,9 @@ def purged(
 
 
 def global_temporal(time: ArrayLike, *, share: float = 0.2, gap: float = 0.0) -> Folds:
-    """One split at a moment: about the newest `share` of the rows tests, rows more than `gap` older train.
+    """One split in time: about the newest `share` of the rows test, rows older by more than `gap` train.
 
-    For recommenders the only split in which no model sees another user's future.
+    For recommenders, the only split in which no model is trained on other users' future.
 
     >>> global_temporal([4, 1, 2, 3], share=0.25).pairs
     ((array([1, 2, 3]), array([0])),)
@@ -231,9 +234,9 @@ def global_temporal(time: ArrayLike, *, share: float = 0.2, gap: float = 0.0) ->
 
 
 def leave_last(user: ArrayLike, time: ArrayLike, *, n: int = 1) -> Folds:
-    """Each user's n newest rows test (equal times: the later row), all older rows train.
+    """Each user's n newest rows test (of equal times, the later rows), all older rows train.
 
-    Users with n rows or fewer only train. Other users' later rows train too: that leaks the future, see `leakage`.
+    Users with n rows or fewer only train. Later rows of other users train too, which leaks the future: see `leakage`.
 
     >>> leave_last(["u", "v", "u", "u"], [3, 9, 1, 2]).pairs
     ((array([1, 2, 3]), array([0])),)
@@ -253,13 +256,13 @@ def leave_last(user: ArrayLike, time: ArrayLike, *, n: int = 1) -> Folds:
 
 
 def _blocks(when: Floats, k: int) -> list[tuple[float, float]]:
-    """First and last time of k blocks of about equal numbers of rows; equal times fall into one block."""
+    """First and last time of k blocks with about the same number of rows; equal times are in the same block."""
     moments = np.unique(when)
     if not 2 <= k <= moments.size:
         raise ParameterError(f"time must have at least as many distinct values as blocks, {k}, got {moments.size}")
     older = np.searchsorted(np.sort(when), moments)
     wanted = np.searchsorted(older, np.arange(k) * when.size / k) - np.arange(k)
-    first = np.minimum(np.maximum.accumulate(wanted), moments.size - k) + np.arange(k)  # a moment or more a block
+    first = np.minimum(np.maximum.accumulate(wanted), moments.size - k) + np.arange(k)  # at least one moment per block
     return list(zip(moments[first], np.append(moments[first[1:] - 1], moments[-1]), strict=True))
 
 
@@ -274,13 +277,13 @@ def _drop_groups(train: Ints, test: Ints, group: ArrayLike | None) -> Ints:
 
 
 def out_of_bag(rows: int, *, rng: np.random.Generator, repeats: int = 100) -> Folds:
-    """`repeats` bootstrap samples of all rows train, rows repeating; the rows not drawn, about 36.8 %, test."""
+    """`repeats` bootstrap samples train, with repeated rows; the rows not drawn, about 36.8 %, test."""
     if rows < 2:
         raise ParameterError(f"rows must be at least 2, got {rows}")
     pairs: list[tuple[NDArray, NDArray]] = []
     while len(pairs) < repeats:
         train = rng.integers(rows, size=rows)
         test = np.flatnonzero(np.bincount(train, minlength=rows) == 0)
-        if test.size:  # a sample that holds every row tests nothing: drawn again
+        if test.size:  # a sample with every row leaves none to test: draw again
             pairs.append((train, test))
     return _folds(rows, pairs, f"{repeats} bootstrap samples, tested out of bag")

@@ -114,7 +114,9 @@ def save(results: Mapping[str, Mapping[str, Any]], cases: Iterable[Case], folder
 
 
 def write(chosen: list[Case], cases: list[Case], folder: Path) -> int:
-    """Run the chosen ones of all cases and write the fixture; others, and those that fail, keep what was frozen."""
+    """Run the chosen ones of all cases and write the fixture; the others, those that fail and those that cannot be run
+    here keep what was frozen, and the last are named.
+    """
     results, failed = load(folder), 0
     for case, tree in ran(chosen):
         if "error" in tree:
@@ -125,6 +127,10 @@ def write(chosen: list[Case], cases: list[Case], folder: Path) -> int:
     kept = [results[case.name] for case in cases if case.name in results]
     size = sum(file.stat().st_size for file in folder.glob("*.json.gz"))
     print(f"{len(kept)} cases, {sum(map(compare.numbers, kept)):,} numbers, {size:,} bytes; {failed} cases failed")
+    if old := [case for case in chosen if needs.absent(case.needs)]:
+        print(f"{len(old)} cases could not be run here and are as they were frozen before:")
+        for case in old:
+            print(f"  {case.name}{'' if case.name in results else ' (never frozen)'}")
     return int(failed > 0)
 
 
@@ -162,7 +168,7 @@ def ran(cases: Iterable[Case]) -> Iterator[tuple[Case, dict[str, Any]]]:
 def runnable(cases: Iterable[Case]) -> Iterator[Case]:
     """The cases whose needs are met here; the others are named."""
     for case in cases:
-        if absent := [need for need in case.needs if not needs.there(need)]:
+        if absent := needs.absent(case.needs):
             print(f"{case.name}: not run, needs {', '.join(absent)}")
         else:
             yield case

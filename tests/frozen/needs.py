@@ -29,6 +29,11 @@ def there(need: str) -> bool:
     return need == LIMITS or (ROOT / need).is_dir()
 
 
+def absent(needs: Iterable[str]) -> list[str]:
+    """The needs that cannot be met here."""
+    return [need for need in needs if not there(need)]
+
+
 @contextlib.contextmanager
 def met(needs: Iterable[str]) -> Iterator[None]:
     """Meets the needs of a case while it runs."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evalkit.definitions import catalogue
+from evalkit.catalogue import lookup
 from evalkit.metrics import gains, rankings
 from evalkit.metrics.rankings import Rankings
 
@@ -42,8 +42,8 @@ class Subject:
 
 def named(text: str) -> Measure:
     """A metric of the catalogue by its own name."""
-    chosen = catalogue.find(text, "rankings")
-    return lambda r, level: np.asarray(chosen.values(r, level))
+    chosen = lookup.find(text, "rankings")
+    return lambda r, level: chosen.sums(r, level).per_unit
 
 
 def interpolated(points: tuple[float, ...], *, rounding: bool = False) -> Measure:

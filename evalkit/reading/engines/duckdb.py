@@ -116,7 +116,7 @@ def opened(limits: Limits) -> Iterator[DuckDB]:
     import duckdb
 
     try:
-        folder = scratch.made(limits.spill)
+        folder = scratch.new_folder(limits.spill)
     except OSError as error:
         raise InputError(f"spill: {limits.spill} cannot be written to, {error.strerror}") from None
     options: dict[str, Any] = {

@@ -23,7 +23,7 @@ class _Folder:
     """A temporary folder that is removed when nobody needs this any more, at the latest with the process."""
 
     def __init__(self) -> None:
-        self.path = scratch.made()
+        self.path = scratch.new_folder()
         weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
 

@@ -12,13 +12,15 @@ from evalkit.statistics import folds, intervals, proportions, ranks, sequential,
 SEED = 6
 MEAN, SIGMA = 145.0, 7.0  # heights in cm
 SAMPLES = 100
+FLIPS = 10
 FEW = 5  # values a sample: where z with s goes visibly wrong
 RUNS = 300
+FEWER_RUNS = RUNS // 10  # of the slower test, which is never in doubt
 USERS = 1_000
 SKEWED = ([0.0, -0.1, 1.0], [0.7, 0.3 * 10 / 11, 0.3 / 11])  # values and chances, mean 0
 
 
-def coin(flips: int = 10) -> pd.DataFrame:
+def coin(flips: int = FLIPS) -> pd.DataFrame:
     """Heads of a fair coin: the chance of exactly so many, p for "more heads" and p for "not fair".
 
     >>> coin().set_index("heads")["one_sided"][[8, 9]].round(4).tolist()
@@ -79,6 +81,11 @@ def looks() -> pd.DataFrame:
         last = 2 * ndtr(-sequential.obrien_fleming(k)[-1])
         rows.append({"looks": k, "rate": sequential.false_positive_rate(k), "pocock": bound, "obrien_fleming": last})
     return pd.DataFrame(rows)
+
+
+def noise() -> float:
+    """Two standard errors of a rate of a half, in percentage points."""
+    return float(200 * np.sqrt(0.25 / RUNS))
 
 
 # Wrong methods beside right ones, under a true null or at a nominal coverage of 95 % ------------------------------
@@ -153,7 +160,7 @@ def _signed_ranks(n: int = 500) -> Row:
     rng = np.random.default_rng(SEED + 3)
 
     samples = rng.choice(SKEWED[0], (RUNS, n), p=SKEWED[1])
-    by_ranks = [ranks.wilcoxon(d).p_value < 0.05 for d in samples[: RUNS // 10]]  # the slower, and never in doubt
+    by_ranks = [ranks.wilcoxon(d).p_value < 0.05 for d in samples[:FEWER_RUNS]]
     by_t = [significance.paired_t(d).p_value < 0.05 for d in samples]
     setting = f"mean difference 0, skewed, n = {n}: a difference is found"
     return setting, "Wilcoxon", float(np.mean(by_ranks)), "t (a mean)", float(np.mean(by_t))

@@ -1,0 +1,76 @@
+"""A row of the table of metrics, and the row that a name such as `ndcg@10` chooses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from evalkit.catalogue.kinds import Effects, Kind
+from evalkit.metrics.counts import Counts
+from evalkit.metrics.rows import Rows
+from evalkit.metrics.sums import Sums
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One row of the table.
+
+    kind: what inference needs of it. cut: "may", "must" or "never" carry @k; most: the greatest k.
+    best: "high", "low" or "neither". equals: the public tool's name for the same number. tie_range: the best grade
+    first among equal scores gives the metric's highest value. needs: "", "scores" or "probabilities".
+    """
+
+    name: str
+    structure: str
+    kind: Kind
+    formula: str
+    undefined: str
+    equals: str
+    cut: str = "may"
+    low: float = 0.0
+    high: float = 1.0
+    best: str = "high"
+    reference: str = ""
+    tie_range: bool = True
+    most: int = 2**31 - 1
+    needs: str = ""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A metric at its cut-off, as `ndcg@10` names it; `label` is what is printed."""
+
+    metric: Metric
+    k: int | None = None
+
+    @property
+    def label(self) -> str:
+        """The name that is printed and that finds this metric again."""
+        return self.metric.name if self.k is None else f"{self.metric.name}@{self.k}"
+
+    @property
+    def decided(self) -> bool:
+        """True if a threshold decides the metric."""
+        return self.base.metric.kind.decided
+
+    @property
+    def base(self) -> Chosen:
+        """The metric itself, or the one that it transforms."""
+        original = self.metric.kind.original
+        return self if original is None else Chosen(original, self.k)
+
+    def sums(self, structure: Any, level: float = 1) -> Sums:
+        """One value a unit of rankings and other structures of units, or the terms of a ratio."""
+        return self.metric.kind.sums(structure, self.k, level)
+
+    def value(self, rows: Rows) -> float:
+        """The metric of rows."""
+        return self.metric.kind.value(rows, self.k)
+
+    def effects(self, rows: Rows) -> Effects:
+        """The metric of rows, and how much each row moves it."""
+        return self.metric.kind.effects(rows, self.k)
+
+    def at(self, c: Counts, threshold: float = 0.5) -> float:
+        """The metric of a table of labels 0 and 1, at the threshold where one decides."""
+        return self.metric.kind.at(c, threshold)

@@ -1,0 +1,50 @@
+"""Bad inputs as Spark tables too large to collect: table, column and value are named; there is no row to name."""
+
+import re
+
+import pyarrow as pa
+import pytest
+from bad_inputs.cases import CASES, Case, fits
+from bad_inputs.readers import READERS, Reader
+from frozen.needs import small_spark
+from test_bad_inputs import LONGEST, framed, refusal, typed
+
+ROLES = {  # what is tried of each reader: a case costs seconds, and the rest is the same by way of other columns
+    "ranked lists": ("id", "group id", "grade", "unit", "segment", "shared", "two needed"),
+    "ranks": ("rank",),
+    "binary": ("number", "probability", "binary", "weight", "unit", "needed", "twin"),
+}
+TYPED = [case for case in CASES if case.change and "parquet" in case.formats and not case.name.startswith("number: 1")]
+TRIED = [(c, r) for c in TYPED for r in READERS if fits(c, r) and c.role in ROLES.get(r.name, ())]
+KNOWN = {
+    ("binary: 0.5", "binary"): "labels 0 and 0.0 of two tables are two labels",
+    ("rank: inf", "ranks"): "Spark's own message about an overflow, and no column",
+    ("two columns missing", "ranked lists"): "one of the two is named",
+}
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    """Every table is too large to be collected."""
+    small_spark(monkeypatch)
+
+
+def tables(session, case: Case, reader: Reader) -> list[str]:
+    """The good first and the bad second table, as views."""
+    both = {"first_table": reader.first, "second_table": case.change(reader.second, *reader.columns(case.role))}
+    for name, table in both.items():
+        rows = pa.Table.from_pandas(framed(typed(table)), preserve_index=False)
+        session.createDataFrame(rows).createOrReplaceTempView(name)
+    return [f"spark:{name}" for name in both]
+
+
+@pytest.mark.parametrize("case, reader", TRIED, ids=[f"{case.name} | {reader.name}" for case, reader in TRIED])
+def test_a_bad_spark_table_is_refused(session, case, reader):
+    message = refusal(reader, tables(session, case, reader))
+    wanted = {"table": "second_table" if not case.either else "(first|second)_table"}
+    wanted |= {f"word {i + 1}": says for i, says in enumerate(case.says)}
+    if case.names_column:
+        wanted |= {f"column {name}": rf"\b{name}\b" for name in reader.columns(case.role)}
+    missing = [what for what, pattern in wanted.items() if not re.search(pattern, message)]
+    wrong = bool(missing) or message.startswith("NO") or "\n" in message or len(message) > LONGEST
+    assert wrong == ((case.name, reader.name) in KNOWN), f"lacks {missing}: {message}"
