@@ -155,7 +155,7 @@ def _layout(part: Part, given: Mapping[str, str]) -> Layout:
 
 def _refuse_unnamed_repeat(part: Part, id: np.ndarray) -> None:
     """Raises InputError where every id has several rows, and a column of another name seems to count the repeats."""
-    names = [name for name in part.columns if unit_columns.key(name) in unit_columns.DRAWN_AGAIN]
+    names = [name for name in part.columns if unit_columns.key(name) in unit_columns.Use.DRAWN_AGAIN.value]
     if names and np.unique(codes(id)[0], return_counts=True)[1].min() > 1:
         raise InputError(
             f"{part.name}: every id has several rows, and {names[0]} may say which draw of the folds each is of; set "

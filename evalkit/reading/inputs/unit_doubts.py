@@ -5,16 +5,16 @@ tells them apart: question 3 of one data set is another question than question 3
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from evalkit.arrays import Floats, InputError, Ints, codes
-from evalkit.reading.inputs.unit_columns import SYSTEMS, Column
+from evalkit.reading.inputs.unit_columns import Column, Use
 
 SUMMARIES = ("all", "mean", "average", "avg", "overall", "total", "macro", "summary", "amean")
 TOLERANCE = 1e-3  # of a mean that was rounded to a few digits
-_SIDE = re.compile(rf"({'|'.join(SYSTEMS)})_?(a|b|1|2|left|right|first|second)")
+_SIDE = re.compile(rf"({'|'.join(Use.SYSTEM.value)})_?(a|b|1|2|left|right|first|second)")
 
 
 def refuse_other_units(cell: Ints, cells: int, columns: Sequence[Column], unit: str, where: str) -> None:
@@ -51,9 +51,9 @@ def _pairs(a: Ints, b: Ints) -> Ints:
     return np.unique(a * (int(b.max()) + 1) + b, return_inverse=True)[1].astype(np.int64)
 
 
-def refuse_summaries(labels: Sequence[object], values: Mapping[tuple[str, str], Floats], unit: str, where: str) -> None:
+def refuse_summaries(labels: Iterable[object], values: Mapping[tuple[str, str], Floats], unit: str, where: str) -> None:
     """Raises InputError for a unit called `all` or `mean` whose values are the means of the others."""
-    for place, label in enumerate(labels):
+    for place, label in enumerate(labels := list(labels)):
         if str(label).strip().lower() in SUMMARIES and len(labels) > 2:
             others = [np.delete(column, place) for column in values.values()]
             means = np.array([np.nanmean(some) if (~np.isnan(some)).any() else np.nan for some in others])
@@ -65,9 +65,9 @@ def refuse_summaries(labels: Sequence[object], values: Mapping[tuple[str, str], 
                 )
 
 
-def refuse_pairs(columns: Sequence[Column], where: str) -> None:
+def refuse_pairs(texts: Sequence[Column], where: str) -> None:
     """Raises InputError for a table each of whose rows names the two systems that it compares."""
-    sides = [column.name for column in columns if column.kind == "text" and _SIDE.fullmatch(column.key)]
+    sides = [column.name for column in texts if _SIDE.fullmatch(column.key)]
     if len(sides) > 1:
         raise InputError(
             f"{where}: {sides[0]!r} and {sides[1]!r} name two systems in each row, and a table must have one column of "
