@@ -1,17 +1,19 @@
 """Binary tables, good and bad, that the tests of large input share, and what makes them large."""
 
 import pickle
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pandas as pd
 
+from evalkit.limits import Limits
 from evalkit.pages import classification_page, page
 from evalkit.reading.engines.base import limits
 from evalkit.reading.engines.duckdb import opened
 from evalkit.reading.reductions import large
 from evalkit.reading.tables import sources
-from evalkit.statistics import count_bootstrap, passes
+from evalkit.statistics import passes
 
 METRICS = "roc_auc,average_precision,ks,log_loss,brier,calibration_in_the_large,f1,accuracy,precision,recall,mcc"
 CASES = {
@@ -31,11 +33,12 @@ def shrink(monkeypatch):
     monkeypatch.setattr("evalkit.reading.engines.base.ROW", 10**9)
 
 
-def draw_less(monkeypatch):
-    """A tenth of the bootstrap samples, where two studies draw the same ones, or limits are not looked at."""
-    monkeypatch.setitem(count_bootstrap.interval.__kwdefaults__, "resamples", 100)
-    monkeypatch.setattr("evalkit.studies.binary_rows.RESAMPLES", 40)
-    monkeypatch.setattr("evalkit.studies.binary_sums.RESAMPLES", 40)
+LESS = Limits(resamples=100, bands=40)  # where two studies draw the same samples, or limits are not looked at
+
+
+def limited(study, limits=LESS):
+    """The study within other limits."""
+    return replace(study, settings=replace(study.settings, limits=limits))
 
 
 @cache

@@ -7,7 +7,7 @@ import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
-from large_tables import draw_less, shrink
+from large_tables import limited, shrink
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.drawing import tables
@@ -62,18 +62,17 @@ def test_a_threshold_must_be_finite(value):
 
 @pytest.mark.parametrize("large", [False, True], ids=["memory", "large"])
 def test_a_threshold_outside_the_scores_is_told_in_plain_words(monkeypatch, large):
-    draw_less(monkeypatch)
     data = pd.concat([scores()] * 3)
     if large:
         shrink(monkeypatch)
     high, low = data["score"].max(), data["score"].min()
-    above = classification_page.findings(classification.read(data, threshold=50)).text
+    above = classification_page.findings(limited(classification.read(data, threshold=50))).text
     assert f"The threshold 50 is above every score of system, whose highest is {high:g}: nothing is predicted" in above
-    below = classification_page.findings(classification.read(data, threshold=0.01)).text
+    below = classification_page.findings(limited(classification.read(data, threshold=0.01))).text
     assert (
         f"0.01 is at or below every score of system, whose lowest is {low:g}: every row is predicted positive" in below
     )
-    inside = classification_page.findings(classification.read(data, threshold=0.5)).text
+    inside = classification_page.findings(limited(classification.read(data, threshold=0.5))).text
     assert "above every score" not in inside
     assert "at or below every score" not in inside
 
@@ -82,7 +81,7 @@ def test_a_threshold_outside_the_scores_of_several_labels_is_told():
     data = pd.DataFrame({"y_a": [1, 0], "p_a": [0.9, 0.2], "y_b": [0, 1], "p_b": [0.3, 0.6]})
     assert (
         "above every score of system, whose highest is 0.9"
-        in classification_page.findings(classification.read(data, threshold=7)).text
+        in classification_page.findings(limited(classification.read(data, threshold=7))).text
     )
 
 

@@ -12,7 +12,7 @@ from evalkit.arrays import ParameterError
 from evalkit.definitions import catalogue
 from evalkit.definitions.catalogue import NO_GAIN, NO_RELEVANT, Chosen
 from evalkit.metrics import rankings
-from evalkit.metrics.rankings import Pooled, Rankings, from_grades
+from evalkit.metrics.rankings import Rankings, from_grades
 from evalkit.reading.inputs import runs
 
 METRICS = [metric for metric in catalogue.TABLE.values() if metric.structure == "rankings"]
@@ -90,8 +90,7 @@ def users(labels: list[list[int]], scores: list[list[float]]) -> Rankings:
 
 def value(name: str, r: Rankings) -> float:
     """The mean or the pooled ratio."""
-    found = catalogue.find(name, "rankings").values(r)
-    return float(rankings.pooled(found) if isinstance(found, Pooled) else np.nanmean(found))
+    return catalogue.find(name, "rankings").sums(r).value
 
 
 WORKED = users([[1, 0, 1, 0], [1, 0, 0]], [[0.9, 0.8, 0.7, 0.1], [0.6, 0.7, 0.2]])
@@ -145,14 +144,7 @@ def read(qrels: list[tuple], run: list[tuple]) -> Rankings:
 
 def every_value(r: Rankings, level: float = 1) -> dict[str, np.ndarray]:
     """All metrics; a pooled one as its ratio by query."""
-    found = {}
-    for one in CHOSEN:
-        values = one.values(r, level)
-        if isinstance(values, Pooled):
-            with np.errstate(invalid="ignore"):
-                values = values.numerator / values.denominator
-        found[one.label] = values
-    return found
+    return {chosen.label: chosen.sums(r, level).per_unit for chosen in CHOSEN}
 
 
 def same(a: dict[str, np.ndarray], b: dict[str, np.ndarray]) -> None:

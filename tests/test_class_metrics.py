@@ -8,10 +8,10 @@ from samples import expected, predictions
 from sklearn import metrics as sk
 
 from evalkit.definitions import catalogue, class_metrics, forecast_metrics, label_metrics
-from evalkit.definitions.class_metrics import Classified
-from evalkit.definitions.forecast_metrics import Forecasts
-from evalkit.definitions.label_metrics import Labelled
+from evalkit.metrics.rows import Rows
 from evalkit.statistics import inference
+from evalkit.statistics.methods import Options
+from evalkit.statistics.statistic import OfRows
 
 ROUGH = {"median_absolute_error": 0.4}  # its effects need the density of the errors, taken from few
 
@@ -21,19 +21,20 @@ def penguins(model="gbm"):
     frame = frame[frame.model == model].sort_values("id")
     classes = ["Adelie", "Chinstrap", "Gentoo"]
     actual, predicted = (frame[c].map(classes.index).to_numpy(np.int64) for c in ("y_true", "y_pred"))
-    return Classified(actual, predicted, 3, frame[[f"p_{one}" for one in classes]].to_numpy(float))
+    scores = frame[[f"p_{one}" for one in classes]].to_numpy(float)
+    return Rows(actual, scores, decision=predicted, classes=3)
 
 
 def labelled(rows=250):
     rng = np.random.default_rng(4)
     actual = rng.random((rows, 4)) < [0.5, 0.3, 0.2, 0.6]
-    return Labelled(actual, np.clip(actual * 0.4 + rng.random((rows, 4)) * 0.6, 0, 1))
+    return Rows(actual, np.clip(actual * 0.4 + rng.random((rows, 4)) * 0.6, 0, 1))
 
 
 def forecasts(rows=300):
     rng = np.random.default_rng(5)
     actual = rng.gamma(2, 2, rows)
-    return Forecasts(actual, np.maximum(actual + rng.normal(0.3, 1.5, rows), 0.05))
+    return Rows(actual, np.maximum(actual + rng.normal(0.3, 1.5, rows), 0.05))
 
 
 SAMPLES = {"classes": penguins(), "labels": labelled(), "forecasts": forecasts()}
@@ -47,12 +48,11 @@ each = pytest.mark.parametrize("chosen", EVERY, ids=lambda one: f"{one.metric.st
 
 
 def number(chosen, s):
-    return inference.value(chosen.values(s))
+    return chosen.value(s)
 
 
 def estimate(chosen, s, unit=None):
-    m = chosen.metric
-    return inference.estimate(chosen.values(s), unit, level=0.95, low=m.low, high=m.high)
+    return inference.estimate(OfRows(chosen, replace(s, unit=unit)), Options(0.95, np.random.default_rng(0)))
 
 
 @each
@@ -120,26 +120,26 @@ CLASS_PEERS = {
     "log_loss": lambda s: sk.log_loss(s.actual, s.score),
 }
 LABEL_PEERS = {
-    "micro_f1": lambda s: sk.f1_score(s.actual, s.decided, average="micro"),
-    "micro_precision": lambda s: sk.precision_score(s.actual, s.decided, average="micro"),
-    "micro_recall": lambda s: sk.recall_score(s.actual, s.decided, average="micro"),
-    "macro_f1": lambda s: sk.f1_score(s.actual, s.decided, average="macro"),
-    "exact_match": lambda s: sk.accuracy_score(s.actual, s.decided),
-    "hamming_loss": lambda s: sk.hamming_loss(s.actual, s.decided),
+    "micro_f1": lambda s: sk.f1_score(s.actual, s.predicted, average="micro"),
+    "micro_precision": lambda s: sk.precision_score(s.actual, s.predicted, average="micro"),
+    "micro_recall": lambda s: sk.recall_score(s.actual, s.predicted, average="micro"),
+    "macro_f1": lambda s: sk.f1_score(s.actual, s.predicted, average="macro"),
+    "exact_match": lambda s: sk.accuracy_score(s.actual, s.predicted),
+    "hamming_loss": lambda s: sk.hamming_loss(s.actual, s.predicted),
     "map_classes": lambda s: sk.average_precision_score(s.actual, s.score, average="macro"),
     "roc_auc_macro": lambda s: sk.roc_auc_score(s.actual, s.score, average="macro"),
 }
 FORECAST_PEERS = {
-    "mae": lambda f: sk.mean_absolute_error(f.actual, f.forecast),
-    "rmse": lambda f: sk.root_mean_squared_error(f.actual, f.forecast),
-    "mse": lambda f: sk.mean_squared_error(f.actual, f.forecast),
-    "median_absolute_error": lambda f: sk.median_absolute_error(f.actual, f.forecast),
-    "mape": lambda f: sk.mean_absolute_percentage_error(f.actual, f.forecast),
-    "r2": lambda f: sk.r2_score(f.actual, f.forecast),
-    "r2_correlation": lambda f: np.corrcoef(f.actual, f.forecast)[0, 1] ** 2,
-    "poisson_deviance": lambda f: sk.mean_poisson_deviance(f.actual, f.forecast),
-    "pinball@90": lambda f: sk.mean_pinball_loss(f.actual, f.forecast, alpha=0.9),
-    "bias": lambda f: np.mean(f.forecast - f.actual),
+    "mae": lambda f: sk.mean_absolute_error(f.actual, f.score),
+    "rmse": lambda f: sk.root_mean_squared_error(f.actual, f.score),
+    "mse": lambda f: sk.mean_squared_error(f.actual, f.score),
+    "median_absolute_error": lambda f: sk.median_absolute_error(f.actual, f.score),
+    "mape": lambda f: sk.mean_absolute_percentage_error(f.actual, f.score),
+    "r2": lambda f: sk.r2_score(f.actual, f.score),
+    "r2_correlation": lambda f: np.corrcoef(f.actual, f.score)[0, 1] ** 2,
+    "poisson_deviance": lambda f: sk.mean_poisson_deviance(f.actual, f.score),
+    "pinball@90": lambda f: sk.mean_pinball_loss(f.actual, f.score, alpha=0.9),
+    "bias": lambda f: np.mean(f.score - f.actual),
 }
 PEERS = [("classes", *one) for one in CLASS_PEERS.items()]
 PEERS += [("labels", *one) for one in LABEL_PEERS.items()]
@@ -161,13 +161,13 @@ def test_equals_the_shared_figures(model):
 
 def test_macro_f1_of_four_classes_by_hand():
     y = [0] * 5 + [1] * 4 + [2] * 3 + [3] * 2
-    s = Classified(np.array(y), np.array([0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 3, 2, 3, 2]), 5)
+    s = Rows(np.array(y), decision=np.array([0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 3, 2, 3, 2]), classes=5)
     assert number(catalogue.find("macro_f1", "classes"), s) == pytest.approx(0.5625)
     assert number(catalogue.find("macro_f1_of_means", "classes"), s) != number(catalogue.find("macro_f1", "classes"), s)
 
 
 def test_a_class_without_rows_leaves_auc_undefined():
-    s = Classified(np.array([0, 0, 1]), np.array([0, 0, 1]), 3, np.eye(3)[[0, 0, 1]])
+    s = Rows(np.array([0, 0, 1]), np.eye(3)[[0, 0, 1]], decision=np.array([0, 0, 1]), classes=3)
     for name in ("roc_auc_ovr", "roc_auc_hand_till", "map_classes"):
         e = estimate(catalogue.find(name, "classes"), s)
         assert np.isnan([e.value, e.low, e.high]).all()
@@ -175,6 +175,7 @@ def test_a_class_without_rows_leaves_auc_undefined():
 
 def test_effects_add_up_to_nothing():
     found = [class_metrics.hand_till(penguins()), label_metrics.macro_f1(labelled()), forecast_metrics.r2(forecasts())]
-    found += [forecast_metrics.rmse(forecasts()), forecast_metrics.median_absolute_error(forecasts())]
+    found += [catalogue.find("rmse", "forecasts").effects(forecasts())]
+    found += [forecast_metrics.median_absolute_error(forecasts())]
     for one in found:
         assert one.rows.sum() == pytest.approx(0, abs=1e-9)

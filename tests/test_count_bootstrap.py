@@ -9,7 +9,7 @@ from samples import ANY_TIME
 from evalkit.arrays import ParameterError
 from evalkit.metrics import curves
 from evalkit.metrics.counts import auc, average_precision, count, f_score, ks
-from evalkit.metrics.influence import average_precision_influence, place
+from evalkit.metrics.influence import average_precision_bins, of_rows, place
 from evalkit.statistics import count_bootstrap as cb
 from evalkit.statistics.intervals import wilson
 
@@ -96,7 +96,8 @@ def test_paired_draws_share_their_rows():
     other = score + np.random.default_rng(9).normal(0, 0.3, len(score))
     models = [(c, place(c, one)) for one in (score, other) for c in [count(one, label)]]
     drawn = cb.paired(label, models, average_precision, rng=np.random.default_rng(1), resamples=600)
-    effect = [average_precision_influence(count(one, label), label, one) for one in (score, other)]
+    tables = [count(one, label) for one in (score, other)]
+    effect = [of_rows(average_precision_bins(c), c, label, s) for c, s in zip(tables, (score, other), strict=True)]
     assert (drawn[0] - drawn[1]).std() == pytest.approx(np.sqrt(((effect[0] - effect[1]) ** 2).sum()), rel=0.15)
     assert np.corrcoef(drawn)[0, 1] > 0.8
 
@@ -106,7 +107,8 @@ def test_many_rows_cross_in_a_bounded_number_of_cells():
     other = score + np.random.default_rng(9).normal(0, 0.5, len(score))
     models = [(c, place(c, one)) for one in (score, other) for c in [count(one, label)]]
     drawn = cb.paired(label, models, average_precision, rng=np.random.default_rng(1), resamples=200)
-    effect = [average_precision_influence(count(one, label), label, one) for one in (score, other)]
+    tables = [count(one, label) for one in (score, other)]
+    effect = [of_rows(average_precision_bins(c), c, label, s) for c, s in zip(tables, (score, other), strict=True)]
     assert (drawn[0] - drawn[1]).std() == pytest.approx(np.sqrt(((effect[0] - effect[1]) ** 2).sum()), rel=0.2)
 
 

@@ -8,9 +8,10 @@ import pytest
 from online_samples import SMALL, users
 
 from evalkit.arrays import InputError, ParameterError
-from evalkit.metrics.rankings import Pooled
+from evalkit.metrics.sums import Sums
 from evalkit.online import experiments
 from evalkit.pages import experiment_page, interleaving_page
+from evalkit.statistics import independent
 from evalkit.statistics.proportions import two_proportions
 from evalkit.studies import interleaving
 
@@ -39,9 +40,9 @@ def test_means_shares_and_ratios_have_their_own_test():
     study = interleaving.read(users=table, metrics="orders,bought,orders/visits", baseline="a", **SMALL).users
     rows = study.comparisons.set_index("metric")
     a, b = (table[table["arm"] == arm] for arm in "ab")
-    assert rows.loc["orders", "p"] == pytest.approx(experiments.difference(b["orders"], a["orders"]).p_value)
+    assert rows.loc["orders", "p"] == pytest.approx(independent.difference(b["orders"], a["orders"]).p_value)
     assert rows.loc["bought", "p"] == pytest.approx(two_proportions(4, 4, 3, 4).p_value)
-    ratio = experiments.ratio_difference(*(Pooled(arm["orders"], arm["visits"]) for arm in (b, a)))
+    ratio = independent.ratio_difference(*(Sums(arm["orders"], arm["visits"]) for arm in (b, a)))
     assert rows.loc["orders/visits", "p"] == pytest.approx(ratio.p_value)
     assert rows.loc["orders/visits", "difference"] == pytest.approx(11 / 12 - 4 / 9)
     assert rows["method"].tolist() == ["Welch t", "score", "jackknife t"]

@@ -6,8 +6,9 @@ import pandas as pd
 import pytest
 
 from evalkit.arrays import InputError, ParameterError
-from evalkit.metrics.rankings import Pooled
+from evalkit.metrics.sums import Sums
 from evalkit.online import experiments
+from evalkit.statistics import independent
 from evalkit.statistics.intervals import newcombe
 from evalkit.statistics.proportions import two_proportions
 
@@ -29,7 +30,7 @@ def visits():
 def test_rand_hie_against_scipy_and_statsmodels():
     free, paid, expected = visits()
     want = expected["free_care_vs_coinsurance_on_visits"]
-    got = experiments.difference(free, paid, unit="person-year")
+    got = independent.difference(free, paid, unit="person-year")
     assert got.difference.value == pytest.approx(want["diff"], rel=1e-9)
     assert got.p_value == pytest.approx(want["p_welch"], rel=1e-9)
     assert limits(got) == pytest.approx(want["ci95_welch"], rel=1e-9)
@@ -39,7 +40,7 @@ def test_rand_hie_against_scipy_and_statsmodels():
     assert share.difference.value == pytest.approx(want["diff"], rel=1e-9)
     assert share.p_value == pytest.approx(want["p_pooled"], rel=1e-9)
     assert limits(share) == pytest.approx(want["ci95_diff_newcomb"], rel=1e-9)
-    assert experiments.lift(free > 0, paid > 0).difference.value == pytest.approx(want["relative_lift"], rel=1e-9)
+    assert independent.lift(free > 0, paid > 0).difference.value == pytest.approx(want["relative_lift"], rel=1e-9)
 
 
 def test_welch_equals_scipy():
@@ -47,20 +48,20 @@ def test_welch_equals_scipy():
 
     rng = np.random.default_rng(0)
     a, b = rng.gamma(2, 3, 40), rng.gamma(2, 2, 15)
-    got, want = experiments.difference(a, b, level=0.9), ttest_ind(a, b, equal_var=False)
+    got, want = independent.difference(a, b, level=0.9), ttest_ind(a, b, equal_var=False)
     assert got.p_value == pytest.approx(want.pvalue)
     assert limits(got) == pytest.approx(list(want.confidence_interval(0.9)))
-    back = experiments.difference(b, a, level=0.9)
+    back = independent.difference(b, a, level=0.9)
     assert (back.p_value, back.difference.value) == pytest.approx((got.p_value, -got.difference.value))
 
 
 def test_a_ratio_over_ones_is_the_mean():
     rng = np.random.default_rng(1)
     a, b = rng.gamma(2, 3, 40), rng.gamma(2, 2, 15)
-    one, two = Pooled(a, np.ones(40)), Pooled(b, np.ones(15))
+    one, two = Sums(a, np.ones(40)), Sums(b, np.ones(15))
     for ratio, mean in (
-        (experiments.ratio_difference, experiments.difference),
-        (experiments.ratio_lift, experiments.lift),
+        (independent.ratio_difference, independent.difference),
+        (independent.ratio_lift, independent.lift),
     ):
         got, want = ratio(one, two), mean(a, b)
         assert got.p_value == pytest.approx(want.p_value)
@@ -91,19 +92,19 @@ def small_arms(repeats, seed):
         arms = []
         for _ in range(2):
             bottom = rng.poisson(3, rng.integers(2, 25)) + 1.0
-            arms.append(Pooled(rng.normal(rng.normal(0.2, 0.6), 1, bottom.size) * bottom, bottom))
+            arms.append(Sums(rng.normal(rng.normal(0.2, 0.6), 1, bottom.size) * bottom, bottom))
         yield arms
 
 
 def test_zero_lies_outside_the_lift_exactly_where_p_rejects():
     infinite = 0
     for one, two in small_arms(800, seed=11):
-        got = experiments.ratio_lift(one, two)
+        got = independent.ratio_lift(one, two)
         low, high = limits(got)
         infinite += np.isinf([low, high]).any()
         assert low <= got.difference.value <= high
         assert (got.p_value < 0.05) == (not low <= 0 <= high)
-        assert got.p_value == experiments.ratio_difference(one, two).p_value
+        assert got.p_value == independent.ratio_difference(one, two).p_value
     assert 100 < infinite < 700
 
 
@@ -117,7 +118,7 @@ def test_fieller_by_brute_force():
     grid = np.linspace(0, 7, 700_001)
     inside = (a.mean() - grid * b.mean()) ** 2 <= t.ppf(0.975, freedom) ** 2 * (errors[0] + grid**2 * errors[1])
     want = [grid[inside].min() - 1, grid[inside].max() - 1]
-    assert limits(experiments.lift(a, b)) == pytest.approx(want, abs=2e-5)
+    assert limits(independent.lift(a, b)) == pytest.approx(want, abs=2e-5)
 
 
 def test_the_jackknife_leaves_out_each_user():
@@ -131,7 +132,7 @@ def test_the_jackknife_leaves_out_each_user():
     freedom = sum(error) ** 2 / (error[0] ** 2 / (kish[0] - 1) + error[1] ** 2 / (kish[1] - 1))
     from scipy.stats import t
 
-    got = experiments.ratio_difference(Pooled(a, n), Pooled(b, m))
+    got = independent.ratio_difference(Sums(a, n), Sums(b, m))
     assert got.p_value == pytest.approx(2 * t.sf(abs(got.difference.value) / np.sqrt(sum(error)), freedom))
 
 
@@ -140,20 +141,20 @@ def test_share_lift_is_newcombe_in_another_scale():
     for _ in range(500):
         n, m = (int(size) for size in rng.integers(1, 40, 2))
         hits, other = int(rng.integers(0, n + 1)), int(rng.integers(1, m + 1))
-        low, high = limits(experiments.share_lift(hits, n, other, m))
+        low, high = limits(independent.share_lift(hits, n, other, m))
         difference = newcombe(hits, n, other, m)
         assert (low <= 0 <= high) == (difference.low <= 0 <= difference.high)
         assert low - 1e-12 <= hits / n / (other / m) - 1 <= high + 1e-12
-    none = experiments.share_lift(0, 50, 5, 50)
+    none = independent.share_lift(0, 50, 5, 50)
     assert limits(none)[0] == -1
     assert -0.7 < limits(none)[1] < 0
-    assert np.isnan(experiments.share_lift(3, 50, 0, 50).p_value)
+    assert np.isnan(independent.share_lift(3, 50, 0, 50).p_value)
 
 
 def test_the_jackknife_agrees_with_a_bootstrap_of_users():
     rng = np.random.default_rng(2)
     (a, n, _), (b, m, _) = users(rng, 800), users(rng, 700)
-    got = experiments.ratio_lift(Pooled(a, n), Pooled(b, m))
+    got = independent.ratio_lift(Sums(a, n), Sums(b, m))
     drawn = []
     for _ in range(3000):
         i, j = rng.integers(800, size=800), rng.integers(700, size=700)
@@ -168,11 +169,11 @@ def coverage(repeats, seed, n=1500, lift=1.1, activity="lognormal, sigma 1.5"):
     for _ in range(repeats):
         (a, n_a, _), (b, n_b, b0) = users(rng, n, lift, activity), users(rng, n, 1.0, activity)
         c, n_c, c0 = users(rng, n, 1.0, activity)
-        moved = [experiments.ratio_lift(Pooled(a, n_a), Pooled(b, n_b)), experiments.lift(a, b)]
+        moved = [independent.ratio_lift(Sums(a, n_a), Sums(b, n_b)), independent.lift(a, b)]
         held.append([one.difference.low <= lift - 1 <= one.difference.high for one in moved])
         null = [
-            experiments.ratio_lift(Pooled(c, n_c), Pooled(b, n_b)),
-            experiments.lift(c, b),
+            independent.ratio_lift(Sums(c, n_c), Sums(b, n_b)),
+            independent.lift(c, b),
             experiments.cuped(c, b, c0, b0),
         ]
         rejected.append([one.p_value < 0.05 for one in null])
@@ -197,7 +198,7 @@ def test_coverage_and_level_of_the_lift_in_full(activity):
 def test_cuped_narrows_the_interval_by_the_correlation():
     rng = np.random.default_rng(5)
     (a, _, a0), (b, _, b0) = users(rng, 4000, 1.2), users(rng, 4000)
-    plain, adjusted = experiments.difference(a, b), experiments.cuped(a, b, a0, b0)
+    plain, adjusted = independent.difference(a, b), experiments.cuped(a, b, a0, b0)
     width = [one.difference.high - one.difference.low for one in (adjusted, plain)]
     assert width[0] / width[1] == pytest.approx(np.sqrt(1 - np.corrcoef(b, b0)[0, 1] ** 2), rel=0.05)
     useless = experiments.cuped(a, b, np.ones(4000), np.ones(4000))
@@ -214,7 +215,7 @@ def test_strata_by_hand_and_against_one_stratum():
     rng = np.random.default_rng(6)
     a, b = rng.normal(1, 1, 50), rng.normal(0, 1, 60)
     one = experiments.stratified({"treatment": a, "control": b}, {"treatment": ["s"] * 50, "control": ["s"] * 60})
-    assert one.p_value == pytest.approx(experiments.difference(a, b).p_value)
+    assert one.p_value == pytest.approx(independent.difference(a, b).p_value)
 
 
 def test_strata_that_matter_narrow_the_interval():
@@ -222,7 +223,7 @@ def test_strata_that_matter_narrow_the_interval():
     s, t = rng.integers(0, 3, 500), rng.integers(0, 3, 500)
     a, b = 5 * s + rng.normal(size=500), 5 * t + rng.normal(size=500)
     got = experiments.stratified({"treatment": a, "control": b}, {"treatment": s, "control": t})
-    plain = experiments.difference(a, b)
+    plain = independent.difference(a, b)
     assert got.difference.high - got.difference.low < 0.4 * (plain.difference.high - plain.difference.low)
 
 
@@ -254,9 +255,9 @@ def test_arms_in_any_order_and_users_in_both_left_out():
         (lambda: experiments.sample_ratio([10]), "2 or more planned arms"),
         (lambda: experiments.sample_ratio([5, 5], [1, 0]), "2 or more planned arms"),
         (lambda: experiments.capped([1, 2], share=1.0), "share must lie between 0 and 1, got 1.0"),
-        (lambda: experiments.difference([1, 2], [float("nan")]), "control must hold only finite numbers"),
+        (lambda: independent.difference([1, 2], [float("nan")]), "control must hold only finite numbers"),
         (lambda: experiments.cuped([1, 2], [1, 2], [1], [1, 2]), "got treatment 2, treatment_before 1"),
-        (lambda: experiments.lift([1, 2], [1, 2], level=1.5), "level must lie between 0.5 and 1"),
+        (lambda: independent.lift([1, 2], [1, 2], level=1.5), "level must lie between 0.5 and 1"),
         (
             lambda: experiments.stratified(
                 {"treatment": [1, 2], "control": [1]}, {"treatment": ["x", "y"], "control": ["x"]}
@@ -271,9 +272,9 @@ def test_impossible_experiments_are_refused(call, message):
 
 
 def test_undefined_is_nan():
-    assert np.isnan(experiments.lift([1, 2], [0, 0]).difference.value)
-    assert np.isnan(experiments.difference([1.0], [2, 3]).p_value)
-    assert np.isnan(experiments.difference([1, 1], [2, 2]).p_value)
-    assert np.isnan(experiments.difference([0.1] * 3, [0.2] * 3).p_value)  # rounding is no spread
-    assert np.isnan(experiments.ratio_difference(Pooled([1, 2], [3, 0]), Pooled([1, 2], [3, 4])).p_value)
-    assert limits(experiments.lift([0, 0, 0], [1, 2, 3])) == [-np.inf, np.inf]
+    assert np.isnan(independent.lift([1, 2], [0, 0]).difference.value)
+    assert np.isnan(independent.difference([1.0], [2, 3]).p_value)
+    assert np.isnan(independent.difference([1, 1], [2, 2]).p_value)
+    assert np.isnan(independent.difference([0.1] * 3, [0.2] * 3).p_value)  # rounding is no spread
+    assert np.isnan(independent.ratio_difference(Sums([1, 2], [3, 0]), Sums([1, 2], [3, 4])).p_value)
+    assert limits(independent.lift([0, 0, 0], [1, 2, 3])) == [-np.inf, np.inf]

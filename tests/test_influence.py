@@ -8,12 +8,22 @@ from samples import ANY_TIME, expected, games, predictions
 
 from evalkit.metrics.counts import auc, average_precision, count
 from evalkit.metrics.influence import (
+    auc_bins,
     auc_covariance,
-    auc_influence,
     auc_variance,
-    average_precision_influence,
+    average_precision_bins,
+    of_rows,
     placements,
 )
+
+
+def auc_influence(c, label, score):
+    return of_rows(auc_bins(c), c, label, score)
+
+
+def average_precision_influence(c, label, score):
+    return of_rows(average_precision_bins(c), c, label, score)
+
 
 INFLUENCE = ((auc, auc_influence), (average_precision, average_precision_influence))
 

@@ -1,12 +1,14 @@
 """Binary tables that are read twice and never kept: the numbers of memory."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pandas as pd
 import pytest
-from large_tables import CASES, METRICS, draw_less, frame, long, shrink, text
+from large_tables import CASES, LESS, METRICS, frame, limited, long, shrink, text
 
+from evalkit.limits import Limits
 from evalkit.metrics import counts, influence
 from evalkit.reading.reductions import large
 from evalkit.statistics import passes
@@ -17,14 +19,17 @@ from evalkit.studies.binary_sums import SumsStudy
 LAYOUTS = {"wide": frame, "long": lambda: long(frame())}
 
 
-def both(monkeypatch, data, **given):
+T = replace(LESS, flipped=1)  # t instead of sign flips, as for many rows
+
+
+def both(monkeypatch, data, limits=LESS, **given):
     """The study in memory and the one from sums."""
     kept = classification.read(data, **given)
     shrink(monkeypatch)
     reduced = classification.read(data, **given)
     assert isinstance(kept, RowsStudy)
     assert isinstance(reduced, SumsStudy)
-    return kept, reduced
+    return limited(kept, limits), limited(reduced, limits)
 
 
 def same_estimates(kept, reduced):
@@ -41,7 +46,6 @@ def same_estimates(kept, reduced):
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_estimates_are_those_of_memory(monkeypatch, case, layout):
-    draw_less(monkeypatch)
     kept, reduced = both(monkeypatch, LAYOUTS[layout](), metrics=METRICS, threshold=0.4, **CASES[case])
     same_estimates(kept, reduced)
     for name in kept.order:
@@ -57,14 +61,13 @@ def compared_in_memory(layout, case):
     """The comparisons of memory, for both ways to know the units; call it before tables are shrunk."""
     study = classification.read(LAYOUTS[layout](), metrics=METRICS, threshold=0.4, **CASES[case])
     assert isinstance(study, RowsStudy)
-    return study.comparisons
+    return limited(study, Limits(flipped=1)).comparisons
 
 
 @pytest.mark.parametrize("case", [name for name in CASES if name != "one system"])
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("known", [0, 2**14], ids=["units sorted", "units known"])
 def test_comparisons_are_those_of_memory(monkeypatch, case, layout, known):
-    monkeypatch.setattr("evalkit.statistics.inference.FLIPPED", 1)  # t instead of sign flips, as for many rows
     monkeypatch.setattr(large, "KNOWN", known)
     kept = compared_in_memory(layout, case)
     shrink(monkeypatch)
@@ -82,12 +85,10 @@ def test_comparisons_are_those_of_memory(monkeypatch, case, layout, known):
 
 @pytest.mark.parametrize("case", CASES)
 def test_segments_are_those_of_memory(monkeypatch, case):
-    monkeypatch.setattr("evalkit.statistics.inference.FLIPPED", 1)
     for metric in ("roc_auc", "brier", "accuracy"):
         given = CASES[case] | {"segments": "country,age", "metrics": metric}
         monkeypatch.undo()
-        monkeypatch.setattr("evalkit.statistics.inference.FLIPPED", 1)
-        kept, reduced = both(monkeypatch, frame(), **given)
+        kept, reduced = both(monkeypatch, frame(), T, **given)
         a, b = kept.by_segment, reduced.by_segment
         assert a[["segment", "slice", "system", "n"]].equals(b[["segment", "slice", "system", "n"]])
         numbers = [name for name in a.columns if a[name].dtype == float]
@@ -96,7 +97,6 @@ def test_segments_are_those_of_memory(monkeypatch, case):
 
 @pytest.mark.parametrize("threshold", ["best_f1", "cost:fp=1,fn=5", "recall>=0.9", "0.3333"])
 def test_thresholds_and_decisions_are_those_of_memory(monkeypatch, threshold):
-    draw_less(monkeypatch)
     kept, reduced = both(monkeypatch, frame(), threshold=threshold)
     pd.testing.assert_frame_equal(kept.decisions, reduced.decisions)
     pd.testing.assert_frame_equal(kept.choices, reduced.choices)
@@ -120,11 +120,9 @@ EDGES = {
 
 @pytest.mark.parametrize("case", EDGES)
 def test_edges_are_those_of_memory(monkeypatch, case):
-    monkeypatch.setattr("evalkit.statistics.inference.FLIPPED", 1)
-    draw_less(monkeypatch)
     change, given = EDGES[case]
     kept, reduced = both(
-        monkeypatch, change(frame(1500)), metrics="roc_auc,average_precision,f1,recall,accuracy", **given
+        monkeypatch, change(frame(1500)), T, metrics="roc_auc,average_precision,f1,recall,accuracy", **given
     )
     same_estimates(kept, reduced)
     a, b = kept.comparisons, reduced.comparisons
@@ -142,12 +140,11 @@ def test_rows_that_another_system_lacks(monkeypatch):
 
 
 def test_binned_scores_stay_within_their_bound_and_near_the_intervals_of_memory(monkeypatch):
-    draw_less(monkeypatch)
     data = frame(20_000, ties=12)
-    kept = classification.read(data, metrics=METRICS, threshold=0.4)
+    kept = limited(classification.read(data, metrics=METRICS, threshold=0.4))
     monkeypatch.setattr(large, "ROWS", 100)
     monkeypatch.setattr(passes, "MOST", 2_000)
-    reduced = classification.read(data, metrics=METRICS, threshold=0.4)
+    reduced = limited(classification.read(data, metrics=METRICS, threshold=0.4))
     for name, (width, low, high) in reduced.facts.binned.items():
         a, b = kept.table(name), reduced.table(name)
         assert abs(counts.auc(a) - counts.auc(b)) <= width < 1e-3
@@ -171,8 +168,7 @@ def methods():
     for enough in (10**9, 10_000):
         with pytest.MonkeyPatch.context() as patch:
             shrink(patch)
-            patch.setattr("evalkit.statistics.summed.ENOUGH", enough)
-            study = classification.read(data, metrics=",".join(BOOTSTRAPPED))
+            study = limited(classification.read(data, metrics=",".join(BOOTSTRAPPED)), Limits(enough=enough))
             found.append(study.estimates.set_index("metric"))
     return found
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import jsonschema
 import numpy as np
 import pytest
-from large_tables import CASES, draw_less, frame, grids, text
+from large_tables import CASES, frame, grids, limited, text
 
 from evalkit.pages import classification_page
 from evalkit.reading.engines.base import FEWEST
@@ -50,7 +50,6 @@ def test_counts_are_the_same_at_every_limit(table, monkeypatch, most, weight):
 
 def test_the_page_is_the_same_at_every_limit(table, monkeypatch):
     folder, _ = table
-    draw_less(monkeypatch)
     monkeypatch.setattr(large, "ROWS", 100_000)
     monkeypatch.setattr(passes, "MOST", 2**12)
     found = []
@@ -58,7 +57,7 @@ def test_the_page_is_the_same_at_every_limit(table, monkeypatch):
         monkeypatch.setattr("evalkit.reading.engines.base.FEWEST", size)
         monkeypatch.setattr("evalkit.reading.engines.base.ROW", 10**9)
         given = {"segments": "country", "unit": "user_id", "metrics": "roc_auc,average_precision,brier,f1"}
-        study = classification.read(str(folder), memory=memory, **given)
+        study = limited(classification.read(str(folder), memory=memory, **given))
         found.append(text(study))
     assert found[0] == found[1]
     assert "binning changes it by less than 1e-" in found[0]
@@ -66,9 +65,8 @@ def test_the_page_is_the_same_at_every_limit(table, monkeypatch):
 
 @pytest.mark.parametrize("case", ["plain", "units and weights", "one system"])
 def test_every_piece_of_the_page_is_there(small, case, monkeypatch):
-    draw_less(monkeypatch)
     monkeypatch.setattr(passes, "MOST", 200 if case == "one system" else 2**20)
-    study = classification.read(frame(), segments="country", **CASES[case])
+    study = limited(classification.read(frame(), segments="country", **CASES[case]))
     assert isinstance(study, SumsStudy)
     pieces = ("curve_plot", "base_rate_plot", "threshold_plot", "cost_plot", "calibration_plot", "top_plot")
     for name in (*pieces, "confusion_plot", "origin"):

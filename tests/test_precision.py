@@ -5,7 +5,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from large_tables import draw_less, shrink
+from large_tables import limited, shrink
 
 from evalkit.metrics import grid
 from evalkit.pages import classification_page, validation_page
@@ -60,11 +60,10 @@ INPUTS = {
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("way", INPUTS)
 def test_a_round_threshold_counts_what_numpy_counts(monkeypatch, tmp_path, way, kind, large):
-    draw_less(monkeypatch)
     data = table(kind)
     if large:
         shrink(monkeypatch)
-    study = classification.read(INPUTS[way](data, tmp_path), threshold=AT)
+    study = limited(classification.read(INPUTS[way](data, tmp_path), threshold=AT))
     assert isinstance(study, SumsStudy if large else RowsStudy)
     assert decided(study) == {
         "a": expected(data["score_a"], data["label"]),
@@ -85,28 +84,26 @@ def test_a_threshold_as_text_is_compared_in_double_precision_where_the_file_is_t
 
 @pytest.mark.parametrize("large", [False, True], ids=["memory", "large"])
 def test_each_system_of_a_long_table_has_the_precision_of_its_own_file(monkeypatch, tmp_path, large):
-    draw_less(monkeypatch)
     data = table("float32")
     for name in "ab":
         part = pd.DataFrame({"id": data.index.astype(str), "label": data["label"], "score": data[f"score_{name}"]})
         part.to_parquet(tmp_path / f"{name}.parquet", index=False)
     if large:
         shrink(monkeypatch)
-    study = classification.read([str(tmp_path / "a.parquet"), str(tmp_path / "b.parquet")], threshold=AT)
+    study = limited(classification.read([str(tmp_path / name) for name in ("a.parquet", "b.parquet")], threshold=AT))
     assert {name: to.name for name, to in study.facts.precision.items()} == {"a": "float32", "b": "float64"}
     for name in "ab":
         assert decided(study)[name] == expected(data[f"score_{name}"], data["label"])
 
 
 def test_more_distinct_scores_than_bins_leave_the_threshold_exact(monkeypatch):
-    draw_less(monkeypatch)
     shrink(monkeypatch)
     monkeypatch.setattr("evalkit.statistics.passes.MOST", 64)
     rng = np.random.default_rng(3)
     data = table("float32").assign(score_a=rng.random(600).astype("float32"))
     data.loc[:20, "score_a"] = np.float32(AT)
     study = classification.read(data, threshold=AT)
-    assert grid.spread(study.samples[0].tables["a"].bins).any()
+    assert grid.spread(study.sample.tables[0]["a"].bins).any()
     assert decided(study)["a"] == expected(data["score_a"], data["label"])
 
 

@@ -51,8 +51,7 @@ E = {
 
 def mean(name: str, r: Rankings) -> float:
     """The metric's mean over the queries where it is defined, or its pooled ratio."""
-    values = catalogue.find(name, "rankings").values(r)
-    return float(rankings.pooled(values) if isinstance(values, rankings.Pooled) else np.nanmean(values))
+    return catalogue.find(name, "rankings").sums(r).value
 
 
 @pytest.mark.parametrize(
@@ -103,7 +102,7 @@ def test_e3_population_is_the_judged_queries():
     r = E["E3"]
     assert list(r.query) == ["u1", "u2", "u3"]
     for name in ("precision@2", "average_precision", "ndcg", "hit_rate@1"):
-        found, nothing_relevant, missing = np.asarray(catalogue.find(name, "rankings").values(r))
+        found, nothing_relevant, missing = catalogue.find(name, "rankings").sums(r).per_unit
         assert found > 0
         assert np.isnan(nothing_relevant)
         assert missing == 0
@@ -192,14 +191,12 @@ def test_judged_counts_the_returned_items_only():
 def test_undefined_is_nan_where_nothing_is_relevant(name):
     metric = catalogue.TABLE[name]
     r = from_grades([[0, 0, 0]], [[0, 0, 0]])
-    value = catalogue.Chosen(metric, None if metric.cut == "never" else 3).values(r)
-    if isinstance(value, rankings.Pooled):
-        assert np.isnan(value.numerator[0])
-        assert np.isnan(rankings.pooled(value))
-    elif name == "judged":
-        assert value[0] == 1
+    sums = catalogue.Chosen(metric, None if metric.cut == "never" else 3).sums(r)
+    if name == "judged":
+        assert sums.value == 1
     else:
-        assert np.isnan(value[0])
+        assert np.isnan(sums.numerator[0])
+        assert np.isnan(sums.value)
 
 
 def test_interpolation_stays_inside_its_list():
@@ -222,7 +219,7 @@ def test_no_query_at_all():
     r = from_grades([])
     assert len(r) == 0
     assert rankings.average_precision(r).shape == (0,)
-    assert np.isnan(rankings.pooled(rankings.hit_ratio(r)))
+    assert np.isnan(rankings.hit_ratio(r).value)
 
 
 def test_lists_refuse_grades_below_zero_and_unequal_pools():

@@ -17,7 +17,7 @@ from evalkit.arrays import InputError, ParameterError
 from evalkit.parameters import REPORTS, cells
 from evalkit.parameters.fields import CUT, DATA, SHARES, UNKNOWN, Integers, option_of
 from evalkit.reading.inputs import examples
-from evalkit.statistics import perunit
+from evalkit.statistics import methods
 from evalkit.studies import (
     classification,
     experiment,
@@ -115,7 +115,7 @@ def test_choices_are_those_that_the_studies_know():
     def allowed(report, name):
         return option_of(report.options()[name]).kind.allowed
 
-    assert allowed(parameters.Ranking, "interval") == perunit.METHODS
+    assert allowed(parameters.Ranking, "interval") == methods.METHODS
     assert allowed(parameters.Significance, "alternative") == tuple(trials.TESTS)
     assert allowed(parameters.Interleaving, "world") == (*planning.WORLDS, planning.NONE)
     assert allowed(parameters.Validation, "task") == (examples.CLASSES, examples.NUMBER)

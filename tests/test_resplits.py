@@ -11,7 +11,6 @@ from validation_tables import (
     noise,
 )
 
-from evalkit.definitions import predicted
 from evalkit.definitions.catalogue import find
 from evalkit.pages import resplits_page, validation_page
 from evalkit.reading.inputs import examples
@@ -32,7 +31,7 @@ def test_one_neighbour_on_noise(monkeypatch):
     folds = resplits.choose(e, k=5, gap=0.0, seed=0)
     setting = resplits.Setting(e, folds, 5, 0.0, 0)
     learner = fitting.Learner({"one": KNeighborsClassifier(1)}, e.features, e.label, 2)
-    _, other = resplits.fit_all(setting, learner, find("accuracy", "predicted"), ["one"], 60.0, list("abcde"))
+    _, other = resplits.fit_all(setting, learner, find("accuracy", "counts"), ["one"], 60.0, list("abcde"))
     assert other.bootstrap.apparent == 0
     assert other.bootstrap.out_of_bag == pytest.approx(0.5, abs=0.08)
     assert other.bootstrap.no_information == pytest.approx(0.5, abs=0.01)
@@ -54,7 +53,7 @@ def test_rows_at_random_flatter_where_groups_repeat(monkeypatch):
     frame = pd.DataFrame(rng.normal(size=(40, 3))[person] + rng.normal(scale=0.01, size=(240, 3)), columns=list("abc"))
     frame = frame.assign(group=person, label=rng.permutation(np.arange(40) % 2)[person])
     study = validation.read(features=frame, estimator="sklearn.neighbors.KNeighborsClassifier", k=5)
-    blind = predicted.value(study.primary, study.other.ignoring)
+    blind = study.primary.value(study.other.ignoring)
     assert blind > 0.95
     assert study.intervals.iloc[0]["high"] < 0.8
     assert "group ignored" in resplits_page.other_splits(study).html
@@ -70,7 +69,7 @@ def test_dates_split_forward_beside_rows_at_random():
     for train, test in study.folds.pairs:
         assert study.examples.time[train].max() + 3 < study.examples.time[test].min()
     assert study.rows.size < n
-    assert predicted.value(study.primary, study.other.ignoring) > study.intervals.iloc[0]["value"] + 0.1
+    assert study.primary.value(study.other.ignoring) > study.intervals.iloc[0]["value"] + 0.1
     assert "rows at random, time ignored" in resplits_page.other_splits(study).html
 
 
@@ -154,7 +153,7 @@ def test_two_processes_give_what_one_gives(monkeypatch):
     alone = fitting.run(learner, jobs, required=8, seconds=60)
     monkeypatch.setattr(fitting, "WORTH", -1.0)
     both = fitting.run(learner, jobs, required=8, seconds=60)
-    assert [one.test.chance.tolist() for one in both] == [one.test.chance.tolist() for one in alone]
+    assert [one.test.score.tolist() for one in both] == [one.test.score.tolist() for one in alone]
 
 
 def test_the_clock_stops_what_is_not_required():

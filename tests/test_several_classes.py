@@ -8,7 +8,6 @@ import pytest
 
 from evalkit.drawing.tables import Html
 from evalkit.pages import classification_page
-from evalkit.statistics import inference
 from evalkit.studies import classification
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -109,20 +108,20 @@ def test_bins_have_limits_only_where_rows_vary_alone_and_count_alike(given):
         assert "without intervals: rows cluster or carry weights" in shown(study, "calibration_plot")
 
 
-@pytest.mark.parametrize("data, right", [(several, "accuracy"), (traits, "exact_match")])
-def test_definitions_say_the_intervals_and_tests_that_were_made(data, right, monkeypatch):
+@pytest.mark.parametrize("data, right, mean", [(several, "accuracy", "brier"), (traits, "exact_match", "ranking_loss")])
+def test_definitions_say_the_intervals_and_tests_that_were_made(data, right, mean):
     table = data().assign(user=lambda d: d["id"].factorize()[0] // 2, weight=1.5)
     plain, unit, weight = (
         shown(classification.read(d, unit=u), "definitions")
         for d, u in ((table.drop(columns="weight"), None), (table.drop(columns="weight"), "user"), (table, None))
     )
-    assert f"McNemar mid-p for {right}, sign flips for means of a row's value, the delta method for the rest;" in plain
-    assert "shares of rows: Wilson;" in plain
-    assert "two-sided: sign flips of whole users for means of a row's value, the delta method for the rest;" in unit
-    assert "two-sided: the delta method; Holm" in weight
+    assert f"{right}: McNemar mid-p with Tango's interval; " in plain
+    assert f"{mean}: sign flips, of more than 20,000 rows t;" in plain
+    assert f"{right}: Wilson; " in plain
+    assert f"{mean}: sign flips of whole units, of more than 20,000 t;" in unit
+    assert "; over users; Holm" in unit
+    assert ": delta method; over rows; Holm" in weight
     assert "Wilson" not in unit + weight
-    monkeypatch.setattr(inference, "FLIPPED", 10)
-    assert "t for means of a row's value" in shown(classification.read(table.drop(columns="weight")), "definitions")
 
 
 # ---- what tables can be like -----------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from significance_tables import long, rng, told, wide
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.pages import page, significance_page
-from evalkit.statistics import folds, perunit, proportions
+from evalkit.statistics import folds, methods, proportions
 from evalkit.statistics import significance as sig
 from evalkit.studies import significance, significance_extras
 
@@ -85,7 +85,9 @@ def test_the_tests_beside_the_flips_are_of_the_same_mean():
     assert row["difference"] > 0.8
     assert max(row["p"], others["t"], others["bootstrap"]) < 0.01
     assert others["t"] == pytest.approx(
-        perunit.t_test(*study.sides(study.primary, study.opponents), study.unit, level=0.95, name="").p_value
+        methods.t_test(
+            *(study.measure(study.primary, name) for name in study.opponents), study.inference_options(2)
+        ).p_value
     )
     assert abs(study.differences().mean()) < 0.1
     assert (

@@ -113,7 +113,7 @@ def test_looks_cost_what_they_cost_and_stay_dual():
         assert often["low"] <= once["low"]
         assert (often["p"] < 0.05) == (not often["low"] <= 0 <= often["high"])
     study = significance.read(table, looks=5)
-    assert study.look_level == pytest.approx(1 - 0.0158, abs=1e-4)
+    assert study.test_level == pytest.approx(1 - 0.0158, abs=1e-4)
     assert "You looked 5 times: at 0.05 each, chance alone finds something in 14.2%" in told(study)
 
 

@@ -107,7 +107,7 @@ def test_pooled_rows_equal_cross_val_predict():
     model = fitting.prepared(fitting.usual("classes"), study.examples.features, 0)
     e = study.examples
     probability = cross_val_predict(model, e.features, e.label, cv=study.folds, method="predict_proba")
-    assert study.pooled[study.subject].chance == pytest.approx(probability)
+    assert study.pooled[study.subject].score == pytest.approx(probability[:, 1])
     from sklearn import metrics
 
     value = study.estimates.set_index(["metric", "system"])["value"]
@@ -124,10 +124,10 @@ def test_several_classes_and_numbers():
     target = rng.normal(size=120)
     study = labelled(frame.assign(label=target))
     p = study.pooled["Ridge"]
-    error = p.label - p.decision
+    error = p.actual - p.score
     value = study.estimates.set_index(["metric", "system"])["value"]
     assert value["rmse", "Ridge"] == pytest.approx(np.sqrt(np.mean(error**2)))
-    assert value["mae", "median"] == pytest.approx(np.abs(target - study.pooled["median"].decision).mean())
+    assert value["mae", "median"] == pytest.approx(np.abs(target - study.pooled["median"].score).mean())
 
 
 @pytest.mark.parametrize("metrics", ["roc_auc", None])

@@ -17,20 +17,30 @@ from evalkit.definitions import (
     forecast_metrics,
     label_metrics,
     outcome_metrics,
-    predicted,
     preference_metrics,
 )
+from evalkit.definitions.kinds import Kind, PerUnit, Ratio
 from evalkit.definitions.metric import Chosen as Chosen
 from evalkit.definitions.metric import Metric as Metric
 from evalkit.metrics import gains, grouped, rankings
-from evalkit.metrics.rankings import Pooled, Rankings
+from evalkit.metrics.rankings import Rankings
+from evalkit.metrics.sums import Sums
 
 NO_RELEVANT = "nothing is relevant"
 NO_GAIN = "no item has a grade above 0"
 
 
-def _ranking(name: str, compute: Callable[..., Any], formula: str, equals: str, **rest: Any) -> Metric:
-    return Metric(name, "rankings", compute, formula, rest.pop("undefined", NO_RELEVANT), equals, **rest)
+def _ranking(name: str, per_list: Callable[..., Floats], formula: str, equals: str, **rest: Any) -> Metric:
+    """The mean over queries of one value each."""
+    return _row(name, PerUnit(per_list), formula, equals, **rest)
+
+
+def _ratio(name: str, terms: Callable[..., Sums], formula: str, equals: str, **rest: Any) -> Metric:
+    return _row(name, Ratio(terms), formula, equals, **rest)
+
+
+def _row(name: str, kind: Kind, formula: str, equals: str, **rest: Any) -> Metric:
+    return Metric(name, "rankings", kind, formula, rest.pop("undefined", NO_RELEVANT), equals, **rest)
 
 
 def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -69,11 +79,11 @@ def _spread(r: Rankings, query: Ints, values: Floats) -> Floats:
     return every
 
 
-def _gauc(weight: str) -> Callable[..., Pooled]:
-    def compute(r: Rankings, k: int | None, level: float) -> Pooled:
+def _gauc(weight: str) -> Callable[..., Sums]:
+    def compute(r: Rankings, k: int | None, level: float) -> Sums:
         g = _grouped(r, level)
         w = np.where(np.isnan(g.auc), np.nan, getattr(g, weight).astype(float))
-        return Pooled(_spread(r, g.group, w * g.auc), _spread(r, g.group, w))
+        return Sums(_spread(r, g.group, w * g.auc), _spread(r, g.group, w))
 
     return compute
 
@@ -87,13 +97,13 @@ _RANKINGS = (
     _ranking("recall", rankings.recall, f"relevant items in the first k / R; {R}", "trec_eval recall"),
     _ranking("r_precision", rankings.r_precision, "relevant items in the first R / R", "trec_eval Rprec", cut="never"),
     _ranking("hit_rate", rankings.hit_rate, "1 where the first k hold any relevant item, else 0", "trec_eval success"),
-    _ranking(
+    _ratio(
         "hit_ratio",
         rankings.hit_ratio,
         "Σ relevant items in the first k / Σ R, both over all queries",
         "none as such",
     ),
-    _ranking(
+    _ratio(
         "hit_ratio_k",
         rankings.hit_ratio_k,
         "Σ relevant items in the first k / (k · number of queries)",
@@ -211,7 +221,7 @@ _RANKINGS = (
         undefined=ONE_CLASS,
         cut="never",
     ),
-    _ranking(
+    _ratio(
         "gauc",
         _gauc("impressions"),
         "mean of the AUC per query (user), weighted by its returned items",
@@ -220,7 +230,7 @@ _RANKINGS = (
         cut="never",
         reference="Zhou et al. 2018, doi:10.1145/3219819.3219823",
     ),
-    _ranking(
+    _ratio(
         "gauc_positives",
         _gauc("positives"),
         "mean of the AUC per query (user), weighted by its relevant items",
@@ -246,7 +256,6 @@ for _metric in (
     *label_metrics.ROWS,
     *forecast_metrics.ROWS,
     *preference_metrics.ROWS,
-    *predicted.ROWS,
 ):
     TABLES.setdefault(_metric.structure, {})[_metric.name] = _metric
 TABLE = TABLES["rankings"]
@@ -310,7 +319,6 @@ HEADS = {
     **label_metrics.HEADS,
     **forecast_metrics.HEADS,
     **preference_metrics.HEADS,
-    **predicted.HEADS,
 }
 
 

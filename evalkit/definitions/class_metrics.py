@@ -1,19 +1,17 @@
 """The rows of the table of metrics for several classes, with how much each row of the data moves them."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, Ints, ratio
-from evalkit.definitions.metric import Effects, Metric
+from evalkit.arrays import Bools, Floats, ratio
+from evalkit.definitions.kinds import Area, Combined, Curve, Effects, Kind, Loss, Order, Share, Smooth
+from evalkit.definitions.metric import Metric
 from evalkit.metrics import counts, labels, losses
-from evalkit.metrics.counts import Counts, count
-from evalkit.metrics.influence import auc_influence, average_precision_influence
+from evalkit.metrics.influence import auc_bins, average_precision_bins
 from evalkit.metrics.labels import Confusion
-from evalkit.metrics.rankings import Pooled
+from evalkit.metrics.rows import Rows
 
 HEADS = {"classes": "Multi-class classification"}
 ALIASES = {
@@ -23,70 +21,34 @@ ALIASES = {
     "ovo": "roc_auc_hand_till",
 }
 NO_ROWS = "there is no row"
+AREA, PRECISION = Area(counts.auc, auc_bins), Order(counts.average_precision, average_precision_bins)
 STEP = 1e-4  # of all rows: the weight added to a cell to see what it moves
-
-
-@dataclass(frozen=True, eq=False)
-class Classified:
-    """Rows of one class each, as numbers below `k`: actual and predicted; score: one column a class, or None."""
-
-    actual: Ints
-    predicted: Ints
-    k: int
-    score: Floats | None = None
-    weight: Floats | None = None
-
-    def take(self, member: Bools | slice) -> "Classified":
-        """The rows that are members."""
-        score, weight = (None if one is None else one[member] for one in (self.score, self.weight))
-        return replace(self, actual=self.actual[member], predicted=self.predicted[member], score=score, weight=weight)
-
-    @cached_property
-    def confusion(self) -> Confusion:
-        """The table of actual and predicted classes."""
-        cell = self.actual * self.k + self.predicted
-        table = np.bincount(cell, self.weight, self.k**2).reshape(self.k, self.k)
-        return Confusion(table if self.weight is not None else table.astype(np.int64), np.arange(self.k))
-
-    def is_class(self, c: int) -> Ints:
-        """1 for the rows of a class."""
-        return (self.actual == c).astype(np.int64)
 
 
 # What each row adds ----------------------------------------------------------------------------------------------
 
 
-def weights(s: Any) -> Floats:
-    """The weight of each row, 1 where all count alike."""
-    return np.ones(len(s.actual)) if s.weight is None else s.weight
-
-
-def of_confusion(metric: Callable[[Confusion], float], s: Classified) -> Effects:
+def of_confusion(metric: Callable[[Confusion], float], s: Rows) -> Effects:
     """A metric of the confusion table and how much each row moves it: by adding a little to its cell.
 
-    >>> s = Classified(np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1]), 2)
+    >>> s = Rows(np.array([0, 0, 1, 1]), decision=np.array([0, 1, 1, 1]))
     >>> of_confusion(labels.accuracy, s).rows.round(2)
     array([ 0.06, -0.19,  0.06,  0.06])
     """
     m, value = s.confusion, metric(s.confusion)
-    cell = s.actual * s.k + s.predicted
-    moved, step = np.zeros(s.k**2), STEP * m.total
+    cell = s.actual * s.classes + s.predicted
+    moved, step = np.zeros(s.classes**2), STEP * m.total
     for one in np.unique(cell) if not np.isnan(value) else []:
         table = m.table.astype(np.float64)
         table.flat[one] += step
         moved[one] = (metric(Confusion(table, m.classes)) - value) / step
-    rows, w = moved[cell], weights(s)
+    rows, w = moved[cell], s.weights
     return Effects(value, w * (rows - ratio(np.dot(w, rows), w.sum())))
 
 
-def of_order(
-    metric: Callable[[Counts], float], influence: Callable[..., Floats], label: Ints, score: Floats, w: Floats
-) -> Effects:
+def of_order(kind: Curve, s: Rows, label: Bools, score: Floats) -> Effects:
     """A metric of one class or label's scores and how much each row moves it."""
-    plain = bool(np.all(w == 1))
-    c = count(score, label) if plain else count(score, w * label, w * (1 - label))
-    value = metric(c)
-    return Effects(value, np.full(len(label), np.nan) if np.isnan(value) else w * influence(c, label, score))
+    return kind.effects(replace(s, actual=label.astype(np.int64), score=score), None)
 
 
 def mean(parts: list[Effects]) -> Effects:
@@ -94,44 +56,29 @@ def mean(parts: list[Effects]) -> Effects:
     return Effects(float(np.mean([one.value for one in parts])), np.mean([one.rows for one in parts], axis=0))
 
 
-def _one_vs_rest(metric: Callable[[Counts], float], influence: Callable[..., Floats]) -> Callable[..., Effects]:
-    def compute(s: Classified, k: int | None, level: float) -> Effects:
-        score = _scores(s)
-        return mean([of_order(metric, influence, s.is_class(c), score[:, c], weights(s)) for c in range(s.k)])
-
-    return compute
+def _one_vs_rest(kind: Curve) -> Kind:
+    return Combined(lambda s, k: mean([of_order(kind, s, s.actual == c, s.scores[:, c]) for c in range(s.classes)]))
 
 
-def hand_till(s: Classified, k: int | None = None, level: float = 1) -> Effects:
+def hand_till(s: Rows, k: int | None = None) -> Effects:
     """Mean over ordered pairs of classes i, j of the AUC of i over j by the score of i, on the rows of both."""
-    score, w, parts = _scores(s), weights(s), []
-    for i in range(s.k):
-        for j in np.delete(np.arange(s.k), i):
+    parts = []
+    for i in range(s.classes):
+        for j in np.delete(np.arange(s.classes), i):
             some = np.flatnonzero((s.actual == i) | (s.actual == j))
-            e = of_order(counts.auc, auc_influence, (s.actual[some] == i).astype(np.int64), score[some, i], w[some])
-            rows = np.zeros(len(s.actual))
+            both = s.take(some)
+            e = of_order(AREA, both, both.actual == i, both.scores[:, i])
+            rows = np.zeros(len(s))
             rows[some] = e.rows
             parts.append(Effects(e.value, rows))
     return mean(parts)
 
 
-def _scores(s: Classified) -> Floats:
-    return np.full((len(s.actual), s.k), np.nan) if s.score is None else s.score
+def _table(metric: Callable[[Confusion], float]) -> Kind:
+    return Smooth(lambda s, k: of_confusion(metric, s))
 
 
-def pooled(s: Any, values: Floats) -> Floats | Pooled:
-    return values if s.weight is None else Pooled(values * s.weight, np.where(np.isnan(values), np.nan, s.weight))
-
-
-def per_row(values: Callable[[Any], Floats]) -> Callable[..., Floats | Pooled]:
-    return lambda s, k, level: pooled(s, values(s))
-
-
-def _table(metric: Callable[[Confusion], float]) -> Callable[..., Effects]:
-    return lambda s, k, level: of_confusion(metric, s)
-
-
-def _macro(metric: labels.Metric) -> Callable[..., Effects]:
+def _macro(metric: labels.Metric) -> Kind:
     return _table(lambda m: labels.macro(labels.one_vs_rest(m), metric))
 
 
@@ -146,8 +93,8 @@ def _f1_of_means(m: Confusion) -> float:
 # The table --------------------------------------------------------------------------------------------------------
 
 
-def _class(name: str, compute: Callable[..., Any], formula: str, undefined: str, equals: str, **rest) -> Metric:
-    return Metric(name, "classes", compute, formula, undefined, equals, cut=rest.pop("cut", "never"), **rest)
+def _class(name: str, kind: Kind, formula: str, undefined: str, equals: str, **rest) -> Metric:
+    return Metric(name, "classes", kind, formula, undefined, equals, cut=rest.pop("cut", "never"), **rest)
 
 
 ABSENT = "a class has no row"
@@ -157,7 +104,7 @@ ONE = "actual or predicted classes are all one"
 ROWS = (
     _class(
         "accuracy",
-        per_row(lambda s: (s.actual == s.predicted) * 1.0),
+        Share(lambda actual, predicted: (np.ones(len(actual), dtype=bool), actual == predicted)),
         "rows whose class is predicted / all; also micro F1",
         NO_ROWS,
         "scikit-learn accuracy_score",
@@ -232,52 +179,56 @@ ROWS = (
     ),
     _class(
         "top",
-        lambda s, k, level: pooled(s, labels.in_top(s.actual, _scores(s), k)),
+        Loss(lambda s, k: labels.in_top(s.actual, s.scores, k)),
         "rows whose class is among the k highest scores / all; a tie at the border counts by its share",
         NO_ROWS,
         "scikit-learn top_k_accuracy_score where no scores tie",
         cut="must",
+        needs="scores",
     ),
     _class(
         "roc_auc_ovr",
-        _one_vs_rest(counts.auc, auc_influence),
+        _one_vs_rest(AREA),
         "mean over the classes of the AUC of the class against the rest",
         ABSENT,
         "scikit-learn roc_auc_score(multi_class='ovr')",
+        needs="scores",
     ),
     _class(
         "roc_auc_hand_till",
-        hand_till,
+        Combined(hand_till),
         "mean over ordered pairs of classes of the AUC of one over the other by its score",
         ABSENT,
         "scikit-learn roc_auc_score(multi_class='ovo'); pROC multiclass.roc",
         reference="Hand and Till 2001, doi:10.1023/A:1010920819831",
+        needs="scores",
     ),
     _class(
         "map_classes",
-        _one_vs_rest(counts.average_precision, average_precision_influence),
+        _one_vs_rest(PRECISION),
         "mean over the classes of average precision against the rest",
         ABSENT,
         "mean of scikit-learn average_precision_score by class",
+        needs="scores",
     ),
     _class(
         "log_loss",
-        per_row(lambda s: losses.log_classes(s.actual, _scores(s))),
+        Loss(lambda s, k: losses.log_classes(s.actual, s.scores)),
         "mean −log(probability of the actual class), probabilities scaled to sum 1, clipped at ε",
         NO_ROWS,
         "scikit-learn log_loss",
         best="low",
         high=np.inf,
+        needs="probabilities",
     ),
     _class(
         "brier",
-        per_row(lambda s: losses.brier_classes(s.actual, _scores(s))),
+        Loss(lambda s, k: losses.brier_classes(s.actual, s.scores)),
         "mean over rows of Σ over classes (probability − 1 for the actual class)²: 0 to 2",
         NO_ROWS,
         "scikit-learn brier_score_loss(scale_by_half=False)",
         best="low",
         high=2.0,
+        needs="probabilities",
     ),
 )
-NEED_SCORES = frozenset(("top", "roc_auc_ovr", "roc_auc_hand_till", "map_classes", "log_loss", "brier"))
-NEED_PROBABILITIES = frozenset(("log_loss", "brier"))

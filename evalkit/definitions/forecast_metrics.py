@@ -4,76 +4,31 @@ A forecast's metric comes with what each row adds to it, so that intervals can f
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, ratio
-from evalkit.definitions.metric import Effects, Metric
+from evalkit.arrays import Floats, ratio
+from evalkit.definitions.kinds import Effects, Kind, Loss, Quantile, Smooth, Transformed
+from evalkit.definitions.metric import Metric
 from evalkit.metrics import losses
-from evalkit.metrics.rankings import Pooled
+from evalkit.metrics.rows import Rows
 
 HEADS = {"forecasts": "Rating and forecasts"}
 NO_ROWS = "there is no row"
 UNVARIED = "all actual values are equal"
 
 
-@dataclass(frozen=True, eq=False)
-class Forecasts:
-    """Actual values, one system's forecasts and the rows' weights, None where all count alike."""
-
-    actual: Floats
-    forecast: Floats
-    weight: Floats | None = None
-
-    def take(self, member: Bools | slice) -> "Forecasts":
-        """The rows that are members."""
-        weight = None if self.weight is None else self.weight[member]
-        return Forecasts(self.actual[member], self.forecast[member], weight)
-
-    @property
-    def shares(self) -> Floats:
-        """The weights scaled to sum 1."""
-        weight = np.ones(len(self.actual)) if self.weight is None else self.weight
-        return ratio(weight, weight.sum())
+def _loss(loss: Callable[[Floats, Floats], Floats]) -> Kind:
+    """The mean of one loss a row, of actual value and forecast."""
+    return Loss(lambda f, k: loss(f.actual, f.scores))
 
 
-def _rows(loss: Callable[[Floats, Floats], Floats]) -> Callable[..., Floats | Pooled]:
-    """A metric that is the mean of one loss a row."""
-
-    def compute(f: Forecasts, k: int | None, level: float) -> Floats | Pooled:
-        return _pooled(f, loss(f.actual, f.forecast))
-
-    return compute
-
-
-def _pooled(f: Forecasts, values: Floats) -> Floats | Pooled:
-    return values if f.weight is None else Pooled(values * f.weight, np.where(np.isnan(values), np.nan, f.weight))
-
-
-def _pinball(f: Forecasts, k: int, level: float) -> Floats | Pooled:
-    return _pooled(f, losses.quantile(f.actual, f.forecast, k / 100))
-
-
-def rmse(f: Forecasts, k: int | None = None, level: float = 1) -> Effects:
-    """√ mean squared error; a row moves it by (squared error − mean) share / (2 RMSE).
-
-    >>> e = rmse(Forecasts(np.array([3.0, 5.0]), np.array([4.0, 2.0])))
-    >>> round(e.value, 6), e.rows.round(4)
-    (2.236068, array([-0.4472,  0.4472]))
-    """
-    squared, share = losses.squared(f.actual, f.forecast), f.shares
-    mean = float(np.dot(share, squared)) if len(share) else float("nan")
-    root = float(np.sqrt(mean))
-    return Effects(root, share * ratio(squared - mean, 2 * root))
-
-
-def median_absolute_error(f: Forecasts, k: int | None = None, level: float = 1) -> Effects:
+def median_absolute_error(f: Rows, k: int | None = None) -> Effects:
     """The median of |actual − forecast|; a row moves it by the density of the errors there, taken from the spacing.
 
     Hall and Sheather 1988, doi:10.1111/j.2517-6161.1988.tb01735.x.
     """
-    size, share = losses.absolute(f.actual, f.forecast), f.shares
+    size, share = losses.absolute(f.actual, f.scores), f.shares
     if not len(size):
         return Effects(float("nan"), share)
     n = 1 / np.sum(share**2)
@@ -94,35 +49,44 @@ def _quantile(size: Floats, share: Floats, at: float) -> float:
     return float(size[order[min(int(place), len(size) - 1)]])
 
 
-def r2(f: Forecasts, k: int | None = None, level: float = 1) -> Effects:
+def r2(f: Rows, k: int | None = None) -> Effects:
     """1 − Σ (actual − forecast)² / Σ (actual − mean)², weighted."""
     share = f.shares
-    squared = losses.squared(f.actual, f.forecast)
+    squared = losses.squared(f.actual, f.scores)
     around = (f.actual - np.dot(share, f.actual)) ** 2
     bottom = float(np.dot(share, around))
     quotient = float(ratio(np.dot(share, squared), bottom))
     return Effects(1 - quotient, -share * ratio(squared - quotient * around, bottom))
 
 
-def r2_correlation(f: Forecasts, k: int | None = None, level: float = 1) -> Effects:
+def r2_correlation(f: Rows, k: int | None = None) -> Effects:
     """Squared correlation of actual and forecast, weighted."""
     share = f.shares
-    a, b = (one - np.dot(share, one) for one in (f.actual, f.forecast))
+    a, b = (one - np.dot(share, one) for one in (f.actual, f.scores))
     aa, bb, ab = (float(np.dot(share, one)) for one in (a * a, b * b, a * b))
     value = float(ratio(ab**2, aa * bb))
     moved = value * (2 * ratio(a * b, ab) - ratio(a * a, aa) - ratio(b * b, bb))
     return Effects(value, share * moved)
 
 
-def _row(name: str, compute: Callable[..., object], formula: str, undefined: str, equals: str, **rest) -> Metric:
+def _row(name: str, kind: Kind, formula: str, undefined: str, equals: str, **rest) -> Metric:
     cut, high = rest.pop("cut", "never"), rest.pop("high", np.inf)
-    return Metric(name, "forecasts", compute, formula, undefined, equals, cut=cut, high=high, **rest)
+    return Metric(name, "forecasts", kind, formula, undefined, equals, cut=cut, high=high, **rest)
 
+
+_MSE = _row(
+    "mse",
+    _loss(losses.squared),
+    "mean (actual − forecast)²",
+    NO_ROWS,
+    "scikit-learn mean_squared_error",
+    best="low",
+)
 
 ROWS = (
     _row(
         "mae",
-        _rows(losses.absolute),
+        _loss(losses.absolute),
         "mean |actual − forecast|",
         NO_ROWS,
         "scikit-learn mean_absolute_error",
@@ -130,23 +94,16 @@ ROWS = (
     ),
     _row(
         "rmse",
-        rmse,
+        Transformed(_MSE, lambda x: float(np.sqrt(x)), lambda x: float(ratio(1, 2 * np.sqrt(x)))),
         "√ mean (actual − forecast)²",
         NO_ROWS,
         "scikit-learn root_mean_squared_error",
         best="low",
     ),
-    _row(
-        "mse",
-        _rows(losses.squared),
-        "mean (actual − forecast)²",
-        NO_ROWS,
-        "scikit-learn mean_squared_error",
-        best="low",
-    ),
+    _MSE,
     _row(
         "bias",
-        _rows(losses.error),
+        _loss(losses.error),
         "mean (forecast − actual): above 0 where forecasts are too high",
         NO_ROWS,
         "− model-diagnostics bias",
@@ -155,7 +112,7 @@ ROWS = (
     ),
     _row(
         "median_absolute_error",
-        median_absolute_error,
+        Quantile(median_absolute_error),
         "median |actual − forecast|",
         NO_ROWS,
         "scikit-learn median_absolute_error",
@@ -163,7 +120,7 @@ ROWS = (
     ),
     _row(
         "mape",
-        _rows(losses.absolute_percentage),
+        _loss(losses.absolute_percentage),
         "mean |actual − forecast| / |actual| as a share, over rows whose actual value is not 0",
         "all actual values are 0",
         "scikit-learn mean_absolute_percentage_error where no actual value is 0",
@@ -171,7 +128,7 @@ ROWS = (
     ),
     _row(
         "pinball",
-        _pinball,
+        Loss(lambda f, k: losses.quantile(f.actual, f.scores, k / 100)),
         "mean of q (actual − forecast) where that is above 0, (1 − q) (forecast − actual) elsewhere, q = k %",
         NO_ROWS,
         "scikit-learn mean_pinball_loss(alpha=k/100)",
@@ -181,7 +138,7 @@ ROWS = (
     ),
     _row(
         "poisson_deviance",
-        _rows(losses.poisson),
+        _loss(losses.poisson),
         "mean 2 (actual log(actual / forecast) − actual + forecast), over rows whose forecast is above 0",
         "no forecast is above 0",
         "scikit-learn mean_poisson_deviance",
@@ -189,7 +146,7 @@ ROWS = (
     ),
     _row(
         "r2",
-        r2,
+        Smooth(r2),
         "1 − Σ (actual − forecast)² / Σ (actual − mean actual)²; below 0 where the mean does better",
         UNVARIED,
         "scikit-learn r2_score; yardstick rsq_trad",
@@ -198,7 +155,7 @@ ROWS = (
     ),
     _row(
         "r2_correlation",
-        r2_correlation,
+        Smooth(r2_correlation),
         "squared correlation of actual and forecast; blind to bias and scale",
         "actual values or forecasts are all equal",
         "yardstick rsq",

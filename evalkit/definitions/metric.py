@@ -1,33 +1,28 @@
 """A row of the table of metrics, and the row that a name such as `ndcg@10` chooses."""
 
-from collections.abc import Callable
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any
 
-from evalkit.arrays import Floats
-
-
-@dataclass(frozen=True, eq=False)
-class Effects:
-    """A value and how much each row moves it: the derivative by the row's weight, times the weight; the sum is 0."""
-
-    value: float
-    rows: Floats
+from evalkit.definitions.kinds import Effects, Kind
+from evalkit.metrics.counts import Counts
+from evalkit.metrics.rows import Rows
+from evalkit.metrics.sums import Sums
 
 
 @dataclass(frozen=True)
 class Metric:
     """One row of the table.
 
-    compute: (structure, k, level) -> one value a unit, `Pooled`, or one number; level is the relevance level of
-    rankings, the threshold of counts. cut: "may", "must" or "never" carry @k; most: the greatest k.
+    kind: what inference needs of it. cut: "may", "must" or "never" carry @k; most: the greatest k.
     best: "high", "low" or "neither". equals: the public tool's name for the same number. tie_range: the best grade
-    first among equal scores gives the metric's highest value.
+    first among equal scores gives the metric's highest value. needs: "", "scores" or "probabilities".
     """
 
     name: str
     structure: str
-    compute: Callable[..., Any]
+    kind: Kind
     formula: str
     undefined: str
     equals: str
@@ -38,6 +33,7 @@ class Metric:
     reference: str = ""
     tie_range: bool = True
     most: int = 2**31 - 1
+    needs: str = ""
 
 
 @dataclass(frozen=True)
@@ -52,6 +48,29 @@ class Chosen:
         """The name that is printed and that finds this metric again."""
         return self.metric.name if self.k is None else f"{self.metric.name}@{self.k}"
 
-    def values(self, structure: Any, level: float = 1) -> Any:
-        """The metric of the structure: one value a unit of rankings, one number of counts and confusions."""
-        return self.metric.compute(structure, self.k, level)
+    @property
+    def decided(self) -> bool:
+        """True if a threshold decides the metric."""
+        return self.base.metric.kind.decided
+
+    @property
+    def base(self) -> Chosen:
+        """The metric itself, or the one that it transforms."""
+        original = self.metric.kind.original
+        return self if original is None else Chosen(original, self.k)
+
+    def sums(self, structure: Any, level: float = 1) -> Sums:
+        """One value a unit of rankings and other structures of units, or the terms of a ratio."""
+        return self.metric.kind.sums(structure, self.k, level)
+
+    def value(self, rows: Rows) -> float:
+        """The metric of rows."""
+        return self.metric.kind.value(rows, self.k)
+
+    def effects(self, rows: Rows) -> Effects:
+        """The metric of rows, and how much each row moves it."""
+        return self.metric.kind.effects(rows, self.k)
+
+    def at(self, c: Counts, threshold: float = 0.5) -> float:
+        """The metric of a table of labels 0 and 1, at the threshold where one decides."""
+        return self.metric.kind.at(c, threshold)

@@ -2,9 +2,14 @@
 
 from collections.abc import Callable
 
+import numpy as np
+
+from evalkit.arrays import Bools, Floats, Ints
+from evalkit.definitions.kinds import Area, Decision, Kind, Loss, Number, Order, OwnShare, Rough, Share, Transformed
 from evalkit.definitions.metric import Metric
-from evalkit.metrics import calibration, counts, curves
+from evalkit.metrics import calibration, counts, curves, losses
 from evalkit.metrics.counts import Counts
+from evalkit.metrics.influence import auc_bins, average_precision_bins, ks_bins
 
 HEADS = {"counts": "Binary classification"}
 ALIASES = {
@@ -24,57 +29,83 @@ NO_POSITIVE = "there is no positive"
 NO_NEGATIVE = "there is no negative"
 NOTHING_PREDICTED = "nothing is predicted positive"
 NO_ROWS = "there is no row"
-PROBABILITIES = ("log_loss", "brier", "brier_skill", "calibration_in_the_large", "ece_10", "miscalibration")
 
 
-def _order(name: str, metric: Callable[[Counts], float], formula: str, undefined: str, equals: str, **rest) -> Metric:
-    """A metric of the whole order of the scores, whatever the threshold."""
-    return Metric(name, "counts", lambda c, k, t: metric(c), formula, undefined, equals, cut="never", **rest)
+Rule = Callable[[Bools, Bools], tuple[Bools, Bools]]
 
 
-def _at(name: str, metric: Callable[[Counts], object], formula: str, undefined: str, equals: str, **rest) -> Metric:
-    """A metric of what is decided at a threshold: positive means score >= threshold."""
-    return Metric(
-        name,
-        "counts",
-        lambda c, k, t: float(metric(counts.at(c, t))),  # type: ignore[arg-type]
-        formula,
-        undefined,
-        equals,
-        cut="never",
-        **rest,
-    )
+def _row(name: str, kind: Kind, formula: str, undefined: str, equals: str, **rest) -> Metric:
+    return Metric(name, "counts", kind, formula, undefined, equals, cut="never", **rest)
+
+
+def _share(name: str, rule: Rule, *text: str, kind: type[Share] = Share, **rest) -> Metric:
+    """A share of rows. rule: (label, decision) -> which rows count, and which of them are hits."""
+    return _row(name, kind(lambda y, d: rule(y == 1, d == 1)), *text, **rest)
+
+
+def _loss(name: str, loss: Callable[[Ints, Floats], Floats], *text: str, **rest) -> Metric:
+    """The mean over rows of a loss of label and probability."""
+    kind = Loss(lambda rows, k: loss(rows.actual, rows.scores))
+    return _row(name, kind, *text, needs="probabilities", **rest)
+
+
+def _rough(name: str, metric: Number, *text: str, needs: str = "scores", **rest) -> Metric:
+    return _row(name, Rough(metric), *text, needs=needs, **rest)
+
+
+def _decision(name: str, metric: Number, *text: str, **rest) -> Metric:
+    """A smooth metric of what is decided at a threshold: positive means score >= threshold."""
+    return _row(name, Decision(metric), *text, **rest)
+
+
+def _one_minus(name: str, of: Metric, *text: str, **rest) -> Metric:
+    return _row(name, Transformed(of, lambda x: 1 - x, lambda x: -1.0), *text, **rest)
+
+
+def _twice_less_one(name: str, of: Metric, *text: str, **rest) -> Metric:
+    return _row(name, Transformed(of, lambda x: 2 * x - 1, lambda x: 2.0), *text, **rest)
+
+
+def _excess(label: Ints, probability: Floats) -> Floats:
+    return probability - label
+
+
+def _every(label: Bools) -> Bools:
+    return np.ones(len(label), dtype=bool)
 
 
 def _f(beta: float) -> Callable[[Counts], object]:
     return lambda c: counts.f_score(c, beta)
 
 
+_AUC = _row(
+    "roc_auc",
+    Area(counts.auc, auc_bins),
+    "chance that a positive scores above a negative, a tie ½; the area under the ROC curve",
+    ONE_CLASS,
+    "scikit-learn roc_auc_score; pROC auc",
+    reference="Hanley and McNeil 1982, doi:10.1148/radiology.143.1.7063747",
+    needs="scores",
+)
+
 _ORDER = (
-    _order(
-        "roc_auc",
-        counts.auc,
-        "chance that a positive scores above a negative, a tie ½; the area under the ROC curve",
-        ONE_CLASS,
-        "scikit-learn roc_auc_score; pROC auc",
-        reference="Hanley and McNeil 1982, doi:10.1148/radiology.143.1.7063747",
-    ),
-    _order("gini", counts.gini, "2 AUC − 1", ONE_CLASS, "Somers' D; accuracy ratio", low=-1.0),
-    _order(
+    _AUC,
+    _twice_less_one("gini", _AUC, "2 AUC − 1", ONE_CLASS, "Somers' D; accuracy ratio", low=-1.0, needs="scores"),
+    _row(
         "average_precision",
-        counts.average_precision,
+        Order(counts.average_precision, average_precision_bins),
         "Σ precision at each positive's score / positives; the PR curve in steps, never by trapezoids",
         NO_POSITIVE,
         "scikit-learn average_precision_score",
     ),
-    _order(
+    _rough(
         "average_precision_interpolated",
         curves.average_precision_interpolated,
         "as average_precision, with the largest precision there or at a lower score",
         NO_POSITIVE,
         "VOC 2010 AP, all points",
     ),
-    _order(
+    _rough(
         "pr_auc_davis_goadrich",
         curves.pr_auc_davis_goadrich,
         "area under the PR curve, FP linear in TP between scores",
@@ -82,14 +113,14 @@ _ORDER = (
         "precrec auc",
         reference="Davis and Goadrich 2006, doi:10.1145/1143844.1143874",
     ),
-    _order(
+    _rough(
         "pr_auc_trapezoid",
         curves.pr_auc_trapezoid,
         "area under the PR curve by trapezoids from (0, 1); too high where scores tie",
         NO_POSITIVE,
         "yardstick pr_auc; scikit-learn auc(recall, precision)",
     ),
-    _order(
+    _rough(
         "partial_auc_mcclish_10",
         lambda c: curves.partial_auc_mcclish(c, 0.1),
         "area up to false positive rate 0.1, scaled: ½ for chance, 1 for best",
@@ -98,50 +129,58 @@ _ORDER = (
         low=-1.0,
         reference="McClish 1989, doi:10.1177/0272989X8900900307",
     ),
-    _order(
+    _rough(
         "break_even",
         curves.break_even,
         "recall, which is precision, when as many rows are predicted positive as are",
         NO_POSITIVE,
         "none as such",
     ),
-    _order("ks", counts.ks, "max |recall − false positive rate| over the thresholds", ONE_CLASS, "scipy ks_2samp"),
-    _order(
+    _row(
+        "ks",
+        Rough(counts.ks, ks_bins),
+        "max |recall − false positive rate| over the thresholds",
+        ONE_CLASS,
+        "scipy ks_2samp",
+        needs="scores",
+    ),
+    _loss(
         "log_loss",
-        calibration.log_loss,
+        losses.log,
         "mean −log(probability of what happened) in nats, clipped to [ε, 1 − ε] of float64",
         NO_ROWS,
         "scikit-learn log_loss",
         best="low",
         high=float("inf"),
     ),
-    _order(
+    _loss(
         "brier",
-        calibration.brier,
+        losses.brier,
         "mean (probability − label)²",
         NO_ROWS,
         "scikit-learn brier_score_loss",
         best="low",
         reference="Brier 1950",
     ),
-    _order(
+    _rough(
         "brier_skill",
         calibration.brier_skill,
         "1 − Brier / Brier of always saying the base rate",
         ONE_CLASS,
         "none as such",
         low=float("-inf"),
+        needs="probabilities",
     ),
-    _order(
+    _loss(
         "calibration_in_the_large",
-        calibration.calibration_in_the_large,
+        _excess,
         "mean probability − base rate",
         NO_ROWS,
         "none as such",
         low=-1.0,
         best="neither",
     ),
-    _order(
+    _rough(
         "ece_10",
         lambda c: calibration.ece(calibration.bins_uniform(c)),
         "mean |mean probability − share of positives| of 10 equal bins [a, b) of [0, 1], weighted by rows",
@@ -149,8 +188,9 @@ _ORDER = (
         "netcal ECE(10)",
         best="low",
         reference="Naeini et al. 2015, doi:10.1609/aaai.v29i1.9602",
+        needs="probabilities",
     ),
-    _order(
+    _rough(
         "miscalibration",
         lambda c: calibration.decompose(c).miscalibration,
         "Brier − Brier of the isotonically recalibrated probabilities (MCB of CORP); no bins",
@@ -158,86 +198,96 @@ _ORDER = (
         "model-diagnostics decompose",
         best="low",
         reference="Dimitriadis et al. 2021, doi:10.1073/pnas.2016191118",
+        needs="probabilities",
     ),
 )
 
+_ACCURACY = _share(
+    "accuracy", lambda y, d: (_every(y), y == d), "(TP + TN) / all", NO_ROWS, "scikit-learn accuracy_score"
+)
+_RECALL = _share(
+    "recall",
+    lambda y, d: (y, d),
+    "TP / (TP + FN); also sensitivity, true positive rate",
+    NO_POSITIVE,
+    "scikit-learn recall_score",
+)
+_SPECIFICITY = _share(
+    "specificity",
+    lambda y, d: (~y, ~d),
+    "TN / (TN + FP); also true negative rate",
+    NO_NEGATIVE,
+    "yardstick specificity",
+)
+_BALANCED = _decision(
+    "balanced_accuracy",
+    counts.balanced_accuracy,
+    "(recall + specificity) / 2",
+    ONE_CLASS,
+    "scikit-learn balanced_accuracy_score",
+)
+
 _DECISIONS = (
-    _at("accuracy", counts.accuracy, "(TP + TN) / all", NO_ROWS, "scikit-learn accuracy_score"),
-    _at("error_rate", counts.error_rate, "(FP + FN) / all", NO_ROWS, "1 − accuracy_score", best="low"),
-    _at(
-        "balanced_accuracy",
-        counts.balanced_accuracy,
-        "(recall + specificity) / 2",
-        ONE_CLASS,
-        "scikit-learn balanced_accuracy_score",
-    ),
-    _at(
+    _ACCURACY,
+    _one_minus("error_rate", _ACCURACY, "(FP + FN) / all", NO_ROWS, "1 − accuracy_score", best="low"),
+    _BALANCED,
+    _share(
         "precision",
-        counts.precision,
+        lambda y, d: (d, y),
         "TP / (TP + FP); also positive predictive value",
         NOTHING_PREDICTED,
         "scikit-learn precision_score",
+        kind=OwnShare,
     ),
-    _at(
-        "recall",
-        counts.recall,
-        "TP / (TP + FN); also sensitivity, true positive rate",
-        NO_POSITIVE,
-        "scikit-learn recall_score",
-    ),
-    _at(
-        "specificity",
-        counts.specificity,
-        "TN / (TN + FP); also true negative rate",
-        NO_NEGATIVE,
-        "yardstick specificity",
-    ),
-    _at(
+    _RECALL,
+    _SPECIFICITY,
+    _one_minus(
         "false_positive_rate",
-        counts.false_positive_rate,
+        _SPECIFICITY,
         "FP / (FP + TN)",
         NO_NEGATIVE,
         "1 − yardstick specificity",
         best="low",
     ),
-    _at(
+    _one_minus(
         "false_negative_rate",
-        counts.false_negative_rate,
+        _RECALL,
         "FN / (FN + TP)",
         NO_POSITIVE,
         "1 − recall_score",
         best="low",
     ),
-    _at(
+    _share(
         "negative_predictive_value",
-        counts.negative_predictive_value,
+        lambda y, d: (~d, ~y),
         "TN / (TN + FN)",
         "nothing is predicted negative",
         "yardstick npv",
+        kind=OwnShare,
     ),
-    _at("f1", _f(1), "2 TP / (2 TP + FP + FN)", "no positive and none predicted", "scikit-learn f1_score"),
-    _at(
+    _decision("f1", _f(1), "2 TP / (2 TP + FP + FN)", "no positive and none predicted", "scikit-learn f1_score"),
+    _decision(
         "f2",
         _f(2),
         "5 TP / (5 TP + FP + 4 FN): recall weighs twice as much",
         "no positive and none predicted",
         "scikit-learn fbeta_score(beta=2)",
     ),
-    _at(
+    _decision(
         "f05",
         _f(0.5),
         "1.25 TP / (1.25 TP + FP + 0.25 FN): precision weighs twice as much",
         "no positive and none predicted",
         "scikit-learn fbeta_score(beta=0.5)",
     ),
-    _at(
+    _decision(
         "jaccard",
         counts.jaccard,
         "TP / (TP + FP + FN)",
         "no positive and none predicted",
         "scikit-learn jaccard_score",
     ),
-    _at(
+    _decision(
         "mcc",
         counts.mcc,
         "correlation of label and decision (Matthews)",
@@ -246,7 +296,7 @@ _DECISIONS = (
         low=-1.0,
         reference="Matthews 1975, doi:10.1016/0005-2795(75)90109-9",
     ),
-    _at(
+    _decision(
         "kappa",
         counts.kappa,
         "(accuracy − chance) / (1 − chance)",
@@ -255,11 +305,11 @@ _DECISIONS = (
         low=-1.0,
         reference="Cohen 1960, doi:10.1177/001316446002000104",
     ),
-    _at("youden", counts.youden, "recall + specificity − 1", ONE_CLASS, "yardstick j_index", low=-1.0),
-    _at("lift", curves.lift, "precision / base rate", NOTHING_PREDICTED, "mlxtend lift_score", high=float("inf")),
-    _at(
+    _twice_less_one("youden", _BALANCED, "recall + specificity − 1", ONE_CLASS, "yardstick j_index", low=-1.0),
+    _decision("lift", curves.lift, "precision / base rate", NOTHING_PREDICTED, "mlxtend lift_score", high=float("inf")),
+    _share(
         "predicted_rate",
-        counts.predicted_rate,
+        lambda y, d: (_every(y), d),
         "(TP + FP) / all: the share of rows predicted positive",
         NO_ROWS,
         "yardstick detection_prevalence",
@@ -267,5 +317,4 @@ _DECISIONS = (
     ),
 )
 
-DECISIONS = frozenset(metric.name for metric in _DECISIONS)
 ROWS = (*_ORDER, *_DECISIONS)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from evalkit.arrays import Floats, ratio
+from evalkit.definitions.kinds import Kind, PerUnit, Ratio
 from evalkit.definitions.metric import Metric
-from evalkit.metrics.rankings import Pooled
+from evalkit.metrics.sums import Sums
 
 HEADS = {"interleaving": "Interleaving"}
 ALIASES = {"delta_ab": "session_wins"}
@@ -51,38 +51,38 @@ def user_preference(s: Side) -> Floats:
     return np.where(s.whole > 0, s.beaten, np.nan)
 
 
-def session_wins(s: Side) -> Pooled:
+def session_wins(s: Side) -> Sums:
     """(wins + ties / 2) / sessions of all users: Δ_AB + ½."""
-    return Pooled(s.won, s.sessions)
+    return Sums(s.won, s.sessions)
 
 
-def credit_share(s: Side) -> Pooled:
+def credit_share(s: Side) -> Sums:
     """The arm's share of all credit: heavy users count by what they use."""
-    return Pooled(s.credit, s.whole)
+    return Sums(s.credit, s.whole)
 
 
-def _row(name: str, metric: Callable[[Side], Floats | Pooled], formula: str, undefined: str, equals: str, **rest: str):
-    return Metric(name, "interleaving", lambda s, k, level: metric(s), formula, undefined, equals, cut="never", **rest)  # type: ignore[arg-type]
+def _row(name: str, kind: Kind, formula: str, undefined: str, equals: str, **rest: str) -> Metric:
+    return Metric(name, "interleaving", kind, formula, undefined, equals, cut="never", **rest)  # type: ignore[arg-type]
 
 
 ROWS = (
     _row(
         "user_share",
-        user_share,
+        PerUnit(lambda s, k, level: user_share(s)),
         "credit of the arm's items / credit of all arms' items, a user; each user counts once",
         NO_CREDIT,
         "none as such",
     ),
     _row(
         "user_preference",
-        user_preference,
+        PerUnit(lambda s, k, level: user_preference(s)),
         "1 where the arm has more of the user's credit than the other, ½ as much, 0 less; the mean over several others",
         NO_CREDIT,
         "of two arms scipy binomtest of the users that differ",
     ),
     _row(
         "session_wins",
-        session_wins,
+        Ratio(lambda s, k, level: session_wins(s)),
         "(sessions won + ties / 2) / sessions, over the sessions of all users; Δ_AB + ½; the mean over several others",
         "there is no session",
         "none as such",
@@ -90,7 +90,7 @@ ROWS = (
     ),
     _row(
         "credit_share",
-        credit_share,
+        Ratio(lambda s, k, level: credit_share(s)),
         "Σ credit of the arm's items / Σ credit of all arms' items; heavy users count by what they use",
         NO_CREDIT,
         "none as such",

@@ -44,7 +44,7 @@ def placements(c: Counts, label: Ints, score: Floats) -> Floats:
     >>> placements(c, np.array([1, 0, 1, 0]), np.array([0.9, 0.8, 0.7, 0.6]))
     array([1. , 0.5, 0.5, 1. ])
     """
-    return _of_rows(_placement_bins(c), c, label, score)
+    return of_rows(_placement_bins(c), c, label, score)
 
 
 def _placement_bins(c: Counts) -> Floats:
@@ -54,38 +54,28 @@ def _placement_bins(c: Counts) -> Floats:
     return np.array([of_positives, of_negatives])
 
 
-def auc_influence(c: Counts, label: Ints, score: Floats) -> Floats:
-    """(placement - AUC) / size of the row's class: what a row of weight 1 adds to AUC, to first order.
+def auc_bins(c: Counts) -> Floats:
+    """(placement - AUC) / size of the class: the influence of a positive (first row) and a negative at each threshold.
+
+    It is what a row of weight 1 adds to AUC, to first order.
 
     >>> from evalkit.metrics.counts import count
-    >>> c = count([0.9, 0.8, 0.7, 0.6], [1, 0, 1, 0])
-    >>> auc_influence(c, np.array([1, 0, 1, 0]), np.array([0.9, 0.8, 0.7, 0.6]))
-    array([ 0.125, -0.125, -0.125,  0.125])
+    >>> auc_bins(count([0.9, 0.8, 0.7, 0.6], [1, 0, 1, 0])).tolist()
+    [[0.125, 0.0, -0.125, -0.25], [-0.25, -0.125, 0.0, 0.125]]
     """
-    return _of_rows(auc_bins(c), c, label, score)
-
-
-def auc_bins(c: Counts) -> Floats:
-    """`auc_influence` of a positive (first row) and a negative (second) at each threshold of the table."""
     return ratio(_placement_bins(c) - auc(c), np.array([[c.positives], [c.negatives]]))
 
 
-def average_precision_influence(c: Counts, label: Ints, score: Floats) -> Floats:
-    """What a row of weight 1 adds to average precision, to first order.
+def average_precision_bins(c: Counts) -> Floats:
+    """What a positive (first row) and a negative (second) at each threshold adds to average precision, to first order.
 
     With T = TP and M = TP + FP at a score, and sums over the positives at or below the row, it is
     (label (T/M - AP + sum 1/M) - sum T/M²) / P.
 
     >>> from evalkit.metrics.counts import count
-    >>> c = count([0.9, 0.8, 0.7, 0.6], [1, 0, 1, 0])
-    >>> average_precision_influence(c, np.array([1, 0, 1]), np.array([0.9, 0.8, 0.7])).round(4)
-    array([ 0.1389, -0.1111, -0.0278])
+    >>> average_precision_bins(count([0.9, 0.8, 0.7, 0.6], [1, 0, 1, 0])).round(4)[:, :3].tolist()
+    [[0.1389, -0.1111, -0.0278], [-0.6111, -0.1111, -0.1111]]
     """
-    return _of_rows(average_precision_bins(c), c, label, score)
-
-
-def average_precision_bins(c: Counts) -> Floats:
-    """`average_precision_influence` of a positive (first row) and a negative (second) at each threshold."""
     bins, after = np.empty((2, len(c.threshold))), np.zeros((2, 1))
     stop = len(c.threshold)
     for step in steps(c, backwards=True):
@@ -105,18 +95,8 @@ def average_precision_bins(c: Counts) -> Floats:
     return bins
 
 
-def ks_influence(c: Counts, label: Ints, score: Floats) -> Floats:
-    """What a row of weight 1 adds to max |TPR - FPR|, to first order.
-
-    >>> from evalkit.metrics.counts import count
-    >>> ks_influence(count([0.9, 0.8, 0.7, 0.6], [1, 1, 0, 1]), np.array([0, 1]), np.array([0.7, 0.6])).round(4)
-    array([ 0.    , -0.2222])
-    """
-    return _of_rows(ks_bins(c), c, label, score)
-
-
 def ks_bins(c: Counts) -> Floats:
-    """`ks_influence` of a positive (first row) and a negative (second) at each threshold.
+    """What a positive (first row) and a negative (second) at each threshold adds to max |TPR - FPR|, to first order.
 
     Evaluated at the threshold of the largest distance, the first one if several tie. With I = 1 for rows at or above
     it, else 0: (I - TPR) / P for positives and -(I - FPR) / N for negatives; with opposite signs if FPR > TPR.
@@ -137,10 +117,9 @@ def ks_bins(c: Counts) -> Floats:
     return bins
 
 
-def _of_rows(bins: Floats, c: Counts, label: Ints, score: Floats) -> Floats:
-    """The values of rows from those of a positive and a negative at each threshold."""
-    k = place(c, score)
-    return np.where(label == 1, bins[0][k], bins[1][k])
+def of_rows(bins: Floats, c: Counts, label: Ints, score: Floats) -> Floats:
+    """The values of rows from those of a positive and a negative at each threshold of the table."""
+    return bins[np.where(label == 1, 0, 1), place(c, score)]
 
 
 def auc_covariance(label: Ints, placements: Floats) -> Floats:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evalkit.arrays import Bools, Floats, InputError, Ints, ratio
+from evalkit.metrics.sums import Sums
 
 
 @dataclass(frozen=True)
@@ -127,14 +128,6 @@ class Rankings:
         return len(self.retrieved)
 
 
-@dataclass(frozen=True)
-class Pooled:
-    """A ratio of sums, Σ numerator / Σ denominator, with one term of each sum per query."""
-
-    numerator: Floats
-    denominator: Floats
-
-
 def lists(grades: Sequence[ArrayLike]) -> Lists:
     """Lists without ties from one sequence of grades per list, best rank first.
 
@@ -217,24 +210,19 @@ def hit_rate(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
     return defined(r, level, (hits(r, k, level) > 0).astype(float))
 
 
-def hit_ratio(r: Rankings, k: int | None = None, level: float = 1) -> Pooled:
+def hit_ratio(r: Rankings, k: int | None = None, level: float = 1) -> Sums:
     """Σ relevant items in the first k / Σ relevant items, pooled over queries.
 
-    >>> pooled(hit_ratio(from_grades([[1, 0], [0, 1]], [[1, 1], [1]]), k=2))
+    >>> hit_ratio(from_grades([[1, 0], [0, 1]], [[1, 1], [1]]), k=2).value
     0.6666666666666666
     """
     wanted = relevant(r, level)
-    return Pooled(np.where(wanted > 0, hits(r, k, level), np.nan), np.where(wanted > 0, wanted, np.nan))
+    return Sums(np.where(wanted > 0, hits(r, k, level), np.nan), np.where(wanted > 0, wanted, np.nan))
 
 
-def hit_ratio_k(r: Rankings, k: int, level: float = 1) -> Pooled:
+def hit_ratio_k(r: Rankings, k: int, level: float = 1) -> Sums:
     """Σ relevant items in the first k / (k × number of queries), pooled over queries."""
-    return Pooled(defined(r, level, hits(r, k, level)), defined(r, level, np.full(len(r), float(k))))
-
-
-def pooled(p: Pooled) -> float:
-    """Σ numerator / Σ denominator over the queries where they are defined."""
-    return float(ratio(np.nansum(p.numerator), np.nansum(p.denominator)))
+    return Sums(defined(r, level, hits(r, k, level)), defined(r, level, np.full(len(r), float(k))))
 
 
 def _precision_sum(r: Rankings, k: int | None, level: float) -> Floats:

@@ -77,7 +77,7 @@ def calibration_plot(s: ClassesStudy) -> Picture | Html:
     if not s.probabilities:
         return Html("")
     n = len(s.data.rows)
-    limits = bin_limits(s.settings.level if s.plain(s.leader) else None)
+    limits = bin_limits(s.settings.level if s.plain else None)
     caption = (
         f"Share of right predictions in bins of about equally many rows by the probability of the predicted class, "
         f"{limits} ({counted(n, 'row')}). Above the dotted line: too modest."
@@ -117,7 +117,7 @@ def gains(s: ClassesStudy) -> Html:
 
 def confusion_plot(s: ClassesStudy) -> Picture:
     """The leader's confusion table; of many classes the rarest share one row and one column."""
-    table = s.classified[s.leader].confusion.table
+    table = s.sample.rows[s.leader].confusion.table
     classes, mistake = s.data.classes, worst_mistake(s)
     what = "rows" if s.data.weight is None else "weight of the rows"
     caption = (
@@ -152,7 +152,7 @@ def confusion(s: ClassesStudy) -> Html:
 def definitions(s: ClassesStudy) -> Html:
     """Exactly the metrics shown, then the intervals and the tests."""
     ece = f"mean |mean probability − share right| of {BINS} equal bins [a, b) of the probability of the predicted class"
-    return each_class.definitions(s, "accuracy", [("top-label ECE", ece)])
+    return each_class.definitions(s, [("top-label ECE", ece)])
 
 
 def origin(s: ClassesStudy) -> Html:
@@ -167,7 +167,7 @@ def results(s: ClassesStudy) -> Results:
         "kind": "multi-class",
         **page.population(rows),
         "classes": list(s.data.classes),
-        "confusion": {name: one.confusion.table.tolist() for name, one in s.classified.items()},
+        "confusion": {name: one.confusion.table.tolist() for name, one in s.sample.rows.items()},
         "by_class": s.by_class.to_dict("records"),
         "coverage": s.covered.to_dict("records"),
     }

@@ -9,11 +9,10 @@ from evalkit.drawing.curve_plots import Panel
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Cell, Html, escape, with_interval
 from evalkit.pages import page
-from evalkit.studies.class_diagnostics import many_units
 from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.multilabel import MultiLabelStudy
 from evalkit.studies.one_class import DRAWN
-from evalkit.studies.words import counted, plural
+from evalkit.studies.words import counted
 
 Either = ClassesStudy | MultiLabelStudy
 
@@ -44,19 +43,10 @@ def curves(s: Either, each: str, many: int, bands: Mapping[str, pd.DataFrame | N
     return plots.picture(curve_plots.panels, [roc, pr], alt=caption, caption=caption, size=(9.0, 3.9), panels=(1, 2))
 
 
-def definitions(s: Either, right: str, more: list[tuple[str, str]]) -> Html:
-    """Exactly the metrics shown and more, then the intervals and the tests; right: the share of rows that are right."""
-    plain, units = s.plain(s.leader), plural(s.unit_name, 2)
-    how = f"the delta method, from how much each row moves the metric; over {units}"
-    if plain:
-        how = f"shares of rows: Wilson; means of a row's value: t; the rest: {how}"
-    ways = [f"McNemar mid-p for {right}"] if plain else []
-    if s.data.weight is None:
-        flips = "t" if many_units(s) else "sign flips" if plain else f"sign flips of whole {units}"
-        ways.append(f"{flips} for means of a row's value")
-    ways.append("the delta method for the rest" if ways else "the delta method")
-    test = f"on the same rows, two-sided: {', '.join(ways)}; Holm over the pairs of one metric"
-    return tables.definitions([*page.metric_definitions(s), *more, ("intervals", how), ("tests", test)])
+def definitions(s: Either, more: list[tuple[str, str]]) -> Html:
+    """Exactly the metrics shown and more, then the intervals and the tests."""
+    methods = [("intervals", s.intervals_are), ("tests", s.tests_are)]
+    return tables.definitions([*page.metric_definitions(s), *more, *methods])
 
 
 def one_by_one(

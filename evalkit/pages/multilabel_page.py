@@ -95,7 +95,7 @@ def definitions(s: MultiLabelStudy) -> Html:
     """Exactly the metrics shown, then the intervals and the tests."""
     compared = shared_findings.compared(class_diagnostics.stored(s))
     decided = f"a label is predicted where its score ≥ {s.threshold:.12g}, {compared}"
-    return each_class.definitions(s, "exact_match", [("predicted", decided)])
+    return each_class.definitions(s, [("predicted", decided)])
 
 
 def origin(s: MultiLabelStudy) -> Html:

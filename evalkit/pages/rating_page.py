@@ -10,7 +10,7 @@ from evalkit.drawing.tables import Cell, Html, Results, escape, number, signed
 from evalkit.pages import page, pieces, rating_findings
 from evalkit.studies import rating_diagnostics
 from evalkit.studies.rating import Rating
-from evalkit.studies.words import counted, plural
+from evalkit.studies.words import counted
 
 pieces.listed(__name__)
 
@@ -120,16 +120,13 @@ def extremes(s: Rating) -> Html:
 
 def definitions(s: Rating) -> Html:
     """Exactly the metrics shown, then the intervals and the tests."""
-    how = (
-        f"means of an error: t over {plural(s.unit_name, 2)}; the rest: the delta method, from how much each row moves "
-        f"the metric, added up by {s.unit_name}"
-    )
-    test = (
-        f"on the same rows, two-sided: sign flips of whole {plural(s.unit_name, 2)} for means of an error, the delta "
-        "method for the rest; Holm over the pairs of one metric"
-    )
     win = "rows on which the first system's forecast is nearer, as near, farther"
-    items = [*page.metric_definitions(s), ("intervals", how), ("tests", test), ("win / tie / loss", win)]
+    items = [
+        *page.metric_definitions(s),
+        ("intervals", s.intervals_are),
+        ("tests", s.tests_are),
+        ("win / tie / loss", win),
+    ]
     return tables.definitions(items)
 
 

@@ -311,7 +311,7 @@ def results(s: Either) -> Results:
         return page.results(s, "significance", s.data.sources, significance_findings.of(s), more)
     differences = s.differences()
     more |= {
-        "looks": {"looks": s.looks, "level_of_each": s.look_level},
+        "looks": {"looks": s.looks, "level_of_each": s.test_level},
         "effects": extras.effects(s).to_dict("records"),
         "other_tests": extras.other_tests(s).to_dict("records"),
         "ranks": extras.mean_ranks(s),

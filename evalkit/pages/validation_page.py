@@ -196,7 +196,7 @@ def _unlike(s: Validation) -> str:
     differ = "differ by more than chance" if u["p"] < 0.05 else "differ no more than chance makes them"
     found = f"Cochran's Q = {u['q']:.1f}, {u['freedom']} expected, p {p_value(u['p'])}"
     text = f"The folds {differ} in {s.primary.label}: {found}."
-    pools = [chosen.label for chosen in s.settings.metrics if chosen.metric.name in ("roc_auc", "rmse")]
+    pools = [chosen.label for chosen in s.settings.metrics if not chosen.metric.kind.of_rows]
     return text + (f" {', '.join(pools)} pooled is not the mean of the folds." if pools else "")
 
 

@@ -11,68 +11,15 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from evalkit.arrays import Floats, Ints, ParameterError, ratio
+from evalkit.arrays import Floats, Ints, ParameterError, codes
+from evalkit.metrics.cells import CELLS, Metric, cells, derivatives, pool, pooled
 from evalkit.metrics.counts import Counts
+from evalkit.metrics.rows import Rows
 from evalkit.statistics.intervals import Estimate, bca_interval
 
-Metric = Callable[[Counts], float]
-CELLS = 1_024  # more do not change a standard error: tests/test_count_bootstrap.py
 JOINT = 16_384  # cells of two models that cross: more would cost time and gain nothing
 METHOD = "bootstrap of counts, BCa"
 RESAMPLES = 1_000
-
-
-# Cells ----------------------------------------------------------------------------------------------------------
-
-
-def cells(c: Counts, most: int = CELLS) -> Ints:
-    """The number of each threshold's cell, from 0, rising: one a threshold, exact runs, or `most` cells.
-
-    `runs` where they are few. Otherwise cells are about even in recall, in false positive rate and in the logarithm
-    of the rank: cells of equal mass would miss the few rows that decide the precision of the highest scores.
-
-    >>> from evalkit.metrics.counts import count
-    >>> cells(count([6, 5, 4, 3, 2, 1], [0, 0, 1, 0, 0, 1]), most=4)
-    array([0, 0, 1, 2, 2, 3])
-    """
-    if len(c.threshold) <= most:
-        return np.arange(len(c.threshold))
-    run = runs(c)
-    if run[-1] < most:
-        return run
-    rows = c.tp + c.fp
-    spread = ratio(c.tp, c.positives) + ratio(c.fp, c.negatives) + np.log1p(rows) / np.log1p(c.total)
-    part = np.minimum((spread / spread[-1] * most).astype(np.int64), most - 1)
-    return np.cumsum(np.append(0, np.diff(part) > 0))
-
-
-def runs(c: Counts) -> Ints:
-    """Cells that lose nothing: a threshold with positives is one, the thresholds without between two of them are one.
-
-    Average precision, AUC, KS and the best F know no more of the negatives.
-
-    >>> from evalkit.metrics.counts import count
-    >>> runs(count([5, 4, 3, 2, 1], [0, 0, 1, 1, 0]))
-    array([0, 0, 1, 2, 3])
-    """
-    has = c.positive > 0
-    run = np.cumsum(has | np.append(False, has[:-1]))
-    return run - run[:1]
-
-
-def pool(c: Counts, cell: Ints) -> Counts:
-    """The table with one threshold a cell, the mean score of its rows.
-
-    >>> from evalkit.metrics.counts import count
-    >>> pool(count([4, 3, 2, 1], [1, 0, 1, 0]), np.array([0, 0, 1, 1])).threshold
-    array([3.5, 1.5])
-    """
-    last = np.flatnonzero(np.append(np.diff(cell) > 0, True))
-    rows = c.positive + c.negative
-    score = ratio(np.bincount(cell, rows * c.threshold), np.bincount(cell, rows))
-    exact = np.bincount(cell) == 1
-    score[exact] = c.threshold[last[exact]]
-    return Counts(score, c.tp[last], c.fp[last], c.positives, c.negatives)
 
 
 # One model ------------------------------------------------------------------------------------------------------
@@ -99,9 +46,9 @@ def replicates(
     >>> drawn.shape, bool(abs(drawn.mean() - average_precision(c)) < 0.02)
     ((200,), True)
     """
-    pooled = pool(c, cells(c, most))
-    values = [metric(one) for one in resampled(pooled, rng=rng, resamples=resamples)]
-    return np.array(values, dtype=np.float64) + (metric(c) - metric(pooled))
+    table = pool(c, cells(c, most))
+    values = [metric(one) for one in resampled(table, rng=rng, resamples=resamples)]
+    return np.array(values, dtype=np.float64) + (metric(c) - metric(table))
 
 
 def interval(
@@ -117,8 +64,8 @@ def interval(
     (True, 'bootstrap of counts, BCa')
     """
     drawn = replicates(c, metric, rng=rng, resamples=resamples)
-    pooled = pool(c, cells(c))
-    moved, rows = np.concatenate(derivatives(pooled, metric)), np.concatenate([pooled.positive, pooled.negative])
+    table = pooled(c)
+    moved, rows = np.concatenate(derivatives(table, metric)), np.concatenate([table.positive, table.negative])
     found = bca_interval(metric(c), drawn, moved, rows=rows, n=int(c.total), level=level)
     # A largest gap (KS, the best F) is larger in almost every resample: the limits hold at least the value itself.
     return replace(found, low=min(found.low, found.value), high=max(found.high, found.value), method=METHOD)
@@ -136,46 +83,12 @@ def of_tables(c: Counts, metric: Metric, tables: Sequence[Counts], *, n: int, le
     >>> e.low <= e.value <= e.high
     True
     """
-    value, (pooled, *samples) = metric(c), tables
+    value, (table, *samples) = metric(c), tables
     if not samples:
         return Estimate(value, np.nan, np.nan, level, n, "no samples")
-    drawn = np.array([metric(one) for one in samples]) + (value - metric(pooled))
+    drawn = np.array([metric(one) for one in samples]) + (value - metric(table))
     found = bca_interval(value, drawn, np.zeros(2), n=n, level=level)
     return replace(found, low=min(found.low, value), high=max(found.high, value), method=METHOD)
-
-
-def derivatives(c: Counts, metric: Metric) -> tuple[Floats, Floats]:
-    """The derivative of the metric by the weight of a positive, and of a negative, at each threshold of the table.
-
-    By one-sided differences; over all rows of the table they add up to 0.
-    """
-    step, value, k = 1e-4 * c.total, metric(c), len(c.threshold)
-    if np.isnan(value):
-        return np.full(k, np.nan), np.full(k, np.nan)
-    more = np.zeros((k, k))
-    more[np.triu_indices(k)] = step  # row i adds to threshold i and to all below it
-    positive = np.array([metric(replace(c, tp=c.tp + m, positives=c.positives + step)) for m in more])
-    negative = np.array([metric(replace(c, fp=c.fp + m, negatives=c.negatives + step)) for m in more])
-    positive, negative = (positive - value) / step, (negative - value) / step
-    middle = (np.dot(c.positive, positive) + np.dot(c.negative, negative)) / c.total
-    return positive - middle, negative - middle
-
-
-def decision(c: Counts, threshold: float) -> Counts:
-    """The table of what a threshold decides: two cells, at or above it and below, at scores 1 and 0.
-
-    Its resamples are exactly those of the rows for every metric of that threshold.
-
-    >>> from evalkit.metrics.counts import count
-    >>> d = decision(count([0.9, 0.6, 0.4, 0.1], [1, 0, 1, 0]), 0.5)
-    >>> d.tp, d.fp
-    (array([1, 2]), array([1, 2]))
-    """
-    above = np.searchsorted(-c.threshold, -threshold, side="right")
-    tp, fp = (np.append(0, column)[above] for column in (c.tp, c.fp))
-    return Counts(
-        np.array([1.0, 0.0]), np.array([tp, c.positives]), np.array([fp, c.negatives]), c.positives, c.negatives
-    )
 
 
 # Models on the same rows -----------------------------------------------------------------------------------------
@@ -259,31 +172,18 @@ def band(tables: Sequence[Counts], curve: Callable[[Counts], Floats], *, level: 
     return limits[0], limits[1]
 
 
-def resampled_units(
-    c: Counts,
-    label: Ints,
-    at: Ints,
-    *,
-    unit: np.ndarray,
-    weight: Floats | None,
-    rng: np.random.Generator,
-    resamples: int = RESAMPLES,
-) -> list[Counts]:
-    """Tables of bootstrap samples of whole units: the rows of a unit, weighted or not, come and go together.
-
-    at: where in the table each row stands, `influence.place(c, score)`.
-    """
-    cell = cells(c)
-    table, k = pool(c, cell), int(cell[-1]) + 1
-    where = cell[at] + k * (label == 0)
-    names, of = np.unique(unit, return_inverse=True)
-    amount = np.ones(len(label)) if weight is None else weight
-    found = []
+def resampled_units(rows: Rows, *, rng: np.random.Generator, resamples: int = RESAMPLES) -> list[Counts]:
+    """Tables of bootstrap samples of whole units: the rows of a unit, weighted or not, come and go together."""
+    cell = cells(rows.counts)
+    table, k = pool(rows.counts, cell), int(cell[-1]) + 1
+    where = cell[rows.place] + k * (rows.actual == 0)
+    of, names = codes(np.arange(len(rows)) if rows.unit is None else rows.unit)
+    drawn = []
     for _ in range(resamples):
         times = np.bincount(rng.integers(0, len(names), len(names)), minlength=len(names))
-        sums = np.bincount(where, amount * times[of], 2 * k)
-        found.append(_table(table.threshold, sums[:k], sums[k:]))
-    return found
+        sums = np.bincount(where, rows.weights * times[of], 2 * k)
+        drawn.append(_table(table.threshold, sums[:k], sums[k:]))
+    return drawn
 
 
 # Draws ----------------------------------------------------------------------------------------------------------

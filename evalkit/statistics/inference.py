@@ -1,77 +1,217 @@
-"""Any metric with its interval and its paired comparison, from how much each row moves it.
+"""Inference: one table of which interval and which test a metric has, by its kind and by how its units lie.
 
-`Effects` hold a value and the derivative by each row's weight; summed by unit (row, user) they give the delta method's
-interval. They join `perunit.Values`: one value a row whose mean counts, and ratios of sums.
+Where units cluster or rows carry weights, the influence of each row is added up by unit: the unit, or the weighted row,
+is then what varies. What the page says of methods is printed from the same table.
 """
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, codes
-from evalkit.definitions.metric import Effects as Effects
-from evalkit.statistics import intervals, perunit, significance
-from evalkit.statistics.intervals import Estimate, standard_error, t_interval
-from evalkit.statistics.perunit import Values
+from evalkit.definitions.kinds import (
+    Area,
+    Combined,
+    Decision,
+    Kind,
+    Loss,
+    Order,
+    OwnShare,
+    PerUnit,
+    Proportion,
+    Quantile,
+    Ratio,
+    Rough,
+    Share,
+    Smooth,
+    Transformed,
+)
+from evalkit.definitions.metric import Chosen
+from evalkit.statistics import independent, intervals, methods, power
+from evalkit.statistics.intervals import Estimate
+from evalkit.statistics.methods import Options
 from evalkit.statistics.significance import Comparison
+from evalkit.statistics.statistic import Layout
 
-FLIPPED = 20_000  # units; the sign flips of more take longer than the rest of a report, and t is as good there
-METHOD = "delta method"
-UNDEFINED = "undefined"
-
-
-Found = Values | Effects
+# Intervals --------------------------------------------------------------------------------------------------------
 
 
-def estimate(found: Found, unit: np.ndarray | None, *, level: float, low: float, high: float) -> Estimate:
-    """The value with its interval over rows, or over whole units where `unit` names each row's.
+def estimate(s: Any, o: Options) -> Estimate:
+    """The value of a statistic with its interval, cut to the range of the metric."""
+    if np.isnan(s.value):
+        return Estimate(np.nan, np.nan, np.nan, o.level, s.n, methods.UNDEFINED)
+    return within(method(s).interval(s, o), s.chosen.metric.low, s.chosen.metric.high)
 
-    >>> e = estimate(Effects(0.5, np.array([1, -1, 1, -1]) / 100), None, level=0.95, low=0, high=1)
-    >>> round(e.low, 3), e.n
-    (0.427, 4)
+
+def within(e: Estimate, low: float, high: float) -> Estimate:
+    """The interval cut to the metric's range.
+
+    Where all n units lie at one end of the range, t has no width and claims certainty. The share of units at that end
+    bounds the mean, so its Wilson limit stands in.
+
+    >>> e = within(Estimate(1.0, 1.0, 1.0, 0.95, 50, "t"), 0.0, 1.0)
+    >>> round(e.low, 3), e.high, e.method
+    (0.929, 1.0, 'Wilson')
     """
-    if isinstance(found, Effects):
-        rows = by_unit(found.rows, unit)
-        n = rows.size
-        if np.isnan(found.value):
-            return Estimate(np.nan, np.nan, np.nan, level, n, UNDEFINED)
-        e = t_interval(found.value, standard_error(rows * n), n=n, level=level, method=METHOD)
-    else:
-        e = perunit.estimate(found, unit, method="t", level=level, rng=np.random.default_rng(0))
-    return perunit.within(e, low, high)
+    if e.n > 0 and e.low == e.high and e.value in (low, high) and np.isfinite(low + high):
+        share = intervals.wilson(e.n, e.n, level=e.level).low
+        ends = (high - share * (high - low), low + share * (high - low))
+        top = e.value == high
+        return replace(e, low=ends[1] if top else low, high=high if top else ends[0], method="Wilson")
+    return replace(e, low=max(e.low, low), high=min(e.high, high))
 
 
-def compare(
-    first: Found, second: Found, unit: np.ndarray | None, *, level: float, rng: np.random.Generator, name: str
-) -> Comparison:
-    """first − second on the same rows: sign flips of per-row values, the delta method for the rest.
-
-    A metric that is undefined for either side gives `undefined`.
-    """
-    if isinstance(first, Effects) and isinstance(second, Effects):
-        value = first.value - second.value
-        if np.isnan(value):
-            return undefined(level, name)
-        rows = by_unit(first.rows - second.rows, unit)
-        return significance.influence_t(value, rows * rows.size, level=level, unit=name, method=METHOD)
-    assert not isinstance(first, Effects)
-    assert not isinstance(second, Effects)
-    units = len(perunit.defined(first)) if unit is None else len(np.unique(unit))
-    if units > FLIPPED:
-        return perunit.t_test(first, second, unit, level=level, name=name)
-    return perunit.compare(first, second, unit, level=level, rng=rng, name=name)
-
-
-def value(found: Found) -> float:
-    """The metric as one number: the mean of values, the ratio of sums, the value of effects."""
-    return found.value if isinstance(found, Effects) else perunit.mean(found)
+def compare(first: Any, second: Any, o: Options) -> Comparison:
+    """first − second with its interval and its test; NaN from no units where either is undefined."""
+    if np.isnan(first.value - second.value) or not first.meets(second):
+        return undefined(o.level, o.unit)
+    return method(first).test(first, second, o)
 
 
 def undefined(level: float, unit: str) -> Comparison:
     """The comparison of what is undefined: NaN, from no units."""
-    nothing = Estimate(np.nan, np.nan, np.nan, level, 0, UNDEFINED)
-    return Comparison(nothing, np.nan, np.nan, UNDEFINED, unit, nothing)
+    nothing = Estimate(np.nan, np.nan, np.nan, level, 0, methods.UNDEFINED)
+    return Comparison(nothing, np.nan, np.nan, methods.UNDEFINED, unit, nothing)
 
 
-def detectable(c: Comparison, power: float = 0.8) -> float:
+def _transformed(s: Any, o: Options) -> Estimate:
+    """The original's limits, transformed."""
+    e, f = estimate(s.base(), o), s.chosen.metric.kind.f
+    low, high = sorted((f(e.low), f(e.high)))
+    return replace(e, value=s.value, low=low, high=high)
+
+
+def _of_originals(a: Any, b: Any, o: Options) -> Comparison:
+    """The original's test; its limits times (f(a) − f(b)) / (a − b), or f′(a) where a is b."""
+    first, second, kind = a.base(), b.base(), a.chosen.metric.kind
+    gap = first.value - second.value
+    slope = (a.value - b.value) / gap if gap else kind.slope(first.value)
+
+    def stretched(e: Estimate) -> Estimate:
+        low, high = sorted((slope * e.low, slope * e.high))
+        return replace(e, value=slope * e.value, low=low, high=high)
+
+    c = compare(first, second, o)
+    return replace(c, difference=stretched(c.difference), equivalence=stretched(c.equivalence))
+
+
+# The table --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Method:
+    """An interval and a test, and what they are called."""
+
+    interval: Callable[[Any, Options], Estimate]
+    interval_is: str
+    test: Callable[[Any, Any, Options], Comparison]
+    test_is: str
+
+
+BCA = "BCa from 1,000 resamples of counts"
+FIRST_ORDER = "Welch's t on the influence of each row"
+BY_ROW = Method(methods.delta, "delta method", methods.influence, "delta method")
+MEAN = Method(methods.mean, "t", methods.flips, "sign flips")
+RATIO = Method(methods.mean, "delta method", methods.t_test, "delta method")
+SHARE = Method(methods.wilson, "Wilson", methods.mcnemar, "McNemar mid-p with Tango's interval")
+AREA_BY_UNIT = "DeLong's variance by unit on the logit scale"
+AREA = "DeLong's variance on the logit scale, Newcombe's method 5 where a class has fewer than 50 rows"
+LIKE_ITS_ORIGINAL = Method(_transformed, "the original's, transformed", _of_originals, "the original's")
+
+PLAIN: dict[type[Kind], Method] = {
+    Share: SHARE,
+    OwnShare: Method(methods.wilson, "Wilson", methods.welch, FIRST_ORDER),
+    Loss: Method(methods.mean, "t", methods.flips_or_t, "sign flips, of more than 20,000 rows t"),
+    PerUnit: MEAN,
+    Ratio: RATIO,
+    Smooth: BY_ROW,
+    Quantile: BY_ROW,
+    Combined: BY_ROW,
+    Area: Method(methods.delong, AREA, methods.two_areas, "DeLong"),
+    Order: Method(methods.bca, BCA, methods.welch, FIRST_ORDER),
+    Decision: Method(methods.bca, BCA, methods.welch, FIRST_ORDER),
+    Rough: Method(methods.bca, BCA, methods.paired_bootstrap, "a paired bootstrap of counts (normal)"),
+    Transformed: LIKE_ITS_ORIGINAL,
+}
+WEIGHTED = dict.fromkeys(PLAIN, BY_ROW) | {
+    Loss: RATIO,
+    Ratio: RATIO,
+    Area: Method(
+        methods.delong_by_unit, "DeLong's variance by unit on the logit scale", methods.influence, "delta method"
+    ),
+    Transformed: LIKE_ITS_ORIGINAL,
+}
+BINNED = "how much a row of each bin moves it (delta method), of fewer than 10,000 rows of a class " + BCA
+FLIPPED = Method(methods.mean, "delta method", methods.flips_or_t, "sign flips of whole units, of more than 20,000 t")
+CLUSTERED = WEIGHTED | {
+    Loss: FLIPPED,
+    Share: FLIPPED,
+    PerUnit: Method(methods.mean, "delta method", methods.flips, "sign flips of whole units"),
+}
+SUMMED = PLAIN | {
+    Loss: Method(methods.summed_mean, "t", methods.paired_t, "paired t"),
+    Order: Method(methods.bca_or_delta, BINNED, methods.welch, FIRST_ORDER),
+    Decision: Method(methods.bca_or_delta, BINNED, methods.welch, FIRST_ORDER),
+    Rough: Method(methods.bca_or_delta, BINNED, methods.influence, "how much each row moves the difference"),
+}
+TABLE: dict[Layout, dict[type[Kind], Method]] = {
+    Layout.PLAIN: PLAIN,
+    Layout.CLUSTERED: CLUSTERED,
+    Layout.WEIGHTED: WEIGHTED,
+    Layout.SUMMED: SUMMED,
+    Layout.SUMMED_VARIED: WEIGHTED | {Loss: BY_ROW},
+    Layout.INDEPENDENT: {
+        PerUnit: Method(methods.mean, "t", methods.two_means, "Welch's t"),
+        Ratio: Method(methods.mean, "delta method", methods.two_ratios, "jackknife t"),
+        Proportion: Method(
+            methods.wilson, "Wilson", methods.two_proportions, "the score test with Newcombe's interval"
+        ),
+    },
+    Layout.FOLDS: dict.fromkeys(
+        (PerUnit, Ratio), Method(methods.of_folds, "Nadeau–Bengio", methods.two_folds, "Nadeau–Bengio's corrected t")
+    ),
+    Layout.KNOWN: dict.fromkeys((PerUnit, Ratio, Proportion), Method(methods.known, "as given", methods.flips, "none")),
+}
+
+
+def method(s: Any) -> Method:
+    """The interval and the test of a statistic."""
+    return TABLE[s.layout][type(s.chosen.metric.kind)]
+
+
+def words(metrics: Iterable[Chosen], layout: Layout, side: Callable[[Method], str]) -> str:
+    """What each metric has, those with the same method together; `side` picks interval or test.
+
+    >>> from evalkit.definitions.catalogue import find
+    >>> metrics = [find(name, "counts") for name in ("recall", "roc_auc", "gini", "accuracy")]
+    >>> words(metrics, Layout.PLAIN, lambda method: method.test_is)
+    "recall, accuracy: McNemar mid-p with Tango's interval; roc_auc, gini (as roc_auc): DeLong"
+    """
+    named: dict[str, list[str]] = {}
+    for chosen in metrics:
+        base = chosen.base
+        label = chosen.label if base is chosen else f"{chosen.label} (as {base.label})"
+        named.setdefault(side(TABLE[layout][type(base.metric.kind)]), []).append(label)
+    return "; ".join(f"{', '.join(labels)}: {text}" for text, labels in named.items())
+
+
+def lift(a: Any, b: Any, o: Options) -> Comparison:
+    """The first over the second, less 1, of independent units."""
+    match a.chosen.metric.kind:
+        case Ratio():
+            return independent.ratio_lift(a.sums, b.sums, level=o.level)
+        case Proportion():
+            return independent.share_lift(*a.hits(), *b.hits(), level=o.level)
+    return independent.lift(a.sums.numerator, b.sums.numerator, level=o.level)
+
+
+# What a comparison could show -------------------------------------------------------------------------------------
+
+
+def detectable(c: Comparison, share: float = 0.8) -> float:
     """The smallest true difference that this comparison's test shows with this power, from the width of its interval.
 
     >>> from evalkit.statistics.significance import error_z
@@ -80,22 +220,21 @@ def detectable(c: Comparison, power: float = 0.8) -> float:
     """
     width = (c.difference.high - c.difference.low) / 2
     z = intervals.normal_quantile(c.difference.level)
-    return float(width / z * (z + intervals.normal_quantile(2 * power - 1)))
+    return float(width / z * (z + intervals.normal_quantile(2 * share - 1)))
 
 
-def take(found: Found, member: Bools | slice) -> Values:
-    """The per-row values of the members; `Effects` must be made anew for a part of the rows."""
-    assert not isinstance(found, Effects)
-    return perunit.take(found, member)
+def detectable_by_t(a: Any, b: Any, o: Options) -> float:
+    """The smallest true difference that these units would show with 80 % power, from the spread that they have."""
+    sd, n = spread(a, b, o)
+    return power.minimum_detectable(sd, n, level=o.level)
 
 
-def by_unit(rows: Floats, unit: np.ndarray | None) -> Floats:
-    """The sum of each unit's rows; the rows themselves where there are no units. A unit with a NaN has NaN.
+def spread(a: Any, b: Any, o: Options) -> tuple[float, int]:
+    """The standard deviation of the differences over units that a t-test sees, NaN below two units; their number."""
+    from scipy.special import stdtrit
 
-    >>> by_unit(np.array([1.0, 2.0, np.nan]), np.array(["u", "u", "v"]))
-    array([ 3., nan])
-    """
-    if unit is None:
-        return rows
-    code, names = codes(unit)
-    return np.bincount(code, rows, names.size).astype(np.float64)
+    d = methods.t_test(a, b, o).difference
+    if d.n < 2:
+        return float("nan"), d.n
+    error = (d.high - d.low) / 2 / float(stdtrit(d.n - 1, (1 + d.level) / 2))
+    return error * float(np.sqrt(d.n)), d.n

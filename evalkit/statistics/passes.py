@@ -15,7 +15,7 @@ from evalkit.metrics import grid
 from evalkit.metrics.grid import FEWER, MOST, Grid
 from evalkit.reading.reductions.shards import Plan, Shard, shard
 from evalkit.statistics.resampling import ALONE
-from evalkit.statistics.summed import Columns, Moments
+from evalkit.statistics.sample import Columns, Moments
 
 BLOCK = 2**17  # rows whose columns are held at once
 FACTS = -1  # the key of the row that counts rows

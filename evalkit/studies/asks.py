@@ -4,11 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evalkit.arrays import Floats
 from evalkit.definitions.metric import Chosen
 from evalkit.metrics import rankings
-from evalkit.metrics.rankings import Pooled, Rankings
-from evalkit.statistics.perunit import Values
+from evalkit.metrics.rankings import Rankings
+from evalkit.metrics.sums import Sums
 
 
 @dataclass(frozen=True)
@@ -18,27 +17,27 @@ class Metric:
     chosen: Chosen
     level: float
 
-    def __call__(self, r: Rankings) -> Values:
+    def __call__(self, r: Rankings) -> Sums:
         """The metric of every query."""
-        return self.chosen.values(r, self.level)
+        return self.chosen.sums(r, self.level)
 
 
 @dataclass(frozen=True)
 class WorstTies(Metric):
     """The metric with the worst order of items whose scores are equal."""
 
-    def __call__(self, r: Rankings) -> Values:
+    def __call__(self, r: Rankings) -> Sums:
         """The metric of every query."""
-        return self.chosen.values(rankings.worst_ties(r) if r.retrieved.tied.any() else r, self.level)
+        return self.chosen.sums(rankings.worst_ties(r) if r.retrieved.tied.any() else r, self.level)
 
 
 @dataclass(frozen=True)
 class BestTies(Metric):
     """The metric with the best order of items whose scores are equal."""
 
-    def __call__(self, r: Rankings) -> Values:
+    def __call__(self, r: Rankings) -> Sums:
         """The metric of every query."""
-        return self.chosen.values(rankings.best_ties(r) if r.retrieved.tied.any() else r, self.level)
+        return self.chosen.sums(rankings.best_ties(r) if r.retrieved.tied.any() else r, self.level)
 
 
 @dataclass(frozen=True)
@@ -48,9 +47,9 @@ class InterpolatedPrecision:
     recall: float
     level: float
 
-    def __call__(self, r: Rankings) -> Floats:
+    def __call__(self, r: Rankings) -> Sums:
         """The precision of every query."""
-        return rankings.interpolated_precision(r, self.recall, self.level)
+        return Sums(rankings.interpolated_precision(r, self.recall, self.level))
 
 
 @dataclass(frozen=True)
@@ -59,17 +58,17 @@ class Unjudged:
 
     k: int
 
-    def __call__(self, r: Rankings) -> Pooled:
+    def __call__(self, r: Rankings) -> Sums:
         """Both numbers of every query."""
         some = r.retrieved
         top = some.rank <= self.k
-        return Pooled(some.total(top & np.isnan(some.grade)), some.total(top))
+        return Sums(some.total(top & np.isnan(some.grade)), some.total(top))
 
 
 @dataclass(frozen=True)
 class Depth:
     """The last rank returned."""
 
-    def __call__(self, r: Rankings) -> Floats:
+    def __call__(self, r: Rankings) -> Sums:
         """The last rank of every list, 0 of an empty one."""
-        return r.retrieved.depth.astype(float)
+        return Sums(r.retrieved.depth.astype(float))

@@ -11,23 +11,20 @@ import pandas as pd
 
 from evalkit.arrays import Floats
 from evalkit.definitions.metric import Chosen
-from evalkit.definitions.outcome_metrics import DECISIONS
 from evalkit.metrics import calibration, counts, curves
 from evalkit.metrics.counts import Counts
 from evalkit.reading.tables.parts import Source
 from evalkit.reading.tables.precision import Precision
 from evalkit.reading.tables.slices import Slice
-from evalkit.statistics import count_bootstrap, inference
+from evalkit.statistics import count_bootstrap
 from evalkit.statistics.intervals import wilson
-from evalkit.studies.study import Study
+from evalkit.studies.row_study import RowStudy
 from evalkit.studies.thresholds import Costs, Rule
-from evalkit.studies.words import unit_noun
 
 ORDER = ("roc_auc", "average_precision", "ks", "log_loss", "brier")
 AT = ("f1", "precision", "recall", "specificity", "accuracy", "mcc")
 POINTS = 64  # of a drawn curve; the statistics use them all
 GRID = np.linspace(0, 1, 41)
-RESAMPLES = 400  # of the bands
 DEPTHS = (0.01, 0.05, 0.1, 0.2, 0.5)
 BINS = 10
 LEAST_COST = "least cost"
@@ -86,7 +83,7 @@ class Facts:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BinaryStudy(Study):
+class BinaryStudy(RowStudy):
     """The study of a table of labels and scores; the units are rows, or the unit that was named.
 
     Everything here follows from the table of each system; where the rows are, and how they vary, its subclasses know.
@@ -95,7 +92,6 @@ class BinaryStudy(Study):
     rule: Rule
     costs: Costs
     prevalence: float | None
-    omitted: tuple[str, ...]
 
     @property
     @abstractmethod
@@ -119,26 +115,6 @@ class BinaryStudy(Study):
         return self.table(system)
 
     @property
-    def unit_name(self) -> str:
-        """The row, or the unit that the user named."""
-        return unit_noun(self.settings.unit, "unit") if self.settings.unit else "row"
-
-    @property
-    def plain(self) -> bool:
-        """Whether rows are the units and count alike."""
-        return not self.settings.unit and not self.facts.weighted
-
-    @property
-    @abstractmethod
-    def intervals_are(self) -> str:
-        """Where intervals come from, in words."""
-
-    @property
-    @abstractmethod
-    def tests_are(self) -> str:
-        """Where tests come from, in words."""
-
-    @property
     def banded(self) -> bool:
         """Whether curves have bands and the numbers read off them limits."""
         return True
@@ -146,7 +122,8 @@ class BinaryStudy(Study):
     @property
     def bands_are(self) -> str:
         """Where the bands of curves come from, in words."""
-        return f"pointwise: quantiles of {RESAMPLES} resamples at each place; the whole curve may leave them"
+        drawn = self.settings.limits.bands
+        return f"pointwise: quantiles of {drawn} resamples at each place; the whole curve may leave them"
 
     @cached_property
     def thresholds(self) -> dict[str, float]:
@@ -158,21 +135,17 @@ class BinaryStudy(Study):
         """Whether every score of every system lies in 0..1."""
         return not any(self.facts.outside.values())
 
-    def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
-        """The difference that so many rows would show."""
-        return {"detectable": inference.detectable(self.compare(chosen, pair))}
-
     # Decisions
 
     @property
     def order_metrics(self) -> list[Chosen]:
         """The metrics that need no threshold."""
-        return [chosen for chosen in self.settings.metrics if chosen.metric.name not in DECISIONS]
+        return [chosen for chosen in self.settings.metrics if not chosen.decided]
 
     @property
     def decision_metrics(self) -> list[Chosen]:
         """The metrics at the threshold."""
-        return [chosen for chosen in self.settings.metrics if chosen.metric.name in DECISIONS]
+        return [chosen for chosen in self.settings.metrics if chosen.decided]
 
     @cached_property
     def decisions(self) -> pd.DataFrame:
@@ -337,8 +310,8 @@ class BinaryStudy(Study):
         """Brier = miscalibration − discrimination + uncertainty, ECE and mean error of every system."""
         rows = []
         for name in self.order:
-            for metric, of in PARTS.items():
-                rows.append({"system": name, "part": metric} | self._limits(name, of, self.chances(name)))
+            for part, of in PARTS.items():
+                rows.append({"system": name, "part": part} | self._limits(name, of, self.chances(name)))
         return pd.DataFrame(rows)
 
     def clipped(self, system: str) -> int:

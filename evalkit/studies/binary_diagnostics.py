@@ -148,10 +148,10 @@ def constant(s: BinaryStudy, chosen: Chosen) -> float:
     """The metric of a constant score, the base rate."""
     c = s.table(s.order[0])
     score, positives, negatives = (np.array([value]) for value in (counts.base_rate(c), c.positives, c.negatives))
-    return float(chosen.values(counts.Counts(score, positives, negatives, c.positives, c.negatives)))
+    return chosen.at(counts.Counts(score, positives, negatives, c.positives, c.negatives))
 
 
 def larger_class(s: BinaryStudy, chosen: Chosen) -> float:
     """The metric of always predicting the larger class."""
     c = s.table(s.order[0])
-    return float(chosen.values(c, -np.inf if c.positives > c.negatives else np.inf))
+    return chosen.at(c, -np.inf if c.positives > c.negatives else np.inf)

@@ -6,8 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from evalkit.definitions.metric import Chosen
-from evalkit.metrics import counts, grid
+from evalkit.metrics import cells, counts, grid
 from evalkit.metrics.counts import Counts
 from evalkit.parameters import Classification
 from evalkit.reading.inputs import pairing
@@ -15,23 +14,19 @@ from evalkit.reading.reductions import large
 from evalkit.reading.reductions.large import Large
 from evalkit.reading.tables.slices import Slice
 from evalkit.statistics import count_bootstrap, passes
-from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.passes import First, Second
-from evalkit.statistics.scored import LOSSES
-from evalkit.statistics.significance import Comparison
-from evalkit.statistics.summed import ENOUGH, Moments, Sample, Table, columns
-from evalkit.studies.binary import RESAMPLES, Account, BinaryStudy, Facts
+from evalkit.statistics.sample import Moments, SummedRows, Table, columns
+from evalkit.statistics.statistic import Layout
+from evalkit.studies.binary import Account, BinaryStudy, Facts
 from evalkit.studies.binary_rows import Asked, asked
-from evalkit.studies.study import EVERY, Member
-from evalkit.studies.words import unit_noun
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SumsStudy(BinaryStudy):
-    """Intervals and tests from sums over the rows. samples: of all rows, then of every slice."""
+    """Intervals and tests from sums over the rows."""
 
     told: Facts
-    samples: Sequence[Sample]
+    summed: SummedRows
     groups: Mapping[str, Sequence[str]]
 
     @property
@@ -40,27 +35,9 @@ class SumsStudy(BinaryStudy):
         return self.told
 
     @property
-    def intervals_are(self) -> str:
-        """Where intervals come from, in words."""
-        if not self.plain:
-            return (
-                f"how much each row moves the metric, added up by {self.unit_name} in a second reading (delta method)"
-            )
-        return (
-            "shares of rows: Wilson; means of a loss: t; AUC: DeLong's variance on the logit scale; the rest: how much "
-            f"a row of each bin moves it (delta method), with fewer than {ENOUGH:,} rows of a class BCa from 1,000 "
-            "resamples of counts"
-        )
-
-    @property
-    def tests_are(self) -> str:
-        """Where tests come from, in words."""
-        if not self.plain:
-            return f"on the same rows, two-sided: how much each row moves the difference, by {self.unit_name}; Holm"
-        return (
-            "on the same rows, two-sided: DeLong for AUC, McNemar mid-p with Tango's interval for shares of rows, t "
-            "for means of a loss, how much each row moves the difference for the rest; Holm over the pairs"
-        )
+    def sample(self) -> SummedRows:
+        """All systems on the same rows."""
+        return self.summed
 
     @property
     def banded(self) -> bool:
@@ -78,7 +55,7 @@ class SumsStudy(BinaryStudy):
     @cached_property
     def thresholds(self) -> dict[str, float]:
         """The threshold of every system, chosen between the two readings."""
-        return {name: one.threshold for name, one in self.samples[0].tables.items()}
+        return {name: one.threshold for name, one in self.sample.tables[0].items()}
 
     @cached_property
     def slices(self) -> list[Slice]:
@@ -86,37 +63,25 @@ class SumsStudy(BinaryStudy):
         named = [(column, label) for column, labels in self.groups.items() for label in labels]
         return [Slice(column, label, number) for number, (column, label) in enumerate(named, start=1)]
 
-    def _sample(self, member: Member | int) -> Sample:
-        return self.samples[member if isinstance(member, int) else 0]
-
     def table(self, system: str) -> Counts:
         """The counts of a system."""
-        return self.samples[0].tables[system].counts
+        return self.sample.tables[0][system].counts
 
     def chances(self, system: str) -> Counts:
         """The counts of a system at the middle of each bin."""
-        return self.samples[0].tables[system].chances
-
-    def estimate(self, chosen: Chosen, system: str, member: Member | int = EVERY) -> Estimate:
-        """The metric with its interval."""
-        return self._sample(member).estimate(chosen, system, level=self.settings.level, rng=self.rng(1))
-
-    def compare(self, chosen: Chosen, pair: tuple[str, str], member: Member | int = EVERY) -> Comparison:
-        """first − second on the same rows."""
-        return self._sample(member).compare(chosen, pair, level=self.settings.level)
+        return self.sample.tables[0][system].chances
 
     def one_class(self, part: Slice) -> bool:
         """Whether the rows of a slice are all positive or all negative."""
-        c = next(iter(self.samples[part.member].tables.values())).counts
+        c = next(iter(self.sample.tables[part.member].values())).counts
         return not (c.positives and c.negatives)
 
     def resample(self, system: str) -> list[Counts]:
         """A system's table in cells, and those of bootstrap samples of its rows; none where rows cluster or weigh."""
-        c = self.chances(system)
-        table = count_bootstrap.pool(c, count_bootstrap.cells(c))
+        table = cells.pooled(self.chances(system))
         if not self.banded:
             return [table]
-        return [table, *count_bootstrap.resampled(table, rng=self.rng(3), resamples=RESAMPLES)]
+        return [table, *count_bootstrap.resampled(table, rng=self.rng(3), resamples=self.settings.limits.bands)]
 
 
 # Two readings ---------------------------------------------------------------------------------------------------------
@@ -127,11 +92,8 @@ def make(t: Large, p: Classification) -> SumsStudy:
     a = asked(t.systems, _outside(t), p)
     tables, rows, positives = _tables(t, a)
     plain = a.settings.unit is None and t.plan.scale is None
-    unit = unit_noun(a.settings.unit, "unit") if a.settings.unit else "row"
-    moments = _moments(t, a, tables, plain=plain)
-    samples = [
-        Sample(some, moments.get(group), plain, a.settings.unit is not None, unit) for group, some in enumerate(tables)
-    ]
+    layout = Layout.SUMMED if plain else Layout.SUMMED_VARIED
+    sample = SummedRows(tables, _moments(t, a, tables, plain=plain), layout)
     alone = t.rows - rows * len(t.systems) if t.plan.paired else 0
     account = Account(t.systems, t.columns, t.sources(), sum(t.held), rows, alone)
     told = Facts(
@@ -146,9 +108,7 @@ def make(t: Large, p: Classification) -> SumsStudy:
         binned={name: _moved(one) for name, one in tables[0].items() if grid.spread(one.bins).any()},
         precision=t.precision,
     )
-    return SumsStudy(
-        a.settings, t.systems, {}, p.given, a.rule, a.costs, a.prevalence, a.omitted, told, samples, t.slices
-    )
+    return SumsStudy(a.settings, t.systems, {}, p.given, a.rule, a.costs, a.prevalence, told, sample, t.slices)
 
 
 def _tables(t: Large, a: Asked) -> tuple[list[dict[str, Table]], int, int]:
@@ -183,7 +143,7 @@ def _moments(t: Large, a: Asked, tables: Sequence[Mapping[str, Table]], *, plain
     wanted = {0: a.settings.metrics} | dict.fromkeys(range(1, len(tables)), a.settings.metrics[:1])
     models = {}
     for group, metrics in wanted.items():
-        needed = [chosen for chosen in metrics if chosen.metric.name in LOSSES] if alone else metrics
+        needed = [chosen for chosen in metrics if chosen.base.metric.kind.centred] if alone else metrics
         if needed:
             models[group] = [columns(one, needed) for one in tables[group].values()]
     if not models:

@@ -6,20 +6,13 @@ import numpy as np
 
 from evalkit.definitions.metric import Chosen
 from evalkit.reading.tables.precision import Precision
-from evalkit.statistics import inference
 from evalkit.statistics.intervals import Estimate
 from evalkit.studies.binary_diagnostics import DOMINANT
 from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.multilabel import MultiLabelStudy
-from evalkit.studies.row_study import RowStudy
 
 TOGETHER = 40  # classes that a picture can show: its size grows with their square
 NORMAL = 1e-3  # how far the probabilities of a row may be from adding up to 1
-
-
-def many_units(s: RowStudy) -> bool:
-    """True if there are so many units that means are tested by t in place of sign flips."""
-    return s.many_units > inference.FLIPPED
 
 
 # Several classes
@@ -79,10 +72,10 @@ def incomplete_slices(s: ClassesStudy) -> list[str]:
 
 def largest_class(s: ClassesStudy, chosen: Chosen) -> float:
     """The metric of the largest class for every row; its probabilities are the shares of the classes."""
-    leader = s.classified[s.leader]
-    predicted = np.full(len(leader.actual), int(s.shares.argmax()))
-    score = None if leader.score is None else np.tile(s.shares, (len(leader.actual), 1))
-    return inference.value(chosen.values(replace(leader, predicted=predicted, score=score)))
+    rows = s.sample.rows[s.leader]
+    decision = np.full(len(rows), int(s.shares.argmax()))
+    score = None if rows.score is None else np.tile(s.shares, (len(rows), 1))
+    return chosen.value(replace(rows, decision=decision, score=score))
 
 
 @dataclass(frozen=True)
@@ -96,7 +89,7 @@ class Mistake:
 
 def worst_mistake(s: ClassesStudy) -> Mistake | None:
     """The most frequent mistake of the leader; None if there is none."""
-    table = s.classified[s.leader].confusion.table
+    table = s.sample.rows[s.leader].confusion.table
     wrong = np.where(np.eye(len(table), dtype=bool), -1, table)
     i, j = np.unravel_index(int(wrong.argmax()), wrong.shape)
     return Mistake(s.data.classes[i], s.data.classes[j], float(wrong[i, j])) if wrong[i, j] > 0 else None
@@ -150,8 +143,8 @@ def stored(s: MultiLabelStudy) -> dict[str, Precision]:
 
 def label_shares(s: MultiLabelStudy, chosen: Chosen) -> float:
     """The metric of scoring every row by how often each label is true."""
-    leader = s.labelled[s.leader]
-    return inference.value(chosen.values(replace(leader, score=np.tile(s.shares, (len(leader.actual), 1)))))
+    rows = s.sample.rows[s.leader]
+    return chosen.value(replace(rows, score=np.tile(s.shares, (len(rows), 1))))
 
 
 @dataclass(frozen=True)

@@ -7,20 +7,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from evalkit.arrays import Bools, Floats, ParameterError
+from evalkit.arrays import Bools, Floats
 from evalkit.definitions import catalogue
-from evalkit.definitions.class_metrics import NEED_PROBABILITIES, NEED_SCORES, Classified
-from evalkit.metrics import calibration, labels
+from evalkit.metrics import calibration, cells, labels
 from evalkit.metrics.counts import Counts
-from evalkit.metrics.influence import place
+from evalkit.metrics.rows import Rows
 from evalkit.parameters import Classification
 from evalkit.reading.inputs import outcomes
 from evalkit.reading.inputs.aligned import attributes_of
 from evalkit.reading.inputs.outcomes import MultiClass
 from evalkit.statistics import count_bootstrap
 from evalkit.statistics.intervals import Estimate
+from evalkit.statistics.sample import HeldRows
 from evalkit.studies import one_class, study
-from evalkit.studies.binary import BINS, GRID, RESAMPLES, by_tenths, read_pr, read_roc
+from evalkit.studies.binary import BINS, GRID, by_tenths, read_pr, read_roc
 from evalkit.studies.row_study import RowStudy
 
 METRICS = ("accuracy", "macro_f1", "mcc", "roc_auc_ovr", "log_loss", "brier")
@@ -36,14 +36,12 @@ class ClassesStudy(RowStudy):
     target: float
 
     @cached_property
-    def classified(self) -> dict[str, Classified]:
+    def sample(self) -> HeldRows:
         """What every system predicts beside what is."""
         d, k = self.data, len(self.data.classes)
-        return {name: Classified(d.actual, d.predicted[name], k, d.score.get(name), d.weight) for name in self.systems}
-
-    def structure(self, system: str) -> Classified:
-        """The classes of a system."""
-        return self.classified[system]
+        shared: dict[str, Any] = {"weight": d.weight, "unit": self.unit, "classes": k}
+        sides = {name: (d.score.get(name), d.predicted[name]) for name in self.systems}
+        return HeldRows({name: Rows(d.actual, score, decision=p, **shared) for name, (score, p) in sides.items()})
 
     @property
     def scored(self) -> bool:
@@ -68,7 +66,7 @@ class ClassesStudy(RowStudy):
         return pd.DataFrame([self._class(name, c) for name in self.order for c in classes])
 
     def _class(self, name: str, c: int) -> dict[str, Any]:
-        s = self.classified[name]
+        s = self.sample.rows[name]
         actual, predicted = s.actual == c, s.predicted == c
         row: dict[str, Any] = {"system": name, "class": self.data.classes[c]}
         row |= {"n": int(actual.sum()), "predicted": int(predicted.sum())}
@@ -83,12 +81,13 @@ class ClassesStudy(RowStudy):
 
     def bands(self, kind: str) -> pd.DataFrame | None:
         """Pointwise limits of these curves; none where rows cluster or carry weights, or there is no curve."""
-        if not self.plain(self.leader) or not self.drawn:
+        if not self.plain or not self.drawn:
             return None
         read, found = {"roc": read_roc, "pr": read_pr}[kind], []
         for c, table in self.drawn:
-            pooled = count_bootstrap.pool(table, count_bootstrap.cells(table))
-            drawn = count_bootstrap.resampled(pooled, rng=self.rng(3), resamples=RESAMPLES)
+            drawn = count_bootstrap.resampled(
+                cells.pooled(table), rng=self.rng(3), resamples=self.settings.limits.bands
+            )
             low, high = count_bootstrap.band(drawn, read, level=self.settings.level)
             found.append(pd.DataFrame({"system": c, "x": GRID, "low": low, "high": high}))
         return pd.concat(found, ignore_index=True)
@@ -105,7 +104,7 @@ class ClassesStudy(RowStudy):
         """Share of rows predicted into classes whose precision reaches the target, of every system, with limits."""
         rows = []
         for name in self.order:
-            s = self.classified[name]
+            s = self.sample.rows[name]
             value = labels.coverage(s.confusion, self.target)
             enough = labels.coverage_by_class(s.confusion, self.target) > 0
             names = [one for one, ok in zip(self.data.classes, enough, strict=True) if ok]
@@ -142,7 +141,7 @@ class ClassesStudy(RowStudy):
     @cached_property
     def reliability(self) -> pd.DataFrame:
         """Share of right predictions by tenths of their score, with Wilson limits where rows are plain."""
-        level = self.settings.level if self.plain(self.leader) else None
+        level = self.settings.level if self.plain else None
         return pd.concat([by_tenths(name, self.top_label[name], level=level) for name in self.order], ignore_index=True)
 
     @cached_property
@@ -161,14 +160,12 @@ class ClassesStudy(RowStudy):
     def _ece(self, name: str) -> Estimate:
         """The top-label ECE with limits from resamples of rows, or of whole units with their weights."""
         c, level = self.top_label[name], self.settings.level
-        if self.plain(name):
+        if self.plain:
             return count_bootstrap.interval(c, _ece, rng=self.rng(4), level=level)
         right, score = self._predicted(name)
-        units, at = np.arange(len(right)) if self.unit is None else self.unit, place(c, score)
-        more: dict[str, Any] = {"unit": units, "weight": self.data.weight, "resamples": RESAMPLES}
-        drawn = count_bootstrap.resampled_units(c, right.astype(np.int64), at, rng=self.rng(4), **more)
-        pooled = count_bootstrap.pool(c, count_bootstrap.cells(c))
-        return count_bootstrap.of_tables(c, _ece, [pooled, *drawn], n=len(right), level=level)
+        rows = Rows(right.astype(np.int64), score, weight=self.data.weight, unit=self.unit)
+        drawn = count_bootstrap.resampled_units(rows, rng=self.rng(4), resamples=self.settings.limits.bands)
+        return count_bootstrap.of_tables(c, _ece, [cells.pooled(c), *drawn], n=len(right), level=level)
 
 
 def _ece(c: Counts) -> float:
@@ -177,13 +174,10 @@ def _ece(c: Counts) -> float:
 
 def make(data: MultiClass, p: Classification) -> ClassesStudy:
     """The study of several classes."""
-    fits = bool(data.score) and all(outcomes.are_probabilities(one) for one in data.score.values())
-    refused = () if fits else NEED_PROBABILITIES if data.score else NEED_SCORES
-    chosen = study.chosen(p.metrics, "classes", [name for name in METRICS if name not in refused])
-    wrong = [one.label for one in chosen if one.metric.name in refused]
-    if wrong:
-        needs = "probabilities, got scores outside 0 to 1" if data.score else "p_<class> columns, the table has none"
-        raise ParameterError(f"metrics: {wrong[0]} needs {needs}")
+    fits = all(outcomes.are_probabilities(score) for score in data.score.values())
+    given = [] if not data.score else ["scores", "probabilities"] if fits else ["scores"]
+    needs = "probabilities, got scores outside 0 to 1" if data.score else "p_<class> columns, the table has none"
+    chosen = study.possible(p.metrics, "classes", METRICS, given, needs)
     s = study.settings(p, chosen, unit=p.unit, segments=p.segments)
     study.check_systems(s, data.rows.systems)
     attributes, target = attributes_of(data.rows, s.attributes, s.unit), p.precision_target or TARGET

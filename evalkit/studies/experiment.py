@@ -1,6 +1,6 @@
 """The A/B half of the interleaving study: a table of users, every arm's metrics, the lift, and what heavy users do."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -11,17 +11,17 @@ import pandas as pd
 from evalkit import parameters
 from evalkit.arrays import Bools, Floats, InputError, ParameterError, codes
 from evalkit.definitions.catalogue import Chosen
+from evalkit.definitions.kinds import Kind, PerUnit, Proportion, Ratio
 from evalkit.definitions.metric import Metric
-from evalkit.metrics.rankings import Pooled
+from evalkit.metrics.sums import Sums
 from evalkit.online import experiments, logs
 from evalkit.online.experiments import Assignment
 from evalkit.parameters.fields import UNKNOWN
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part, Source
-from evalkit.statistics import intervals, perunit, power, proportions, sequential
-from evalkit.statistics.intervals import Estimate
-from evalkit.statistics.perunit import Values, take
+from evalkit.statistics import independent, inference, power, sequential
 from evalkit.statistics.significance import Comparison
+from evalkit.statistics.statistic import Layout, OfUnits
 from evalkit.studies.study import EVERY, Member, Settings, Study
 from evalkit.studies.words import unit_noun
 
@@ -42,17 +42,18 @@ def read(data: list[Part] | None, shared: Settings, o: parameters.Interleaving) 
         shared = replace(shared, segments=shared.segments or ("health",), baseline=shared.baseline or "paying")
     if not names:
         raise ParameterError("metrics: name the columns of users to compare, such as metrics='orders,revenue/orders'")
-    there, metrics = logs.column_names(data), tuple(Chosen(_metric(name, o.best)) for name in dict.fromkeys(names))
+    there, names = logs.column_names(data), tuple(dict.fromkeys(names))
     segments = tuple(name for name in shared.segments if name in there)
-    numbers = dict.fromkeys([*(one for name in names for one in _columns(name)), *([o.before] if o.before else [])])
+    numbers = dict.fromkeys([*(part for name in names for part in _columns(name)), *([o.before] if o.before else [])])
     attributes = dict.fromkeys([*segments, *([o.strata] if o.strata else [])])
     table = logs.read_users(data, columns=columns, numbers=list(numbers), attributes=list(attributes))
     made = _assigned(table, o.arms, o.strata)
     _check_shares(o, made.arms)
-    own = replace(own_settings(shared, there, made.arms), metrics=metrics)
     kept, values = (
         {name: column[made.rows] for name, column in one.items()} for one in (table.attributes, table.numbers)
     )
+    metrics = tuple(Chosen(_metric(name, o.best, values)) for name in names)
+    own = replace(own_settings(shared, there, made.arms), metrics=metrics)
     bundled = logs.holds(table.sources, SAMPLE)
     return Experiment(own, made.arms, kept, {}, made, values, o, table.columns, table.sources, bundled)
 
@@ -96,31 +97,30 @@ def _check_shares(o: parameters.Interleaving, arms: Sequence[str]) -> None:
 
 
 def _columns(name: str) -> list[str]:
-    return [one.strip() for one in name.split("/")]
-
-
-def _metric(name: str, best: str) -> Metric:
-    """A metric made of one column, its mean over users, or of two, the ratio of their sums."""
-    parts = _columns(name)
+    """The column of a metric, or the two of a ratio."""
+    parts = [part.strip() for part in name.split("/")]
     if len(parts) > 2 or "" in parts:
         raise ParameterError(f"metrics: must be a column or a ratio of two, such as revenue/orders, got {name!r}")
+    return parts
+
+
+def _metric(name: str, best: str, numbers: Mapping[str, Floats]) -> Metric:
+    """A metric made of one column, its mean over users, or of two, the ratio of their sums."""
+    parts = _columns(name)
     one = len(parts) == 1
     what = f"mean of {name} over users" if one else f"Σ {parts[0]} / Σ {parts[1]} over users, users as units"
     equals = "scipy ttest_ind(equal_var=False); of 0 and 1 statsmodels proportions_ztest" if one else "none as such"
     undefined = "the arm has no user" if one else f"Σ {parts[1]} is 0"
-    return Metric(name, "users", _values_of(parts), what, undefined, equals, "never", -np.inf, np.inf, best)
+    return Metric(name, "users", _kind(parts, numbers), what, undefined, equals, "never", -np.inf, np.inf, best)
 
 
-def _values_of(parts: Sequence[str]) -> Callable[..., Values]:
-    def compute(numbers: Mapping[str, Floats], k: int | None, level: float) -> Values:
-        return numbers[parts[0]] if len(parts) == 1 else Pooled(numbers[parts[0]], numbers[parts[1]])
-
-    return compute
-
-
-def is_share(values: Values) -> bool:
-    """Whether all values are 0 or 1, so that their mean is a proportion."""
-    return not isinstance(values, Pooled) and bool(((values == 0) | (values == 1)).all())
+def _kind(parts: Sequence[str], numbers: Mapping[str, Floats]) -> Kind:
+    """A proportion where all values are 0 or 1, a mean, or a ratio of sums."""
+    if len(parts) > 1:
+        return Ratio(lambda numbers, k, level: Sums(numbers[parts[0]], numbers[parts[1]]))
+    values = numbers[parts[0]]
+    mean = Proportion if ((values == 0) | (values == 1)).all() else PerUnit
+    return mean(lambda numbers, k, level: numbers[parts[0]])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -141,62 +141,29 @@ class Experiment(Study):
         """The user, or what the input calls it; the row where there is no such column."""
         return unit_noun(self.columns["user"], "user") if "user" in self.columns else "row"
 
-    def _arm(self, chosen: Chosen, system: str, member: Member = EVERY) -> Values:
-        return take(chosen.values(self.numbers), self._in(system, member))
+    def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> OfUnits:
+        """One value a user of the arm."""
+        return OfUnits(chosen, chosen.sums(self.numbers).take(self._in(system, member)), design=Layout.INDEPENDENT)
 
     def _in(self, system: str, member: Member = EVERY) -> Bools:
         found = np.zeros(self.assigned.arm.size, dtype=np.bool_)
         found[member] = True
         return found & (self.assigned.arm == self.systems.index(system))
 
-    def estimate(self, chosen: Chosen, system: str, member: Member = EVERY) -> Estimate:
-        """The mean by t, a proportion by Wilson, a ratio of sums by the delta method."""
-        values, level = self._arm(chosen, system, member), self.settings.level
-        if isinstance(values, Pooled):
-            return intervals.ratio_delta(values.numerator, values.denominator, level=level)
-        if is_share(chosen.values(self.numbers)):
-            return intervals.wilson(values.sum(), values.size, level=level)
-        return intervals.mean_t(values, level=level)
-
-    def compare(self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY) -> Comparison:
-        """Other users in each arm: Welch, of proportions the score test with Newcombe's interval, delta for ratios."""
-        first, second = (self._arm(chosen, name, member) for name in pair)
-        options: dict[str, Any] = {"level": self.settings.level, "unit": self.unit_name}
-        sizes = [int(self._in(name, member).sum()) for name in pair]
-        if min(sizes) == 0:
-            raise InputError(f"{chosen.label}: no {self.unit_name} in {pair[sizes.index(0)]!r}")
-        if isinstance(first, Pooled) and isinstance(second, Pooled):
-            return experiments.ratio_difference(first, second, **options)
-        if is_share(chosen.values(self.numbers)):
-            hits = [int(perunit.per_unit(one).sum()) for one in (first, second)]
-            return proportions.two_proportions(hits[0], sizes[0], hits[1], sizes[1], **options)
-        return experiments.difference(perunit.per_unit(first), perunit.per_unit(second), **options)
-
     def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
         """The lift, first over second − 1, with its interval, and the difference that would show."""
-        c = self._lift(chosen, *(self._arm(chosen, name) for name in pair))
-        e = self.compare(chosen, pair).difference
-        z = intervals.normal_quantile(self.settings.level)
-        shown = (e.high - e.low) / (2 * z) * (z + intervals.normal_quantile(0.6))
+        first, second = (self.measure(chosen, name) for name in pair)
+        c = inference.lift(first, second, self.inference_options(2))
         lift = {"lift": c.difference.value, "lift_low": c.difference.low, "lift_high": c.difference.high}
-        return lift | {"detectable": shown}
-
-    def _lift(self, chosen: Chosen, first: Values, second: Values) -> Comparison:
-        level = self.settings.level
-        if isinstance(first, Pooled) and isinstance(second, Pooled):
-            return experiments.ratio_lift(first, second, level=level)
-        one, other = perunit.per_unit(first), perunit.per_unit(second)
-        if is_share(chosen.values(self.numbers)):
-            return experiments.share_lift(int(one.sum()), one.size, int(other.sum()), other.size, level=level)
-        return experiments.lift(one, other, level=level)
+        return lift | {"detectable": inference.detectable(self.compare(chosen, pair))}
 
     # What variance reduction and heavy users do to the answer
 
     @cached_property
     def plain(self) -> Chosen | None:
         """The first metric that is a mean and no proportion: what can be capped, stratified and adjusted."""
-        means = [one for one in self.settings.metrics if not isinstance(one.values(self.numbers), Pooled)]
-        return next((one for one in means if not is_share(one.values(self.numbers))), means[0] if means else None)
+        means = [one for one in self.settings.metrics if one.sums(self.numbers).denominator is None]
+        return next((one for one in means if not isinstance(one.metric.kind, Proportion)), means[0] if means else None)
 
     def _sides(self, values: Floats) -> list[Floats]:
         return [values[self._in(name)] for name in self.opponents]
@@ -210,17 +177,17 @@ class Experiment(Study):
         """
         if self.plain is None:
             return pd.DataFrame()
-        values, level, o = self.plain.values(self.numbers), self.settings.level, self.options
+        values, level, o = self.plain.sums(self.numbers).numerator, self.settings.level, self.options
         capped, same = experiments.capped(values, share=o.cap), "the same"
         other = f"mean of min(value, {np.quantile(values, o.cap):.3g})"
-        found = [("as it is", same, experiments.difference(*self._sides(values), level=level))]
+        found = [("as it is", same, independent.difference(*self._sides(values), level=level))]
         if o.before:
             before = self._sides(self.numbers[o.before])
             cuped = experiments.cuped(*self._sides(values), *before, level=level)
             found.append((f"CUPED with {o.before}", same, cuped))
         if o.strata:
             found.append((f"stratified by {o.strata}", same, self._stratified(values)))
-        found.append((f"capped at {o.cap:.1%}", other, experiments.difference(*self._sides(capped), level=level)))
+        found.append((f"capped at {o.cap:.1%}", other, independent.difference(*self._sides(capped), level=level)))
         if o.before:
             both = experiments.cuped(*self._sides(capped), *before, level=level)
             found.append((f"capped at {o.cap:.1%}, CUPED", other, both))
@@ -246,10 +213,10 @@ class Experiment(Study):
         """The headline pair's difference with values above each quantile set to it: name, value, low, high."""
         if self.plain is None:
             return pd.DataFrame()
-        values, level, rows = self.plain.values(self.numbers), self.settings.level, []
+        values, level, rows = self.plain.sums(self.numbers).numerator, self.settings.level, []
         for share in (None, *CAPS):
             shown = values if share is None else experiments.capped(values, share=share)
-            e = experiments.difference(*self._sides(shown), level=level).difference
+            e = independent.difference(*self._sides(shown), level=level).difference
             name = "not capped" if share is None else f"capped at the {share:.1%} quantile, {shown.max():.3g}"
             rows.append({"name": name, "value": e.value, "low": e.low, "high": e.high, "n": e.n})
         return pd.DataFrame(rows)
@@ -257,7 +224,7 @@ class Experiment(Study):
     @cached_property
     def concentration(self) -> dict[float, float]:
         """Share of the whole that the users with most of it have, for each of `TOPS`."""
-        values = np.sort(self.plain.values(self.numbers))[::-1] if self.plain else np.zeros(1)
+        values = np.sort(self.plain.sums(self.numbers).numerator)[::-1] if self.plain else np.zeros(1)
         whole = values.sum()
         if values[-1] < 0 or whole == 0:
             return {}
@@ -284,7 +251,7 @@ class Experiment(Study):
         """Users an arm for a lift over the headline's second arm at 80 % power: lift, difference, raw, cuped."""
         if self.plain is None:
             return pd.DataFrame()
-        control = self._sides(self.plain.values(self.numbers))[1]
+        control = self._sides(self.plain.sums(self.numbers).numerator)[1]
         if control.size < 2 or np.ptp(control) == 0 or control.mean() == 0:
             return pd.DataFrame()
         sd, left = float(control.std(ddof=1)), 1.0

@@ -12,6 +12,7 @@ from evalkit import parameters
 from evalkit.arrays import InputError, ParameterError, codes
 from evalkit.definitions.catalogue import Chosen
 from evalkit.definitions.preference_metrics import Side
+from evalkit.metrics import sums
 from evalkit.online import logs, sessions
 from evalkit.online.experiments import sample_ratio
 from evalkit.online.logs import SessionLog
@@ -19,10 +20,9 @@ from evalkit.parameters import Named, Names, Tables
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part, Source
-from evalkit.statistics import intervals, multiplicity, perunit
+from evalkit.statistics import inference, intervals, multiplicity
 from evalkit.statistics.intervals import Estimate
-from evalkit.statistics.perunit import Values
-from evalkit.statistics.significance import Comparison
+from evalkit.statistics.statistic import OfUnits
 from evalkit.studies import experiment, planning, study
 from evalkit.studies.experiment import Experiment
 from evalkit.studies.planning import Planning
@@ -198,31 +198,19 @@ class Interleaving(Study):
         """Users without credit for any arm."""
         return int((self._sides[0].whole == 0).sum())
 
-    def _values(self, chosen: Chosen, system: str, member: Member) -> Values:
-        return chosen.values(self.sides(member)[self.systems.index(system)])
-
-    def estimate(self, chosen: Chosen, system: str, member: Member = EVERY) -> Estimate:
-        """The mean over users by t, ratios of sums by the delta method over users."""
-        values = self._values(chosen, system, member)
-        e = perunit.estimate(values, None, method="t", level=self.settings.level, rng=self.rng(1))
-        return perunit.within(e, chosen.metric.low, chosen.metric.high)
-
-    def compare(self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY) -> Comparison:
-        """Two arms' values of the same users: sign flips of the differences, for ratios the delta method."""
-        first, second = (self._values(chosen, name, member) for name in pair)
-        if not perunit.both(first, second).any():
-            raise InputError(f"{chosen.label}: no {self.unit_name} has an outcome on an item of an arm")
-        return perunit.compare(first, second, None, level=self.settings.level, rng=self.rng(2), name=self.unit_name)
+    def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> OfUnits:
+        """One value a user."""
+        return OfUnits(chosen, chosen.sums(self.sides(member)[self.systems.index(system)]))
 
     def estimate_extras(self, chosen: Chosen, system: str, found: Estimate) -> dict[str, Any]:
         """Users without credit, for whom the metric is undefined."""
-        return {"undefined": int((~perunit.defined(self._values(chosen, system, EVERY))).sum())}
+        return {"undefined": int((~self.measure(chosen, system).sums.defined).sum())}
 
     def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
         """Users for the first, for both alike, for the second; the difference that would show."""
-        first, second = (self._values(chosen, name, EVERY) for name in pair)
-        wins, ties, losses = perunit.wins(first, second)
-        detectable = perunit.detectable(first, second, None, level=self.settings.level)
+        first, second = (self.measure(chosen, name) for name in pair)
+        wins, ties, losses = sums.wins(first.sums, second.sums)
+        detectable = inference.detectable_by_t(first, second, self.inference_options(2))
         return {"wins": wins, "ties": ties, "losses": losses, "detectable": detectable}
 
     # The log itself

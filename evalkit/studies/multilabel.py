@@ -1,7 +1,7 @@
 """The study of several labels a row: a score for every label by every system, decided at one threshold."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -10,15 +10,18 @@ import pandas as pd
 
 from evalkit.arrays import Floats, ParameterError
 from evalkit.definitions import catalogue
-from evalkit.definitions.label_metrics import Labelled
 from evalkit.metrics import counts, curves
 from evalkit.metrics.counts import Counts
+from evalkit.metrics.rows import Rows
 from evalkit.parameters import Classification
 from evalkit.reading.inputs import outcomes
 from evalkit.reading.inputs.aligned import attributes_of
 from evalkit.reading.inputs.outcomes import MultiLabel
 from evalkit.reading.tables import precision
 from evalkit.reading.tables.precision import Precision
+from evalkit.statistics import inference
+from evalkit.statistics.sample import HeldRows
+from evalkit.statistics.statistic import OfRows
 from evalkit.studies import one_class, study
 from evalkit.studies.row_study import RowStudy
 
@@ -41,15 +44,11 @@ class MultiLabelStudy(RowStudy):
         return {name: [own[name][f"p {label}"] for label in self.data.labels] for name in self.systems}
 
     @cached_property
-    def labelled(self) -> dict[str, Labelled]:
+    def sample(self) -> HeldRows:
         """Every system's scores beside the true labels."""
         d, at = self.data, self.threshold
         cuts = {name: np.array([precision.rounded(at, to) for to in some]) for name, some in self.precision.items()}
-        return {name: Labelled(d.actual, score, cuts[name], d.weight) for name, score in d.score.items()}
-
-    def structure(self, system: str) -> Labelled:
-        """The labels of a system."""
-        return self.labelled[system]
+        return HeldRows({name: Rows(d.actual, s, cuts[name], d.weight, self.unit) for name, s in d.score.items()})
 
     @property
     def shares(self) -> Floats:
@@ -68,8 +67,8 @@ class MultiLabelStudy(RowStudy):
         return pd.DataFrame([self._label(name, j) for name in self.order for j in columns])
 
     def _label(self, name: str, j: int) -> dict[str, Any]:
-        s = self.labelled[name]
-        y, d = s.actual[:, j], s.decided[:, j]
+        s = self.sample.rows[name]
+        y, d = s.actual[:, j], s.predicted[:, j]
         row: dict[str, Any] = {"system": name, "label": self.data.labels[j], "n": int(y.sum())}
         row |= {
             "tp": int((y & d).sum()),
@@ -77,7 +76,7 @@ class MultiLabelStudy(RowStudy):
             "fn": int((y & ~d).sum()),
             "tn": int((~y & ~d).sum()),
         }
-        return row | one_class.numbers(self, y, d, s.score[:, j], s.weight)
+        return row | one_class.numbers(self, y, d, s.scores[:, j], s.weight)
 
     @cached_property
     def drawn(self) -> list[tuple[str, Counts]]:
@@ -99,9 +98,9 @@ class MultiLabelStudy(RowStudy):
         rows = []
         drawn = np.union1d(np.quantile(score, np.linspace(0, 1, STEPS)), self.best[0])
         for t in drawn[np.isfinite(drawn)]:
-            s = Labelled(self.data.actual, score, float(t), self.data.weight)
+            s = replace(self.sample.rows[self.leader], threshold=float(t))
             for metric in SWEPT:
-                e = self.part_of_1(catalogue.find(metric, "labels").values(s))
+                e = inference.estimate(OfRows(catalogue.find(metric, "labels"), s), self.inference_options(1))
                 rows.append({"system": metric, "x": float(t), "y": e.value, "low": e.low, "high": e.high})
         return pd.DataFrame(rows)
 
@@ -119,8 +118,8 @@ class MultiLabelStudy(RowStudy):
         """How often the label with the highest score is true, of every system."""
         rows = []
         for name in self.order:
-            s = self.labelled[name]
-            best = s.score.argmax(axis=1)
+            s = self.sample.rows[name]
+            best = s.scores.argmax(axis=1)
             hit = s.actual[np.arange(len(best)), best]
             e = self.share(np.ones(len(best), dtype=bool), hit, s.weight)
             rows.append({"system": name, "value": e.value, "low": e.low, "high": e.high})

@@ -6,32 +6,39 @@ import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Bools, Floats
-from evalkit.definitions.class_metrics import of_order
+from evalkit.definitions.class_metrics import AREA, PRECISION
+from evalkit.definitions.kinds import Ratio, Smooth
 from evalkit.metrics import counts, curves
 from evalkit.metrics.counts import Counts
-from evalkit.metrics.influence import auc_influence, average_precision_influence
-from evalkit.statistics.perunit import Pooled
+from evalkit.metrics.rows import Rows
+from evalkit.metrics.sums import Sums
 from evalkit.studies.binary import POINTS
 from evalkit.studies.row_study import RowStudy
 
 DRAWN = 8  # curves that one picture can hold
 
 
+def _f1(rows: Rows, k: int | None, level: float) -> Sums:
+    w = rows.weights
+    return Sums(w * 2 * (rows.actual & rows.predicted), w * (rows.actual.astype(float) + rows.predicted))
+
+
+F1 = Ratio(_f1)
+OF_ORDER = {"auc": Smooth(AREA.effects), "average_precision": Smooth(PRECISION.effects)}
+
+
 def numbers(
     s: RowStudy, actual: Bools, decided: Bools, score: Floats | None, weight: Floats | None
 ) -> dict[str, float]:
     """Precision, recall, F1 and, with scores, AUC and average precision, each as itself, `_low` and `_high`."""
-    w = np.ones(len(actual)) if weight is None else weight
+    rows = Rows(actual.astype(np.int64), score, weight=weight, unit=s.unit, decision=decided)
     found = {
         "precision": s.share(decided, actual, weight),
         "recall": s.share(actual, decided, weight),
-        "f1": s.part_of_1(Pooled(w * 2 * (actual & decided), w * (actual.astype(float) + decided))),
+        "f1": s.number(F1, rows),
     }
     if score is not None:
-        label = actual.astype(np.int64)
-        area = of_order(counts.average_precision, average_precision_influence, label, score, w)
-        found["auc"] = s.part_of_1(of_order(counts.auc, auc_influence, label, score, w))
-        found["average_precision"] = s.part_of_1(area)
+        found |= {name: s.number(kind, rows) for name, kind in OF_ORDER.items()}
     sides = {"": "value", "_low": "low", "_high": "high"}
     return {f"{metric}{end}": getattr(e, side) for metric, e in found.items() for end, side in sides.items()}
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from evalkit.definitions.preference_metrics import credit_share, session_wins, user_share
-from evalkit.statistics import perunit
+from evalkit.metrics.sums import Sums
 from evalkit.studies.experiment import Experiment
 from evalkit.studies.interleaving import Interleaving
 
@@ -29,7 +29,7 @@ class Estimands:
 def estimands(s: Interleaving) -> Estimands:
     """What heavy users do to the answer."""
     side, even = s.sides()[0], 1 / len(s.systems)
-    mean, total = (perunit.mean(metric(side)) for metric in (user_share, credit_share))
+    mean, total = Sums(user_share(side)).value, credit_share(side).value
     return Estimands(mean, total, (mean - even) * (total - even) < 0)
 
 
@@ -66,7 +66,7 @@ def uneven(s: Interleaving) -> Uneven:
 
 def delta_ab(s: Interleaving) -> float | None:
     """Wins of the first of two arms over all sessions, less a half; None of more arms."""
-    return perunit.mean(session_wins(s.sides()[0])) - 0.5 if len(s.systems) == 2 else None
+    return session_wins(s.sides()[0]).value - 0.5 if len(s.systems) == 2 else None
 
 
 # The table of users

@@ -1,7 +1,7 @@
 """The ranking study: runs and judgements read once, and everything that the ranking page asks of them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +12,8 @@ from evalkit import parameters
 from evalkit.arrays import InputError
 from evalkit.definitions import catalogue
 from evalkit.definitions.catalogue import Chosen
+from evalkit.metrics import sums
+from evalkit.metrics.sums import Sums
 from evalkit.parameters import Named, Names, Tables, Wholes
 from evalkit.reading.engines import base
 from evalkit.reading.inputs import rows, runs
@@ -19,10 +21,9 @@ from evalkit.reading.inputs.runs import Ask, Runs
 from evalkit.reading.reductions import sharded
 from evalkit.reading.reductions.measured import Measured
 from evalkit.reading.tables import precision, sources
-from evalkit.statistics import perunit
+from evalkit.statistics import inference, methods
 from evalkit.statistics.intervals import Estimate
-from evalkit.statistics.perunit import Values
-from evalkit.statistics.significance import Comparison
+from evalkit.statistics.statistic import OfUnits
 from evalkit.studies import asks, study
 from evalkit.studies.asks import BestTies, Depth, InterpolatedPrecision, Unjudged, WorstTies
 from evalkit.studies.study import EVERY, Member, Study
@@ -144,7 +145,7 @@ class Ranking(Study):
         return unit_noun(self.runs.columns.get("query", "query"), "query")
 
     @cached_property
-    def _values(self) -> dict[tuple[str, str], Values]:
+    def _values(self) -> dict[tuple[str, str], Sums]:
         """(metric label, system) -> one value a query."""
         return {
             (chosen.label, name): self.runs.measure(name, asks.Metric(chosen, self.relevance_level))
@@ -153,59 +154,48 @@ class Ranking(Study):
         }
 
     @property
-    def per_query(self) -> Mapping[tuple[str, str], Values]:
+    def per_query(self) -> Mapping[tuple[str, str], Sums]:
         """(metric label, system) -> one value a query, in the order of `runs.query`."""
         return self._values
 
-    def _some(self, chosen: Chosen, system: str, member: Member) -> Values:
-        return perunit.take(self._values[chosen.label, system], member)
+    def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> OfUnits:
+        """One value a query, clustered where a unit was named."""
+        return OfUnits(chosen, self._values[chosen.label, system].take(member), self._units(member))  # type: ignore[arg-type]
 
     def _units(self, member: Member) -> np.ndarray | None:
         return None if self.unit is None else self.unit[member]
 
-    def estimate(self, chosen: Chosen, system: str, member: Member = EVERY) -> Estimate:
-        """The mean over queries, clustered where a unit was named."""
-        return self._interval(chosen, self._some(chosen, system, member), member, self.settings.interval)
-
-    def _interval(self, chosen: Chosen, values: Values, member: Member, method: str) -> Estimate:
-        e = perunit.estimate(values, self._units(member), method=method, level=self.settings.level, rng=self.rng(1))
-        return perunit.within(e, chosen.metric.low, chosen.metric.high)
-
-    def compare(self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY) -> Comparison:
-        """Sign flips of the paired differences; for ratios of sums the delta method."""
-        first, second = (self._some(chosen, name, member) for name in pair)
-        if not perunit.both(first, second).any():
-            raise InputError(f"{chosen.label}: no query has a value for both {pair[0]!r} and {pair[1]!r}")
-        units, name = self._units(member), self.unit_name
-        return perunit.compare(first, second, units, level=self.settings.level, rng=self.rng(2), name=name)
+    def _by_t(self, chosen: Chosen, values: Sums) -> Estimate:
+        """A number of every query with the interval by t."""
+        return inference.estimate(OfUnits(chosen, values, self.unit), replace(self.inference_options(1), interval="t"))
 
     def estimate_extras(self, chosen: Chosen, system: str, found: Estimate) -> dict[str, Any]:
         """Undefined queries, and the metric with the worst and the best order of items whose scores are equal."""
-        undefined = int((~perunit.defined(self._values[chosen.label, system])).sum())
+        undefined = int((~self._values[chosen.label, system].defined).sum())
         if not self.runs.accounts[system].tied:
             return {"undefined": undefined, "worst_ties": found.value, "best_ties": found.value}
         if not chosen.metric.tie_range:
             return {"undefined": undefined, "worst_ties": np.nan, "best_ties": np.nan}
         kinds = (kind(chosen, self.relevance_level) for kind in (WorstTies, BestTies))
-        worst, best = (perunit.mean(self.runs.measure(system, ask)) for ask in kinds)
+        worst, best = (self.runs.measure(system, ask).value for ask in kinds)
         return {"undefined": undefined, "worst_ties": worst, "best_ties": best}
 
     def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
         """The t-test beside the sign flips, queries won and lost, the difference that would show."""
-        first, second = (self._values[chosen.label, name] for name in pair)
-        if not perunit.both(first, second).any():
+        first, second = (self.measure(chosen, name) for name in pair)
+        if not first.meets(second):
             return {"p_t": np.nan, "wins": 0, "ties": 0, "losses": 0, "detectable": np.nan}
-        t = perunit.t_test(first, second, self.unit, level=self.settings.level, name="")
-        wins, ties, losses = perunit.wins(first, second)
-        detectable = perunit.detectable(first, second, self.unit, level=self.settings.level)
-        return {"p_t": t.p_value, "wins": wins, "ties": ties, "losses": losses, "detectable": detectable}
+        wins, ties, losses = sums.wins(first.sums, second.sums)
+        t = methods.t_test(first, second, self.inference_options(2))
+        least = inference.detectable_by_t(first, second, self.inference_options(2))
+        return {"p_t": t.p_value, "wins": wins, "ties": ties, "losses": losses, "detectable": least}
 
     # Query by query, along the list
 
     def values(self) -> pd.DataFrame:
         """The primary metric of every query (rows) and system (columns); a pooled metric's ratio per query."""
         label = self.primary.label
-        columns = {name: perunit.per_unit(self._values[label, name]) for name in self.order}
+        columns = {name: self._values[label, name].per_unit for name in self.order}
         return pd.DataFrame(columns, index=pd.Index(self.runs.query, name="query"))
 
     def differences(self) -> pd.Series:
@@ -229,20 +219,20 @@ class Ranking(Study):
     def curves(self) -> pd.DataFrame:
         """The primary metric of every system at each cut-off that a list reaches; NDCG where it has no cut-off."""
         metric = _curve_metric(self.primary)
-        longest = max(perunit.per_unit(self.runs.measure(name, Depth())).max(initial=1) for name in self.systems)
+        longest = max(self.runs.measure(name, Depth()).per_unit.max(initial=1) for name in self.systems)
         cuts = [Chosen(metric, k) for k in self.ks if k <= longest] or [Chosen(metric, 1)]
         rows = []
         for chosen in cuts:
             for name in self.order:
                 found = self.runs.measure(name, asks.Metric(chosen, self.relevance_level))
-                e = self._interval(chosen, found, EVERY, "t")
+                e = self._by_t(chosen, found)
                 rows.append({"metric": metric.name, "system": name, "k": chosen.k} | _limits(e))
         return pd.DataFrame(rows)
 
     def unjudged(self, system: str) -> tuple[int, float]:
         """k, and the share of rows without a judgement in the first k of all lists."""
         k = self.primary.k or UNJUDGED
-        return k, float(np.nan_to_num(perunit.mean(self.runs.measure(system, Unjudged(k)))))
+        return k, float(np.nan_to_num(self.runs.measure(system, Unjudged(k)).value))
 
     @cached_property
     def precision_recall(self) -> pd.DataFrame:
@@ -251,7 +241,7 @@ class Ranking(Study):
         for name in self.order:
             for recall in RECALLS:
                 found = self.runs.measure(name, InterpolatedPrecision(float(recall), self.relevance_level))
-                e = self._interval(chosen, found, EVERY, "t")
+                e = self._by_t(chosen, found)
                 rows.append({"system": name, "recall": recall} | _limits(e))
         return pd.DataFrame(rows)
 

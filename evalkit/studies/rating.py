@@ -1,6 +1,6 @@
 """The rating study: actual values and forecasts, errors with intervals, bias along the forecast, paired comparisons."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -8,14 +8,14 @@ import numpy as np
 import pandas as pd
 
 from evalkit import parameters
-from evalkit.definitions.forecast_metrics import Forecasts
 from evalkit.definitions.metric import Chosen
+from evalkit.metrics.rows import Rows
 from evalkit.parameters import Named, Names, Tables
 from evalkit.reading.inputs import ratings
 from evalkit.reading.inputs.aligned import attributes_of
 from evalkit.reading.inputs.ratings import Ratings
 from evalkit.reading.tables import sources
-from evalkit.statistics import inference
+from evalkit.statistics.sample import HeldRows
 from evalkit.studies import study
 from evalkit.studies.row_study import RowStudy
 
@@ -60,33 +60,30 @@ class Rating(RowStudy):
     data: Ratings
 
     @cached_property
-    def forecasts(self) -> dict[str, Forecasts]:
+    def sample(self) -> HeldRows:
         """Every system's forecasts beside the actual values."""
-        return {name: Forecasts(self.data.actual, one, self.data.weight) for name, one in self.data.forecast.items()}
-
-    def structure(self, system: str) -> Forecasts:
-        """The forecasts of a system."""
-        return self.forecasts[system]
+        d = self.data
+        return HeldRows({name: Rows(d.actual, f, weight=d.weight, unit=self.unit) for name, f in d.forecast.items()})
 
     def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
         """Rows on which the first is nearer, and the difference that so many rows would show."""
-        near = [np.abs(self.forecasts[name].forecast - self.data.actual) for name in pair]
+        near = [np.abs(self.data.forecast[name] - self.data.actual) for name in pair]
         wins, losses = int((near[0] < near[1]).sum()), int((near[0] > near[1]).sum())
         ties = len(self.data.actual) - wins - losses
         return {"wins": wins, "ties": ties, "losses": losses} | super().comparison_extras(chosen, pair)
 
     def constant(self, chosen: Chosen) -> float:
         """The metric of forecasting the mean of the actual values for every row."""
-        f = next(iter(self.forecasts.values()))
-        mean = float(np.dot(f.shares, f.actual))
-        return inference.value(chosen.values(Forecasts(f.actual, np.full(len(f.actual), mean), f.weight)))
+        rows = self.sample.rows[self.leader]
+        mean = float(np.dot(rows.shares, rows.actual))
+        return chosen.value(replace(rows, score=np.full(len(rows), mean)))
 
     @cached_property
     def tenths(self) -> pd.DataFrame:
         """By tenths of each system's forecast: mean forecast, mean actual and bias with intervals, rows."""
         rows = []
         for name in self.order:
-            forecast = self.forecasts[name].forecast
+            forecast = self.data.forecast[name]
             edges = np.unique(np.quantile(forecast, np.linspace(0, 1, TENTHS + 1)[1:-1]))
             part = np.searchsorted(edges, forecast, side="right")
             for i in np.unique(part):
@@ -104,7 +101,7 @@ class Rating(RowStudy):
     def spread(self) -> pd.DataFrame:
         """Quantiles of the error forecast − actual of every system."""
         shares = (0.05, 0.25, 0.5, 0.75, 0.95)
-        found = {name: np.quantile(one.forecast - one.actual, shares) for name, one in self.forecasts.items()}
+        found = {name: np.quantile(f - self.data.actual, shares) for name, f in self.data.forecast.items()}
         return pd.DataFrame(
             [
                 {"system": name} | {f"{q:.0%}": v for q, v in zip(shares, found[name], strict=True)}
@@ -114,14 +111,13 @@ class Rating(RowStudy):
 
     def extremes(self, n: int = EXAMPLES) -> pd.DataFrame:
         """The rows that the leader misses by most."""
-        f = self.forecasts[self.leader]
-        worst = np.argsort(-np.abs(f.forecast - f.actual), kind="stable")[:n]
-        columns = {"id": self.data.rows.id[worst], "actual": f.actual[worst], "forecast": f.forecast[worst]}
-        return pd.DataFrame(columns).assign(error=f.forecast[worst] - f.actual[worst])
+        actual, forecast = self.data.actual, self.data.forecast[self.leader]
+        worst = np.argsort(-np.abs(forecast - actual), kind="stable")[:n]
+        columns = {"id": self.data.rows.id[worst], "actual": actual[worst], "forecast": forecast[worst]}
+        return pd.DataFrame(columns).assign(error=forecast[worst] - actual[worst])
 
     @property
     def heavy(self) -> float:
         """The share of the leader's squared error that the worst hundredth of the rows holds."""
-        f = self.forecasts[self.leader]
-        squared = np.sort((f.forecast - f.actual) ** 2)[::-1]
+        squared = np.sort((self.data.forecast[self.leader] - self.data.actual) ** 2)[::-1]
         return float(squared[: max(1, len(squared) // 100)].sum() / squared.sum()) if squared.sum() else 0.0

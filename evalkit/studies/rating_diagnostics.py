@@ -33,9 +33,14 @@ def actual(s: Rating) -> Actual:
     return Actual(float(a.mean()), float(a.std()), float(a.min()), float(a.max()), float(np.mean(a == 0)))
 
 
+def units(s: Rating) -> int:
+    """The units that vary: rows, or the units of the column that was named."""
+    return len(s.data.actual) if s.unit is None else len(np.unique(s.unit))
+
+
 def constant_forecasts(s: Rating) -> list[str]:
     """The systems that forecast the same value for every row."""
-    return [name for name, f in s.forecasts.items() if np.ptp(f.forecast) == 0]
+    return [name for name, f in s.data.forecast.items() if np.ptp(f) == 0]
 
 
 def dominated(s: Rating) -> bool:
@@ -53,7 +58,7 @@ class Cloud:
 
 def cloud(s: Rating) -> Cloud:
     """The rows to draw."""
-    f = s.forecasts[s.leader]
-    order = np.argsort(f.forecast, kind="stable")
+    forecast = s.data.forecast[s.leader]
+    order = np.argsort(forecast, kind="stable")
     some = order[np.unique(np.linspace(0, len(order) - 1, DRAWN).astype(int))]
-    return Cloud(f.forecast[some], (f.actual - f.forecast)[some])
+    return Cloud(forecast[some], (s.data.actual - forecast)[some])

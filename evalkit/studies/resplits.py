@@ -10,9 +10,8 @@ import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Floats, InputError, ratio
-from evalkit.definitions import predicted
 from evalkit.definitions.catalogue import Chosen
-from evalkit.definitions.predicted import Predicted
+from evalkit.metrics.rows import Rows
 from evalkit.reading.inputs.examples import CLASSES, Examples
 from evalkit.validation import fitting, fold_column, optimism, splits
 from evalkit.validation.fitting import Fit, Job, Learner
@@ -58,7 +57,7 @@ class Resplits:
     summary: pd.DataFrame
     folds: Floats
     curve: pd.DataFrame
-    ignoring: Predicted | None
+    ignoring: Rows | None
     bootstrap: optimism.Bootstrap | None
     unfitted: tuple[Unfitted, ...]
     warned: dict[str, int]
@@ -239,15 +238,15 @@ def reduce(
     every = [fit for pairs in found.values() for _, fit in pairs] + own
     points = [row for way in chosen for row in _points(way, metric, found[way.name])]
     folded = next((way for way in chosen if s.examples.fold is None and len(way.folds.pairs) == REPEATS * s.k), None)
-    per_fold = [predicted.value(metric, fit.test) for _, fit in (found[folded.name] if folded else [])]
+    per_fold = [metric.value(fit.test) for _, fit in (found[folded.name] if folded else [])]
     ignoring = [fit.test for _, fit in found.get(_blind(s), [])]
     frame = pd.DataFrame(points, columns=["way", "value"])
     return Resplits(
         points=frame,
         summary=_summary(frame, chosen, found),
-        folds=np.array(per_fold or [predicted.value(metric, fit.test) for fit in own]),
+        folds=np.array(per_fold or [metric.value(fit.test) for fit in own]),
         curve=_curve(s, metric, found[CURVE], own),
-        ignoring=predicted.join(ignoring) if len(ignoring) == s.k else None,
+        ignoring=Rows.join(ignoring) if len(ignoring) == s.k else None,
         bootstrap=_bootstrap(s, found) if OUT_OF_BAG in found and s.examples.kind == CLASSES else None,
         unfitted=tuple(left),
         warned=dict(sorted(Counter(text for fit in every for text in set(fit.warned)).items())),
@@ -258,7 +257,7 @@ def _points(way: Way, metric: Chosen, pairs: list[tuple[Job, Fit]]) -> list[tupl
     """One estimate for as many complete groups of fits as were made."""
     tests = [fit.test for _, fit in pairs]
     whole = [tests[i : i + way.together] for i in range(0, len(tests) - way.together + 1, way.together)]
-    values = np.array([predicted.value(metric, predicted.join(some)) for some in whole])
+    values = np.array([metric.value(Rows.join(some)) for some in whole])
     complete = values[: values.size // way.averaged * way.averaged].reshape(-1, way.averaged)
     return [(way.name, float(value)) for value in complete.mean(axis=1)]
 
@@ -284,7 +283,7 @@ def _curve(s: Setting, metric: Chosen, pairs: list[tuple[Job, Fit]], own: list[F
         some = [(size, fit) for name, size, fit in every if name == place]
         for name in (TESTED, TRAINED):
             sides = [fit.test if name == TESTED else fit.train for _, fit in some]
-            values = np.array([predicted.value(metric, side) for side in sides if side is not None])
+            values = np.array([metric.value(side) for side in sides if side is not None])
             values = values[~np.isnan(values)]
             if values.size:
                 size = {"rows": round(np.mean([size for size, _ in some])), "n": values.size}
@@ -299,11 +298,11 @@ def _bootstrap(s: Setting, found: dict[str, list[tuple[Job, Fit]]]) -> optimism.
         return None
     wrong, tested = np.zeros(len(s.examples)), np.zeros(len(s.examples))
     for job, fit in found[OUT_OF_BAG]:
-        wrong[job.test] += 1 - predicted.accuracy(fit.test)
+        wrong[job.test] += fit.test.predicted != fit.test.actual
         tested[job.test] += 1
     all_rows = found[APPARENT][0][1].test
-    apparent, oob = float(1 - predicted.accuracy(all_rows).mean()), float(np.nanmean(ratio(wrong, tested)))
-    gamma = optimism.no_information(s.examples.label, all_rows.decision)
+    apparent, oob = float((all_rows.predicted != all_rows.actual).mean()), float(np.nanmean(ratio(wrong, tested)))
+    gamma = optimism.no_information(s.examples.label, all_rows.predicted)
     plus = optimism.error_632_plus(apparent, oob, gamma)
     return optimism.Bootstrap(apparent, oob, gamma, optimism.error_632(apparent, oob), plus)
 

@@ -1,4 +1,4 @@
-"""A study whose metrics come with what each row adds: per-row values, ratios of sums, or the effects of rows."""
+"""A study whose systems speak of the same rows; the units are rows, or the unit that was named."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -7,86 +7,77 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import Bools, Floats
-from evalkit.definitions.metric import Chosen, Effects
-from evalkit.statistics import inference, perunit, proportions
-from evalkit.statistics.intervals import Estimate, wilson
-from evalkit.statistics.significance import Comparison
+from evalkit.definitions.kinds import Kind, Loss, Share
+from evalkit.definitions.metric import Chosen, Metric
+from evalkit.metrics.rows import Rows
+from evalkit.statistics import inference
+from evalkit.statistics.intervals import Estimate
+from evalkit.statistics.sample import Sample
+from evalkit.statistics.statistic import Layout, OfRows, Statistic
 from evalkit.studies.study import EVERY, Member, Study
-from evalkit.studies.words import unit_noun
-
-RIGHT = ("accuracy", "exact_match")  # one row is right or wrong: Wilson and McNemar
+from evalkit.studies.words import plural, unit_noun
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RowStudy(Study):
-    """Estimates and comparisons of `structure`; the units are rows, or the unit that was named."""
+    """Estimates and comparisons of a sample."""
 
+    @property
     @abstractmethod
-    def structure(self, system: str) -> Any:
-        """What the metrics of the catalogue take, of all rows of a system; it has `take` and `weight`."""
+    def sample(self) -> Sample:
+        """All systems on the same rows."""
+
+    @property
+    def layout(self) -> Layout:
+        """Whether rows are independent and unweighted, and whether they are at hand."""
+        return self.sample.layout
+
+    @property
+    def plain(self) -> bool:
+        """True if rows are independent and unweighted."""
+        return self.layout in (Layout.PLAIN, Layout.SUMMED)
 
     @property
     def unit_name(self) -> str:
         """The row, or the unit that the user named."""
         return unit_noun(self.settings.unit, "unit") if self.settings.unit else "row"
 
-    def _found(self, chosen: Chosen, system: str, member: Member) -> inference.Found:
-        return chosen.values(self.structure(system).take(member))
-
-    def units(self, member: Member) -> np.ndarray | None:
-        """The units of the members, None where rows are the units."""
-        return None if self.unit is None else self.unit[member]
-
-    @property
-    def many_units(self) -> int:
-        """How many units there are."""
-        return len(self.structure(self.systems[0]).actual) if self.unit is None else len(np.unique(self.unit))
-
-    def plain(self, system: str) -> bool:
-        """Whether rows are the units and count alike."""
-        return self.unit is None and self.structure(system).weight is None
-
-    def estimate(self, chosen: Chosen, system: str, member: Member = EVERY) -> Estimate:
-        """The metric with its interval, clustered where a unit was named."""
-        found = self._found(chosen, system, member)
-        if chosen.metric.name in RIGHT and self.plain(system) and isinstance(found, np.ndarray):
-            return wilson(int(found.sum()), len(found), level=self.settings.level)
-        limits = {"low": chosen.metric.low, "high": chosen.metric.high}
-        return inference.estimate(found, self.units(member), level=self.settings.level, **limits)
-
-    def compare(self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY) -> Comparison:
-        """first − second on the same rows; NaN where the metric is undefined."""
-        first, second = (self._found(chosen, name, member) for name in pair)
-        level, name = self.settings.level, self.unit_name
-        if empty(first) or empty(second):
-            return inference.undefined(level, name)
-        if chosen.metric.name in RIGHT and self.plain(pair[0]):
-            only = int((first > second).sum()), int((second > first).sum())  # type: ignore[operator]
-            return proportions.mcnemar(*only, len(first), level=level, unit=name)  # type: ignore[arg-type]
-        return inference.compare(first, second, self.units(member), level=level, rng=self.rng(2), name=name)
+    def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> Statistic:
+        """The metric of a system on the rows that are members."""
+        return self.sample.measure(chosen, system, member)
 
     def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
         """The difference that so many rows would show."""
         return {"detectable": inference.detectable(self.compare(chosen, pair))}
 
-    def mean(self, values: Floats, weight: Floats | None, member: Member = EVERY) -> Estimate:
+    @property
+    def intervals_are(self) -> str:
+        """Where intervals come from, in words."""
+        return inference.words(self.settings.metrics, self.layout, lambda method: method.interval_is) + self._over
+
+    @property
+    def tests_are(self) -> str:
+        """Where tests come from, in words."""
+        tests = inference.words(self.directed, self.layout, lambda method: method.test_is)
+        return f"on the same rows, two-sided: {tests}{self._over}; Holm over the pairs of one metric"
+
+    @property
+    def _over(self) -> str:
+        return "" if self.plain else f"; over {plural(self.unit_name, 2)}"
+
+    # Numbers of the page that are no metric of the table
+
+    def number(self, kind: Kind, rows: Rows, low: float = 0.0, high: float = 1.0) -> Estimate:
+        """A number of rows with its interval."""
+        metric = Metric("number", "rows", kind, "", "", "", low=low, high=high)
+        return inference.estimate(OfRows(Chosen(metric), rows), self.inference_options(1))
+
+    def mean(self, values: Floats, weight: Floats | None, member: Bools | slice = EVERY) -> Estimate:
         """The weighted mean over members with its interval."""
-        some = values[member] if weight is None else perunit.Pooled((values * weight)[member], weight[member])
-        limits = {"low": -np.inf, "high": np.inf}
-        return inference.estimate(some, self.units(member), level=self.settings.level, **limits)
+        rows = Rows(values, weight=weight, unit=self.unit).take(member)
+        return self.number(Loss(lambda rows, k: rows.actual), rows, -np.inf, np.inf)
 
     def share(self, member: Bools, hit: Bools, weight: Floats | None) -> Estimate:
-        """Hits among the member rows: Wilson, or the delta method where rows cluster or carry weights."""
-        if self.unit is None and weight is None:
-            return wilson(int((member * hit).sum()), int(member.sum()), level=self.settings.level)
-        w = np.where(member, 1.0 if weight is None else weight, 0.0)
-        return self.part_of_1(perunit.Pooled(np.where(hit, w, 0.0), w))
-
-    def part_of_1(self, found: inference.Found) -> Estimate:
-        """A number from 0 to 1 of all rows with its interval."""
-        return inference.estimate(found, self.unit, level=self.settings.level, low=0.0, high=1.0)
-
-
-def empty(found: inference.Found) -> bool:
-    """Whether nothing is defined."""
-    return bool(np.isnan(found.value)) if isinstance(found, Effects) else not perunit.defined(found).any()
+        """Hits among the member rows with its interval."""
+        rows = Rows(member, decision=hit, weight=weight, unit=self.unit)
+        return self.number(Share(lambda member, hit: (member, hit)), rows)

@@ -9,19 +9,20 @@ import numpy as np
 import pandas as pd
 
 from evalkit import parameters
-from evalkit.arrays import Floats, InputError, ParameterError
+from evalkit.arrays import Floats, ParameterError
 from evalkit.definitions.catalogue import Chosen
-from evalkit.metrics.rankings import Pooled
+from evalkit.metrics.sums import Sums, both
 from evalkit.parameters import Named, Names, Tables
 from evalkit.reading.inputs import unit_values
 from evalkit.reading.inputs.runs import Account
 from evalkit.reading.inputs.unit_values import UnitValues
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import sources
-from evalkit.statistics import folds, intervals, multiplicity, perunit, sequential, signflip, significance
+from evalkit.statistics import inference, intervals, multiplicity, sequential, signflip, significance
 from evalkit.statistics.intervals import Estimate
-from evalkit.statistics.perunit import Values
+from evalkit.statistics.methods import Options
 from evalkit.statistics.significance import Comparison
+from evalkit.statistics.statistic import Layout, OfUnits
 from evalkit.studies import study, unit_sources
 from evalkit.studies.study import EVERY, Member, Study
 from evalkit.studies.trials import Shares
@@ -132,16 +133,26 @@ class Significance(Study):
         many = f"{metrics} {plural('metric', metrics)} × {pairs} {what}"
         return f"{metrics * pairs} {plural('comparison', metrics * pairs)}: {many}; Holm"
 
-    def values(self, chosen: Chosen, system: str, member: Member = EVERY) -> Values:
+    def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> OfUnits:
         """One value a row."""
-        return perunit.take(self.data.values[chosen.label, system], member)
+        clusters = None if self.unit is None else self.unit[member]  # type: ignore[index]
+        design = Layout.FOLDS if self.test_to_train else Layout.PLAIN
+        return OfUnits(chosen, self.data.values[chosen.label, system].take(member), clusters, design)  # type: ignore[arg-type]
 
-    def sides(self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY) -> tuple[Values, Values]:
+    def values(self, chosen: Chosen, system: str) -> Sums:
+        """One value a row."""
+        return self.data.values[chosen.label, system]
+
+    def sides(self, chosen: Chosen, pair: tuple[str, str]) -> tuple[Sums, Sums]:
         """The values of both systems."""
-        return self.values(chosen, pair[0], member), self.values(chosen, pair[1], member)
+        return self.values(chosen, pair[0]), self.values(chosen, pair[1])
+
+    def is_ratio(self, chosen: Chosen) -> bool:
+        """Whether the metric is a ratio of sums."""
+        return any(self.values(chosen, name).denominator is not None for name in self.systems)
 
     @property
-    def look_level(self) -> float:
+    def test_level(self) -> float:
         """The level of each look at which all of them together keep the level asked for (Pocock)."""
         if self.looks == 1:
             return self.settings.level
@@ -153,35 +164,19 @@ class Significance(Study):
         """The chance that one of the looks finds a p this small under the null."""
         return np.array([_over_looks(float(one), self.looks) for one in p])
 
-    # The hooks of a study
+    def inference_options(self, key: int) -> Options:
+        """What intervals and tests depend on beside the data."""
+        return replace(super().inference_options(key), test_to_train=self.test_to_train or 0.0)
 
-    def estimate(self, chosen: Chosen, system: str, member: Member = EVERY) -> Estimate:
-        """The mean over units; of an earlier report what it says; over folds with Nadeau and Bengio's variance."""
+    def _estimate(self, chosen: Chosen, system: str, member: Member) -> Estimate:
+        """Of an earlier report what it says."""
         if known := self.data.known.get((chosen.label, system)):
             return Estimate(*(known[name] for name in ("value", "low", "high", "level", "n", "method")))
-        values, level = self.values(chosen, system, member), self.settings.level
-        if self.test_to_train:
-            kept = perunit.per_unit(values)[perunit.defined(values)]
-            if not kept.size:
-                return Estimate(np.nan, np.nan, np.nan, level, 0, "none defined")
-            return folds.nadeau_bengio(kept, train=1, test=self.test_to_train, level=level).difference
-        clusters = None if self.unit is None else self.unit[member]
-        e = perunit.estimate(values, clusters, method="t", level=level, rng=self.rng(1))
-        return perunit.within(e, chosen.metric.low, chosen.metric.high)
+        return super()._estimate(chosen, system, member)
 
-    def compare(self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY) -> Comparison:
-        """Sign flips of the paired differences, the delta method for ratios, the corrected t for folds."""
-        first, second = self.sides(chosen, pair, member)
-        keep = perunit.both(first, second)
-        if not keep.any():
-            raise InputError(f"{chosen.label}: no {self.unit_name} has a value for both {pair[0]!r} and {pair[1]!r}")
-        level, name = self.look_level, self.unit_name
-        if self.test_to_train:
-            d = (perunit.per_unit(first) - perunit.per_unit(second))[keep]
-            c = folds.nadeau_bengio(d, train=1, test=self.test_to_train, level=level, unit=name)
-        else:
-            clusters = None if self.unit is None else self.unit[member]
-            c = perunit.compare(first, second, clusters, level=level, rng=self.rng(2), name=name)
+    def _compare(self, chosen: Chosen, pair: tuple[str, str], member: Member) -> Comparison:
+        """The comparison, as it is after all looks."""
+        c = super()._compare(chosen, pair, member)
         return c if self.looks == 1 else self._repeated(c)
 
     def _repeated(self, c: Comparison) -> Comparison:
@@ -199,7 +194,9 @@ class Significance(Study):
         """The smallest true difference that as many units would show."""
         if self.test_to_train:
             return {}
-        return {"detectable": perunit.detectable(*self.sides(chosen, pair), self.unit, level=self.look_level)}
+        first, second = (self.measure(chosen, name) for name in pair)
+        options = replace(self.inference_options(2), level=self.test_level)
+        return {"detectable": inference.detectable_by_t(first, second, options)}
 
     @cached_property
     def comparisons(self) -> pd.DataFrame:
@@ -217,19 +214,14 @@ class Significance(Study):
             frame.insert(at, "max_t", np.maximum(self.over_looks(joint), frame["p"]))
         return frame
 
-    @property
-    def directed(self) -> list[Chosen]:
-        """The metrics that have a better direction."""
-        return [chosen for chosen in self.settings.metrics if chosen.metric.best != "neither"]
-
     def _joint(self, every: list[tuple[Chosen, tuple[str, str]]]) -> Floats | None:
         """Max-T over the family, where all of it is defined on the same units; else None."""
         sides = [self.sides(chosen, pair) for chosen, pair in every]
-        keep = perunit.both(*sides[0])
-        same = all(np.array_equal(keep, perunit.both(*one)) for one in sides)
-        if len(every) < 2 or self.test_to_train or not same or any(isinstance(v, Pooled) for one in sides for v in one):
+        keep = both(*sides[0])
+        same = all(np.array_equal(keep, both(*one)) for one in sides)
+        if len(every) < 2 or self.test_to_train or not same or any(self.is_ratio(chosen) for chosen, _ in every):
             return None
-        d = np.column_stack([(perunit.per_unit(a) - perunit.per_unit(b))[keep] for a, b in sides])
+        d = np.column_stack([(a.per_unit - b.per_unit)[keep] for a, b in sides])
         if self.unit is not None:
             d = np.column_stack([intervals.by_unit(column, self.unit[keep])[0] for column in d.T])
         return multiplicity.max_t(d, rng=self.rng(3))
@@ -240,21 +232,20 @@ class Significance(Study):
         """A metric of the first less that of the second, one a unit (the mean of its rows), smallest first."""
         chosen, pair = chosen or self.primary, pair or self.opponents
         total, count = self.summed(pair, chosen)
-        ids = self.data.unit[perunit.both(*self.sides(chosen, pair))].astype(str)
+        ids = self.data.unit[both(*self.sides(chosen, pair))].astype(str)
         index = pd.Index(ids if self.unit is None else np.unique(ids), name=self.unit_name)
         return pd.Series(total / count, index=index).sort_values(kind="stable")
 
     @property
     def flips(self) -> bool:
         """Whether the headline was tested by sign flips: neither a ratio of sums nor folds."""
-        pooled = any(isinstance(side, Pooled) for side in self.sides(self.primary, self.opponents))
-        return not (pooled or self.test_to_train)
+        return not (self.is_ratio(self.primary) or self.test_to_train)
 
     def summed(self, pair: tuple[str, str], chosen: Chosen) -> tuple[Floats, Floats]:
         """Sum and number of the differences of each unit's rows."""
         first, second = self.sides(chosen, pair)
-        keep = perunit.both(first, second)
-        d = (perunit.per_unit(first) - perunit.per_unit(second))[keep]
+        keep = both(first, second)
+        d = (first.per_unit - second.per_unit)[keep]
         return (d, np.ones(d.size)) if self.unit is None else intervals.by_unit(d, self.unit[keep])
 
     def null_draws(self) -> Floats:

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Bools, Floats
-from evalkit.metrics.rankings import Pooled
-from evalkit.statistics import intervals, perunit, proportions, sequential
+from evalkit.metrics.sums import both
+from evalkit.statistics import intervals, proportions, sequential
 from evalkit.statistics.flip_tail import TAIL
 from evalkit.statistics.intervals import standard_error
 from evalkit.studies import significance_extras as extras
@@ -73,7 +73,7 @@ def other_means(s: Significance) -> Means | None:
 def undefined(s: Significance) -> dict[str, int]:
     """Rows without a value, by system and metric, without zeros."""
     several = {
-        f"{name} {chosen.label}": int((~perunit.defined(s.values(chosen, name))).sum())
+        f"{name} {chosen.label}": int((~s.values(chosen, name).defined).sum())
         for chosen in s.settings.metrics
         for name in s.order
     }
@@ -96,11 +96,11 @@ class Repeating:
 
 def clusters(s: Significance) -> list[Repeating]:
     """The columns by whose values as units the standard error of the headline would be clearly larger."""
-    first, second = s.sides(s.primary, s.opponents)
-    if isinstance(first, Pooled) or isinstance(second, Pooled) or s.test_to_train:
+    if s.is_ratio(s.primary) or s.test_to_train:
         return []
-    keep = perunit.both(first, second)
-    d, columns = (first - second)[keep], []
+    first, second = s.sides(s.primary, s.opponents)
+    keep = both(first, second)
+    d, columns = (first.per_unit - second.per_unit)[keep], []
     plain = standard_error(d - d.mean()) if s.unit is None else _error(d, s.unit[keep])
     for name, column in s.data.texts.items():
         label = column[keep].astype(str)
@@ -266,4 +266,4 @@ def rejected(s: Significance) -> bool:
 
 def look_alpha(s: Significance) -> float:
     """What each look counts as, so that all of them together keep the level."""
-    return 1 - s.look_level
+    return 1 - s.test_level

@@ -8,8 +8,8 @@ import pandas as pd
 
 from evalkit.arrays import Floats
 from evalkit.definitions.catalogue import Chosen
-from evalkit.metrics.rankings import Pooled
-from evalkit.statistics import intervals, multiplicity, perunit, power, proportions, ranks, significance
+from evalkit.metrics.sums import both
+from evalkit.statistics import inference, intervals, multiplicity, power, proportions, ranks, significance
 from evalkit.statistics.effects import effect
 from evalkit.studies.significance import Significance
 
@@ -22,11 +22,11 @@ def effects(s: Significance) -> pd.DataFrame:
     for chosen in s.directed:
         for pair in s.pairs:
             sides = s.sides(chosen, pair)
-            keep = perunit.both(*sides)
+            keep = both(*sides)
             total, count = s.summed(pair, chosen)
             sizes = effect(total / count, np.zeros(total.size))
             base = abs(s.estimate(chosen, pair[1]).value)
-            mean = perunit.mean(perunit.take(sides[0], keep)) - perunit.mean(perunit.take(sides[1], keep))
+            mean = sides[0].take(keep).value - sides[1].take(keep).value
             relative = mean / base if base > 0 else np.nan
             place = {"metric": chosen.label, "first": pair[0], "second": pair[1]}
             rows.append(place | vars(sizes) | {"difference": mean, "relative": relative})
@@ -45,7 +45,7 @@ def other_tests(s: Significance) -> pd.DataFrame:
 
 
 def _other_tests(s: Significance, chosen: Chosen) -> list[dict[str, Any]]:
-    if any(isinstance(s.values(chosen, name), Pooled) for name in s.systems):
+    if s.is_ratio(chosen):
         return []
     tukey, rows = _tukey(s, chosen), []
     for pair in s.pairs:
@@ -77,7 +77,7 @@ def _of_the_mean(s: Significance, chosen: Chosen, pair: tuple[str, str]) -> dict
 
 def table(s: Significance, chosen: Chosen) -> Floats:
     """A metric, units × systems in order; units where one system has none are left out."""
-    values = np.column_stack([perunit.per_unit(s.values(chosen, name)) for name in s.order])
+    values = np.column_stack([s.values(chosen, name).per_unit for name in s.order])
     keep = ~np.isnan(values).any(axis=1)
     if s.unit is None:
         return values[keep]
@@ -120,14 +120,9 @@ def spread(s: Significance) -> tuple[float, int]:
 
     NaN over folds, whose spread is not that of a sample, and below two units.
     """
-    from scipy.special import stdtrit
-
-    first, second = s.sides(s.primary, s.opponents)
-    t = perunit.t_test(first, second, s.unit, level=s.settings.level, name="").difference
-    if t.n < 2 or s.test_to_train:
-        return float("nan"), t.n
-    error = (t.high - t.low) / 2 / float(stdtrit(t.n - 1, (1 + t.level) / 2))
-    return error * float(np.sqrt(t.n)), t.n
+    first, second = (s.measure(s.primary, name) for name in s.opponents)
+    sd, n = inference.spread(first, second, s.inference_options(2))
+    return (float("nan") if s.test_to_train else sd), n
 
 
 def power_curve(s: Significance, points: int = 41) -> pd.DataFrame:
@@ -135,11 +130,11 @@ def power_curve(s: Significance, points: int = 41) -> pd.DataFrame:
     sd, n = spread(s)
     if not sd > 0:
         return pd.DataFrame()
-    far = 1.4 * power.minimum_detectable(sd, max(n // 4, 3), level=s.look_level)
+    far = 1.4 * power.minimum_detectable(sd, max(n // 4, 3), level=s.test_level)
     rows = []
     for size in sorted({max(n // 4, 3), n, 4 * n}):
         for d in np.linspace(0, far, points):
-            chance = power.paired_power(float(d), sd, size, level=s.look_level)
+            chance = power.paired_power(float(d), sd, size, level=s.test_level)
             rows.append({"units": size, "difference": float(d), "power": chance})
     return pd.DataFrame(rows)
 
@@ -150,12 +145,12 @@ def needed(s: Significance) -> pd.DataFrame:
     if not sd > 0:
         return pd.DataFrame()
     seen = abs(float(s.headline.iloc[0]["difference"]))
-    least = power.minimum_detectable(sd, n, level=s.look_level)
+    least = power.minimum_detectable(sd, n, level=s.test_level)
     wanted = [("the margin", s.settings.margin or 0.0), ("as large as observed", seen), ("half of it", seen / 2)]
     wanted += [(f"what {n:,} show with 80 %", least), ("half of that", least / 2)]
     rows = []
     for name, d in wanted:
         if d > 0:
-            sizes = {f"n_{p}": power.required_n(d, sd, level=s.look_level, power=p / 100) for p in (80, 90)}
+            sizes = {f"n_{p}": power.required_n(d, sd, level=s.test_level, power=p / 100) for p in (80, 90)}
             rows.append({"which": name, "difference": d} | sizes)
     return pd.DataFrame(rows)

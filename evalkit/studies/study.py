@@ -1,11 +1,11 @@
 """What every study has in common: the systems in order, all estimates, the family of comparisons, the slices.
 
-A study says how it estimates one metric of one system and how it compares two; the frames are made here, once.
+A study says what it measures: one metric of one system on some of its units. All that follows is made here, once.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from typing import Any, ClassVar
@@ -16,15 +16,18 @@ import pandas as pd
 from evalkit.arrays import Bools, InputError, ParameterError
 from evalkit.definitions import catalogue
 from evalkit.definitions.catalogue import Chosen
+from evalkit.limits import USUAL, Limits
 from evalkit.parameters import Compared
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part
 from evalkit.reading.tables.slices import Slice, slices
-from evalkit.statistics import significance
+from evalkit.statistics import inference, significance
 from evalkit.statistics.intervals import Estimate
+from evalkit.statistics.methods import Options
 from evalkit.statistics.significance import Comparison
+from evalkit.statistics.statistic import Statistic
 
-Member = Bools | slice
+Member = Bools | slice | int  # of sums a number of a slice
 EVERY = slice(None)
 
 
@@ -41,6 +44,7 @@ class Settings:
     margin: float | None
     gate: str | None
     seed: int
+    limits: Limits = USUAL
 
     @property
     def attributes(self) -> list[str]:
@@ -67,6 +71,22 @@ def chosen(names: Iterable[str], structure: str, usual: Iterable[str]) -> tuple[
     Raises ParameterError for an unknown metric.
     """
     return tuple(dict.fromkeys(catalogue.find(name, structure) for name in tuple(names) or usual))
+
+
+def possible(
+    names: Iterable[str], structure: str, usual: Iterable[str], given: Sequence[str], needs: str
+) -> tuple[Chosen, ...]:
+    """Return the metrics of these names, or of the usual ones those that need no more than is given.
+
+    given: of "scores", "probabilities". Raises ParameterError for a metric that needs more; `needs` says what.
+    """
+    allowed = ("", *given)
+    kept = [name for name in usual if catalogue.find(name, structure).metric.needs in allowed]
+    metrics = chosen(names, structure, kept)
+    for metric in metrics:
+        if metric.metric.needs not in allowed:
+            raise ParameterError(f"metrics: {metric.label} needs {needs}")
+    return metrics
 
 
 def inputs(tables: Any, header: str | None) -> list[Part] | None:
@@ -111,12 +131,47 @@ class Study(ABC):
         """What varies from sample to sample, as a noun: query, row, user."""
 
     @abstractmethod
+    def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> Statistic:
+        """One metric of one system on the units that are members."""
+
     def estimate(self, chosen: Chosen, system: str, member: Member = EVERY) -> Estimate:
         """One metric of one system with its interval, on the units that are members."""
+        return self._once((chosen, system), member, lambda: self._estimate(chosen, system, member))
 
-    @abstractmethod
+    def _estimate(self, chosen: Chosen, system: str, member: Member) -> Estimate:
+        return inference.estimate(self.measure(chosen, system, member), self.inference_options(1))
+
     def compare(self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY) -> Comparison:
-        """first − second on the same units; raises InputError where no unit has both."""
+        """first − second; raises InputError where units have their own values and none has both."""
+        return self._once((chosen, pair), member, lambda: self._compare(chosen, pair, member))
+
+    def _compare(self, chosen: Chosen, pair: tuple[str, str], member: Member) -> Comparison:
+        first, second = (self.measure(chosen, name, member) for name in pair)
+        if not first.meets(second):
+            raise InputError(f"{chosen.label}: no {self.unit_name} has a value for both {pair[0]!r} and {pair[1]!r}")
+        return inference.compare(first, second, replace(self.inference_options(2), level=self.test_level))
+
+    def inference_options(self, key: int) -> Options:
+        """What intervals and tests depend on beside the data."""
+        s = self.settings
+        return Options(s.level, self.rng(key), self.unit_name, s.interval, s.limits)
+
+    @property
+    def test_level(self) -> float:
+        """The level of each test and of its interval."""
+        return self.settings.level
+
+    def _once(self, key: Any, member: Member, make: Callable[[], Any]) -> Any:
+        """A result on all units is made once: bootstraps take long."""
+        if member is not EVERY:
+            return make()
+        if key not in self._results:
+            self._results[key] = make()
+        return self._results[key]
+
+    @cached_property
+    def _results(self) -> dict[Any, Any]:
+        return {}
 
     @property
     def family(self) -> str:
@@ -152,6 +207,11 @@ class Study(ABC):
         return self.settings.metrics[0]
 
     @property
+    def directed(self) -> list[Chosen]:
+        """The metrics that have a better direction."""
+        return [chosen for chosen in self.settings.metrics if chosen.metric.best != "neither"]
+
+    @property
     def unit(self) -> np.ndarray | None:
         """The cluster of each unit, None where no column was named."""
         return self.attributes[self.settings.unit] if self.settings.unit else None
@@ -183,16 +243,14 @@ class Study(ABC):
     @cached_property
     def comparisons(self) -> pd.DataFrame:
         """Every pair on every metric that has a direction; p adjusted by Holm over the pairs of one metric."""
-        directed = [chosen for chosen in self.settings.metrics if chosen.metric.best != "neither"]
-        return pd.DataFrame([row for chosen in directed for row in self._family(chosen)])
+        return pd.DataFrame([row for chosen in self.directed for row in self._family(chosen)])
 
     def _family(self, chosen: Chosen) -> list[dict[str, Any]]:
         made = [self._compared(chosen, pair) for pair in self.pairs]
         refused = [one for one in made if isinstance(one, InputError)]
         if chosen is self.primary and refused and len(refused) == len(made):
             raise refused[0]
-        nothing = Estimate(np.nan, np.nan, np.nan, self.settings.level, 0, "undefined")
-        undefined = Comparison(nothing, np.nan, np.nan, "undefined", self.unit_name, nothing)
+        undefined = inference.undefined(self.settings.level, self.unit_name)
         found = significance.adjust([undefined if isinstance(one, InputError) else one for one in made])
         return [self._row(chosen, pair, one) for pair, one in zip(self.pairs, found, strict=True)]
 

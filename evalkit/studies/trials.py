@@ -7,22 +7,19 @@ import numpy as np
 
 from evalkit.arrays import Floats, ParameterError
 from evalkit.definitions.catalogue import Chosen
+from evalkit.definitions.kinds import Proportion
 from evalkit.parameters import Significance
 from evalkit.reading.inputs.unit_values import Trials
 from evalkit.statistics import proportions
-from evalkit.statistics.intervals import Estimate, wilson
-from evalkit.statistics.significance import Comparison
+from evalkit.statistics.intervals import Estimate
+from evalkit.statistics.methods import Options
+from evalkit.statistics.statistic import Hits, Known, Statistic
 from evalkit.studies import study, unit_sources
 from evalkit.studies.study import EVERY, Member, Study
 from evalkit.studies.words import plural
 
 SHARE = "share of successes"
 DRAWN = 2000  # more numbers of successes than a picture can show
-TESTS = {
-    "two-sided": proportions.binomial_test,
-    "greater": proportions.binomial_greater,
-    "less": proportions.binomial_less,
-}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,6 +44,7 @@ class Shares(Study):
             raise ParameterError(f"lower_is_better: there is no metric {min(unknown)!r}, the input has {SHARE!r}")
         metric = replace(
             unit_sources.named(SHARE, "low" if p.lower_is_better else "high"),
+            kind=Proportion(unit_sources.absent),
             formula="successes / trials",
             undefined="there is no trial",
             equals="statsmodels proportion_confint",
@@ -83,20 +81,18 @@ class Shares(Study):
         i = self.data.systems.index(system)
         return int(self.data.successes[i]), int(self.data.trials[i])
 
-    def estimate(self, chosen: Chosen, system: str, member: Member = EVERY) -> Estimate:
-        """The share with Wilson's interval; the null share without one."""
-        level = self.settings.level
-        if system not in self.data.systems:
-            assert self.null is not None
-            return Estimate(self.null, np.nan, np.nan, level, int(self.data.trials.max()), "given")
-        return wilson(*self.counts(system), level=level)
+    def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> Statistic:
+        """The share of successes; the null share as it is known."""
+        if system in self.data.systems:
+            return Hits(chosen, *self.counts(system))
+        assert self.null is not None
+        return Known(
+            chosen, Estimate(self.null, np.nan, np.nan, self.settings.level, int(self.data.trials.max()), "given")
+        )
 
-    def compare(self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY) -> Comparison:
-        """The exact binomial test against the null, the score test with Newcombe's interval between two systems."""
-        level, first = self.settings.level, self.counts(pair[0])
-        if self.null is not None:
-            return TESTS[self.alternative](*first, null=self.null, level=level, unit="trial")
-        return proportions.two_proportions(*first, *self.counts(pair[1]), level=level, unit="trial")
+    def inference_options(self, key: int) -> Options:
+        """What intervals and tests depend on beside the data."""
+        return replace(super().inference_options(key), alternative=self.alternative)
 
     def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
         """Fisher's exact p beside the score test."""

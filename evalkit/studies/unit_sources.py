@@ -1,7 +1,7 @@
 """Every input that holds one value a unit for several systems: tables, ranked lists, predicted chances, reports."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,8 @@ import numpy as np
 from evalkit.arrays import Bools, Floats, InputError, ParameterError
 from evalkit.definitions import catalogue
 from evalkit.definitions.catalogue import Chosen, Metric
-from evalkit.metrics import losses
+from evalkit.definitions.kinds import PerUnit
+from evalkit.metrics.rows import Rows
 from evalkit.parameters import Significance
 from evalkit.reading.inputs import aligned, unit_tables, unit_values
 from evalkit.reading.inputs.aligned import Aligned
@@ -19,7 +20,7 @@ from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables.parts import Part
 from evalkit.studies import ranking
 
-LOSSES = {"brier": losses.brier, "log_loss": losses.log}
+LOSSES = ("brier", "log_loss")
 KINDS = {
     "ranking": "ranked lists",
     "trials": "successes and trials",
@@ -103,10 +104,11 @@ def named(name: str, best: str | None = None) -> Metric:
     known = {table[base].best for table in catalogue.TABLES.values() if base in table}
     best = best or ("low" if known == {"low"} else "high")
     formula, undefined = "the mean of the values in the input", "the input holds no value"
-    return Metric(name, "units", _absent, formula, undefined, "the input", low=-np.inf, high=np.inf, best=best)
+    return Metric(name, "units", PerUnit(absent), formula, undefined, "the input", low=-np.inf, high=np.inf, best=best)
 
 
-def _absent(*_: Any) -> Any:
+def absent(*_: Any) -> Any:
+    """Raise: the input holds values, nothing computes them."""
     raise AssertionError("values of the input are not computed")
 
 
@@ -148,9 +150,11 @@ def _report(parts: Sequence[Part]) -> UnitValues:
 
 def _losses(parts: Sequence[Part], given: Mapping[str, str], names: Sequence[str], unit: str | None) -> Input:
     """The Brier score and log loss of each row, of systems joined on the id."""
-    unknown = [name for name in names if name not in LOSSES]
+    table = catalogue.TABLES["counts"]
+    possible = {name: metric for name, metric in table.items() if metric.kind.centred and metric.best != "neither"}
+    unknown = [name for name in names if name not in possible]
     if unknown:
-        has = ", ".join(LOSSES)
+        has = ", ".join(possible)
         raise ParameterError(f"metrics: of single rows there are {has}, got {unknown[0]!r}; see the other reports")
     rows = aligned.read(parts, lambda part: _layout(part, given, unit))
     label = rows.numbers["label"]
@@ -158,9 +162,10 @@ def _losses(parts: Sequence[Part], given: Mapping[str, str], names: Sequence[str
     for name, own in rows.own.items():
         p = own["score"]
         _check(rows, f"{rows.columns['score']} of {name}", "be a chance between 0 and 1", p, (p < 0) | (p > 1))
-    chosen = tuple(catalogue.find(name, "counts") for name in names or LOSSES)
-    whole = label.astype(np.int64)
-    found = {(c.label, name): LOSSES[c.label](whole, own["score"]) for c in chosen for name, own in rows.own.items()}
+    each = {name: Rows(label.astype(np.int64), own["score"]) for name, own in rows.own.items()}
+    losses = [possible[name] for name in names or LOSSES]
+    found = {(m.name, name): m.kind.sums(one, None, 1) for m in losses for name, one in each.items()}
+    chosen = tuple(Chosen(replace(metric, kind=PerUnit(absent))) for metric in losses)
     units = _units(rows, unit) if unit else rows.id
     labels = tuple(c.label for c in chosen)
     columns = dict(rows.columns) | ({"unit": unit} if unit else {})

@@ -10,12 +10,12 @@ import numpy as np
 
 from evalkit import parameters
 from evalkit.arrays import Floats, InputError, Ints, ParameterError
-from evalkit.definitions import predicted
-from evalkit.definitions.catalogue import Chosen, find
-from evalkit.definitions.predicted import Predicted
+from evalkit.definitions import catalogue
+from evalkit.definitions.catalogue import Chosen
 from evalkit.findings import inputs
+from evalkit.metrics.rows import Rows
 from evalkit.parameters import Named, Names, Tables
-from evalkit.reading.inputs import examples
+from evalkit.reading.inputs import examples, outcomes
 from evalkit.reading.inputs.examples import CLASSES, Examples, LeftOut, Use
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import precision, sources
@@ -36,6 +36,11 @@ ROLES = ("system", "id", "label", "score", "group", "time", "fold", "repeat")
 FOR_FITS = ("target", "estimator", "against", "ignore", "selected", "categorical", "k", "gap")
 BASELINE = "majority"
 MEDIAN = "median"
+USUAL = {
+    "counts": ("accuracy", "roc_auc", "log_loss", "brier"),
+    "classes": ("accuracy", "log_loss", "brier"),
+    "forecasts": ("mae", "rmse"),
+}
 
 
 def read(
@@ -72,7 +77,7 @@ def read(
     _refuse_idle(p.given)
     p = p.filled(SAMPLE) if p.features is None else p
     data = _examples(p)
-    chosen = study.chosen(p.metrics, "predicted", _usual(data, p.metrics))
+    chosen = study.chosen(p.metrics, _structure(data), _usual(data, p.metrics))
     data = _without_set_aside(data)
     shared = Settings(chosen, None, _unit(data), (), "t", p.level, p.margin, p.gate, p.seed)
     return _given(data, shared, p) if p.features is None else _fitted(data, shared, p)
@@ -144,22 +149,25 @@ def _part(table: pd.DataFrame | None, rows: Ints) -> pd.DataFrame | None:
     return None if table is None else table.iloc[rows].reset_index(drop=True)
 
 
-def _usual(e: Examples, asked: Iterable[str]) -> tuple[str, ...]:
+def _structure(e: Examples) -> str:
+    """What the rows are to the catalogue."""
+    return "forecasts" if e.kind != CLASSES else "counts" if len(e.classes) == 2 else "classes"
+
+
+def _usual(e: Examples, asked: Iterable[str]) -> list[str]:
     """The metrics that the label and the scores allow; raises ParameterError for one that was asked for in vain."""
-    fit_for = predicted.NUMBERS if e.kind != CLASSES else predicted.CLASSES
-    outside = any(((score < 0) | (score > 1)).any() for score in e.score.values())
-    allowed = [
-        name
-        for name in fit_for
-        if not (name == "roc_auc" and len(e.classes) > 2) and not (name in ("log_loss", "brier") and outside)
-    ]
+    structure, inside = _structure(e), all(outcomes.are_probabilities(score) for score in e.score.values())
+    needs = ("", "scores", "probabilities") if inside else ("", "scores")
+    table = catalogue.TABLES[structure]
+    possible = [name for name, metric in table.items() if metric.needs in needs]
+    why = f"{len(e.classes)} classes" if e.classes else "a numeric target"
     for name in asked:
-        if find(name, "predicted").metric.name not in allowed:
-            why = (
-                "scores outside 0 to 1" if outside else f"{len(e.classes)} classes" if e.classes else "a numeric target"
-            )
-            raise ParameterError(f"metrics: {name!r} has no meaning for {why}; possible are {', '.join(allowed)}")
-    return tuple(allowed)
+        base = name.split("@")[0].strip().lower()
+        known = catalogue.ALIASES.get(base, base)
+        if known not in possible and any(known in other for other in catalogue.TABLES.values()):
+            why = "scores outside 0 to 1" if known in table else why
+            raise ParameterError(f"metrics: {name!r} has no meaning for {why}; possible are {', '.join(possible)}")
+    return [name for name in USUAL[structure] if name in possible]
 
 
 # Two ways in
@@ -183,7 +191,7 @@ def _given(e: Examples, shared: Settings, p: parameters.Validation) -> Validatio
         given=p.given,
         examples=e,
         folds=folds,
-        pooled={name: predicted.take(one, rows) for name, one in systems.items()},
+        pooled={name: one.take(rows) for name, one in systems.items()},
         rows=rows,
         tests=tests,
         fits={},
@@ -194,10 +202,10 @@ def _given(e: Examples, shared: Settings, p: parameters.Validation) -> Validatio
     )
 
 
-def _on_training(column: FoldColumn, systems: Mapping[str, Predicted]) -> dict[str, Predicted]:
+def _on_training(column: FoldColumn, systems: Mapping[str, Rows]) -> dict[str, Rows]:
     """The predictions on the training rows of a holdout; of folds there are none."""
     train = column.folds.pairs[0][0]
-    return {name: predicted.take(one, train) for name, one in systems.items()} if column.holdout else {}
+    return {name: one.take(train) for name, one in systems.items()} if column.holdout else {}
 
 
 def _free(name: str, systems: Mapping[str, Any]) -> str:
@@ -205,15 +213,12 @@ def _free(name: str, systems: Mapping[str, Any]) -> str:
     return name if name not in systems else _free(f"{name} (baseline)", systems)
 
 
-def _scored(e: Examples, score: Floats, threshold: float) -> Predicted:
-    if not e.classes:
-        return Predicted(e.label, score)
-    decided = (score >= threshold).astype(np.float64)
-    inside = ((score >= 0) & (score <= 1)).all()
-    return Predicted(e.label, decided, score, np.column_stack([1 - score, score]) if inside else None)
+def _scored(e: Examples, score: Floats, threshold: float) -> Rows:
+    label = e.label.astype(np.int64) if e.classes else e.label
+    return Rows(label, score, threshold)
 
 
-def _baseline(e: Examples, folds: Folds) -> Predicted:
+def _baseline(e: Examples, folds: Folds) -> Rows:
     """What a model without features says: shares and most frequent class, or the median, of the other folds."""
     decision, chance = np.zeros(len(e)), np.zeros((len(e), max(2, len(e.classes))))
     for train, test in folds.pairs:
@@ -223,7 +228,10 @@ def _baseline(e: Examples, folds: Folds) -> Predicted:
             decision[rows], chance[rows] = float(share.argmax()), share
         else:
             decision[rows] = float(np.median(e.label[train]))
-    return Predicted(e.label, decision, chance[:, 1], chance) if e.classes else Predicted(e.label, decision)
+    if not e.classes:
+        return Rows(e.label, decision)
+    score = chance[:, 1] if len(e.classes) == 2 else chance
+    return Rows(e.label.astype(np.int64), score, decision=decision.astype(np.int64), classes=len(e.classes))
 
 
 def _consecutive(e: Examples, folds: Folds) -> Folds | None:
@@ -301,9 +309,9 @@ def _labels(e: Examples, folds: Folds) -> list[str]:
     return [str(i + 1) for i in range(len(folds.pairs))]
 
 
-def _pooled(fits: list[Fit], order: Ints) -> Predicted:
+def _pooled(fits: list[Fit], order: Ints) -> Rows:
     """The test rows of the folds together, in the order of the table."""
-    return predicted.take(predicted.join([fit.test for fit in fits]), order)
+    return Rows.join([fit.test for fit in fits]).take(order)
 
 
 def _short(path: str) -> str:
@@ -319,12 +327,14 @@ def _possible(shared: Settings, made: Mapping[str, Any], *, asked: bool) -> tupl
             kept.append(chosen)
         elif asked:
             raise InputError(
-                f"metrics: {chosen.metric.name} needs {' or '.join(_needs(chosen))}, which estimator {lacking[0]} lacks"
+                f"metrics: {chosen.label} needs {' or '.join(_needs(chosen))}, which estimator {lacking[0]} lacks"
             )
     return tuple(kept)
 
 
 def _needs(chosen: Chosen) -> tuple[str, ...]:
-    ways: dict[str, tuple[str, ...]] = {"roc_auc": ("predict_proba", "decision_function")}
-    ways |= {"log_loss": ("predict_proba",), "brier": ("predict_proba",)}
-    return ways.get(chosen.metric.name, ("predict",))
+    """What an estimator must have, one of these, for a metric."""
+    if not chosen.metric.needs:
+        return ("predict",)
+    ranks = chosen.metric.needs == "scores" and chosen.metric.structure == "counts"
+    return ("predict_proba", "decision_function") if ranks else ("predict_proba",)

@@ -11,20 +11,16 @@ import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Floats, Ints, ratio
-from evalkit.definitions import predicted
 from evalkit.definitions.catalogue import Chosen
-from evalkit.definitions.predicted import Predicted
 from evalkit.findings import splits as kinds
 from evalkit.findings.finding import NOTE, SEVERE, WARNING, Finding, ordered
-from evalkit.metrics import influence
-from evalkit.metrics.counts import count
+from evalkit.metrics.rows import Rows
 from evalkit.reading.inputs.examples import Examples
-from evalkit.statistics import inference, perunit, proportions
-from evalkit.statistics.auc_intervals import auc_interval
+from evalkit.statistics import inference
 from evalkit.statistics.folds import cochran, nadeau_bengio
-from evalkit.statistics.inference import Effects, Found
-from evalkit.statistics.intervals import Estimate, mean_t, mover, standard_error, wilson
-from evalkit.statistics.significance import Comparison, adjust, holm, paired_t, verdict
+from evalkit.statistics.intervals import Estimate, mean_t, mover
+from evalkit.statistics.significance import adjust, holm, paired_t, verdict
+from evalkit.statistics.statistic import OfRows
 from evalkit.studies import checks
 from evalkit.studies.checks import Check
 from evalkit.studies.resplits import Resplits
@@ -58,13 +54,13 @@ class Validation(Study):
 
     examples: Examples
     folds: Folds
-    pooled: Mapping[str, Predicted]
+    pooled: Mapping[str, Rows]
     rows: Ints
     tests: list[tuple[str, Ints]]
     fits: Mapping[str, list[Fit]]
     other: Resplits | None
     described: tuple[str, ...]
-    on_training: Mapping[str, Predicted] = field(default_factory=dict)
+    on_training: Mapping[str, Rows] = field(default_factory=dict)
     threshold: float | None = None
 
     @property
@@ -107,48 +103,14 @@ class Validation(Study):
 
     # The metrics, with honest intervals
 
-    def _found(self, chosen: Chosen, p: Predicted) -> Found:
-        if chosen.metric.name == "roc_auc":
-            assert p.score is not None
-            c, label = count(p.score, p.label), p.label.astype(np.int64)
-            return Effects(predicted.value(chosen, p), influence.auc_influence(c, label, p.score))
-        if chosen.metric.name == "rmse":
-            squares, value = (p.decision - p.label) ** 2, predicted.value(chosen, p)
-            return Effects(value, ratio(squares - value**2, 2 * value * len(p)))
-        return chosen.values(p)
+    def measure(self, chosen: Chosen, system: str, member: Member | Ints = EVERY) -> OfRows:
+        """The metric of a system's out-of-fold rows."""
+        rows = replace(self.pooled[system], unit=self.unit)
+        return OfRows(chosen, rows if member is EVERY else rows.take(member))  # type: ignore[arg-type]
 
-    def _units(self, member: Member | Ints) -> np.ndarray | None:
-        return None if self.unit is None else self.unit[member]
-
-    def estimate(self, chosen: Chosen, system: str, member: Member = EVERY) -> Estimate:
-        """Out-of-fold rows pooled: Wilson or DeLong over rows; over groups the delta method."""
-        p = predicted.take(self.pooled[system], member)
-        return self.interval(chosen, p, self._units(member))
-
-    def interval(self, chosen: Chosen, p: Predicted, unit: np.ndarray | None) -> Estimate:
+    def interval(self, chosen: Chosen, rows: Rows, unit: np.ndarray | None) -> Estimate:
         """The metric of these rows with its interval over rows, or over whole units."""
-        level, low, high = self.settings.level, chosen.metric.low, chosen.metric.high
-        found = self._found(chosen, p)
-        if isinstance(found, Effects) and np.isnan(found.value):
-            return Estimate(np.nan, np.nan, np.nan, level, len(p), "undefined")
-        if unit is None and chosen.metric.name == "accuracy":
-            assert isinstance(found, np.ndarray)
-            return wilson(float(found.sum()), found.size, level=level)
-        if unit is None and isinstance(found, Effects) and chosen.metric.name == "roc_auc":
-            positives = int(p.label.sum())
-            error = float(np.sqrt((found.rows**2).sum()))
-            return auc_interval(found.value, error, positives, len(p) - positives, level=level)
-        return inference.estimate(found, unit, level=level, low=low, high=high)
-
-    def compare(self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY) -> Comparison:
-        """first − second on the same out-of-fold rows: McNemar for accuracy, else sign flips or the delta method."""
-        first, second = (predicted.take(self.pooled[name], member) for name in pair)
-        unit, level = self._units(member), self.settings.level
-        if unit is None and chosen.metric.name == "accuracy":
-            a, b = predicted.accuracy(first), predicted.accuracy(second)
-            return proportions.mcnemar(int((a > b).sum()), int((a < b).sum()), a.size, level=level)
-        sides = (self._found(chosen, first), self._found(chosen, second))
-        return inference.compare(*sides, unit, level=level, rng=self.rng(2), name=self.unit_name)
+        return inference.estimate(OfRows(chosen, replace(rows, unit=unit)), self.inference_options(1))
 
     # Fold by fold
 
@@ -166,16 +128,22 @@ class Validation(Study):
         rows = []
         for name in self.systems:
             for i, (fold, at) in enumerate(self.tests):
-                p = predicted.take(self.pooled[name], at)
-                share = float(p.label.mean()) if len(self.examples.classes) <= 2 else np.nan
-                row = {"system": name, "fold": fold, "train": self.training[i].size, "test": len(p), "label": share}
-                row |= {chosen.label: predicted.value(chosen, p) for chosen in self.settings.metrics}
+                rows_tested = self.pooled[name].take(at)
+                share = float(rows_tested.actual.mean()) if len(self.examples.classes) <= 2 else np.nan
+                row = {
+                    "system": name,
+                    "fold": fold,
+                    "train": self.training[i].size,
+                    "test": len(rows_tested),
+                    "label": share,
+                }
+                row |= {chosen.label: chosen.value(rows_tested) for chosen in self.settings.metrics}
                 rows.append(row | self._on_train(name, i))
         return pd.DataFrame(rows)
 
     def _on_train(self, name: str, i: int) -> dict[str, float]:
         side = self.fits[name][i].train if self.fits else self.on_training.get(name)
-        return {} if side is None else {"on_train": predicted.value(self.primary, side)}
+        return {} if side is None else {"on_train": self.primary.value(side)}
 
     @cached_property
     def gap(self) -> Floats | None:
@@ -214,31 +182,21 @@ class Validation(Study):
         that of Welch's F, which allows for it; doi:10.1093/biomet/38.3-4.330.
         """
         tests = self.tests[: len(self.tests) // self.examples.repeats]  # folds of other repeats hold the same ids
-        parts = [(predicted.take(self.pooled[self.subject], at), self._units(at)) for _, at in tests]
-        found = [self._found(self.primary, p) for p, _ in parts]
-        value = np.array([predicted.value(self.primary, p) for p, _ in parts])
-        if self.settings.unit is None and not any(isinstance(one, Effects) for one in found):
-            every = np.concatenate([one for one in found if isinstance(one, np.ndarray)])
-            weight, units = ratio([len(p) for p, _ in parts], every.var(ddof=1)), np.full(len(parts), np.inf)
+        parts = [self.measure(self.primary, self.subject, at) for _, at in tests]
+        value = np.array([part.value for part in parts])
+        if self.settings.unit is None and self.primary.metric.kind.of_rows:
+            each = [part.sums.take(part.sums.size > 0).per_unit for part in parts]
+            weight = ratio([rows.size for rows in each], np.concatenate(each).var(ddof=1))
+            units = np.full(len(parts), np.inf)
         else:
-            sides = [self._error(one, unit) for one, (_, unit) in zip(found, parts, strict=True)]
-            weight, units = ratio(1.0, np.square([error for error, _ in sides])), np.array([n for _, n in sides], float)
+            weight = ratio(1.0, np.square([part.error() for part in parts]))
+            units = np.array([part.n for part in parts], float)
         return cochran(*(side[np.isfinite(value) & np.isfinite(weight)] for side in (value, weight, units)))
 
     @property
     def folds_differ(self) -> bool:
         """Whether the folds differ by clearly more than chance makes them."""
         return self.unlike["p"] < UNLIKE
-
-    def _error(self, found: Found, unit: np.ndarray | None) -> tuple[float, int]:
-        """The standard error, and from how many units."""
-        from scipy.special import stdtrit
-
-        if isinstance(found, Effects):
-            rows = inference.by_unit(found.rows, unit)
-            return standard_error(rows * rows.size), rows.size
-        e = perunit.estimate(found, unit, method="t", level=0.95, rng=self.rng(1))
-        return float(ratio(e.high - e.low, 2 * stdtrit(e.n - 1, 0.975))) if e.n > 1 else np.nan, e.n
 
     @cached_property
     def intervals(self) -> pd.DataFrame:
@@ -258,7 +216,7 @@ class Validation(Study):
             found.append((BY_ROW if self.settings.unit == "group" else BY_REPEAT, alone, "row", False))
         low, high = self.primary.metric.low, self.primary.metric.high
         cut = [
-            (what, perunit.within(e, low, high) if np.isfinite(e.low) else e, unit, ok) for what, e, unit, ok in found
+            (what, inference.within(e, low, high) if np.isfinite(e.low) else e, unit, ok) for what, e, unit, ok in found
         ]
         return pd.DataFrame([{"what": what, "unit": unit, "honest": ok} | vars(e) for what, e, unit, ok in cut])
 
@@ -348,7 +306,7 @@ class Validation(Study):
         folds = Folds(self.rows.size, tests, "")
         found = [leakage.score_scale(folds, p.score)]
         if not self.fits:
-            found.append(leakage.score_is_label(p.score, p.label))
+            found.append(leakage.score_is_label(p.score, p.actual))
         return [
             replace(one, message=f"{name}: {one.message}", rows=tuple(int(self.rows[i]) for i in one.rows))
             for one in found

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evalkit.arrays import Floats, InputError, Ints, ParameterError
-from evalkit.definitions.predicted import Predicted
+from evalkit.metrics.rows import Rows
 from evalkit.progress import progress
 from evalkit.reading.inputs.examples import CLASSES
 
@@ -145,8 +145,8 @@ class Job:
 class Fit:
     """Predictions for the test rows, for the training rows if the job asks for them, and the warnings of a fit."""
 
-    test: Predicted
-    train: Predicted | None
+    test: Rows
+    train: Rows | None
     warned: tuple[str, ...]
 
 
@@ -177,20 +177,25 @@ class Learner:
                 raise InputError(f"estimator {job.system} fails on {job.place}: {_line(error)}") from None
         return Fit(test, train, tuple(f"{w.category.__name__}: {_first(str(w.message))}" for w in caught))
 
-    def _predicted(self, model: Any, x: pd.DataFrame, rows: Ints) -> Predicted:
+    def _predicted(self, model: Any, x: pd.DataFrame, rows: Ints) -> Rows:
         if hasattr(model, "steps"):  # preprocess the rows once for decisions and probabilities
             x, model = model[:-1].transform(x) if len(model.steps) > 1 else x, model[-1]
         decision = np.asarray(model.predict(x), dtype=np.float64).reshape(len(rows))
         if not np.isfinite(decision).all():
             raise ValueError(f"it predicts {decision[~np.isfinite(decision)][0]}")
         if not self.classes:
-            return Predicted(self.label[rows], decision)
+            return Rows(self.label[rows], decision)
+        said: dict[str, Any] = {
+            "actual": self.label[rows].astype(np.int64),
+            "decision": decision.astype(np.int64),
+            "classes": self.classes,
+        }
         if hasattr(model, "predict_proba"):
             p = np.zeros((len(rows), self.classes))
             p[:, np.asarray(model.classes_, dtype=np.int64)] = model.predict_proba(x)
-            return Predicted(self.label[rows], decision, p[:, 1] if self.classes == 2 else None, p)
+            return Rows(score=p[:, 1] if self.classes == 2 else p, **said)
         binary = self.classes == 2 and hasattr(model, "decision_function")
-        return Predicted(self.label[rows], decision, np.asarray(model.decision_function(x)) if binary else None)
+        return Rows(score=np.asarray(model.decision_function(x)) if binary else None, **said)
 
 
 def _line(error: BaseException) -> str:

@@ -18,11 +18,11 @@ import numpy as np
 import pandas as pd
 
 from evalkit.definitions import catalogue
-from evalkit.definitions.class_metrics import Classified
 from evalkit.metrics import calibration, counts, curves, labels
 from evalkit.metrics.counts import Counts, count
 from evalkit.metrics.influence import auc_covariance, auc_variance, placements
-from evalkit.statistics import inference, proportions
+from evalkit.metrics.rows import Rows
+from evalkit.statistics import proportions
 from evalkit.statistics.count_bootstrap import interval
 
 HERE = Path(__file__).resolve().parent
@@ -249,7 +249,7 @@ def multi(frame: pd.DataFrame, tools: dict) -> Tally:
         for name, value in values.items():
             if name in MULTI:
                 chosen = catalogue.find(MULTI[name], "classes")
-                found.check(f"{where} {name}", inference.value(chosen.values(s)), value, _rule(name, s, value))
+                found.check(f"{where} {name}", chosen.value(s), value, _rule(name, s, value))
             elif name == "confusion_matrix":
                 found.check(f"{where} {name}", float(np.abs(s.confusion.table - np.array(value)).sum()), 0.0)
             elif name == "per_class":
@@ -265,28 +265,29 @@ def multi(frame: pd.DataFrame, tools: dict) -> Tally:
     return found
 
 
-def _classified(rows: pd.DataFrame, classes: list[str]) -> Classified:
+def _classified(rows: pd.DataFrame, classes: list[str]) -> Rows:
     actual, predicted = (
         rows[column].astype(str).map(classes.index).to_numpy(np.int64) for column in ("y_true", "y_pred")
     )
-    return Classified(actual, predicted, len(classes), rows[[f"p_{one}" for one in classes]].to_numpy(float))
+    scores = rows[[f"p_{one}" for one in classes]].to_numpy(float)
+    return Rows(actual, scores, decision=predicted, classes=len(classes))
 
 
-def _rule(name: str, s: Classified, value: float) -> str:
+def _rule(name: str, s: Rows, value: float) -> str:
     """Why the tool may differ: a class without a row, ties at the border, ties that the last bit splits."""
     if name.startswith("roc_auc") and any(len(np.unique(p)) > len(np.unique(p.round(12))) for p in s.score.T):
-        ours = inference.value(catalogue.find(MULTI[name], "classes").values(s))
+        ours = catalogue.find(MULTI[name], "classes").value(s)
         if abs(ours - (value or 0)) <= 2e-5:
             return "votes that tied before they were written, and differ in the last bit since"
     if name.startswith("top_") and np.any(labels.in_top(s.actual, s.score, int(name[4])) % 1):
         return "tied scores at the border, of which the tool takes the later class"
-    present = np.bincount(s.actual, minlength=s.k) > 0
+    present = np.bincount(s.actual, minlength=s.classes) > 0
     if not present.all() and ("macro" in name or name.startswith("roc_auc")):
         return "a class has no row: undefined or left out here, 0 or left out there"
     return ""
 
 
-def _per_class(found: Tally, where: str, s: Classified, classes: list[str], value: dict) -> None:
+def _per_class(found: Tally, where: str, s: Rows, classes: list[str], value: dict) -> None:
     c = labels.one_vs_rest(s.confusion)
     ours = {
         "precision": counts.precision(c),

@@ -24,7 +24,7 @@ from ranking_peers import KNOWN, Subject, measure, tolerance
 
 from evalkit.definitions import catalogue
 from evalkit.metrics import rankings
-from evalkit.metrics.rankings import Pooled, Rankings
+from evalkit.metrics.rankings import Rankings
 from evalkit.reading.inputs import runs
 from evalkit.reading.tables import trec
 
@@ -257,8 +257,7 @@ def gauc(r: Rankings, expected: Mapping[str, Any], where: str) -> Tally:
     """The three weightings of the AUC per user."""
     tally = Tally()
     for theirs, name in GAUC.items():
-        value = catalogue.find(name, "rankings").values(r)
-        ours = rankings.pooled(value) if isinstance(value, Pooled) else np.nanmean(value)
+        ours = catalogue.find(name, "rankings").sums(r).value
         if abs(ours - expected[theirs]) <= 1e-9:
             tally.equal += 1
         else:

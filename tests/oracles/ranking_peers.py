@@ -43,7 +43,7 @@ class Subject:
 def named(text: str) -> Measure:
     """A metric of the catalogue by its own name."""
     chosen = catalogue.find(text, "rankings")
-    return lambda r, level: np.asarray(chosen.values(r, level))
+    return lambda r, level: chosen.sums(r, level).per_unit
 
 
 def interpolated(points: tuple[float, ...], *, rounding: bool = False) -> Measure:

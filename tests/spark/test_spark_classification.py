@@ -119,7 +119,7 @@ def test_the_study_gives_the_numbers_of_duckdb(tables, monkeypatch, name, known)
     table, files, _ = tables[name]
     found, here = (classification.read(data, **GIVEN) for data in (table, files))
     assert isinstance(found, SumsStudy)
-    assert 2**14 < found.samples[0].moments.n < 2**15
+    assert 2**14 < found.sample.moments[0].n < 2**15
     same(found.estimates, here.estimates)
     same(found.comparisons, here.comparisons)
     same(found.by_segment, here.by_segment)

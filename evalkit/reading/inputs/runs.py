@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError
-from evalkit.metrics.rankings import Lists, Pooled, Rankings
+from evalkit.metrics.rankings import Lists, Rankings
+from evalkit.metrics.sums import Sums
 from evalkit.reading.inputs import places
 from evalkit.reading.inputs import rows as reading
 from evalkit.reading.inputs.rows import Rows
@@ -22,8 +23,7 @@ from evalkit.reading.tables import ids, sources
 from evalkit.reading.tables.parts import Source
 
 Made = TypeVar("Made")
-Values = Floats | Pooled
-Ask = Callable[[Rankings], Values]  # one value a query; where shards are measured, hashable and fit to be pickled
+Ask = Callable[[Rankings], Sums]  # one value a query; where shards are measured, hashable and fit to be pickled
 NONE = "(none)"  # the value of a query that has none in a column beside it
 
 
@@ -74,7 +74,7 @@ class Runs:
         """The highest grade of a judged query."""
         return max(r.top_grade for r in self.rankings.values())
 
-    def measure(self, system: str, ask: Ask) -> Values:
+    def measure(self, system: str, ask: Ask) -> Sums:
         """One value a query of a system's rankings."""
         return ask(self.rankings[system])
 

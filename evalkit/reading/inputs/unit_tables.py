@@ -13,6 +13,7 @@ import numpy as np
 from evalkit.arrays import Floats, InputError, Ints, codes
 from evalkit.findings import inputs
 from evalkit.findings.finding import Finding
+from evalkit.metrics.sums import Sums
 from evalkit.reading.inputs import trec_eval, unit_columns, unit_doubts, unit_values
 from evalkit.reading.inputs.unit_columns import Column
 from evalkit.reading.inputs.unit_values import ROW, VALUE, UnitValues
@@ -74,7 +75,7 @@ def read_wide(
         name=_called([], cluster) if cluster else _called(ids, []),
         metrics=(metric,),
         systems=tuple(column.name for column in wanted),
-        values=found,
+        values={key: Sums(values) for key, values in found.items()},
         columns=_shown(ids, cluster) | {"systems": ", ".join(column.name for column in wanted)},
         sources=unit_values.fingerprints(parts, rows),
         texts=_texts(others, code, len(labels)),
@@ -141,7 +142,7 @@ def read_long(
         name=(cluster or ids[-1:])[0].name,
         metrics=has["metrics"],
         systems=has["systems"],
-        values=found,
+        values={key: Sums(values) for key, values in found.items()},
         columns=own
         | {"system": system.name, "value": value.name}
         | dict.fromkeys(["metric"][: len(metric)], metric[0].name if metric else ""),
@@ -180,7 +181,7 @@ def read_trec_eval(parts: Sequence[Part], *, systems: Sequence[str] = (), metric
         name="query",
         metrics=chosen,
         systems=names,
-        values={(m, name): _measured(runs[name], m, queries, name) for m in chosen for name in names},
+        values={(m, name): Sums(_measured(runs[name], m, queries, name)) for m in chosen for name in names},
         columns={"systems": "one file each"},
         sources=tuple(part.fingerprint(len(rows)) for part, rows in zip(parts, runs.values(), strict=True)),
         findings=tuple(findings),

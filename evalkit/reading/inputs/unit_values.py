@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import Floats, InputError, Ints
+from evalkit.arrays import InputError, Ints
 from evalkit.findings.finding import Finding
-from evalkit.metrics.rankings import Pooled
+from evalkit.metrics.sums import Sums
 from evalkit.reading.inputs import trec_eval, unit_columns
 from evalkit.reading.inputs.unit_columns import Column
 from evalkit.reading.tables import columns as roles_of
@@ -42,7 +42,7 @@ class UnitValues:
     name: str
     metrics: tuple[str, ...]
     systems: tuple[str, ...]
-    values: Mapping[tuple[str, str], Floats | Pooled]
+    values: Mapping[tuple[str, str], Sums]
     columns: Mapping[str, str]
     sources: tuple[Source, ...]
     texts: Mapping[str, np.ndarray] = field(default_factory=dict)
@@ -145,7 +145,7 @@ def read_report(parts: Sequence[Part]) -> UnitValues:
         name=row["unit"],
         metrics=(metric,),
         systems=pair,
-        values={(metric, name): side for name, side in zip(pair, sides, strict=True)},
+        values={(metric, name): Sums(side) for name, side in zip(pair, sides, strict=True)},
         columns={"differences": f"{pair[0]} − {pair[1]}"},
         sources=(part.fingerprint(len(values)),),
         known={(metric, name): estimates[metric, name] for name in pair},

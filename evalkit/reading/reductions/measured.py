@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evalkit.metrics.rankings import Pooled
+from evalkit.metrics.sums import Sums
 from evalkit.reading.inputs import rows as reading
 from evalkit.reading.inputs import runs as whole
 from evalkit.reading.inputs.rows import Rows
-from evalkit.reading.inputs.runs import Account, Ask, Build, Values
+from evalkit.reading.inputs.runs import Account, Ask, Build
 from evalkit.reading.tables.parts import Source
 
 ACCOUNT = tuple(Account.__dataclass_fields__)
@@ -35,9 +35,9 @@ class Measured:
     negative: int
     query: np.ndarray
     top_grade: float
-    found: Mapping[tuple[str, Ask], Values]
+    found: Mapping[tuple[str, Ask], Sums]
 
-    def measure(self, system: str, ask: Ask) -> Values:
+    def measure(self, system: str, ask: Ask) -> Sums:
         """One value a query of a system; one of those that were asked for."""
         return self.found[system, ask]
 
@@ -111,14 +111,11 @@ def _measured(build: Build, task: Task) -> Any:
     for i, (rankings, account) in enumerate(build.built(task.systems, task.top).values()):
         cells[f"account {i}"] = pa.array([getattr(account, name) for name in ACCOUNT], pa.int64())
         for j, ask in enumerate(task.asks):
-            cells |= {f"{k} {i} {j}": pa.array(v) for k, v in _columns(ask(rankings)).items()}
+            sums = ask(rankings)
+            cells[f"top {i} {j}"] = pa.array(sums.numerator)
+            if sums.denominator is not None:
+                cells[f"bottom {i} {j}"] = pa.array(sums.denominator)
     return pa.table({name: pa.LargeListArray.from_arrays([0, len(cell)], cell) for name, cell in cells.items()})
-
-
-def _columns(values: Values) -> dict[str, np.ndarray]:
-    if isinstance(values, Pooled):
-        return {"top": values.numerator, "bottom": values.denominator}
-    return {"value": values}
 
 
 def _first(rows: Rows) -> Any:
@@ -187,12 +184,11 @@ def gathered(cells: dict[str, Any], task: Task, columns: Mapping[str, str], made
     del texts
     accounts = {name: _account(flat(f"account {i}").to_numpy()) for i, name in enumerate(task.systems)}
     _check(accounts, flat("first"), flat("beside"), shared=flat("shared").to_numpy().any(), query=query, task=task)
-    values: dict[tuple[str, Ask], Values] = {}
+    values: dict[tuple[str, Ask], Sums] = {}
     for i, name in enumerate(task.systems):
         for j, ask in enumerate(task.asks):
-            kinds = ("value",) if f"value {i} {j}" in cells else ("top", "bottom")
-            found = [flat(f"{kind} {i} {j}").to_numpy()[order] for kind in kinds]
-            values[name, ask] = Pooled(*found) if len(found) > 1 else found[0]
+            sides = (f"top {i} {j}", f"bottom {i} {j}")
+            values[name, ask] = Sums(*(flat(side).to_numpy()[order] for side in sides if side in cells))
     return Measured(
         systems=task.systems,
         accounts=accounts,

@@ -1,85 +1,104 @@
 """Per-unit values: what is left out, what is clustered, what a bounded metric may claim."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from evalkit.arrays import ParameterError
-from evalkit.metrics.rankings import Pooled
-from evalkit.statistics import intervals, perunit, significance
+from evalkit.definitions.kinds import PerUnit, Ratio
+from evalkit.definitions.metric import Chosen, Metric
+from evalkit.metrics.sums import Sums, wins
+from evalkit.statistics import inference, intervals, methods, significance
 from evalkit.statistics.intervals import Estimate
+from evalkit.statistics.methods import Options
+from evalkit.statistics.statistic import OfUnits
 
-VALUES = np.array([0.5, np.nan, 1.0, 0.25])
-POOLED = Pooled(np.array([1.0, 2.0, np.nan]), np.array([2.0, 2.0, np.nan]))
+VALUES = Sums(np.array([0.5, np.nan, 1.0, 0.25]))
+POOLED = Sums(np.array([1.0, 2.0, np.nan]), np.array([2.0, 2.0, np.nan]))
+
+
+MEAN = Chosen(Metric("mean", "units", PerUnit(lambda s, k, level: s), "", "", "", low=-np.inf, high=np.inf))
+RATIO = Chosen(replace(MEAN.metric, kind=Ratio(lambda s, k, level: s)))
 
 
 def rng():
     return np.random.default_rng(0)
 
 
+def estimate(sums, unit=None, interval="t"):
+    chosen = MEAN if sums.denominator is None else RATIO
+    return inference.estimate(OfUnits(chosen, sums, unit), Options(0.95, rng(), interval=interval))
+
+
+def compare(first, second, unit=None, name="query"):
+    return inference.compare(OfUnits(MEAN, first, unit), OfUnits(MEAN, second, unit), Options(0.95, rng(), name))
+
+
 def test_undefined_units_are_left_out_of_the_mean():
-    e = perunit.estimate(VALUES, None, method="t", level=0.95, rng=rng())
+    e = estimate(VALUES)
     assert (e.value, e.n) == (pytest.approx(1.75 / 3), 3)
     assert e == intervals.mean_t([0.5, 1.0, 0.25])
 
 
 def test_a_pooled_metric_is_the_ratio_of_sums():
-    e = perunit.estimate(POOLED, None, method="t", level=0.95, rng=rng())
+    e = estimate(POOLED)
     assert (e.value, e.n, e.method) == (0.75, 2, "delta method")
-    assert perunit.mean(POOLED) == 0.75
+    assert POOLED.value == 0.75
 
 
-@pytest.mark.parametrize("method", perunit.METHODS)
+@pytest.mark.parametrize("method", methods.METHODS)
 def test_clusters_keep_the_mean_and_count_the_users(method):
     user = np.array(["u", "u", "v", "w"], dtype=object)
-    e = perunit.estimate(VALUES, user, method=method, level=0.95, rng=rng())
+    e = estimate(VALUES, user, interval=method)
     assert (e.value, e.n) == (pytest.approx(1.75 / 3), 3)
 
 
 def test_duplicated_rows_of_a_user_leave_the_clustered_interval():
     values, user = np.random.default_rng(1).normal(size=40), np.arange(40).astype(str).astype(object)
-    once = perunit.estimate(values, user, method="t", level=0.95, rng=rng())
-    twice = perunit.estimate(np.repeat(values, 2), np.repeat(user, 2), method="t", level=0.95, rng=rng())
+    once = estimate(Sums(values), user)
+    twice = estimate(Sums(np.repeat(values, 2)), np.repeat(user, 2))
     assert (once.low, once.high) == (pytest.approx(twice.low), pytest.approx(twice.high))
 
 
 def test_nothing_defined_is_undefined():
-    e = perunit.estimate(np.array([np.nan]), None, method="t", level=0.95, rng=rng())
+    e = estimate(Sums(np.array([np.nan])))
     assert np.isnan(e.value)
     assert e.n == 0
 
 
 def test_an_unknown_method_is_refused_by_name():
     with pytest.raises(ParameterError, match="interval must be one of t, percentile, BCa, got 'z'"):
-        perunit.estimate(VALUES, None, method="z", level=0.95, rng=rng())
+        estimate(VALUES, interval="z")
 
 
 def test_comparison_takes_the_units_that_both_define():
-    other = np.array([0.25, 0.5, np.nan, 0.25])
-    c = perunit.compare(VALUES, other, None, level=0.95, rng=rng(), name="query")
+    other = Sums(np.array([0.25, 0.5, np.nan, 0.25]))
+    c = compare(VALUES, other)
     assert (c.difference.value, c.difference.n) == (0.125, 2)
 
 
 def test_clustered_comparison_is_the_sign_flip_of_user_sums():
     first, second = np.random.default_rng(2).normal(size=(2, 60))
     user = (np.arange(60) // 3).astype(str).astype(object)
-    c = perunit.compare(first, second, user, level=0.95, rng=rng(), name="user")
+    c = compare(Sums(first), Sums(second), user, "user")
     sums, counts = intervals.by_unit(first - second, user)
     assert c == significance.sign_flip(sums, counts, rng=rng(), unit="user")
     assert c.difference.n == 20
 
 
 def test_wins_ties_losses():
-    assert perunit.wins(VALUES, np.array([0.5, 1, 0.5, 0.5])) == (1, 1, 1)
+    assert wins(VALUES, Sums(np.array([0.5, 1, 0.5, 0.5]))) == (1, 1, 1)
 
 
 @pytest.mark.parametrize("value, low, high", [(1.0, 0.929, 1.0), (0.0, 0.0, 0.071)])
 def test_a_mean_at_the_end_of_its_range_claims_no_certainty(value, low, high):
-    e = perunit.within(Estimate(value, value, value, 0.95, 50, "t"), 0.0, 1.0)
+    e = inference.within(Estimate(value, value, value, 0.95, 50, "t"), 0.0, 1.0)
     assert (round(e.low, 3), round(e.high, 3), e.method) == (low, high, "Wilson")
 
 
 def test_limits_are_cut_to_the_range():
-    e = perunit.within(Estimate(0.9, 0.7, 1.1, 0.95, 9, "t"), 0.0, 1.0)
+    e = inference.within(Estimate(0.9, 0.7, 1.1, 0.95, 9, "t"), 0.0, 1.0)
     assert (e.low, e.high) == (0.7, 1.0)
 
 
@@ -87,5 +106,6 @@ def test_detectable_difference_is_that_of_the_t_test():
     from evalkit.statistics.power import minimum_detectable
 
     first, second = np.random.default_rng(3).normal(size=(2, 30))
-    found = perunit.detectable(first, second, None, level=0.95)
+    sides = (OfUnits(MEAN, Sums(side)) for side in (first, second))
+    found = inference.detectable_by_t(*sides, Options(0.95, rng()))
     assert found == pytest.approx(minimum_detectable((first - second).std(ddof=1), 30), rel=1e-6)

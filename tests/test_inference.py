@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 from samples import ANY_TIME, expected, predictions
 
 from evalkit.definitions import catalogue
-from evalkit.definitions.outcome_metrics import DECISIONS
+from evalkit.definitions.kinds import Share
 from evalkit.metrics import counts
-from evalkit.statistics import scored
-from evalkit.statistics.scored import Scored
+from evalkit.metrics.rows import Rows
+from evalkit.statistics import inference
+from evalkit.statistics.methods import Options
+from evalkit.statistics.statistic import OfRows
 
 NAMES = list(catalogue.TABLES["counts"])
 SMOOTH = ("roc_auc", "average_precision", "brier_skill", "log_loss", "recall", "precision", "f1", "mcc", "lift")
@@ -29,15 +31,15 @@ def chosen(name):
 def credit(model):
     frame = predictions("german_credit")
     frame = frame[frame.model == model].sort_values("id")
-    return Scored(frame.y_true.to_numpy(np.int64), frame.y_score.to_numpy(float), 0.5)
+    return Rows(frame.y_true.to_numpy(np.int64), frame.y_score.to_numpy(float))
 
 
 def estimate(name, s):
-    return scored.estimate(chosen(name), s, level=0.95, rng=rng())
+    return inference.estimate(OfRows(chosen(name), s), Options(0.95, rng()))
 
 
 def compare(name, a, b):
-    return scored.compare(chosen(name), a, b, level=0.95, rng=rng(), unit="row")
+    return inference.compare(OfRows(chosen(name), a), OfRows(chosen(name), b), Options(0.95, rng()))
 
 
 @pytest.mark.parametrize("pair", ["forest vs gbm", "forest vs logistic", "gbm vs logistic"])
@@ -62,7 +64,7 @@ def test_right_and_wrong_are_compared_by_mcnemar():
 def test_the_value_is_the_metric(name):
     s = credit("forest")
     e = estimate(name, s)
-    assert e.value == pytest.approx(s.value(chosen(name)), abs=1e-12)
+    assert e.value == pytest.approx(chosen(name).value(s), abs=1e-12)
     assert e.low <= e.value <= e.high
 
 
@@ -70,7 +72,7 @@ def test_the_value_is_the_metric(name):
 def test_influence_by_rows_agrees_with_the_closed_forms_and_the_bootstrap(name):
     """Two ways to one interval: as it is, and by the influence of each row with every row its own unit."""
     plain = credit("forest")
-    units = replace(plain, unit=np.arange(len(plain.label)))
+    units = replace(plain, unit=np.arange(len(plain.actual)))
     a, b = estimate(name, plain), estimate(name, units)
     assert b.value == pytest.approx(a.value, abs=1e-12)
     assert (b.high - b.low) == pytest.approx(a.high - a.low, rel=0.15)
@@ -82,7 +84,7 @@ def test_influence_by_rows_agrees_with_the_closed_forms_and_the_bootstrap(name):
 
 def test_copies_of_rows_in_one_unit_are_no_news():
     s = credit("logistic")
-    twice = Scored(np.tile(s.label, 2), np.tile(s.score, 2), 0.5, unit=np.tile(np.arange(1000), 2))
+    twice = Rows(np.tile(s.actual, 2), np.tile(s.score, 2), 0.5, unit=np.tile(np.arange(1000), 2))
     once = replace(s, unit=np.arange(1000))
     for name in ("roc_auc", "average_precision", "f1", "recall", "brier"):
         a, b = estimate(name, once), estimate(name, twice)
@@ -94,15 +96,15 @@ def test_weights_of_one_change_nothing_and_whole_weights_repeat():
     ones = replace(s, weight=np.ones(1000))
     weight = np.random.default_rng(3).integers(1, 4, 1000)
     weighted = replace(s, weight=weight.astype(float))
-    repeated = Scored(np.repeat(s.label, weight), np.repeat(s.score, weight), 0.5)
+    repeated = Rows(np.repeat(s.actual, weight), np.repeat(s.score, weight), 0.5)
     for name in NAMES:
-        assert ones.value(chosen(name)) == pytest.approx(s.value(chosen(name)), abs=1e-12), name
-        assert weighted.value(chosen(name)) == pytest.approx(repeated.value(chosen(name)), abs=1e-12), name
+        assert chosen(name).value(ones) == pytest.approx(chosen(name).value(s), abs=1e-12), name
+        assert chosen(name).value(weighted) == pytest.approx(chosen(name).value(repeated), abs=1e-12), name
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_one_class_is_undefined_or_right_and_never_fails(name):
-    s = Scored(np.zeros(20, np.int64), np.linspace(0, 1, 20), 0.5)
+    s = Rows(np.zeros(20, np.int64), np.linspace(0, 1, 20), 0.5)
     e = estimate(name, s)
     c = compare(name, s, replace(s, score=s.score**2))
     if np.isnan(e.value):
@@ -121,7 +123,7 @@ def test_a_model_against_itself_differs_by_nothing(name):
 
 
 def test_perfect_scores_have_an_interval():
-    s = Scored(np.repeat([0, 1], 30), np.arange(60.0), 30.0)
+    s = Rows(np.repeat([0, 1], 30), np.arange(60.0), 30.0)
     e = estimate("roc_auc", s)
     assert (e.value, e.high, e.method) == (1.0, 1.0, "Newcombe 5")
     assert 0.8 < e.low < 1
@@ -134,18 +136,22 @@ scores = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 1)), min_size=4, m
 @given(scores, st.integers(0, 7))
 def test_decisions_are_what_counts_at_the_threshold_say(data, threshold):
     score, label = (np.array(column) for column in zip(*data, strict=True))
-    s = Scored(label.astype(np.int64), score.astype(float), float(threshold))
+    s = Rows(label.astype(np.int64), score.astype(float), float(threshold))
     at = counts.at(s.counts, threshold)
     for name, metric in (("precision", counts.precision), ("recall", counts.recall), ("f1", counts.f_score)):
-        assert s.value(chosen(name)) == pytest.approx(float(metric(at)), nan_ok=True)
-    for name, share in scored.SHARES.items():
-        member, hit = share(s.label == 1, s.predicted)
-        value = hit[member].mean() if member.any() else np.nan
-        assert s.value(chosen(name)) == pytest.approx(value, nan_ok=True), name
+        assert chosen(name).value(s) == pytest.approx(float(metric(at)), nan_ok=True)
+    for name, metric in catalogue.TABLES["counts"].items():
+        if isinstance(metric.kind, Share):
+            member, hit = metric.kind.hits(s)
+            value = hit[member].mean() if member.any() else np.nan
+            assert chosen(name).value(s) == pytest.approx(value, nan_ok=True), name
+            assert chosen(name).at(s.counts, threshold) == pytest.approx(value, nan_ok=True), name
 
 
-def test_every_share_is_a_decision():
-    assert set(scored.SHARES) <= DECISIONS
+def test_a_metric_of_a_threshold_is_its_function_of_the_counts():
+    at = counts.at(credit("forest").counts, 0.5)
+    for name in ("accuracy", "error_rate", "false_positive_rate", "false_negative_rate", "youden", "predicted_rate"):
+        assert chosen(name).value(credit("forest")) == pytest.approx(float(getattr(counts, name)(at)), abs=1e-15), name
 
 
 def null(rows, seed):
@@ -153,7 +159,7 @@ def null(rows, seed):
     random = np.random.default_rng(seed)
     label = (random.random(rows) < 0.4).astype(np.int64)
     base = random.standard_normal(rows) + label
-    return [Scored(label, base + random.normal(0, 0.7, rows), 0.5) for _ in range(2)]
+    return [Rows(label, base + random.normal(0, 0.7, rows), 0.5) for _ in range(2)]
 
 
 @pytest.mark.parametrize("name", ["roc_auc", "f1"])
@@ -189,17 +195,17 @@ def test_p_values_of_the_paired_bootstrap_at_length(name):
 @pytest.mark.parametrize("name", ["average_precision", "ks", "roc_auc"])
 def test_the_closed_forms_are_the_derivatives(name):
     s, metric = credit("forest"), chosen(name)
-    rows = scored.effects(metric, s).rows
+    rows = metric.effects(s).rows
     assert rows.sum() == pytest.approx(0, abs=1e-12)
     for row in (0, 17, 400, 999):
         weight = np.ones(1000)
         weight[row] += 1e-6
-        assert (replace(s, weight=weight).value(metric) - s.value(metric)) / 1e-6 == pytest.approx(rows[row], abs=1e-6)
+        assert (metric.value(replace(s, weight=weight)) - metric.value(s)) / 1e-6 == pytest.approx(rows[row], abs=1e-6)
 
 
 def test_average_precision_has_no_test_where_a_class_has_one_row():
     label, score = np.array([1, 0, 0, 0, 0]), np.array([0.9, 0.8, 0.3, 0.2, 0.1])
-    c = compare("average_precision", Scored(label, score, 0.5), Scored(label, score[::-1].copy(), 0.5))
+    c = compare("average_precision", Rows(label, score, 0.5), Rows(label, score[::-1].copy(), 0.5))
     assert np.isnan([c.p_value, c.difference.low, c.difference.high]).all()
     assert c.difference.value == pytest.approx(0.8)
 
@@ -207,7 +213,7 @@ def test_average_precision_has_no_test_where_a_class_has_one_row():
 def test_one_unit_claims_nothing():
     rng = np.random.default_rng(4)
     label = rng.integers(0, 2, 300)
-    one = Scored(label, rng.normal(size=300) + label, 0.5, unit=np.full(300, "u"))
-    e = scored.estimate(catalogue.find("roc_auc", "counts"), one, level=0.95, rng=rng)
+    one = Rows(label, rng.normal(size=300) + label, 0.5, unit=np.full(300, "u"))
+    e = estimate("roc_auc", one)
     assert e.n == 1
     assert np.isnan([e.low, e.high]).all()

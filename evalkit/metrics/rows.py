@@ -1,0 +1,125 @@
+"""Rows: what is, and what one system says of it, row by row; the tables that follow are counted once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from evalkit.arrays import Bools, Floats, Ints, ratio
+from evalkit.metrics import cells
+from evalkit.metrics.counts import Counts, count
+from evalkit.metrics.influence import place
+from evalkit.metrics.labels import Confusion
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The rows of one system.
+
+    actual: 0 and 1, class numbers below `classes`, one column of booleans per label, or numbers.
+    score: of class 1, one column per class or label, or the forecast; None where only classes are predicted.
+    decision: what is predicted, where no threshold decides. threshold: one for all labels, or one per label.
+    weight: None where all rows count alike. unit: what varies; None where it is the row.
+    """
+
+    actual: np.ndarray
+    score: Floats | None = None
+    threshold: float | Floats = 0.5
+    weight: Floats | None = None
+    unit: np.ndarray | None = None
+    decision: np.ndarray | None = None
+    classes: int = 2
+
+    def __len__(self) -> int:
+        return len(self.actual)
+
+    def take(self, member: Bools | Ints | slice) -> "Rows":
+        """The rows that are members."""
+        names = ("score", "weight", "unit", "decision")
+        sides: dict[str, Any] = {n: None if (side := getattr(self, n)) is None else side[member] for n in names}
+        return replace(self, actual=self.actual[member], **sides)
+
+    def at(self, threshold: float | Floats) -> "Rows":
+        """The same rows at another threshold; the score is not counted again."""
+        rows = replace(self, threshold=threshold)
+        vars(rows)["counts"] = self.counts
+        return rows
+
+    @staticmethod
+    def join(parts: "Sequence[Rows]") -> "Rows":
+        """The rows of the parts one after another, without weights and units."""
+        sides = ([part.actual for part in parts], [part.score for part in parts], [part.decision for part in parts])
+        actual, score, decision = (_joined(side) for side in sides)
+        assert actual is not None
+        return replace(parts[0], actual=actual, score=score, decision=decision)
+
+    @property
+    def scores(self) -> Floats:
+        """The scores; NaN for each class where there are none."""
+        return np.full((len(self), self.classes), np.nan) if self.score is None else self.score
+
+    @property
+    def predicted(self) -> np.ndarray:
+        """What is predicted: the decision, or else score >= threshold."""
+        return self.scores >= self.threshold if self.decision is None else self.decision
+
+    @property
+    def plain(self) -> bool:
+        """True if rows are independent and unweighted."""
+        return self.weight is None and self.unit is None
+
+    @property
+    def weights(self) -> Floats:
+        """The weight of each row, 1 where all count alike."""
+        return np.ones(len(self)) if self.weight is None else self.weight
+
+    @cached_property
+    def shares(self) -> Floats:
+        """The weights scaled to sum 1."""
+        return ratio(self.weights, self.weights.sum())
+
+    # Of two classes
+
+    @cached_property
+    def counts(self) -> Counts:
+        """The table of the score."""
+        if self.weight is None:
+            return count(self.scores, self.actual)
+        return count(self.scores, self.weight * self.actual, self.weight * (1 - self.actual))
+
+    @property
+    def chances(self) -> Counts:
+        """The table whose scores are taken as probabilities."""
+        return self.counts
+
+    @cached_property
+    def cut(self) -> Counts:
+        """The table of what is decided: score 1 for the rows predicted positive, 0 for the others."""
+        if self.decision is None:
+            return cells.decision(self.counts, float(self.threshold))
+        predicted, label = self.decision == 1, self.actual == 1
+        rows = self.weights if self.weight is not None else np.ones(len(self), np.int64)
+        positive, negative = ([rows[side & predicted].sum(), rows[side & ~predicted].sum()] for side in (label, ~label))
+        return Counts(np.array([1.0, 0.0]), np.cumsum(positive), np.cumsum(negative), sum(positive), sum(negative))
+
+    @cached_property
+    def place(self) -> Ints:
+        """Where in the table of the score each row stands."""
+        return place(self.counts, self.scores)
+
+    # Of several classes
+
+    @cached_property
+    def confusion(self) -> Confusion:
+        """The table of actual and predicted classes."""
+        cell = self.actual * self.classes + self.predicted
+        table = np.bincount(cell, self.weight, self.classes**2).reshape(self.classes, self.classes)
+        return Confusion(table if self.weight is not None else table.astype(np.int64), np.arange(self.classes))
+
+
+def _joined(sides: Sequence[np.ndarray | None]) -> np.ndarray | None:
+    """The columns of all parts one after another; None where a part has none."""
+    there = [side for side in sides if side is not None]
+    return np.concatenate(there) if len(there) == len(sides) else None

@@ -1,0 +1,211 @@
+"""Methods: how each interval and each test is made of a statistic; `inference` says which one a metric has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from evalkit.arrays import ParameterError, ratio
+from evalkit.limits import USUAL, Limits
+from evalkit.metrics.counts import auc, steps
+from evalkit.metrics.influence import auc_variance
+from evalkit.metrics.sums import Sums, both
+from evalkit.statistics import count_bootstrap, folds, independent, intervals, proportions, significance
+from evalkit.statistics.auc_intervals import auc_interval, auc_logit
+from evalkit.statistics.intervals import Estimate, t_interval
+from evalkit.statistics.significance import Comparison
+from evalkit.statistics.statistic import Layout
+
+METHODS = ("t", "percentile", "BCa")
+PAIRED = "paired bootstrap of counts"
+DELTA = "delta method from counts"
+UNDEFINED = "undefined"
+
+
+@dataclass(frozen=True, eq=False)
+class Options:
+    """What intervals and tests depend on beside the data.
+
+    unit: what varies, as a noun. interval: of means over units, one of `METHODS`. test_to_train: test rows for each
+    training row, of folds. alternative: of a test against a known share.
+    """
+
+    level: float
+    rng: np.random.Generator
+    unit: str = "row"
+    interval: str = "t"
+    limits: Limits = USUAL
+    test_to_train: float = 0.0
+    alternative: str = "two-sided"
+
+
+# Intervals --------------------------------------------------------------------------------------------------------
+
+
+def wilson(s: Any, o: Options) -> Estimate:
+    return intervals.wilson(*s.hits(), level=o.level)
+
+
+def mean(s: Any, o: Options) -> Estimate:
+    """The mean, or the ratio of sums: t (delta method for ratios), percentile or BCa bootstrap of units."""
+    if o.interval not in METHODS:
+        raise ParameterError(f"interval must be one of {', '.join(METHODS)}, got {o.interval!r}")
+    top, bottom = s.sums.by_unit(s.sums.defined, s.unit)
+    alone = s.unit is None and s.sums.denominator is None
+    columns = (top,) if alone else (top, bottom)
+    if o.interval == "t":
+        return (intervals.mean_t if alone else intervals.ratio_delta)(*columns, level=o.level)
+    named: dict[str, Callable[..., Estimate]] = {
+        "percentile": intervals.mean_percentile if alone else intervals.ratio_percentile,
+        "BCa": intervals.mean_bca if alone else intervals.ratio_bca,
+    }
+    return named[o.interval](*columns, rng=o.rng, level=o.level)
+
+
+def delta(s: Any, o: Options) -> Estimate:
+    """t from how much each row, or unit, moves the metric."""
+    return t_interval(s.value, s.error(), n=s.n, level=o.level, method=s.how)
+
+
+def summed_mean(s: Any, o: Options) -> Estimate:
+    return replace(delta(s, o), method="t")
+
+
+def delong(s: Any, o: Options) -> Estimate:
+    c = s.tables.chances
+    error = float(np.sqrt(auc_variance(c)))
+    return auc_interval(auc(c), error, c.positives, c.negatives, level=o.level)
+
+
+def delong_by_unit(s: Any, o: Options) -> Estimate:
+    e = auc_logit(auc(s.tables.chances), s.error(), n=s.n, level=o.level)
+    return replace(e, method=f"logit DeLong by unit{s.passes}")
+
+
+def bca(s: Any, o: Options) -> Estimate:
+    kind, resamples = s.chosen.metric.kind, o.limits.resamples
+    return count_bootstrap.interval(kind.source(s.tables), kind.read, rng=o.rng, level=o.level, resamples=resamples)
+
+
+def bca_or_delta(s: Any, o: Options) -> Estimate:
+    """The bootstrap of counts, or of many rows the delta method over the bins of the table."""
+    c = s.tables.counts
+    if min(c.positives, c.negatives) < o.limits.enough:
+        return bca(s, o)
+    return t_interval(s.value, table_error(s), n=int(c.total), level=o.level, method=DELTA)
+
+
+def table_error(s: Any) -> float:
+    """The standard error of a metric whose rows count alike, from what a row of each bin and class moves it by."""
+    c = s.chosen.metric.kind.source(s.tables)
+    bins = s.chosen.metric.kind.bins(c)
+    squares, stop = 0.0, 0
+    for step in steps(c):
+        start, stop = stop, stop + len(step.p)
+        squares += np.dot(step.p, bins[0, start:stop] ** 2) + np.dot(step.n, bins[1, start:stop] ** 2)
+    return float(np.sqrt(ratio(squares * c.total, c.total - 1)))
+
+
+def of_folds(s: Any, o: Options) -> Estimate:
+    values = s.sums.per_unit[s.sums.defined]
+    return folds.nadeau_bengio(values, train=1, test=o.test_to_train, level=o.level).difference
+
+
+def known(s: Any, o: Options) -> Estimate:
+    return s.estimate
+
+
+# Tests ------------------------------------------------------------------------------------------------------------
+
+
+def mcnemar(a: Any, b: Any, o: Options) -> Comparison:
+    return proportions.mcnemar(*a.only(b), level=o.level, unit=o.unit)
+
+
+def flips(a: Any, b: Any, o: Options) -> Comparison:
+    """Sign flips of the differences of means, or of shares of the same rows; of whole units where rows lie in some."""
+    keep = both(a.sums, b.sums)
+    difference = Sums(a.sums.numerator - b.sums.numerator, a.sums.denominator)
+    total, size = difference.by_unit(keep, a.unit)
+    columns = (total,) if a.unit is None else (total[size > 0], size[size > 0])
+    return significance.sign_flip(*columns, rng=o.rng, level=o.level, unit=o.unit)
+
+
+def flips_or_t(a: Any, b: Any, o: Options) -> Comparison:
+    units = int(a.sums.defined.sum()) if a.unit is None else a.n
+    return (t_test if units > o.limits.flipped else flips)(a, b, o)
+
+
+def t_test(a: Any, b: Any, o: Options) -> Comparison:
+    """The difference of two means or ratios of sums: Student's paired t, by units and of ratios the delta method."""
+    keep = both(a.sums, b.sums)
+    if a.unit is None and a.sums.denominator is None and b.sums.denominator is None:
+        difference = (a.sums.numerator - b.sums.numerator)[keep]
+        return significance.paired_t(difference, level=o.level, unit=o.unit)
+    sides = (*a.sums.by_unit(keep, a.unit), *b.sums.by_unit(keep, b.unit))
+    return significance.paired_ratio(*sides, level=o.level, unit=o.unit)
+
+
+def influence(a: Any, b: Any, o: Options) -> Comparison:
+    """How much each row, or unit, moves the difference."""
+    value, error = a.value - b.value, a.difference_error(b)
+    return significance.error_t(value, error, n=a.n, level=o.level, unit=o.unit, method=a.how)
+
+
+def paired_t(a: Any, b: Any, o: Options) -> Comparison:
+    value, error = a.value - b.value, a.difference_error(b)
+    return significance.error_t(value, error, n=a.n, level=o.level, unit=o.unit, method="paired t")
+
+
+def welch(a: Any, b: Any, o: Options) -> Comparison:
+    """How much each row moves the difference; a bootstrap with normal limits rejects more often than it says."""
+    return significance.welch_t(a.value - b.value, *a.apart(b), level=o.level, unit=o.unit)
+
+
+def two_areas(a: Any, b: Any, o: Options) -> Comparison:
+    """DeLong's test of two correlated areas."""
+    variance, rows = a.apart(b)
+    error = float(np.sqrt(variance.sum()))
+    n = int(rows.sum())
+    return significance.error_z(a.value - b.value, error, n=n, level=o.level, unit=o.unit, method="DeLong")
+
+
+def paired_bootstrap(a: Any, b: Any, o: Options) -> Comparison:
+    """The difference against its spread in resamples of the same rows, by the normal distribution.
+
+    Not BCa: for a difference its corrections are noise.
+    """
+    models = [(s.rows.counts, s.rows.place) for s in (a, b)]
+    read = a.chosen.metric.kind.read
+    drawn = count_bootstrap.paired(a.rows.actual, models, read, rng=o.rng, resamples=o.limits.resamples)
+    apart = (drawn[0] - drawn[1])[~np.isnan(drawn).any(axis=0)]
+    error = float(apart.std()) if apart.size else np.nan
+    return significance.error_z(a.value - b.value, error, n=a.n, level=o.level, unit=o.unit, method=PAIRED)
+
+
+def two_folds(a: Any, b: Any, o: Options) -> Comparison:
+    difference = (a.sums.per_unit - b.sums.per_unit)[both(a.sums, b.sums)]
+    return folds.nadeau_bengio(difference, train=1, test=o.test_to_train, level=o.level, unit=o.unit)
+
+
+def two_means(a: Any, b: Any, o: Options) -> Comparison:
+    return independent.difference(a.sums.numerator, b.sums.numerator, level=o.level, unit=o.unit)
+
+
+def two_ratios(a: Any, b: Any, o: Options) -> Comparison:
+    return independent.ratio_difference(a.sums, b.sums, level=o.level, unit=o.unit)
+
+
+def two_proportions(a: Any, b: Any, o: Options) -> Comparison:
+    """The score test of two proportions, or the exact binomial test against one that is known."""
+    if b.layout is Layout.KNOWN:
+        named = {
+            "two-sided": proportions.binomial_test,
+            "greater": proportions.binomial_greater,
+            "less": proportions.binomial_less,
+        }
+        return named[o.alternative](*a.hits(), null=b.value, level=o.level, unit=o.unit)
+    return proportions.two_proportions(*a.hits(), *b.hits(), level=o.level, unit=o.unit)

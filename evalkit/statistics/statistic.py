@@ -1,0 +1,222 @@
+"""Statistic: one metric of one system on a sample, with all that intervals and tests ask of it.
+
+Of units at hand (`OfUnits`), of rows at hand (`OfRows`), or of sums over rows that were read twice (`sample.OfSums`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from evalkit.arrays import Bools, Floats, Ints, codes, ratio
+from evalkit.definitions.kinds import Effects, Tables
+from evalkit.definitions.metric import Chosen
+from evalkit.metrics.rows import Rows
+from evalkit.metrics.sums import Sums
+from evalkit.statistics.intervals import Estimate, standard_error
+
+
+class Layout(Enum):
+    """How units lie, which decides the methods: see the table of `inference`."""
+
+    PLAIN = "rows that count alike"
+    CLUSTERED = "rows in units"
+    WEIGHTED = "rows with weights, in units or not"
+    SUMMED = "sums over rows that count alike"
+    SUMMED_VARIED = "sums over rows in units, or with weights"
+    INDEPENDENT = "other units in each system"
+    FOLDS = "folds that share training rows"
+    KNOWN = "a number that is known"
+
+
+@dataclass(frozen=True, eq=False)
+class Statistic:
+    """What every statistic has: its metric, `layout`, `value`, and `n`, the units that vary."""
+
+    chosen: Chosen
+
+    def meets(self, other: Any) -> bool:
+        """Whether any unit has both values."""
+        return True
+
+    def base(self) -> Self:
+        """The statistic of the metric that this one transforms."""
+        return replace(self, chosen=self.chosen.base)
+
+
+# Units ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class OfUnits(Statistic):
+    """Values of units. unit: the cluster of each, None where they are independent. design: how these lie."""
+
+    sums: Sums
+    unit: np.ndarray | None = None
+    design: Layout = Layout.PLAIN
+
+    @property
+    def layout(self) -> Layout:
+        """How the units lie."""
+        return self.design if self.unit is None else Layout.CLUSTERED
+
+    @cached_property
+    def value(self) -> float:
+        """The mean, or the ratio of sums."""
+        return self.sums.value
+
+    @property
+    def n(self) -> int:
+        """Units with a value."""
+        return int(self.sums.defined.sum())
+
+    def meets(self, other: OfUnits) -> bool:
+        """Whether any unit has both values."""
+        if self.layout is Layout.INDEPENDENT:
+            return bool(self.n and other.n)
+        return bool((self.sums.defined & other.sums.defined).any())
+
+    def hits(self) -> tuple[int, int]:
+        """Ones and units, where each unit is 0 or 1."""
+        return int(self.sums.numerator.sum()), len(self.sums.numerator)
+
+
+@dataclass(frozen=True, eq=False)
+class Hits(Statistic):
+    """Successes of trials that no other system shares."""
+
+    successes: int
+    n: int
+
+    layout: ClassVar[Layout] = Layout.INDEPENDENT
+
+    @property
+    def value(self) -> float:
+        """The share of successes."""
+        return float(ratio(self.successes, self.n))
+
+    def hits(self) -> tuple[int, int]:
+        """Successes and trials."""
+        return self.successes, self.n
+
+
+@dataclass(frozen=True, eq=False)
+class Known(Statistic):
+    """A number with the interval that it came with, or none."""
+
+    estimate: Estimate
+
+    layout: ClassVar[Layout] = Layout.KNOWN
+
+    @property
+    def value(self) -> float:
+        """The number."""
+        return self.estimate.value
+
+    @property
+    def n(self) -> int:
+        """Its units."""
+        return self.estimate.n
+
+
+# Rows at hand -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class OfRows(Statistic):
+    """A metric of rows at hand."""
+
+    rows: Rows
+
+    how: ClassVar[str] = "delta method"
+    passes: ClassVar[str] = ""
+
+    @property
+    def layout(self) -> Layout:
+        """Whether rows are independent and unweighted."""
+        return of_rows(self.rows.unit, self.rows.weight)
+
+    @cached_property
+    def value(self) -> float:
+        """The metric."""
+        return self.effects.value if self.chosen.metric.kind.joint else self.chosen.value(self.rows)
+
+    @cached_property
+    def effects(self) -> Effects:
+        """How much each row moves it."""
+        return self.chosen.effects(self.rows)
+
+    @cached_property
+    def sums(self) -> Sums:
+        """The terms of each row, of a mean or a ratio of sums."""
+        return self.chosen.sums(self.rows)
+
+    @property
+    def unit(self) -> np.ndarray | None:
+        """The unit of each row."""
+        return self.rows.unit
+
+    @cached_property
+    def n(self) -> int:
+        """Units, or rows."""
+        return len(self.rows) if self.unit is None else len(np.unique(self.unit))
+
+    def error(self) -> float:
+        """The standard error, to first order."""
+        moved = by_unit(self.effects.rows, self.unit)
+        return standard_error(moved * moved.size)
+
+    def difference_error(self, other: OfRows) -> float:
+        """The standard error of the difference on the same rows."""
+        moved = by_unit(self.effects.rows - other.effects.rows, self.unit)
+        return standard_error(moved * moved.size)
+
+    def apart(self, other: OfRows) -> tuple[Floats, Ints]:
+        """The variance of the difference that the rows of each class add, on one degree of freedom less; how many."""
+        label = self.rows.actual == 1
+        rows = np.array([label.sum(), (~label).sum()])
+        squares = np.bincount(~label, (self.effects.rows - other.effects.rows) ** 2, 2)
+        return squares * ratio(rows, rows - 1), rows
+
+    @property
+    def tables(self) -> Tables:
+        """The tables of the score."""
+        return self.rows
+
+    def hits(self) -> tuple[int, int]:
+        """Hits, and the rows that count."""
+        member, hit = self._hits
+        return int(hit.sum()), int(member.sum())
+
+    def only(self, other: OfRows) -> tuple[int, int, int]:
+        """Rows on which this alone is a hit, on which the other alone is, and the rows that count."""
+        (member, first), (_, second) = self._hits, other._hits
+        return int((first & ~second).sum()), int((member & second & ~first).sum()), int(member.sum())
+
+    @cached_property
+    def _hits(self) -> tuple[Bools, Bools]:
+        kind: Any = self.chosen.metric.kind
+        return kind.hits(self.rows)
+
+
+def of_rows(unit: np.ndarray | None, weight: Floats | None) -> Layout:
+    """How rows at hand lie."""
+    if weight is not None:
+        return Layout.WEIGHTED
+    return Layout.PLAIN if unit is None else Layout.CLUSTERED
+
+
+def by_unit(rows: Floats, unit: np.ndarray | None) -> Floats:
+    """The sum of each unit's rows; the rows themselves where there are no units. A unit with a NaN has NaN.
+
+    >>> by_unit(np.array([1.0, 2.0, np.nan]), np.array(["u", "u", "v"]))
+    array([ 3., nan])
+    """
+    if unit is None:
+        return rows
+    code, names = codes(unit)
+    return np.bincount(code, rows, names.size).astype(np.float64)
