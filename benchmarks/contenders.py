@@ -26,13 +26,13 @@ def evalkit() -> Callable[[str, str], Means]:
     import pyarrow.compute
     import pyarrow.parquet  # noqa: F401
 
-    from evalkit.definitions import catalogue
+    from evalkit.catalogue import lookup
     from evalkit.reading.inputs import runs
 
     def work(run: str, qrels: str) -> Means:
         data = runs.read(run, qrels)
         r = data.rankings[data.systems[0]]
-        return [catalogue.find(name, "rankings").sums(r).value for name in MEASURES]
+        return [lookup.find(name, "rankings").sums(r).value for name in MEASURES]
 
     return work
 

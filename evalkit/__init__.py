@@ -5,11 +5,11 @@ from importlib import import_module
 __version__ = "0.1.0"
 
 _MODULES = {
-    "catalogue": "definitions",
     "counts": "metrics",
     "diversity": "metrics",
     "intervals": "statistics",
     "labels": "metrics",
+    "lookup": "catalogue",
     "losses": "metrics",
     "rankings": "metrics",
     "significance": "statistics",

@@ -8,7 +8,7 @@ wrote.
 import re
 from pathlib import Path
 
-from evalkit.definitions import catalogue
+from evalkit.catalogue import lookup
 from evalkit.findings import catalogue as findings_catalogue
 from evalkit.parameters import REPORTS, cells
 
@@ -51,7 +51,7 @@ CLAIMS = "<!-- claims -->\n", "<!-- end of claims -->"
 
 def metrics() -> str:
     """The text of docs/metrics.md."""
-    return CATALOGUE + catalogue.markdown() + "\n"
+    return CATALOGUE + lookup.markdown() + "\n"
 
 
 def performance(text: str) -> str:

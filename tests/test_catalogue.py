@@ -9,13 +9,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from evalkit.arrays import ParameterError
-from evalkit.definitions import catalogue
-from evalkit.definitions.catalogue import NO_GAIN, NO_RELEVANT, Chosen
+from evalkit.catalogue import lookup
+from evalkit.catalogue.lookup import Chosen
+from evalkit.catalogue.ranking import NO_GAIN, NO_RELEVANT, auc
 from evalkit.metrics import rankings
 from evalkit.metrics.rankings import Rankings, from_grades
 from evalkit.reading.inputs import runs
 
-METRICS = [metric for metric in catalogue.TABLE.values() if metric.structure == "rankings"]
+METRICS = [metric for metric in lookup.TABLE.values() if metric.structure == "rankings"]
 CHOSEN = [Chosen(metric, k) for metric in METRICS for k in (None, 1, 3) if metric.cut != ("never" if k else "must")]
 NAMES = [one.label for one in CHOSEN]
 
@@ -36,13 +37,13 @@ NAMES = [one.label for one in CHOSEN]
     ],
 )
 def test_finds_names_and_aliases(name, label):
-    assert catalogue.find(name, "rankings").label == label
+    assert lookup.find(name, "rankings").label == label
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_label_finds_its_metric_again(name):
     chosen = CHOSEN[NAMES.index(name)]
-    assert catalogue.find(name, "rankings") == chosen
+    assert lookup.find(name, "rankings") == chosen
 
 
 @pytest.mark.parametrize(
@@ -60,7 +61,7 @@ def test_every_label_finds_its_metric_again(name):
 )
 def test_refuses_names(name, message):
     with pytest.raises(ParameterError, match=message) as error:
-        catalogue.find(name, "rankings")
+        lookup.find(name, "rankings")
     assert "\n" not in str(error.value)
 
 
@@ -90,7 +91,7 @@ def users(labels: list[list[int]], scores: list[list[float]]) -> Rankings:
 
 def value(name: str, r: Rankings) -> float:
     """The mean or the pooled ratio."""
-    return catalogue.find(name, "rankings").sums(r).value
+    return lookup.find(name, "rankings").sums(r).value
 
 
 WORKED = users([[1, 0, 1, 0], [1, 0, 0]], [[0.9, 0.8, 0.7, 0.1], [0.6, 0.7, 0.2]])
@@ -108,11 +109,11 @@ def test_gauc_weights_on_which_the_tools_differ(name, expected):
     assert value(name, users(labels, scores)) == pytest.approx(expected)
     with_one_class = users([*labels, [1, 1, 1]], [*scores, [3.0, 2, 1]])
     assert value(name, with_one_class) == pytest.approx(expected)
-    assert np.isnan(catalogue.auc(with_one_class)[2])
+    assert np.isnan(auc(with_one_class)[2])
 
 
 def test_a_tied_pair_counts_half_whatever_the_ids():
-    assert catalogue.auc(users([[1, 0], [0, 1]], [[0.5, 0.5], [0.5, 0.5]])).tolist() == [0.5, 0.5]
+    assert auc(users([[1, 0], [0, 1]], [[0.5, 0.5], [0.5, 0.5]])).tolist() == [0.5, 0.5]
 
 
 # ---- invariants -----------------------------------------------------------------------------------------------------

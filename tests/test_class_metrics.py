@@ -7,7 +7,8 @@ import pytest
 from samples import expected, predictions
 from sklearn import metrics as sk
 
-from evalkit.definitions import catalogue, class_metrics, forecast_metrics, label_metrics
+from evalkit.catalogue import lookup, multiclass, multilabel
+from evalkit.catalogue.forecasts import median_absolute_error, r2
 from evalkit.metrics.rows import Rows
 from evalkit.statistics import inference
 from evalkit.statistics.methods import Options
@@ -40,9 +41,7 @@ def forecasts(rows=300):
 SAMPLES = {"classes": penguins(), "labels": labelled(), "forecasts": forecasts()}
 CUTS = {"top": 2, "pinball": 90}
 EVERY = [
-    catalogue.Chosen(metric, CUTS.get(name))
-    for structure in SAMPLES
-    for name, metric in catalogue.TABLES[structure].items()
+    lookup.Chosen(metric, CUTS.get(name)) for structure in SAMPLES for name, metric in lookup.TABLES[structure].items()
 ]
 each = pytest.mark.parametrize("chosen", EVERY, ids=lambda one: f"{one.metric.structure} {one.label}")
 
@@ -57,7 +56,7 @@ def estimate(chosen, s, unit=None):
 
 @each
 def test_every_label_finds_its_metric_again(chosen):
-    assert catalogue.find(chosen.label, chosen.metric.structure) == chosen
+    assert lookup.find(chosen.label, chosen.metric.structure) == chosen
 
 
 @each
@@ -149,33 +148,33 @@ PEERS += [("forecasts", *one) for one in FORECAST_PEERS.items()]
 @pytest.mark.parametrize("structure, name, peer", PEERS, ids=lambda one: one if isinstance(one, str) else "")
 def test_equals_the_public_tool(structure, name, peer):
     s = SAMPLES[structure]
-    assert number(catalogue.find(name, structure), s) == pytest.approx(peer(s), abs=1e-9)
+    assert number(lookup.find(name, structure), s) == pytest.approx(peer(s), abs=1e-9)
 
 
 @pytest.mark.parametrize("model", ["logistic", "gbm", "forest"])
 def test_equals_the_shared_figures(model):
     truth, s = expected("penguins")["sklearn"]["overall"][model], penguins(model)
     for ours, theirs in (("brier", "brier_multiclass_sum"), ("log_loss", "log_loss"), ("mcc", "mcc")):
-        assert number(catalogue.find(ours, "classes"), s) == pytest.approx(truth[theirs], abs=1e-9)
+        assert number(lookup.find(ours, "classes"), s) == pytest.approx(truth[theirs], abs=1e-9)
 
 
 def test_macro_f1_of_four_classes_by_hand():
     y = [0] * 5 + [1] * 4 + [2] * 3 + [3] * 2
     s = Rows(np.array(y), decision=np.array([0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 3, 2, 3, 2]), classes=5)
-    assert number(catalogue.find("macro_f1", "classes"), s) == pytest.approx(0.5625)
-    assert number(catalogue.find("macro_f1_of_means", "classes"), s) != number(catalogue.find("macro_f1", "classes"), s)
+    assert number(lookup.find("macro_f1", "classes"), s) == pytest.approx(0.5625)
+    assert number(lookup.find("macro_f1_of_means", "classes"), s) != number(lookup.find("macro_f1", "classes"), s)
 
 
 def test_a_class_without_rows_leaves_auc_undefined():
     s = Rows(np.array([0, 0, 1]), np.eye(3)[[0, 0, 1]], decision=np.array([0, 0, 1]), classes=3)
     for name in ("roc_auc_ovr", "roc_auc_hand_till", "map_classes"):
-        e = estimate(catalogue.find(name, "classes"), s)
+        e = estimate(lookup.find(name, "classes"), s)
         assert np.isnan([e.value, e.low, e.high]).all()
 
 
 def test_effects_add_up_to_nothing():
-    found = [class_metrics.hand_till(penguins()), label_metrics.macro_f1(labelled()), forecast_metrics.r2(forecasts())]
-    found += [catalogue.find("rmse", "forecasts").effects(forecasts())]
-    found += [forecast_metrics.median_absolute_error(forecasts())]
+    found = [multiclass.hand_till(penguins()), multilabel.macro_f1(labelled()), r2(forecasts())]
+    found += [lookup.find("rmse", "forecasts").effects(forecasts())]
+    found += [median_absolute_error(forecasts())]
     for one in found:
         assert one.rows.sum() == pytest.approx(0, abs=1e-9)

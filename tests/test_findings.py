@@ -9,6 +9,7 @@ import pytest
 from evalkit.drawing import tables
 from evalkit.findings import catalogue
 from evalkit.findings.finding import NOTE, SEVERE, WARNING, Finding, Kind, ordered
+from evalkit.parameters import REPORTS
 
 PACKAGE = Path(__file__).resolve().parents[1] / "evalkit"
 KINDS = catalogue.kinds()
@@ -71,3 +72,10 @@ def test_the_page_says_what_to_do_where_it_matters():
     assert f'<li class="warn">Look &lt;here&gt;. What to do. {code}</li>' in page.html
     assert f"<li>Fine. {code}</li>" in page.html
     assert page.text == "Look <here>. [EK999]\nFine. [EK999]"
+
+
+def test_advice_names_parameters_that_exist():
+    known = {name for report in REPORTS.values() for name in report.options()} | {"id", "all"}
+    named = {name for kind in KINDS for name in re.findall(r"`(\w+)(?:=\w+)?`", kind.meaning + kind.advice)}
+    assert len(named) > 10
+    assert named - known == set()

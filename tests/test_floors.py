@@ -13,7 +13,7 @@ MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.name != "__init_
 FLOORS = {
     0: "arrays findings limits parameters progress scratch",
     1: "metrics",
-    2: "definitions reading",
+    2: "catalogue reading",
     3: "statistics",
     4: "validation online",
     5: "drawing",
@@ -51,6 +51,30 @@ def test_a_module_imports_only_from_its_floor_or_below(path):
     here = name_of(path)
     above = {name for name in imported(path) if FLOOR[name] > FLOOR[here]}
     assert not above, f"{here} (floor {FLOOR[here]}) imports {sorted(above)} from above"
+
+
+READING = {0: "tables", 1: "engines inputs", 2: "reductions"}  # the floors inside reading/
+INSIDE = {name: floor for floor, names in READING.items() for name in names.split()}
+READERS = sorted((PACKAGE / "reading").glob("*/*.py"))
+
+
+def imported_of_reading(path: Path) -> set[str]:
+    """The folders of reading/ that a file imports, at the top or inside a function."""
+    nodes = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.ImportFrom)]
+    names = [f"{node.module}.{alias.name}".split(".") for node in nodes for alias in node.names]
+    return {parts[2] for parts in names if parts[:2] == ["evalkit", "reading"]}
+
+
+def test_every_folder_of_reading_has_a_floor():
+    assert {path.parent.name for path in READERS} == set(INSIDE)
+    assert not [path for path in (PACKAGE / "reading").glob("*.py") if path.name != "__init__.py"]
+
+
+@pytest.mark.parametrize("path", READERS, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_a_reader_imports_only_from_its_own_folder_or_from_below(path):
+    here = path.parent.name
+    others = imported_of_reading(path) - {here}
+    assert all(INSIDE[other] < INSIDE[here] for other in others), f"{here} imports {sorted(others)}"
 
 
 def test_no_circle_on_one_floor():

@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalkit.arrays import InputError
+from evalkit.catalogue import lookup
 from evalkit.metrics import rankings
 from evalkit.reading.engines import base
 from evalkit.reading.engines import duckdb as engine
@@ -15,6 +16,7 @@ from evalkit.reading.inputs import runs
 from evalkit.reading.reductions import large, sharded
 from evalkit.reading.tables import parquet, sources
 from evalkit.studies import classification, interleaving, rating, significance, validation
+from evalkit.studies.asks import Metric
 
 MARKS = (
     "_SUCCESS",
@@ -222,15 +224,13 @@ def test_duckdb_out_of_core_reads_folders_as_memory_does(here, kind, monkeypatch
     ]
     frame = pd.DataFrame(rows, columns=["system", "query", "item", "score", "grade"])
     in_folders(frame, here / "out", "system", kind=kind)
-    whole = runs.read("out")
+    ask, whole = Metric(lookup.find("mrr", "rankings"), 1.0), runs.read("out")
     with engine.opened(base.limits("250MB", threads=2)) as opened:
-        measured = sharded.measured(opened, "out", asks=[rankings.reciprocal_rank])
+        measured = sharded.measured(opened, "out", asks=[ask])
     assert whole.systems == measured.systems == ("A", "B")
     assert whole.accounts == measured.accounts
     for name in "AB":
-        assert np.array_equal(
-            rankings.reciprocal_rank(whole.rankings[name]), measured.measure(name, rankings.reciprocal_rank)
-        )
+        assert np.array_equal(whole.measure(name, ask).per_unit, measured.measure(name, ask).per_unit, equal_nan=True)
     labels = frame.rename(columns={"grade": "label"}).assign(id=frame["query"] + frame["item"])
     in_folders(labels[["system", "id", "label", "score"]], here / "labels", "system", kind=kind)
     few = classification.read("labels", metrics="roc_auc").estimates["value"].tolist()

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from evalkit.arrays import InputError, ParameterError
-from evalkit.definitions import catalogue
+from evalkit.catalogue import lookup
 from evalkit.metrics import gains, rankings
 from evalkit.metrics.rankings import from_grades
 from evalkit.pages import ranking_page
@@ -19,8 +19,8 @@ from evalkit.studies import ranking, significance
 from evalkit.studies.asks import BestTies, Depth, InterpolatedPrecision, Metric, Unjudged, WorstTies
 
 EVERY = [
-    catalogue.find(name if row.cut != "must" else f"{name}@5", "rankings")
-    for name, row in catalogue.TABLE.items()
+    lookup.find(name if row.cut != "must" else f"{name}@5", "rankings")
+    for name, row in lookup.TABLE.items()
     if row.structure == "rankings"
 ]
 RETURNED = ("judged", "auc", "gauc", "gauc_positives", "gauc_uniform")
@@ -125,7 +125,7 @@ def test_the_page_tells_of_gaps_and_of_lists_that_start_above_1():
 def test_renumbered_ranks_close_the_gaps_and_the_page_says_so():
     frame, judged = table(("q", "a", 9), ("q", "b", 11)), grades(("q", "b", 1), ("p", "b", 1))
     study = ranking.read(frame, judged, metrics="mrr", ranks="renumber")
-    assert study.per_query[study.primary.label, "system"].tolist() == [0, 0.5]
+    assert study.per_query[study.primary.label, "system"].per_unit.tolist() == [0, 0.5]
     assert "Ranks were renumbered" in ranking_page.findings(study).html
     with pytest.raises(ParameterError, match="ranks must be one of as given, renumber, got 'close'"):
         ranking.read(frame, judged, ranks="close")

@@ -8,15 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from samples import ANY_TIME, expected, predictions
 
-from evalkit.definitions import catalogue
-from evalkit.definitions.kinds import Share
+from evalkit.catalogue import lookup
+from evalkit.catalogue.kinds import Share
 from evalkit.metrics import counts
 from evalkit.metrics.rows import Rows
 from evalkit.statistics import inference
 from evalkit.statistics.methods import Options
 from evalkit.statistics.statistic import OfRows
 
-NAMES = list(catalogue.TABLES["counts"])
+NAMES = list(lookup.TABLES["counts"])
 SMOOTH = ("roc_auc", "average_precision", "brier_skill", "log_loss", "recall", "precision", "f1", "mcc", "lift")
 
 
@@ -25,7 +25,7 @@ def rng():
 
 
 def chosen(name):
-    return catalogue.find(name, "counts")
+    return lookup.find(name, "counts")
 
 
 def credit(model):
@@ -140,7 +140,7 @@ def test_decisions_are_what_counts_at_the_threshold_say(data, threshold):
     at = counts.at(s.counts, threshold)
     for name, metric in (("precision", counts.precision), ("recall", counts.recall), ("f1", counts.f_score)):
         assert chosen(name).value(s) == pytest.approx(float(metric(at)), nan_ok=True)
-    for name, metric in catalogue.TABLES["counts"].items():
+    for name, metric in lookup.TABLES["counts"].items():
         if isinstance(metric.kind, Share):
             member, hit = metric.kind.hits(s)
             value = hit[member].mean() if member.any() else np.nan

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from evalkit.arrays import InputError
-from evalkit.definitions import catalogue
+from evalkit.catalogue import lookup
 from evalkit.metrics import rankings
 from evalkit.metrics.rankings import Lists, Rankings, from_grades
 from evalkit.reading.inputs import runs
@@ -51,7 +51,7 @@ E = {
 
 def mean(name: str, r: Rankings) -> float:
     """The metric's mean over the queries where it is defined, or its pooled ratio."""
-    return catalogue.find(name, "rankings").sums(r).value
+    return lookup.find(name, "rankings").sums(r).value
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_e3_population_is_the_judged_queries():
     r = E["E3"]
     assert list(r.query) == ["u1", "u2", "u3"]
     for name in ("precision@2", "average_precision", "ndcg", "hit_rate@1"):
-        found, nothing_relevant, missing = catalogue.find(name, "rankings").sums(r).per_unit
+        found, nothing_relevant, missing = lookup.find(name, "rankings").sums(r).per_unit
         assert found > 0
         assert np.isnan(nothing_relevant)
         assert missing == 0
@@ -187,11 +187,11 @@ def test_judged_counts_the_returned_items_only():
     np.testing.assert_allclose(rankings.judged(r), [2 / 3, NAN, 0])
 
 
-@pytest.mark.parametrize("name", [m.name for m in catalogue.TABLE.values() if m.structure == "rankings"])
+@pytest.mark.parametrize("name", [m.name for m in lookup.TABLE.values() if m.structure == "rankings"])
 def test_undefined_is_nan_where_nothing_is_relevant(name):
-    metric = catalogue.TABLE[name]
+    metric = lookup.TABLE[name]
     r = from_grades([[0, 0, 0]], [[0, 0, 0]])
-    sums = catalogue.Chosen(metric, None if metric.cut == "never" else 3).sums(r)
+    sums = lookup.Chosen(metric, None if metric.cut == "never" else 3).sums(r)
     if name == "judged":
         assert sums.value == 1
     else:

@@ -257,7 +257,8 @@ JUDGED = "query,item,score,grade\n"
     [
         (
             "query,item\n1,a\n",
-            "no column for the score (score, y_score); it has 'query', 'item'; set columns='score=NAME'",
+            "no column for the score (score, y_score) or the rank (rank); it has 'query', 'item'; "
+            "set columns='score=NAME'",
         ),
         (
             "qid,score\n1,1\n",

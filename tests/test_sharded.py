@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 
 from evalkit.arrays import InputError, ParameterError
-from evalkit.definitions import catalogue
-from evalkit.metrics import rankings
+from evalkit.catalogue import lookup
 from evalkit.reading.engines import base
 from evalkit.reading.engines import duckdb as engine
 from evalkit.reading.inputs import runs
@@ -21,8 +20,8 @@ from evalkit.studies.asks import BestTies, Depth, InterpolatedPrecision, Metric,
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 EVERY = [
-    catalogue.find(name if row.cut != "must" else f"{name}@5", "rankings")
-    for name, row in catalogue.TABLE.items()
+    lookup.find(name if row.cut != "must" else f"{name}@5", "rankings")
+    for name, row in lookup.TABLE.items()
     if row.structure == "rankings"
 ]
 ASKS = [kind(chosen, 1.0) for chosen in EVERY for kind in (Metric, WorstTies, BestTies)]
@@ -200,12 +199,13 @@ def test_rows_that_contradict_each_other_are_refused(limits):
 
 def test_the_kind_of_reading_follows_the_rows(monkeypatch):
     frame = pd.DataFrame(GOOD)
-    given = {"asks": [rankings.average_precision], "limits": base.limits("200MB")}
+    ask = Metric(lookup.find("map", "rankings"), 1.0)
+    given = {"asks": [ask], "limits": base.limits("200MB")}
     assert isinstance(sharded.read(frame, **given), runs.Runs)
     monkeypatch.setattr(sharded, "WHOLE", 2)
     found = sharded.read(frame, **given)
     assert isinstance(found, Measured)
-    assert found.measure("system", rankings.average_precision).tolist() == [1.0, 1.0]
+    assert found.measure("system", ask).per_unit.tolist() == [1.0, 1.0]
 
 
 @pytest.mark.parametrize("system", [["a"] * 20, ["a", "b"] * 10])

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from evalkit.arrays import ParameterError
-from evalkit.definitions.kinds import PerUnit, Ratio
-from evalkit.definitions.metric import Chosen, Metric
+from evalkit.catalogue.kinds import PerUnit, Ratio
+from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.metrics.sums import Sums, wins
 from evalkit.statistics import inference, intervals, methods, significance
 from evalkit.statistics.intervals import Estimate

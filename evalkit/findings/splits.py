@@ -125,8 +125,8 @@ UNCHECKED = Kind(
 NOT_FITTED = Kind(
     "EK602",
     "not fitted",
-    "Other splits that the budget, the number of rows or the classes did not allow.",
-    "Raise `budget` to have more of them fitted.",
+    "Other splits that the time, the number of rows or the classes did not allow.",
+    "Raise `seconds` to have more of them fitted.",
 )
 ESTIMATOR_WARNED = Kind(
     "EK603",

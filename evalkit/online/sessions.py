@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evalkit.arrays import Bools, Floats, InputError, Ints, RowError, codes, finite, numbers, ratio, same_length
-from evalkit.definitions.preference_metrics import Side
+from evalkit.catalogue.preferences import Side
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -76,13 +76,13 @@ def _amount(distinct: int | None) -> str:
 def _binned(s: BinaryStudy) -> list[Finding]:
     """By how much the bins can move the areas, where scores are binned."""
     systems = diagnostics.binned(s)
-    told = "; ".join(
+    listed = "; ".join(
         f"{name}: AUC {number(b.auc)}, binning changes it by less than {_power(b.auc_change)}, average precision "
         f"{number(b.average_precision)} by less than {_power(b.average_precision_change)}"
         for name, b in systems.items()
     )
     text = f"More than {diagnostics.MOST:,} distinct scores are counted in bins; what a threshold decides stays exact."
-    return [predictions.BINNED_SCORES.note(f"{text} {told}.", len(systems))] if systems else []
+    return [predictions.BINNED_SCORES.note(f"{text} {listed}.", len(systems))] if systems else []
 
 
 def _power(value: float) -> str:

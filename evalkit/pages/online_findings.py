@@ -39,8 +39,8 @@ def _simulated(s: Interleaving) -> list[Finding]:
 
 def _items(s: Interleaving) -> Finding:
     log, columns = s.data.log, columns_read(s.data.columns)
-    shown = f"shown in {counted(log.unit.size, 'session')} of {counted(s.users, s.unit_name)}"
-    return inputs.ROWS_READ.note(f"{counted(log.team.size, 'item')} {shown}. Columns: {columns}.", log.team.size)
+    place = f"shown in {counted(log.unit.size, 'session')} of {counted(s.users, s.unit_name)}"
+    return inputs.ROWS_READ.note(f"{counted(log.team.size, 'item')} {place}. Columns: {columns}.", log.team.size)
 
 
 def _silent(s: Interleaving) -> list[Finding]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from evalkit.definitions.metric import Chosen, Metric
+from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.drawing import plots, tables
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import (

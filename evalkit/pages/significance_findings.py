@@ -48,11 +48,11 @@ def _score_test(s: Shares) -> list[Finding]:
 
 def _two_methods(s: Shares) -> list[Finding]:
     rows = diagnostics.two_answers(s).to_dict("records")
-    told = [
+    listed = [
         f"{r['first']} − {r['second']} (p {p_value(r['p'])}, {interval(r['low'], r['high'], signed)})" for r in rows
     ]
-    text = f"Test and interval are of two methods and disagree on {', '.join(told[:PAIRS])}."
-    return [methods.TEST_AND_INTERVAL.warning(text, len(told))] if told else []
+    text = f"Test and interval are of two methods and disagree on {', '.join(listed[:PAIRS])}."
+    return [methods.TEST_AND_INTERVAL.warning(text, len(listed))] if listed else []
 
 
 def _independent() -> Finding:
@@ -89,8 +89,8 @@ def _known(s: Significance) -> list[Finding]:
 def _undefined(s: Significance) -> list[Finding]:
     several = diagnostics.undefined(s)
     rest = list(several)[LISTED:]
-    told = counts({name: n for name, n in several.items() if name not in rest})
-    text = f"Without a value, left out of the mean and of every pair with them: {told}"
+    listed = counts({name: n for name, n in several.items() if name not in rest})
+    text = f"Without a value, left out of the mean and of every pair with them: {listed}"
     more = f" and {len(rest)} more" if rest else ""
     return [inputs.UNDEFINED_VALUES.warning(f"{text}{more}.", max(several.values()))] if several else []
 
@@ -126,10 +126,10 @@ def _equal(s: Significance) -> list[Finding]:
     if not len(pairs):
         return []
     rows = pairs.head(PAIRS).to_dict("records")
-    told = [f"{r['first']} and {r['second']} on {r['ties']:,}{'' if same else _of(r)}" for r in rows]
+    listed = [f"{r['first']} and {r['second']} on {r['ties']:,}{'' if same else _of(r)}" for r in rows]
     units = f"{_of(rows[0]) if same else ''} {plural(s.unit_name, 2)}"
     more = f" ({len(pairs)} such pairs)" if len(pairs) > PAIRS else ""
-    text = f"Equal on {s.primary.label}: {', '.join(told)}{units}{more}. The others decide; equal ones change no "
+    text = f"Equal on {s.primary.label}: {', '.join(listed)}{units}{more}. The others decide; equal ones change no "
     return [methods.EQUAL_UNITS.note(f"{text}sign-flip p.", len(pairs))]
 
 
@@ -163,15 +163,15 @@ def _tests(s: Significance) -> list[Finding]:
     how = "the one comparison" if tests.compared == 1 else f"all {tests.compared} comparisons"
     findings: list[Finding] = []
     if len(tests.apart):
-        told = _both(tests.apart.head(PAIRS).to_dict("records"))
-        text = f"Sign flips and t fall on two sides of {threshold}: {told}."
+        listed = _both(tests.apart.head(PAIRS).to_dict("records"))
+        text = f"Sign flips and t fall on two sides of {threshold}: {listed}."
         findings.append(methods.TESTS_DISAGREE.warning(text, len(tests.apart)))
     elif tests.compared:
         text = f"Sign flips and t agree on {how} at {threshold}, before Holm's correction."
         findings.append(methods.TESTS_AGREE.note(text, tests.compared))
     if tests.otherwise:
-        told = ", ".join(f"{RANKED[name]} on {n}" for name, n in tests.otherwise.items())
-        text = f"Tests that are not of a mean would answer otherwise: {told} of {tests.every}."
+        listed = ", ".join(f"{RANKED[name]} on {n}" for name, n in tests.otherwise.items())
+        text = f"Tests that are not of a mean would answer otherwise: {listed} of {tests.every}."
         findings.append(methods.OTHER_TESTS.note(text, max(tests.otherwise.values())))
     return findings
 

@@ -114,4 +114,4 @@ def _fits(s: Validation) -> list[Finding]:
 
 def why_not(part: Unfitted) -> str:
     """A way of splitting and why it was not fitted in full."""
-    return f"{part.way}: {part.reason or f'{part.made:,} of {part.wanted:,} fits made within the budget'}"
+    return f"{part.way}: {part.reason or f'{part.made:,} of {part.wanted:,} fits made in the time allowed'}"

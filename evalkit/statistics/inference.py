@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from evalkit.definitions.kinds import (
+from evalkit.catalogue.kinds import (
     Area,
     Combined,
     Decision,
@@ -29,7 +29,7 @@ from evalkit.definitions.kinds import (
     Smooth,
     Transformed,
 )
-from evalkit.definitions.metric import Chosen
+from evalkit.catalogue.metric import Chosen
 from evalkit.statistics import independent, intervals, methods, power
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.methods import Options
@@ -185,7 +185,7 @@ def method(s: Any) -> Method:
 def words(metrics: Iterable[Chosen], layout: Layout, side: Callable[[Method], str]) -> str:
     """What each metric has, those with the same method together; `side` picks interval or test.
 
-    >>> from evalkit.definitions.catalogue import find
+    >>> from evalkit.catalogue.lookup import find
     >>> metrics = [find(name, "counts") for name in ("recall", "roc_auc", "gini", "accuracy")]
     >>> words(metrics, Layout.PLAIN, lambda method: method.test_is)
     "recall, accuracy: McNemar mid-p with Tango's interval; roc_auc, gini (as roc_auc): DeLong"

@@ -13,8 +13,8 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints, ratio
-from evalkit.definitions.kinds import Loss
-from evalkit.definitions.metric import Chosen
+from evalkit.catalogue.kinds import Loss
+from evalkit.catalogue.metric import Chosen
 from evalkit.metrics import cells, grid
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.grid import Grid

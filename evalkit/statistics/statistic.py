@@ -13,8 +13,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints, codes, ratio
-from evalkit.definitions.kinds import Effects, Tables
-from evalkit.definitions.metric import Chosen
+from evalkit.catalogue.kinds import Effects, Tables
+from evalkit.catalogue.metric import Chosen
 from evalkit.metrics.rows import Rows
 from evalkit.metrics.sums import Sums
 from evalkit.statistics.intervals import Estimate, standard_error

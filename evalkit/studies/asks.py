@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evalkit.definitions.metric import Chosen
+from evalkit.catalogue.metric import Chosen
 from evalkit.metrics import rankings
 from evalkit.metrics.rankings import Rankings
 from evalkit.metrics.sums import Sums

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Floats
-from evalkit.definitions.metric import Chosen
+from evalkit.catalogue.metric import Chosen
 from evalkit.metrics import calibration, counts, curves
 from evalkit.metrics.counts import Counts
 from evalkit.reading.tables.parts import Source

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from evalkit.definitions.metric import Chosen
+from evalkit.catalogue.metric import Chosen
 from evalkit.metrics import counts, curves, grid
 from evalkit.studies.binary import BinaryStudy
 from evalkit.studies.diagnostics import Ends

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evalkit.definitions.metric import Chosen
+from evalkit.catalogue.metric import Chosen
 from evalkit.reading.tables.precision import Precision
 from evalkit.statistics.intervals import Estimate
 from evalkit.studies.binary_diagnostics import DOMINANT
@@ -54,13 +54,13 @@ def never_predicted(s: ClassesStudy) -> dict[str, list[str]]:
 
 def not_highest(s: ClassesStudy) -> dict[str, int]:
     """Rows whose predicted class, which a column says, has not the highest score, by system, without zeros."""
-    lower = {name: int((one.max(axis=1) > s.predicted_score(name)).sum()) for name, one in s.data.score.items()}
+    lower = {name: int((scores.max(axis=1) > s.predicted_score(name)).sum()) for name, scores in s.data.score.items()}
     return {name: rows for name, rows in lower.items() if rows}
 
 
 def unnormalised(s: ClassesStudy) -> dict[str, float]:
     """The systems whose probabilities do not add up to 1, and by how much they are off at most."""
-    off = {name: float(np.abs(one.sum(axis=1) - 1).max()) for name, one in s.data.score.items()}
+    off = {name: float(np.abs(scores.sum(axis=1) - 1).max()) for name, scores in s.data.score.items()}
     return {name: value for name, value in off.items() if value > NORMAL}
 
 

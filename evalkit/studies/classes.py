@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Bools, Floats
-from evalkit.definitions import catalogue
+from evalkit.catalogue import lookup
 from evalkit.metrics import calibration, cells, labels
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows
@@ -121,7 +121,7 @@ class ClassesStudy(RowStudy):
         rows = []
         for name in self.order:
             for k in (k for k in TOPS if k <= len(self.data.classes)):
-                e = self.estimate(catalogue.find(f"top@{k}", "classes"), name)
+                e = self.estimate(lookup.find(f"top@{k}", "classes"), name)
                 rows.append({"system": name, "k": k, "value": e.value, "low": e.low, "high": e.high})
         return pd.DataFrame(rows)
 
@@ -150,7 +150,7 @@ class ClassesStudy(RowStudy):
         rows = []
         for name in self.order:
             c = self.top_label[name]
-            right = self.estimate(catalogue.find("accuracy", "classes"), name)
+            right = self.estimate(lookup.find("accuracy", "classes"), name)
             ece = self._ece(name)
             row = {"system": name, "confidence": calibration.mean_score(c), "right": right.value}
             row |= {"right_low": right.low, "right_high": right.high}

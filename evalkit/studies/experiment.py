@@ -10,9 +10,9 @@ import pandas as pd
 
 from evalkit import parameters
 from evalkit.arrays import Bools, Floats, InputError, ParameterError, codes
-from evalkit.definitions.catalogue import Chosen
-from evalkit.definitions.kinds import Kind, PerUnit, Proportion, Ratio
-from evalkit.definitions.metric import Metric
+from evalkit.catalogue.kinds import Kind, PerUnit, Proportion, Ratio
+from evalkit.catalogue.lookup import Chosen
+from evalkit.catalogue.metric import Metric
 from evalkit.metrics.sums import Sums
 from evalkit.online import experiments, logs
 from evalkit.online.experiments import Assignment

@@ -10,8 +10,8 @@ import pandas as pd
 
 from evalkit import parameters
 from evalkit.arrays import InputError, ParameterError, codes
-from evalkit.definitions.catalogue import Chosen
-from evalkit.definitions.preference_metrics import Side
+from evalkit.catalogue.lookup import Chosen
+from evalkit.catalogue.preferences import Side
 from evalkit.metrics import sums
 from evalkit.online import logs, sessions
 from evalkit.online.experiments import sample_ratio

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Floats, ParameterError
-from evalkit.definitions import catalogue
+from evalkit.catalogue import lookup
 from evalkit.metrics import counts, curves
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows
@@ -100,7 +100,7 @@ class MultiLabelStudy(RowStudy):
         for t in drawn[np.isfinite(drawn)]:
             s = replace(self.sample.rows[self.leader], threshold=float(t))
             for metric in SWEPT:
-                e = inference.estimate(OfRows(catalogue.find(metric, "labels"), s), self.inference_options(1))
+                e = inference.estimate(OfRows(lookup.find(metric, "labels"), s), self.inference_options(1))
                 rows.append({"system": metric, "x": float(t), "y": e.value, "low": e.low, "high": e.high})
         return pd.DataFrame(rows)
 

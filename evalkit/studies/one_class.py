@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Bools, Floats
-from evalkit.definitions.class_metrics import AREA, PRECISION
-from evalkit.definitions.kinds import Ratio, Smooth
+from evalkit.catalogue.kinds import Ratio, Smooth
+from evalkit.catalogue.multiclass import AREA, PRECISION
 from evalkit.metrics import counts, curves
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows

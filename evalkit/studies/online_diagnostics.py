@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from evalkit.definitions.preference_metrics import credit_share, session_wins, user_share
+from evalkit.catalogue.preferences import credit_share, session_wins, user_share
 from evalkit.metrics.sums import Sums
 from evalkit.studies.experiment import Experiment
 from evalkit.studies.interleaving import Interleaving

@@ -10,8 +10,8 @@ import pandas as pd
 
 from evalkit import parameters
 from evalkit.arrays import InputError
-from evalkit.definitions import catalogue
-from evalkit.definitions.catalogue import Chosen
+from evalkit.catalogue import lookup
+from evalkit.catalogue.lookup import Chosen
 from evalkit.metrics import sums
 from evalkit.metrics.sums import Sums
 from evalkit.parameters import Named, Names, Tables, Wholes
@@ -106,7 +106,7 @@ def _asks(s: study.Settings, cuts: Sequence[int], level: float) -> list[Ask]:
 
 def _curve_metric(primary: Chosen) -> Any:
     """The metric of the curve along the list: the primary one, NDCG where that has no cut-off."""
-    return primary.metric if primary.metric.cut != "never" else catalogue.TABLE["ndcg"]
+    return primary.metric if primary.metric.cut != "never" else lookup.TABLE["ndcg"]
 
 
 def _check_unit(unit: str | None, data: Runs | Measured) -> None:
@@ -237,7 +237,7 @@ class Ranking(Study):
     @cached_property
     def precision_recall(self) -> pd.DataFrame:
         """Mean interpolated precision of every system at the eleven recall levels, with intervals."""
-        chosen, rows = Chosen(catalogue.TABLE["precision"]), []
+        chosen, rows = Chosen(lookup.TABLE["precision"]), []
         for name in self.order:
             for recall in RECALLS:
                 found = self.runs.measure(name, InterpolatedPrecision(float(recall), self.relevance_level))

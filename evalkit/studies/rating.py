@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from evalkit import parameters
-from evalkit.definitions.metric import Chosen
+from evalkit.catalogue.metric import Chosen
 from evalkit.metrics.rows import Rows
 from evalkit.parameters import Named, Names, Tables
 from evalkit.reading.inputs import ratings

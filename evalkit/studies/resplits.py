@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Floats, InputError, ratio
-from evalkit.definitions.catalogue import Chosen
+from evalkit.catalogue.lookup import Chosen
 from evalkit.metrics.rows import Rows
 from evalkit.reading.inputs.examples import CLASSES, Examples
 from evalkit.validation import fitting, fold_column, optimism, splits

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import Bools, Floats
-from evalkit.definitions.kinds import Kind, Loss, Share
-from evalkit.definitions.metric import Chosen, Metric
+from evalkit.catalogue.kinds import Kind, Loss, Share
+from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.metrics.rows import Rows
 from evalkit.statistics import inference
 from evalkit.statistics.intervals import Estimate

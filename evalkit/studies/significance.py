@@ -10,7 +10,7 @@ import pandas as pd
 
 from evalkit import parameters
 from evalkit.arrays import Floats, ParameterError
-from evalkit.definitions.catalogue import Chosen
+from evalkit.catalogue.lookup import Chosen
 from evalkit.metrics.sums import Sums, both
 from evalkit.parameters import Named, Names, Tables
 from evalkit.reading.inputs import unit_values

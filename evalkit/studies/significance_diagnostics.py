@@ -156,7 +156,7 @@ class Skew:
 def skew(s: Significance) -> Skew | None:
     """The most skewed pair, where it has too few units for a normal mean."""
     several = [Skew(pair, *_skewness(s.differences(pair).to_numpy())) for pair in s.pairs]
-    worst = max(several, key=lambda one: one.skewness**2 / one.units)
+    worst = max(several, key=lambda skew: skew.skewness**2 / skew.units)
     return worst if worst.units < COCHRAN * worst.skewness**2 else None
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Floats
-from evalkit.definitions.catalogue import Chosen
+from evalkit.catalogue.lookup import Chosen
 from evalkit.metrics.sums import both
 from evalkit.statistics import inference, intervals, multiplicity, power, proportions, ranks, significance
 from evalkit.statistics.effects import effect

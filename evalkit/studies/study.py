@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Bools, InputError, ParameterError
-from evalkit.definitions import catalogue
-from evalkit.definitions.catalogue import Chosen
+from evalkit.catalogue import lookup
+from evalkit.catalogue.lookup import Chosen
 from evalkit.limits import USUAL, Limits
 from evalkit.parameters import Compared
 from evalkit.reading.tables import sources
@@ -70,7 +70,7 @@ def chosen(names: Iterable[str], structure: str, usual: Iterable[str]) -> tuple[
 
     Raises ParameterError for an unknown metric.
     """
-    return tuple(dict.fromkeys(catalogue.find(name, structure) for name in tuple(names) or usual))
+    return tuple(dict.fromkeys(lookup.find(name, structure) for name in tuple(names) or usual))
 
 
 def possible(
@@ -81,7 +81,7 @@ def possible(
     given: of "scores", "probabilities". Raises ParameterError for a metric that needs more; `needs` says what.
     """
     allowed = ("", *given)
-    kept = [name for name in usual if catalogue.find(name, structure).metric.needs in allowed]
+    kept = [name for name in usual if lookup.find(name, structure).metric.needs in allowed]
     metrics = chosen(names, structure, kept)
     for metric in metrics:
         if metric.metric.needs not in allowed:

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from evalkit.arrays import Floats, ParameterError
-from evalkit.definitions.catalogue import Chosen
-from evalkit.definitions.kinds import Proportion
+from evalkit.catalogue.kinds import Proportion
+from evalkit.catalogue.lookup import Chosen
 from evalkit.parameters import Significance
 from evalkit.reading.inputs.unit_values import Trials
 from evalkit.statistics import proportions

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, InputError, ParameterError
-from evalkit.definitions import catalogue
-from evalkit.definitions.catalogue import Chosen, Metric
-from evalkit.definitions.kinds import PerUnit
+from evalkit.catalogue import lookup
+from evalkit.catalogue.kinds import PerUnit
+from evalkit.catalogue.lookup import Chosen, Metric
 from evalkit.metrics.rows import Rows
 from evalkit.parameters import Significance
 from evalkit.reading.inputs import aligned, unit_tables, unit_values
@@ -100,8 +100,8 @@ def named(name: str, best: str | None = None) -> Metric:
     ('low', 'low', 'high')
     """
     base = name.split("@")[0].lower()
-    base = catalogue.ALIASES.get(base, base)
-    known = {table[base].best for table in catalogue.TABLES.values() if base in table}
+    base = lookup.ALIASES.get(base, base)
+    known = {table[base].best for table in lookup.TABLES.values() if base in table}
     best = best or ("low" if known == {"low"} else "high")
     formula, undefined = "the mean of the values in the input", "the input holds no value"
     return Metric(name, "units", PerUnit(absent), formula, undefined, "the input", low=-np.inf, high=np.inf, best=best)
@@ -150,7 +150,7 @@ def _report(parts: Sequence[Part]) -> UnitValues:
 
 def _losses(parts: Sequence[Part], given: Mapping[str, str], names: Sequence[str], unit: str | None) -> Input:
     """The Brier score and log loss of each row, of systems joined on the id."""
-    table = catalogue.TABLES["counts"]
+    table = lookup.TABLES["counts"]
     possible = {name: metric for name, metric in table.items() if metric.kind.centred and metric.best != "neither"}
     unknown = [name for name in names if name not in possible]
     if unknown:

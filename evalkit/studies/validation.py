@@ -10,8 +10,8 @@ import numpy as np
 
 from evalkit import parameters
 from evalkit.arrays import Floats, InputError, Ints, ParameterError
-from evalkit.definitions import catalogue
-from evalkit.definitions.catalogue import Chosen
+from evalkit.catalogue import lookup
+from evalkit.catalogue.lookup import Chosen
 from evalkit.findings import inputs
 from evalkit.metrics.rows import Rows
 from evalkit.parameters import Named, Names, Tables
@@ -158,13 +158,13 @@ def _usual(e: Examples, asked: Iterable[str]) -> list[str]:
     """The metrics that the label and the scores allow; raises ParameterError for one that was asked for in vain."""
     structure, inside = _structure(e), all(outcomes.are_probabilities(score) for score in e.score.values())
     needs = ("", "scores", "probabilities") if inside else ("", "scores")
-    table = catalogue.TABLES[structure]
+    table = lookup.TABLES[structure]
     possible = [name for name, metric in table.items() if metric.needs in needs]
     why = f"{len(e.classes)} classes" if e.classes else "a numeric target"
     for name in asked:
         base = name.split("@")[0].strip().lower()
-        known = catalogue.ALIASES.get(base, base)
-        if known not in possible and any(known in other for other in catalogue.TABLES.values()):
+        known = lookup.ALIASES.get(base, base)
+        if known not in possible and any(known in other for other in lookup.TABLES.values()):
             why = "scores outside 0 to 1" if known in table else why
             raise ParameterError(f"metrics: {name!r} has no meaning for {why}; possible are {', '.join(possible)}")
     return [name for name in USUAL[structure] if name in possible]

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Floats, Ints, ratio
-from evalkit.definitions.catalogue import Chosen
+from evalkit.catalogue.lookup import Chosen
 from evalkit.findings import splits as kinds
 from evalkit.findings.finding import NOTE, SEVERE, WARNING, Finding, ordered
 from evalkit.metrics.rows import Rows

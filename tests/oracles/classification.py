@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from evalkit.definitions import catalogue
+from evalkit.catalogue import lookup
 from evalkit.metrics import calibration, counts, curves, labels
 from evalkit.metrics.counts import Counts, count
 from evalkit.metrics.influence import auc_covariance, auc_variance, placements
@@ -248,7 +248,7 @@ def multi(frame: pd.DataFrame, tools: dict) -> Tally:
         s = _classified(rows, classes)
         for name, value in values.items():
             if name in MULTI:
-                chosen = catalogue.find(MULTI[name], "classes")
+                chosen = lookup.find(MULTI[name], "classes")
                 found.check(f"{where} {name}", chosen.value(s), value, _rule(name, s, value))
             elif name == "confusion_matrix":
                 found.check(f"{where} {name}", float(np.abs(s.confusion.table - np.array(value)).sum()), 0.0)
@@ -276,7 +276,7 @@ def _classified(rows: pd.DataFrame, classes: list[str]) -> Rows:
 def _rule(name: str, s: Rows, value: float) -> str:
     """Why the tool may differ: a class without a row, ties at the border, ties that the last bit splits."""
     if name.startswith("roc_auc") and any(len(np.unique(p)) > len(np.unique(p.round(12))) for p in s.score.T):
-        ours = catalogue.find(MULTI[name], "classes").value(s)
+        ours = lookup.find(MULTI[name], "classes").value(s)
         if abs(ours - (value or 0)) <= 2e-5:
             return "votes that tied before they were written, and differ in the last bit since"
     if name.startswith("top_") and np.any(labels.in_top(s.actual, s.score, int(name[4])) % 1):

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from ranking_peers import KNOWN, Subject, measure, tolerance
 
-from evalkit.definitions import catalogue
+from evalkit.catalogue import lookup
 from evalkit.metrics import rankings
 from evalkit.metrics.rankings import Rankings
 from evalkit.reading.inputs import runs
@@ -257,7 +257,7 @@ def gauc(r: Rankings, expected: Mapping[str, Any], where: str) -> Tally:
     """The three weightings of the AUC per user."""
     tally = Tally()
     for theirs, name in GAUC.items():
-        ours = catalogue.find(name, "rankings").sums(r).value
+        ours = lookup.find(name, "rankings").sums(r).value
         if abs(ours - expected[theirs]) <= 1e-9:
             tally.equal += 1
         else:

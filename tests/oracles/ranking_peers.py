@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evalkit.definitions import catalogue
+from evalkit.catalogue import lookup
 from evalkit.metrics import gains, rankings
 from evalkit.metrics.rankings import Rankings
 
@@ -42,7 +42,7 @@ class Subject:
 
 def named(text: str) -> Measure:
     """A metric of the catalogue by its own name."""
-    chosen = catalogue.find(text, "rankings")
+    chosen = lookup.find(text, "rankings")
     return lambda r, level: chosen.sums(r, level).per_unit
 
 

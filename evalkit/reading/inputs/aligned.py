@@ -105,13 +105,6 @@ def read(data: Any, layout: Callable[[Part], Layout], systems: Sequence[str] = (
     return _long(rows, layouts[0], systems) if None in layouts[0].own else _wide(rows, layouts[0])
 
 
-def own_place(rows: Aligned) -> Callable[[int], str]:
-    """The place of a system's own value: file and id if rows were joined by id, else file and row."""
-    if "id" not in rows.columns:
-        return rows.place
-    return lambda row: f"{rows.sources[0].name}, id {rows.id[row]!r}"
-
-
 def same_systems(parts: Sequence[tuple[Part, Layout]]) -> None:
     """Raise InputError if the parts' columns name different systems."""
     first, layout = parts[0]
@@ -311,7 +304,7 @@ def attributes_of(rows: Aligned, names: Iterable[str], unit: str | None = None) 
     if unit is not None:
         without = np.flatnonzero(rows.text[f"attribute {unit}"] == NONE)
         if without.size:
-            raise no_unit(own_place(rows)(int(without[0])), unit, without.size)
+            raise no_unit(rows.place(int(without[0])), unit, without.size)
     return {name: rows.text[f"attribute {name}"] for name in names}
 
 

@@ -213,7 +213,7 @@ class _Columns:
 
     @property
     def fields(self) -> dict[str, Field]:
-        text = {f"role {role}": Field(name) for role, name in self.roles.items()}
+        text = {role: Field(name) for role, name in self.roles.items()}
         return text | {f"feature {name}": Field(name, rules.ANY) for name in self.features}
 
 
@@ -227,7 +227,7 @@ def table(data: Any, use: Use, *, kind: str | None) -> Examples:
     roles, ignored, where = columns[0].roles, columns[0].ignored, parts[0].name
     _refuse_repeat(roles, features=columns[0].features, where=where)
     rows = tables.read(parts, [own.fields for own in columns])
-    text = {role: rows.texts(f"role {role}") for role in roles}
+    text = {role: rows.texts(role) for role in roles}
     label, classes = _target(text["label"], roles["label"], kind, rows.locate)
     time, dated = _moments(text.get("time"), roles.get("time", ""), rows.locate)
     features = _typed(rows, columns[0].features, use.categorical)
@@ -272,10 +272,10 @@ def _columns(part: Part, use: Use) -> _Columns:
     seen = [name for name in part.columns if name not in ignored]
     roles = roles_of.resolve(seen, ("label", *SIDES), given, part.name)
     if "label" not in roles:
-        hint = "; set target=NAME"
+        hint, usual = "; set target=NAME", ", ".join(roles_of.SYNONYMS["label"])
         if roles_of.like_data(part.columns):
             hint = f"; {roles_of.NO_HEADER}: target=1"
-        raise InputError(f"{part.name}: no column for the target ({_some(seen)}){hint}")
+        raise InputError(f"{part.name}: no column for the target ({usual}); it has {_some(seen)}{hint}")
     features = [name for name in seen if name not in roles.values()]
     if not features:
         besides = _some([*roles.values(), *ignored])

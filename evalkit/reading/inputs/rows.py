@@ -103,10 +103,10 @@ def plan_run(part: Part, given: dict[str, str], systems: list[str], extra: Seque
     if "query" not in roles:  # a column may be the query and the unit or a segment at once
         roles |= roles_of.match(part.columns, ["query"], here, part.name)[0]
     wide = _wide(part, roles, systems)
-    ordered = "score" if {"score"} & {*roles, *unclear} or "rank" not in roles else "rank"
-    needed = ["query", "item", *([] if wide else [ordered]), *(["grade"] if graded else [])]
-    lacking = [role for role in needed if role not in {*roles, *unclear}]
-    if lacking == ["grade"] and not unclear:
+    ordered = "rank" if "rank" in roles and "score" not in roles else "score"
+    needed = [("query",), ("item",), *([] if wide else [ORDER]), *([("grade",)] if graded else [])]
+    lacking = [some for some in needed if not {*some} & {*roles, *unclear}]
+    if lacking == [("grade",)] and not unclear:
         raise _no_grade(part)
     if lacking or unclear:
         raise roles_of.unresolved(lacking, part.columns, part.name, unclear)

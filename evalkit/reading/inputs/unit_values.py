@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import InputError, Ints
+from evalkit.arrays import InputError, Ints, codes
 from evalkit.findings.finding import Finding
 from evalkit.metrics.sums import Sums
-from evalkit.reading.inputs import trec_eval, unit_columns
+from evalkit.reading.inputs import pairing, trec_eval, unit_columns
 from evalkit.reading.inputs.unit_columns import Column
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import rules, table
 from evalkit.reading.tables.json_lines import JsonLines
-from evalkit.reading.tables.parts import Part, Source
+from evalkit.reading.tables.parts import Part, Source, at
 from evalkit.reading.tables.rules import Field
 from evalkit.reading.tables.table import Table
 
@@ -106,8 +106,9 @@ def read_trials(parts: Sequence[Part], given: Mapping[str, str]) -> Trials:
     columns = {role: given.get(role, role) for role in ("successes", "trials")}
     text = [column.name for column in columns_of(parts) if not column.clean]
     label = given.get("system") or next((name for name in text if name not in columns.values()), None)
-    blocks = [table.block(part, {role: Field(name, rules.VALUES) for role, name in columns.items()}) for part in parts]
-    rows = Table(blocks)
+    fields = {role: Field(name, rules.MEASURED) for role, name in columns.items()}
+    fields |= {"system": Field(label)} if label else {}
+    rows = Table([table.block(part, fields) for part in parts])
     successes, trials = rows.numbers("successes"), rows.numbers("trials")
     for i, (hits, of) in enumerate(zip(successes, trials, strict=True)):
         if not (float(hits).is_integer() and float(of).is_integer() and 1 <= of <= COUNTED and 0 <= hits <= of):
@@ -116,11 +117,11 @@ def read_trials(parts: Sequence[Part], given: Mapping[str, str]) -> Trials:
                 f"{part.name}: successes and trials must be whole numbers with 0 ≤ successes ≤ trials and "
                 f"1 ≤ trials < 2⁵³, got {hits:g} of {of:g} (row {row})"
             )
-    named = _texts_of(parts, label) if label else [f"row {i}" for i in range(1, len(rows) + 1)]
+    named = rows.texts("system") if label else [f"row {i}" for i in range(1, len(rows) + 1)]
     systems = tuple(map(str, named)) if label or len(rows) > 1 else ("the sample",)
-    if len(set(systems)) < len(systems):
-        twice = next(name for name in systems if systems.count(name) > 1)
-        raise InputError(f"{parts[0].name}: {label} must name each row once, got {twice!r} again")
+    if (again := pairing.repeated(codes(systems)[0], np.arange(len(systems)))) is not None:
+        part, row = rows.locate(again)
+        raise InputError(f"{part.name}: {label} must name each row once, got {systems[again]!r} again{at(row)}")
     shown = columns | ({"system": label} if label else {})
     return Trials(systems, successes.astype(np.int64), trials.astype(np.int64), shown, rows.sources)
 
@@ -163,13 +164,6 @@ def columns_of(parts: Sequence[Part]) -> list[Column]:
             raise InputError(f"{part.name}: must have the columns of {parts[0].name}, {', '.join(names)}")
     tables = [part.load({f"text {name}": name for name in names}, {}) for part in parts]
     return [Column(name, tuple(table[f"text {name}"] for table in tables)) for name in names]
-
-
-def _texts_of(parts: Sequence[Part], name: str) -> np.ndarray:
-    """A column of text of all parts, "(none)" where it is empty."""
-    tables = [part.load({f"text {name}": name}, {}) for part in parts]
-    cells = [cell for table in tables for cell in table[f"text {name}"].to_pylist()]
-    return np.array(["(none)" if cell is None else cell for cell in cells], dtype=object)
 
 
 def fingerprints(parts: Sequence[Part], rows: Sequence[int]) -> tuple[Source, ...]:

@@ -87,7 +87,7 @@ def resolve(
     """
     columns, unclear = match(names := list(names), roles, given, where, taken)
     choices = [(role,) if isinstance(role, str) else role for role in needed]
-    lacking = [some[0] for some in choices if not {*columns, *unclear} & {*some}]
+    lacking = [some for some in choices if not {*columns, *unclear} & {*some}]
     if unclear or lacking:
         raise unresolved(lacking, names, where, unclear)
     return columns
@@ -152,9 +152,12 @@ def one_way(role: str, names: Iterable[str], roles: Mapping[str, str], given: Ma
 
 
 def unresolved(
-    lacking: Sequence[str], names: Sequence[str], where: str, unclear: Mapping[str, Sequence[str]] | None = None
+    lacking: Sequence[str | tuple[str, ...]],
+    names: Sequence[str],
+    where: str,
+    unclear: Mapping[str, Sequence[str]] | None = None,
 ) -> InputError:
-    """The error for roles that no column plays, and for those that several could play.
+    """The error for roles that no column plays, one of several in a tuple, and for those that several could play.
 
     >>> unresolved(["label", "fold"], ["y", "split"], "a.csv")  # doctest: +ELLIPSIS
     InputError("a.csv: no column for the label (label, y_true, target) and for the fold (fold); ...,fold=NAME'")
@@ -162,14 +165,21 @@ def unresolved(
     said = [
         f"columns {' and '.join(map(repr, some))} could both be the {role}" for role, some in (unclear or {}).items()
     ]
-    if lacking:
-        usual = " and ".join(f"for the {role} ({', '.join(SYNONYMS.get(role, (role,)))})" for role in lacking)
-        said.append(f"no column {usual}; it has {listed(map(repr, names))}")
-    hint = no_header(names, lacking[0]) if lacking else ""
-    chosen = {role: some[0] for role, some in (unclear or {}).items()} | {role: _near(role, names) for role in lacking}
+    needed = [(role,) if isinstance(role, str) else role for role in lacking]
+    if needed:
+        usual = " and for ".join(" or ".join(map(_usual, some)) for some in needed)
+        said.append(f"no column for {usual}; it has {listed(map(repr, names))}")
+    hint = no_header(names, needed[0][0]) if needed else ""
+    chosen = {role: some[0] for role, some in (unclear or {}).items()} | {
+        role: _near(role, names) for role, *_ in needed
+    }
     pairs = ",".join(f"{role}={name}" for role, name in chosen.items())
     do = "set" if lacking else "say which:"
     return InputError(f"{where}: {'; '.join(said)}{hint or f'; {do} columns={pairs!r}'}")
+
+
+def _usual(role: str) -> str:
+    return f"the {role} ({', '.join(SYNONYMS.get(role, (role,)))})"
 
 
 def _near(role: str, names: Iterable[str]) -> str:

@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, ratio
-from evalkit.definitions.kinds import Area, Combined, Curve, Effects, Kind, Loss, Order, Share, Smooth
-from evalkit.definitions.metric import Metric
+from evalkit.catalogue.kinds import Area, Combined, Curve, Effects, Kind, Loss, Order, Share, Smooth
+from evalkit.catalogue.metric import Metric
 from evalkit.metrics import counts, labels, losses
 from evalkit.metrics.influence import auc_bins, average_precision_bins
 from evalkit.metrics.labels import Confusion

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, ratio
-from evalkit.definitions.class_metrics import AREA, NO_ROWS, PRECISION, mean, of_order
-from evalkit.definitions.kinds import Combined, Curve, Effects, Kind, Loss, Ratio, Share
-from evalkit.definitions.metric import Metric
+from evalkit.catalogue.kinds import Combined, Curve, Effects, Kind, Loss, Ratio, Share
+from evalkit.catalogue.metric import Metric
+from evalkit.catalogue.multiclass import AREA, NO_ROWS, PRECISION, mean, of_order
 from evalkit.metrics import labels
 from evalkit.metrics.rows import Rows
 from evalkit.metrics.sums import Sums

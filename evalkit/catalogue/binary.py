@@ -5,8 +5,8 @@ from collections.abc import Callable
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints
-from evalkit.definitions.kinds import Area, Decision, Kind, Loss, Number, Order, OwnShare, Rough, Share, Transformed
-from evalkit.definitions.metric import Metric
+from evalkit.catalogue.kinds import Area, Decision, Kind, Loss, Number, Order, OwnShare, Rough, Share, Transformed
+from evalkit.catalogue.metric import Metric
 from evalkit.metrics import calibration, counts, curves, losses
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.influence import auc_bins, average_precision_bins, ks_bins

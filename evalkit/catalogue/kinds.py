@@ -15,7 +15,7 @@ from evalkit.metrics.rows import Rows
 from evalkit.metrics.sums import Sums
 
 if TYPE_CHECKING:
-    from evalkit.definitions.metric import Metric
+    from evalkit.catalogue.metric import Metric
 
 Number = Callable[[Counts], Any]  # a metric of a table, or of one threshold
 

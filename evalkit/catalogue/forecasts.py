@@ -8,8 +8,8 @@ from collections.abc import Callable
 import numpy as np
 
 from evalkit.arrays import Floats, ratio
-from evalkit.definitions.kinds import Effects, Kind, Loss, Quantile, Smooth, Transformed
-from evalkit.definitions.metric import Metric
+from evalkit.catalogue.kinds import Effects, Kind, Loss, Quantile, Smooth, Transformed
+from evalkit.catalogue.metric import Metric
 from evalkit.metrics import losses
 from evalkit.metrics.rows import Rows
 

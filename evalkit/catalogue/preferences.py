@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from evalkit.arrays import Floats, ratio
-from evalkit.definitions.kinds import Kind, PerUnit, Ratio
-from evalkit.definitions.metric import Metric
+from evalkit.catalogue.kinds import Kind, PerUnit, Ratio
+from evalkit.catalogue.metric import Metric
 from evalkit.metrics.sums import Sums
 
 HEADS = {"interleaving": "Interleaving"}

@@ -1,0 +1,86 @@
+"""The table of metrics by name: what each is, when it is undefined, which public tool it equals.
+
+docs/metrics.md, the definitions at the end of each report, the arrows in its tables and the invariants in the
+tests are made from this table. A convention is a name: two definitions are two rows.
+"""
+
+import difflib
+import re
+
+from evalkit.arrays import ParameterError
+from evalkit.catalogue import binary, forecasts, multiclass, multilabel, preferences, ranking
+from evalkit.catalogue.metric import Chosen as Chosen
+from evalkit.catalogue.metric import Metric as Metric
+
+TABLES: dict[str, dict[str, Metric]] = {}
+for _metric in (
+    *ranking.ROWS,
+    *binary.ROWS,
+    *multiclass.ROWS,
+    *multilabel.ROWS,
+    *forecasts.ROWS,
+    *preferences.ROWS,
+):
+    TABLES.setdefault(_metric.structure, {})[_metric.name] = _metric
+TABLE = TABLES["rankings"]
+ALIASES = binary.ALIASES | multiclass.ALIASES | multilabel.ALIASES | preferences.ALIASES | ranking.ALIASES
+
+
+def find(name: str, structure: str) -> Chosen:
+    """The metric that a name such as `ndcg@10`, `map` or `bpref` stands for.
+
+    Raises ParameterError for an unknown name, a cut-off that the metric lacks or needs, or one below 1.
+
+    >>> find("map", "rankings").label
+    'average_precision'
+    """
+    match = re.fullmatch(r"\s*(\w+)\s*(?:@\s*(.*?))?\s*", name)
+    known = TABLES[structure]
+    base = match[1].lower() if match else ""
+    base = base if base in known else ALIASES.get(base, base)
+    if not match or base not in known:
+        near = difflib.get_close_matches(base or name, [*known, *ALIASES], n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        cut = " (with @k)" if any(metric.cut != "never" for metric in known.values()) else ""
+        raise ParameterError(f"metrics: unknown metric {name!r}, must be one of {', '.join(known)}{cut}{hint}")
+    if match[2] is not None and not match[2].isdecimal():
+        raise ParameterError(f"metrics: a cut-off must be a whole number of at least 1, got {name!r}")
+    return _checked(known[base], int(match[2]) if match[2] else None, name)
+
+
+def _checked(metric: Metric, k: int | None, name: str) -> Chosen:
+    if k == 0:
+        raise ParameterError(f"metrics: a cut-off must be at least 1, got {name!r}")
+    if k is not None and k > metric.most:
+        raise ParameterError(f"metrics: the number after {metric.name}@ must be 1 to {metric.most:,}, got {name!r}")
+    if metric.cut == "never" and k is not None:
+        raise ParameterError(f"metrics: {metric.name} has no cut-off, got {name!r}")
+    if metric.cut == "must" and k is None:
+        raise ParameterError(f"metrics: {metric.name} needs a cut-off, such as {metric.name}@10, got {name!r}")
+    return Chosen(metric, k)
+
+
+HEADS = {
+    **ranking.HEADS,
+    **binary.HEADS,
+    **multiclass.HEADS,
+    **multilabel.HEADS,
+    **forecasts.HEADS,
+    **preferences.HEADS,
+}
+
+
+def markdown() -> str:
+    """The tables of metrics as docs/metrics.md prints them, one for each structure."""
+    return "\n\n".join(f"**{HEADS[name]}**\n\n{_table(list(TABLES[name].values()))}" for name in HEADS)
+
+
+def _table(metrics: list[Metric]) -> str:
+    head = "| name | what it is | undefined where | equals |\n|---|---|---|---|"
+    at = {"may": "`[@k]`", "must": "`@k`", "never": ""}
+    rows = [f"| `{m.name}`{at[m.cut]} | {_cell(m.formula)} | {m.undefined} | {m.equals} |" for m in metrics]
+    return "\n".join([head, *rows])
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")

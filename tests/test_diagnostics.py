@@ -1,0 +1,58 @@
+"""What findings are measured by: small slices, thresholds beyond all scores, thresholds that a precision rounds."""
+
+import numpy as np
+import pandas as pd
+
+from evalkit.reading.tables.precision import DOUBLE, SINGLE
+from evalkit.studies import diagnostics, rating
+
+
+def forecasts(n=60) -> pd.DataFrame:
+    rng = np.random.default_rng(3)
+    actual = rng.normal(size=n)
+    columns = {name: actual + rng.normal(0, scale, n) for name, scale in (("forecast_a", 0.2), ("forecast_b", 0.9))}
+    country = np.where(np.arange(n) < 5, "few", "many")
+    return pd.DataFrame({"id": range(n), "actual": actual, "country": country, **columns})
+
+
+def test_slices_below_twenty_units_are_small():
+    study = rating.read(forecasts(), segments="country")
+    assert diagnostics.small_slices(study) == ["country few"]
+    assert diagnostics.most_units(study) == 60
+
+
+def test_slices_that_cannot_show_a_difference_are_named():
+    """Five units have 32 sign vectors: no p below 0.05 is possible."""
+    study = rating.read(forecasts(), segments="country")
+    assert diagnostics.untestable_slices(study) == ["country few"]
+    assert diagnostics.untestable_slices(rating.read(forecasts())) == []
+
+
+def test_thresholds_at_the_ends_of_the_scores():
+    ends = diagnostics.ends({"a": np.array([0.1, 0.9]), "b": np.array([0.4, 0.5])})
+    assert ends == {"a": (0.1, 0.9), "b": (0.4, 0.5)}
+    at = {"a": 0.9, "b": 0.4}
+    assert diagnostics.above_all(at, ends) == []
+    assert diagnostics.below_all(at, ends) == ["b"]
+    assert diagnostics.above_all({"a": 0.91, "b": 0.5}, ends) == ["a"]
+
+
+def test_a_threshold_is_rounded_where_scores_are_single():
+    (changed,) = diagnostics.rounded(0.7, {"a": SINGLE, "b": DOUBLE})
+    assert (changed.systems, changed.everywhere) == (("a",), False)
+    assert changed.value == np.float32(0.7)
+    assert diagnostics.rounded(0.5, {"a": SINGLE}) == []
+
+
+def test_ties_move_an_estimate_that_has_a_range():
+    assert diagnostics.moved_by_ties({"worst_ties": 0.5, "best_ties": 0.6})
+    assert not diagnostics.moved_by_ties({"worst_ties": 0.5, "best_ties": 0.5 + 4e-4})
+    assert not diagnostics.moved_by_ties({})
+
+
+def test_the_best_value_follows_the_direction_of_the_metric():
+    study = rating.read(forecasts(), metrics="mae,r2,bias")
+    values = study.estimates.set_index(["metric", "system"])["value"]
+    assert diagnostics.best_value(study, "mae") == values["mae"].min()
+    assert diagnostics.best_value(study, "r2") == values["r2"].max()
+    assert np.isnan(diagnostics.best_value(study, "bias"))
