@@ -38,10 +38,10 @@ def _rows(s: Validation) -> Finding:
     return inputs.ROWS_READ.note(text, e.read)
 
 
-def _left_out(part: LeftOut) -> Finding:
-    names = ", ".join(map(repr, part.names)) if part.kind is inputs.UNUSED_COLUMNS else ", ".join(part.names)
-    reason = REASONS[part.kind].format(n=part.count, names=names, of=part.of)
-    return part.kind.warning(f"Left out: {reason}.", part.count)
+def _left_out(unused: LeftOut) -> Finding:
+    names = ", ".join(map(repr, unused.names)) if unused.kind is inputs.UNUSED_COLUMNS else ", ".join(unused.names)
+    reason = REASONS[unused.kind].format(n=unused.count, names=names, of=unused.of)
+    return unused.kind.warning(f"Left out: {reason}.", unused.count)
 
 
 def _label(s: Validation) -> Finding:

@@ -121,12 +121,11 @@ def layout_of(
     Raises InputError, for all of them at once, for columns that are missing or could be meant for the same role.
     """
     own_role = next(role for role in roles if role.own)
-    names = [role.name for role in roles]
-    columns, unclear = roles_of.match(part.columns, names, given, part.name, attributes)
+    columns, unclear = roles_of.match(part.columns, [role.name for role in roles], given, part.name, attributes)
     long = own_role.name in {*columns, *unclear}
-    wide = {} if long else wide_columns(part.columns, f"{own_role.name}_", systems, part.name)
-    lacking = [role.name for role in roles if role.required and role.name not in {*columns, *unclear}]
-    lacking = [name for name in lacking if name != own_role.name or not wide]
+    wide = {} if long else roles_of.wide(part.columns, f"{own_role.name}_", systems, part.name)
+    needed = {role.name for role in roles if role.required and not (role.own and wide)}
+    lacking = [role.name for role in roles if role.name in needed - {*columns, *unclear}]
     if lacking or unclear:
         raise roles_of.unresolved(lacking, part.columns, part.name, unclear)
     free = [name for name in part.columns if name not in attributes]
@@ -141,22 +140,6 @@ def layout_of(
         system=None if wide else columns.get("system"),
         rules={role.name: role.rules for role in roles},
     )
-
-
-def wide_columns(names: Iterable[str], prefix: str, systems: Sequence[str], where: str) -> dict[str, str]:
-    """System -> column of a wide table: those that `systems` names, else those that begin with `prefix`.
-
-    >>> wide_columns(["id", "score_a", "score_b"], "score_", [], "x.csv")
-    {'a': 'score_a', 'b': 'score_b'}
-    """
-    names = list(names)
-    if systems and all(name in names for name in systems):
-        return {name: name for name in systems}
-    found = {name.removeprefix(prefix): name for name in names if name.startswith(prefix) and name != prefix}
-    unknown = [name for name in systems if found and name not in found]
-    if unknown:
-        raise ParameterError(f"systems: {where} has no system {unknown[0]!r}, it has {', '.join(found)}")
-    return {name: found[name] for name in systems} if systems and found else found
 
 
 # Joining the systems --------------------------------------------------------------------------------------------

@@ -111,7 +111,7 @@ def kind_of(part: Part, given: Mapping[str, str], systems: Sequence[str]) -> str
     scores = [name for name in part.columns if name.startswith("p_") and name != "p_"]
     if [name for name in scores if f"y_{name[2:]}" in part.columns and f"y_{name[2:]}" not in roles.values()]:
         return "multi-label"
-    wide = aligned.wide_columns(part.columns, "score_", systems, part.name)
+    wide = roles_of.wide(part.columns, "score_", systems, part.name)
     if len(scores) > 1 and not wide and "score" not in roles:
         return "multi-class"
     return "multi-class" if "predicted" in roles and "score" not in roles and not wide else "binary"

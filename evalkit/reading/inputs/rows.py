@@ -176,15 +176,7 @@ def _wide(part: Part, roles: dict[str, str], systems: list[str]) -> dict[str, st
         )
     if "score" in roles and ("system" in roles or not (systems and set(systems) <= set(part.columns))):
         return {}
-    if systems and all(name in part.columns for name in systems):
-        return {name: name for name in systems}
-    found = {
-        name.removeprefix("score_"): name for name in part.columns if name.startswith("score_") and name != "score_"
-    }
-    unknown = [name for name in systems if found and name not in found]
-    if unknown:
-        raise ParameterError(f"systems: {part.name} has no system {unknown[0]!r}, it has {', '.join(found)}")
-    return {name: found[name] for name in systems} if systems and found else found
+    return roles_of.wide(part.columns, "score_", systems, part.name)
 
 
 def says(part: Part, column: Any) -> Any:

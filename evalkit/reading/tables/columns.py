@@ -137,6 +137,22 @@ def matching(names: Iterable[str], wanted: Iterable[str], where: str, parameter:
     return [name for name in names if name in found]
 
 
+def wide(names: Iterable[str], prefix: str, systems: Sequence[str], where: str) -> dict[str, str]:
+    """System -> column of a wide table: those that `systems` names, else those that begin with `prefix`.
+
+    >>> wide(["id", "score_a", "score_b"], "score_", [], "x.csv")
+    {'a': 'score_a', 'b': 'score_b'}
+    """
+    names = list(names)
+    if systems and all(name in names for name in systems):
+        return {name: name for name in systems}
+    columns = {name.removeprefix(prefix): name for name in names if name.startswith(prefix) and name != prefix}
+    unknown = [name for name in systems if columns and name not in columns]
+    if unknown:
+        raise ParameterError(f"systems: {where} has no system {unknown[0]!r}, it has {', '.join(columns)}")
+    return {name: columns[name] for name in systems} if systems and columns else columns
+
+
 def one_way(role: str, names: Iterable[str], roles: Mapping[str, str], given: Mapping[str, str], where: str) -> None:
     """Raises InputError where one column has the role, and others have it for a system each: score_a beside score.
 

@@ -1,0 +1,53 @@
+"""A new file format is one class and one line: its errors, folders and reports follow."""
+
+from dataclasses import dataclass
+
+import pandas as pd
+import pyarrow.feather
+import pytest
+
+from evalkit.arrays import InputError
+from evalkit.reading.inputs import ratings
+from evalkit.reading.tables import duck
+from evalkit.reading.tables.formats import FORMATS
+from evalkit.reading.tables.parts import File, stamp
+
+RATED = pd.DataFrame({"id": ["a", "b", "c"], "actual": [1.0, 2.0, 4.0], "forecast": [1.5, 2.5, 3.0]})
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Feather(File):
+    """An Arrow file."""
+
+    def _source(self, columns, numbers, frame):
+        return frame, {frame: pyarrow.feather.read_table(self.path, columns=list(columns))}
+
+
+def opened(path, header):
+    names = tuple(pyarrow.feather.read_table(path).column_names)
+    return Feather(name=duck.shown(path), columns=names, path=path, stamp=stamp(path))
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setitem(FORMATS, ".feather", opened)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_format_of_its_own_is_read_like_any_other(folder):
+    RATED.to_feather("a.feather")
+    (folder / "out/lang=de").mkdir(parents=True)
+    RATED.to_feather("out/lang=de/b.feather")
+    assert ratings.read("a.feather").forecast["system"].tolist() == [1.5, 2.5, 3.0]
+    assert ratings.read("out", attributes=["lang"]).rows.text["attribute lang"].tolist() == ["de"] * 3
+
+
+def test_a_format_of_its_own_is_refused_like_any_other(folder):
+    RATED.to_feather("a.feather")
+    RATED.assign(id=["d", "e", "f"], forecast=["1", "2", "high"]).to_feather("b.feather")
+    with pytest.raises(InputError, match=r"^b.feather: forecast must be a number, got 'high' \(row 3\)$"):
+        ratings.read(["a.feather", "b.feather"])
+    RATED[["id"]].to_feather("c.feather")
+    with pytest.raises(InputError, match=r"^c.feather: no column for the actual .* and for the forecast "):
+        ratings.read("c.feather")
