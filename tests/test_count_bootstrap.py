@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 from samples import ANY_TIME
 
 from evalkit.arrays import ParameterError
-from evalkit.metrics import curves
+from evalkit.metrics import cells, curves
 from evalkit.metrics.counts import auc, average_precision, count, f_score, ks
 from evalkit.metrics.influence import average_precision_bins, of_rows, place
+from evalkit.metrics.rows import Rows
 from evalkit.statistics import count_bootstrap as cb
 from evalkit.statistics.intervals import wilson
 
@@ -37,7 +38,7 @@ rows = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 1)), min_size=2, ma
 def test_runs_keep_what_the_metrics_know(data):
     score, label = (np.array(column) for column in zip(*data, strict=True))
     c = count(score, label)
-    kept = cb.pool(c, cb.runs(c))
+    kept = cells.pool(c, cells.runs(c))
     for metric in (auc, average_precision, ks, lambda c: f_score(c).max()):
         assert metric(kept) == pytest.approx(metric(c), abs=1e-12)
 
@@ -45,9 +46,9 @@ def test_runs_keep_what_the_metrics_know(data):
 def test_few_positives_make_exact_runs():
     label, score = sample(20_000, 0.005)
     c = count(score, label)
-    cell = cb.cells(c)
+    cell = cells.cells(c)
     assert cell[-1] + 1 <= 2 * label.sum() + 1
-    runs = cb.pool(c, cell)
+    runs = cells.pool(c, cell)
     for metric in (auc, average_precision, ks, lambda c: f_score(c).max()):
         assert metric(runs) == pytest.approx(metric(c), abs=1e-12)
 
@@ -83,7 +84,7 @@ def test_standard_error_of_average_precision_at_100_000_rows(share):
 def test_a_decision_table_is_exact():
     label, score = sample(2_000, 0.3)
     c = count(score, label)
-    d = cb.decision(c, 0.7)
+    d = cells.decision(c, 0.7)
     assert (d.tp[0], d.fp[0]) == ((score[label == 1] >= 0.7).sum(), (score[label == 0] >= 0.7).sum())
     recalls = cb.replicates(d, lambda c: c.tp[0] / c.positives, rng=np.random.default_rng(1), resamples=4_000)
     e = wilson(d.tp[0], d.positives)
@@ -122,19 +123,13 @@ def test_the_same_table_and_seed_give_the_same_interval():
 def test_units_come_and_go_together():
     label, score = sample(400, 0.4)
     unit = np.repeat(np.arange(100), 4)
-    c = count(score, label)
     kwargs = {"rng": np.random.default_rng(1), "resamples": 300}
-    at = place(c, score)
-    tables = cb.resampled_units(c, label, at, unit=unit, weight=None, **kwargs)
-    alone = cb.resampled_units(c, label, at, unit=np.arange(400), weight=None, **kwargs)
+    tables = cb.resampled_units(Rows(label, score, unit=unit), **kwargs)
+    alone = cb.resampled_units(Rows(label, score), **kwargs)
     assert {one.total for one in alone} == {400}
     assert all(one.total == 400 for one in tables)
     copies = cb.resampled_units(
-        count(np.repeat(score, 4), np.repeat(label, 4)),
-        np.repeat(label, 4),
-        np.repeat(at, 4),
-        unit=np.repeat(np.arange(400), 4),
-        weight=None,
+        Rows(np.repeat(label, 4), np.repeat(score, 4), unit=np.repeat(np.arange(400), 4)),
         rng=np.random.default_rng(1),
         resamples=300,
     )

@@ -10,7 +10,6 @@ import pytest
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.catalogue import lookup
-from evalkit.metrics import rankings
 from evalkit.reading.engines import base
 from evalkit.reading.engines import duckdb as engine
 from evalkit.reading.inputs import runs
@@ -200,12 +199,13 @@ def test_rows_that_contradict_each_other_are_refused(limits):
 
 def test_the_kind_of_reading_follows_the_rows(monkeypatch):
     frame = pd.DataFrame(GOOD)
-    given = {"asks": [rankings.average_precision], "limits": base.limits("200MB")}
+    ask = Metric(lookup.find("map", "rankings"), 1.0)
+    given = {"asks": [ask], "limits": base.limits("200MB")}
     assert isinstance(sharded.read(frame, **given), runs.Runs)
     monkeypatch.setattr(sharded, "WHOLE", 2)
     found = sharded.read(frame, **given)
     assert isinstance(found, Measured)
-    assert found.measure("system", rankings.average_precision).tolist() == [1.0, 1.0]
+    assert found.measure("system", ask).per_unit.tolist() == [1.0, 1.0]
 
 
 @pytest.mark.parametrize("system", [["a"] * 20, ["a", "b"] * 10])

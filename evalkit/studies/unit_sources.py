@@ -154,7 +154,7 @@ def _losses(parts: Sequence[Part], given: Mapping[str, str], names: Sequence[str
     possible = {name: metric for name, metric in table.items() if metric.kind.centred and metric.best != "neither"}
     unknown = [name for name in names if name not in possible]
     if unknown:
-        has = ", ".join(possible)
+        has = ", ".join(sorted(possible))
         raise ParameterError(f"metrics: of single rows there are {has}, got {unknown[0]!r}; see the other reports")
     rows = aligned.read(parts, lambda part: _layout(part, given, unit))
     label = rows.numbers["label"]

@@ -76,11 +76,18 @@ def spread_ratios(s: Validation) -> tuple[str, dict[str, float]]:
 
 def reversed_by_one_out(s: Validation) -> float | None:
     """The accuracy when one row is left out, if it is far below that of the larger class."""
-    if s.other is None or s.primary.metric.name != "accuracy":
+    if s.other is None or not _counts_right_rows(s):
         return None
     by_way = s.other.summary.set_index("way")["mean"]
     value = float(by_way.get(ONE_OUT, np.nan))
     return value if value <= s.estimate(s.primary, s.baseline).value / 2 else None
+
+
+def _counts_right_rows(s: Validation) -> bool:
+    """True if the first metric is the share of all rows that are right."""
+    kind, statistic = s.primary.metric.kind, s.measure(s.primary, s.baseline)
+    shares = kind.of_rows and kind.decided and s.primary.metric.best == "high"
+    return shares and statistic.hits()[1] == len(statistic.rows)
 
 
 def accuracies(b: Bootstrap) -> dict[str, float]:
