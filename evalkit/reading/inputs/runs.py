@@ -17,9 +17,8 @@ from evalkit.metrics.rankings import Lists, Rankings
 from evalkit.metrics.sums import Sums
 from evalkit.reading.inputs import places
 from evalkit.reading.inputs import rows as reading
-from evalkit.reading.inputs.rows import Rows
-from evalkit.reading.tables import columns as roles_of
-from evalkit.reading.tables import ids, sources
+from evalkit.reading.inputs.rows import Ranked, Rows
+from evalkit.reading.tables import ids
 from evalkit.reading.tables.parts import Source
 
 Made = TypeVar("Made")
@@ -97,15 +96,16 @@ def read(
     "as given" or "renumber", which closes gaps.
     Raises InputError, with file, column, row and value, for whatever cannot be meant.
     """
-    given = dict(columns or {})
-    roles_of.check_roles(given, reading.RULES)
-    run, here = Rows(), () if queries is not None else attributes
-    parts = sources.parts(preds)
-    for part, name in zip(parts, reading.names(parts), strict=True):
-        reading.add_run(run, part, given, list(systems), here, name=name, graded=qrels is None, ranks=ranks)
-    judged = run if qrels is None else reading.judgements(qrels, given)
-    beside = run if queries is None else reading.query_table(queries, attributes, given)
-    return built(Build(run, judged, beside, tuple(systems)), lambda build: build.runs(attributes))
+    given = {"columns": columns, "systems": systems, "attributes": attributes, "queries": queries, "ranks": ranks}
+    return of(Ranked.of(preds, qrels, **given))
+
+
+def of(ranked: Ranked) -> Runs:
+    """As `read`."""
+    run = ranked.runs()
+    judged = run if ranked.graded else ranked.judgements()
+    beside = run if ranked.queries is None else ranked.query_table()
+    return built(Build(run, judged, beside, tuple(ranked.systems)), lambda build: build.runs(ranked.attributes))
 
 
 class Collision(Exception):
