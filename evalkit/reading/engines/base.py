@@ -23,8 +23,8 @@ class Engine(Protocol):
 
     dialect: ClassVar[Dialect]
 
-    def table(self, query: str, shown: str, **frames: Any) -> Any:
-        """The answer as one Arrow table; errors become one line that begins with `shown`.
+    def table(self, query: str, where: str, **frames: Any) -> Any:
+        """The answer as one Arrow table; errors become one line that begins with `where`.
 
         frames: Arrow tables, or what the engine has for them, by the names that the query has for them.
         """
@@ -34,7 +34,7 @@ class Engine(Protocol):
         query: str,
         by: str | None,
         function: Reduction,
-        shown: str,
+        where: str,
         merge: Reduction | None = None,
         total: int = 0,
         **frames: Any,
@@ -47,12 +47,12 @@ class Engine(Protocol):
         for the line of progress.
         """
 
-    def where(self, s: Selection, condition: str, cells: str, most: int) -> list[dict[str, Any]]:
+    def where(self, selection: Selection, condition: str, cells: str, most: int) -> list[dict[str, Any]]:
         """Number n, from 1, or 0 where rows have none, and cells, SQL, of some rows of a selection where it holds."""
 
-    def first(self, s: Selection, wrong: str, role: str) -> tuple[int, Any]:
+    def first(self, selection: Selection, wrong: str, role: str) -> tuple[int, Any]:
         """Row, from 1, or 0 where rows have no number, and value of a row of a selection where the condition holds."""
-        row = self.where(s, wrong, f"{self.dialect.quote(role)} AS value", 1)[0]
+        row = self.where(selection, wrong, f"{self.dialect.quote(role)} AS value", 1)[0]
         return row["n"], row["value"]
 
 

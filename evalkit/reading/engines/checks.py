@@ -8,18 +8,18 @@ from evalkit.reading.tables.parts import Selection, explained
 from evalkit.reading.tables.rules import Check, Fields, checks
 
 
-def checked(engine: Engine, s: Selection, fields: Fields, cells: Sequence[str] = ()) -> dict[str, Any]:
+def checked(engine: Engine, selection: Selection, fields: Fields, cells: Sequence[str] = ()) -> dict[str, Any]:
     """The number of rows, as n, and the cells, SQL, of a selection that keeps the rules.
 
     Raises InputError where there is no row, or for the first value that breaks the first rule that any value breaks.
     """
     broken = list(checks(fields, engine.dialect))
-    with explained(s):
-        query = f"SELECT {', '.join(['count(*) AS n', *cells, *counts(broken)])} FROM ({s.query}) AS s"
-        row = engine.table(query, s.part.name, **s.frames).to_pylist()[0]
+    with explained(selection):
+        query = f"SELECT {', '.join(['count(*) AS n', *cells, *counts(broken)])} FROM ({selection.query}) AS s"
+        row = engine.table(query, selection.part.name, **selection.frames).to_pylist()[0]
     if not row["n"]:
-        raise s.part.no_rows()
-    refuse(engine, s, broken, [row])
+        raise selection.part.no_rows()
+    refuse(engine, selection, broken, [row])
     return row
 
 
@@ -28,9 +28,9 @@ def counts(broken: Sequence[Check]) -> list[str]:
     return [f"count(*) FILTER (WHERE {check.wrong}) AS wrong{i}" for i, check in enumerate(broken)]
 
 
-def refuse(engine: Engine, s: Selection, broken: Sequence[Check], rows: Sequence[Any]) -> None:
+def refuse(engine: Engine, selection: Selection, broken: Sequence[Check], rows: Sequence[Any]) -> None:
     """Raises InputError for the first rule that `counts` found broken in one of these rows."""
     for i, check in enumerate(broken):
         if any(row[f"wrong{i}"] for row in rows):
-            row, value = engine.first(s, check.wrong, check.role)
-            raise check.rule.error(s.part, check.field.column, value, row)
+            row, value = engine.first(selection, check.wrong, check.role)
+            raise check.rule.error(selection.part, check.field.column, value, row)

@@ -131,11 +131,11 @@ class Ranked:
 
     def _roles(self, part: Part) -> tuple[dict[str, str], dict[str, list[str]]]:
         """Role -> column, and role -> the columns that could all play it."""
-        given = self._given(part, [role for role in RULES if self.graded or role != "grade"])
+        chosen = self._given(part, [role for role in RULES if self.graded or role != "grade"])
         taken = [name for name in self.beside if name not in ("query", "query_id", "qid")]  # these are the query always
-        roles, unclear = roles_of.match(part.columns, RULES, given, part.name, taken)
+        roles, unclear = roles_of.match(part.columns, RULES, chosen, part.name, taken)
         if "query" not in roles:  # a column may be the query and the unit or a segment at once
-            roles |= roles_of.match(part.columns, ["query"], given, part.name)[0]
+            roles |= roles_of.match(part.columns, ["query"], chosen, part.name)[0]
         return roles, unclear
 
     def plan_judgements(self, part: Part) -> dict[str, Field]:
@@ -145,15 +145,15 @@ class Ranked:
                 f"{part.name}: this is a run (query Q0 item rank score tag), not judgements; give it as preds"
             )
         wanted = ("query", "item", "grade")
-        given = self._given(part, wanted)
-        here = {role: name for role, name in given.items() if role == "grade" or name in part.columns}
+        chosen = self._given(part, wanted)
+        here = {role: name for role, name in chosen.items() if role == "grade" or name in part.columns}
         roles = roles_of.resolve(part.columns, wanted, here, part.name, needed=wanted)
         return {role: Field(roles[role], RULES[role]) for role in wanted}
 
     def plan_queries(self, part: Part) -> dict[str, Field]:
         """The columns of a part of the table with one row a query; raises InputError where it has no query."""
-        given = {"query": self.columns["query"]} if self.columns.get("query") in part.columns else {}
-        roles = roles_of.resolve(part.columns, ("query",), given, part.name, self.attributes, needed=("query",))
+        chosen = {"query": self.columns["query"]} if self.columns.get("query") in part.columns else {}
+        roles = roles_of.resolve(part.columns, ("query",), chosen, part.name, self.attributes, needed=("query",))
         _check_attributes(part, self.attributes)
         return {"query": Field(roles["query"])} | beside(self.attributes)
 

@@ -225,9 +225,9 @@ class Long:
     rest: Columns
 
     @classmethod
-    def of(cls, columns: Columns, given: Mapping[str, str], unit: str | None) -> "Long":
+    def of(cls, columns: Columns, chosen: Mapping[str, str], unit: str | None) -> "Long":
         """The roles; raises InputError where a column for one is lacking or several could be meant."""
-        named = {role: columns.named(name, f"columns: {role}") for role, name in given.items()}
+        named = {role: columns.named(name, f"columns: {role}") for role, name in chosen.items()}
         system = named.get("system") or columns.system()
         if system is None:
             raise roles_of.unresolved(["system"], columns.names, columns.where)
@@ -260,14 +260,14 @@ class Wide:
     rest: Columns
 
     @classmethod
-    def of(cls, columns: Columns, given: Mapping[str, str], unit: str | None, systems: Sequence[str]) -> "Wide":
+    def of(cls, columns: Columns, chosen: Mapping[str, str], unit: str | None, systems: Sequence[str]) -> "Wide":
         """The roles; every column of numbers that can be one is a system, or those that `systems` names."""
         named = [columns.named(name, "systems or unit") for name in dict.fromkeys(systems)]
         cluster = columns.named(unit, "systems or unit") if unit else None
         free = columns.without(cluster, *named)
         if not named:
             unit_doubts.refuse_pairs(columns.texts, columns.where)
-        ids = [columns.named(given["unit"], "columns: unit")] if "unit" in given else free.units_of_rows()
+        ids = [columns.named(chosen["unit"], "columns: unit")] if "unit" in chosen else free.units_of_rows()
         if cluster and not ids and any(column.draws for column in free.every):
             ids = [cluster]
         free = free.without(*ids)

@@ -22,7 +22,7 @@ from evalkit.reading.tables.parts import Part
 OF_VALUES = ("unit", "value", "metric", "successes", "trials")  # roles that tables of predictions do not have
 
 
-def kind(parts: Sequence[Part], given: Mapping[str, str], systems: Sequence[str] = ()) -> str:
+def kind(parts: Sequence[Part], chosen: Mapping[str, str], systems: Sequence[str] = ()) -> str:
     """What the columns are: "report", "trec_eval", "ranking", "trials", "long", "classification" or "wide".
 
     A table with a column of systems is long, unless `systems` names columns of it.
@@ -35,30 +35,30 @@ def kind(parts: Sequence[Part], given: Mapping[str, str], systems: Sequence[str]
         return "ranking"
     if isinstance(first, JsonLines) and {"schema", "report", "versions"} <= names:
         return "report"
-    if all(given.get(role, role) in names for role in ("successes", "trials")):
+    if all(chosen.get(role, role) in names for role in ("successes", "trials")):
         return "trials"
     wanted = ("query", "item", "score", "rank", "label")
-    roles = roles_of.resolve(first.columns, wanted, _of(given), "")
-    if {"query", "item"} <= set(roles) and {"score", "rank"} & set(roles) and not given.get("value"):
+    roles = roles_of.resolve(first.columns, wanted, _of(chosen), "")
+    if {"query", "item"} <= set(roles) and {"score", "rank"} & set(roles) and not chosen.get("value"):
         return "ranking"
     if systems and set(systems) <= names:
         return "wide"
-    has_system = bool(given.get("system") or Columns.of([first]).system())
-    if has_system and given.get("value", VALUE) in names:
+    has_system = bool(chosen.get("system") or Columns.of([first]).system())
+    if has_system and chosen.get("value", VALUE) in names:
         return "long"
     if {"label", "score"} <= set(roles) and not systems:
         return "classification"
-    return "long" if has_system or given.get("value") else "wide"
+    return "long" if has_system or chosen.get("value") else "wide"
 
 
-def _of(given: Mapping[str, str]) -> dict[str, str]:
+def _of(chosen: Mapping[str, str]) -> dict[str, str]:
     """The roles that the tables of predictions have, too."""
-    return {role: name for role, name in given.items() if role not in OF_VALUES}
+    return {role: name for role, name in chosen.items() if role not in OF_VALUES}
 
 
 def read_wide(
     parts: Sequence[Part],
-    given: Mapping[str, str],
+    chosen: Mapping[str, str],
     *,
     unit: str | None = None,
     systems: Sequence[str] = (),
@@ -71,12 +71,12 @@ def read_wide(
     Raises InputError where no column holds numbers, a cell of them is text, or a value is infinite.
     """
     columns = Columns.of(parts)
-    roles = Wide.of(columns, given, unit, systems)
+    roles = Wide.of(columns, chosen, unit, systems)
     rows = [column.numbers() for column in roles.systems]
     names = tuple(column.name for column in roles.systems)
     code, labels, varying = roles.units.coded()
     means, draws = zip(*(unit_columns.means(code, numbers, len(labels)) for numbers in rows), strict=True)
-    if "unit" not in given:
+    if "unit" not in chosen:
         unit_doubts.refuse_other_units(code, 1, roles.rest.every, roles.units.name, columns.where)
     values = {(metric, name): column for name, column in zip(names, means, strict=True)}
     unit_doubts.refuse_summaries(labels, values, roles.units.name, columns.where)
@@ -100,7 +100,7 @@ def read_wide(
 
 def read_long(
     parts: Sequence[Part],
-    given: Mapping[str, str],
+    chosen: Mapping[str, str],
     *,
     unit: str | None = None,
     systems: Sequence[str] = (),
@@ -113,7 +113,7 @@ def read_long(
     ParameterError where a system or metric that was asked for is absent.
     """
     columns = Columns.of(parts)
-    roles = Long.of(columns, given, unit)
+    roles = Long.of(columns, chosen, unit)
     numbers = roles.value.numbers()
     code, labels, varying = roles.units.coded()
     system, system_names = codes(roles.system.texts())
@@ -121,18 +121,18 @@ def read_long(
     shape = (len(labels), len(system_names), len(metric_names))
     cell: Ints = np.asarray(np.ravel_multi_index((code, system, metric), shape), np.int64)
     means, draws = unit_columns.means(cell, numbers, int(np.prod(shape)))
-    if "unit" not in given:
+    if "unit" not in chosen:
         unit_doubts.refuse_other_units(cell, shape[1] * shape[2], roles.rest.every, roles.units.name, columns.where)
     table = means.reshape(shape)
     all_values = {(m, name): table[:, i, j] for i, name in enumerate(system_names) for j, m in enumerate(metric_names)}
-    chosen, measures = wanted(system_names, systems, "systems"), wanted(metric_names, metrics, "metrics")
-    values = {(m, name): all_values[m, name] for m in measures for name in chosen}
+    compared, measures = wanted(system_names, systems, "systems"), wanted(metric_names, metrics, "metrics")
+    values = {(m, name): all_values[m, name] for m in measures for name in compared}
     unit_doubts.refuse_summaries(labels, values, roles.units.name, columns.where)
     return UnitValues(
         unit=varying,
         name=roles.units.varying,
         metrics=measures,
-        systems=chosen,
+        systems=compared,
         values={key: Sums(column) for key, column in values.items()},
         columns=roles.printed,
         sources=columns.sources(),

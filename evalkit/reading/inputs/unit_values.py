@@ -63,14 +63,14 @@ class Trials:
 # Tables -----------------------------------------------------------------------------------------------------------
 
 
-def read_trials(parts: Sequence[Part], given: Mapping[str, str]) -> Trials:
+def read_trials(parts: Sequence[Part], chosen: Mapping[str, str]) -> Trials:
     """Columns successes and trials; the first column of text names the system of each row.
 
     Raises InputError for counts that are not whole, for more successes than trials, and for no trial at all.
     """
-    columns = {role: given.get(role, role) for role in ("successes", "trials")}
+    columns = {role: chosen.get(role, role) for role in ("successes", "trials")}
     text = [column.name for column in Columns.of(parts).every if not column.clean]
-    label = given.get("system") or next((name for name in text if name not in columns.values()), None)
+    label = chosen.get("system") or next((name for name in text if name not in columns.values()), None)
     fields = {role: Field(name, rules.MEASURED) for role, name in columns.items()}
     fields |= {"system": Field(label)} if label else {}
     rows = Table([table.block(part, fields) for part in parts])

@@ -31,7 +31,7 @@ VALUES = 2**20  # distinct values of a column for segments
 class Reading(Protocol):
     """What is done with a shard: as numpy has it, or as the table that an engine gives."""
 
-    def of(self, s: Shard) -> Any:
+    def of(self, shard: Shard) -> Any:
         """The result, an Arrow table."""
 
     def __call__(self, table: Any) -> Any:
@@ -133,9 +133,9 @@ def read(
     unit: str | None = None,
 ) -> Large:
     """The parts checked as `outcomes.read` checks them; raises what it raises."""
-    given = dict(columns or {})
-    roles_of.check_roles(given, outcomes.NAMES)
-    pieces = _pieces(engine, parts, given, systems, [*segments, *([unit] if unit else [])])
+    roles = dict(columns or {})
+    roles_of.check_roles(roles, outcomes.NAMES)
+    pieces = _pieces(engine, parts, roles, systems, [*segments, *([unit] if unit else [])])
     direct = straight(pieces[0], engine.limits) if isinstance(engine, DuckDB) and len(pieces) == 1 else None
     direct_profile = direct.profile() if direct else None
     counted = Profiles.of(engine, pieces, [direct_profile] if direct_profile else None, systems)
@@ -167,13 +167,13 @@ def read(
 def _pieces(
     engine: Engine,
     parts: Sequence[Part],
-    given: Mapping[str, str],
+    chosen: Mapping[str, str],
     systems: Sequence[str],
     attributes: Sequence[str],
 ) -> list[Piece]:
     pieces = []
     for i, part in enumerate(parts):
-        layout = outcomes.layout_of(part, kind="binary", given=given, systems=systems, attributes=attributes)
+        layout = outcomes.layout_of(part, kind="binary", chosen=chosen, systems=systems, attributes=attributes)
         name = aligned.stem(part) if len(parts) > 1 else aligned.SYSTEM
         pieces.append(Piece(part, layout, part.select(*split(layout.fields), engine.dialect, frame=f"frame{i}"), name))
     aligned.same_systems([(piece.part, piece.layout) for piece in pieces])

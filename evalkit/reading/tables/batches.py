@@ -71,7 +71,7 @@ def _stream(data: Any) -> tuple[Any, Iterator[Any]]:
     return _batch(first).schema, chain([first], data)
 
 
-def _batch(one: Any) -> Any:
-    if type(one).__name__ != "RecordBatch":
-        raise InputError(f"{NAME}: an iterator must give Arrow record batches, got {type(one).__name__}")
-    return one
+def _batch(batch: Any) -> Any:
+    if type(batch).__name__ != "RecordBatch":
+        raise InputError(f"{NAME}: an iterator must give Arrow record batches, got {type(batch).__name__}")
+    return batch

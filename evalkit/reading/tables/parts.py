@@ -127,15 +127,15 @@ class Part:
         cells = _cells(self.name, types, text, numbers, dialect)
         return Selection(self, f"SELECT {', '.join(cells)} FROM {source}", source, types, text, numbers, frames)
 
-    def explain(self, s: "Selection") -> None:
+    def explain(self, selection: "Selection") -> None:
         """Raises InputError for the first text of a failed selection that is no number."""
-        for column in s.numbers.values():
-            value = DUCKDB.of_number(column, s.types[column])
+        for column in selection.numbers.values():
+            value = DUCKDB.of_number(column, selection.types[column])
             wrong = f"{value} IS NOT NULL AND TRY_CAST({value} AS DOUBLE) IS NULL"
-            if DUCKDB.is_text(s.types[column]) and (row := s.first(value, wrong)):
+            if DUCKDB.is_text(selection.types[column]) and (row := selection.first(value, wrong)):
                 raise InputError(f"{self.name}: {column} must be a number, got {row[1][:80]!r} (row {row[0]})")
 
-    def check(self, s: "Selection") -> None:
+    def check(self, selection: "Selection") -> None:
         """Raises InputError for what a selection that ran must not hold."""
 
     def _read(self, text: Mapping[str, str], numbers: Mapping[str, str], coded: Collection[str]) -> dict[str, Any]:
@@ -226,16 +226,16 @@ class Selection:
 
 
 @contextmanager
-def explained(s: Selection) -> Iterator[None]:
+def explained(selection: Selection) -> Iterator[None]:
     """Around work that runs the selection: an error becomes the one that names the wrong value and its row."""
     try:
         yield
     except InputError:
-        if s.source:
-            s.part.explain(s)
+        if selection.source:
+            selection.part.explain(selection)
         raise
-    if s.source:
-        s.part.check(s)
+    if selection.source:
+        selection.part.check(selection)
 
 
 def stamp(path: Path) -> tuple[int, int]:
