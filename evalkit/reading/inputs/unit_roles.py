@@ -10,7 +10,7 @@ from functools import reduce
 import numpy as np
 
 from evalkit.arrays import InputError, Ints, codes
-from evalkit.reading.inputs import unit_doubts
+from evalkit.reading.inputs import unit_columns
 from evalkit.reading.inputs.unit_columns import Column, Use
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables.parts import Part, Source
@@ -266,7 +266,7 @@ class Wide:
         cluster = columns.named(unit, "systems or unit") if unit else None
         free = columns.without(cluster, *named)
         if not named:
-            unit_doubts.refuse_pairs(columns.texts, columns.where)
+            unit_columns.refuse_pairs(columns.texts, columns.where)
         ids = [columns.named(chosen["unit"], "columns: unit")] if "unit" in chosen else free.units_of_rows()
         if cluster and not ids and any(column.draws for column in free.every):
             ids = [cluster]

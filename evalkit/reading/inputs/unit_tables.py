@@ -11,7 +11,7 @@ from evalkit.arrays import Ints, codes
 from evalkit.findings import inputs
 from evalkit.findings.finding import Finding
 from evalkit.metrics.sums import Sums
-from evalkit.reading.inputs import trec_eval, unit_columns, unit_doubts
+from evalkit.reading.inputs import trec_eval, unit_columns
 from evalkit.reading.inputs.unit_columns import Column
 from evalkit.reading.inputs.unit_roles import Columns, Long, Wide
 from evalkit.reading.inputs.unit_values import VALUE, UnitValues, unused, wanted
@@ -77,9 +77,9 @@ def read_wide(
     code, labels, varying = roles.units.coded()
     means, draws = zip(*(unit_columns.means(code, numbers, len(labels)) for numbers in rows), strict=True)
     if "unit" not in chosen:
-        unit_doubts.refuse_other_units(code, 1, roles.rest.every, roles.units.name, columns.where)
+        unit_columns.refuse_other_units(code, 1, roles.rest.every, roles.units.name, columns.where)
     values = {(metric, name): column for name, column in zip(names, means, strict=True)}
-    unit_doubts.refuse_summaries(labels, values, roles.units.name, columns.where)
+    unit_columns.refuse_summaries(labels, values, roles.units.name, columns.where)
     empty = [column.name for column in roles.rest.every if column.kind == "empty"]
     return UnitValues(
         unit=varying,
@@ -122,12 +122,12 @@ def read_long(
     cell: Ints = np.asarray(np.ravel_multi_index((code, system, metric), shape), np.int64)
     means, draws = unit_columns.means(cell, numbers, int(np.prod(shape)))
     if "unit" not in chosen:
-        unit_doubts.refuse_other_units(cell, shape[1] * shape[2], roles.rest.every, roles.units.name, columns.where)
+        unit_columns.refuse_other_units(cell, shape[1] * shape[2], roles.rest.every, roles.units.name, columns.where)
     table = means.reshape(shape)
     all_values = {(m, name): table[:, i, j] for i, name in enumerate(system_names) for j, m in enumerate(metric_names)}
     compared, measures = wanted(system_names, systems, "systems"), wanted(metric_names, metrics, "metrics")
     values = {(m, name): all_values[m, name] for m in measures for name in compared}
-    unit_doubts.refuse_summaries(labels, values, roles.units.name, columns.where)
+    unit_columns.refuse_summaries(labels, values, roles.units.name, columns.where)
     return UnitValues(
         unit=varying,
         name=roles.units.varying,

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from evalkit.metrics import calibration, grid
-from evalkit.reading.engines.base import Engine
-from evalkit.reading.engines.checks import checked, counts, refuse
+from evalkit.reading.engines.base import Engine, checked, counts, refuse
 from evalkit.reading.inputs import aligned, outcomes
 from evalkit.reading.inputs.aligned import Layout
 from evalkit.reading.reductions.shards import Plan

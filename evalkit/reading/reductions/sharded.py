@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 from evalkit.arrays import ParameterError
 from evalkit.reading.engines import spark
-from evalkit.reading.engines.base import Engine, Limits
-from evalkit.reading.engines.checks import checked
+from evalkit.reading.engines.base import Engine, Limits, checked
 from evalkit.reading.engines.duckdb import opened
 from evalkit.reading.inputs import rows, runs
 from evalkit.reading.inputs.rows import Ranked

@@ -26,6 +26,19 @@ def too_long(what: str, text: str, where: str = "") -> InputError:
     return InputError(f"{what} must have at most {LONGEST:,} bytes, got {size:,}, beginning with {text[:40]!r}{where}")
 
 
+def long_text(values: Any, what: str) -> None:
+    """Raises InputError for a text that stands on the page again and again, and is longer than a name."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    texts = values.dictionary if pa.types.is_dictionary(values.type) else values
+    if not len(texts) or (pc.max(pc.binary_length(texts)).as_py() or 0) <= LONGEST:
+        return
+    every = values.cast(texts.type)
+    row = int(pc.index(pc.greater(pc.binary_length(every), LONGEST), True).as_py())
+    raise too_long(what, every[row].as_py(), f" (row {row + 1})")
+
+
 def distinct(names: Sequence[str], where: str) -> None:
     """Raises InputError where two columns have one name, or one holds a NUL character.
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from evalkit.arrays import InputError
-from evalkit.reading.tables import duck, refusals, trec
+from evalkit.reading.tables import duck, trec
 from evalkit.reading.tables.dialects import DUCKDB, Dialect
 
 Frames = Mapping[str, Any]  # Arrow tables, or what an engine has for them, by their names in a query
@@ -104,7 +104,7 @@ class Part:
         columns = self._read(text, numbers, coded)
         for role, column in text.items():
             if role not in UNPRINTED and not role.startswith("feature "):
-                refusals.long_text(columns[role], f"{self.name}: {column}")
+                duck.long_text(columns[role], f"{self.name}: {column}")
         return columns
 
     def select(
