@@ -139,9 +139,7 @@ PLAIN: dict[type[Kind], Method] = {
 WEIGHTED = dict.fromkeys(PLAIN, BY_ROW) | {
     Loss: RATIO,
     Ratio: RATIO,
-    Area: Method(
-        methods.delong_by_unit, "DeLong's variance by unit on the logit scale", methods.influence, "delta method"
-    ),
+    Area: Method(methods.delong_by_unit, AREA_BY_UNIT, methods.influence, "delta method"),
     Transformed: LIKE_ITS_ORIGINAL,
 }
 BINNED = "how much a row of each bin moves it (delta method), of fewer than 10,000 rows of a class " + BCA
