@@ -125,7 +125,7 @@ def test_the_page_tells_of_gaps_and_of_lists_that_start_above_1():
 def test_renumbered_ranks_close_the_gaps_and_the_page_says_so():
     frame, judged = table(("q", "a", 9), ("q", "b", 11)), grades(("q", "b", 1), ("p", "b", 1))
     study = ranking.read(frame, judged, metrics="mrr", ranks="renumber")
-    assert study.per_query[study.primary.label, "system"].tolist() == [0, 0.5]
+    assert study.per_query[study.primary.label, "system"].numerator.tolist() == [0, 0.5]
     assert "Ranks were renumbered" in ranking_page.findings(study).html
     with pytest.raises(ParameterError, match="ranks must be one of as given, renumber, got 'close'"):
         ranking.read(frame, judged, ranks="close")
