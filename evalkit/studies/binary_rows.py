@@ -5,6 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
+from evalkit.limits import USUAL, Limits
 from evalkit.metrics import calibration, cells
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows
@@ -97,21 +98,21 @@ class Asked:
     prevalence: float | None
 
 
-def asked(systems: tuple[str, ...], outside: str, p: Classification) -> Asked:
+def asked(systems: tuple[str, ...], outside: str, p: Classification, limits: Limits) -> Asked:
     """The parameters, checked. outside: says of a score that is no probability what and where it is, else ""."""
-    given = ["scores"] if outside else ["scores", "probabilities"]
-    chosen = study.possible(p.metrics, "counts", (*ORDER, *AT), given, f"probabilities, {outside}")
-    s = study.settings(p, chosen, unit=p.unit, segments=p.segments)
-    study.check_systems(s, systems)
+    known = ["scores"] if outside else ["scores", "probabilities"]
+    chosen = study.possible(p.metrics, "counts", (*ORDER, *AT), known, f"probabilities, {outside}")
+    settings = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
+    study.check_systems(settings, systems)
     usual: Threshold = BestF1() if outside else 0.5
     cut = usual if p.threshold is None else p.threshold
     costs = cut if isinstance(cut, Costs) else p.costs or Costs()
-    return Asked(s, thresholds.rule(cut), costs, p.prevalence)
+    return Asked(settings, thresholds.rule(cut), costs, p.prevalence)
 
 
-def make(data: Binary, p: Classification) -> RowsStudy:
+def make(data: Binary, p: Classification, limits: Limits = USUAL) -> RowsStudy:
     """The study of rows in memory."""
-    a = asked(data.rows.systems, _outside(data), p)
+    a = asked(data.rows.systems, _outside(data), p, limits)
     attributes = attributes_of(data.rows, a.settings.attributes, a.settings.unit)
     return RowsStudy(a.settings, data.rows.systems, attributes, p.given, a.rule, a.costs, a.prevalence, data)
 

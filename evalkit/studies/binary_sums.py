@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
+from evalkit.limits import USUAL, Limits
 from evalkit.metrics import cells, counts, grid
 from evalkit.metrics.counts import Counts
 from evalkit.parameters import Classification
@@ -25,14 +26,14 @@ from evalkit.studies.binary_rows import Asked, asked
 class SumsStudy(BinaryStudy):
     """Intervals and tests from sums over the rows."""
 
-    told: Facts
+    counted: Facts
     summed: SummedRows
     groups: Mapping[str, Sequence[str]]
 
     @property
     def facts(self) -> Facts:
         """What the page says of the rows."""
-        return self.told
+        return self.counted
 
     @property
     def sample(self) -> SummedRows:
@@ -55,7 +56,7 @@ class SumsStudy(BinaryStudy):
     @cached_property
     def thresholds(self) -> dict[str, float]:
         """The threshold of every system, chosen between the two readings."""
-        return {name: one.threshold for name, one in self.sample.tables[0].items()}
+        return {name: table.threshold for name, table in self.sample.tables[0].items()}
 
     @cached_property
     def slices(self) -> list[Slice]:
@@ -87,16 +88,16 @@ class SumsStudy(BinaryStudy):
 # Two readings ---------------------------------------------------------------------------------------------------------
 
 
-def make(t: Large, p: Classification) -> SumsStudy:
+def make(t: Large, p: Classification, limits: Limits = USUAL) -> SumsStudy:
     """The study of a table that is read twice."""
-    a = asked(t.systems, _outside(t), p)
+    a = asked(t.systems, _outside(t), p, limits)
     tables, rows, positives = _tables(t, a)
     plain = a.settings.unit is None and t.plan.scale is None
     layout = Layout.SUMMED if plain else Layout.SUMMED_VARIED
     sample = SummedRows(tables, _moments(t, a, tables, plain=plain), layout)
     alone = t.rows - rows * len(t.systems) if t.plan.paired else 0
     account = Account(t.systems, t.columns, t.sources(), sum(t.held), rows, alone)
-    told = Facts(
+    facts = Facts(
         account=account,
         positive=t.positive,
         negative=t.negative,
@@ -105,18 +106,19 @@ def make(t: Large, p: Classification) -> SumsStudy:
         outside=t.outside,
         wrong=t.certain,
         repeated=_repeated(tables[0], rows) if plain else None,
-        binned={name: _moved(one) for name, one in tables[0].items() if grid.spread(one.bins).any()},
+        binned={name: _moved(table) for name, table in tables[0].items() if grid.spread(table.bins).any()},
         precision=t.precision,
     )
-    return SumsStudy(a.settings, t.systems, {}, p.given, a.rule, a.costs, a.prevalence, told, sample, t.slices)
+    return SumsStudy(a.settings, t.systems, {}, p.given, a.rule, a.costs, a.prevalence, facts, sample, t.slices)
 
 
 def _tables(t: Large, a: Asked) -> tuple[list[dict[str, Table]], int, int]:
     """The tables of every system in every group, rows and positive rows; raises InputError for ids that do not pair."""
     cuts = [a.rule.at(_NOTHING, t.precision[name]) for name in t.systems] if a.rule.fixed is not None else None
-    first = First(t.plan, cuts)
-    found = t.reduce(first, first.merge, by_unit=False)
-    rows, positives, twice, differ = map(int, passes.facts(found))
+    limits = a.settings.limits
+    first = First(len(t.systems), cuts, limits.bins, limits.slice_bins)
+    binned = t.reduce(first, first.merge, by_unit=False)
+    rows, positives, twice, differ = map(int, passes.facts(binned))
     if twice or differ:
         raise large.refuse(t)
     if not rows:
@@ -125,7 +127,7 @@ def _tables(t: Large, a: Asked) -> tuple[list[dict[str, Table]], int, int]:
         raise large.changed(t)
     groups: dict[int, dict[str, Table]] = {}
     chosen: dict[str, float] = {}
-    for key, bins in sorted(first.bins(found).items()):
+    for key, bins in sorted(first.bins(binned).items()):
         group, system = divmod(key, len(t.systems))
         name, scale = t.systems[system], t.plan.scale or 1.0
         if not group:
@@ -145,10 +147,10 @@ def _moments(t: Large, a: Asked, tables: Sequence[Mapping[str, Table]], *, plain
     for group, metrics in wanted.items():
         needed = [chosen for chosen in metrics if chosen.base.metric.kind.centred] if alone else metrics
         if needed:
-            models[group] = [columns(one, needed) for one in tables[group].values()]
+            models[group] = [columns(table, needed) for table in tables[group].values()]
     if not models:
         return {}
-    second = Second(t.plan, models)
+    second = Second(t.plan.scale, bool(t.plan.units), models)
     return second.moments(t.reduce(second, second.merge, by_unit=True))
 
 

@@ -9,6 +9,7 @@ import pandas as pd
 
 from evalkit.arrays import Bools, Floats
 from evalkit.catalogue import lookup
+from evalkit.limits import USUAL, Limits
 from evalkit.metrics import calibration, cells, labels
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows
@@ -172,13 +173,13 @@ def _ece(c: Counts) -> float:
     return calibration.ece(calibration.bins_uniform(c, BINS))
 
 
-def make(data: MultiClass, p: Classification) -> ClassesStudy:
+def make(data: MultiClass, p: Classification, limits: Limits = USUAL) -> ClassesStudy:
     """The study of several classes."""
     fits = all(outcomes.are_probabilities(score) for score in data.score.values())
-    given = [] if not data.score else ["scores", "probabilities"] if fits else ["scores"]
+    known = [] if not data.score else ["scores", "probabilities"] if fits else ["scores"]
     needs = "probabilities, got scores outside 0 to 1" if data.score else "p_<class> columns, the table has none"
-    chosen = study.possible(p.metrics, "classes", METRICS, given, needs)
-    s = study.settings(p, chosen, unit=p.unit, segments=p.segments)
-    study.check_systems(s, data.rows.systems)
-    attributes, target = attributes_of(data.rows, s.attributes, s.unit), p.precision_target or TARGET
-    return ClassesStudy(s, data.rows.systems, attributes, p.given, data, target)
+    chosen = study.possible(p.metrics, "classes", METRICS, known, needs)
+    settings = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
+    study.check_systems(settings, data.rows.systems)
+    attributes, target = attributes_of(data.rows, settings.attributes, settings.unit), p.precision_target or TARGET
+    return ClassesStudy(settings, data.rows.systems, attributes, p.given, data, target)

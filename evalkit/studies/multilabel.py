@@ -10,6 +10,7 @@ import pandas as pd
 
 from evalkit.arrays import Floats, ParameterError
 from evalkit.catalogue import lookup
+from evalkit.limits import USUAL, Limits
 from evalkit.metrics import counts, curves
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows
@@ -126,12 +127,13 @@ class MultiLabelStudy(RowStudy):
         return pd.DataFrame(rows)
 
 
-def make(data: MultiLabel, p: Classification) -> MultiLabelStudy:
+def make(data: MultiLabel, p: Classification, limits: Limits = USUAL) -> MultiLabelStudy:
     """The study of several labels per row."""
-    s = study.settings(p, study.chosen(p.metrics, "labels", METRICS), unit=p.unit, segments=p.segments)
-    study.check_systems(s, data.rows.systems)
-    attributes, at = attributes_of(data.rows, s.attributes, s.unit), _threshold(data, p)
-    return MultiLabelStudy(s, data.rows.systems, attributes, p.given, data, at)
+    chosen = study.chosen(p.metrics, "labels", METRICS)
+    settings = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
+    study.check_systems(settings, data.rows.systems)
+    attributes, at = attributes_of(data.rows, settings.attributes, settings.unit), _threshold(data, p)
+    return MultiLabelStudy(settings, data.rows.systems, attributes, p.given, data, at)
 
 
 def _threshold(data: MultiLabel, p: Classification) -> float:

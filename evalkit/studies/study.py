@@ -59,10 +59,11 @@ def settings(
     unit: str | None = None,
     segments: Iterable[str] = (),
     interval: str = "t",
+    limits: Limits = USUAL,
 ) -> Settings:
     """Return the settings that the parameters of a report and these ask for; the first metric decides."""
     several = tuple(dict.fromkeys(segments))
-    return Settings(tuple(metrics), p.baseline, unit, several, interval, p.level, p.margin, p.gate, p.seed)
+    return Settings(tuple(metrics), p.baseline, unit, several, interval, p.level, p.margin, p.gate, p.seed, limits)
 
 
 def chosen(names: Iterable[str], structure: str, usual: Iterable[str]) -> tuple[Chosen, ...]:

@@ -13,6 +13,7 @@ from evalkit.arrays import Floats, InputError, Ints, ParameterError
 from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import Chosen
 from evalkit.findings import inputs
+from evalkit.limits import USUAL, Limits
 from evalkit.metrics.rows import Rows
 from evalkit.parameters import Named, Names, Tables
 from evalkit.reading.inputs import examples, outcomes
@@ -36,7 +37,7 @@ ROLES = ("system", "id", "label", "score", "group", "time", "fold", "repeat")
 FOR_FITS = ("target", "estimator", "against", "ignore", "selected", "categorical", "k", "gap")
 BASELINE = "majority"
 MEDIAN = "median"
-USUAL = {
+METRICS = {
     "counts": ("accuracy", "roc_auc", "log_loss", "brier"),
     "classes": ("accuracy", "log_loss", "brier"),
     "forecasts": ("mae", "rmse"),
@@ -72,14 +73,18 @@ def read(
     With `features` the estimators are fitted here. Without any input it is the bundled sample of predictions. Raises
     ParameterError for a parameter, InputError for the input or an estimator that fails.
     """
-    p = parameters.Validation.of(locals())
+    return study_of(parameters.Validation.of(locals()))
+
+
+def study_of(p: parameters.Validation, limits: Limits = USUAL) -> Validation:
+    """The study that the parameters of `read` ask for, within these limits."""
     roles_of.check_roles(p.columns, ROLES)
     _refuse_idle(p.given)
     p = p.filled(SAMPLE) if p.features is None else p
     data = _examples(p)
     chosen = study.chosen(p.metrics, _structure(data), _usual(data, p.metrics))
     data = _without_set_aside(data)
-    shared = Settings(chosen, None, _unit(data), (), "t", p.level, p.margin, p.gate, p.seed)
+    shared = Settings(chosen, None, _unit(data), (), "t", p.level, p.margin, p.gate, p.seed, limits)
     return _given(data, shared, p) if p.features is None else _fitted(data, shared, p)
 
 
@@ -167,7 +172,7 @@ def _usual(e: Examples, asked: Iterable[str]) -> list[str]:
         if known not in possible and any(known in other for other in lookup.TABLES.values()):
             why = "scores outside 0 to 1" if known in table else why
             raise ParameterError(f"metrics: {name!r} has no meaning for {why}; possible are {', '.join(possible)}")
-    return [name for name in USUAL[structure] if name in possible]
+    return [name for name in METRICS[structure] if name in possible]
 
 
 # Two ways in
@@ -261,7 +266,7 @@ def _fitted(e: Examples, shared: Settings, p: parameters.Validation) -> Validati
     made[_free(BASELINE if e.classes else MEDIAN, made)] = fitting.dummy(e.kind)
     shared = replace(shared, metrics=_possible(shared, made, asked="metrics" in p.given))
     learner = Learner(made, e.features, e.label, len(e.classes))
-    setting = Setting(e, folds, p.k, gap, shared.seed)
+    setting = Setting(e, folds, p.k, gap, shared.seed, shared.limits)
     labels = _labels(e, folds)
     fits, other = resplits.fit_all(setting, learner, shared.metrics[0], list(made), p.seconds, labels)
     rows = np.concatenate([test for _, test in folds.pairs])
