@@ -39,7 +39,7 @@ class RowsStudy(BinaryStudy):
             negative=d.negative,
             positives=int(d.label.sum()),
             weighted=d.weight is not None,
-            outside={name: int(((one < 0) | (one > 1)).sum()) for name, one in d.score.items()},
+            outside={name: int(((score < 0) | (score > 1)).sum()) for name, score in d.score.items()},
             wrong={name: _certain_and_wrong(d, name) for name in d.score},
             repeated=_repeated(d),
             binned={},

@@ -52,13 +52,13 @@ class ClassesStudy(RowStudy):
     @property
     def probabilities(self) -> bool:
         """Whether every system's scores lie in 0..1."""
-        return self.scored and all(outcomes.are_probabilities(one) for one in self.data.score.values())
+        return self.scored and all(outcomes.are_probabilities(score) for score in self.data.score.values())
 
     @property
     def shares(self) -> Floats:
         """The share of every class in the rows, or in their weight."""
-        found = np.bincount(self.data.actual, self.data.weight, len(self.data.classes))
-        return found / found.sum()
+        weight = np.bincount(self.data.actual, self.data.weight, len(self.data.classes))
+        return weight / weight.sum()
 
     @cached_property
     def by_class(self) -> pd.DataFrame:
@@ -67,12 +67,12 @@ class ClassesStudy(RowStudy):
         return pd.DataFrame([self._class(name, c) for name in self.order for c in classes])
 
     def _class(self, name: str, c: int) -> dict[str, Any]:
-        s = self.sample.rows[name]
-        actual, predicted = s.actual == c, s.predicted == c
+        rows = self.sample.rows[name]
+        actual, predicted = rows.actual == c, rows.predicted == c
         row: dict[str, Any] = {"system": name, "class": self.data.classes[c]}
         row |= {"n": int(actual.sum()), "predicted": int(predicted.sum())}
-        score = None if s.score is None else s.score[:, c]
-        return row | one_class.numbers(self, actual, predicted, score, s.weight)
+        score = None if rows.score is None else rows.score[:, c]
+        return row | one_class.numbers(self, actual, predicted, score, rows.weight)
 
     # Pictures' data
 
@@ -84,14 +84,14 @@ class ClassesStudy(RowStudy):
         """Pointwise limits of these curves; none where rows cluster or carry weights, or there is no curve."""
         if not self.plain or not self.drawn:
             return None
-        read, found = {"roc": read_roc, "pr": read_pr}[kind], []
+        read, frames = {"roc": read_roc, "pr": read_pr}[kind], []
         for c, table in self.drawn:
             drawn = count_bootstrap.resampled(
                 cells.pooled(table), rng=self.rng(3), resamples=self.settings.limits.bands
             )
             low, high = count_bootstrap.band(drawn, read, level=self.settings.level)
-            found.append(pd.DataFrame({"system": c, "x": GRID, "low": low, "high": high}))
-        return pd.concat(found, ignore_index=True)
+            frames.append(pd.DataFrame({"system": c, "x": GRID, "low": low, "high": high}))
+        return pd.concat(frames, ignore_index=True)
 
     @cached_property
     def drawn(self) -> list[tuple[str, Counts]]:
@@ -105,13 +105,13 @@ class ClassesStudy(RowStudy):
         """Share of rows predicted into classes whose precision reaches the target, of every system, with limits."""
         rows = []
         for name in self.order:
-            s = self.sample.rows[name]
-            value = labels.coverage(s.confusion, self.target)
-            enough = labels.coverage_by_class(s.confusion, self.target) > 0
-            names = [one for one, ok in zip(self.data.classes, enough, strict=True) if ok]
-            chosen = enough[s.predicted]
-            e = self.share(np.ones(len(chosen), dtype=bool), chosen, s.weight)
-            right = self.share(chosen, s.actual == s.predicted, s.weight)
+            sample = self.sample.rows[name]
+            value = labels.coverage(sample.confusion, self.target)
+            enough = labels.coverage_by_class(sample.confusion, self.target) > 0
+            names = [label for label, ok in zip(self.data.classes, enough, strict=True) if ok]
+            chosen = enough[sample.predicted]
+            e = self.share(np.ones(len(chosen), dtype=bool), chosen, sample.weight)
+            right = self.share(chosen, sample.actual == sample.predicted, sample.weight)
             row = {"system": name, "coverage": value, "low": e.low, "high": e.high, "classes": ", ".join(names)}
             rows.append(row | {"right": right.value, "right_low": right.low, "right_high": right.high})
         return pd.DataFrame(rows)

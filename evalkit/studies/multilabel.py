@@ -49,7 +49,7 @@ class MultiLabelStudy(RowStudy):
         """Every system's scores beside the true labels."""
         d, at = self.data, self.threshold
         cuts = {name: np.array([precision.rounded(at, to) for to in some]) for name, some in self.precision.items()}
-        return HeldRows({name: Rows(d.actual, s, cuts[name], d.weight, self.unit) for name, s in d.score.items()})
+        return HeldRows({name: Rows(d.actual, own, cuts[name], d.weight, self.unit) for name, own in d.score.items()})
 
     @property
     def shares(self) -> Floats:
@@ -68,8 +68,8 @@ class MultiLabelStudy(RowStudy):
         return pd.DataFrame([self._label(name, j) for name in self.order for j in columns])
 
     def _label(self, name: str, j: int) -> dict[str, Any]:
-        s = self.sample.rows[name]
-        y, d = s.actual[:, j], s.predicted[:, j]
+        rows = self.sample.rows[name]
+        y, d = rows.actual[:, j], rows.predicted[:, j]
         row: dict[str, Any] = {"system": name, "label": self.data.labels[j], "n": int(y.sum())}
         row |= {
             "tp": int((y & d).sum()),
@@ -77,7 +77,7 @@ class MultiLabelStudy(RowStudy):
             "fn": int((y & ~d).sum()),
             "tn": int((~y & ~d).sum()),
         }
-        return row | one_class.numbers(self, y, d, s.scores[:, j], s.weight)
+        return row | one_class.numbers(self, y, d, rows.scores[:, j], rows.weight)
 
     @cached_property
     def drawn(self) -> list[tuple[str, Counts]]:
@@ -99,9 +99,9 @@ class MultiLabelStudy(RowStudy):
         rows = []
         drawn = np.union1d(np.quantile(score, np.linspace(0, 1, STEPS)), self.best[0])
         for t in drawn[np.isfinite(drawn)]:
-            s = replace(self.sample.rows[self.leader], threshold=float(t))
+            decided = replace(self.sample.rows[self.leader], threshold=float(t))
             for metric in SWEPT:
-                e = inference.estimate(OfRows(lookup.find(metric, "labels"), s), self.inference_options(1))
+                e = inference.estimate(OfRows(lookup.find(metric, "labels"), decided), self.inference_options(1))
                 rows.append({"system": metric, "x": float(t), "y": e.value, "low": e.low, "high": e.high})
         return pd.DataFrame(rows)
 
@@ -119,10 +119,10 @@ class MultiLabelStudy(RowStudy):
         """How often the label with the highest score is true, of every system."""
         rows = []
         for name in self.order:
-            s = self.sample.rows[name]
-            best = s.scores.argmax(axis=1)
-            hit = s.actual[np.arange(len(best)), best]
-            e = self.share(np.ones(len(best), dtype=bool), hit, s.weight)
+            sample = self.sample.rows[name]
+            best = sample.scores.argmax(axis=1)
+            hit = sample.actual[np.arange(len(best)), best]
+            e = self.share(np.ones(len(best), dtype=bool), hit, sample.weight)
             rows.append({"system": name, "value": e.value, "low": e.low, "high": e.high})
         return pd.DataFrame(rows)
 
