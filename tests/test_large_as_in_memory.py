@@ -12,8 +12,7 @@ from evalkit.limits import Limits
 from evalkit.metrics import counts, influence
 from evalkit.reading.reductions import large
 from evalkit.studies import classification
-from evalkit.studies.binary_rows import RowsStudy
-from evalkit.studies.binary_sums import SumsStudy
+from evalkit.studies.binary_studies import RowsStudy, SumsStudy
 
 LAYOUTS = {"wide": frame, "long": lambda: long(frame())}
 

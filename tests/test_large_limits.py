@@ -14,7 +14,7 @@ from evalkit.reading.engines.base import FEWEST
 from evalkit.reading.reductions import large
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.slices import groups, slices
-from evalkit.studies.binary_sums import SumsStudy
+from evalkit.studies.binary_studies import SumsStudy
 
 SCHEMA = Path(__file__).parents[1] / "evalkit" / "schema.json"
 

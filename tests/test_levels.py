@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evalkit.statistics import folds, proportions, ranks, sequential
+from evalkit.statistics import folds, multiplicity, proportions, ranks
 from evalkit.statistics import significance as sig
 from evalkit.studies import lessons
 
@@ -111,7 +111,7 @@ def corrected_for_looks(g, looks=5, step=40):
     """The smallest p of five looks at growing data, as the significance report corrects it."""
     d = g.normal(size=looks * step)
     p = min(sig.paired_t(d[: step * (i + 1)]).p_value for i in range(looks))
-    return sequential.false_positive_rate(looks, level=1 - p) if p > 1e-6 else looks * p
+    return multiplicity.false_positive_rate(looks, level=1 - p) if p > 1e-6 else looks * p
 
 
 SIMULATED = {

@@ -57,3 +57,23 @@ def test_undefined_and_degenerate():
 def test_refusals(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_swapping_mirrors_the_effect():
+    a, b = np.random.default_rng(1).uniform(size=(2, 30)).round(1)
+    there, back = power.effect(a, b), power.effect(b, a)
+    assert back.difference == pytest.approx(-there.difference)
+    assert back.standardised == pytest.approx(-there.standardised)
+    assert back.superiority == pytest.approx(1 - there.superiority)
+    assert (back.wins, back.ties, back.losses) == (there.losses, there.ties, there.wins)
+    assert there.wins + there.ties + there.losses == 30
+
+
+def test_undefined():
+    nothing, alone, same = power.effect([], []), power.effect([1], [0]), power.effect([1, 1], [0, 0])
+    assert np.isnan([nothing.difference, nothing.relative, nothing.superiority]).all()
+    assert (alone.difference, alone.superiority) == (1, 1)
+    assert np.isnan([alone.relative, alone.standardised, same.standardised]).all()
+    assert power.effect([1, 2], [-2, -2]).relative == pytest.approx(1.75)
+    with pytest.raises(InputError, match="one length"):
+        power.effect([1], [1, 2])

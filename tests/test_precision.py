@@ -12,8 +12,7 @@ from evalkit.metrics import grid
 from evalkit.pages import classification_page, validation_page
 from evalkit.reading.tables import precision, sources
 from evalkit.studies import classification, ranking, validation
-from evalkit.studies.binary_rows import RowsStudy
-from evalkit.studies.binary_sums import SumsStudy
+from evalkit.studies.binary_studies import RowsStudy, SumsStudy
 
 AT = 0.7
 KINDS = ("float16", "float32", "float64")

@@ -18,12 +18,11 @@ from evalkit.reading.tables.precision import Precision
 from evalkit.reading.tables.slices import Slice
 from evalkit.statistics import count_bootstrap
 from evalkit.statistics.intervals import wilson
-from evalkit.studies.row_study import RowStudy
+from evalkit.studies.row_study import POINTS, RowStudy
 from evalkit.studies.thresholds import Costs, Rule
 
 ORDER = ("roc_auc", "average_precision", "ks", "log_loss", "brier")
 AT = ("f1", "precision", "recall", "specificity", "accuracy", "mcc")
-POINTS = 64  # of a drawn curve; the statistics use them all
 GRID = np.linspace(0, 1, 41)
 DEPTHS = (0.01, 0.05, 0.1, 0.2, 0.5)
 BINS = 10

@@ -20,7 +20,7 @@ from evalkit.reading.inputs.outcomes import MultiClass
 from evalkit.statistics import count_bootstrap
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.sample import HeldRows
-from evalkit.studies import one_class, study
+from evalkit.studies import row_study, study
 from evalkit.studies.binary import BINS, GRID, by_tenths, read_pr, read_roc
 from evalkit.studies.row_study import RowStudy
 
@@ -72,13 +72,13 @@ class ClassesStudy(RowStudy):
         row: dict[str, Any] = {"system": name, "class": self.data.classes[c]}
         row |= {"n": int(actual.sum()), "predicted": int(predicted.sum())}
         score = None if rows.score is None else rows.score[:, c]
-        return row | one_class.numbers(self, actual, predicted, score, rows.weight)
+        return row | self.class_numbers(actual, predicted, score, rows.weight)
 
     # Pictures' data
 
     def curve(self, kind: str) -> pd.DataFrame:
         """The leader's curve of every class against the rest: x, y and the class as `system`."""
-        return one_class.curve(self.drawn, kind)
+        return row_study.curve(self.drawn, kind)
 
     def bands(self, kind: str) -> pd.DataFrame | None:
         """Pointwise limits of these curves; none where rows cluster or carry weights, or there is no curve."""
@@ -98,7 +98,7 @@ class ClassesStudy(RowStudy):
         """The leader's table of each class that has a curve, the most frequent eight."""
         d = self.data
         actual = d.actual[:, None] == np.arange(len(d.classes))
-        return one_class.most_frequent(d.classes, actual, d.score[self.leader], d.weight)
+        return row_study.most_frequent(d.classes, actual, d.score[self.leader], d.weight)
 
     @cached_property
     def covered(self) -> pd.DataFrame:
@@ -129,7 +129,7 @@ class ClassesStudy(RowStudy):
     @cached_property
     def top_label(self) -> dict[str, Counts]:
         """Right or wrong by the score of the predicted class, of every system."""
-        return {name: one_class.table(*self._predicted(name), self.data.weight) for name in self.data.score}
+        return {name: row_study.table(*self._predicted(name), self.data.weight) for name in self.data.score}
 
     def _predicted(self, name: str) -> tuple[Bools, Floats]:
         """Whether the predicted class is right, and its score, of every row."""

@@ -16,7 +16,7 @@ from evalkit.reading.reductions import large
 from evalkit.reading.reductions.large import Large
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part
-from evalkit.studies import binary_rows, binary_sums, classes, multilabel
+from evalkit.studies import binary_studies, classes, multilabel
 from evalkit.studies.study import Study
 
 SAMPLE = {"preds": "data/german_credit/predictions.csv", "segments": ["age_band", "housing"]}
@@ -61,14 +61,14 @@ def study_of(p: Classification, limits: Limits = USUAL) -> Study:
     with _large(parts, p, resources) as table:
         if table is not None:
             _refuse_idle(p, precision_target="multi-class")
-            return binary_sums.make(table, p, limits)
+            return binary_studies.of_sums(table, p, limits)
     attributes = list(dict.fromkeys([*p.segments, *([p.unit] if p.unit else [])]))
     data = outcomes.read(
         parts, kind=p.kind, positive=p.positive, columns=p.columns, systems=p.systems, attributes=attributes
     )
     if isinstance(data, Binary):
         _refuse_idle(p, precision_target="multi-class")
-        return binary_rows.make(data, p, limits)
+        return binary_studies.of_rows(data, p, limits)
     if isinstance(data, MultiClass):
         _refuse_idle(p, costs="binary", prevalence="binary", threshold="binary or multi-label")
         return classes.make(data, p, limits)

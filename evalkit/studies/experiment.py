@@ -19,7 +19,7 @@ from evalkit.online.experiments import Assignment
 from evalkit.parameters.fields import UNKNOWN
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part, Source
-from evalkit.statistics import independent, inference, power, sequential
+from evalkit.statistics import independent, inference, multiplicity, power
 from evalkit.statistics.significance import Comparison
 from evalkit.statistics.statistic import Layout, OfUnits
 from evalkit.studies.study import EVERY, Member, Settings, Study
@@ -276,8 +276,8 @@ class Experiment(Study):
         from scipy.special import ndtr
 
         bounds = {
-            "pocock": sequential.pocock(n, level=level),
-            "obrien_fleming": sequential.obrien_fleming(n, level=level),
+            "pocock": multiplicity.pocock(n, level=level),
+            "obrien_fleming": multiplicity.obrien_fleming(n, level=level),
         }
         last = {name: float(2 * ndtr(-bound[-1])) for name, bound in bounds.items()}
-        return {"looks": n, "false_positive_rate": sequential.false_positive_rate(n, level=level)} | last
+        return {"looks": n, "false_positive_rate": multiplicity.false_positive_rate(n, level=level)} | last

@@ -23,7 +23,7 @@ from evalkit.reading.tables.precision import Precision
 from evalkit.statistics import inference
 from evalkit.statistics.sample import HeldRows
 from evalkit.statistics.statistic import OfRows
-from evalkit.studies import one_class, study
+from evalkit.studies import row_study, study
 from evalkit.studies.row_study import RowStudy
 
 METRICS = ("micro_f1", "macro_f1", "exact_match", "hamming_loss", "map_classes", "ranking_loss")
@@ -77,17 +77,17 @@ class MultiLabelStudy(RowStudy):
             "fn": int((y & ~d).sum()),
             "tn": int((~y & ~d).sum()),
         }
-        return row | one_class.numbers(self, y, d, rows.scores[:, j], rows.weight)
+        return row | self.class_numbers(y, d, rows.scores[:, j], rows.weight)
 
     @cached_property
     def drawn(self) -> list[tuple[str, Counts]]:
         """The leader's table of each label that has a curve, the most frequent eight."""
         d = self.data
-        return one_class.most_frequent(d.labels, d.actual, d.score[self.leader], d.weight)
+        return row_study.most_frequent(d.labels, d.actual, d.score[self.leader], d.weight)
 
     def curve(self, kind: str) -> pd.DataFrame:
         """The leader's curve of every label: x, y and the label as `system`."""
-        return one_class.curve(self.drawn, kind)
+        return row_study.curve(self.drawn, kind)
 
     @cached_property
     def sweep(self) -> pd.DataFrame:
@@ -110,7 +110,7 @@ class MultiLabelStudy(RowStudy):
         """The leader's threshold for all labels of the highest micro F1, of all its scores, and that F1."""
         d = self.data
         weight = None if d.weight is None else np.repeat(d.weight, len(d.labels))
-        c = one_class.table(d.actual.ravel(), d.score[self.leader].ravel(), weight)
+        c = row_study.table(d.actual.ravel(), d.score[self.leader].ravel(), weight)
         at = curves.best_f(c)
         return at, float(counts.f_score(counts.at(c, at))) if np.isfinite(at) else np.nan
 

@@ -18,7 +18,7 @@ from evalkit.reading.inputs.runs import Account
 from evalkit.reading.inputs.unit_values import UnitValues
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import sources
-from evalkit.statistics import inference, intervals, multiplicity, sequential, signflip, significance
+from evalkit.statistics import inference, intervals, multiplicity, signflip, significance
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.methods import Options
 from evalkit.statistics.significance import Comparison
@@ -158,7 +158,7 @@ class Significance(Study):
             return self.settings.level
         from scipy.special import ndtr
 
-        return float(1 - 2 * ndtr(-sequential.pocock(self.looks, level=self.settings.level)[0]))
+        return float(1 - 2 * ndtr(-multiplicity.pocock(self.looks, level=self.settings.level)[0]))
 
     def over_looks(self, p: Floats) -> Floats:
         """The chance that one of the looks finds a p this small under the null."""
@@ -271,4 +271,4 @@ def _over_looks(p: float, looks: int) -> float:
         return p
     if looks == 1 or not 1e-5 < p < 1:
         return min(1.0, p * looks) if looks > 1 else p  # Bonferroni, where the integral has too few digits
-    return float(min(1.0, p * looks, max(p, sequential.false_positive_rate(looks, level=1 - p))))
+    return float(min(1.0, p * looks, max(p, multiplicity.false_positive_rate(looks, level=1 - p))))

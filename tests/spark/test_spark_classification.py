@@ -17,7 +17,7 @@ from evalkit.reading.reductions import large
 from evalkit.reading.tables import sources, spark_tables
 from evalkit.statistics import passes
 from evalkit.studies import classification
-from evalkit.studies.binary_sums import SumsStudy
+from evalkit.studies.binary_studies import SumsStudy
 
 GIVEN = {
     "columns": "{weight: exact}",
