@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evalkit.arrays import Floats, Ints, ParameterError, codes
+from evalkit.limits import USUAL
 from evalkit.metrics.cells import CELLS, Metric, cells, derivatives, pool, pooled
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows
@@ -19,13 +20,12 @@ from evalkit.statistics.intervals import Estimate, bca_interval
 
 JOINT = 16_384  # cells of two models that cross: more would cost time and gain nothing
 METHOD = "bootstrap of counts, BCa"
-RESAMPLES = 1_000
 
 
 # One model ------------------------------------------------------------------------------------------------------
 
 
-def resampled(c: Counts, *, rng: np.random.Generator, resamples: int = RESAMPLES) -> list[Counts]:
+def resampled(c: Counts, *, rng: np.random.Generator, resamples: int = USUAL.resamples) -> list[Counts]:
     """Tables of `resamples` bootstrap samples of the rows behind `c`, as many rows each, without empty cells.
 
     Raises ParameterError for weights that are no whole numbers: they do not say how many rows there are.
@@ -36,7 +36,7 @@ def resampled(c: Counts, *, rng: np.random.Generator, resamples: int = RESAMPLES
 
 
 def replicates(
-    c: Counts, metric: Metric, *, rng: np.random.Generator, resamples: int = RESAMPLES, most: int = CELLS
+    c: Counts, metric: Metric, *, rng: np.random.Generator, resamples: int = USUAL.resamples, most: int = CELLS
 ) -> Floats:
     """A metric of the whole order in every bootstrap sample of the rows, the error of the cells taken off.
 
@@ -52,7 +52,7 @@ def replicates(
 
 
 def interval(
-    c: Counts, metric: Metric, *, rng: np.random.Generator, level: float = 0.95, resamples: int = RESAMPLES
+    c: Counts, metric: Metric, *, rng: np.random.Generator, level: float = 0.95, resamples: int = USUAL.resamples
 ) -> Estimate:
     """The metric with the BCa interval of a bootstrap of counts; the limits are NaN where it is undefined.
 
@@ -100,7 +100,7 @@ def paired(
     metric: Metric,
     *,
     rng: np.random.Generator,
-    resamples: int = RESAMPLES,
+    resamples: int = USUAL.resamples,
 ) -> Floats:
     """The metric of every model (rows) in every bootstrap sample (columns) of the same rows.
 
@@ -172,7 +172,7 @@ def band(tables: Sequence[Counts], curve: Callable[[Counts], Floats], *, level: 
     return limits[0], limits[1]
 
 
-def resampled_units(rows: Rows, *, rng: np.random.Generator, resamples: int = RESAMPLES) -> list[Counts]:
+def resampled_units(rows: Rows, *, rng: np.random.Generator, resamples: int = USUAL.resamples) -> list[Counts]:
     """Tables of bootstrap samples of whole units: the rows of a unit, weighted or not, come and go together."""
     cell = cells(rows.counts)
     table, k = pool(rows.counts, cell), int(cell[-1]) + 1

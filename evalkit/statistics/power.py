@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evalkit.arrays import InputError, ParameterError, finite, ratio, same_length
-from evalkit.statistics.intervals import check_level, normal_quantile
+from evalkit.statistics.intervals import check_level
 
 
 def paired_power(difference: float, sd: float, n: float, *, level: float = 0.95) -> float:
@@ -64,21 +64,6 @@ def required_n_independent(difference: float, sd: float, *, level: float = 0.95,
     _check_difference(difference)
     _check(sd, power, level)
     return _smallest(lambda n: independent_power(difference, sd, n, level=level) - power, 2.0, 4.0)
-
-
-def required_n_proportions(share_a: float, share_b: float, *, level: float = 0.95, power: float = 0.8) -> float:
-    """The number of units in each of two independent groups for the pooled score test of two proportions, not rounded.
-
-    >>> round(required_n_proportions(0.5, 0.75, power=0.9), 5)
-    76.70693
-    """
-    _check_difference(share_a - share_b)
-    _check(1.0, power, level)
-    mean = (share_a + share_b) / 2
-    null = normal_quantile(level) * np.sqrt(2 * mean * (1 - mean))
-    alternative = normal_quantile(2 * power - 1) if power > 0.5 else 0.0
-    alternative *= np.sqrt(share_a * (1 - share_a) + share_b * (1 - share_b))
-    return float(((null + alternative) / (share_a - share_b)) ** 2)
 
 
 def _power(difference: float, sd: float, n: float, freedom: float, level: float) -> float:
