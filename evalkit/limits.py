@@ -9,12 +9,23 @@ class Limits:
 
     flipped: units up to which signs are flipped; of more, t is as good, and quicker. enough: rows of either class from
     which the delta method gives the limits of a bootstrap of counts. resamples: of an interval. bands: of a curve.
+    bins, slice_bins: of the scores of all rows, and of a slice of them, where rows are not kept.
+    holdouts, repeats, samples: how often an estimator's rows are split by holdouts, k-folds and bootstrap samples.
+    averaged: draws of the folds that one repeated k-fold takes the mean of.
+    worth: seconds of fits from which starting a second process pays.
     """
 
     flipped: int = 20_000
     enough: int = 10_000
     resamples: int = 1_000
     bands: int = 400
+    bins: int = 2**20
+    slice_bins: int = 2**16
+    holdouts: int = 200
+    repeats: int = 10
+    samples: int = 50
+    averaged: int = 10
+    worth: float = 8.0
 
 
 USUAL = Limits()

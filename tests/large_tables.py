@@ -9,11 +9,13 @@ import pandas as pd
 
 from evalkit.limits import Limits
 from evalkit.pages import classification_page, page
+from evalkit.parameters import Classification
 from evalkit.reading.engines.base import limits
 from evalkit.reading.engines.duckdb import opened
 from evalkit.reading.reductions import large
 from evalkit.reading.tables import sources
 from evalkit.statistics import passes
+from evalkit.studies import classification
 
 METRICS = "roc_auc,average_precision,ks,log_loss,brier,calibration_in_the_large,f1,accuracy,precision,recall,mcc"
 CASES = {
@@ -34,6 +36,11 @@ def shrink(monkeypatch):
 
 
 LESS = Limits(resamples=100, bands=40)  # where two studies draw the same samples, or limits are not looked at
+
+
+def classified(preds, limits, **more):
+    """The study of a table, read within other limits."""
+    return classification.study_of(Classification.of({"preds": preds, **more}), limits)
 
 
 def limited(study, limits=LESS):
@@ -81,12 +88,12 @@ def text(study):
     return "\n".join(one.text for one in [*pieces, page.verdict(study), page.comparisons(study), page.segments(study)])
 
 
-def grids(folder, memory, size, monkeypatch, **more):
+def grids(folder, memory, size, monkeypatch, most=2**20, **more):
     monkeypatch.setattr("evalkit.reading.engines.base.FEWEST", size)
     monkeypatch.setattr("evalkit.reading.engines.base.ROW", 10**9)
     with opened(limits(memory, threads=2)) as engine:
         made = large.read(engine, sources.parts(str(folder)), segments=["country"], **more)
-        first = passes.First(made.plan, [0.5] * len(made.systems))
+        first = passes.First(len(made.systems), [0.5] * len(made.systems), most, most // 4)
         found = made.reduce(pickle.loads(pickle.dumps(first)), first.merge, by_unit=False)
     return first.bins(found), passes.facts(found)
 

@@ -43,3 +43,9 @@ def slices(frame: pd.DataFrame, tool: dict):
             rows = frame[frame[column].astype(str) == level]
             for model, values in models.items():
                 yield f"{column}={level} {model}", rows[rows.model == model], values
+
+
+def auc_covariance(label, moved):
+    """DeLong's covariance matrix of AUC from how much each row moves it, one row of numbers a model."""
+    sides = [moved[:, label == side] for side in (0, 1)]
+    return sum(side @ side.T * side.shape[1] / (side.shape[1] - 1) for side in sides)

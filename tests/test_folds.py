@@ -29,7 +29,6 @@ def test_folds_that_do_not_differ():
     assert folds.nadeau_bengio([0, 0, 0], train=2, test=1).p_value == 1
     assert np.isnan(folds.nadeau_bengio([0.1, 0.1, 0.1], train=2, test=1).p_value)
     assert np.isnan(folds.nadeau_bengio([0.1], train=2, test=1).p_value)
-    assert folds.five_by_two(np.zeros((5, 2))).p_value == 1
 
 
 def test_refusals():
@@ -37,8 +36,6 @@ def test_refusals():
         folds.nadeau_bengio([1, 2], train=0, test=1)
     with pytest.raises(InputError, match="at least one fold"):
         folds.nadeau_bengio([], train=1, test=1)
-    with pytest.raises(InputError, match="shape"):
-        folds.five_by_two([[1, 2]])
 
 
 def test_level_on_overlapping_folds():

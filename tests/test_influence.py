@@ -4,17 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from samples import ANY_TIME, expected, games, predictions
+from samples import ANY_TIME, auc_covariance, expected, games, predictions
 
 from evalkit.metrics.counts import auc, average_precision, count
-from evalkit.metrics.influence import (
-    auc_bins,
-    auc_covariance,
-    auc_variance,
-    average_precision_bins,
-    of_rows,
-    placements,
-)
+from evalkit.metrics.influence import auc_bins, auc_variance, average_precision_bins, of_rows
 
 
 def auc_influence(c, label, score):
@@ -29,16 +22,16 @@ INFLUENCE = ((auc, auc_influence), (average_precision, average_precision_influen
 
 
 def compare(frame, tool):
-    label, place = None, {}
+    label, moved = None, {}
     for model, values in tool["models"].items():
         part = frame[frame.model == model].sort_values("id")
         label, score = part.y_true.to_numpy(), part.y_score.to_numpy()
         c = count(score, label)
-        place[model] = placements(c, label, score)
+        moved[model] = auc_influence(c, label, score)
         assert auc(c) == pytest.approx(values["auc"], abs=1e-12)
         assert auc_variance(c) == pytest.approx(values["var_delong"], rel=1e-11)
     for pair, values in tool["pairs"].items():
-        matrix = auc_covariance(label, np.array([place[model] for model in pair.split(" vs ")]))
+        matrix = auc_covariance(label, np.array([moved[model] for model in pair.split(" vs ")]))
         assert matrix[0, 1] == pytest.approx(values["cov_delong"], rel=1e-9)
         z = (values["auc_a"] - values["auc_b"]) / np.sqrt(matrix[0, 0] + matrix[1, 1] - 2 * matrix[0, 1])
         assert z == pytest.approx(values["z"], abs=1e-8)
@@ -78,14 +71,14 @@ def test_influence_is_the_derivative_by_the_weight_of_a_row(data):
 
 @ANY_TIME
 @given(rows)
-def test_placements_average_to_auc_and_make_its_variance(data):
+def test_influence_makes_the_variance_of_auc(data):
     score, label = (np.array(column) for column in zip(*data, strict=True))
     if not 1 < label.sum() < len(label) - 1:
         return
     c = count(score, label)
-    place = placements(c, label, score)
-    assert [place[label == side].mean() for side in (0, 1)] == pytest.approx([auc(c)] * 2, abs=1e-12)
-    assert auc_variance(c) == pytest.approx(auc_covariance(label, place[None])[0, 0], abs=1e-14)
+    moved = auc_influence(c, label, score)
+    assert [moved[label == side].sum() for side in (0, 1)] == pytest.approx([0, 0], abs=1e-12)
+    assert auc_variance(c) == pytest.approx(auc_covariance(label, moved[None])[0, 0], abs=1e-14)
 
 
 def test_sums_by_unit_see_that_repeated_rows_are_no_news():
@@ -116,8 +109,6 @@ def test_squares_of_influence_estimate_the_variance(metric, influence):
 def test_a_class_with_one_row_has_no_variance():
     c = count([0.1, 0.2, 0.3], [0, 1, 0])
     assert np.isnan(auc_variance(c))
-    place = placements(c, np.array([0, 1, 0]), np.array([0.1, 0.2, 0.3]))
-    assert np.isnan(auc_covariance(np.array([0, 1, 0]), place[None])).all()
 
 
 def test_rows_without_weight_may_have_the_lowest_score():

@@ -6,15 +6,13 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
-from large_tables import CASES, LESS, METRICS, frame, limited, long, shrink, text
+from large_tables import CASES, LESS, METRICS, classified, frame, limited, long, shrink, text
 
 from evalkit.limits import Limits
 from evalkit.metrics import counts, influence
 from evalkit.reading.reductions import large
-from evalkit.statistics import passes
 from evalkit.studies import classification
-from evalkit.studies.binary_rows import RowsStudy
-from evalkit.studies.binary_sums import SumsStudy
+from evalkit.studies.binary_studies import RowsStudy, SumsStudy
 
 LAYOUTS = {"wide": frame, "long": lambda: long(frame())}
 
@@ -143,8 +141,7 @@ def test_binned_scores_stay_within_their_bound_and_near_the_intervals_of_memory(
     data = frame(20_000, ties=12)
     kept = limited(classification.read(data, metrics=METRICS, threshold=0.4))
     monkeypatch.setattr(large, "ROWS", 100)
-    monkeypatch.setattr(passes, "MOST", 2_000)
-    reduced = limited(classification.read(data, metrics=METRICS, threshold=0.4))
+    reduced = classified(data, replace(LESS, bins=2_000), metrics=METRICS, threshold=0.4)
     for name, (width, low, high) in reduced.facts.binned.items():
         a, b = kept.table(name), reduced.table(name)
         assert abs(counts.auc(a) - counts.auc(b)) <= width < 1e-3

@@ -1,21 +1,20 @@
 """Binary tables that are read twice and never kept: the same at every limit of memory, with every piece of the page."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
 import numpy as np
 import pytest
-from large_tables import CASES, frame, grids, limited, text
+from large_tables import CASES, LESS, classified, frame, grids, text
 
 from evalkit.pages import classification_page
 from evalkit.reading.engines.base import FEWEST
 from evalkit.reading.reductions import large
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.slices import groups, slices
-from evalkit.statistics import passes
-from evalkit.studies import classification
-from evalkit.studies.binary_sums import SumsStudy
+from evalkit.studies.binary_studies import SumsStudy
 
 SCHEMA = Path(__file__).parents[1] / "evalkit" / "schema.json"
 
@@ -34,11 +33,9 @@ def table(tmp_path_factory):
 @pytest.mark.parametrize("weight", ["heavy", "exact"])
 def test_counts_are_the_same_at_every_limit(table, monkeypatch, most, weight):
     folder, data = table
-    monkeypatch.setattr(passes, "MOST", most)
-    monkeypatch.setattr(passes, "FEWER", most // 4)
-    given = {"columns": {"weight": weight}}
-    whole, counted = grids(folder, "1GB", 10**6, monkeypatch, **given)
-    small, again = grids(folder, "250MB", 7_000, monkeypatch, **given)
+    weighed = {"columns": {"weight": weight}}
+    whole, counted = grids(folder, "1GB", 10**6, monkeypatch, most, **weighed)
+    small, again = grids(folder, "250MB", 7_000, monkeypatch, most, **weighed)
     assert counted.tolist() == again.tolist() == [len(data), int(data["label"].sum()), 0, 0]
     assert sorted(whole) == sorted(small) == list(range(8))
     for key, one in whole.items():
@@ -51,22 +48,20 @@ def test_counts_are_the_same_at_every_limit(table, monkeypatch, most, weight):
 def test_the_page_is_the_same_at_every_limit(table, monkeypatch):
     folder, _ = table
     monkeypatch.setattr(large, "ROWS", 100_000)
-    monkeypatch.setattr(passes, "MOST", 2**12)
-    found = []
+    pages = []
     for memory, size in (("1GB", FEWEST), ("250MB", 9_000)):
         monkeypatch.setattr("evalkit.reading.engines.base.FEWEST", size)
         monkeypatch.setattr("evalkit.reading.engines.base.ROW", 10**9)
-        given = {"segments": "country", "unit": "user_id", "metrics": "roc_auc,average_precision,brier,f1"}
-        study = limited(classification.read(str(folder), memory=memory, **given))
-        found.append(text(study))
-    assert found[0] == found[1]
-    assert "binning changes it by less than 1e-" in found[0]
+        asked = {"segments": "country", "unit": "user_id", "metrics": "roc_auc,average_precision,brier,f1"}
+        pages.append(text(classified(str(folder), replace(LESS, bins=2**12), memory=memory, **asked)))
+    assert pages[0] == pages[1]
+    assert "binning changes it by less than 1e-" in pages[0]
 
 
 @pytest.mark.parametrize("case", ["plain", "units and weights", "one system"])
-def test_every_piece_of_the_page_is_there(small, case, monkeypatch):
-    monkeypatch.setattr(passes, "MOST", 200 if case == "one system" else 2**20)
-    study = limited(classification.read(frame(), segments="country", **CASES[case]))
+def test_every_piece_of_the_page_is_there(small, case):
+    limits = replace(LESS, bins=200 if case == "one system" else 2**20)
+    study = classified(frame(), limits, segments="country", **CASES[case])
     assert isinstance(study, SumsStudy)
     pieces = ("curve_plot", "base_rate_plot", "threshold_plot", "cost_plot", "calibration_plot", "top_plot")
     for name in (*pieces, "confusion_plot", "origin"):

@@ -5,7 +5,7 @@ import pytest
 from significance_tables import wide
 
 from evalkit.pages import significance_page
-from evalkit.statistics import sequential
+from evalkit.statistics import multiplicity
 from evalkit.studies import lessons, significance
 
 
@@ -45,4 +45,4 @@ def test_the_lesson_of_looks():
     frame = lessons.looks().set_index("looks")
     assert frame["rate"].tolist() == pytest.approx([0.05, 0.0831, 0.1417, 0.1934, 0.2479], abs=5e-5)
     for k, row in frame.iterrows():
-        assert sequential.false_positive_rate(int(k), level=1 - row["pocock"]) == pytest.approx(0.05, abs=1e-6)
+        assert multiplicity.false_positive_rate(int(k), level=1 - row["pocock"]) == pytest.approx(0.05, abs=1e-6)

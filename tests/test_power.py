@@ -9,13 +9,6 @@ from evalkit.statistics.significance import paired_t
 def test_power_of_r():
     assert power.independent_power(1, 1, 20) == pytest.approx(0.8689528, abs=5e-8)
     assert power.required_n_independent(1, 1, power=0.9) == pytest.approx(22.021098, abs=2e-5)
-    assert power.required_n_proportions(0.5, 0.75, power=0.9) == pytest.approx(76.70693, abs=5e-6)
-
-
-def test_rule_of_thumb_for_a_conversion_rate():
-    rate, lift = 0.05, 0.0025
-    assert 16 * rate * (1 - rate) / lift**2 == pytest.approx(121_600)
-    assert power.required_n_proportions(rate, rate + lift) == pytest.approx(121_600, rel=0.02)
 
 
 @pytest.mark.parametrize("n", [2, 3, 10, 50, 4000])
@@ -57,3 +50,23 @@ def test_undefined_and_degenerate():
 def test_refusals(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_swapping_mirrors_the_effect():
+    a, b = np.random.default_rng(1).uniform(size=(2, 30)).round(1)
+    there, back = power.effect(a, b), power.effect(b, a)
+    assert back.difference == pytest.approx(-there.difference)
+    assert back.standardised == pytest.approx(-there.standardised)
+    assert back.superiority == pytest.approx(1 - there.superiority)
+    assert (back.wins, back.ties, back.losses) == (there.losses, there.ties, there.wins)
+    assert there.wins + there.ties + there.losses == 30
+
+
+def test_undefined():
+    nothing, alone, same = power.effect([], []), power.effect([1], [0]), power.effect([1, 1], [0, 0])
+    assert np.isnan([nothing.difference, nothing.relative, nothing.superiority]).all()
+    assert (alone.difference, alone.superiority) == (1, 1)
+    assert np.isnan([alone.relative, alone.standardised, same.standardised]).all()
+    assert power.effect([1, 2], [-2, -2]).relative == pytest.approx(1.75)
+    with pytest.raises(InputError, match="one length"):
+        power.effect([1], [1, 2])

@@ -5,14 +5,14 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from large_tables import limited, shrink
+from large_tables import classified, limited, shrink
 
+from evalkit.limits import Limits
 from evalkit.metrics import grid
 from evalkit.pages import classification_page, validation_page
 from evalkit.reading.tables import precision, sources
 from evalkit.studies import classification, ranking, validation
-from evalkit.studies.binary_rows import RowsStudy
-from evalkit.studies.binary_sums import SumsStudy
+from evalkit.studies.binary_studies import RowsStudy, SumsStudy
 
 AT = 0.7
 KINDS = ("float16", "float32", "float64")
@@ -98,11 +98,10 @@ def test_each_system_of_a_long_table_has_the_precision_of_its_own_file(monkeypat
 
 def test_more_distinct_scores_than_bins_leave_the_threshold_exact(monkeypatch):
     shrink(monkeypatch)
-    monkeypatch.setattr("evalkit.statistics.passes.MOST", 64)
     rng = np.random.default_rng(3)
     data = table("float32").assign(score_a=rng.random(600).astype("float32"))
     data.loc[:20, "score_a"] = np.float32(AT)
-    study = classification.read(data, threshold=AT)
+    study = classified(data, Limits(bins=64), threshold=AT)
     assert grid.spread(study.sample.tables[0]["a"].bins).any()
     assert decided(study)["a"] == expected(data["score_a"], data["label"])
 

@@ -9,9 +9,11 @@ from validation_tables import (
     estimators,
     labelled,
     noise,
+    validated,
 )
 
 from evalkit.catalogue.lookup import find
+from evalkit.limits import Limits
 from evalkit.pages import resplits_page, validation_page
 from evalkit.reading.inputs import examples
 from evalkit.statistics.folds import nadeau_bengio
@@ -22,14 +24,13 @@ from evalkit.validation import fitting, splits
 # Estimators and splits that mislead
 
 
-def test_one_neighbour_on_noise(monkeypatch):
+def test_one_neighbour_on_noise():
     from sklearn.neighbors import KNeighborsClassifier
 
-    monkeypatch.setattr(resplits, "AVERAGED", 1)
     frame = noise(100, seed=6, columns=5)
     e = examples.table(frame, examples.Use({}), kind=None)
     folds = resplits.choose(e, k=5, gap=0.0, seed=0)
-    setting = resplits.Setting(e, folds, 5, 0.0, 0)
+    setting = resplits.Setting(e, folds, 5, 0.0, 0, Limits(averaged=1))
     learner = fitting.Learner({"one": KNeighborsClassifier(1)}, e.features, e.label, 2)
     _, other = resplits.fit_all(setting, learner, find("accuracy", "counts"), ["one"], 60.0, list("abcde"))
     assert other.bootstrap.apparent == 0
@@ -39,20 +40,18 @@ def test_one_neighbour_on_noise(monkeypatch):
     assert 1 - other.bootstrap.error_632_plus == pytest.approx(0.5, abs=0.06)
 
 
-def test_leaving_one_out_of_a_majority_model_is_always_wrong_and_the_page_says_why(monkeypatch):
-    monkeypatch.setattr(resplits, "HOLDOUTS", 10)
-    study = validation.read(features=noise(40), estimator=DUMMY, k=5)
+def test_leaving_one_out_of_a_majority_model_is_always_wrong_and_the_page_says_why():
+    study = validated(Limits(holdouts=10), features=noise(40), estimator=DUMMY, k=5)
     assert study.other.summary.set_index("way").loc["leave one out", "mean"] == 0.0
     assert "its own class is the rarer one among the others" in resplits_page.other_splits(study).html
 
 
-def test_rows_at_random_flatter_where_groups_repeat(monkeypatch):
-    monkeypatch.setattr(resplits, "HOLDOUTS", 10)
+def test_rows_at_random_flatter_where_groups_repeat():
     rng = np.random.default_rng(5)
     person = np.repeat(np.arange(40), 6)
     frame = pd.DataFrame(rng.normal(size=(40, 3))[person] + rng.normal(scale=0.01, size=(240, 3)), columns=list("abc"))
     frame = frame.assign(group=person, label=rng.permutation(np.arange(40) % 2)[person])
-    study = validation.read(features=frame, estimator="sklearn.neighbors.KNeighborsClassifier", k=5)
+    study = validated(Limits(holdouts=10), features=frame, estimator="sklearn.neighbors.KNeighborsClassifier", k=5)
     blind = study.primary.value(study.other.ignoring)
     assert blind > 0.95
     assert study.intervals.iloc[0]["high"] < 0.8
@@ -96,10 +95,8 @@ def test_the_split_follows_the_columns():
     ]
 
 
-def test_a_repeated_k_fold_is_the_mean_of_its_draws(monkeypatch):
-    monkeypatch.setattr(resplits, "AVERAGED", 2)
-    monkeypatch.setattr(resplits, "REPEATS", 3)
-    study = validation.read(features=noise(60), k=5, metrics="roc_auc")
+def test_a_repeated_k_fold_is_the_mean_of_its_draws():
+    study = validated(Limits(averaged=2, repeats=3), features=noise(60), k=5, metrics="roc_auc")
     e, way = study.examples, study.other.summary.set_index("way").loc["mean of 2 × 5-fold"]
     assert (way["fits"], way["estimates"]) == (30, 3)
     from sklearn.metrics import roc_auc_score
@@ -148,11 +145,10 @@ def two_fits():
     return learner, resplits.jobs_of(splits.k_fold(frame["label"], seed=0, k=8), "tree", "fold")
 
 
-def test_two_processes_give_what_one_gives(monkeypatch):
+def test_two_processes_give_what_one_gives():
     learner, jobs = two_fits()
     alone = fitting.run(learner, jobs, required=8, seconds=60)
-    monkeypatch.setattr(fitting, "WORTH", -1.0)
-    both = fitting.run(learner, jobs, required=8, seconds=60)
+    both = fitting.run(learner, jobs, required=8, seconds=60, worth=-1.0)
     assert [one.test.score.tolist() for one in both] == [one.test.score.tolist() for one in alone]
 
 
@@ -163,10 +159,9 @@ def test_the_clock_stops_what_is_not_required():
     assert len(fitting.run(learner, jobs, required=6, seconds=1e-9)) == 6
 
 
-def test_two_processes_make_no_more_than_required_where_there_are_no_seconds(monkeypatch):
+def test_two_processes_make_no_more_than_required_where_there_are_no_seconds():
     learner, jobs = two_fits()
-    monkeypatch.setattr(fitting, "WORTH", -1.0)
-    assert len(fitting.run(learner, jobs, required=5, seconds=1e-9)) == 5
+    assert len(fitting.run(learner, jobs, required=5, seconds=1e-9, worth=-1.0)) == 5
 
 
 def test_fits_that_the_seconds_do_not_allow_call_for_no_second_process(monkeypatch):

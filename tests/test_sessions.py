@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from evalkit.arrays import InputError
+from evalkit.catalogue import preferences
 from evalkit.online import sessions, simulation
 from evalkit.statistics import proportions
 from evalkit.statistics.significance import paired_t
@@ -57,14 +58,16 @@ def test_bad_logs_are_refused(change, message):
 def test_two_estimands_two_answers():
     # nine users take 3 of their 5 items from A, a tenth 15 of 50
     units = sessions.by_unit(np.arange(10), [3] * 9 + [15], [2] * 9 + [35])
-    assert sessions.mean_share(units) == pytest.approx(0.57)
-    assert sessions.total_share(units) == pytest.approx(42 / 95)
+    first, second = (units[name].to_numpy(float) for name in ("first", "second"))
+    side = preferences.Side(first, first + second, *np.zeros((3, len(units))))
+    assert preferences.user_share(side).mean() == pytest.approx(0.57)
+    assert preferences.credit_share(side).value == pytest.approx(42 / 95)
 
 
 def test_a_unit_without_credit_has_no_share():
     units = sessions.by_unit(["u", "v"], [0, 1], [0, 0])
     assert np.isnan(units["share"][0])
-    assert sessions.mean_share(units) == 1
+    assert units["share"].mean() == 1
     assert units["silent"].tolist() == [1, 0]
 
 

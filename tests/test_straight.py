@@ -11,7 +11,7 @@ import pytest
 from evalkit.arrays import InputError
 from evalkit.reading.reductions import large, straight
 from evalkit.studies import classification
-from evalkit.studies.binary_sums import SumsStudy
+from evalkit.studies.binary_studies import SumsStudy
 
 METRICS = "roc_auc,average_precision,ks,f1,log_loss,brier,recall"
 

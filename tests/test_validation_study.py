@@ -15,11 +15,13 @@ from validation_tables import (
     labelled,
     noise,
     severe,
+    validated,
     visits,
 )
 
+from evalkit.limits import Limits
 from evalkit.pages import resplits_page, validation_page, validation_plots
-from evalkit.studies import resplits, validation, validation_diagnostics
+from evalkit.studies import validation, validation_diagnostics
 from evalkit.validation import fitting
 
 
@@ -31,11 +33,8 @@ def given():
 @pytest.fixture(scope="module")
 def fitted():
     """Breast cancer, 100 rows, a tree beside the logistic regression, every other split."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(resplits, "AVERAGED", 3)
-        return validation.read(
-            features=CANCER, target="diagnosis", against="sklearn.tree.DecisionTreeClassifier", most_rows=100
-        )
+    against = "sklearn.tree.DecisionTreeClassifier"
+    return validated(Limits(averaged=3), features=CANCER, target="diagnosis", against=against, most_rows=100)
 
 
 # The answer on real data

@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from evalkit.limits import Limits
+from evalkit.parameters import Validation
 from evalkit.studies import validation
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -45,6 +47,11 @@ def noise(n: int, *, seed: int = 0, columns: int = 3) -> pd.DataFrame:
 
 def labelled(frame: pd.DataFrame, **more):
     return validation.read(features=frame, k=5, **FAST, **more)
+
+
+def validated(limits: Limits, **more):
+    """The study of estimators that are fitted here, within other limits."""
+    return validation.study_of(Validation.of(more), limits)
 
 
 def estimators() -> None:

@@ -62,8 +62,8 @@ def r2(f: Rows, k: int | None = None) -> Effects:
 def r2_correlation(f: Rows, k: int | None = None) -> Effects:
     """Squared correlation of actual and forecast, weighted."""
     share = f.shares
-    a, b = (one - np.dot(share, one) for one in (f.actual, f.scores))
-    aa, bb, ab = (float(np.dot(share, one)) for one in (a * a, b * b, a * b))
+    a, b = (x - np.dot(share, x) for x in (f.actual, f.scores))
+    aa, bb, ab = (float(np.dot(share, x)) for x in (a * a, b * b, a * b))
     value = float(ratio(ab**2, aa * bb))
     moved = value * (2 * ratio(a * b, ab) - ratio(a * a, aa) - ratio(b * b, bb))
     return Effects(value, share * moved)

@@ -28,54 +28,56 @@ STEP = 1e-4  # of all rows: the weight added to a cell to see what it moves
 # What each row adds ----------------------------------------------------------------------------------------------
 
 
-def of_confusion(metric: Callable[[Confusion], float], s: Rows) -> Effects:
+def of_confusion(metric: Callable[[Confusion], float], rows: Rows) -> Effects:
     """A metric of the confusion table and how much each row moves it: by adding a little to its cell.
 
     >>> s = Rows(np.array([0, 0, 1, 1]), decision=np.array([0, 1, 1, 1]))
     >>> of_confusion(labels.accuracy, s).rows.round(2)
     array([ 0.06, -0.19,  0.06,  0.06])
     """
-    m, value = s.confusion, metric(s.confusion)
-    cell = s.actual * s.classes + s.predicted
-    moved, step = np.zeros(s.classes**2), STEP * m.total
-    for one in np.unique(cell) if not np.isnan(value) else []:
+    m, value = rows.confusion, metric(rows.confusion)
+    cell = rows.actual * rows.classes + rows.predicted
+    moved, step = np.zeros(rows.classes**2), STEP * m.total
+    for place in np.unique(cell) if not np.isnan(value) else []:
         table = m.table.astype(np.float64)
-        table.flat[one] += step
-        moved[one] = (metric(Confusion(table, m.classes)) - value) / step
-    rows, w = moved[cell], s.weights
-    return Effects(value, w * (rows - ratio(np.dot(w, rows), w.sum())))
+        table.flat[place] += step
+        moved[place] = (metric(Confusion(table, m.classes)) - value) / step
+    by_row, w = moved[cell], rows.weights
+    return Effects(value, w * (by_row - ratio(np.dot(w, by_row), w.sum())))
 
 
-def of_order(kind: Curve, s: Rows, label: Bools, score: Floats) -> Effects:
+def of_order(kind: Curve, rows: Rows, label: Bools, score: Floats) -> Effects:
     """A metric of one class or label's scores and how much each row moves it."""
-    return kind.effects(replace(s, actual=label.astype(np.int64), score=score), None)
+    return kind.effects(replace(rows, actual=label.astype(np.int64), score=score), None)
 
 
 def mean(parts: list[Effects]) -> Effects:
     """The mean over classes or labels."""
-    return Effects(float(np.mean([one.value for one in parts])), np.mean([one.rows for one in parts], axis=0))
+    return Effects(float(np.mean([part.value for part in parts])), np.mean([part.rows for part in parts], axis=0))
 
 
 def _one_vs_rest(kind: Curve) -> Kind:
-    return Combined(lambda s, k: mean([of_order(kind, s, s.actual == c, s.scores[:, c]) for c in range(s.classes)]))
+    return Combined(
+        lambda rows, k: mean([of_order(kind, rows, rows.actual == c, rows.scores[:, c]) for c in range(rows.classes)])
+    )
 
 
-def hand_till(s: Rows, k: int | None = None) -> Effects:
+def hand_till(rows: Rows, k: int | None = None) -> Effects:
     """Mean over ordered pairs of classes i, j of the AUC of i over j by the score of i, on the rows of both."""
     parts = []
-    for i in range(s.classes):
-        for j in np.delete(np.arange(s.classes), i):
-            some = np.flatnonzero((s.actual == i) | (s.actual == j))
-            both = s.take(some)
+    for i in range(rows.classes):
+        for j in np.delete(np.arange(rows.classes), i):
+            some = np.flatnonzero((rows.actual == i) | (rows.actual == j))
+            both = rows.take(some)
             e = of_order(AREA, both, both.actual == i, both.scores[:, i])
-            rows = np.zeros(len(s))
-            rows[some] = e.rows
-            parts.append(Effects(e.value, rows))
+            part = np.zeros(len(rows))
+            part[some] = e.rows
+            parts.append(Effects(e.value, part))
     return mean(parts)
 
 
 def _table(metric: Callable[[Confusion], float]) -> Kind:
-    return Smooth(lambda s, k: of_confusion(metric, s))
+    return Smooth(lambda rows, k: of_confusion(metric, rows))
 
 
 def _macro(metric: labels.Metric) -> Kind:
@@ -179,7 +181,7 @@ ROWS = (
     ),
     _class(
         "top",
-        Loss(lambda s, k: labels.in_top(s.actual, s.scores, k)),
+        Loss(lambda rows, k: labels.in_top(rows.actual, rows.scores, k)),
         "rows whose class is among the k highest scores / all; a tie at the border counts by its share",
         NO_ROWS,
         "scikit-learn top_k_accuracy_score where no scores tie",
@@ -213,7 +215,7 @@ ROWS = (
     ),
     _class(
         "log_loss",
-        Loss(lambda s, k: losses.log_classes(s.actual, s.scores)),
+        Loss(lambda rows, k: losses.log_classes(rows.actual, rows.scores)),
         "mean −log(probability of the actual class), probabilities scaled to sum 1, clipped at ε",
         NO_ROWS,
         "scikit-learn log_loss",
@@ -223,7 +225,7 @@ ROWS = (
     ),
     _class(
         "brier",
-        Loss(lambda s, k: losses.brier_classes(s.actual, s.scores)),
+        Loss(lambda rows, k: losses.brier_classes(rows.actual, rows.scores)),
         "mean over rows of Σ over classes (probability − 1 for the actual class)²: 0 to 2",
         NO_ROWS,
         "scikit-learn brier_score_loss(scale_by_half=False)",

@@ -24,9 +24,9 @@ ALIASES = {
 def _micro(top: Callable[[Bools, Bools], Floats], bottom: Callable[[Bools, Bools], Floats]) -> Kind:
     """A ratio of sums over all rows and labels."""
 
-    def terms(s: Rows, k: int | None, level: float) -> Sums:
-        sides = (side(s.actual, s.predicted) for side in (top, bottom))
-        return Sums(*(s.weights * side for side in sides))
+    def terms(rows: Rows, k: int | None, level: float) -> Sums:
+        sides = (side(rows.actual, rows.predicted) for side in (top, bottom))
+        return Sums(*(rows.weights * side for side in sides))
 
     return Ratio(terms)
 
@@ -39,17 +39,17 @@ def _all(y: Bools, d: Bools) -> Floats:
     return (y.sum(axis=1) + d.sum(axis=1)).astype(np.float64)
 
 
-def macro_f1(s: Rows, k: int | None = None) -> Effects:
+def macro_f1(rows: Rows, k: int | None = None) -> Effects:
     """Mean over the labels of F1; a row moves a label's by (2 hit − F1 (actual + decided)) / Σ (actual + decided)."""
-    w = s.weights[:, None]
-    hit, size = w * (s.actual & s.predicted), w * (s.actual.astype(float) + s.predicted)
+    w = rows.weights[:, None]
+    hit, size = w * (rows.actual & rows.predicted), w * (rows.actual.astype(float) + rows.predicted)
     f1 = ratio(2 * hit.sum(axis=0), size.sum(axis=0))
     return Effects(float(f1.mean()), ratio(2 * hit - f1 * size, size.sum(axis=0)).mean(axis=1))
 
 
 def _by_label(kind: Curve) -> Kind:
-    def effects(s: Rows, k: int | None) -> Effects:
-        return mean([of_order(kind, s, *column) for column in zip(s.actual.T, s.scores.T, strict=True)])
+    def effects(rows: Rows, k: int | None) -> Effects:
+        return mean([of_order(kind, rows, *column) for column in zip(rows.actual.T, rows.scores.T, strict=True)])
 
     return Combined(effects)
 
@@ -96,7 +96,7 @@ ROWS = (
     ),
     _label(
         "hamming_loss",
-        Loss(lambda s, k: labels.hamming(s.actual, s.predicted)),
+        Loss(lambda rows, k: labels.hamming(rows.actual, rows.predicted)),
         "share of wrong labels",
         NO_ROWS,
         "scikit-learn hamming_loss",
@@ -118,7 +118,7 @@ ROWS = (
     ),
     _label(
         "ranking_loss",
-        Loss(lambda s, k: labels.ranking_loss(s.actual, s.scores)),
+        Loss(lambda rows, k: labels.ranking_loss(rows.actual, rows.scores)),
         "mean over rows of the share of pairs (true, false label) in the wrong order, a tie ½",
         "every row has all labels or none",
         "scikit-learn label_ranking_loss where scores do not tie and no row has all labels or none",
@@ -126,14 +126,14 @@ ROWS = (
     ),
     _label(
         "label_ranking_average_precision",
-        Loss(lambda s, k: labels.label_ranking_average_precision(s.actual, s.scores)),
+        Loss(lambda rows, k: labels.label_ranking_average_precision(rows.actual, rows.scores)),
         "mean over rows with a true label of the mean precision at their true labels",
         "no row has a true label",
         "scikit-learn label_ranking_average_precision_score where every row has a true label",
     ),
     _label(
         "coverage_error",
-        Loss(lambda s, k: labels.coverage_error(s.actual, s.scores)),
+        Loss(lambda rows, k: labels.coverage_error(rows.actual, rows.scores)),
         "mean over rows of how many of the highest scores hold all true labels",
         "no row has a true label",
         "scikit-learn coverage_error where every row has a true label",

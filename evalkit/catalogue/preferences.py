@@ -31,16 +31,16 @@ class Side:
     sessions: Floats
 
 
-def user_share(s: Side) -> Floats:
+def user_share(side: Side) -> Floats:
     """The arm's share of the user's credit. NaN where the user gave none.
 
     >>> user_share(Side(np.array([2.0, 0]), np.array([3.0, 0]), *np.zeros((3, 2)))).round(3)
     array([0.667,   nan])
     """
-    return ratio(s.credit, s.whole)
+    return ratio(side.credit, side.whole)
 
 
-def user_preference(s: Side) -> Floats:
+def user_preference(side: Side) -> Floats:
     """1 where the user gave the arm more credit than the other, ½ where as much, 0 where less. NaN where none.
 
     Of several other arms the mean.
@@ -48,17 +48,17 @@ def user_preference(s: Side) -> Floats:
     >>> user_preference(Side(np.ones(2), np.array([1.0, 0]), np.array([0.75, 0.5]), *np.zeros((2, 2))))
     array([0.75,  nan])
     """
-    return np.where(s.whole > 0, s.beaten, np.nan)
+    return np.where(side.whole > 0, side.beaten, np.nan)
 
 
-def session_wins(s: Side) -> Sums:
+def session_wins(side: Side) -> Sums:
     """(wins + ties / 2) / sessions of all users: Δ_AB + ½."""
-    return Sums(s.won, s.sessions)
+    return Sums(side.won, side.sessions)
 
 
-def credit_share(s: Side) -> Sums:
+def credit_share(side: Side) -> Sums:
     """The arm's share of all credit: heavy users count by what they use."""
-    return Sums(s.credit, s.whole)
+    return Sums(side.credit, side.whole)
 
 
 def _row(name: str, kind: Kind, formula: str, undefined: str, equals: str, **rest: str) -> Metric:
@@ -68,21 +68,21 @@ def _row(name: str, kind: Kind, formula: str, undefined: str, equals: str, **res
 ROWS = (
     _row(
         "user_share",
-        PerUnit(lambda s, k, level: user_share(s)),
+        PerUnit(lambda side, k, level: user_share(side)),
         "credit of the arm's items / credit of all arms' items, a user; each user counts once",
         NO_CREDIT,
         "none as such",
     ),
     _row(
         "user_preference",
-        PerUnit(lambda s, k, level: user_preference(s)),
+        PerUnit(lambda side, k, level: user_preference(side)),
         "1 where the arm has more of the user's credit than the other, ½ as much, 0 less; the mean over several others",
         NO_CREDIT,
         "of two arms scipy binomtest of the users that differ",
     ),
     _row(
         "session_wins",
-        Ratio(lambda s, k, level: session_wins(s)),
+        Ratio(lambda side, k, level: session_wins(side)),
         "(sessions won + ties / 2) / sessions, over the sessions of all users; Δ_AB + ½; the mean over several others",
         "there is no session",
         "none as such",
@@ -90,7 +90,7 @@ ROWS = (
     ),
     _row(
         "credit_share",
-        Ratio(lambda s, k, level: credit_share(s)),
+        Ratio(lambda side, k, level: credit_share(side)),
         "Σ credit of the arm's items / Σ credit of all arms' items; heavy users count by what they use",
         NO_CREDIT,
         "none as such",

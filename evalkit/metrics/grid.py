@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints, ratio
+from evalkit.limits import USUAL
 from evalkit.metrics import keys
 from evalkit.metrics.counts import Counts, Step, Weights, steps
 
-MOST = 2**20  # bins of a whole table
-FEWER = 2**16  # bins of a slice of it
+MOST = USUAL.bins
 STEP = 2**15  # codes processed at once: they stay in the cache
 ROOM = 2**62  # codes below it in size have a bit to spare
 STRETCHES, LENGTH = 64, 1024  # number and length of the runs of sorted codes from which the shift is guessed

@@ -34,19 +34,6 @@ def placement_squares(c: Counts, step: Step, area: float) -> Floats:
     return ratio(squares, 4.0 * np.array([c.negatives, c.positives]) ** 2)
 
 
-def placements(c: Counts, label: Ints, score: Floats) -> Floats:
-    """Share of negatives below each positive, and of positives above each negative, a tie counting one half.
-
-    label, score: rows whose scores all occur in `c`. The mean over either class is the AUC.
-
-    >>> from evalkit.metrics.counts import count
-    >>> c = count([0.9, 0.8, 0.7, 0.6], [1, 0, 1, 0])
-    >>> placements(c, np.array([1, 0, 1, 0]), np.array([0.9, 0.8, 0.7, 0.6]))
-    array([1. , 0.5, 0.5, 1. ])
-    """
-    return of_rows(_placement_bins(c), c, label, score)
-
-
 def _placement_bins(c: Counts) -> Floats:
     """Placement of a positive (first row) and a negative (second) at each threshold."""
     of_positives = ratio(2 * (c.negatives - c.fp) + c.negative, 2 * c.negatives)
@@ -120,22 +107,6 @@ def ks_bins(c: Counts) -> Floats:
 def of_rows(bins: Floats, c: Counts, label: Ints, score: Floats) -> Floats:
     """The values of rows from those of a positive and a negative at each threshold of the table."""
     return bins[np.where(label == 1, 0, 1), place(c, score)]
-
-
-def auc_covariance(label: Ints, placements: Floats) -> Floats:
-    """DeLong's covariance matrix of the AUC of several models on the same rows.
-
-    placements: one row per model, one column per row of the data, as from `placements`. NaN if a class has fewer
-    than two rows. doi:10.2307/2531595. Equals pROC's cov().
-    """
-    return _spread(placements[:, label == 1]) + _spread(placements[:, label == 0])
-
-
-def _spread(part: Floats) -> Floats:
-    """Covariance matrix of the means of the rows of `part`."""
-    size = part.shape[1]
-    distance = part - ratio(part.sum(axis=1, keepdims=True), size)
-    return ratio(distance @ distance.T, size * (size - 1))
 
 
 def place(c: Counts, score: Floats) -> Ints:

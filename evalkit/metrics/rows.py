@@ -123,3 +123,23 @@ def _joined(sides: Sequence[np.ndarray | None]) -> np.ndarray | None:
     """The columns of all parts one after another; None where a part has none."""
     there = [side for side in sides if side is not None]
     return np.concatenate(there) if len(there) == len(sides) else None
+
+
+@dataclass(frozen=True, eq=False)
+class Shard:
+    """Some rows that every system has: one array of scores a system.
+
+    slice, slices: for every segment column the number of the row's slice, and how many slices there are in all. unit:
+    the number of the row's unit, of `units` in all. twice: ids that a system has again; differ: rows whose label,
+    weight or group two systems do not agree on.
+    """
+
+    label: Bools
+    score: Sequence[Floats]
+    weight: Ints | None
+    slice: Sequence[Ints]
+    slices: Sequence[int]
+    unit: Ints | None
+    units: int
+    twice: int
+    differ: int

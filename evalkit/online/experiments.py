@@ -1,7 +1,7 @@
 """A/B tests of users: assignment, sample ratio, capping, strata and CUPED.
 
 The unit is the user: tables have one row per user. Differences are treatment − control.
-See also `independent` for two arms as they are, `power`, and `sequential` for interim analyses.
+See also `independent` for two arms as they are, `power`, and `multiplicity` for interim analyses.
 """
 
 from __future__ import annotations

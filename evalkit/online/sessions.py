@@ -187,16 +187,6 @@ def delta_ab(units: pd.DataFrame) -> float:
     return float(ratio(wins + ties / 2, sessions)) - 0.5
 
 
-def total_share(units: pd.DataFrame) -> float:
-    """The first arm's share of all credit, heavy users counting by what they use; NaN where there is none."""
-    return float(ratio(units["first"].sum(), units["first"].sum() + units["second"].sum()))
-
-
-def mean_share(units: pd.DataFrame) -> float:
-    """Mean of the units' own shares, each unit counting once; units without credit are left out."""
-    return float(units["share"].mean())
-
-
 def checks(log: Log) -> pd.DataFrame:
     """What to look at before the verdict, one row a check: check, count, of, share, expected (or NaN).
 

@@ -8,8 +8,7 @@ from typing import Any
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html, Results
 from evalkit.pages import binary_page, binary_plots, classes_page, multilabel_page, pieces
-from evalkit.studies.binary_rows import RowsStudy
-from evalkit.studies.binary_sums import SumsStudy
+from evalkit.studies.binary_studies import RowsStudy, SumsStudy
 from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.multilabel import MultiLabelStudy
 from evalkit.studies.study import Study

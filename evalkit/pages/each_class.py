@@ -11,7 +11,7 @@ from evalkit.drawing.tables import Cell, Html, escape, with_interval
 from evalkit.pages import page
 from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.multilabel import MultiLabelStudy
-from evalkit.studies.one_class import DRAWN
+from evalkit.studies.row_study import DRAWN
 from evalkit.studies.words import counted
 
 Either = ClassesStudy | MultiLabelStudy

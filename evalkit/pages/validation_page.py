@@ -8,7 +8,7 @@ from evalkit.findings.finding import SEVERE, WARNING, Finding
 from evalkit.pages import page, pieces, validation_findings
 from evalkit.studies import checks
 from evalkit.studies import validation_diagnostics as diagnostics
-from evalkit.studies.resplits import AVERAGED, ONE_OUT, OUT_OF_BAG
+from evalkit.studies.resplits import ONE_OUT, OUT_OF_BAG
 from evalkit.studies.validity import NAIVE, Validation
 from evalkit.studies.words import counted, plural
 
@@ -245,7 +245,7 @@ def estimates(s: Validation) -> Html:
 
 def definitions(s: Validation) -> Html:
     """The metrics shown, then the words of this page."""
-    items = page.metric_definitions(s)
+    items, averaged = page.metric_definitions(s), s.settings.limits.averaged
     items += [
         ("out of fold", "predicted by a model that was fitted without the row's fold"),
         (
@@ -271,9 +271,9 @@ def definitions(s: Validation) -> Html:
             "by Welch's F where each fold tells its own variance",
         ),
         (
-            f"{AVERAGED} × k-fold",
+            f"{averaged} × k-fold",
             "the folds drawn anew so often, and the mean taken: repeated cross-validation. Its standard deviation is "
-            f"that of one draw / √{AVERAGED}",
+            f"that of one draw / √{averaged}",
         ),
         (
             OUT_OF_BAG,

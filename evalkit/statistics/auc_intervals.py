@@ -55,17 +55,17 @@ def auc_newcombe(area: float, positives: int, negatives: int, *, level: float = 
     if not 0 <= area <= 1:
         raise InputError(f"area must lie between 0 and 1, got {area}")
 
-    def held(truth: float) -> bool:
+    def within(truth: float) -> bool:
         spread = 1 + (n / 2 - 1) * ((1 - truth) / (2 - truth) + truth / (1 + truth))
         return (area - truth) ** 2 <= z**2 * truth * (1 - truth) * spread / (positives * negatives)
 
-    low, high = _edge(held, area, 0.0), _edge(held, area, 1.0)
+    low, high = _edge(within, area, 0.0), _edge(within, area, 1.0)
     return Estimate(float(area), low, high, level, n, "Newcombe 5")
 
 
-def _edge(held: Callable[[float], bool], inside: float, outside: float) -> float:
+def _edge(within: Callable[[float], bool], inside: float, outside: float) -> float:
     """The last point on the way from a point inside a set to one outside; the outer point itself where it is held."""
     for _ in range(80):
         middle = (inside + outside) / 2
-        inside, outside = (middle, outside) if held(middle) else (inside, middle)
+        inside, outside = (middle, outside) if within(middle) else (inside, middle)
     return float(inside)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evalkit.arrays import Floats, Ints, ParameterError, codes
+from evalkit.limits import USUAL
 from evalkit.metrics.cells import CELLS, Metric, cells, derivatives, pool, pooled
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows
@@ -19,24 +20,23 @@ from evalkit.statistics.intervals import Estimate, bca_interval
 
 JOINT = 16_384  # cells of two models that cross: more would cost time and gain nothing
 METHOD = "bootstrap of counts, BCa"
-RESAMPLES = 1_000
 
 
 # One model ------------------------------------------------------------------------------------------------------
 
 
-def resampled(c: Counts, *, rng: np.random.Generator, resamples: int = RESAMPLES) -> list[Counts]:
+def resampled(c: Counts, *, rng: np.random.Generator, resamples: int = USUAL.resamples) -> list[Counts]:
     """Tables of `resamples` bootstrap samples of the rows behind `c`, as many rows each, without empty cells.
 
     Raises ParameterError for weights that are no whole numbers: they do not say how many rows there are.
     """
     drawn = _draw(np.concatenate([c.positive, c.negative]), rng, resamples)
     k = len(c.threshold)
-    return [_table(c.threshold, one[:k], one[k:]) for one in drawn]
+    return [_table(c.threshold, size[:k], size[k:]) for size in drawn]
 
 
 def replicates(
-    c: Counts, metric: Metric, *, rng: np.random.Generator, resamples: int = RESAMPLES, most: int = CELLS
+    c: Counts, metric: Metric, *, rng: np.random.Generator, resamples: int = USUAL.resamples, most: int = CELLS
 ) -> Floats:
     """A metric of the whole order in every bootstrap sample of the rows, the error of the cells taken off.
 
@@ -47,12 +47,12 @@ def replicates(
     ((200,), True)
     """
     table = pool(c, cells(c, most))
-    values = [metric(one) for one in resampled(table, rng=rng, resamples=resamples)]
+    values = [metric(sample) for sample in resampled(table, rng=rng, resamples=resamples)]
     return np.array(values, dtype=np.float64) + (metric(c) - metric(table))
 
 
 def interval(
-    c: Counts, metric: Metric, *, rng: np.random.Generator, level: float = 0.95, resamples: int = RESAMPLES
+    c: Counts, metric: Metric, *, rng: np.random.Generator, level: float = 0.95, resamples: int = USUAL.resamples
 ) -> Estimate:
     """The metric with the BCa interval of a bootstrap of counts; the limits are NaN where it is undefined.
 
@@ -66,9 +66,9 @@ def interval(
     drawn = replicates(c, metric, rng=rng, resamples=resamples)
     table = pooled(c)
     moved, rows = np.concatenate(derivatives(table, metric)), np.concatenate([table.positive, table.negative])
-    found = bca_interval(metric(c), drawn, moved, rows=rows, n=int(c.total), level=level)
+    e = bca_interval(metric(c), drawn, moved, rows=rows, n=int(c.total), level=level)
     # A largest gap (KS, the best F) is larger in almost every resample: the limits hold at least the value itself.
-    return replace(found, low=min(found.low, found.value), high=max(found.high, found.value), method=METHOD)
+    return replace(e, low=min(e.low, e.value), high=max(e.high, e.value), method=METHOD)
 
 
 def of_tables(c: Counts, metric: Metric, tables: Sequence[Counts], *, n: int, level: float = 0.95) -> Estimate:
@@ -86,9 +86,9 @@ def of_tables(c: Counts, metric: Metric, tables: Sequence[Counts], *, n: int, le
     value, (table, *samples) = metric(c), tables
     if not samples:
         return Estimate(value, np.nan, np.nan, level, n, "no samples")
-    drawn = np.array([metric(one) for one in samples]) + (value - metric(table))
-    found = bca_interval(value, drawn, np.zeros(2), n=n, level=level)
-    return replace(found, low=min(found.low, value), high=max(found.high, value), method=METHOD)
+    drawn = np.array([metric(sample) for sample in samples]) + (value - metric(table))
+    e = bca_interval(value, drawn, np.zeros(2), n=n, level=level)
+    return replace(e, low=min(e.low, value), high=max(e.high, value), method=METHOD)
 
 
 # Models on the same rows -----------------------------------------------------------------------------------------
@@ -100,7 +100,7 @@ def paired(
     metric: Metric,
     *,
     rng: np.random.Generator,
-    resamples: int = RESAMPLES,
+    resamples: int = USUAL.resamples,
 ) -> Floats:
     """The metric of every model (rows) in every bootstrap sample (columns) of the same rows.
 
@@ -121,13 +121,13 @@ def paired(
         most //= 2
         pooled, joint, size = _crossed(label, models, most)
     drawn = _draw(size, rng, resamples)
-    found = []
+    values = []
     for i, ((c, _), table) in enumerate(zip(models, pooled, strict=True)):
         k = len(table.threshold)
         sums = _by_cell(drawn, joint[0] * k + joint[1 + i], 2 * k)
         shift = metric(c) - metric(table)
-        found.append([metric(_table(table.threshold, one[k:], one[:k])) + shift for one in sums])
-    return np.array(found, dtype=np.float64)
+        values.append([metric(_table(table.threshold, sums_of[k:], sums_of[:k])) + shift for sums_of in sums])
+    return np.array(values, dtype=np.float64)
 
 
 def _crossed(label: Ints, models: Sequence[tuple[Counts, Ints]], most: int) -> tuple[list[Counts], Ints, Ints]:
@@ -165,14 +165,14 @@ def band(tables: Sequence[Counts], curve: Callable[[Counts], Floats], *, level: 
 
     tables: of one bootstrap. curve: a table -> the heights at these places.
     """
-    heights = np.array([curve(one) for one in tables])
+    heights = np.array([curve(table) for table in tables])
     known = ~np.isnan(heights).all(axis=0)
     limits = np.full((2, heights.shape[1]), np.nan)
     limits[:, known] = np.nanquantile(heights[:, known], [(1 - level) / 2, (1 + level) / 2], axis=0)
     return limits[0], limits[1]
 
 
-def resampled_units(rows: Rows, *, rng: np.random.Generator, resamples: int = RESAMPLES) -> list[Counts]:
+def resampled_units(rows: Rows, *, rng: np.random.Generator, resamples: int = USUAL.resamples) -> list[Counts]:
     """Tables of bootstrap samples of whole units: the rows of a unit, weighted or not, come and go together."""
     cell = cells(rows.counts)
     table, k = pool(rows.counts, cell), int(cell[-1]) + 1

@@ -20,30 +20,26 @@ def nadeau_bengio(
     >>> round(c.p_value, 4)
     0.1046
     """
+    from scipy.special import stdtr
+
     folds = finite("differences", differences)
     if train <= 0 or test <= 0:
         raise InputError(f"train and test must be above 0, got {train} and {test}")
     if folds.size == 0:
         raise InputError("differences must hold at least one fold, got none")
+    method, value = "Nadeau–Bengio corrected t", float(folds.mean())
     spread = folds.std(ddof=1) if folds.size > 1 else np.nan
     error = float(spread * np.sqrt(1 / folds.size + test / train))
-    return _t(float(folds.mean()), error, folds.size - 1, level=level, unit=unit, method="Nadeau–Bengio corrected t")
-
-
-def five_by_two(differences: ArrayLike, *, level: float = 0.95, unit: str = "fold") -> Comparison:
-    """The first of ten differences over the variance within five halvings: Dietterich's 5×2cv paired t.
-
-    Five rows of two folds in; 5 degrees of freedom. Neural Computation 1998, doi:10.1162/089976698300017197.
-
-    >>> round(five_by_two([[0.02, 0.01], [0.03, 0.0], [0.01, 0.02], [0.02, 0.02], [0.03, 0.01]]).p_value, 4)
-    0.1634
-    """
-    table = np.asarray(differences, float)
-    if table.shape != (5, 2):
-        raise InputError(f"differences must have shape (5, 2), got {table.shape}")
-    finite("differences", table.ravel())
-    error = float(np.sqrt(table.var(axis=1, ddof=1).mean()))
-    return _t(float(table[0, 0]), error, 5, level=level, unit=unit, method="5×2cv t")
+    if error <= ROUNDING * abs(value):
+        error = 0.0 if value == 0 else np.nan
+    p = 1.0 if error == 0 else float(2 * stdtr(max(folds.size - 1, 1), -abs(value) / error))
+    return compare(
+        lambda at: t_interval(value, error, n=folds.size, level=at, method=method),
+        p,
+        level=level,
+        unit=unit,
+        method=method,
+    )
 
 
 def cochran(value: ArrayLike, weight: ArrayLike, units: ArrayLike) -> dict[str, float]:
@@ -69,18 +65,3 @@ def cochran(value: ArrayLike, weight: ArrayLike, units: ArrayLike) -> dict[str, 
         return {"q": q, "freedom": k - 1, "p": float(chdtrc(k - 1, q))}
     f = q / (k - 1) / (1 + 2 * (k - 2) / (k**2 - 1) * unsure)
     return {"q": q, "freedom": k - 1, "p": float(fdtrc(k - 1, (k**2 - 1) / (3 * unsure), f))}
-
-
-def _t(value: float, error: float, freedom: int, *, level: float, unit: str, method: str) -> Comparison:
-    from scipy.special import stdtr
-
-    if error <= ROUNDING * abs(value):
-        error = 0.0 if value == 0 else np.nan
-    p = 1.0 if error == 0 else float(2 * stdtr(max(freedom, 1), -abs(value) / error))
-    return compare(
-        lambda at: t_interval(value, error, n=freedom + 1, level=at, method=method),
-        p,
-        level=level,
-        unit=unit,
-        method=method,
-    )

@@ -39,11 +39,11 @@ from evalkit.statistics.statistic import Layout
 # Intervals --------------------------------------------------------------------------------------------------------
 
 
-def estimate(s: Any, o: Options) -> Estimate:
+def estimate(statistic: Any, o: Options) -> Estimate:
     """The value of a statistic with its interval, cut to the range of the metric."""
-    if np.isnan(s.value):
-        return Estimate(np.nan, np.nan, np.nan, o.level, s.n, methods.UNDEFINED)
-    return within(method(s).interval(s, o), s.chosen.metric.low, s.chosen.metric.high)
+    if np.isnan(statistic.value):
+        return Estimate(np.nan, np.nan, np.nan, o.level, statistic.n, methods.UNDEFINED)
+    return within(method(statistic).interval(statistic, o), statistic.chosen.metric.low, statistic.chosen.metric.high)
 
 
 def within(e: Estimate, low: float, high: float) -> Estimate:
@@ -77,11 +77,11 @@ def undefined(level: float, unit: str) -> Comparison:
     return Comparison(nothing, np.nan, np.nan, methods.UNDEFINED, unit, nothing)
 
 
-def _transformed(s: Any, o: Options) -> Estimate:
+def _transformed(statistic: Any, o: Options) -> Estimate:
     """The original's limits, transformed."""
-    e, f = estimate(s.base(), o), s.chosen.metric.kind.f
+    e, f = estimate(statistic.base(), o), statistic.chosen.metric.kind.f
     low, high = sorted((f(e.low), f(e.high)))
-    return replace(e, value=s.value, low=low, high=high)
+    return replace(e, value=statistic.value, low=low, high=high)
 
 
 def _of_originals(a: Any, b: Any, o: Options) -> Comparison:
@@ -139,9 +139,7 @@ PLAIN: dict[type[Kind], Method] = {
 WEIGHTED = dict.fromkeys(PLAIN, BY_ROW) | {
     Loss: RATIO,
     Ratio: RATIO,
-    Area: Method(
-        methods.delong_by_unit, "DeLong's variance by unit on the logit scale", methods.influence, "delta method"
-    ),
+    Area: Method(methods.delong_by_unit, AREA_BY_UNIT, methods.influence, "delta method"),
     Transformed: LIKE_ITS_ORIGINAL,
 }
 BINNED = "how much a row of each bin moves it (delta method), of fewer than 10,000 rows of a class " + BCA
@@ -177,9 +175,9 @@ TABLE: dict[Layout, dict[type[Kind], Method]] = {
 }
 
 
-def method(s: Any) -> Method:
+def method(statistic: Any) -> Method:
     """The interval and the test of a statistic."""
-    return TABLE[s.layout][type(s.chosen.metric.kind)]
+    return TABLE[statistic.layout][type(statistic.chosen.metric.kind)]
 
 
 def words(metrics: Iterable[Chosen], layout: Layout, side: Callable[[Method], str]) -> str:

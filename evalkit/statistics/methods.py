@@ -45,16 +45,16 @@ class Options:
 # Intervals --------------------------------------------------------------------------------------------------------
 
 
-def wilson(s: Any, o: Options) -> Estimate:
-    return intervals.wilson(*s.hits(), level=o.level)
+def wilson(statistic: Any, o: Options) -> Estimate:
+    return intervals.wilson(*statistic.hits(), level=o.level)
 
 
-def mean(s: Any, o: Options) -> Estimate:
+def mean(statistic: Any, o: Options) -> Estimate:
     """The mean, or the ratio of sums: t (delta method for ratios), percentile or BCa bootstrap of units."""
     if o.interval not in METHODS:
         raise ParameterError(f"interval must be one of {', '.join(METHODS)}, got {o.interval!r}")
-    top, bottom = s.sums.by_unit(s.sums.defined, s.unit)
-    alone = s.unit is None and s.sums.denominator is None
+    top, bottom = statistic.sums.by_unit(statistic.sums.defined, statistic.unit)
+    alone = statistic.unit is None and statistic.sums.denominator is None
     columns = (top,) if alone else (top, bottom)
     if o.interval == "t":
         return (intervals.mean_t if alone else intervals.ratio_delta)(*columns, level=o.level)
@@ -65,43 +65,45 @@ def mean(s: Any, o: Options) -> Estimate:
     return named[o.interval](*columns, rng=o.rng, level=o.level)
 
 
-def delta(s: Any, o: Options) -> Estimate:
+def delta(statistic: Any, o: Options) -> Estimate:
     """t from how much each row, or unit, moves the metric."""
-    return t_interval(s.value, s.error(), n=s.n, level=o.level, method=s.how)
+    return t_interval(statistic.value, statistic.error(), n=statistic.n, level=o.level, method=statistic.how)
 
 
-def summed_mean(s: Any, o: Options) -> Estimate:
-    return replace(delta(s, o), method="t")
+def summed_mean(statistic: Any, o: Options) -> Estimate:
+    return replace(delta(statistic, o), method="t")
 
 
-def delong(s: Any, o: Options) -> Estimate:
-    c = s.tables.chances
+def delong(statistic: Any, o: Options) -> Estimate:
+    c = statistic.tables.chances
     error = float(np.sqrt(auc_variance(c)))
     return auc_interval(auc(c), error, c.positives, c.negatives, level=o.level)
 
 
-def delong_by_unit(s: Any, o: Options) -> Estimate:
-    e = auc_logit(auc(s.tables.chances), s.error(), n=s.n, level=o.level)
-    return replace(e, method=f"logit DeLong by unit{s.passes}")
+def delong_by_unit(statistic: Any, o: Options) -> Estimate:
+    e = auc_logit(auc(statistic.tables.chances), statistic.error(), n=statistic.n, level=o.level)
+    return replace(e, method=f"logit DeLong by unit{statistic.passes}")
 
 
-def bca(s: Any, o: Options) -> Estimate:
-    kind, resamples = s.chosen.metric.kind, o.limits.resamples
-    return count_bootstrap.interval(kind.source(s.tables), kind.read, rng=o.rng, level=o.level, resamples=resamples)
+def bca(statistic: Any, o: Options) -> Estimate:
+    kind, resamples = statistic.chosen.metric.kind, o.limits.resamples
+    return count_bootstrap.interval(
+        kind.source(statistic.tables), kind.read, rng=o.rng, level=o.level, resamples=resamples
+    )
 
 
-def bca_or_delta(s: Any, o: Options) -> Estimate:
+def bca_or_delta(statistic: Any, o: Options) -> Estimate:
     """The bootstrap of counts, or of many rows the delta method over the bins of the table."""
-    c = s.tables.counts
+    c = statistic.tables.counts
     if min(c.positives, c.negatives) < o.limits.enough:
-        return bca(s, o)
-    return t_interval(s.value, table_error(s), n=int(c.total), level=o.level, method=DELTA)
+        return bca(statistic, o)
+    return t_interval(statistic.value, table_error(statistic), n=int(c.total), level=o.level, method=DELTA)
 
 
-def table_error(s: Any) -> float:
+def table_error(statistic: Any) -> float:
     """The standard error of a metric whose rows count alike, from what a row of each bin and class moves it by."""
-    c = s.chosen.metric.kind.source(s.tables)
-    bins = s.chosen.metric.kind.bins(c)
+    c = statistic.chosen.metric.kind.source(statistic.tables)
+    bins = statistic.chosen.metric.kind.bins(c)
     squares, stop = 0.0, 0
     for step in steps(c):
         start, stop = stop, stop + len(step.p)
@@ -109,13 +111,13 @@ def table_error(s: Any) -> float:
     return float(np.sqrt(ratio(squares * c.total, c.total - 1)))
 
 
-def of_folds(s: Any, o: Options) -> Estimate:
-    values = s.sums.per_unit[s.sums.defined]
+def of_folds(statistic: Any, o: Options) -> Estimate:
+    values = statistic.sums.per_unit[statistic.sums.defined]
     return folds.nadeau_bengio(values, train=1, test=o.test_to_train, level=o.level).difference
 
 
-def known(s: Any, o: Options) -> Estimate:
-    return s.estimate
+def known(statistic: Any, o: Options) -> Estimate:
+    return statistic.estimate
 
 
 # Tests ------------------------------------------------------------------------------------------------------------
@@ -178,7 +180,7 @@ def paired_bootstrap(a: Any, b: Any, o: Options) -> Comparison:
 
     Not BCa: for a difference its corrections are noise.
     """
-    models = [(s.rows.counts, s.rows.place) for s in (a, b)]
+    models = [(side.rows.counts, side.rows.place) for side in (a, b)]
     read = a.chosen.metric.kind.read
     drawn = count_bootstrap.paired(a.rows.actual, models, read, rng=o.rng, resamples=o.limits.resamples)
     apart = (drawn[0] - drawn[1])[~np.isnan(drawn).any(axis=0)]

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints
+from evalkit.limits import USUAL
 from evalkit.metrics import grid
-from evalkit.metrics.grid import FEWER, MOST, Grid
-from evalkit.reading.reductions.shards import Plan, Shard, shard
+from evalkit.metrics.grid import Grid
+from evalkit.metrics.rows import Shard
 from evalkit.statistics.resampling import ALONE
 from evalkit.statistics.sample import Columns, Moments
 
@@ -23,13 +24,12 @@ BINS = ("low", "high", "positive", "negative")
 SHARED = ("rows", "positive", "negative")
 
 
-def groups(s: Shard, plan: Plan) -> Iterator[tuple[int, Ints | slice]]:
+def groups(shard: Shard) -> Iterator[tuple[int, Ints | slice]]:
     """The number of each group, 0 for all rows, and its rows."""
     yield 0, slice(None)
     number = 1
-    for part, segment in zip(s.slice, plan.segments, strict=True):
+    for part, size in zip(shard.slice, shard.slices, strict=True):
         order = np.argsort(part, kind="stable")
-        size = int(segment.of.max()) + 1
         edges = np.searchsorted(part[order], np.arange(size + 1))
         for i in range(size):
             yield number + i, order[edges[i] : edges[i + 1]]
@@ -43,27 +43,28 @@ def groups(s: Shard, plan: Plan) -> Iterator[tuple[int, Ints | slice]]:
 class First:
     """Bins of every group and system, by the key group * systems + system; under FACTS counts of rows.
 
-    cuts: of each system a threshold that is known beforehand: what is at or above it is counted exactly.
+    cuts: of each system a threshold that is known beforehand: what is at or above it is counted exactly. most, fewer:
+    bins of all rows, and of a slice of them.
     """
 
-    plan: Plan
+    systems: int
     cuts: Sequence[float] | None
+    most: int = USUAL.bins
+    fewer: int = USUAL.slice_bins
 
-    def __call__(self, table: Any) -> Any:
-        """The result of a shard as an engine gives it."""
-        return self.of(shard(table, self.plan))
-
-    def of(self, s: Shard) -> Any:
+    def __call__(self, shard: Shard) -> Any:
         """The result of a shard."""
-        found = {}
-        for group, rows in groups(s, self.plan):
-            weight = None if s.weight is None else s.weight[rows]
-            for i, score in enumerate(s.score):
-                most = FEWER if group else MOST
-                key = group * len(s.score) + i
-                cut = None if self.cuts is None else self.cuts[i]
-                found[key] = grid.reduce(score[rows], s.label[rows], weight, most=most, cut=cut)
-        return _binned(found, np.array([len(s.label), s.label.sum(), s.twice, s.differ]))
+        grids = {}
+        for group, rows in groups(shard):
+            weight = None if shard.weight is None else shard.weight[rows]
+            for i, score in enumerate(shard.score):
+                key, cut = group * self.systems + i, None if self.cuts is None else self.cuts[i]
+                grids[key] = grid.reduce(score[rows], shard.label[rows], weight, most=self._room(key), cut=cut)
+        return _binned(grids, np.array([len(shard.label), shard.label.sum(), shard.twice, shard.differ]))
+
+    def _room(self, key: int) -> int:
+        """The bins of a group and system."""
+        return self.most if key < self.systems else self.fewer
 
     def merge(self, table: Any) -> Any:
         """Two results as one; while they are small they only stand one after the other, and wait for more."""
@@ -74,28 +75,26 @@ class First:
     @property
     def _enough(self) -> int:
         """Bins that wait to be merged."""
-        return 2 * MOST * len(self.plan.systems)
+        return 2 * self.most * self.systems
 
     def bins(self, table: Any) -> dict[int, Grid]:
         """What came of it, by key."""
-        found: dict[int, list[Grid]] = {}
-        for key, one in bins(table, self.cuts):
-            found.setdefault(key, []).append(one)
-        systems = len(self.plan.systems)
+        grids: dict[int, list[Grid]] = {}
+        for key, part in bins(table, self.cuts):
+            grids.setdefault(key, []).append(part)
         return {
-            key: parts[0] if len(parts) == 1 else grid.merge(parts, MOST if key < systems else FEWER)
-            for key, parts in found.items()
+            key: parts[0] if len(parts) == 1 else grid.merge(parts, self._room(key)) for key, parts in grids.items()
         }
 
 
-def _binned(found: Mapping[int, Grid], counted: Ints) -> Any:
+def _binned(grids: Mapping[int, Grid], counted: Ints) -> Any:
     import pyarrow as pa
 
     nothing = np.empty(0, np.int64)
-    whole = {**found, FACTS: Grid(0, nothing, nothing, counted.astype(np.int64), nothing)}
-    columns = {name: _lists([getattr(one, name) for one in whole.values()]) for name in BINS}
+    whole = {**grids, FACTS: Grid(0, nothing, nothing, counted.astype(np.int64), nothing)}
+    columns = {name: _lists([getattr(part, name) for part in whole.values()]) for name in BINS}
     return pa.table(
-        {"key": pa.array(list(whole), pa.int64()), "shift": [one.shift for one in whole.values()], **columns}
+        {"key": pa.array(list(whole), pa.int64()), "shift": [part.shift for part in whole.values()], **columns}
     )
 
 
@@ -112,8 +111,8 @@ def bins(table: Any, cuts: Sequence[float] | None) -> Iterator[tuple[int, Grid]]
 
 def facts(table: Any) -> Ints:
     """Rows, positive rows, ids that come twice, disagreements."""
-    keys = table["key"].to_pylist()
-    return np.sum([one for key, one in zip(keys, _arrays(table["positive"]), strict=True) if key == FACTS], axis=0)
+    counted = zip(table["key"].to_pylist(), _arrays(table["positive"]), strict=True)
+    return np.sum([numbers for key, numbers in counted if key == FACTS], axis=0)
 
 
 # The second reading -------------------------------------------------------------------------------------------------
@@ -123,65 +122,63 @@ def facts(table: Any) -> Ints:
 class Second:
     """Sums of the columns and of their products, by row or by unit, of every group.
 
-    models: of every group the columns of each system. Where the plan knows the units, their sums stand side by side.
+    scale: what weights are counted in, None without weights. apart: units are few, and the sums of each stand side by
+    side until all rows are read. models: of every group the columns of each system.
     """
 
-    plan: Plan
+    scale: float | None
+    apart: bool
     models: Mapping[int, Sequence[Columns]]
 
     def names(self, group: int) -> list[str]:
         """What stands in the columns of a group."""
-        return [*SHARED, *(name for one in self.models[group] for name in one.names)]
+        return [*SHARED, *(name for columns in self.models[group] for name in columns.names)]
 
-    def __call__(self, table: Any) -> Any:
-        """The result of a shard as an engine gives it."""
-        return self.of(shard(table, self.plan))
-
-    def of(self, s: Shard) -> Any:
+    def __call__(self, shard: Shard) -> Any:
         """The result of a shard."""
-        weight: np.ndarray = np.ones(len(s.label))
-        if s.weight is not None and self.plan.scale:
-            weight = s.weight * self.plan.scale
-        wanted = [(group, rows) for group, rows in groups(s, self.plan) if group in self.models]
-        return _summed({group: self._sums(group, s, weight, rows) for group, rows in wanted})
+        weight: np.ndarray = np.ones(len(shard.label))
+        if shard.weight is not None and self.scale:
+            weight = shard.weight * self.scale
+        wanted = [(group, rows) for group, rows in groups(shard) if group in self.models]
+        return _summed({group: self._sums(group, shard, weight, rows) for group, rows in wanted})
 
-    def _sums(self, group: int, s: Shard, weight: Floats, rows: Ints | slice) -> "Sums":
-        label, some, score = s.label[rows], weight[rows], [one[rows] for one in s.score]
-        unit = None if s.unit is None else s.unit[rows]
-        size, m = s.units if unit is not None else 0, len(self.names(group))
+    def _sums(self, group: int, shard: Shard, weight: Floats, rows: Ints | slice) -> "Sums":
+        label, some, score = shard.label[rows], weight[rows], [values[rows] for values in shard.score]
+        unit = None if shard.unit is None else shard.unit[rows]
+        size, m = shard.units if unit is not None else 0, len(self.names(group))
         by_unit, total, gram = np.zeros((size, m)), np.zeros(m), np.zeros((m, m))
         for start in range(0, len(label), BLOCK):
             at = slice(start, start + BLOCK)
-            x = self._block(group, label[at], [one[at] for one in score], some[at])
+            x = self._block(group, label[at], [values[at] for values in score], some[at])
             if unit is None:
                 total, gram = total + x.sum(axis=1), gram + products(x)
             else:
                 _add(by_unit, unit[at], x)
         if unit is None:
             return Sums(len(label), total, gram.ravel())
-        return Sums(0, by_unit.ravel(), np.empty(0)) if self.plan.units else collapsed(by_unit)
+        return Sums(0, by_unit.ravel(), np.empty(0)) if self.apart else collapsed(by_unit)
 
     def _block(self, group: int, label: Bools, score: Sequence[Floats], weight: Floats) -> Floats:
         shared = np.array([np.ones(len(label)), weight * label, weight * ~label])
-        own = [one.rows(label, values, weight) for one, values in zip(self.models[group], score, strict=True)]
+        own = [columns.rows(label, values, weight) for columns, values in zip(self.models[group], score, strict=True)]
         return np.concatenate([shared, *own])
 
     @staticmethod
     def merge(table: Any) -> Any:
         """Two results as one."""
-        found: dict[int, Sums] = {}
-        for key, one in sums(table):
-            found[key] = found[key] + one if key in found else one
-        return _summed(found)
+        whole: dict[int, Sums] = {}
+        for group, part in sums(table):
+            whole[group] = whole[group] + part if group in whole else part
+        return _summed(whole)
 
     def moments(self, table: Any) -> dict[int, Moments]:
         """What came of it, by group."""
-        found = {}
-        for group, one in sums(table):
+        moments = {}
+        for group, part in sums(table):
             names = self.names(group)
-            whole = collapsed(one.total.reshape(-1, len(names))) if self.plan.units else one
-            found[group] = Moments(names, whole.n, whole.total, whole.gram.reshape(len(names), -1))
-        return found
+            whole = collapsed(part.total.reshape(-1, len(names))) if self.apart else part
+            moments[group] = Moments(names, whole.n, whole.total, whole.gram.reshape(len(names), -1))
+        return moments
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,12 +215,12 @@ def _add(by_unit: Floats, unit: Ints, x: Floats) -> None:
         by_unit[:, i] += np.bincount(unit, column, len(by_unit))
 
 
-def _summed(found: Mapping[int, Sums]) -> Any:
+def _summed(groups: Mapping[int, Sums]) -> Any:
     import pyarrow as pa
 
-    columns = {name: _lists([getattr(one, name) for one in found.values()]) for name in ("total", "gram")}
-    n = pa.array([one.n for one in found.values()], pa.int64())
-    return pa.table({"key": pa.array(list(found), pa.int64()), "n": n, **columns})
+    columns = {name: _lists([getattr(part, name) for part in groups.values()]) for name in ("total", "gram")}
+    n = pa.array([part.n for part in groups.values()], pa.int64())
+    return pa.table({"key": pa.array(list(groups), pa.int64()), "n": n, **columns})
 
 
 def sums(table: Any) -> Iterator[tuple[int, Sums]]:
@@ -239,9 +236,9 @@ def sums(table: Any) -> Iterator[tuple[int, Sums]]:
 def _lists(arrays: Sequence[np.ndarray]) -> Any:
     import pyarrow as pa
 
-    offsets = np.append(0, np.cumsum([len(one) for one in arrays]))
+    offsets = np.append(0, np.cumsum([len(values) for values in arrays]))
     return pa.LargeListArray.from_arrays(pa.array(offsets, pa.int64()), pa.array(np.concatenate(arrays)))
 
 
 def _arrays(column: Any) -> list[np.ndarray]:
-    return [one.values.to_numpy() for one in column]
+    return [numbers.values.to_numpy() for numbers in column]

@@ -1,11 +1,13 @@
-"""Planning: what difference a number of units can show, and how many units a difference needs."""
+"""Effect sizes and power: how large a difference is, what a number of units can show, and how many one needs."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from evalkit.arrays import InputError, ParameterError
-from evalkit.statistics.intervals import check_level, normal_quantile
+from evalkit.arrays import InputError, ParameterError, finite, ratio, same_length
+from evalkit.statistics.intervals import check_level
 
 
 def paired_power(difference: float, sd: float, n: float, *, level: float = 0.95) -> float:
@@ -64,21 +66,6 @@ def required_n_independent(difference: float, sd: float, *, level: float = 0.95,
     return _smallest(lambda n: independent_power(difference, sd, n, level=level) - power, 2.0, 4.0)
 
 
-def required_n_proportions(share_a: float, share_b: float, *, level: float = 0.95, power: float = 0.8) -> float:
-    """The number of units in each of two independent groups for the pooled score test of two proportions, not rounded.
-
-    >>> round(required_n_proportions(0.5, 0.75, power=0.9), 5)
-    76.70693
-    """
-    _check_difference(share_a - share_b)
-    _check(1.0, power, level)
-    mean = (share_a + share_b) / 2
-    null = normal_quantile(level) * np.sqrt(2 * mean * (1 - mean))
-    alternative = normal_quantile(2 * power - 1) if power > 0.5 else 0.0
-    alternative *= np.sqrt(share_a * (1 - share_a) + share_b * (1 - share_b))
-    return float(((null + alternative) / (share_a - share_b)) ** 2)
-
-
 def _power(difference: float, sd: float, n: float, freedom: float, level: float) -> float:
     """The upper tail of the noncentral t beyond the two-sided critical value."""
     from scipy.special import nctdtr, stdtrit
@@ -112,3 +99,38 @@ def _check(sd: float, power: float, level: float) -> None:
 def _check_difference(difference: float) -> None:
     if difference == 0 or not np.isfinite(difference):
         raise ParameterError(f"difference must be finite and not 0, got {difference}")
+
+
+@dataclass(frozen=True)
+class Effect:
+    """Sizes of the difference first − second on the same units.
+
+    relative: mean difference / |mean of the second|; standardised: Cohen's d_z, mean / standard deviation of the
+    differences; superiority: P(first > second) + ½ P(equal); wins, ties, losses of the first.
+    """
+
+    difference: float
+    relative: float
+    standardised: float
+    superiority: float
+    wins: int
+    ties: int
+    losses: int
+
+
+def effect(first: ArrayLike, second: ArrayLike) -> Effect:
+    """The sizes of the difference of two systems on the same units; NaN where a denominator is 0 or there is no unit.
+
+    >>> e = effect([0.5, 0.7, 0.9], [0.4, 0.7, 0.7])
+    >>> round(e.relative, 4), round(e.standardised, 4), round(e.superiority, 4), (e.wins, e.ties, e.losses)
+    (0.1667, 1.0, 0.8333, (2, 1, 0))
+    """
+    a, b = finite("first", first), finite("second", second)
+    n = same_length(first=a, second=b)
+    d = a - b
+    mean = float(ratio(d.sum(), n))
+    spread = float(np.std(d, ddof=1)) if n > 1 else np.nan
+    wins, losses = int(np.sum(d > 0)), int(np.sum(d < 0))
+    ties = n - wins - losses
+    relative = float(ratio(mean, abs(ratio(b.sum(), n))))
+    return Effect(mean, relative, float(ratio(mean, spread)), float(ratio(wins + ties / 2, n)), wins, ties, losses)

@@ -307,7 +307,7 @@ class OfSums(Statistic):
         for part, name in enumerate(("hit", "alarm")):
             if not member[2 * part]:
                 continue
-            a, b = (m.names.index(f"{s.system}\n{name}") for s in (self, other))
+            a, b = (m.names.index(f"{side.system}\n{name}") for side in (self, other))
             apart = [round(m.gram[a, a] - m.gram[a, b]), round(m.gram[b, b] - m.gram[a, b])]
             only = [x + y for x, y in zip(only, apart if hit[2 * part] else apart[::-1], strict=True)]
             rows += round(m.sums[m.names.index(("positive", "negative")[part])])

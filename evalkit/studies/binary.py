@@ -18,12 +18,11 @@ from evalkit.reading.tables.precision import Precision
 from evalkit.reading.tables.slices import Slice
 from evalkit.statistics import count_bootstrap
 from evalkit.statistics.intervals import wilson
-from evalkit.studies.row_study import RowStudy
+from evalkit.studies.row_study import POINTS, RowStudy
 from evalkit.studies.thresholds import Costs, Rule
 
 ORDER = ("roc_auc", "average_precision", "ks", "log_loss", "brier")
 AT = ("f1", "precision", "recall", "specificity", "accuracy", "mcc")
-POINTS = 64  # of a drawn curve; the statistics use them all
 GRID = np.linspace(0, 1, 41)
 DEPTHS = (0.01, 0.05, 0.1, 0.2, 0.5)
 BINS = 10
@@ -165,7 +164,7 @@ class BinaryStudy(RowStudy):
 
         Some of its thresholds, and among them the one that is used, the one of best F1 and the one of least cost.
         """
-        found = []
+        frames = []
         for name in self.order:
             marked = [self.thresholds[name], *self.choices.query("system == @name")["threshold"]]
             c = curves.from_none(curves.thin(self.table(name), POINTS, marked))
@@ -178,8 +177,8 @@ class BinaryStudy(RowStudy):
                 "f1": counts.f_score(c),
                 "cost": curves.cost(c, self.costs.fp, self.costs.fn),
             }
-            found.append(pd.DataFrame(columns))
-        return pd.concat(found, ignore_index=True)
+            frames.append(pd.DataFrame(columns))
+        return pd.concat(frames, ignore_index=True)
 
     @cached_property
     def choices(self) -> pd.DataFrame:
@@ -230,28 +229,28 @@ class BinaryStudy(RowStudy):
 
     def curve(self, kind: str, change: Callable[[Counts], Counts] = lambda c: c) -> pd.DataFrame:
         """The points of a kind of curve of every system: x, y, threshold. change: what becomes of the table first."""
-        made = {"roc": curves.roc_curve, "pr": curves.precision_recall_curve, "gain": curves.gain_curve}[kind]
-        found = []
+        points_of = {"roc": curves.roc_curve, "pr": curves.precision_recall_curve, "gain": curves.gain_curve}[kind]
+        frames = []
         for name in self.order:
-            one = made(change(curves.thin(self.table(name), POINTS)))
-            found.append(pd.DataFrame({"system": name, "x": one.x, "y": one.y, "threshold": one.threshold}))
-        return pd.concat(found, ignore_index=True)
+            points = points_of(change(curves.thin(self.table(name), POINTS)))
+            frames.append(pd.DataFrame({"system": name, "x": points.x, "y": points.y, "threshold": points.threshold}))
+        return pd.concat(frames, ignore_index=True)
 
     def bands(self, kind: str) -> pd.DataFrame | None:
         """Pointwise limits of a kind of curve of every system on a grid; None where nothing was resampled."""
         read = {"roc": read_roc, "pr": read_pr}[kind]
-        found = []
+        frames = []
         for name in self.order:
             drawn = self._resampled[name][1:]
             if not drawn:
                 continue
             low, high = count_bootstrap.band(drawn, read, level=self.settings.level)
-            found.append(pd.DataFrame({"system": name, "x": GRID, "low": low, "high": high}))
-        return pd.concat(found, ignore_index=True) if found else None
+            frames.append(pd.DataFrame({"system": name, "x": GRID, "low": low, "high": high}))
+        return pd.concat(frames, ignore_index=True) if frames else None
 
     def crossings(self, kind: str) -> pd.DataFrame:
         """For every pair of the family, where along x the two curves cross; who lies above where they do not."""
-        made, area = (
+        points_of, area = (
             (curves.roc_curve, counts.auc)
             if kind == "roc"
             else (curves.precision_recall_curve, counts.average_precision)
@@ -259,12 +258,12 @@ class BinaryStudy(RowStudy):
         rows = []
         for pair in self.pairs:
             a, b = (self.table(name) for name in pair)
-            at = curves.crossings(made(a), made(b))
+            at = curves.crossings(points_of(a), points_of(b))
             above = pair if area(a) >= area(b) else pair[::-1]
-            high, low = (made(self.table(name)) for name in above)
+            high, low = (points_of(self.table(name)) for name in above)
             share = float(np.mean(np.interp(FINE, high.x, high.y) > np.interp(FINE, low.x, low.y)))
-            found = {"crossings": at.tolist(), "above": share}
-            rows.append({"curve": kind, "first": above[0], "second": above[1]} | found)
+            crossed = {"crossings": at.tolist(), "above": share}
+            rows.append({"curve": kind, "first": above[0], "second": above[1]} | crossed)
         return pd.DataFrame(rows)
 
     @property
@@ -281,8 +280,8 @@ class BinaryStudy(RowStudy):
         for name in self.order:
             for metric, of in _at_threshold(self.thresholds[name]).items():
                 for rate in (here, self.other_rate):
-                    found = self._limits(name, _at_rate(of, rate))
-                    rows.append({"system": name, "base_rate": rate, "metric": metric} | found)
+                    limits = self._limits(name, _at_rate(of, rate))
+                    rows.append({"system": name, "base_rate": rate, "metric": metric} | limits)
         return pd.DataFrame(rows)
 
     @cached_property
@@ -292,9 +291,9 @@ class BinaryStudy(RowStudy):
         for name in self.order:
             for depth in DEPTHS:
                 top = curves.at_depth(self.table(name), depth * self.table(name).total)
-                found = {"recall": float(counts.recall(top)), "precision": float(counts.precision(top))}
+                shares = {"recall": float(counts.recall(top)), "precision": float(counts.precision(top))}
                 lift = self._limits(name, _lift_at(depth))
-                rows.append({"system": name, "depth": depth} | lift | found)
+                rows.append({"system": name, "depth": depth} | lift | shares)
         return pd.DataFrame(rows)
 
     # Probabilities

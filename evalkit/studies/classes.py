@@ -9,6 +9,7 @@ import pandas as pd
 
 from evalkit.arrays import Bools, Floats
 from evalkit.catalogue import lookup
+from evalkit.limits import USUAL, Limits
 from evalkit.metrics import calibration, cells, labels
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows
@@ -19,7 +20,7 @@ from evalkit.reading.inputs.outcomes import MultiClass
 from evalkit.statistics import count_bootstrap
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.sample import HeldRows
-from evalkit.studies import one_class, study
+from evalkit.studies import row_study, study
 from evalkit.studies.binary import BINS, GRID, by_tenths, read_pr, read_roc
 from evalkit.studies.row_study import RowStudy
 
@@ -51,13 +52,13 @@ class ClassesStudy(RowStudy):
     @property
     def probabilities(self) -> bool:
         """Whether every system's scores lie in 0..1."""
-        return self.scored and all(outcomes.are_probabilities(one) for one in self.data.score.values())
+        return self.scored and all(outcomes.are_probabilities(score) for score in self.data.score.values())
 
     @property
     def shares(self) -> Floats:
         """The share of every class in the rows, or in their weight."""
-        found = np.bincount(self.data.actual, self.data.weight, len(self.data.classes))
-        return found / found.sum()
+        weight = np.bincount(self.data.actual, self.data.weight, len(self.data.classes))
+        return weight / weight.sum()
 
     @cached_property
     def by_class(self) -> pd.DataFrame:
@@ -66,51 +67,51 @@ class ClassesStudy(RowStudy):
         return pd.DataFrame([self._class(name, c) for name in self.order for c in classes])
 
     def _class(self, name: str, c: int) -> dict[str, Any]:
-        s = self.sample.rows[name]
-        actual, predicted = s.actual == c, s.predicted == c
+        rows = self.sample.rows[name]
+        actual, predicted = rows.actual == c, rows.predicted == c
         row: dict[str, Any] = {"system": name, "class": self.data.classes[c]}
         row |= {"n": int(actual.sum()), "predicted": int(predicted.sum())}
-        score = None if s.score is None else s.score[:, c]
-        return row | one_class.numbers(self, actual, predicted, score, s.weight)
+        score = None if rows.score is None else rows.score[:, c]
+        return row | self.class_numbers(actual, predicted, score, rows.weight)
 
     # Pictures' data
 
     def curve(self, kind: str) -> pd.DataFrame:
         """The leader's curve of every class against the rest: x, y and the class as `system`."""
-        return one_class.curve(self.drawn, kind)
+        return row_study.curve(self.drawn, kind)
 
     def bands(self, kind: str) -> pd.DataFrame | None:
         """Pointwise limits of these curves; none where rows cluster or carry weights, or there is no curve."""
         if not self.plain or not self.drawn:
             return None
-        read, found = {"roc": read_roc, "pr": read_pr}[kind], []
+        read, frames = {"roc": read_roc, "pr": read_pr}[kind], []
         for c, table in self.drawn:
             drawn = count_bootstrap.resampled(
                 cells.pooled(table), rng=self.rng(3), resamples=self.settings.limits.bands
             )
             low, high = count_bootstrap.band(drawn, read, level=self.settings.level)
-            found.append(pd.DataFrame({"system": c, "x": GRID, "low": low, "high": high}))
-        return pd.concat(found, ignore_index=True)
+            frames.append(pd.DataFrame({"system": c, "x": GRID, "low": low, "high": high}))
+        return pd.concat(frames, ignore_index=True)
 
     @cached_property
     def drawn(self) -> list[tuple[str, Counts]]:
         """The leader's table of each class that has a curve, the most frequent eight."""
         d = self.data
         actual = d.actual[:, None] == np.arange(len(d.classes))
-        return one_class.most_frequent(d.classes, actual, d.score[self.leader], d.weight)
+        return row_study.most_frequent(d.classes, actual, d.score[self.leader], d.weight)
 
     @cached_property
     def covered(self) -> pd.DataFrame:
         """Share of rows predicted into classes whose precision reaches the target, of every system, with limits."""
         rows = []
         for name in self.order:
-            s = self.sample.rows[name]
-            value = labels.coverage(s.confusion, self.target)
-            enough = labels.coverage_by_class(s.confusion, self.target) > 0
-            names = [one for one, ok in zip(self.data.classes, enough, strict=True) if ok]
-            chosen = enough[s.predicted]
-            e = self.share(np.ones(len(chosen), dtype=bool), chosen, s.weight)
-            right = self.share(chosen, s.actual == s.predicted, s.weight)
+            sample = self.sample.rows[name]
+            value = labels.coverage(sample.confusion, self.target)
+            enough = labels.coverage_by_class(sample.confusion, self.target) > 0
+            names = [label for label, ok in zip(self.data.classes, enough, strict=True) if ok]
+            chosen = enough[sample.predicted]
+            e = self.share(np.ones(len(chosen), dtype=bool), chosen, sample.weight)
+            right = self.share(chosen, sample.actual == sample.predicted, sample.weight)
             row = {"system": name, "coverage": value, "low": e.low, "high": e.high, "classes": ", ".join(names)}
             rows.append(row | {"right": right.value, "right_low": right.low, "right_high": right.high})
         return pd.DataFrame(rows)
@@ -128,7 +129,7 @@ class ClassesStudy(RowStudy):
     @cached_property
     def top_label(self) -> dict[str, Counts]:
         """Right or wrong by the score of the predicted class, of every system."""
-        return {name: one_class.table(*self._predicted(name), self.data.weight) for name in self.data.score}
+        return {name: row_study.table(*self._predicted(name), self.data.weight) for name in self.data.score}
 
     def _predicted(self, name: str) -> tuple[Bools, Floats]:
         """Whether the predicted class is right, and its score, of every row."""
@@ -172,13 +173,13 @@ def _ece(c: Counts) -> float:
     return calibration.ece(calibration.bins_uniform(c, BINS))
 
 
-def make(data: MultiClass, p: Classification) -> ClassesStudy:
+def make(data: MultiClass, p: Classification, limits: Limits = USUAL) -> ClassesStudy:
     """The study of several classes."""
     fits = all(outcomes.are_probabilities(score) for score in data.score.values())
-    given = [] if not data.score else ["scores", "probabilities"] if fits else ["scores"]
+    known = [] if not data.score else ["scores", "probabilities"] if fits else ["scores"]
     needs = "probabilities, got scores outside 0 to 1" if data.score else "p_<class> columns, the table has none"
-    chosen = study.possible(p.metrics, "classes", METRICS, given, needs)
-    s = study.settings(p, chosen, unit=p.unit, segments=p.segments)
-    study.check_systems(s, data.rows.systems)
-    attributes, target = attributes_of(data.rows, s.attributes, s.unit), p.precision_target or TARGET
-    return ClassesStudy(s, data.rows.systems, attributes, p.given, data, target)
+    chosen = study.possible(p.metrics, "classes", METRICS, known, needs)
+    settings = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
+    study.check_systems(settings, data.rows.systems)
+    attributes, target = attributes_of(data.rows, settings.attributes, settings.unit), p.precision_target or TARGET
+    return ClassesStudy(settings, data.rows.systems, attributes, p.given, data, target)

@@ -6,17 +6,17 @@ from typing import Any
 
 from evalkit import parameters
 from evalkit.arrays import ParameterError
+from evalkit.limits import USUAL, Limits
 from evalkit.parameters import Classification, Named, Names, Tables
 from evalkit.reading.engines import base, spark
 from evalkit.reading.engines import duckdb as engine
-from evalkit.reading.engines.base import Limits
 from evalkit.reading.inputs import outcomes
 from evalkit.reading.inputs.outcomes import Binary, MultiClass
 from evalkit.reading.reductions import large
 from evalkit.reading.reductions.large import Large
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part
-from evalkit.studies import binary_rows, binary_sums, classes, multilabel
+from evalkit.studies import binary_studies, classes, multilabel
 from evalkit.studies.study import Study
 
 SAMPLE = {"preds": "data/german_credit/predictions.csv", "segments": ["age_band", "housing"]}
@@ -50,30 +50,34 @@ def read(
 
     Without `preds` it is the bundled sample. Raises ParameterError for a parameter, InputError for the input.
     """
-    p = parameters.Classification.of(locals())
+    return study_of(parameters.Classification.of(locals()))
+
+
+def study_of(p: Classification, limits: Limits = USUAL) -> Study:
+    """The study that the parameters of `read` ask for, within these limits."""
     p = p.filled(SAMPLE) if p.preds is None else p
     parts = sources.parts(p.preds, p.header)
-    limits = base.limits(p.memory, p.threads, p.spill)
-    with _large(parts, p, limits) as table:
+    resources = base.limits(p.memory, p.threads, p.spill)
+    with _large(parts, p, resources) as table:
         if table is not None:
             _refuse_idle(p, precision_target="multi-class")
-            return binary_sums.make(table, p)
+            return binary_studies.of_sums(table, p, limits)
     attributes = list(dict.fromkeys([*p.segments, *([p.unit] if p.unit else [])]))
     data = outcomes.read(
         parts, kind=p.kind, positive=p.positive, columns=p.columns, systems=p.systems, attributes=attributes
     )
     if isinstance(data, Binary):
         _refuse_idle(p, precision_target="multi-class")
-        return binary_rows.make(data, p)
+        return binary_studies.of_rows(data, p, limits)
     if isinstance(data, MultiClass):
         _refuse_idle(p, costs="binary", prevalence="binary", threshold="binary or multi-label")
-        return classes.make(data, p)
+        return classes.make(data, p, limits)
     _refuse_idle(p, costs="binary", prevalence="binary", precision_target="multi-class")
-    return multilabel.make(data, p)
+    return multilabel.make(data, p, limits)
 
 
 @contextmanager
-def _large(parts: list[Part], p: Classification, limits: Limits) -> Iterator[Large | None]:
+def _large(parts: list[Part], p: Classification, resources: base.Limits) -> Iterator[Large | None]:
     """The table in an engine where it is binary and has more rows than are kept; None where it is to be kept."""
     kept = large.few(parts, large.ROWS) or (p.kind or outcomes.kind_of(parts[0], p.columns, p.systems)) != "binary"
     if kept:
@@ -84,7 +88,7 @@ def _large(parts: list[Part], p: Classification, limits: Limits) -> Iterator[Lar
     if cluster := spark.engine_for(parts):
         yield large.read(cluster, parts, **asked)
         return
-    with engine.opened(limits) as opened:
+    with engine.opened(resources) as opened:
         yield large.read(opened, parts, **asked) if large.count(opened, parts) > large.ROWS else None
 
 

@@ -19,7 +19,7 @@ from evalkit.online.experiments import Assignment
 from evalkit.parameters.fields import UNKNOWN
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part, Source
-from evalkit.statistics import independent, inference, power, sequential
+from evalkit.statistics import independent, inference, multiplicity, power
 from evalkit.statistics.significance import Comparison
 from evalkit.statistics.statistic import Layout, OfUnits
 from evalkit.studies.study import EVERY, Member, Settings, Study
@@ -47,15 +47,15 @@ def read(data: list[Part] | None, shared: Settings, o: parameters.Interleaving) 
     numbers = dict.fromkeys([*(part for name in names for part in _columns(name)), *([o.before] if o.before else [])])
     attributes = dict.fromkeys([*segments, *([o.strata] if o.strata else [])])
     table = logs.read_users(data, columns=columns, numbers=list(numbers), attributes=list(attributes))
-    made = _assigned(table, o.arms, o.strata)
-    _check_shares(o, made.arms)
+    assigned = _assigned(table, o.arms, o.strata)
+    _check_shares(o, assigned.arms)
     kept, values = (
-        {name: column[made.rows] for name, column in one.items()} for one in (table.attributes, table.numbers)
+        {name: column[assigned.rows] for name, column in named.items()} for named in (table.attributes, table.numbers)
     )
     metrics = tuple(Chosen(_metric(name, o.best, values)) for name in names)
-    own = replace(own_settings(shared, there, made.arms), metrics=metrics)
+    own = replace(own_settings(shared, there, assigned.arms), metrics=metrics)
     bundled = logs.holds(table.sources, SAMPLE)
-    return Experiment(own, made.arms, kept, {}, made, values, o, table.columns, table.sources, bundled)
+    return Experiment(own, assigned.arms, kept, {}, assigned, values, o, table.columns, table.sources, bundled)
 
 
 def own_settings(shared: Settings, there: Collection[str], systems: tuple[str, ...]) -> Settings:
@@ -71,23 +71,23 @@ def _assigned(table: logs.UserTable, arms: Sequence[str], strata: str | None) ->
     try:
         if len(named) < 2:
             raise InputError(f"{table.columns['arm']} must hold two arms or more, got only {named[0]}")
-        made = experiments.assignment(table.user, table.arm, arms=named)
+        assigned = experiments.assignment(table.user, table.arm, arms=named)
         if strata:
-            _check_strata(strata, table.attributes[strata][made.rows], made)
-        return made
+            _check_strata(strata, table.attributes[strata][assigned.rows], assigned)
+        return assigned
     except InputError as error:
         raise logs.located(error, table.sources, table.columns) from None
 
 
-def _check_strata(name: str, label: np.ndarray, made: Assignment) -> None:
+def _check_strata(name: str, label: np.ndarray, assigned: Assignment) -> None:
     """Raises InputError unless every stratum has users in every arm."""
     number, strata = codes(label)
-    users = np.bincount(number * len(made.arms) + made.arm, minlength=strata.size * len(made.arms))
+    users = np.bincount(number * len(assigned.arms) + assigned.arm, minlength=strata.size * len(assigned.arms))
     empty = np.flatnonzero(users == 0)
     if empty.size:
-        stratum, arm = divmod(int(empty[0]), len(made.arms))
+        stratum, arm = divmod(int(empty[0]), len(assigned.arms))
         raise InputError(
-            f"{name} must have users of each value in each arm, got no {str(strata[stratum])!r} in {made.arms[arm]}"
+            f"{name} must have users of each value in each arm, got no {str(strata[stratum])!r} in {assigned.arms[arm]}"
         )
 
 
@@ -107,10 +107,10 @@ def _columns(name: str) -> list[str]:
 def _metric(name: str, best: str, numbers: Mapping[str, Floats]) -> Metric:
     """A metric made of one column, its mean over users, or of two, the ratio of their sums."""
     parts = _columns(name)
-    one = len(parts) == 1
-    what = f"mean of {name} over users" if one else f"Σ {parts[0]} / Σ {parts[1]} over users, users as units"
-    equals = "scipy ttest_ind(equal_var=False); of 0 and 1 statsmodels proportions_ztest" if one else "none as such"
-    undefined = "the arm has no user" if one else f"Σ {parts[1]} is 0"
+    alone = len(parts) == 1
+    what = f"mean of {name} over users" if alone else f"Σ {parts[0]} / Σ {parts[1]} over users, users as units"
+    equals = "scipy ttest_ind(equal_var=False); of 0 and 1 statsmodels proportions_ztest" if alone else "none as such"
+    undefined = "the arm has no user" if alone else f"Σ {parts[1]} is 0"
     return Metric(name, "users", _kind(parts, numbers), what, undefined, equals, "never", -np.inf, np.inf, best)
 
 
@@ -146,9 +146,9 @@ class Experiment(Study):
         return OfUnits(chosen, chosen.sums(self.numbers).take(self._in(system, member)), design=Layout.INDEPENDENT)
 
     def _in(self, system: str, member: Member = EVERY) -> Bools:
-        found = np.zeros(self.assigned.arm.size, dtype=np.bool_)
-        found[member] = True
-        return found & (self.assigned.arm == self.systems.index(system))
+        members = np.zeros(self.assigned.arm.size, dtype=np.bool_)
+        members[member] = True
+        return members & (self.assigned.arm == self.systems.index(system))
 
     def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
         """The lift, first over second − 1, with its interval, and the difference that would show."""
@@ -162,8 +162,8 @@ class Experiment(Study):
     @cached_property
     def plain(self) -> Chosen | None:
         """The first metric that is a mean and no proportion: what can be capped, stratified and adjusted."""
-        means = [one for one in self.settings.metrics if one.sums(self.numbers).denominator is None]
-        return next((one for one in means if not isinstance(one.metric.kind, Proportion)), means[0] if means else None)
+        means = [metric for metric in self.settings.metrics if metric.sums(self.numbers).denominator is None]
+        return next((mean for mean in means if not isinstance(mean.metric.kind, Proportion)), next(iter(means), None))
 
     def _sides(self, values: Floats) -> list[Floats]:
         return [values[self._in(name)] for name in self.opponents]
@@ -180,19 +180,19 @@ class Experiment(Study):
         values, level, o = self.plain.sums(self.numbers).numerator, self.settings.level, self.options
         capped, same = experiments.capped(values, share=o.cap), "the same"
         other = f"mean of min(value, {np.quantile(values, o.cap):.3g})"
-        found = [("as it is", same, independent.difference(*self._sides(values), level=level))]
+        ways = [("as it is", same, independent.difference(*self._sides(values), level=level))]
         if o.before:
             before = self._sides(self.numbers[o.before])
             cuped = experiments.cuped(*self._sides(values), *before, level=level)
-            found.append((f"CUPED with {o.before}", same, cuped))
+            ways.append((f"CUPED with {o.before}", same, cuped))
         if o.strata:
-            found.append((f"stratified by {o.strata}", same, self._stratified(values)))
-        found.append((f"capped at {o.cap:.1%}", other, independent.difference(*self._sides(capped), level=level)))
+            ways.append((f"stratified by {o.strata}", same, self._stratified(values)))
+        ways.append((f"capped at {o.cap:.1%}", other, independent.difference(*self._sides(capped), level=level)))
         if o.before:
             both = experiments.cuped(*self._sides(capped), *before, level=level)
-            found.append((f"capped at {o.cap:.1%}, CUPED", other, both))
-        wide = found[0][2].difference
-        return pd.DataFrame([self._way(*one, wide=wide.high - wide.low) for one in found])
+            ways.append((f"capped at {o.cap:.1%}, CUPED", other, both))
+        wide = ways[0][2].difference
+        return pd.DataFrame([self._way(*way, wide=wide.high - wide.low) for way in ways])
 
     def _way(self, name: str, estimand: str, c: Comparison, *, wide: float) -> dict[str, Any]:
         e = c.difference
@@ -215,9 +215,9 @@ class Experiment(Study):
             return pd.DataFrame()
         values, level, rows = self.plain.sums(self.numbers).numerator, self.settings.level, []
         for share in (None, *CAPS):
-            shown = values if share is None else experiments.capped(values, share=share)
-            e = independent.difference(*self._sides(shown), level=level).difference
-            name = "not capped" if share is None else f"capped at the {share:.1%} quantile, {shown.max():.3g}"
+            capped = values if share is None else experiments.capped(values, share=share)
+            e = independent.difference(*self._sides(capped), level=level).difference
+            name = "not capped" if share is None else f"capped at the {share:.1%} quantile, {capped.max():.3g}"
             rows.append({"name": name, "value": e.value, "low": e.low, "high": e.high, "n": e.n})
         return pd.DataFrame(rows)
 
@@ -261,8 +261,10 @@ class Experiment(Study):
         rows = []
         for lift in LIFTS:
             difference = lift * float(control.mean())
-            need = [power.required_n_independent(difference, s, level=self.settings.level) for s in (sd, sd * left)]
-            rows.append({"lift": lift, "difference": difference, "raw": need[0], "cuped": need[1]})
+            raw, cuped = (
+                power.required_n_independent(difference, x, level=self.settings.level) for x in (sd, sd * left)
+            )
+            rows.append({"lift": lift, "difference": difference, "raw": raw, "cuped": cuped})
         return pd.DataFrame(rows)
 
     @cached_property
@@ -274,8 +276,8 @@ class Experiment(Study):
         from scipy.special import ndtr
 
         bounds = {
-            "pocock": sequential.pocock(n, level=level),
-            "obrien_fleming": sequential.obrien_fleming(n, level=level),
+            "pocock": multiplicity.pocock(n, level=level),
+            "obrien_fleming": multiplicity.obrien_fleming(n, level=level),
         }
-        last = {name: float(2 * ndtr(-one[-1])) for name, one in bounds.items()}
-        return {"looks": n, "false_positive_rate": sequential.false_positive_rate(n, level=level)} | last
+        last = {name: float(2 * ndtr(-bound[-1])) for name, bound in bounds.items()}
+        return {"looks": n, "false_positive_rate": multiplicity.false_positive_rate(n, level=level)} | last

@@ -56,7 +56,7 @@ class Online:
     @property
     def studies(self) -> list[Study]:
         """The log's and the table's study, as far as given."""
-        return [one for one in (self.log, self.users) if one is not None]
+        return [study for study in (self.log, self.users) if study is not None]
 
     @property
     def sources(self) -> tuple[Source, ...]:
@@ -67,10 +67,10 @@ class Online:
     @property
     def gate(self) -> dict[str, Any] | None:
         """The rule that was set, over the log and the table; None where none is set."""
-        gates = [one.gate for one in self.studies if one.gate]
+        gates = [study.gate for study in self.studies if study.gate]
         if not gates:
             return None
-        return {"rule": "; ".join(one["rule"] for one in gates), "passed": all(one["passed"] for one in gates)}
+        return {"rule": "; ".join(gate["rule"] for gate in gates), "passed": all(gate["passed"] for gate in gates)}
 
 
 def read(
@@ -134,7 +134,7 @@ def _check_meant(asked: list[str], p: parameters.Interleaving) -> None:
 
 def _somewhere(segments: tuple[str, ...], inputs: list[Any]) -> None:
     """Raises ParameterError for a segment column that no input has."""
-    there = set().union(*(logs.column_names(one) for one in inputs)) if inputs else {"device", "health"}
+    there = set().union(*(logs.column_names(parts) for parts in inputs)) if inputs else {"device", "health"}
     for name in segments:
         if name not in there:
             raise ParameterError(f"segments: no input has a column {name!r}, there are {', '.join(sorted(there))}")
@@ -142,7 +142,7 @@ def _somewhere(segments: tuple[str, ...], inputs: list[Any]) -> None:
 
 def _check_baseline(shared: Settings, studies: list[Study]) -> None:
     """Raises where no input has the baseline, or a gate is set without one."""
-    systems = tuple(dict.fromkeys(name for one in studies for name in one.systems))
+    systems = tuple(dict.fromkeys(name for entry in studies for name in entry.systems))
     study.check_systems(shared, systems)
 
 
@@ -152,13 +152,13 @@ def _read_log(data: list[Part] | None, shared: Settings, p: parameters.Interleav
         data, neutral = sources.parts(SAMPLE["log"]), neutral or str(SAMPLE["neutral"])
         shared = replace(shared, segments=shared.segments or ("device",), baseline=shared.baseline or "current")
     segments = [name for name in shared.segments if name in logs.column_names(data)]
-    found = logs.read_log(data, columns=p.columns, arms=p.arms, neutral=neutral, segments=segments)
-    if not sessions.credit(found.log).any():
-        error = InputError(f"{found.columns['outcome']} must be above 0 on an item of an arm, got 0 on every one")
-        raise logs.located(error, found.sources, found.columns)
-    own = experiment.own_settings(shared, logs.column_names(data), found.log.arms)
-    simulated = logs.holds(found.sources, str(SAMPLE["log"]))
-    return Interleaving(own, found.log.arms, found.attributes, {}, found, simulated)
+    table = logs.read_log(data, columns=p.columns, arms=p.arms, neutral=neutral, segments=segments)
+    if not sessions.credit(table.log).any():
+        error = InputError(f"{table.columns['outcome']} must be above 0 on an item of an arm, got 0 on every one")
+        raise logs.located(error, table.sources, table.columns)
+    own = experiment.own_settings(shared, logs.column_names(data), table.log.arms)
+    simulated = logs.holds(table.sources, str(SAMPLE["log"]))
+    return Interleaving(own, table.log.arms, table.attributes, {}, table, simulated)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -202,7 +202,7 @@ class Interleaving(Study):
         """One value a user."""
         return OfUnits(chosen, chosen.sums(self.sides(member)[self.systems.index(system)]))
 
-    def estimate_extras(self, chosen: Chosen, system: str, found: Estimate) -> dict[str, Any]:
+    def estimate_extras(self, chosen: Chosen, system: str, estimate: Estimate) -> dict[str, Any]:
         """Users without credit, for whom the metric is undefined."""
         return {"undefined": int((~self.measure(chosen, system).sums.defined).sum())}
 
@@ -218,8 +218,8 @@ class Interleaving(Study):
     @cached_property
     def checks(self) -> pd.DataFrame:
         """`sessions.checks`, without the positions, which `balance` has."""
-        found = sessions.checks(self.data.log)
-        return found[found["expected"].isna()].drop(columns="expected").reset_index(drop=True)
+        checks = sessions.checks(self.data.log)
+        return checks[checks["expected"].isna()].drop(columns="expected").reset_index(drop=True)
 
     @cached_property
     def balance(self) -> pd.DataFrame:
@@ -255,8 +255,8 @@ class Interleaving(Study):
                 here = (log.position == position) & (log.team == arm)
                 unit = user[log.session[here]]
                 top = np.bincount(unit, log.outcome[here], names.size)
-                shown = np.bincount(unit, minlength=names.size)
-                e = intervals.ratio_delta(top[shown > 0], shown[shown > 0], level=self.settings.level)
+                items = np.bincount(unit, minlength=names.size)
+                e = intervals.ratio_delta(top[items > 0], items[items > 0], level=self.settings.level)
                 place = {"system": system, "position": position, "shown": int(here.sum())}
                 rows.append(place | {"value": e.value, "low": e.low, "high": e.high, "n": e.n})
         return pd.DataFrame(rows)

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Bools, Floats
-from evalkit.statistics import folds, intervals, proportions, ranks, sequential, significance
+from evalkit.statistics import folds, intervals, multiplicity, proportions, ranks, significance
 
 SEED = 6
 MEAN, SIGMA = 145.0, 7.0  # heights in cm
@@ -77,9 +77,9 @@ def looks() -> pd.DataFrame:
 
     rows = []
     for k in (1, 2, 5, 10, 20):
-        bound = 2 * ndtr(-sequential.pocock(k)[0])
-        last = 2 * ndtr(-sequential.obrien_fleming(k)[-1])
-        rows.append({"looks": k, "rate": sequential.false_positive_rate(k), "pocock": bound, "obrien_fleming": last})
+        bound = 2 * ndtr(-multiplicity.pocock(k)[0])
+        last = 2 * ndtr(-multiplicity.obrien_fleming(k)[-1])
+        rows.append({"looks": k, "rate": multiplicity.false_positive_rate(k), "pocock": bound, "obrien_fleming": last})
     return pd.DataFrame(rows)
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 
 from evalkit.arrays import Floats, ParameterError
 from evalkit.catalogue import lookup
+from evalkit.limits import USUAL, Limits
 from evalkit.metrics import counts, curves
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows
@@ -22,7 +23,7 @@ from evalkit.reading.tables.precision import Precision
 from evalkit.statistics import inference
 from evalkit.statistics.sample import HeldRows
 from evalkit.statistics.statistic import OfRows
-from evalkit.studies import one_class, study
+from evalkit.studies import row_study, study
 from evalkit.studies.row_study import RowStudy
 
 METRICS = ("micro_f1", "macro_f1", "exact_match", "hamming_loss", "map_classes", "ranking_loss")
@@ -48,7 +49,7 @@ class MultiLabelStudy(RowStudy):
         """Every system's scores beside the true labels."""
         d, at = self.data, self.threshold
         cuts = {name: np.array([precision.rounded(at, to) for to in some]) for name, some in self.precision.items()}
-        return HeldRows({name: Rows(d.actual, s, cuts[name], d.weight, self.unit) for name, s in d.score.items()})
+        return HeldRows({name: Rows(d.actual, own, cuts[name], d.weight, self.unit) for name, own in d.score.items()})
 
     @property
     def shares(self) -> Floats:
@@ -67,8 +68,8 @@ class MultiLabelStudy(RowStudy):
         return pd.DataFrame([self._label(name, j) for name in self.order for j in columns])
 
     def _label(self, name: str, j: int) -> dict[str, Any]:
-        s = self.sample.rows[name]
-        y, d = s.actual[:, j], s.predicted[:, j]
+        rows = self.sample.rows[name]
+        y, d = rows.actual[:, j], rows.predicted[:, j]
         row: dict[str, Any] = {"system": name, "label": self.data.labels[j], "n": int(y.sum())}
         row |= {
             "tp": int((y & d).sum()),
@@ -76,17 +77,17 @@ class MultiLabelStudy(RowStudy):
             "fn": int((y & ~d).sum()),
             "tn": int((~y & ~d).sum()),
         }
-        return row | one_class.numbers(self, y, d, s.scores[:, j], s.weight)
+        return row | self.class_numbers(y, d, rows.scores[:, j], rows.weight)
 
     @cached_property
     def drawn(self) -> list[tuple[str, Counts]]:
         """The leader's table of each label that has a curve, the most frequent eight."""
         d = self.data
-        return one_class.most_frequent(d.labels, d.actual, d.score[self.leader], d.weight)
+        return row_study.most_frequent(d.labels, d.actual, d.score[self.leader], d.weight)
 
     def curve(self, kind: str) -> pd.DataFrame:
         """The leader's curve of every label: x, y and the label as `system`."""
-        return one_class.curve(self.drawn, kind)
+        return row_study.curve(self.drawn, kind)
 
     @cached_property
     def sweep(self) -> pd.DataFrame:
@@ -98,9 +99,9 @@ class MultiLabelStudy(RowStudy):
         rows = []
         drawn = np.union1d(np.quantile(score, np.linspace(0, 1, STEPS)), self.best[0])
         for t in drawn[np.isfinite(drawn)]:
-            s = replace(self.sample.rows[self.leader], threshold=float(t))
+            decided = replace(self.sample.rows[self.leader], threshold=float(t))
             for metric in SWEPT:
-                e = inference.estimate(OfRows(lookup.find(metric, "labels"), s), self.inference_options(1))
+                e = inference.estimate(OfRows(lookup.find(metric, "labels"), decided), self.inference_options(1))
                 rows.append({"system": metric, "x": float(t), "y": e.value, "low": e.low, "high": e.high})
         return pd.DataFrame(rows)
 
@@ -109,7 +110,7 @@ class MultiLabelStudy(RowStudy):
         """The leader's threshold for all labels of the highest micro F1, of all its scores, and that F1."""
         d = self.data
         weight = None if d.weight is None else np.repeat(d.weight, len(d.labels))
-        c = one_class.table(d.actual.ravel(), d.score[self.leader].ravel(), weight)
+        c = row_study.table(d.actual.ravel(), d.score[self.leader].ravel(), weight)
         at = curves.best_f(c)
         return at, float(counts.f_score(counts.at(c, at))) if np.isfinite(at) else np.nan
 
@@ -118,20 +119,21 @@ class MultiLabelStudy(RowStudy):
         """How often the label with the highest score is true, of every system."""
         rows = []
         for name in self.order:
-            s = self.sample.rows[name]
-            best = s.scores.argmax(axis=1)
-            hit = s.actual[np.arange(len(best)), best]
-            e = self.share(np.ones(len(best), dtype=bool), hit, s.weight)
+            sample = self.sample.rows[name]
+            best = sample.scores.argmax(axis=1)
+            hit = sample.actual[np.arange(len(best)), best]
+            e = self.share(np.ones(len(best), dtype=bool), hit, sample.weight)
             rows.append({"system": name, "value": e.value, "low": e.low, "high": e.high})
         return pd.DataFrame(rows)
 
 
-def make(data: MultiLabel, p: Classification) -> MultiLabelStudy:
+def make(data: MultiLabel, p: Classification, limits: Limits = USUAL) -> MultiLabelStudy:
     """The study of several labels per row."""
-    s = study.settings(p, study.chosen(p.metrics, "labels", METRICS), unit=p.unit, segments=p.segments)
-    study.check_systems(s, data.rows.systems)
-    attributes, at = attributes_of(data.rows, s.attributes, s.unit), _threshold(data, p)
-    return MultiLabelStudy(s, data.rows.systems, attributes, p.given, data, at)
+    chosen = study.chosen(p.metrics, "labels", METRICS)
+    settings = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
+    study.check_systems(settings, data.rows.systems)
+    attributes, at = attributes_of(data.rows, settings.attributes, settings.unit), _threshold(data, p)
+    return MultiLabelStudy(settings, data.rows.systems, attributes, p.given, data, at)
 
 
 def _threshold(data: MultiLabel, p: Classification) -> float:

@@ -92,15 +92,15 @@ def read(
     return _check_defined(Ranking(shared, data.systems, data.attributes, p.given, data, cuts, relevant, p.ranks))
 
 
-def _asks(s: study.Settings, cuts: Sequence[int], level: float) -> list[Ask]:
+def _asks(settings: study.Settings, cuts: Sequence[int], level: float) -> list[Ask]:
     """All that the page will ask of the rankings, for input whose lists do not stay in memory."""
-    found: list[Ask] = [Depth(), Unjudged(s.metrics[0].k or UNJUDGED)]
-    for chosen in s.metrics:
-        found.append(asks.Metric(chosen, level))
-        found += [kind(chosen, level) for kind in (WorstTies, BestTies) if chosen.metric.tie_range]
-    found += [asks.Metric(Chosen(_curve_metric(s.metrics[0]), k), level) for k in {1, *cuts}]
-    found += [InterpolatedPrecision(float(recall), level) for recall in RECALLS]
-    return list(dict.fromkeys(found))
+    asked: list[Ask] = [Depth(), Unjudged(settings.metrics[0].k or UNJUDGED)]
+    for chosen in settings.metrics:
+        asked.append(asks.Metric(chosen, level))
+        asked += [kind(chosen, level) for kind in (WorstTies, BestTies) if chosen.metric.tie_range]
+    asked += [asks.Metric(Chosen(_curve_metric(settings.metrics[0]), k), level) for k in {1, *cuts}]
+    asked += [InterpolatedPrecision(float(recall), level) for recall in RECALLS]
+    return list(dict.fromkeys(asked))
 
 
 def _curve_metric(primary: Chosen) -> Any:
@@ -118,13 +118,14 @@ def _check_unit(unit: str | None, data: Runs | Measured) -> None:
         )
 
 
-def _check_defined(s: "Ranking") -> "Ranking":
+def _check_defined(ranking: "Ranking") -> "Ranking":
     """Raises InputError where the metric that decides has no value at all."""
-    if (s.estimates["n"][s.estimates["metric"] == s.primary.label] == 0).all():
-        top, level = s.runs.top_grade, s.relevance_level
-        why = f"{s.primary.metric.undefined}; the highest grade is {top:g}, relevance_level {level:g}"
-        raise InputError(f"{s.runs.sources[0].name}: {s.primary.label} is undefined on every query: {why}")
-    return s
+    primary, runs, estimates = ranking.primary, ranking.runs, ranking.estimates
+    if (estimates["n"][estimates["metric"] == primary.label] == 0).all():
+        top, level = runs.top_grade, ranking.relevance_level
+        why = f"{primary.metric.undefined}; the highest grade is {top:g}, relevance_level {level:g}"
+        raise InputError(f"{runs.sources[0].name}: {primary.label} is undefined on every query: {why}")
+    return ranking
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -168,11 +169,11 @@ class Ranking(Study):
         """A number of every query with the interval by t."""
         return inference.estimate(OfUnits(chosen, values, self.unit), replace(self.inference_options(1), interval="t"))
 
-    def estimate_extras(self, chosen: Chosen, system: str, found: Estimate) -> dict[str, Any]:
+    def estimate_extras(self, chosen: Chosen, system: str, estimate: Estimate) -> dict[str, Any]:
         """Undefined queries, and the metric with the worst and the best order of items whose scores are equal."""
         undefined = int((~self._values[chosen.label, system].defined).sum())
         if not self.runs.accounts[system].tied:
-            return {"undefined": undefined, "worst_ties": found.value, "best_ties": found.value}
+            return {"undefined": undefined, "worst_ties": estimate.value, "best_ties": estimate.value}
         if not chosen.metric.tie_range:
             return {"undefined": undefined, "worst_ties": np.nan, "best_ties": np.nan}
         kinds = (kind(chosen, self.relevance_level) for kind in (WorstTies, BestTies))
@@ -208,8 +209,8 @@ class Ranking(Study):
         if not len(self.headline):
             worst = values[self.leader].dropna().sort_values(kind="stable")[:n]
             return pd.DataFrame({"query": worst.index, "value": worst.to_numpy()})
-        found, (first, second) = self.differences(), self.opponents
-        gains, losses = found[::-1][:n], found[:n]
+        differences, (first, second) = self.differences(), self.opponents
+        gains, losses = differences[::-1][:n], differences[:n]
         chosen = pd.concat([gains[gains > 0], losses[losses < 0]])
         sides = {"first": values[first][chosen.index].to_numpy(), "second": values[second][chosen.index].to_numpy()}
         return pd.DataFrame({"query": chosen.index, "difference": chosen.to_numpy(), **sides})
@@ -223,8 +224,8 @@ class Ranking(Study):
         rows = []
         for chosen in cuts:
             for name in self.order:
-                found = self.runs.measure(name, asks.Metric(chosen, self.relevance_level))
-                e = self._by_t(chosen, found)
+                values = self.runs.measure(name, asks.Metric(chosen, self.relevance_level))
+                e = self._by_t(chosen, values)
                 rows.append({"metric": metric.name, "system": name, "k": chosen.k} | _limits(e))
         return pd.DataFrame(rows)
 
@@ -239,8 +240,8 @@ class Ranking(Study):
         chosen, rows = Chosen(lookup.TABLE["precision"]), []
         for name in self.order:
             for recall in RECALLS:
-                found = self.runs.measure(name, InterpolatedPrecision(float(recall), self.relevance_level))
-                e = self._by_t(chosen, found)
+                values = self.runs.measure(name, InterpolatedPrecision(float(recall), self.relevance_level))
+                e = self._by_t(chosen, values)
                 rows.append({"system": name, "recall": recall} | _limits(e))
         return pd.DataFrame(rows)
 

@@ -46,11 +46,12 @@ def read(
     """
     p = parameters.Rating.of(locals())
     p = p.filled(SAMPLE) if p.preds is None else p
-    s = study.settings(p, study.chosen(p.metrics, "forecasts", METRICS), unit=p.unit, segments=p.segments)
+    settings = study.settings(p, study.chosen(p.metrics, "forecasts", METRICS), unit=p.unit, segments=p.segments)
     parts = sources.parts(p.preds, p.header)
-    data = ratings.read(parts, columns=p.columns, systems=p.systems, attributes=s.attributes)
-    study.check_systems(s, data.rows.systems)
-    return Rating(s, data.rows.systems, attributes_of(data.rows, s.attributes, s.unit), p.given, data)
+    data = ratings.read(parts, columns=p.columns, systems=p.systems, attributes=settings.attributes)
+    study.check_systems(settings, data.rows.systems)
+    attributes = attributes_of(data.rows, settings.attributes, settings.unit)
+    return Rating(settings, data.rows.systems, attributes, p.given, data)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -93,18 +94,18 @@ class Rating(RowStudy):
                     "forecast": self.mean(forecast, self.data.weight, member).value,
                     "actual": self.mean(self.data.actual, self.data.weight, member).value,
                 }
-                found = {"bias": bias.value, "low": bias.low, "high": bias.high, "n": int(member.sum())}
-                rows.append({"system": name, "tenth": int(i) + 1} | means | found)
+                interval = {"bias": bias.value, "low": bias.low, "high": bias.high, "n": int(member.sum())}
+                rows.append({"system": name, "tenth": int(i) + 1} | means | interval)
         return pd.DataFrame(rows)
 
     @cached_property
     def spread(self) -> pd.DataFrame:
         """Quantiles of the error forecast − actual of every system."""
         shares = (0.05, 0.25, 0.5, 0.75, 0.95)
-        found = {name: np.quantile(f - self.data.actual, shares) for name, f in self.data.forecast.items()}
+        errors = {name: np.quantile(f - self.data.actual, shares) for name, f in self.data.forecast.items()}
         return pd.DataFrame(
             [
-                {"system": name} | {f"{q:.0%}": v for q, v in zip(shares, found[name], strict=True)}
+                {"system": name} | {f"{q:.0%}": v for q, v in zip(shares, errors[name], strict=True)}
                 for name in self.order
             ]
         )

@@ -18,7 +18,7 @@ from evalkit.reading.inputs.runs import Account
 from evalkit.reading.inputs.unit_values import UnitValues
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import sources
-from evalkit.statistics import inference, intervals, multiplicity, sequential, signflip, significance
+from evalkit.statistics import inference, intervals, multiplicity, signflip, significance
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.methods import Options
 from evalkit.statistics.significance import Comparison
@@ -79,7 +79,7 @@ def read(
 
 def _directed(chosen: tuple[Chosen, ...], least: tuple[str, ...]) -> tuple[Chosen, ...]:
     """The metrics with those of which less is better turned around."""
-    labels = [one.label for one in chosen]
+    labels = [metric.label for metric in chosen]
     for name in least:
         if name not in labels:
             raise ParameterError(f"lower_is_better: there is no metric {name!r}, the input has {', '.join(labels)}")
@@ -158,11 +158,11 @@ class Significance(Study):
             return self.settings.level
         from scipy.special import ndtr
 
-        return float(1 - 2 * ndtr(-sequential.pocock(self.looks, level=self.settings.level)[0]))
+        return float(1 - 2 * ndtr(-multiplicity.pocock(self.looks, level=self.settings.level)[0]))
 
     def over_looks(self, p: Floats) -> Floats:
         """The chance that one of the looks finds a p this small under the null."""
-        return np.array([_over_looks(float(one), self.looks) for one in p])
+        return np.array([_over_looks(float(value), self.looks) for value in p])
 
     def inference_options(self, key: int) -> Options:
         """What intervals and tests depend on beside the data."""
@@ -204,11 +204,11 @@ class Significance(Study):
         every = [(chosen, pair) for chosen in self.directed for pair in self.pairs]
         if not every:
             return pd.DataFrame()
-        found = significance.adjust([self.compare(chosen, pair) for chosen, pair in every], significance.holm)
-        rows = [self._row(chosen, pair, c) for (chosen, pair), c in zip(every, found, strict=True)]
+        adjusted = significance.adjust([self.compare(chosen, pair) for chosen, pair in every], significance.holm)
+        rows = [self._row(chosen, pair, c) for (chosen, pair), c in zip(every, adjusted, strict=True)]
         frame = pd.DataFrame(rows)
-        frame["equivalence_low"] = [c.equivalence.low for c in found]
-        frame["equivalence_high"] = [c.equivalence.high for c in found]
+        frame["equivalence_low"] = [c.equivalence.low for c in adjusted]
+        frame["equivalence_high"] = [c.equivalence.high for c in adjusted]
         if (joint := self._joint(every)) is not None:
             at = list(frame.columns).index("adjusted") + 1
             frame.insert(at, "max_t", np.maximum(self.over_looks(joint), frame["p"]))
@@ -218,7 +218,7 @@ class Significance(Study):
         """Max-T over the family, where all of it is defined on the same units; else None."""
         sides = [self.sides(chosen, pair) for chosen, pair in every]
         keep = both(*sides[0])
-        same = all(np.array_equal(keep, both(*one)) for one in sides)
+        same = all(np.array_equal(keep, both(*two)) for two in sides)
         if len(every) < 2 or self.test_to_train or not same or any(self.is_ratio(chosen) for chosen, _ in every):
             return None
         d = np.column_stack([(a.per_unit - b.per_unit)[keep] for a, b in sides])
@@ -263,7 +263,7 @@ class Significance(Study):
         ends = [row[name] if np.isfinite(row[name]) else row["difference"] for name in ("low", "high")]
         reach = max(1.6 * max(row["difference"] - ends[0], ends[1] - row["difference"]), 1.2 * abs(row["difference"]))
         theta = row["difference"] + np.linspace(-reach or -1.0, reach or 1.0, points)
-        return pd.DataFrame({"mean": theta, "p": [signflip.share(low, high, null=float(one)) for one in theta]})
+        return pd.DataFrame({"mean": theta, "p": [signflip.share(low, high, null=float(null)) for null in theta]})
 
 
 def _over_looks(p: float, looks: int) -> float:
@@ -271,4 +271,4 @@ def _over_looks(p: float, looks: int) -> float:
         return p
     if looks == 1 or not 1e-5 < p < 1:
         return min(1.0, p * looks) if looks > 1 else p  # Bonferroni, where the integral has too few digits
-    return float(min(1.0, p * looks, max(p, sequential.false_positive_rate(looks, level=1 - p))))
+    return float(min(1.0, p * looks, max(p, multiplicity.false_positive_rate(looks, level=1 - p))))

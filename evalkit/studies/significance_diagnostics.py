@@ -8,7 +8,7 @@ import pandas as pd
 
 from evalkit.arrays import Bools, Floats
 from evalkit.metrics.sums import both
-from evalkit.statistics import intervals, proportions, sequential
+from evalkit.statistics import intervals, multiplicity, proportions
 from evalkit.statistics.flip_tail import TAIL
 from evalkit.statistics.intervals import standard_error
 from evalkit.studies import significance_extras as extras
@@ -218,7 +218,7 @@ def other_leaders(s: Significance) -> list[Leader]:
 
 def false_positives(s: Significance) -> float:
     """The chance that one of the looks finds something by chance, each at the level asked for."""
-    return sequential.false_positive_rate(s.looks, level=s.settings.level)
+    return multiplicity.false_positive_rate(s.looks, level=s.settings.level)
 
 
 def within_margin(s: Significance, row: Mapping[str, float]) -> tuple[bool, bool]:

@@ -10,7 +10,7 @@ from evalkit.arrays import Floats
 from evalkit.catalogue.lookup import Chosen
 from evalkit.metrics.sums import both
 from evalkit.statistics import inference, intervals, multiplicity, power, proportions, ranks, significance
-from evalkit.statistics.effects import effect
+from evalkit.statistics.power import effect
 from evalkit.studies.significance import Significance
 
 RESAMPLES = 2_000

@@ -59,10 +59,11 @@ def settings(
     unit: str | None = None,
     segments: Iterable[str] = (),
     interval: str = "t",
+    limits: Limits = USUAL,
 ) -> Settings:
     """Return the settings that the parameters of a report and these ask for; the first metric decides."""
     several = tuple(dict.fromkeys(segments))
-    return Settings(tuple(metrics), p.baseline, unit, several, interval, p.level, p.margin, p.gate, p.seed)
+    return Settings(tuple(metrics), p.baseline, unit, several, interval, p.level, p.margin, p.gate, p.seed, limits)
 
 
 def chosen(names: Iterable[str], structure: str, usual: Iterable[str]) -> tuple[Chosen, ...]:
@@ -74,13 +75,13 @@ def chosen(names: Iterable[str], structure: str, usual: Iterable[str]) -> tuple[
 
 
 def possible(
-    names: Iterable[str], structure: str, usual: Iterable[str], given: Sequence[str], needs: str
+    names: Iterable[str], structure: str, usual: Iterable[str], known: Sequence[str], needs: str
 ) -> tuple[Chosen, ...]:
     """Return the metrics of these names, or of the usual ones those that need no more than is given.
 
     given: of "scores", "probabilities". Raises ParameterError for a metric that needs more; `needs` says what.
     """
-    allowed = ("", *given)
+    allowed = ("", *known)
     kept = [name for name in usual if lookup.find(name, structure).metric.needs in allowed]
     metrics = chosen(names, structure, kept)
     for metric in metrics:
@@ -94,18 +95,18 @@ def inputs(tables: Any, header: str | None) -> list[Part] | None:
     return None if tables is None else sources.parts(tables, header)
 
 
-def check_systems(s: Settings, systems: tuple[str, ...]) -> None:
+def check_systems(settings: Settings, systems: tuple[str, ...]) -> None:
     """Raises where the baseline is unknown, or a comparison is asked for that these systems do not allow."""
-    if s.baseline is not None and s.baseline not in systems:
-        raise ParameterError(f"baseline: there is no system {s.baseline!r}, the input has {', '.join(systems)}")
-    asks = "baseline" if s.baseline else "gate" if s.gate else "margin" if s.margin else None
+    if settings.baseline is not None and settings.baseline not in systems:
+        raise ParameterError(f"baseline: there is no system {settings.baseline!r}, the input has {', '.join(systems)}")
+    asks = "baseline" if settings.baseline else "gate" if settings.gate else "margin" if settings.margin else None
     if asks and len(systems) < 2:
         raise InputError(f"{asks}: a comparison needs two systems, the input has one, {systems[0]!r}")
-    if s.gate and not s.baseline:
+    if settings.gate and not settings.baseline:
         raise ParameterError("gate: needs a baseline to hold the other systems against; set baseline='NAME'")
-    if s.gate and s.metrics[0].metric.best == "neither":
-        raise ParameterError(f"gate: {s.metrics[0].label}, the first metric, has no better direction")
-    if s.gate == "better or equivalent" and s.margin is None:
+    if settings.gate and settings.metrics[0].metric.best == "neither":
+        raise ParameterError(f"gate: {settings.metrics[0].label}, the first metric, has no better direction")
+    if settings.gate == "better or equivalent" and settings.margin is None:
         raise ParameterError("gate: 'better or equivalent' needs a margin; set margin=0.01, say")
 
 
@@ -153,8 +154,8 @@ class Study(ABC):
 
     def inference_options(self, key: int) -> Options:
         """What intervals and tests depend on beside the data."""
-        s = self.settings
-        return Options(s.level, self.rng(key), self.unit_name, s.interval, s.limits)
+        settings = self.settings
+        return Options(settings.level, self.rng(key), self.unit_name, settings.interval, settings.limits)
 
     @property
     def test_level(self) -> float:
@@ -189,7 +190,7 @@ class Study(ABC):
         """The side of the tests."""
         return "two-sided"
 
-    def estimate_extras(self, chosen: Chosen, system: str, found: Estimate) -> dict[str, Any]:
+    def estimate_extras(self, chosen: Chosen, system: str, estimate: Estimate) -> dict[str, Any]:
         """Further columns of `estimates`."""
         return {}
 
@@ -246,13 +247,13 @@ class Study(ABC):
         return pd.DataFrame([row for chosen in self.directed for row in self._family(chosen)])
 
     def _family(self, chosen: Chosen) -> list[dict[str, Any]]:
-        made = [self._compared(chosen, pair) for pair in self.pairs]
-        refused = [one for one in made if isinstance(one, InputError)]
-        if chosen is self.primary and refused and len(refused) == len(made):
+        tests = [self._compared(chosen, pair) for pair in self.pairs]
+        refused = [c for c in tests if isinstance(c, InputError)]
+        if chosen is self.primary and refused and len(refused) == len(tests):
             raise refused[0]
         undefined = inference.undefined(self.settings.level, self.unit_name)
-        found = significance.adjust([undefined if isinstance(one, InputError) else one for one in made])
-        return [self._row(chosen, pair, one) for pair, one in zip(self.pairs, found, strict=True)]
+        adjusted = significance.adjust([undefined if isinstance(c, InputError) else c for c in tests])
+        return [self._row(chosen, pair, c) for pair, c in zip(self.pairs, adjusted, strict=True)]
 
     def _compared(self, chosen: Chosen, pair: tuple[str, str]) -> Comparison | InputError:
         """The comparison, or why there is none: a pair without common units is undefined, never a claim."""
@@ -289,10 +290,10 @@ class Study(ABC):
         """The first screen's primary comparisons: the leader against each other, or all against the baseline."""
         if len(self.order) < 2 or self.primary.metric.best == "neither":
             return pd.DataFrame()
-        found = self.comparisons[self.comparisons["metric"] == self.primary.label]
+        rows = self.comparisons[self.comparisons["metric"] == self.primary.label]
         if not self.settings.baseline:
-            return found[found["first"] == self.leader]
-        return found.sort_values("verdict", key=self._kept, kind="stable") if self.settings.gate else found
+            return rows[rows["first"] == self.leader]
+        return rows.sort_values("verdict", key=self._kept, kind="stable") if self.settings.gate else rows
 
     @property
     def opponents(self) -> tuple[str, str]:
@@ -307,17 +308,17 @@ class Study(ABC):
     @cached_property
     def slices(self) -> list[Slice]:
         """The groups of units that share a value of a segment column."""
-        return [one for column in self.settings.segments for one in slices(column, self.attributes[column])]
+        return [part for column in self.settings.segments for part in slices(column, self.attributes[column])]
 
     @cached_property
     def by_segment(self) -> pd.DataFrame:
         """The primary metric of every system in every slice; beside it the headline pair's difference, p by Holm."""
-        found = pd.DataFrame([self._in_slice(part, name) for part in self.slices for name in self.order])
-        made = pd.DataFrame([row for part in self.slices if (row := self._slice_test(part))])
-        if not len(made):
-            return found
-        made["adjusted"] = significance.holm(made["p"].to_numpy(float))
-        return found.merge(made, on=["segment", "slice"], how="left")
+        frame = pd.DataFrame([self._in_slice(part, name) for part in self.slices for name in self.order])
+        tests = pd.DataFrame([row for part in self.slices if (row := self._slice_test(part))])
+        if not len(tests):
+            return frame
+        tests["adjusted"] = significance.holm(tests["p"].to_numpy(float))
+        return frame.merge(tests, on=["segment", "slice"], how="left")
 
     def _in_slice(self, part: Slice, name: str) -> dict[str, Any]:
         e = self.estimate(self.primary, name, part.member)

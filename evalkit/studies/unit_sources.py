@@ -64,16 +64,16 @@ class Input:
     alone: int = 0
 
 
-def check_meant(found: str, given: Iterable[str], columns: Mapping[str, str]) -> None:
+def check_meant(content: str, names: Iterable[str], columns: Mapping[str, str]) -> None:
     """Raises ParameterError for a parameter, or a role of a column, that means nothing for this kind of input."""
-    for name in given:
-        if found not in OWN.get(name, (found,)):
+    for name in names:
+        if content not in OWN.get(name, (content,)):
             known = ", ".join(KINDS[kind] for kind in OWN[name])
-            raise ParameterError(f"{name}: only for {known}; preds holds {KINDS[found]}")
-    if columns and found in ("report", "trec_eval"):
-        raise ParameterError(f"columns: {KINDS[found]} has no columns to name")
-    if found in ROLES:
-        roles_of.check_roles(columns, ROLES[found])
+            raise ParameterError(f"{name}: only for {known}; preds holds {KINDS[content]}")
+    if columns and content in ("report", "trec_eval"):
+        raise ParameterError(f"columns: {KINDS[content]} has no columns to name")
+    if content in ROLES:
+        roles_of.check_roles(columns, ROLES[content])
 
 
 def read(kind: str, parts: Sequence[Part], qrels: list[Part] | None, p: Significance) -> Input:
@@ -121,25 +121,25 @@ def _one(names: Sequence[str]) -> str:
 
 
 def _ranking(parts: Sequence[Part], qrels: list[Part] | None, p: Significance) -> Input:
-    s = ranking.read(
+    lists = ranking.read(
         list(parts), qrels, columns=p.columns, systems=p.systems, metrics=p.metrics, unit=p.unit, ranks=p.ranks
     )
     data = UnitValues(
-        unit=s.runs.query if s.unit is None else s.unit,
-        name=p.unit or s.runs.columns.get("query", "query"),
-        metrics=tuple(chosen.label for chosen in s.settings.metrics),
-        systems=s.systems,
-        values=s.per_query,
-        columns=s.runs.columns,
-        sources=s.runs.sources,
+        unit=lists.runs.query if lists.unit is None else lists.unit,
+        name=p.unit or lists.runs.columns.get("query", "query"),
+        metrics=tuple(chosen.label for chosen in lists.settings.metrics),
+        systems=lists.systems,
+        values=lists.per_query,
+        columns=lists.runs.columns,
+        sources=lists.runs.sources,
     )
-    return Input(data, s.settings.metrics, s.runs.accounts)
+    return Input(data, lists.settings.metrics, lists.runs.accounts)
 
 
 def _report(parts: Sequence[Part]) -> UnitValues:
     """The differences of an earlier report; raises InputError where they are of rows, and its units held several."""
     data = unit_values.read_report(parts)
-    units = min(int(one["n"]) for one in data.known.values())
+    units = min(int(estimate["n"]) for estimate in data.known.values())
     if len(data.unit) > units:
         raise InputError(
             f"{parts[0].name}: a report on {units:,} units ({data.name}) must hold one difference of each, got "
@@ -148,7 +148,7 @@ def _report(parts: Sequence[Part]) -> UnitValues:
     return data
 
 
-def _losses(parts: Sequence[Part], given: Mapping[str, str], names: Sequence[str], unit: str | None) -> Input:
+def _losses(parts: Sequence[Part], named: Mapping[str, str], names: Sequence[str], unit: str | None) -> Input:
     """The Brier score and log loss of each row, of systems joined on the id."""
     table = lookup.TABLES["counts"]
     possible = {name: metric for name, metric in table.items() if metric.kind.centred and metric.best != "neither"}
@@ -156,7 +156,7 @@ def _losses(parts: Sequence[Part], given: Mapping[str, str], names: Sequence[str
     if unknown:
         has = ", ".join(sorted(possible))
         raise ParameterError(f"metrics: of single rows there are {has}, got {unknown[0]!r}; see the other reports")
-    rows = aligned.read(parts, lambda part: _layout(part, given, unit))
+    rows = aligned.read(parts, lambda part: _layout(part, named, unit))
     label = rows.numbers["label"]
     _check(rows, rows.columns["label"], "be 0 or 1", label, (label != 0) & (label != 1))
     for name, own in rows.own.items():
@@ -164,12 +164,12 @@ def _losses(parts: Sequence[Part], given: Mapping[str, str], names: Sequence[str
         _check(rows, f"{rows.columns['score']} of {name}", "be a chance between 0 and 1", p, (p < 0) | (p > 1))
     each = {name: Rows(label.astype(np.int64), own["score"]) for name, own in rows.own.items()}
     losses = [possible[name] for name in names or LOSSES]
-    found = {(m.name, name): m.kind.sums(one, None, 1) for m in losses for name, one in each.items()}
+    values = {(m.name, name): m.kind.sums(system_rows, None, 1) for m in losses for name, system_rows in each.items()}
     chosen = tuple(Chosen(replace(metric, kind=PerUnit(absent))) for metric in losses)
     units = _units(rows, unit) if unit else rows.id
     labels = tuple(c.label for c in chosen)
     columns = dict(rows.columns) | ({"unit": unit} if unit else {})
-    data = UnitValues(units, unit or "row", labels, rows.systems, found, columns, rows.sources)
+    data = UnitValues(units, unit or "row", labels, rows.systems, values, columns, rows.sources)
     return Input(data, chosen, alone=rows.alone)
 
 
@@ -189,8 +189,8 @@ def _check(rows: Aligned, column: str, rule: str, values: Floats, wrong: Bools) 
         raise InputError(f"{rows.place(row)}: {column} must {rule}, got {values[row]:g}")
 
 
-def _layout(part: Part, given: Mapping[str, str], unit: str | None) -> aligned.Layout:
-    roles = roles_of.resolve(part.columns, ("system", "id", "label", "score"), given, part.name)
+def _layout(part: Part, named: Mapping[str, str], unit: str | None) -> aligned.Layout:
+    roles = roles_of.resolve(part.columns, ("system", "id", "label", "score"), named, part.name)
     return aligned.Layout(
         text=aligned.attributes_by_role(part, [unit] if unit else []),
         numbers={"label": roles["label"]},

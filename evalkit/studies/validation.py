@@ -13,6 +13,7 @@ from evalkit.arrays import Floats, InputError, Ints, ParameterError
 from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import Chosen
 from evalkit.findings import inputs
+from evalkit.limits import USUAL, Limits
 from evalkit.metrics.rows import Rows
 from evalkit.parameters import Named, Names, Tables
 from evalkit.reading.inputs import examples, outcomes
@@ -36,7 +37,7 @@ ROLES = ("system", "id", "label", "score", "group", "time", "fold", "repeat")
 FOR_FITS = ("target", "estimator", "against", "ignore", "selected", "categorical", "k", "gap")
 BASELINE = "majority"
 MEDIAN = "median"
-USUAL = {
+METRICS = {
     "counts": ("accuracy", "roc_auc", "log_loss", "brier"),
     "classes": ("accuracy", "log_loss", "brier"),
     "forecasts": ("mae", "rmse"),
@@ -72,14 +73,18 @@ def read(
     With `features` the estimators are fitted here. Without any input it is the bundled sample of predictions. Raises
     ParameterError for a parameter, InputError for the input or an estimator that fails.
     """
-    p = parameters.Validation.of(locals())
+    return study_of(parameters.Validation.of(locals()))
+
+
+def study_of(p: parameters.Validation, limits: Limits = USUAL) -> Validation:
+    """The study that the parameters of `read` ask for, within these limits."""
     roles_of.check_roles(p.columns, ROLES)
     _refuse_idle(p.given)
     p = p.filled(SAMPLE) if p.features is None else p
     data = _examples(p)
     chosen = study.chosen(p.metrics, _structure(data), _usual(data, p.metrics))
     data = _without_set_aside(data)
-    shared = Settings(chosen, None, _unit(data), (), "t", p.level, p.margin, p.gate, p.seed)
+    shared = Settings(chosen, None, _unit(data), (), "t", p.level, p.margin, p.gate, p.seed, limits)
     return _given(data, shared, p) if p.features is None else _fitted(data, shared, p)
 
 
@@ -91,14 +96,14 @@ def _examples(p: parameters.Validation) -> Examples:
     return sampled(examples.table(sources.parts(p.features, p.header), use, kind=p.task), p.most_rows, p.seed)
 
 
-def _refuse_idle(given: Mapping[str, Any]) -> None:
+def _refuse_idle(asked: Mapping[str, Any]) -> None:
     """Raises ParameterError for a parameter that could change nothing with the input that is given."""
-    if "features" in given and "preds" in given:
+    if "features" in asked and "preds" in asked:
         raise ParameterError("preds and features: give one, the predictions or the table to fit on")
-    idle = ("threshold",) if "features" in given else FOR_FITS
-    wanted = "preds, the scores that it cuts" if "features" in given else "features, a table to fit on"
+    idle = ("threshold",) if "features" in asked else FOR_FITS
+    wanted = "preds, the scores that it cuts" if "features" in asked else "features, a table to fit on"
     for name in idle:
-        if name in given:
+        if name in asked:
             raise ParameterError(f"{name}: needs {wanted}; set {wanted.split(',')[0]}='FILE'")
 
 
@@ -167,7 +172,7 @@ def _usual(e: Examples, asked: Iterable[str]) -> list[str]:
         if known not in possible and any(known in other for other in lookup.TABLES.values()):
             why = "scores outside 0 to 1" if known in table else why
             raise ParameterError(f"metrics: {name!r} has no meaning for {why}; possible are {', '.join(possible)}")
-    return [name for name in USUAL[structure] if name in possible]
+    return [name for name in METRICS[structure] if name in possible]
 
 
 # Two ways in
@@ -191,7 +196,7 @@ def _given(e: Examples, shared: Settings, p: parameters.Validation) -> Validatio
         given=p.given,
         examples=e,
         folds=folds,
-        pooled={name: one.take(rows) for name, one in systems.items()},
+        pooled={name: system_rows.take(rows) for name, system_rows in systems.items()},
         rows=rows,
         tests=tests,
         fits={},
@@ -205,7 +210,7 @@ def _given(e: Examples, shared: Settings, p: parameters.Validation) -> Validatio
 def _on_training(column: FoldColumn, systems: Mapping[str, Rows]) -> dict[str, Rows]:
     """The predictions on the training rows of a holdout; of folds there are none."""
     train = column.folds.pairs[0][0]
-    return {name: one.take(train) for name, one in systems.items()} if column.holdout else {}
+    return {name: rows.take(train) for name, rows in systems.items()} if column.holdout else {}
 
 
 def _free(name: str, systems: Mapping[str, Any]) -> str:
@@ -257,13 +262,13 @@ def _fitted(e: Examples, shared: Settings, p: parameters.Validation) -> Validati
     gap = _gap(p, e)
     folds = resplits.choose(e, k=p.k, gap=gap, seed=shared.seed)
     named = _estimators(e, p)
-    made = {name: fitting.prepared(one, e.features, shared.seed) for name, one in named.items()}
-    made[_free(BASELINE if e.classes else MEDIAN, made)] = fitting.dummy(e.kind)
-    shared = replace(shared, metrics=_possible(shared, made, asked="metrics" in p.given))
-    learner = Learner(made, e.features, e.label, len(e.classes))
-    setting = Setting(e, folds, p.k, gap, shared.seed)
+    models = {name: fitting.prepared(model, e.features, shared.seed) for name, model in named.items()}
+    models[_free(BASELINE if e.classes else MEDIAN, models)] = fitting.dummy(e.kind)
+    shared = replace(shared, metrics=_possible(shared, models, asked="metrics" in p.given))
+    learner = Learner(models, e.features, e.label, len(e.classes))
+    setting = Setting(e, folds, p.k, gap, shared.seed, shared.limits)
     labels = _labels(e, folds)
-    fits, other = resplits.fit_all(setting, learner, shared.metrics[0], list(made), p.seconds, labels)
+    fits, other = resplits.fit_all(setting, learner, shared.metrics[0], list(models), p.seconds, labels)
     rows = np.concatenate([test for _, test in folds.pairs])
     order = np.argsort(rows, kind="stable")
     pooled = {name: _pooled(some, order) for name, some in fits.items()}
@@ -277,7 +282,7 @@ def _fitted(e: Examples, shared: Settings, p: parameters.Validation) -> Validati
     ends = np.cumsum([test.size for _, test in folds.pairs])[:-1]
     return Validation(
         settings=shared,
-        systems=tuple(made),
+        systems=tuple(models),
         attributes=_attributes(e, rows[order]),
         given=p.given,
         examples=e,
@@ -287,15 +292,15 @@ def _fitted(e: Examples, shared: Settings, p: parameters.Validation) -> Validati
         tests=list(zip(labels, np.split(place, ends), strict=True)),
         fits=fits,
         other=other,
-        described=tuple(f"{name}: {' → '.join(fitting.steps(one))}" for name, one in made.items()),
+        described=tuple(f"{name}: {' → '.join(fitting.steps(model))}" for name, model in models.items()),
     )
 
 
 def _estimators(e: Examples, p: parameters.Validation) -> dict[str, Any]:
     """The estimator in question by its name, then the one to hold it against."""
     first, second = p.estimator, p.against
-    one = fitting.usual(e.kind) if first is None else fitting.load(first, "estimator", e.kind)
-    named = {type(one).__name__ if first is None else _short(first): one}
+    model = fitting.usual(e.kind) if first is None else fitting.load(first, "estimator", e.kind)
+    named = {type(model).__name__ if first is None else _short(first): model}
     if second is not None:
         name = _short(second)
         named[f"{name} (against)" if name in named else name] = fitting.load(second, "against", e.kind)
@@ -318,11 +323,11 @@ def _short(path: str) -> str:
     return path.replace(":", ".").rpartition(".")[2]
 
 
-def _possible(shared: Settings, made: Mapping[str, Any], *, asked: bool) -> tuple[Chosen, ...]:
+def _possible(shared: Settings, models: Mapping[str, Any], *, asked: bool) -> tuple[Chosen, ...]:
     """The metrics that every estimator has the predictions for; raises InputError where one was asked for in vain."""
     kept = []
     for chosen in shared.metrics:
-        lacking = [name for name, one in made.items() if not any(hasattr(one, way) for way in _needs(chosen))]
+        lacking = [name for name, model in models.items() if not any(hasattr(model, way) for way in _needs(chosen))]
         if not lacking:
             kept.append(chosen)
         elif asked:

@@ -205,24 +205,24 @@ class Validation(Study):
         values = self.fold_values(self.subject) if self.other is None else self.other.folds
         values = values[~np.isnan(values)]
         # Where folds are of different kinds, how they vary counts, and not how the rows within them do.
-        found = [(self.measured_on, pooled, self.unit_name, not self.folds_differ)]
+        every = [(self.measured_on, pooled, self.unit_name, not self.folds_differ)]
         if values.size > 1:
             train, test = self._sizes()
             corrected = nadeau_bengio(values, train=train, test=test, level=self.settings.level).difference
-            found += [(CORRECTED, corrected, "fold", True)]
-            found += [(NAIVE, mean_t(values, level=self.settings.level), "fold", False)]
+            every += [(CORRECTED, corrected, "fold", True)]
+            every += [(NAIVE, mean_t(values, level=self.settings.level), "fold", False)]
         if self.settings.unit:
             alone = self.interval(self.primary, self.pooled[self.subject], None)
-            found.append((BY_ROW if self.settings.unit == "group" else BY_REPEAT, alone, "row", False))
+            every.append((BY_ROW if self.settings.unit == "group" else BY_REPEAT, alone, "row", False))
         low, high = self.primary.metric.low, self.primary.metric.high
         cut = [
-            (what, inference.within(e, low, high) if np.isfinite(e.low) else e, unit, ok) for what, e, unit, ok in found
+            (what, inference.within(e, low, high) if np.isfinite(e.low) else e, unit, ok) for what, e, unit, ok in every
         ]
         return pd.DataFrame([{"what": what, "unit": unit, "honest": ok} | vars(e) for what, e, unit, ok in cut])
 
     def _sizes(self) -> tuple[float, float]:
         sides = [(train.size, test.size) for train, test in self.folds.pairs]
-        return float(np.mean([one for one, _ in sides])), float(np.mean([one for _, one in sides]))
+        return float(np.mean([size for size, _ in sides])), float(np.mean([size for _, size in sides]))
 
     @cached_property
     def paired(self) -> pd.DataFrame:
@@ -260,9 +260,9 @@ class Validation(Study):
             return pd.DataFrame()
         direction = 1 if self.primary.metric.best == "high" else -1
         names = [self.subject, OUTSIDE]
-        made = adjust([self.compare(self.primary, (name, INSIDE)) for name in names], holm)
+        adjusted = adjust([self.compare(self.primary, (name, INSIDE)) for name in names], holm)
         rows = [{"columns": name} | vars(self.estimate(self.primary, name)) for name in [*names, INSIDE]]
-        for row, c in zip(rows, made, strict=False):
+        for row, c in zip(rows, adjusted, strict=False):
             row |= {"difference": c.difference.value, "difference_low": c.difference.low}
             row |= {"difference_high": c.difference.high, "adjusted": c.adjusted, "test": c.method}
             row |= {"verdict": verdict(c, direction=direction)}
@@ -274,29 +274,29 @@ class Validation(Study):
             return []
         assert self.examples.features is not None
         assert self.examples.candidates is not None
-        given, _, inside = self.selection["value"]
+        as_read, _, inside = self.selection["value"]
         clear = (self.selection["verdict"][:2] == "better").all()
         of, kept = (table.shape[1] for table in (self.examples.candidates, self.examples.features))
-        values, severity = (given, inside), SEVERE if clear else NOTE
+        values, severity = (as_read, inside), SEVERE if clear else NOTE
         return [leakage.selected_outside(self.rows, self.primary.label, (kept, of), values, severity)]
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
         """Every finding of the audit and of the folds' scores, severe ones first."""
         e = self.examples
-        found = list(
+        listed = list(
             leakage.audit(
                 self.folds, rng=self.rng(5), features=e.features, label=e.names, group=e.group, time=e.time, ids=e.id
             )
         )
-        found += self._of_selection()
-        found += [one for name in self.systems if name != self.baseline for one in self._of_scores(name)]
+        listed += self._of_selection()
+        listed += [finding for name in self.systems if name != self.baseline for finding in self._of_scores(name)]
         if self.folds_differ:
             label = f"{self.primary.label} of {self.subject}"
-            found.append(leakage.unlike_folds(self.rows, label, self.unlike["q"], self.unlike["freedom"]))
+            listed.append(leakage.unlike_folds(self.rows, label, self.unlike["q"], self.unlike["freedom"]))
         if self.distinct < FEW:
-            found.append(leakage.few_tested(self.rows, f"{self.distinct} {plural(self.row_name, self.distinct)}"))
-        return ordered(found)
+            listed.append(leakage.few_tested(self.rows, f"{self.distinct} {plural(self.row_name, self.distinct)}"))
+        return ordered(listed)
 
     def _of_scores(self, name: str) -> list[Finding]:
         p = self.pooled[name]
@@ -304,19 +304,19 @@ class Validation(Study):
             return []
         tests = tuple((self.rows[:0], at) for _, at in self.tests)
         folds = Folds(self.rows.size, tests, "")
-        found = [leakage.score_scale(folds, p.score)]
+        listed = [leakage.score_scale(folds, p.score)]
         if not self.fits:
-            found.append(leakage.score_is_label(p.score, p.actual))
+            listed.append(leakage.score_is_label(p.score, p.actual))
         return [
-            replace(one, message=f"{name}: {one.message}", rows=tuple(int(self.rows[i]) for i in one.rows))
-            for one in found
-            if one
+            replace(finding, message=f"{name}: {finding.message}", rows=tuple(int(self.rows[i]) for i in finding.rows))
+            for finding in listed
+            if finding
         ]
 
     @cached_property
     def checks(self) -> tuple[Check, ...]:
         """Every check that has a meaning here, and what those lack that could not be run."""
-        coarse = any(one.kind is kinds.COARSE for one in self.findings)
+        coarse = any(finding.kind is kinds.COARSE for finding in self.findings)
         return checks.of(self.examples, fitted=bool(self.fits), holdout=self.holdout, coarse=coarse)
 
     @property
@@ -330,7 +330,7 @@ class Validation(Study):
 
         Else cannot tell: what was not looked for may be there.
         """
-        severities = {one.severity for one in self.findings}
+        severities = {finding.severity for finding in self.findings}
         if SEVERE in severities:
             return "fail"
         return "cannot tell" if WARNING in severities or checks.usual(self.checks) else "pass"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evalkit.arrays import Floats, InputError, Ints, ParameterError
+from evalkit.limits import USUAL
 from evalkit.metrics.rows import Rows
 from evalkit.progress import progress
 from evalkit.reading.inputs.examples import CLASSES
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 CORES = 2
 PROBED = 3  # fits from which the time per fit is estimated
-WORTH = 8.0  # seconds of work from which starting a second process pays
 CHUNK = 16  # fits between two looks at the clock
 
 
@@ -213,12 +213,13 @@ def run(
     *,
     required: int,
     seconds: float,
+    worth: float = USUAL.worth,
     clock: Callable[[], float] = time.monotonic,
 ) -> list[Fit]:
     """Make the fits of the jobs in order: the first `required` always, then as many as fit into `seconds`.
 
-    One process for short work, because starting another takes seconds; otherwise two. Linear algebra uses one thread:
-    on small tables its threads wait for each other.
+    One process for work of up to `worth` seconds, because starting another takes seconds; otherwise two. Linear algebra
+    uses one thread: on small tables its threads wait for each other.
     """
     from joblib import Parallel, delayed
     from threadpoolctl import threadpool_limits
@@ -229,7 +230,7 @@ def run(
         return len(fits) < len(jobs) and (len(fits) < required or clock() - start <= seconds)
 
     def pays_for_two() -> bool:
-        return len(fits) >= PROBED and _work_left(len(fits), len(jobs), required, seconds, clock() - start) > WORTH
+        return len(fits) >= PROBED and _work_left(len(fits), len(jobs), required, seconds, clock() - start) > worth
 
     with progress("fitting", len(jobs)) as draw, threadpool_limits(1):
         while unfinished() and not pays_for_two():

@@ -20,7 +20,7 @@ import pandas as pd
 from evalkit.catalogue import lookup
 from evalkit.metrics import calibration, counts, curves, labels
 from evalkit.metrics.counts import Counts, count
-from evalkit.metrics.influence import auc_covariance, auc_variance, placements
+from evalkit.metrics.influence import auc_bins, auc_variance, of_rows
 from evalkit.metrics.rows import Rows
 from evalkit.statistics import proportions
 from evalkit.statistics.count_bootstrap import interval
@@ -228,13 +228,20 @@ def _proc(found: Tally, frame: pd.DataFrame, tool: dict) -> None:
         found.check(f"{name} Youden", float(counts.youden(c).max()), best)
     for pair, values in tool["pairs"].items():
         names = pair.split(" vs ")
-        cov = auc_covariance(label, np.array([placements(tables[one], label, scores[one]) for one in names]))
+        moved = [of_rows(auc_bins(tables[name]), tables[name], label, scores[name]) for name in names]
+        cov = _covariance(label, np.array(moved))
         value = counts.auc(tables[names[0]]) - counts.auc(tables[names[1]])
         error = float(np.sqrt(cov[0, 0] + cov[1, 1] - 2 * cov[0, 1]))
         found.check(f"{pair} z", value / error, values["z"])
         found.check(f"{pair} covariance", cov[0, 1], values["cov_delong"])
         for i, sign in enumerate((-1, 1)):
             found.check(f"{pair} interval {i}", value + sign * 1.959963984540054 * error, values["ci95_diff"][i])
+
+
+def _covariance(label: np.ndarray, moved: np.ndarray) -> np.ndarray:
+    """DeLong's covariance matrix of AUC from how much each row moves it, one row of numbers a model."""
+    sides = [moved[:, label == side] for side in (0, 1)]
+    return sum(side @ side.T * side.shape[1] / (side.shape[1] - 1) for side in sides)
 
 
 # Several classes --------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from evalkit.reading.reductions import large
 from evalkit.reading.tables import sources, spark_tables
 from evalkit.statistics import passes
 from evalkit.studies import classification
-from evalkit.studies.binary_sums import SumsStudy
+from evalkit.studies.binary_studies import SumsStudy
 
 GIVEN = {
     "columns": "{weight: exact}",
@@ -70,7 +70,7 @@ def test_counts_are_those_of_memory_and_of_duckdb_at_every_limit(session, tables
     several, counted = grids(files, "1GB", 10**6, monkeypatch, **given)
     few, again = grids(files, "250MB", 7_000, monkeypatch, **given)
     t = large.read(spark.engine_for(sources.parts(table)), sources.parts(table), segments=["country"], **given)
-    first = passes.First(t.plan, [0.5] * len(t.systems))
+    first = passes.First(len(t.systems), [0.5] * len(t.systems))
     whole = t.reduce(first, first.merge, by_unit=False)
     assert passes.facts(whole).tolist() == counted.tolist() == again.tolist() == [60_000, wide["label"].sum(), 0, 0]
     found = first.bins(whole)

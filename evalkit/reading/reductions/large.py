@@ -6,16 +6,17 @@ those of tables in memory. The parts laid end to end are then one query with sho
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from evalkit.arrays import InputError, ParameterError
+from evalkit.metrics.rows import Shard
 from evalkit.reading.engines.base import Engine
 from evalkit.reading.engines.duckdb import DuckDB
 from evalkit.reading.inputs import aligned, outcomes, pairing
 from evalkit.reading.reductions.profiles import LABELS, Piece, Profiles, system_of
-from evalkit.reading.reductions.shards import Plan, Segment, Shard
+from evalkit.reading.reductions.shards import OfTable, Plan, Segment
 from evalkit.reading.reductions.straight import Straight, straight
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables.parts import Part, Source
@@ -26,16 +27,6 @@ from evalkit.reading.tables.slices import groups
 ROWS = 2**20  # more are reduced shard by shard, whatever the memory and the engine: the same page everywhere
 KNOWN = 2**14  # distinct units whose sums are kept side by side; more are sorted, so that each is in one shard
 VALUES = 2**20  # distinct values of a column for segments
-
-
-class Reading(Protocol):
-    """What is done with a shard: as numpy has it, or as the table that an engine gives."""
-
-    def of(self, shard: Shard) -> Any:
-        """The result, an Arrow table."""
-
-    def __call__(self, table: Any) -> Any:
-        """The result, an Arrow table."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,14 +87,18 @@ class Large:
         """The inputs with their rows; raises InputError where a file has changed since reading began."""
         return tuple(piece.part.fingerprint(rows) for piece, rows in zip(self.pieces, self.counts, strict=True))
 
-    def reduce(self, function: "Reading", merge: Callable[[Any], Any], *, by_unit: bool) -> Any:
-        """All shards reduced. by_unit: the rows of a unit, unless units are few, stand in one shard; always, paired
-        systems' rows of one id do."""
+    def reduce(self, function: Callable[[Shard], Any], merge: Callable[[Any], Any], *, by_unit: bool) -> Any:
+        """All shards reduced, each to an Arrow table.
+
+        by_unit: the rows of a unit, unless units are few, stand in one shard; always, paired systems' rows of one id
+        do.
+        """
         if self.straight:
-            return self.straight.reduce(function.of, merge, self.plan)
+            return self.straight.reduce(function, merge, self.plan)
         by = "unit" if by_unit and self.plan.unit and self.plan.units is None else "id" if self.plan.paired else None
         query = f"SELECT {', '.join(self.plan.columns)} FROM ({self.query}) AS w"
-        return self.engine.reduce(query, by, function, self.name, merge, total=self.rows, **self.frames)
+        of_table = OfTable(self.plan, function)
+        return self.engine.reduce(query, by, of_table, self.name, merge, total=self.rows, **self.frames)
 
 
 def few(parts: Sequence[Part], most: int) -> bool:

@@ -3,7 +3,7 @@
 Everything here is fit to be sent to another machine, and nothing depends on the order of rows or shards.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints
 from evalkit.metrics import grid
+from evalkit.metrics.rows import Shard
 from evalkit.reading.inputs import pairing
 
 
@@ -52,32 +53,27 @@ class Plan:
 
 
 @dataclass(frozen=True, eq=False)
-class Shard:
-    """Rows that every system has: one array of scores a system; for every segment column the number of the row's slice.
+class OfTable:
+    """What `function` makes of a shard, from the table of it that an engine gives."""
 
-    unit: the number of the row's unit, of `units` in all. twice: ids that a system has again; differ: rows whose label,
-    weight or group two systems do not agree on.
-    """
+    plan: Plan
+    function: Callable[[Shard], Any]
 
-    label: Bools
-    score: Sequence[Floats]
-    weight: Ints | None
-    slice: Sequence[Ints]
-    unit: Ints | None
-    units: int
-    twice: int
-    differ: int
+    def __call__(self, table: Any) -> Any:
+        """The result, an Arrow table."""
+        return self.function(shard(table, self.plan))
 
 
 def shard(table: Any, plan: Plan) -> Shard:
     """The rows of an Arrow table."""
     label: Bools = table["hit"].to_numpy()
     weight = None if plan.scale is None else grid.whole(_numbers(table["weight"]), plan.scale)
-    parts = [column.of[_places(table[f"segment{i}"], column.values)] for i, column in enumerate(plan.segments)]
+    parts = [segment.of[_places(table[f"segment{i}"], segment.values)] for i, segment in enumerate(plan.segments)]
+    sizes = [int(segment.of.max()) + 1 for segment in plan.segments]
     unit, units = _units(table, plan)
     if not plan.paired:
         score = [_numbers(table[f"score{i}"]) for i in range(len(plan.systems))]
-        return Shard(label, score, weight, parts, unit, units, 0, 0)
+        return Shard(label, score, weight, parts, sizes, unit, units, 0, 0)
     id, _ = _codes(table["id"])
     of = _places(table["system"], plan.systems)
     rows = [np.flatnonzero(of == i) for i in range(len(plan.systems))]
@@ -92,6 +88,7 @@ def shard(table: Any, plan: Plan) -> Shard:
         [values[at] for at in rows],
         None if weight is None else weight[first],
         [part[first] for part in parts],
+        sizes,
         None if unit is None else unit[first],
         units,
         twice,

@@ -13,10 +13,11 @@ import numpy as np
 
 from evalkit.arrays import Bools, Floats
 from evalkit.metrics import calibration, grid
+from evalkit.metrics.rows import Shard
 from evalkit.progress import progress
 from evalkit.reading.engines.base import Limits
 from evalkit.reading.reductions.profiles import Piece
-from evalkit.reading.reductions.shards import Plan, Shard
+from evalkit.reading.reductions.shards import Plan
 from evalkit.reading.tables import duck, parquet
 from evalkit.reading.tables.parquet import Parquet
 from evalkit.reading.tables.rules import split
@@ -126,7 +127,7 @@ class Straight:
             label = np.isin(rows.label, hits) if len(hits) != 1 else rows.label == hits[0]
             by_role = dict(zip(self.numbers, rows.numbers, strict=True))
             weight = None if plan.scale is None else grid.whole(by_role.pop("number weight"), plan.scale)
-            yield Shard(label, [by_role[role] for role in by_role], weight, [], None, 0, 0, 0)
+            yield Shard(label, [by_role[role] for role in by_role], weight, [], [], None, 0, 0, 0)
 
     def reduce(self, function: Callable[[Shard], Any], merge: Callable[[Any], Any], plan: Plan) -> Any:
         """What `function` makes of every shard, merged."""

@@ -2,8 +2,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evalkit.arrays import InputError
-from evalkit.statistics.areas import delong, delong_unpaired
+from evalkit.catalogue.lookup import find
+from evalkit.metrics.rows import Rows
+from evalkit.statistics import methods
+from evalkit.statistics.methods import Options
+from evalkit.statistics.statistic import OfRows
+
+
+def delong(label, first, second):
+    """AUC of the first score − AUC of the second on the same rows."""
+    a, b = (OfRows(find("roc_auc", "counts"), Rows(label, score)) for score in (first, second))
+    return methods.two_areas(a, b, Options(0.95, np.random.default_rng(0)))
 
 
 def scores(g, n=400, gain=1.0):
@@ -30,16 +39,6 @@ def test_paired_equals_the_definition_with_ties():
     assert (c.difference.high - c.difference.low) / 2 == pytest.approx(1.959964 * error, rel=1e-6)
 
 
-def test_unpaired_adds_the_variances():
-    g = np.random.default_rng(2)
-    (label_a, a, _), (label_b, b, _) = scores(g, 90), scores(g, 150)
-    (area_a, xa, ya), (area_b, xb, yb) = by_hand(label_a, a), by_hand(label_b, b)
-    variance = sum(np.var(part, ddof=1) / part.size for part in (xa, ya, xb, yb))
-    c = delong_unpaired(label_a, a, label_b, b)
-    assert c.p_value == pytest.approx(2 * stats.norm.sf(abs(area_a - area_b) / np.sqrt(variance)))
-    assert c.difference.n == 240
-
-
 def test_swapping_and_equal_scores():
     label, a, b = scores(np.random.default_rng(3))
     one, other = delong(label, a, b), delong(label, b, a)
@@ -63,17 +62,3 @@ def test_level_at_length():
     p = level(4000, 200, 5)
     assert 0.04 <= np.mean(p < 0.05) <= 0.06
     assert stats.kstest(p, "uniform").pvalue > 0.001
-    g = np.random.default_rng(6)
-    label = np.arange(200) % 3 == 0
-    score = g.normal(size=(4000, 2, 200)) + label
-    unpaired = [delong_unpaired(label.astype(int), one, label.astype(int), other).p_value for one, other in score]
-    assert 0.04 <= np.mean(np.array(unpaired) < 0.05) <= 0.06
-
-
-@pytest.mark.parametrize(
-    "label, message",
-    [([1, 1, 1], "label must hold both classes, got 3 ones in 3 rows"), ([1, 0, 2], "only 0 and 1, got 2.0")],
-)
-def test_refusals(label, message):
-    with pytest.raises(InputError, match=message):
-        delong(label, [1, 2, 3], [3, 2, 1])

@@ -1,0 +1,285 @@
+"""The two studies of binary outcomes: of rows in memory, and of rows that are read twice, shard by shard."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from evalkit.limits import USUAL, Limits
+from evalkit.metrics import calibration, cells, counts, grid
+from evalkit.metrics.counts import Counts
+from evalkit.metrics.rows import Rows
+from evalkit.parameters import Classification
+from evalkit.parameters.decisions import BestF1, Costs, Threshold
+from evalkit.reading.inputs import outcomes, pairing
+from evalkit.reading.inputs.aligned import attributes_of
+from evalkit.reading.inputs.outcomes import Binary
+from evalkit.reading.reductions import large
+from evalkit.reading.reductions.large import Large
+from evalkit.reading.tables.slices import Slice
+from evalkit.statistics import count_bootstrap, passes
+from evalkit.statistics.passes import First, Second
+from evalkit.statistics.sample import HeldRows, Moments, SummedRows, Table, columns
+from evalkit.statistics.statistic import Layout
+from evalkit.studies import study, thresholds
+from evalkit.studies.binary import AT, ORDER, Account, BinaryStudy, Facts
+from evalkit.studies.study import Settings
+from evalkit.studies.thresholds import Rule
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RowsStudy(BinaryStudy):
+    """Intervals and tests from the rows themselves."""
+
+    data: Binary
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What the page says of the rows."""
+        d, rows = self.data, self.data.rows
+        return Facts(
+            account=Account(rows.systems, rows.columns, rows.sources, rows.read, len(rows), rows.alone),
+            positive=d.positive,
+            negative=d.negative,
+            positives=int(d.label.sum()),
+            weighted=d.weight is not None,
+            outside={name: int(((score < 0) | (score > 1)).sum()) for name, score in d.score.items()},
+            wrong={name: _certain_and_wrong(d, name) for name in d.score},
+            repeated=_repeated_rows(d),
+            binned={},
+            precision={name: own["score"] for name, own in rows.precision.items()},
+        )
+
+    @cached_property
+    def sample(self) -> HeldRows:
+        """Every system's scores with its threshold."""
+        return HeldRows({name: rows.at(self.thresholds[name]) for name, rows in self._rows.items()})
+
+    @cached_property
+    def _rows(self) -> dict[str, Rows]:
+        d = self.data
+        return {name: Rows(d.label, score, weight=d.weight, unit=self.unit) for name, score in d.score.items()}
+
+    def table(self, system: str) -> Counts:
+        """The counts of a system."""
+        return self._rows[system].counts
+
+    def one_class(self, part: Slice) -> bool:
+        """Whether the rows of a slice are all positive or all negative."""
+        return len(np.unique(self.data.label[part.member])) < 2
+
+    def resample(self, system: str) -> list[Counts]:
+        """A system's table in cells, and those of bootstrap samples of its rows or units."""
+        rows = self.sample.rows[system]
+        table = cells.pooled(rows.counts)
+        if rows.plain:
+            return [table, *count_bootstrap.resampled(table, rng=self.rng(3), resamples=self.settings.limits.bands)]
+        drawn = count_bootstrap.resampled_units(rows, rng=self.rng(3), resamples=self.settings.limits.bands)
+        return [table, *drawn]
+
+
+def _certain_and_wrong(d: Binary, name: str) -> int:
+    low, high = d.score[name] < calibration.EPSILON, d.score[name] > 1 - calibration.EPSILON
+    return int((low & (d.label == 1)).sum() + (high & (d.label == 0)).sum())
+
+
+def _repeated_rows(d: Binary) -> int:
+    columns = np.column_stack([d.label, *d.score.values()])
+    order = np.lexsort(columns.T)
+    return int((columns[order][1:] == columns[order][:-1]).all(axis=1).sum())
+
+
+# The parameters ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What the parameters ask of a binary study."""
+
+    settings: Settings
+    rule: Rule
+    costs: Costs
+    prevalence: float | None
+
+
+def asked(systems: tuple[str, ...], outside: str, p: Classification, limits: Limits) -> Asked:
+    """The parameters, checked. outside: says of a score that is no probability what and where it is, else ""."""
+    known = ["scores"] if outside else ["scores", "probabilities"]
+    chosen = study.possible(p.metrics, "counts", (*ORDER, *AT), known, f"probabilities, {outside}")
+    settings = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
+    study.check_systems(settings, systems)
+    usual: Threshold = BestF1() if outside else 0.5
+    cut = usual if p.threshold is None else p.threshold
+    costs = cut if isinstance(cut, Costs) else p.costs or Costs()
+    return Asked(settings, thresholds.rule(cut), costs, p.prevalence)
+
+
+def of_rows(data: Binary, p: Classification, limits: Limits = USUAL) -> RowsStudy:
+    """The study of rows in memory."""
+    a = asked(data.rows.systems, _outside_of_rows(data), p, limits)
+    attributes = attributes_of(data.rows, a.settings.attributes, a.settings.unit)
+    return RowsStudy(a.settings, data.rows.systems, attributes, p.given, a.rule, a.costs, a.prevalence, data)
+
+
+def _outside_of_rows(data: Binary) -> str:
+    """The first score that is no probability."""
+    for name, score in data.score.items():
+        if not outcomes.are_probabilities(score):
+            row = int(np.flatnonzero((score < 0) | (score > 1))[0])
+            return f"got the score {score[row]:g} of {name} ({data.rows.place(row)})"
+    return ""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SumsStudy(BinaryStudy):
+    """Intervals and tests from sums over the rows."""
+
+    counted: Facts
+    summed: SummedRows
+    groups: Mapping[str, Sequence[str]]
+
+    @property
+    def facts(self) -> Facts:
+        """What the page says of the rows."""
+        return self.counted
+
+    @property
+    def sample(self) -> SummedRows:
+        """All systems on the same rows."""
+        return self.summed
+
+    @property
+    def banded(self) -> bool:
+        """Whether curves have bands: a table says how rows vary, not how units or weighted rows do."""
+        return self.plain
+
+    @property
+    def bands_are(self) -> str:
+        """Where the bands of curves come from, in words."""
+        none = (
+            f"none, nor limits of calibration, gains and other base rates: rows vary by {self.unit_name} or weight, and"
+        )
+        return super().bands_are if self.plain else f"{none} resampling them would take the rows again and again"
+
+    @cached_property
+    def thresholds(self) -> dict[str, float]:
+        """The threshold of every system, chosen between the two readings."""
+        return {name: table.threshold for name, table in self.sample.tables[0].items()}
+
+    @cached_property
+    def slices(self) -> list[Slice]:
+        """The groups of rows that share a value of a segment column, by their numbers."""
+        named = [(column, label) for column, labels in self.groups.items() for label in labels]
+        return [Slice(column, label, number) for number, (column, label) in enumerate(named, start=1)]
+
+    def table(self, system: str) -> Counts:
+        """The counts of a system."""
+        return self.sample.tables[0][system].counts
+
+    def chances(self, system: str) -> Counts:
+        """The counts of a system at the middle of each bin."""
+        return self.sample.tables[0][system].chances
+
+    def one_class(self, part: Slice) -> bool:
+        """Whether the rows of a slice are all positive or all negative."""
+        c = next(iter(self.sample.tables[part.member].values())).counts
+        return not (c.positives and c.negatives)
+
+    def resample(self, system: str) -> list[Counts]:
+        """A system's table in cells, and those of bootstrap samples of its rows; none where rows cluster or weigh."""
+        table = cells.pooled(self.chances(system))
+        if not self.banded:
+            return [table]
+        return [table, *count_bootstrap.resampled(table, rng=self.rng(3), resamples=self.settings.limits.bands)]
+
+
+# Two readings ---------------------------------------------------------------------------------------------------------
+
+
+def of_sums(t: Large, p: Classification, limits: Limits = USUAL) -> SumsStudy:
+    """The study of a table that is read twice."""
+    a = asked(t.systems, _outside_of_table(t), p, limits)
+    tables, rows, positives = _tables(t, a)
+    plain = a.settings.unit is None and t.plan.scale is None
+    layout = Layout.SUMMED if plain else Layout.SUMMED_VARIED
+    sample = SummedRows(tables, _moments(t, a, tables, plain=plain), layout)
+    alone = t.rows - rows * len(t.systems) if t.plan.paired else 0
+    account = Account(t.systems, t.columns, t.sources(), sum(t.counts), rows, alone)
+    facts = Facts(
+        account=account,
+        positive=t.positive,
+        negative=t.negative,
+        positives=positives,
+        weighted=t.plan.scale is not None,
+        outside=t.outside,
+        wrong=t.certain,
+        repeated=_repeated_scores(tables[0], rows) if plain else None,
+        binned={name: _moved(table) for name, table in tables[0].items() if grid.spread(table.bins).any()},
+        precision=t.precision,
+    )
+    return SumsStudy(a.settings, t.systems, {}, p.given, a.rule, a.costs, a.prevalence, facts, sample, t.slices)
+
+
+def _tables(t: Large, a: Asked) -> tuple[list[dict[str, Table]], int, int]:
+    """The tables of every system in every group, rows and positive rows; raises InputError for ids that do not pair."""
+    cuts = [a.rule.at(_NOTHING, t.precision[name]) for name in t.systems] if a.rule.fixed is not None else None
+    limits = a.settings.limits
+    first = First(len(t.systems), cuts, limits.bins, limits.slice_bins)
+    binned = t.reduce(first, first.merge, by_unit=False)
+    rows, positives, twice, differ = map(int, passes.facts(binned))
+    if twice or differ:
+        raise large.refuse(t)
+    if not rows:
+        raise pairing.nothing_shared(t.systems)
+    if not t.plan.paired and rows != t.rows:
+        raise large.changed(t)
+    groups: dict[int, dict[str, Table]] = {}
+    chosen: dict[str, float] = {}
+    for key, bins in sorted(first.bins(binned).items()):
+        group, system = divmod(key, len(t.systems))
+        name, scale = t.systems[system], t.plan.scale or 1.0
+        if not group:
+            chosen[name] = a.rule.at(grid.counts(bins, scale), t.precision[name])
+        groups.setdefault(group, {})[name] = Table(name, bins, scale, chosen[name])
+    return [groups[group] for group in sorted(groups)], rows, positives
+
+
+_NOTHING = counts.count([], [])
+
+
+def _moments(t: Large, a: Asked, tables: Sequence[Mapping[str, Table]], *, plain: bool) -> dict[int, Moments]:
+    """The sums of the second reading by group; nothing where the tables tell everything."""
+    alone = plain and len(t.systems) == 1
+    wanted = {0: a.settings.metrics} | dict.fromkeys(range(1, len(tables)), a.settings.metrics[:1])
+    models = {}
+    for group, metrics in wanted.items():
+        needed = [chosen for chosen in metrics if chosen.base.metric.kind.centred] if alone else metrics
+        if needed:
+            models[group] = [columns(table, needed) for table in tables[group].values()]
+    if not models:
+        return {}
+    second = Second(t.plan.scale, bool(t.plan.units), models)
+    return second.moments(t.reduce(second, second.merge, by_unit=True))
+
+
+def _repeated_scores(tables: Mapping[str, Table], rows: int) -> int | None:
+    """Rows whose label and score another row has too: known of one system whose scores do not share bins."""
+    if len(tables) > 1 or grid.spread(next(iter(tables.values())).bins).any():
+        return None
+    c = next(iter(tables.values())).counts
+    return rows - int(np.count_nonzero(c.positive) + np.count_nonzero(c.negative))
+
+
+def _moved(t: Table) -> tuple[float, float, float]:
+    spread = grid.spread(t.bins)
+    return grid.auc_width(t.counts, spread), *grid.average_precision_limits(t.counts, spread)
+
+
+def _outside_of_table(t: Large) -> str:
+    """The first score that is no probability."""
+    name = next((name for name, rows in t.outside.items() if rows), None)
+    if name is None:
+        return ""
+    place, value = large.first_outside(t, name)
+    return f"got the score {value:g} of {name} ({place})"
