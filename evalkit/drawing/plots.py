@@ -68,13 +68,16 @@ def wide(panels: int, *, edge: float, each: float, height: float) -> tuple[float
 def picture(
     draw: Callable[..., Any],
     *data: Any,
-    alt: str,
     caption: str,
+    alt: str = "",
     size: tuple[float, float] = (7.6, 3.4),
     panels: tuple[int, int] | None = None,
     **options: Any,
 ) -> Picture:
-    """The figure that `draw(*data, ax, **options)` makes, `ax` an array of axes where panels are named."""
+    """The figure that `draw(*data, ax, **options)` makes, `ax` an array of axes where panels are named.
+
+    alt: the text that stands for it, where the caption does not say enough.
+    """
     import io
 
     import matplotlib as mpl
@@ -89,7 +92,7 @@ def picture(
         draw(*data, axes if panels else axes[0, 0], **options)
         buffer = io.StringIO()
         FigureCanvasSVG(figure).print_svg(buffer, metadata={"Date": None, "Creator": None})
-    return Picture(_embedded(buffer.getvalue(), alt), alt, caption)
+    return Picture(_embedded(buffer.getvalue(), alt or caption), alt or caption, caption)
 
 
 def _embedded(svg: str, alt: str) -> str:

@@ -32,104 +32,104 @@ ABSENT: dict[type, tuple[str, ...]] = {
 }
 
 
-def _piece(s: Study, name: str) -> Any:
+def _piece(study: Study, name: str) -> Any:
     """The piece of this name from the modules of the study's kind; nothing where the kind has no such piece."""
-    if name in ABSENT[type(s)]:
+    if name in ABSENT[type(study)]:
         return Html("")
-    module = next((module for module in KINDS[type(s)] if hasattr(module, name)), KINDS[type(s)][0])
-    return getattr(module, name)(s)
+    module = next((module for module in KINDS[type(study)] if hasattr(module, name)), KINDS[type(study)][0])
+    return getattr(module, name)(study)
 
 
-def title(s: Study) -> Html:
+def title(study: Study) -> Html:
     """The title and what was asked."""
-    return _piece(s, "title")
+    return _piece(study, "title")
 
 
-def findings(s: Study) -> Html:
+def findings(study: Study) -> Html:
     """What to know of the data first."""
-    return _piece(s, "findings")
+    return _piece(study, "findings")
 
 
-def estimates(s: Study) -> Html:
+def estimates(study: Study) -> Html:
     """Every metric of every system with its interval."""
-    return _piece(s, "estimates")
+    return _piece(study, "estimates")
 
 
-def curve_plot(s: Study) -> Piece:
+def curve_plot(study: Study) -> Piece:
     """The curves of scores under a moving threshold."""
-    return _piece(s, "curve_plot")
+    return _piece(study, "curve_plot")
 
 
-def curves(s: Study) -> Html:
+def curves(study: Study) -> Html:
     """What the curves say in words: containment and crossings, or the areas class by class."""
-    return _piece(s, "crossings")
+    return _piece(study, "crossings")
 
 
-def base_rate_plot(s: Study) -> Piece:
+def base_rate_plot(study: Study) -> Piece:
     """Curves at another base rate."""
-    return _piece(s, "base_rate_plot")
+    return _piece(study, "base_rate_plot")
 
 
-def base_rate(s: Study) -> Html:
+def base_rate(study: Study) -> Html:
     """Metrics at another base rate."""
-    return _piece(s, "base_rate")
+    return _piece(study, "base_rate")
 
 
-def threshold_plot(s: Study) -> Piece:
+def threshold_plot(study: Study) -> Piece:
     """Metrics along the threshold, or along the target."""
-    return _piece(s, "sweep_plot")
+    return _piece(study, "sweep_plot")
 
 
-def cost_plot(s: Study) -> Piece:
+def cost_plot(study: Study) -> Piece:
     """Cost along the share predicted positive."""
-    return _piece(s, "cost_plot")
+    return _piece(study, "cost_plot")
 
 
-def thresholds(s: Study) -> Html:
+def thresholds(study: Study) -> Html:
     """What ways to choose a threshold would give."""
-    return _piece(s, "choices")
+    return _piece(study, "choices")
 
 
-def calibration_plot(s: Study) -> Piece:
+def calibration_plot(study: Study) -> Piece:
     """Probabilities against what happened."""
-    return _piece(s, "calibration_plot")
+    return _piece(study, "calibration_plot")
 
 
-def calibration(s: Study) -> Html:
+def calibration(study: Study) -> Html:
     """The loss of the probabilities taken apart."""
-    return _piece(s, "calibrated")
+    return _piece(study, "calibrated")
 
 
-def top_plot(s: Study) -> Piece:
+def top_plot(study: Study) -> Piece:
     """What stands among the highest scores."""
-    return _piece(s, "gain_plot")
+    return _piece(study, "gain_plot")
 
 
-def top(s: Study) -> Html:
+def top(study: Study) -> Html:
     """Lift, or how often the class is among the highest scores."""
-    return _piece(s, "gains")
+    return _piece(study, "gains")
 
 
-def confusion_plot(s: Study) -> Piece:
+def confusion_plot(study: Study) -> Piece:
     """The confusion table as a picture."""
-    return _piece(s, "confusion_plot")
+    return _piece(study, "confusion_plot")
 
 
-def confusion(s: Study) -> Html:
+def confusion(study: Study) -> Html:
     """Which decisions were right and wrong."""
-    return _piece(s, "confusion")
+    return _piece(study, "confusion")
 
 
-def definitions(s: Study) -> Html:
+def definitions(study: Study) -> Html:
     """Exactly the metrics shown, the intervals, the tests."""
-    return _piece(s, "definitions")
+    return _piece(study, "definitions")
 
 
-def origin(s: Study) -> Html:
+def origin(study: Study) -> Html:
     """Inputs, parameters, versions, the command."""
-    return _piece(s, "origin")
+    return _piece(study, "origin")
 
 
-def results(s: Study) -> Results:
+def results(study: Study) -> Results:
     """Every number of the page, unrounded."""
-    return _piece(s, "results")
+    return _piece(study, "results")

@@ -2,28 +2,33 @@
 
 from typing import Any
 
-from evalkit.drawing import tables
-from evalkit.drawing.tables import Cell, Html, escape, number, signed
-from evalkit.pages import online_findings, pieces
-from evalkit.studies.planning import Planning, as_record
+from evalkit.drawing import claim_plots, plots, tables
+from evalkit.drawing.plots import Picture
+from evalkit.drawing.tables import Cell, Html, escape, number, signed, signed_percent
+from evalkit.findings import methods
+from evalkit.findings.finding import Finding
+from evalkit.pages import pieces
+from evalkit.studies.planning import BAIT, CANDIDATE, FEWEST_GROUPS, KINDS, PRODUCTION, Planning, as_record
 
 pieces.listed(__name__)
 
 NO_WORLD = "No world was simulated: set world to cascade or positions."
 
+HOW = {"true": "true lift", "measured": "measured by an A/B test", "cuped": "measured with CUPED"}
 
-def answer(s: Planning | None) -> Html:
+
+def answer(study: Planning | None) -> Html:
     """How many times the users an A/B test needs, raw and with CUPED, and the world in words."""
-    if s is None:
+    if study is None:
         return tables.paragraph(NO_WORLD)
-    row = s.worlds.set_index("world").loc[s.name]
+    row = study.worlds.set_index("world").loc[study.name]
     text = (
-        f"In the simulated world '{s.name}' interleaving (sign of each user's preference) needs about "
+        f"In the simulated world '{study.name}' interleaving (sign of each user's preference) needs about "
         f"{_about(row['interleaving'])} users to agree with the truth in 95 % of experiments; the best raw A/B metric "
         f"({row['raw_metric']}) {_times(row['raw_times'])} times as many, the best with CUPED "
         f"({row['cuped_metric'].removesuffix(', CUPED')}) {_times(row['cuped_times'])} times."
     )
-    return tables.stack([tables.paragraph(text), tables.findings(online_findings.of_planning(s))])
+    return tables.stack([tables.paragraph(text), tables.findings(of_planning(study))])
 
 
 def _about(users: float) -> str:
@@ -35,9 +40,9 @@ def _times(ratio: float) -> str:
     return f"{float(f'{ratio:.2g}'):,.0f}" if ratio >= 10 else f"{ratio:.1f}"
 
 
-def needed(s: Planning | None) -> Html:
+def needed(study: Planning | None) -> Html:
     """Users by design and criterion."""
-    if s is None:
+    if study is None:
         return Html("")
     rows = [
         [
@@ -48,19 +53,19 @@ def needed(s: Planning | None) -> Html:
             Cell(f"±{row['error']:.0%}"),
             Cell(_times(row["times"])),
         ]
-        for row in s.needed.to_dict("records")
+        for row in study.needed.to_dict("records")
     ]
     heads = ["design", "effect", "sd a user", "95 % agree", "80 % power", "95 % power", "noise", "times"]
     note = (
         "95 % agree: the sign is right in 95 % of experiments, the published criterion; power: two-sided at 0.05. "
         "An A/B test counts both arms. Noise: one standard error of the simulation. Times: against the first row."
     )
-    return tables.table(f"Users needed, from {s.users:,} simulated users", heads, rows, note)
+    return tables.table(f"Users needed, from {study.users:,} simulated users", heads, rows, note)
 
 
-def worlds(s: Planning | None) -> Html:
+def worlds(study: Planning | None) -> Html:
     """What the ratio hangs on: the click model and heavy users."""
-    if s is None:
+    if study is None:
         return Html("")
     rows = [
         [
@@ -71,7 +76,7 @@ def worlds(s: Planning | None) -> Html:
             Cell(_times(row["raw_times"])),
             Cell(_times(row["cuped_times"])),
         ]
-        for row in s.worlds.to_dict("records")
+        for row in study.worlds.to_dict("records")
     ]
     heads = ["world", "interleaving", "best raw A/B", "best A/B with CUPED", "raw ratio", "CUPED ratio"]
     note = (
@@ -81,11 +86,11 @@ def worlds(s: Planning | None) -> Html:
     return tables.table("Users for 95 % agreement, simulated, by what is assumed", heads, rows, note)
 
 
-def stages(s: Planning | None) -> Html:
+def stages(study: Planning | None) -> Html:
     """Interleaving keeps s of m candidates, an A/B test decides among them."""
-    if s is None:
+    if study is None:
         return Html("")
-    first = s.stages.iloc[0]
+    first = study.stages.iloc[0]
     rows = [
         [
             Cell(escape(f"{row['design']}, keep {row['keep']}" if row["design"] == "two stages" else row["design"])),
@@ -93,10 +98,11 @@ def stages(s: Planning | None) -> Html:
             Cell(f"{row['best_wins']:.0%}"),
             Cell(f"{row['chosen']:.0%}"),
         ]
-        for row in s.stages.to_dict("records")
+        for row in study.stages.to_dict("records")
     ]
     caption = (
-        f"Two stages, simulated: {s.rankers} candidates, s of them kept by interleaving and A/B-tested with production"
+        f"Two stages, simulated: {study.rankers} candidates, s of them kept by interleaving and A/B-tested with "
+        "production"
     )
     note = (
         f"{first['users_interleaved']:,} users interleaved a candidate, {first['users_arm']:,} an A/B arm (plays with "
@@ -117,18 +123,108 @@ def definitions() -> list[tuple[str, str]]:
     return [("95 % agree", agree), ("win and share", win), ("model of the figures", model)]
 
 
-def answers(s: Planning) -> dict[str, Any]:
+def answers(study: Planning) -> dict[str, Any]:
     """Every number of this part; the world's numbers are its assumptions."""
     return {
         "simulated": True,
-        "world": s.name,
-        "assumptions": as_record(s.world),
-        "users": s.users,
-        "needed": s.needed.to_dict("records"),
-        "counted": s.groups.to_dict("records"),
-        "worlds": s.worlds.to_dict("records"),
-        "candidates": s.candidates.to_dict("records"),
-        "correlation": {how: s.correlation(how) for how in ("true", "measured", "cuped")},
-        "families": s.families.to_dict("records"),
-        "stages": s.stages.to_dict("records"),
+        "world": study.name,
+        "assumptions": as_record(study.world),
+        "users": study.users,
+        "needed": study.needed.to_dict("records"),
+        "counted": study.groups.to_dict("records"),
+        "worlds": study.worlds.to_dict("records"),
+        "candidates": study.candidates.to_dict("records"),
+        "correlation": {how: study.correlation(how) for how in ("true", "measured", "cuped")},
+        "families": study.families.to_dict("records"),
+        "stages": study.stages.to_dict("records"),
     }
+
+
+# Findings
+
+
+def of_planning(study: Planning) -> list[Finding]:
+    """That its experiments are simulated, and what is assumed."""
+    text = (
+        f"Simulated, not observed. Assumed: {assumptions(study)}; rankers order by true affinity plus normal noise, "
+        f"{PRODUCTION:g} against {CANDIDATE:g}; CUPED has the same metric of an equally long period before."
+    )
+    return [methods.SIMULATED.warning(text, study.users)]
+
+
+def assumptions(study: Planning) -> str:
+    """The world in words, for captions."""
+    w = study.world
+    click = "a play ends the session" if w.leave == 1 else "a play never ends the session (position-based)"
+    spread = f"lognormal with sigma {w.spread:g}" if w.spread else "the same for all: no heavy users"
+    return (
+        f"expected sessions a user {w.sessions:g}, {spread}; {w.candidates} candidates, lists of {w.k}; the next "
+        f"position is looked at with probability {w.stay:g}, {click}"
+    )
+
+
+# Pictures
+
+
+def errors(study: Planning | None) -> Picture | Html:
+    """How often an experiment prefers the worse ranker, against its number of users, by design."""
+    if study is None:
+        return Html("")
+    need = study.needed.set_index("design")["agree_95"]
+    caption = (
+        f"Simulated, not observed: chance that an experiment of so many users prefers the worse of two rankers (noise "
+        f"{PRODUCTION:g} and {CANDIDATE:g}). Lines: normal approximation from {study.users:,} simulated users whose "
+        "true "
+        f"effects are known; points: at least {FEWEST_GROUPS} experiments of n users counted, a tie half. "
+        f"Assumed: {assumptions(study)}. N users see the "
+        "interleaved list, or N/2 each arm."
+    )
+    told = "; ".join(f"{name} reaches 5 % at {need[name]:,.0f} users" for name in dict.fromkeys(study.curves["system"]))
+    return plots.picture(
+        claim_plots.draw_errors,
+        study.curves,
+        study.groups,
+        alt=f"{caption} {told}.",
+        caption=caption,
+        size=(7.6, 3.6),
+    )
+
+
+def agreement(study: Planning | None) -> Picture | Html:
+    """The interleaving preference of many rankers against their true and their measured A/B lift."""
+    if study is None:
+        return tables.paragraph(NO_WORLD)
+    r = {how: study.correlation(how) for how in HOW}
+    caption = (
+        f"Simulated, not observed: {study.rankers} rankers against production, one point each; {study.each:,} users "
+        f"interleaved and as many in an A/B test, half in each arm. Pearson's r of preference and lift in the titles. "
+        "All rank by affinity, and a play of any item is worth the same; below, rankers for which that is not so."
+    )
+    titles = [f"{HOW[how]}, r = {r[how]:.2f}" for how in HOW]
+    data = [study.candidates[["share", f"plays_{how}"]].to_numpy() for how in HOW]
+    told = f"{caption} {'; '.join(titles)}."
+    return plots.picture(
+        claim_plots.draw_agreement, data, titles, alt=told, caption=caption, size=(7.6, 2.9), panels=(1, 3)
+    )
+
+
+def families(study: Planning | None) -> Picture | Html:
+    """Preference against the true lifts for rankers by affinity, click-bait and diverse ones."""
+    if study is None:
+        return Html("")
+    found = study.families
+    caption = (
+        f"Simulated, not observed: {len(found)} rankers against production on the same {study.each:,} users, one point "
+        "each; the line is through those by affinity. Here an item's wrapping, "
+        f"N(0, {BAIT:g}²) in logits, raises the chance of a play and takes as much off its hours, and a session wants "
+        f"one of {KINDS} kinds of items. Click-bait wins plays, loses hours; what a diverse list is worth as a whole, "
+        "a drafted list, half of it another ranker's, does not show."
+    )
+    told = "; ".join(
+        f"{row.family} {row.ranker}: share {signed(row.share)}, plays {signed_percent(row.plays)}, "
+        f"hours {signed_percent(row.hours)}"
+        for row in found.itertuples(index=False)
+    )
+    return plots.picture(
+        claim_plots.draw_families, found, alt=f"{caption} {told}.", caption=caption, size=(7.6, 3.2), panels=(1, 2)
+    )

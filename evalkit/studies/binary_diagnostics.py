@@ -34,27 +34,27 @@ class Classes:
         return 0 < self.smaller < SOME
 
 
-def classes(s: BinaryStudy) -> Classes:
+def classes(study: BinaryStudy) -> Classes:
     """The two classes of the rows."""
-    c, smaller = s.table(s.order[0]), min(s.facts.positives, s.facts.rows - s.facts.positives)
+    c, smaller = study.table(study.order[0]), min(study.facts.positives, study.facts.rows - study.facts.positives)
     return Classes(counts.base_rate(c), counts.majority(c), smaller)
 
 
-def reversed_scores(s: BinaryStudy) -> dict[str, float]:
+def reversed_scores(study: BinaryStudy) -> dict[str, float]:
     """The AUC of each system for which it is below 0.5."""
-    areas = {name: counts.auc(s.table(name)) for name in s.order}
+    areas = {name: counts.auc(study.table(name)) for name in study.order}
     return {name: area for name, area in areas.items() if area < 0.5}
 
 
-def clipped(s: BinaryStudy) -> dict[str, int]:
+def clipped(study: BinaryStudy) -> dict[str, int]:
     """The rows of each system whose probability log loss clips, without zeros."""
-    return {name: n for name in s.order if (n := s.clipped(name))}
+    return {name: n for name in study.order if (n := study.clipped(name))}
 
 
-def repeated(s: BinaryStudy) -> tuple[int, bool]:
+def repeated(study: BinaryStudy) -> tuple[int, bool]:
     """Rows whose label and scores another row has too, 0 if they are a hundredth or less; True above a fifth."""
-    n = s.facts.repeated or 0
-    return (n if n > 0.01 * s.facts.rows else 0), n > 0.2 * s.facts.rows
+    n = study.facts.repeated or 0
+    return (n if n > 0.01 * study.facts.rows else 0), n > 0.2 * study.facts.rows
 
 
 @dataclass(frozen=True)
@@ -67,11 +67,11 @@ class Binned:
     average_precision_change: float
 
 
-def binned(s: BinaryStudy) -> dict[str, Binned]:
+def binned(study: BinaryStudy) -> dict[str, Binned]:
     """The systems whose scores are counted in bins."""
     several = {}
-    for name, (width, low, high) in s.facts.binned.items():
-        area, precision = counts.auc(s.table(name)), counts.average_precision(s.table(name))
+    for name, (width, low, high) in study.facts.binned.items():
+        area, precision = counts.auc(study.table(name)), counts.average_precision(study.table(name))
         change = max(high - precision, precision - low)
         several[name] = Binned(area, power_of_ten(width), precision, power_of_ten(change))
     return several
@@ -86,19 +86,21 @@ def power_of_ten(value: float) -> float:
     return float(f"1e{int(np.ceil(np.log10(value)))}") if value > 0 else 1e-16
 
 
-def distinct_scores(s: BinaryStudy, name: str) -> int | None:
+def distinct_scores(study: BinaryStudy, name: str) -> int | None:
     """The number of distinct scores of a system, None if they are binned."""
-    return None if name in s.facts.binned else len(s.table(name).threshold)
+    return None if name in study.facts.binned else len(study.table(name).threshold)
 
 
-def score_ends(s: BinaryStudy) -> dict[str, Ends]:
+def score_ends(study: BinaryStudy) -> dict[str, Ends]:
     """The lowest and the highest score of each system."""
-    return {name: (float(s.table(name).threshold[-1]), float(s.table(name).threshold[0])) for name in s.order}
+    return {
+        name: (float(study.table(name).threshold[-1]), float(study.table(name).threshold[0])) for name in study.order
+    }
 
 
-def unreachable(s: BinaryStudy) -> list[str]:
+def unreachable(study: BinaryStudy) -> list[str]:
     """The systems for which no threshold keeps the rule."""
-    return [name for name, threshold in s.thresholds.items() if np.isnan(threshold)]
+    return [name for name, threshold in study.thresholds.items() if np.isnan(threshold)]
 
 
 # What the figures mark
@@ -112,31 +114,31 @@ class Areas:
     average_precision: float
 
 
-def areas(s: BinaryStudy) -> dict[str, Areas]:
+def areas(study: BinaryStudy) -> dict[str, Areas]:
     """The areas of every system."""
-    tables = {name: s.table(name) for name in s.order}
+    tables = {name: study.table(name) for name in study.order}
     return {name: Areas(counts.auc(c), counts.average_precision(c)) for name, c in tables.items()}
 
 
-def operating_points(s: BinaryStudy, kind: str) -> pd.DataFrame:
+def operating_points(study: BinaryStudy, kind: str) -> pd.DataFrame:
     """Where the threshold of each system lies on its curve: system, x, y; kind: roc or pr."""
     rows = []
-    for name in s.order:
-        d = counts.at(s.table(name), s.thresholds[name])
+    for name in study.order:
+        d = counts.at(study.table(name), study.thresholds[name])
         x = counts.false_positive_rate(d) if kind == "roc" else counts.recall(d)
         y = counts.recall(d) if kind == "roc" else counts.precision(d)
         rows.append({"system": name, "x": float(x), "y": float(y)})
     return pd.DataFrame(rows).dropna()
 
 
-def at_other_rate(s: BinaryStudy, kind: str) -> pd.DataFrame:
+def at_other_rate(study: BinaryStudy, kind: str) -> pd.DataFrame:
     """The curves if the base rate were another."""
-    return s.curve(kind, lambda c: curves.at_base_rate(c, s.other_rate))
+    return study.curve(kind, lambda c: curves.at_base_rate(c, study.other_rate))
 
 
-def used_costs(s: BinaryStudy) -> pd.DataFrame:
+def used_costs(study: BinaryStudy) -> pd.DataFrame:
     """The share predicted positive and the mean cost of each system at its threshold: system, x, y."""
-    d = s.decisions
+    d = study.decisions
     predicted = (d["tp"] + d["fp"]) / (d["tp"] + d["fp"] + d["fn"] + d["tn"])
     return pd.DataFrame({"system": d["system"], "x": predicted, "y": d["cost"]})
 
@@ -144,14 +146,14 @@ def used_costs(s: BinaryStudy) -> pd.DataFrame:
 # What a constant prediction achieves
 
 
-def constant(s: BinaryStudy, chosen: Chosen) -> float:
+def constant(study: BinaryStudy, chosen: Chosen) -> float:
     """The metric of a constant score, the base rate."""
-    c = s.table(s.order[0])
+    c = study.table(study.order[0])
     score, positives, negatives = (np.array([value]) for value in (counts.base_rate(c), c.positives, c.negatives))
     return chosen.at(counts.Counts(score, positives, negatives, c.positives, c.negatives))
 
 
-def larger_class(s: BinaryStudy, chosen: Chosen) -> float:
+def larger_class(study: BinaryStudy, chosen: Chosen) -> float:
     """The metric of always predicting the larger class."""
-    c = s.table(s.order[0])
+    c = study.table(study.order[0])
     return chosen.at(c, -np.inf if c.positives > c.negatives else np.inf)

@@ -36,45 +36,47 @@ class Classes:
         return [name for name, n in self.rows.items() if n == 0]
 
 
-def classes(s: ClassesStudy) -> Classes:
+def classes(study: ClassesStudy) -> Classes:
     """The classes of the rows."""
-    n = np.bincount(s.data.actual, minlength=len(s.data.classes)).tolist()
-    return Classes(dict(zip(s.data.classes, n, strict=True)), float(s.shares.max()))
+    n = np.bincount(study.data.actual, minlength=len(study.data.classes)).tolist()
+    return Classes(dict(zip(study.data.classes, n, strict=True)), float(study.shares.max()))
 
 
-def never_predicted(s: ClassesStudy) -> dict[str, list[str]]:
+def never_predicted(study: ClassesStudy) -> dict[str, list[str]]:
     """The classes that occur and that a system never predicts, by system."""
-    occurs = np.bincount(s.data.actual, minlength=len(s.data.classes)) > 0
+    occurs = np.bincount(study.data.actual, minlength=len(study.data.classes)) > 0
     several = {}
-    for name, predicted in s.data.predicted.items():
-        said = np.bincount(predicted, minlength=len(s.data.classes)) > 0
-        several[name] = [c for c, lacks in zip(s.data.classes, occurs & ~said, strict=True) if lacks]
+    for name, predicted in study.data.predicted.items():
+        said = np.bincount(predicted, minlength=len(study.data.classes)) > 0
+        several[name] = [c for c, lacks in zip(study.data.classes, occurs & ~said, strict=True) if lacks]
     return {name: lacking for name, lacking in several.items() if lacking}
 
 
-def not_highest(s: ClassesStudy) -> dict[str, int]:
+def not_highest(study: ClassesStudy) -> dict[str, int]:
     """Rows whose predicted class, which a column says, has not the highest score, by system, without zeros."""
-    lower = {name: int((scores.max(axis=1) > s.predicted_score(name)).sum()) for name, scores in s.data.score.items()}
+    lower = {
+        name: int((scores.max(axis=1) > study.predicted_score(name)).sum()) for name, scores in study.data.score.items()
+    }
     return {name: rows for name, rows in lower.items() if rows}
 
 
-def unnormalised(s: ClassesStudy) -> dict[str, float]:
+def unnormalised(study: ClassesStudy) -> dict[str, float]:
     """The systems whose probabilities do not add up to 1, and by how much they are off at most."""
-    off = {name: float(np.abs(scores.sum(axis=1) - 1).max()) for name, scores in s.data.score.items()}
+    off = {name: float(np.abs(scores.sum(axis=1) - 1).max()) for name, scores in study.data.score.items()}
     return {name: value for name, value in off.items() if value > NORMAL}
 
 
-def incomplete_slices(s: ClassesStudy) -> list[str]:
+def incomplete_slices(study: ClassesStudy) -> list[str]:
     """The slices that lack a class which other rows have."""
-    several = np.unique(s.data.actual).size
-    return [f"{p.column} {p.label}" for p in s.slices if np.unique(s.data.actual[p.member]).size < several]
+    several = np.unique(study.data.actual).size
+    return [f"{p.column} {p.label}" for p in study.slices if np.unique(study.data.actual[p.member]).size < several]
 
 
-def largest_class(s: ClassesStudy, chosen: Chosen) -> float:
+def largest_class(study: ClassesStudy, chosen: Chosen) -> float:
     """The metric of the largest class for every row; its probabilities are the shares of the classes."""
-    rows = s.sample.rows[s.leader]
-    decision = np.full(len(rows), int(s.shares.argmax()))
-    score = None if rows.score is None else np.tile(s.shares, (len(rows), 1))
+    rows = study.sample.rows[study.leader]
+    decision = np.full(len(rows), int(study.shares.argmax()))
+    score = None if rows.score is None else np.tile(study.shares, (len(rows), 1))
     return chosen.value(replace(rows, decision=decision, score=score))
 
 
@@ -87,12 +89,12 @@ class Mistake:
     rows: float
 
 
-def worst_mistake(s: ClassesStudy) -> Mistake | None:
+def worst_mistake(study: ClassesStudy) -> Mistake | None:
     """The most frequent mistake of the leader; None if there is none."""
-    table = s.sample.rows[s.leader].confusion.table
+    table = study.sample.rows[study.leader].confusion.table
     wrong = np.where(np.eye(len(table), dtype=bool), -1, table)
     i, j = np.unravel_index(int(wrong.argmax()), wrong.shape)
-    return Mistake(s.data.classes[i], s.data.classes[j], float(wrong[i, j])) if wrong[i, j] > 0 else None
+    return Mistake(study.data.classes[i], study.data.classes[j], float(wrong[i, j])) if wrong[i, j] > 0 else None
 
 
 def drawn_together(table: np.ndarray, classes: tuple[str, ...]) -> tuple[np.ndarray, tuple[str, ...]]:
@@ -125,26 +127,28 @@ class Labels:
         return [name for name, share in self.shares.items() if share in (0.0, 1.0)]
 
 
-def labels(s: MultiLabelStudy) -> Labels:
+def labels(study: MultiLabelStudy) -> Labels:
     """The labels of the rows."""
-    per_row, w = s.data.actual.sum(axis=1), s.data.weight
+    per_row, w = study.data.actual.sum(axis=1), study.data.weight
     mean, none = float(np.average(per_row, weights=w)), float(np.average(per_row == 0, weights=w))
-    return Labels(dict(zip(s.data.labels, s.shares.tolist(), strict=True)), mean, none, float(s.shares.mean()))
+    return Labels(
+        dict(zip(study.data.labels, study.shares.tolist(), strict=True)), mean, none, float(study.shares.mean())
+    )
 
 
-def stored(s: MultiLabelStudy) -> dict[str, Precision]:
+def stored(study: MultiLabelStudy) -> dict[str, Precision]:
     """The precision of each system's scores; of each of its labels if these differ."""
     named: dict[str, Precision] = {}
-    for name, some in s.precision.items():
-        several = [f"{name}: {label}" for label in s.data.labels] if len(set(some)) > 1 else [name]
+    for name, some in study.precision.items():
+        several = [f"{name}: {label}" for label in study.data.labels] if len(set(some)) > 1 else [name]
         named |= dict(zip(several, some, strict=False))
     return named
 
 
-def label_shares(s: MultiLabelStudy, chosen: Chosen) -> float:
+def label_shares(study: MultiLabelStudy, chosen: Chosen) -> float:
     """The metric of scoring every row by how often each label is true."""
-    rows = s.sample.rows[s.leader]
-    return chosen.value(replace(rows, score=np.tile(s.shares, (len(rows), 1))))
+    rows = study.sample.rows[study.leader]
+    return chosen.value(replace(rows, score=np.tile(study.shares, (len(rows), 1))))
 
 
 @dataclass(frozen=True)
@@ -157,9 +161,9 @@ class Mean:
     difference: Estimate
 
 
-def mean_scores(s: MultiLabelStudy) -> list[Mean]:
+def mean_scores(study: MultiLabelStudy) -> list[Mean]:
     """Mean score against share true, label by label, of the leader."""
-    score = s.data.score[s.leader]
-    means = np.average(score, axis=0, weights=s.data.weight).tolist()
-    off = [s.mean(score[:, j] - s.data.actual[:, j], s.data.weight) for j in range(len(s.data.labels))]
-    return [Mean(*row) for row in zip(s.data.labels, means, s.shares.tolist(), off, strict=True)]
+    score = study.data.score[study.leader]
+    means = np.average(score, axis=0, weights=study.data.weight).tolist()
+    off = [study.mean(score[:, j] - study.data.actual[:, j], study.data.weight) for j in range(len(study.data.labels))]
+    return [Mean(*row) for row in zip(study.data.labels, means, study.shares.tolist(), off, strict=True)]

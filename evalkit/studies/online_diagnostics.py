@@ -26,26 +26,26 @@ class Estimands:
     turned: bool
 
 
-def estimands(s: Interleaving) -> Estimands:
+def estimands(study: Interleaving) -> Estimands:
     """What heavy users do to the answer."""
-    side, even = s.sides()[0], 1 / len(s.systems)
+    side, even = study.sides()[0], 1 / len(study.systems)
     mean, total = (Sums(user_share(side)).value, credit_share(side).value)
     return Estimands(mean, total, (mean - even) * (total - even) < 0)
 
 
-def less_even(s: Interleaving) -> pd.DataFrame:
+def less_even(study: Interleaving) -> pd.DataFrame:
     """The shares of `coins` with their limits, less what a fair coin gives: value, low, high."""
-    return s.coins[["share", "low", "high"]].rename(columns={"share": "value"}) - 1 / len(s.systems)
+    return study.coins[["share", "low", "high"]].rename(columns={"share": "value"}) - 1 / len(study.systems)
 
 
-def mostly_silent(s: Interleaving) -> bool:
+def mostly_silent(study: Interleaving) -> bool:
     """True if more than half of the users credited no arm."""
-    return s.silent > s.users / 2
+    return study.silent > study.users / 2
 
 
-def coin_p(s: Interleaving) -> float:
+def coin_p(study: Interleaving) -> float:
     """The smallest adjusted p of a fair coin over the positions."""
-    return float(s.balance["adjusted"].min())
+    return float(study.balance["adjusted"].min())
 
 
 @dataclass(frozen=True)
@@ -57,37 +57,37 @@ class Uneven:
     many: bool
 
 
-def uneven(s: Interleaving) -> Uneven:
+def uneven(study: Interleaving) -> Uneven:
     """Sessions with uneven teams."""
-    n = int(s.checks.set_index("check").at[UNEVEN, "count"])
-    share = n / s.data.log.unit.size
+    n = int(study.checks.set_index("check").at[UNEVEN, "count"])
+    share = n / study.data.log.unit.size
     return Uneven(n, share, share > MANY_UNEVEN)
 
 
-def delta_ab(s: Interleaving) -> float | None:
+def delta_ab(study: Interleaving) -> float | None:
     """Wins of the first of two arms over all sessions, less a half; None of more arms."""
-    return session_wins(s.sides()[0]).value - 0.5 if len(s.systems) == 2 else None
+    return session_wins(study.sides()[0]).value - 0.5 if len(study.systems) == 2 else None
 
 
 # The table of users
 
 
-def users(s: Experiment) -> int:
+def users(study: Experiment) -> int:
     """The users of all arms."""
-    return sum(s.sizes.values())
+    return sum(study.sizes.values())
 
 
-def many_crossed(s: Experiment) -> bool:
+def many_crossed(study: Experiment) -> bool:
     """True if so many users are in several arms that the assignment is in doubt."""
-    return s.assigned.crossed > MANY_CROSSED * users(s)
+    return study.assigned.crossed > MANY_CROSSED * users(study)
 
 
-def misassigned(s: Experiment) -> bool:
+def misassigned(study: Experiment) -> bool:
     """True if chance does not explain the sizes of the arms."""
-    return s.sample_ratio is not None and s.sample_ratio < BROKEN
+    return study.sample_ratio is not None and study.sample_ratio < BROKEN
 
 
-def only_without_looks(s: Experiment) -> bool:
+def only_without_looks(study: Experiment) -> bool:
     """True if the smallest p is below 1 − level and above the bound that pays for the looks."""
-    p = float(s.headline["p"].min())
-    return s.looks is not None and s.looks["obrien_fleming"] < p < 1 - s.settings.level
+    p = float(study.headline["p"].min())
+    return study.looks is not None and study.looks["obrien_fleming"] < p < 1 - study.settings.level

@@ -57,10 +57,10 @@ def by_system(accounts: Mapping[str, Account], name: str) -> dict[str, int]:
     return {system: n for system, n in several.items() if n}
 
 
-def undefined(s: Ranking) -> list[Undefined]:
+def undefined(study: Ranking) -> list[Undefined]:
     """The metrics without a value on some queries."""
     metrics = []
-    for label, rows in s.estimates.groupby("metric", sort=False):
+    for label, rows in study.estimates.groupby("metric", sort=False):
         some = rows[rows["undefined"] > 0]
         if len(some):
             counts = dict(zip(some["system"], some["undefined"].astype(int), strict=True))
@@ -68,21 +68,21 @@ def undefined(s: Ranking) -> list[Undefined]:
     return metrics
 
 
-def without_segment(s: Ranking) -> dict[str, int]:
+def without_segment(study: Ranking) -> dict[str, int]:
     """Queries without a value in each segment column, without zeros."""
-    several = {name: int((s.runs.attributes[name] == NONE).sum()) for name in s.settings.segments}
+    several = {name: int((study.runs.attributes[name] == NONE).sum()) for name in study.settings.segments}
     return {name: n for name, n in several.items() if n}
 
 
-def unjudged(s: Ranking) -> Unjudged:
+def unjudged(study: Ranking) -> Unjudged:
     """Returned items without a judgement."""
-    shares = {name: s.unjudged(name)[1] for name in s.order}
-    return Unjudged(s.unjudged(s.order[0])[0], shares, max(shares.values()) - min(shares.values()) > UNEVEN)
+    shares = {name: study.unjudged(name)[1] for name in study.order}
+    return Unjudged(study.unjudged(study.order[0])[0], shares, max(shares.values()) - min(shares.values()) > UNEVEN)
 
 
-def ties(s: Ranking) -> Ties:
+def ties(study: Ranking) -> Ties:
     """Rows tied with the row before, and what their order moves."""
-    rows = s.estimates[s.estimates["metric"] == s.primary.label]
+    rows = study.estimates[study.estimates["metric"] == study.primary.label]
     moved = rows[rows["best_ties"] - rows["worst_ties"] > VISIBLE]
     matters = (moved["best_ties"] - moved["worst_ties"] > (moved["high"] - moved["low"]) / 2).any()
-    return Ties(by_system(s.runs.accounts, "tied"), moved, bool(matters))
+    return Ties(by_system(study.runs.accounts, "tied"), moved, bool(matters))

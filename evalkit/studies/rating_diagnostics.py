@@ -27,20 +27,20 @@ class Actual:
         return self.low == self.high
 
 
-def actual(s: Rating) -> Actual:
+def actual(study: Rating) -> Actual:
     """The actual values."""
-    a = s.data.actual
+    a = study.data.actual
     return Actual(float(a.mean()), float(a.std()), float(a.min()), float(a.max()), float(np.mean(a == 0)))
 
 
-def constant_forecasts(s: Rating) -> list[str]:
+def constant_forecasts(study: Rating) -> list[str]:
     """The systems that forecast the same value for every row."""
-    return [name for name, forecast in s.data.forecast.items() if np.ptp(forecast) == 0]
+    return [name for name, forecast in study.data.forecast.items() if np.ptp(forecast) == 0]
 
 
-def dominated(s: Rating) -> bool:
+def dominated(study: Rating) -> bool:
     """True if 1 % of the rows hold much of the leader's squared error."""
-    return s.heavy > HEAVY
+    return study.heavy > HEAVY
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,9 @@ class Cloud:
     error: Floats
 
 
-def cloud(s: Rating) -> Cloud:
+def cloud(study: Rating) -> Cloud:
     """The rows to draw."""
-    forecast = s.data.forecast[s.leader]
+    forecast = study.data.forecast[study.leader]
     order = np.argsort(forecast, kind="stable")
     some = order[np.unique(np.linspace(0, len(order) - 1, DRAWN).astype(int))]
-    return Cloud(forecast[some], (s.data.actual - forecast)[some])
+    return Cloud(forecast[some], (study.data.actual - forecast)[some])
