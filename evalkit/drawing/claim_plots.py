@@ -141,9 +141,11 @@ def critical_difference(ranks: Mapping[str, float], ax: Any, *, distance: float,
         ax.plot([rank, rank], [1.3, y], color=GREY, linewidth=0.8, clip_on=False)
         corner = 1 if i < left else k
         ax.plot([rank, corner], [y, y], color=GREY, linewidth=0.8)
-        shown = f"{name} {rank:.2f}"
+        label_of = f"{name} {rank:.2f}"
         place: dict[str, Any] = {"xycoords": ax.get_yaxis_transform(), "textcoords": "offset points", "va": "center"}
-        ax.annotate(shown, (edge, y), xytext=(-4 if side == "right" else 4, 0), ha=side, annotation_clip=False, **place)
+        ax.annotate(
+            label_of, (edge, y), xytext=(-4 if side == "right" else 4, 0), ha=side, annotation_clip=False, **place
+        )
     return ax
 
 
@@ -153,12 +155,12 @@ def cliques(ordered: Sequence[float], distance: float) -> list[tuple[int, int]]:
     >>> cliques([1.0, 1.5, 2.2, 4.0], 1.0)
     [(0, 1), (1, 2)]
     """
-    found: list[tuple[int, int]] = []
+    runs: list[tuple[int, int]] = []
     for first, low in enumerate(ordered):
         last = max(i for i, rank in enumerate(ordered) if rank - low < distance or i == first)
-        if last > first and not any(last <= end for _, end in found):
-            found.append((first, last))
-    return found
+        if last > first and not any(last <= end for _, end in runs):
+            runs.append((first, last))
+    return runs
 
 
 def power(frame: pd.DataFrame, ax: Any, *, observed: float, margin: float | None, xlabel: str) -> Any:
@@ -227,18 +229,18 @@ def draw_agreement(points: list[np.ndarray], titles: list[str], axes: Any) -> An
     return axes
 
 
-def draw_families(found: pd.DataFrame, axes: Any) -> Any:
+def draw_families(frame: pd.DataFrame, axes: Any) -> Any:
     """One panel a lift, `plays` and `hours` in percent up, `share` across; a marker a `family`."""
     for ax, lift in zip(axes.flat, ("plays", "hours"), strict=True):
         ax.axhline(0, color="#444", linewidth=0.8)
         ax.axvline(0, color="#444", linewidth=0.8)
-        for i, (family, rows) in enumerate(found.groupby("family", sort=False)):
+        for i, (family, rows) in enumerate(frame.groupby("family", sort=False)):
             if i == 0:
                 line = np.polyfit(rows["share"], 100 * rows[lift], 1)
-                across = np.array([found["share"].min(), found["share"].max()])
+                across = np.array([frame["share"].min(), frame["share"].max()])
                 ax.plot(across, np.polyval(line, across), color=GREY, linewidth=1.0)
             ax.plot(rows["share"], 100 * rows[lift], linestyle="none", label=family, **style_of(i))
-        ax.set_xlabel(f"user share of plays − ½ (n = {len(found)} rankers)")
+        ax.set_xlabel(f"user share of plays − ½ (n = {len(frame)} rankers)")
         ax.set_ylabel(f"true lift in {lift}, %")
         ax.grid(color="#ddd", linewidth=0.6)
     axes.flat[0].legend(loc="upper left")

@@ -44,35 +44,35 @@ def look(i: int) -> dict[str, Any]:
 
 def panels(frames: Sequence[Panel], axes: Any) -> Any:
     """One panel beside the other, the systems in the legend of the last."""
-    systems = list(dict.fromkeys(name for one in frames for name in one.lines["system"]))
-    lines = [_panel(one, ax, systems) for one, ax in zip(frames, axes.flat, strict=True)]
+    systems = list(dict.fromkeys(name for panel in frames for name in panel.lines["system"]))
+    lines = [_panel(panel, ax, systems) for panel, ax in zip(frames, axes.flat, strict=True)]
     if len(systems) > 1:
         legend(list(axes.flat)[-1], lines[-1], **BESIDE)
     return axes
 
 
-def _panel(one: Panel, ax: Any, systems: list[str]) -> list[tuple[str, Any]]:
+def _panel(panel: Panel, ax: Any, systems: list[str]) -> list[tuple[str, Any]]:
     """Draw one panel; return its lines with their names."""
     lines = []
-    for name, line in one.lines.groupby("system", sort=False):
+    for name, line in panel.lines.groupby("system", sort=False):
         i = systems.index(str(name))
-        lines.append((str(name), ax.plot(line["x"], line["y"], drawstyle=one.steps, **look(i))[0]))
-    if one.bands is not None:
-        for name, band in one.bands.groupby("system", sort=False):
+        lines.append((str(name), ax.plot(line["x"], line["y"], drawstyle=panel.steps, **look(i))[0]))
+    if panel.bands is not None:
+        for name, band in panel.bands.groupby("system", sort=False):
             colour = look(systems.index(str(name)))["color"]
             ax.fill_between(band["x"], band["low"], band["high"], color=colour, alpha=0.12, linewidth=0)
-    if one.points is not None:
-        for row in one.points.itertuples():
+    if panel.points is not None:
+        for row in panel.points.itertuples():
             i = systems.index(row.system)
             ax.plot(
                 [row.x], [row.y], marker=MARKERS[i % len(MARKERS)], color=look(i)["color"], markersize=7, mec="white"
             )
-    if one.reference is not None:
-        (x0, x1), (y0, y1) = one.reference
+    if panel.reference is not None:
+        (x0, x1), (y0, y1) = panel.reference
         ax.plot([x0, x1], [y0, y1], **REFERENCE)
-    ax.set_xlabel(one.xlabel)
-    ax.set_ylabel(short(one.ylabel, WORDS))
-    ax.set_title(short(one.title, WORDS))
+    ax.set_xlabel(panel.xlabel)
+    ax.set_ylabel(short(panel.ylabel, WORDS))
+    ax.set_title(short(panel.title, WORDS))
     ax.grid(**GRID)
     return lines
 
@@ -101,7 +101,7 @@ def matrix(table: Any, ax: Any, *, classes: Sequence[str], xlabel: str, ylabel: 
         for i, j in np.ndindex(counts.shape):
             ink = "white" if share[i, j] > 0.55 else "#222"
             ax.text(j + 0.5, i + 0.5, f"{counts[i, j]:,.0f}", ha="center", va="center", color=ink)
-    ticks, names = np.arange(len(classes)) + 0.5, [short(one, 16) for one in classes]
+    ticks, names = np.arange(len(classes)) + 0.5, [short(name, 16) for name in classes]
     ax.set_xticks(ticks, names, rotation=0 if len(classes) <= 6 else 90)
     ax.set_yticks(ticks, names)
     ax.set_ylim(len(classes), 0)

@@ -100,7 +100,7 @@ def _embedded(svg: str, alt: str) -> str:
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", svg, flags=re.S)
     used = set(re.findall(r"#([\w.-]+)", svg))
-    svg = re.sub(r' id="([^"]*)"', lambda found: found[0] if found[1] in used else "", svg)
+    svg = re.sub(r' id="([^"]*)"', lambda match: match[0] if match[1] in used else "", svg)
     # Two decimals are enough for a coordinate; what stands between the tags is text and stays.
     svg = re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\d+\.\d{2})\d+", r"\1", tag[0]), svg)
     svg = re.sub(r' xmlns:xlink="[^"]*"| xmlns="[^"]*"| version="1.1"', "", svg, count=3).replace("xlink:href", "href")
@@ -180,11 +180,11 @@ def bars(values: Sequence[float], ax: Any, *, xlabel: str, ylabel: str) -> Any:
     every = np.sort(np.asarray(values, float))
     if not len(every):
         return ax
-    shown = every if len(every) <= MANY else np.quantile(every, np.linspace(0, 1, MANY))
-    place = (np.arange(len(shown)) + 0.5) * len(every) / len(shown)
-    edges = np.arange(len(shown) + 1) * len(every) / len(shown)
+    kept = every if len(every) <= MANY else np.quantile(every, np.linspace(0, 1, MANY))
+    place = (np.arange(len(kept)) + 0.5) * len(every) / len(kept)
+    edges = np.arange(len(kept) + 1) * len(every) / len(kept)
     for sign, colour in ((1, COLOURS[0]), (-1, COLOURS[1])):
-        ax.stairs(np.where(sign * shown > 0, shown, 0.0), edges, fill=True, color=colour, linewidth=0)
+        ax.stairs(np.where(sign * kept > 0, kept, 0.0), edges, fill=True, color=colour, linewidth=0)
     ax.axhline(0, color="#444", linewidth=0.9)
     ax.axhline(float(every.mean()), color="#444", linewidth=1.2, linestyle="--")
     plus = "+" if every.min(initial=0) < 0 else ""

@@ -44,6 +44,11 @@ def number(value: float, digits: int = 3) -> str:
     return (text[1:] if float(text.replace(",", "")) == 0 else text).replace("-", "−") if value < 0 else text
 
 
+def thousands(n: float) -> str:
+    """A count with its thousands grouped."""
+    return f"{n:,}"
+
+
 def signed(value: float, digits: int = 3) -> str:
     """A difference, with its sign.
 
@@ -117,7 +122,9 @@ def findings(items: Iterable[Finding]) -> Html:
     """What to know first, each with its code; one that could change the answer with what to do."""
     several = list(items)
     rows = "".join(_finding(finding) for finding in several)
-    return Html(f'<ul class="notes">{rows}</ul>', "\n".join(f"{one.message} [{one.kind.code}]" for one in several))
+    return Html(
+        f'<ul class="notes">{rows}</ul>', "\n".join(f"{finding.message} [{finding.kind.code}]" for finding in several)
+    )
 
 
 def _finding(finding: Finding) -> str:
@@ -246,9 +253,9 @@ class Results:
 def plain(value: Any) -> Any:
     """The value as JSON has it: no numpy types; NaN and infinity, which JSON lacks, are null."""
     if isinstance(value, Mapping):
-        return {str(key): plain(one) for key, one in value.items()}
+        return {str(key): plain(part) for key, part in value.items()}
     if isinstance(value, list | tuple | np.ndarray):
-        return [plain(one) for one in value]
+        return [plain(part) for part in value]
     if isinstance(value, bool | np.bool_):
         return bool(value)
     if isinstance(value, int | np.integer):

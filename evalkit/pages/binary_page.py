@@ -1,7 +1,22 @@
 """The words and tables of the binary page, each from the study's frames."""
 
+from typing import Any
+
+import pandas as pd
+
 from evalkit.drawing import tables
-from evalkit.drawing.tables import Cell, Html, Results, escape, number, with_interval
+from evalkit.drawing.tables import (
+    Cell,
+    Html,
+    Results,
+    by_system,
+    escape,
+    limits,
+    number,
+    of_rows,
+    value,
+    with_interval,
+)
 from evalkit.findings import inputs, methods, predictions
 from evalkit.findings.finding import NOTE, WARNING, Finding
 from evalkit.pages import page, shared_findings
@@ -16,18 +31,14 @@ from evalkit.studies.words import counted
 def title(study: BinaryStudy) -> Html:
     """The title and what was asked."""
     what = f"{study.facts.account.columns['label']} = {study.facts.positive}"
-    rows = f"{counted(study.facts.rows, 'row')}, {share(classes(study).base_rate)} positive"
-    if len(study.order) == 1:
-        asked = f"How well does {study.leader} tell {what} from the rest, by {study.primary.label}, on {rows}?"
-    elif study.settings.baseline:
-        asked = (
-            f"Does any system tell {what} better than {study.settings.baseline}, by {study.primary.label}, on {rows}?"
-        )
-    else:
-        asked = (
-            f"Which of {len(study.order)} systems tells {what} best from the rest, by {study.primary.label}, on {rows}?"
-        )
-    return tables.heading("Classification report", asked)
+    return page.title(
+        "Classification report",
+        study,
+        f"{counted(study.facts.rows, 'row')}, {share(classes(study).base_rate)} positive",
+        alone=f"How well does {study.leader} tell {what} from the rest",
+        against=f"Does any system tell {what} better than {study.settings.baseline}",
+        best=f"Which of {len(study.order)} systems tells {what} best from the rest",
+    )
 
 
 def findings(study: BinaryStudy) -> Html:
@@ -108,53 +119,49 @@ def choices(study: BinaryStudy) -> Html:
         return Html("")
     note = f"Costs: {study.costs}. Thresholds chosen on the rows they are judged by: expect less on new rows."
     own = study.choices["system"] == study.leader
-    first = _choices(study.choices[own].to_dict("records"), f"Ways to choose the threshold of {study.leader}", note)
+    first = _choices(study.choices[own], f"Ways to choose the threshold of {study.leader}", note)
     if own.all():
         return first
-    rest = _choices(study.choices[~own].to_dict("records"), "Ways to choose the threshold of the others", "")
+    rest = _choices(study.choices[~own], "Ways to choose the threshold of the others", "")
     return tables.stack([first, tables.folded("The other systems", rest)])
 
 
-def _choices(found: list[dict], caption: str, note: str) -> Html:
-    names = {"threshold": "threshold", "predicted": "predicted positive", "precision": "precision", "recall": "recall"}
-    names |= {"f1": "f1", "cost": "mean cost"}
-    rows = [
-        [Cell(escape(f"{row['system']}: {row['rule']}")), *(Cell(number(row[name])) for name in names)] for row in found
-    ]
-    return tables.table(caption, ["chosen by", *names.values()], rows, note)
+def _choices(frame: pd.DataFrame, caption: str, note: str) -> Html:
+    columns = {
+        "chosen by": lambda row: escape(f"{row['system']}: {row['rule']}"),
+        "threshold": value("threshold"),
+        "predicted positive": value("predicted"),
+        "precision": value("precision"),
+        "recall": value("recall"),
+        "f1": value("f1"),
+        "mean cost": value("cost"),
+    }
+    return of_rows(caption, frame, columns, note)
 
 
 def calibrated(study: BinaryStudy) -> Html:
     """The Brier score taken apart, ECE, and the mean error."""
     if not study.probabilities:
         return Html("")
-    names = list(dict.fromkeys(study.calibration["part"]))
-    rows = []
-    for name in study.order:
-        part = study.calibration[study.calibration["system"] == name].to_dict("records")
-        rows.append([Cell(escape(name)), *(Cell(with_interval(r["value"], r["low"], r["high"])) for r in part)])
     note = (
         "Brier = miscalibration − discrimination + uncertainty (CORP, isotonic, no bins). Recalibration would mend the "
         "miscalibration; only a better order adds discrimination. bias: mean probability − base rate."
     )
     if len(study.order) > DRAWN:
         note += f" The figure shows the first {DRAWN}."
-    return tables.table("Probabilities taken at their word", ["system", *names], rows, note)
+    return by_system("Probabilities taken at their word", study.calibration, "part", limits("value"), note)
 
 
 def gains(study: BinaryStudy) -> Html:
     """Lift and recall among the highest scores."""
     if not study.both_classes:
         return Html("")
-    depths = list(dict.fromkeys(study.gains["depth"]))
-    rows = []
-    for name in study.order:
-        part = study.gains[study.gains["system"] == name].to_dict("records")
-        lifts = [with_interval(row["value"], row["low"], row["high"], _two) for row in part]
-        cells = [Cell(f"{lift}, finds {row['recall']:.0%}") for lift, row in zip(lifts, part, strict=True)]
-        rows.append([Cell(escape(name)), *cells])
+
+    def lift(row: dict[str, Any]) -> str:
+        return f"{with_interval(row['value'], row['low'], row['high'], _two)}, finds {row['recall']:.0%}"
+
     note = "Lift: precision / base rate. A tie at the border counts by its share."
-    return tables.table("Lift among the highest scores", ["system", *(f"top {d:.0%}" for d in depths)], rows, note)
+    return by_system("Lift among the highest scores", study.gains, "depth", lift, note, "top {:.0%}".format)
 
 
 def _two(value: float) -> str:
@@ -163,18 +170,13 @@ def _two(value: float) -> str:
 
 def confusion(study: BinaryStudy) -> Html:
     """The four counts of every system."""
-    heads = ["system", "threshold", "TP", "FP", "FN", "TN"]
-    rows: list[list[Cell | str]] = [
-        [
-            Cell(escape(row["system"])),
-            Cell(number(row["threshold"])),
-            *(Cell(_count(row[k])) for k in ("tp", "fp", "fn", "tn")),
-        ]
-        for row in study.decisions.to_dict("records")
-    ]
+    counts = {name.upper(): value(name, _count) for name in ("tp", "fp", "fn", "tn")}
     negative = study.facts.negative or "the rest"
     note = f"Positive: {study.facts.positive}; negative: {negative}. FP: negative, but predicted positive."
-    return tables.table(f"Decisions at the threshold ({study.rule.text})", heads, rows, note)
+    caption = f"Decisions at the threshold ({study.rule.text})"
+    return of_rows(
+        caption, study.decisions, {"system": value("system", escape), "threshold": value("threshold")} | counts, note
+    )
 
 
 def _count(weight: float) -> str:
@@ -214,8 +216,10 @@ def results(study: BinaryStudy) -> Results:
     }
     if study.facts.binned:
         names = ("roc_auc_change", "average_precision_low", "average_precision_high")
-        told = study.facts.binned.items()
-        more["binning"] = [{"system": name} | dict(zip(names, one, strict=True)) for name, one in told]
+        bounds_by_system = study.facts.binned.items()
+        more["binning"] = [
+            {"system": name} | dict(zip(names, bounds, strict=True)) for name, bounds in bounds_by_system
+        ]
     if study.both_classes:
         more |= {
             "curves": {kind: study.curve(kind).to_dict("list") for kind in ("roc", "pr")},
@@ -247,20 +251,23 @@ def share(value: float) -> str:
 
 
 def _classes(study: BinaryStudy) -> list[Finding]:
-    classes = diagnostics.classes(study)
+    of_two = diagnostics.classes(study)
     text = (
-        f"Base rate: {share(classes.base_rate)} of the rows are positive ({study.facts.positive}). Always "
-        "predicting the "
-        f"larger class is right for {classes.majority:.1%}."
+        f"Base rate: {share(of_two.base_rate)} of the rows are positive ({study.facts.positive}). Always predicting "
+        f"the larger class is right for {of_two.majority:.1%}."
     )
-    findings = [inputs.CLASS_SHARES.rated(WARNING if classes.dominated else NOTE, text, study.facts.positives)]
-    if not classes.smaller:
+    findings = [
+        inputs.CLASS_SHARES.rated(
+            WARNING if of_two.majority > diagnostics.DOMINANT else NOTE, text, study.facts.positives
+        )
+    ]
+    if not of_two.smaller:
         text = "Only one class is there: whatever compares classes (AUC, average precision) is undefined."
         findings.append(inputs.ONE_CLASS.warning(text))
-    elif classes.few:
-        rows = counted(classes.smaller, "row")
+    elif of_two.smaller < diagnostics.SOME:
+        rows = counted(of_two.smaller, "row")
         text = f"Only {rows} of the smaller class: intervals are wide, and AUC's is Newcombe's."
-        findings.append(inputs.SMALL_CLASS.warning(text, classes.smaller))
+        findings.append(inputs.SMALL_CLASS.warning(text, of_two.smaller))
     return findings
 
 
@@ -303,9 +310,9 @@ def _binned(study: BinaryStudy) -> list[Finding]:
     """By how much the bins can move the areas, where scores are binned."""
     systems = diagnostics.binned(study)
     listed = "; ".join(
-        f"{name}: AUC {number(b.auc)}, binning changes it by less than {_power(b.auc_change)}, average precision "
-        f"{number(b.average_precision)} by less than {_power(b.average_precision_change)}"
-        for name, b in systems.items()
+        f"{row['system']}: AUC {number(row['auc'])}, binning changes it by less than {_power(row['auc_change'])}, "
+        f"average precision {number(row['average_precision'])} by less than {_power(row['average_precision_change'])}"
+        for row in systems
     )
     text = f"More than {diagnostics.MOST:,} distinct scores are counted in bins; what a threshold decides stays exact."
     return [predictions.BINNED_SCORES.note(f"{text} {listed}.", len(systems))] if systems else []

@@ -43,16 +43,15 @@ def curve_plot(study: BinaryStudy) -> Picture | Html:
     limits = f"Bands: pointwise {study.settings.level:.0%} limits, each right for its place alone. "
     bands = "" if roc.bands is None else limits
     caption = (
-        f"ROC and precision-recall curves, {n}. {bands}Marks: the threshold used ({study.rule.text}). Dotted: a "
-        "score that "
-        "knows nothing."
+        f"ROC and precision-recall curves, {n}. {bands}Marks: the threshold used ({study.rule.text}). Dotted: a score "
+        "that knows nothing."
     )
-    told = " ".join(
-        f"{name}: AUC {number(area.auc)}, average precision {number(area.average_precision)}."
-        for name, area in areas(study).items()
+    listed = " ".join(
+        f"{name}: AUC {number(auc)}, average precision {number(precision)}."
+        for name, (auc, precision) in areas(study).items()
     )
     return plots.picture(
-        curve_plots.panels, [roc, pr], alt=f"{caption} {told}", caption=caption, size=(9.0, 3.9), panels=(1, 2)
+        curve_plots.panels, [roc, pr], alt=f"{caption} {listed}", caption=caption, size=(9.0, 3.9), panels=(1, 2)
     )
 
 
@@ -111,15 +110,14 @@ def cost_plot(study: BinaryStudy) -> Picture | Html:
     if not study.both_classes:
         return tables.paragraph(ONE_CLASS)
     frame = study.sweep.assign(x=study.sweep["predicted"], y=study.sweep["cost"])
-    one = Panel(frame, "share of rows predicted positive", "mean cost per row", points=used_costs(study))
+    panel = Panel(frame, "share of rows predicted positive", "mean cost per row", points=used_costs(study))
     best = study.choices[study.choices["rule"] == LEAST_COST]
     lowest = "; ".join(f"{row.system} {number(row.cost)} {_where(row.threshold)}" for row in best.itertuples())
     caption = (
         f"Mean cost per row ({study.costs}) against the share predicted positive. Lowest: {lowest}. Marks: the "
-        "threshold "
-        "used."
+        "threshold used."
     )
-    return plots.picture(curve_plots.panels, [one], caption=caption, size=(7.6, 3.2), panels=(1, 1))
+    return plots.picture(curve_plots.panels, [panel], caption=caption, size=(7.6, 3.2), panels=(1, 1))
 
 
 def _where(threshold: float) -> str:
@@ -158,15 +156,15 @@ def gain_plot(study: BinaryStudy) -> Picture | Html:
     if not study.both_classes:
         return tables.paragraph(ONE_CLASS)
     c = study.table(study.leader)
-    one = Panel(
+    panel = Panel(
         study.curve("gain"),
         f"share of rows, highest scores first (n = {_amount(c.total)})",
         "share of positives found (recall)",
         reference=((0, 1), (0, 1)),
     )
     top = study.gains[study.gains["depth"] == 0.1]
-    told = ", ".join(f"{row.system} {row.recall:.0%}" for row in top.itertuples())
+    listed = ", ".join(f"{row.system} {row.recall:.0%}" for row in top.itertuples())
     caption = (
-        f"Cumulative gain. Among the tenth of rows with the highest scores: {told} of the positives. Dotted: chance."
+        f"Cumulative gain. Among the tenth of rows with the highest scores: {listed} of the positives. Dotted: chance."
     )
-    return plots.picture(curve_plots.panels, [one], caption=caption, size=(7.6, 3.4), panels=(1, 1))
+    return plots.picture(curve_plots.panels, [panel], caption=caption, size=(7.6, 3.4), panels=(1, 1))

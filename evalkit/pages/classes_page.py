@@ -4,13 +4,14 @@ from typing import Any
 
 from evalkit.drawing import curve_plots, plots, tables
 from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import Cell, Html, Results, escape, number, with_interval
+from evalkit.drawing.tables import Cell, Html, Results, by_system, escape, limits, number, of_rows, value
 from evalkit.findings import inputs, predictions
 from evalkit.findings.finding import NOTE, WARNING, Finding
 from evalkit.pages import each_class, page
 from evalkit.pages.binary_plots import bin_limits, reliability
 from evalkit.pages.shared_findings import counts, rows_read, slices, weights
 from evalkit.studies import class_diagnostics as diagnostics
+from evalkit.studies.binary_diagnostics import DOMINANT
 from evalkit.studies.class_diagnostics import drawn_together, largest_class, worst_mistake
 from evalkit.studies.classes import BINS, ClassesStudy
 from evalkit.studies.words import counted
@@ -59,21 +60,18 @@ def crossings(study: ClassesStudy) -> Html:
 
 def choices(study: ClassesStudy) -> Html:
     """How much could be decided without review at a precision target."""
-    rows = [
-        [
-            Cell(escape(row["system"])),
-            Cell(with_interval(row["coverage"], row["low"], row["high"])),
-            Cell(with_interval(row["right"], row["right_low"], row["right_high"])),
-            Cell(escape(row["classes"] or "none"), "text"),
-        ]
-        for row in study.covered.to_dict("records")
-    ]
+    columns = {
+        "system": value("system", escape),
+        "coverage": limits("coverage"),
+        "right among them": limits("right", "right_low", "right_high"),
+        "classes": lambda row: Cell(escape(row["classes"] or "none"), "text"),
+    }
     caption = f"Coverage at precision ≥ {study.target:g}: rows predicted into classes that reach it"
     note = (
         "Coverage is the work saved if those predictions go without review. The classes were chosen on these rows, "
         "and the intervals take them as given; set precision_target to another target."
     )
-    return tables.table(caption, ["system", "coverage", "right among them", "classes"], rows, note)
+    return of_rows(caption, study.covered, columns, note)
 
 
 def calibration_plot(study: ClassesStudy) -> Picture | Html:
@@ -93,30 +91,21 @@ def calibrated(study: ClassesStudy) -> Html:
     """Confidence against accuracy, and the top-label ECE."""
     if not study.probabilities:
         return tables.paragraph("No probabilities, no calibration.")
-    rows = [
-        [
-            Cell(escape(row["system"])),
-            Cell(number(row["confidence"])),
-            Cell(with_interval(row["right"], row["right_low"], row["right_high"])),
-            Cell(with_interval(row["ece_10"], row["ece_10_low"], row["ece_10_high"])),
-        ]
-        for row in study.calibration.to_dict("records")
-    ]
-    columns = ["system", "mean probability of the predicted class", "accuracy", "top-label ECE, 10 equal bins"]
-    return tables.table("Probability of the predicted class taken at its word", columns, rows)
+    columns = {
+        "system": value("system", escape),
+        "mean probability of the predicted class": value("confidence"),
+        "accuracy": limits("right", "right_low", "right_high"),
+        "top-label ECE, 10 equal bins": limits("ece_10", "ece_10_low", "ece_10_high"),
+    }
+    return of_rows("Probability of the predicted class taken at its word", study.calibration, columns)
 
 
 def gains(study: ClassesStudy) -> Html:
     """How often the actual class is among the k highest scores."""
     if not study.scored:
         return tables.paragraph("No scores: no second choices.")
-    ks = list(dict.fromkeys(study.tops["k"]))
-    rows = []
-    for name in study.order:
-        part = study.tops[study.tops["system"] == name].to_dict("records")
-        rows.append([Cell(escape(name)), *(Cell(with_interval(r["value"], r["low"], r["high"])) for r in part)])
-    note = "A tie at the border counts by its share."
-    return tables.table("Actual class among the k highest scores", ["system", *(f"top {k}" for k in ks)], rows, note)
+    caption, note = "Actual class among the k highest scores", "A tie at the border counts by its share."
+    return by_system(caption, study.tops, "k", limits("value"), note, "top {}".format)
 
 
 def confusion_plot(study: ClassesStudy) -> Picture:
@@ -125,12 +114,11 @@ def confusion_plot(study: ClassesStudy) -> Picture:
     classes, mistake = study.data.classes, worst_mistake(study)
     what = "rows" if study.data.weight is None else "weight of the rows"
     caption = (
-        f"{study.leader}: {what} by actual and predicted class (n = {len(study.data.rows):,}), shaded by share of "
-        "the actual "
-        "class."
+        f"{study.leader}: {what} by actual and predicted class (n = {len(study.data.rows):,}), shaded by share of the "
+        "actual class."
     )
     if mistake:
-        text = f"{mistake.actual} taken for {mistake.predicted}, {mistake.rows:,.0f}"
+        text = "{} taken for {}, {:,.0f}".format(*mistake)
         caption += f" Most frequent mistake: {text}{' rows' if study.data.weight is None else ''}."
     table, classes = drawn_together(table, classes)
     if len(classes) < len(study.data.classes):
@@ -171,7 +159,7 @@ def results(study: ClassesStudy) -> Results:
         "kind": "multi-class",
         **page.population(rows),
         "classes": list(study.data.classes),
-        "confusion": {name: one.confusion.table.tolist() for name, one in study.sample.rows.items()},
+        "confusion": {name: rows_of.confusion.table.tolist() for name, rows_of in study.sample.rows.items()},
         "by_class": study.by_class.to_dict("records"),
         "coverage": study.covered.to_dict("records"),
     }
@@ -192,15 +180,14 @@ def every_finding(study: ClassesStudy) -> list[Finding]:
 
 
 def _classes(study: ClassesStudy) -> list[Finding]:
-    classes = diagnostics.classes(study)
-    listed = each_class.first(f"{name} {n:,}" for name, n in classes.rows.items())
-    text = f"Rows by class: {listed}. Always predicting the largest is right for {classes.majority:.1%}."
-    severity = WARNING if classes.dominated else NOTE
-    return [inputs.CLASS_SHARES.rated(severity, text, len(classes.rows))]
+    rows, majority = diagnostics.classes(study), float(study.shares.max())
+    listed = each_class.first(f"{name} {n:,}" for name, n in rows.items())
+    text = f"Rows by class: {listed}. Always predicting the largest is right for {majority:.1%}."
+    return [inputs.CLASS_SHARES.rated(WARNING if majority > DOMINANT else NOTE, text, len(rows))]
 
 
 def _absent(study: ClassesStudy) -> list[Finding]:
-    absent = diagnostics.classes(study).absent
+    absent = [name for name, n in diagnostics.classes(study).items() if n == 0]
     text = f"Classes without a row, whose recall and AUC are undefined: {', '.join(absent)}."
     return [inputs.ABSENT_CLASSES.warning(text, len(absent))] if absent else []
 

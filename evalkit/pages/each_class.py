@@ -1,13 +1,21 @@
 """What the pages of several classes and of several labels show alike: class by class, or label by label."""
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import pandas as pd
 
 from evalkit.drawing import curve_plots, plots, tables
 from evalkit.drawing.curve_plots import Panel
 from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import Cell, Html, escape, with_interval
+from evalkit.drawing.tables import (
+    Html,
+    escape,
+    limits,
+    of_rows,
+    thousands,
+    value,
+)
 from evalkit.pages import page
 from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.multilabel import MultiLabelStudy
@@ -21,14 +29,14 @@ LISTED = 12  # classes or labels that a line names
 
 def title(study: Either, what: str, rows: str) -> Html:
     """The title and what was asked; what: that which the systems predict."""
-    metric = f"by {study.primary.label}, on {rows}?"
-    if len(study.order) == 1:
-        asked = f"How well does {study.leader} predict {what}, {metric}"
-    elif study.settings.baseline:
-        asked = f"Does any system predict {what} better than {study.settings.baseline}, {metric}"
-    else:
-        asked = f"Which of {len(study.order)} systems predicts {what} best, {metric}"
-    return tables.heading("Classification report", asked)
+    return page.title(
+        "Classification report",
+        study,
+        rows,
+        alone=f"How well does {study.leader} predict {what}",
+        against=f"Does any system predict {what} better than {study.settings.baseline}",
+        best=f"Which of {len(study.order)} systems predicts {what} best",
+    )
 
 
 def curves(study: Either, each: str, many: int, bands: Mapping[str, pd.DataFrame | None]) -> Picture | Html:
@@ -68,16 +76,13 @@ def _table(
 ) -> Html:
     """One row a class; the second column of the frame names it."""
     kind = frame.columns[1]
-    rows = [
-        [
-            Cell(escape(row[kind] if row["system"] == study.leader else f"{row['system']}: {row[kind]}")),
-            *(Cell(f"{row[name]:,}") for name in counted),
-            *(Cell(with_interval(row[name], row[f"{name}_low"], row[f"{name}_high"])) for name in metrics),
-        ]
-        for row in frame.to_dict("records")
-    ]
-    heads = [kind, *counted.values(), *metrics.values()]
-    return tables.table(f"{caption}, with {study.settings.level:.0%} intervals", heads, rows)
+
+    def name(row: dict[str, Any]) -> str:
+        return escape(row[kind] if row["system"] == study.leader else f"{row['system']}: {row[kind]}")
+
+    columns = {kind: name} | {head: value(column, thousands) for column, head in counted.items()}
+    columns |= {head: limits(column, f"{column}_low", f"{column}_high") for column, head in metrics.items()}
+    return of_rows(f"{caption}, with {study.settings.level:.0%} intervals", frame, columns)
 
 
 def first(texts: Iterable[str]) -> str:

@@ -4,7 +4,20 @@ from typing import Any
 
 from evalkit.drawing import plots, tables
 from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import Cell, Html, escape, interval, number, p_value, signed, signed_percent, with_interval
+from evalkit.drawing.tables import (
+    CellOf,
+    Html,
+    escape,
+    interval,
+    limits,
+    number,
+    of_rows,
+    p_value,
+    signed,
+    signed_percent,
+    value,
+    words,
+)
 from evalkit.findings import methods
 from evalkit.findings.finding import NOTE, WARNING, Finding
 from evalkit.pages import page, pieces
@@ -27,91 +40,82 @@ RAND = (
 )
 
 
-def findings(study: Experiment | None) -> Html:
+@pieces.of_a_part(NO_TABLE)
+def findings(study: Experiment) -> Html:
     """What to know of the table before the numbers."""
-    return tables.paragraph(NO_TABLE) if study is None else tables.findings(of_users(study))
+    return tables.findings(of_users(study))
 
 
-def estimates(study: Experiment | None) -> Html:
+@pieces.of_a_part()
+def estimates(study: Experiment) -> Html:
     """The arms in rows, the metrics in columns."""
-    if study is None:
-        return Html("")
     n = users(study)
     return page.estimates(
         study, f"Arms with their {study.settings.level:.0%} intervals, {n:,} {plural(study.unit_name, n)}"
     )
 
 
-def comparisons(study: Experiment | None) -> Html:
+@pieces.of_a_part()
+def comparisons(study: Experiment) -> Html:
     """The differences of the arms, then the lifts."""
-    if study is None:
-        return Html("")
-    rows = [
-        [
-            Cell(f"{escape(row['first'])} / {escape(row['second'])} − 1"),
-            Cell(escape(row["metric"]), "text"),
-            Cell(with_interval(row["lift"], row["lift_low"], row["lift_high"], signed_percent)),
-            Cell(signed(row["detectable"])),
-        ]
-        for row in study.comparisons.to_dict("records")
-    ]
+    columns: dict[str, CellOf] = {
+        "lift": lambda row: f"{escape(row['first'])} / {escape(row['second'])} − 1",
+        "metric": words("metric"),
+        "value": limits("lift", "lift_low", "lift_high", signed_percent),
+        "would show": value("detectable", signed),
+    }
     caption = f"Lift with its {study.settings.level:.0%} interval"
     note = "Would show: the true difference that this table shows with 80 % power."
-    lifts = tables.table(caption, ["lift", "metric", "value", "would show"], rows, note)
-    return tables.stack([page.comparisons(study), lifts])
+    return tables.stack([page.comparisons(study), of_rows(caption, study.comparisons, columns, note)])
 
 
-def adjustments(study: Experiment | None) -> Html:
+@pieces.of_a_part(NO_TABLE)
+def adjustments(study: Experiment) -> Html:
     """The same difference with and without CUPED, strata and a cap."""
-    if study is None:
-        return tables.paragraph(NO_TABLE)
     if not len(study.adjustments) or study.plain is None:
         return tables.paragraph("No metric is a mean of one column: nothing to cap or to adjust.")
-    rows = [
-        [
-            Cell(escape(row["way"])),
-            Cell(escape(row["estimand"]), "text"),
-            Cell(with_interval(row["difference"], row["low"], row["high"], signed)),
-            Cell(p_value(row["p"])),
-            Cell(f"{row['users']:.0%}"),
-        ]
-        for row in study.adjustments.to_dict("records")
-    ]
-    first, second = study.opponents
-    caption = (
-        f"{first} − {second} in mean {study.plain.label}, {max(study.adjustments['n']):,} {plural(study.unit_name, 2)}"
-    )
+    columns = {
+        "measured": value("way", escape),
+        "estimand": words("estimand"),
+        "difference": limits("difference", show=signed),
+        "p": value("p", p_value),
+        "users": value("users", "{:.0%}".format),
+    }
+    pair, n = " − ".join(study.opponents), max(study.adjustments["n"])
+    caption = f"{pair} in mean {study.plain.label}, {n:,} {plural(study.unit_name, 2)}"
     note = (
         "Users: the share of them that would do for an interval as wide as the first row's. CUPED and strata must stem "
         "from before the experiment. Only the verdict above decides; choosing the row after the fact is another test."
     )
-    return tables.table(caption, ["measured", "estimand", "difference", "p", "users"], rows, note)
+    return of_rows(caption, study.adjustments, columns, note)
 
 
-def users_for(study: Experiment | None) -> Html:
+@pieces.of_a_part()
+def users_for(study: Experiment) -> Html:
     """Users an arm for lifts, from this table's own spread."""
-    if study is None or not len(study.users_for) or study.plain is None:
+    if not len(study.users_for) or study.plain is None:
         return Html("")
-    cuped = f"with CUPED on {study.options.before}" if study.options.before else ""
-    heads = ["lift", "difference", "users an arm", *([cuped] if cuped else [])]
-    rows = [
-        [
-            Cell(f"{row['lift']:.0%}"),
-            Cell(signed(row["difference"])),
-            *(Cell(f"{float(f'{row[name]:.3g}'):,.0f}") for name in (("raw", "cuped") if cuped else ("raw",))),
-        ]
-        for row in study.users_for.to_dict("records")
-    ]
-    caption = (
-        f"Users to show a lift in {study.plain.label} over {study.opponents[1]} with 80 % power, from this "
-        "table's spread"
-    )
-    return tables.table(caption, heads, rows)
+    columns = {
+        "lift": value("lift", "{:.0%}".format),
+        "difference": value("difference", signed),
+        "users an arm": value("raw", _about),
+    }
+    if study.options.before:
+        columns[f"with CUPED on {study.options.before}"] = value("cuped", _about)
+    what = f"{study.plain.label} over {study.opponents[1]}"
+    caption = f"Users to show a lift in {what} with 80 % power, from this table's spread"
+    return of_rows(caption, study.users_for, columns)
 
 
-def segments(study: Experiment | None) -> Html:
+def _about(users: float) -> str:
+    """Three leading digits."""
+    return f"{float(f'{users:.3g}'):,.0f}"
+
+
+@pieces.of_a_part()
+def segments(study: Experiment) -> Html:
     """The first metric by segment."""
-    if study is None or not len(study.by_segment):
+    if not len(study.by_segment):
         return Html("")
     return tables.stack([page.segments(study), tables.paragraph(f"n: {plural(study.unit_name, 2)} of the larger arm.")])
 
@@ -184,7 +188,7 @@ def _ratio(study: Experiment) -> Finding:
     planned = "the planned shares" if study.options.shares else "equal arms"
     text = f"Sample ratio against {planned}: p {p_value(study.sample_ratio)}."
     broken = f" Below {diagnostics.BROKEN}: the assignment is broken, whatever the result."
-    misassigned = diagnostics.misassigned(study)
+    misassigned = study.sample_ratio < diagnostics.BROKEN
     return methods.SAMPLE_RATIO.warning(text + broken) if misassigned else methods.SAMPLE_RATIO.note(text)
 
 
@@ -200,10 +204,9 @@ def _looks(study: Experiment) -> list[Finding]:
     if cost is None:
         return []
     text = (
-        f"{cost['looks']:.0f} looks at {alpha(study):.2g} each: a false positive in "
-        f"{cost['false_positive_rate']:.1%} of experiments without a difference. "
-        f"To pay for them the last p must lie below {number(cost['obrien_fleming'], 4)} (O'Brien–Fleming) or "
-        f"{number(cost['pocock'], 4)} (Pocock)."
+        f"{cost['looks']:.0f} looks at {alpha(study):.2g} each: a false positive in {cost['false_positive_rate']:.1%} "
+        "of experiments without a difference. To pay for them the last p must lie below "
+        f"{number(cost['obrien_fleming'], 4)} (O'Brien–Fleming) or {number(cost['pocock'], 4)} (Pocock)."
     )
     severity = WARNING if diagnostics.only_without_looks(study) else NOTE
     return [methods.LOOKS.rated(severity, text, int(cost["looks"]))]
@@ -212,17 +215,17 @@ def _looks(study: Experiment) -> list[Finding]:
 # Pictures
 
 
-def heavy_users(study: Experiment | None) -> Picture | Html:
+@pieces.of_a_part()
+def heavy_users(study: Experiment) -> Picture | Html:
     """The difference with heavy users capped at falling quantiles."""
-    if study is None or not len(study.caps) or study.plain is None:
+    if not len(study.caps) or study.plain is None:
         return Html("")
     n, first, second = max(study.caps["n"]), *study.opponents
     caption = (
-        f"{first} − {second}: difference in mean {study.plain.label}, values above each quantile of all users set "
-        "to it; "
-        f"{study.settings.level:.0%} intervals (Welch). A capped mean is another estimand."
+        f"{first} − {second}: difference in mean {study.plain.label}, values above each quantile of all users set to "
+        f"it; {study.settings.level:.0%} intervals (Welch). A capped mean is another estimand."
     )
-    told = "; ".join(
+    listed = "; ".join(
         f"{row.name}: {signed(row.value)} {interval(row.low, row.high, signed)}"
         for row in study.caps.itertuples(index=False)
     )
@@ -231,4 +234,4 @@ def heavy_users(study: Experiment | None) -> Picture | Html:
         "zero": True,
     }
     size = plots.tall(len(study.caps))
-    return plots.picture(plots.intervals, study.caps, alt=f"{caption} {told}", caption=caption, size=size, **label)
+    return plots.picture(plots.intervals, study.caps, alt=f"{caption} {listed}", caption=caption, size=size, **label)

@@ -62,7 +62,7 @@ def by_fold(study: Validation) -> Html:
             f"{study.subject}, the one test set", head, rows, "One holdout: there are no folds to pool."
         )
     rows.append(
-        ["<strong>pooled</strong>", "", tested, "", *(f"<strong>{number(one)}</strong>" for one in pooled), *rest]
+        ["<strong>pooled</strong>", "", tested, "", *(f"<strong>{number(value)}</strong>" for value in pooled), *rest]
     )
     mean = diagnostics.mean_of_folds(study)
     means = [number(mean[label]) for label in labels]
@@ -83,8 +83,8 @@ def _unlike(study: Validation) -> str:
     if not diagnostics.comparable_folds(study):
         return "Too few folds to ask whether they differ."
     differ = "differ by more than chance" if u["p"] < 0.05 else "differ no more than chance makes them"
-    found = f"Cochran's Q = {u['q']:.1f}, {u['freedom']} expected, p {p_value(u['p'])}"
-    text = f"The folds {differ} in {study.primary.label}: {found}."
+    test = f"Cochran's Q = {u['q']:.1f}, {u['freedom']} expected, p {p_value(u['p'])}"
+    text = f"The folds {differ} in {study.primary.label}: {test}."
     pools = [chosen.label for chosen in study.settings.metrics if not chosen.metric.kind.of_rows]
     return text + (f" {', '.join(pools)} pooled is not the mean of the folds." if pools else "")
 
@@ -111,11 +111,11 @@ def paired(study: Validation) -> Html:
         "them calls two equal learners different in half of all cases."
     )
     columns = ["first − second", "difference", "p", "adjusted p", "verdict"]
-    one = tables.table(above, columns, pooled, note)
+    pooled_table = tables.table(above, columns, pooled, note)
     if study.holdout:
-        return one
+        return pooled_table
     return tables.stack(
-        [one, tables.table(below, ["first − second", "mean difference", "p", "naive p"], folded, wrong)]
+        [pooled_table, tables.table(below, ["first − second", "mean difference", "p", "naive p"], folded, wrong)]
     )
 
 

@@ -4,7 +4,19 @@ from typing import Any
 
 from evalkit.drawing import plots, tables
 from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import Cell, Html, Results, escape, interval, number, p_value, signed
+from evalkit.drawing.tables import (
+    CellOf,
+    Html,
+    Results,
+    escape,
+    interval,
+    number,
+    of_rows,
+    p_value,
+    signed,
+    value,
+    words,
+)
 from evalkit.findings import inputs, methods
 from evalkit.findings.finding import NOTE, WARNING, Finding
 from evalkit.pages import experiment_page, page, pieces, planning_page
@@ -52,63 +64,56 @@ def _doubted(answer: Html, design: list[Finding]) -> Html:
     return tables.stack([answer, tables.findings(against)]) if against else answer
 
 
-def findings(study: Interleaving | None) -> Html:
+@pieces.of_a_part(NO_LOG)
+def findings(study: Interleaving) -> Html:
     """What to know of the log before the numbers."""
-    return tables.paragraph(NO_LOG) if study is None else tables.findings(of_log(study))
+    return tables.findings(of_log(study))
 
 
-def estimates(study: Interleaving | None) -> Html:
+@pieces.of_a_part()
+def estimates(study: Interleaving) -> Html:
     """The arms in rows, the ways to count preference in columns."""
-    if study is None:
-        return Html("")
     n, arms = study.users, len(study.systems)
     tie = "½ is a tie" if arms == 2 else f"even is 1/{arms} of a share, ½ of a preference or of wins"
     caption = f"Preference with its {study.settings.level:.0%} interval, {n:,} {plural(study.unit_name, n)}, {tie}"
     return page.estimates(study, caption)
 
 
-def comparisons(study: Interleaving | None) -> Html:
+@pieces.of_a_part()
+def comparisons(study: Interleaving) -> Html:
     """The difference of the arms by each way to count."""
-    return Html("") if study is None else page.comparisons(study)
+    return page.comparisons(study)
 
 
-def segments(study: Interleaving | None) -> Html:
+@pieces.of_a_part()
+def segments(study: Interleaving) -> Html:
     """The preference by segment of the sessions."""
-    return Html("") if study is None else page.segments(study)
+    return page.segments(study)
 
 
-def checks(study: Interleaving | None) -> Html:
+@pieces.of_a_part()
+def checks(study: Interleaving) -> Html:
     """The draft's balance by position, then the counts that no draft should have."""
-    if study is None:
-        return Html("")
     several = len(study.systems) > 2
-    first = [
-        [
-            Cell(f"{row.position}"),
-            *([Cell(escape(row.system), "text")] if several else []),
-            Cell(f"{row.count:,} of {row.n:,}"),
-            Cell(f"{number(row.share)} {interval(row.low, row.high)}"),
-            Cell(p_value(row.p)),
-            Cell(p_value(row.adjusted)),
-        ]
-        for row in study.coins.itertuples(index=False)
-    ]
-    items = ["arm", "items"] if several else [f"items of {study.systems[0]}"]
-    heads = ["position", *items, "share", "p", "adjusted p"]
+    arm: dict[str, CellOf] = {"arm": words("system")} if several else {}
+    columns: dict[str, CellOf] = {
+        "position": value("position", str),
+        **arm,
+        "items" if several else f"items of {study.systems[0]}": lambda row: f"{row['count']:,} of {row['n']:,}",
+        "share": lambda row: f"{number(row['share'])} {interval(row['low'], row['high'])}",
+        "p": value("p", p_value),
+        "adjusted p": value("adjusted", p_value),
+    }
     note = "p: chi-square against a fair coin, one coin a session; by Holm over the positions. "
     note += f"Below {diagnostics.BROKEN}: broken."
-    balance = tables.table("Balance of teams by position (position 1: the coin)", heads, first, note)
-    rest = [_check(row) for row in study.checks.to_dict("records")]
-    return tables.stack([balance, tables.table("Checks of the log", ["check", "count", "of", "share"], rest)])
-
-
-def _check(row: dict) -> list[Cell]:
-    return [
-        Cell(escape(row["check"])),
-        Cell(f"{row['count']:,.0f}"),
-        Cell(f"{row['of']:,.0f}"),
-        Cell(f"{row['share']:.1%}"),
-    ]
+    balance = of_rows("Balance of teams by position (position 1: the coin)", study.coins, columns, note)
+    counts = {
+        "check": value("check", escape),
+        "count": value("count", "{:,.0f}".format),
+        "of": value("of", "{:,.0f}".format),
+        "share": value("share", "{:.1%}".format),
+    }
+    return tables.stack([balance, of_rows("Checks of the log", study.checks, counts)])
 
 
 def definitions(o: Online) -> Html:
@@ -200,15 +205,13 @@ def _silent(study: Interleaving) -> list[Finding]:
 
 
 def _heavy(study: Interleaving) -> Finding:
-    e = diagnostics.estimands(study)
+    by_user, of_credit, turned = diagnostics.estimands(study)
     text = (
         f"The most active tenth of the {plural(study.unit_name, 2)} gave {study.heavy:.0%} of the credit. Two "
-        "estimands: "
-        f"{study.systems[0]} has {number(e.by_user)} as the mean of each {study.unit_name}'s share, "
-        f"{number(e.of_credit)} of "
-        "all credit."
+        f"estimands: {study.systems[0]} has {number(by_user)} as the mean of each {study.unit_name}'s share, "
+        f"{number(of_credit)} of all credit."
     )
-    return methods.HEAVY_USERS.rated(WARNING if e.turned else NOTE, text)
+    return methods.HEAVY_USERS.rated(WARNING if turned else NOTE, text)
 
 
 def _sessions(study: Interleaving) -> Finding:
@@ -223,13 +226,14 @@ def _sessions(study: Interleaving) -> Finding:
 
 def fairness(study: Interleaving) -> list[Finding]:
     """What the preference stands on: the coin, the teams and the items of the draft."""
-    p, uneven, repeated = diagnostics.coin_p(study), diagnostics.uneven(study), study.data.repeated
+    p, repeated = float(study.balance["adjusted"].min()), study.data.repeated
+    uneven, share = diagnostics.uneven(study)
     coin = f"Fair coin: smallest adjusted p over the positions {p_value(p)}."
     findings = [methods.COIN.rated(WARNING if p < diagnostics.BROKEN else NOTE, coin)]
-    if uneven.sessions:
-        text = f"In {uneven.sessions:,} sessions ({uneven.share:.1%}) one team leads by more than a draft by rounds "
-        severity = WARNING if uneven.many else NOTE
-        findings.append(methods.UNEVEN_TEAMS.rated(severity, f"{text}allows.", uneven.sessions))
+    if uneven:
+        text = f"In {uneven:,} sessions ({share:.1%}) one team leads by more than a draft by rounds "
+        severity = WARNING if share > diagnostics.MANY_UNEVEN else NOTE
+        findings.append(methods.UNEVEN_TEAMS.rated(severity, f"{text}allows.", uneven))
     if repeated:
         text = f"{counted(repeated, 'item')} {'was' if repeated == 1 else 'were'} shown twice in one session, which no "
         findings.append(methods.REPEATED_ITEMS.warning(f"{text}draft does.", repeated))
@@ -239,14 +243,15 @@ def fairness(study: Interleaving) -> list[Finding]:
 # Pictures
 
 
-def balance(study: Interleaving | None) -> Picture | Html:
+@pieces.of_a_part(NO_LOG)
+def balance(study: Interleaving) -> Picture | Html:
     """The arms' shares of the items at each position, of two arms the first's, around the fair coin."""
-    if study is None:
-        return tables.paragraph(NO_LOG)
-    found = study.coins
+    shares = study.coins
     whose = f"{study.systems[0]}'s" if len(study.systems) == 2 else "each arm's"
-    each = [f", {row.system}" if len(study.systems) > 2 else "" for row in found.itertuples()]
-    names = [f"position {row.position}{arm} (n = {row.n:,})" for arm, row in zip(each, found.itertuples(), strict=True)]
+    each = [f", {row.system}" if len(study.systems) > 2 else "" for row in shares.itertuples()]
+    names = [
+        f"position {row.position}{arm} (n = {row.n:,})" for arm, row in zip(each, shares.itertuples(), strict=True)
+    ]
     frame = less_even(study)
     fraction = "½" if len(study.systems) == 2 else f"1/{len(study.systems)}"
     caption = (
@@ -254,22 +259,21 @@ def balance(study: Interleaving | None) -> Picture | Html:
         f"{study.settings.level:.0%} intervals; n: items with a team. Position 1 is the coin itself."
     )
     label: dict[str, Any] = {"label": f"share of {whose} items − {fraction}", "zero": True}
-    told = "; ".join(f"{name} {signed(value)}" for name, value in zip(names, frame["value"], strict=True))
+    listed = "; ".join(f"{name} {signed(value)}" for name, value in zip(names, frame["value"], strict=True))
     size = plots.tall(len(frame), each=0.24)
     frame.insert(0, "name", names)
-    return plots.picture(plots.intervals, frame, alt=f"{caption} {told}", caption=caption, size=size, **label)
+    return plots.picture(plots.intervals, frame, alt=f"{caption} {listed}", caption=caption, size=size, **label)
 
 
-def by_position(study: Interleaving | None) -> Picture | Html:
+@pieces.of_a_part()
+def by_position(study: Interleaving) -> Picture | Html:
     """Outcome per shown item by position and arm."""
-    if study is None:
-        return Html("")
     outcome, n = study.data.columns["outcome"], max(study.by_position["n"])
     caption = (
         f"{outcome.capitalize()} per item shown, by position and arm, {study.settings.level:.0%} bands, "
         f"{study.unit_name}s as units (delta method){', simulated clicks' if study.simulated else ''}."
     )
-    told = "; ".join(
+    listed = "; ".join(
         f"{name}: {', '.join(number(value) for value in line['value'])}"
         for name, line in study.by_position.groupby("system", sort=False)
     )
@@ -279,4 +283,4 @@ def by_position(study: Interleaving | None) -> Picture | Html:
         "xlabel": "position in the list",
         "ylabel": f"{outcome} per item (n ≤ {n:,} {plural(study.unit_name, n)})",
     }
-    return plots.picture(plots.curves, study.by_position, alt=f"{caption} {told}", caption=caption, **labels)
+    return plots.picture(plots.curves, study.by_position, alt=f"{caption} {listed}", caption=caption, **labels)

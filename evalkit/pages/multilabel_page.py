@@ -5,7 +5,17 @@ from typing import Any
 from evalkit.drawing import curve_plots, plots, tables
 from evalkit.drawing.curve_plots import Panel
 from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import Cell, Html, Results, escape, number, with_interval
+from evalkit.drawing.tables import (
+    Cell,
+    Html,
+    Results,
+    escape,
+    limits,
+    number,
+    of_rows,
+    signed,
+    value,
+)
 from evalkit.findings import inputs, predictions
 from evalkit.findings.finding import Finding
 from evalkit.pages import each_class, page, shared_findings
@@ -54,39 +64,33 @@ def sweep_plot(study: MultiLabelStudy) -> Picture:
     frame = study.sweep
     at, best = study.best
     mark = ((study.threshold, study.threshold), (0.0, 1.0))
-    one = Panel(frame, "threshold for every label", f"metric of {study.leader}", bands=frame, reference=mark)
+    panel = Panel(frame, "threshold for every label", f"metric of {study.leader}", bands=frame, reference=mark)
     rows = counted(len(study.data.rows), "row")
     caption = (
         f"{study.leader}: {', '.join(SWEPT)} along one threshold for all labels (n = {rows}). Best "
         f"micro F1 over all thresholds: {number(best)} at {number(at)}. Dotted: the threshold used."
     )
-    return plots.picture(curve_plots.panels, [one], caption=caption, size=(7.6, 3.2), panels=(1, 1))
+    return plots.picture(curve_plots.panels, [panel], caption=caption, size=(7.6, 3.2), panels=(1, 1))
 
 
 def calibrated(study: MultiLabelStudy) -> Html:
     """Mean score against share true, label by label."""
     if not study.probabilities:
         return tables.paragraph("No probabilities, no calibration.")
-    rows = [
-        [
-            Cell(escape(mean.label)),
-            Cell(number(mean.score)),
-            Cell(number(mean.share)),
-            Cell(with_interval(mean.difference.value, mean.difference.low, mean.difference.high, tables.signed)),
-        ]
-        for mean in class_diagnostics.mean_scores(study)
-    ]
+    columns = {
+        "label": value("label", escape),
+        "mean score": value("score"),
+        "share true": value("share"),
+        "mean score − share true": limits("difference", show=signed),
+    }
     caption = f"Scores of {study.leader} taken as probabilities"
-    return tables.table(caption, ["label", "mean score", "share true", "mean score − share true"], rows)
+    return of_rows(caption, class_diagnostics.mean_scores(study), columns)
 
 
 def gains(study: MultiLabelStudy) -> Html:
     """How often the label with the highest score is true."""
-    rows = [
-        [Cell(escape(row["system"])), Cell(with_interval(row["value"], row["low"], row["high"]))]
-        for row in study.tops.to_dict("records")
-    ]
-    return tables.table("Rows whose highest-scored label is true", ["system", "share"], rows)
+    columns = {"system": value("system", escape), "share": limits("value")}
+    return of_rows("Rows whose highest-scored label is true", study.tops, columns)
 
 
 def confusion(study: MultiLabelStudy) -> Html:
@@ -141,7 +145,7 @@ def _labels(study: MultiLabelStudy) -> list[Finding]:
 
 
 def _constant(study: MultiLabelStudy) -> list[Finding]:
-    constant = diagnostics.labels(study).constant
+    constant = [name for name, share in diagnostics.labels(study).shares.items() if share in (0.0, 1.0)]
     text = f"Labels that are never or always true, whose AUC is undefined: {', '.join(constant)}."
     return [inputs.CONSTANT_LABELS.warning(text, len(constant))] if constant else []
 

@@ -37,6 +37,17 @@ DRAWN = 30  # more than a figure holds
 Row = Sequence[Cell | str]
 
 
+def title(report: str, study: Study, rows: str, *, alone: str, against: str, best: str) -> Html:
+    """The title, and what was asked of one system, of systems against a baseline, or of systems among themselves."""
+    if len(study.order) == 1:
+        asked = alone
+    elif study.settings.baseline:
+        asked = against
+    else:
+        asked = best
+    return tables.heading(report, f"{asked}, by {study.primary.label}, on {rows}?")
+
+
 def verdict(study: Study) -> Html:
     """The gate where one is set, then the leader against each other system, then how that was tested."""
     pieces = [_gate(study.gate)] if study.gate else []
@@ -47,9 +58,9 @@ def verdict(study: Study) -> Html:
     return tables.stack([*pieces, tables.paragraph(f"{more if len(study.headline) > SHOWN else ''}{_how(study)}")])
 
 
-def _gate(found: Mapping[str, Any]) -> Html:
-    kept = "kept" if found["passed"] else f"not kept by {', '.join(found.get('failed', []))}".removesuffix(" by ")
-    return tables.verdict("pass" if found["passed"] else "fail", f"gate: {escape(found['rule'])}: {escape(kept)}")
+def _gate(gate: Mapping[str, Any]) -> Html:
+    kept = "kept" if gate["passed"] else f"not kept by {', '.join(gate.get('failed', []))}".removesuffix(" by ")
+    return tables.verdict("pass" if gate["passed"] else "fail", f"gate: {escape(gate['rule'])}: {escape(kept)}")
 
 
 def _value(study: Study, system: str) -> str:
@@ -96,25 +107,24 @@ def _how(study: Study) -> str:
     margin = f" Equivalent: within ±{study.settings.margin:g}." if study.settings.margin else ""
     return (
         f"Family: {study.family}. {'' if study.settings.baseline else best}{study.differences_are}, {study.sided}; "
-        f"{how}. "
-        f"Better or worse: adjusted p below {diagnostics.alpha(study):.2g}. The {percent(level)} interval is of one "
-        f"comparison alone.{margin}"
+        f"{how}. Better or worse: adjusted p below {diagnostics.alpha(study):.2g}. The {percent(level)} interval is of "
+        f"one comparison alone.{margin}"
     )
 
 
-def _methods(found: pd.DataFrame) -> str:
+def _methods(comparisons: pd.DataFrame) -> str:
     """How comparisons were tested, each way once."""
-    return " or ".join(dict.fromkeys(found["method"]))
+    return " or ".join(dict.fromkeys(comparisons["method"]))
 
 
 def estimates(
     study: Study, caption: str, note: str = "", *, metrics: Sequence[Chosen] | None = None, more: Sequence[Row] = ()
 ) -> Html:
     """Systems in rows, best first, metrics in columns; the best value bold. `more` rows stand below the systems."""
-    shown = study.settings.metrics if metrics is None else metrics
-    rows = [[Cell(escape(name)), *(_estimate(study, chosen.label, name) for chosen in shown)] for name in study.order]
-    heads = [f"{chosen.label}\u00a0{_ARROWS[chosen.metric.best]}".strip() for chosen in shown]
-    methods = study.estimates[study.estimates["metric"].isin([chosen.label for chosen in shown])]["method"]
+    columns = study.settings.metrics if metrics is None else metrics
+    rows = [[Cell(escape(name)), *(_estimate(study, chosen.label, name) for chosen in columns)] for name in study.order]
+    heads = [f"{chosen.label}\u00a0{_ARROWS[chosen.metric.best]}".strip() for chosen in columns]
+    methods = study.estimates[study.estimates["metric"].isin([chosen.label for chosen in columns])]["method"]
     below = f"Bold: the best value; ↑ more is better, ↓ less is. Intervals: {', '.join(dict.fromkeys(methods))}. {note}"
     return tables.table(caption, ["system", *heads], [*rows, *more], below.strip())
 
@@ -145,11 +155,11 @@ def comparisons(study: Study) -> Html:
     if not len(study.comparisons):
         return _nothing(study)
     deciding = study.comparisons["metric"] == study.primary.label
-    shown = study.comparisons[deciding] if deciding.any() else study.comparisons
-    note = f"p by {_methods(shown)}; adjusted by Holm over {study.adjusted_over}."
+    unfolded = study.comparisons[deciding] if deciding.any() else study.comparisons
+    note = f"p by {_methods(unfolded)}; adjusted by Holm over {study.adjusted_over}."
     if not deciding.any():
-        return tables.stack([_nothing(study), _comparison_table(study, shown, "the other metrics", note)])
-    first = _comparison_table(study, shown, study.primary.label, note)
+        return tables.stack([_nothing(study), _comparison_table(study, unfolded, "the other metrics", note)])
+    first = _comparison_table(study, unfolded, study.primary.label, note)
     if deciding.all():
         return first
     rest = _comparison_table(study, study.comparisons[~deciding], "the other metrics", "")
@@ -195,12 +205,12 @@ def differences(study: Study) -> Picture | Html:
     if not len(study.headline):
         return Html("")
     every = study.comparisons[study.comparisons["metric"] == study.primary.label]
-    found = every.head(DRAWN)
-    frame = pd.DataFrame({"name": pair_names(found), "value": found["difference"]})
-    frame["low"], frame["high"] = found["low"], found["high"]
-    frame["colour"] = [plots.COLOURS[0] if word in ("better", "worse") else plots.GREY for word in found["verdict"]]
-    label = f"difference in {study.primary.label} ({sample_sizes(found['n'], study.unit_name)})"
-    told = "; ".join(_told(*row) for row in zip(*(frame[c] for c in ("name", "value", "low", "high")), strict=True))
+    pairs = every.head(DRAWN)
+    frame = pd.DataFrame({"name": pair_names(pairs), "value": pairs["difference"]})
+    frame["low"], frame["high"] = pairs["low"], pairs["high"]
+    frame["colour"] = [plots.COLOURS[0] if word in ("better", "worse") else plots.GREY for word in pairs["verdict"]]
+    label = f"difference in {study.primary.label} ({sample_sizes(pairs['n'], study.unit_name)})"
+    listed = "; ".join(_told(*row) for row in zip(*(frame[c] for c in ("name", "value", "low", "high")), strict=True))
     caption = (
         f"{study.differences_are} in {study.primary.label}, {percent(study.settings.level)} intervals; grey: not "
         "shown to differ."
@@ -208,15 +218,15 @@ def differences(study: Study) -> Picture | Html:
     caption += f" The first {DRAWN} of {len(every):,} pairs." if len(every) > DRAWN else ""
     size = plots.tall(len(frame))
     drawn: dict[str, Any] = {"label": label, "zero": True}
-    return plots.picture(plots.intervals, frame, alt=f"{caption} {told}", caption=caption, size=size, **drawn)
+    return plots.picture(plots.intervals, frame, alt=f"{caption} {listed}", caption=caption, size=size, **drawn)
 
 
-def pair_names(found: pd.DataFrame) -> list[str]:
+def pair_names(comparisons: pd.DataFrame) -> list[str]:
     """The names of comparisons, each with its n where they differ in it."""
-    names = (found["first"] + " − " + found["second"]).tolist()
-    if found["n"].nunique() == 1:
+    names = (comparisons["first"] + " − " + comparisons["second"]).tolist()
+    if comparisons["n"].nunique() == 1:
         return names
-    return [f"{name} (n = {n:,})" for name, n in zip(names, found["n"], strict=True)]
+    return [f"{name} (n = {n:,})" for name, n in zip(names, comparisons["n"], strict=True)]
 
 
 def _told(name: str, value: float, low: float, high: float) -> str:
@@ -291,7 +301,7 @@ def results(
 
 def about(
     notebook: str,
-    given: Mapping[str, Any],
+    parameters: Mapping[str, Any],
     sources: tuple[Source, ...],
     gate: Mapping[str, Any] | None,
     findings: Iterable[Finding],
@@ -300,7 +310,7 @@ def about(
     return {
         "schema": "evalkit/1",
         "report": notebook,
-        "parameters": provenance.printable(given),
+        "parameters": provenance.printable(parameters),
         "inputs": provenance.inputs(sources),
         "versions": provenance.versions(),
         "gate": gate,

@@ -6,7 +6,7 @@ import pandas as pd
 
 from evalkit.drawing import plots, tables
 from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import Cell, Html, Results, escape, number, percent, signed
+from evalkit.drawing.tables import Html, Results, escape, number, of_rows, percent, signed, value
 from evalkit.findings import inputs, predictions
 from evalkit.findings.finding import NOTE, WARNING, Finding
 from evalkit.pages import page, pieces
@@ -23,17 +23,14 @@ pieces.listed(__name__)
 
 def title(study: Ranking) -> Html:
     """The title and what was asked."""
-    n, systems = len(study.runs.query), len(study.runs.systems)
-    if systems == 1:
-        asked = f"How well does {study.leader} rank, by {study.primary.label}, on {counted(n, 'judged query')}?"
-    elif study.settings.baseline:
-        asked = (
-            f"Is any system better than {study.settings.baseline}, by {study.primary.label}, on "
-            f"{counted(n, 'judged query')}?"
-        )
-    else:
-        asked = f"Which of {systems} systems ranks best, by {study.primary.label}, on {counted(n, 'judged query')}?"
-    return tables.heading("Ranking report", asked)
+    return page.title(
+        "Ranking report",
+        study,
+        counted(len(study.runs.query), "judged query"),
+        alone=f"How well does {study.leader} rank",
+        against=f"Is any system better than {study.settings.baseline}",
+        best=f"Which of {len(study.order)} systems ranks best",
+    )
 
 
 def findings(study: Ranking) -> Html:
@@ -51,20 +48,14 @@ def estimates(study: Ranking) -> Html:
 
 def extremes(study: Ranking) -> Html:
     """The queries that the leader wins and loses by most."""
+    query = {"query": value("query", escape)}
     if not len(study.headline):
-        found: list[list[Cell | str]] = [
-            [escape(row["query"]), number(row["value"])] for row in study.extremes().to_dict("records")
-        ]
-        return tables.table(
-            f"Queries with the lowest {study.primary.label}, {study.leader}", ["query", study.leader], found
-        )
+        caption = f"Queries with the lowest {study.primary.label}, {study.leader}"
+        return of_rows(caption, study.extremes(), query | {study.leader: value("value")})
     first, second = study.opponents
-    rows: list[list[Cell | str]] = [
-        [Cell(escape(row["query"])), number(row["first"]), number(row["second"]), signed(row["difference"])]
-        for row in study.extremes().to_dict("records")
-    ]
+    columns = query | {first: value("first"), second: value("second"), "difference": value("difference", signed)}
     caption = f"Queries with the largest differences in {study.primary.label}, {first} against {second}"
-    return tables.table(caption, ["query", first, second, "difference"], rows)
+    return of_rows(caption, study.extremes(), columns)
 
 
 def definitions(study: Ranking) -> Html:
@@ -98,7 +89,7 @@ def origin(study: Ranking) -> Html:
 def results(study: Ranking) -> Results:
     """Every number of the page, unrounded."""
     differences = study.differences() if len(study.headline) else pd.Series(dtype=float)
-    accounts = [{"system": name} | vars(one) for name, one in study.runs.accounts.items()]
+    accounts = [{"system": name} | vars(account) for name, account in study.runs.accounts.items()]
     population = {"queries": len(study.runs.query), "pooled_ideal": study.runs.pooled_ideal, "accounts": accounts}
     more = {
         "columns": dict(study.runs.columns),
@@ -131,13 +122,13 @@ def _rows(study: Ranking) -> list[Finding]:
 def _undefined(study: Ranking) -> list[Finding]:
     """Queries without a value: one line where the systems agree, a warning where they do not share their queries."""
     findings = []
-    for metric in ranking_diagnostics.undefined(study):
-        most = max(metric.by_system.values())
-        if metric.shared:
-            text = f"{metric.label} is undefined on {counted(most, 'query')}, left out of its mean."
+    for label, by_name, shared in ranking_diagnostics.undefined(study):
+        most = max(by_name.values())
+        if shared:
+            text = f"{label} is undefined on {counted(most, 'query')}, left out of its mean."
             findings.append(inputs.UNDEFINED_VALUES.note(text, most))
         else:
-            text = f"{metric.label} is undefined on different queries for each system: {counts(metric.by_system)}; "
+            text = f"{label} is undefined on different queries for each system: {counts(by_name)}; "
             text += "means are not over the same queries, paired differences are."
             findings.append(inputs.UNDEFINED_VALUES.warning(text, most))
     return findings
@@ -151,17 +142,17 @@ def _without(study: Ranking) -> list[Finding]:
 
 
 def _judgements(study: Ranking) -> list[Finding]:
-    findings, unjudged = [], ranking_diagnostics.unjudged(study)
+    findings, (k, shares, uneven) = [], ranking_diagnostics.unjudged(study)
     if study.runs.pooled_ideal:
         text = "No judgement file: the ideal order and R know only the items that some system returned."
         findings.append(inputs.NO_JUDGEMENT_FILE.warning(text))
     if study.runs.negative:
         text = f"{study.runs.negative:,} judgements below 0 count as not judged, as in trec_eval."
         findings.append(inputs.NEGATIVE_GRADES.note(text, study.runs.negative))
-    if any(unjudged.shares.values()):
-        listed = ", ".join(f"{name} {value:.0%}" for name, value in unjudged.shares.items())
-        text = f"Returned but not judged, counted as not relevant, in the first {unjudged.k}: {listed}."
-        findings.append(inputs.UNJUDGED_ITEMS.rated(WARNING if unjudged.uneven else NOTE, text))
+    if any(shares.values()):
+        listed = ", ".join(f"{name} {value:.0%}" for name, value in shares.items())
+        text = f"Returned but not judged, counted as not relevant, in the first {k}: {listed}."
+        findings.append(inputs.UNJUDGED_ITEMS.rated(WARNING if uneven else NOTE, text))
     return findings
 
 
@@ -172,18 +163,17 @@ def _renumbered(study: Ranking) -> list[Finding]:
 
 
 def _ties(study: Ranking) -> list[Finding]:
-    ties, label = ranking_diagnostics.ties(study), study.primary.label
-    if not ties.rows:
+    tied, label = ranking_diagnostics.by_system(study.runs.accounts, "tied"), study.primary.label
+    if not tied:
         return []
+    ties, matters = ranking_diagnostics.ties(study)
     ranges = "; ".join(
         f"{row['system']} {label} lies between {number(row['worst_ties'])} and {number(row['best_ties'])}"
-        for row in ties.moved.to_dict("records")
+        for row in ties.to_dict("records")
     )
     moved = f" By their order {ranges}." if ranges else f" Their order moves {label} by less than {VISIBLE:g}."
-    text = (
-        f"Rows tied in {'rank' if 'rank' in study.runs.columns else 'score'} with the row before: {counts(ties.rows)}."
-    )
-    severity = WARNING if ties.matters else NOTE
+    text = f"Rows tied in {'rank' if 'rank' in study.runs.columns else 'score'} with the row before: {counts(tied)}."
+    severity = WARNING if matters else NOTE
     return [predictions.TIES.rated(severity, text + moved, total(study.runs.accounts, "tied"))]
 
 
@@ -194,27 +184,27 @@ def queries(study: Ranking) -> Picture | Html:
     """The primary difference of each query, sorted."""
     if not len(study.headline):
         return _values(study)
-    row, found = study.headline.iloc[0], study.differences()
+    row, values = study.headline.iloc[0], study.differences()
     pair = f"{row['first']} − {row['second']}"
-    above, equal, below = diagnostics.sides(found)
+    above, equal, below = diagnostics.sides(values)
     caption = (
         f"{pair}: difference in {study.primary.label} of each query, sorted. {counted(above, 'query')} better, "
         f"{equal:,} equal, {below:,} worse; dashed: the mean over queries."
     )
     labels: dict[str, Any] = {
-        "xlabel": f"queries, sorted (n = {len(found):,})",
+        "xlabel": f"queries, sorted (n = {len(values):,})",
         "ylabel": f"difference in {study.primary.label}",
     }
-    return plots.picture(plots.bars, found.to_numpy(), caption=caption, size=(7.6, 2.8), **labels)
+    return plots.picture(plots.bars, values.to_numpy(), caption=caption, size=(7.6, 2.8), **labels)
 
 
 def _values(study: Ranking) -> Picture:
     """The primary metric of each query of one system, sorted."""
-    found = study.values()[study.leader].dropna().to_numpy()
-    score = f"{diagnostics.sides(found)[1]:,} of {counted(len(found), 'query')} score 0"
+    values = study.values()[study.leader].dropna().to_numpy()
+    score = f"{diagnostics.sides(values)[1]:,} of {counted(len(values), 'query')} score 0"
     caption = f"{study.primary.label} of each query, sorted. {score}; dashed: the mean."
-    labels: dict[str, Any] = {"xlabel": f"queries, sorted (n = {len(found):,})", "ylabel": study.primary.label}
-    return plots.picture(plots.bars, found, caption=caption, size=(7.6, 2.8), **labels)
+    labels: dict[str, Any] = {"xlabel": f"queries, sorted (n = {len(values):,})", "ylabel": study.primary.label}
+    return plots.picture(plots.bars, values, caption=caption, size=(7.6, 2.8), **labels)
 
 
 def curves(study: Ranking) -> Picture:

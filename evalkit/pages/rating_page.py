@@ -2,11 +2,9 @@
 
 from typing import Any
 
-import pandas as pd
-
 from evalkit.drawing import curve_plots, plots, tables
 from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import Cell, Html, Results, escape, number, signed
+from evalkit.drawing.tables import Cell, Html, Results, escape, limits, number, of_rows, signed, thousands, value
 from evalkit.findings import inputs, predictions
 from evalkit.findings.finding import Finding
 from evalkit.pages import page, pieces
@@ -21,14 +19,14 @@ pieces.listed(__name__)
 
 def title(study: Rating) -> Html:
     """The title and what was asked."""
-    rows = counted(len(study.data.rows), "row")
-    if len(study.order) == 1:
-        asked = f"How near do the forecasts of {study.leader} come, by {study.primary.label}, on {rows}?"
-    elif study.settings.baseline:
-        asked = f"Does any system forecast better than {study.settings.baseline}, by {study.primary.label}, on {rows}?"
-    else:
-        asked = f"Which of {len(study.order)} systems forecasts best, by {study.primary.label}, on {rows}?"
-    return tables.heading("Rating report", asked)
+    return page.title(
+        "Rating report",
+        study,
+        counted(len(study.data.rows), "row"),
+        alone=f"How near do the forecasts of {study.leader} come",
+        against=f"Does any system forecast better than {study.settings.baseline}",
+        best=f"Which of {len(study.order)} systems forecasts best",
+    )
 
 
 def findings(study: Rating) -> Html:
@@ -51,14 +49,14 @@ def error_plot(study: Rating) -> Picture:
     name, drawn, n = study.leader, rating_diagnostics.cloud(study), len(study.data.rows)
     tenths = study.tenths[study.tenths["system"] == name]
     caption = (
-        f"{name}: residual (actual − forecast) against the forecast, {len(drawn.error):,} of {counted(n, 'row')} "
+        f"{name}: residual (actual − forecast) against the forecast, {len(drawn):,} of {counted(n, 'row')} "
         f"drawn, and the mean residual by tenths of the forecast with {study.settings.level:.0%} intervals."
     )
     labels: dict[str, Any] = {"xlabel": "forecast", "ylabel": f"actual − forecast (n = {n:,})"}
     return plots.picture(
         curve_plots.residuals,
-        drawn.forecast,
-        drawn.error,
+        drawn["forecast"],
+        drawn["error"],
         tenths,
         caption=caption,
         size=(7.6, 3.6),
@@ -88,51 +86,40 @@ def bias_plot(study: Rating) -> Picture:
 
 def tenths(study: Rating) -> Html:
     """The leader by tenths of its forecast."""
-    part = study.tenths[study.tenths["system"] == study.leader]
-    rows = [
-        [
-            Cell(f"{row['tenth']}"),
-            Cell(f"{row['n']:,}"),
-            Cell(number(row["forecast"])),
-            Cell(number(row["actual"])),
-            Cell(tables.with_interval(row["bias"], row["low"], row["high"], signed)),
-        ]
-        for row in part.to_dict("records")
-    ]
+    columns = {
+        "tenth": value("tenth", str),
+        "n": value("n", thousands),
+        "mean forecast": value("forecast"),
+        "mean actual": value("actual"),
+        "bias": limits("bias", show=signed),
+    }
     caption = f"{study.leader} by tenths of its forecast, with {study.settings.level:.0%} intervals"
-    return tables.table(caption, ["tenth", "n", "mean forecast", "mean actual", "bias"], rows)
+    return of_rows(caption, study.tenths[study.tenths["system"] == study.leader], columns)
 
 
 def spread(study: Rating) -> Html:
     """Quantiles of the errors."""
-    names = [column for column in study.spread.columns if column != "system"]
-    rows = [
-        [Cell(escape(row["system"])), *(Cell(signed(row[name])) for name in names)]
-        for row in study.spread.to_dict("records")
-    ]
+    columns = {name: value(name, escape if name == "system" else signed) for name in study.spread.columns}
     note = "Of forecast − actual: half of the errors lie between the 25% and the 75% column."
-    return tables.table("Quantiles of the error", ["system", *names], rows, note)
+    return of_rows("Quantiles of the error", study.spread, columns, note)
 
 
 def extremes(study: Rating) -> Html:
     """The rows that the leader misses by most."""
-    rows = [
-        [Cell(escape(row["id"])), *(Cell(number(row[k])) for k in ("actual", "forecast")), Cell(signed(row["error"]))]
-        for row in study.extremes().to_dict("records")
-    ]
-    return tables.table(f"Rows that {study.leader} misses by most", ["row", "actual", "forecast", "error"], rows)
+    columns = {
+        "row": value("id", escape),
+        "actual": value("actual"),
+        "forecast": value("forecast"),
+        "error": value("error", signed),
+    }
+    return of_rows(f"Rows that {study.leader} misses by most", study.extremes(), columns)
 
 
 def definitions(study: Rating) -> Html:
     """Exactly the metrics shown, then the intervals and the tests."""
     win = "rows on which the first system's forecast is nearer, as near, farther"
-    items = [
-        *page.metric_definitions(study),
-        ("intervals", study.intervals_are),
-        ("tests", study.tests_are),
-        ("win / tie / loss", win),
-    ]
-    return tables.definitions(items)
+    methods = [("intervals", study.intervals_are), ("tests", study.tests_are)]
+    return tables.definitions([*page.metric_definitions(study), *methods, ("win / tie / loss", win)])
 
 
 def origin(study: Rating) -> Html:
@@ -144,12 +131,8 @@ def results(study: Rating) -> Results:
     """Every number of the page, unrounded."""
     rows = study.data.rows
     frames = {"tenths": study.tenths, "errors": study.spread, "extremes": study.extremes()}
-    more = page.population(rows) | {k: _records(frame) for k, frame in frames.items()}
+    more = page.population(rows) | {name: frame.to_dict("records") for name, frame in frames.items()}
     return page.results(study, "rating", rows.sources, every_finding(study), more)
-
-
-def _records(frame: pd.DataFrame) -> list[dict]:
-    return frame.to_dict("records")
 
 
 # Findings
@@ -168,7 +151,7 @@ def _actual(study: Rating) -> list[Finding]:
         f"from {a.low:g} to {a.high:g}, {a.zeros:.0%} are 0."
     )
     constant = inputs.CONSTANT_TARGET.warning("All actual values are equal: R² is undefined.")
-    return [inputs.TARGET_VALUES.note(text, len(study.data.rows)), *([constant] if a.constant else [])]
+    return [inputs.TARGET_VALUES.note(text, len(study.data.rows)), *([constant] if a.low == a.high else [])]
 
 
 def _units(study: Rating) -> list[Finding]:
@@ -190,4 +173,4 @@ def _heavy(study: Rating) -> list[Finding]:
         f"1 % of the rows account for {study.heavy:.0%} of {study.leader}'s squared error: RMSE is driven by a "
         "few rows."
     )
-    return [predictions.FEW_ROWS_DOMINATE.warning(text)] if diagnostics.dominated(study) else []
+    return [predictions.FEW_ROWS_DOMINATE.warning(text)] if study.heavy > diagnostics.HEAVY else []

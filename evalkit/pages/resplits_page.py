@@ -4,7 +4,19 @@ from typing import Any
 
 from evalkit.drawing import curve_plots, plots, tables
 from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import Cell, Html, escape, number, p_value, signed, with_interval
+from evalkit.drawing.tables import (
+    Cell,
+    CellOf,
+    Html,
+    escape,
+    number,
+    of_rows,
+    p_value,
+    signed,
+    thousands,
+    value,
+    with_interval,
+)
 from evalkit.pages import pieces
 from evalkit.pages.validation_page import why_not
 from evalkit.studies import validation_diagnostics as diagnostics
@@ -50,22 +62,18 @@ def other_splits(study: Validation) -> Html:
     """How far the estimates of each way of splitting lie apart."""
     if study.other is None:
         return Html("")
-    rows: list[list[Cell | str]] = [
-        [
-            escape(row["way"]),
-            f"{row['fits']:,}",
-            f"{row['estimates']:,}",
-            number(row["mean"]),
-            number(row["sd"], 4),
-            number(row["lowest"]),
-            number(row["highest"]),
-        ]
-        for row in study.other.summary.to_dict("records")
-    ]
-    columns = ["split", "fits", "estimates", "mean", "standard deviation", "lowest", "highest"]
+    columns: dict[str, CellOf] = {
+        "split": value("way", escape),
+        "fits": value("fits", thousands),
+        "estimates": value("estimates", thousands),
+        "mean": value("mean"),
+        "standard deviation": lambda row: number(row["sd"], 4),
+        "lowest": value("lowest"),
+        "highest": value("highest"),
+    }
     caption = f"{study.primary.label} of {study.subject}, the same {len(study.examples):,} rows split otherwise"
-    found = [tables.table(caption, columns, rows, _lesson(study)), *_bootstrap(study), *_ignoring(study)]
-    return tables.stack(found)
+    summary = of_rows(caption, study.other.summary, columns, _lesson(study))
+    return tables.stack([summary, *_bootstrap(study), *_ignoring(study)])
 
 
 def _lesson(study: Validation) -> str:
@@ -133,7 +141,7 @@ def strip(study: Validation) -> Picture | Html:
     frame, label = study.other.points, study.primary.label
     if not len(frame):
         return tables.paragraph("No other split was fitted: " + "; ".join(map(why_not, study.other.unfitted)))
-    told = "; ".join(
+    listed = "; ".join(
         f"{row['way']} {number(row['lowest'])} to {number(row['highest'])}"
         for row in study.other.summary.to_dict("records")
     )
@@ -145,7 +153,7 @@ def strip(study: Validation) -> Picture | Html:
     size = plots.tall(frame["way"].nunique(), head=1.0, each=0.5)
     xlabel = f"{label} (n = {counted(len(study.examples), 'row')})"
     return plots.picture(
-        curve_plots.draw_strip, frame, alt=f"{caption} {told}.", caption=caption, size=size, xlabel=xlabel
+        curve_plots.draw_strip, frame, alt=f"{caption} {listed}.", caption=caption, size=size, xlabel=xlabel
     )
 
 

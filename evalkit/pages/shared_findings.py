@@ -96,11 +96,11 @@ def rounded(threshold: float, stored: Mapping[str, Precision]) -> list[Finding]:
 def idle(thresholds: Mapping[str, float], ends: Mapping[str, Ends]) -> list[Finding]:
     """A warning for each system whose rows are all decided alike; ends: its lowest and its highest score."""
     findings = []
-    for name in diagnostics.above_all(thresholds, ends):
+    for name in (name for name, (_, high) in ends.items() if thresholds[name] > high):
         text = f"The threshold {thresholds[name]:.12g} is above every score of {name}, whose highest is "
         text += f"{ends[name][1]:.6g}: nothing is predicted positive."
         findings.append(predictions.IDLE_THRESHOLD.warning(text, 1))
-    for name in diagnostics.below_all(thresholds, ends):
+    for name in (name for name, (low, _) in ends.items() if thresholds[name] <= low):
         text = f"The threshold {thresholds[name]:.12g} is at or below every score of {name}, whose lowest is "
         text += f"{ends[name][0]:.6g}: every row is predicted positive."
         findings.append(predictions.IDLE_THRESHOLD.warning(text, 1))

@@ -8,7 +8,7 @@ from evalkit.findings.finding import Finding
 from evalkit.pages.shared_findings import columns_read, counts, few_units, gaps, unmatched, unshared
 from evalkit.studies import significance_diagnostics as diagnostics
 from evalkit.studies.diagnostics import FEW, alpha
-from evalkit.studies.significance import Significance
+from evalkit.studies.significance import FOLDS, Significance
 from evalkit.studies.trials import Shares
 from evalkit.studies.words import counted, plural
 
@@ -79,8 +79,8 @@ def _known(study: Significance) -> list[Finding]:
     text = "An earlier report: its differences are tested anew, its systems' values are as it says."
     findings, means = [inputs.EARLIER_REPORT.note(text)], diagnostics.other_means(study)
     if means:
-        text = f"The mean of these differences is {number(means.of_differences, 4)}, the values differ by "
-        text += f"{number(means.between_values, 4)}: those are over rows, ratios of sums, or over units that only "
+        text = f"The mean of these differences is {number(means[0], 4)}, the values differ by "
+        text += f"{number(means[1], 4)}: those are over rows, ratios of sums, or over units that only "
         findings.append(inputs.OTHER_MEANS.warning(f"{text}one of them has."))
     return findings
 
@@ -99,29 +99,28 @@ def _folds(study: Significance) -> list[Finding]:
         text = "Folds share training rows: Nadeau and Bengio's corrected t, no sign flips."
         return [methods.CORRECTED_FOLDS.note(text)]
     text = f"Units are called {study.unit_name!r}. Folds that share training rows are no sample."
-    return [methods.FOLDS_AS_UNITS.warning(text)] if diagnostics.called_folds(study) else []
+    return [methods.FOLDS_AS_UNITS.warning(text)] if study.unit_name.lower() in FOLDS else []
 
 
 def _clusters(study: Significance) -> list[Finding]:
     return [
         inputs.POSSIBLE_CLUSTERS.warning(
-            f"{c.column} repeats ({c.values:,} values): with whole {c.column} as units the standard error of "
-            f"{' − '.join(study.opponents)} is {c.wider:.1f} times as large.",
-            c.values,
+            f"{column} repeats ({values:,} values): with whole {column} as units the standard error of "
+            f"{' − '.join(study.opponents)} is {wider:.1f} times as large.",
+            values,
         )
-        for c in diagnostics.clusters(study)
+        for column, values, wider in diagnostics.clusters(study)
     ]
 
 
 def _few(study: Significance) -> list[Finding]:
-    least = diagnostics.least_p(study)
-    floor = "" if least is None else f" No exact p below {p_value(least)} is possible."
-    return few_units(study, diagnostics.least_units(study), floor)
+    least = int(study.comparisons["n"].min())
+    floor = f" No exact p below {p_value(diagnostics.least_p(least))} is possible." if study.flips else ""
+    return few_units(study, least, floor)
 
 
 def _equal(study: Significance) -> list[Finding]:
-    equal = diagnostics.equal_units(study)
-    pairs, same = equal.pairs, equal.same_size
+    pairs, same = diagnostics.equal_units(study)
     if not len(pairs):
         return []
     rows = pairs.head(PAIRS).to_dict("records")
@@ -184,7 +183,7 @@ def _both(rows: Sequence[dict]) -> str:
 
 def _metrics(study: Significance) -> list[Finding]:
     leaders = diagnostics.other_leaders(study)
-    listed = ", ".join(f"{leader.system} by {leader.label} ({number(leader.value)})" for leader in leaders)
+    listed = ", ".join(f"{best['system']} by {best['metric']} ({number(best['value'])})" for best in leaders)
     text = f"{study.order[0]} leads by {study.primary.label}, but {listed}."
     return [methods.METRICS_DISAGREE.warning(text, len(leaders))] if leaders else []
 

@@ -8,15 +8,20 @@ from evalkit.drawing import tables
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import (
     Cell,
+    CellOf,
     Html,
     Results,
     escape,
     interval,
     number,
+    of_rows,
     p_value,
+    pair,
     percent,
     signed,
     signed_percent,
+    value,
+    words,
 )
 from evalkit.pages import page, pieces, significance_findings
 from evalkit.pages import significance_plots as pictures
@@ -75,22 +80,14 @@ def other_tests(study: Either) -> Html:
     frame = extras.other_tests(study) if isinstance(study, Significance) and len(study.headline) else pd.DataFrame()
     if not len(frame):
         return Html("")
-    tests = list(SENTENCES)
-    heads = ["first − second", "metric", *(SENTENCES[name][0] for name in tests)]
-    rows: list[page.Row] = [
-        [
-            Cell(escape(f"{r['first']} − {r['second']}")),
-            Cell(escape(r["metric"]), "text"),
-            *(p_value(r[name]) for name in tests),
-        ]
-        for r in frame.to_dict("records")
-    ]
-    note = "; ".join(f"{SENTENCES[name][0]}: {SENTENCES[name][1]}" for name in tests)
+    columns: dict[str, CellOf] = {"first − second": pair, "metric": words("metric")}
+    columns |= {head: value(test, p_value) for test, (head, _) in SENTENCES.items()}
+    note = "; ".join(f"{head}: {text}" for head, text in SENTENCES.values())
     if study.settings.unit:
         units = plural(study.unit_name, 2)
         note += f"; t and bootstrap take whole {units}, the other tests the mean of each {study.unit_name}"
-    found = tables.table("Other tests of the same differences, not adjusted where not said", heads, rows, f"{note}.")
-    return tables.folded("The same pairs by other tests", found)
+    caption = "Other tests of the same differences, not adjusted where not said"
+    return tables.folded("The same pairs by other tests", of_rows(caption, frame, columns, f"{note}."))
 
 
 def effects(study: Either) -> Html:
@@ -113,20 +110,16 @@ def effects(study: Either) -> Html:
 
 
 def _effects(frame: pd.DataFrame, caption: str, note: str) -> Html:
-    heads = ["first − second", "metric", "difference", "relative", "d_z", "P(first higher)", "higher / equal / lower"]
-    rows: list[page.Row] = [
-        [
-            Cell(escape(f"{r['first']} − {r['second']}")),
-            Cell(escape(r["metric"]), "text"),
-            signed(r["difference"]),
-            signed_percent(r["relative"]),
-            signed(r["standardised"], 2),
-            number(r["superiority"], 2),
-            f"{r['wins']:,} / {r['ties']:,} / {r['losses']:,}",
-        ]
-        for r in frame.to_dict("records")
-    ]
-    return tables.table(caption, heads, rows, note)
+    columns: dict[str, CellOf] = {
+        "first − second": pair,
+        "metric": words("metric"),
+        "difference": value("difference", signed),
+        "relative": value("relative", signed_percent),
+        "d_z": lambda row: signed(row["standardised"], 2),
+        "P(first higher)": lambda row: number(row["superiority"], 2),
+        "higher / equal / lower": lambda row: f"{row['wins']:,} / {row['ties']:,} / {row['losses']:,}",
+    }
+    return of_rows(caption, frame, columns, note)
 
 
 def equivalence(study: Either) -> Html:
@@ -141,16 +134,16 @@ def equivalence(study: Either) -> Html:
         return tables.paragraph(
             f"Equivalent: the {percent(equivalence_level(study))} interval lies within ±{margin:g}."
         )
-    found = study.comparisons[study.comparisons["metric"] == study.primary.label]
+    pairs = study.comparisons[study.comparisons["metric"] == study.primary.label]
     inside = percent(equivalence_level(study))
     heads = ["first − second", f"{inside} interval", f"within ±{margin:g}", f"not worse by {margin:g}"]
     rows: list[page.Row] = [
         [
             Cell(escape(f"{r['first']} − {r['second']}")),
             interval(r["equivalence_low"], r["equivalence_high"], signed),
-            *(Cell("yes" if shown else "not shown", "text") for shown in diagnostics.within_margin(study, r)),
+            *(Cell("yes" if is_shown else "not shown", "text") for is_shown in diagnostics.within_margin(study, r)),
         ]
-        for r in found.to_dict("records")
+        for r in pairs.to_dict("records")
     ]
     note = f"Two one-sided tests at {alpha(study):.2g} (TOST) are this {inside} interval; not adjusted for the pairs."
     return tables.table(
@@ -163,15 +156,16 @@ def needed(study: Either) -> Html:
     frame = extras.needed(study) if isinstance(study, Significance) and len(study.headline) else pd.DataFrame()
     if not len(frame):
         return Html("")
-    what = plural(study.unit_name, 2)
-    heads = ["true difference", "is", f"{what} for 80 %", f"{what} for 90 %"]
-    rows: list[page.Row] = [
-        [number(r["difference"], 4), Cell(escape(r["which"]), "text"), *(_count(r[name]) for name in ("n_80", "n_90"))]
-        for r in frame.to_dict("records")
-    ]
-    pair = " − ".join(study.opponents)
+    units = plural(study.unit_name, 2)
+    columns: dict[str, CellOf] = {
+        "true difference": lambda row: number(row["difference"], 4),
+        "is": words("which"),
+        f"{units} for 80 %": value("n_80", _count),
+        f"{units} for 90 %": value("n_90", _count),
+    }
+    caption = f"Units needed for {' − '.join(study.opponents)} in {study.primary.label}, one comparison alone"
     note = "Plan with a difference that would matter: the observed one is as uncertain as the verdict."
-    return tables.table(f"Units needed for {pair} in {study.primary.label}, one comparison alone", heads, rows, note)
+    return of_rows(caption, frame, columns, note)
 
 
 def _count(n: float) -> str:
@@ -193,8 +187,8 @@ def teaching(study: Either) -> Html:
     return tables.stack([part for part in parts if part.html])
 
 
-def _picture(found: Picture | Html) -> Html:
-    return found if isinstance(found, Html) else Html(found._repr_mimebundle_()["text/html"], found.alt)
+def _picture(piece: Picture | Html) -> Html:
+    return piece if isinstance(piece, Html) else Html(piece._repr_mimebundle_()["text/html"], piece.alt)
 
 
 def _coin() -> Html:
@@ -226,11 +220,11 @@ def _coin() -> Html:
 
 
 def _hundred() -> Html:
-    held = ", ".join(f"{r.z_with_s:.1%} at n = {r.n}" for r in lessons.coverage().itertuples())
+    listed = ", ".join(f"{r.z_with_s:.1%} at n = {r.n}" for r in lessons.coverage().itertuples())
     text = (
         "A point estimate alone does not say how far off it may be. The interval's 95 % belong to the procedure: of "
         "many intervals 95 in 100 hold the fixed, unknown mean; this one either does or not. With σ known, M ± 1.96 "
-        f"σ/√n does it exactly. With s in its place z holds the mean too rarely ({held}); Student's t repairs that. "
+        f"σ/√n does it exactly. With s in its place z holds the mean too rarely ({listed}); Student's t repairs that. "
         f"The mean of a new sample falls into an earlier interval in {lessons.replicate():.1%} of the cases, not 95 %."
     )
     return tables.stack([_picture(pictures.hundred()), tables.paragraph(text)])
@@ -263,13 +257,14 @@ def _wrong() -> Html:
 
 
 def _looks() -> Html:
-    rows: list[page.Row] = [
-        [f"{r['looks']}", f"{r['rate']:.1%}", number(r["pocock"], 4), number(r["obrien_fleming"], 4)]
-        for r in lessons.looks().to_dict("records")
-    ]
-    heads = ["looks", "false positives at 0.05 each", "Pocock: p at each look", "O'Brien–Fleming: p at the last"]
+    columns: dict[str, CellOf] = {
+        "looks": value("looks", str),
+        "false positives at 0.05 each": value("rate", "{:.1%}".format),
+        "Pocock: p at each look": lambda row: number(row["pocock"], 4),
+        "O'Brien–Fleming: p at the last": lambda row: number(row["obrien_fleming"], 4),
+    }
     note = "Set looks to the number of times the data were tested as they grew; equally spaced looks are assumed."
-    return tables.table("What looking costs, and the bounds that pay for it", heads, rows, note)
+    return of_rows("What looking costs, and the bounds that pay for it", lessons.looks(), columns, note)
 
 
 # The end of the page ----------------------------------------------------------------------------------------------

@@ -36,23 +36,22 @@ def differences(study: Either) -> Picture | Html:
     """The primary differences of all pairs with their intervals, around 0, and the margin."""
     if not len(study.headline):
         return Html("")
-    found = study.comparisons[study.comparisons["metric"] == study.primary.label].head(page.DRAWN)
-    frame = pd.DataFrame({"name": page.pair_names(found), "value": found["difference"]})
-    frame["low"], frame["high"] = found["low"], found["high"]
+    pairs = study.comparisons[study.comparisons["metric"] == study.primary.label].head(page.DRAWN)
+    frame = pd.DataFrame({"name": page.pair_names(pairs), "value": pairs["difference"]})
+    frame["low"], frame["high"] = pairs["low"], pairs["high"]
     colours = {"better": plots.COLOURS[0], "worse": plots.COLOURS[1], "equivalent": plots.COLOURS[2]}
-    frame["colour"] = [colours.get(word, plots.GREY) for word in found["verdict"]]
-    label = f"difference in {study.primary.label} ({sample_sizes(found['n'], study.unit_name)})"
+    frame["colour"] = [colours.get(word, plots.GREY) for word in pairs["verdict"]]
+    label = f"difference in {study.primary.label} ({sample_sizes(pairs['n'], study.unit_name)})"
     band = f"; band: the margin ±{study.settings.margin:g}" if study.settings.margin else ""
     caption = (
         f"{study.differences_are} in {study.primary.label}, {percent(study.settings.level)} interval of each alone. "
-        "Blue: better, "
-        f"orange: worse, green: equivalent, grey: cannot tell, after Holm's correction{band}."
+        f"Blue: better, orange: worse, green: equivalent, grey: cannot tell, after Holm's correction{band}."
     )
     rows = zip(frame["name"], frame["value"], frame["low"], frame["high"], strict=True)
-    told = "; ".join(f"{name}: {signed(d)} {interval(low, high, signed)}" for name, d, low, high in rows)
+    listed = "; ".join(f"{name}: {signed(d)} {interval(low, high, signed)}" for name, d, low, high in rows)
     size, margin = plots.tall(len(frame)), study.settings.margin
     drawn: dict[str, Any] = {"label": label, "margin": margin}
-    return plots.picture(claim_plots.forest, frame, alt=f"{caption} {told}", caption=caption, size=size, **drawn)
+    return plots.picture(claim_plots.forest, frame, alt=f"{caption} {listed}", caption=caption, size=size, **drawn)
 
 
 def distribution(study: Either) -> Picture | Html:
@@ -61,17 +60,17 @@ def distribution(study: Either) -> Picture | Html:
         return Html("")
     if isinstance(study, Shares):
         return tables.paragraph("Counts of successes: single trials are not paired, so there is nothing to subtract.")
-    found = study.differences().to_numpy()
-    above, equal, below = sides(found)
+    values = study.differences().to_numpy()
+    above, equal, below = sides(values)
     caption = (
-        f"{_pair(study)}: {study.primary.label} of each {study.unit_name}, n = {found.size:,}: {above:,} above 0, "
+        f"{_pair(study)}: {study.primary.label} of each {study.unit_name}, n = {values.size:,}: {above:,} above 0, "
         f"{equal:,} equal, {below:,} below. Blue: better, orange: worse. A mean far from the "
         f"median is a few {plural(study.unit_name, 2)} speaking loudly."
     )
     xlabel = f"difference in {study.primary.label}"
     drawn: dict[str, Any] = {"xlabel": xlabel, "ylabel": plural(study.unit_name, 2)}
     drawn["less_is_better"] = study.primary.metric.best == "low"
-    return plots.picture(claim_plots.histogram, found, caption=caption, size=WIDE, **drawn)
+    return plots.picture(claim_plots.histogram, values, caption=caption, size=WIDE, **drawn)
 
 
 def null_distribution(study: Either) -> Picture | Html:
@@ -123,23 +122,23 @@ def _null_shares(study: Shares) -> Picture | Html:
 
 def ranks(study: Either) -> Picture | Html:
     """The critical-difference diagram of three systems or more, with the limits of its approximations."""
-    found = extras.mean_ranks(study) if isinstance(study, Significance) else None
-    if found is None:
+    summary = extras.mean_ranks(study) if isinstance(study, Significance) else None
+    if summary is None:
         return tables.paragraph(_unranked(study))
-    k, n = len(found["mean_ranks"]), found["units"]
-    told = ", ".join(f"{name} {rank:.2f}" for name, rank in found["mean_ranks"].items())
+    k, n = len(summary["mean_ranks"]), summary["units"]
+    listed = ", ".join(f"{name} {rank:.2f}" for name, rank in summary["mean_ranks"].items())
     rough = f" With k · n below {diagnostics.LITTLE} both are rough." if diagnostics.ranked_roughly(k, n) else ""
     caption = (
-        f"Mean ranks by {study.primary.label} of k = {k} systems over n = {n:,} {plural(study.unit_name, n)} "
-        f"(Friedman p {p_value(found['friedman'])}, Iman–Davenport p {p_value(found['iman_davenport'])}); bars join "
-        f"systems within Nemenyi's critical difference, {found['critical_difference']:.2f}.{rough} Ranks ignore sizes, "
-        "and depend on which systems are in the pool: the paired differences above decide."
+        f"Mean ranks by {study.primary.label} of k = {k} systems over n = {n:,} {plural(study.unit_name, n)} (Friedman "
+        f"p {p_value(summary['friedman'])}, Iman–Davenport p {p_value(summary['iman_davenport'])}); bars join systems "
+        f"within Nemenyi's critical difference, {summary['critical_difference']:.2f}.{rough} Ranks ignore sizes, and "
+        "depend on which systems are in the pool: the paired differences above decide."
     )
     size = plots.tall(plots.grid(k, across=2)[0], head=1.7, each=0.24)
-    drawn: dict[str, Any] = {"distance": found["critical_difference"], "label": "mean rank, best left"}
-    means = found["mean_ranks"]
+    drawn: dict[str, Any] = {"distance": summary["critical_difference"], "label": "mean rank, best left"}
+    means = summary["mean_ranks"]
     return plots.picture(
-        claim_plots.critical_difference, means, alt=f"{caption} {told}", caption=caption, size=size, **drawn
+        claim_plots.critical_difference, means, alt=f"{caption} {listed}", caption=caption, size=size, **drawn
     )
 
 
@@ -162,8 +161,7 @@ def power(study: Either) -> Picture | Html:
         f"{_pair(study)}: the chance to show a true difference in {study.primary.label} at α = "
         f"{diagnostics.look_alpha(study):.4g}, from the spread of these differences (standard deviation {number(sd)}); "
         f"n = {n:,} {plural(study.unit_name, n)} as here, a quarter, four times as many. Horizontal: 80 %. One "
-        "comparison "
-        "alone."
+        "comparison alone."
     )
     drawn: dict[str, Any] = {
         "observed": float(study.headline.iloc[0]["difference"]),
@@ -181,7 +179,7 @@ def duality(study: Either) -> Picture | Html:
     if not len(study.headline) or isinstance(study, Shares) or not study.flips:
         return Html("")
     row, alpha = study.headline.iloc[0], diagnostics.look_alpha(study)
-    zero = "outside" if diagnostics.rejected(study) else "inside"
+    zero = "outside" if float(row["p"]) < diagnostics.alpha(study) else "inside"
     caption = (
         f"{_pair(study)}: p of every mean difference under the null, by sign flips. Where p ≥ {alpha:.4g} is the "
         f"{percent(study.settings.level)} interval {interval(row['low'], row['high'], signed)}; 0 lies {zero}, "

@@ -63,8 +63,8 @@ def verdict(study: Validation) -> Html:
 
 
 def _reason(study: Validation) -> str:
-    severe = [one for one in study.findings if one.severity == SEVERE]
-    warned = [one for one in study.findings if one.severity == WARNING]
+    severe = [finding for finding in study.findings if finding.severity == SEVERE]
+    warned = [finding for finding in study.findings if finding.severity == WARNING]
     if study.word == "fail":
         return f"this evaluation cannot be trusted, because {severe[0].message}{_more(severe)}"
     if warned:
@@ -78,8 +78,8 @@ def _checked(study: Validation) -> str:
     return f"{len(run)} of {len(study.checks)} checks could be run"
 
 
-def _more(found: list[Finding]) -> str:
-    return f" (and {len(found[1:])} more below)" if len(found) > 1 else ""
+def _more(findings: list[Finding]) -> str:
+    return f" (and {len(findings[1:])} more below)" if len(findings) > 1 else ""
 
 
 def _estimate(study: Validation) -> str:
@@ -90,12 +90,12 @@ def _estimate(study: Validation) -> str:
     named = f"{'If it could, ' if study.word == 'fail' else ''}{escape(study.primary.label)} of {escape(study.subject)}"
     if not study.fits and len(study.systems) > 2:
         named += f" (the best of {len(study.systems[1:])}, picked on these rows)"
-    found = f"{named}: {value}, {unit}, {escape(first['what'])} ({escape(first['method'])})"
+    line = f"{named}: {value}, {unit}, {escape(first['what'])} ({escape(first['method'])})"
     naive = study.intervals[study.intervals["what"] == NAIVE]
     if not len(naive):
-        return f"{found}."
+        return f"{line}."
     row = naive.iloc[0]
-    return f"{found}; not <s>{interval(row['low'], row['high'])}</s>, a t over {row['n']} folds that share their rows."
+    return f"{line}; not <s>{interval(row['low'], row['high'])}</s>, a t over {row['n']} folds that share their rows."
 
 
 def _training_gap(study: Validation) -> list[str]:
@@ -105,8 +105,7 @@ def _training_gap(study: Validation) -> list[str]:
     train = study.folds.pairs[0][0].size
     return [
         f"Training gap ({escape(study.primary.label)} on {train:,} training rows minus that on {study.rows.size:,} "
-        "test rows): "
-        f"{signed(gap.value)} {interval(gap.low, gap.high, signed)} ({gap.method})."
+        f"test rows): {signed(gap.value)} {interval(gap.low, gap.high, signed)} ({gap.method})."
     ]
 
 
@@ -136,23 +135,23 @@ def leakage(study: Validation) -> Html:
     """Everything that the audit found, severe findings first, with example rows."""
     if not study.findings:
         return tables.paragraph("Nothing was found.")
-    rows = [_finding(study, one) for one in study.findings]
+    rows = [_finding(study, finding) for finding in study.findings]
     note = "severe: the estimate is wrong; warning: it may be, look; note: good to know. At most 3 examples each."
     columns = ["severity", "code", "check", "rows", "what was found", "for example"]
     return tables.table(f"What the audit of the split found ({len(rows)})", columns, rows, note)
 
 
-def _finding(study: Validation, one: Finding) -> list[Cell | str]:
+def _finding(study: Validation, finding: Finding) -> list[Cell | str]:
     e = study.examples
-    named = [f"row {row + 1}" if e.id is None else str(e.id[row]) for row in one.rows[:EXAMPLES]]
-    severity = f"<strong>{one.severity}</strong>" if one.severity == SEVERE else one.severity
-    rows = f"{one.count:,} of {one.of:,}"
+    named = [f"row {row + 1}" if e.id is None else str(e.id[row]) for row in finding.rows[:EXAMPLES]]
+    severity = f"<strong>{finding.severity}</strong>" if finding.severity == SEVERE else finding.severity
+    rows = f"{finding.count:,} of {finding.of:,}"
     return [
         severity,
-        Cell(one.kind.code, "text"),
-        Cell(escape(one.name), "text"),
+        Cell(finding.kind.code, "text"),
+        Cell(escape(finding.name), "text"),
         rows,
-        Cell(escape(one.message), "text"),
+        Cell(escape(finding.message), "text"),
         Cell(escape(", ".join(named)), "text"),
     ]
 

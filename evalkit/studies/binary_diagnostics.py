@@ -1,6 +1,7 @@
 """What the findings of a binary report are measured by, and what constant predictions achieve."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -22,16 +23,6 @@ class Classes:
     base_rate: float
     majority: float
     smaller: int
-
-    @property
-    def dominated(self) -> bool:
-        """True if accuracy says little."""
-        return self.majority > DOMINANT
-
-    @property
-    def few(self) -> bool:
-        """True if the smaller class has too few rows for narrow intervals."""
-        return 0 < self.smaller < SOME
 
 
 def classes(study: BinaryStudy) -> Classes:
@@ -57,24 +48,15 @@ def repeated(study: BinaryStudy) -> tuple[int, bool]:
     return (n if n > 0.01 * study.facts.rows else 0), n > 0.2 * study.facts.rows
 
 
-@dataclass(frozen=True)
-class Binned:
-    """The areas of a system whose scores are binned, and by how much the bins can move each: at most so much."""
-
-    auc: float
-    auc_change: float
-    average_precision: float
-    average_precision_change: float
-
-
-def binned(study: BinaryStudy) -> dict[str, Binned]:
-    """The systems whose scores are counted in bins."""
-    several = {}
+def binned(study: BinaryStudy) -> list[dict[str, Any]]:
+    """The systems whose scores are counted in bins: their areas, and by how much the bins change each at most."""
+    rows = []
     for name, (width, low, high) in study.facts.binned.items():
         area, precision = counts.auc(study.table(name)), counts.average_precision(study.table(name))
-        change = max(high - precision, precision - low)
-        several[name] = Binned(area, power_of_ten(width), precision, power_of_ten(change))
-    return several
+        change = power_of_ten(max(high - precision, precision - low))
+        areas = {"auc": area, "auc_change": power_of_ten(width)}
+        rows.append({"system": name} | areas | {"average_precision": precision, "average_precision_change": change})
+    return rows
 
 
 def power_of_ten(value: float) -> float:
@@ -106,18 +88,10 @@ def unreachable(study: BinaryStudy) -> list[str]:
 # What the figures mark
 
 
-@dataclass(frozen=True)
-class Areas:
-    """The areas under the two curves of a system."""
-
-    auc: float
-    average_precision: float
-
-
-def areas(study: BinaryStudy) -> dict[str, Areas]:
-    """The areas of every system."""
+def areas(study: BinaryStudy) -> dict[str, tuple[float, float]]:
+    """The areas under the two curves of each system: AUC and average precision."""
     tables = {name: study.table(name) for name in study.order}
-    return {name: Areas(counts.auc(c), counts.average_precision(c)) for name, c in tables.items()}
+    return {name: (counts.auc(c), counts.average_precision(c)) for name, c in tables.items()}
 
 
 def operating_points(study: BinaryStudy, kind: str) -> pd.DataFrame:

@@ -3,11 +3,10 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 
 from evalkit.catalogue.metric import Chosen
 from evalkit.reading.tables.precision import Precision
-from evalkit.statistics.intervals import Estimate
-from evalkit.studies.binary_diagnostics import DOMINANT
 from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.multilabel import MultiLabelStudy
 
@@ -18,28 +17,10 @@ NORMAL = 1e-3  # how far the probabilities of a row may be from adding up to 1
 # Several classes
 
 
-@dataclass(frozen=True)
-class Classes:
-    """Rows of every class, and the share of the largest."""
-
-    rows: dict[str, int]
-    majority: float
-
-    @property
-    def dominated(self) -> bool:
-        """True if accuracy says little."""
-        return self.majority > DOMINANT
-
-    @property
-    def absent(self) -> list[str]:
-        """The classes without a row."""
-        return [name for name, n in self.rows.items() if n == 0]
-
-
-def classes(study: ClassesStudy) -> Classes:
-    """The classes of the rows."""
+def classes(study: ClassesStudy) -> dict[str, int]:
+    """The rows of each class."""
     n = np.bincount(study.data.actual, minlength=len(study.data.classes)).tolist()
-    return Classes(dict(zip(study.data.classes, n, strict=True)), float(study.shares.max()))
+    return dict(zip(study.data.classes, n, strict=True))
 
 
 def never_predicted(study: ClassesStudy) -> dict[str, list[str]]:
@@ -80,21 +61,12 @@ def largest_class(study: ClassesStudy, chosen: Chosen) -> float:
     return chosen.value(replace(rows, decision=decision, score=score))
 
 
-@dataclass(frozen=True)
-class Mistake:
-    """The rows, or their weight, of one class that were predicted as another."""
-
-    actual: str
-    predicted: str
-    rows: float
-
-
-def worst_mistake(study: ClassesStudy) -> Mistake | None:
-    """The most frequent mistake of the leader; None if there is none."""
+def worst_mistake(study: ClassesStudy) -> tuple[str, str, float] | None:
+    """The most frequent mistake of the leader: the actual class, the predicted one, and the weight of such rows."""
     table = study.sample.rows[study.leader].confusion.table
     wrong = np.where(np.eye(len(table), dtype=bool), -1, table)
     i, j = np.unravel_index(int(wrong.argmax()), wrong.shape)
-    return Mistake(study.data.classes[i], study.data.classes[j], float(wrong[i, j])) if wrong[i, j] > 0 else None
+    return (study.data.classes[i], study.data.classes[j], float(wrong[i, j])) if wrong[i, j] > 0 else None
 
 
 def drawn_together(table: np.ndarray, classes: tuple[str, ...]) -> tuple[np.ndarray, tuple[str, ...]]:
@@ -121,11 +93,6 @@ class Labels:
     none: float
     hamming_of_none: float
 
-    @property
-    def constant(self) -> list[str]:
-        """The labels that are true on every row or on none."""
-        return [name for name, share in self.shares.items() if share in (0.0, 1.0)]
-
 
 def labels(study: MultiLabelStudy) -> Labels:
     """The labels of the rows."""
@@ -151,19 +118,12 @@ def label_shares(study: MultiLabelStudy, chosen: Chosen) -> float:
     return chosen.value(replace(rows, score=np.tile(study.shares, (len(rows), 1))))
 
 
-@dataclass(frozen=True)
-class Mean:
-    """The mean score of a label, the share of rows that have it, and the difference with its interval."""
-
-    label: str
-    score: float
-    share: float
-    difference: Estimate
-
-
-def mean_scores(study: MultiLabelStudy) -> list[Mean]:
-    """Mean score against share true, label by label, of the leader."""
-    score = study.data.score[study.leader]
-    means = np.average(score, axis=0, weights=study.data.weight).tolist()
-    off = [study.mean(score[:, j] - study.data.actual[:, j], study.data.weight) for j in range(len(study.data.labels))]
-    return [Mean(*row) for row in zip(study.data.labels, means, study.shares.tolist(), off, strict=True)]
+def mean_scores(study: MultiLabelStudy) -> pd.DataFrame:
+    """Of each label the leader's mean score, the share of rows that have it, and the difference with its interval."""
+    score, rows = study.data.score[study.leader], []
+    means = np.average(score, axis=0, weights=study.data.weight)
+    for j, label in enumerate(study.data.labels):
+        off = study.mean(score[:, j] - study.data.actual[:, j], study.data.weight)
+        apart = {"difference": off.value, "low": off.low, "high": off.high}
+        rows.append({"label": label, "score": means[j], "share": study.shares[j]} | apart)
+    return pd.DataFrame(rows)

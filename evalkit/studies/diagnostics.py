@@ -102,13 +102,3 @@ def rounded(threshold: float, stored: Mapping[str, Precision]) -> list[Rounded]:
 def ends(score: Mapping[str, Floats]) -> dict[str, Ends]:
     """The lowest and the highest score of each system."""
     return {name: (float(values.min()), float(values.max())) for name, values in score.items()}
-
-
-def above_all(thresholds: Mapping[str, float], of: Mapping[str, Ends]) -> list[str]:
-    """The systems whose threshold is above every score."""
-    return [name for name, (_, high) in of.items() if thresholds[name] > high]
-
-
-def below_all(thresholds: Mapping[str, float], of: Mapping[str, Ends]) -> list[str]:
-    """The systems whose threshold is at or below every score."""
-    return [name for name, (low, _) in of.items() if thresholds[name] <= low]

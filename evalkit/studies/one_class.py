@@ -28,19 +28,19 @@ OF_ORDER = {"auc": Smooth(AREA.effects), "average_precision": Smooth(PRECISION.e
 
 
 def numbers(
-    s: RowStudy, actual: Bools, decided: Bools, score: Floats | None, weight: Floats | None
+    study: RowStudy, actual: Bools, decided: Bools, score: Floats | None, weight: Floats | None
 ) -> dict[str, float]:
     """Precision, recall, F1 and, with scores, AUC and average precision, each as itself, `_low` and `_high`."""
-    rows = Rows(actual.astype(np.int64), score, weight=weight, unit=s.unit, decision=decided)
-    found = {
-        "precision": s.share(decided, actual, weight),
-        "recall": s.share(actual, decided, weight),
-        "f1": s.number(F1, rows),
+    rows = Rows(actual.astype(np.int64), score, weight=weight, unit=study.unit, decision=decided)
+    estimates = {
+        "precision": study.share(decided, actual, weight),
+        "recall": study.share(actual, decided, weight),
+        "f1": study.number(F1, rows),
     }
     if score is not None:
-        found |= {name: s.number(kind, rows) for name, kind in OF_ORDER.items()}
+        estimates |= {name: study.number(kind, rows) for name, kind in OF_ORDER.items()}
     sides = {"": "value", "_low": "low", "_high": "high"}
-    return {f"{metric}{end}": getattr(e, side) for metric, e in found.items() for end, side in sides.items()}
+    return {f"{metric}{end}": getattr(e, side) for metric, e in estimates.items() for end, side in sides.items()}
 
 
 def table(hit: Bools, score: Floats, weight: Floats | None) -> Counts:
@@ -55,17 +55,17 @@ def most_frequent(
 
     actual, score: one column a class.
     """
-    found = [(name, table(hit, own, weight)) for name, hit, own in zip(names, actual.T, score.T, strict=True)]
-    drawn = [(name, c) for name, c in found if 0 < c.positives < c.total]
-    kept = {name for name, _ in sorted(drawn, key=lambda one: -one[1].positives)[:DRAWN]}
+    tables = [(name, table(hit, own, weight)) for name, hit, own in zip(names, actual.T, score.T, strict=True)]
+    drawn = [(name, c) for name, c in tables if 0 < c.positives < c.total]
+    kept = {name for name, _ in sorted(drawn, key=lambda named: -named[1].positives)[:DRAWN]}
     return [(name, c) for name, c in drawn if name in kept]
 
 
 def curve(tables: Sequence[tuple[str, Counts]], kind: str) -> pd.DataFrame:
     """The points of a kind of curve of every class: x, y and the class as `system`."""
-    made = {"roc": curves.roc_curve, "pr": curves.precision_recall_curve}[kind]
-    found = []
+    points_of = {"roc": curves.roc_curve, "pr": curves.precision_recall_curve}[kind]
+    frames = []
     for name, c in tables:
-        one = made(curves.thin(c, POINTS))
-        found.append(pd.DataFrame({"system": name, "x": one.x, "y": one.y}))
-    return pd.concat(found, ignore_index=True)
+        points = points_of(curves.thin(c, POINTS))
+        frames.append(pd.DataFrame({"system": name, "x": points.x, "y": points.y}))
+    return pd.concat(frames, ignore_index=True)

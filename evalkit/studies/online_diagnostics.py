@@ -1,7 +1,5 @@
 """What the findings of interleaved sessions and A/B tables are measured by: the coin, credit, assignment, looks."""
 
-from dataclasses import dataclass
-
 import pandas as pd
 
 from evalkit.catalogue.preferences import credit_share, session_wins, user_share
@@ -17,20 +15,11 @@ UNEVEN = "sessions with uneven teams"
 # The log
 
 
-@dataclass(frozen=True)
-class Estimands:
-    """The first arm's share as the mean over users, and of all credit. turned: True if only one of them is ahead."""
-
-    by_user: float
-    of_credit: float
-    turned: bool
-
-
-def estimands(study: Interleaving) -> Estimands:
-    """What heavy users do to the answer."""
+def estimands(study: Interleaving) -> tuple[float, float, bool]:
+    """The first arm's share as the mean over users, and of all credit; True if it is ahead by one of them alone."""
     side, even = study.sides()[0], 1 / len(study.systems)
-    mean, total = (Sums(user_share(side)).value, credit_share(side).value)
-    return Estimands(mean, total, (mean - even) * (total - even) < 0)
+    by_user, of_credit = Sums(user_share(side)).value, credit_share(side).value
+    return by_user, of_credit, (by_user - even) * (of_credit - even) < 0
 
 
 def less_even(study: Interleaving) -> pd.DataFrame:
@@ -43,25 +32,10 @@ def mostly_silent(study: Interleaving) -> bool:
     return study.silent > study.users / 2
 
 
-def coin_p(study: Interleaving) -> float:
-    """The smallest adjusted p of a fair coin over the positions."""
-    return float(study.balance["adjusted"].min())
-
-
-@dataclass(frozen=True)
-class Uneven:
-    """Sessions in which one team leads by more than a draft allows, their share, and whether they are many."""
-
-    sessions: int
-    share: float
-    many: bool
-
-
-def uneven(study: Interleaving) -> Uneven:
-    """Sessions with uneven teams."""
+def uneven(study: Interleaving) -> tuple[int, float]:
+    """The sessions in which one team leads by more than a draft allows, and their share."""
     n = int(study.checks.set_index("check").at[UNEVEN, "count"])
-    share = n / study.data.log.unit.size
-    return Uneven(n, share, share > MANY_UNEVEN)
+    return n, n / study.data.log.unit.size
 
 
 def delta_ab(study: Interleaving) -> float | None:
@@ -80,11 +54,6 @@ def users(study: Experiment) -> int:
 def many_crossed(study: Experiment) -> bool:
     """True if so many users are in several arms that the assignment is in doubt."""
     return study.assigned.crossed > MANY_CROSSED * users(study)
-
-
-def misassigned(study: Experiment) -> bool:
-    """True if chance does not explain the sizes of the arms."""
-    return study.sample_ratio is not None and study.sample_ratio < BROKEN
 
 
 def only_without_looks(study: Experiment) -> bool:

@@ -14,7 +14,7 @@ PACKAGES = ("numpy", "pandas", "scipy", "matplotlib", "duckdb", "pyarrow", "pape
 
 def inputs(sources: Iterable[Source]) -> list[dict[str, Any]]:
     """Name, rows and SHA-256 of each input."""
-    return [{"name": one.name, "rows": one.rows, "sha256": one.sha256} for one in sources]
+    return [{"name": source.name, "rows": source.rows, "sha256": source.sha256} for source in sources]
 
 
 def versions() -> dict[str, str]:
@@ -26,39 +26,39 @@ def versions() -> dict[str, str]:
     return own | {name: version(name) for name in PACKAGES} | spark
 
 
-def printable(given: Mapping[str, Any]) -> dict[str, Any]:
+def printable(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters as they can be written down; a frame by the name of its type."""
-    return {name: _printable(value) for name, value in given.items()}
+    return {name: _printable(value) for name, value in parameters.items()}
 
 
 def _printable(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {str(key): _printable(one) for key, one in value.items()}
+        return {str(key): _printable(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_printable(one) for one in value]
+        return [_printable(part) for part in value]
     if isinstance(value, str | int | float) or value is None:
         return value
     return f"<{type(value).__name__}>" if hasattr(value, "__arrow_c_stream__") else str(value)
 
 
-def command(notebook: str, given: Mapping[str, Any]) -> str:
+def command(notebook: str, parameters: Mapping[str, Any]) -> str:
     """The command line that makes the same page."""
-    options = [f"-p {name} {shlex.quote(_argument(value))}" for name, value in printable(given).items()]
+    options = [f"-p {name} {shlex.quote(_argument(value))}" for name, value in printable(parameters).items()]
     return " ".join([f"evalkit report {notebook}", *options])
 
 
 def _argument(value: Any) -> str:
     if isinstance(value, Mapping):
-        return ",".join(f"{key}={one}" for key, one in value.items())
+        return ",".join(f"{key}={part}" for key, part in value.items())
     if isinstance(value, list):
-        return "[" + ", ".join(str(one) for one in value) + "]"
+        return "[" + ", ".join(str(part) for part in value) + "]"
     return str(value)
 
 
-def table(sources: Iterable[Source], given: Mapping[str, Any], notebook: str, seed: int) -> list[tuple[str, str]]:
+def table(sources: Iterable[Source], parameters: Mapping[str, Any], notebook: str, seed: int) -> list[tuple[str, str]]:
     """The rows of the page's last table."""
-    rows = [("command", command(notebook, given)), ("seed", str(seed))]
-    rows += [(f"parameter {name}", str(value)) for name, value in printable(given).items()]
+    rows = [("command", command(notebook, parameters)), ("seed", str(seed))]
+    rows += [(f"parameter {name}", str(value)) for name, value in printable(parameters).items()]
     many = list(sources)
-    rows += [(one.name, f"{one.rows:,} rows, SHA-256 {one.sha256 or 'none: not a file'}") for one in many]
+    rows += [(source.name, f"{source.rows:,} rows, SHA-256 {source.sha256 or 'none: not a file'}") for source in many]
     return [*rows, ("versions", ", ".join(f"{name} {number}" for name, number in versions().items()))]

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
-from evalkit.arrays import Floats
 from evalkit.studies.rating import Rating
 
 DRAWN = 700  # rows of a drawn cloud
@@ -21,11 +21,6 @@ class Actual:
     high: float
     zeros: float
 
-    @property
-    def constant(self) -> bool:
-        """True if all are equal."""
-        return self.low == self.high
-
 
 def actual(study: Rating) -> Actual:
     """The actual values."""
@@ -38,22 +33,9 @@ def constant_forecasts(study: Rating) -> list[str]:
     return [name for name, forecast in study.data.forecast.items() if np.ptp(forecast) == 0]
 
 
-def dominated(study: Rating) -> bool:
-    """True if 1 % of the rows hold much of the leader's squared error."""
-    return study.heavy > HEAVY
-
-
-@dataclass(frozen=True)
-class Cloud:
-    """Some rows of the leader, evenly along its forecast: forecast and actual − forecast."""
-
-    forecast: Floats
-    error: Floats
-
-
-def cloud(study: Rating) -> Cloud:
-    """The rows to draw."""
+def cloud(study: Rating) -> pd.DataFrame:
+    """Some rows of the leader, evenly along its forecast: forecast and error, which is actual − forecast."""
     forecast = study.data.forecast[study.leader]
     order = np.argsort(forecast, kind="stable")
     some = order[np.unique(np.linspace(0, len(order) - 1, DRAWN).astype(int))]
-    return Cloud(forecast[some], (study.data.actual - forecast)[some])
+    return pd.DataFrame({"forecast": forecast[some], "error": (study.data.actual - forecast)[some]})

@@ -84,15 +84,15 @@ def choose(e: Examples, *, k: int, gap: float, seed: int) -> Folds:
     if e.fold is not None:
         return fold_column.read(e.fold).folds
     if e.time is not None:
-        made, why = (
+        folds, why = (
             splits.forward(e.time, k=k, gap=gap, group=e.group),
             "rows are dated, so the past predicts the future",
         )
     elif e.group is not None:
-        made, why = by_group(e, k=k, seed=seed), "rows of a group resemble each other"
+        folds, why = by_group(e, k=k, seed=seed), "rows of a group resemble each other"
     else:
-        made, why = by_row(e, k=k, seed=seed), "no group, time or fold column was named"
-    return Folds(made.rows, made.pairs, f"{made.rule}: {why}")
+        folds, why = by_row(e, k=k, seed=seed), "no group, time or fold column was named"
+    return Folds(folds.rows, folds.pairs, f"{folds.rule}: {why}")
 
 
 def by_row(e: Examples, *, k: int, seed: int, repeats: int = 1) -> Folds:
@@ -110,10 +110,10 @@ def by_group(e: Examples, *, k: int, seed: int) -> Folds:
     return splits.group_k_fold(e.group, seed=seed, k=k)
 
 
-def ways(s: Setting) -> tuple[list[Way], list[Unfitted]]:
+def ways(setting: Setting) -> tuple[list[Way], list[Unfitted]]:
     """The ways that suit the columns, and those left out, with the reason."""
     chosen, missing = [], []
-    for name, make in _makers(s).items():
+    for name, make in _makers(setting).items():
         try:
             chosen.append(make(name))
         except InputError as error:  # the folds chosen may be possible where others are not
@@ -121,67 +121,70 @@ def ways(s: Setting) -> tuple[list[Way], list[Unfitted]]:
     return chosen, missing
 
 
-def _makers(s: Setting) -> dict[str, Callable[[str], Way]]:
+def _makers(setting: Setting) -> dict[str, Callable[[str], Way]]:
     """How each way is made, by its name, in the order of the page."""
-    folds, given = f"{s.k}-fold", {"the folds given": lambda name: Way(name, s.folds, len(s.folds.pairs))}
-    own = given if s.examples.fold is not None else {}
-    blind = {_blind(s): lambda name: Way(name, _drawn(s, 1), s.k)}
-    if s.ignores == "time":
-        forward = {"blocks forward in time": lambda name: Way(name, s.folds, len(s.folds.pairs))}
-        return {"one split at a moment": lambda name: _at_a_moment(s, name)} | (own or forward) | blind
-    if s.ignores == "group":
-        whole = {"one holdout of 30 % of groups": lambda name: _group_holdouts(s, name)}
-        return own | whole | {f"{folds} of groups": lambda name: Way(name, _group_folds(s), s.k)} | blind
+    folds = f"{setting.k}-fold"
+    own_way = {"the folds given": lambda name: Way(name, setting.folds, len(setting.folds.pairs))}
+    own = own_way if setting.examples.fold is not None else {}
+    blind = {_blind(setting): lambda name: Way(name, _drawn(setting, 1), setting.k)}
+    if setting.ignores == "time":
+        forward = {"blocks forward in time": lambda name: Way(name, setting.folds, len(setting.folds.pairs))}
+        return {"one split at a moment": lambda name: _at_a_moment(setting, name)} | (own or forward) | blind
+    if setting.ignores == "group":
+        whole = {"one holdout of 30 % of groups": lambda name: _group_holdouts(setting, name)}
+        return own | whole | {f"{folds} of groups": lambda name: Way(name, _group_folds(setting), setting.k)} | blind
     return own | {
-        "one holdout of 30 %": lambda name: _holdouts(s, name),
-        folds: lambda name: Way(name, _drawn(s, REPEATS), s.k),
-        f"mean of {AVERAGED} × {folds}": lambda name: Way(name, _drawn(s, REPEATS * AVERAGED, 1), s.k, AVERAGED),
-        OUT_OF_BAG: lambda name: Way(name, _samples(s)),
-        ONE_OUT: lambda name: _one_out(s, name),
+        "one holdout of 30 %": lambda name: _holdouts(setting, name),
+        folds: lambda name: Way(name, _drawn(setting, REPEATS), setting.k),
+        f"mean of {AVERAGED} × {folds}": lambda name: Way(
+            name, _drawn(setting, REPEATS * AVERAGED, 1), setting.k, AVERAGED
+        ),
+        OUT_OF_BAG: lambda name: Way(name, _samples(setting)),
+        ONE_OUT: lambda name: _one_out(setting, name),
     }
 
 
-def _blind(s: Setting) -> str:
-    return f"{s.k}-fold of rows, ignores the {s.ignores}"
+def _blind(setting: Setting) -> str:
+    return f"{setting.k}-fold of rows, ignores the {setting.ignores}"
 
 
-def _drawn(s: Setting, repeats: int, again: int = 0) -> Folds:
+def _drawn(setting: Setting, repeats: int, again: int = 0) -> Folds:
     """k folds of rows, drawn so often; `again` for other draws."""
-    return by_row(s.examples, k=s.k, seed=s.seed + again, repeats=repeats)
+    return by_row(setting.examples, k=setting.k, seed=setting.seed + again, repeats=repeats)
 
 
-def _at_a_moment(s: Setting, name: str) -> Way:
-    assert s.examples.time is not None
-    return Way(name, splits.global_temporal(s.examples.time, share=0.3, gap=s.gap))
+def _at_a_moment(setting: Setting, name: str) -> Way:
+    assert setting.examples.time is not None
+    return Way(name, splits.global_temporal(setting.examples.time, share=0.3, gap=setting.gap))
 
 
-def _holdouts(s: Setting, name: str) -> Way:
-    e = s.examples
+def _holdouts(setting: Setting, name: str) -> Way:
+    e = setting.examples
     if e.kind == CLASSES:
-        return Way(name, splits.holdout(e.names, seed=s.seed, repeats=HOLDOUTS))
-    return Way(name, splits.holdout_rows(len(e), seed=s.seed, repeats=HOLDOUTS))
+        return Way(name, splits.holdout(e.names, seed=setting.seed, repeats=HOLDOUTS))
+    return Way(name, splits.holdout_rows(len(e), seed=setting.seed, repeats=HOLDOUTS))
 
 
-def _one_out(s: Setting, name: str) -> Way:
-    rows = len(s.examples)
+def _one_out(setting: Setting, name: str) -> Way:
+    rows = len(setting.examples)
     if rows > LEAST_LEFT_OUT:
         raise InputError(f"{rows:,} fits; made only up to {LEAST_LEFT_OUT} rows")
     return Way(name, splits.leave_out(rows), rows)
 
 
-def _group_holdouts(s: Setting, name: str) -> Way:
-    assert s.examples.group is not None
-    return Way(name, splits.group_holdout(s.examples.group, seed=s.seed, repeats=HOLDOUTS))
+def _group_holdouts(setting: Setting, name: str) -> Way:
+    assert setting.examples.group is not None
+    return Way(name, splits.group_holdout(setting.examples.group, seed=setting.seed, repeats=HOLDOUTS))
 
 
-def _group_folds(s: Setting) -> Folds:
-    drawn = [by_group(s.examples, k=s.k, seed=s.seed + i) for i in range(REPEATS)]
-    return Folds(len(s.examples), tuple(pair for one in drawn for pair in one.pairs), drawn[0].rule)
+def _group_folds(setting: Setting) -> Folds:
+    drawn = [by_group(setting.examples, k=setting.k, seed=setting.seed + i) for i in range(REPEATS)]
+    return Folds(len(setting.examples), tuple(pair for folds in drawn for pair in folds.pairs), drawn[0].rule)
 
 
-def _samples(s: Setting) -> Folds:
-    drawn = splits.out_of_bag(len(s.examples), rng=np.random.default_rng([s.seed, 3]), repeats=SAMPLES)
-    pairs = tuple(pair for pair in drawn.pairs if _varied(s.examples, pair[0]))
+def _samples(setting: Setting) -> Folds:
+    drawn = splits.out_of_bag(len(setting.examples), rng=np.random.default_rng([setting.seed, 3]), repeats=SAMPLES)
+    pairs = tuple(pair for pair in drawn.pairs if _varied(setting.examples, pair[0]))
     return Folds(drawn.rows, pairs, drawn.rule)
 
 
@@ -197,31 +200,31 @@ def jobs_of(folds: Folds, system: str, name: str) -> list[Job]:
     return [Job(system, train, test, f"{name} {i}") for i, (train, test) in enumerate(folds.pairs, 1)]
 
 
-def curve_jobs(s: Setting, system: str) -> list[Job]:
+def curve_jobs(setting: Setting, system: str) -> list[Job]:
     """Parts of each fold's training rows, the smaller within the larger, tested on the fold's test rows."""
-    found = []
-    for i, (train, test) in enumerate(s.folds.pairs):
-        order = np.random.default_rng([s.seed, 4, i]).permutation(train)
+    jobs = []
+    for i, (train, test) in enumerate(setting.folds.pairs):
+        order = np.random.default_rng([setting.seed, 4, i]).permutation(train)
         for share in SHARES:
             rows = order[: max(5, round(share * train.size))]
-            if rows.size < train.size and _varied(s.examples, rows):
-                found.append(Job(system, np.sort(rows), test, f"{CURVE} {share:g}", on_train=True))
-    return sorted(found, key=lambda job: job.place)
+            if rows.size < train.size and _varied(setting.examples, rows):
+                jobs.append(Job(system, np.sort(rows), test, f"{CURVE} {share:g}", on_train=True))
+    return sorted(jobs, key=lambda job: job.place)
 
 
-def extra(s: Setting, system: str, chosen: list[Way]) -> list[tuple[str, list[Job]]]:
+def extra(setting: Setting, system: str, chosen: list[Way]) -> list[tuple[str, list[Job]]]:
     """The jobs beyond the chosen folds by the name of their part, as a budget serves them: of the ways the smallest."""
-    every = np.arange(len(s.examples))
+    every = np.arange(len(setting.examples))
     parts = [(way.name, jobs_of(way.folds, system, way.name)) for way in chosen]
     alone = [(APPARENT, [Job(system, every, every, APPARENT)])]
-    return [*alone, (CURVE, curve_jobs(s, system)), *sorted(parts, key=lambda part: len(part[1]))]
+    return [*alone, (CURVE, curve_jobs(setting, system)), *sorted(parts, key=lambda part: len(part[1]))]
 
 
 # What came of them
 
 
 def reduce(
-    s: Setting,
+    setting: Setting,
     metric: Chosen,
     chosen: list[Way],
     parts: Sequence[tuple[str, list[Job]]],
@@ -230,24 +233,26 @@ def reduce(
     missing: list[Unfitted],
 ) -> Resplits:
     """The fits of the parts, as far as there are any, and of the chosen folds as what the page shows."""
-    found, left = {}, list(missing)
+    by_part, left = {}, list(missing)
     for name, jobs in parts:
-        found[name], fits = list(zip(jobs, fits, strict=False)), fits[len(jobs) :]
-        if len(found[name]) < len(jobs):
-            left.append(Unfitted(name, len(found[name]), len(jobs)))
-    every = [fit for pairs in found.values() for _, fit in pairs] + own
-    points = [row for way in chosen for row in _points(way, metric, found[way.name])]
-    folded = next((way for way in chosen if s.examples.fold is None and len(way.folds.pairs) == REPEATS * s.k), None)
-    per_fold = [metric.value(fit.test) for _, fit in (found[folded.name] if folded else [])]
-    ignoring = [fit.test for _, fit in found.get(_blind(s), [])]
+        by_part[name], fits = list(zip(jobs, fits, strict=False)), fits[len(jobs) :]
+        if len(by_part[name]) < len(jobs):
+            left.append(Unfitted(name, len(by_part[name]), len(jobs)))
+    every = [fit for pairs in by_part.values() for _, fit in pairs] + own
+    points = [row for way in chosen for row in _points(way, metric, by_part[way.name])]
+    folded = next(
+        (way for way in chosen if setting.examples.fold is None and len(way.folds.pairs) == REPEATS * setting.k), None
+    )
+    per_fold = [metric.value(fit.test) for _, fit in (by_part[folded.name] if folded else [])]
+    ignoring = [fit.test for _, fit in by_part.get(_blind(setting), [])]
     frame = pd.DataFrame(points, columns=["way", "value"])
     return Resplits(
         points=frame,
-        summary=_summary(frame, chosen, found),
+        summary=_summary(frame, chosen, by_part),
         folds=np.array(per_fold or [metric.value(fit.test) for fit in own]),
-        curve=_curve(s, metric, found[CURVE], own),
-        ignoring=Rows.join(ignoring) if len(ignoring) == s.k else None,
-        bootstrap=_bootstrap(s, found) if OUT_OF_BAG in found and s.examples.kind == CLASSES else None,
+        curve=_curve(setting, metric, by_part[CURVE], own),
+        ignoring=Rows.join(ignoring) if len(ignoring) == setting.k else None,
+        bootstrap=_bootstrap(setting, by_part) if OUT_OF_BAG in by_part and setting.examples.kind == CLASSES else None,
         unfitted=tuple(left),
         warned=dict(sorted(Counter(text for fit in every for text in set(fit.warned)).items())),
     )
@@ -262,7 +267,7 @@ def _points(way: Way, metric: Chosen, pairs: list[tuple[Job, Fit]]) -> list[tupl
     return [(way.name, float(value)) for value in complete.mean(axis=1)]
 
 
-def _summary(points: pd.DataFrame, chosen: list[Way], found: dict[str, list[tuple[Job, Fit]]]) -> pd.DataFrame:
+def _summary(points: pd.DataFrame, chosen: list[Way], by_part: dict[str, list[tuple[Job, Fit]]]) -> pd.DataFrame:
     rows = []
     for way in chosen:
         values = points[points["way"] == way.name]["value"].dropna().to_numpy(float)
@@ -270,13 +275,13 @@ def _summary(points: pd.DataFrame, chosen: list[Way], found: dict[str, list[tupl
         lowest, highest = (values.min(), values.max()) if values.size else (np.nan, np.nan)
         mean = float(ratio(values.sum(), values.size))
         size = {"mean": mean, "sd": spread, "lowest": lowest, "highest": highest}
-        rows.append({"way": way.name, "fits": len(found[way.name]), "estimates": values.size} | size)
+        rows.append({"way": way.name, "fits": len(by_part[way.name]), "estimates": values.size} | size)
     return pd.DataFrame(rows)
 
 
-def _curve(s: Setting, metric: Chosen, pairs: list[tuple[Job, Fit]], own: list[Fit]) -> pd.DataFrame:
+def _curve(setting: Setting, metric: Chosen, pairs: list[tuple[Job, Fit]], own: list[Fit]) -> pd.DataFrame:
     """Mean over the folds by the number of training rows, from the lowest to the highest fold as band."""
-    full = [(str(1.0), train.size, fit) for (train, _), fit in zip(s.folds.pairs, own, strict=True)]
+    full = [(str(1.0), train.size, fit) for (train, _), fit in zip(setting.folds.pairs, own, strict=True)]
     every = [(job.place, job.train.size, fit) for job, fit in pairs] + full
     rows = []
     for place in dict.fromkeys(place for place, _, _ in every):
@@ -292,57 +297,58 @@ def _curve(s: Setting, metric: Chosen, pairs: list[tuple[Job, Fit]], own: list[F
     return pd.DataFrame(rows).sort_values(["system", "rows"], kind="stable")
 
 
-def _bootstrap(s: Setting, found: dict[str, list[tuple[Job, Fit]]]) -> optimism.Bootstrap | None:
+def _bootstrap(setting: Setting, by_part: dict[str, list[tuple[Job, Fit]]]) -> optimism.Bootstrap | None:
     """Error rates by the bootstrap: out of bag the mean over rows of each row's mean over the samples without it."""
-    if not found[OUT_OF_BAG] or not found[APPARENT]:
+    if not by_part[OUT_OF_BAG] or not by_part[APPARENT]:
         return None
-    wrong, tested = np.zeros(len(s.examples)), np.zeros(len(s.examples))
-    for job, fit in found[OUT_OF_BAG]:
+    wrong, tested = np.zeros(len(setting.examples)), np.zeros(len(setting.examples))
+    for job, fit in by_part[OUT_OF_BAG]:
         wrong[job.test] += fit.test.predicted != fit.test.actual
         tested[job.test] += 1
-    all_rows = found[APPARENT][0][1].test
+    all_rows = by_part[APPARENT][0][1].test
     apparent, oob = float((all_rows.predicted != all_rows.actual).mean()), float(np.nanmean(ratio(wrong, tested)))
-    gamma = optimism.no_information(s.examples.label, all_rows.predicted)
+    gamma = optimism.no_information(setting.examples.label, all_rows.predicted)
     plus = optimism.error_632_plus(apparent, oob, gamma)
     return optimism.Bootstrap(apparent, oob, gamma, optimism.error_632(apparent, oob), plus)
 
 
 def fit_all(
-    s: Setting, learner: Learner, metric: Chosen, systems: Sequence[str], seconds: float, names: Sequence[str]
+    setting: Setting, learner: Learner, metric: Chosen, systems: Sequence[str], seconds: float, names: Sequence[str]
 ) -> tuple[dict[str, list[Fit]], Resplits]:
     """Every system on the chosen folds, whatever it takes; then the first on all other splits, within the seconds.
 
     `names` are those of the chosen folds, for errors.
     """
-    first, pairs = systems[0], len(s.folds.pairs)
-    places = list(zip(names, s.folds.pairs, strict=True))
-    needed = [Job(one, *sides, f"fold {name}", on_train=True) for one in systems for name, sides in places]
-    chosen, missing = ways(s)
-    parts = extra(s, first, chosen)
+    first, pairs = systems[0], len(setting.folds.pairs)
+    places = list(zip(names, setting.folds.pairs, strict=True))
+    needed = [Job(system, *sides, f"fold {name}", on_train=True) for system in systems for name, sides in places]
+    chosen, missing = ways(setting)
+    parts = extra(setting, first, chosen)
     jobs = needed + [job for _, some in parts for job in some]
     done = fitting.run(learner, jobs, required=len(needed), seconds=seconds)
     own = {name: done[i * pairs : (i + 1) * pairs] for i, name in enumerate(systems)}
-    return own, reduce(s, metric, chosen, parts, done[len(needed) :], own[first], missing)
+    return own, reduce(setting, metric, chosen, parts, done[len(needed) :], own[first], missing)
 
 
 # A selection of columns, inside the folds and outside
 
 
-def reselected(s: Setting, learner: Learner, system: str) -> tuple[list[Fit], list[Fit]]:
+def reselected(setting: Setting, learner: Learner, system: str) -> tuple[list[Fit], list[Fit]]:
     """The fits of the folds with as many columns selected anew: by all rows, and in each fold by its training rows.
 
     The learner's features are the candidates; both selections go by `optimism.strongest`, so that they differ in
     nothing but the rows that they saw.
     """
-    e, table = s.examples, learner.features
+    e, table = setting.examples, learner.features
     assert e.features is not None
-    size, found = e.features.shape[1], []
+    size, jobs = e.features.shape[1], []
     outside = optimism.strongest(table, e.label, size, e.kind)
-    for train, test in s.folds.pairs:
+    for train, test in setting.folds.pairs:
         rows = np.unique(train)
         inside = optimism.strongest(table.iloc[rows], e.label[rows], size, e.kind)
-        found += [
-            Job(system, train, test, "a fold with columns selected anew", columns=one) for one in (outside, inside)
+        jobs += [
+            Job(system, train, test, "a fold with columns selected anew", columns=columns)
+            for columns in (outside, inside)
         ]
-    fits = fitting.run(learner, found, required=len(found), seconds=np.inf)
+    fits = fitting.run(learner, jobs, required=len(jobs), seconds=np.inf)
     return fits[::2], fits[1::2]

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ from evalkit.statistics.flip_tail import TAIL
 from evalkit.statistics.intervals import standard_error
 from evalkit.studies import significance_extras as extras
 from evalkit.studies.diagnostics import FEW, alpha
-from evalkit.studies.significance import FOLDS, Significance
+from evalkit.studies.significance import Significance
 from evalkit.studies.trials import Shares
 
 TIED = 0.5  # share of equal units from which few of them decide
@@ -54,20 +55,15 @@ def units(study: Significance) -> int:
     return len(np.unique(study.data.unit.astype(str)))
 
 
-@dataclass(frozen=True)
-class Means:
-    """The mean of the differences, and the difference of the two values."""
+def other_means(study: Significance) -> tuple[float, float] | None:
+    """The mean of the differences, and the difference of the two values, which may be means over something else.
 
-    of_differences: float
-    between_values: float
-
-
-def other_means(study: Significance) -> Means | None:
-    """Both where they are not the same: the values are means over something else."""
+    None where the two are the same.
+    """
     values = [study.estimate(study.primary, name).value for name in study.opponents]
-    means = Means(float(study.differences().mean()), values[0] - values[1])
-    apart = abs(means.of_differences - means.between_values)
-    return means if apart > CLOSE * max(map(abs, values)) else None
+    of_differences, between_values = float(study.differences().mean()), values[0] - values[1]
+    apart = abs(of_differences - between_values)
+    return (of_differences, between_values) if apart > CLOSE * max(map(abs, values)) else None
 
 
 def undefined(study: Significance) -> dict[str, int]:
@@ -80,22 +76,11 @@ def undefined(study: Significance) -> dict[str, int]:
     return {name: n for name, n in several.items() if n}
 
 
-def called_folds(study: Significance) -> bool:
-    """True if the units are called what folds are called."""
-    return study.unit_name.lower() in FOLDS
+def clusters(study: Significance) -> list[tuple[str, int, float]]:
+    """The columns by whose values as units the standard error of the headline would be clearly larger.
 
-
-@dataclass(frozen=True)
-class Repeating:
-    """A column whose values repeat, how many there are, and how many times the standard error grows by them."""
-
-    column: str
-    values: int
-    wider: float
-
-
-def clusters(study: Significance) -> list[Repeating]:
-    """The columns by whose values as units the standard error of the headline would be clearly larger."""
+    Each with the number of its values, and how many times as large the standard error would be.
+    """
     if study.is_ratio(study.primary) or study.test_to_train:
         return []
     first, second = study.sides(study.primary, study.opponents)
@@ -106,7 +91,7 @@ def clusters(study: Significance) -> list[Repeating]:
         label = column[keep].astype(str)
         values = np.unique(label).size
         if plain > 0 and 1 < values < d.size and (wider := _error(d, label) / plain) > WIDER:
-            columns.append(Repeating(name, values, wider))
+            columns.append((name, values, wider))
     return columns
 
 
@@ -116,31 +101,17 @@ def _error(d: Floats, unit: np.ndarray) -> float:
     return standard_error((sums - d.mean() * counts) * sums.size / counts.sum())
 
 
-def least_units(study: Significance) -> int:
-    """The units of the comparison that is over fewest."""
-    return int(study.comparisons["n"].min())
+def least_p(units: int) -> float:
+    """The smallest p that sign flips of so few units can give."""
+    return 2.0 ** (1 - units)
 
 
-def least_p(study: Significance) -> float | None:
-    """The smallest p that sign flips of so few units can give; None for other tests."""
-    return 2.0 ** (1 - least_units(study)) if study.flips else None
-
-
-@dataclass(frozen=True)
-class Equal:
-    """The pairs that are equal on more than half of their units (`of`), and whether all pairs have as many units."""
-
-    pairs: pd.DataFrame
-    same_size: bool
-
-
-def equal_units(study: Significance) -> Equal:
-    """Pairs with equal values by the primary metric."""
+def equal_units(study: Significance) -> tuple[pd.DataFrame, bool]:
+    """The pairs equal by the primary metric on more than half of their units (`of`); True if all have as many units."""
     pairs = extras.effects(study)
     pairs = pairs[pairs["metric"] == study.primary.label]
     pairs = pairs.assign(of=pairs["wins"] + pairs["ties"] + pairs["losses"])
-    many = pairs[(pairs["ties"] > TIED * pairs["of"]) & (pairs["of"] > 0)]
-    return Equal(many, pairs["of"].nunique() == 1)
+    return pairs[(pairs["ties"] > TIED * pairs["of"]) & (pairs["of"] > 0)], pairs["of"].nunique() == 1
 
 
 @dataclass(frozen=True)
@@ -196,24 +167,15 @@ def agreement(study: Significance) -> Agreement | None:
     return Agreement(len(known), apart, {name: n for name, n in other.items() if n}, len(both))
 
 
-@dataclass(frozen=True)
-class Leader:
-    """The system with the best value of a metric."""
-
-    system: str
-    label: str
-    value: float
-
-
-def other_leaders(study: Significance) -> list[Leader]:
-    """Other metrics by which another system leads."""
+def other_leaders(study: Significance) -> list[dict[str, Any]]:
+    """The best estimates by other metrics that are of another system than the leader."""
     leaders = []
     for chosen in study.directed[1:]:
         rows = study.estimates[study.estimates["metric"] == chosen.label].dropna(subset=["value"])
         if len(rows):
             best = rows["value"].idxmax() if chosen.metric.best == "high" else rows["value"].idxmin()
-            leaders.append(Leader(rows.loc[best, "system"], chosen.label, rows.loc[best, "value"]))
-    return [leader for leader in leaders if leader.system != study.order[0]]
+            leaders.append(rows.loc[best].to_dict())
+    return [estimate for estimate in leaders if estimate["system"] != study.order[0]]
 
 
 def false_positives(study: Significance) -> float:
@@ -257,11 +219,6 @@ def null_shares(study: Shares) -> NullShares | None:
 def ranked_roughly(systems: int, units: int) -> bool:
     """True if the χ² of Friedman's test is no approximation."""
     return systems * units < LITTLE
-
-
-def rejected(study: Significance) -> bool:
-    """True if the headline's p is below 1 − level."""
-    return float(study.headline.iloc[0]["p"]) < alpha(study)
 
 
 def look_alpha(study: Significance) -> float:

@@ -91,10 +91,10 @@ def _tukey(study: Significance, chosen: Chosen) -> dict[tuple[str, str], float]:
         return {}
     with np.errstate(invalid="ignore", divide="ignore"):
         p = ranks.blocked_tukey(values)
-    found = {}
+    by_pair = {}
     for i, j in combinations(range(len(study.order)), 2):
-        found[study.order[i], study.order[j]] = found[study.order[j], study.order[i]] = float(p[i, j])
-    return found
+        by_pair[study.order[i], study.order[j]] = by_pair[study.order[j], study.order[i]] = float(p[i, j])
+    return by_pair
 
 
 def mean_ranks(study: Significance) -> dict[str, Any] | None:

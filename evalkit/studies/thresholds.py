@@ -44,9 +44,9 @@ def fixed(number: float) -> Rule:
     return Rule(f"{number:.12g}", lambda c: number, number)
 
 
-def cheapest(given: Costs) -> Rule:
+def cheapest(costs: Costs) -> Rule:
     """The threshold of least cost."""
-    return Rule(f"least cost ({given})", lambda c: curves.cheapest(c, given.fp, given.fn))
+    return Rule(f"least cost ({costs})", lambda c: curves.cheapest(c, costs.fp, costs.fn))
 
 
 def _target(metric: str, target: float) -> Rule:
