@@ -134,21 +134,20 @@ def equivalence(study: Either) -> Html:
         return tables.paragraph(
             f"Equivalent: the {percent(equivalence_level(study))} interval lies within ±{margin:g}."
         )
-    pairs = study.comparisons[study.comparisons["metric"] == study.primary.label]
     inside = percent(equivalence_level(study))
-    heads = ["first − second", f"{inside} interval", f"within ±{margin:g}", f"not worse by {margin:g}"]
-    rows: list[page.Row] = [
-        [
-            Cell(escape(f"{r['first']} − {r['second']}")),
-            interval(r["equivalence_low"], r["equivalence_high"], signed),
-            *(Cell("yes" if is_shown else "not shown", "text") for is_shown in diagnostics.within_margin(study, r)),
-        ]
-        for r in pairs.to_dict("records")
-    ]
+
+    def within(row: dict[str, Any], side: int) -> Cell:
+        return Cell("yes" if diagnostics.within_margin(study, row)[side] else "not shown", "text")
+
+    columns: dict[str, CellOf] = {
+        "first − second": pair,
+        f"{inside} interval": lambda row: interval(row["equivalence_low"], row["equivalence_high"], signed),
+        f"within ±{margin:g}": lambda row: within(row, 0),
+        f"not worse by {margin:g}": lambda row: within(row, 1),
+    }
     note = f"Two one-sided tests at {alpha(study):.2g} (TOST) are this {inside} interval; not adjusted for the pairs."
-    return tables.table(
-        f"Equivalence and non-inferiority in {study.primary.label}, margin {margin:g}", heads, rows, note
-    )
+    caption = f"Equivalence and non-inferiority in {study.primary.label}, margin {margin:g}"
+    return of_rows(caption, study.comparisons[study.comparisons["metric"] == study.primary.label], columns, note)
 
 
 def needed(study: Either) -> Html:
