@@ -2,29 +2,16 @@
 
 from typing import Any
 
-import pandas as pd
-
 from evalkit.drawing import tables
-from evalkit.drawing.tables import (
-    Cell,
-    Html,
-    Results,
-    by_system,
-    escape,
-    limits,
-    number,
-    of_rows,
-    value,
-    with_interval,
-)
+from evalkit.drawing.tables import Cell, Html, Results, by_system, escape, limits, number, of_rows, value, with_interval
 from evalkit.findings import inputs, methods, predictions
 from evalkit.findings.finding import NOTE, WARNING, Finding
 from evalkit.pages import page, shared_findings
 from evalkit.pages.binary_plots import DRAWN
 from evalkit.pages.shared_findings import counts, idle, nonzero, rounded, rows_read, slices, weights
-from evalkit.studies import binary_diagnostics as diagnostics
+from evalkit.studies import classification_diagnostics as diagnostics
 from evalkit.studies.binary import BinaryStudy
-from evalkit.studies.binary_diagnostics import classes, constant, larger_class
+from evalkit.studies.classification_diagnostics import classes, constant, larger_class
 from evalkit.studies.words import counted
 
 
@@ -66,77 +53,6 @@ def estimates(study: BinaryStudy) -> Html:
         major += [Cell(number(larger_class(study, m)), "muted") for m in study.decision_metrics]
         pieces.append(page.estimates(study, caption, metrics=study.decision_metrics, more=[major]))
     return tables.stack(pieces)
-
-
-def crossings(study: BinaryStudy) -> Html:
-    """Whether one curve contains the other, or where they cross."""
-    if not study.both_classes or len(study.order) < 2:
-        return Html("")
-    lines = []
-    for kind, axis in (("roc", "false positive rate"), ("pr", "recall")):
-        name = "ROC" if kind == "roc" else "precision-recall"
-        for row in study.crossings(kind).to_dict("records"):
-            lines.append(_crossing(name, axis, row))
-    items = "".join(f"<li>{escape(line)}</li>" for line in lines)
-    return Html(f'<ul class="notes">{items}</ul>', "\n".join(lines))
-
-
-def _crossing(name: str, axis: str, row: dict) -> str:
-    at, first, second = row["crossings"], row["first"], row["second"]
-    if not at:
-        return f"{first}'s {name} curve contains {second}'s."
-    if row["above"] > 0.995:
-        crossed = f"they cross {counted(len(at), 'time')} at the ends"
-        return f"{first}'s {name} curve lies above {second}'s all but everywhere; {crossed}."
-    where = f"at {axis} {', '.join(f'{x:.3f}' for x in at)}"
-    if len(at) > 3:
-        where = f"{len(at)} times, at {axis} {at[0]:.3f} to {at[-1]:.3f}"
-    share = f"{first}'s lies above over {row['above']:.0%} of the axis"
-    return f"{first}'s and {second}'s {name} curves cross {where}; {share}."
-
-
-def base_rate(study: BinaryStudy) -> Html:
-    """Precision, F1 and average precision in the data and at another base rate."""
-    if not study.both_classes:
-        return Html("")
-    rows = []
-    for name in study.order:
-        part = study.elsewhere[study.elsewhere["system"] == name].to_dict("records")
-        cells = [
-            Cell(f"{number(here['value'])} → {with_interval(there['value'], there['low'], there['high'])}")
-            for here, there in zip(part[::2], part[1::2], strict=True)
-        ]
-        rows.append([Cell(escape(name)), *cells])
-    rate = study.elsewhere["base_rate"]
-    caption = f"From base rate {rate.iloc[0]:.3g}, the data's, to {rate.iloc[1]:.3g}"
-    note = "Recall, specificity and AUC do not depend on the base rate. Set prevalence to the rate of the place of use."
-    return tables.table(caption, ["system", "average_precision", "precision", "f1"], rows, note)
-
-
-def choices(study: BinaryStudy) -> Html:
-    """What other ways to choose the threshold would give: of the leader, and folded of the others."""
-    if not study.both_classes:
-        return Html("")
-    note = f"Costs: {study.costs}. Thresholds chosen on the rows they are judged by: expect less on new rows."
-    own = study.choices["system"] == study.leader
-    first = _choices(study.choices[own], f"Ways to choose the threshold of {study.leader}", note)
-    if own.all():
-        return first
-    rest = _choices(study.choices[~own], "Ways to choose the threshold of the others", "")
-    return tables.stack([first, tables.folded("The other systems", rest)])
-
-
-def _choices(frame: pd.DataFrame, caption: str, note: str) -> Html:
-    columns = {
-        "chosen by": lambda row: escape(f"{row['system']}: {row['rule']}"),
-        "threshold": value("threshold"),
-        "predicted positive": value("predicted"),
-        "precision": value("precision"),
-        "recall": value("recall"),
-        "f1": value("f1"),
-        "mean cost": value("cost"),
-    }
-    return of_rows(caption, frame, columns, note)
 
 
 def calibrated(study: BinaryStudy) -> Html:

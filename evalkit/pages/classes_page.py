@@ -10,10 +10,9 @@ from evalkit.findings.finding import NOTE, WARNING, Finding
 from evalkit.pages import each_class, page
 from evalkit.pages.binary_plots import bin_limits, reliability
 from evalkit.pages.shared_findings import counts, rows_read, slices, weights
-from evalkit.studies import class_diagnostics as diagnostics
-from evalkit.studies.binary_diagnostics import DOMINANT
-from evalkit.studies.class_diagnostics import drawn_together, largest_class, worst_mistake
+from evalkit.studies import classification_diagnostics as diagnostics
 from evalkit.studies.classes import BINS, ClassesStudy
+from evalkit.studies.classification_diagnostics import DOMINANT, drawn_together, largest_class, worst_mistake
 from evalkit.studies.words import counted
 
 COUNTED = {"n": "rows", "predicted": "predicted"}
@@ -180,14 +179,14 @@ def every_finding(study: ClassesStudy) -> list[Finding]:
 
 
 def _classes(study: ClassesStudy) -> list[Finding]:
-    rows, majority = diagnostics.classes(study), float(study.shares.max())
+    rows, majority = diagnostics.rows_by_class(study), float(study.shares.max())
     listed = each_class.first(f"{name} {n:,}" for name, n in rows.items())
     text = f"Rows by class: {listed}. Always predicting the largest is right for {majority:.1%}."
     return [inputs.CLASS_SHARES.rated(WARNING if majority > DOMINANT else NOTE, text, len(rows))]
 
 
 def _absent(study: ClassesStudy) -> list[Finding]:
-    absent = [name for name, n in diagnostics.classes(study).items() if n == 0]
+    absent = [name for name, n in diagnostics.rows_by_class(study).items() if n == 0]
     text = f"Classes without a row, whose recall and AUC are undefined: {', '.join(absent)}."
     return [inputs.ABSENT_CLASSES.warning(text, len(absent))] if absent else []
 

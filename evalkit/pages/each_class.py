@@ -8,14 +8,7 @@ import pandas as pd
 from evalkit.drawing import curve_plots, plots, tables
 from evalkit.drawing.curve_plots import Panel
 from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import (
-    Html,
-    escape,
-    limits,
-    of_rows,
-    thousands,
-    value,
-)
+from evalkit.drawing.tables import Html, escape, limits, of_rows, thousands, value
 from evalkit.pages import page
 from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.multilabel import MultiLabelStudy

@@ -8,7 +8,6 @@ from evalkit.drawing.tables import (
     CellOf,
     Html,
     escape,
-    interval,
     limits,
     number,
     of_rows,
@@ -225,13 +224,11 @@ def heavy_users(study: Experiment) -> Picture | Html:
         f"{first} − {second}: difference in mean {study.plain.label}, values above each quantile of all users set to "
         f"it; {study.settings.level:.0%} intervals (Welch). A capped mean is another estimand."
     )
-    listed = "; ".join(
-        f"{row.name}: {signed(row.value)} {interval(row.low, row.high, signed)}"
-        for row in study.caps.itertuples(index=False)
-    )
     label: dict[str, Any] = {
         "label": f"difference in mean {study.plain.label} (n = {n:,} {plural(study.unit_name, n)})",
         "zero": True,
     }
     size = plots.tall(len(study.caps))
-    return plots.picture(plots.intervals, study.caps, alt=f"{caption} {listed}", caption=caption, size=size, **label)
+    return plots.picture(
+        plots.intervals, study.caps, alt=f"{caption} {page.listed(study.caps)}", caption=caption, size=size, **label
+    )

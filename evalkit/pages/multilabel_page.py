@@ -5,23 +5,13 @@ from typing import Any
 from evalkit.drawing import curve_plots, plots, tables
 from evalkit.drawing.curve_plots import Panel
 from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import (
-    Cell,
-    Html,
-    Results,
-    escape,
-    limits,
-    number,
-    of_rows,
-    signed,
-    value,
-)
+from evalkit.drawing.tables import Cell, Html, Results, escape, limits, number, of_rows, signed, value
 from evalkit.findings import inputs, predictions
 from evalkit.findings.finding import Finding
 from evalkit.pages import each_class, page, shared_findings
 from evalkit.pages.shared_findings import idle, rounded, rows_read, slices, weights
-from evalkit.studies import class_diagnostics
-from evalkit.studies import class_diagnostics as diagnostics
+from evalkit.studies import classification_diagnostics
+from evalkit.studies import classification_diagnostics as diagnostics
 from evalkit.studies.diagnostics import ends
 from evalkit.studies.multilabel import SWEPT, MultiLabelStudy
 from evalkit.studies.words import counted
@@ -43,7 +33,7 @@ def estimates(study: MultiLabelStudy) -> Html:
     caption = f"Metrics with {study.settings.level:.0%} intervals, {page.sample(study, len(study.data.rows))}"
     if not study.probabilities:
         return page.estimates(study, caption)
-    cells = [Cell(number(class_diagnostics.label_shares(study, m)), "muted") for m in study.settings.metrics]
+    cells = [Cell(number(classification_diagnostics.label_shares(study, m)), "muted") for m in study.settings.metrics]
     note = "(labels' shares): every row scored by how often each label is true."
     return page.estimates(study, caption, note, more=[[Cell("(labels' shares)", "muted"), *cells]])
 
@@ -84,7 +74,7 @@ def calibrated(study: MultiLabelStudy) -> Html:
         "mean score − share true": limits("difference", show=signed),
     }
     caption = f"Scores of {study.leader} taken as probabilities"
-    return of_rows(caption, class_diagnostics.mean_scores(study), columns)
+    return of_rows(caption, classification_diagnostics.mean_scores(study), columns)
 
 
 def gains(study: MultiLabelStudy) -> Html:
@@ -102,7 +92,7 @@ def confusion(study: MultiLabelStudy) -> Html:
 
 def definitions(study: MultiLabelStudy) -> Html:
     """Exactly the metrics shown, then the intervals and the tests."""
-    compared = shared_findings.compared(class_diagnostics.stored(study))
+    compared = shared_findings.compared(classification_diagnostics.stored(study))
     decided = f"a label is predicted where its score ≥ {study.threshold:.12g}, {compared}"
     return each_class.definitions(study, [("predicted", decided)])
 
@@ -120,7 +110,7 @@ def results(study: MultiLabelStudy) -> Results:
         **page.population(rows),
         "labels": list(study.data.labels),
         "threshold": study.threshold,
-        "precision": {name: stored_in.name for name, stored_in in class_diagnostics.stored(study).items()},
+        "precision": {name: stored_in.name for name, stored_in in classification_diagnostics.stored(study).items()},
         "by_label": study.by_label.to_dict("records"),
         "sweep": study.sweep.to_dict("records"),
         "tops": study.tops.to_dict("records"),

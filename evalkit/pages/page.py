@@ -205,20 +205,30 @@ def differences(study: Study) -> Picture | Html:
     if not len(study.headline):
         return Html("")
     every = study.comparisons[study.comparisons["metric"] == study.primary.label]
-    pairs = every.head(DRAWN)
-    frame = pd.DataFrame({"name": pair_names(pairs), "value": pairs["difference"]})
-    frame["low"], frame["high"] = pairs["low"], pairs["high"]
-    frame["colour"] = [plots.COLOURS[0] if word in ("better", "worse") else plots.GREY for word in pairs["verdict"]]
-    label = f"difference in {study.primary.label} ({sample_sizes(pairs['n'], study.unit_name)})"
-    listed = "; ".join(_told(*row) for row in zip(*(frame[c] for c in ("name", "value", "low", "high")), strict=True))
     caption = (
         f"{study.differences_are} in {study.primary.label}, {percent(study.settings.level)} intervals; grey: not "
         "shown to differ."
     )
     caption += f" The first {DRAWN} of {len(every):,} pairs." if len(every) > DRAWN else ""
-    size = plots.tall(len(frame))
-    drawn: dict[str, Any] = {"label": label, "zero": True}
-    return plots.picture(plots.intervals, frame, alt=f"{caption} {listed}", caption=caption, size=size, **drawn)
+    colours = dict.fromkeys(("better", "worse"), plots.COLOURS[0])
+    return forest(study, plots.intervals, caption, colours, zero=True)
+
+
+def forest(study: Study, draw: Any, caption: str, colours: Mapping[str, str], **options: Any) -> Picture:
+    """The primary differences of the first pairs with their intervals; colours: by verdict, else grey."""
+    pairs = study.comparisons[study.comparisons["metric"] == study.primary.label].head(DRAWN)
+    frame = pd.DataFrame({"name": pair_names(pairs), "value": pairs["difference"]})
+    frame["low"], frame["high"] = pairs["low"], pairs["high"]
+    frame["colour"] = [colours.get(word, plots.GREY) for word in pairs["verdict"]]
+    label = f"difference in {study.primary.label} ({sample_sizes(pairs['n'], study.unit_name)})"
+    alt, size = f"{caption} {listed(frame)}", plots.tall(len(frame))
+    return plots.picture(draw, frame, alt=alt, caption=caption, size=size, label=label, **options)
+
+
+def listed(frame: pd.DataFrame) -> str:
+    """Differences and their intervals in words."""
+    rows = frame.itertuples(index=False)
+    return "; ".join(f"{row.name}: {signed(row.value)} {interval(row.low, row.high, signed)}" for row in rows)
 
 
 def pair_names(comparisons: pd.DataFrame) -> list[str]:
@@ -227,10 +237,6 @@ def pair_names(comparisons: pd.DataFrame) -> list[str]:
     if comparisons["n"].nunique() == 1:
         return names
     return [f"{name} (n = {n:,})" for name, n in zip(names, comparisons["n"], strict=True)]
-
-
-def _told(name: str, value: float, low: float, high: float) -> str:
-    return f"{name}: {signed(value)} {interval(low, high, signed)}"
 
 
 def segments(study: Study) -> Html:

@@ -4,17 +4,7 @@ from typing import Any
 
 from evalkit.drawing import claim_plots, plots, tables
 from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import (
-    CellOf,
-    Html,
-    escape,
-    number,
-    of_rows,
-    signed,
-    signed_percent,
-    thousands,
-    value,
-)
+from evalkit.drawing.tables import CellOf, Html, escape, number, of_rows, signed, signed_percent, thousands, value
 from evalkit.findings import methods
 from evalkit.findings.finding import Finding
 from evalkit.pages import pieces

@@ -18,7 +18,7 @@ from evalkit.drawing.tables import (
     with_interval,
 )
 from evalkit.pages import pieces
-from evalkit.pages.validation_page import why_not
+from evalkit.pages.validation_findings import why_not
 from evalkit.studies import validation_diagnostics as diagnostics
 from evalkit.studies.validity import INSIDE, OUTSIDE, Validation
 from evalkit.studies.words import counted, plural

@@ -14,7 +14,7 @@ from evalkit.studies import significance_extras as extras
 from evalkit.studies.diagnostics import sides
 from evalkit.studies.significance import Significance
 from evalkit.studies.trials import Shares
-from evalkit.studies.words import counted, plural, sample_sizes
+from evalkit.studies.words import counted, plural
 
 pieces.listed(__name__)
 
@@ -36,22 +36,13 @@ def differences(study: Either) -> Picture | Html:
     """The primary differences of all pairs with their intervals, around 0, and the margin."""
     if not len(study.headline):
         return Html("")
-    pairs = study.comparisons[study.comparisons["metric"] == study.primary.label].head(page.DRAWN)
-    frame = pd.DataFrame({"name": page.pair_names(pairs), "value": pairs["difference"]})
-    frame["low"], frame["high"] = pairs["low"], pairs["high"]
     colours = {"better": plots.COLOURS[0], "worse": plots.COLOURS[1], "equivalent": plots.COLOURS[2]}
-    frame["colour"] = [colours.get(word, plots.GREY) for word in pairs["verdict"]]
-    label = f"difference in {study.primary.label} ({sample_sizes(pairs['n'], study.unit_name)})"
     band = f"; band: the margin ±{study.settings.margin:g}" if study.settings.margin else ""
     caption = (
         f"{study.differences_are} in {study.primary.label}, {percent(study.settings.level)} interval of each alone. "
         f"Blue: better, orange: worse, green: equivalent, grey: cannot tell, after Holm's correction{band}."
     )
-    rows = zip(frame["name"], frame["value"], frame["low"], frame["high"], strict=True)
-    listed = "; ".join(f"{name}: {signed(d)} {interval(low, high, signed)}" for name, d, low, high in rows)
-    size, margin = plots.tall(len(frame)), study.settings.margin
-    drawn: dict[str, Any] = {"label": label, "margin": margin}
-    return plots.picture(claim_plots.forest, frame, alt=f"{caption} {listed}", caption=caption, size=size, **drawn)
+    return page.forest(study, claim_plots.forest, caption, colours, margin=study.settings.margin)
 
 
 def distribution(study: Either) -> Picture | Html:

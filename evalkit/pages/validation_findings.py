@@ -1,0 +1,121 @@
+"""What to know of the rows, the split and the fits of a validation before the numbers, in words."""
+
+from collections.abc import Sequence
+
+from evalkit.findings import inputs, splits
+from evalkit.findings.finding import Finding, Kind
+from evalkit.pages.shared_findings import columns_read, idle, rounded
+from evalkit.reading.inputs.examples import LeftOut
+from evalkit.studies import validation_diagnostics as diagnostics
+from evalkit.studies.diagnostics import ends
+from evalkit.studies.resplits import Unfitted
+from evalkit.studies.validity import Validation
+from evalkit.studies.words import counted
+
+LISTED = 10  # names that a line lists
+REASONS: dict[Kind, str] = {
+    inputs.UNMATCHED_ROWS: "{n:,} rows whose id another system lacks",
+    inputs.UNUSED_COLUMNS: "the columns {names}, as ignore says",
+    inputs.SAMPLED_ROWS: "{n:,} of {of:,} rows: the others were drawn at random (most_rows)",
+    inputs.SET_ASIDE: "{n:,} rows of the fold {names}: a validation set, neither training nor test rows",
+}
+
+
+def of(study: Validation) -> list[Finding]:
+    """Every finding of a validation report: those of the audit first."""
+    return [*study.findings, *unchecked(study), *of_data(study)]
+
+
+def of_data(study: Validation) -> list[Finding]:
+    """What to know of the data and of the fits, beside what the audit found."""
+    data = [_rows(study), *(_left_out(part) for part in study.examples.left_out), _label(study), *_threshold(study)]
+    return [*data, *_features(study), *_models(study), *_repeats(study), *_untested(study), *_fits(study)]
+
+
+def _rows(study: Validation) -> Finding:
+    e = study.examples
+    text = f"{counted(e.read, 'row')} read, {len(e):,} used. Columns: {columns_read(e.columns)}."
+    return inputs.ROWS_READ.note(text, e.read)
+
+
+def _left_out(part: LeftOut) -> Finding:
+    names = ", ".join(map(repr, part.names)) if part.kind is inputs.UNUSED_COLUMNS else ", ".join(part.names)
+    reason = REASONS[part.kind].format(n=part.count, names=names, of=part.of)
+    return part.kind.warning(f"Left out: {reason}.", part.count)
+
+
+def _label(study: Validation) -> Finding:
+    label, n = diagnostics.label(study), len(study.examples)
+    if not label.classes:
+        text = f"The label is a number from {label.low:g} to {label.high:g}, mean {label.mean:.4g}."
+        return inputs.TARGET_VALUES.note(text, n)
+    listed, names = ", ".join(f"{name}: {n:,}" for name, n in label.classes.items()), study.examples.classes
+    return inputs.CLASS_SHARES.note(f"Classes: {listed}{f'; class 1 is {names[1]}' if len(names) == 2 else ''}.", n)
+
+
+def _threshold(study: Validation) -> list[Finding]:
+    """How scores that are not doubles are compared with the threshold, and whether it decides all rows alike."""
+    if study.threshold is None:
+        return []
+    beyond = idle(diagnostics.cuts(study, study.threshold), ends(study.examples.score))
+    return rounded(study.threshold, study.examples.precision) + beyond
+
+
+def _features(study: Validation) -> list[Finding]:
+    if study.examples.features is None:
+        return []
+    n, text, constant = (
+        study.examples.features.shape[1],
+        diagnostics.text_features(study),
+        diagnostics.constant_features(study),
+    )
+    kinds = f"of them text: {_first(text)}" if text else "all numbers"
+    findings = [inputs.FEATURES.note(f"{n} features, {kinds}.", n)]
+    line = f"One value on every row, or none, has {_first(constant)}."
+    return findings + ([inputs.CONSTANT_FEATURES.warning(line, len(constant))] if constant else [])
+
+
+def _first(names: Sequence[str]) -> str:
+    rest = names[LISTED:]
+    return ", ".join(names[:LISTED]) + (f" and {len(rest)} more" if rest else "")
+
+
+def _models(study: Validation) -> list[Finding]:
+    return [inputs.MODELS.note(f"{text}.") for text in study.described]
+
+
+def _repeats(study: Validation) -> list[Finding]:
+    e = study.examples
+    if e.repeats < 2:
+        return []
+    least, most = diagnostics.rows_per_id(study)
+    each = f"{least}" if least == most else f"{least} to {most}"
+    once = "" if study.settings.unit != "id" else " Each id counts once, with the mean of its repeats."
+    text = f"The folds were drawn {e.repeats} times: {len(e):,} rows hold {study.distinct:,} ids"
+    return [inputs.REPEATED_FOLDS.note(f"{text}, each of them in {each} rows.{once}", e.repeats)]
+
+
+def _untested(study: Validation) -> list[Finding]:
+    n = diagnostics.untested(study)
+    text = f"Used for training only, tested by no fold: {counted(n, 'row')}."
+    return [inputs.UNTESTED_ROWS.note(text, n)] if n else []
+
+
+def unchecked(study: Validation) -> list[Finding]:
+    """The checks that could not be run, which the verdict weighs for itself."""
+    n = len([check for check in study.checks if check.lacks])
+    text = f"Could not be checked: {'; '.join(study.missing_checks)}."
+    return [splits.UNCHECKED.note(text, n)] if n else []
+
+
+def _fits(study: Validation) -> list[Finding]:
+    if study.other is None:
+        return []
+    unfitted = [splits.NOT_FITTED.warning(f"Not fitted: {why_not(part)}.", 1) for part in study.other.unfitted]
+    warned = {f"The estimator warned in {n:,} fits: {text}": n for text, n in study.other.warned.items()}
+    return unfitted + [splits.ESTIMATOR_WARNED.warning(text, n) for text, n in warned.items()]
+
+
+def why_not(part: Unfitted) -> str:
+    """A way of splitting and why it was not fitted in full."""
+    return f"{part.way}: {part.reason or f'{part.made:,} of {part.wanted:,} fits made in the time allowed'}"
