@@ -35,6 +35,7 @@ SHOWN = 12  # more comparisons than a first screen holds
 LISTED = 200  # rows of a table that someone may still read
 DRAWN = 30  # more than a figure holds
 Row = Sequence[Cell | str]
+BETWEEN = {"better": "than", "worse": "than", "equivalent": "to", "cannot tell": "from"}
 
 
 def title(report: str, study: Study, rows: str, *, alone: str, against: str, best: str) -> Html:
@@ -82,9 +83,8 @@ def _alone(study: Study) -> Html:
 
 def _comparison(study: Study, row: dict[str, Any]) -> Html:
     first, second = escape(row["first"]), escape(row["second"])
-    between = {"better": "than", "worse": "than", "equivalent": "to", "cannot tell": "from"}[row["verdict"]]
     difference = f"{signed(row['difference'])} {interval(row['low'], row['high'], signed)}"
-    main = f"{first} {between} {second}: {escape(row['metric'])} {difference}"
+    main = f"{first} {BETWEEN[row['verdict']]} {second}: {escape(row['metric'])} {difference}"
     small = (
         f"{first} {_value(study, row['first'])}, {second} {_value(study, row['second'])}; p {p_value(row['p'])}, "
         f"adjusted {p_value(row['adjusted'])}; {row['n']:,} {escape(plural(row['unit'], row['n']))}"

@@ -62,13 +62,11 @@ def _threshold(study: Validation) -> list[Finding]:
 
 
 def _features(study: Validation) -> list[Finding]:
-    if study.examples.features is None:
+    table = study.examples.features
+    if table is None:
         return []
-    n, text, constant = (
-        study.examples.features.shape[1],
-        diagnostics.text_features(study),
-        diagnostics.constant_features(study),
-    )
+    n, text = table.shape[1], list(table.select_dtypes(exclude="number"))
+    constant = [name for name in table if table[name].nunique(dropna=False) < 2]
     kinds = f"of them text: {_first(text)}" if text else "all numbers"
     findings = [inputs.FEATURES.note(f"{n} features, {kinds}.", n)]
     line = f"One value on every row, or none, has {_first(constant)}."

@@ -103,10 +103,9 @@ def _baseline(study: Validation) -> list[str]:
     row = rows.iloc[0]
     e = study.estimate(study.primary, study.baseline)
     difference = f"{signed(row['pooled'])} {interval(row['pooled_low'], row['pooled_high'], signed)}"
-    between = {"better": "than", "worse": "than", "equivalent": "to", "cannot tell": "from"}[row["verdict"]]
     return [
-        f"<strong>{row['verdict']}</strong> {between} {escape(study.baseline)}, which looks at no feature and has "
-        f"{number(e.value)}: {difference}, adjusted p {p_value(row['adjusted'])} ({escape(row['method'])})."
+        f"<strong>{row['verdict']}</strong> {page.BETWEEN[row['verdict']]} {escape(study.baseline)}, which looks at no "
+        f"feature and has {number(e.value)}: {difference}, adjusted p {p_value(row['adjusted'])} ({escape(row['method'])})."
     ]
 
 

@@ -50,17 +50,6 @@ def untested(study: Validation) -> int:
     return len(study.examples) - study.rows.size
 
 
-def text_features(study: Validation) -> list[str]:
-    """The features that are text."""
-    return [] if study.examples.features is None else list(study.examples.features.select_dtypes(exclude="number"))
-
-
-def constant_features(study: Validation) -> list[str]:
-    """The features with one value on every row, or none."""
-    table = study.examples.features
-    return [] if table is None else [name for name in table if table[name].nunique(dropna=False) < 2]
-
-
 # Other splits
 
 
