@@ -209,39 +209,26 @@ def _values(study: Ranking) -> Picture:
 
 def curves(study: Ranking) -> Picture:
     """The primary metric against its cut-off."""
-    name, n = study.curves.iloc[0]["metric"], max(study.curves["n"])
-    caption = f"Mean {name}@k against k with {percent(study.settings.level)} bands, {counted(n, 'query')}."
-    labels: dict[str, Any] = {
-        "x": "k",
-        "y": "value",
-        "xlabel": "cut-off k (log scale)",
-        "ylabel": f"mean {name}@k (n = {n:,})",
-        "log": True,
-    }
-    return plots.picture(
-        plots.curves, study.curves, alt=_told(caption, study.curves, "k", "value"), caption=caption, **labels
-    )
+    name = study.curves.iloc[0]["metric"]
+    return _curves(study, study.curves, f"{name}@k against k", "k", "cut-off k (log scale)", f"mean {name}@k", log=True)
 
 
 def precision_recall(study: Ranking) -> Picture:
     """Interpolated precision at eleven recall levels."""
-    n = max(study.precision_recall["n"])
-    level, over = percent(study.settings.level), counted(n, "query")
-    caption = f"Mean interpolated precision at 11 recall levels with {level} bands, {over}."
-    labels: dict[str, Any] = {
-        "x": "recall",
-        "y": "value",
-        "xlabel": "recall",
-        "ylabel": f"interpolated precision (n = {n:,})",
-    }
-    alt = _told(caption, study.precision_recall, "recall", "value")
-    return plots.picture(plots.curves, study.precision_recall, alt=alt, caption=caption, **labels)
+    what = "interpolated precision"
+    return _curves(study, study.precision_recall, f"{what} at 11 recall levels", "recall", "recall", what)
 
 
-def _told(caption: str, frame: pd.DataFrame, x: str, y: str) -> str:
-    """The caption, and each line's first and last point in words."""
+def _curves(
+    study: Ranking, frame: pd.DataFrame, what: str, x: str, xlabel: str, ylabel: str, **options: Any
+) -> Picture:
+    """Means over queries along x, in words also each line's first and last point."""
+    n = max(frame["n"])
+    caption = f"Mean {what} with {percent(study.settings.level)} bands, {counted(n, 'query')}."
     ends = [
         f"{name} from {number(ys.iloc[0])} at {xs.iloc[0]:g} to {number(ys.iloc[-1])} at {xs.iloc[-1]:g}"
-        for name, xs, ys in ((name, line[x], line[y]) for name, line in frame.groupby("system", sort=False))
+        for name, xs, ys in ((name, line[x], line["value"]) for name, line in frame.groupby("system", sort=False))
     ]
-    return f"{caption} {'; '.join(ends)}."
+    alt = f"{caption} {'; '.join(ends)}."
+    options |= {"x": x, "y": "value", "xlabel": xlabel, "ylabel": f"{ylabel} (n = {n:,})"}
+    return plots.picture(plots.curves, frame, caption=caption, alt=alt, **options)

@@ -15,6 +15,51 @@ from evalkit.studies.words import counted, plural
 pieces.listed(__name__)
 
 EXAMPLES = 3
+DEFINITIONS = [
+    ("out of fold", "predicted by a model that was fitted without the row's fold"),
+    (
+        "pooled",
+        "the metric of all out-of-fold rows together; accuracy with Wilson's interval, AUC with DeLong's, means "
+        "with t; where there is a group column, whole groups vary (delta method). A pooled AUC also compares "
+        "scores of different folds: a constant score per fold then falls below ½",
+    ),
+    (
+        "training gap",
+        "of a holdout: the metric on its training rows minus on its test rows. The interval joins those of the two "
+        "values (MOVER), doi:10.1002/sim.3095. A large gap shows overfitting, not a leak",
+    ),
+    (
+        "Nadeau–Bengio",
+        "t over J fold values whose variance is multiplied by 1/J + test/training rows, because the folds share "
+        "rows; doi:10.1023/A:1024068626366",
+    ),
+    ("McNemar", "exact test, mid-p, of the rows that only one of two systems classifies rightly"),
+    (
+        "Cochran's Q",
+        "Σ (fold − mean)² / variance; about the number of folds − 1 where the folds are of one kind. p by χ², or "
+        "by Welch's F where each fold tells its own variance",
+    ),
+    (
+        f"{AVERAGED} × k-fold",
+        "the folds drawn anew so often, and the mean taken: repeated cross-validation. Its standard deviation is "
+        f"that of one draw / √{AVERAGED}",
+    ),
+    (
+        OUT_OF_BAG,
+        ".632 = 0.368 · training + 0.632 · out of bag; .632+ leans to out of bag by the rate of overfitting",
+    ),
+    (
+        ONE_OUT,
+        "each row tested by a model of all others. Its own class is then the rarer one: a model that says the "
+        "majority has accuracy 0 on classes of equal size",
+    ),
+    (
+        "verdict",
+        "fail: a severe finding; cannot tell: a warning, or groups, time or copied rows could not be checked; "
+        "pass: neither. The gate 'no severe finding' fails only on fail, whatever could not be checked; "
+        "'trusted' requires pass",
+    ),
+]
 
 
 def title(study: Validation) -> Html:
@@ -105,7 +150,8 @@ def _baseline(study: Validation) -> list[str]:
     difference = f"{signed(row['pooled'])} {interval(row['pooled_low'], row['pooled_high'], signed)}"
     return [
         f"<strong>{row['verdict']}</strong> {page.BETWEEN[row['verdict']]} {escape(study.baseline)}, which looks at no "
-        f"feature and has {number(e.value)}: {difference}, adjusted p {p_value(row['adjusted'])} ({escape(row['method'])})."
+        f"feature and has {number(e.value)}: {difference}, adjusted p {p_value(row['adjusted'])} "
+        f"({escape(row['method'])})."
     ]
 
 
@@ -147,53 +193,7 @@ def _finding(study: Validation, finding: Finding) -> list[Cell | str]:
 
 def definitions(study: Validation) -> Html:
     """The metrics shown, then the words of this page."""
-    items = page.metric_definitions(study)
-    items += [
-        ("out of fold", "predicted by a model that was fitted without the row's fold"),
-        (
-            "pooled",
-            "the metric of all out-of-fold rows together; accuracy with Wilson's interval, AUC with DeLong's, means "
-            "with t; where there is a group column, whole groups vary (delta method). A pooled AUC also compares "
-            "scores of different folds: a constant score per fold then falls below ½",
-        ),
-        (
-            "training gap",
-            "of a holdout: the metric on its training rows minus on its test rows. The interval joins those of the two "
-            "values (MOVER), doi:10.1002/sim.3095. A large gap shows overfitting, not a leak",
-        ),
-        (
-            "Nadeau–Bengio",
-            "t over J fold values whose variance is multiplied by 1/J + test/training rows, because the folds share "
-            "rows; doi:10.1023/A:1024068626366",
-        ),
-        ("McNemar", "exact test, mid-p, of the rows that only one of two systems classifies rightly"),
-        (
-            "Cochran's Q",
-            "Σ (fold − mean)² / variance; about the number of folds − 1 where the folds are of one kind. p by χ², or "
-            "by Welch's F where each fold tells its own variance",
-        ),
-        (
-            f"{AVERAGED} × k-fold",
-            "the folds drawn anew so often, and the mean taken: repeated cross-validation. Its standard deviation is "
-            f"that of one draw / √{AVERAGED}",
-        ),
-        (
-            OUT_OF_BAG,
-            ".632 = 0.368 · training + 0.632 · out of bag; .632+ leans to out of bag by the rate of overfitting",
-        ),
-        (
-            ONE_OUT,
-            "each row tested by a model of all others. Its own class is then the rarer one: a model that says the "
-            "majority has accuracy 0 on classes of equal size",
-        ),
-        (
-            "verdict",
-            "fail: a severe finding; cannot tell: a warning, or groups, time or copied rows could not be checked; "
-            "pass: neither. The gate 'no severe finding' fails only on fail, whatever could not be checked; "
-            "'trusted' requires pass",
-        ),
-    ]
-    return tables.definitions(items)
+    return tables.definitions([*page.metric_definitions(study), *DEFINITIONS])
 
 
 def origin(study: Validation) -> Html:
