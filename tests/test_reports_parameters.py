@@ -26,7 +26,6 @@ from evalkit.studies import (
     ranking,
     rating,
     significance,
-    trials,
     validation,
 )
 
@@ -116,7 +115,7 @@ def test_choices_are_those_that_the_studies_know():
         return option_of(report.options()[name]).kind.allowed
 
     assert allowed(parameters.Ranking, "interval") == methods.METHODS
-    assert allowed(parameters.Significance, "alternative") == tuple(trials.TESTS)
+    assert allowed(parameters.Significance, "alternative") == tuple(methods.AGAINST_KNOWN)
     assert allowed(parameters.Interleaving, "world") == (*planning.WORLDS, planning.NONE)
     assert allowed(parameters.Validation, "task") == (examples.CLASSES, examples.NUMBER)
     least = option_of(parameters.Interleaving.options()["simulated_users"]).kind.least

@@ -106,7 +106,7 @@ class Classification(Compared, Resources):
     systems: tuple[str, ...] = option(TEXTS, f"{SYSTEMS}scores")
     metrics: tuple[str, ...] = option(TEXTS, '"roc_auc,average_precision,f1,brier"; the first decides')
     threshold: Threshold | None = option(
-        CUT, "a number, best_f1, or a cost, precision or recall to reach (docs/inputs.md); None: 0.5, or best_f1"
+        CUT, "a number, best_f1, or a cost, precision or recall to reach (see docs); None: 0.5, or best_f1"
     )
     costs: Costs | None = option(
         COST_PAIR, 'of a false positive and a false negative, "{fp: 1, fn: 5}", for the cost curve'

@@ -22,6 +22,11 @@ from evalkit.statistics.statistic import Layout
 METHODS = ("t", "percentile", "BCa")
 PAIRED = "paired bootstrap of counts"
 DELTA = "delta method from counts"
+AGAINST_KNOWN: dict[str, Callable[..., Comparison]] = {
+    "two-sided": proportions.binomial_test,
+    "greater": proportions.binomial_greater,
+    "less": proportions.binomial_less,
+}
 UNDEFINED = "undefined"
 
 
@@ -204,10 +209,5 @@ def two_ratios(a: Any, b: Any, o: Options) -> Comparison:
 def two_proportions(a: Any, b: Any, o: Options) -> Comparison:
     """The score test of two proportions, or the exact binomial test against one that is known."""
     if b.layout is Layout.KNOWN:
-        named = {
-            "two-sided": proportions.binomial_test,
-            "greater": proportions.binomial_greater,
-            "less": proportions.binomial_less,
-        }
-        return named[o.alternative](*a.hits(), null=b.value, level=o.level, unit=o.unit)
+        return AGAINST_KNOWN[o.alternative](*a.hits(), null=b.value, level=o.level, unit=o.unit)
     return proportions.two_proportions(*a.hits(), *b.hits(), level=o.level, unit=o.unit)
