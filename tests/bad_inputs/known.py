@@ -26,11 +26,7 @@ def is_known(case: str, reader: str, way: str) -> bool:
     return any(row.holds(case, reader, way) for row in KNOWN)
 
 
-TEXTS = ("number: high", "number: 0,5", "number: 1,234", "value: [!i]*", "binary: yes", "mark: yes", "grade: high",
-         "grade: 1,5", "rank: first", "weight: heavy", "position: top")  # fmt: skip
 KNOWN = (
-    Known("text among the numbers of a frame: Arrow's message, which has no row and no name of the input",
-          TEXTS, ways=("frame *",)),
     Known("no probability: the first file is named for the second system", ("probability: *",), ("binary",),
           ("[!f]* two",)),
     Known("no probability: neither file, column, row nor value", ("probability: *",), ("classes",)),
@@ -40,9 +36,6 @@ KNOWN = (
           ("parquet *", "frame *")),
     Known("no unit: neither file nor row", ("unit: empty",), ("queries",)),
     Known("no unit out of core: the query and not the row", ("unit: empty",), ("ranked lists",), ("* large *",)),
-    Known("an id that is a list or a record is read as its text", ("id: a list", "id: a record"),
-          ("* values",)),
-    Known("ids with a fraction are read as their text", ("ids with a fraction",), ("* values",)),
     Known("a long text out of core: the whole text, and no row", ("unit: a very long text",), ("ranked lists",),
           ("* large *",)),
     Known("a long text out of core is taken", ("unit: a very long text",), ("queries",), ("* large *",)),
@@ -53,5 +46,4 @@ KNOWN = (
           ("jsonl *",)),
     Known("no column of a segment: not which file lacks it, of a page of HTML", ("a page of HTML",),
           ("sessions", "users")),
-    Known("a line of JSON that is no record makes one column called json", ("JSON that is no record",)),
 )  # fmt: skip

@@ -121,7 +121,9 @@ class Column:
         return bool(self.uses & _NO_VALUE) or self.identifies
 
     def texts(self) -> np.ndarray:
-        """The cells as ids; raises InputError where one is empty."""
+        """The cells as ids; raises InputError where one is empty, or neither text nor a whole number."""
+        for part in self.parts:
+            part.load({"id": self.name}, {})
         empty = np.flatnonzero(np.array([cell is None for cell in self.cells]))
         if empty.size:
             part, row = self._locate(int(empty[0]))

@@ -16,18 +16,24 @@ from typing import Any, ClassVar
 from evalkit import scratch
 from evalkit.arrays import InputError
 from evalkit.reading.tables import duck
+from evalkit.reading.tables.dialects import DUCKDB, Dialect
 from evalkit.reading.tables.parquet import Parquet
-from evalkit.reading.tables.parts import Frames, Part, Source, stamp
+from evalkit.reading.tables.parts import IDS, Frames, Part, Selection, Source, stamp
 
 NAME, BATCHES = "data frame", "record batches"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Frame(Part):
-    """A data frame as an Arrow table. halves: columns that were float16, held as float32: DuckDB has no float16."""
+    """A data frame as an Arrow table.
+
+    halves: columns that were float16, held as float32: DuckDB has no float16. mixed: columns of texts and numbers, held
+    as text.
+    """
 
     table: Any
     halves: tuple[str, ...] = ()
+    mixed: Collection[str] = ()
     unnamed: ClassVar[bool] = True
     without_rows: ClassVar[str] = "the frame has columns and no rows"
 
@@ -39,6 +45,13 @@ class Frame(Part):
     def stored(self) -> Mapping[str, str]:
         kinds = {name: str(kind) for name, kind in zip(self.columns, self.table.schema.types, strict=True)}
         return kinds | dict.fromkeys(self.halves, "halffloat")
+
+    def select(
+        self, text: Mapping[str, str], numbers: Mapping[str, str], dialect: Dialect = DUCKDB, frame: str = "frame"
+    ) -> Selection:
+        if both := [column for role, column in text.items() if role in IDS and column in self.mixed]:
+            raise InputError(f"{self.name}: {both[0]} must hold ids as text or whole numbers, got both in one column")
+        return super().select(text, numbers, dialect, frame)
 
     def _source(self, columns: Collection[str], numbers: Collection[str], frame: str) -> tuple[str, Frames]:
         return frame, {frame: self.table}
@@ -58,7 +71,7 @@ def opened(data: Any) -> Frame:
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "The DataFrame has column names of mixed type")
-            table = pa.table(data)
+            table, mixed = _table(data)
     except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
         why = "; ".join(str(argument).splitlines()[0] for argument in error.args)
         raise InputError(f"the frame cannot be read: {why}") from None
@@ -70,7 +83,7 @@ def opened(data: Any) -> Frame:
     halves = tuple(name for name, kind in zip(names, table.schema.types, strict=True) if kind == pa.float16())
     types = [pa.float32() if name in halves else kind for name, kind in zip(names, table.schema.types, strict=True)]
     table = table.cast(pa.schema(list(zip(names, types, strict=True))))
-    return Frame(name=NAME, columns=tuple(names), table=table, halves=halves)
+    return Frame(name=NAME, columns=tuple(names), table=table, halves=halves, mixed=mixed)
 
 
 class _Folder:
@@ -90,6 +103,27 @@ class Batches(Parquet):
 
     def fingerprint(self, rows: int) -> Source:
         return Source(self.name, rows)
+
+
+def _mixed(data: Any) -> list[str]:
+    """The columns of a pandas frame that hold texts and numbers, which Arrow does not take; none of another frame."""
+    if type(data).__module__.split(".")[0] != "pandas" or not hasattr(data, "columns") or not data.columns.is_unique:
+        return []
+    objects = [name for name in data.columns if isinstance(name, str) and data[name].dtype == object]
+    return [name for name in objects if {str} < {*data[name].dropna().map(type)} <= {str, int, float, bool}]
+
+
+def _table(data: Any) -> tuple[Any, list[str]]:
+    """The frame as Arrow has it, and its mixed columns, which are text so that their reader names the wrong cell."""
+    import pyarrow as pa
+
+    try:
+        return pa.table(data), []
+    except pa.ArrowException:
+        mixed = _mixed(data)
+        if not mixed:
+            raise
+        return pa.table(data.assign(**{name: data[name].map(str, na_action="ignore") for name in mixed})), mixed
 
 
 def batches(data: Any) -> Batches | None:
