@@ -13,6 +13,7 @@ from evalkit.metrics.sums import Sums
 from evalkit.reading.engines import base
 from evalkit.reading.engines import duckdb as engine
 from evalkit.reading.inputs import runs
+from evalkit.reading.inputs.rows import Ranked
 from evalkit.reading.reductions import large, sharded
 from evalkit.reading.tables import parquet, sources
 from evalkit.studies import classification, interleaving, rating, significance, validation
@@ -229,7 +230,7 @@ def test_duckdb_out_of_core_reads_folders_as_memory_does(here, kind, monkeypatch
     in_folders(frame, here / "out", "system", kind=kind)
     whole = runs.read("out")
     with engine.opened(base.limits("250MB", threads=2)) as opened:
-        measured = sharded.measured(opened, "out", asks=[_reciprocal_ranks])
+        measured = sharded.measured(opened, Ranked.of("out"), [_reciprocal_ranks])
     assert whole.systems == measured.systems == ("A", "B")
     assert whole.accounts == measured.accounts
     for name in "AB":

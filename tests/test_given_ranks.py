@@ -14,6 +14,7 @@ from evalkit.pages import ranking_page
 from evalkit.reading.engines import base
 from evalkit.reading.engines import duckdb as engine
 from evalkit.reading.inputs import runs
+from evalkit.reading.inputs.rows import Ranked
 from evalkit.reading.reductions import sharded
 from evalkit.studies import ranking, significance
 from evalkit.studies.asks import BestTies, Depth, InterpolatedPrecision, Metric, Unjudged, WorstTies
@@ -182,7 +183,7 @@ def test_duckdb_out_of_core_gives_the_same_bits(tmp_path, monkeypatch, ranks):
     whole = runs.read(frame, judged, ranks=ranks)
     with engine.opened(base.limits("250MB", threads=2)) as e:
         files = (tmp_path / "run.parquet", tmp_path / "qrels.csv")
-        large = sharded.measured(e, *files, asks=ASKS, ranks=ranks)
+        large = sharded.measured(e, Ranked.of(*files, ranks=ranks), ASKS)
     assert whole.accounts == large.accounts
     assert (whole.accounts["a"].late > 0) == (ranks == "as given")
     for system in "ab":

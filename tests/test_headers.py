@@ -11,6 +11,7 @@ from evalkit.pages import ranking_page
 from evalkit.reading.engines import base
 from evalkit.reading.engines import duckdb as engine
 from evalkit.reading.inputs import runs
+from evalkit.reading.inputs.rows import Ranked
 from evalkit.reading.reductions import large, sharded
 from evalkit.reading.tables import sources
 from evalkit.studies import classification, interleaving, ranking, rating, significance, validation
@@ -226,7 +227,7 @@ def test_duckdb_out_of_core_reads_the_same_ranked_lists(here, kind):
     ask = Metric(lookup.find("map", "rankings"), 1.0)
     whole = runs.read(*files, columns=columns)
     with engine.opened(base.limits("250MB", threads=2)) as opened:
-        measured = sharded.measured(opened, *files, asks=[ask], columns=columns)
+        measured = sharded.measured(opened, Ranked.of(*files, columns=columns), [ask])
     assert whole.accounts == measured.accounts
     for system in whole.systems:
         in_memory, out_of_core = (data.measure(system, ask).numerator for data in (whole, measured))

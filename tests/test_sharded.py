@@ -10,10 +10,10 @@ import pytest
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.catalogue import lookup
-from evalkit.metrics import rankings
 from evalkit.reading.engines import base
 from evalkit.reading.engines import duckdb as engine
 from evalkit.reading.inputs import runs
+from evalkit.reading.inputs.rows import Ranked
 from evalkit.reading.reductions import sharded
 from evalkit.reading.reductions.measured import Measured
 from evalkit.studies import ranking
@@ -39,7 +39,7 @@ def limits(request, monkeypatch):
 
 def measured(limits, *args, asks=ASKS, **options):
     with engine.opened(limits) as e:
-        return sharded.measured(e, *args, asks=asks, **options)
+        return sharded.measured(e, Ranked.of(*args, **options), asks)
 
 
 def assert_same(a: runs.Runs, b: Measured, asks=ASKS) -> None:
@@ -200,12 +200,13 @@ def test_rows_that_contradict_each_other_are_refused(limits):
 
 def test_the_kind_of_reading_follows_the_rows(monkeypatch):
     frame = pd.DataFrame(GOOD)
-    given = {"asks": [rankings.average_precision], "limits": base.limits("200MB")}
-    assert isinstance(sharded.read(frame, **given), runs.Runs)
+    ask = Metric(lookup.find("map", "rankings"), 1.0)
+    given = {"ranked": Ranked.of(frame), "asks": [ask], "limits": base.limits("200MB")}
+    assert isinstance(sharded.read(**given), runs.Runs)
     monkeypatch.setattr(sharded, "WHOLE", 2)
-    found = sharded.read(frame, **given)
+    found = sharded.read(**given)
     assert isinstance(found, Measured)
-    assert found.measure("system", rankings.average_precision).tolist() == [1.0, 1.0]
+    assert found.measure("system", ask).per_unit.tolist() == [1.0, 1.0]
 
 
 @pytest.mark.parametrize("system", [["a"] * 20, ["a", "b"] * 10])

@@ -42,9 +42,9 @@ def _placement_bins(c: Counts) -> Floats:
 
 
 def auc_bins(c: Counts) -> Floats:
-    """(placement - AUC) / size of the class: what a positive (first row) or a negative (second) at each threshold adds.
+    """(placement - AUC) / size of the class: the influence of a positive (first row) and a negative at each threshold.
 
-    A row of weight 1, to first order.
+    It is what a row of weight 1 adds to AUC, to first order.
 
     >>> from evalkit.metrics.counts import count
     >>> auc_bins(count([0.9, 0.8, 0.7, 0.6], [1, 0, 1, 0])).tolist()
@@ -105,7 +105,7 @@ def ks_bins(c: Counts) -> Floats:
 
 
 def of_rows(bins: Floats, c: Counts, label: Ints, score: Floats) -> Floats:
-    """What each row has of a number for each class and threshold of the table."""
+    """The values of rows from those of a positive and a negative at each threshold of the table."""
     return bins[np.where(label == 1, 0, 1), place(c, score)]
 
 

@@ -1,4 +1,4 @@
-"""A/B tests of users: assignment, sample ratio, differences and lifts with intervals, capping, strata and CUPED.
+"""A/B tests of users: assignment, sample ratio, capping, strata and CUPED.
 
 The unit is the user: tables have one row per user. Differences are treatment − control.
 See also `independent` for two arms as they are, `power`, and `multiplicity` for interim analyses.

@@ -124,7 +124,7 @@ def holds(read: Sequence[Source], path: str) -> bool:
 def _fields(
     part: Part,
     roles: Sequence[Role],
-    given: Mapping[str, str],
+    chosen: Mapping[str, str],
     *,
     attributes: Sequence[str],
     numbers: Sequence[str] = (),
@@ -135,7 +135,7 @@ def _fields(
     for name in attributes:
         roles_of.require(part.columns, name, part.name, "segments or strata")
     values = {role.name: role.rules for role in roles}
-    here = {role: name for role, name in given.items() if role in values}
+    here = {role: name for role, name in chosen.items() if role in values}
     needed = [role.name for role in roles if role.required]
     columns = roles_of.resolve(part.columns, values, here, part.name, attributes, needed)
     fields = {role: Field(name, values[role]) for role, name in columns.items()}

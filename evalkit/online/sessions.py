@@ -127,10 +127,10 @@ def sides(unit: ArrayLike, credit: Floats) -> tuple[Side, ...]:
     def total(column: Floats) -> Floats:
         return np.bincount(number, column, names.size).astype(np.float64)
 
-    given = np.stack([total(column) for column in credit.T], axis=1)
-    whole, sessions = given.sum(axis=1), total(np.ones(number.size))
+    credited = np.stack([total(column) for column in credit.T], axis=1)
+    whole, sessions = credited.sum(axis=1), total(np.ones(number.size))
     arms = range(credit.shape[1])
-    return tuple(Side(given[:, t], whole, beaten(given, t), total(beaten(credit, t)), sessions) for t in arms)
+    return tuple(Side(credited[:, t], whole, beaten(credited, t), total(beaten(credit, t)), sessions) for t in arms)
 
 
 def beaten(credit: Floats, arm: int) -> Floats:
@@ -155,17 +155,22 @@ def by_unit(unit: ArrayLike, first: ArrayLike, second: ArrayLike) -> pd.DataFram
     """
     import pandas as pd
 
-    one, two = finite("first", first), finite("second", second)
-    same_length(unit=unit, first=one, second=two)  # type: ignore[arg-type]
+    credit_1, credit_2 = finite("first", first), finite("second", second)
+    same_length(unit=unit, first=credit_1, second=credit_2)  # type: ignore[arg-type]
     number, names = codes(unit)
 
     def total(amount: Floats | Bools) -> Floats:
         return np.bincount(number, weights=amount, minlength=names.size).astype(np.float64)
 
-    sums = {"wins": one > two, "ties": one == two, "losses": one < two, "silent": (one == 0) & (two == 0)}
+    sums = {
+        "wins": credit_1 > credit_2,
+        "ties": credit_1 == credit_2,
+        "losses": credit_1 < credit_2,
+        "silent": (credit_1 == 0) & (credit_2 == 0),
+    }
     counts = {name: total(flag).astype(np.int64) for name, flag in sums.items()}
     sessions = np.bincount(number, minlength=names.size)
-    credited, other = total(one), total(two)
+    credited, other = total(credit_1), total(credit_2)
     return pd.DataFrame(
         {"unit": names, "sessions": sessions, **counts, "first": credited, "second": other}
         | {"delta": (counts["wins"] + counts["ties"] / 2) / sessions - 0.5}
@@ -193,9 +198,11 @@ def checks(log: Log) -> pd.DataFrame:
 
     owned, neutral = log.team >= 0, log.team < 0
     first = np.bincount(log.position, log.team == 0)
-    shown = np.bincount(log.position, owned)
+    placed = np.bincount(log.position, owned)
     rows = [
-        (f"first arm at position {p}", first[p], shown[p], 1 / len(log.arms)) for p in range(1, shown.size) if shown[p]
+        (f"first arm at position {p}", first[p], placed[p], 1 / len(log.arms))
+        for p in range(1, placed.size)
+        if placed[p]
     ]
     sessions = log.unit.size
     rows += [

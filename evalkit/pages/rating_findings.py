@@ -26,8 +26,9 @@ def _actual(s: Rating) -> list[Finding]:
 
 
 def _units(s: Rating) -> list[Finding]:
-    text = f"Rows of one {s.unit_name} are not independent: {counted(s.many_units, s.unit_name)} are the units."
-    return [inputs.CLUSTERED.note(text, s.many_units)] if s.settings.unit else []
+    n = diagnostics.units(s)
+    text = f"Rows of one {s.unit_name} are not independent: {counted(n, s.unit_name)} are the units."
+    return [inputs.CLUSTERED.note(text, n)] if s.settings.unit else []
 
 
 def _constant(s: Rating) -> list[Finding]:

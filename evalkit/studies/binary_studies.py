@@ -205,7 +205,7 @@ def of_sums(t: Large, p: Classification, limits: Limits = USUAL) -> SumsStudy:
     layout = Layout.SUMMED if plain else Layout.SUMMED_VARIED
     sample = SummedRows(tables, _moments(t, a, tables, plain=plain), layout)
     alone = t.rows - rows * len(t.systems) if t.plan.paired else 0
-    account = Account(t.systems, t.columns, t.sources(), sum(t.held), rows, alone)
+    account = Account(t.systems, t.columns, t.sources(), sum(t.counts), rows, alone)
     facts = Facts(
         account=account,
         positive=t.positive,

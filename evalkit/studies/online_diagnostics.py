@@ -29,7 +29,7 @@ class Estimands:
 def estimands(s: Interleaving) -> Estimands:
     """What heavy users do to the answer."""
     side, even = s.sides()[0], 1 / len(s.systems)
-    mean, total = (Sums(user_share(side)).value, credit_share(side).value)
+    mean, total = Sums(user_share(side)).value, credit_share(side).value
     return Estimands(mean, total, (mean - even) * (total - even) < 0)
 
 

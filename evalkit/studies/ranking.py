@@ -77,7 +77,7 @@ def read(
     run, judged = sources.parts(p.preds, p.header), study.inputs(p.qrels, p.header)
     relevant = precision.rounded(p.relevance_level, precision.of_role(judged or run, "grade", p.columns))
     cuts = p.ks or KS
-    data = sharded.read(
+    ranked = rows.Ranked.of(
         run,
         judged,
         columns=p.columns,
@@ -85,9 +85,8 @@ def read(
         attributes=shared.attributes,
         queries=study.inputs(p.queries, p.header),
         ranks=p.ranks,
-        asks=_asks(shared, cuts, relevant),
-        limits=base.limits(p.memory, p.threads, p.spill),
     )
+    data = sharded.read(ranked, _asks(shared, cuts, relevant), base.limits(p.memory, p.threads, p.spill))
     study.check_systems(shared, data.systems)
     _check_unit(shared.unit, data)
     return _check_defined(Ranking(shared, data.systems, data.attributes, p.given, data, cuts, relevant, p.ranks))

@@ -33,9 +33,14 @@ def actual(s: Rating) -> Actual:
     return Actual(float(a.mean()), float(a.std()), float(a.min()), float(a.max()), float(np.mean(a == 0)))
 
 
+def units(s: Rating) -> int:
+    """The units that vary: rows, or the units of the column that was named."""
+    return len(s.data.actual) if s.unit is None else len(np.unique(s.unit))
+
+
 def constant_forecasts(s: Rating) -> list[str]:
     """The systems that forecast the same value for every row."""
-    return [name for name, forecast in s.data.forecast.items() if np.ptp(forecast) == 0]
+    return [name for name, f in s.data.forecast.items() if np.ptp(f) == 0]
 
 
 def dominated(s: Rating) -> bool:

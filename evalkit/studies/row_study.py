@@ -63,12 +63,6 @@ class RowStudy(Study):
         """The row, or the unit that the user named."""
         return unit_noun(self.settings.unit, "unit") if self.settings.unit else "row"
 
-    @property
-    def many_units(self) -> int:
-        """How many units there are."""
-        statistic: Any = self.measure(self.primary, self.systems[0])
-        return statistic.n
-
     def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> Statistic:
         """The metric of a system on the rows that are members."""
         return self.sample.measure(chosen, system, member)

@@ -13,7 +13,7 @@ from evalkit.arrays import Floats, ParameterError
 from evalkit.catalogue.lookup import Chosen
 from evalkit.metrics.sums import Sums, both
 from evalkit.parameters import Named, Names, Tables
-from evalkit.reading.inputs import unit_values
+from evalkit.reading.inputs import unit_tables, unit_values
 from evalkit.reading.inputs.runs import Account
 from evalkit.reading.inputs.unit_values import UnitValues
 from evalkit.reading.tables import columns as roles_of
@@ -67,7 +67,7 @@ def read(
     p = parameters.Significance.of(locals())
     p = p.filled(SAMPLE) if p.preds is None else p
     parts = sources.parts(p.preds, p.header)
-    kind = unit_values.kind(parts, p.columns, p.systems)
+    kind = unit_tables.kind(parts, p.columns, p.systems)
     if kind == "wide" and p.header is None:
         for part in parts:
             roles_of.refuse_data(part.columns, part.name)

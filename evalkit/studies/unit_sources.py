@@ -12,7 +12,7 @@ from evalkit.catalogue.kinds import PerUnit
 from evalkit.catalogue.lookup import Chosen, Metric
 from evalkit.metrics.rows import Rows
 from evalkit.parameters import Significance
-from evalkit.reading.inputs import aligned, unit_tables, unit_values
+from evalkit.reading.inputs import aligned, trec_eval, unit_tables, unit_values
 from evalkit.reading.inputs.aligned import Aligned
 from evalkit.reading.inputs.runs import NONE, Account
 from evalkit.reading.inputs.unit_values import UnitValues
@@ -77,7 +77,7 @@ def check_meant(content: str, names: Iterable[str], columns: Mapping[str, str]) 
 
 
 def read(kind: str, parts: Sequence[Part], qrels: list[Part] | None, p: Significance) -> Input:
-    """The values and their metrics; `kind` is the kind of input that `unit_values.kind` saw."""
+    """The values and their metrics; `kind` is the kind of input that `unit_tables.kind` saw."""
     if kind == "ranking":
         return _ranking(parts, qrels, p)
     if kind == "classification":
@@ -85,7 +85,7 @@ def read(kind: str, parts: Sequence[Part], qrels: list[Part] | None, p: Signific
     if kind == "report":
         data = _report(parts)
     elif kind == "trec_eval":
-        data = unit_tables.read_trec_eval(parts, systems=p.systems, metrics=p.metrics)
+        data = trec_eval.read(parts, systems=p.systems, metrics=p.metrics)
     elif kind == "long":
         data = unit_tables.read_long(parts, p.columns, unit=p.unit, systems=p.systems, metrics=p.metrics)
     else:

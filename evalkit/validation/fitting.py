@@ -178,7 +178,7 @@ class Learner:
         return Fit(test, train, tuple(f"{w.category.__name__}: {_first(str(w.message))}" for w in caught))
 
     def _predicted(self, model: Any, x: pd.DataFrame, rows: Ints) -> Rows:
-        if hasattr(model, "steps"):  # prepare the rows once for both questions
+        if hasattr(model, "steps"):  # preprocess the rows once for decisions and probabilities
             x, model = model[:-1].transform(x) if len(model.steps) > 1 else x, model[-1]
         decision = np.asarray(model.predict(x), dtype=np.float64).reshape(len(rows))
         if not np.isfinite(decision).all():
@@ -191,9 +191,9 @@ class Learner:
             "classes": self.classes,
         }
         if hasattr(model, "predict_proba"):
-            chance = np.zeros((len(rows), self.classes))
-            chance[:, np.asarray(model.classes_, dtype=np.int64)] = model.predict_proba(x)
-            return Rows(score=chance[:, 1] if self.classes == 2 else chance, **said)
+            p = np.zeros((len(rows), self.classes))
+            p[:, np.asarray(model.classes_, dtype=np.int64)] = model.predict_proba(x)
+            return Rows(score=p[:, 1] if self.classes == 2 else p, **said)
         binary = self.classes == 2 and hasattr(model, "decision_function")
         return Rows(score=np.asarray(model.decision_function(x)) if binary else None, **said)
 

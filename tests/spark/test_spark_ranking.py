@@ -12,6 +12,7 @@ from evalkit.arrays import InputError
 from evalkit.pages import ranking_page
 from evalkit.reading.engines import base, spark
 from evalkit.reading.inputs import runs
+from evalkit.reading.inputs.rows import Ranked
 from evalkit.reading.reductions import sharded
 from evalkit.reading.tables import spark_tables
 from evalkit.studies import ranking
@@ -32,7 +33,7 @@ def frame(session, rows: pd.DataFrame):
 
 
 def from_spark(*given, asks=ASKS, **options) -> sharded.Measured:
-    found = sharded.read(*given, asks=asks, limits=base.limits(), **options)
+    found = sharded.read(Ranked.of(*given, **options), asks, base.limits())
     assert isinstance(found, sharded.Measured)
     return found
 

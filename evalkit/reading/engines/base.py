@@ -2,7 +2,7 @@
 
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
@@ -10,7 +10,8 @@ from typing import Any, ClassVar, Protocol
 from evalkit.parameters import readers
 from evalkit.parameters.reports import LEAST_MEMORY
 from evalkit.reading.tables.dialects import Dialect
-from evalkit.reading.tables.parts import Selection
+from evalkit.reading.tables.parts import Selection, explained
+from evalkit.reading.tables.rules import Check, Fields, checks
 
 ROW = 1000  # bytes that a row needs, in DuckDB's hands, in Arrow's and in numpy's, while its shard is reduced
 FEWEST = 100_000  # rows of a shard, however little memory there is
@@ -23,8 +24,8 @@ class Engine(Protocol):
 
     dialect: ClassVar[Dialect]
 
-    def table(self, query: str, shown: str, **frames: Any) -> Any:
-        """The answer as one Arrow table; errors become one line that begins with `shown`.
+    def table(self, query: str, where: str, **frames: Any) -> Any:
+        """The answer as one Arrow table; errors become one line that begins with `where`.
 
         frames: Arrow tables, or what the engine has for them, by the names that the query has for them.
         """
@@ -34,7 +35,7 @@ class Engine(Protocol):
         query: str,
         by: str | None,
         function: Reduction,
-        shown: str,
+        where: str,
         merge: Reduction | None = None,
         total: int = 0,
         **frames: Any,
@@ -47,13 +48,41 @@ class Engine(Protocol):
         for the line of progress.
         """
 
-    def where(self, s: Selection, condition: str, cells: str, most: int) -> list[dict[str, Any]]:
+    def where(self, selection: Selection, condition: str, cells: str, most: int) -> list[dict[str, Any]]:
         """Number n, from 1, or 0 where rows have none, and cells, SQL, of some rows of a selection where it holds."""
 
-    def first(self, s: Selection, wrong: str, role: str) -> tuple[int, Any]:
+    def first(self, selection: Selection, wrong: str, role: str) -> tuple[int, Any]:
         """Row, from 1, or 0 where rows have no number, and value of a row of a selection where the condition holds."""
-        row = self.where(s, wrong, f"{self.dialect.quote(role)} AS value", 1)[0]
+        row = self.where(selection, wrong, f"{self.dialect.quote(role)} AS value", 1)[0]
         return row["n"], row["value"]
+
+
+def checked(engine: Engine, selection: Selection, fields: Fields, cells: Sequence[str] = ()) -> dict[str, Any]:
+    """The number of rows, as n, and the cells, SQL, of a selection that keeps the rules.
+
+    Raises InputError where there is no row, or for the first value that breaks the first rule that any value breaks.
+    """
+    broken = list(checks(fields, engine.dialect))
+    with explained(selection):
+        query = f"SELECT {', '.join(['count(*) AS n', *cells, *counts(broken)])} FROM ({selection.query}) AS s"
+        row = engine.table(query, selection.part.name, **selection.frames).to_pylist()[0]
+    if not row["n"]:
+        raise selection.part.no_rows()
+    refuse(engine, selection, broken, [row])
+    return row
+
+
+def counts(broken: Sequence[Check]) -> list[str]:
+    """The SQL that counts what breaks each rule."""
+    return [f"count(*) FILTER (WHERE {check.wrong}) AS wrong{i}" for i, check in enumerate(broken)]
+
+
+def refuse(engine: Engine, selection: Selection, broken: Sequence[Check], rows: Sequence[Any]) -> None:
+    """Raises InputError for the first rule that `counts` found broken in one of these rows."""
+    for i, check in enumerate(broken):
+        if any(row[f"wrong{i}"] for row in rows):
+            row, value = engine.first(selection, check.wrong, check.role)
+            raise check.rule.error(selection.part, check.field.column, value, row)
 
 
 @dataclass(frozen=True)

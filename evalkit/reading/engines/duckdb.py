@@ -30,13 +30,13 @@ class DuckDB(Engine):
     limits: Limits
     dialect: ClassVar[Dialect] = DUCKDB
 
-    def table(self, query: str, shown: str, **frames: Any) -> Any:
-        with self._asked(query, shown, frames) as relation:
+    def table(self, query: str, where: str, **frames: Any) -> Any:
+        with self._asked(query, where, frames) as relation:
             return relation.to_arrow_table()
 
-    def batches(self, query: str, shown: str, size: int, **frames: Any) -> Iterator[Any]:
+    def batches(self, query: str, where: str, size: int, **frames: Any) -> Iterator[Any]:
         """The answer as Arrow tables of at least `size` rows, the last one shorter."""
-        with self._asked(query, shown, frames) as relation:
+        with self._asked(query, where, frames) as relation:
             yield from stretches.tables(relation.to_arrow_reader(size), size)
 
     def reduce(
@@ -44,7 +44,7 @@ class DuckDB(Engine):
         query: str,
         by: str | None,
         function: Reduction,
-        shown: str,
+        where: str,
         merge: Reduction | None = None,
         total: int = 0,
         **frames: Any,
@@ -52,7 +52,7 @@ class DuckDB(Engine):
         import pyarrow as pa
 
         shards = (
-            self.shards(query, by, shown, **frames) if by else self.batches(query, shown, self.limits.shard, **frames)
+            self.shards(query, by, where, **frames) if by else self.batches(query, where, self.limits.shard, **frames)
         )
         with progress("reading", total, "rows") as draw:
             results = _counted(shards, function, draw)
@@ -63,19 +63,19 @@ class DuckDB(Engine):
                 whole = merge(pa.concat_tables([whole, result]))
             return whole
 
-    def where(self, s: Selection, condition: str, cells: str, most: int) -> list[dict[str, Any]]:
-        return s.where(condition, cells, most)
+    def where(self, selection: Selection, condition: str, cells: str, most: int) -> list[dict[str, Any]]:
+        return selection.where(condition, cells, most)
 
-    def shards(self, query: str, by: str, shown: str, **frames: Any) -> Iterator[Any]:
+    def shards(self, query: str, by: str, where: str, **frames: Any) -> Iterator[Any]:
         """The answer sorted by the text column `by`, as Arrow tables of whole groups of its equal values.
 
         Sorted by hash first: that compares numbers, and texts only where hashes are equal.
         """
         ordered = f"SELECT * FROM ({query}) ORDER BY hash({by}), {by}"
-        yield from stretches.whole_groups(self.batches(ordered, shown, self.limits.shard, **frames), by)
+        yield from stretches.whole_groups(self.batches(ordered, where, self.limits.shard, **frames), by)
 
     @contextmanager
-    def _asked(self, query: str, shown: str, frames: dict[str, Any]) -> Iterator[Any]:
+    def _asked(self, query: str, where: str, frames: dict[str, Any]) -> Iterator[Any]:
         import duckdb
 
         cursor = self.connection.cursor()
@@ -84,21 +84,21 @@ class DuckDB(Engine):
                 cursor.register(name, frame)
             yield cursor.sql(query)
         except (duckdb.Error, OSError) as error:  # the reader of a stream raises what Arrow makes of it
-            raise self._refused(str(error), shown) from None
+            raise self._refused(str(error), where) from None
         finally:
             cursor.close()
 
-    def _refused(self, message: str, shown: str) -> InputError:
+    def _refused(self, message: str, where: str) -> InputError:
         low = message.lower()
         if "no space left" in low or "max_temp_directory_size" in low or "offload data block" in low:
             return InputError(
-                f"{shown}: no space is left in {self.limits.spill} for what does not fit into memory; "
+                f"{where}: no space is left in {self.limits.spill} for what does not fit into memory; "
                 "set spill=FOLDER to another disk, or memory to more"
             )
         if "out of memory" in low:
             had = f"{self.limits.memory / 10**6:,.0f} MB"
-            return InputError(f"{shown}: {had} of memory are too little for this input; set memory to more")
-        return InputError(f"{shown}: {duck.tidy(message)}")
+            return InputError(f"{where}: {had} of memory are too little for this input; set memory to more")
+        return InputError(f"{where}: {duck.tidy(message)}")
 
 
 def _counted(shards: Iterator[Any], function: Reduction, draw: Callable[[int], None]) -> Iterator[Any]:

@@ -44,8 +44,8 @@ class Spark(Engine):
     shard: int = SHARD
     dialect: ClassVar[Dialect] = SPARK
 
-    def table(self, query: str, shown: str, **frames: Any) -> Any:
-        with self._asked(query, shown, frames) as rows:
+    def table(self, query: str, where: str, **frames: Any) -> Any:
+        with self._asked(query, where, frames) as rows:
             return rows.toArrow()
 
     def reduce(
@@ -53,7 +53,7 @@ class Spark(Engine):
         query: str,
         by: str | None,
         function: Reduction,
-        shown: str,
+        where: str,
         merge: Reduction | None = None,
         total: int = 0,
         **frames: Any,
@@ -65,28 +65,28 @@ class Spark(Engine):
         """
         import pyarrow as pa
 
-        with self._asked(query, shown, frames) as rows:
-            made = rows if by is None else _grouped(rows, by)
-            made = made.mapInArrow(_work(by, function, merge, self.shard), "cell binary")
+        with self._asked(query, where, frames) as rows:
+            reduced = rows if by is None else _grouped(rows, by)
+            reduced = reduced.mapInArrow(_work(by, function, merge, self.shard), "cell binary")
             if merge is not None:
-                made = made.repartition(FOLDS).mapInArrow(_fold(merge), "cell binary")
-            cells = made.toArrow()["cell"]
+                reduced = reduced.repartition(FOLDS).mapInArrow(_fold(merge), "cell binary")
+            cells = reduced.toArrow()["cell"]
         tables = [_read(cell.as_buffer()) for cell in cells]
         if not tables:
-            raise InputError(f"{shown}: there is no row")
+            raise InputError(f"{where}: there is no row")
         if merge is None:
             return pa.concat_tables(tables)
         return next(spark_worker.merged(tables, merge))
 
-    def where(self, s: Selection, condition: str, cells: str, most: int) -> list[dict[str, Any]]:
+    def where(self, selection: Selection, condition: str, cells: str, most: int) -> list[dict[str, Any]]:
         """0 as n, for rows of a cluster have no number, and cells, SQL, of some rows where the condition holds."""
-        query = f"SELECT 0 AS n, {cells} FROM ({s.query}) AS s WHERE {condition} LIMIT {most}"
-        return self.table(query, s.part.name, **s.frames).to_pylist()
+        query = f"SELECT 0 AS n, {cells} FROM ({selection.query}) AS s WHERE {condition} LIMIT {most}"
+        return self.table(query, selection.part.name, **selection.frames).to_pylist()
 
     @contextmanager
-    def _asked(self, query: str, shown: str, frames: Mapping[str, Any]) -> Iterator[Any]:
+    def _asked(self, query: str, where: str, frames: Mapping[str, Any]) -> Iterator[Any]:
         """The query's data frame; while it is open, its frames have names and batches are large."""
-        with spark_tables.asked(shown), self._large_batches():
+        with spark_tables.asked(where), self._large_batches():
             views = {name: f"evalkit_{uuid.uuid4().hex}" for name in frames}
             try:
                 for name, frame in frames.items():

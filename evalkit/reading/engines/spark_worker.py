@@ -54,12 +54,12 @@ class Carried(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
 
 def unpack(code: bytes) -> None:
     """Makes evalkit importable from its packed sources, in place of another evalkit that is there already."""
-    here = [one for one in sys.meta_path if hasattr(one, "code")]
+    here = [finder for finder in sys.meta_path if hasattr(finder, "code")]
     if here and here[0].code == code:  # Spark gives a worker process many tasks
         return
     for name in [name for name in sys.modules if name.partition(".")[0] == "evalkit"]:
         del sys.modules[name]
-    others = [one for one in sys.meta_path if one not in here]
+    others = [finder for finder in sys.meta_path if finder not in here]
     sys.meta_path[:] = [Carried(pickle.loads(zlib.decompress(code)), code), *others]
 
 
@@ -69,9 +69,9 @@ def reduced(batches: Iterable[Any], code: bytes, task: bytes, size: int) -> Iter
     by, function, merge = pickle.loads(task)
     stretches = importlib.import_module("evalkit.reading.engines.stretches")
     parts = stretches.tables(batches, size)
-    made = map(function, stretches.whole_groups(parts, by) if by else parts)
+    results = map(function, stretches.whole_groups(parts, by) if by else parts)
     try:
-        for table in made if merge is None else merged(made, merge):
+        for table in results if merge is None else merged(results, merge):
             yield _cell(TABLE + written(table))
     except Exception as error:
         if type(error).__name__ not in REFUSALS:
@@ -109,8 +109,8 @@ def merged(tables: Iterable[Any], merge: Any) -> Iterator[Any]:
     import pyarrow as pa
 
     whole = None
-    for one in tables:
-        whole = one if whole is None else merge(pa.concat_tables([whole, one]))
+    for table in tables:
+        whole = table if whole is None else merge(pa.concat_tables([whole, table]))
     if whole is not None:
         yield whole
 

@@ -10,14 +10,14 @@ def tables(batches: Iterable[Any], size: int) -> Iterator[Any]:
     """The batches laid together to Arrow tables of at least `size` rows, the last one shorter."""
     import pyarrow as pa
 
-    held: list[Any] = []
+    waiting: list[Any] = []
     for batch in batches:
-        held.append(batch)
-        if sum(map(len, held)) >= size:
-            yield pa.Table.from_batches(held)
-            held = []
-    if held:
-        yield pa.Table.from_batches(held)
+        waiting.append(batch)
+        if sum(map(len, waiting)) >= size:
+            yield pa.Table.from_batches(waiting)
+            waiting = []
+    if waiting:
+        yield pa.Table.from_batches(waiting)
 
 
 def whole_groups(parts: Iterable[Any], by: str) -> Iterator[Any]:
@@ -32,16 +32,16 @@ def whole_groups(parts: Iterable[Any], by: str) -> Iterator[Any]:
     """
     import pyarrow as pa
 
-    held: list[Any] = []
+    waiting: list[Any] = []
     for table in parts:
-        held.append(table)
-        whole = pa.concat_tables(held)
+        waiting.append(table)
+        whole = pa.concat_tables(waiting)
         cut = _last_start(whole[by])
         if cut:
             yield whole.slice(0, cut)
-        held = [whole.slice(cut)]
-    if held:
-        yield pa.concat_tables(held)
+        waiting = [whole.slice(cut)]
+    if waiting:
+        yield pa.concat_tables(waiting)
 
 
 def _last_start(column: Any) -> int:

@@ -114,14 +114,14 @@ def same_systems(parts: Sequence[tuple[Part, Layout]]) -> None:
 
 
 def layout_of(
-    part: Part, roles: Sequence[Role], given: Mapping[str, str], systems: Sequence[str], attributes: Sequence[str]
+    part: Part, roles: Sequence[Role], chosen: Mapping[str, str], systems: Sequence[str], attributes: Sequence[str]
 ) -> Layout:
     """The columns of a part by role, of which each system has one of its own: in a long table or a wide one.
 
     Raises InputError, for all of them at once, for columns that are missing or could be meant for the same role.
     """
     own_role = next(role for role in roles if role.own)
-    columns, unclear = roles_of.match(part.columns, [role.name for role in roles], given, part.name, attributes)
+    columns, unclear = roles_of.match(part.columns, [role.name for role in roles], chosen, part.name, attributes)
     long = own_role.name in {*columns, *unclear}
     wide = {} if long else roles_of.wide(part.columns, f"{own_role.name}_", systems, part.name)
     needed = {role.name for role in roles if role.required and not (role.own and wide)}
@@ -129,7 +129,7 @@ def layout_of(
     if lacking or unclear:
         raise roles_of.unresolved(lacking, part.columns, part.name, unclear)
     free = [name for name in part.columns if name not in attributes]
-    roles_of.one_way(own_role.name, free, columns, given, part.name)
+    roles_of.one_way(own_role.name, free, columns, chosen, part.name)
     shared = [role for role in roles if role.name in columns and role.name not in (own_role.name, "id", "system")]
     return Layout(
         text=attributes_by_role(part, attributes) | {r.name: columns[r.name] for r in shared if r.rules is TEXT},
@@ -266,15 +266,15 @@ def kept_systems(names: Sequence[str], systems: Sequence[str], layout: Layout, p
 
 def printed(layout: Layout) -> dict[str, str]:
     """Role -> column as the page prints it."""
-    found = (
+    single = (
         {"id": layout.id} | {"system": layout.system} | dict(layout.text) | dict(layout.numbers) | dict(layout.words)
     )
     own: dict[str, list[str]] = {}
     for columns in layout.own.values():
         for role, column in columns.items():
             own.setdefault(role.split(" ")[0], []).append(column)
-    shown = {role: column for role, column in found.items() if column and not role.startswith(("attribute ", "true "))}
-    return shown | {role: ", ".join(some) for role, some in own.items()}
+    kept = {role: column for role, column in single.items() if column and not role.startswith(("attribute ", "true "))}
+    return kept | {role: ", ".join(some) for role, some in own.items()}
 
 
 def attributes_by_role(part: Part, names: Iterable[str]) -> dict[str, str]:

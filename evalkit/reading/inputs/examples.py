@@ -132,30 +132,30 @@ def predictions(data: Any, *, columns: Mapping[str, str], kind: str | None) -> E
     )
 
 
-def _layout(part: Part, given: Mapping[str, str]) -> Layout:
+def _layout(part: Part, chosen: Mapping[str, str]) -> Layout:
     roles = ("system", "label", "score", *SIDES, "repeat")
-    found = roles_of.resolve(part.columns, roles, given, part.name, needed=("label", "score", "fold"))
-    if "repeat" in found and "id" not in found:
+    columns = roles_of.resolve(part.columns, roles, chosen, part.name, needed=("label", "score", "fold"))
+    if "repeat" in columns and "id" not in columns:
         raise InputError(
-            f"{part.name}: the column {found['repeat']!r} says that rows are repeated, and there is no id column to "
+            f"{part.name}: the column {columns['repeat']!r} says that rows are repeated, and there is no id column to "
             "tell which; set columns='id=NAME'"
         )
-    paired = "system" in found and "id" in found
-    sides = [role for role in (*SIDES, "repeat") if role in found and not (paired and role == "id")]
+    paired = "system" in columns and "id" in columns
+    sides = [role for role in (*SIDES, "repeat") if role in columns and not (paired and role == "id")]
     return Layout(
-        text={role: found[role] for role in sides},
-        numbers={"label": found["label"]},
-        own={None: {"score": found["score"]}},
-        id=found["id"] if paired else None,
-        system=found.get("system"),
-        within=tuple(role for role in ("fold", "repeat") if role in found) if paired else (),
+        text={role: columns[role] for role in sides},
+        numbers={"label": columns["label"]},
+        own={None: {"score": columns["score"]}},
+        id=columns["id"] if paired else None,
+        system=columns.get("system"),
+        within=tuple(role for role in ("fold", "repeat") if role in columns) if paired else (),
         rules={"label": rules.MEASURED, "score": rules.MEASURED},
     )
 
 
 def _refuse_unnamed_repeat(part: Part, id: np.ndarray) -> None:
     """Raises InputError where every id has several rows, and a column of another name seems to count the repeats."""
-    names = [name for name in part.columns if unit_columns.key(name) in unit_columns.DRAWN_AGAIN]
+    names = [name for name in part.columns if unit_columns.key(name) in unit_columns.Use.DRAWN_AGAIN.value]
     if names and np.unique(codes(id)[0], return_counts=True)[1].min() > 1:
         raise InputError(
             f"{part.name}: every id has several rows, and {names[0]} may say which draw of the folds each is of; set "
@@ -264,13 +264,13 @@ def _refuse_repeat(roles: Mapping[str, str], *, features: Sequence[str], where: 
 
 def _columns(part: Part, use: Use) -> _Columns:
     """The columns of one part; raises InputError where it has no target or no feature."""
-    given = dict(use.roles)
+    chosen = dict(use.roles)
     if use.target is not None:
-        given["label"] = roles_of.require(part.columns, use.target, part.name, "target")
+        chosen["label"] = roles_of.require(part.columns, use.target, part.name, "target")
     ignored = roles_of.matching(part.columns, use.ignore, part.name, "ignore")
-    ignored = [name for name in ignored if name not in given.values()]
+    ignored = [name for name in ignored if name not in chosen.values()]
     seen = [name for name in part.columns if name not in ignored]
-    roles = roles_of.resolve(seen, ("label", *SIDES), given, part.name)
+    roles = roles_of.resolve(seen, ("label", *SIDES), chosen, part.name)
     if "label" not in roles:
         hint, usual = "; set target=NAME", ", ".join(roles_of.SYNONYMS["label"])
         if roles_of.like_data(part.columns):

@@ -88,26 +88,26 @@ def read(
     positive: the label that counts as 1; only for labels other than 0 and 1, -1 and 1, false and true. attributes:
     columns for segments and unit. Raises InputError with file, column, row and value for what cannot be meant.
     """
-    given = dict(columns or {})
-    roles_of.check_roles(given, NAMES)
+    chosen = dict(columns or {})
+    roles_of.check_roles(chosen, NAMES)
     parts = sources.parts(data)
     first = parts[0]
-    found = kind or kind_of(first, given, systems)
-    layout = partial(layout_of, kind=found, given=given, systems=systems, attributes=attributes)
+    outcome = kind or kind_of(first, chosen, systems)
+    layout = partial(layout_of, kind=outcome, chosen=chosen, systems=systems, attributes=attributes)
     rows = aligned.read(parts, layout, systems)
-    if positive is not None and found != "binary":
-        raise ParameterError(f"positive: only a binary table has a positive label, this one is {found}")
-    if found == "binary":
+    if positive is not None and outcome != "binary":
+        raise ParameterError(f"positive: only a binary table has a positive label, this one is {outcome}")
+    if outcome == "binary":
         return _binary(rows, positive, first)
-    return _multi_class(rows, first) if found == "multi-class" else _multi_label(rows)
+    return _multi_class(rows, first) if outcome == "multi-class" else _multi_label(rows)
 
 
 # Which columns --------------------------------------------------------------------------------------------------
 
 
-def kind_of(part: Part, given: Mapping[str, str], systems: Sequence[str]) -> str:
+def kind_of(part: Part, chosen: Mapping[str, str], systems: Sequence[str]) -> str:
     """What the columns of a part hold."""
-    roles = roles_of.resolve(part.columns, NAMES, given, part.name)
+    roles = roles_of.resolve(part.columns, NAMES, chosen, part.name)
     scores = [name for name in part.columns if name.startswith("p_") and name != "p_"]
     if [name for name in scores if f"y_{name[2:]}" in part.columns and f"y_{name[2:]}" not in roles.values()]:
         return "multi-label"
@@ -118,14 +118,14 @@ def kind_of(part: Part, given: Mapping[str, str], systems: Sequence[str]) -> str
 
 
 def layout_of(
-    part: Part, *, kind: str, given: Mapping[str, str], systems: Sequence[str], attributes: Sequence[str]
+    part: Part, *, kind: str, chosen: Mapping[str, str], systems: Sequence[str], attributes: Sequence[str]
 ) -> Layout:
     """The columns of a part by role; raises InputError for all that are missing or unclear at once."""
     if kind == "binary":
-        return aligned.layout_of(part, BINARY, given, systems, attributes)
+        return aligned.layout_of(part, BINARY, chosen, systems, attributes)
     scores = [name for name in part.columns if name.startswith("p_") and name != "p_"]
     needed = ["label", *([] if scores else ["predicted"])] if kind == "multi-class" else []
-    roles = roles_of.resolve(part.columns, NAMES, given, part.name, attributes, needed)
+    roles = roles_of.resolve(part.columns, NAMES, chosen, part.name, attributes, needed)
     numbers = {"weight": roles["weight"]} if "weight" in roles else {}
     text, words = aligned.attributes_by_role(part, attributes), {}
     if kind == "multi-class":
@@ -217,12 +217,12 @@ def two_labels(names: list[str], positive: str | None, where: str, column: str) 
     return chosen, next((name for name in names if name != chosen), _opposite(chosen) if positive is None else "")
 
 
-def _positive(names: list[str], given: str | None, where: str, column: str) -> str:
+def _positive(names: list[str], wanted: str | None, where: str, column: str) -> str:
     """The positive label: the given one, or the usual one of labels that are 0 and 1, -1 and 1, false and true."""
-    if given is not None:
-        if canonical(given) not in names and len(names) == 2:
-            raise ParameterError(f"positive: {column} has no label {given!r}, it has {', '.join(map(repr, names))}")
-        return canonical(given)
+    if wanted is not None:
+        if canonical(wanted) not in names and len(names) == 2:
+            raise ParameterError(f"positive: {column} has no label {wanted!r}, it has {', '.join(map(repr, names))}")
+        return canonical(wanted)
     for pair, positive in FREE.items():
         if set(names) <= pair:
             return positive
@@ -240,7 +240,7 @@ def _multi_class(rows: Aligned, part: Part) -> MultiClass:
     roles = list(rows.own[rows.systems[0]])
     scored = [canonical(role[2:]) for role in roles]
     words = {name: _words(own["predicted"]) for name, own in rows.words.items() if own}
-    seen = set(names) | {one for found, _ in words.values() for one in found}
+    seen = set(names) | {word for predictions, _ in words.values() for word in predictions}
     classes = tuple(_in_order(set(scored) or seen))
     unknown = np.array([name not in classes for name in names])
     if unknown.any():
@@ -254,7 +254,7 @@ def _multi_class(rows: Aligned, part: Part) -> MultiClass:
         order = [scored.index(name) for name in classes]
         score = {name: np.column_stack([own[roles[i]] for i in order]) for name, own in rows.own.items()}
     predicted = {name: table.argmax(axis=1).astype(np.int64) for name, table in score.items()}
-    predicted |= {name: _codes(found, classes, rows) for name, found in words.items()}
+    predicted |= {name: _codes(predictions, classes, rows) for name, predictions in words.items()}
     return MultiClass(rows, classes, _numbers(names, classes)[code], predicted, score, weight_of(rows))
 
 
@@ -263,8 +263,8 @@ def _words(column: np.ndarray) -> tuple[np.ndarray, Ints]:
     return np.array([canonical(name) for name in names], dtype=object), code
 
 
-def _codes(found: tuple[np.ndarray, Ints], classes: tuple[str, ...], rows: Aligned) -> Ints:
-    names, code = found
+def _codes(words: tuple[np.ndarray, Ints], classes: tuple[str, ...], rows: Aligned) -> Ints:
+    names, code = words
     unknown = np.array([name not in classes for name in names])
     if unknown.any():
         row = int(np.flatnonzero(unknown[code])[0])

@@ -43,9 +43,9 @@ def read(
 
     Raises InputError with file, column, row and value for what cannot be meant.
     """
-    given = dict(columns or {})
-    roles_of.check_roles(given, [role.name for role in ROLES])
-    layout = partial(aligned.layout_of, roles=ROLES, given=given, systems=systems, attributes=attributes)
+    chosen = dict(columns or {})
+    roles_of.check_roles(chosen, [role.name for role in ROLES])
+    layout = partial(aligned.layout_of, roles=ROLES, chosen=chosen, systems=systems, attributes=attributes)
     rows = aligned.read(data, layout, systems)
     forecast = {name: own["forecast"] for name, own in rows.own.items()}
     return Ratings(rows, rows.numbers["actual"], forecast, weight_of(rows))

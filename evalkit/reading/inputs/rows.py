@@ -1,6 +1,6 @@
 """Tables and TREC files of runs, judgements and queries as checked columns, with the place of every row."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,6 +14,7 @@ from evalkit.reading.tables import folders, rules, sources, table, trec
 from evalkit.reading.tables.formats import FORMATS
 from evalkit.reading.tables.parts import PACKED, Part, Source
 from evalkit.reading.tables.rules import Field, Role
+from evalkit.reading.tables.table import Block
 
 ROLES = (
     Role("system"),
@@ -59,66 +60,169 @@ class Plan(NamedTuple):
     wide: bool
 
 
-def add_run(
-    rows: Rows,
-    part: Part,
-    given: dict[str, str],
-    systems: list[str],
-    extra: Sequence[str],
-    *,
-    name: str,
-    graded: bool,
-    ranks: str = AS_GIVEN,
-) -> None:
-    """Read one part and append its rows; `name` is its system where the part does not say."""
-    plan = plan_run(part, given, systems, extra, graded=graded)
-    fields = plan.fields | beside(extra)
-    block = table.block(part, fields, coded=fields.keys() - {"item"})
-    columns, n = block.columns, block.rows
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """Ranked lists as they come: the parts of the runs, and of judgements and table of queries where there are any.
+
+    columns: role -> column. systems: those wanted. attributes: columns with one value a query, of the table of queries
+    if there is one. ranks: of lists without scores, "as given" or "renumber".
+    """
+
+    run: Sequence[Part]
+    judged: Sequence[Part] | None
+    queries: Sequence[Part] | None
+    columns: Mapping[str, str]
+    systems: Sequence[str]
+    attributes: Sequence[str]
+    ranks: str
+
+    @classmethod
+    def of(
+        cls,
+        preds: Any,
+        qrels: Any = None,
+        *,
+        columns: Mapping[str, str] | None = None,
+        systems: Sequence[str] = (),
+        attributes: Sequence[str] = (),
+        queries: Any = None,
+        ranks: str = AS_GIVEN,
+    ) -> "Ranked":
+        """From files, folders, glob patterns, frames or lists of these; ParameterError for an unknown role."""
+        roles_of.check_roles(columns or {}, RULES)
+        judged, table = (None if data is None else sources.parts(data) for data in (qrels, queries))
+        return cls(sources.parts(preds), judged, table, columns or {}, systems, attributes, ranks)
+
+    @property
+    def graded(self) -> bool:
+        """Whether the runs hold their judgements."""
+        return self.judged is None
+
+    @property
+    def beside(self) -> Sequence[str]:
+        """The attributes that the runs hold."""
+        return self.attributes if self.queries is None else ()
+
+    def in_place(self, role: str) -> bool:
+        """Whether rows ordered by this role keep their ranks as places in the list."""
+        return role == "rank" and self.ranks == AS_GIVEN
+
+    # Which columns to read
+
+    def plan_run(self, part: Part) -> Plan:
+        """The columns of a run; raises InputError for all roles that have none."""
+        if part.layout is trec.QRELS:
+            raise InputError(f"{part.name}: these are judgements (query 0 item grade), not a run; give them as qrels")
+        roles, unclear = self._roles(part)
+        wide = _wide(part, roles, self.systems)
+        ordered = "rank" if "rank" in roles and "score" not in roles else "score"
+        needed = [("query",), ("item",), *([] if wide else [ORDER]), *([("grade",)] if self.graded else [])]
+        lacking = [choice for choice in needed if not {*choice} & {*roles, *unclear}]
+        if lacking == [("grade",)] and not unclear:
+            raise _no_grade(part)
+        if lacking or unclear:
+            raise roles_of.unresolved(lacking, part.columns, part.name, unclear)
+        _no_role(part, roles, self.beside)
+        fields = {name: Field(column, RULES["score"]) for name, column in _score_roles(wide).items()}
+        kept = ["query", "item", *([] if wide else ["system", ordered]), *(["grade"] if self.graded else [])]
+        fields = {role: Field(roles[role], RULES[role]) for role in kept if role in roles} | fields
+        scores: dict[str | None, str] = dict(zip(wide, _score_roles(wide), strict=True)) or {None: ordered}
+        return Plan(fields, scores, bool(wide))
+
+    def _roles(self, part: Part) -> tuple[dict[str, str], dict[str, list[str]]]:
+        """Role -> column, and role -> the columns that could all play it."""
+        chosen = self._given(part, [role for role in RULES if self.graded or role != "grade"])
+        taken = [name for name in self.beside if name not in ("query", "query_id", "qid")]  # these are the query always
+        roles, unclear = roles_of.match(part.columns, RULES, chosen, part.name, taken)
+        if "query" not in roles:  # a column may be the query and the unit or a segment at once
+            roles |= roles_of.match(part.columns, ["query"], chosen, part.name)[0]
+        return roles, unclear
+
+    def plan_judgements(self, part: Part) -> dict[str, Field]:
+        """The columns of a part of judgements by role; raises InputError where it is none."""
+        if part.layout and part.layout is not trec.QRELS:
+            raise InputError(
+                f"{part.name}: this is a run (query Q0 item rank score tag), not judgements; give it as preds"
+            )
+        wanted = ("query", "item", "grade")
+        chosen = self._given(part, wanted)
+        here = {role: name for role, name in chosen.items() if role == "grade" or name in part.columns}
+        roles = roles_of.resolve(part.columns, wanted, here, part.name, needed=wanted)
+        return {role: Field(roles[role], RULES[role]) for role in wanted}
+
+    def plan_queries(self, part: Part) -> dict[str, Field]:
+        """The columns of a part of the table with one row a query; raises InputError where it has no query."""
+        chosen = {"query": self.columns["query"]} if self.columns.get("query") in part.columns else {}
+        roles = roles_of.resolve(part.columns, ("query",), chosen, part.name, self.attributes, needed=("query",))
+        _check_attributes(part, self.attributes)
+        return {"query": Field(roles["query"])} | beside(self.attributes)
+
+    def _given(self, part: Part, roles: Sequence[str]) -> dict[str, str]:
+        """What the user says of these roles; TREC files have no columns to choose from."""
+        return {} if part.layout else {role: self.columns[role] for role in roles if role in self.columns}
+
+    # Reading them
+
+    def runs(self) -> Rows:
+        """The rows of the runs, once for each system of a wide table."""
+        rows = Rows()
+        for part, name in zip(self.run, names(self.run), strict=True):
+            self._add_run(rows, part, name)
+        return rows
+
+    def _add_run(self, rows: Rows, part: Part, name: str) -> None:
+        """Read one part and append its rows; `name` is its system where the part does not say."""
+        plan = self.plan_run(part)
+        fields = plan.fields | beside(self.beside)
+        block = table.block(part, fields, coded=fields.keys() - {"item"})
+        columns, n = block.columns, block.rows
+        rows.sources.append(block.source)
+        rows.columns.update(printed(part, plan))
+        for system, role in plan.scores.items():
+            rows.system.append((system, n) if system is not None else says(part, columns.get("system")) or (name, n))
+            rows.query.append(columns["query"])
+            rows.item.append(columns["item"])
+            rows.score.append(-columns[role] if role == "rank" else columns[role])
+            rows.ranked.append(np.broadcast_to(self.in_place(role), n))
+            rows.grade.append(columns["grade"] if self.graded else np.broadcast_to(np.nan, n))
+            rows.attributes.append({attribute: columns[f"attribute {attribute}"] for attribute in self.beside})
+            rows.stretches.append((part, n))
+
+    def judgements(self) -> Rows:
+        """The rows of the judgements."""
+        rows = Rows()
+        for part in self.judged or ():
+            columns = _add(rows, table.block(part, self.plan_judgements(part), coded=["query"]))
+            rows.item.append(columns["item"])
+            rows.grade.append(columns["grade"])
+        return rows
+
+    def query_table(self) -> Rows:
+        """The table with one row a query."""
+        rows = Rows()
+        for part in self.queries or ():
+            columns = _add(rows, table.block(part, self.plan_queries(part)))
+            rows.attributes.append({name: columns[f"attribute {name}"] for name in self.attributes})
+        return rows
+
+
+def _add(rows: Rows, block: Block) -> Mapping[str, Any]:
+    """The columns of a block whose query and place are added to the rows."""
     rows.sources.append(block.source)
-    rows.columns.update(printed(part, plan))
-    for system, role in plan.scores.items():
-        rows.system.append((system, n) if system is not None else says(part, columns.get("system")) or (name, n))
-        rows.query.append(columns["query"])
-        rows.item.append(columns["item"])
-        rows.score.append(-columns[role] if role == "rank" else columns[role])
-        rows.ranked.append(np.broadcast_to(in_place(role, ranks), n))
-        rows.grade.append(columns["grade"] if graded else np.broadcast_to(np.nan, n))
-        rows.attributes.append({attribute: columns[f"attribute {attribute}"] for attribute in extra})
-        rows.stretches.append((part, n))
+    rows.query.append(block.columns["query"])
+    rows.stretches.append((block.part, block.rows))
+    return block.columns
 
 
-def in_place(role: str, ranks: str) -> bool:
-    """Whether rows ordered by this role keep their ranks as places in the list."""
-    return role == "rank" and ranks == AS_GIVEN
+def _score_roles(wide: Mapping[str, str]) -> dict[str, str]:
+    """The role of the score of each system of a wide table -> its column."""
+    return {f"score {name}": column for name, column in wide.items()}
 
 
-def plan_run(part: Part, given: dict[str, str], systems: list[str], extra: Sequence[str], *, graded: bool) -> Plan:
-    """Decide the columns; raises InputError for all roles that have none."""
-    if part.layout is trec.QRELS:
-        raise InputError(f"{part.name}: these are judgements (query 0 item grade), not a run; give them as qrels")
-    here = {role: name for role, name in _given_here(given, part).items() if graded or role != "grade"}
-    taken = [name for name in extra if name not in ("query", "query_id", "qid")]  # these are the query whatever else
-    roles, unclear = roles_of.match(part.columns, RULES, here, part.name, taken)
-    if "query" not in roles:  # a column may be the query and the unit or a segment at once
-        roles |= roles_of.match(part.columns, ["query"], here, part.name)[0]
-    wide = _wide(part, roles, systems)
-    ordered = "rank" if "rank" in roles and "score" not in roles else "score"
-    needed = [("query",), ("item",), *([] if wide else [ORDER]), *([("grade",)] if graded else [])]
-    lacking = [some for some in needed if not {*some} & {*roles, *unclear}]
-    if lacking == [("grade",)] and not unclear:
-        raise _no_grade(part)
-    if lacking or unclear:
-        raise roles_of.unresolved(lacking, part.columns, part.name, unclear)
-    _no_role(part, roles, extra)
-    for name in extra:
+def _check_attributes(part: Part, attributes: Sequence[str]) -> None:
+    """Raises ParameterError for a segment or unit without a column."""
+    for name in attributes:
         roles_of.require(part.columns, name, part.name, "segments or unit")
-    scores: dict[str | None, str] = {name: f"score {name}" for name in wide} or {None: ordered}
-    kept = ["query", "item", *([] if wide else ["system", ordered]), *(["grade"] if graded else [])]
-    fields = {role: Field(roles[role], RULES[role]) for role in kept if role in roles}
-    return Plan(
-        fields | {f"score {name}": Field(column, RULES["score"]) for name, column in wide.items()}, scores, bool(wide)
-    )
 
 
 def _no_role(part: Part, roles: dict[str, str], extra: Sequence[str]) -> None:
@@ -128,6 +232,7 @@ def _no_role(part: Part, roles: dict[str, str], extra: Sequence[str]) -> None:
             usual = (role,) if role == "system" else roles_of.SYNONYMS[role]
             if roles.get(role) == name or (role not in roles and name in usual and name in part.columns):
                 raise ParameterError(f"segments or unit: {name!r} is the {role} column of {part.name}, one value a row")
+    _check_attributes(part, extra)
 
 
 def printed(part: Part, plan: Plan) -> dict[str, str]:
@@ -147,10 +252,6 @@ def beside(attributes: Sequence[str]) -> dict[str, Field]:
     return {f"attribute {name}": Field(name, rules.ANY) for name in attributes}
 
 
-def _given_here(given: dict[str, str], part: Part) -> dict[str, str]:
-    return {} if part.layout else given
-
-
 def _no_grade(part: Part) -> InputError:
     has = ", ".join(map(repr, part.columns))
     return InputError(
@@ -159,10 +260,19 @@ def _no_grade(part: Part) -> InputError:
     )
 
 
-def _wide(part: Part, roles: dict[str, str], systems: list[str]) -> dict[str, str]:
+def _wide(part: Part, roles: Mapping[str, str], systems: Sequence[str]) -> dict[str, str]:
     """System -> score column, where each system has a column; empty for a long table."""
     if part.layout:
         return {}
+    _one_way(part, roles, systems)
+    named = bool(systems) and {*systems} <= {*part.columns}
+    if "score" in roles and ("system" in roles or not named):
+        return {}
+    return roles_of.wide(part.columns, "score_", systems, part.name)
+
+
+def _one_way(part: Part, roles: Mapping[str, str], systems: Sequence[str]) -> None:
+    """Raises InputError for a table that has a score or a system column, and scores of each system beside it."""
     more = [name for name in part.columns if name.startswith("score_") and name != "score_"]
     if more and "score" in roles and not systems:
         raise InputError(
@@ -174,9 +284,6 @@ def _wide(part: Part, roles: dict[str, str], systems: list[str]) -> dict[str, st
             f"{part.name}: it has a system column, {roles['system']!r}, and a column of scores a system, {more[0]!r}; "
             "remove one of them"
         )
-    if "score" in roles and ("system" in roles or not (systems and set(systems) <= set(part.columns))):
-        return {}
-    return roles_of.wide(part.columns, "score_", systems, part.name)
 
 
 def says(part: Part, column: Any) -> Any:
@@ -190,9 +297,9 @@ def names(parts: Sequence[Part]) -> list[str]:
     paths = [path.parts[:-1] for path in tables]
     stems = ["system" if part.unnamed else _stem(path.name) for part, path in zip(parts, tables, strict=True)]
     for deep in range(max(map(len, paths), default=0) + 1):
-        found = ["/".join([*above[len(above) - deep :], stem]) for above, stem in zip(paths, stems, strict=True)]
-        if len(set(found)) == len(set(tables)):
-            return found
+        longer = ["/".join([*above[len(above) - deep :], stem]) for above, stem in zip(paths, stems, strict=True)]
+        if len(set(longer)) == len(set(tables)):
+            return longer
     return stems
 
 
@@ -201,53 +308,6 @@ def _stem(name: str) -> str:
     while (suffix := "." + name.rsplit(".", 1)[-1]) in known and len(suffix) < len(name):
         name = name.removesuffix(suffix)
     return name
-
-
-def plan_judgements(part: Part, given: dict[str, str]) -> dict[str, Field]:
-    """The columns of a part of judgements by role; raises InputError where it is none."""
-    if part.layout and part.layout is not trec.QRELS:
-        raise InputError(f"{part.name}: this is a run (query Q0 item rank score tag), not judgements; give it as preds")
-    wanted = ("query", "item", "grade")
-    here = {
-        role: name
-        for role, name in _given_here(given, part).items()
-        if role == "grade" or (role in wanted and name in part.columns)
-    }
-    roles = roles_of.resolve(part.columns, wanted, here, part.name, needed=wanted)
-    return {role: Field(roles[role], RULES[role]) for role in wanted}
-
-
-def judgements(qrels: Any, given: dict[str, str]) -> Rows:
-    rows = Rows()
-    for part in sources.parts(qrels):
-        block = table.block(part, plan_judgements(part, given), coded=["query"])
-        rows.sources.append(block.source)
-        rows.query.append(block.columns["query"])
-        rows.item.append(block.columns["item"])
-        rows.grade.append(block.columns["grade"])
-        rows.stretches.append((part, block.rows))
-    return rows
-
-
-def plan_queries(part: Part, attributes: Sequence[str], given: dict[str, str]) -> dict[str, Field]:
-    """The columns of a part of the table with one row a query; raises InputError where it has no query."""
-    here = {"query": given["query"]} if given.get("query") in part.columns else {}
-    roles = roles_of.resolve(part.columns, ("query",), here, part.name, attributes, needed=("query",))
-    for name in attributes:
-        roles_of.require(part.columns, name, part.name, "segments or unit")
-    return {"query": Field(roles["query"])} | beside(attributes)
-
-
-def query_table(queries: Any, attributes: Sequence[str], given: dict[str, str]) -> Rows:
-    """The table with one row a query, its columns named by `attributes`."""
-    rows = Rows()
-    for part in sources.parts(queries):
-        block = table.block(part, plan_queries(part, attributes, given))
-        rows.sources.append(block.source)
-        rows.query.append(block.columns["query"])
-        rows.attributes.append({name: block.columns[f"attribute {name}"] for name in attributes})
-        rows.stretches.append((part, block.rows))
-    return rows
 
 
 # What is said of an input as a whole --------------------------------------------------------------------------------

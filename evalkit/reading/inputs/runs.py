@@ -17,9 +17,8 @@ from evalkit.metrics.rankings import Lists, Rankings
 from evalkit.metrics.sums import Sums
 from evalkit.reading.inputs import places
 from evalkit.reading.inputs import rows as reading
-from evalkit.reading.inputs.rows import Rows
-from evalkit.reading.tables import columns as roles_of
-from evalkit.reading.tables import ids, sources
+from evalkit.reading.inputs.rows import Ranked, Rows
+from evalkit.reading.tables import ids
 from evalkit.reading.tables.parts import Source
 
 Made = TypeVar("Made")
@@ -97,15 +96,16 @@ def read(
     "as given" or "renumber", which closes gaps.
     Raises InputError, with file, column, row and value, for whatever cannot be meant.
     """
-    given = dict(columns or {})
-    roles_of.check_roles(given, reading.RULES)
-    run, here = Rows(), () if queries is not None else attributes
-    parts = sources.parts(preds)
-    for part, name in zip(parts, reading.names(parts), strict=True):
-        reading.add_run(run, part, given, list(systems), here, name=name, graded=qrels is None, ranks=ranks)
-    judged = run if qrels is None else reading.judgements(qrels, given)
-    beside = run if queries is None else reading.query_table(queries, attributes, given)
-    return built(Build(run, judged, beside, tuple(systems)), lambda build: build.runs(attributes))
+    options = {"columns": columns, "systems": systems, "attributes": attributes, "queries": queries, "ranks": ranks}
+    return of(Ranked.of(preds, qrels, **options))
+
+
+def of(ranked: Ranked) -> Runs:
+    """As `read`."""
+    run = ranked.runs()
+    judged = run if ranked.graded else ranked.judgements()
+    beside = run if ranked.queries is None else ranked.query_table()
+    return built(Build(run, judged, beside, tuple(ranked.systems)), lambda build: build.runs(ranked.attributes))
 
 
 class Collision(Exception):
@@ -135,7 +135,7 @@ class Build:
         """All query ids in the order of their bytes, and the codes of the run's, the judgements', the table's rows."""
         parts = list({id(rows): rows for rows in (self.run, self.judged, self.beside)}.values())
         names, codes = ids.sorted_codes(*(rows.query for rows in parts))
-        return names, [codes[next(i for i, one in enumerate(parts) if one is rows)] for rows in self._three]
+        return names, [codes[next(i for i, part in enumerate(parts) if part is rows)] for rows in self._three]
 
     @property
     def _three(self) -> tuple[Rows, Rows, Rows]:
@@ -157,8 +157,8 @@ class Build:
 
         if len(rows.item) == 1:
             return rows.item[0].take(pa.array(at))
-        wide = len({one.type for one in rows.item}) > 1
-        blocks = [one.cast(pa.large_string()) for one in rows.item] if wide else rows.item
+        wide = len({block.type for block in rows.item}) > 1
+        blocks = [block.cast(pa.large_string()) for block in rows.item] if wide else rows.item
         return pa.chunked_array(blocks).take(pa.array(at)).combine_chunks()
 
     def _item_places(self, rows: Ints) -> Ints:
@@ -180,10 +180,10 @@ class Build:
         grade = ids.joined(self.judged.grade)
         known = np.flatnonzero(~np.isnan(grade))
         key = ids.pair(self._queries[1][1], len(self._queries[0]), self._items[1])
-        found = ids.Sorted.of(key if len(known) == len(key) else key[known])
-        row = known[found.order]
+        ordered = ids.Sorted.of(key if len(known) == len(key) else key[known])
+        row = known[ordered.order]
         grade = grade[row]
-        again = np.flatnonzero(found.same)
+        again = np.flatnonzero(ordered.same)
         self._same_items(self.judged, row[again - 1], self.judged, row[again])
         if self.judged is not self.run and again.size:
             raise self._twice(self.judged, max(row[again[0] - 1], row[again[0]]), 1, "")
@@ -193,8 +193,8 @@ class Build:
             at, (low, high) = int(row[two].max()), np.sort(grade[two])
             where = self.judged.place(at)
             raise InputError(f"{where}: {self._pair(at, 1)} must have one grade, got {low:g} and {high:g}")
-        negative = ~found.same & (grade < 0)
-        keep = ~found.same & (grade >= 0)
+        negative = ~ordered.same & (grade < 0)
+        keep = ~ordered.same & (grade >= 0)
         return row[keep], grade[keep], int(negative.sum())
 
     def _same_items(self, rows: Rows, at: Ints, others: Rows, there: Ints) -> None:
@@ -234,22 +234,22 @@ class Build:
     def _grades(self) -> Floats:
         """The grade of each row of the run, NaN where it has no judgement; raises InputError for an item twice."""
         systems, queries = len(self._systems[0]), len(self._queries[0])
-        found = ids.Sorted.of(ids.pair(self._list, systems * queries, self._items[0]))
-        self._no_duplicates(found)
+        ordered = ids.Sorted.of(ids.pair(self._list, systems * queries, self._items[0]))
+        self._no_duplicates(ordered)
         row, grades, _ = self._judgements
         grade = np.full(len(self._list), np.nan)
         for system in range(systems):
             of = self._queries[1][1][row] + system * queries
-            at = found.find(ids.pair(of, systems * queries, self._items[1][row]))
+            at = ordered.find(ids.pair(of, systems * queries, self._items[1][row]))
             hit = at >= 0
             self._same_items(self.run, at[hit], self.judged, row[hit])
             grade[at[hit]] = grades[hit]
         return grade
 
-    def _no_duplicates(self, found: ids.Sorted) -> None:
-        if found.same.any():
-            twice = found.key[found.order[np.argmax(found.same)]]
-            first, row = map(int, np.flatnonzero(found.key == twice)[:2])
+    def _no_duplicates(self, ordered: ids.Sorted) -> None:
+        if ordered.same.any():
+            twice = ordered.key[ordered.order[np.argmax(ordered.same)]]
+            first, row = map(int, np.flatnonzero(ordered.key == twice)[:2])
             self._same_items(self.run, np.array([first]), self.run, np.array([row]))
             system = self._systems[0][self._systems[1][row]]
             unnamed = isinstance(self.run.system[0], tuple) and "system" not in self.run.columns
@@ -272,8 +272,8 @@ class Build:
         table = () if self.beside is self.run else self.beside.sources
         return Runs(
             systems=tuple(names),
-            rankings={name: one for name, (one, _) in built.items()},
-            accounts={name: one for name, (_, one) in built.items()},
+            rankings={name: rankings for name, (rankings, _) in built.items()},
+            accounts={name: account for name, (_, account) in built.items()},
             attributes={name: self.attribute(name) for name in attributes},
             columns=self.run.columns,
             sources=(*self.run.sources, *shared, *table),

@@ -1,8 +1,14 @@
 """The output of `trec_eval -q`: lines of measure, query and value, of one system a file."""
 
 import re
+from collections.abc import Sequence
 
-from evalkit.arrays import InputError
+import numpy as np
+
+from evalkit.arrays import Floats, InputError
+from evalkit.findings import inputs
+from evalkit.metrics.sums import Sums
+from evalkit.reading.inputs.unit_values import UnitValues, unused, wanted
 from evalkit.reading.tables import trec
 from evalkit.reading.tables.delimited import Csv
 from evalkit.reading.tables.parts import Part
@@ -26,7 +32,52 @@ def is_output(part: Part) -> bool:
     return len(first) == 3 and bool(_MEASURE.fullmatch(first[0]))
 
 
-def lines(part: Part) -> tuple[str, list[tuple[str, str, float]], int]:
+def read(parts: Sequence[Part], *, systems: Sequence[str] = (), metrics: Sequence[str] = ()) -> UnitValues:
+    """One value a query of each run, one file a run; `all` is left out and counted.
+
+    Without `metrics` it is average precision (map), or the first measure of the first file. Raises InputError where two
+    files are of one run or a value comes twice.
+    """
+    runs = {}
+    left = 0
+    for part in parts:
+        name, rows, summaries = _lines(part)
+        if name in runs:
+            raise InputError(f"{part.name}: two files hold the run {name!r}; give each run its own runid or file name")
+        runs[name], left = rows, left + summaries
+    measures = list(dict.fromkeys(measure for rows in runs.values() for measure, _, _ in rows))
+    usual = [measure for measure in measures if measure not in COUNTS]
+    first = tuple((["map"] if "map" in usual else usual)[:1])
+    chosen = wanted(measures, metrics, "metrics") if metrics else first
+    names = wanted(runs, systems, "systems")
+    queries = sorted({query for rows in runs.values() for _, query, _ in rows})
+    others = [measure for measure in usual if measure not in chosen]
+    text = f"Output of trec_eval: {left:,} summary {'line' if left == 1 else 'lines'} ('all') left out."
+    findings = [inputs.SUMMARY_LINES.note(text, left), *unused("Measures that were not compared", others)]
+    return UnitValues(
+        unit=np.array(queries, dtype=object),
+        name="query",
+        metrics=chosen,
+        systems=names,
+        values={(m, name): Sums(_measured(runs[name], m, queries, name)) for m in chosen for name in names},
+        columns={"systems": "one file each"},
+        sources=tuple(part.fingerprint(len(rows)) for part, rows in zip(parts, runs.values(), strict=True)),
+        findings=tuple(findings),
+    )
+
+
+def _measured(rows: Sequence[tuple[str, str, float]], measure: str, queries: Sequence[str], name: str) -> Floats:
+    """One measure of one run on these queries, NaN where it has none."""
+    values: dict[str, float] = {}
+    for own, query, number in rows:
+        if own == measure and query in values:
+            raise InputError(f"run {name!r}: {measure} of query {query!r} must come once, got it again")
+        if own == measure:
+            values[query] = number
+    return np.array([values.get(query, np.nan) for query in queries])
+
+
+def _lines(part: Part) -> tuple[str, list[tuple[str, str, float]], int]:
     """The run's name, (measure, query, value) of each line of a query, and how many lines of `all` were left out.
 
     Raises InputError with the line where one has not three fields or its value is no number.

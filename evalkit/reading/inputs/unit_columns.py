@@ -5,54 +5,66 @@ and a cell of text in it is an error and never a reason to drop the column.
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from evalkit.arrays import Floats, InputError, Ints
+from evalkit.arrays import Floats, InputError, Ints, codes
 from evalkit.reading.tables import columns as roles_of
+from evalkit.reading.tables import rules
 from evalkit.reading.tables.parts import Part
+from evalkit.reading.tables.rules import Field
+from evalkit.reading.tables.table import located
 
-NOUNS = ("query", "question", "prompt", "example", "instance", "task", "problem", "item", "doc", "document", "topic")
-PEOPLE = ("user", "subject", "patient", "participant")
-UNITS = ("unit", *(name for noun in (*NOUNS, *PEOPLE) for name in (noun, f"{noun}_id")), "qid", "id", "fold")
-SYSTEM = roles_of.SYNONYMS["system"]
-NAMED = tuple(f"{name}_{what}" for name in SYSTEM for what in ("id", "name"))
-SYSTEMS = (*SYSTEM, *NAMED, "method", "algorithm", "variant", "arm")
-VALUES = (
-    "value",
-    "score",
-    "correct",
-    "is_correct",
-    "accuracy",
-    "metric_value",
-    "exact_match",
-    "f1",
-    "reward",
-    "result",
-)
-METRICS = ("metric", "measure", "metric_name")
-FOLDS, REPEATS = ("fold", "split"), ("repeat", "repetition", "rep", "seed", "run", "trial", "iteration")
-DRAWN_AGAIN = ("seed", "trial", "iteration", "iter", "replicate", "draw", "random_state", "repeat_id", "cv", "cv_run")
-DRAWS = (*FOLDS, *REPEATS, "sample", "draw", "attempt", "replicate", "epoch")
-PLACES = ("rank", "position", "pos", "index", "idx", "row", "row_number", "number", "num", "no", "id")
-TRUTHS = ("label", "y_true", "target", "gold", "ground_truth")
-TIMES = ("timestamp", "year", "weight", "sample_weight")
+_NOUNS = ("query", "question", "prompt", "example", "instance", "task", "problem", "item", "doc", "document", "topic")
+_PEOPLE = ("user", "subject", "patient", "participant")
+_SYSTEMS = roles_of.SYNONYMS["system"]
+_FOLDS, _REPEATS = ("fold", "split"), ("repeat", "repetition", "rep", "seed", "run", "trial", "iteration")
 MISSING = ("n/a", "na", "#n/a", "nan", "null", "none", "-", "--", "–", ".", "?", "missing", "inf", "-inf")
 TRUTH = {"true": 1.0, "false": 0.0}
 SHOWN = 3  # wrong cells that a message lists
 _NUMBER = re.compile(r"[+-]?(\d[\d ']*([.,]\d*)*|[.,]\d+)([eE][+-]?\d+)?\s*%?")
-_ID = re.compile(r"(.*_)?(id|ids|no|nr|number|idx|index)|qid|uid|docno|unnamed: ?\d+|level_\d+|column \d+|")
+_ID = re.compile(r"(.*_)?(id|ids|no|nr|number|idx|index)|qid|uid|docno|unnamed: ?\d+|level_\d+|column \d+")
+
+
+class Use(Enum):
+    """What a column can be by its name: the usual names as `key` gives them, the surest first."""
+
+    UNIT = ("unit", *(name for noun in (*_NOUNS, *_PEOPLE) for name in (noun, f"{noun}_id")), "qid", "id", "fold")
+    SYSTEM = (
+        *_SYSTEMS,
+        *(f"{name}_{what}" for name in _SYSTEMS for what in ("id", "name")),
+        *("method", "algorithm", "variant", "arm"),
+    )
+    METRIC = ("metric", "measure", "metric_name")
+    VALUE = (
+        *("value", "score", "correct", "is_correct", "accuracy", "metric_value", "exact_match", "f1", "reward"),
+        "result",
+    )
+    FOLD = _FOLDS
+    REPEAT = _REPEATS
+    DRAW = (*_FOLDS, *_REPEATS, "sample", "draw", "attempt", "replicate", "epoch")
+    DRAWN_AGAIN = (
+        *("seed", "trial", "iteration", "iter", "replicate", "draw", "random_state", "repeat_id", "cv", "cv_run"),
+    )
+    PLACE = ("rank", "position", "pos", "index", "idx", "row", "row_number", "number", "num", "no", "id")
+    TRUTH = ("label", "y_true", "target", "gold", "ground_truth")
+    TIME_OR_WEIGHT = ("timestamp", "year", *roles_of.SYNONYMS["weight"])
+
+
+_NO_VALUE = {Use.DRAW, Use.PLACE, Use.TIME_OR_WEIGHT, Use.UNIT}
 
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """One column of all parts as Arrow text."""
+    """One column of all parts as Arrow text, one array a part."""
 
     name: str
+    parts: Sequence[Part]
     arrays: tuple[Any, ...]
 
     @cached_property
@@ -66,6 +78,11 @@ class Column:
         return key(self.name)
 
     @cached_property
+    def uses(self) -> frozenset[Use]:
+        """All that it can be by its name."""
+        return frozenset(use for use in Use if self.key in use.value)
+
+    @cached_property
     def clean(self) -> bool:
         """Whether every cell that is not empty is a number."""
         import pyarrow as pa
@@ -77,8 +94,8 @@ class Column:
             return False
 
     @cached_property
-    def kind(self) -> str:
-        """ "numbers", "text" or "empty". Numbers with a few cells of text, which are faults, are numbers."""
+    def kind(self) -> Literal["numbers", "text", "empty"]:
+        """What the cells hold. Numbers with a few cells of text, which are faults, are numbers."""
         if self.clean:
             return "numbers"
         present = [str(cell).strip() for cell in self.cells if cell is not None]
@@ -89,19 +106,61 @@ class Column:
         return "numbers" if numbers and 2 * numbers + marks >= len(present) else "text"
 
     @property
-    def draws(self) -> bool:
-        """Whether its name says that it counts repetitions."""
-        return self.key in DRAWS
+    def identifies(self) -> bool:
+        """Whether its name is that of an id or a running number."""
+        return identifies(self.name)
 
     @property
-    def truth(self) -> bool:
-        """Whether its name says that it is what systems are measured against."""
-        return self.key in TRUTHS
+    def draws(self) -> bool:
+        """Whether its name says that it counts repetitions."""
+        return Use.DRAW in self.uses
 
     @property
     def no_value(self) -> bool:
         """Whether its name says that it is an id, a repetition, a rank, a position, a time or a weight."""
-        return self.draws or self.key in (*PLACES, *TIMES, *UNITS) or identifies(self.name)
+        return bool(self.uses & _NO_VALUE) or self.identifies
+
+    def texts(self) -> np.ndarray:
+        """The cells as ids; raises InputError where one is empty."""
+        empty = np.flatnonzero(np.array([cell is None for cell in self.cells]))
+        if empty.size:
+            part, row = self._locate(int(empty[0]))
+            raise rules.PRESENT.error(part, self.name, None, row)
+        return self.cells.astype(str)
+
+    def numbers(self) -> Floats:
+        """The cells as their type holds them, or as their text says; raises InputError with the wrong ones."""
+        if self.clean or self.kind == "empty":
+            arrays = [part.load({}, {"number": self.name})["number"] for part in self.parts]
+        else:
+            arrays = self._from_text()
+        field = Field(self.name, rules.VALUES)
+        return np.concatenate([field.checked(array, part) for part, array in zip(self.parts, arrays, strict=True)])
+
+    def _from_text(self) -> list[Any]:
+        """The numbers that the text says, one Arrow array a part; true and false are 1 and 0."""
+        import pyarrow as pa
+
+        numbers = [np.nan if cell is None else _number(str(cell)) for cell in self.cells]
+        wrong = [i for i, number in enumerate(numbers) if number is None]
+        if wrong:
+            raise InputError(
+                f"{self._locate(wrong[0])[0].name}: {self.name} must hold numbers, got {self._listed(wrong)}; leave a "
+                "cell empty where there is no value and write a decimal point, or name the columns to compare: "
+                "systems='a,b'"
+            )
+        ends = np.cumsum([len(array) for array in self.arrays])[:-1]
+        return [pa.array(values, from_pandas=True) for values in np.split(np.array(numbers, float), ends)]
+
+    def _listed(self, wrong: Sequence[int]) -> str:
+        """The first wrong cells with their rows; those of another file than the first are counted."""
+        places = [self._locate(i) for i in wrong[:SHOWN]]
+        same = [(i, row) for i, (part, row) in zip(wrong, places, strict=False) if part is places[0][0]]
+        more = f" and {len(wrong) - len(same):,} more" if len(wrong) > len(same) else ""
+        return ", ".join(f"{self.cells[i]!r} (row {row:,})" for i, row in same) + more
+
+    def _locate(self, row: int) -> tuple[Part, int]:
+        return located(zip(self.parts, map(len, self.arrays), strict=True), row)
 
 
 def key(name: str) -> str:
@@ -110,10 +169,8 @@ def key(name: str) -> str:
     >>> key(" Question ID"), key("questionId")
     ('question_id', 'question_id')
     """
-    apart = re.sub(r"(?<=[a-z])(?=I[dD]$)", "_", name.strip())
-    return (
-        re.sub(r"[ _-]+", "_", apart.lower()) if not apart.lower().startswith(("unnamed", "column")) else apart.lower()
-    )
+    apart = re.sub(r"(?<=[a-z])(?=I[dD]$)", "_", name.strip()).lower()
+    return apart if apart.startswith(("unnamed", "column")) else re.sub(r"[ _-]+", "_", apart)
 
 
 def identifies(name: str) -> bool:
@@ -132,132 +189,6 @@ def looks_like_number(cell: str) -> bool:
     [True, True, True, True, True, False, False]
     """
     return bool(_NUMBER.fullmatch(cell.strip())) or cell.strip().lower() in TRUTH
-
-
-def by_key(columns: Sequence[Column], keys: Iterable[str]) -> list[Column]:
-    """The columns with one of these names, in the order of the names."""
-    return [column for wanted in keys for column in columns if column.key == wanted]
-
-
-def system(columns: Sequence[Column], given: str | None, where: str) -> Column | None:
-    """The column that names the systems; None where there is none.
-
-    A column `run` of numbers counts repetitions, unless the table also has a column `value` and no other system.
-    Raises InputError where two columns could be meant.
-    """
-    if given:
-        return by_name(columns, given, where, "columns: system")
-    matches = by_key(columns, SYSTEMS)
-    named = [column for column in matches if not (column.key == "run" and column.kind == "numbers")]
-    matches = named or (matches if by_key(columns, ["value"]) else [])
-    exact = [column for column in matches if column.name == "system"] or matches
-    if len(exact) > 1:
-        both = " and ".join(repr(column.name) for column in exact)
-        raise InputError(
-            f"{where}: columns {both} could both be the system; say which: columns='system={exact[0].name}'"
-        )
-    return exact[0] if exact else None
-
-
-def by_name(columns: Sequence[Column], name: str, where: str, parameter: str) -> Column:
-    """The column of that name; raises ParameterError where there is none."""
-    roles_of.require([column.name for column in columns], name, where, parameter)
-    return next(column for column in columns if column.name == name)
-
-
-def value(columns: Sequence[Column], given: str | None, where: str) -> tuple[Column, str]:
-    """The column of the values of a long table, and a sentence where nothing but its cells say that it is.
-
-    columns: those without another role. A usual name decides, then a single column of numbers that is no id,
-    repetition, rank or position. Raises InputError, which names the candidates, where none or several remain.
-    """
-    if given:
-        return by_name(columns, given, where, "columns: value"), ""
-    numbers = [column for column in columns if column.kind == "numbers"]
-    usual = by_key(numbers, VALUES)
-    if usual and (len(usual) == 1 or usual[0].name == "value"):
-        return usual[0], ""
-    candidates = usual or [column for column in numbers if not column.no_value]
-    if len(candidates) == 1:
-        name = candidates[0].name
-        text = f"The values are those of {name}, the only numeric column but ids, repetitions, ranks and positions"
-        return candidates[0], f"{text}; set columns='value=NAME' to use another."
-    if not candidates:
-        has = ", ".join(repr(column.name) for column in columns)
-        raise InputError(
-            f"{where}: a table with a column of systems must have a numeric column of values; "
-            f"the other columns are {has}; set columns='value=NAME'"
-        )
-    names = roles_of.listed([repr(column.name) for column in candidates])
-    raise InputError(
-        f"{where}: a table with a column of systems must have one column of values, got the candidates {names}; "
-        f"say which: columns='value={candidates[0].name}'"
-    )
-
-
-def question(columns: Sequence[Column], where: str) -> list[Column]:
-    """The columns that tell the units of a long table apart: one, or fold and repetition; none where nothing does.
-
-    columns: those without another role. A usual name decides, then an id, then a single column of text, then a single
-    repetition. Raises InputError, which names the candidates, where several columns of text remain.
-    """
-    if usual := by_key(columns, UNITS):
-        return with_repeat(usual[0], columns)
-    texts = [column for column in columns if column.kind == "text" and not column.no_value]
-    ids = [column for column in columns if identifies(column.name)]
-    chosen = ids or texts or [column for column in columns if column.draws]
-    if len(chosen) > 1 and not ids:
-        names = ", ".join(repr(column.name) for column in chosen)
-        raise InputError(
-            f"{where}: one column must name the unit, got the candidates {names}; "
-            f"say which: columns='unit={chosen[0].name}'"
-        )
-    return chosen[:1]
-
-
-def with_repeat(unit: Column, columns: Sequence[Column]) -> list[Column]:
-    """The column of the unit; with a fold its repetition, for fold 1 of another repetition is another fold."""
-    repeats = [column for column in by_key(columns, REPEATS) if column is not unit] if unit.key in FOLDS else []
-    return [*repeats[:1], unit]
-
-
-def question_of_rows(columns: Sequence[Column]) -> list[Column]:
-    """The columns that tell the units of a wide table apart; none where each row is a unit.
-
-    A usual name decides, then an id, then a column of text whose cells all differ, or the only one beside repetitions.
-    """
-    if usual := by_key(columns, UNITS):
-        return with_repeat(usual[0], columns)
-    ids = [column for column in columns if identifies(column.name) and column.kind != "empty"]
-    texts = [column for column in columns if column.kind == "text"]
-    distinct = [column for column in texts if len(set(column.cells)) == len(column.cells)]
-    repeated = texts if len(texts) == 1 and any(column.draws for column in columns) else []
-    named = [column for column in ids if not key(column.name).startswith(("unnamed", "level", "column"))]
-    return (named or distinct or repeated)[:1]
-
-
-def doubles(column: Column, place: Callable[[int], tuple[Part, int]]) -> Floats:
-    """The numbers of a column, NaN where a cell is empty; true and false are 1 and 0.
-
-    place: the file and the row, from 1, of a cell. Raises InputError with the first wrong cells.
-    """
-    numbers = [np.nan if cell is None else _number(str(cell)) for cell in column.cells]
-    wrong = [i for i, number in enumerate(numbers) if number is None]
-    if wrong:
-        raise InputError(
-            f"{place(wrong[0])[0].name}: {column.name} must hold numbers, got {_cells(column, wrong, place)}; leave a "
-            "cell empty where there is no value and write a decimal point, or name the columns to compare: "
-            "systems='a,b'"
-        )
-    return np.array(numbers, float)
-
-
-def _cells(column: Column, wrong: Sequence[int], place: Callable[[int], tuple[Part, int]]) -> str:
-    """The first wrong cells with their rows; those of another file than the first are counted."""
-    file = place(wrong[0])[0]
-    same = [i for i in wrong[:SHOWN] if place(i)[0] is file]
-    more = f" and {len(wrong) - len(same):,} more" if len(wrong) > len(same) else ""
-    return ", ".join(f"{column.cells[i]!r} (row {place(i)[1]:,})" for i in same) + more
 
 
 def _number(cell: str) -> float | None:
@@ -281,3 +212,70 @@ def means(cell: Ints, values: Floats, cells: int) -> tuple[Floats, Ints]:
     counts = np.bincount(cell[order], minlength=cells)
     with np.errstate(invalid="ignore"):
         return np.where(counts > 0, sums / counts, np.nan), rows
+
+
+# Tables that could be meant in two ways, refused ----------------------------------------------------------------------
+
+SUMMARIES = ("all", "mean", "average", "avg", "overall", "total", "macro", "summary", "amean")
+TOLERANCE = 1e-3  # of a mean that was rounded to a few digits
+_SIDE = re.compile(rf"({'|'.join(Use.SYSTEM.value)})_?(a|b|1|2|left|right|first|second)")
+
+
+def refuse_other_units(cell: Ints, cells: int, columns: Sequence[Column], unit: str, where: str) -> None:
+    """Raises InputError where rows of one unit are told apart by columns of few texts, and none counts draws.
+
+    Question 3 of one data set is another question than question 3 of the next, and no draw of it.
+    cell: the unit, system and metric of each row, as a number. cells: how many systems and metrics there are. columns:
+    those without another role.
+    """
+    rows = len(cell)
+    if np.unique(cell).size == rows or any(column.draws for column in columns):
+        return
+    texts = [column for column in columns if column.kind == "text" and not column.no_value]
+    parts = [(column, _text_codes(column)) for column in texts]
+    few = [(column, part) for column, part in parts if 2 * np.unique(part).size * cells <= rows]
+    apart = [(column, part) for column, part in few if _pairs(cell, part).max() >= np.unique(cell).size]
+    key = cell
+    for _, part in apart:
+        key = _pairs(key, part)
+    if apart and np.unique(key).size == rows:
+        names = " and ".join(repr(column.name) for column, _ in apart)
+        raise InputError(
+            f"{where}: rows of one {unit} differ in {names}: where they are draws of one {unit} set "
+            f"columns='unit={unit}', where {names} names the metric columns='metric={apart[0][0].name}'; where they "
+            "are other units, write both into one column"
+        )
+
+
+def _text_codes(column: Column) -> Ints:
+    return codes(np.array(["" if cell is None else str(cell) for cell in column.cells]))[0]
+
+
+def _pairs(a: Ints, b: Ints) -> Ints:
+    """A number for each pair of two numbers, from 0."""
+    return np.unique(a * (int(b.max()) + 1) + b, return_inverse=True)[1].astype(np.int64)
+
+
+def refuse_summaries(labels: Iterable[object], values: Mapping[tuple[str, str], Floats], unit: str, where: str) -> None:
+    """Raises InputError for a unit called `all` or `mean` whose values are the means of the others."""
+    for place, label in enumerate(labels := list(labels)):
+        if str(label).strip().lower() in SUMMARIES and len(labels) > 2:
+            others = [np.delete(column, place) for column in values.values()]
+            means = np.array([np.nanmean(some) if (~np.isnan(some)).any() else np.nan for some in others])
+            own = np.array([column[place] for column in values.values()])
+            if np.allclose(own, means, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True):
+                raise InputError(
+                    f"{where}: {unit} {str(label)!r} holds the means of the others and would count as one of them; "
+                    "remove its rows"
+                )
+
+
+def refuse_pairs(texts: Sequence[Column], where: str) -> None:
+    """Raises InputError for a table each of whose rows names the two systems that it compares."""
+    sides = [column.name for column in texts if _SIDE.fullmatch(column.key)]
+    if len(sides) > 1:
+        raise InputError(
+            f"{where}: {sides[0]!r} and {sides[1]!r} name two systems in each row, and a table must have one column of "
+            "systems, or one of values for each; count the wins of each system as successes and trials, or name the "
+            "columns of values: systems='a,b'"
+        )

@@ -5,28 +5,27 @@ that is missing is undefined (NaN) and never 0.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from evalkit.arrays import InputError, Ints, codes
+from evalkit.findings import inputs
 from evalkit.findings.finding import Finding
 from evalkit.metrics.sums import Sums
-from evalkit.reading.inputs import pairing, trec_eval, unit_columns
-from evalkit.reading.inputs.unit_columns import Column
+from evalkit.reading.inputs import pairing
+from evalkit.reading.inputs.unit_roles import Columns
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import rules, table
-from evalkit.reading.tables.json_lines import JsonLines
 from evalkit.reading.tables.parts import Part, Source, at
 from evalkit.reading.tables.rules import Field
 from evalkit.reading.tables.table import Table
 
-ROLES = ("unit", "system", "value", "metric", "successes", "trials")
+NAMED = 8  # columns or measures that a note names
 COUNTED = 2**53 - 1  # the largest whole number that a double holds apart from the next one
 VALUE = "value"  # what the numbers of a wide table are called where nobody says
-ROW = "row"
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,51 +60,17 @@ class Trials:
     sources: tuple[Source, ...]
 
 
-def kind(parts: Sequence[Part], given: Mapping[str, str], systems: Sequence[str] = ()) -> str:
-    """What the columns are: "report", "trec_eval", "ranking", "trials", "long", "classification" or "wide".
-
-    A table with a column of systems is long, unless `systems` names columns of it.
-    """
-    first = parts[0]
-    names = set(first.columns)
-    if trec_eval.is_output(first):
-        return "trec_eval"
-    if first.layout:
-        return "ranking"
-    if isinstance(first, JsonLines) and {"schema", "report", "versions"} <= names:
-        return "report"
-    if all(given.get(role, role) in names for role in ("successes", "trials")):
-        return "trials"
-    wanted = ("query", "item", "score", "rank", "label")
-    roles = roles_of.resolve(first.columns, wanted, _of(given), "")
-    if {"query", "item"} <= set(roles) and {"score", "rank"} & set(roles) and not given.get("value"):
-        return "ranking"
-    if systems and set(systems) <= names:
-        return "wide"
-    has_system = bool(given.get("system") or unit_columns.system(columns_of([first]), None, first.name))
-    if has_system and given.get("value", VALUE) in names:
-        return "long"
-    if {"label", "score"} <= set(roles) and not systems:
-        return "classification"
-    return "long" if has_system or given.get("value") else "wide"
-
-
-def _of(given: Mapping[str, str]) -> dict[str, str]:
-    """The roles that the tables of predictions have, too."""
-    return {role: name for role, name in given.items() if role not in ROLES[2:] and role != "unit"}
-
-
 # Tables -----------------------------------------------------------------------------------------------------------
 
 
-def read_trials(parts: Sequence[Part], given: Mapping[str, str]) -> Trials:
+def read_trials(parts: Sequence[Part], chosen: Mapping[str, str]) -> Trials:
     """Columns successes and trials; the first column of text names the system of each row.
 
     Raises InputError for counts that are not whole, for more successes than trials, and for no trial at all.
     """
-    columns = {role: given.get(role, role) for role in ("successes", "trials")}
-    text = [column.name for column in columns_of(parts) if not column.clean]
-    label = given.get("system") or next((name for name in text if name not in columns.values()), None)
+    columns = {role: chosen.get(role, role) for role in ("successes", "trials")}
+    text = [column.name for column in Columns.of(parts).every if not column.clean]
+    label = chosen.get("system") or next((name for name in text if name not in columns.values()), None)
     fields = {role: Field(name, rules.MEASURED) for role, name in columns.items()}
     fields |= {"system": Field(label)} if label else {}
     rows = Table([table.block(part, fields) for part in parts])
@@ -122,8 +87,8 @@ def read_trials(parts: Sequence[Part], given: Mapping[str, str]) -> Trials:
     if (again := pairing.repeated(codes(systems)[0], np.arange(len(systems)))) is not None:
         part, row = rows.locate(again)
         raise InputError(f"{part.name}: {label} must name each row once, got {systems[again]!r} again{at(row)}")
-    shown = columns | ({"system": label} if label else {})
-    return Trials(systems, successes.astype(np.int64), trials.astype(np.int64), shown, rows.sources)
+    printed = columns | ({"system": label} if label else {})
+    return Trials(systems, successes.astype(np.int64), trials.astype(np.int64), printed, rows.sources)
 
 
 def read_report(parts: Sequence[Part]) -> UnitValues:
@@ -131,15 +96,15 @@ def read_report(parts: Sequence[Part]) -> UnitValues:
     part = parts[0]
     if len(parts) > 1:
         raise InputError(f"{part.name}: one report at a time, got {len(parts)} files")
-    found = json.loads(part.path.read_text(encoding="utf-8"))
-    kept = found.get("differences") or {}
-    values = kept.get("values") or []
-    ids: list[Any] = next((one for name, one in kept.items() if name != "values"), [])
-    if not values or len(ids) != len(values) or not found.get("headline"):
-        raise InputError(f"{part.name}: a report of {found['report']!r} without differences of each unit")
-    row = found["headline"][0]
-    pair, metric = (row["first"], row["second"]), found["primary"]
-    estimates = {(one["metric"], one["system"]): one for one in found["estimates"]}
+    report = json.loads(part.path.read_text(encoding="utf-8"))
+    differences = report.get("differences") or {}
+    values = differences.get("values") or []
+    ids: list[Any] = next((column for name, column in differences.items() if name != "values"), [])
+    if not values or len(ids) != len(values) or not report.get("headline"):
+        raise InputError(f"{part.name}: a report of {report['report']!r} without differences of each unit")
+    row = report["headline"][0]
+    pair, metric = (row["first"], row["second"]), report["primary"]
+    estimates = {(estimate["metric"], estimate["system"]): estimate for estimate in report["estimates"]}
     sides = (np.array(values, float), np.zeros(len(values)))
     return UnitValues(
         unit=np.array(ids, dtype=object),
@@ -153,18 +118,15 @@ def read_report(parts: Sequence[Part]) -> UnitValues:
     )
 
 
-# The parts of a table ---------------------------------------------------------------------------------------------
+# What readers of values share -------------------------------------------------------------------------------------
 
 
-def columns_of(parts: Sequence[Part]) -> list[Column]:
-    """Every column of all parts as text; raises InputError where a part has other columns than the first."""
-    names = parts[0].columns
-    for part in parts:
-        if set(part.columns) != set(names):
-            raise InputError(f"{part.name}: must have the columns of {parts[0].name}, {', '.join(names)}")
-    tables = [part.load({f"text {name}": name for name in names}, {}) for part in parts]
-    return [Column(name, tuple(table[f"text {name}"] for table in tables)) for name in names]
+def wanted(names: Iterable[object], asked: Sequence[str], parameter: str) -> tuple[str, ...]:
+    """The names asked for, or all; raises ParameterError for one that is not there."""
+    there = list(map(str, names))
+    return tuple(roles_of.require(there, name, "the input", parameter) for name in dict.fromkeys(asked)) or tuple(there)
 
 
-def fingerprints(parts: Sequence[Part], rows: Sequence[int]) -> tuple[Source, ...]:
-    return tuple(part.fingerprint(n) for part, n in zip(parts, rows, strict=True))
+def unused(what: str, names: Sequence[str]) -> tuple[Finding, ...]:
+    """A finding on columns or measures that are not used, if there are any."""
+    return (inputs.UNUSED_COLUMNS.warning(f"{what}: {roles_of.listed(names, NAMED)}.", len(names)),) if names else ()

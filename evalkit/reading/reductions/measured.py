@@ -73,7 +73,7 @@ class Task:
     @property
     def judged(self) -> bool:
         """Whether the judgements are parts of their own."""
-        return any(one.role == JUDGED for one in self.reads)
+        return any(read.role == JUDGED for read in self.reads)
 
 
 # One shard ----------------------------------------------------------------------------------------------------------
@@ -130,7 +130,7 @@ def _shard(table: Any, role: str, task: Task) -> _Shard:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    member = np.array([one.role == role for one in task.reads])[table["part"].to_numpy()]
+    member = np.array([read.role == role for read in task.reads])[table["part"].to_numpy()]
     some = (table if member.all() else table.filter(pa.array(member))).combine_chunks()
 
     def column(name: str) -> Any:
@@ -143,7 +143,7 @@ def _shard(table: Any, role: str, task: Task) -> _Shard:
         query=[column("query")],
         item=[column("item")],
         score=[column("score").to_numpy(zero_copy_only=False)],
-        ranked=[np.array([one.ranked for one in task.reads])[part]],
+        ranked=[np.array([read.ranked for read in task.reads])[part]],
         grade=[pc.fill_null(column("grade"), np.nan).to_numpy(zero_copy_only=False)],
         attributes=[{name: column(f"attribute {name}") for name in task.attributes}],
     )
@@ -156,17 +156,17 @@ def _systems(part: np.ndarray, said: Any, task: Task) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    given = pa.array([one.system for one in task.reads], pa.string())
-    if said is None and len({one.system for one in task.reads if one.role == RUN}) == 1:
-        return given[0].as_py(), len(part)
-    own = given.take(pa.array(part))
+    stated = pa.array([read.system for read in task.reads], pa.string())
+    if said is None and len({read.system for read in task.reads if read.role == RUN}) == 1:
+        return stated[0].as_py(), len(part)
+    own = stated.take(pa.array(part))
     return own if said is None else pc.coalesce(own, said)
 
 
 # All shards ---------------------------------------------------------------------------------------------------------
 
 
-def gathered(cells: dict[str, Any], task: Task, columns: Mapping[str, str], made: tuple[Source, ...]) -> Measured:
+def gathered(cells: dict[str, Any], task: Task, columns: Mapping[str, str], sources: tuple[Source, ...]) -> Measured:
     """The shards' lists end to end, in the order of the queries' ids; raises what concerns the input as a whole.
 
     cells: each column of the shards' results; they are taken out one by one, as two copies of all need not fit.
@@ -178,7 +178,7 @@ def gathered(cells: dict[str, Any], task: Task, columns: Mapping[str, str], made
 
     texts = flat("query")
     if not len(texts):
-        raise reading.no_judgement(made[0].name)
+        raise reading.no_judgement(sources[0].name)
     order = pc.sort_indices(texts).to_numpy()
     query = _objects(texts.take(order))
     del texts
@@ -194,7 +194,7 @@ def gathered(cells: dict[str, Any], task: Task, columns: Mapping[str, str], made
         accounts=accounts,
         attributes={name: _objects(flat(f"attribute {name}").take(order)) for name in task.attributes},
         columns=columns,
-        sources=made,
+        sources=sources,
         pooled_ideal=not task.judged,
         negative=int(flat("negative").to_numpy().sum()),
         query=query,
@@ -212,7 +212,7 @@ def _check(
             raise reading.nothing_in_common(name, first[0].as_py(), query[0])
     if task.beside and not shared:
         raise reading.no_shared_table(
-            next(one.name for one in task.reads if one.role == BESIDE), beside[0].as_py(), query[0]
+            next(read.name for read in task.reads if read.role == BESIDE), beside[0].as_py(), query[0]
         )
 
 

@@ -6,12 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from evalkit.metrics import calibration
-from evalkit.reading.engines.base import Engine
-from evalkit.reading.engines.checks import counts, refuse
+from evalkit.metrics import calibration, grid
+from evalkit.reading.engines.base import Engine, checked, counts, refuse
+from evalkit.reading.inputs import aligned, outcomes
 from evalkit.reading.inputs.aligned import Layout
+from evalkit.reading.reductions.shards import Plan
+from evalkit.reading.tables import precision
 from evalkit.reading.tables.parts import Part, Selection, explained
-from evalkit.reading.tables.rules import checks, split
+from evalkit.reading.tables.precision import Precision
+from evalkit.reading.tables.rules import LEAST_WEIGHT, MOST_WEIGHT, checks, split
 
 LABELS = 10_000  # distinct labels that are looked at: two are right
 MOST = np.finfo(float).max
@@ -41,10 +44,10 @@ def profile(engine: Engine, piece: Piece) -> list[dict[str, Any]]:
     if not quick:
         raise piece.part.no_rows()
     if all(_sound(row, roles) for row in quick):
-        return [row | _nothing_told(numbers) for row in quick]
-    found = _by_label(engine, piece, counts(broken) + _told(engine, numbers) + _weights(engine, numbers))
-    refuse(engine, piece.chosen, broken, found)
-    return found
+        return [row | _none_counted(numbers) for row in quick]
+    rows = _by_label(engine, piece, counts(broken) + _scores(engine, numbers) + _weights(engine, numbers))
+    refuse(engine, piece.chosen, broken, rows)
+    return rows
 
 
 def _by_label(engine: Engine, piece: Piece, cells: Sequence[str]) -> list[dict[str, Any]]:
@@ -81,13 +84,13 @@ def _sound(row: Row, roles: Sequence[str]) -> bool:
     return True
 
 
-def _nothing_told(numbers: Mapping[str, str]) -> dict[str, int]:
-    """What `_told` counts, where there is nothing of it."""
+def _none_counted(numbers: Mapping[str, str]) -> dict[str, int]:
+    """What `_scores` counts, where there is nothing of it."""
     scores = sum(role.startswith("own ") for role in numbers)
     return {f"{name}{i}": 0 for i in range(scores) for name in ("outside", "low", "high")}
 
 
-def _told(engine: Engine, numbers: Mapping[str, str]) -> list[str]:
+def _scores(engine: Engine, numbers: Mapping[str, str]) -> list[str]:
     """What is counted of scores."""
     cells, low, high = [], calibration.EPSILON, 1 - calibration.EPSILON
     for i, role in enumerate(role for role in numbers if role.startswith("own ")):
@@ -107,3 +110,94 @@ def _weights(engine: Engine, numbers: Mapping[str, str]) -> list[str]:
 def system_of(engine: Engine, piece: Piece) -> str:
     """The SQL of the system that a row of a part belongs to."""
     return engine.dialect.quote("system") if piece.layout.system else engine.dialect.literal(piece.system)
+
+
+# All parts ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Profiles:
+    """What the profiles of the parts say together. rows: of each part by system and label. systems: those wanted."""
+
+    engine: Engine
+    pieces: Sequence[Piece]
+    rows: Sequence[Sequence[Row]]
+    systems: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls, engine: Engine, pieces: Sequence[Piece], rows: Sequence[Sequence[Row]] | None, systems: Sequence[str]
+    ) -> "Profiles":
+        """The profiles, which the engine makes where they are None, of the systems wanted; raises as `profile` does."""
+        rows, layout = rows or [profile(engine, piece) for piece in pieces], pieces[0].layout
+        if None not in layout.own:
+            return cls(engine, pieces, rows, tuple(map(str, layout.own)))
+        names = sorted({row["system"] for part in rows for row in part})
+        kept = aligned.kept_systems(names, systems, layout, pieces[0].part)
+        return cls(engine, pieces, rows, tuple(names[i] for i in kept))
+
+    @property
+    def layout(self) -> Layout:
+        """The columns of the first part."""
+        return self.pieces[0].layout
+
+    @property
+    def wide(self) -> bool:
+        """Whether each system has a column of scores."""
+        return None not in self.layout.own
+
+    def _wanted(self, row: Row) -> bool:
+        return self.wide or row["system"] in self.systems
+
+    @property
+    def kept(self) -> list[Row]:
+        """The rows of the systems wanted."""
+        return [row for rows in self.rows for row in rows if self._wanted(row)]
+
+    def labels(self, positive: str | None) -> tuple[str, str]:
+        """The positive and the negative label."""
+        labels = [(i, row["label"]) for i, rows in enumerate(self.rows) for row in rows if self._wanted(row)]
+        names, column = sorted({outcomes.canonical(label) for _, label in labels}), self.layout.text["label"]
+        if len(names) > 2:
+            i, label = next((i, label) for i, label in labels if outcomes.canonical(label) == names[2])
+            same = f"{self.engine.dialect.quote('text label')} = {self.engine.dialect.literal(label)}"
+            row, _ = self.engine.first(self.pieces[i].chosen, same, "text label")
+            raise outcomes.too_many_labels(self.pieces[i].part.place(row), column, names)
+        return outcomes.two_labels(names, positive, self.pieces[0].part.name, column)
+
+    def plan(self, positive: str) -> Plan:
+        """What a shard's columns mean, without segments and units."""
+        hits = sorted(name for name in {row["label"] for row in self.kept} if outcomes.canonical(name) == positive)
+        return Plan(self.systems, not self.wide and len(self.systems) > 1, tuple(hits), self._scale())
+
+    def _scale(self) -> float | None:
+        """Of what size weights are counted; None where there are none."""
+        column = self.layout.numbers.get("weight")
+        if column is None:
+            return None
+        for piece, rows in zip(self.pieces, self.rows, strict=True):
+            if min(row["least"] for row in rows) < LEAST_WEIGHT or max(row["most"] for row in rows) > MOST_WEIGHT:
+                checked(self.engine, piece.chosen, {"number weight": piece.layout.fields["number weight"]})
+        every = [row for rows in self.rows for row in rows]
+        most = max(row["most"] for row in every)
+        if most <= 0:
+            raise outcomes.no_weight(self.pieces[0].part.name, column)
+        return grid.scale_of(most, sum(row["n"] for row in every), whole=not any(row["parted"] for row in every))
+
+    def by_system(self, hits: Sequence[str], positives: str, negatives: str) -> dict[str, int]:
+        """Rows of each system that are counted by one name among the positives, by the other among the rest."""
+        total = dict.fromkeys(self.systems, 0)
+        for row in self.kept:
+            name = positives if row["label"] in hits else negatives
+            for i, system in enumerate(self.systems if self.wide else [row["system"]]):
+                total[system] += row[f"{name}{i}"]
+        return total
+
+    def precision(self, name: str) -> Precision:
+        """The precision of a system's scores: the widest of the parts that hold some."""
+        stored = []
+        for piece, rows in zip(self.pieces, self.rows, strict=True):
+            own = piece.layout.own
+            if name in own or any(row["system"] == name for row in rows):
+                stored.append(precision.of(piece.part, own[name if name in own else None]["score"]))
+        return precision.widest(stored)

@@ -68,8 +68,8 @@ def shard(table: Any, plan: Plan) -> Shard:
     """The rows of an Arrow table."""
     label: Bools = table["hit"].to_numpy()
     weight = None if plan.scale is None else grid.whole(_numbers(table["weight"]), plan.scale)
-    parts = [segment.of[_places(table[f"segment{i}"], segment.values)] for i, segment in enumerate(plan.segments)]
-    sizes = [int(segment.of.max()) + 1 for segment in plan.segments]
+    parts = [column.of[_places(table[f"segment{i}"], column.values)] for i, column in enumerate(plan.segments)]
+    sizes = [int(column.of.max()) + 1 for column in plan.segments]
     unit, units = _units(table, plan)
     if not plan.paired:
         score = [_numbers(table[f"score{i}"]) for i in range(len(plan.systems))]
@@ -81,7 +81,7 @@ def shard(table: Any, plan: Plan) -> Shard:
     rows = pairing.paired(id, rows) if not twice else [at[:0] for at in rows]
     shared: list[Any] = [_codes(table[name])[0] for name in ("label", *plan.groups)]
     shared += [] if weight is None else [_numbers(table["weight"])]
-    differ = sum(pairing.differing(one, rows) is not None for one in shared)
+    differ = sum(pairing.differing(column, rows) is not None for column in shared)
     first, values = rows[0], _numbers(table["score0"])
     return Shard(
         label[first],
@@ -116,8 +116,8 @@ def _codes(column: Any) -> tuple[Ints, int]:
 
     whole = column.combine_chunks()
     whole = pa.concat_arrays(whole.chunks) if isinstance(whole, pa.ChunkedArray) else whole
-    found = whole.dictionary_encode()
-    return found.indices.to_numpy(zero_copy_only=False), len(found.dictionary)
+    encoded = whole.dictionary_encode()
+    return encoded.indices.to_numpy(zero_copy_only=False), len(encoded.dictionary)
 
 
 def _numbers(column: Any) -> Floats:

@@ -86,7 +86,7 @@ class Straight:
 
     def profile(self) -> list[dict[str, Any]] | None:
         """As `profiles.profile`: rows by label and what is told of them; None where not all is as it should be."""
-        found: dict[Any, dict[str, Any]] = {}
+        by_label: dict[Any, dict[str, Any]] = {}
         for rows in self.blocks():
             ends = [(some.min(), some.max()) for some in rows.numbers]
             if not np.isfinite(ends).all():
@@ -97,26 +97,26 @@ class Straight:
                 return None
             for label, member in ((low, ~of_high), (high, of_high)):
                 if member.any():
-                    told = self._told(rows, ends, member)
-                    before = found.get(label.item())
-                    found[label.item()] = _together(before, told) if before else told
-        return [{"system": self.piece.system, "label": _text(label)} | told for label, told in sorted(found.items())]
+                    own = self._counted(rows, ends, member)
+                    before = by_label.get(label.item())
+                    by_label[label.item()] = _together(before, own) if before else own
+        return [{"system": self.piece.system, "label": _text(label)} | own for label, own in sorted(by_label.items())]
 
-    def _told(self, rows: Rows, ends: list[tuple[float, float]], member: Bools) -> dict[str, Any]:
+    def _counted(self, rows: Rows, ends: list[tuple[float, float]], member: Bools) -> dict[str, Any]:
         """Of the rows of one label. ends: the smallest and the largest of each column."""
-        told: dict[str, Any] = {"n": int(np.count_nonzero(member))}
+        counts: dict[str, Any] = {"n": int(np.count_nonzero(member))}
         low, high = calibration.EPSILON, 1 - calibration.EPSILON
         score = 0
         for role, some, (least, most) in zip(self.numbers, rows.numbers, ends, strict=True):
             if role == "number weight":
                 own = some[member]
-                told |= {"least": own.min(), "most": own.max(), "parted": int(np.count_nonzero(own % 1))}
+                counts |= {"least": own.min(), "most": own.max(), "parted": int(np.count_nonzero(own % 1))}
                 continue
             own = some[:0] if low <= least and most <= high else some[member]
             rules = {"outside": (own < 0) | (own > 1), "low": own < low, "high": own > high}
-            told |= {f"{name}{score}": int(np.count_nonzero(rule)) for name, rule in rules.items()}
+            counts |= {f"{name}{score}": int(np.count_nonzero(rule)) for name, rule in rules.items()}
             score += 1
-        return told
+        return counts
 
     # The rows
 
@@ -136,8 +136,8 @@ class Straight:
         done, whole = 0, None
         with progress("reading", self.rows, "rows") as draw:
             for shard in self.shards(plan):
-                made = function(shard)
-                whole = made if whole is None else merge(pa.concat_tables([whole, made]))
+                result = function(shard)
+                whole = result if whole is None else merge(pa.concat_tables([whole, result]))
                 done += len(shard.label)
                 draw(done)
         return whole

@@ -71,12 +71,12 @@ def refuse_data(names: Iterable[str], where: str) -> None:
 def resolve(
     names: Iterable[str],
     roles: Iterable[str],
-    given: Mapping[str, str],
+    chosen: Mapping[str, str],
     where: str,
     taken: Iterable[str] = (),
     needed: Iterable[str | tuple[str, ...]] = (),
 ) -> dict[str, str]:
-    """Role -> column, for the roles that the names hold; `given` decides first, `taken` names have another use.
+    """Role -> column, for the roles that the names hold; `chosen` decides first, `taken` names have another use.
 
     needed: the roles that must be there; of several in a tuple one must.
     Raises InputError, for all of them at once, where two synonyms match one role or a needed one has no column,
@@ -85,7 +85,7 @@ def resolve(
     >>> resolve(["qid", "doc_id", "score"], ["query", "item", "score"], {"item": "doc_id"}, "run.csv")
     {'query': 'qid', 'item': 'doc_id', 'score': 'score'}
     """
-    columns, unclear = match(names := list(names), roles, given, where, taken)
+    columns, unclear = match(names := list(names), roles, chosen, where, taken)
     choices = [(role,) if isinstance(role, str) else role for role in needed]
     lacking = [some for some in choices if not {*columns, *unclear} & {*some}]
     if unclear or lacking:
@@ -94,14 +94,14 @@ def resolve(
 
 
 def match(
-    names: Iterable[str], roles: Iterable[str], given: Mapping[str, str], where: str, taken: Iterable[str] = ()
+    names: Iterable[str], roles: Iterable[str], chosen: Mapping[str, str], where: str, taken: Iterable[str] = ()
 ) -> tuple[dict[str, str], dict[str, list[str]]]:
     """As `resolve`: role -> column, and role -> the columns that could all play it."""
-    names, taken = list(names), set(taken) | set(given.values())
+    names, taken = list(names), set(taken) | set(chosen.values())
     columns, unclear = dict[str, str](), dict[str, list[str]]()
     for role in roles:
-        if role in given:
-            columns[role] = require(names, given[role], where, f"columns: {role}")
+        if role in chosen:
+            columns[role] = require(names, chosen[role], where, f"columns: {role}")
             continue
         if role in names and role not in taken:
             columns[role] = role
@@ -130,11 +130,11 @@ def matching(names: Iterable[str], wanted: Iterable[str], where: str, parameter:
     >>> matching(["x1", "x2", "y"], ["x*"], "t.csv", "ignore")
     ['x1', 'x2']
     """
-    names, found = list(names), set[str]()
-    for one in wanted:
-        pattern = re.compile(".*".join(map(re.escape, one.split("*"))), re.DOTALL)
-        found |= {name for name in names if pattern.fullmatch(name)} or {require(names, one, where, parameter)}
-    return [name for name in names if name in found]
+    names, matches = list(names), set[str]()
+    for glob in wanted:
+        pattern = re.compile(".*".join(map(re.escape, glob.split("*"))), re.DOTALL)
+        matches |= {name for name in names if pattern.fullmatch(name)} or {require(names, glob, where, parameter)}
+    return [name for name in names if name in matches]
 
 
 def wide(names: Iterable[str], prefix: str, systems: Sequence[str], where: str) -> dict[str, str]:
@@ -153,13 +153,13 @@ def wide(names: Iterable[str], prefix: str, systems: Sequence[str], where: str) 
     return {name: columns[name] for name in systems} if systems and columns else columns
 
 
-def one_way(role: str, names: Iterable[str], roles: Mapping[str, str], given: Mapping[str, str], where: str) -> None:
+def one_way(role: str, names: Iterable[str], roles: Mapping[str, str], chosen: Mapping[str, str], where: str) -> None:
     """Raises InputError where one column has the role, and others have it for a system each: score_a beside score.
 
-    The column that `given` names is meant, whatever stands beside it.
+    The column that `chosen` names is meant, whatever stands beside it.
     """
     more = [name for name in names if name.startswith(f"{role}_") and name not in roles.values()]
-    if role in roles and role not in given and more:
+    if role in roles and role not in chosen and more:
         others = listed(map(repr, more))
         raise InputError(
             f"{where}: it has a {role} column, {roles[role]!r}, and one {role} for each system, {others}; for the "
@@ -211,9 +211,9 @@ def listed(names: Iterable[str], most: int = 20) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def check_roles(given: Mapping[str, str], roles: Iterable[str]) -> None:
+def check_roles(chosen: Mapping[str, str], roles: Iterable[str]) -> None:
     """Raises ParameterError for a role that does not exist."""
     roles = list(roles)
-    for role in given:
+    for role in chosen:
         if role not in roles:
             raise ParameterError(f"columns: unknown role {role!r}, must be one of {', '.join(roles)}")

@@ -29,7 +29,7 @@ class Csv(TextFile):
         strict = "quote='\"', escape='\"', nullstr='', strict_mode=true, hive_partitioning=false"
         return f"read_csv({duck.pattern(self.path)}, {form}, {strict}, columns={{{types}}})", {}
 
-    def explain(self, s: Selection) -> None:
+    def explain(self, selection: Selection) -> None:
         """DuckDB itself names the line."""
 
 

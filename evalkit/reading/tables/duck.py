@@ -26,6 +26,19 @@ def too_long(what: str, text: str, where: str = "") -> InputError:
     return InputError(f"{what} must have at most {LONGEST:,} bytes, got {size:,}, beginning with {text[:40]!r}{where}")
 
 
+def long_text(values: Any, what: str) -> None:
+    """Raises InputError for a text that stands on the page again and again, and is longer than a name."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    texts = values.dictionary if pa.types.is_dictionary(values.type) else values
+    if not len(texts) or (pc.max(pc.binary_length(texts)).as_py() or 0) <= LONGEST:
+        return
+    every = values.cast(texts.type)
+    row = int(pc.index(pc.greater(pc.binary_length(every), LONGEST), True).as_py())
+    raise too_long(what, every[row].as_py(), f" (row {row + 1})")
+
+
 def distinct(names: Sequence[str], where: str) -> None:
     """Raises InputError where two columns have one name, or one holds a NUL character.
 
@@ -92,24 +105,24 @@ def tidy(message: str) -> str:
     """DuckDB's many lines on a bad file as one: what is wrong, what is there, on which line."""
     line = re.search(r"CSV Error on Line: (\d+)", message)
     where = f" (line {line[1]})" if line else ""
-    if found := re.search(r'converting column "(.*?)". Could not convert string "(.*?)" to', message, re.S):
-        return f"{found[1]} must be a number, got {found[2][:80]!r}{where}"
-    if found := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message):
-        return f"every row must have {found[1]} columns, got {found[2]}{where}"
+    if match := re.search(r'converting column "(.*?)". Could not convert string "(.*?)" to', message, re.S):
+        return f"{match[1]} must be a number, got {match[2][:80]!r}{where}"
+    if match := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message):
+        return f"every row must have {match[1]} columns, got {match[2]}{where}"
     if re.search("TProtocolException|decompress|[Cc]orrupt", message):
         return NO_PARQUET
     if "unicode" in message or "utf-8" in message.lower():
         return f"must be UTF-8 text, other bytes found{where}"
-    if found := re.search(r"Malformed JSON .*?at byte (\d+) in line (\d+): (.*)", message):
-        if "unexpected end" in found[3]:
+    if match := re.search(r"Malformed JSON .*?at byte (\d+) in line (\d+): (.*)", message):
+        if "unexpected end" in match[3]:
             return "broken JSON: the file ends inside a value"
-        return f"broken JSON: {found[3].strip(' .')} (byte {found[1]})"
+        return f"broken JSON: {match[3].strip(' .')} (byte {match[1]})"
     if "Maximum line size" in message:
         return f"a line must not be longer than 2 MB{where}"
     if "state machine" in message:
         return "every line must end in the same way, as the first does (\\n or \\r\\n)"
     if "unterminated quote" in message:
         return f"a quote is opened and never closed{where}"
-    if found := re.search(r"Could not convert string '(.*?)' to", message, re.S):
-        return f"must hold numbers, got {found[1]!r}{where}"
+    if match := re.search(r"Could not convert string '(.*?)' to", message, re.S):
+        return f"must hold numbers, got {match[1]!r}{where}"
     return " ".join(message.split("\n")[0].split()).split("Error: ", 1)[-1]

@@ -24,11 +24,11 @@ def find(path: str | Path) -> Path:
 
     Raises InputError when it is in neither place.
     """
-    given = Path(path).expanduser()
-    roots = [Path()] if given.is_absolute() else [Path.cwd(), Path(__file__).resolve().parents[3]]
+    wanted = Path(path).expanduser()
+    roots = [Path()] if wanted.is_absolute() else [Path.cwd(), Path(__file__).resolve().parents[3]]
     for root in roots:
-        if (root / given).exists():
-            return root / given
+        if (root / wanted).exists():
+            return root / wanted
     raise InputError(f"{path}: no such file or folder, in neither the working directory nor evalkit's own")
 
 
@@ -56,7 +56,7 @@ def _located(path: str | Path) -> tuple[list[Path], Path]:
     text = str(path)
     if any(mark in text for mark in "*?[") and not Path(text).expanduser().exists():
         matches, top = _glob(Path(text).expanduser())
-        files = sorted(one for one in matches if one.is_file() and not _is_mark(one, text))
+        files = sorted(file for file in matches if file.is_file() and not _is_mark(file, text))
         if not files:
             raise InputError(f"{path}: no file matches this pattern")
         return files, top
@@ -75,7 +75,7 @@ def common(tops: Iterable[Path]) -> Path:
     >>> common([Path("/out/system=A"), Path("/out/system=B")])
     PosixPath('/out')
     """
-    return Path(os.path.commonpath([os.path.abspath(one) for one in tops]))
+    return Path(os.path.commonpath([os.path.abspath(top) for top in tops]))
 
 
 def _inside(folder: Path) -> Iterator[Path]:

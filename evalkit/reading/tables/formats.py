@@ -1,12 +1,21 @@
 """Which class reads a file: by its suffix, or by its content where that says nothing. A new format is one line here."""
 
+import stat
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 from evalkit.arrays import InputError
-from evalkit.reading.tables import delimited, duck, folders, json_lines, parquet, refusals, trec, trec_files
+from evalkit.reading.tables import delimited, duck, folders, json_lines, parquet, trec, trec_files
 from evalkit.reading.tables.parts import PACKED, File
+
+SPECIAL = (
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+    (stat.S_ISSOCK, "a socket"),
+)
 
 
 def delimited_or_trec(path: Path, header: str | None) -> File:
@@ -30,7 +39,7 @@ def part_of(path: Path, header: str | None, top: Path) -> File:
 
 
 def _part(path: Path, header: str | None) -> File:
-    refusals.no_file(path)
+    _no_file(path)
     suffix = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in PACKED][-1:]
     opened = FORMATS.get(suffix[0] if suffix else "")
     if opened and path.suffix.lower() in PACKED - {".gz", ".zst"}:
@@ -39,6 +48,20 @@ def _part(path: Path, header: str | None) -> File:
         return (opened or _by_content)(path, header)
     except OSError as error:
         raise InputError(f"{duck.shown(path)}: cannot be read, {error}") from None
+
+
+def _no_file(path: Path) -> None:
+    """Raises InputError for what is no file, which could not be read twice, and for a file without content."""
+    try:
+        status = path.stat()
+        with path.open("rb") if stat.S_ISREG(status.st_mode) else nullcontext():
+            pass
+    except OSError as error:
+        raise InputError(f"{duck.shown(path)}: cannot be read: {error.strerror}") from None
+    if kind := next((what for is_kind, what in SPECIAL if is_kind(status.st_mode)), None):
+        raise InputError(f"{duck.shown(path)}: must be a file, got {kind}; write its content into a file first")
+    if status.st_size == 0:
+        raise InputError(f"{duck.shown(path)}: the file is empty")
 
 
 def _by_content(path: Path, header: str | None) -> File:

@@ -70,15 +70,15 @@ def hashes(text: Any) -> NDArray[np.uint64]:
 
     text = _decoded(text)
     wide = "<i8" if pa.types.is_large_string(text.type) else "<i4"
-    _, ends, held = text.buffers()
-    found = np.empty(len(text), np.uint64)
-    if len(found):
+    _, ends, content = text.buffers()
+    numbers = np.empty(len(text), np.uint64)
+    if len(numbers):
         ends = np.frombuffer(ends, wide)[text.offset : text.offset + len(text) + 1]
-        raw = np.frombuffer(held, np.uint8) if held is not None else np.zeros(0, np.uint8)
-        for at in range(0, len(found), BLOCK):
+        raw = np.frombuffer(content, np.uint8) if content is not None else np.zeros(0, np.uint8)
+        for at in range(0, len(numbers), BLOCK):
             some = ends[at : at + BLOCK + 1]
-            found[at : at + BLOCK] = _hashes(some - some[0], raw[some[0] : some[-1]])
-    return found
+            numbers[at : at + BLOCK] = _hashes(some - some[0], raw[some[0] : some[-1]])
+    return numbers
 
 
 def _hashes(ends: Ints, raw: NDArray[np.uint8]) -> NDArray[np.uint64]:
@@ -86,21 +86,21 @@ def _hashes(ends: Ints, raw: NDArray[np.uint8]) -> NDArray[np.uint64]:
     padded = np.concatenate([raw, np.zeros(8, np.uint8)])
     words = np.ndarray(len(raw) + 1, "<u8", padded.data, strides=(1,))  # the one that begins at each byte
     length = np.diff(ends)
-    found = length.astype(np.uint64)
+    numbers = length.astype(np.uint64)
     for row in np.flatnonzero(length > LONG):
         digest = hashlib.blake2b(raw[ends[row] : ends[row + 1]], digest_size=8).digest()
-        found[row], length[row] = int.from_bytes(digest, "little"), 8
+        numbers[row], length[row] = int.from_bytes(digest, "little"), 8
     rows: Any = slice(None)
     for at in range(0, max(int(length.max()), 1), 8):
         if at:  # the longer ones; a single long text costs the others nothing
             rows = np.flatnonzero(length > at) if at == 8 else rows[length[rows] > at]
         word = words[ends[:-1][rows] + at]
         word &= LEADING[np.minimum(length[rows] - at, 8)]
-        word ^= found[rows]
+        word ^= numbers[rows]
         word *= MIX
         word ^= word >> np.uint64(32)
-        found[rows] = word
-    return found
+        numbers[rows] = word
+    return numbers
 
 
 def places(texts: Any) -> Ints:
@@ -131,12 +131,14 @@ def named(blocks: Sequence[tuple[str, int] | Any]) -> tuple[np.ndarray, Ints]:
     """
     whole = (np.empty(0, object), [np.empty(0, np.int64)])
     each = [whole if isinstance(block, tuple) else sorted_codes([block]) for block in blocks]
-    known = {block[0] for block in blocks if isinstance(block, tuple)} | {one for names, _ in each for one in names}
+    known = {block[0] for block in blocks if isinstance(block, tuple)} | {
+        system for names, _ in each for system in names
+    }
     place = {name: i for i, name in enumerate(sorted(known, key=lambda name: name.encode()))}
     codes = [
         np.broadcast_to(np.int64(place[block[0]]), block[1])
         if isinstance(block, tuple)
-        else np.array([place[one] for one in names], np.int64)[code]
+        else np.array([place[system] for system in names], np.int64)[code]
         for block, (names, (code,)) in zip(blocks, each, strict=True)
     ]
     return np.array(list(place), dtype=object), joined(codes)
@@ -210,16 +212,16 @@ class Sorted:
         [1, -1, 0]
         """
         at = np.searchsorted(self.leading, wanted >> self.spare << self.spare)
-        found = np.full(len(wanted), -1)
+        row_of = np.full(len(wanted), -1)
         left = np.flatnonzero(at < len(self.key))
         while left.size:
             row = self.order[at[left]]
             differs = self.key[row] ^ wanted[left]
-            found[left[differs == 0]] = row[differs == 0]
+            row_of[left[differs == 0]] = row[differs == 0]
             left = left[(differs > 0) & (differs <= _below(self.spare))]
             at[left] += 1
             left = left[at[left] < len(self.key)]
-        return found
+        return row_of
 
 
 def _below(bits: np.uint64) -> np.uint64:
@@ -238,10 +240,10 @@ def by_rank(of: Ints, score: Floats, item: Callable[[Ints], Ints]) -> tuple[Ints
     >>> order.tolist(), tied.tolist()
     ([1, 2, 0], [False, False, True])
     """
-    if (found := _pieces(of, score)) is None:
+    if (pieces := _pieces(of, score)) is None:
         packed = Sorted.of(keys.packed(of, score))
-        found = packed.order, packed.same
-    order, same = found
+        pieces = packed.order, packed.same
+    order, same = pieces
     rows = np.flatnonzero(_runs(same))
     if len(rows):
         some = order[rows]

@@ -20,12 +20,12 @@ class JsonLines(TextFile):
         types = ", ".join(f"{DUCKDB.literal(name)}: 'JSON'" for name in columns)
         return _from(self.path, f"columns={{{types}}}"), {}
 
-    def check(self, s: Selection) -> None:
+    def check(self, selection: Selection) -> None:
         """Raises InputError for the first id that is neither text nor a whole number."""
-        for column in (column for role, column in s.text.items() if role in IDS and column not in self.folders):
+        for column in (column for role, column in selection.text.items() if role in IDS and column not in self.folders):
             value = DUCKDB.plain(column, "JSON")
             other = f"json_type({DUCKDB.quote(column)}) NOT IN ('VARCHAR', 'BIGINT', 'UBIGINT')"
-            if row := s.first(value, f"{other} AND NOT regexp_full_match({value}, '-?[0-9]+')"):
+            if row := selection.first(value, f"{other} AND NOT regexp_full_match({value}, '-?[0-9]+')"):
                 raise InputError(
                     f"{self.name}: {column} must be text or a whole number, got {row[1][:80]} (row {row[0]})"
                 )

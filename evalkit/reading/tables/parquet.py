@@ -28,8 +28,8 @@ class Parquet(File):
     def stored(self) -> Mapping[str, str]:
         return {field.name: str(field.type) for field in types(self.path)}
 
-    def explain(self, s: Selection) -> None:
-        super().explain(s)
+    def explain(self, selection: Selection) -> None:
+        super().explain(selection)
         raise duck.no_parquet(self.name) from None
 
     def _read(self, text: Mapping[str, str], numbers: Mapping[str, str], coded: Collection[str]) -> dict[str, Any]:
@@ -95,10 +95,10 @@ def read(
     except _errors():
         raise duck.no_parquet(duck.shown(path)) from None
     columns = {name: table[name].combine_chunks() for name in wanted}
-    found = {role: _as_text(columns[name], name, path) for role, name in text.items()}
+    by_role = {role: _as_text(columns[name], name, path) for role, name in text.items()}
     for name in dictionaries:
         _check_codes(columns[name], path)
-    return found | {role: columns[name].cast(pa.float64(), safe=False) for role, name in numbers.items()}
+    return by_role | {role: columns[name].cast(pa.float64(), safe=False) for role, name in numbers.items()}
 
 
 def types(path: Path) -> Any:
@@ -163,8 +163,8 @@ def ascii_only(texts: Any) -> bool:
     """Whether an Arrow array of text holds none but ASCII characters."""
     import numpy as np
 
-    held = texts.buffers()[2]
-    return held is None or not held.size or int(np.frombuffer(held, np.int8).min()) >= 0
+    content = texts.buffers()[2]
+    return content is None or not content.size or int(np.frombuffer(content, np.int8).min()) >= 0
 
 
 # Rows by the batch -----------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from evalkit.arrays import InputError
-from evalkit.reading.tables import duck, refusals, trec
+from evalkit.reading.tables import duck, trec
 from evalkit.reading.tables.dialects import DUCKDB, Dialect
 
 Frames = Mapping[str, Any]  # Arrow tables, or what an engine has for them, by their names in a query
@@ -104,7 +104,7 @@ class Part:
         columns = self._read(text, numbers, coded)
         for role, column in text.items():
             if role not in UNPRINTED and not role.startswith("feature "):
-                refusals.long_text(columns[role], f"{self.name}: {column}")
+                duck.long_text(columns[role], f"{self.name}: {column}")
         return columns
 
     def select(
@@ -127,15 +127,15 @@ class Part:
         cells = _cells(self.name, types, text, numbers, dialect)
         return Selection(self, f"SELECT {', '.join(cells)} FROM {source}", source, types, text, numbers, frames)
 
-    def explain(self, s: "Selection") -> None:
+    def explain(self, selection: "Selection") -> None:
         """Raises InputError for the first text of a failed selection that is no number."""
-        for column in s.numbers.values():
-            value = DUCKDB.of_number(column, s.types[column])
+        for column in selection.numbers.values():
+            value = DUCKDB.of_number(column, selection.types[column])
             wrong = f"{value} IS NOT NULL AND TRY_CAST({value} AS DOUBLE) IS NULL"
-            if DUCKDB.is_text(s.types[column]) and (row := s.first(value, wrong)):
+            if DUCKDB.is_text(selection.types[column]) and (row := selection.first(value, wrong)):
                 raise InputError(f"{self.name}: {column} must be a number, got {row[1][:80]!r} (row {row[0]})")
 
-    def check(self, s: "Selection") -> None:
+    def check(self, selection: "Selection") -> None:
         """Raises InputError for what a selection that ran must not hold."""
 
     def _read(self, text: Mapping[str, str], numbers: Mapping[str, str], coded: Collection[str]) -> dict[str, Any]:
@@ -226,16 +226,16 @@ class Selection:
 
 
 @contextmanager
-def explained(s: Selection) -> Iterator[None]:
+def explained(selection: Selection) -> Iterator[None]:
     """Around work that runs the selection: an error becomes the one that names the wrong value and its row."""
     try:
         yield
     except InputError:
-        if s.source:
-            s.part.explain(s)
+        if selection.source:
+            selection.part.explain(selection)
         raise
-    if s.source:
-        s.part.check(s)
+    if selection.source:
+        selection.part.check(selection)
 
 
 def stamp(path: Path) -> tuple[int, int]:

@@ -32,14 +32,16 @@ def widest(several: Iterable[Precision]) -> Precision:
     return max(several, key=lambda precision: precision.itemsize, default=DOUBLE)
 
 
-def of_role(parts: Iterable[Part], role: str, given: Mapping[str, str]) -> Precision:
+def of_role(parts: Iterable[Part], role: str, chosen: Mapping[str, str]) -> Precision:
     """The widest precision of the columns that play a role in the parts; a part without one does not count."""
-    found = ((part, roles_of.resolve(part.columns, [role], _here(part, given), part.name).get(role)) for part in parts)
-    return widest(of(part, column) for part, column in found if column)
+    columns = (
+        (part, roles_of.resolve(part.columns, [role], _here(part, chosen), part.name).get(role)) for part in parts
+    )
+    return widest(of(part, column) for part, column in columns if column)
 
 
-def _here(part: Part, given: Mapping[str, str]) -> dict[str, str]:
-    return {role: column for role, column in given.items() if column in part.columns}
+def _here(part: Part, chosen: Mapping[str, str]) -> dict[str, str]:
+    return {role: column for role, column in chosen.items() if column in part.columns}
 
 
 def rounded(threshold: float, to: Precision) -> float:

@@ -35,9 +35,9 @@ def slices(column: str, values: ArrayLike, most: int = MOST) -> list[Slice]:
     """
     texts = np.asarray(values, dtype=object).astype(str)
     names, code = np.unique(texts, return_inverse=True)
-    found = groups(names, np.bincount(code, minlength=len(names)), most)
-    of = found.of[code]
-    return [Slice(column, label, of == i) for i, label in enumerate(found.labels)]
+    grouped = groups(names, np.bincount(code, minlength=len(names)), most)
+    of = grouped.of[code]
+    return [Slice(column, label, of == i) for i, label in enumerate(grouped.labels)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,10 +63,10 @@ def groups(names: np.ndarray, rows: Ints, most: int = MOST) -> Groups:
 
 def _numbers(names: np.ndarray) -> Floats | None:
     try:
-        found = np.array([float(name) for name in names])
+        numbers = np.array([float(name) for name in names])
     except ValueError:
         return None
-    return found if np.isfinite(found).all() else None
+    return numbers if np.isfinite(numbers).all() else None
 
 
 def _quarters(values: Floats, rows: Ints) -> Groups:

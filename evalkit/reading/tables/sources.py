@@ -5,12 +5,17 @@ value. DuckDB reads CSV, Parquet and JSON lines; `trec` reads TREC text; frames 
 Spark tables by name or as Spark data frames, collected where they are small.
 """
 
+from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from evalkit.arrays import InputError
-from evalkit.reading.tables import batches, folders, formats, frames, pieces, spark_tables
+from evalkit.parameters.reports import NO_HEADER
+from evalkit.reading.tables import duck, folders, formats, frames, parquet, spark_tables
 from evalkit.reading.tables.parts import Part
+
+LARGE = 1 << 16  # bytes from which a text is taken to hold more than a header
 
 
 def parts(data: Any, header: str | None = None) -> list[Part]:
@@ -41,5 +46,44 @@ def _parts(data: Any, header: str | None, top: Path | None = None) -> list[Part]
     if isinstance(data, str | Path):
         paths, own = folders.located(data)
         top = folders.common([top or own])
-        return [formats.part_of(path, header, top) for path in pieces.with_rows(paths, header)]
-    return [batches.opened(data) or frames.opened(data)]
+        return [formats.part_of(path, header, top) for path in _with_rows(paths, header)]
+    return [frames.batches(data) or frames.opened(data)]
+
+
+def _with_rows(paths: Sequence[Path], header: str | None = None) -> list[Path]:
+    """The files without the pieces that hold no row, where another piece in the same folder holds some.
+
+    An engine writes a table as one piece a task, and a task without a row leaves a piece without one: no fault. A file
+    that is not such a piece, and a table all of whose pieces are without rows, stay: their reader refuses them.
+
+    paths: in the order of their names. header: "none" where text tables have none.
+    """
+    kept: list[Path] = []
+    for _, group in groupby(paths, key=lambda path: (path.parent, bool(folders.WRITTEN.fullmatch(path.name)))):
+        several = list(group)
+        written = len(several) > 1 and folders.WRITTEN.fullmatch(several[0].name)
+        full = [path for path in several if _has_rows(path, header)] if written else several
+        kept += full or several
+    return kept
+
+
+def _has_rows(path: Path, header: str | None) -> bool:
+    """Whether a file holds a row; a file that cannot be read is taken to, so that its reader says why."""
+    try:
+        if path.stat().st_size == 0:
+            return False
+        if {".parquet", ".pq"} & set(path.suffixes):
+            return parquet.rows(path) > 0
+        return path.stat().st_size > LARGE or len(_lines(path)) > _heads(path, header)
+    except (InputError, OSError):
+        return True
+
+
+def _lines(path: Path) -> list[bytes]:
+    """The first lines of a text that are not blank."""
+    return [line for line in duck.start(path).splitlines() if line.strip()]
+
+
+def _heads(path: Path, header: str | None) -> int:
+    """How many lines of a text are no rows: the header of a table."""
+    return int(bool({".csv", ".tsv", ".tab"} & set(path.suffixes)) and header != NO_HEADER)

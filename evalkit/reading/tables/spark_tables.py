@@ -29,7 +29,7 @@ NO_JAVA = "Java 17 or newer must be installed where Spark runs on this machine"
 
 def is_frame(data: Any) -> bool:
     """Whether this is a Spark data frame; asked before the Arrow interface, which Spark's have too and pulls all."""
-    return any(str(one.__module__).startswith("pyspark.sql.") for one in type(data).__mro__)
+    return any(str(base.__module__).startswith("pyspark.sql.") for base in type(data).__mro__)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -78,7 +78,7 @@ class SparkTable(Part):
         """The Spark session that the data frame belongs to."""
         return self.frame.sparkSession
 
-    def explain(self, s: Selection) -> None:
+    def explain(self, selection: Selection) -> None:
         """Spark's own error has named the value."""
 
     def _read(self, text: Mapping[str, str], numbers: Mapping[str, str], coded: Collection[str]) -> dict[str, Any]:
@@ -111,11 +111,11 @@ def named(name: str) -> SparkTable:
     """The table `catalog.table`, or a folder's, "parquet.`folder`", in the active session or else in a new one."""
     if not name:
         raise InputError(f"{PREFIX} must be followed by the name of a table, got nothing")
-    shown = f"Spark table {name}"
-    session = _session(shown)
-    with asked(shown):
+    where = f"Spark table {name}"
+    session = _session(where)
+    with asked(where):
         frame = session.table(name)
-    return table(frame, shown, path_of(name))
+    return table(frame, where, path_of(name))
 
 
 def path_of(name: str) -> Path:
@@ -128,19 +128,19 @@ def path_of(name: str) -> Path:
     return Path(in_quotes[1]) if in_quotes else Path(*name.split("."))
 
 
-def _session(shown: str) -> Any:
+def _session(where: str) -> Any:
     try:
         from pyspark.sql import SparkSession
     except ImportError:
-        raise InputError(f"{shown}: pyspark must be installed to read it: pip install 'evalkit[spark]'") from None
+        raise InputError(f"{where}: pyspark must be installed to read it: pip install 'evalkit[spark]'") from None
     if active := SparkSession.getActiveSession():
         return active
-    with asked(shown), _no_messages():
-        made = SparkSession.builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
-    context = getattr(made, "_sc", None)  # Connect has none
+    with asked(where), _no_messages():
+        session = SparkSession.builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
+    context = getattr(session, "_sc", None)  # Connect has none
     if context is not None and context.master.startswith("local") and "PYSPARK_PYTHON" not in os.environ:
         context.pythonExec = sys.executable  # workers on this machine: this Python, not whatever `python3` is
-    return made
+    return session
 
 
 @contextmanager
@@ -160,8 +160,8 @@ def _no_messages() -> Iterator[None]:
 
 
 @contextmanager
-def asked(shown: str) -> Iterator[None]:
-    """Around work in Spark: its errors become one line that begins with `shown`; its warnings are not shown."""
+def asked(where: str) -> Iterator[None]:
+    """Around work in Spark: its errors become one line that begins with `where`; its warnings are not shown."""
     from pyspark.errors import PySparkException
 
     log = logging.getLogger("SQLQueryContextLogger")  # it would print each error a second time, as JSON
@@ -172,20 +172,20 @@ def asked(shown: str) -> Iterator[None]:
             warnings.filterwarnings("ignore", ".*does not yet fully support pandas")
             yield
     except PySparkException as error:
-        raise refused(str(error), shown) from None
+        raise refused(str(error), where) from None
     except Exception as error:
         if not type(error).__module__.startswith("py4j."):
             raise
-        raise refused(str(error), shown) from None
+        raise refused(str(error), where) from None
     finally:
         log.setLevel(level)
 
 
-def refused(message: str, shown: str) -> InputError:
+def refused(message: str, where: str) -> InputError:
     """The error for one of Spark's messages: our own words in it, else its first useful line."""
-    if found := re.search(r"<evalkit>(.*?)</evalkit>", message, re.S):
-        return InputError(found[1])
-    return InputError(f"{shown}: {tidy(message)}")
+    if own := re.search(r"<evalkit>(.*?)</evalkit>", message, re.S):
+        return InputError(own[1])
+    return InputError(f"{where}: {tidy(message)}")
 
 
 def tidy(message: str) -> str:
@@ -201,7 +201,7 @@ def tidy(message: str) -> str:
     if "Traceback (most recent call last):" in message:
         return _python_error(message)
     lines = [line.strip() for line in message.splitlines() if line.strip(" :")]
-    known = [found[1] for line in lines if (found := re.search(r"\[[A-Z][A-Z_.0-9]+\] (.+)", line))]
+    known = [match[1] for line in lines if (match := re.search(r"\[[A-Z][A-Z_.0-9]+\] (.+)", line))]
     said = [re.sub(r"^:? ?([\w.$]+(Exception|Error): )*", "", line) for line in lines if "while calling" not in line]
     return re.split(" SQLSTATE: ", [*known, *said, "no reason given"][0])[0][:LONGEST]
 
@@ -209,6 +209,6 @@ def tidy(message: str) -> str:
 def _python_error(message: str) -> str:
     """The error that ended a worker's traceback."""
     trace = message.split("Traceback (most recent call last):")[-1].splitlines()
-    found = next((line for line in trace if re.match(r"[\w.]+(:|$)", line)), "no reason given").strip()
-    hint = "; set PYSPARK_PYTHON to a Python that has numpy and pyarrow" if "No module named" in found else ""
-    return f"a worker failed, {re.split(' SQLSTATE: ', found)[0][:LONGEST]}{hint}"
+    error = next((line for line in trace if re.match(r"[\w.]+(:|$)", line)), "no reason given").strip()
+    hint = "; set PYSPARK_PYTHON to a Python that has numpy and pyarrow" if "No module named" in error else ""
+    return f"a worker failed, {re.split(' SQLSTATE: ', error)[0][:LONGEST]}{hint}"

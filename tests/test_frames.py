@@ -12,6 +12,7 @@ import pytest
 from evalkit.arrays import InputError
 from evalkit.reading.engines import base
 from evalkit.reading.inputs import runs
+from evalkit.reading.inputs.rows import Ranked
 from evalkit.reading.reductions import large, sharded
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.delimited import Csv
@@ -46,7 +47,7 @@ def test_an_iterator_and_a_reader_give_what_the_table_gives(table, tmp_path, mon
 
 def test_batches_of_any_size_are_measured_shard_by_shard(table, monkeypatch):
     monkeypatch.setattr(sharded, "WHOLE", 0)
-    found = sharded.read(table.to_reader(), asks=[Depth()], limits=base.limits("200MB"))
+    found = sharded.read(Ranked.of(table.to_reader()), [Depth()], base.limits("200MB"))
     assert found.measure("system", Depth()).numerator.sum() == len(table)
     assert (found.sources[0].name, found.sources[0].rows, found.sources[0].sha256) == ("record batches", 20_000, "")
 
