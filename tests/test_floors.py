@@ -13,13 +13,14 @@ MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.name != "__init_
 FLOORS = {
     0: "arrays findings limits parameters progress scratch",
     1: "metrics",
-    2: "catalogue reading",
+    2: "catalogue",
     3: "statistics",
-    4: "validation online",
-    5: "drawing",
-    6: "studies",
-    7: "pages",
-    8: "report page __main__",
+    4: "reading",
+    5: "validation online",
+    6: "drawing",
+    7: "studies",
+    8: "pages",
+    9: "report page __main__",
 }
 FLOOR = {name: floor for floor, names in FLOORS.items() for name in names.split()}
 HEAVY = ("duckdb", "matplotlib", "pandas", "papermill", "pyarrow", "scipy", "sklearn")

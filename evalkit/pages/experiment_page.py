@@ -121,10 +121,6 @@ def segments(study: Experiment) -> Html:
 
 def definitions(study: Experiment) -> list[tuple[str, str]]:
     """The metrics shown, the tests, CUPED and the cap."""
-    test = (
-        "means by Welch's t; shares of users by the pooled score test with Newcombe's interval; ratios of sums by t "
-        "with the jackknife's error, which gives heavy users their weight; users are units, Holm over the pairs"
-    )
     lift = (
         "first / second − 1; of means and ratios with Fieller's interval, of shares with that of both Wilson limits "
         "(MOVER): it holds 0 exactly when the interval of the difference does"
@@ -134,7 +130,7 @@ def definitions(study: Experiment) -> list[tuple[str, str]]:
         "Deng, Xu, Kohavi, Walker 2013, doi:10.1145/2433396.2433413"
     )
     crossed = "users seen in several arms are left out of all arms and counted"
-    rest = [("test of the arms", test), ("lift", lift), ("CUPED", cuped), ("users in both arms", crossed)]
+    rest = [("test of the arms", study.tests_are), ("lift", lift), ("CUPED", cuped), ("users in both arms", crossed)]
     return [*page.metric_definitions(study), *rest]
 
 

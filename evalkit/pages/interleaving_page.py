@@ -126,9 +126,8 @@ def definitions(o: Online) -> Html:
             "the team that picked it; neutral items give credit to nobody"
         )
         test = (
-            "two-sided sign flips (Fisher randomisation) of each user's difference between two arms, whose inversion "
-            "gives the interval; ratios of sums by the delta method over users; sessions are no units: their sign test "
-            "names a winner of two equal rankers in 47 % of experiments with 2,000 users of the default simulated world"
+            f"{o.log.tests_are}; sessions are no units: their sign test names a winner of two equal rankers in 47 % of "
+            "experiments with 2,000 users of the default simulated world"
         )
         items += [("interleaving", draft), ("test of the log", test)]
     items += experiment_page.definitions(o.users) if o.users else []

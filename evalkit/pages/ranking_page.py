@@ -72,13 +72,9 @@ def definitions(study: Ranking) -> Html:
         "queries with a judgement; one missing from a run counts 0, one where the metric is undefined is left out of "
         "its mean, one in a run only is left out"
     )
-    test = (
-        "two-sided sign-flip (Fisher randomisation) test of paired differences, whose inversion gives the interval; "
-        "ratios of sums by the delta method; Holm over the pairs"
-    )
     detectable = "the smallest true difference that a paired t-test of as many units shows with 80 % power"
     items += [("relevant", relevant), ("order of ranks", order), ("population", population)]
-    return tables.definitions([*items, ("test", test), ("difference that would show", detectable)])
+    return tables.definitions([*items, ("tests", s.tests_are), ("difference that would show", detectable)])
 
 
 def origin(study: Ranking) -> Html:

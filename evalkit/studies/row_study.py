@@ -24,7 +24,7 @@ from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.sample import Sample
 from evalkit.statistics.statistic import Layout, OfRows, Statistic
 from evalkit.studies.study import EVERY, Member, Study
-from evalkit.studies.words import plural, unit_noun
+from evalkit.studies.words import unit_noun
 
 POINTS = 64  # of a drawn curve; the statistics use them all
 DRAWN = 8  # curves that one picture can hold
@@ -72,19 +72,14 @@ class RowStudy(Study):
         return {"detectable": inference.detectable(self.compare(chosen, pair))}
 
     @property
+    def over(self) -> str:
+        """What varies where it is not the plain row."""
+        return "" if self.plain else super().over
+
+    @property
     def intervals_are(self) -> str:
         """Where intervals come from, in words."""
-        return inference.words(self.settings.metrics, self.layout, lambda method: method.interval_is) + self._over
-
-    @property
-    def tests_are(self) -> str:
-        """Where tests come from, in words."""
-        tests = inference.words(self.directed, self.layout, lambda method: method.test_is)
-        return f"on the same rows, two-sided: {tests}{self._over}; Holm over the pairs of one metric"
-
-    @property
-    def _over(self) -> str:
-        return "" if self.plain else f"; over {plural(self.unit_name, 2)}"
+        return inference.words(self.settings.metrics, self.layout, lambda method: method.interval_is) + self.over
 
     # Numbers of the page that are no metric of the table
 

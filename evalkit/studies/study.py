@@ -25,7 +25,8 @@ from evalkit.statistics import inference, significance
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.methods import Options
 from evalkit.statistics.significance import Comparison
-from evalkit.statistics.statistic import Statistic
+from evalkit.statistics.statistic import Layout, Statistic
+from evalkit.studies.words import plural
 
 Member = Bools | slice | int  # of sums a number of a slice
 EVERY = slice(None)
@@ -211,6 +212,23 @@ class Study(ABC):
     def directed(self) -> list[Chosen]:
         """The metrics that have a better direction."""
         return [chosen for chosen in self.settings.metrics if chosen.metric.best != "neither"]
+
+    @property
+    def layout(self) -> Layout:
+        """How the units lie."""
+        statistic: Any = self.measure(self.primary, self.systems[0])
+        return statistic.layout
+
+    @property
+    def tests_are(self) -> str:
+        """Where tests come from, in words."""
+        tests = inference.words(self.directed, self.layout, lambda method: method.test_is)
+        return f"{self.differences_are.lower()}, two-sided: {tests}{self.over}; Holm over the pairs of one metric"
+
+    @property
+    def over(self) -> str:
+        """What varies, in words."""
+        return f"; over {plural(self.unit_name, 2)}"
 
     @property
     def unit(self) -> np.ndarray | None:
