@@ -74,7 +74,7 @@ def definitions(study: Ranking) -> Html:
     )
     detectable = "the smallest true difference that a paired t-test of as many units shows with 80 % power"
     items += [("relevant", relevant), ("order of ranks", order), ("population", population)]
-    return tables.definitions([*items, ("tests", s.tests_are), ("difference that would show", detectable)])
+    return tables.definitions([*items, ("tests", study.tests_are), ("difference that would show", detectable)])
 
 
 def origin(study: Ranking) -> Html:
