@@ -339,7 +339,7 @@ def test_half_floats():
         (frame(query=[1.0, 2.0]), "data frame: query must hold ids as text or whole numbers, got DOUBLE"),
         (
             frame(item=pd.Series(["a", 7], dtype=object)),
-            "must hold ids as text or whole numbers, got both in one column",
+            "data frame: item must hold ids as text or whole numbers, got both in one column",
         ),
         (frame(item=pd.Series([2**70, 7], dtype=object)), "the frame cannot be read: Python int too large"),
         (frame(score=[1j, 2j]), "the frame cannot be read: Unsupported numpy type"),
