@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 
+from evalkit.pages import shared_findings
 from evalkit.reading.tables.precision import DOUBLE, SINGLE
 from evalkit.studies import diagnostics, rating
 
@@ -32,9 +33,10 @@ def test_thresholds_at_the_ends_of_the_scores():
     ends = diagnostics.ends({"a": np.array([0.1, 0.9]), "b": np.array([0.4, 0.5])})
     assert ends == {"a": (0.1, 0.9), "b": (0.4, 0.5)}
     at = {"a": 0.9, "b": 0.4}
-    assert diagnostics.above_all(at, ends) == []
-    assert diagnostics.below_all(at, ends) == ["b"]
-    assert diagnostics.above_all({"a": 0.91, "b": 0.5}, ends) == ["a"]
+    (below,) = shared_findings.idle(at, ends)
+    assert "at or below every score of b" in below.message
+    (above,) = shared_findings.idle({"a": 0.91, "b": 0.5}, ends)
+    assert "above every score of a" in above.message
 
 
 def test_a_threshold_is_rounded_where_scores_are_single():

@@ -10,7 +10,7 @@ import pytest
 from online_samples import SMALL, log, users
 
 from evalkit import __main__ as cli
-from evalkit.pages import experiment_page, interleaving_page, interleaving_plots, planning_page
+from evalkit.pages import experiment_page, interleaving_page, planning_page
 from evalkit.studies import interleaving
 from evalkit.studies.interleaving import Online
 
@@ -28,8 +28,8 @@ def test_the_sample_says_that_it_is_simulated(sample):
     assert interleaving.read("data/interleaving/sessions.parquet", neutral="both", **SMALL).log.simulated
     assert not interleaving.read(log(), **SMALL).log.simulated
     assert "simulated" in interleaving_page.findings(sample.log).text
-    assert "simulated clicks" in interleaving_plots.by_position(sample.log).caption
-    pieces = [interleaving_plots.errors(sample.planning).caption, interleaving_plots.agreement(sample.planning).caption]
+    assert "simulated clicks" in interleaving_page.by_position(sample.log).caption
+    pieces = [planning_page.errors(sample.planning).caption, planning_page.agreement(sample.planning).caption]
     assert all(caption.startswith("Simulated, not observed") for caption in pieces)
     assert "sigma 1.5" in planning_page.answer(sample.planning).text
     assert sample.log.headline[["first", "verdict"]].iloc[0].tolist() == ["candidate", "better"]
@@ -56,7 +56,7 @@ def test_a_part_that_was_not_given_is_not_shown():
     assert only.planning is None
     assert experiment_page.findings(only.users).text.startswith("No A/B table of users was given")
     assert planning_page.answer(only.planning).text.startswith("No world was simulated")
-    assert interleaving_plots.errors(only.planning).html == ""
+    assert planning_page.errors(only.planning).html == ""
     assert "A/B" not in interleaving_page.verdict(only).text
     assert interleaving_page.results(only).results["users"] is None
     other = interleaving.read(users=users(), metrics="orders", **SMALL)
@@ -80,10 +80,10 @@ def test_hostile_text_stays_text():
     pieces += [
         make(study.log) for make in (interleaving_page.findings, interleaving_page.checks, interleaving_page.segments)
     ]
-    pieces += [make(study.log) for make in (interleaving_plots.balance, interleaving_plots.by_position)]
+    pieces += [make(study.log) for make in (interleaving_page.balance, interleaving_page.by_position)]
     pieces += [make(study.users) for make in (experiment_page.findings, experiment_page.comparisons)]
     pieces += [make(study.users) for make in (experiment_page.adjustments, experiment_page.segments)]
-    pieces += [interleaving_plots.heavy_users(study.users), experiment_page.users_for(study.users)]
+    pieces += [experiment_page.heavy_users(study.users), experiment_page.users_for(study.users)]
     for piece in pieces:
         assert "<img" not in piece._repr_mimebundle_()["text/html"]
 

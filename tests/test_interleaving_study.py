@@ -11,7 +11,7 @@ from online_samples import SMALL, log
 from evalkit.arrays import InputError, ParameterError
 from evalkit.online import interleaving as drafts
 from evalkit.online import sessions, simulation
-from evalkit.pages import interleaving_page, interleaving_plots
+from evalkit.pages import interleaving_page
 from evalkit.statistics import significance
 from evalkit.studies import interleaving
 
@@ -209,7 +209,7 @@ def test_the_page_of_several_rankers():
     assert len(study.log.coins) == 18
     assert "r0 or r1 or r2" in interleaving_page.title(study).text
     assert "even is 1/3 of a share" in interleaving_page.estimates(study.log).text
-    assert "less 1/3, which a fair coin gives" in interleaving_plots.balance(study.log).caption
+    assert "less 1/3, which a fair coin gives" in interleaving_page.balance(study.log).caption
     assert study.log.checks.set_index("check").at["sessions with uneven teams", "count"] == 0
     assert study.log.balance["adjusted"].min() > 0.001
     assert interleaving_page.results(study).results["log"]["delta_ab"] is None

@@ -50,7 +50,7 @@ def test_a_cell_that_names_an_unknown_piece_fails():
 @pytest.mark.parametrize("kind", classification_page.KINDS, ids=lambda kind: kind.__name__)
 def test_each_kind_of_classification_has_each_piece_or_says_that_it_has_not(kind):
     calls = ast.walk(ast.parse(inspect.getsource(classification_page)))
-    asked = {node.args[1].value for node in calls if isinstance(node, ast.Call) and ast.unparse(node.func) == "_piece"}
+    asked = {node.args[0].value for node in calls if isinstance(node, ast.Call) and ast.unparse(node.func) == "_piece"}
     modules, absent = classification_page.KINDS[kind], classification_page.ABSENT[kind]
     there = {name for name in asked if any(hasattr(module, name) for module in modules)}
     assert len(asked) > 15

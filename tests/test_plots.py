@@ -94,7 +94,7 @@ ODD = ["_hidden", "$x^2$ and $", "a_b^{c}", "plain"]
 
 
 def test_systems_with_underscores_and_dollars_stand_in_every_legend_as_they_are():
-    from evalkit.drawing import curve_plots, fold_plots
+    from evalkit.drawing import curve_plots
 
     frame = pd.DataFrame({"system": np.repeat(ODD, 2), "x": [1, 2] * 4, "y": np.arange(8.0), "fold": [1, 2] * 4})
     frame = frame.assign(low=frame["y"] - 1, high=frame["y"] + 1)
@@ -103,7 +103,7 @@ def test_systems_with_underscores_and_dollars_stand_in_every_legend_as_they_are(
     drawn = [
         plots.picture(plots.curves, frame, alt="", caption="", **labels),
         plots.picture(curve_plots.panels, [panel, panel], alt="", caption="", panels=(1, 2)),
-        plots.picture(fold_plots.draw_folds, frame, alt="", caption="", label="y", subject="plain", xlabel="fold"),
+        plots.picture(curve_plots.draw_folds, frame, alt="", caption="", label="y", subject="plain", xlabel="fold"),
     ]
     for one in drawn:
         assert [name for name in ODD if f">{name}</text>" not in one.svg] == []

@@ -11,7 +11,7 @@ import pytest
 
 from evalkit import __main__ as cli
 from evalkit.arrays import InputError, ParameterError
-from evalkit.pages import page, ranking_page, ranking_plots
+from evalkit.pages import page, ranking_page
 from evalkit.studies import ranking
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -97,7 +97,7 @@ def test_one_system_is_described_and_not_compared():
     assert study.comparisons.empty
     assert "nothing to compare" in page.verdict(study).html
     assert ranking_page.extremes(study).text.count("q") >= 3
-    assert ranking_plots.queries(study).alt.startswith("reciprocal_rank of each query")
+    assert ranking_page.queries(study).alt.startswith("reciprocal_rank of each query")
 
 
 @pytest.mark.parametrize("asked", [{"baseline": "a"}, {"margin": 0.1}])
@@ -167,7 +167,7 @@ def test_hostile_text_in_names_and_ids_stays_text():
     pieces += [
         page.differences(study),
         page.segment_plot(study),
-        ranking_plots.queries(study),
+        ranking_page.queries(study),
         ranking_page.findings(study),
     ]
     for piece in pieces:

@@ -9,7 +9,7 @@ import pytest
 from validation_tables import FAST, ROOT, noise, severe
 
 from evalkit.arrays import InputError
-from evalkit.pages import validation_page, validation_plots
+from evalkit.pages import folds_page, validation_page
 from evalkit.statistics.intervals import mover, wilson
 from evalkit.studies import validation
 
@@ -48,7 +48,7 @@ def whole_page(study) -> str:
     published = validation_page.results(study)._repr_mimebundle_()["application/vnd.evalkit+json"]
     jsonschema.validate(published, schema)
     json.dumps(published, allow_nan=False)
-    for draw in (validation_plots.fold_map, validation_plots.folds, validation_plots.intervals):
+    for draw in (folds_page.fold_map, folds_page.folds, folds_page.interval_plot):
         assert draw(study).svg
     parts = ("title", "verdict", "findings", "leakage", "intervals", "by_fold", "paired", "estimates", "definitions")
     return "\n".join(getattr(validation_page, name)(study).html for name in parts)

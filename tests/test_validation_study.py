@@ -20,7 +20,7 @@ from validation_tables import (
 )
 
 from evalkit.limits import Limits
-from evalkit.pages import resplits_page, validation_page, validation_plots
+from evalkit.pages import folds_page, resplits_page, validation_page
 from evalkit.studies import validation, validation_diagnostics
 from evalkit.validation import fitting
 
@@ -140,7 +140,7 @@ def test_groups_and_a_fold_with_one_class_leave_its_auc_undefined(metrics):
     assert np.isfinite(auc[1:]).all()
     assert np.isfinite(study.unlike["p"])
     assert validation_page.verdict(study).text
-    assert validation_plots.folds(study).svg
+    assert folds_page.folds(study).svg
 
 
 # The verdict claims no more than what was checked
@@ -203,12 +203,12 @@ def test_the_same_fits_give_the_same_numbers(fitted):
 
 
 def test_pictures_say_what_they_draw(given, fitted):
-    assert "10-fold 0." in validation_plots.strip(fitted).alt
-    assert "a learning curve" in validation_plots.strip(given).text
+    assert "10-fold 0." in resplits_page.strip(fitted).alt
+    assert "a learning curve" in resplits_page.strip(given).text
     for study in (given, fitted):
-        for draw in (validation_plots.fold_map, validation_plots.folds, validation_plots.intervals):
+        for draw in (folds_page.fold_map, folds_page.folds, folds_page.interval_plot):
             assert f"{study.rows.size:,} rows" in draw(study).svg
-    assert "on test rows" in validation_plots.learning_curve(fitted).alt
+    assert "on test rows" in resplits_page.learning_curve(fitted).alt
 
 
 def test_the_map_shows_blocks_of_time_apart():

@@ -9,7 +9,6 @@ from evalkit.pages import (
     classification_page,
     page,
     ranking_page,
-    ranking_plots,
     rating_page,
     significance_plots,
 )
@@ -53,7 +52,7 @@ def test_one_positive_and_one_query_are_singular():
     assert "Only 1 row of the smaller class" in text
     run = pd.DataFrame({"query": "q", "item": list("abc"), "score": [3.0, 2.0, 1.0], "grade": [1, 0, 0]})
     alone = ranking.read(run)
-    words = ranking_page.title(alone).text + ranking_page.estimates(alone).text + ranking_plots.curves(alone).caption
+    words = ranking_page.title(alone).text + ranking_page.estimates(alone).text + ranking_page.curves(alone).caption
     assert "on 1 judged query?" in words
     assert "over 1 query" in words
     assert "1 queries" not in words

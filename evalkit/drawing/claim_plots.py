@@ -7,11 +7,13 @@ import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Floats
-from evalkit.drawing.plots import COLOURS, GREY, intervals
+from evalkit.drawing.plots import COLOURS, GREY, intervals, style_of
 from evalkit.drawing.tables import signed
 
 BINS = 40  # even: none straddles 0
 MISSED = "#c1272d"
+
+TICKS = (100, 1000, 10_000, 100_000, 1_000_000, 10_000_000)
 
 
 def forest(frame: pd.DataFrame, ax: Any, *, label: str, margin: float | None) -> Any:
@@ -139,9 +141,11 @@ def critical_difference(ranks: Mapping[str, float], ax: Any, *, distance: float,
         ax.plot([rank, rank], [1.3, y], color=GREY, linewidth=0.8, clip_on=False)
         corner = 1 if i < left else k
         ax.plot([rank, corner], [y, y], color=GREY, linewidth=0.8)
-        shown = f"{name} {rank:.2f}"
+        label_of = f"{name} {rank:.2f}"
         place: dict[str, Any] = {"xycoords": ax.get_yaxis_transform(), "textcoords": "offset points", "va": "center"}
-        ax.annotate(shown, (edge, y), xytext=(-4 if side == "right" else 4, 0), ha=side, annotation_clip=False, **place)
+        ax.annotate(
+            label_of, (edge, y), xytext=(-4 if side == "right" else 4, 0), ha=side, annotation_clip=False, **place
+        )
     return ax
 
 
@@ -151,12 +155,12 @@ def cliques(ordered: Sequence[float], distance: float) -> list[tuple[int, int]]:
     >>> cliques([1.0, 1.5, 2.2, 4.0], 1.0)
     [(0, 1), (1, 2)]
     """
-    found: list[tuple[int, int]] = []
+    runs: list[tuple[int, int]] = []
     for first, low in enumerate(ordered):
         last = max(i for i, rank in enumerate(ordered) if rank - low < distance or i == first)
-        if last > first and not any(last <= end for _, end in found):
-            found.append((first, last))
-    return found
+        if last > first and not any(last <= end for _, end in runs):
+            runs.append((first, last))
+    return runs
 
 
 def power(frame: pd.DataFrame, ax: Any, *, observed: float, margin: float | None, xlabel: str) -> Any:
@@ -182,3 +186,62 @@ def _labelled(ax: Any, xlabel: str, ylabel: str) -> Any:
     ax.set_xlabel(xlabel)
     ax.set_ylabel(ylabel)
     return ax
+
+
+# Simulated experiments
+
+
+def draw_errors(curves: pd.DataFrame, groups: pd.DataFrame, ax: Any) -> Any:
+    """One line a `system`, `error` against `users`, and the counted points of `groups` in its colour."""
+    for i, (name, line) in enumerate(curves.groupby("system", sort=False)):
+        look = style_of(i)
+        dash = "--" if i % 2 else "-"  # two curves that lie on each other both show
+        ax.plot(line["users"], line["error"], label=name, color=look["color"], linestyle=dash)
+        counted = groups[groups["system"] == name]
+        ax.plot(counted["users"], counted["error"], linestyle="none", **look)
+    ax.axhline(0.05, color="#444", linewidth=0.9, linestyle="--")
+    ax.annotate(
+        "5 %: agrees in 95 %", (curves["users"].max(), 0.05), xytext=(0, 3), textcoords="offset points", ha="right"
+    )
+    ax.set_xscale("log")
+    ax.set_xticks(TICKS, [f"{tick:,}" for tick in TICKS])
+    ax.minorticks_off()
+    ax.set_ylim(0, 0.55)
+    ax.set_xlabel("users in the experiment (log scale)")
+    ax.set_ylabel("probability of the wrong sign")
+    ax.grid(color="#ddd", linewidth=0.6)
+    ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return ax
+
+
+def draw_agreement(points: list[np.ndarray], titles: list[str], axes: Any) -> Any:
+    """One panel a pair of columns: preference across, lift in percent up, with the least-squares line."""
+    for ax, title, xy in zip(axes.flat, titles, points, strict=True):
+        x, y = xy[:, 0], 100 * xy[:, 1]
+        ax.axhline(0, color="#444", linewidth=0.8)
+        ax.axvline(0, color="#444", linewidth=0.8)
+        ax.plot(x, y, "o", color=COLOURS[0], markersize=4.5)
+        ax.plot(x, np.polyval(np.polyfit(x, y, 1), x), color=GREY, linewidth=1.0)
+        ax.set_title(title)
+        ax.set_xlabel(f"user share − ½ (n = {len(x)} rankers)")
+        ax.grid(color="#ddd", linewidth=0.6)
+    axes.flat[0].set_ylabel("lift in plays, %")
+    return axes
+
+
+def draw_families(frame: pd.DataFrame, axes: Any) -> Any:
+    """One panel a lift, `plays` and `hours` in percent up, `share` across; a marker a `family`."""
+    for ax, lift in zip(axes.flat, ("plays", "hours"), strict=True):
+        ax.axhline(0, color="#444", linewidth=0.8)
+        ax.axvline(0, color="#444", linewidth=0.8)
+        for i, (family, rows) in enumerate(frame.groupby("family", sort=False)):
+            if i == 0:
+                line = np.polyfit(rows["share"], 100 * rows[lift], 1)
+                across = np.array([frame["share"].min(), frame["share"].max()])
+                ax.plot(across, np.polyval(line, across), color=GREY, linewidth=1.0)
+            ax.plot(rows["share"], 100 * rows[lift], linestyle="none", label=family, **style_of(i))
+        ax.set_xlabel(f"user share of plays − ½ (n = {len(frame)} rankers)")
+        ax.set_ylabel(f"true lift in {lift}, %")
+        ax.grid(color="#ddd", linewidth=0.6)
+    axes.flat[0].legend(loc="upper left")
+    return axes

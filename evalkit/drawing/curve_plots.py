@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from evalkit.drawing import plots
 from evalkit.drawing.plots import BESIDE, COLOURS, GREY, MARKERS, legend, short
 
 GRID: dict[str, Any] = {"color": "#ddd", "linewidth": 0.6}
@@ -14,6 +15,8 @@ REFERENCE: dict[str, Any] = {"color": GREY, "linewidth": 0.9, "linestyle": ":"}
 WORDS = 42  # characters that fit above a panel, or beside it
 NAME = 28
 DASHES = ("-", "--", "-.", (0, (1, 1.2)))
+
+KINDS = {"test": COLOURS[0], "both": "#9ec6e0", "training": "#d9dce1"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,35 +44,35 @@ def look(i: int) -> dict[str, Any]:
 
 def panels(frames: Sequence[Panel], axes: Any) -> Any:
     """One panel beside the other, the systems in the legend of the last."""
-    systems = list(dict.fromkeys(name for one in frames for name in one.lines["system"]))
-    lines = [_panel(one, ax, systems) for one, ax in zip(frames, axes.flat, strict=True)]
+    systems = list(dict.fromkeys(name for panel in frames for name in panel.lines["system"]))
+    lines = [_panel(panel, ax, systems) for panel, ax in zip(frames, axes.flat, strict=True)]
     if len(systems) > 1:
         legend(list(axes.flat)[-1], lines[-1], **BESIDE)
     return axes
 
 
-def _panel(one: Panel, ax: Any, systems: list[str]) -> list[tuple[str, Any]]:
+def _panel(panel: Panel, ax: Any, systems: list[str]) -> list[tuple[str, Any]]:
     """Draw one panel; return its lines with their names."""
     lines = []
-    for name, line in one.lines.groupby("system", sort=False):
+    for name, line in panel.lines.groupby("system", sort=False):
         i = systems.index(str(name))
-        lines.append((str(name), ax.plot(line["x"], line["y"], drawstyle=one.steps, **look(i))[0]))
-    if one.bands is not None:
-        for name, band in one.bands.groupby("system", sort=False):
+        lines.append((str(name), ax.plot(line["x"], line["y"], drawstyle=panel.steps, **look(i))[0]))
+    if panel.bands is not None:
+        for name, band in panel.bands.groupby("system", sort=False):
             colour = look(systems.index(str(name)))["color"]
             ax.fill_between(band["x"], band["low"], band["high"], color=colour, alpha=0.12, linewidth=0)
-    if one.points is not None:
-        for row in one.points.itertuples():
+    if panel.points is not None:
+        for row in panel.points.itertuples():
             i = systems.index(row.system)
             ax.plot(
                 [row.x], [row.y], marker=MARKERS[i % len(MARKERS)], color=look(i)["color"], markersize=7, mec="white"
             )
-    if one.reference is not None:
-        (x0, x1), (y0, y1) = one.reference
+    if panel.reference is not None:
+        (x0, x1), (y0, y1) = panel.reference
         ax.plot([x0, x1], [y0, y1], **REFERENCE)
-    ax.set_xlabel(one.xlabel)
-    ax.set_ylabel(short(one.ylabel, WORDS))
-    ax.set_title(short(one.title, WORDS))
+    ax.set_xlabel(panel.xlabel)
+    ax.set_ylabel(short(panel.ylabel, WORDS))
+    ax.set_title(short(panel.title, WORDS))
     ax.grid(**GRID)
     return lines
 
@@ -98,7 +101,7 @@ def matrix(table: Any, ax: Any, *, classes: Sequence[str], xlabel: str, ylabel: 
         for i, j in np.ndindex(counts.shape):
             ink = "white" if share[i, j] > 0.55 else "#222"
             ax.text(j + 0.5, i + 0.5, f"{counts[i, j]:,.0f}", ha="center", va="center", color=ink)
-    ticks, names = np.arange(len(classes)) + 0.5, [short(one, 16) for one in classes]
+    ticks, names = np.arange(len(classes)) + 0.5, [short(name, 16) for name in classes]
     ax.set_xticks(ticks, names, rotation=0 if len(classes) <= 6 else 90)
     ax.set_yticks(ticks, names)
     ax.set_ylim(len(classes), 0)
@@ -130,3 +133,60 @@ def tenths(frame: pd.DataFrame, axes: Any, *, ylabel: str) -> Any:
         ax.grid(**GRID)
     axes.flat[0].set_ylabel(ylabel)
     return axes
+
+
+# Folds
+
+
+def draw_map(frame: pd.DataFrame, ax: Any, *, xlabel: str, dated: bool = False) -> Any:
+    """One bar a fold, its stretches coloured by what they do: `fold`, `kind`, `start`, `width`."""
+    folds = list(dict.fromkeys(frame["fold"]))
+    for kind, colour in KINDS.items():
+        some = frame[frame["kind"] == kind]
+        for i, fold in enumerate(folds):
+            part = some[some["fold"] == fold]
+            ax.broken_barh(list(zip(part["start"], part["width"], strict=True)), (i - 0.4, 0.8), color=colour, lw=0)
+        if len(some):
+            ax.plot([], [], color=colour, linewidth=6, label=kind)
+    ax.set_yticks(range(len(folds)), [str(fold) for fold in folds])
+    ax.set_ylim(len(folds) - 0.4, -0.6)
+    ax.set_ylabel("fold")
+    ax.set_xlabel(xlabel)
+    if dated:
+        ax.xaxis_date()
+    ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return ax
+
+
+def draw_folds(frame: pd.DataFrame, ax: Any, *, label: str, subject: str, xlabel: str) -> Any:
+    """One point a `system` and `fold`; the subject's `on_train` hollow."""
+    order, drawn = list(dict.fromkeys(frame["fold"])), []
+    for i, (name, part) in enumerate(frame.groupby("system", sort=False)):
+        x = [order.index(fold) + 0.12 * i for fold in part["fold"]]
+        look = plots.style_of(i)
+        drawn.append((str(name), ax.plot(x, part[label], linestyle="none", **look)[0]))
+        if name == subject and "on_train" in part:
+            ax.plot(x, part["on_train"], linestyle="none", **(look | {"markerfacecolor": "none"}))
+    ax.set_xticks(range(len(order)), [str(fold) for fold in order])
+    ax.set_xlabel(xlabel)
+    ax.set_ylabel(label)
+    ax.grid(axis="y", color="#ddd", linewidth=0.6)
+    plots.legend(ax, drawn, **plots.BESIDE)
+    return ax
+
+
+def draw_strip(frame: pd.DataFrame, ax: Any, *, xlabel: str) -> Any:
+    """One row a `way`: its `value`s as points side by side where they coincide, and their mean."""
+    names = list(dict.fromkeys(frame["way"]))
+    for i, name in enumerate(names):
+        values = np.sort(frame[frame["way"] == name]["value"].dropna().to_numpy(float))
+        step = np.arange(values.size) * 0.618 % 1 - 0.5  # a fixed sequence that spreads evenly
+        ax.plot(values, i + 0.55 * step * (values.size > 1), "o", color=COLOURS[0], markersize=3.2, alpha=0.55)
+        if values.size:
+            ax.plot([values.mean()] * 2, [i - 0.36, i + 0.36], color=COLOURS[1], linewidth=2)
+    counts = frame.groupby("way", sort=False).size()
+    ax.set_yticks(range(len(names)), [f"{name} ({counts[name]})" for name in names])
+    ax.set_ylim(len(names) - 0.4, -0.6)
+    ax.set_xlabel(xlabel)
+    ax.grid(axis="x", color="#ddd", linewidth=0.6)
+    return ax

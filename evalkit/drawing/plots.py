@@ -68,13 +68,16 @@ def wide(panels: int, *, edge: float, each: float, height: float) -> tuple[float
 def picture(
     draw: Callable[..., Any],
     *data: Any,
-    alt: str,
     caption: str,
+    alt: str = "",
     size: tuple[float, float] = (7.6, 3.4),
     panels: tuple[int, int] | None = None,
     **options: Any,
 ) -> Picture:
-    """The figure that `draw(*data, ax, **options)` makes, `ax` an array of axes where panels are named."""
+    """The figure that `draw(*data, ax, **options)` makes, `ax` an array of axes where panels are named.
+
+    alt: the text that stands for it, where the caption does not say enough.
+    """
     import io
 
     import matplotlib as mpl
@@ -89,7 +92,7 @@ def picture(
         draw(*data, axes if panels else axes[0, 0], **options)
         buffer = io.StringIO()
         FigureCanvasSVG(figure).print_svg(buffer, metadata={"Date": None, "Creator": None})
-    return Picture(_embedded(buffer.getvalue(), alt), alt, caption)
+    return Picture(_embedded(buffer.getvalue(), alt or caption), alt or caption, caption)
 
 
 def _embedded(svg: str, alt: str) -> str:
@@ -97,7 +100,7 @@ def _embedded(svg: str, alt: str) -> str:
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", svg, flags=re.S)
     used = set(re.findall(r"#([\w.-]+)", svg))
-    svg = re.sub(r' id="([^"]*)"', lambda found: found[0] if found[1] in used else "", svg)
+    svg = re.sub(r' id="([^"]*)"', lambda match: match[0] if match[1] in used else "", svg)
     # Two decimals are enough for a coordinate; what stands between the tags is text and stays.
     svg = re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\d+\.\d{2})\d+", r"\1", tag[0]), svg)
     svg = re.sub(r' xmlns:xlink="[^"]*"| xmlns="[^"]*"| version="1.1"', "", svg, count=3).replace("xlink:href", "href")
@@ -177,11 +180,11 @@ def bars(values: Sequence[float], ax: Any, *, xlabel: str, ylabel: str) -> Any:
     every = np.sort(np.asarray(values, float))
     if not len(every):
         return ax
-    shown = every if len(every) <= MANY else np.quantile(every, np.linspace(0, 1, MANY))
-    place = (np.arange(len(shown)) + 0.5) * len(every) / len(shown)
-    edges = np.arange(len(shown) + 1) * len(every) / len(shown)
+    kept = every if len(every) <= MANY else np.quantile(every, np.linspace(0, 1, MANY))
+    place = (np.arange(len(kept)) + 0.5) * len(every) / len(kept)
+    edges = np.arange(len(kept) + 1) * len(every) / len(kept)
     for sign, colour in ((1, COLOURS[0]), (-1, COLOURS[1])):
-        ax.stairs(np.where(sign * shown > 0, shown, 0.0), edges, fill=True, color=colour, linewidth=0)
+        ax.stairs(np.where(sign * kept > 0, kept, 0.0), edges, fill=True, color=colour, linewidth=0)
     ax.axhline(0, color="#444", linewidth=0.9)
     ax.axhline(float(every.mean()), color="#444", linewidth=1.2, linestyle="--")
     plus = "+" if every.min(initial=0) < 0 else ""

@@ -2,11 +2,12 @@
 
 import html
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from evalkit.findings.finding import Finding
 
@@ -41,6 +42,11 @@ def number(value: float, digits: int = 3) -> str:
         return "∞" if value > 0 else "−∞"
     text = f"{value:,.{digits}f}" if abs(value) < HUGE else f"{value:.{digits}e}"
     return (text[1:] if float(text.replace(",", "")) == 0 else text).replace("-", "−") if value < 0 else text
+
+
+def thousands(n: float) -> str:
+    """A count with its thousands grouped."""
+    return f"{n:,}"
 
 
 def signed(value: float, digits: int = 3) -> str:
@@ -116,7 +122,9 @@ def findings(items: Iterable[Finding]) -> Html:
     """What to know first, each with its code; one that could change the answer with what to do."""
     several = list(items)
     rows = "".join(_finding(finding) for finding in several)
-    return Html(f'<ul class="notes">{rows}</ul>', "\n".join(f"{one.message} [{one.kind.code}]" for one in several))
+    return Html(
+        f'<ul class="notes">{rows}</ul>', "\n".join(f"{finding.message} [{finding.kind.code}]" for finding in several)
+    )
 
 
 def _finding(finding: Finding) -> str:
@@ -142,6 +150,9 @@ class Cell:
     kind: str = ""
 
 
+CellOf = Callable[[dict[str, Any]], Cell | str]
+
+
 def table(caption: str, columns: Sequence[str], rows: Sequence[Sequence[Cell | str]], note: str = "") -> Html:
     """A table in a box that scrolls on a phone. The first cell of a row is its head; cells are HTML."""
     words = [bool(rows) and all(_kind(row[i]) == "text" for row in rows) for i in range(len(columns))]
@@ -152,6 +163,39 @@ def table(caption: str, columns: Sequence[str], rows: Sequence[Sequence[Cell | s
     box = f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(caption)}">'
     inner = f"<caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
     return Html(f'{box}<table class="metrics">{inner}</table></div>{below}', _text(caption, columns, rows))
+
+
+def of_rows(caption: str, rows: pd.DataFrame, columns: Mapping[str, CellOf], note: str = "") -> Html:
+    """A table of a frame. columns: each head, and what makes its cell of a row; see `words`, `value`, `limits`."""
+    cells = [[cell(row) for cell in columns.values()] for row in rows.to_dict("records")]
+    return table(caption, list(columns), cells, note)
+
+
+def by_system(caption: str, frame: pd.DataFrame, along: str, cell: CellOf, note: str = "", head: Any = str) -> Html:
+    """A table with a row for each system, and a column for each value along which the frame goes."""
+    parts = frame.groupby("system", sort=False)
+    rows = [[escape(name), *map(cell, part.to_dict("records"))] for name, part in parts]
+    return table(caption, ["system", *map(head, dict.fromkeys(frame[along]))], rows, note)
+
+
+def words(name: str) -> CellOf:
+    """What makes a cell of words."""
+    return lambda row: Cell(escape(row[name]), "text")
+
+
+def pair(row: Mapping[str, Any]) -> str:
+    """The head of the row of a comparison."""
+    return escape(f"{row['first']} − {row['second']}")
+
+
+def value(name: str, show: Callable[[Any], str] = number) -> CellOf:
+    """What makes a cell of one value, as `show` writes it."""
+    return lambda row: show(row[name])
+
+
+def limits(name: str, low: str = "low", high: str = "high", show: Any = number) -> CellOf:
+    """What makes a cell of a number and its interval."""
+    return lambda row: with_interval(row[name], row[low], row[high], show)
 
 
 def _kind(cell: Cell | str) -> str:
@@ -209,9 +253,9 @@ class Results:
 def plain(value: Any) -> Any:
     """The value as JSON has it: no numpy types; NaN and infinity, which JSON lacks, are null."""
     if isinstance(value, Mapping):
-        return {str(key): plain(one) for key, one in value.items()}
+        return {str(key): plain(part) for key, part in value.items()}
     if isinstance(value, list | tuple | np.ndarray):
-        return [plain(one) for one in value]
+        return [plain(part) for part in value]
     if isinstance(value, bool | np.bool_):
         return bool(value)
     if isinstance(value, int | np.integer):

@@ -2,7 +2,7 @@
 
 from types import ModuleType
 
-from evalkit.findings import inputs, methods, online, predictions, splits
+from evalkit.findings import inputs, methods, predictions, splits
 from evalkit.findings.finding import Kind
 
 THEMES: dict[str, tuple[str, ModuleType]] = {
@@ -12,7 +12,7 @@ THEMES: dict[str, tuple[str, ModuleType]] = {
     "EK4": ("Tests and intervals", methods),
     "EK5": ("Splits and leakage", splits),
     "EK6": ("Fits and checks that are missing", splits),
-    "EK7": ("Interleaving, A/B tests and simulations", online),
+    "EK7": ("Interleaving, A/B tests and simulations", methods),
 }
 
 

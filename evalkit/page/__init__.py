@@ -65,8 +65,16 @@ class ReportExporter(TemplateExporter):
     @property
     def default_config(self) -> Config:
         """What to show of an output that comes in several forms: the richest that needs no script."""
-        shown = ["text/html", "text/markdown", "image/svg+xml", "image/png", "image/jpeg", "text/latex", "text/plain"]
-        config = Config({"NbConvertBase": {"display_data_priority": shown}})
+        priority = [
+            "text/html",
+            "text/markdown",
+            "image/svg+xml",
+            "image/png",
+            "image/jpeg",
+            "text/latex",
+            "text/plain",
+        ]
+        config = Config({"NbConvertBase": {"display_data_priority": priority}})
         config.merge(super().default_config)
         return config
 
@@ -140,8 +148,8 @@ def title(page: str) -> str:
     >>> title("<p>…</p><h1>Ranking &amp; more</h1>")
     'Ranking &amp; more'
     """
-    found = TITLE.search(page)
-    return html.escape(_plain(found[1])) if found else "Report"
+    match = TITLE.search(page)
+    return html.escape(_plain(match[1])) if match else "Report"
 
 
 def _plain(markup: str) -> str:

@@ -1,172 +1,98 @@
 """The words and tables of the binary page, each from the study's frames."""
 
+from typing import Any
+
 from evalkit.drawing import tables
-from evalkit.drawing.tables import Cell, Html, Results, escape, number, with_interval
-from evalkit.pages import binary_findings, page, shared_findings
+from evalkit.drawing.tables import Cell, Html, Results, by_system, escape, limits, number, of_rows, value, with_interval
+from evalkit.findings import inputs, methods, predictions
+from evalkit.findings.finding import NOTE, WARNING, Finding
+from evalkit.pages import page, shared_findings
 from evalkit.pages.binary_plots import DRAWN
+from evalkit.pages.shared_findings import counts, idle, nonzero, rounded, rows_read, slices, weights
+from evalkit.studies import classification_diagnostics as diagnostics
 from evalkit.studies.binary import BinaryStudy
-from evalkit.studies.binary_diagnostics import classes, constant, larger_class
+from evalkit.studies.classification_diagnostics import classes, constant, larger_class
 from evalkit.studies.words import counted
 
 
-def title(s: BinaryStudy) -> Html:
+def title(study: BinaryStudy) -> Html:
     """The title and what was asked."""
-    what = f"{s.facts.account.columns['label']} = {s.facts.positive}"
-    rows = f"{counted(s.facts.rows, 'row')}, {binary_findings.share(classes(s).base_rate)} positive"
-    if len(s.order) == 1:
-        asked = f"How well does {s.leader} tell {what} from the rest, by {s.primary.label}, on {rows}?"
-    elif s.settings.baseline:
-        asked = f"Does any system tell {what} better than {s.settings.baseline}, by {s.primary.label}, on {rows}?"
-    else:
-        asked = f"Which of {len(s.order)} systems tells {what} best from the rest, by {s.primary.label}, on {rows}?"
-    return tables.heading("Classification report", asked)
+    what = f"{study.facts.account.columns['label']} = {study.facts.positive}"
+    return page.title(
+        "Classification report",
+        study,
+        f"{counted(study.facts.rows, 'row')}, {share(classes(study).base_rate)} positive",
+        alone=f"How well does {study.leader} tell {what} from the rest",
+        against=f"Does any system tell {what} better than {study.settings.baseline}",
+        best=f"Which of {len(study.order)} systems tells {what} best from the rest",
+    )
 
 
-def findings(s: BinaryStudy) -> Html:
+def findings(study: BinaryStudy) -> Html:
     """What to know of the data before the numbers."""
-    return tables.findings(binary_findings.of(s))
+    return tables.findings(every_finding(study))
 
 
 # Numbers ----------------------------------------------------------------------------------------------------------
 
 
-def estimates(s: BinaryStudy) -> Html:
+def estimates(study: BinaryStudy) -> Html:
     """The metrics without a threshold, then those at it, each above what knowing nothing gives."""
-    n, level = page.sample(s, s.facts.rows), f"{s.settings.level:.0%}"
+    n, level = page.sample(study, study.facts.rows), f"{study.settings.level:.0%}"
     pieces = []
-    if s.order_metrics:
+    if study.order_metrics:
         caption = f"Whole order of the scores, whatever the threshold, with {level} intervals, {n}"
         row = [
             Cell("(knows nothing)", "muted"),
-            *(Cell(number(constant(s, m)), "muted") for m in s.order_metrics),
+            *(Cell(number(constant(study, m)), "muted") for m in study.order_metrics),
         ]
-        pieces.append(page.estimates(s, caption, metrics=s.order_metrics, more=[row]))
-    if s.decision_metrics:
-        caption = f"At the threshold ({s.rule.text}), with {level} intervals, {n}"
+        pieces.append(page.estimates(study, caption, metrics=study.order_metrics, more=[row]))
+    if study.decision_metrics:
+        caption = f"At the threshold ({study.rule.text}), with {level} intervals, {n}"
         major = [Cell("(always the larger class)", "muted")]
-        major += [Cell(number(larger_class(s, m)), "muted") for m in s.decision_metrics]
-        pieces.append(page.estimates(s, caption, metrics=s.decision_metrics, more=[major]))
+        major += [Cell(number(larger_class(study, m)), "muted") for m in study.decision_metrics]
+        pieces.append(page.estimates(study, caption, metrics=study.decision_metrics, more=[major]))
     return tables.stack(pieces)
 
 
-def crossings(s: BinaryStudy) -> Html:
-    """Whether one curve contains the other, or where they cross."""
-    if not s.both_classes or len(s.order) < 2:
-        return Html("")
-    lines = []
-    for kind, axis in (("roc", "false positive rate"), ("pr", "recall")):
-        name = "ROC" if kind == "roc" else "precision-recall"
-        for row in s.crossings(kind).to_dict("records"):
-            lines.append(_crossing(name, axis, row))
-    items = "".join(f"<li>{escape(line)}</li>" for line in lines)
-    return Html(f'<ul class="notes">{items}</ul>', "\n".join(lines))
-
-
-def _crossing(name: str, axis: str, row: dict) -> str:
-    at, first, second = row["crossings"], row["first"], row["second"]
-    if not at:
-        return f"{first}'s {name} curve contains {second}'s."
-    if row["above"] > 0.995:
-        crossed = f"they cross {counted(len(at), 'time')} at the ends"
-        return f"{first}'s {name} curve lies above {second}'s all but everywhere; {crossed}."
-    where = f"at {axis} {', '.join(f'{x:.3f}' for x in at)}"
-    if len(at) > 3:
-        where = f"{len(at)} times, at {axis} {at[0]:.3f} to {at[-1]:.3f}"
-    share = f"{first}'s lies above over {row['above']:.0%} of the axis"
-    return f"{first}'s and {second}'s {name} curves cross {where}; {share}."
-
-
-def base_rate(s: BinaryStudy) -> Html:
-    """Precision, F1 and average precision in the data and at another base rate."""
-    if not s.both_classes:
-        return Html("")
-    rows = []
-    for name in s.order:
-        part = s.elsewhere[s.elsewhere["system"] == name].to_dict("records")
-        cells = [
-            Cell(f"{number(here['value'])} → {with_interval(there['value'], there['low'], there['high'])}")
-            for here, there in zip(part[::2], part[1::2], strict=True)
-        ]
-        rows.append([Cell(escape(name)), *cells])
-    rate = s.elsewhere["base_rate"]
-    caption = f"From base rate {rate.iloc[0]:.3g}, the data's, to {rate.iloc[1]:.3g}"
-    note = "Recall, specificity and AUC do not depend on the base rate. Set prevalence to the rate of the place of use."
-    return tables.table(caption, ["system", "average_precision", "precision", "f1"], rows, note)
-
-
-def choices(s: BinaryStudy) -> Html:
-    """What other ways to choose the threshold would give: of the leader, and folded of the others."""
-    if not s.both_classes:
-        return Html("")
-    note = f"Costs: {s.costs}. Thresholds chosen on the rows they are judged by: expect less on new rows."
-    own = s.choices["system"] == s.leader
-    first = _choices(s.choices[own].to_dict("records"), f"Ways to choose the threshold of {s.leader}", note)
-    if own.all():
-        return first
-    rest = _choices(s.choices[~own].to_dict("records"), "Ways to choose the threshold of the others", "")
-    return tables.stack([first, tables.folded("The other systems", rest)])
-
-
-def _choices(found: list[dict], caption: str, note: str) -> Html:
-    names = {"threshold": "threshold", "predicted": "predicted positive", "precision": "precision", "recall": "recall"}
-    names |= {"f1": "f1", "cost": "mean cost"}
-    rows = [
-        [Cell(escape(f"{row['system']}: {row['rule']}")), *(Cell(number(row[name])) for name in names)] for row in found
-    ]
-    return tables.table(caption, ["chosen by", *names.values()], rows, note)
-
-
-def calibrated(s: BinaryStudy) -> Html:
+def calibrated(study: BinaryStudy) -> Html:
     """The Brier score taken apart, ECE, and the mean error."""
-    if not s.probabilities:
+    if not study.probabilities:
         return Html("")
-    names = list(dict.fromkeys(s.calibration["part"]))
-    rows = []
-    for name in s.order:
-        part = s.calibration[s.calibration["system"] == name].to_dict("records")
-        rows.append([Cell(escape(name)), *(Cell(with_interval(r["value"], r["low"], r["high"])) for r in part)])
     note = (
         "Brier = miscalibration − discrimination + uncertainty (CORP, isotonic, no bins). Recalibration would mend the "
         "miscalibration; only a better order adds discrimination. bias: mean probability − base rate."
     )
-    if len(s.order) > DRAWN:
+    if len(study.order) > DRAWN:
         note += f" The figure shows the first {DRAWN}."
-    return tables.table("Probabilities taken at their word", ["system", *names], rows, note)
+    return by_system("Probabilities taken at their word", study.calibration, "part", limits("value"), note)
 
 
-def gains(s: BinaryStudy) -> Html:
+def gains(study: BinaryStudy) -> Html:
     """Lift and recall among the highest scores."""
-    if not s.both_classes:
+    if not study.both_classes:
         return Html("")
-    depths = list(dict.fromkeys(s.gains["depth"]))
-    rows = []
-    for name in s.order:
-        part = s.gains[s.gains["system"] == name].to_dict("records")
-        lifts = [with_interval(row["value"], row["low"], row["high"], _two) for row in part]
-        cells = [Cell(f"{lift}, finds {row['recall']:.0%}") for lift, row in zip(lifts, part, strict=True)]
-        rows.append([Cell(escape(name)), *cells])
+
+    def lift(row: dict[str, Any]) -> str:
+        return f"{with_interval(row['value'], row['low'], row['high'], _two)}, finds {row['recall']:.0%}"
+
     note = "Lift: precision / base rate. A tie at the border counts by its share."
-    return tables.table("Lift among the highest scores", ["system", *(f"top {d:.0%}" for d in depths)], rows, note)
+    return by_system("Lift among the highest scores", study.gains, "depth", lift, note, "top {:.0%}".format)
 
 
 def _two(value: float) -> str:
     return number(value, 2)
 
 
-def confusion(s: BinaryStudy) -> Html:
+def confusion(study: BinaryStudy) -> Html:
     """The four counts of every system."""
-    heads = ["system", "threshold", "TP", "FP", "FN", "TN"]
-    rows: list[list[Cell | str]] = [
-        [
-            Cell(escape(row["system"])),
-            Cell(number(row["threshold"])),
-            *(Cell(_count(row[k])) for k in ("tp", "fp", "fn", "tn")),
-        ]
-        for row in s.decisions.to_dict("records")
-    ]
-    negative = s.facts.negative or "the rest"
-    note = f"Positive: {s.facts.positive}; negative: {negative}. FP: negative, but predicted positive."
-    return tables.table(f"Decisions at the threshold ({s.rule.text})", heads, rows, note)
+    counts = {name.upper(): value(name, _count) for name in ("tp", "fp", "fn", "tn")}
+    negative = study.facts.negative or "the rest"
+    note = f"Positive: {study.facts.positive}; negative: {negative}. FP: negative, but predicted positive."
+    caption = f"Decisions at the threshold ({study.rule.text})"
+    return of_rows(
+        caption, study.decisions, {"system": value("system", escape), "threshold": value("threshold")} | counts, note
+    )
 
 
 def _count(weight: float) -> str:
@@ -176,45 +102,165 @@ def _count(weight: float) -> str:
 # Small print ------------------------------------------------------------------------------------------------------
 
 
-def definitions(s: BinaryStudy) -> Html:
+def definitions(study: BinaryStudy) -> Html:
     """Exactly the metrics shown, then the threshold, the intervals and the tests."""
-    items = page.metric_definitions(s)
-    compared = shared_findings.compared(s.facts.precision)
-    items += [("positive", f"the label {s.facts.positive}; predicted where score ≥ threshold, {compared}")]
-    items += [("intervals", s.intervals_are), ("tests", s.tests_are), ("bands", s.bands_are)]
+    items = page.metric_definitions(study)
+    compared = shared_findings.compared(study.facts.precision)
+    items += [("positive", f"the label {study.facts.positive}; predicted where score ≥ threshold, {compared}")]
+    items += [("intervals", study.intervals_are), ("tests", study.tests_are), ("bands", study.bands_are)]
     return tables.definitions(items)
 
 
-def origin(s: BinaryStudy) -> Html:
+def origin(study: BinaryStudy) -> Html:
     """Inputs, parameters, versions, the command."""
-    return page.origin(s, s.facts.account.sources, "classification")
+    return page.origin(study, study.facts.account.sources, "classification")
 
 
-def results(s: BinaryStudy) -> Results:
+def results(study: BinaryStudy) -> Results:
     """Every number of the page, unrounded."""
-    rows = s.facts.account
-    population = {"rows": len(rows), "read": rows.read, "alone": rows.alone, "positives": s.facts.positives}
+    rows = study.facts.account
+    population = {"rows": len(rows), "read": rows.read, "alone": rows.alone, "positives": study.facts.positives}
     more = {
         "kind": "binary",
         "columns": dict(rows.columns),
         "population": population,
-        "positive": s.facts.positive,
-        "threshold_rule": s.rule.text,
-        "precision": {name: stored_in.name for name, stored_in in s.facts.precision.items()},
-        "decisions": s.decisions.to_dict("records"),
-        "thresholds": s.choices.to_dict("records") if s.both_classes else [],
+        "positive": study.facts.positive,
+        "threshold_rule": study.rule.text,
+        "precision": {name: stored_in.name for name, stored_in in study.facts.precision.items()},
+        "decisions": study.decisions.to_dict("records"),
+        "thresholds": study.choices.to_dict("records") if study.both_classes else [],
     }
-    if s.facts.binned:
+    if study.facts.binned:
         names = ("roc_auc_change", "average_precision_low", "average_precision_high")
-        told = s.facts.binned.items()
-        more["binning"] = [{"system": name} | dict(zip(names, one, strict=True)) for name, one in told]
-    if s.both_classes:
+        bounds_by_system = study.facts.binned.items()
+        more["binning"] = [
+            {"system": name} | dict(zip(names, bounds, strict=True)) for name, bounds in bounds_by_system
+        ]
+    if study.both_classes:
         more |= {
-            "curves": {kind: s.curve(kind).to_dict("list") for kind in ("roc", "pr")},
-            "crossings": [row for kind in ("roc", "pr") for row in s.crossings(kind).to_dict("records")],
-            "base_rates": s.elsewhere.to_dict("records"),
-            "gains": s.gains.to_dict("records"),
+            "curves": {kind: study.curve(kind).to_dict("list") for kind in ("roc", "pr")},
+            "crossings": [row for kind in ("roc", "pr") for row in study.crossings(kind).to_dict("records")],
+            "base_rates": study.elsewhere.to_dict("records"),
+            "gains": study.gains.to_dict("records"),
         }
-    if s.probabilities:
-        more |= {"calibration": s.calibration.to_dict("records"), "reliability": s.reliability.to_dict("records")}
-    return page.results(s, "classification", rows.sources, binary_findings.of(s), more)
+    if study.probabilities:
+        more |= {
+            "calibration": study.calibration.to_dict("records"),
+            "reliability": study.reliability.to_dict("records"),
+        }
+    return page.results(study, "classification", rows.sources, every_finding(study), more)
+
+
+# Findings
+
+
+def every_finding(study: BinaryStudy) -> list[Finding]:
+    """Every finding of a binary report."""
+    classes = [*rows_read(study.facts.account), *_classes(study), *weights(study.facts.weighted), *_bands(study)]
+    scores = [*_reversed(study), *_probabilities(study), *_distinct(study), *_binned(study), *_repeated(study)]
+    return [*classes, *scores, *_threshold(study), *_one_class(study), *slices(study)]
+
+
+def share(value: float) -> str:
+    """A share of rows as a percentage, below a thousandth as a number."""
+    return f"{value:.1%}" if value >= 0.001 else f"{value:.2g}"
+
+
+def _classes(study: BinaryStudy) -> list[Finding]:
+    of_two = diagnostics.classes(study)
+    text = (
+        f"Base rate: {share(of_two.base_rate)} of the rows are positive ({study.facts.positive}). Always predicting "
+        f"the larger class is right for {of_two.majority:.1%}."
+    )
+    findings = [
+        inputs.CLASS_SHARES.rated(
+            WARNING if of_two.majority > diagnostics.DOMINANT else NOTE, text, study.facts.positives
+        )
+    ]
+    if not of_two.smaller:
+        text = "Only one class is there: whatever compares classes (AUC, average precision) is undefined."
+        findings.append(inputs.ONE_CLASS.warning(text))
+    elif of_two.smaller < diagnostics.SOME:
+        rows = counted(of_two.smaller, "row")
+        text = f"Only {rows} of the smaller class: intervals are wide, and AUC's is Newcombe's."
+        findings.append(inputs.SMALL_CLASS.warning(text, of_two.smaller))
+    return findings
+
+
+def _bands(study: BinaryStudy) -> list[Finding]:
+    return [] if study.banded else [methods.BANDS.note(f"Bands of curves: {study.bands_are}.")]
+
+
+def _reversed(study: BinaryStudy) -> list[Finding]:
+    areas = diagnostics.reversed_scores(study)
+    values = ", ".join(f"{name} {number(area)}" for name, area in areas.items())
+    text = f"AUC below 0.5, the score may be reversed: {values}."
+    return [predictions.REVERSED_SCORE.warning(text, len(areas))] if areas else []
+
+
+def _probabilities(study: BinaryStudy) -> list[Finding]:
+    if not study.probabilities:
+        text = f"Scores outside 0 to 1, so no probabilities: {counts(nonzero(study.facts.outside))} rows."
+        left_out = " Left out: log loss, Brier, calibration."
+        return [predictions.NO_PROBABILITIES.warning(text + left_out, max(study.facts.outside.values()))]
+    if "log_loss" not in [chosen.label for chosen in study.settings.metrics]:
+        return []
+    clipped = diagnostics.clipped(study)
+    wrong = nonzero({name: study.facts.wrong[name] for name in clipped})
+    more = f"; certain and wrong, 36 nats each: {counts(wrong)}" if wrong else ", none of them wrong"
+    text = f"Probabilities of exactly 0 or 1, which log loss clips: {counts(clipped)}{more}."
+    severity = WARNING if wrong else NOTE
+    return [predictions.CERTAIN.rated(severity, text, max(clipped.values()))] if clipped else []
+
+
+def _distinct(study: BinaryStudy) -> list[Finding]:
+    listed = ", ".join(f"{name} {_amount(diagnostics.distinct_scores(study, name))}" for name in study.order)
+    return [predictions.DISTINCT_SCORES.note(f"Distinct scores: {listed} of {counted(study.facts.rows, 'row')}.")]
+
+
+def _amount(distinct: int | None) -> str:
+    return f"more than {diagnostics.MOST:,}" if distinct is None else f"{distinct:,}"
+
+
+def _binned(study: BinaryStudy) -> list[Finding]:
+    """By how much the bins can move the areas, where scores are binned."""
+    systems = diagnostics.binned(study)
+    listed = "; ".join(
+        f"{row['system']}: AUC {number(row['auc'])}, binning changes it by less than {_power(row['auc_change'])}, "
+        f"average precision {number(row['average_precision'])} by less than {_power(row['average_precision_change'])}"
+        for row in systems
+    )
+    text = f"More than {diagnostics.MOST:,} distinct scores are counted in bins; what a threshold decides stays exact."
+    return [predictions.BINNED_SCORES.note(f"{text} {listed}.", len(systems))] if systems else []
+
+
+def _power(value: float) -> str:
+    return f"{value:.0e}".replace("e-0", "e-")
+
+
+def _repeated(study: BinaryStudy) -> list[Finding]:
+    """Rows whose label and scores another row has too: ties, or rows that came twice."""
+    n, many = diagnostics.repeated(study)
+    text = f"{n:,} rows have the label and every score of another row: duplicates, if the scores are fine."
+    return [inputs.REPEATED_ROWS.rated(WARNING if many else NOTE, text, n)] if n else []
+
+
+def _threshold(study: BinaryStudy) -> list[Finding]:
+    listed = ", ".join(f"{name} {number(t)}" for name, t in study.thresholds.items())
+    unreachable, text = diagnostics.unreachable(study), f"Threshold: {study.rule.text}"
+    if study.rule.fixed is None:
+        chosen = f"{text}, chosen on these very rows, so optimistic: {listed}."
+        findings = [predictions.CHOSEN_THRESHOLD.note(chosen, study.facts.rows)]
+    else:
+        findings = [predictions.THRESHOLD.note(f"{text}."), *rounded(study.rule.fixed, study.facts.precision)]
+        findings += idle(study.thresholds, diagnostics.score_ends(study))
+    if unreachable:
+        text = f"No threshold reaches {study.rule.text} for {', '.join(unreachable)}: its metrics are undefined."
+        findings.append(predictions.UNREACHABLE_THRESHOLD.warning(text, len(unreachable)))
+    return findings
+
+
+def _one_class(study: BinaryStudy) -> list[Finding]:
+    several = [f"{part.column} {part.label}" for part in study.slices if study.one_class(part)]
+    text = f"Slices with one class, where AUC is undefined: {', '.join(several)}."
+    return [inputs.ONE_CLASS_SLICES.warning(text, len(several))] if several else []

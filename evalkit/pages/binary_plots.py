@@ -1,57 +1,57 @@
-"""The pictures of the binary page, each from the study's frames."""
+"""The pictures of the binary page, and what is said of its curves, base rates and thresholds beside them."""
 
 import pandas as pd
 
 from evalkit.drawing import curve_plots, plots, tables
 from evalkit.drawing.curve_plots import Panel
 from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import Html, number
+from evalkit.drawing.tables import Cell, Html, escape, number, of_rows, value, with_interval
 from evalkit.studies.binary import LEAST_COST, BinaryStudy
-from evalkit.studies.binary_diagnostics import areas, at_other_rate, classes, operating_points, used_costs
 from evalkit.studies.classes import ClassesStudy
+from evalkit.studies.classification_diagnostics import areas, at_other_rate, classes, operating_points, used_costs
 from evalkit.studies.words import counted
 
 ONE_CLASS = "Only one class is there: no curves."
 DRAWN = 4  # systems with a square of their own
 
 
-def curve_plot(s: BinaryStudy) -> Picture | Html:
+def curve_plot(study: BinaryStudy) -> Picture | Html:
     """ROC and precision-recall curves with pointwise bands and the operating points."""
-    if not s.both_classes:
+    if not study.both_classes:
         return tables.paragraph(ONE_CLASS)
-    c, base = s.table(s.order[0]), classes(s).base_rate
+    c, base = study.table(study.order[0]), classes(study).base_rate
     n = f"{counted(c.positives, 'positive')}, {counted(c.negatives, 'negative')}"
-    points = {kind: operating_points(s, kind) for kind in ("roc", "pr")}
+    points = {kind: operating_points(study, kind) for kind in ("roc", "pr")}
     roc = Panel(
-        s.curve("roc"),
+        study.curve("roc"),
         f"false positive rate ({counted(c.negatives, 'negative')})",
         f"recall ({counted(c.positives, 'positive')})",
         "ROC",
-        s.bands("roc"),
+        study.bands("roc"),
         points["roc"],
         ((0, 1), (0, 1)),
     )
     pr = Panel(
-        s.curve("pr"),
+        study.curve("pr"),
         "recall",
         "precision",
         "Precision and recall",
-        s.bands("pr"),
+        study.bands("pr"),
         points["pr"],
         ((0, 1), (base, base)),
     )
-    limits = f"Bands: pointwise {s.settings.level:.0%} limits, each right for its place alone. "
+    limits = f"Bands: pointwise {study.settings.level:.0%} limits, each right for its place alone. "
     bands = "" if roc.bands is None else limits
     caption = (
-        f"ROC and precision-recall curves, {n}. {bands}Marks: the threshold used ({s.rule.text}). Dotted: a score that "
-        "knows nothing."
+        f"ROC and precision-recall curves, {n}. {bands}Marks: the threshold used ({study.rule.text}). Dotted: a score "
+        "that knows nothing."
     )
-    told = " ".join(
-        f"{name}: AUC {number(area.auc)}, average precision {number(area.average_precision)}."
-        for name, area in areas(s).items()
+    listed = " ".join(
+        f"{name}: AUC {number(auc)}, average precision {number(precision)}."
+        for name, (auc, precision) in areas(study).items()
     )
     return plots.picture(
-        curve_plots.panels, [roc, pr], alt=f"{caption} {told}", caption=caption, size=(9.0, 3.9), panels=(1, 2)
+        curve_plots.panels, [roc, pr], alt=f"{caption} {listed}", caption=caption, size=(9.0, 3.9), panels=(1, 2)
     )
 
 
@@ -64,75 +64,77 @@ def _of(frame: pd.DataFrame, name: str) -> pd.DataFrame:
     return frame[frame["system"] == name]
 
 
-def base_rate_plot(s: BinaryStudy) -> Picture | Html:
+def base_rate_plot(study: BinaryStudy) -> Picture | Html:
     """The leader's curves in the data and at another base rate: ROC stays, precision moves."""
-    if not s.both_classes:
+    if not study.both_classes:
         return tables.paragraph(ONE_CLASS)
-    name, rate = s.leader, s.other_rate
-    here = classes(s).base_rate
+    name, rate = study.leader, study.other_rate
+    here = classes(study).base_rate
     titles = f"base rate {here:.3g} (the data)", f"base rate {rate:.3g}"
 
     def both(kind: str) -> pd.DataFrame:
-        data, moved = s.curve(kind), at_other_rate(s, kind)
+        data, moved = study.curve(kind), at_other_rate(study, kind)
         return pd.concat([_of(data, name).assign(system=titles[0]), _of(moved, name).assign(system=titles[1])])
 
     roc = Panel(both("roc"), "false positive rate", "recall", f"ROC of {name}", reference=((0, 1), (0, 1)))
     pr = Panel(both("pr"), "recall", "precision", f"Precision and recall of {name}")
-    ap = list(_of(s.elsewhere, name)["value"][:2])
+    ap = list(_of(study.elsewhere, name)["value"][:2])
     caption = (
         f"{name} if {rate:.3g} of the rows were positive instead of {here:.3g}, each class as it is: the ROC curve "
         f"stays (the lines coincide), average precision goes from {number(ap[0])} to {number(ap[1])}."
     )
-    return plots.picture(curve_plots.panels, [roc, pr], alt=caption, caption=caption, size=(9.0, 3.6), panels=(1, 2))
+    return plots.picture(curve_plots.panels, [roc, pr], caption=caption, size=(9.0, 3.6), panels=(1, 2))
 
 
-def sweep_plot(s: BinaryStudy) -> Picture | Html:
+def sweep_plot(study: BinaryStudy) -> Picture | Html:
     """The leader's precision, recall and F1 along the threshold, and the mean cost of every system."""
-    if not s.both_classes:
+    if not study.both_classes:
         return tables.paragraph(ONE_CLASS)
-    own = _of(s.sweep, s.leader)
+    own = _of(study.sweep, study.leader)
     own = own[own["threshold"].abs() < float("inf")]
     lines = [own.assign(system=metric, x=own["threshold"], y=own[metric]) for metric in ("precision", "recall", "f1")]
-    used = s.thresholds[s.leader]
+    used = study.thresholds[study.leader]
     mark = ((used, used), (0, 1)) if used == used and abs(used) != float("inf") else None
-    left = Panel(pd.concat(lines), "threshold", f"metric of {s.leader}", f"{s.leader} by threshold", reference=mark)
-    caption = (
-        f"{s.leader}: precision, recall and F1 of predicting positive at or above each threshold "
-        f"(n = {counted(s.table(s.leader).total, 'row')}). Dotted: the threshold used, {number(used)}."
+    left = Panel(
+        pd.concat(lines), "threshold", f"metric of {study.leader}", f"{study.leader} by threshold", reference=mark
     )
-    return plots.picture(curve_plots.panels, [left], alt=caption, caption=caption, size=(7.6, 3.2), panels=(1, 1))
+    caption = (
+        f"{study.leader}: precision, recall and F1 of predicting positive at or above each threshold "
+        f"(n = {counted(study.table(study.leader).total, 'row')}). Dotted: the threshold used, {number(used)}."
+    )
+    return plots.picture(curve_plots.panels, [left], caption=caption, size=(7.6, 3.2), panels=(1, 1))
 
 
-def cost_plot(s: BinaryStudy) -> Picture | Html:
+def cost_plot(study: BinaryStudy) -> Picture | Html:
     """The mean cost of a row along the share of rows predicted positive."""
-    if not s.both_classes:
+    if not study.both_classes:
         return tables.paragraph(ONE_CLASS)
-    frame = s.sweep.assign(x=s.sweep["predicted"], y=s.sweep["cost"])
-    one = Panel(frame, "share of rows predicted positive", "mean cost per row", points=used_costs(s))
-    best = s.choices[s.choices["rule"] == LEAST_COST]
+    frame = study.sweep.assign(x=study.sweep["predicted"], y=study.sweep["cost"])
+    panel = Panel(frame, "share of rows predicted positive", "mean cost per row", points=used_costs(study))
+    best = study.choices[study.choices["rule"] == LEAST_COST]
     lowest = "; ".join(f"{row.system} {number(row.cost)} {_where(row.threshold)}" for row in best.itertuples())
     caption = (
-        f"Mean cost per row ({s.costs}) against the share predicted positive. Lowest: {lowest}. Marks: the threshold "
-        "used."
+        f"Mean cost per row ({study.costs}) against the share predicted positive. Lowest: {lowest}. Marks: the "
+        "threshold used."
     )
-    return plots.picture(curve_plots.panels, [one], alt=caption, caption=caption, size=(7.6, 3.2), panels=(1, 1))
+    return plots.picture(curve_plots.panels, [panel], caption=caption, size=(7.6, 3.2), panels=(1, 1))
 
 
 def _where(threshold: float) -> str:
     return "with no row predicted positive" if threshold == float("inf") else f"at threshold {number(threshold)}"
 
 
-def calibration_plot(s: BinaryStudy) -> Picture | Html:
+def calibration_plot(study: BinaryStudy) -> Picture | Html:
     """Share of positives against the mean probability, by tenths of the rows."""
-    if not s.probabilities:
+    if not study.probabilities:
         return tables.paragraph("Scores outside 0 to 1 are no probabilities: no calibration.")
-    n = s.facts.rows
-    limits = bin_limits(s.settings.level if s.plain else None)
+    n = study.facts.rows
+    limits = bin_limits(study.settings.level if study.plain else None)
     caption = (
         f"Share of positives in bins of about equally many rows, {limits} "
         f"({counted(n, 'row')}). On the dotted line probabilities are calibrated; above it they are too low."
     )
-    return reliability(s, caption, f"share of positives (n = {n:,})")
+    return reliability(study, caption, f"share of positives (n = {n:,})")
 
 
 def bin_limits(level: float | None) -> str:
@@ -140,29 +142,103 @@ def bin_limits(level: float | None) -> str:
     return f"with {level:.0%} Wilson intervals" if level else "without intervals: rows cluster or carry weights"
 
 
-def reliability(s: BinaryStudy | ClassesStudy, caption: str, ylabel: str) -> Picture:
+def reliability(study: BinaryStudy | ClassesStudy, caption: str, ylabel: str) -> Picture:
     """The first systems' shares against the mean probability, one square each."""
-    frame = s.reliability[s.reliability["system"].isin(s.order[:DRAWN])]
+    frame = study.reliability[study.reliability["system"].isin(study.order[:DRAWN])]
     across = frame["system"].nunique()
     size, panels = plots.wide(across, edge=2.6, each=2.2, height=3.2), (1, across)
     draw = curve_plots.reliability
-    return plots.picture(draw, frame, alt=caption, caption=caption, size=size, panels=panels, ylabel=ylabel)
+    return plots.picture(draw, frame, caption=caption, size=size, panels=panels, ylabel=ylabel)
 
 
-def gain_plot(s: BinaryStudy) -> Picture | Html:
+def gain_plot(study: BinaryStudy) -> Picture | Html:
     """Share of the positives found against the share of rows looked at."""
-    if not s.both_classes:
+    if not study.both_classes:
         return tables.paragraph(ONE_CLASS)
-    c = s.table(s.leader)
-    one = Panel(
-        s.curve("gain"),
+    c = study.table(study.leader)
+    panel = Panel(
+        study.curve("gain"),
         f"share of rows, highest scores first (n = {_amount(c.total)})",
         "share of positives found (recall)",
         reference=((0, 1), (0, 1)),
     )
-    top = s.gains[s.gains["depth"] == 0.1]
-    told = ", ".join(f"{row.system} {row.recall:.0%}" for row in top.itertuples())
+    top = study.gains[study.gains["depth"] == 0.1]
+    listed = ", ".join(f"{row.system} {row.recall:.0%}" for row in top.itertuples())
     caption = (
-        f"Cumulative gain. Among the tenth of rows with the highest scores: {told} of the positives. Dotted: chance."
+        f"Cumulative gain. Among the tenth of rows with the highest scores: {listed} of the positives. Dotted: chance."
     )
-    return plots.picture(curve_plots.panels, [one], alt=caption, caption=caption, size=(7.6, 3.4), panels=(1, 1))
+    return plots.picture(curve_plots.panels, [panel], caption=caption, size=(7.6, 3.4), panels=(1, 1))
+
+
+# What stands beside the pictures
+
+
+def crossings(study: BinaryStudy) -> Html:
+    """Whether one curve contains the other, or where they cross."""
+    if not study.both_classes or len(study.order) < 2:
+        return Html("")
+    lines = []
+    for kind, axis in (("roc", "false positive rate"), ("pr", "recall")):
+        name = "ROC" if kind == "roc" else "precision-recall"
+        for row in study.crossings(kind).to_dict("records"):
+            lines.append(_crossing(name, axis, row))
+    items = "".join(f"<li>{escape(line)}</li>" for line in lines)
+    return Html(f'<ul class="notes">{items}</ul>', "\n".join(lines))
+
+
+def _crossing(name: str, axis: str, row: dict) -> str:
+    at, first, second = row["crossings"], row["first"], row["second"]
+    if not at:
+        return f"{first}'s {name} curve contains {second}'s."
+    if row["above"] > 0.995:
+        crossed = f"they cross {counted(len(at), 'time')} at the ends"
+        return f"{first}'s {name} curve lies above {second}'s all but everywhere; {crossed}."
+    where = f"at {axis} {', '.join(f'{x:.3f}' for x in at)}"
+    if len(at) > 3:
+        where = f"{len(at)} times, at {axis} {at[0]:.3f} to {at[-1]:.3f}"
+    share = f"{first}'s lies above over {row['above']:.0%} of the axis"
+    return f"{first}'s and {second}'s {name} curves cross {where}; {share}."
+
+
+def base_rate(study: BinaryStudy) -> Html:
+    """Precision, F1 and average precision in the data and at another base rate."""
+    if not study.both_classes:
+        return Html("")
+    rows = []
+    for name in study.order:
+        part = study.elsewhere[study.elsewhere["system"] == name].to_dict("records")
+        cells = [
+            Cell(f"{number(here['value'])} → {with_interval(there['value'], there['low'], there['high'])}")
+            for here, there in zip(part[::2], part[1::2], strict=True)
+        ]
+        rows.append([Cell(escape(name)), *cells])
+    rate = study.elsewhere["base_rate"]
+    caption = f"From base rate {rate.iloc[0]:.3g}, the data's, to {rate.iloc[1]:.3g}"
+    note = "Recall, specificity and AUC do not depend on the base rate. Set prevalence to the rate of the place of use."
+    return tables.table(caption, ["system", "average_precision", "precision", "f1"], rows, note)
+
+
+def choices(study: BinaryStudy) -> Html:
+    """What other ways to choose the threshold would give: of the leader, and folded of the others."""
+    if not study.both_classes:
+        return Html("")
+    note = f"Costs: {study.costs}. Thresholds chosen on the rows they are judged by: expect less on new rows."
+    own = study.choices["system"] == study.leader
+    first = _choices(study.choices[own], f"Ways to choose the threshold of {study.leader}", note)
+    if own.all():
+        return first
+    rest = _choices(study.choices[~own], "Ways to choose the threshold of the others", "")
+    return tables.stack([first, tables.folded("The other systems", rest)])
+
+
+def _choices(frame: pd.DataFrame, caption: str, note: str) -> Html:
+    columns = {
+        "chosen by": lambda row: escape(f"{row['system']}: {row['rule']}"),
+        "threshold": value("threshold"),
+        "predicted positive": value("predicted"),
+        "precision": value("precision"),
+        "recall": value("recall"),
+        "f1": value("f1"),
+        "mean cost": value("cost"),
+    }
+    return of_rows(caption, frame, columns, note)

@@ -4,175 +4,221 @@ from typing import Any
 
 from evalkit.drawing import curve_plots, plots, tables
 from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import Cell, Html, Results, escape, number, with_interval
-from evalkit.pages import class_findings, each_class, page
+from evalkit.drawing.tables import Cell, Html, Results, by_system, escape, limits, number, of_rows, value
+from evalkit.findings import inputs, predictions
+from evalkit.findings.finding import NOTE, WARNING, Finding
+from evalkit.pages import each_class, page
 from evalkit.pages.binary_plots import bin_limits, reliability
-from evalkit.studies.class_diagnostics import drawn_together, largest_class, worst_mistake
+from evalkit.pages.shared_findings import counts, rows_read, slices, weights
+from evalkit.studies import classification_diagnostics as diagnostics
 from evalkit.studies.classes import BINS, ClassesStudy
+from evalkit.studies.classification_diagnostics import DOMINANT, drawn_together, largest_class, worst_mistake
 from evalkit.studies.words import counted
 
 COUNTED = {"n": "rows", "predicted": "predicted"}
 NO_SCORES = "Only predicted classes, no scores: no curves and no probabilities."
 
 
-def title(s: ClassesStudy) -> Html:
+def title(study: ClassesStudy) -> Html:
     """The title and what was asked."""
-    rows = f"{counted(len(s.data.rows), 'row')} of {counted(len(s.data.classes), 'class')}"
-    return each_class.title(s, s.data.rows.columns["label"], rows)
+    rows = f"{counted(len(study.data.rows), 'row')} of {counted(len(study.data.classes), 'class')}"
+    return each_class.title(study, study.data.rows.columns["label"], rows)
 
 
-def findings(s: ClassesStudy) -> Html:
+def findings(study: ClassesStudy) -> Html:
     """What to know of the data before the numbers."""
-    return tables.findings(class_findings.of_classes(s))
+    return tables.findings(every_finding(study))
 
 
-def estimates(s: ClassesStudy) -> Html:
+def estimates(study: ClassesStudy) -> Html:
     """Every metric, and below what always predicting the largest class would give."""
-    caption = f"Metrics with {s.settings.level:.0%} intervals, {page.sample(s, len(s.data.rows))}"
+    caption = f"Metrics with {study.settings.level:.0%} intervals, {page.sample(study, len(study.data.rows))}"
     row = [
         Cell("(always the largest class)", "muted"),
-        *(Cell(number(largest_class(s, m)), "muted") for m in s.settings.metrics),
+        *(Cell(number(largest_class(study, m)), "muted") for m in study.settings.metrics),
     ]
-    note = "(always the largest class): as probabilities, the shares of the classes." if s.probabilities else ""
-    return page.estimates(s, caption, note, more=[row])
+    note = "(always the largest class): as probabilities, the shares of the classes." if study.probabilities else ""
+    return page.estimates(study, caption, note, more=[row])
 
 
-def curve_plot(s: ClassesStudy) -> Picture | Html:
+def curve_plot(study: ClassesStudy) -> Picture | Html:
     """The leader's ROC and precision-recall curves of each class against the rest."""
-    if not s.scored:
+    if not study.scored:
         return tables.paragraph(NO_SCORES)
-    bands = {kind: s.bands(kind) for kind in ("roc", "pr")}
-    return each_class.curves(s, "each class against the rest", len(s.data.classes), bands)
+    bands = {kind: study.bands(kind) for kind in ("roc", "pr")}
+    return each_class.curves(study, "each class against the rest", len(study.data.classes), bands)
 
 
-def crossings(s: ClassesStudy) -> Html:
+def crossings(study: ClassesStudy) -> Html:
     """AUC and average precision of each class against the rest."""
-    if not s.scored:
+    if not study.scored:
         return Html("")
     areas = {"auc": "AUC", "average_precision": "average_precision"}
-    return each_class.one_by_one(s, s.by_class, "Each class against the rest", COUNTED, areas)
+    return each_class.one_by_one(study, study.by_class, "Each class against the rest", COUNTED, areas)
 
 
-def choices(s: ClassesStudy) -> Html:
+def choices(study: ClassesStudy) -> Html:
     """How much could be decided without review at a precision target."""
-    rows = [
-        [
-            Cell(escape(row["system"])),
-            Cell(with_interval(row["coverage"], row["low"], row["high"])),
-            Cell(with_interval(row["right"], row["right_low"], row["right_high"])),
-            Cell(escape(row["classes"] or "none"), "text"),
-        ]
-        for row in s.covered.to_dict("records")
-    ]
-    caption = f"Coverage at precision ≥ {s.target:g}: rows predicted into classes that reach it"
+    columns = {
+        "system": value("system", escape),
+        "coverage": limits("coverage"),
+        "right among them": limits("right", "right_low", "right_high"),
+        "classes": lambda row: Cell(escape(row["classes"] or "none"), "text"),
+    }
+    caption = f"Coverage at precision ≥ {study.target:g}: rows predicted into classes that reach it"
     note = (
         "Coverage is the work saved if those predictions go without review. The classes were chosen on these rows, "
         "and the intervals take them as given; set precision_target to another target."
     )
-    return tables.table(caption, ["system", "coverage", "right among them", "classes"], rows, note)
+    return of_rows(caption, study.covered, columns, note)
 
 
-def calibration_plot(s: ClassesStudy) -> Picture | Html:
+def calibration_plot(study: ClassesStudy) -> Picture | Html:
     """Share of right predictions against the score of the predicted class."""
-    if not s.probabilities:
+    if not study.probabilities:
         return Html("")
-    n = len(s.data.rows)
-    limits = bin_limits(s.settings.level if s.plain else None)
+    n = len(study.data.rows)
+    limits = bin_limits(study.settings.level if study.plain else None)
     caption = (
         f"Share of right predictions in bins of about equally many rows by the probability of the predicted class, "
         f"{limits} ({counted(n, 'row')}). Above the dotted line: too modest."
     )
-    return reliability(s, caption, f"share right (n = {n:,})")
+    return reliability(study, caption, f"share right (n = {n:,})")
 
 
-def calibrated(s: ClassesStudy) -> Html:
+def calibrated(study: ClassesStudy) -> Html:
     """Confidence against accuracy, and the top-label ECE."""
-    if not s.probabilities:
+    if not study.probabilities:
         return tables.paragraph("No probabilities, no calibration.")
-    rows = [
-        [
-            Cell(escape(row["system"])),
-            Cell(number(row["confidence"])),
-            Cell(with_interval(row["right"], row["right_low"], row["right_high"])),
-            Cell(with_interval(row["ece_10"], row["ece_10_low"], row["ece_10_high"])),
-        ]
-        for row in s.calibration.to_dict("records")
-    ]
-    columns = ["system", "mean probability of the predicted class", "accuracy", "top-label ECE, 10 equal bins"]
-    return tables.table("Probability of the predicted class taken at its word", columns, rows)
+    columns = {
+        "system": value("system", escape),
+        "mean probability of the predicted class": value("confidence"),
+        "accuracy": limits("right", "right_low", "right_high"),
+        "top-label ECE, 10 equal bins": limits("ece_10", "ece_10_low", "ece_10_high"),
+    }
+    return of_rows("Probability of the predicted class taken at its word", study.calibration, columns)
 
 
-def gains(s: ClassesStudy) -> Html:
+def gains(study: ClassesStudy) -> Html:
     """How often the actual class is among the k highest scores."""
-    if not s.scored:
+    if not study.scored:
         return tables.paragraph("No scores: no second choices.")
-    ks = list(dict.fromkeys(s.tops["k"]))
-    rows = []
-    for name in s.order:
-        part = s.tops[s.tops["system"] == name].to_dict("records")
-        rows.append([Cell(escape(name)), *(Cell(with_interval(r["value"], r["low"], r["high"])) for r in part)])
-    note = "A tie at the border counts by its share."
-    return tables.table("Actual class among the k highest scores", ["system", *(f"top {k}" for k in ks)], rows, note)
+    caption, note = "Actual class among the k highest scores", "A tie at the border counts by its share."
+    return by_system(caption, study.tops, "k", limits("value"), note, "top {}".format)
 
 
-def confusion_plot(s: ClassesStudy) -> Picture:
+def confusion_plot(study: ClassesStudy) -> Picture:
     """The leader's confusion table; of many classes the rarest share one row and one column."""
-    table = s.sample.rows[s.leader].confusion.table
-    classes, mistake = s.data.classes, worst_mistake(s)
-    what = "rows" if s.data.weight is None else "weight of the rows"
+    table = study.sample.rows[study.leader].confusion.table
+    classes, mistake = study.data.classes, worst_mistake(study)
+    what = "rows" if study.data.weight is None else "weight of the rows"
     caption = (
-        f"{s.leader}: {what} by actual and predicted class (n = {len(s.data.rows):,}), shaded by share of the actual "
-        "class."
+        f"{study.leader}: {what} by actual and predicted class (n = {len(study.data.rows):,}), shaded by share of the "
+        "actual class."
     )
     if mistake:
-        text = f"{mistake.actual} taken for {mistake.predicted}, {mistake.rows:,.0f}"
-        caption += f" Most frequent mistake: {text}{' rows' if s.data.weight is None else ''}."
+        text = "{} taken for {}, {:,.0f}".format(*mistake)
+        caption += f" Most frequent mistake: {text}{' rows' if study.data.weight is None else ''}."
     table, classes = drawn_together(table, classes)
-    if len(classes) < len(s.data.classes):
-        few = f"the {len(classes[:-1])} most frequent of {len(s.data.classes):,} classes, and the others together"
+    if len(classes) < len(study.data.classes):
+        few = f"the {len(classes[:-1])} most frequent of {len(study.data.classes):,} classes, and the others together"
         caption += f" Drawn: {few}; the JSON holds all classes."
     _, side = plots.tall(len(classes), head=2.2, each=0.42)
     labels: dict[str, Any] = {"classes": classes, "xlabel": "predicted", "ylabel": "actual"}
     return plots.picture(
         curve_plots.matrix,
         table,
-        alt=caption,
         caption=caption,
         size=plots.wide(1, edge=side, each=1.6, height=side),
         **labels,
     )
 
 
-def confusion(s: ClassesStudy) -> Html:
+def confusion(study: ClassesStudy) -> Html:
     """Precision, recall and F1 of every class."""
     decided = {"precision": "precision", "recall": "recall", "f1": "F1"}
-    return each_class.one_by_one(s, s.by_class, "Class by class", COUNTED, decided)
+    return each_class.one_by_one(study, study.by_class, "Class by class", COUNTED, decided)
 
 
-def definitions(s: ClassesStudy) -> Html:
+def definitions(study: ClassesStudy) -> Html:
     """Exactly the metrics shown, then the intervals and the tests."""
     ece = f"mean |mean probability − share right| of {BINS} equal bins [a, b) of the probability of the predicted class"
-    return each_class.definitions(s, [("top-label ECE", ece)])
+    return each_class.definitions(study, [("top-label ECE", ece)])
 
 
-def origin(s: ClassesStudy) -> Html:
+def origin(study: ClassesStudy) -> Html:
     """Inputs, parameters, versions, the command."""
-    return page.origin(s, s.data.rows.sources, "classification")
+    return page.origin(study, study.data.rows.sources, "classification")
 
 
-def results(s: ClassesStudy) -> Results:
+def results(study: ClassesStudy) -> Results:
     """Every number of the page, unrounded."""
-    rows = s.data.rows
+    rows = study.data.rows
     more: dict[str, Any] = {
         "kind": "multi-class",
         **page.population(rows),
-        "classes": list(s.data.classes),
-        "confusion": {name: one.confusion.table.tolist() for name, one in s.sample.rows.items()},
-        "by_class": s.by_class.to_dict("records"),
-        "coverage": s.covered.to_dict("records"),
+        "classes": list(study.data.classes),
+        "confusion": {name: rows_of.confusion.table.tolist() for name, rows_of in study.sample.rows.items()},
+        "by_class": study.by_class.to_dict("records"),
+        "coverage": study.covered.to_dict("records"),
     }
-    if s.scored:
-        more["tops"] = s.tops.to_dict("records")
-    if s.probabilities:
-        more["calibration"] = s.calibration.to_dict("records")
-    return page.results(s, "classification", rows.sources, class_findings.of_classes(s), more)
+    if study.scored:
+        more["tops"] = study.tops.to_dict("records")
+    if study.probabilities:
+        more["calibration"] = study.calibration.to_dict("records")
+    return page.results(study, "classification", rows.sources, every_finding(study), more)
+
+
+# Findings
+
+
+def every_finding(study: ClassesStudy) -> list[Finding]:
+    """Every finding of a multi-class report."""
+    data = [*rows_read(study.data.rows), *_classes(study), *weights(study.data.weight is not None), *_absent(study)]
+    return [*data, *_never(study), *_not_highest(study), *_probabilities(study), *_incomplete(study), *slices(study)]
+
+
+def _classes(study: ClassesStudy) -> list[Finding]:
+    rows, majority = diagnostics.rows_by_class(study), float(study.shares.max())
+    listed = each_class.first(f"{name} {n:,}" for name, n in rows.items())
+    text = f"Rows by class: {listed}. Always predicting the largest is right for {majority:.1%}."
+    return [inputs.CLASS_SHARES.rated(WARNING if majority > DOMINANT else NOTE, text, len(rows))]
+
+
+def _absent(study: ClassesStudy) -> list[Finding]:
+    absent = [name for name, n in diagnostics.rows_by_class(study).items() if n == 0]
+    text = f"Classes without a row, whose recall and AUC are undefined: {', '.join(absent)}."
+    return [inputs.ABSENT_CLASSES.warning(text, len(absent))] if absent else []
+
+
+def _never(study: ClassesStudy) -> list[Finding]:
+    return [
+        predictions.NEVER_PREDICTED.warning(
+            f"{name} never predicts {', '.join(lacking)}: their precision is undefined.", len(lacking)
+        )
+        for name, lacking in diagnostics.never_predicted(study).items()
+    ]
+
+
+def _not_highest(study: ClassesStudy) -> list[Finding]:
+    lower = diagnostics.not_highest(study)
+    text = f"Rows whose predicted class has not the highest score: {counts(lower)}."
+    return [predictions.NOT_HIGHEST.note(text, max(lower.values()))] if lower else []
+
+
+def _probabilities(study: ClassesStudy) -> list[Finding]:
+    if not study.scored:
+        return []
+    if not study.probabilities:
+        text = "Scores outside 0 to 1 are no probabilities: log loss, Brier and calibration are left out."
+        return [predictions.NO_PROBABILITIES.warning(text)]
+    far = diagnostics.unnormalised(study)
+    listed = ", ".join(f"{name} by {value:.2g}" for name, value in far.items())
+    text = f"Probabilities that do not add up to 1: {listed}; log loss scales each row."
+    return [predictions.UNNORMALISED.warning(text, len(far))] if far else []
+
+
+def _incomplete(study: ClassesStudy) -> list[Finding]:
+    lacking = diagnostics.incomplete_slices(study)
+    text = f"Slices that lack a class: {', '.join(lacking)}; averages over classes are over fewer there, or undefined."
+    return [inputs.INCOMPLETE_SLICES.warning(text, len(lacking))] if lacking else []

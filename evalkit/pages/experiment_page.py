@@ -2,9 +2,27 @@
 
 from typing import Any
 
-from evalkit.drawing import tables
-from evalkit.drawing.tables import Cell, Html, escape, p_value, signed, signed_percent, with_interval
-from evalkit.pages import online_findings, page, pieces
+from evalkit.drawing import plots, tables
+from evalkit.drawing.plots import Picture
+from evalkit.drawing.tables import (
+    CellOf,
+    Html,
+    escape,
+    limits,
+    number,
+    of_rows,
+    p_value,
+    signed,
+    signed_percent,
+    value,
+    words,
+)
+from evalkit.findings import methods
+from evalkit.findings.finding import NOTE, WARNING, Finding
+from evalkit.pages import page, pieces
+from evalkit.pages.shared_findings import columns_read, counts, slices
+from evalkit.studies import online_diagnostics as diagnostics
+from evalkit.studies.diagnostics import alpha
 from evalkit.studies.experiment import Experiment
 from evalkit.studies.online_diagnostics import users
 from evalkit.studies.words import plural
@@ -14,90 +32,94 @@ pieces.listed(__name__)
 NO_TABLE = "No A/B table of users was given: set users=FILE and metrics."
 SAMPLE = " (bundled table: RAND health insurance experiment; a block of rows is about a person, better is more visits)"
 
+RAND = (
+    "RAND health insurance experiment, health plans as arms. 'Better' says more visits to a doctor, not better health. "
+    "The extract names no person: a unit is a block of consecutive rows that agree in all but visits, about a person; "
+    "families, not persons, were assigned, so the intervals are still somewhat narrow."
+)
 
-def findings(s: Experiment | None) -> Html:
+
+@pieces.of_a_part(NO_TABLE)
+def findings(study: Experiment) -> Html:
     """What to know of the table before the numbers."""
-    return tables.paragraph(NO_TABLE) if s is None else tables.findings(online_findings.of_users(s))
+    return tables.findings(of_users(study))
 
 
-def estimates(s: Experiment | None) -> Html:
+@pieces.of_a_part()
+def estimates(study: Experiment) -> Html:
     """The arms in rows, the metrics in columns."""
-    if s is None:
-        return Html("")
-    n = users(s)
-    return page.estimates(s, f"Arms with their {s.settings.level:.0%} intervals, {n:,} {plural(s.unit_name, n)}")
+    n = users(study)
+    return page.estimates(
+        study, f"Arms with their {study.settings.level:.0%} intervals, {n:,} {plural(study.unit_name, n)}"
+    )
 
 
-def comparisons(s: Experiment | None) -> Html:
+@pieces.of_a_part()
+def comparisons(study: Experiment) -> Html:
     """The differences of the arms, then the lifts."""
-    if s is None:
-        return Html("")
-    rows = [
-        [
-            Cell(f"{escape(row['first'])} / {escape(row['second'])} − 1"),
-            Cell(escape(row["metric"]), "text"),
-            Cell(with_interval(row["lift"], row["lift_low"], row["lift_high"], signed_percent)),
-            Cell(signed(row["detectable"])),
-        ]
-        for row in s.comparisons.to_dict("records")
-    ]
-    caption = f"Lift with its {s.settings.level:.0%} interval"
+    columns: dict[str, CellOf] = {
+        "lift": lambda row: f"{escape(row['first'])} / {escape(row['second'])} − 1",
+        "metric": words("metric"),
+        "value": limits("lift", "lift_low", "lift_high", signed_percent),
+        "would show": value("detectable", signed),
+    }
+    caption = f"Lift with its {study.settings.level:.0%} interval"
     note = "Would show: the true difference that this table shows with 80 % power."
-    lifts = tables.table(caption, ["lift", "metric", "value", "would show"], rows, note)
-    return tables.stack([page.comparisons(s), lifts])
+    return tables.stack([page.comparisons(study), of_rows(caption, study.comparisons, columns, note)])
 
 
-def adjustments(s: Experiment | None) -> Html:
+@pieces.of_a_part(NO_TABLE)
+def adjustments(study: Experiment) -> Html:
     """The same difference with and without CUPED, strata and a cap."""
-    if s is None:
-        return tables.paragraph(NO_TABLE)
-    if not len(s.adjustments) or s.plain is None:
+    if not len(study.adjustments) or study.plain is None:
         return tables.paragraph("No metric is a mean of one column: nothing to cap or to adjust.")
-    rows = [
-        [
-            Cell(escape(row["way"])),
-            Cell(escape(row["estimand"]), "text"),
-            Cell(with_interval(row["difference"], row["low"], row["high"], signed)),
-            Cell(p_value(row["p"])),
-            Cell(f"{row['users']:.0%}"),
-        ]
-        for row in s.adjustments.to_dict("records")
-    ]
-    first, second = s.opponents
-    caption = f"{first} − {second} in mean {s.plain.label}, {max(s.adjustments['n']):,} {plural(s.unit_name, 2)}"
+    columns = {
+        "measured": value("way", escape),
+        "estimand": words("estimand"),
+        "difference": limits("difference", show=signed),
+        "p": value("p", p_value),
+        "users": value("users", "{:.0%}".format),
+    }
+    pair, n = " − ".join(study.opponents), max(study.adjustments["n"])
+    caption = f"{pair} in mean {study.plain.label}, {n:,} {plural(study.unit_name, 2)}"
     note = (
         "Users: the share of them that would do for an interval as wide as the first row's. CUPED and strata must stem "
         "from before the experiment. Only the verdict above decides; choosing the row after the fact is another test."
     )
-    return tables.table(caption, ["measured", "estimand", "difference", "p", "users"], rows, note)
+    return of_rows(caption, study.adjustments, columns, note)
 
 
-def users_for(s: Experiment | None) -> Html:
+@pieces.of_a_part()
+def users_for(study: Experiment) -> Html:
     """Users an arm for lifts, from this table's own spread."""
-    if s is None or not len(s.users_for) or s.plain is None:
+    if not len(study.users_for) or study.plain is None:
         return Html("")
-    cuped = f"with CUPED on {s.options.before}" if s.options.before else ""
-    heads = ["lift", "difference", "users an arm", *([cuped] if cuped else [])]
-    rows = [
-        [
-            Cell(f"{row['lift']:.0%}"),
-            Cell(signed(row["difference"])),
-            *(Cell(f"{float(f'{row[name]:.3g}'):,.0f}") for name in (("raw", "cuped") if cuped else ("raw",))),
-        ]
-        for row in s.users_for.to_dict("records")
-    ]
-    caption = f"Users to show a lift in {s.plain.label} over {s.opponents[1]} with 80 % power, from this table's spread"
-    return tables.table(caption, heads, rows)
+    columns = {
+        "lift": value("lift", "{:.0%}".format),
+        "difference": value("difference", signed),
+        "users an arm": value("raw", _about),
+    }
+    if study.options.before:
+        columns[f"with CUPED on {study.options.before}"] = value("cuped", _about)
+    what = f"{study.plain.label} over {study.opponents[1]}"
+    caption = f"Users to show a lift in {what} with 80 % power, from this table's spread"
+    return of_rows(caption, study.users_for, columns)
 
 
-def segments(s: Experiment | None) -> Html:
+def _about(users: float) -> str:
+    """Three leading digits."""
+    return f"{float(f'{users:.3g}'):,.0f}"
+
+
+@pieces.of_a_part()
+def segments(study: Experiment) -> Html:
     """The first metric by segment."""
-    if s is None or not len(s.by_segment):
+    if not len(study.by_segment):
         return Html("")
-    return tables.stack([page.segments(s), tables.paragraph(f"n: {plural(s.unit_name, 2)} of the larger arm.")])
+    return tables.stack([page.segments(study), tables.paragraph(f"n: {plural(study.unit_name, 2)} of the larger arm.")])
 
 
-def definitions(s: Experiment) -> list[tuple[str, str]]:
+def definitions(study: Experiment) -> list[tuple[str, str]]:
     """The metrics shown, the tests, CUPED and the cap."""
     lift = (
         "first / second − 1; of means and ratios with Fieller's interval, of shares with that of both Wilson limits "
@@ -108,20 +130,101 @@ def definitions(s: Experiment) -> list[tuple[str, str]]:
         "Deng, Xu, Kohavi, Walker 2013, doi:10.1145/2433396.2433413"
     )
     crossed = "users seen in several arms are left out of all arms and counted"
-    rest = [("test of the arms", s.tests_are), ("lift", lift), ("CUPED", cuped), ("users in both arms", crossed)]
-    return [*page.metric_definitions(s), *rest]
+    rest = [("test of the arms", study.tests_are), ("lift", lift), ("CUPED", cuped), ("users in both arms", crossed)]
+    return [*page.metric_definitions(study), *rest]
 
 
-def answers(s: Experiment) -> dict[str, Any]:
+def answers(study: Experiment) -> dict[str, Any]:
     """Every number of this part."""
-    shares = {f"{top:g}": share for top, share in s.concentration.items()}
-    return page.answers(s) | {
-        "columns": dict(s.columns),
-        "population": {"sizes": s.sizes, "crossed": s.assigned.crossed, "unit": s.unit_name},
-        "sample_ratio": s.sample_ratio,
-        "adjustments": s.adjustments.to_dict("records"),
-        "caps": s.caps.to_dict("records"),
+    shares = {f"{top:g}": share for top, share in study.concentration.items()}
+    return page.answers(study) | {
+        "columns": dict(study.columns),
+        "population": {"sizes": study.sizes, "crossed": study.assigned.crossed, "unit": study.unit_name},
+        "sample_ratio": study.sample_ratio,
+        "adjustments": study.adjustments.to_dict("records"),
+        "caps": study.caps.to_dict("records"),
         "concentration": shares,
-        "users_for": s.users_for.to_dict("records"),
-        "looks": s.looks,
+        "users_for": study.users_for.to_dict("records"),
+        "looks": study.looks,
     }
+
+
+# Findings
+
+
+def of_users(study: Experiment) -> list[Finding]:
+    """Every finding of an A/B table."""
+    bundled = [methods.BUNDLED.warning(RAND)] if study.sample else []
+    arms = (
+        f"{plural(study.unit_name, 2).capitalize()} by arm: {counts(study.sizes)}. Columns: "
+        f"{columns_read(study.columns)}."
+    )
+    return [
+        *bundled,
+        methods.ARMS.note(arms, diagnostics.users(study)),
+        *design(study),
+        *_concentration(study),
+        *slices(study),
+    ]
+
+
+def design(study: Experiment) -> list[Finding]:
+    """What the verdict stands on: users in one arm each, the planned shares, the looks."""
+    n = study.assigned.crossed
+    text = f"{n:,} {plural(study.unit_name, n)} seen in several arms: left out of all."
+    severity = WARNING if diagnostics.many_crossed(study) else NOTE
+    crossed = [methods.CROSSED.rated(severity, text, n)] if n else []
+    return [*crossed, _ratio(study), *_looks(study)]
+
+
+def _ratio(study: Experiment) -> Finding:
+    if study.sample_ratio is None:
+        return methods.SAMPLE_RATIO.note("Sample ratio: not tested, the planned shares are unknown.")
+    planned = "the planned shares" if study.options.shares else "equal arms"
+    text = f"Sample ratio against {planned}: p {p_value(study.sample_ratio)}."
+    broken = f" Below {diagnostics.BROKEN}: the assignment is broken, whatever the result."
+    misassigned = study.sample_ratio < diagnostics.BROKEN
+    return methods.SAMPLE_RATIO.warning(text + broken) if misassigned else methods.SAMPLE_RATIO.note(text)
+
+
+def _concentration(study: Experiment) -> list[Finding]:
+    if not study.concentration or study.plain is None:
+        return []
+    listed = ", ".join(f"the top {top:.0%} has {share:.0%}" for top, share in study.concentration.items())
+    return [methods.HEAVY_USERS.note(f"Heavy users: of all {study.plain.label} {listed}.")]
+
+
+def _looks(study: Experiment) -> list[Finding]:
+    cost = study.looks
+    if cost is None:
+        return []
+    text = (
+        f"{cost['looks']:.0f} looks at {alpha(study):.2g} each: a false positive in {cost['false_positive_rate']:.1%} "
+        "of experiments without a difference. To pay for them the last p must lie below "
+        f"{number(cost['obrien_fleming'], 4)} (O'Brien–Fleming) or {number(cost['pocock'], 4)} (Pocock)."
+    )
+    severity = WARNING if diagnostics.only_without_looks(study) else NOTE
+    return [methods.LOOKS.rated(severity, text, int(cost["looks"]))]
+
+
+# Pictures
+
+
+@pieces.of_a_part()
+def heavy_users(study: Experiment) -> Picture | Html:
+    """The difference with heavy users capped at falling quantiles."""
+    if not len(study.caps) or study.plain is None:
+        return Html("")
+    n, first, second = max(study.caps["n"]), *study.opponents
+    caption = (
+        f"{first} − {second}: difference in mean {study.plain.label}, values above each quantile of all users set to "
+        f"it; {study.settings.level:.0%} intervals (Welch). A capped mean is another estimand."
+    )
+    label: dict[str, Any] = {
+        "label": f"difference in mean {study.plain.label} (n = {n:,} {plural(study.unit_name, n)})",
+        "zero": True,
+    }
+    size = plots.tall(len(study.caps))
+    return plots.picture(
+        plots.intervals, study.caps, alt=f"{caption} {page.listed(study.caps)}", caption=caption, size=size, **label
+    )

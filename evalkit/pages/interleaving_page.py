@@ -1,13 +1,31 @@
 """The words and tables of the interleaving page on the log of sessions, and what joins its three parts."""
 
-from evalkit.drawing import tables
-from evalkit.drawing.tables import Cell, Html, Results, escape, interval, number, p_value
-from evalkit.findings.finding import Finding
-from evalkit.pages import experiment_page, online_findings, page, pieces, planning_page
+from typing import Any
+
+from evalkit.drawing import plots, tables
+from evalkit.drawing.plots import Picture
+from evalkit.drawing.tables import (
+    CellOf,
+    Html,
+    Results,
+    escape,
+    interval,
+    number,
+    of_rows,
+    p_value,
+    signed,
+    value,
+    words,
+)
+from evalkit.findings import inputs, methods
+from evalkit.findings.finding import NOTE, WARNING, Finding
+from evalkit.pages import experiment_page, page, pieces, planning_page
+from evalkit.pages.shared_findings import columns_read, slices
 from evalkit.studies import online_diagnostics as diagnostics
 from evalkit.studies.interleaving import Interleaving, Online
+from evalkit.studies.online_diagnostics import less_even
 from evalkit.studies.provenance import table as origin_table
-from evalkit.studies.words import plural
+from evalkit.studies.words import counted, plural
 
 pieces.listed(__name__)
 
@@ -33,10 +51,10 @@ def verdict(o: Online) -> Html:
     pieces = []
     if o.log:
         label = "Interleaving (bundled log: its users and clicks are simulated)" if o.log.simulated else "Interleaving"
-        pieces += [tables.paragraph(label), _doubted(page.verdict(o.log), online_findings.fairness(o.log))]
+        pieces += [tables.paragraph(label), _doubted(page.verdict(o.log), fairness(o.log))]
     if o.users:
         label = f"A/B test{experiment_page.SAMPLE if o.users.sample else ''}"
-        pieces += [tables.paragraph(label), _doubted(page.verdict(o.users), online_findings.design(o.users))]
+        pieces += [tables.paragraph(label), _doubted(page.verdict(o.users), experiment_page.design(o.users))]
     return tables.stack(pieces)
 
 
@@ -46,63 +64,56 @@ def _doubted(answer: Html, design: list[Finding]) -> Html:
     return tables.stack([answer, tables.findings(against)]) if against else answer
 
 
-def findings(s: Interleaving | None) -> Html:
+@pieces.of_a_part(NO_LOG)
+def findings(study: Interleaving) -> Html:
     """What to know of the log before the numbers."""
-    return tables.paragraph(NO_LOG) if s is None else tables.findings(online_findings.of_log(s))
+    return tables.findings(of_log(study))
 
 
-def estimates(s: Interleaving | None) -> Html:
+@pieces.of_a_part()
+def estimates(study: Interleaving) -> Html:
     """The arms in rows, the ways to count preference in columns."""
-    if s is None:
-        return Html("")
-    n, arms = s.users, len(s.systems)
+    n, arms = study.users, len(study.systems)
     tie = "½ is a tie" if arms == 2 else f"even is 1/{arms} of a share, ½ of a preference or of wins"
-    caption = f"Preference with its {s.settings.level:.0%} interval, {n:,} {plural(s.unit_name, n)}, {tie}"
-    return page.estimates(s, caption)
+    caption = f"Preference with its {study.settings.level:.0%} interval, {n:,} {plural(study.unit_name, n)}, {tie}"
+    return page.estimates(study, caption)
 
 
-def comparisons(s: Interleaving | None) -> Html:
+@pieces.of_a_part()
+def comparisons(study: Interleaving) -> Html:
     """The difference of the arms by each way to count."""
-    return Html("") if s is None else page.comparisons(s)
+    return page.comparisons(study)
 
 
-def segments(s: Interleaving | None) -> Html:
+@pieces.of_a_part()
+def segments(study: Interleaving) -> Html:
     """The preference by segment of the sessions."""
-    return Html("") if s is None else page.segments(s)
+    return page.segments(study)
 
 
-def checks(s: Interleaving | None) -> Html:
+@pieces.of_a_part()
+def checks(study: Interleaving) -> Html:
     """The draft's balance by position, then the counts that no draft should have."""
-    if s is None:
-        return Html("")
-    several = len(s.systems) > 2
-    first = [
-        [
-            Cell(f"{row.position}"),
-            *([Cell(escape(row.system), "text")] if several else []),
-            Cell(f"{row.count:,} of {row.n:,}"),
-            Cell(f"{number(row.share)} {interval(row.low, row.high)}"),
-            Cell(p_value(row.p)),
-            Cell(p_value(row.adjusted)),
-        ]
-        for row in s.coins.itertuples(index=False)
-    ]
-    items = ["arm", "items"] if several else [f"items of {s.systems[0]}"]
-    heads = ["position", *items, "share", "p", "adjusted p"]
+    several = len(study.systems) > 2
+    arm: dict[str, CellOf] = {"arm": words("system")} if several else {}
+    columns: dict[str, CellOf] = {
+        "position": value("position", str),
+        **arm,
+        "items" if several else f"items of {study.systems[0]}": lambda row: f"{row['count']:,} of {row['n']:,}",
+        "share": lambda row: f"{number(row['share'])} {interval(row['low'], row['high'])}",
+        "p": value("p", p_value),
+        "adjusted p": value("adjusted", p_value),
+    }
     note = "p: chi-square against a fair coin, one coin a session; by Holm over the positions. "
     note += f"Below {diagnostics.BROKEN}: broken."
-    balance = tables.table("Balance of teams by position (position 1: the coin)", heads, first, note)
-    rest = [_check(row) for row in s.checks.to_dict("records")]
-    return tables.stack([balance, tables.table("Checks of the log", ["check", "count", "of", "share"], rest)])
-
-
-def _check(row: dict) -> list[Cell]:
-    return [
-        Cell(escape(row["check"])),
-        Cell(f"{row['count']:,.0f}"),
-        Cell(f"{row['of']:,.0f}"),
-        Cell(f"{row['share']:.1%}"),
-    ]
+    balance = of_rows("Balance of teams by position (position 1: the coin)", study.coins, columns, note)
+    counts = {
+        "check": value("check", escape),
+        "count": value("count", "{:,.0f}".format),
+        "of": value("of", "{:,.0f}".format),
+        "share": value("share", "{:.1%}".format),
+    }
+    return tables.stack([balance, of_rows("Checks of the log", study.checks, counts)])
 
 
 def definitions(o: Online) -> Html:
@@ -136,18 +147,139 @@ def results(o: Online) -> Results:
         "users": experiment_page.answers(o.users) if o.users else None,
         "planning": planning_page.answers(o.planning) if o.planning else None,
     }
-    return Results(page.about("interleaving", o.given, o.sources, o.gate, online_findings.of(o)) | more)
+    return Results(page.about("interleaving", o.given, o.sources, o.gate, every_finding(o)) | more)
 
 
-def _log_results(s: Interleaving) -> dict:
-    counts = {"items": s.data.log.team.size, "sessions": s.data.log.unit.size, "users": s.users}
-    return page.answers(s) | {
-        "simulated": s.simulated,
-        "columns": dict(s.data.columns),
-        "population": counts | {"unit": s.unit_name, "heavy": s.heavy, "repeated_items": s.data.repeated},
-        "delta_ab": diagnostics.delta_ab(s),
-        "session_p": s.session_p,
-        "balance": s.balance.to_dict("records"),
-        "by_position": s.by_position.to_dict("records"),
-        "checks": s.checks.to_dict("records"),
+def _log_results(study: Interleaving) -> dict:
+    counts = {"items": study.data.log.team.size, "sessions": study.data.log.unit.size, "users": study.users}
+    return page.answers(study) | {
+        "simulated": study.simulated,
+        "columns": dict(study.data.columns),
+        "population": counts | {"unit": study.unit_name, "heavy": study.heavy, "repeated_items": study.data.repeated},
+        "delta_ab": diagnostics.delta_ab(study),
+        "session_p": study.session_p,
+        "balance": study.balance.to_dict("records"),
+        "by_position": study.by_position.to_dict("records"),
+        "checks": study.checks.to_dict("records"),
     }
+
+
+# Findings
+
+
+def every_finding(o: Online) -> list[Finding]:
+    """Every finding of an interleaving report: of the log, of the users, of the planning."""
+    log, users = of_log(o.log) if o.log else [], experiment_page.of_users(o.users) if o.users else []
+    return [*log, *users, *(planning_page.of_planning(o.planning) if o.planning else [])]
+
+
+def of_log(study: Interleaving) -> list[Finding]:
+    """Every finding of a log of sessions."""
+    return [
+        *_simulated(study),
+        _items(study),
+        *_silent(study),
+        _heavy(study),
+        _sessions(study),
+        *fairness(study),
+        *slices(study),
+    ]
+
+
+def _simulated(study: Interleaving) -> list[Finding]:
+    text = "The users and clicks of this log are simulated (data/interleaving/README.md); no real log is public."
+    return [methods.SIMULATED.warning(text)] if study.simulated else []
+
+
+def _items(study: Interleaving) -> Finding:
+    log, columns = study.data.log, columns_read(study.data.columns)
+    place = f"shown in {counted(log.unit.size, 'session')} of {counted(study.users, study.unit_name)}"
+    return inputs.ROWS_READ.note(f"{counted(log.team.size, 'item')} {place}. Columns: {columns}.", log.team.size)
+
+
+def _silent(study: Interleaving) -> list[Finding]:
+    text = f"{counted(study.silent, study.unit_name)} credited no arm; their share is undefined and they are left out."
+    severity = WARNING if diagnostics.mostly_silent(study) else NOTE
+    return [methods.NO_CREDIT.rated(severity, text, study.silent)] if study.silent else []
+
+
+def _heavy(study: Interleaving) -> Finding:
+    by_user, of_credit, turned = diagnostics.estimands(study)
+    text = (
+        f"The most active tenth of the {plural(study.unit_name, 2)} gave {study.heavy:.0%} of the credit. Two "
+        f"estimands: {study.systems[0]} has {number(by_user)} as the mean of each {study.unit_name}'s share, "
+        f"{number(of_credit)} of all credit."
+    )
+    return methods.HEAVY_USERS.rated(WARNING if turned else NOTE, text)
+
+
+def _sessions(study: Interleaving) -> Finding:
+    if not study.data.clustered:
+        text = "No user column: each session counts as a unit. Where users come back, p is too small."
+        return inputs.SESSIONS_AS_UNITS.warning(text)
+    text = f"Sessions counted as if independent would have given p {p_value(study.session_p)} (sign test)"
+    return methods.SESSION_TEST.note(
+        f"{text}: shown to warn, as sessions of one {study.unit_name} resemble each other."
+    )
+
+
+def fairness(study: Interleaving) -> list[Finding]:
+    """What the preference stands on: the coin, the teams and the items of the draft."""
+    p, repeated = float(study.balance["adjusted"].min()), study.data.repeated
+    uneven, share = diagnostics.uneven(study)
+    coin = f"Fair coin: smallest adjusted p over the positions {p_value(p)}."
+    findings = [methods.COIN.rated(WARNING if p < diagnostics.BROKEN else NOTE, coin)]
+    if uneven:
+        text = f"In {uneven:,} sessions ({share:.1%}) one team leads by more than a draft by rounds "
+        severity = WARNING if share > diagnostics.MANY_UNEVEN else NOTE
+        findings.append(methods.UNEVEN_TEAMS.rated(severity, f"{text}allows.", uneven))
+    if repeated:
+        text = f"{counted(repeated, 'item')} {'was' if repeated == 1 else 'were'} shown twice in one session, which no "
+        findings.append(methods.REPEATED_ITEMS.warning(f"{text}draft does.", repeated))
+    return findings
+
+
+# Pictures
+
+
+@pieces.of_a_part(NO_LOG)
+def balance(study: Interleaving) -> Picture | Html:
+    """The arms' shares of the items at each position, of two arms the first's, around the fair coin."""
+    shares = study.coins
+    whose = f"{study.systems[0]}'s" if len(study.systems) == 2 else "each arm's"
+    each = [f", {row.system}" if len(study.systems) > 2 else "" for row in shares.itertuples()]
+    names = [
+        f"position {row.position}{arm} (n = {row.n:,})" for arm, row in zip(each, shares.itertuples(), strict=True)
+    ]
+    frame = less_even(study)
+    fraction = "½" if len(study.systems) == 2 else f"1/{len(study.systems)}"
+    caption = (
+        f"Share of {whose} items at each position less {fraction}, which a fair coin gives, with Wilson "
+        f"{study.settings.level:.0%} intervals; n: items with a team. Position 1 is the coin itself."
+    )
+    label: dict[str, Any] = {"label": f"share of {whose} items − {fraction}", "zero": True}
+    listed = "; ".join(f"{name} {signed(value)}" for name, value in zip(names, frame["value"], strict=True))
+    size = plots.tall(len(frame), each=0.24)
+    frame.insert(0, "name", names)
+    return plots.picture(plots.intervals, frame, alt=f"{caption} {listed}", caption=caption, size=size, **label)
+
+
+@pieces.of_a_part()
+def by_position(study: Interleaving) -> Picture | Html:
+    """Outcome per shown item by position and arm."""
+    outcome, n = study.data.columns["outcome"], max(study.by_position["n"])
+    caption = (
+        f"{outcome.capitalize()} per item shown, by position and arm, {study.settings.level:.0%} bands, "
+        f"{study.unit_name}s as units (delta method){', simulated clicks' if study.simulated else ''}."
+    )
+    listed = "; ".join(
+        f"{name}: {', '.join(number(value) for value in line['value'])}"
+        for name, line in study.by_position.groupby("system", sort=False)
+    )
+    labels: dict[str, Any] = {
+        "x": "position",
+        "y": "value",
+        "xlabel": "position in the list",
+        "ylabel": f"{outcome} per item (n ≤ {n:,} {plural(study.unit_name, n)})",
+    }
+    return plots.picture(plots.curves, study.by_position, alt=f"{caption} {listed}", caption=caption, **labels)

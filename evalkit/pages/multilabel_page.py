@@ -5,115 +5,148 @@ from typing import Any
 from evalkit.drawing import curve_plots, plots, tables
 from evalkit.drawing.curve_plots import Panel
 from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import Cell, Html, Results, escape, number, with_interval
-from evalkit.pages import class_findings, each_class, page, shared_findings
-from evalkit.studies import class_diagnostics
+from evalkit.drawing.tables import Cell, Html, Results, escape, limits, number, of_rows, signed, value
+from evalkit.findings import inputs, predictions
+from evalkit.findings.finding import Finding
+from evalkit.pages import each_class, page, shared_findings
+from evalkit.pages.shared_findings import idle, rounded, rows_read, slices, weights
+from evalkit.studies import classification_diagnostics
+from evalkit.studies import classification_diagnostics as diagnostics
+from evalkit.studies.diagnostics import ends
 from evalkit.studies.multilabel import SWEPT, MultiLabelStudy
 from evalkit.studies.words import counted
 
 
-def title(s: MultiLabelStudy) -> Html:
+def title(study: MultiLabelStudy) -> Html:
     """The title and what was asked."""
-    rows = f"{counted(len(s.data.rows), 'row')} with {counted(len(s.data.labels), 'label')}"
-    return each_class.title(s, "the labels", rows)
+    rows = f"{counted(len(study.data.rows), 'row')} with {counted(len(study.data.labels), 'label')}"
+    return each_class.title(study, "the labels", rows)
 
 
-def findings(s: MultiLabelStudy) -> Html:
+def findings(study: MultiLabelStudy) -> Html:
     """What to know of the data before the numbers."""
-    return tables.findings(class_findings.of_labels(s))
+    return tables.findings(every_finding(study))
 
 
-def estimates(s: MultiLabelStudy) -> Html:
+def estimates(study: MultiLabelStudy) -> Html:
     """Every metric, and below what predicting the labels' shares would give."""
-    caption = f"Metrics with {s.settings.level:.0%} intervals, {page.sample(s, len(s.data.rows))}"
-    if not s.probabilities:
-        return page.estimates(s, caption)
-    cells = [Cell(number(class_diagnostics.label_shares(s, m)), "muted") for m in s.settings.metrics]
+    caption = f"Metrics with {study.settings.level:.0%} intervals, {page.sample(study, len(study.data.rows))}"
+    if not study.probabilities:
+        return page.estimates(study, caption)
+    cells = [Cell(number(classification_diagnostics.label_shares(study, m)), "muted") for m in study.settings.metrics]
     note = "(labels' shares): every row scored by how often each label is true."
-    return page.estimates(s, caption, note, more=[[Cell("(labels' shares)", "muted"), *cells]])
+    return page.estimates(study, caption, note, more=[[Cell("(labels' shares)", "muted"), *cells]])
 
 
-def curve_plot(s: MultiLabelStudy) -> Picture | Html:
+def curve_plot(study: MultiLabelStudy) -> Picture | Html:
     """The leader's ROC and precision-recall curves of each label."""
-    return each_class.curves(s, "each label by its own score", len(s.data.labels), {})
+    return each_class.curves(study, "each label by its own score", len(study.data.labels), {})
 
 
-def crossings(s: MultiLabelStudy) -> Html:
+def crossings(study: MultiLabelStudy) -> Html:
     """AUC and average precision label by label."""
     areas = {"auc": "AUC", "average_precision": "average_precision"}
-    return each_class.one_by_one(s, s.by_label, "Label by label, whatever the threshold", {"n": "true"}, areas)
+    return each_class.one_by_one(study, study.by_label, "Label by label, whatever the threshold", {"n": "true"}, areas)
 
 
-def sweep_plot(s: MultiLabelStudy) -> Picture:
+def sweep_plot(study: MultiLabelStudy) -> Picture:
     """The leader's micro and macro metrics along the threshold."""
-    frame = s.sweep
-    at, best = s.best
-    mark = ((s.threshold, s.threshold), (0.0, 1.0))
-    one = Panel(frame, "threshold for every label", f"metric of {s.leader}", bands=frame, reference=mark)
-    rows = counted(len(s.data.rows), "row")
+    frame = study.sweep
+    at, best = study.best
+    mark = ((study.threshold, study.threshold), (0.0, 1.0))
+    panel = Panel(frame, "threshold for every label", f"metric of {study.leader}", bands=frame, reference=mark)
+    rows = counted(len(study.data.rows), "row")
     caption = (
-        f"{s.leader}: {', '.join(SWEPT)} along one threshold for all labels (n = {rows}). Best "
+        f"{study.leader}: {', '.join(SWEPT)} along one threshold for all labels (n = {rows}). Best "
         f"micro F1 over all thresholds: {number(best)} at {number(at)}. Dotted: the threshold used."
     )
-    return plots.picture(curve_plots.panels, [one], alt=caption, caption=caption, size=(7.6, 3.2), panels=(1, 1))
+    return plots.picture(curve_plots.panels, [panel], caption=caption, size=(7.6, 3.2), panels=(1, 1))
 
 
-def calibrated(s: MultiLabelStudy) -> Html:
+def calibrated(study: MultiLabelStudy) -> Html:
     """Mean score against share true, label by label."""
-    if not s.probabilities:
+    if not study.probabilities:
         return tables.paragraph("No probabilities, no calibration.")
-    rows = [
-        [
-            Cell(escape(mean.label)),
-            Cell(number(mean.score)),
-            Cell(number(mean.share)),
-            Cell(with_interval(mean.difference.value, mean.difference.low, mean.difference.high, tables.signed)),
-        ]
-        for mean in class_diagnostics.mean_scores(s)
-    ]
-    caption = f"Scores of {s.leader} taken as probabilities"
-    return tables.table(caption, ["label", "mean score", "share true", "mean score − share true"], rows)
+    columns = {
+        "label": value("label", escape),
+        "mean score": value("score"),
+        "share true": value("share"),
+        "mean score − share true": limits("difference", show=signed),
+    }
+    caption = f"Scores of {study.leader} taken as probabilities"
+    return of_rows(caption, classification_diagnostics.mean_scores(study), columns)
 
 
-def gains(s: MultiLabelStudy) -> Html:
+def gains(study: MultiLabelStudy) -> Html:
     """How often the label with the highest score is true."""
-    rows = [
-        [Cell(escape(row["system"])), Cell(with_interval(row["value"], row["low"], row["high"]))]
-        for row in s.tops.to_dict("records")
-    ]
-    return tables.table("Rows whose highest-scored label is true", ["system", "share"], rows)
+    columns = {"system": value("system", escape), "share": limits("value")}
+    return of_rows("Rows whose highest-scored label is true", study.tops, columns)
 
 
-def confusion(s: MultiLabelStudy) -> Html:
+def confusion(study: MultiLabelStudy) -> Html:
     """Precision, recall and F1 of every label, and its four counts."""
     counted = {"n": "true", "tp": "TP", "fp": "FP", "fn": "FN", "tn": "TN"}
     decided = {"precision": "precision", "recall": "recall", "f1": "F1"}
-    return each_class.one_by_one(s, s.by_label, "Label by label at the threshold", counted, decided)
+    return each_class.one_by_one(study, study.by_label, "Label by label at the threshold", counted, decided)
 
 
-def definitions(s: MultiLabelStudy) -> Html:
+def definitions(study: MultiLabelStudy) -> Html:
     """Exactly the metrics shown, then the intervals and the tests."""
-    compared = shared_findings.compared(class_diagnostics.stored(s))
-    decided = f"a label is predicted where its score ≥ {s.threshold:.12g}, {compared}"
-    return each_class.definitions(s, [("predicted", decided)])
+    compared = shared_findings.compared(classification_diagnostics.stored(study))
+    decided = f"a label is predicted where its score ≥ {study.threshold:.12g}, {compared}"
+    return each_class.definitions(study, [("predicted", decided)])
 
 
-def origin(s: MultiLabelStudy) -> Html:
+def origin(study: MultiLabelStudy) -> Html:
     """Inputs, parameters, versions, the command."""
-    return page.origin(s, s.data.rows.sources, "classification")
+    return page.origin(study, study.data.rows.sources, "classification")
 
 
-def results(s: MultiLabelStudy) -> Results:
+def results(study: MultiLabelStudy) -> Results:
     """Every number of the page, unrounded."""
-    rows = s.data.rows
+    rows = study.data.rows
     more: dict[str, Any] = {
         "kind": "multi-label",
         **page.population(rows),
-        "labels": list(s.data.labels),
-        "threshold": s.threshold,
-        "precision": {name: stored_in.name for name, stored_in in class_diagnostics.stored(s).items()},
-        "by_label": s.by_label.to_dict("records"),
-        "sweep": s.sweep.to_dict("records"),
-        "tops": s.tops.to_dict("records"),
+        "labels": list(study.data.labels),
+        "threshold": study.threshold,
+        "precision": {name: stored_in.name for name, stored_in in classification_diagnostics.stored(study).items()},
+        "by_label": study.by_label.to_dict("records"),
+        "sweep": study.sweep.to_dict("records"),
+        "tops": study.tops.to_dict("records"),
     }
-    return page.results(s, "classification", rows.sources, class_findings.of_labels(s), more)
+    return page.results(study, "classification", rows.sources, every_finding(study), more)
+
+
+# Findings
+
+
+def every_finding(study: MultiLabelStudy) -> list[Finding]:
+    """Every finding of a multi-label report."""
+    data = [*rows_read(study.data.rows), *_labels(study), *weights(study.data.weight is not None), *_constant(study)]
+    return [*data, *_threshold(study), *_scores(study), *slices(study)]
+
+
+def _labels(study: MultiLabelStudy) -> list[Finding]:
+    labels = diagnostics.labels(study)
+    listed = each_class.first(f"{name} {share:.1%}" for name, share in labels.shares.items())
+    text = f"Labels that are true: {listed}; {labels.per_row:.2f} per row, {labels.none:.1%} of the rows have none."
+    return [inputs.CLASS_SHARES.note(text, len(labels.shares))]
+
+
+def _constant(study: MultiLabelStudy) -> list[Finding]:
+    constant = [name for name, share in diagnostics.labels(study).shares.items() if share in (0.0, 1.0)]
+    text = f"Labels that are never or always true, whose AUC is undefined: {', '.join(constant)}."
+    return [inputs.CONSTANT_LABELS.warning(text, len(constant))] if constant else []
+
+
+def _threshold(study: MultiLabelStudy) -> list[Finding]:
+    loss, limits = diagnostics.labels(study).hamming_of_none, ends(study.data.score)
+    text = f"Threshold: {study.threshold:.12g} for every label. Predicting none: Hamming loss {number(loss)}."
+    beyond = idle(dict.fromkeys(limits, study.threshold), limits)
+    return [predictions.THRESHOLD.note(text), *rounded(study.threshold, diagnostics.stored(study)), *beyond]
+
+
+def _scores(study: MultiLabelStudy) -> list[Finding]:
+    text = "Scores outside 0 to 1 are no probabilities: calibration is left out."
+    return [] if study.probabilities else [predictions.NO_PROBABILITIES.warning(text)]

@@ -35,45 +35,58 @@ SHOWN = 12  # more comparisons than a first screen holds
 LISTED = 200  # rows of a table that someone may still read
 DRAWN = 30  # more than a figure holds
 Row = Sequence[Cell | str]
+BETWEEN = {"better": "than", "worse": "than", "equivalent": "to", "cannot tell": "from"}
 
 
-def verdict(s: Study) -> Html:
+def title(report: str, study: Study, rows: str, *, alone: str, against: str, best: str) -> Html:
+    """The title, and what was asked of one system, of systems against a baseline, or of systems among themselves."""
+    if len(study.order) == 1:
+        asked = alone
+    elif study.settings.baseline:
+        asked = against
+    else:
+        asked = best
+    return tables.heading(report, f"{asked}, by {study.primary.label}, on {rows}?")
+
+
+def verdict(study: Study) -> Html:
     """The gate where one is set, then the leader against each other system, then how that was tested."""
-    pieces = [_gate(s.gate)] if s.gate else []
-    if not len(s.headline):
-        return tables.stack([*pieces, _alone(s)])
-    pieces += [_comparison(s, row) for row in s.headline.head(SHOWN).to_dict("records")]
-    more = f"{SHOWN} of {len(s.headline)} comparisons shown; the others stand under Paired differences. "
-    return tables.stack([*pieces, tables.paragraph(f"{more if len(s.headline) > SHOWN else ''}{_how(s)}")])
+    pieces = [_gate(study.gate)] if study.gate else []
+    if not len(study.headline):
+        return tables.stack([*pieces, _alone(study)])
+    pieces += [_comparison(study, row) for row in study.headline.head(SHOWN).to_dict("records")]
+    more = f"{SHOWN} of {len(study.headline)} comparisons shown; the others stand under Paired differences. "
+    return tables.stack([*pieces, tables.paragraph(f"{more if len(study.headline) > SHOWN else ''}{_how(study)}")])
 
 
-def _gate(found: Mapping[str, Any]) -> Html:
-    kept = "kept" if found["passed"] else f"not kept by {', '.join(found.get('failed', []))}".removesuffix(" by ")
-    return tables.verdict("pass" if found["passed"] else "fail", f"gate: {escape(found['rule'])}: {escape(kept)}")
+def _gate(gate: Mapping[str, Any]) -> Html:
+    kept = "kept" if gate["passed"] else f"not kept by {', '.join(gate.get('failed', []))}".removesuffix(" by ")
+    return tables.verdict("pass" if gate["passed"] else "fail", f"gate: {escape(gate['rule'])}: {escape(kept)}")
 
 
-def _value(s: Study, system: str) -> str:
-    rows = s.estimates[(s.estimates["metric"] == s.primary.label) & (s.estimates["system"] == system)]
+def _value(study: Study, system: str) -> str:
+    rows = study.estimates[(study.estimates["metric"] == study.primary.label) & (study.estimates["system"] == system)]
     row = rows.iloc[0]
     return f"{number(row['value'])} {interval(row['low'], row['high'])}".strip()
 
 
-def _alone(s: Study) -> Html:
-    rows = s.estimates[s.estimates["metric"] == s.primary.label]
-    lines = [f"{escape(name)}: {escape(s.primary.label)} {_value(s, name)}" for name in rows["system"]]
-    over = sample_sizes(rows["n"], s.unit_name).removeprefix("n = ")
-    how = f"{percent(s.settings.level)} interval ({rows.iloc[0]['method']}) over {over}; "
-    reason = "one system, nothing to compare" if len(s.order) == 1 else f"{s.primary.label} has no better direction"
+def _alone(study: Study) -> Html:
+    rows = study.estimates[study.estimates["metric"] == study.primary.label]
+    lines = [f"{escape(name)}: {escape(study.primary.label)} {_value(study, name)}" for name in rows["system"]]
+    over = sample_sizes(rows["n"], study.unit_name).removeprefix("n = ")
+    how = f"{percent(study.settings.level)} interval ({rows.iloc[0]['method']}) over {over}; "
+    reason = (
+        "one system, nothing to compare" if len(study.order) == 1 else f"{study.primary.label} has no better direction"
+    )
     return tables.verdict("result", "; ".join(lines), escape(how + reason) + ".")
 
 
-def _comparison(s: Study, row: dict[str, Any]) -> Html:
+def _comparison(study: Study, row: dict[str, Any]) -> Html:
     first, second = escape(row["first"]), escape(row["second"])
-    between = {"better": "than", "worse": "than", "equivalent": "to", "cannot tell": "from"}[row["verdict"]]
     difference = f"{signed(row['difference'])} {interval(row['low'], row['high'], signed)}"
-    main = f"{first} {between} {second}: {escape(row['metric'])} {difference}"
+    main = f"{first} {BETWEEN[row['verdict']]} {second}: {escape(row['metric'])} {difference}"
     small = (
-        f"{first} {_value(s, row['first'])}, {second} {_value(s, row['second'])}; p {p_value(row['p'])}, "
+        f"{first} {_value(study, row['first'])}, {second} {_value(study, row['second'])}; p {p_value(row['p'])}, "
         f"adjusted {p_value(row['adjusted'])}; {row['n']:,} {escape(plural(row['unit'], row['n']))}"
     )
     if "lift" in row:
@@ -87,85 +100,85 @@ def _percents(value: float, low: float, high: float) -> str:
     return f"{signed_percent(value)} {interval(low, high, signed_percent)}"
 
 
-def _how(s: Study) -> str:
-    level, how = s.settings.level, _methods(s.headline)
-    top = "highest" if s.primary.metric.best == "high" else "lowest"
-    best = f"{s.leader} has the {top} value of {len(s.order)}; testing all pairs allows for having picked it. "
-    margin = f" Equivalent: within ±{s.settings.margin:g}." if s.settings.margin else ""
+def _how(study: Study) -> str:
+    level, how = study.settings.level, _methods(study.headline)
+    top = "highest" if study.primary.metric.best == "high" else "lowest"
+    best = f"{study.leader} has the {top} value of {len(study.order)}; testing all pairs allows for having picked it. "
+    margin = f" Equivalent: within ±{study.settings.margin:g}." if study.settings.margin else ""
     return (
-        f"Family: {s.family}. {'' if s.settings.baseline else best}{s.differences_are}, {s.sided}; {how}. "
-        f"Better or worse: adjusted p below {diagnostics.alpha(s):.2g}. The {percent(level)} interval is of one "
-        f"comparison alone.{margin}"
+        f"Family: {study.family}. {'' if study.settings.baseline else best}{study.differences_are}, {study.sided}; "
+        f"{how}. Better or worse: adjusted p below {diagnostics.alpha(study):.2g}. The {percent(level)} interval is of "
+        f"one comparison alone.{margin}"
     )
 
 
-def _methods(found: pd.DataFrame) -> str:
+def _methods(comparisons: pd.DataFrame) -> str:
     """How comparisons were tested, each way once."""
-    return " or ".join(dict.fromkeys(found["method"]))
+    return " or ".join(dict.fromkeys(comparisons["method"]))
 
 
 def estimates(
-    s: Study, caption: str, note: str = "", *, metrics: Sequence[Chosen] | None = None, more: Sequence[Row] = ()
+    study: Study, caption: str, note: str = "", *, metrics: Sequence[Chosen] | None = None, more: Sequence[Row] = ()
 ) -> Html:
     """Systems in rows, best first, metrics in columns; the best value bold. `more` rows stand below the systems."""
-    shown = s.settings.metrics if metrics is None else metrics
-    rows = [[Cell(escape(name)), *(_estimate(s, chosen.label, name) for chosen in shown)] for name in s.order]
-    heads = [f"{chosen.label}\u00a0{_ARROWS[chosen.metric.best]}".strip() for chosen in shown]
-    methods = s.estimates[s.estimates["metric"].isin([chosen.label for chosen in shown])]["method"]
+    columns = study.settings.metrics if metrics is None else metrics
+    rows = [[Cell(escape(name)), *(_estimate(study, chosen.label, name) for chosen in columns)] for name in study.order]
+    heads = [f"{chosen.label}\u00a0{_ARROWS[chosen.metric.best]}".strip() for chosen in columns]
+    methods = study.estimates[study.estimates["metric"].isin([chosen.label for chosen in columns])]["method"]
     below = f"Bold: the best value; ↑ more is better, ↓ less is. Intervals: {', '.join(dict.fromkeys(methods))}. {note}"
     return tables.table(caption, ["system", *heads], [*rows, *more], below.strip())
 
 
-def sample(s: Study, rows: int) -> str:
+def sample(study: Study, rows: int) -> str:
     """What the estimates are over, for a caption: rows, or the units that were named and their rows."""
-    if not s.settings.unit:
+    if not study.settings.unit:
         return f"n = {counted(rows, 'row')}"
-    return f"{sample_sizes([diagnostics.most_units(s)], s.unit_name)} with {counted(rows, 'row')}"
+    return f"{sample_sizes([diagnostics.most_units(study)], study.unit_name)} with {counted(rows, 'row')}"
 
 
 _ARROWS = {"high": "↑", "low": "↓", "neither": ""}
 
 
-def _estimate(s: Study, label: str, name: str) -> Cell:
-    rows = s.estimates[s.estimates["metric"] == label]
+def _estimate(study: Study, label: str, name: str) -> Cell:
+    rows = study.estimates[study.estimates["metric"] == label]
     row = rows[rows["system"] == name].iloc[0]
     text = with_interval(row["value"], row["low"], row["high"])
     if diagnostics.moved_by_ties(row):
         text += f'<br><span class="muted">ties {number(row["worst_ties"])} to {number(row["best_ties"])}</span>'
-    if row["n"] != diagnostics.most_units(s) or rows["n"].nunique() > 1:
+    if row["n"] != diagnostics.most_units(study) or rows["n"].nunique() > 1:
         text += f'<br><span class="muted">n = {row["n"]:,}</span>'
-    return Cell(text, "lead" if len(rows) > 1 and row["value"] == diagnostics.best_value(s, label) else "")
+    return Cell(text, "lead" if len(rows) > 1 and row["value"] == diagnostics.best_value(study, label) else "")
 
 
-def comparisons(s: Study) -> Html:
+def comparisons(study: Study) -> Html:
     """Every pair: first on the metric that decides, then folded on the others."""
-    if not len(s.comparisons):
-        return _nothing(s)
-    deciding = s.comparisons["metric"] == s.primary.label
-    shown = s.comparisons[deciding] if deciding.any() else s.comparisons
-    note = f"p by {_methods(shown)}; adjusted by Holm over {s.adjusted_over}."
+    if not len(study.comparisons):
+        return _nothing(study)
+    deciding = study.comparisons["metric"] == study.primary.label
+    unfolded = study.comparisons[deciding] if deciding.any() else study.comparisons
+    note = f"p by {_methods(unfolded)}; adjusted by Holm over {study.adjusted_over}."
     if not deciding.any():
-        return tables.stack([_nothing(s), _comparison_table(s, shown, "the other metrics", note)])
-    first = _comparison_table(s, shown, s.primary.label, note)
+        return tables.stack([_nothing(study), _comparison_table(study, unfolded, "the other metrics", note)])
+    first = _comparison_table(study, unfolded, study.primary.label, note)
     if deciding.all():
         return first
-    rest = _comparison_table(s, s.comparisons[~deciding], "the other metrics", "")
+    rest = _comparison_table(study, study.comparisons[~deciding], "the other metrics", "")
     return tables.stack([first, tables.folded("The other metrics", rest)])
 
 
-def _nothing(s: Study) -> Html:
+def _nothing(study: Study) -> Html:
     """Why there is no comparison by the metric that decides."""
-    if len(s.order) < 2:
+    if len(study.order) < 2:
         return tables.paragraph("One system: nothing to compare.")
-    return tables.paragraph(f"{s.primary.label} has no better direction: nothing to compare by it.")
+    return tables.paragraph(f"{study.primary.label} has no better direction: nothing to compare by it.")
 
 
 _EXTRAS = {"max_t": "max-T p", "p_t": "t-test p", "p_fisher": "Fisher p", "wins": "win / tie / loss"}
 
 
-def _comparison_table(s: Study, frame: pd.DataFrame, metrics: str, note: str) -> Html:
-    of = sample_sizes(frame["n"], s.unit_name)
-    caption = f"{s.differences_are} in {metrics} with {percent(s.settings.level)} interval, {of}"
+def _comparison_table(study: Study, frame: pd.DataFrame, metrics: str, note: str) -> Html:
+    of = sample_sizes(frame["n"], study.unit_name)
+    caption = f"{study.differences_are} in {metrics} with {percent(study.settings.level)} interval, {of}"
     many = frame["metric"].nunique() > 1
     frame = frame.assign(few=frame["n"] if frame["n"].nunique() > 1 else float("nan"))
     extra = [name for column, name in _EXTRAS.items() if column in frame]
@@ -187,48 +200,57 @@ def _comparison_row(row: dict[str, Any], *, many: bool) -> list[Cell]:
     return [*cells, Cell(row["verdict"], "text")]
 
 
-def differences(s: Study) -> Picture | Html:
+def differences(study: Study) -> Picture | Html:
     """The primary differences of all pairs with their intervals, around 0."""
-    if not len(s.headline):
+    if not len(study.headline):
         return Html("")
-    every = s.comparisons[s.comparisons["metric"] == s.primary.label]
-    found = every.head(DRAWN)
-    frame = pd.DataFrame({"name": pair_names(found), "value": found["difference"]})
-    frame["low"], frame["high"] = found["low"], found["high"]
-    frame["colour"] = [plots.COLOURS[0] if word in ("better", "worse") else plots.GREY for word in found["verdict"]]
-    label = f"difference in {s.primary.label} ({sample_sizes(found['n'], s.unit_name)})"
-    told = "; ".join(_told(*row) for row in zip(*(frame[c] for c in ("name", "value", "low", "high")), strict=True))
+    every = study.comparisons[study.comparisons["metric"] == study.primary.label]
     caption = (
-        f"{s.differences_are} in {s.primary.label}, {percent(s.settings.level)} intervals; grey: not shown to differ."
+        f"{study.differences_are} in {study.primary.label}, {percent(study.settings.level)} intervals; grey: not "
+        "shown to differ."
     )
     caption += f" The first {DRAWN} of {len(every):,} pairs." if len(every) > DRAWN else ""
-    size = plots.tall(len(frame))
-    drawn: dict[str, Any] = {"label": label, "zero": True}
-    return plots.picture(plots.intervals, frame, alt=f"{caption} {told}", caption=caption, size=size, **drawn)
+    colours = dict.fromkeys(("better", "worse"), plots.COLOURS[0])
+    return forest(study, plots.intervals, caption, colours, zero=True)
 
 
-def pair_names(found: pd.DataFrame) -> list[str]:
+def forest(study: Study, draw: Any, caption: str, colours: Mapping[str, str], **options: Any) -> Picture:
+    """The primary differences of the first pairs with their intervals; colours: by verdict, else grey."""
+    pairs = study.comparisons[study.comparisons["metric"] == study.primary.label].head(DRAWN)
+    frame = pd.DataFrame({"name": pair_names(pairs), "value": pairs["difference"]})
+    frame["low"], frame["high"] = pairs["low"], pairs["high"]
+    frame["colour"] = [colours.get(word, plots.GREY) for word in pairs["verdict"]]
+    label = f"difference in {study.primary.label} ({sample_sizes(pairs['n'], study.unit_name)})"
+    alt, size = f"{caption} {listed(frame)}", plots.tall(len(frame))
+    return plots.picture(draw, frame, alt=alt, caption=caption, size=size, label=label, **options)
+
+
+def listed(frame: pd.DataFrame) -> str:
+    """Differences and their intervals in words."""
+    rows = frame.itertuples(index=False)
+    return "; ".join(f"{row.name}: {signed(row.value)} {interval(row.low, row.high, signed)}" for row in rows)
+
+
+def pair_names(comparisons: pd.DataFrame) -> list[str]:
     """The names of comparisons, each with its n where they differ in it."""
-    names = (found["first"] + " − " + found["second"]).tolist()
-    if found["n"].nunique() == 1:
+    names = (comparisons["first"] + " − " + comparisons["second"]).tolist()
+    if comparisons["n"].nunique() == 1:
         return names
-    return [f"{name} (n = {n:,})" for name, n in zip(names, found["n"], strict=True)]
+    return [f"{name} (n = {n:,})" for name, n in zip(names, comparisons["n"], strict=True)]
 
 
-def _told(name: str, value: float, low: float, high: float) -> str:
-    return f"{name}: {signed(value)} {interval(low, high, signed)}"
-
-
-def segments(s: Study) -> Html:
+def segments(study: Study) -> Html:
     """The primary metric by slice, and the headline pair's difference in each."""
-    if not len(s.by_segment):
+    if not len(study.by_segment):
         return Html("")
-    tested = "difference" in s.by_segment
-    columns = ["slice", "n", *s.order, *([" − ".join(s.opponents), "adjusted p"] if tested else [])]
-    parts = [part for _, part in s.by_segment.groupby(["segment", "slice"], sort=False)]
+    tested = "difference" in study.by_segment
+    columns = ["slice", "n", *study.order, *([" − ".join(study.opponents), "adjusted p"] if tested else [])]
+    parts = [part for _, part in study.by_segment.groupby(["segment", "slice"], sort=False)]
     note = f"p Holm-adjusted over the {len(parts)} slices; the intervals are of one slice alone." if tested else ""
     rows = [_slice_row(part, tested=tested) for part in parts]
-    return tables.table(f"{s.primary.label} by segment with {percent(s.settings.level)} interval", columns, rows, note)
+    return tables.table(
+        f"{study.primary.label} by segment with {percent(study.settings.level)} interval", columns, rows, note
+    )
 
 
 def _slice_row(part: pd.DataFrame, *, tested: bool) -> list[Cell]:
@@ -241,23 +263,23 @@ def _slice_row(part: pd.DataFrame, *, tested: bool) -> list[Cell]:
     return cells
 
 
-def segment_plot(s: Study) -> Picture | Html:
+def segment_plot(study: Study) -> Picture | Html:
     """Small multiples of the slices, same axes."""
-    if not len(s.by_segment):
+    if not len(study.by_segment):
         return tables.paragraph("No segment column was named; set segments to the columns to slice by.")
-    frame = s.by_segment.assign(slice=s.by_segment["segment"] + " " + s.by_segment["slice"])
+    frame = study.by_segment.assign(slice=study.by_segment["segment"] + " " + study.by_segment["slice"])
     down, across = plots.grid(frame["slice"].nunique(), across=4)
-    caption = f"{s.primary.label} by segment, {percent(s.settings.level)} intervals; same axes, n in each title."
-    size = plots.tall(down, head=0.5, each=plots.tall(len(s.order), head=0.85, each=0.17)[1])
-    label = s.primary.label
-    return plots.picture(
-        plots.multiples, frame, alt=caption, caption=caption, size=size, panels=(down, across), label=label
+    caption = (
+        f"{study.primary.label} by segment, {percent(study.settings.level)} intervals; same axes, n in each title."
     )
+    size = plots.tall(down, head=0.5, each=plots.tall(len(study.order), head=0.85, each=0.17)[1])
+    label = study.primary.label
+    return plots.picture(plots.multiples, frame, caption=caption, size=size, panels=(down, across), label=label)
 
 
-def metric_definitions(s: Study) -> list[tuple[str, str]]:
+def metric_definitions(study: Study) -> list[tuple[str, str]]:
     """Exactly the metrics shown, from the catalogue."""
-    return [(metric.name, _definition(metric)) for metric in dict.fromkeys(c.metric for c in s.settings.metrics)]
+    return [(metric.name, _definition(metric)) for metric in dict.fromkeys(c.metric for c in study.settings.metrics)]
 
 
 def _definition(metric: Metric) -> str:
@@ -265,9 +287,9 @@ def _definition(metric: Metric) -> str:
     return f"{metric.formula}. Undefined where {metric.undefined}. Equals: {metric.equals}.{reference}"
 
 
-def origin(s: Study, sources: tuple[Source, ...], notebook: str) -> Html:
+def origin(study: Study, sources: tuple[Source, ...], notebook: str) -> Html:
     """The command that makes the page again, the inputs, the parameters, the versions."""
-    return tables.provenance(provenance.table(sources, s.given, notebook, s.settings.seed))
+    return tables.provenance(provenance.table(sources, study.given, notebook, study.settings.seed))
 
 
 def population(rows: Aligned) -> dict[str, Any]:
@@ -277,15 +299,15 @@ def population(rows: Aligned) -> dict[str, Any]:
 
 
 def results(
-    s: Study, notebook: str, sources: tuple[Source, ...], findings: Iterable[Finding], more: Mapping[str, Any]
+    study: Study, notebook: str, sources: tuple[Source, ...], findings: Iterable[Finding], more: Mapping[str, Any]
 ) -> Results:
     """Every number of the page, unrounded, as `evalkit/schema.json` describes it."""
-    return Results(about(notebook, s.given, sources, s.gate, findings) | answers(s) | dict(more))
+    return Results(about(notebook, study.given, sources, study.gate, findings) | answers(study) | dict(more))
 
 
 def about(
     notebook: str,
-    given: Mapping[str, Any],
+    parameters: Mapping[str, Any],
     sources: tuple[Source, ...],
     gate: Mapping[str, Any] | None,
     findings: Iterable[Finding],
@@ -294,7 +316,7 @@ def about(
     return {
         "schema": "evalkit/1",
         "report": notebook,
-        "parameters": provenance.printable(given),
+        "parameters": provenance.printable(parameters),
         "inputs": provenance.inputs(sources),
         "versions": provenance.versions(),
         "gate": gate,
@@ -302,13 +324,13 @@ def about(
     }
 
 
-def answers(s: Study) -> dict[str, Any]:
+def answers(study: Study) -> dict[str, Any]:
     """The frames of a study that every report's JSON has."""
     return {
-        "primary": s.primary.label,
-        "order": s.order,
-        "headline": s.headline.to_dict("records"),
-        "estimates": s.estimates.to_dict("records"),
-        "comparisons": s.comparisons.to_dict("records"),
-        "segments": s.by_segment.to_dict("records"),
+        "primary": study.primary.label,
+        "order": study.order,
+        "headline": study.headline.to_dict("records"),
+        "estimates": study.estimates.to_dict("records"),
+        "comparisons": study.comparisons.to_dict("records"),
+        "segments": study.by_segment.to_dict("records"),
     }

@@ -2,8 +2,16 @@
 
 import inspect
 import sys
+from collections.abc import Callable
+from functools import wraps
 from types import ModuleType
-from typing import NoReturn
+from typing import NoReturn, TypeVar
+
+from evalkit.drawing import tables
+from evalkit.drawing.tables import Html
+
+Part = TypeVar("Part")
+Piece = TypeVar("Piece")
 
 
 def names(module: ModuleType) -> list[str]:
@@ -21,3 +29,18 @@ def listed(module_name: str) -> None:
         raise AttributeError(text if name.startswith("_") else f"{text}; its pieces are {', '.join(names(module))}")
 
     setattr(module, "__getattr__", refuse)  # noqa: B010 - set so that type checkers still know every name
+
+
+def of_a_part(without: str = "") -> Callable[[Callable[[Part], Piece]], Callable[[Part | None], Piece | Html]]:
+    """Make a piece say `without`, or nothing, where the part of the study that it is about was not given (None)."""
+
+    def optional(piece: Callable[[Part], Piece]) -> Callable[[Part | None], Piece | Html]:
+        @wraps(piece)
+        def of_what_is_there(part: Part | None) -> Piece | Html:
+            if part is not None:
+                return piece(part)
+            return tables.paragraph(without) if without else Html("")
+
+        return of_what_is_there
+
+    return optional

@@ -2,28 +2,32 @@
 
 from typing import Any
 
-from evalkit.drawing import tables
-from evalkit.drawing.tables import Cell, Html, escape, number, signed
-from evalkit.pages import online_findings, pieces
-from evalkit.studies.planning import Planning, as_record
+from evalkit.drawing import claim_plots, plots, tables
+from evalkit.drawing.plots import Picture
+from evalkit.drawing.tables import CellOf, Html, escape, number, of_rows, signed, signed_percent, thousands, value
+from evalkit.findings import methods
+from evalkit.findings.finding import Finding
+from evalkit.pages import pieces
+from evalkit.studies.planning import BAIT, CANDIDATE, FEWEST_GROUPS, KINDS, PRODUCTION, Planning, as_record
 
 pieces.listed(__name__)
 
 NO_WORLD = "No world was simulated: set world to cascade or positions."
 
+HOW = {"true": "true lift", "measured": "measured by an A/B test", "cuped": "measured with CUPED"}
 
-def answer(s: Planning | None) -> Html:
+
+@pieces.of_a_part(NO_WORLD)
+def answer(study: Planning) -> Html:
     """How many times the users an A/B test needs, raw and with CUPED, and the world in words."""
-    if s is None:
-        return tables.paragraph(NO_WORLD)
-    row = s.worlds.set_index("world").loc[s.name]
+    row = study.worlds.set_index("world").loc[study.name]
     text = (
-        f"In the simulated world '{s.name}' interleaving (sign of each user's preference) needs about "
+        f"In the simulated world '{study.name}' interleaving (sign of each user's preference) needs about "
         f"{_about(row['interleaving'])} users to agree with the truth in 95 % of experiments; the best raw A/B metric "
         f"({row['raw_metric']}) {_times(row['raw_times'])} times as many, the best with CUPED "
         f"({row['cuped_metric'].removesuffix(', CUPED')}) {_times(row['cuped_times'])} times."
     )
-    return tables.stack([tables.paragraph(text), tables.findings(online_findings.of_planning(s))])
+    return tables.stack([tables.paragraph(text), tables.findings(of_planning(study))])
 
 
 def _about(users: float) -> str:
@@ -35,75 +39,63 @@ def _times(ratio: float) -> str:
     return f"{float(f'{ratio:.2g}'):,.0f}" if ratio >= 10 else f"{ratio:.1f}"
 
 
-def needed(s: Planning | None) -> Html:
+@pieces.of_a_part()
+def needed(study: Planning) -> Html:
     """Users by design and criterion."""
-    if s is None:
-        return Html("")
-    rows = [
-        [
-            Cell(escape(row["design"])),
-            Cell(signed(row["effect"], 4)),
-            Cell(number(row["sd"], 2)),
-            *(Cell(f"{_about(row[name])}") for name in ("agree_95", "power_80", "power_95")),
-            Cell(f"±{row['error']:.0%}"),
-            Cell(_times(row["times"])),
-        ]
-        for row in s.needed.to_dict("records")
-    ]
-    heads = ["design", "effect", "sd a user", "95 % agree", "80 % power", "95 % power", "noise", "times"]
+    columns: dict[str, CellOf] = {
+        "design": value("design", escape),
+        "effect": lambda row: signed(row["effect"], 4),
+        "sd a user": lambda row: number(row["sd"], 2),
+        "95 % agree": value("agree_95", _about),
+        "80 % power": value("power_80", _about),
+        "95 % power": value("power_95", _about),
+        "noise": value("error", "±{:.0%}".format),
+        "times": value("times", _times),
+    }
     note = (
         "95 % agree: the sign is right in 95 % of experiments, the published criterion; power: two-sided at 0.05. "
         "An A/B test counts both arms. Noise: one standard error of the simulation. Times: against the first row."
     )
-    return tables.table(f"Users needed, from {s.users:,} simulated users", heads, rows, note)
+    return of_rows(f"Users needed, from {study.users:,} simulated users", study.needed, columns, note)
 
 
-def worlds(s: Planning | None) -> Html:
+@pieces.of_a_part()
+def worlds(study: Planning) -> Html:
     """What the ratio hangs on: the click model and heavy users."""
-    if s is None:
-        return Html("")
-    rows = [
-        [
-            Cell(escape(row["world"])),
-            Cell(_about(row["interleaving"])),
-            Cell(f"{_about(row['raw'])}<br>{escape(row['raw_metric'])}"),
-            Cell(f"{_about(row['cuped'])}<br>{escape(row['cuped_metric'])}"),
-            Cell(_times(row["raw_times"])),
-            Cell(_times(row["cuped_times"])),
-        ]
-        for row in s.worlds.to_dict("records")
-    ]
-    heads = ["world", "interleaving", "best raw A/B", "best A/B with CUPED", "raw ratio", "CUPED ratio"]
+    columns: dict[str, CellOf] = {
+        "world": value("world", escape),
+        "interleaving": value("interleaving", _about),
+        "best raw A/B": lambda row: f"{_about(row['raw'])}<br>{escape(row['raw_metric'])}",
+        "best A/B with CUPED": lambda row: f"{_about(row['cuped'])}<br>{escape(row['cuped_metric'])}",
+        "raw ratio": value("raw_times", _times),
+        "CUPED ratio": value("cuped_times", _times),
+    }
     note = (
         "cascade: a play ends the session; positions: it does not; even users: all equally active. The ratio hangs on "
         "heavy users, on what ends a session, and on what the A/B side may do: it is no constant of nature."
     )
-    return tables.table("Users for 95 % agreement, simulated, by what is assumed", heads, rows, note)
+    return of_rows("Users for 95 % agreement, simulated, by what is assumed", study.worlds, columns, note)
 
 
-def stages(s: Planning | None) -> Html:
+@pieces.of_a_part()
+def stages(study: Planning) -> Html:
     """Interleaving keeps s of m candidates, an A/B test decides among them."""
-    if s is None:
-        return Html("")
-    first = s.stages.iloc[0]
-    rows = [
-        [
-            Cell(escape(f"{row['design']}, keep {row['keep']}" if row["design"] == "two stages" else row["design"])),
-            Cell(f"{row['users']:,}"),
-            Cell(f"{row['best_wins']:.0%}"),
-            Cell(f"{row['chosen']:.0%}"),
-        ]
-        for row in s.stages.to_dict("records")
-    ]
-    caption = (
-        f"Two stages, simulated: {s.rankers} candidates, s of them kept by interleaving and A/B-tested with production"
-    )
+    first = study.stages.iloc[0]
+    columns: dict[str, CellOf] = {
+        "design": lambda row: escape(
+            f"{row['design']}, keep {row['keep']}" if row["design"] == "two stages" else row["design"]
+        ),
+        "users": value("users", thousands),
+        "the best one wins": value("best_wins", "{:.0%}".format),
+        "effect chosen": value("chosen", "{:.0%}".format),
+    }
+    kept = "s of them kept by interleaving and A/B-tested with production"
     note = (
         f"{first['users_interleaved']:,} users interleaved a candidate, {first['users_arm']:,} an A/B arm (plays with "
         "CUPED); 10,000 repeats, the simulated effects taken as the truth. Chosen: mean effect of the winner against "
         "that of the best candidate."
     )
-    return tables.table(caption, ["design", "users", "the best one wins", "effect chosen"], rows, note)
+    return of_rows(f"Two stages, simulated: {study.rankers} candidates, {kept}", study.stages, columns, note)
 
 
 def definitions() -> list[tuple[str, str]]:
@@ -117,18 +109,105 @@ def definitions() -> list[tuple[str, str]]:
     return [("95 % agree", agree), ("win and share", win), ("model of the figures", model)]
 
 
-def answers(s: Planning) -> dict[str, Any]:
+def answers(study: Planning) -> dict[str, Any]:
     """Every number of this part; the world's numbers are its assumptions."""
     return {
         "simulated": True,
-        "world": s.name,
-        "assumptions": as_record(s.world),
-        "users": s.users,
-        "needed": s.needed.to_dict("records"),
-        "counted": s.groups.to_dict("records"),
-        "worlds": s.worlds.to_dict("records"),
-        "candidates": s.candidates.to_dict("records"),
-        "correlation": {how: s.correlation(how) for how in ("true", "measured", "cuped")},
-        "families": s.families.to_dict("records"),
-        "stages": s.stages.to_dict("records"),
+        "world": study.name,
+        "assumptions": as_record(study.world),
+        "users": study.users,
+        "needed": study.needed.to_dict("records"),
+        "counted": study.groups.to_dict("records"),
+        "worlds": study.worlds.to_dict("records"),
+        "candidates": study.candidates.to_dict("records"),
+        "correlation": {how: study.correlation(how) for how in ("true", "measured", "cuped")},
+        "families": study.families.to_dict("records"),
+        "stages": study.stages.to_dict("records"),
     }
+
+
+# Findings
+
+
+def of_planning(study: Planning) -> list[Finding]:
+    """That its experiments are simulated, and what is assumed."""
+    text = (
+        f"Simulated, not observed. Assumed: {assumptions(study)}; rankers order by true affinity plus normal noise, "
+        f"{PRODUCTION:g} against {CANDIDATE:g}; CUPED has the same metric of an equally long period before."
+    )
+    return [methods.SIMULATED.warning(text, study.users)]
+
+
+def assumptions(study: Planning) -> str:
+    """The world in words, for captions."""
+    w = study.world
+    click = "a play ends the session" if w.leave == 1 else "a play never ends the session (position-based)"
+    spread = f"lognormal with sigma {w.spread:g}" if w.spread else "the same for all: no heavy users"
+    return (
+        f"expected sessions a user {w.sessions:g}, {spread}; {w.candidates} candidates, lists of {w.k}; the next "
+        f"position is looked at with probability {w.stay:g}, {click}"
+    )
+
+
+# Pictures
+
+
+@pieces.of_a_part()
+def errors(study: Planning) -> Picture | Html:
+    """How often an experiment prefers the worse ranker, against its number of users, by design."""
+    need = study.needed.set_index("design")["agree_95"]
+    caption = (
+        "Simulated, not observed: chance that an experiment of so many users prefers the worse of two rankers (noise "
+        f"{PRODUCTION:g} and {CANDIDATE:g}). Lines: normal approximation from {study.users:,} simulated users whose "
+        f"true effects are known; points: at least {FEWEST_GROUPS} experiments of n users counted, a tie half. "
+        f"Assumed: {assumptions(study)}. N users see the interleaved list, or N/2 each arm."
+    )
+    listed = "; ".join(
+        f"{name} reaches 5 % at {need[name]:,.0f} users" for name in dict.fromkeys(study.curves["system"])
+    )
+    return plots.picture(
+        claim_plots.draw_errors,
+        study.curves,
+        study.groups,
+        alt=f"{caption} {listed}.",
+        caption=caption,
+        size=(7.6, 3.6),
+    )
+
+
+@pieces.of_a_part(NO_WORLD)
+def agreement(study: Planning) -> Picture | Html:
+    """The interleaving preference of many rankers against their true and their measured A/B lift."""
+    r = {how: study.correlation(how) for how in HOW}
+    caption = (
+        f"Simulated, not observed: {study.rankers} rankers against production, one point each; {study.each:,} users "
+        f"interleaved and as many in an A/B test, half in each arm. Pearson's r of preference and lift in the titles. "
+        "All rank by affinity, and a play of any item is worth the same; below, rankers for which that is not so."
+    )
+    titles = [f"{HOW[how]}, r = {r[how]:.2f}" for how in HOW]
+    data = [study.candidates[["share", f"plays_{how}"]].to_numpy() for how in HOW]
+    alt = f"{caption} {'; '.join(titles)}."
+    return plots.picture(
+        claim_plots.draw_agreement, data, titles, alt=alt, caption=caption, size=(7.6, 2.9), panels=(1, 3)
+    )
+
+
+@pieces.of_a_part()
+def families(study: Planning) -> Picture | Html:
+    """Preference against the true lifts for rankers by affinity, click-bait and diverse ones."""
+    rankers = study.families
+    caption = (
+        f"Simulated, not observed: {len(rankers)} rankers against production on the same {study.each:,} users, one "
+        f"point each; the line is through those by affinity. Here an item's wrapping, N(0, {BAIT:g}²) in logits, "
+        f"raises the chance of a play and takes as much off its hours, and a session wants one of {KINDS} kinds of "
+        "items. Click-bait wins plays, loses hours; what a diverse list is worth as a whole, a drafted list, half of "
+        "it another ranker's, does not show."
+    )
+    listed = "; ".join(
+        f"{row.family} {row.ranker}: share {signed(row.share)}, plays {signed_percent(row.plays)}, "
+        f"hours {signed_percent(row.hours)}"
+        for row in rankers.itertuples(index=False)
+    )
+    return plots.picture(
+        claim_plots.draw_families, rankers, alt=f"{caption} {listed}.", caption=caption, size=(7.6, 3.2), panels=(1, 2)
+    )

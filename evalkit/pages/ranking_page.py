@@ -1,93 +1,230 @@
 """The words and tables that only the ranking page has, each from the study's frames."""
 
+from typing import Any
+
 import pandas as pd
 
-from evalkit.drawing import tables
-from evalkit.drawing.tables import Cell, Html, Results, escape, number, percent, signed
-from evalkit.pages import page, pieces, ranking_findings
+from evalkit.drawing import plots, tables
+from evalkit.drawing.plots import Picture
+from evalkit.drawing.tables import Html, Results, escape, number, of_rows, percent, signed, value
+from evalkit.findings import inputs, predictions
+from evalkit.findings.finding import NOTE, WARNING, Finding
+from evalkit.pages import page, pieces
+from evalkit.pages.shared_findings import columns_read, counts, few_units, gaps, slices, unshared
 from evalkit.parameters.reports import RENUMBER
-from evalkit.studies import diagnostics
+from evalkit.studies import diagnostics, ranking_diagnostics
+from evalkit.studies.diagnostics import VISIBLE
 from evalkit.studies.ranking import Ranking
+from evalkit.studies.ranking_diagnostics import total
 from evalkit.studies.words import counted
 
 pieces.listed(__name__)
 
 
-def title(s: Ranking) -> Html:
+def title(study: Ranking) -> Html:
     """The title and what was asked."""
-    n, systems = len(s.runs.query), len(s.runs.systems)
-    if systems == 1:
-        asked = f"How well does {s.leader} rank, by {s.primary.label}, on {counted(n, 'judged query')}?"
-    elif s.settings.baseline:
-        asked = (
-            f"Is any system better than {s.settings.baseline}, by {s.primary.label}, on {counted(n, 'judged query')}?"
-        )
-    else:
-        asked = f"Which of {systems} systems ranks best, by {s.primary.label}, on {counted(n, 'judged query')}?"
-    return tables.heading("Ranking report", asked)
+    return page.title(
+        "Ranking report",
+        study,
+        counted(len(study.runs.query), "judged query"),
+        alone=f"How well does {study.leader} rank",
+        against=f"Is any system better than {study.settings.baseline}",
+        best=f"Which of {len(study.order)} systems ranks best",
+    )
 
 
-def findings(s: Ranking) -> Html:
+def findings(study: Ranking) -> Html:
     """What to know of the data before the numbers."""
-    return tables.findings(ranking_findings.of(s))
+    return tables.findings(every_finding(study))
 
 
-def estimates(s: Ranking) -> Html:
+def estimates(study: Ranking) -> Html:
     """Metrics in columns, systems in rows, best first; a range where ties could move the number."""
-    n = diagnostics.most_units(s)
-    unit = f"over queries, clustered by {s.settings.unit}" if s.settings.unit else f"over {counted(n, 'query')}"
-    caption = f"Mean {unit} with its {percent(s.settings.level)} interval"
-    return page.estimates(s, caption, "Ties: from the worst to the best order of equal scores.")
+    n = diagnostics.most_units(study)
+    unit = f"over queries, clustered by {study.settings.unit}" if study.settings.unit else f"over {counted(n, 'query')}"
+    caption = f"Mean {unit} with its {percent(study.settings.level)} interval"
+    return page.estimates(study, caption, "Ties: from the worst to the best order of equal scores.")
 
 
-def extremes(s: Ranking) -> Html:
+def extremes(study: Ranking) -> Html:
     """The queries that the leader wins and loses by most."""
-    if not len(s.headline):
-        found: list[list[Cell | str]] = [
-            [escape(row["query"]), number(row["value"])] for row in s.extremes().to_dict("records")
-        ]
-        return tables.table(f"Queries with the lowest {s.primary.label}, {s.leader}", ["query", s.leader], found)
-    first, second = s.opponents
-    rows: list[list[Cell | str]] = [
-        [Cell(escape(row["query"])), number(row["first"]), number(row["second"]), signed(row["difference"])]
-        for row in s.extremes().to_dict("records")
-    ]
-    caption = f"Queries with the largest differences in {s.primary.label}, {first} against {second}"
-    return tables.table(caption, ["query", first, second, "difference"], rows)
+    query = {"query": value("query", escape)}
+    if not len(study.headline):
+        caption = f"Queries with the lowest {study.primary.label}, {study.leader}"
+        return of_rows(caption, study.extremes(), query | {study.leader: value("value")})
+    first, second = study.opponents
+    columns = query | {first: value("first"), second: value("second"), "difference": value("difference", signed)}
+    caption = f"Queries with the largest differences in {study.primary.label}, {first} against {second}"
+    return of_rows(caption, study.extremes(), columns)
 
 
-def definitions(s: Ranking) -> Html:
+def definitions(study: Ranking) -> Html:
     """Exactly the metrics shown, then the order, the population, the intervals and the test."""
-    items = page.metric_definitions(s)
-    relevant = f"a grade of at least {s.relevance_level:g}; items without a judgement are not relevant"
+    items = page.metric_definitions(study)
+    relevant = f"a grade of at least {study.relevance_level:g}; items without a judgement are not relevant"
     order = "score descending in double precision, equal scores by item id descending in UTF-8 bytes (trec_eval's rule)"
-    if "rank" in s.runs.columns:
+    if "rank" in study.runs.columns:
         order = "the ranks of the input; equal ranks by item id descending in UTF-8 bytes, at successive ranks; "
-        order += "gaps are closed" if s.ranks == RENUMBER else "a missing rank counts as an item that is not relevant"
+        order += (
+            "gaps are closed" if study.ranks == RENUMBER else "a missing rank counts as an item that is not relevant"
+        )
     population = (
         "queries with a judgement; one missing from a run counts 0, one where the metric is undefined is left out of "
         "its mean, one in a run only is left out"
     )
     detectable = "the smallest true difference that a paired t-test of as many units shows with 80 % power"
     items += [("relevant", relevant), ("order of ranks", order), ("population", population)]
-    return tables.definitions([*items, ("tests", s.tests_are), ("difference that would show", detectable)])
+    return tables.definitions([*items, ("tests", study.tests_are), ("difference that would show", detectable)])
 
 
-def origin(s: Ranking) -> Html:
+def origin(study: Ranking) -> Html:
     """Inputs, parameters, versions, the command."""
-    return page.origin(s, s.runs.sources, "ranking")
+    return page.origin(study, study.runs.sources, "ranking")
 
 
-def results(s: Ranking) -> Results:
+def results(study: Ranking) -> Results:
     """Every number of the page, unrounded."""
-    differences = s.differences() if len(s.headline) else pd.Series(dtype=float)
-    accounts = [{"system": name} | vars(one) for name, one in s.runs.accounts.items()]
-    population = {"queries": len(s.runs.query), "pooled_ideal": s.runs.pooled_ideal, "accounts": accounts}
+    differences = study.differences() if len(study.headline) else pd.Series(dtype=float)
+    accounts = [{"system": name} | vars(account) for name, account in study.runs.accounts.items()]
+    population = {"queries": len(study.runs.query), "pooled_ideal": study.runs.pooled_ideal, "accounts": accounts}
     more = {
-        "columns": dict(s.runs.columns),
+        "columns": dict(study.runs.columns),
         "population": population,
-        "curves": s.curves.to_dict("records"),
-        "precision_recall": s.precision_recall.to_dict("records"),
+        "curves": study.curves.to_dict("records"),
+        "precision_recall": study.precision_recall.to_dict("records"),
         "differences": {"queries": list(differences.index), "values": list(differences)},
     }
-    return page.results(s, "ranking", s.runs.sources, ranking_findings.of(s), more)
+    return page.results(study, "ranking", study.runs.sources, every_finding(study), more)
+
+
+# Findings
+
+
+def every_finding(study: Ranking) -> list[Finding]:
+    """Every finding of a ranking report."""
+    lists = [*gaps(study.runs.accounts), *_renumbered(study), *_ties(study)]
+    data = [*_rows(study), *unshared(study.runs.accounts), *_undefined(study), *_without(study), *_judgements(study)]
+    return [*data, *lists, *few_units(study, diagnostics.most_units(study)), *slices(study)]
+
+
+def _rows(study: Ranking) -> list[Finding]:
+    read, used, refused = (total(study.runs.accounts, name) for name in ("rows", "used", "unjudged_query"))
+    rest = f", {refused:,} in queries without judgements left out" if refused else ""
+    columns = columns_read(study.runs.columns)
+    layout = f"Columns: {columns}" if columns else "TREC run files"
+    return [inputs.ROWS_READ.note(f"{read:,} ranked rows read, {used:,} used{rest}. {layout}.", read)]
+
+
+def _undefined(study: Ranking) -> list[Finding]:
+    """Queries without a value: one line where the systems agree, a warning where they do not share their queries."""
+    findings = []
+    for label, by_name, shared in ranking_diagnostics.undefined(study):
+        most = max(by_name.values())
+        if shared:
+            text = f"{label} is undefined on {counted(most, 'query')}, left out of its mean."
+            findings.append(inputs.UNDEFINED_VALUES.note(text, most))
+        else:
+            text = f"{label} is undefined on different queries for each system: {counts(by_name)}; "
+            text += "means are not over the same queries, paired differences are."
+            findings.append(inputs.UNDEFINED_VALUES.warning(text, most))
+    return findings
+
+
+def _without(study: Ranking) -> list[Finding]:
+    """Queries that have no value in a segment column."""
+    without = ranking_diagnostics.without_segment(study)
+    text = f"Queries without a value, shown as their own slice: {counts(without)}."
+    return [inputs.NO_SEGMENT_VALUE.warning(text, max(without.values()))] if without else []
+
+
+def _judgements(study: Ranking) -> list[Finding]:
+    findings, (k, shares, uneven) = [], ranking_diagnostics.unjudged(study)
+    if study.runs.pooled_ideal:
+        text = "No judgement file: the ideal order and R know only the items that some system returned."
+        findings.append(inputs.NO_JUDGEMENT_FILE.warning(text))
+    if study.runs.negative:
+        text = f"{study.runs.negative:,} judgements below 0 count as not judged, as in trec_eval."
+        findings.append(inputs.NEGATIVE_GRADES.note(text, study.runs.negative))
+    if any(shares.values()):
+        listed = ", ".join(f"{name} {value:.0%}" for name, value in shares.items())
+        text = f"Returned but not judged, counted as not relevant, in the first {k}: {listed}."
+        findings.append(inputs.UNJUDGED_ITEMS.rated(WARNING if uneven else NOTE, text))
+    return findings
+
+
+def _renumbered(study: Ranking) -> list[Finding]:
+    """A note that ranks were renumbered, if there were any."""
+    text = "Ranks were renumbered 1, 2, 3, … within each list, which closes gaps."
+    return [predictions.RENUMBERED.note(text)] if study.ranks == RENUMBER and "rank" in study.runs.columns else []
+
+
+def _ties(study: Ranking) -> list[Finding]:
+    tied, label = ranking_diagnostics.by_system(study.runs.accounts, "tied"), study.primary.label
+    if not tied:
+        return []
+    ties, matters = ranking_diagnostics.ties(study)
+    ranges = "; ".join(
+        f"{row['system']} {label} lies between {number(row['worst_ties'])} and {number(row['best_ties'])}"
+        for row in ties.to_dict("records")
+    )
+    moved = f" By their order {ranges}." if ranges else f" Their order moves {label} by less than {VISIBLE:g}."
+    text = f"Rows tied in {'rank' if 'rank' in study.runs.columns else 'score'} with the row before: {counts(tied)}."
+    severity = WARNING if matters else NOTE
+    return [predictions.TIES.rated(severity, text + moved, total(study.runs.accounts, "tied"))]
+
+
+# Pictures
+
+
+def queries(study: Ranking) -> Picture | Html:
+    """The primary difference of each query, sorted."""
+    if not len(study.headline):
+        return _values(study)
+    row, values = study.headline.iloc[0], study.differences()
+    pair = f"{row['first']} − {row['second']}"
+    above, equal, below = diagnostics.sides(values)
+    caption = (
+        f"{pair}: difference in {study.primary.label} of each query, sorted. {counted(above, 'query')} better, "
+        f"{equal:,} equal, {below:,} worse; dashed: the mean over queries."
+    )
+    labels: dict[str, Any] = {
+        "xlabel": f"queries, sorted (n = {len(values):,})",
+        "ylabel": f"difference in {study.primary.label}",
+    }
+    return plots.picture(plots.bars, values.to_numpy(), caption=caption, size=(7.6, 2.8), **labels)
+
+
+def _values(study: Ranking) -> Picture:
+    """The primary metric of each query of one system, sorted."""
+    values = study.values()[study.leader].dropna().to_numpy()
+    score = f"{diagnostics.sides(values)[1]:,} of {counted(len(values), 'query')} score 0"
+    caption = f"{study.primary.label} of each query, sorted. {score}; dashed: the mean."
+    labels: dict[str, Any] = {"xlabel": f"queries, sorted (n = {len(values):,})", "ylabel": study.primary.label}
+    return plots.picture(plots.bars, values, caption=caption, size=(7.6, 2.8), **labels)
+
+
+def curves(study: Ranking) -> Picture:
+    """The primary metric against its cut-off."""
+    name = study.curves.iloc[0]["metric"]
+    return _curves(study, study.curves, f"{name}@k against k", "k", "cut-off k (log scale)", f"mean {name}@k", log=True)
+
+
+def precision_recall(study: Ranking) -> Picture:
+    """Interpolated precision at eleven recall levels."""
+    what = "interpolated precision"
+    return _curves(study, study.precision_recall, f"{what} at 11 recall levels", "recall", "recall", what)
+
+
+def _curves(
+    study: Ranking, frame: pd.DataFrame, what: str, x: str, xlabel: str, ylabel: str, **options: Any
+) -> Picture:
+    """Means over queries along x, in words also each line's first and last point."""
+    n = max(frame["n"])
+    caption = f"Mean {what} with {percent(study.settings.level)} bands, {counted(n, 'query')}."
+    ends = [
+        f"{name} from {number(ys.iloc[0])} at {xs.iloc[0]:g} to {number(ys.iloc[-1])} at {xs.iloc[-1]:g}"
+        for name, xs, ys in ((name, line[x], line["value"]) for name, line in frame.groupby("system", sort=False))
+    ]
+    alt = f"{caption} {'; '.join(ends)}."
+    options |= {"x": x, "y": "value", "xlabel": xlabel, "ylabel": f"{ylabel} (n = {n:,})"}
+    return plots.picture(plots.curves, frame, caption=caption, alt=alt, **options)

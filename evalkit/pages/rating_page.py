@@ -2,12 +2,13 @@
 
 from typing import Any
 
-import pandas as pd
-
 from evalkit.drawing import curve_plots, plots, tables
 from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import Cell, Html, Results, escape, number, signed
-from evalkit.pages import page, pieces, rating_findings
+from evalkit.drawing.tables import Cell, Html, Results, escape, limits, number, of_rows, signed, thousands, value
+from evalkit.findings import inputs, predictions
+from evalkit.findings.finding import Finding
+from evalkit.pages import page, pieces
+from evalkit.pages.shared_findings import rows_read, slices, weights
 from evalkit.studies import rating_diagnostics
 from evalkit.studies.rating import Rating
 from evalkit.studies.words import counted
@@ -15,65 +16,66 @@ from evalkit.studies.words import counted
 pieces.listed(__name__)
 
 
-def title(s: Rating) -> Html:
+def title(study: Rating) -> Html:
     """The title and what was asked."""
-    rows = counted(len(s.data.rows), "row")
-    if len(s.order) == 1:
-        asked = f"How near do the forecasts of {s.leader} come, by {s.primary.label}, on {rows}?"
-    elif s.settings.baseline:
-        asked = f"Does any system forecast better than {s.settings.baseline}, by {s.primary.label}, on {rows}?"
-    else:
-        asked = f"Which of {len(s.order)} systems forecasts best, by {s.primary.label}, on {rows}?"
-    return tables.heading("Rating report", asked)
+    return page.title(
+        "Rating report",
+        study,
+        counted(len(study.data.rows), "row"),
+        alone=f"How near do the forecasts of {study.leader} come",
+        against=f"Does any system forecast better than {study.settings.baseline}",
+        best=f"Which of {len(study.order)} systems forecasts best",
+    )
 
 
-def findings(s: Rating) -> Html:
+def findings(study: Rating) -> Html:
     """What to know of the data before the numbers."""
-    return tables.findings(rating_findings.of(s))
+    return tables.findings(every_finding(study))
 
 
-def estimates(s: Rating) -> Html:
+def estimates(study: Rating) -> Html:
     """Every metric, and below what forecasting the mean would give."""
-    caption = f"Errors with {s.settings.level:.0%} intervals, {page.sample(s, len(s.data.rows))}"
-    row = [Cell("(mean of actual)", "muted"), *(Cell(number(s.constant(m)), "muted") for m in s.settings.metrics)]
-    return page.estimates(s, caption, "(mean of actual): the mean of these very rows.", more=[row])
+    caption = f"Errors with {study.settings.level:.0%} intervals, {page.sample(study, len(study.data.rows))}"
+    row = [
+        Cell("(mean of actual)", "muted"),
+        *(Cell(number(study.constant(m)), "muted") for m in study.settings.metrics),
+    ]
+    return page.estimates(study, caption, "(mean of actual): the mean of these very rows.", more=[row])
 
 
-def error_plot(s: Rating) -> Picture:
+def error_plot(study: Rating) -> Picture:
     """The leader's error against its forecast."""
-    name, drawn, n = s.leader, rating_diagnostics.cloud(s), len(s.data.rows)
-    tenths = s.tenths[s.tenths["system"] == name]
+    name, drawn, n = study.leader, rating_diagnostics.cloud(study), len(study.data.rows)
+    tenths = study.tenths[study.tenths["system"] == name]
     caption = (
-        f"{name}: residual (actual − forecast) against the forecast, {len(drawn.error):,} of {counted(n, 'row')} "
-        f"drawn, and the mean residual by tenths of the forecast with {s.settings.level:.0%} intervals."
+        f"{name}: residual (actual − forecast) against the forecast, {len(drawn):,} of {counted(n, 'row')} "
+        f"drawn, and the mean residual by tenths of the forecast with {study.settings.level:.0%} intervals."
     )
     labels: dict[str, Any] = {"xlabel": "forecast", "ylabel": f"actual − forecast (n = {n:,})"}
     return plots.picture(
         curve_plots.residuals,
-        drawn.forecast,
-        drawn.error,
+        drawn["forecast"],
+        drawn["error"],
         tenths,
-        alt=caption,
         caption=caption,
         size=(7.6, 3.6),
         **labels,
     )
 
 
-def bias_plot(s: Rating) -> Picture:
+def bias_plot(study: Rating) -> Picture:
     """Mean forecast − mean actual by tenths of the forecast."""
-    frame = s.tenths.rename(columns={"bias": "value"})
-    across = plots.grid(len(s.order), across=4)[1]
-    frame = frame[frame["system"].isin(s.order[:across])]
+    frame = study.tenths.rename(columns={"bias": "value"})
+    across = plots.grid(len(study.order), across=4)[1]
+    frame = frame[frame["system"].isin(study.order[:across])]
     caption = (
-        f"Bias by tenths of each system's forecast, lowest first, with {s.settings.level:.0%} intervals "
-        f"({counted(len(s.data.rows), 'row')}). Above 0: forecasts too high."
+        f"Bias by tenths of each system's forecast, lowest first, with {study.settings.level:.0%} intervals "
+        f"({counted(len(study.data.rows), 'row')}). Above 0: forecasts too high."
     )
     size = plots.wide(across, edge=2.2, each=2.4, height=3.0)
     return plots.picture(
         curve_plots.tenths,
         frame,
-        alt=caption,
         caption=caption,
         size=size,
         panels=(1, across),
@@ -81,67 +83,91 @@ def bias_plot(s: Rating) -> Picture:
     )
 
 
-def tenths(s: Rating) -> Html:
+def tenths(study: Rating) -> Html:
     """The leader by tenths of its forecast."""
-    part = s.tenths[s.tenths["system"] == s.leader]
-    rows = [
-        [
-            Cell(f"{row['tenth']}"),
-            Cell(f"{row['n']:,}"),
-            Cell(number(row["forecast"])),
-            Cell(number(row["actual"])),
-            Cell(tables.with_interval(row["bias"], row["low"], row["high"], signed)),
-        ]
-        for row in part.to_dict("records")
-    ]
-    caption = f"{s.leader} by tenths of its forecast, with {s.settings.level:.0%} intervals"
-    return tables.table(caption, ["tenth", "n", "mean forecast", "mean actual", "bias"], rows)
+    columns = {
+        "tenth": value("tenth", str),
+        "n": value("n", thousands),
+        "mean forecast": value("forecast"),
+        "mean actual": value("actual"),
+        "bias": limits("bias", show=signed),
+    }
+    caption = f"{study.leader} by tenths of its forecast, with {study.settings.level:.0%} intervals"
+    return of_rows(caption, study.tenths[study.tenths["system"] == study.leader], columns)
 
 
-def spread(s: Rating) -> Html:
+def spread(study: Rating) -> Html:
     """Quantiles of the errors."""
-    names = [column for column in s.spread.columns if column != "system"]
-    rows = [
-        [Cell(escape(row["system"])), *(Cell(signed(row[name])) for name in names)]
-        for row in s.spread.to_dict("records")
-    ]
+    columns = {name: value(name, escape if name == "system" else signed) for name in study.spread.columns}
     note = "Of forecast − actual: half of the errors lie between the 25% and the 75% column."
-    return tables.table("Quantiles of the error", ["system", *names], rows, note)
+    return of_rows("Quantiles of the error", study.spread, columns, note)
 
 
-def extremes(s: Rating) -> Html:
+def extremes(study: Rating) -> Html:
     """The rows that the leader misses by most."""
-    rows = [
-        [Cell(escape(row["id"])), *(Cell(number(row[k])) for k in ("actual", "forecast")), Cell(signed(row["error"]))]
-        for row in s.extremes().to_dict("records")
-    ]
-    return tables.table(f"Rows that {s.leader} misses by most", ["row", "actual", "forecast", "error"], rows)
+    columns = {
+        "row": value("id", escape),
+        "actual": value("actual"),
+        "forecast": value("forecast"),
+        "error": value("error", signed),
+    }
+    return of_rows(f"Rows that {study.leader} misses by most", study.extremes(), columns)
 
 
-def definitions(s: Rating) -> Html:
+def definitions(study: Rating) -> Html:
     """Exactly the metrics shown, then the intervals and the tests."""
     win = "rows on which the first system's forecast is nearer, as near, farther"
-    items = [
-        *page.metric_definitions(s),
-        ("intervals", s.intervals_are),
-        ("tests", s.tests_are),
-        ("win / tie / loss", win),
-    ]
-    return tables.definitions(items)
+    methods = [("intervals", study.intervals_are), ("tests", study.tests_are)]
+    return tables.definitions([*page.metric_definitions(study), *methods, ("win / tie / loss", win)])
 
 
-def origin(s: Rating) -> Html:
+def origin(study: Rating) -> Html:
     """Inputs, parameters, versions, the command."""
-    return page.origin(s, s.data.rows.sources, "rating")
+    return page.origin(study, study.data.rows.sources, "rating")
 
 
-def results(s: Rating) -> Results:
+def results(study: Rating) -> Results:
     """Every number of the page, unrounded."""
-    rows = s.data.rows
-    frames = {"tenths": s.tenths, "errors": s.spread, "extremes": s.extremes()}
-    more = page.population(rows) | {k: _records(frame) for k, frame in frames.items()}
-    return page.results(s, "rating", rows.sources, rating_findings.of(s), more)
+    rows = study.data.rows
+    frames = {"tenths": study.tenths, "errors": study.spread, "extremes": study.extremes()}
+    more = page.population(rows) | {name: frame.to_dict("records") for name, frame in frames.items()}
+    return page.results(study, "rating", rows.sources, every_finding(study), more)
 
 
-def _records(frame: pd.DataFrame) -> list[dict]:
-    return frame.to_dict("records")
+# Findings
+
+
+def every_finding(study: Rating) -> list[Finding]:
+    """Every finding of a rating report."""
+    data = [*rows_read(study.data.rows), *_actual(study), *_units(study)]
+    return [*data, *_constant(study), *_heavy(study), *weights(study.data.weight is not None), *slices(study)]
+
+
+def _actual(study: Rating) -> list[Finding]:
+    a = rating_diagnostics.actual(study)
+    text = (
+        f"Actual values: mean {number(a.mean)}, standard deviation {number(a.deviation)}, "
+        f"from {a.low:g} to {a.high:g}, {a.zeros:.0%} are 0."
+    )
+    constant = inputs.CONSTANT_TARGET.warning("All actual values are equal: R² is undefined.")
+    return [inputs.TARGET_VALUES.note(text, len(study.data.rows)), *([constant] if a.low == a.high else [])]
+
+
+def _units(study: Rating) -> list[Finding]:
+    n = rating_diagnostics.units(study)
+    text = f"Rows of one {study.unit_name} are not independent: {counted(n, study.unit_name)} are the units."
+    return [inputs.CLUSTERED.note(text, n)] if study.settings.unit else []
+
+
+def _constant(study: Rating) -> list[Finding]:
+    constant = rating_diagnostics.constant_forecasts(study)
+    text = f"One and the same forecast for every row: {', '.join(constant)}."
+    return [predictions.CONSTANT_FORECAST.warning(text, len(constant))] if constant else []
+
+
+def _heavy(study: Rating) -> list[Finding]:
+    text = (
+        f"1 % of the rows account for {study.heavy:.0%} of {study.leader}'s squared error: RMSE is driven by a "
+        "few rows."
+    )
+    return [predictions.FEW_ROWS_DOMINATE.warning(text)] if study.heavy > rating_diagnostics.HEAVY else []

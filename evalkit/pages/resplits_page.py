@@ -1,26 +1,44 @@
 """What other splits of the same rows, and other selections of columns, would have said: parts of the page."""
 
-from evalkit.drawing import tables
-from evalkit.drawing.tables import Cell, Html, escape, number, p_value, signed, with_interval
+from typing import Any
+
+from evalkit.drawing import curve_plots, plots, tables
+from evalkit.drawing.plots import Picture
+from evalkit.drawing.tables import (
+    Cell,
+    CellOf,
+    Html,
+    escape,
+    number,
+    of_rows,
+    p_value,
+    signed,
+    thousands,
+    value,
+    with_interval,
+)
 from evalkit.pages import pieces
+from evalkit.pages.validation_findings import why_not
 from evalkit.studies import validation_diagnostics as diagnostics
 from evalkit.studies.validity import INSIDE, OUTSIDE, Validation
-from evalkit.studies.words import plural
+from evalkit.studies.words import counted, plural
 
 pieces.listed(__name__)
 
+NO_FITS = "Predictions alone cannot be split again: with features and an estimator this page also draws"
 
-def selection(s: Validation) -> Html:
+
+def selection(study: Validation) -> Html:
     """The columns as selected, beside as many selected anew on all rows and inside each fold; empty without any."""
-    if not len(s.selection):
+    if not len(study.selection):
         return Html("")
-    assert s.examples.features is not None
-    assert s.examples.candidates is not None
-    of, kept = (table.shape[1] for table in (s.examples.candidates, s.examples.features))
+    assert study.examples.features is not None
+    assert study.examples.candidates is not None
+    of, kept = (table.shape[1] for table in (study.examples.candidates, study.examples.features))
     words = {OUTSIDE: "by F on all rows, before the split", INSIDE: "by F on the training rows of each fold"}
-    wrong = s.selection["verdict"].iloc[:2].eq("better").all()
+    wrong = study.selection["verdict"].iloc[:2].eq("better").all()
     rows: list[list[Cell | str]] = []
-    for row in s.selection.to_dict("records"):
+    for row in study.selection.to_dict("records"):
         crossed = "<s>{}</s>" if wrong and row["columns"] != INSIDE else "{}"
         value = crossed.format(with_interval(row["value"], row["low"], row["high"]))
         more = ["", ""]
@@ -28,48 +46,46 @@ def selection(s: Validation) -> Html:
             more = [with_interval(row["difference"], row["difference_low"], row["difference_high"], signed)]
             more += [p_value(row["adjusted"])]
         rows.append([escape(words.get(row["columns"], "as given (selected)")), value, *more])
-    first = s.selection.iloc[0]
+    first = study.selection.iloc[0]
     note = (
         "F: how far a column alone moves with the target. The two selections by F differ only in the rows that they "
         "saw: what the first is better by is not there on new rows. Of noise the last is at chance or somewhat below. "
-        f"{first['n']:,} {plural(s.unit_name, first['n'])}; p by {first['test']}, adjusted by Holm over 2."
+        f"{first['n']:,} {plural(study.unit_name, first['n'])}; p by {first['test']}, adjusted by Holm over 2."
     )
-    columns = [f"{kept} of {of:,} columns, selected", s.primary.label, "minus the last", "adjusted p"]
-    return tables.table(f"{s.primary.label} of {s.subject} by where the columns were selected", columns, rows, note)
+    columns = [f"{kept} of {of:,} columns, selected", study.primary.label, "minus the last", "adjusted p"]
+    return tables.table(
+        f"{study.primary.label} of {study.subject} by where the columns were selected", columns, rows, note
+    )
 
 
-def other_splits(s: Validation) -> Html:
+def other_splits(study: Validation) -> Html:
     """How far the estimates of each way of splitting lie apart."""
-    if s.other is None:
+    if study.other is None:
         return Html("")
-    rows: list[list[Cell | str]] = [
-        [
-            escape(row["way"]),
-            f"{row['fits']:,}",
-            f"{row['estimates']:,}",
-            number(row["mean"]),
-            number(row["sd"], 4),
-            number(row["lowest"]),
-            number(row["highest"]),
-        ]
-        for row in s.other.summary.to_dict("records")
-    ]
-    columns = ["split", "fits", "estimates", "mean", "standard deviation", "lowest", "highest"]
-    caption = f"{s.primary.label} of {s.subject}, the same {len(s.examples):,} rows split otherwise"
-    found = [tables.table(caption, columns, rows, _lesson(s)), *_bootstrap(s), *_ignoring(s)]
-    return tables.stack(found)
+    columns: dict[str, CellOf] = {
+        "split": value("way", escape),
+        "fits": value("fits", thousands),
+        "estimates": value("estimates", thousands),
+        "mean": value("mean"),
+        "standard deviation": lambda row: number(row["sd"], 4),
+        "lowest": value("lowest"),
+        "highest": value("highest"),
+    }
+    caption = f"{study.primary.label} of {study.subject}, the same {len(study.examples):,} rows split otherwise"
+    summary = of_rows(caption, study.other.summary, columns, _lesson(study))
+    return tables.stack([summary, *_bootstrap(study), *_ignoring(study)])
 
 
-def _lesson(s: Validation) -> str:
+def _lesson(study: Validation) -> str:
     text = "The spread is what the split alone adds; the sampling error of the rows, in the intervals above, remains."
-    single, ratios = diagnostics.spread_ratios(s)
+    single, ratios = diagnostics.spread_ratios(study)
     times = " and ".join(f"{ratio:.1f} times as much as {name}" for name, ratio in ratios.items())
-    return f"{f'{single} varies {times}. ' if times else ''}{text} {_one_out(s)}".strip()
+    return f"{f'{single} varies {times}. ' if times else ''}{text} {_one_out(study)}".strip()
 
 
-def _one_out(s: Validation) -> str:
+def _one_out(study: Validation) -> str:
     """Why leaving one out can be wrong on every row."""
-    value = diagnostics.reversed_by_one_out(s)
+    value = diagnostics.reversed_by_one_out(study)
     if value is None:
         return ""
     return (
@@ -78,9 +94,9 @@ def _one_out(s: Validation) -> str:
     )
 
 
-def _bootstrap(s: Validation) -> list[Html]:
-    assert s.other is not None
-    b = s.other.bootstrap
+def _bootstrap(study: Validation) -> list[Html]:
+    assert study.other is not None
+    b = study.other.bootstrap
     if b is None:
         return []
     items = {
@@ -95,18 +111,63 @@ def _bootstrap(s: Validation) -> list[Html]:
     return [tables.table("Accuracy by the bootstrap, all rows", ["estimate", "accuracy"], rows)]
 
 
-def _ignoring(s: Validation) -> list[Html]:
+def _ignoring(study: Validation) -> list[Html]:
     """The split that fits the columns beside one that ignores them."""
-    assert s.other is not None
-    if s.other.ignoring is None:
+    assert study.other is not None
+    if study.other.ignoring is None:
         return []
-    what = "time" if s.examples.time is not None else "group"
-    split = "the folds given" if s.examples.fold is not None else f"split by {what}"
-    honest, blind = s.estimate(s.primary, s.subject), s.interval(s.primary, s.other.ignoring, None)
+    what = "time" if study.examples.time is not None else "group"
+    split = "the folds given" if study.examples.fold is not None else f"split by {what}"
+    honest, blind = (
+        study.estimate(study.primary, study.subject),
+        study.interval(study.primary, study.other.ignoring, None),
+    )
     rows: list[list[Cell | str]] = [
         [split, with_interval(honest.value, honest.low, honest.high)],
         [f"<s>rows at random, {what} ignored</s>", f"<s>{with_interval(blind.value, blind.low, blind.high)}</s>"],
         ["difference", signed(diagnostics.promised(honest, blind))],
     ]
     note = f"The difference is what a split that ignores the {what} would have promised beyond what holds."
-    return [tables.table(f"{s.primary.label} of {s.subject}", ["split", s.primary.label], rows, note)]
+    return [tables.table(f"{study.primary.label} of {study.subject}", ["split", study.primary.label], rows, note)]
+
+
+# Pictures
+
+
+def strip(study: Validation) -> Picture | Html:
+    """Every estimate that each way of splitting gave, on one axis."""
+    if study.other is None:
+        return tables.paragraph(f"{NO_FITS} what other splits of the same rows would have said, and a learning curve.")
+    frame, label = study.other.points, study.primary.label
+    if not len(frame):
+        return tables.paragraph("No other split was fitted: " + "; ".join(map(why_not, study.other.unfitted)))
+    listed = "; ".join(
+        f"{row['way']} {number(row['lowest'])} to {number(row['highest'])}"
+        for row in study.other.summary.to_dict("records")
+    )
+    caption = (
+        f"{label} of {study.subject} by each way of splitting. A point: one holdout's or bootstrap sample's test "
+        "rows, or "
+        "all rows over the folds of one draw, or the mean of such draws where the name says so. The bar: their mean."
+    )
+    size = plots.tall(frame["way"].nunique(), head=1.0, each=0.5)
+    xlabel = f"{label} (n = {counted(len(study.examples), 'row')})"
+    return plots.picture(
+        curve_plots.draw_strip, frame, alt=f"{caption} {listed}.", caption=caption, size=size, xlabel=xlabel
+    )
+
+
+def learning_curve(study: Validation) -> Picture | Html:
+    """The primary metric by the number of training rows, on the test rows and on the training rows."""
+    if study.other is None or study.other.curve["rows"].nunique() < 2:
+        return Html("")
+    frame, label = study.other.curve, study.primary.label
+    ends = "; ".join(
+        f"{name} {number(part['value'].iloc[0])} at {part['rows'].iloc[0]:,} rows, "
+        f"{number(part['value'].iloc[-1])} at {part['rows'].iloc[-1]:,}"
+        for name, part in frame.groupby("system", sort=False)
+    )
+    caption = f"{label} of {study.subject} by the number of training rows; band: from the lowest to the highest fold."
+    labels: dict[str, Any] = {"x": "rows", "y": "value", "log": True}
+    labels |= {"xlabel": "training rows (log scale)", "ylabel": f"{label} (n = {len(study.tests)} folds)"}
+    return plots.picture(plots.curves, frame, alt=f"{caption} {ends}.", caption=caption, size=(7.6, 2.8), **labels)

@@ -4,10 +4,12 @@ from collections.abc import Mapping
 
 from evalkit.findings import inputs, predictions
 from evalkit.findings.finding import Finding
+from evalkit.reading.inputs.runs import Account
 from evalkit.reading.tables import precision
 from evalkit.reading.tables.precision import Precision
 from evalkit.studies import diagnostics
 from evalkit.studies.diagnostics import Ends
+from evalkit.studies.ranking_diagnostics import by_system, total
 from evalkit.studies.study import Study
 from evalkit.studies.words import counted, plural
 
@@ -46,21 +48,24 @@ def weights(weighted: object) -> list[Finding]:
     return [inputs.WEIGHTS.note(text)] if weighted else []
 
 
-def few_units(s: Study, n: int, floor: str = "") -> list[Finding]:
+def few_units(study: Study, n: int, floor: str = "") -> list[Finding]:
     """That there are few units, if so; floor: what follows for p."""
-    text = f"Only {n} {plural(s.unit_name, n)}: intervals and tests depend strongly on the shape of their distribution."
+    text = (
+        f"Only {n} {plural(study.unit_name, n)}: intervals and tests depend strongly on the shape of their "
+        "distribution."
+    )
     return [inputs.FEW_UNITS.warning(f"{text}{floor}", n)] if n < diagnostics.FEW else []
 
 
-def slices(s: Study) -> list[Finding]:
+def slices(study: Study) -> list[Finding]:
     """Slices of few units, and those of so few that nothing can be shown."""
-    small, hopeless = diagnostics.small_slices(s), diagnostics.untestable_slices(s)
+    small, hopeless = diagnostics.small_slices(study), diagnostics.untestable_slices(study)
     findings = []
     if small:
-        text = f"Slices with fewer than {diagnostics.FEW} {plural(s.unit_name, 2)}: {', '.join(small)}."
+        text = f"Slices with fewer than {diagnostics.FEW} {plural(study.unit_name, 2)}: {', '.join(small)}."
         findings.append(inputs.SMALL_SLICES.warning(text, len(small)))
     if hopeless:
-        text = f"∞: so few {plural(s.unit_name, 2)} that no difference could be significant: {', '.join(hopeless)}."
+        text = f"∞: so few {plural(study.unit_name, 2)} that no difference could be significant: {', '.join(hopeless)}."
         findings.append(inputs.UNTESTABLE_SLICES.warning(text, len(hopeless)))
     return findings
 
@@ -91,12 +96,41 @@ def rounded(threshold: float, stored: Mapping[str, Precision]) -> list[Finding]:
 def idle(thresholds: Mapping[str, float], ends: Mapping[str, Ends]) -> list[Finding]:
     """A warning for each system whose rows are all decided alike; ends: its lowest and its highest score."""
     findings = []
-    for name in diagnostics.above_all(thresholds, ends):
+    for name in (name for name, (_, high) in ends.items() if thresholds[name] > high):
         text = f"The threshold {thresholds[name]:.12g} is above every score of {name}, whose highest is "
         text += f"{ends[name][1]:.6g}: nothing is predicted positive."
         findings.append(predictions.IDLE_THRESHOLD.warning(text, 1))
-    for name in diagnostics.below_all(thresholds, ends):
+    for name in (name for name, (low, _) in ends.items() if thresholds[name] <= low):
         text = f"The threshold {thresholds[name]:.12g} is at or below every score of {name}, whose lowest is "
         text += f"{ends[name][0]:.6g}: every row is predicted positive."
         findings.append(predictions.IDLE_THRESHOLD.warning(text, 1))
     return findings
+
+
+# Ranked lists
+
+
+def unshared(accounts: Mapping[str, Account]) -> list[Finding]:
+    """Queries that a run or the judgements lack, and what became of them."""
+    missing, extra, findings = by_system(accounts, "missing"), by_system(accounts, "extra"), []
+    if missing:
+        text = f"Judged queries missing from a run count as 0: {counts(missing)}."
+        findings.append(inputs.MISSING_QUERIES.warning(text, total(accounts, "missing")))
+    if extra:
+        text = f"Queries without judgements are left out: {counts(extra)}."
+        findings.append(inputs.QUERIES_WITHOUT_JUDGEMENTS.note(text, total(accounts, "extra")))
+    return findings
+
+
+def gaps(accounts: Mapping[str, Account]) -> list[Finding]:
+    """A warning that names the systems with lists that start above rank 1 or have gaps."""
+    several = {name: _gaps(account) for name, account in accounts.items() if account.late or account.gaps}
+    listed = "; ".join(f"{name}: {text}" for name, text in several.items())
+    text = f"Ranks are taken as they are. {listed}. A missing rank counts as an item that is not relevant."
+    return [predictions.RANK_GAPS.warning(text, len(several))] if several else []
+
+
+def _gaps(account: Account) -> str:
+    late = f"{counted(account.late, 'list')} {'starts' if account.late == 1 else 'start'} above rank 1"
+    gaps = f"{counted(account.gaps, 'list')} {'has' if account.gaps == 1 else 'have'} gaps"
+    return ", ".join(text for text, n in ((late, account.late), (gaps, account.gaps)) if n)

@@ -5,11 +5,10 @@ from collections.abc import Sequence
 from evalkit.drawing.tables import interval, number, p_value, signed
 from evalkit.findings import inputs, methods
 from evalkit.findings.finding import Finding
-from evalkit.pages.ranking_findings import gaps, unshared
-from evalkit.pages.shared_findings import columns_read, counts, few_units, unmatched
+from evalkit.pages.shared_findings import columns_read, counts, few_units, gaps, unmatched, unshared
 from evalkit.studies import significance_diagnostics as diagnostics
 from evalkit.studies.diagnostics import FEW, alpha
-from evalkit.studies.significance import Significance
+from evalkit.studies.significance import FOLDS, Significance
 from evalkit.studies.trials import Shares
 from evalkit.studies.words import counted, plural
 
@@ -18,36 +17,36 @@ LISTED = 8  # systems and metrics that a line names
 PAIRS = 3  # pairs that a line names
 
 
-def of(s: Significance | Shares) -> list[Finding]:
+def of(study: Significance | Shares) -> list[Finding]:
     """Every finding of a significance report."""
-    if isinstance(s, Shares):
-        return [*_trials(s), *_score_test(s), *_two_methods(s), _independent()]
-    data = [*_data(s), *_undefined(s), *_folds(s)]
-    if not len(s.headline):
+    if isinstance(study, Shares):
+        return [*_trials(study), *_score_test(study), *_two_methods(study), _independent()]
+    data = [*_data(study), *_undefined(study), *_folds(study)]
+    if not len(study.headline):
         return data
-    units = [*_clusters(s), *_few(s), *_equal(s), *_skew(s)]
-    return [*data, *units, *_tail(s), *_tests(s), *_metrics(s), *_looked(s)]
+    units = [*_clusters(study), *_few(study), *_equal(study), *_skew(study)]
+    return [*data, *units, *_tail(study), *_tests(study), *_metrics(study), *_looked(study)]
 
 
 # Shares of trials
 
 
-def _trials(s: Shares) -> list[Finding]:
-    n, small = diagnostics.trials(s), diagnostics.small_systems(s)
-    findings = [inputs.ROWS_READ.note(f"{counted(n, 'trial')}. Columns: {columns_read(s.data.columns)}.", n)]
+def _trials(study: Shares) -> list[Finding]:
+    n, small = diagnostics.trials(study), diagnostics.small_systems(study)
+    findings = [inputs.ROWS_READ.note(f"{counted(n, 'trial')}. Columns: {columns_read(study.data.columns)}.", n)]
     text = f"Fewer than {FEW} trials: {', '.join(small)}."
     return findings + ([inputs.FEW_UNITS.warning(text, len(small))] if small else [])
 
 
-def _score_test(s: Shares) -> list[Finding]:
-    pairs = s.beyond_exact if s.alternative == "two-sided" else []
-    exact = "Fisher's test" if s.null is None else "the exact binomial test"
+def _score_test(study: Shares) -> list[Finding]:
+    pairs = study.beyond_exact if study.alternative == "two-sided" else []
+    exact = "Fisher's test" if study.null is None else "the exact binomial test"
     text = f"Above {diagnostics.EXACT:,} trials the score test replaces {exact}, from which it differs"
     return [methods.SCORE_TEST.note(f"{text} by less than 0.1 %: {', '.join(pairs)}.", len(pairs))] if pairs else []
 
 
-def _two_methods(s: Shares) -> list[Finding]:
-    rows = diagnostics.two_answers(s).to_dict("records")
+def _two_methods(study: Shares) -> list[Finding]:
+    rows = diagnostics.two_answers(study).to_dict("records")
     listed = [
         f"{r['first']} − {r['second']} (p {p_value(r['p'])}, {interval(r['low'], r['high'], signed)})" for r in rows
     ]
@@ -63,31 +62,31 @@ def _independent() -> Finding:
 # Paired values
 
 
-def _data(s: Significance) -> list[Finding]:
-    columns, rows, units = columns_read(s.data.columns), len(s.data.unit), diagnostics.units(s)
-    many = counted(units, s.unit_name)
+def _data(study: Significance) -> list[Finding]:
+    columns, rows, units = columns_read(study.data.columns), len(study.data.unit), diagnostics.units(study)
+    many = counted(units, study.unit_name)
     many = many if rows == units else f"{counted(rows, 'row')} of {many}, which are the units"
-    text = f"{many}, {counted(len(s.systems), 'system')}, {counted(len(s.settings.metrics), 'metric')}."
+    text = f"{many}, {counted(len(study.systems), 'system')}, {counted(len(study.settings.metrics), 'metric')}."
     read = inputs.ROWS_READ.note(f"{text}{f' Columns: {columns}.' if columns else ''}", rows)
-    lists = [*unshared(s.accounts), *gaps(s.accounts)]
-    return [read, *s.data.findings, *unmatched(s.alone), *lists, *_known(s)]
+    lists = [*unshared(study.accounts), *gaps(study.accounts)]
+    return [read, *study.data.findings, *unmatched(study.alone), *lists, *_known(study)]
 
 
-def _known(s: Significance) -> list[Finding]:
+def _known(study: Significance) -> list[Finding]:
     """An earlier report, whose values and whose differences may be means over different things."""
-    if not s.data.known:
+    if not study.data.known:
         return []
     text = "An earlier report: its differences are tested anew, its systems' values are as it says."
-    findings, means = [inputs.EARLIER_REPORT.note(text)], diagnostics.other_means(s)
+    findings, means = [inputs.EARLIER_REPORT.note(text)], diagnostics.other_means(study)
     if means:
-        text = f"The mean of these differences is {number(means.of_differences, 4)}, the values differ by "
-        text += f"{number(means.between_values, 4)}: those are over rows, ratios of sums, or over units that only "
+        text = f"The mean of these differences is {number(means[0], 4)}, the values differ by "
+        text += f"{number(means[1], 4)}: those are over rows, ratios of sums, or over units that only "
         findings.append(inputs.OTHER_MEANS.warning(f"{text}one of them has."))
     return findings
 
 
-def _undefined(s: Significance) -> list[Finding]:
-    several = diagnostics.undefined(s)
+def _undefined(study: Significance) -> list[Finding]:
+    several = diagnostics.undefined(study)
     rest = list(several)[LISTED:]
     listed = counts({name: n for name, n in several.items() if name not in rest})
     text = f"Without a value, left out of the mean and of every pair with them: {listed}"
@@ -95,41 +94,40 @@ def _undefined(s: Significance) -> list[Finding]:
     return [inputs.UNDEFINED_VALUES.warning(f"{text}{more}.", max(several.values()))] if several else []
 
 
-def _folds(s: Significance) -> list[Finding]:
-    if s.test_to_train:
+def _folds(study: Significance) -> list[Finding]:
+    if study.test_to_train:
         text = "Folds share training rows: Nadeau and Bengio's corrected t, no sign flips."
         return [methods.CORRECTED_FOLDS.note(text)]
-    text = f"Units are called {s.unit_name!r}. Folds that share training rows are no sample."
-    return [methods.FOLDS_AS_UNITS.warning(text)] if diagnostics.called_folds(s) else []
+    text = f"Units are called {study.unit_name!r}. Folds that share training rows are no sample."
+    return [methods.FOLDS_AS_UNITS.warning(text)] if study.unit_name.lower() in FOLDS else []
 
 
-def _clusters(s: Significance) -> list[Finding]:
+def _clusters(study: Significance) -> list[Finding]:
     return [
         inputs.POSSIBLE_CLUSTERS.warning(
-            f"{c.column} repeats ({c.values:,} values): with whole {c.column} as units the standard error of "
-            f"{' − '.join(s.opponents)} is {c.wider:.1f} times as large.",
-            c.values,
+            f"{column} repeats ({values:,} values): with whole {column} as units the standard error of "
+            f"{' − '.join(study.opponents)} is {wider:.1f} times as large.",
+            values,
         )
-        for c in diagnostics.clusters(s)
+        for column, values, wider in diagnostics.clusters(study)
     ]
 
 
-def _few(s: Significance) -> list[Finding]:
-    least = diagnostics.least_p(s)
-    floor = "" if least is None else f" No exact p below {p_value(least)} is possible."
-    return few_units(s, diagnostics.least_units(s), floor)
+def _few(study: Significance) -> list[Finding]:
+    least = int(study.comparisons["n"].min())
+    floor = f" No exact p below {p_value(diagnostics.least_p(least))} is possible." if study.flips else ""
+    return few_units(study, least, floor)
 
 
-def _equal(s: Significance) -> list[Finding]:
-    equal = diagnostics.equal_units(s)
-    pairs, same = equal.pairs, equal.same_size
+def _equal(study: Significance) -> list[Finding]:
+    pairs, same = diagnostics.equal_units(study)
     if not len(pairs):
         return []
     rows = pairs.head(PAIRS).to_dict("records")
     listed = [f"{r['first']} and {r['second']} on {r['ties']:,}{'' if same else _of(r)}" for r in rows]
-    units = f"{_of(rows[0]) if same else ''} {plural(s.unit_name, 2)}"
+    units = f"{_of(rows[0]) if same else ''} {plural(study.unit_name, 2)}"
     more = f" ({len(pairs)} such pairs)" if len(pairs) > PAIRS else ""
-    text = f"Equal on {s.primary.label}: {', '.join(listed)}{units}{more}. The others decide; equal ones change no "
+    text = f"Equal on {study.primary.label}: {', '.join(listed)}{units}{more}. The others decide; equal ones change no "
     return [methods.EQUAL_UNITS.note(f"{text}sign-flip p.", len(pairs))]
 
 
@@ -137,29 +135,30 @@ def _of(row: dict) -> str:
     return f" of {row['of']:,}"
 
 
-def _skew(s: Significance) -> list[Finding]:
-    skew = diagnostics.skew(s)
+def _skew(study: Significance) -> list[Finding]:
+    skew = diagnostics.skew(study)
     if skew is None:
         return []
     text = (
         f"Skewed differences of {' − '.join(skew.pair)} (skewness {skew.skewness:+.1f}): the normal approximation "
-        f"needs about {counted(skew.wanted, s.unit_name)}, there are {skew.units:,}; a 5 % test may reject 8 % or more."
+        f"needs about {counted(skew.wanted, study.unit_name)}, there are {skew.units:,}; a 5 % test may reject 8 % "
+        "or more."
     )
     return [methods.SKEWED.warning(text, skew.units)]
 
 
-def _tail(s: Significance) -> list[Finding]:
-    n = diagnostics.sampled_tails(s)
-    text = f"{n:,} of {len(s.comparisons):,} p-values are too small for plain random draws and were estimated by "
+def _tail(study: Significance) -> list[Finding]:
+    n = diagnostics.sampled_tails(study)
+    text = f"{n:,} of {len(study.comparisons):,} p-values are too small for plain random draws and were estimated by "
     text += "importance sampling, with a relative error of a few percent."
     return [methods.SMALL_P.note(text, n)] if n else []
 
 
-def _tests(s: Significance) -> list[Finding]:
-    tests = diagnostics.agreement(s)
+def _tests(study: Significance) -> list[Finding]:
+    tests = diagnostics.agreement(study)
     if tests is None:
         return []
-    threshold = f"{alpha(s):g}"
+    threshold = f"{alpha(study):g}"
     how = "the one comparison" if tests.compared == 1 else f"all {tests.compared} comparisons"
     findings: list[Finding] = []
     if len(tests.apart):
@@ -182,17 +181,17 @@ def _both(rows: Sequence[dict]) -> str:
     )
 
 
-def _metrics(s: Significance) -> list[Finding]:
-    leaders = diagnostics.other_leaders(s)
-    listed = ", ".join(f"{leader.system} by {leader.label} ({number(leader.value)})" for leader in leaders)
-    text = f"{s.order[0]} leads by {s.primary.label}, but {listed}."
+def _metrics(study: Significance) -> list[Finding]:
+    leaders = diagnostics.other_leaders(study)
+    listed = ", ".join(f"{best['system']} by {best['metric']} ({number(best['value'])})" for best in leaders)
+    text = f"{study.order[0]} leads by {study.primary.label}, but {listed}."
     return [methods.METRICS_DISAGREE.warning(text, len(leaders))] if leaders else []
 
 
-def _looked(s: Significance) -> list[Finding]:
-    if s.looks == 1:
+def _looked(study: Significance) -> list[Finding]:
+    if study.looks == 1:
         return []
-    each, cost = f"{alpha(s):.2g}", f"{diagnostics.false_positives(s):.1%}"
-    text = f"You looked {s.looks} times: at {each} each, chance alone finds something in {cost} of the cases."
-    corrected = f"Here every p and interval is corrected; each look counts as at {diagnostics.look_alpha(s):.2g}."
-    return [methods.LOOKS.warning(f"{text} {corrected}", s.looks)]
+    each, cost = f"{alpha(study):.2g}", f"{diagnostics.false_positives(study):.1%}"
+    text = f"You looked {study.looks} times: at {each} each, chance alone finds something in {cost} of the cases."
+    corrected = f"Here every p and interval is corrected; each look counts as at {diagnostics.look_alpha(study):.2g}."
+    return [methods.LOOKS.warning(f"{text} {corrected}", study.looks)]

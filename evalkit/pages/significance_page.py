@@ -8,15 +8,20 @@ from evalkit.drawing import tables
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import (
     Cell,
+    CellOf,
     Html,
     Results,
     escape,
     interval,
     number,
+    of_rows,
     p_value,
+    pair,
     percent,
     signed,
     signed_percent,
+    value,
+    words,
 )
 from evalkit.pages import page, pieces, significance_findings
 from evalkit.pages import significance_plots as pictures
@@ -41,69 +46,63 @@ SENTENCES = {
 }
 
 
-def title(s: Either) -> Html:
+def title(study: Either) -> Html:
     """The title and what was asked."""
-    if isinstance(s, Shares):
-        n = diagnostics.trials(s)
-        against = f" against a share of {s.null:g}" if s.null is not None else ""
-        against = against or (" against each other" if len(s.systems) > 1 else "")
-        asked = f"What can be claimed of {', '.join(s.data.systems)}{against}, from {counted(n, 'trial')}?"
+    if isinstance(study, Shares):
+        n = diagnostics.trials(study)
+        against = f" against a share of {study.null:g}" if study.null is not None else ""
+        against = against or (" against each other" if len(study.systems) > 1 else "")
+        asked = f"What can be claimed of {', '.join(study.data.systems)}{against}, from {counted(n, 'trial')}?"
         return tables.heading("Significance report", asked)
-    n = most_units(s)
-    many = len([name for name in s.systems if name != s.settings.baseline])
-    who = f"{many} {plural('system', many)}" + (f" against {s.settings.baseline}" if s.settings.baseline else "")
-    asked = f"What can be claimed of {who} by {s.primary.label}, from {n:,} {plural(s.unit_name, n)}?"
+    n = most_units(study)
+    many = len([name for name in study.systems if name != study.settings.baseline])
+    who = f"{many} {plural('system', many)}" + (
+        f" against {study.settings.baseline}" if study.settings.baseline else ""
+    )
+    asked = f"What can be claimed of {who} by {study.primary.label}, from {n:,} {plural(study.unit_name, n)}?"
     return tables.heading("Significance report", asked)
 
 
-def findings(s: Either) -> Html:
+def findings(study: Either) -> Html:
     """The assumptions, measured."""
-    return tables.findings(significance_findings.of(s))
+    return tables.findings(significance_findings.of(study))
 
 
-def estimates(s: Either) -> Html:
+def estimates(study: Either) -> Html:
     """Systems in rows, metrics in columns."""
-    what, units = "Share" if isinstance(s, Shares) else "Mean", plural(s.unit_name, 2)
-    over = f"rows, whole {units} as units," if s.settings.unit else units
-    return page.estimates(s, f"{what} over {over} with its {percent(s.estimates['level'].iloc[0])} interval")
+    what, units = "Share" if isinstance(study, Shares) else "Mean", plural(study.unit_name, 2)
+    over = f"rows, whole {units} as units," if study.settings.unit else units
+    return page.estimates(study, f"{what} over {over} with its {percent(study.estimates['level'].iloc[0])} interval")
 
 
-def other_tests(s: Either) -> Html:
+def other_tests(study: Either) -> Html:
     """The same pairs by every other test, folded."""
-    frame = extras.other_tests(s) if isinstance(s, Significance) and len(s.headline) else pd.DataFrame()
+    frame = extras.other_tests(study) if isinstance(study, Significance) and len(study.headline) else pd.DataFrame()
     if not len(frame):
         return Html("")
-    tests = list(SENTENCES)
-    heads = ["first − second", "metric", *(SENTENCES[name][0] for name in tests)]
-    rows: list[page.Row] = [
-        [
-            Cell(escape(f"{r['first']} − {r['second']}")),
-            Cell(escape(r["metric"]), "text"),
-            *(p_value(r[name]) for name in tests),
-        ]
-        for r in frame.to_dict("records")
-    ]
-    note = "; ".join(f"{SENTENCES[name][0]}: {SENTENCES[name][1]}" for name in tests)
-    if s.settings.unit:
-        units = plural(s.unit_name, 2)
-        note += f"; t and bootstrap take whole {units}, the other tests the mean of each {s.unit_name}"
-    found = tables.table("Other tests of the same differences, not adjusted where not said", heads, rows, f"{note}.")
-    return tables.folded("The same pairs by other tests", found)
+    columns: dict[str, CellOf] = {"first − second": pair, "metric": words("metric")}
+    columns |= {head: value(test, p_value) for test, (head, _) in SENTENCES.items()}
+    note = "; ".join(f"{head}: {text}" for head, text in SENTENCES.values())
+    if study.settings.unit:
+        units = plural(study.unit_name, 2)
+        note += f"; t and bootstrap take whole {units}, the other tests the mean of each {study.unit_name}"
+    caption = "Other tests of the same differences, not adjusted where not said"
+    return tables.folded("The same pairs by other tests", of_rows(caption, frame, columns, f"{note}."))
 
 
-def effects(s: Either) -> Html:
+def effects(study: Either) -> Html:
     """How large each difference is: the primary metric's pairs, the other metrics folded."""
-    if not len(s.headline):
+    if not len(study.headline):
         return Html("")
-    if isinstance(s, Shares):
+    if isinstance(study, Shares):
         return tables.paragraph("The size is the difference of the shares, in points of successes per trial.")
-    frame = extras.effects(s)
-    deciding = frame["metric"] == s.primary.label
+    frame = extras.effects(study)
+    deciding = frame["metric"] == study.primary.label
     note = (
         "Relative: of the second's value. d_z: mean / standard deviation of the differences. P(first higher): the "
         "chance that the first is the higher on a unit, equal ones half. None of them is a test."
     )
-    first = _effects(frame[deciding], f"Sizes of the differences in {s.primary.label}", note)
+    first = _effects(frame[deciding], f"Sizes of the differences in {study.primary.label}", note)
     if deciding.all():
         return first
     rest = _effects(frame[~deciding], "Sizes of the differences in the other metrics", "")
@@ -111,61 +110,61 @@ def effects(s: Either) -> Html:
 
 
 def _effects(frame: pd.DataFrame, caption: str, note: str) -> Html:
-    heads = ["first − second", "metric", "difference", "relative", "d_z", "P(first higher)", "higher / equal / lower"]
-    rows: list[page.Row] = [
-        [
-            Cell(escape(f"{r['first']} − {r['second']}")),
-            Cell(escape(r["metric"]), "text"),
-            signed(r["difference"]),
-            signed_percent(r["relative"]),
-            signed(r["standardised"], 2),
-            number(r["superiority"], 2),
-            f"{r['wins']:,} / {r['ties']:,} / {r['losses']:,}",
-        ]
-        for r in frame.to_dict("records")
-    ]
-    return tables.table(caption, heads, rows, note)
+    columns: dict[str, CellOf] = {
+        "first − second": pair,
+        "metric": words("metric"),
+        "difference": value("difference", signed),
+        "relative": value("relative", signed_percent),
+        "d_z": lambda row: signed(row["standardised"], 2),
+        "P(first higher)": lambda row: number(row["superiority"], 2),
+        "higher / equal / lower": lambda row: f"{row['wins']:,} / {row['ties']:,} / {row['losses']:,}",
+    }
+    return of_rows(caption, frame, columns, note)
 
 
-def equivalence(s: Either) -> Html:
+def equivalence(study: Either) -> Html:
     """TOST and non-inferiority against the margin; without one, what is missing."""
-    if not len(s.headline):
+    if not len(study.headline):
         return Html("")
-    margin = s.settings.margin
+    margin = study.settings.margin
     if margin is None:
         text = "No margin was set. 'Cannot tell' is not 'equal': set margin to the largest difference that does not "
         return tables.paragraph(f"{text}matter, and pairs inside it are called equivalent.")
-    if isinstance(s, Shares):
-        return tables.paragraph(f"Equivalent: the {percent(equivalence_level(s))} interval lies within ±{margin:g}.")
-    found = s.comparisons[s.comparisons["metric"] == s.primary.label]
-    inside = percent(equivalence_level(s))
-    heads = ["first − second", f"{inside} interval", f"within ±{margin:g}", f"not worse by {margin:g}"]
-    rows: list[page.Row] = [
-        [
-            Cell(escape(f"{r['first']} − {r['second']}")),
-            interval(r["equivalence_low"], r["equivalence_high"], signed),
-            *(Cell("yes" if shown else "not shown", "text") for shown in diagnostics.within_margin(s, r)),
-        ]
-        for r in found.to_dict("records")
-    ]
-    note = f"Two one-sided tests at {alpha(s):.2g} (TOST) are this {inside} interval; not adjusted for the pairs."
-    return tables.table(f"Equivalence and non-inferiority in {s.primary.label}, margin {margin:g}", heads, rows, note)
+    if isinstance(study, Shares):
+        return tables.paragraph(
+            f"Equivalent: the {percent(equivalence_level(study))} interval lies within ±{margin:g}."
+        )
+    inside = percent(equivalence_level(study))
+
+    def within(row: dict[str, Any], side: int) -> Cell:
+        return Cell("yes" if diagnostics.within_margin(study, row)[side] else "not shown", "text")
+
+    columns: dict[str, CellOf] = {
+        "first − second": pair,
+        f"{inside} interval": lambda row: interval(row["equivalence_low"], row["equivalence_high"], signed),
+        f"within ±{margin:g}": lambda row: within(row, 0),
+        f"not worse by {margin:g}": lambda row: within(row, 1),
+    }
+    note = f"Two one-sided tests at {alpha(study):.2g} (TOST) are this {inside} interval; not adjusted for the pairs."
+    caption = f"Equivalence and non-inferiority in {study.primary.label}, margin {margin:g}"
+    return of_rows(caption, study.comparisons[study.comparisons["metric"] == study.primary.label], columns, note)
 
 
-def needed(s: Either) -> Html:
+def needed(study: Either) -> Html:
     """How many units would show which difference."""
-    frame = extras.needed(s) if isinstance(s, Significance) and len(s.headline) else pd.DataFrame()
+    frame = extras.needed(study) if isinstance(study, Significance) and len(study.headline) else pd.DataFrame()
     if not len(frame):
         return Html("")
-    what = plural(s.unit_name, 2)
-    heads = ["true difference", "is", f"{what} for 80 %", f"{what} for 90 %"]
-    rows: list[page.Row] = [
-        [number(r["difference"], 4), Cell(escape(r["which"]), "text"), *(_count(r[name]) for name in ("n_80", "n_90"))]
-        for r in frame.to_dict("records")
-    ]
-    pair = " − ".join(s.opponents)
+    units = plural(study.unit_name, 2)
+    columns: dict[str, CellOf] = {
+        "true difference": lambda row: number(row["difference"], 4),
+        "is": words("which"),
+        f"{units} for 80 %": value("n_80", _count),
+        f"{units} for 90 %": value("n_90", _count),
+    }
+    caption = f"Units needed for {' − '.join(study.opponents)} in {study.primary.label}, one comparison alone"
     note = "Plan with a difference that would matter: the observed one is as uncertain as the verdict."
-    return tables.table(f"Units needed for {pair} in {s.primary.label}, one comparison alone", heads, rows, note)
+    return of_rows(caption, frame, columns, note)
 
 
 def _count(n: float) -> str:
@@ -175,20 +174,20 @@ def _count(n: float) -> str:
 # The teaching half ------------------------------------------------------------------------------------------------
 
 
-def teaching(s: Either) -> Html:
+def teaching(study: Either) -> Html:
     """Why the answers above are made as they are: folded, computed live."""
     parts = [
         tables.folded("Is the coin fair? 8 heads of 10 are not enough, 9 are", _coin()),
         tables.folded("What 95 % means: a hundred intervals, some of which miss", _hundred()),
-        tables.folded("Test and interval are one thing", _duality(s)),
+        tables.folded("Test and interval are one thing", _duality(study)),
         tables.folded("Wrong methods, and how wrong they are", _wrong()),
         tables.folded("Looking again and again", _looks()),
     ]
     return tables.stack([part for part in parts if part.html])
 
 
-def _picture(found: Picture | Html) -> Html:
-    return found if isinstance(found, Html) else Html(found._repr_mimebundle_()["text/html"], found.alt)
+def _picture(piece: Picture | Html) -> Html:
+    return piece if isinstance(piece, Html) else Html(piece._repr_mimebundle_()["text/html"], piece.alt)
 
 
 def _coin() -> Html:
@@ -220,23 +219,23 @@ def _coin() -> Html:
 
 
 def _hundred() -> Html:
-    held = ", ".join(f"{r.z_with_s:.1%} at n = {r.n}" for r in lessons.coverage().itertuples())
+    listed = ", ".join(f"{r.z_with_s:.1%} at n = {r.n}" for r in lessons.coverage().itertuples())
     text = (
         "A point estimate alone does not say how far off it may be. The interval's 95 % belong to the procedure: of "
         "many intervals 95 in 100 hold the fixed, unknown mean; this one either does or not. With σ known, M ± 1.96 "
-        f"σ/√n does it exactly. With s in its place z holds the mean too rarely ({held}); Student's t repairs that. "
+        f"σ/√n does it exactly. With s in its place z holds the mean too rarely ({listed}); Student's t repairs that. "
         f"The mean of a new sample falls into an earlier interval in {lessons.replicate():.1%} of the cases, not 95 %."
     )
     return tables.stack([_picture(pictures.hundred()), tables.paragraph(text)])
 
 
-def _duality(s: Either) -> Html:
+def _duality(study: Either) -> Html:
     text = (
         "The 95 % interval holds exactly those differences that the same two-sided test would not reject at 0.05: p is "
         "below 0.05 when, and only when, 0 lies outside. This fails for mismatched pairs, such as a pooled z-test "
         "beside an unpooled interval. Where p is exact and the limits are drawn, p decides on which side 0 lies."
     )
-    return tables.stack([piece for piece in (_picture(pictures.duality(s)), tables.paragraph(text)) if piece.html])
+    return tables.stack([piece for piece in (_picture(pictures.duality(study)), tables.paragraph(text)) if piece.html])
 
 
 def _wrong() -> Html:
@@ -257,22 +256,23 @@ def _wrong() -> Html:
 
 
 def _looks() -> Html:
-    rows: list[page.Row] = [
-        [f"{r['looks']}", f"{r['rate']:.1%}", number(r["pocock"], 4), number(r["obrien_fleming"], 4)]
-        for r in lessons.looks().to_dict("records")
-    ]
-    heads = ["looks", "false positives at 0.05 each", "Pocock: p at each look", "O'Brien–Fleming: p at the last"]
+    columns: dict[str, CellOf] = {
+        "looks": value("looks", str),
+        "false positives at 0.05 each": value("rate", "{:.1%}".format),
+        "Pocock: p at each look": lambda row: number(row["pocock"], 4),
+        "O'Brien–Fleming: p at the last": lambda row: number(row["obrien_fleming"], 4),
+    }
     note = "Set looks to the number of times the data were tested as they grew; equally spaced looks are assumed."
-    return tables.table("What looking costs, and the bounds that pay for it", heads, rows, note)
+    return of_rows("What looking costs, and the bounds that pay for it", lessons.looks(), columns, note)
 
 
 # The end of the page ----------------------------------------------------------------------------------------------
 
 
-def definitions(s: Either) -> Html:
+def definitions(study: Either) -> Html:
     """The methods behind the numbers shown."""
-    items = page.metric_definitions(s)
-    if isinstance(s, Shares):
+    items = page.metric_definitions(study)
+    if isinstance(study, Shares):
         items += [
             ("interval of a share", "Wilson's; of a difference Newcombe's; against a null Clopper and Pearson's"),
             ("test", "exact binomial against the null; between systems the score test, Fisher's exact p beside it"),
@@ -294,28 +294,28 @@ def definitions(s: Either) -> Html:
     return tables.definitions(items)
 
 
-def origin(s: Either) -> Html:
+def origin(study: Either) -> Html:
     """Inputs, parameters, versions, the command."""
-    return page.origin(s, s.data.sources, "significance")
+    return page.origin(study, study.data.sources, "significance")
 
 
-def results(s: Either) -> Results:
+def results(study: Either) -> Results:
     """Every number of the page, unrounded."""
     more: dict[str, Any] = {
-        "columns": dict(s.data.columns),
-        "family": s.family,
+        "columns": dict(study.data.columns),
+        "family": study.family,
         "wrong_methods": lessons.wrong().to_dict("records"),
     }
-    if isinstance(s, Shares) or not len(s.headline):
+    if isinstance(study, Shares) or not len(study.headline):
         more["differences"] = {"units": [], "values": []}
-        return page.results(s, "significance", s.data.sources, significance_findings.of(s), more)
-    differences = s.differences()
+        return page.results(study, "significance", study.data.sources, significance_findings.of(study), more)
+    differences = study.differences()
     more |= {
-        "looks": {"looks": s.looks, "level_of_each": s.test_level},
-        "effects": extras.effects(s).to_dict("records"),
-        "other_tests": extras.other_tests(s).to_dict("records"),
-        "ranks": extras.mean_ranks(s),
-        "needed": extras.needed(s).to_dict("records"),
+        "looks": {"looks": study.looks, "level_of_each": study.test_level},
+        "effects": extras.effects(study).to_dict("records"),
+        "other_tests": extras.other_tests(study).to_dict("records"),
+        "ranks": extras.mean_ranks(study),
+        "needed": extras.needed(study).to_dict("records"),
         "differences": {"units": list(differences.index), "values": list(differences)},
     }
-    return page.results(s, "significance", s.data.sources, significance_findings.of(s), more)
+    return page.results(study, "significance", study.data.sources, significance_findings.of(study), more)

@@ -21,19 +21,19 @@ REASONS: dict[Kind, str] = {
 }
 
 
-def of(s: Validation) -> list[Finding]:
+def of(study: Validation) -> list[Finding]:
     """Every finding of a validation report: those of the audit first."""
-    return [*s.findings, *unchecked(s), *of_data(s)]
+    return [*study.findings, *unchecked(study), *of_data(study)]
 
 
-def of_data(s: Validation) -> list[Finding]:
+def of_data(study: Validation) -> list[Finding]:
     """What to know of the data and of the fits, beside what the audit found."""
-    data = [_rows(s), *(_left_out(part) for part in s.examples.left_out), _label(s), *_threshold(s)]
-    return [*data, *_features(s), *_models(s), *_repeats(s), *_untested(s), *_fits(s)]
+    data = [_rows(study), *(_left_out(part) for part in study.examples.left_out), _label(study), *_threshold(study)]
+    return [*data, *_features(study), *_models(study), *_repeats(study), *_untested(study), *_fits(study)]
 
 
-def _rows(s: Validation) -> Finding:
-    e = s.examples
+def _rows(study: Validation) -> Finding:
+    e = study.examples
     text = f"{counted(e.read, 'row')} read, {len(e):,} used. Columns: {columns_read(e.columns)}."
     return inputs.ROWS_READ.note(text, e.read)
 
@@ -44,27 +44,29 @@ def _left_out(unused: LeftOut) -> Finding:
     return unused.kind.warning(f"Left out: {reason}.", unused.count)
 
 
-def _label(s: Validation) -> Finding:
-    label, n = diagnostics.label(s), len(s.examples)
+def _label(study: Validation) -> Finding:
+    label, n = diagnostics.label(study), len(study.examples)
     if not label.classes:
         text = f"The label is a number from {label.low:g} to {label.high:g}, mean {label.mean:.4g}."
         return inputs.TARGET_VALUES.note(text, n)
-    listed, names = ", ".join(f"{name}: {n:,}" for name, n in label.classes.items()), s.examples.classes
+    listed, names = ", ".join(f"{name}: {n:,}" for name, n in label.classes.items()), study.examples.classes
     return inputs.CLASS_SHARES.note(f"Classes: {listed}{f'; class 1 is {names[1]}' if len(names) == 2 else ''}.", n)
 
 
-def _threshold(s: Validation) -> list[Finding]:
+def _threshold(study: Validation) -> list[Finding]:
     """How scores that are not doubles are compared with the threshold, and whether it decides all rows alike."""
-    if s.threshold is None:
+    if study.threshold is None:
         return []
-    beyond = idle(diagnostics.cuts(s, s.threshold), ends(s.examples.score))
-    return rounded(s.threshold, s.examples.precision) + beyond
+    beyond = idle(diagnostics.cuts(study, study.threshold), ends(study.examples.score))
+    return rounded(study.threshold, study.examples.precision) + beyond
 
 
-def _features(s: Validation) -> list[Finding]:
-    if s.examples.features is None:
+def _features(study: Validation) -> list[Finding]:
+    table = study.examples.features
+    if table is None:
         return []
-    n, text, constant = s.examples.features.shape[1], diagnostics.text_features(s), diagnostics.constant_features(s)
+    n, text = table.shape[1], list(table.select_dtypes(exclude="number"))
+    constant = [name for name in table if table[name].nunique(dropna=False) < 2]
     kinds = f"of them text: {_first(text)}" if text else "all numbers"
     findings = [inputs.FEATURES.note(f"{n} features, {kinds}.", n)]
     line = f"One value on every row, or none, has {_first(constant)}."
@@ -76,39 +78,39 @@ def _first(names: Sequence[str]) -> str:
     return ", ".join(names[:LISTED]) + (f" and {len(rest)} more" if rest else "")
 
 
-def _models(s: Validation) -> list[Finding]:
-    return [inputs.MODELS.note(f"{text}.") for text in s.described]
+def _models(study: Validation) -> list[Finding]:
+    return [inputs.MODELS.note(f"{text}.") for text in study.described]
 
 
-def _repeats(s: Validation) -> list[Finding]:
-    e = s.examples
+def _repeats(study: Validation) -> list[Finding]:
+    e = study.examples
     if e.repeats < 2:
         return []
-    least, most = diagnostics.rows_per_id(s)
+    least, most = diagnostics.rows_per_id(study)
     each = f"{least}" if least == most else f"{least} to {most}"
-    once = "" if s.settings.unit != "id" else " Each id counts once, with the mean of its repeats."
-    text = f"The folds were drawn {e.repeats} times: {len(e):,} rows hold {s.distinct:,} ids"
+    once = "" if study.settings.unit != "id" else " Each id counts once, with the mean of its repeats."
+    text = f"The folds were drawn {e.repeats} times: {len(e):,} rows hold {study.distinct:,} ids"
     return [inputs.REPEATED_FOLDS.note(f"{text}, each of them in {each} rows.{once}", e.repeats)]
 
 
-def _untested(s: Validation) -> list[Finding]:
-    n = diagnostics.untested(s)
+def _untested(study: Validation) -> list[Finding]:
+    n = diagnostics.untested(study)
     text = f"Used for training only, tested by no fold: {counted(n, 'row')}."
     return [inputs.UNTESTED_ROWS.note(text, n)] if n else []
 
 
-def unchecked(s: Validation) -> list[Finding]:
+def unchecked(study: Validation) -> list[Finding]:
     """The checks that could not be run, which the verdict weighs for itself."""
-    n = len([check for check in s.checks if check.lacks])
-    text = f"Could not be checked: {'; '.join(s.missing_checks)}."
+    n = len([check for check in study.checks if check.lacks])
+    text = f"Could not be checked: {'; '.join(study.missing_checks)}."
     return [splits.UNCHECKED.note(text, n)] if n else []
 
 
-def _fits(s: Validation) -> list[Finding]:
-    if s.other is None:
+def _fits(study: Validation) -> list[Finding]:
+    if study.other is None:
         return []
-    unfitted = [splits.NOT_FITTED.warning(f"Not fitted: {why_not(part)}.", 1) for part in s.other.unfitted]
-    warned = {f"The estimator warned in {n:,} fits: {text}": n for text, n in s.other.warned.items()}
+    unfitted = [splits.NOT_FITTED.warning(f"Not fitted: {why_not(part)}.", 1) for part in study.other.unfitted]
+    warned = {f"The estimator warned in {n:,} fits: {text}": n for text, n in study.other.warned.items()}
     return unfitted + [splits.ESTIMATOR_WARNED.warning(text, n) for text, n in warned.items()]
 
 

@@ -16,25 +16,25 @@ FEW = 20  # units below which an interval depends on distributional assumptions
 Ends = tuple[float, float]
 
 
-def alpha(s: Study) -> float:
+def alpha(study: Study) -> float:
     """1 − level, without the last bits of the subtraction."""
-    return round(1 - s.settings.level, 12)
+    return round(1 - study.settings.level, 12)
 
 
-def equivalence_level(s: Study) -> float:
+def equivalence_level(study: Study) -> float:
     """The level of the interval that two one-sided tests stand on."""
-    return round(2 * s.settings.level - 1, 12)
+    return round(2 * study.settings.level - 1, 12)
 
 
-def most_units(s: Study) -> int:
+def most_units(study: Study) -> int:
     """The units of the estimate that is over most of them."""
-    return int(s.estimates["n"].max())
+    return int(study.estimates["n"].max())
 
 
-def best_value(s: Study, label: str) -> float:
+def best_value(study: Study, label: str) -> float:
     """The best value of a metric; NaN if it has no direction."""
-    values = s.estimates.loc[s.estimates["metric"] == label, "value"]
-    metric = next(chosen.metric for chosen in s.settings.metrics if chosen.label == label)
+    values = study.estimates.loc[study.estimates["metric"] == label, "value"]
+    metric = next(chosen.metric for chosen in study.settings.metrics if chosen.label == label)
     return {"high": values.max(), "low": values.min()}.get(metric.best, np.nan)
 
 
@@ -52,23 +52,23 @@ def sides(differences: Floats | pd.Series) -> tuple[int, int, int]:
     return int((differences > 0).sum()), int((differences == 0).sum()), int((differences < 0).sum())
 
 
-def small_slices(s: Study) -> list[str]:
+def small_slices(study: Study) -> list[str]:
     """The slices of fewer than `FEW` units."""
-    return [name for name, part in _slices(s) if part["n"].max() < FEW]
+    return [name for name, part in _slices(study) if part["n"].max() < FEW]
 
 
-def untestable_slices(s: Study) -> list[str]:
+def untestable_slices(study: Study) -> list[str]:
     """The slices of so few units that no difference could be significant: their interval has no end."""
-    if "difference" not in s.by_segment:
+    if "difference" not in study.by_segment:
         return []
     limits = ["difference_low", "difference_high"]
-    return [name for name, part in _slices(s) if np.isinf(part[limits].to_numpy(float)).any()]
+    return [name for name, part in _slices(study) if np.isinf(part[limits].to_numpy(float)).any()]
 
 
-def _slices(s: Study) -> list:
-    if not len(s.by_segment):
+def _slices(study: Study) -> list:
+    if not len(study.by_segment):
         return []
-    return [(f"{a} {b}", part) for (a, b), part in s.by_segment.groupby(["segment", "slice"], sort=False)]
+    return [(f"{a} {b}", part) for (a, b), part in study.by_segment.groupby(["segment", "slice"], sort=False)]
 
 
 # Thresholds
@@ -102,13 +102,3 @@ def rounded(threshold: float, stored: Mapping[str, Precision]) -> list[Rounded]:
 def ends(score: Mapping[str, Floats]) -> dict[str, Ends]:
     """The lowest and the highest score of each system."""
     return {name: (float(values.min()), float(values.max())) for name, values in score.items()}
-
-
-def above_all(thresholds: Mapping[str, float], of: Mapping[str, Ends]) -> list[str]:
-    """The systems whose threshold is above every score."""
-    return [name for name, (_, high) in of.items() if thresholds[name] > high]
-
-
-def below_all(thresholds: Mapping[str, float], of: Mapping[str, Ends]) -> list[str]:
-    """The systems whose threshold is at or below every score."""
-    return [name for name, (low, _) in of.items() if thresholds[name] <= low]

@@ -105,8 +105,8 @@ def _measured() -> list[Row]:
 
 
 def _rate(errs: Callable[[], tuple[bool, bool]], runs: int = RUNS) -> tuple[float, float]:
-    found: Bools = np.array([errs() for _ in range(runs)])
-    wrong, right = found.mean(axis=0)
+    errors: Bools = np.array([errs() for _ in range(runs)])
+    wrong, right = errors.mean(axis=0)
     return float(wrong), float(right)
 
 
@@ -148,8 +148,8 @@ def _accuracies(x: Floats, label: np.ndarray, fold: np.ndarray) -> Floats:
     """Test accuracy of each fold of each repeat; the learner cuts one feature midway between the class means."""
     member = (fold[:, None, :] == np.arange(10)[None, :, None]).reshape(-1, label.size).astype(float)
     means = []
-    for one in (0, 1):
-        of = (label == one).astype(float)
+    for side in (0, 1):
+        of = (label == side).astype(float)
         means.append(((x * of).sum() - member @ (x * of)) / (of.sum() - member @ of))
     right = (x[None, :] > ((means[0] + means[1]) / 2)[:, None]) == (label == 1)
     return (member * right).sum(axis=1) / member.sum(axis=1)

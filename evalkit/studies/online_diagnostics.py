@@ -1,7 +1,5 @@
 """What the findings of interleaved sessions and A/B tables are measured by: the coin, credit, assignment, looks."""
 
-from dataclasses import dataclass
-
 import pandas as pd
 
 from evalkit.catalogue.preferences import credit_share, session_wins, user_share
@@ -17,77 +15,48 @@ UNEVEN = "sessions with uneven teams"
 # The log
 
 
-@dataclass(frozen=True)
-class Estimands:
-    """The first arm's share as the mean over users, and of all credit. turned: True if only one of them is ahead."""
-
-    by_user: float
-    of_credit: float
-    turned: bool
+def estimands(study: Interleaving) -> tuple[float, float, bool]:
+    """The first arm's share as the mean over users, and of all credit; True if it is ahead by one of them alone."""
+    side, even = study.sides()[0], 1 / len(study.systems)
+    by_user, of_credit = Sums(user_share(side)).value, credit_share(side).value
+    return by_user, of_credit, (by_user - even) * (of_credit - even) < 0
 
 
-def estimands(s: Interleaving) -> Estimands:
-    """What heavy users do to the answer."""
-    side, even = s.sides()[0], 1 / len(s.systems)
-    mean, total = Sums(user_share(side)).value, credit_share(side).value
-    return Estimands(mean, total, (mean - even) * (total - even) < 0)
-
-
-def less_even(s: Interleaving) -> pd.DataFrame:
+def less_even(study: Interleaving) -> pd.DataFrame:
     """The shares of `coins` with their limits, less what a fair coin gives: value, low, high."""
-    return s.coins[["share", "low", "high"]].rename(columns={"share": "value"}) - 1 / len(s.systems)
+    return study.coins[["share", "low", "high"]].rename(columns={"share": "value"}) - 1 / len(study.systems)
 
 
-def mostly_silent(s: Interleaving) -> bool:
+def mostly_silent(study: Interleaving) -> bool:
     """True if more than half of the users credited no arm."""
-    return s.silent > s.users / 2
+    return study.silent > study.users / 2
 
 
-def coin_p(s: Interleaving) -> float:
-    """The smallest adjusted p of a fair coin over the positions."""
-    return float(s.balance["adjusted"].min())
+def uneven(study: Interleaving) -> tuple[int, float]:
+    """The sessions in which one team leads by more than a draft allows, and their share."""
+    n = int(study.checks.set_index("check").at[UNEVEN, "count"])
+    return n, n / study.data.log.unit.size
 
 
-@dataclass(frozen=True)
-class Uneven:
-    """Sessions in which one team leads by more than a draft allows, their share, and whether they are many."""
-
-    sessions: int
-    share: float
-    many: bool
-
-
-def uneven(s: Interleaving) -> Uneven:
-    """Sessions with uneven teams."""
-    n = int(s.checks.set_index("check").at[UNEVEN, "count"])
-    share = n / s.data.log.unit.size
-    return Uneven(n, share, share > MANY_UNEVEN)
-
-
-def delta_ab(s: Interleaving) -> float | None:
+def delta_ab(study: Interleaving) -> float | None:
     """Wins of the first of two arms over all sessions, less a half; None of more arms."""
-    return session_wins(s.sides()[0]).value - 0.5 if len(s.systems) == 2 else None
+    return session_wins(study.sides()[0]).value - 0.5 if len(study.systems) == 2 else None
 
 
 # The table of users
 
 
-def users(s: Experiment) -> int:
+def users(study: Experiment) -> int:
     """The users of all arms."""
-    return sum(s.sizes.values())
+    return sum(study.sizes.values())
 
 
-def many_crossed(s: Experiment) -> bool:
+def many_crossed(study: Experiment) -> bool:
     """True if so many users are in several arms that the assignment is in doubt."""
-    return s.assigned.crossed > MANY_CROSSED * users(s)
+    return study.assigned.crossed > MANY_CROSSED * users(study)
 
 
-def misassigned(s: Experiment) -> bool:
-    """True if chance does not explain the sizes of the arms."""
-    return s.sample_ratio is not None and s.sample_ratio < BROKEN
-
-
-def only_without_looks(s: Experiment) -> bool:
+def only_without_looks(study: Experiment) -> bool:
     """True if the smallest p is below 1 − level and above the bound that pays for the looks."""
-    p = float(s.headline["p"].min())
-    return s.looks is not None and s.looks["obrien_fleming"] < p < 1 - s.settings.level
+    p = float(study.headline["p"].min())
+    return study.looks is not None and study.looks["obrien_fleming"] < p < 1 - study.settings.level

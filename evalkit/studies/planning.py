@@ -70,17 +70,17 @@ class Planning:
 
         error: the relative standard error of the numbers of users, twice that of the simulated effect.
         """
-        found = simulation.users_needed(self.outcome)
-        columns = [_effect_column(design) for design in found["design"]]
+        designs = simulation.users_needed(self.outcome)
+        columns = [_effect_column(design) for design in designs["design"]]
         spread = self.outcome[columns].std().to_numpy() / np.sqrt(self.users)
-        error = ratio(2 * spread, found["effect"].abs())
-        return found.assign(error=error, times=found["agree_95"] / found["agree_95"].iloc[0])
+        error = ratio(2 * spread, designs["effect"].abs())
+        return designs.assign(error=error, times=designs["agree_95"] / designs["agree_95"].iloc[0])
 
     @cached_property
     def curves(self) -> pd.DataFrame:
         """Probability that an experiment prefers the worse ranker, by design and number of users."""
         rows = self.needed.set_index("design")
-        found = [
+        frames = [
             pd.DataFrame(
                 {
                     "system": name,
@@ -90,18 +90,18 @@ class Planning:
             )
             for name in DRAWN
         ]
-        return pd.concat(found, ignore_index=True)
+        return pd.concat(frames, ignore_index=True)
 
     @cached_property
     def groups(self) -> pd.DataFrame:
         """The same probability counted: the users cut into experiments of n, a tie half an error."""
         o = self.outcome
-        found = {f"interleaving, {name}": o[name].to_numpy() for name in ("win", "share")}
+        preferences = {f"interleaving, {name}": o[name].to_numpy() for name in ("win", "share")}
         rows = []
         for n in GROUPS:
             if self.users // n < FEWEST_GROUPS:
                 continue
-            for name, values in found.items():
+            for name, values in preferences.items():
                 rows.append((name, n, _wrong(_means(values, n), o[name.split(", ")[1]].mean())))
             for metric in ("any_play", "plays", "streaming"):
                 a, b = (_halves(o[f"{metric}_{arm}"].to_numpy(), n)[i] for i, arm in enumerate("ab"))
@@ -113,8 +113,8 @@ class Planning:
         """Users for 95 % agreement in every world, and the ratios to interleaving by the user's win."""
         rows = []
         for name, world in WORLDS.items():
-            found = self.needed if name == self.name else simulation.users_needed(self._duel(world))
-            need = found.set_index("design")["agree_95"]
+            designs = self.needed if name == self.name else simulation.users_needed(self._duel(world))
+            need = designs.set_index("design")["agree_95"]
             ab = need[need.index.str.startswith("A/B")]
             raw = ab[~ab.index.str.endswith("CUPED")]
             win, best, cuped = need["interleaving, win"], raw.min(), ab.min()
@@ -150,11 +150,11 @@ class Planning:
         need = self.needed.set_index("design")
         first = _rounded(need.at["interleaving, share", "agree_95"])
         arm = _rounded(need.at["A/B, plays, CUPED", "power_80"] / 2)
-        keep = sorted({s for s in (1, 2, 3, 5, self.rankers) if s <= self.rankers})
-        made = simulation.two_stage(
+        keep = sorted({kept for kept in (1, 2, 3, 5, self.rankers) if kept <= self.rankers})
+        stages = simulation.two_stage(
             self.candidates, keep=keep, users_interleaved=first, users_arm=arm, rng=self._rng(3)
         )
-        return made.assign(users_interleaved=first, users_arm=arm)
+        return stages.assign(users_interleaved=first, users_arm=arm)
 
 
 def _effect_column(design: str) -> str:
@@ -183,7 +183,7 @@ def _halves(values: np.ndarray, n: int) -> np.ndarray:
     return values[: values.size // n * n].reshape(-1, 2, n // 2).mean(axis=2).T
 
 
-def _wrong(found: np.ndarray, truth: float) -> float:
+def _wrong(estimates: np.ndarray, truth: float) -> float:
     """Share of experiments with the wrong sign; 0 is half wrong."""
-    sign = np.sign(found) * np.sign(truth)
+    sign = np.sign(estimates) * np.sign(truth)
     return float(((sign < 0) + (sign == 0) / 2).mean())

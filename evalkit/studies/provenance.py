@@ -33,9 +33,9 @@ def printable(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 def _printable(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {str(key): _printable(item) for key, item in value.items()}
+        return {str(key): _printable(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_printable(item) for item in value]
+        return [_printable(part) for part in value]
     if isinstance(value, str | int | float) or value is None:
         return value
     return f"<{type(value).__name__}>" if hasattr(value, "__arrow_c_stream__") else str(value)
@@ -49,9 +49,9 @@ def command(notebook: str, parameters: Mapping[str, Any]) -> str:
 
 def _argument(value: Any) -> str:
     if isinstance(value, Mapping):
-        return ",".join(f"{key}={item}" for key, item in value.items())
+        return ",".join(f"{key}={part}" for key, part in value.items())
     if isinstance(value, list):
-        return "[" + ", ".join(str(item) for item in value) + "]"
+        return "[" + ", ".join(str(part) for part in value) + "]"
     return str(value)
 
 

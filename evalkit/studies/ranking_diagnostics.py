@@ -1,7 +1,6 @@
 """What the findings of the ranking report are measured by: populations, judgements, ties."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import pandas as pd
 
@@ -10,36 +9,6 @@ from evalkit.studies.diagnostics import VISIBLE
 from evalkit.studies.ranking import Ranking
 
 UNEVEN = 0.05  # a difference between shares of unjudged items that can turn an order
-
-
-@dataclass(frozen=True)
-class Undefined:
-    """A metric without a value on some queries. by_system: how many. shared: True if the systems agree in number."""
-
-    label: str
-    by_system: Mapping[str, int]
-    shared: bool
-
-
-@dataclass(frozen=True)
-class Unjudged:
-    """The share of items without a judgement among the first k, by system. uneven: True if the systems differ."""
-
-    k: int
-    shares: Mapping[str, float]
-    uneven: bool
-
-
-@dataclass(frozen=True)
-class Ties:
-    """Rows tied with the row before, by system, and the estimates that their order moves visibly.
-
-    matters: True if it moves one of them by more than half the width of its interval.
-    """
-
-    rows: Mapping[str, int]
-    moved: pd.DataFrame
-    matters: bool
 
 
 def total(accounts: Mapping[str, Account], name: str) -> int:
@@ -57,32 +26,32 @@ def by_system(accounts: Mapping[str, Account], name: str) -> dict[str, int]:
     return {system: n for system, n in several.items() if n}
 
 
-def undefined(s: Ranking) -> list[Undefined]:
-    """The metrics without a value on some queries."""
+def undefined(study: Ranking) -> list[tuple[str, dict[str, int], bool]]:
+    """The metrics without a value on some queries: on how many by system, and True if the systems agree in number."""
     metrics = []
-    for label, rows in s.estimates.groupby("metric", sort=False):
+    for label, rows in study.estimates.groupby("metric", sort=False):
         some = rows[rows["undefined"] > 0]
         if len(some):
             counts = dict(zip(some["system"], some["undefined"].astype(int), strict=True))
-            metrics.append(Undefined(str(label), counts, rows["undefined"].nunique() == 1))
+            metrics.append((str(label), counts, rows["undefined"].nunique() == 1))
     return metrics
 
 
-def without_segment(s: Ranking) -> dict[str, int]:
+def without_segment(study: Ranking) -> dict[str, int]:
     """Queries without a value in each segment column, without zeros."""
-    several = {name: int((s.runs.attributes[name] == NONE).sum()) for name in s.settings.segments}
+    several = {name: int((study.runs.attributes[name] == NONE).sum()) for name in study.settings.segments}
     return {name: n for name, n in several.items() if n}
 
 
-def unjudged(s: Ranking) -> Unjudged:
-    """Returned items without a judgement."""
-    shares = {name: s.unjudged(name)[1] for name in s.order}
-    return Unjudged(s.unjudged(s.order[0])[0], shares, max(shares.values()) - min(shares.values()) > UNEVEN)
+def unjudged(study: Ranking) -> tuple[int, dict[str, float], bool]:
+    """k, the share of items without a judgement among the first k by system, and True if the systems differ in it."""
+    shares = {name: study.unjudged(name)[1] for name in study.order}
+    return study.unjudged(study.order[0])[0], shares, max(shares.values()) - min(shares.values()) > UNEVEN
 
 
-def ties(s: Ranking) -> Ties:
-    """Rows tied with the row before, and what their order moves."""
-    rows = s.estimates[s.estimates["metric"] == s.primary.label]
+def ties(study: Ranking) -> tuple[pd.DataFrame, bool]:
+    """The estimates that the order of tied items moves visibly; True if one by over half its interval's width."""
+    rows = study.estimates[study.estimates["metric"] == study.primary.label]
     moved = rows[rows["best_ties"] - rows["worst_ties"] > VISIBLE]
     matters = (moved["best_ties"] - moved["worst_ties"] > (moved["high"] - moved["low"]) / 2).any()
-    return Ties(by_system(s.runs.accounts, "tied"), moved, bool(matters))
+    return moved, bool(matters)

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
-from evalkit.arrays import Floats
 from evalkit.studies.rating import Rating
 
 DRAWN = 700  # rows of a drawn cloud
@@ -21,44 +21,26 @@ class Actual:
     high: float
     zeros: float
 
-    @property
-    def constant(self) -> bool:
-        """True if all are equal."""
-        return self.low == self.high
 
-
-def actual(s: Rating) -> Actual:
+def actual(study: Rating) -> Actual:
     """The actual values."""
-    a = s.data.actual
+    a = study.data.actual
     return Actual(float(a.mean()), float(a.std()), float(a.min()), float(a.max()), float(np.mean(a == 0)))
 
 
-def units(s: Rating) -> int:
+def units(study: Rating) -> int:
     """The units that vary: rows, or the units of the column that was named."""
-    return len(s.data.actual) if s.unit is None else len(np.unique(s.unit))
+    return len(study.data.actual) if study.unit is None else len(np.unique(study.unit))
 
 
-def constant_forecasts(s: Rating) -> list[str]:
+def constant_forecasts(study: Rating) -> list[str]:
     """The systems that forecast the same value for every row."""
-    return [name for name, f in s.data.forecast.items() if np.ptp(f) == 0]
+    return [name for name, forecast in study.data.forecast.items() if np.ptp(forecast) == 0]
 
 
-def dominated(s: Rating) -> bool:
-    """True if 1 % of the rows hold much of the leader's squared error."""
-    return s.heavy > HEAVY
-
-
-@dataclass(frozen=True)
-class Cloud:
-    """Some rows of the leader, evenly along its forecast: forecast and actual − forecast."""
-
-    forecast: Floats
-    error: Floats
-
-
-def cloud(s: Rating) -> Cloud:
-    """The rows to draw."""
-    forecast = s.data.forecast[s.leader]
+def cloud(study: Rating) -> pd.DataFrame:
+    """Some rows of the leader, evenly along its forecast: forecast and error, which is actual − forecast."""
+    forecast = study.data.forecast[study.leader]
     order = np.argsort(forecast, kind="stable")
     some = order[np.unique(np.linspace(0, len(order) - 1, DRAWN).astype(int))]
-    return Cloud(forecast[some], (s.data.actual - forecast)[some])
+    return pd.DataFrame({"forecast": forecast[some], "error": (study.data.actual - forecast)[some]})

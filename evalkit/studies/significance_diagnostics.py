@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ from evalkit.statistics.flip_tail import TAIL
 from evalkit.statistics.intervals import standard_error
 from evalkit.studies import significance_extras as extras
 from evalkit.studies.diagnostics import FEW, alpha
-from evalkit.studies.significance import FOLDS, Significance
+from evalkit.studies.significance import Significance
 from evalkit.studies.trials import Shares
 
 TIED = 0.5  # share of equal units from which few of them decide
@@ -28,85 +29,69 @@ EXACT = proportions.EXACT  # trials above which the score test replaces the exac
 # Shares of trials
 
 
-def trials(s: Shares) -> int:
+def trials(study: Shares) -> int:
     """All trials."""
-    return int(s.data.trials.sum())
+    return int(study.data.trials.sum())
 
 
-def small_systems(s: Shares) -> list[str]:
+def small_systems(study: Shares) -> list[str]:
     """The systems with few trials."""
-    return [name for name, n in zip(s.data.systems, s.data.trials, strict=True) if n < FEW]
+    return [name for name, n in zip(study.data.systems, study.data.trials, strict=True) if n < FEW]
 
 
-def two_answers(s: Shares) -> pd.DataFrame:
+def two_answers(study: Shares) -> pd.DataFrame:
     """The comparisons whose test and whose interval, each the better one for itself, answer differently."""
-    if not len(s.comparisons):
-        return s.comparisons
-    outside = (s.comparisons["low"] > 0) | (s.comparisons["high"] < 0)
-    return s.comparisons[(s.comparisons["p"] < alpha(s)) != outside]
+    if not len(study.comparisons):
+        return study.comparisons
+    outside = (study.comparisons["low"] > 0) | (study.comparisons["high"] < 0)
+    return study.comparisons[(study.comparisons["p"] < alpha(study)) != outside]
 
 
 # Paired values
 
 
-def units(s: Significance) -> int:
+def units(study: Significance) -> int:
     """How many different units there are."""
-    return len(np.unique(s.data.unit.astype(str)))
+    return len(np.unique(study.data.unit.astype(str)))
 
 
-@dataclass(frozen=True)
-class Means:
-    """The mean of the differences, and the difference of the two values."""
+def other_means(study: Significance) -> tuple[float, float] | None:
+    """The mean of the differences, and the difference of the two values, which may be means over something else.
 
-    of_differences: float
-    between_values: float
-
-
-def other_means(s: Significance) -> Means | None:
-    """Both where they are not the same: the values are means over something else."""
-    values = [s.estimate(s.primary, name).value for name in s.opponents]
-    means = Means(float(s.differences().mean()), values[0] - values[1])
-    apart = abs(means.of_differences - means.between_values)
-    return means if apart > CLOSE * max(map(abs, values)) else None
+    None where the two are the same.
+    """
+    values = [study.estimate(study.primary, name).value for name in study.opponents]
+    of_differences, between_values = float(study.differences().mean()), values[0] - values[1]
+    apart = abs(of_differences - between_values)
+    return (of_differences, between_values) if apart > CLOSE * max(map(abs, values)) else None
 
 
-def undefined(s: Significance) -> dict[str, int]:
+def undefined(study: Significance) -> dict[str, int]:
     """Rows without a value, by system and metric, without zeros."""
     several = {
-        f"{name} {chosen.label}": int((~s.values(chosen, name).defined).sum())
-        for chosen in s.settings.metrics
-        for name in s.order
+        f"{name} {chosen.label}": int((~study.values(chosen, name).defined).sum())
+        for chosen in study.settings.metrics
+        for name in study.order
     }
     return {name: n for name, n in several.items() if n}
 
 
-def called_folds(s: Significance) -> bool:
-    """True if the units are called what folds are called."""
-    return s.unit_name.lower() in FOLDS
+def clusters(study: Significance) -> list[tuple[str, int, float]]:
+    """The columns by whose values as units the standard error of the headline would be clearly larger.
 
-
-@dataclass(frozen=True)
-class Repeating:
-    """A column whose values repeat, how many there are, and how many times the standard error grows by them."""
-
-    column: str
-    values: int
-    wider: float
-
-
-def clusters(s: Significance) -> list[Repeating]:
-    """The columns by whose values as units the standard error of the headline would be clearly larger."""
-    if s.is_ratio(s.primary) or s.test_to_train:
+    Each with the number of its values, and how many times as large the standard error would be.
+    """
+    if study.is_ratio(study.primary) or study.test_to_train:
         return []
-    first, second = s.sides(s.primary, s.opponents)
+    first, second = study.sides(study.primary, study.opponents)
     keep = both(first, second)
     d, columns = (first.per_unit - second.per_unit)[keep], []
-    plain = standard_error(d - d.mean()) if s.unit is None else _error(d, s.unit[keep])
-    for name, column in s.data.texts.items():
+    plain = standard_error(d - d.mean()) if study.unit is None else _error(d, study.unit[keep])
+    for name, column in study.data.texts.items():
         label = column[keep].astype(str)
         values = np.unique(label).size
         if plain > 0 and 1 < values < d.size and (wider := _error(d, label) / plain) > WIDER:
-            columns.append(Repeating(name, values, wider))
+            columns.append((name, values, wider))
     return columns
 
 
@@ -116,31 +101,17 @@ def _error(d: Floats, unit: np.ndarray) -> float:
     return standard_error((sums - d.mean() * counts) * sums.size / counts.sum())
 
 
-def least_units(s: Significance) -> int:
-    """The units of the comparison that is over fewest."""
-    return int(s.comparisons["n"].min())
+def least_p(units: int) -> float:
+    """The smallest p that sign flips of so few units can give."""
+    return 2.0 ** (1 - units)
 
 
-def least_p(s: Significance) -> float | None:
-    """The smallest p that sign flips of so few units can give; None for other tests."""
-    return 2.0 ** (1 - least_units(s)) if s.flips else None
-
-
-@dataclass(frozen=True)
-class Equal:
-    """The pairs that are equal on more than half of their units (`of`), and whether all pairs have as many units."""
-
-    pairs: pd.DataFrame
-    same_size: bool
-
-
-def equal_units(s: Significance) -> Equal:
-    """Pairs with equal values by the primary metric."""
-    pairs = extras.effects(s)
-    pairs = pairs[pairs["metric"] == s.primary.label]
+def equal_units(study: Significance) -> tuple[pd.DataFrame, bool]:
+    """The pairs equal by the primary metric on more than half of their units (`of`); True if all have as many units."""
+    pairs = extras.effects(study)
+    pairs = pairs[pairs["metric"] == study.primary.label]
     pairs = pairs.assign(of=pairs["wins"] + pairs["ties"] + pairs["losses"])
-    many = pairs[(pairs["ties"] > TIED * pairs["of"]) & (pairs["of"] > 0)]
-    return Equal(many, pairs["of"].nunique() == 1)
+    return pairs[(pairs["ties"] > TIED * pairs["of"]) & (pairs["of"] > 0)], pairs["of"].nunique() == 1
 
 
 @dataclass(frozen=True)
@@ -153,9 +124,9 @@ class Skew:
     wanted: int
 
 
-def skew(s: Significance) -> Skew | None:
+def skew(study: Significance) -> Skew | None:
     """The most skewed pair, where it has too few units for a normal mean."""
-    several = [Skew(pair, *_skewness(s.differences(pair).to_numpy())) for pair in s.pairs]
+    several = [Skew(pair, *_skewness(study.differences(pair).to_numpy())) for pair in study.pairs]
     worst = max(several, key=lambda skew: skew.skewness**2 / skew.units)
     return worst if worst.units < COCHRAN * worst.skewness**2 else None
 
@@ -168,9 +139,9 @@ def _skewness(d: Floats) -> tuple[float, int, int]:
     return skewness, d.size, int(COCHRAN * skewness**2)
 
 
-def sampled_tails(s: Significance) -> int:
+def sampled_tails(study: Significance) -> int:
     """How many p-values importance sampling decides."""
-    return int(s.comparisons["method"].str.contains(TAIL, regex=False).sum())
+    return int(study.comparisons["method"].str.contains(TAIL, regex=False).sum())
 
 
 @dataclass(frozen=True)
@@ -183,48 +154,39 @@ class Agreement:
     every: int
 
 
-def agreement(s: Significance) -> Agreement | None:
+def agreement(study: Significance) -> Agreement | None:
     """The other tests beside the one that decides, before Holm's correction; None where there are none."""
-    tests = extras.other_tests(s)
+    tests = extras.other_tests(study)
     if not len(tests):
         return None
-    both = s.comparisons.merge(tests, on=["metric", "first", "second"])
-    both = both.assign(**{name: s.over_looks(both[name].to_numpy(float)) for name in ("t", *RANKED)})
+    both = study.comparisons.merge(tests, on=["metric", "first", "second"])
+    both = both.assign(**{name: study.over_looks(both[name].to_numpy(float)) for name in ("t", *RANKED)})
     known = both.dropna(subset=["p", "t"])
-    apart = known[(known["p"] < alpha(s)) != (known["t"] < alpha(s))]
-    other = {name: int(((both[name] < alpha(s)) != (both["p"] < alpha(s))).sum()) for name in RANKED}
+    apart = known[(known["p"] < alpha(study)) != (known["t"] < alpha(study))]
+    other = {name: int(((both[name] < alpha(study)) != (both["p"] < alpha(study))).sum()) for name in RANKED}
     return Agreement(len(known), apart, {name: n for name, n in other.items() if n}, len(both))
 
 
-@dataclass(frozen=True)
-class Leader:
-    """The system with the best value of a metric."""
-
-    system: str
-    label: str
-    value: float
-
-
-def other_leaders(s: Significance) -> list[Leader]:
-    """Other metrics by which another system leads."""
+def other_leaders(study: Significance) -> list[dict[str, Any]]:
+    """The best estimates by other metrics that are of another system than the leader."""
     leaders = []
-    for chosen in s.directed[1:]:
-        rows = s.estimates[s.estimates["metric"] == chosen.label].dropna(subset=["value"])
+    for chosen in study.directed[1:]:
+        rows = study.estimates[study.estimates["metric"] == chosen.label].dropna(subset=["value"])
         if len(rows):
             best = rows["value"].idxmax() if chosen.metric.best == "high" else rows["value"].idxmin()
-            leaders.append(Leader(rows.loc[best, "system"], chosen.label, rows.loc[best, "value"]))
-    return [leader for leader in leaders if leader.system != s.order[0]]
+            leaders.append(rows.loc[best].to_dict())
+    return [estimate for estimate in leaders if estimate["system"] != study.order[0]]
 
 
-def false_positives(s: Significance) -> float:
+def false_positives(study: Significance) -> float:
     """The chance that one of the looks finds something by chance, each at the level asked for."""
-    return multiplicity.false_positive_rate(s.looks, level=s.settings.level)
+    return multiplicity.false_positive_rate(study.looks, level=study.settings.level)
 
 
-def within_margin(s: Significance, row: Mapping[str, float]) -> tuple[bool, bool]:
+def within_margin(study: Significance, row: Mapping[str, float]) -> tuple[bool, bool]:
     """Whether the interval of the two one-sided tests lies within the margin, and above its worse end."""
-    margin, low, high = s.settings.margin or 0.0, row["equivalence_low"], row["equivalence_high"]
-    worst = low if s.primary.metric.best == "high" else -high
+    margin, low, high = study.settings.margin or 0.0, row["equivalence_low"], row["equivalence_high"]
+    worst = low if study.primary.metric.best == "high" else -high
     return -margin < low and high < margin, worst > -margin
 
 
@@ -244,13 +206,13 @@ class NullShares:
     step: int
 
 
-def null_shares(s: Shares) -> NullShares | None:
+def null_shares(study: Shares) -> NullShares | None:
     """What the null share gives; None of so many trials that p is from the score test."""
-    if s.counts(s.opponents[0])[1] > EXACT:
+    if study.counts(study.opponents[0])[1] > EXACT:
         return None
-    k, probability, seen = s.null_shares()
+    k, probability, seen = study.null_shares()
     either = probability <= probability[k == seen] * (1 + 1e-7)
-    added = {"greater": k >= seen, "less": k <= seen}.get(s.alternative, either)
+    added = {"greater": k >= seen, "less": k <= seen}.get(study.alternative, either)
     return NullShares(k, probability, np.asarray(added), seen, int(np.median(np.diff(k))) if len(k) > 1 else 1)
 
 
@@ -259,11 +221,6 @@ def ranked_roughly(systems: int, units: int) -> bool:
     return systems * units < LITTLE
 
 
-def rejected(s: Significance) -> bool:
-    """True if the headline's p is below 1 − level."""
-    return float(s.headline.iloc[0]["p"]) < alpha(s)
-
-
-def look_alpha(s: Significance) -> float:
+def look_alpha(study: Significance) -> float:
     """What each look counts as, so that all of them together keep the level."""
-    return 1 - s.test_level
+    return 1 - study.test_level

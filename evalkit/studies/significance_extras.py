@@ -16,16 +16,16 @@ from evalkit.studies.significance import Significance
 RESAMPLES = 2_000
 
 
-def effects(s: Significance) -> pd.DataFrame:
+def effects(study: Significance) -> pd.DataFrame:
     """The size of every difference: relative; by unit standardised (d_z) and P(first > second), of ties the half."""
     rows = []
-    for chosen in s.directed:
-        for pair in s.pairs:
-            sides = s.sides(chosen, pair)
+    for chosen in study.directed:
+        for pair in study.pairs:
+            sides = study.sides(chosen, pair)
             keep = both(*sides)
-            total, count = s.summed(pair, chosen)
+            total, count = study.summed(pair, chosen)
             sizes = effect(total / count, np.zeros(total.size))
-            base = abs(s.estimate(chosen, pair[1]).value)
+            base = abs(study.estimate(chosen, pair[1]).value)
             mean = sides[0].take(keep).value - sides[1].take(keep).value
             relative = mean / base if base > 0 else np.nan
             place = {"metric": chosen.label, "first": pair[0], "second": pair[1]}
@@ -33,25 +33,25 @@ def effects(s: Significance) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def other_tests(s: Significance) -> pd.DataFrame:
+def other_tests(study: Significance) -> pd.DataFrame:
     """Every pair by every other test, those that do not test a mean among them; p not adjusted but for bh and tukey.
 
     Nothing for ratios of sums and folds, which none of them fits.
     """
-    if s.test_to_train:
+    if study.test_to_train:
         return pd.DataFrame()
-    rows = [row for chosen in s.directed for row in _other_tests(s, chosen)]
+    rows = [row for chosen in study.directed for row in _other_tests(study, chosen)]
     return pd.DataFrame(rows)
 
 
-def _other_tests(s: Significance, chosen: Chosen) -> list[dict[str, Any]]:
-    if s.is_ratio(chosen):
+def _other_tests(study: Significance, chosen: Chosen) -> list[dict[str, Any]]:
+    if study.is_ratio(chosen):
         return []
-    tukey, rows = _tukey(s, chosen), []
-    for pair in s.pairs:
-        d = s.differences(pair, chosen).to_numpy()
+    tukey, rows = _tukey(study, chosen), []
+    for pair in study.pairs:
+        d = study.differences(pair, chosen).to_numpy()
         tests = {
-            **_of_the_mean(s, chosen, pair),
+            **_of_the_mean(study, chosen, pair),
             "tukey": tukey.get(pair, np.nan),
             "wilcoxon": ranks.wilcoxon(d).p_value,
             "sign": proportions.sign_test(d).p_value if np.any(d != 0) else 1.0,
@@ -62,95 +62,95 @@ def _other_tests(s: Significance, chosen: Chosen) -> list[dict[str, Any]]:
     return rows
 
 
-def _of_the_mean(s: Significance, chosen: Chosen, pair: tuple[str, str]) -> dict[str, float]:
+def _of_the_mean(study: Significance, chosen: Chosen, pair: tuple[str, str]) -> dict[str, float]:
     """The tests of the mean that is compared: over units, or over the rows of whole units by the delta method."""
-    if s.unit is None:
-        d = s.differences(pair, chosen).to_numpy()
-        t, drawn = significance.paired_t(d), significance.paired_bootstrap(d, rng=s.rng(5), resamples=RESAMPLES)
+    if study.unit is None:
+        d = study.differences(pair, chosen).to_numpy()
+        t, drawn = significance.paired_t(d), significance.paired_bootstrap(d, rng=study.rng(5), resamples=RESAMPLES)
     else:
-        total, count = s.summed(pair, chosen)
+        total, count = study.summed(pair, chosen)
         columns = total, count, np.zeros(total.size), count
         t = significance.paired_ratio(*columns)
-        drawn = significance.paired_ratio_bootstrap(*columns, rng=s.rng(5), resamples=RESAMPLES)
+        drawn = significance.paired_ratio_bootstrap(*columns, rng=study.rng(5), resamples=RESAMPLES)
     return {"t": t.p_value, "bh": np.nan, "bootstrap": drawn.p_value}
 
 
-def table(s: Significance, chosen: Chosen) -> Floats:
+def table(study: Significance, chosen: Chosen) -> Floats:
     """A metric, units × systems in order; units where one system has none are left out."""
-    values = np.column_stack([s.values(chosen, name).per_unit for name in s.order])
+    values = np.column_stack([study.values(chosen, name).per_unit for name in study.order])
     keep = ~np.isnan(values).any(axis=1)
-    if s.unit is None:
+    if study.unit is None:
         return values[keep]
-    sums = [intervals.by_unit(column, s.unit[keep]) for column in values[keep].T]
+    sums = [intervals.by_unit(column, study.unit[keep]) for column in values[keep].T]
     return np.column_stack([total / count for total, count in sums])
 
 
-def _tukey(s: Significance, chosen: Chosen) -> dict[tuple[str, str], float]:
-    values = table(s, chosen)
-    if len(s.order) < 3 or len(values) < 2:
+def _tukey(study: Significance, chosen: Chosen) -> dict[tuple[str, str], float]:
+    values = table(study, chosen)
+    if len(study.order) < 3 or len(values) < 2:
         return {}
     with np.errstate(invalid="ignore", divide="ignore"):
         p = ranks.blocked_tukey(values)
-    found = {}
-    for i, j in combinations(range(len(s.order)), 2):
-        found[s.order[i], s.order[j]] = found[s.order[j], s.order[i]] = float(p[i, j])
-    return found
+    by_pair = {}
+    for i, j in combinations(range(len(study.order)), 2):
+        by_pair[study.order[i], study.order[j]] = by_pair[study.order[j], study.order[i]] = float(p[i, j])
+    return by_pair
 
 
-def mean_ranks(s: Significance) -> dict[str, Any] | None:
+def mean_ranks(study: Significance) -> dict[str, Any] | None:
     """Mean ranks, Friedman's p and Nemenyi's critical difference, of three systems or more on two units or more."""
-    if len(s.order) < 3 or s.test_to_train or s.primary.metric.best == "neither":
+    if len(study.order) < 3 or study.test_to_train or study.primary.metric.best == "neither":
         return None
-    values = table(s, s.primary)
+    values = table(study, study.primary)
     if len(values) < 2:
         return None
-    signed = values if s.primary.metric.best == "high" else -values
+    signed = values if study.primary.metric.best == "high" else -values
     n, k = signed.shape
     return {
-        "mean_ranks": dict(zip(s.order, map(float, ranks.mean_ranks(signed)), strict=True)),
+        "mean_ranks": dict(zip(study.order, map(float, ranks.mean_ranks(signed)), strict=True)),
         "units": n,
         "friedman": ranks.friedman(signed),
         "iman_davenport": ranks.iman_davenport(signed),
-        "critical_difference": ranks.critical_difference(k, n, level=s.settings.level),
+        "critical_difference": ranks.critical_difference(k, n, level=study.settings.level),
     }
 
 
-def spread(s: Significance) -> tuple[float, int]:
+def spread(study: Significance) -> tuple[float, int]:
     """The standard deviation of the headline's differences over units that a t-test sees, and their number.
 
     NaN over folds, whose spread is not that of a sample, and below two units.
     """
-    first, second = (s.measure(s.primary, name) for name in s.opponents)
-    sd, n = inference.spread(first, second, s.inference_options(2))
-    return (float("nan") if s.test_to_train else sd), n
+    first, second = (study.measure(study.primary, name) for name in study.opponents)
+    sd, n = inference.spread(first, second, study.inference_options(2))
+    return (float("nan") if study.test_to_train else sd), n
 
 
-def power_curve(s: Significance, points: int = 41) -> pd.DataFrame:
+def power_curve(study: Significance, points: int = 41) -> pd.DataFrame:
     """The chance that a paired t-test shows a true difference, of as many units, a quarter of them and four times."""
-    sd, n = spread(s)
+    sd, n = spread(study)
     if not sd > 0:
         return pd.DataFrame()
-    far = 1.4 * power.minimum_detectable(sd, max(n // 4, 3), level=s.test_level)
+    far = 1.4 * power.minimum_detectable(sd, max(n // 4, 3), level=study.test_level)
     rows = []
     for size in sorted({max(n // 4, 3), n, 4 * n}):
         for d in np.linspace(0, far, points):
-            chance = power.paired_power(float(d), sd, size, level=s.test_level)
+            chance = power.paired_power(float(d), sd, size, level=study.test_level)
             rows.append({"units": size, "difference": float(d), "power": chance})
     return pd.DataFrame(rows)
 
 
-def needed(s: Significance) -> pd.DataFrame:
+def needed(study: Significance) -> pd.DataFrame:
     """How many units show which true difference with 80 and 90 % power: the margin, what was seen, what would show."""
-    sd, n = spread(s)
+    sd, n = spread(study)
     if not sd > 0:
         return pd.DataFrame()
-    seen = abs(float(s.headline.iloc[0]["difference"]))
-    least = power.minimum_detectable(sd, n, level=s.test_level)
-    wanted = [("the margin", s.settings.margin or 0.0), ("as large as observed", seen), ("half of it", seen / 2)]
+    seen = abs(float(study.headline.iloc[0]["difference"]))
+    least = power.minimum_detectable(sd, n, level=study.test_level)
+    wanted = [("the margin", study.settings.margin or 0.0), ("as large as observed", seen), ("half of it", seen / 2)]
     wanted += [(f"what {n:,} show with 80 %", least), ("half of that", least / 2)]
     rows = []
     for name, d in wanted:
         if d > 0:
-            sizes = {f"n_{p}": power.required_n(d, sd, level=s.test_level, power=p / 100) for p in (80, 90)}
+            sizes = {f"n_{p}": power.required_n(d, sd, level=study.test_level, power=p / 100) for p in (80, 90)}
             rows.append({"which": name, "difference": d} | sizes)
     return pd.DataFrame(rows)

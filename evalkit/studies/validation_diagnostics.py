@@ -25,62 +25,51 @@ class Label:
     mean: float
 
 
-def label(s: Validation) -> Label:
+def label(study: Validation) -> Label:
     """The labels of the rows."""
-    e = s.examples
+    e = study.examples
     rows = np.bincount(e.label.astype(np.int64)).tolist() if e.classes else []
     classes = dict(zip(e.classes, rows, strict=True))
     return Label(classes, float(e.label.min()), float(e.label.max()), float(e.label.mean()))
 
 
-def cuts(s: Validation, threshold: float) -> dict[str, float]:
+def cuts(study: Validation, threshold: float) -> dict[str, float]:
     """The threshold of each system in the precision of its scores."""
-    return {name: precision.rounded(threshold, s.examples.precision[name]) for name in s.examples.score}
+    return {name: precision.rounded(threshold, study.examples.precision[name]) for name in study.examples.score}
 
 
-def rows_per_id(s: Validation) -> tuple[int, int]:
+def rows_per_id(study: Validation) -> tuple[int, int]:
     """The least and the most rows of an id."""
-    assert s.examples.id is not None
-    times = np.unique(s.examples.id, return_counts=True)[1]
+    assert study.examples.id is not None
+    times = np.unique(study.examples.id, return_counts=True)[1]
     return int(times.min()), int(times.max())
 
 
-def untested(s: Validation) -> int:
+def untested(study: Validation) -> int:
     """The rows that no fold tests."""
-    return len(s.examples) - s.rows.size
-
-
-def text_features(s: Validation) -> list[str]:
-    """The features that are text."""
-    return [] if s.examples.features is None else list(s.examples.features.select_dtypes(exclude="number"))
-
-
-def constant_features(s: Validation) -> list[str]:
-    """The features with one value on every row, or none."""
-    table = s.examples.features
-    return [] if table is None else [name for name in table if table[name].nunique(dropna=False) < 2]
+    return len(study.examples) - study.rows.size
 
 
 # Other splits
 
 
-def spread_ratios(s: Validation) -> tuple[str, dict[str, float]]:
+def spread_ratios(study: Validation) -> tuple[str, dict[str, float]]:
     """A single holdout, and how many times as much it varies as each k-fold; an empty name where there is none."""
-    if s.other is None:
+    if study.other is None:
         return "", {}
-    spread = s.other.summary.set_index("way")["sd"]
+    spread = study.other.summary.set_index("way")["sd"]
     varying = [name for name in spread.index if spread[name] > 0]
     single = next((name for name in varying if name.startswith("one holdout")), "")
     return single, {name: float(spread[single] / spread[name]) for name in varying if single and "-fold" in name}
 
 
-def reversed_by_one_out(s: Validation) -> float | None:
+def reversed_by_one_out(study: Validation) -> float | None:
     """The accuracy when one row is left out, if it is far below that of the larger class."""
-    if s.other is None or not _counts_right_rows(s):
+    if study.other is None or not _counts_right_rows(study):
         return None
-    by_way = s.other.summary.set_index("way")["mean"]
+    by_way = study.other.summary.set_index("way")["mean"]
     value = float(by_way.get(ONE_OUT, np.nan))
-    return value if value <= s.estimate(s.primary, s.baseline).value / 2 else None
+    return value if value <= study.estimate(study.primary, study.baseline).value / 2 else None
 
 
 def _counts_right_rows(s: Validation) -> bool:
@@ -103,71 +92,71 @@ def promised(honest: Estimate, blind: Estimate) -> float:
 # The folds
 
 
-def folds_of_a_repeat(s: Validation) -> float:
+def folds_of_a_repeat(study: Validation) -> float:
     """The folds of each draw."""
-    return len(s.tests) / s.examples.repeats
+    return len(study.tests) / study.examples.repeats
 
 
-def comparable_folds(s: Validation) -> bool:
+def comparable_folds(study: Validation) -> bool:
     """True if there are folds enough to ask whether they differ."""
-    return not np.isnan(s.unlike["p"])
+    return not np.isnan(study.unlike["p"])
 
 
-def mean_of_folds(s: Validation) -> dict[str, float]:
+def mean_of_folds(study: Validation) -> dict[str, float]:
     """The mean over the folds of each metric of the subject, and on_train where models were fitted."""
-    own = s.by_fold[s.by_fold["system"] == s.subject]
+    own = study.by_fold[study.by_fold["system"] == study.subject]
     return {str(name): float(own[name].mean()) for name in own.select_dtypes("number")}
 
 
-def mean_gap(s: Validation) -> float:
+def mean_gap(study: Validation) -> float:
     """The mean over the folds of what the training rows promise beyond the test rows."""
-    return float(np.mean(s.gap)) if s.gap is not None else np.nan
+    return float(np.mean(study.gap)) if study.gap is not None else np.nan
 
 
-def fold_ends(s: Validation) -> tuple[float, float]:
+def fold_ends(study: Validation) -> tuple[float, float]:
     """The lowest and the highest value of the subject over the folds."""
-    values = s.fold_values(s.subject)
+    values = study.fold_values(study.subject)
     return float(np.nanmin(values)), float(np.nanmax(values))
 
 
 # The map of the folds
 
 
-def fold_map_axis(s: Validation) -> str:
+def fold_map_axis(study: Validation) -> str:
     """What the folds are laid along: time, group or row."""
-    return "time" if s.examples.time is not None else "row" if s.examples.group is None else "group"
+    return "time" if study.examples.time is not None else "row" if study.examples.group is None else "group"
 
 
-def _places(s: Validation) -> np.ndarray:
+def _places(study: Validation) -> np.ndarray:
     """The place of each row along it."""
-    e = s.examples
+    e = study.examples
     if e.time is not None:
         return e.time
     if e.group is None:
         return np.arange(len(e), dtype=float)
-    first = np.full(len(e), len(s.tests))
-    for i, (_, at) in reversed(list(enumerate(s.tests))):
-        first[s.rows[at]] = i
+    first = np.full(len(e), len(study.tests))
+    for i, (_, at) in reversed(list(enumerate(study.tests))):
+        first[study.rows[at]] = i
     names, code = np.unique(e.group, return_inverse=True)
-    tested = np.full(names.size, len(s.tests))
+    tested = np.full(names.size, len(study.tests))
     np.minimum.at(tested, code, first)
     rank = np.empty(names.size)
     rank[np.lexsort((np.arange(names.size), tested))] = np.arange(names.size)
     return rank[code]
 
 
-def stretches(s: Validation) -> pd.DataFrame:
+def stretches(study: Validation) -> pd.DataFrame:
     """Neighbouring parts of the axis of one kind, fold by fold: fold, kind, start, width."""
-    place = _places(s)
-    last = place.max() + (0 if s.examples.time is not None else 1)
+    place = _places(study)
+    last = place.max() + (0 if study.examples.time is not None else 1)
     bins = min(BINS, np.unique(place).size)
     edges = np.linspace(place.min(), last, bins + 1)
     part = np.clip(np.searchsorted(edges, place, side="right") - 1, 0, bins - 1)
-    ordered = s.examples.time is not None or s.examples.group is not None
+    ordered = study.examples.time is not None or study.examples.group is not None
     exact = place if ordered else part.astype(float)  # rows of a table have no order to keep
     rows = []
-    for (name, at), train in zip(s.tests, s.training, strict=True):
-        kind = _kinds(part, exact, s.rows[at], train, bins)
+    for (name, at), train in zip(study.tests, study.training, strict=True):
+        kind = _kinds(part, exact, study.rows[at], train, bins)
         cuts = np.flatnonzero(np.append(True, kind[1:] != kind[:-1]))
         ends = np.append(cuts[1:], bins)
         rows += [(name, kind[a], edges[a], edges[b] - edges[a]) for a, b in zip(cuts, ends, strict=True) if kind[a]]

@@ -68,8 +68,8 @@ def shard(table: Any, plan: Plan) -> Shard:
     """The rows of an Arrow table."""
     label: Bools = table["hit"].to_numpy()
     weight = None if plan.scale is None else grid.whole(_numbers(table["weight"]), plan.scale)
-    parts = [column.of[_places(table[f"segment{i}"], column.values)] for i, column in enumerate(plan.segments)]
-    sizes = [int(column.of.max()) + 1 for column in plan.segments]
+    parts = [segment.of[_places(table[f"segment{i}"], segment.values)] for i, segment in enumerate(plan.segments)]
+    sizes = [int(segment.of.max()) + 1 for segment in plan.segments]
     unit, units = _units(table, plan)
     if not plan.paired:
         score = [_numbers(table[f"score{i}"]) for i in range(len(plan.systems))]

@@ -1,0 +1,168 @@
+"""The words, tables and pictures of the folds on the validation page: intervals, fold by fold, other systems."""
+
+from typing import Any
+
+import pandas as pd
+
+from evalkit.drawing import curve_plots, plots, tables
+from evalkit.drawing.plots import COLOURS, GREY, Picture
+from evalkit.drawing.tables import Cell, Html, escape, number, p_value, signed, with_interval
+from evalkit.pages import page, pieces
+from evalkit.studies import validation_diagnostics as diagnostics
+from evalkit.studies.validation_diagnostics import fold_ends, fold_map_axis, stretches
+from evalkit.studies.validity import Validation
+from evalkit.studies.words import counted, plural
+
+pieces.listed(__name__)
+
+ALONG = {"time": "time", "group": "groups, in the order of the folds that test them", "row": "rows of the table"}
+
+
+# Numbers
+
+
+def intervals(study: Validation) -> Html:
+    """The subject's primary metric: honest intervals, and naive ones crossed out."""
+    rows: list[list[Cell | str]] = []
+    for row in study.intervals.to_dict("records"):
+        text = with_interval(row["value"], row["low"], row["high"])
+        n = f"{row['n']:,} {plural(row['unit'], row['n'])}"
+        cells = [escape(row["what"]), text, n, escape(row["method"])]
+        rows.append(
+            [Cell(cell if row["honest"] else f"<s>{cell}</s>", "" if row["honest"] else "muted") for cell in cells]
+        )
+    note = (
+        "Crossed out: takes for a sample what is none. Folds share training rows, rows of a group resemble each other, "
+        "and where folds differ by more than chance the rows are of several kinds. Simulated with 200 rows, t over "
+        "10 × 10 folds held the truth 43 times in 100 instead of 95."
+    )
+    caption = f"{study.primary.label} of {study.subject} with {study.settings.level:.0%} interval"
+    return tables.table(caption, ["estimate", study.primary.label, "n", "interval"], rows, note)
+
+
+def by_fold(study: Validation) -> Html:
+    """Every metric of the subject on every fold, pooled, and as the mean of the folds."""
+    frame = study.by_fold[study.by_fold["system"] == study.subject]
+    labels = [chosen.label for chosen in study.settings.metrics]
+    gap = study.gap
+    head = [
+        "fold",
+        "training",
+        "test",
+        "share of class 1" if len(study.examples.classes) == 2 else "mean label",
+        *labels,
+    ]
+    head += [f"{study.primary.label} in training", "better by"] if gap is not None else []
+    rows = [_fold(row, labels, None if gap is None else gap[i]) for i, row in enumerate(frame.to_dict("records"))]
+    pooled = [study.estimate(chosen, study.subject).value for chosen in study.settings.metrics]
+    rest: list[Cell | str] = ["", ""] if gap is not None else []
+    tested = f"{study.rows.size:,}"
+    if study.holdout:
+        return tables.table(
+            f"{study.subject}, the one test set", head, rows, "One holdout: there are no folds to pool."
+        )
+    rows.append(
+        ["<strong>pooled</strong>", "", tested, "", *(f"<strong>{number(value)}</strong>" for value in pooled), *rest]
+    )
+    mean = diagnostics.mean_of_folds(study)
+    means = [number(mean[label]) for label in labels]
+    if gap is not None:
+        rest = [number(mean["on_train"]), signed(diagnostics.mean_gap(study))]
+    rows.append(["mean of folds", "", "", "", *means, *rest])
+    return tables.table(f"{study.subject}, fold by fold", head, rows, _unlike(study))
+
+
+def _fold(row: dict[str, Any], labels: list[str], gap: float | None) -> list[Cell | str]:
+    cells: list[Cell | str] = [escape(row["fold"]), f"{row['train']:,}" if row["train"] else "?", f"{row['test']:,}"]
+    cells += [number(row["label"]), *(number(row[label]) for label in labels)]
+    return cells + ([] if gap is None else [number(row["on_train"]), signed(gap)])
+
+
+def _unlike(study: Validation) -> str:
+    u = study.unlike
+    if not diagnostics.comparable_folds(study):
+        return "Too few folds to ask whether they differ."
+    differ = "differ by more than chance" if u["p"] < 0.05 else "differ no more than chance makes them"
+    test = f"Cochran's Q = {u['q']:.1f}, {u['freedom']} expected, p {p_value(u['p'])}"
+    text = f"The folds {differ} in {study.primary.label}: {test}."
+    pools = [chosen.label for chosen in study.settings.metrics if not chosen.metric.kind.of_rows]
+    return text + (f" {', '.join(pools)} pooled is not the mean of the folds." if pools else "")
+
+
+def paired(study: Validation) -> Html:
+    """The subject against every other system on the same folds and rows."""
+    if not len(study.paired):
+        return tables.paragraph("The metric is undefined on every fold: nothing to pair.")
+    pooled: list[list[Cell | str]] = []
+    folded: list[list[Cell | str]] = []
+    for row in study.paired.to_dict("records"):
+        name = f"{escape(row['first'])} − {escape(row['second'])}"
+        limits = with_interval(row["pooled"], row["pooled_low"], row["pooled_high"], signed)
+        pooled.append([name, limits, p_value(row["p_pooled"]), p_value(row["adjusted"]), Cell(row["verdict"], "text")])
+        limits = with_interval(row["by_fold"], row["low"], row["high"], signed)
+        folded.append([name, limits, p_value(row["p"]), f"<s>{p_value(row['p_naive'])}</s>"])
+    first, label, level = study.paired.iloc[0], study.primary.label, f"{study.settings.level:.0%} interval"
+    n = f"{first['n']:,} {plural(first['unit'], first['n'])}"
+    above = f"Differences in {label}, {level}, {n} {'of the test set' if study.holdout else 'pooled out of fold'}"
+    note = f"p by {first['method']}{f', adjusted by Holm over {len(study.paired)}' if len(study.paired) > 1 else ''}."
+    below = f"The same by fold, {level}, {len(study.tests)} folds"
+    wrong = (
+        "p by Nadeau and Bengio's corrected t. Crossed out: folds share rows, and the plain t-test over 10 × 10 of "
+        "them calls two equal learners different in half of all cases."
+    )
+    columns = ["first − second", "difference", "p", "adjusted p", "verdict"]
+    pooled_table = tables.table(above, columns, pooled, note)
+    if study.holdout:
+        return pooled_table
+    return tables.stack(
+        [pooled_table, tables.table(below, ["first − second", "mean difference", "p", "naive p"], folded, wrong)]
+    )
+
+
+def estimates(study: Validation) -> Html:
+    """Every system, every metric, out-of-fold rows pooled."""
+    rows = "Test rows of the holdout" if study.holdout else "Out-of-fold rows pooled"
+    caption = f"{rows}, {counted(study.rows.size, 'row')}, with {study.settings.level:.0%} interval"
+    return page.estimates(study, caption, f"{study.baseline}: no feature, the training rows' classes or median alone.")
+
+
+# Pictures
+
+
+def fold_map(study: Validation) -> Picture:
+    """Which rows train and test in each fold, along time, groups or the rows of the table."""
+    along, frame = ALONG[fold_map_axis(study)], stretches(study)
+    mixed = "; both: test and training rows between each other" if "both" in set(frame["kind"]) else ""
+    n, folds = len(study.examples), counted(len(study.tests), "fold")
+    caption = f"Where each fold trains and tests, along the {along}{mixed}. {folds}, {counted(n, 'row')}."
+    labels: dict[str, Any] = {"xlabel": f"{along} (n = {counted(n, 'row')})", "dated": study.examples.dated}
+    size = plots.tall(len(study.tests), head=1.3, each=0.2)
+    return plots.picture(curve_plots.draw_map, frame, caption=caption, size=size, **labels)
+
+
+def folds(study: Validation) -> Picture:
+    """The primary metric of every system on each fold; of the subject also on the training rows."""
+    frame, label = study.by_fold, study.primary.label
+    sides = " Hollow: on the fold's own training rows." if "on_train" in frame else ""
+    low, high = fold_ends(study)
+    if study.holdout:
+        caption = f"{label} on the test rows.{sides} {study.subject} {number(low)}."
+    else:
+        ends = f"{study.subject} from {number(low)} to {number(high)}"
+        caption = f"{label} on each fold's test rows.{sides} {ends} over {counted(len(study.tests), 'fold')}."
+    names: dict[str, Any] = {"label": label, "subject": study.subject}
+    names["xlabel"] = f"fold (n = {counted(study.rows.size, 'row')} tested)"
+    return plots.picture(curve_plots.draw_folds, frame, caption=caption, size=(7.6, 3.0), **names)
+
+
+def interval_plot(study: Validation) -> Picture:
+    """The honest intervals and the naive ones, which are grey, on one axis."""
+    frame = pd.DataFrame({"name": study.intervals["what"]} | {c: study.intervals[c] for c in ("value", "low", "high")})
+    frame["colour"] = [COLOURS[0] if honest else GREY for honest in study.intervals["honest"]]
+    caption = (
+        f"{study.primary.label} of {study.subject} with {study.settings.level:.0%} intervals; grey: of what is no "
+        "sample."
+    )
+    label = f"{study.primary.label} (n = {counted(study.rows.size, 'row')})"
+    size = plots.tall(len(frame))
+    return plots.picture(plots.intervals, frame, caption=caption, size=size, label=label, zero=False)

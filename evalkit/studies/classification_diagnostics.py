@@ -1,0 +1,248 @@
+"""What the findings of the classification reports are measured by, and what constant predictions achieve."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from evalkit.catalogue.metric import Chosen
+from evalkit.metrics import counts, curves, grid
+from evalkit.reading.tables.precision import Precision
+from evalkit.studies.binary import BinaryStudy
+from evalkit.studies.classes import ClassesStudy
+from evalkit.studies.diagnostics import Ends
+from evalkit.studies.multilabel import MultiLabelStudy
+
+SOME = 30  # rows of a class below which the page warns
+DOMINANT = 0.9  # the share of the larger class from which accuracy says little
+MOST = grid.MOST  # distinct scores that are counted apart
+
+TOGETHER = 40  # classes that a picture can show: its size grows with their square
+NORMAL = 1e-3  # how far the probabilities of a row may be from adding up to 1
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Share of positives, accuracy of always predicting the larger class, and rows of the smaller class."""
+
+    base_rate: float
+    majority: float
+    smaller: int
+
+
+def classes(study: BinaryStudy) -> Classes:
+    """The two classes of the rows."""
+    c, smaller = study.table(study.order[0]), min(study.facts.positives, study.facts.rows - study.facts.positives)
+    return Classes(counts.base_rate(c), counts.majority(c), smaller)
+
+
+def reversed_scores(study: BinaryStudy) -> dict[str, float]:
+    """The AUC of each system for which it is below 0.5."""
+    areas = {name: counts.auc(study.table(name)) for name in study.order}
+    return {name: area for name, area in areas.items() if area < 0.5}
+
+
+def clipped(study: BinaryStudy) -> dict[str, int]:
+    """The rows of each system whose probability log loss clips, without zeros."""
+    return {name: n for name in study.order if (n := study.clipped(name))}
+
+
+def repeated(study: BinaryStudy) -> tuple[int, bool]:
+    """Rows whose label and scores another row has too, 0 if they are a hundredth or less; True above a fifth."""
+    n = study.facts.repeated or 0
+    return (n if n > 0.01 * study.facts.rows else 0), n > 0.2 * study.facts.rows
+
+
+def binned(study: BinaryStudy) -> list[dict[str, Any]]:
+    """The systems whose scores are counted in bins: their areas, and by how much the bins change each at most."""
+    rows = []
+    for name, (width, low, high) in study.facts.binned.items():
+        area, precision = counts.auc(study.table(name)), counts.average_precision(study.table(name))
+        change = power_of_ten(max(high - precision, precision - low))
+        areas = {"auc": area, "auc_change": power_of_ten(width)}
+        rows.append({"system": name} | areas | {"average_precision": precision, "average_precision_change": change})
+    return rows
+
+
+def power_of_ten(value: float) -> float:
+    """A power of ten that is not smaller; 1e-16 for 0.
+
+    >>> power_of_ten(0.002)
+    0.01
+    """
+    return float(f"1e{int(np.ceil(np.log10(value)))}") if value > 0 else 1e-16
+
+
+def distinct_scores(study: BinaryStudy, name: str) -> int | None:
+    """The number of distinct scores of a system, None if they are binned."""
+    return None if name in study.facts.binned else len(study.table(name).threshold)
+
+
+def score_ends(study: BinaryStudy) -> dict[str, Ends]:
+    """The lowest and the highest score of each system."""
+    return {
+        name: (float(study.table(name).threshold[-1]), float(study.table(name).threshold[0])) for name in study.order
+    }
+
+
+def unreachable(study: BinaryStudy) -> list[str]:
+    """The systems for which no threshold keeps the rule."""
+    return [name for name, threshold in study.thresholds.items() if np.isnan(threshold)]
+
+
+# What the figures mark
+
+
+def areas(study: BinaryStudy) -> dict[str, tuple[float, float]]:
+    """The areas under the two curves of each system: AUC and average precision."""
+    tables = {name: study.table(name) for name in study.order}
+    return {name: (counts.auc(c), counts.average_precision(c)) for name, c in tables.items()}
+
+
+def operating_points(study: BinaryStudy, kind: str) -> pd.DataFrame:
+    """Where the threshold of each system lies on its curve: system, x, y; kind: roc or pr."""
+    rows = []
+    for name in study.order:
+        d = counts.at(study.table(name), study.thresholds[name])
+        x = counts.false_positive_rate(d) if kind == "roc" else counts.recall(d)
+        y = counts.recall(d) if kind == "roc" else counts.precision(d)
+        rows.append({"system": name, "x": float(x), "y": float(y)})
+    return pd.DataFrame(rows).dropna()
+
+
+def at_other_rate(study: BinaryStudy, kind: str) -> pd.DataFrame:
+    """The curves if the base rate were another."""
+    return study.curve(kind, lambda c: curves.at_base_rate(c, study.other_rate))
+
+
+def used_costs(study: BinaryStudy) -> pd.DataFrame:
+    """The share predicted positive and the mean cost of each system at its threshold: system, x, y."""
+    d = study.decisions
+    predicted = (d["tp"] + d["fp"]) / (d["tp"] + d["fp"] + d["fn"] + d["tn"])
+    return pd.DataFrame({"system": d["system"], "x": predicted, "y": d["cost"]})
+
+
+# What a constant prediction achieves
+
+
+def constant(study: BinaryStudy, chosen: Chosen) -> float:
+    """The metric of a constant score, the base rate."""
+    c = study.table(study.order[0])
+    score, positives, negatives = (np.array([value]) for value in (counts.base_rate(c), c.positives, c.negatives))
+    return chosen.at(counts.Counts(score, positives, negatives, c.positives, c.negatives))
+
+
+def larger_class(study: BinaryStudy, chosen: Chosen) -> float:
+    """The metric of always predicting the larger class."""
+    c = study.table(study.order[0])
+    return chosen.at(c, -np.inf if c.positives > c.negatives else np.inf)
+
+
+def rows_by_class(study: ClassesStudy) -> dict[str, int]:
+    """The rows of each class."""
+    n = np.bincount(study.data.actual, minlength=len(study.data.classes)).tolist()
+    return dict(zip(study.data.classes, n, strict=True))
+
+
+def never_predicted(study: ClassesStudy) -> dict[str, list[str]]:
+    """The classes that occur and that a system never predicts, by system."""
+    occurs = np.bincount(study.data.actual, minlength=len(study.data.classes)) > 0
+    several = {}
+    for name, predicted in study.data.predicted.items():
+        said = np.bincount(predicted, minlength=len(study.data.classes)) > 0
+        several[name] = [c for c, lacks in zip(study.data.classes, occurs & ~said, strict=True) if lacks]
+    return {name: lacking for name, lacking in several.items() if lacking}
+
+
+def not_highest(study: ClassesStudy) -> dict[str, int]:
+    """Rows whose predicted class, which a column says, has not the highest score, by system, without zeros."""
+    lower = {
+        name: int((scores.max(axis=1) > study.predicted_score(name)).sum()) for name, scores in study.data.score.items()
+    }
+    return {name: rows for name, rows in lower.items() if rows}
+
+
+def unnormalised(study: ClassesStudy) -> dict[str, float]:
+    """The systems whose probabilities do not add up to 1, and by how much they are off at most."""
+    off = {name: float(np.abs(scores.sum(axis=1) - 1).max()) for name, scores in study.data.score.items()}
+    return {name: value for name, value in off.items() if value > NORMAL}
+
+
+def incomplete_slices(study: ClassesStudy) -> list[str]:
+    """The slices that lack a class which other rows have."""
+    several = np.unique(study.data.actual).size
+    return [f"{p.column} {p.label}" for p in study.slices if np.unique(study.data.actual[p.member]).size < several]
+
+
+def largest_class(study: ClassesStudy, chosen: Chosen) -> float:
+    """The metric of the largest class for every row; its probabilities are the shares of the classes."""
+    rows = study.sample.rows[study.leader]
+    decision = np.full(len(rows), int(study.shares.argmax()))
+    score = None if rows.score is None else np.tile(study.shares, (len(rows), 1))
+    return chosen.value(replace(rows, decision=decision, score=score))
+
+
+def worst_mistake(study: ClassesStudy) -> tuple[str, str, float] | None:
+    """The most frequent mistake of the leader: the actual class, the predicted one, and the weight of such rows."""
+    table = study.sample.rows[study.leader].confusion.table
+    wrong = np.where(np.eye(len(table), dtype=bool), -1, table)
+    i, j = np.unravel_index(int(wrong.argmax()), wrong.shape)
+    return (study.data.classes[i], study.data.classes[j], float(wrong[i, j])) if wrong[i, j] > 0 else None
+
+
+def drawn_together(table: np.ndarray, classes: tuple[str, ...]) -> tuple[np.ndarray, tuple[str, ...]]:
+    """The table of at most `TOGETHER` classes, the rarest summed into one, and the names of the classes."""
+    if len(classes) <= TOGETHER:
+        return table, classes
+    kept = np.sort(np.argsort(-table.sum(axis=1), kind="stable")[: TOGETHER - 1])
+    place = np.full(len(classes), TOGETHER - 1)
+    place[kept] = np.arange(TOGETHER - 1)
+    together = np.zeros((TOGETHER, TOGETHER), dtype=table.dtype)
+    np.add.at(together, (place[:, None], place[None, :]), table)
+    return together, (*(classes[i] for i in kept), f"({len(classes) - TOGETHER + 1} others)")
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The share of rows with each label, the mean number of labels of a row, and the share of rows with none."""
+
+    shares: dict[str, float]
+    per_row: float
+    none: float
+    hamming_of_none: float
+
+
+def labels(study: MultiLabelStudy) -> Labels:
+    """The labels of the rows."""
+    per_row, w = study.data.actual.sum(axis=1), study.data.weight
+    mean, none = float(np.average(per_row, weights=w)), float(np.average(per_row == 0, weights=w))
+    return Labels(
+        dict(zip(study.data.labels, study.shares.tolist(), strict=True)), mean, none, float(study.shares.mean())
+    )
+
+
+def stored(study: MultiLabelStudy) -> dict[str, Precision]:
+    """The precision of each system's scores; of each of its labels if these differ."""
+    named: dict[str, Precision] = {}
+    for name, some in study.precision.items():
+        several = [f"{name}: {label}" for label in study.data.labels] if len(set(some)) > 1 else [name]
+        named |= dict(zip(several, some, strict=False))
+    return named
+
+
+def label_shares(study: MultiLabelStudy, chosen: Chosen) -> float:
+    """The metric of scoring every row by how often each label is true."""
+    rows = study.sample.rows[study.leader]
+    return chosen.value(replace(rows, score=np.tile(study.shares, (len(rows), 1))))
+
+
+def mean_scores(study: MultiLabelStudy) -> pd.DataFrame:
+    """Of each label the leader's mean score, the share of rows that have it, and the difference with its interval."""
+    score, rows = study.data.score[study.leader], []
+    means = np.average(score, axis=0, weights=study.data.weight)
+    for j, label in enumerate(study.data.labels):
+        off = study.mean(score[:, j] - study.data.actual[:, j], study.data.weight)
+        apart = {"difference": off.value, "low": off.low, "high": off.high}
+        rows.append({"label": label, "score": means[j], "share": study.shares[j]} | apart)
+    return pd.DataFrame(rows)
