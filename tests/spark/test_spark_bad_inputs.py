@@ -19,7 +19,7 @@ TRIED = [(c, r) for c in TYPED for r in READERS if fits(c, r) and c.role in ROLE
 KNOWN = {
     ("binary: 0.5", "binary"): "labels 0 and 0.0 of two tables are two labels",
     ("rank: inf", "ranks"): "Spark's own message about an overflow, and no column",
-    ("two columns missing", "ranked lists"): "one of the two is named",
+    ("unit: a very long text", "ranked lists"): "the whole text",
 }
 
 
