@@ -42,8 +42,6 @@ KNOWN = (
     Known("a long text: the whole text", ("unit: a very long text",), ("sessions",)),
     Known("of several missing columns one is named", ("two columns missing",),
           ("queries", "users")),
-    Known("no column of a segment: not which file lacks it", ("only blank lines",), ("sessions", "users"),
-          ("jsonl *",)),
     Known("no column of a segment: not which file lacks it, of a page of HTML", ("a page of HTML",),
           ("sessions", "users")),
 )  # fmt: skip

@@ -36,7 +36,9 @@ def opened(path: Path, header: str | None) -> JsonLines:
     where = duck.shown(path)
     described = duck.sql(f"DESCRIBE SELECT * FROM {_from(path, 'sample_size=-1')}", where)
     names = tuple(described["column_name"].to_pylist())
-    if names == ("json",):  # what DuckDB calls the values of a file whose rows are not all objects
+    if names == ("json",):  # what DuckDB calls the values of a file whose rows are not all objects, or that has none
+        if not duck.start(path).strip():
+            raise InputError(f"{where}: the file has only blank lines")
         raise InputError(f'{where}: every row must be a JSON object, such as {{"id": 1}}, got other values')
     return JsonLines(name=where, columns=names, path=path, stamp=stamp(path))
 
