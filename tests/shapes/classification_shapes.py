@@ -148,7 +148,7 @@ SHAPES = [
     tags("several labels a row", TAGS, Right({"system"}, "row", ROWS)),
     tags("a label without probabilities", TAGS.drop(columns="p_emu"), Refused("p_emu|emu")),
     tags("probabilities without a label", TAGS.drop(columns="y_emu"), Refused("y_emu|emu")),
-    tags("a label that is 2", with_cell(TAGS, "y_dog", 3, 2), Refused(r"row 3: y_dog .*2")),
+    tags("a label that is 2", with_cell(TAGS, "y_dog", 3, 2), Refused(r"y_dog must be 0 or 1, got 2 .row 3")),
     Shape(
         "the second file has text in a cell",
         {"t/one.csv": WIDE, "t/two.csv": with_cell(WIDE.assign(id=WIDE["id"] + "x"), "score_net", 4, "NULL")},
