@@ -230,6 +230,12 @@ def test_a_classification_report_is_the_one_from_memory(session):
     assert published(found)["versions"]["pyspark"]
 
 
+def without_columns(results):
+    """The results but for the columns that were read, which stand in the finding about the rows read, too."""
+    findings = [finding for finding in results["findings"] if finding["name"] != "rows read"]
+    return results | {"columns": None, "findings": findings}
+
+
 def test_a_ranking_report_is_the_one_from_memory(session):
     qrels, tables = str(ROOT / "data/digits_retrieval/qrels.txt"), {}
     for path in sorted((ROOT / "data/digits_retrieval/runs").iterdir()):
@@ -241,7 +247,7 @@ def test_a_ranking_report_is_the_one_from_memory(session):
     frames = list(map(session.createDataFrame, long))
     assert numbers(ranking_page.results(ranking.read(frames, qrels, metrics="ndcg@10,map"))) == here
     named = ranking.read([f"spark:{name}" for name in tables], qrels, metrics="ndcg@10,map")
-    assert numbers(ranking_page.results(named)) | {"columns": here["columns"]} == here
+    assert without_columns(numbers(ranking_page.results(named))) == without_columns(here)
 
 
 def refused(data, **settings) -> str:
