@@ -110,7 +110,12 @@ SHAPES = [
     one("a unit that is not there", "a.csv", WIDE, Refused("customer"), unit="customer"),
     one("a header alone", "a.csv", "id,actual,forecast\n", Refused("no row|empty")),
     one("weights", "a.csv", WIDE.assign(weight=2.0), RIGHT),
-    one("a negative weight", "a.csv", WIDE.assign(weight=[-1.0] + [1.0] * (ROWS - 1)), Refused(r"weight must be 0 or more, got -1 .row 1")),
+    one(
+        "a negative weight",
+        "a.csv",
+        WIDE.assign(weight=[-1.0] + [1.0] * (ROWS - 1)),
+        Refused(r"weight must be 0 or more, got -1 .row 1"),
+    ),
     Shape(
         "a folder of partitions",
         {f"t/system={name}/part-0.parquet": rows.drop(columns="system") for name, rows in LONG.groupby("system")},
