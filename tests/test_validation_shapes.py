@@ -50,8 +50,9 @@ def whole_page(study) -> str:
     json.dumps(published, allow_nan=False)
     for draw in (folds_page.fold_map, folds_page.folds, folds_page.interval_plot):
         assert draw(study).svg
-    parts = ("title", "verdict", "findings", "leakage", "intervals", "by_fold", "paired", "estimates", "definitions")
-    return "\n".join(getattr(validation_page, name)(study).html for name in parts)
+    of_page = [getattr(validation_page, name) for name in ("title", "verdict", "findings", "leakage", "definitions")]
+    of_folds = [folds_page.intervals, folds_page.by_fold, folds_page.paired, folds_page.estimates]
+    return "\n".join(part(study).html for part in [*of_page, *of_folds])
 
 
 # A holdout
