@@ -14,7 +14,7 @@ from evalkit.reading.engines import base, spark
 from evalkit.reading.inputs import runs
 from evalkit.reading.inputs.rows import Ranked
 from evalkit.reading.reductions import sharded
-from evalkit.reading.tables import spark_tables
+from evalkit.reading.tables import sources, spark_tables
 from evalkit.studies import ranking
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -53,7 +53,7 @@ def test_judgements_and_queries_beside_it_may_be_files(session):
     sample = ROOT / "data/digits_retrieval"
     given = str(sample / "qrels.txt")
     options = {"queries": str(sample / "queries.csv"), "attributes": ["digit"]}
-    (part,) = runs.sources.parts(str(sample / "runs/lda_cosine.run"))
+    (part,) = sources.parts(str(sample / "runs/lda_cosine.run"))
     rows = pa.table(part.load({"query": "query", "item": "item"}, {"score": "score"}))
     rows = rows.append_column("system", pa.array(["a\\b'c"] * len(rows)))
     here = runs.read(rows, given, **options)
