@@ -8,7 +8,7 @@ REPORTS = $(NOTEBOOKS:notebooks/%.ipynb=reports/%.html)
 SOURCES = $(wildcard evalkit/*.py evalkit/*.json evalkit/*/*.* evalkit/*/*/*.*)
 SAMPLES = $(wildcard data/*/*.* data/*/runs/*)
 
-.PHONY: report test test-spark lint lab outputs bench clean
+.PHONY: report test test-spark lint lab outputs bench trust clean
 report: $(REPORTS)
 
 reports/%.html: notebooks/%.ipynb $(SOURCES) $(SAMPLES) $(VENV)/.ok
@@ -38,6 +38,10 @@ lab: $(VENV)/.ok
 outputs: $(VENV)/.ok
 	$(BIN)/python tests/readme_table.py
 	$(BIN)/jupyter-nbconvert --to notebook --execute --inplace --ExecutePreprocessor.record_timing=False $(NOTEBOOKS)
+
+# Simulates the intervals and tests that the reports print; batches that are done stay in .trust.
+trust: $(VENV)/.ok
+	$(BIN)/python benchmarks/trust/run.py
 
 bench: $(VENV)/.ok .bench/.ok
 	$(BIN)/python benchmarks/run.py

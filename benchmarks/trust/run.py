@@ -1,0 +1,192 @@
+"""`make trust`: simulates intervals and tests of the reports, and says which hold.
+
+So far: the values and differences of five reports, and of two classes the calibration, the gains and the metrics at
+another base rate; not yet multi-label tables, the validation report, segments and lifts.
+
+Each sample of each world (`worlds.py`) is read by the report's own `read`, and its numbers are taken from the frames
+that the page prints. An interval should hold the true value in 95 % of the samples, a test at 5 % should reject a
+difference that is not there in 5 % of them. Writes docs/trust.md, and exits 1 where a cell leaves its bounds and is
+not declared with its reason in `declared.py`. Batches that are done stay in .trust/, so that a run which was stopped
+goes on where it was; a change of the package or of a world begins anew.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import sys
+import time
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import page
+from numbers_of import Number, numbers, study, values
+from worlds import WORLDS, World
+
+ROOT = Path(__file__).resolve().parents[2]
+BATCH = 25  # samples of one task
+LARGE = 8  # samples from which a true value is taken
+SEED = 20261122
+RUNS = {"full": 1000, "quick": 100}
+
+
+@dataclass
+class Tally:
+    """What became of one number over samples: how often its interval lay above, below or around the truth."""
+
+    runs: int = 0
+    below: int = 0  # the whole interval lies below the truth
+    above: int = 0
+    tests: int = 0
+    rejected: int = 0
+    width: float = 0.0
+    undefined: int = 0
+
+    def add(self, number: Number, truth: float) -> None:
+        """Counts one sample."""
+        if np.isfinite(number.low) and np.isfinite(number.high):
+            self.runs += 1
+            self.below += number.high < truth - SLACK
+            self.above += number.low > truth + SLACK
+            self.width += number.high - number.low
+        else:
+            self.undefined += 1
+        if np.isfinite(number.p):
+            self.tests += 1
+            self.rejected += number.p < 0.05
+
+    def merge(self, other: "Tally") -> None:
+        """Adds the samples of another batch."""
+        for name, value in vars(other).items():
+            setattr(self, name, getattr(self, name) + value)
+
+
+SLACK = 1e-9  # a limit at the truth holds it
+Tallies = dict[str, Tally]
+
+
+@dataclass(frozen=True)
+class Folder:
+    """Where batches that are done are kept: one folder for each state of the package and of the worlds."""
+
+    path: Path = field(default_factory=lambda: ROOT / ".trust" / _state())
+
+    def read(self, name: str) -> dict | None:
+        """What was kept under a name."""
+        file = self.path / f"{name}.json"
+        return json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
+
+    def write(self, name: str, content: dict) -> None:
+        """Keeps it, whole or not at all."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        part = self.path / f"{name}.{os.getpid()}.part"
+        part.write_text(json.dumps(content), encoding="utf-8")
+        part.replace(self.path / f"{name}.json")
+
+
+def _state() -> str:
+    """A name for the code that the numbers depend on."""
+    digest = hashlib.sha256()
+    for path in sorted([*(ROOT / "evalkit").rglob("*.py"), Path(__file__).with_name("worlds.py")]):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _name(world: World, *, size: bool = True) -> str:
+    words = f"{world.report} {world.name} {world.n}" if size else f"{world.report} {world.name}"
+    return "".join(c if c.isalnum() else "-" for c in words)
+
+
+BY_NAME = {_name(world): world for world in WORLDS}
+
+
+def truth(world: World) -> dict[str, float]:
+    """The true value of each number: its mean over large samples."""
+    large: dict[str, list[float]] = {}
+    for i in range(LARGE):
+        inputs = world.draw(np.random.default_rng([SEED, 1, i]), world.many)
+        for number in values(study(world, inputs)):
+            large.setdefault(number.key, []).append(number.value)
+    return {key: float(np.mean(some)) for key, some in large.items()}
+
+
+def batch(world: World, number: int, true: dict[str, float]) -> Tallies:
+    """The tallies of some samples."""
+    tallies: Tallies = {}
+    for i in range(number * BATCH, (number + 1) * BATCH):
+        inputs = world.draw(np.random.default_rng([SEED, 2, i]), world.n)
+        for one in numbers(study(world, inputs)):
+            true_value = 0.0 if one.table == "difference" else true.get(one.key)
+            if true_value is not None:
+                tallies.setdefault(one.key, Tally()).add(one, true_value)
+    return tallies
+
+
+def kept_truth(world: str, folder: Folder) -> dict[str, float]:
+    """The true values, drawn once for all sizes of a sample."""
+    name = f"truth {_name(BY_NAME[world], size=False)}"
+    if (known := folder.read(name)) is None:
+        known = truth(BY_NAME[world])
+        folder.write(name, known)
+    return known
+
+
+def kept_batch(world: str, number: int, true: dict[str, float], folder: Folder) -> Tallies:
+    """The tallies of a batch, drawn once."""
+    name = f"{world} {number}"
+    if (known := folder.read(name)) is None:
+        known = {key: vars(tally) for key, tally in batch(BY_NAME[world], number, true).items()}
+        folder.write(name, known)
+    return {key: Tally(**counts) for key, counts in known.items()}
+
+
+# The whole run ------------------------------------------------------------------------------------------------------
+
+
+def run(worlds: Sequence[str], runs: int, workers: int, folder: Folder) -> dict[str, Tallies]:
+    """The tallies of every world, each from so many samples."""
+    with ProcessPoolExecutor(workers) as pool:
+        alike = list({_name(BY_NAME[world], size=False): world for world in worlds}.values())
+        known = dict(zip(alike, pool.map(kept_truth, alike, [folder] * len(alike)), strict=True))
+        by_kind = {_name(BY_NAME[world], size=False): true for world, true in known.items()}
+        truths = {world: by_kind[_name(BY_NAME[world], size=False)] for world in worlds}
+        tasks = {
+            pool.submit(kept_batch, world, number, truths[world], folder): world
+            for number in range(runs // BATCH)
+            for world in worlds
+        }
+        tallies: dict[str, Tallies] = {world: {} for world in worlds}
+        for done, task in enumerate(as_completed(tasks), start=1):
+            for key, tally in task.result().items():
+                tallies[tasks[task]].setdefault(key, Tally()).merge(tally)
+            _progress(done, len(tasks))
+    return tallies
+
+
+def _progress(done: int, tasks: int) -> None:
+    if sys.stderr.isatty():
+        print(f"\r{done:,} of {tasks:,} batches", end="" if done < tasks else "\n", file=sys.stderr, flush=True)
+
+
+def main() -> int:
+    """Runs the worlds that are asked for and writes the page; 1 where a cell that is not declared is out of bounds."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--size", choices=RUNS, default="full", help="full: 1,000 samples a world; quick: 100")
+    parser.add_argument("--world", default="", help="only worlds whose report or name holds this text; writes no page")
+    parser.add_argument("-j", type=int, default=os.cpu_count() or 1, help="processes")
+    options = parser.parse_args()
+    worlds = {name: world for name, world in BY_NAME.items() if options.world in f"{world.report} {world.name}"}
+    begin = time.monotonic()
+    tallies = run(list(worlds), RUNS[options.size], options.j, Folder())
+    cells = page.cells(worlds, tallies)
+    print(page.summary(cells, time.monotonic() - begin))
+    if options.size == "full" and not options.world:
+        page.write(ROOT / "docs" / "trust.md", cells, runs=RUNS["full"], seed=SEED)
+    return int(any(cell.outside and not cell.declared for cell in cells))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
