@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from evalkit.limits import Limits
-from evalkit.pages import classification_page, page
+from evalkit.pages import classification_page, first_screen, page
 from evalkit.parameters import Classification
 from evalkit.reading.engines.base import limits
 from evalkit.reading.engines.duckdb import opened
@@ -85,7 +85,8 @@ def long(wide):
 def text(study):
     names = ("title", "findings", "estimates", "curves", "base_rate", "thresholds", "calibration", "top", "confusion")
     pieces = [getattr(classification_page, name)(study) for name in (*names, "definitions")]
-    return "\n".join(one.text for one in [*pieces, page.verdict(study), page.comparisons(study), page.segments(study)])
+    pieces += [of(study) for of in (first_screen.verdict, page.comparisons, page.segments)]
+    return "\n".join(piece.text for piece in pieces)
 
 
 def grids(folder, memory, size, monkeypatch, most=2**20, **more):

@@ -10,8 +10,7 @@ import pytest
 from large_tables import limited, shrink
 
 from evalkit.arrays import InputError, ParameterError
-from evalkit.drawing import tables
-from evalkit.pages import classification_page, page, rating_page
+from evalkit.pages import classification_page, first_screen, rating_page
 from evalkit.studies import classification, ranking, rating, significance
 
 SCHEMA = json.loads((Path(__file__).parents[1] / "evalkit" / "schema.json").read_text(encoding="utf-8"))
@@ -121,11 +120,9 @@ def test_forecasts_whose_squares_overflow_are_refused_with_their_row(scale):
 @pytest.mark.parametrize("scale", [1e-70, 1e20, 1e74])
 def test_large_numbers_print_with_an_exponent_and_make_valid_json(scale):
     study = rating.read(forecasts(scale))
-    words = page.verdict(study).html + rating_page.estimates(study).html + rating_page.tenths(study).html
+    words = first_screen.verdict(study).html + rating_page.estimates(study).html + rating_page.tenths(study).html
     assert max(map(len, words.replace("<", " ").replace(">", " ").split())) < 60
     valid(rating_page.results(study))
-    assert tables.number(1e300) == "1.000e+300"
-    assert tables.number(123_456_789.5) == "123,456,789.500"
 
 
 @pytest.mark.parametrize("factor", [1e-300, 1e12, 1e300])

@@ -12,7 +12,7 @@ import pytest
 from evalkit.arrays import InputError, ParameterError
 from evalkit.drawing.tables import Html
 from evalkit.metrics import counts
-from evalkit.pages import binary_plots, classification_page, page
+from evalkit.pages import binary_plots, classification_page, first_screen, page
 from evalkit.studies import classification
 from evalkit.studies.binary import BinaryStudy
 from evalkit.studies.classes import ClassesStudy
@@ -47,7 +47,8 @@ def whole(study):
     """Every piece of the page as text, the shared ones too."""
     pieces = [getattr(classification_page, name)(study) for name in PIECES]
     shared = [
-        part(study) for part in (page.verdict, page.differences, page.comparisons, page.segment_plot, page.segments)
+        part(study)
+        for part in (first_screen.verdict, page.differences, page.comparisons, page.segment_plot, page.segments)
     ]
     return "\n".join(text(piece) for piece in [*pieces, *shared])
 
@@ -113,7 +114,10 @@ def test_every_piece_is_there(kind, request):
 
 def test_the_first_screen_of_the_sample(binary):
     assert binary.order == ["forest", "logistic", "gbm"]
-    assert text(page.verdict(binary)).startswith("cannot tell: forest from logistic: roc_auc +0.011")
+    assert text(first_screen.verdict(binary)).startswith(
+        "forest has the highest roc_auc, 0.793, but the data do not show that it is better than logistic and gbm.\n"
+        "cannot tell: forest from logistic: roc_auc +0.011"
+    )
     row = binary.comparisons.query("metric == 'roc_auc' and first == 'forest' and second == 'gbm'").iloc[0]
     assert row["p"] == pytest.approx(0.03099480767269, abs=1e-9)
     assert row["adjusted"] == pytest.approx(3 * row["p"])
@@ -205,7 +209,7 @@ def test_one_class_only(label):
 
 def test_a_single_system_without_id():
     study = classification.read(frame().query("system == 'good'").drop(columns=["id", "system"]))
-    assert text(page.verdict(study)).startswith("result: system: roc_auc 0.")
+    assert text(first_screen.verdict(study)).startswith("result: system: roc_auc 0.")
     assert "One system" in whole(study)
     jsonschema.validate(published(study), SCHEMA)
 

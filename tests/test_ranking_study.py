@@ -11,7 +11,7 @@ import pytest
 
 from evalkit import __main__ as cli
 from evalkit.arrays import InputError, ParameterError
-from evalkit.pages import page, ranking_page
+from evalkit.pages import first_screen, page, ranking_page
 from evalkit.studies import ranking
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -46,7 +46,7 @@ def test_the_answer_on_real_runs():
     assert rows["verdict"].to_dict() == {"T5R1": "cannot tell", "smith.bm25": "better", "TU_Vienna_TKL_1": "better"}
     assert rows.loc["T5R1", "p"] == pytest.approx(0.122, abs=0.01)
     assert rows.loc["T5R1", "p_t"] == pytest.approx(0.124910, abs=1e-6)
-    shown = page.verdict(study).text
+    shown = first_screen.verdict(study).text
     assert "better: sab20.1.meta.docs than smith.bm25" in shown
     assert "cannot tell: sab20.1.meta.docs from T5R1" in shown
 
@@ -95,7 +95,7 @@ def test_units_are_clustered_and_named():
 def test_one_system_is_described_and_not_compared():
     study = ranking.read(frame()[:6], metrics="mrr")
     assert study.comparisons.empty
-    assert "nothing to compare" in page.verdict(study).html
+    assert "nothing to compare" in first_screen.verdict(study).html
     assert ranking_page.extremes(study).text.count("q") >= 3
     assert ranking_page.queries(study).alt.startswith("reciprocal_rank of each query")
 
@@ -151,7 +151,7 @@ def test_the_gate(rule, passed):
     study = ranking.read(frame(), metrics="mrr", baseline="b", gate=rule)
     failed = [] if passed else ["a"]
     assert study.gate == {"rule": f"reciprocal_rank: every system {rule} against b", "passed": passed, "failed": failed}
-    assert ("not kept by a" in page.verdict(study).html) is not passed
+    assert ("not kept by a" in first_screen.verdict(study).html) is not passed
 
 
 def test_only_parameters_that_differ_are_given_and_the_command_says_them():
@@ -163,7 +163,7 @@ def test_only_parameters_that_differ_are_given_and_the_command_says_them():
 def test_hostile_text_in_names_and_ids_stays_text():
     bad = '<img src=x onerror="alert(1)">$\\frac$'
     study = ranking.read(frame(system=[bad] * 6 + ["b"] * 6, user=[bad] * 12), segments="user", metrics="mrr")
-    pieces = [page.verdict(study), page.estimates(study, "c"), page.comparisons(study), page.segments(study)]
+    pieces = [first_screen.verdict(study), page.estimates(study, "c"), page.comparisons(study), page.segments(study)]
     pieces += [
         page.differences(study),
         page.segment_plot(study),

@@ -10,7 +10,7 @@ import pytest
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.drawing.tables import Html
-from evalkit.pages import page, rating_page
+from evalkit.pages import first_screen, page, rating_page
 from evalkit.studies import rating
 
 SCHEMA = json.loads((Path(__file__).parents[1] / "evalkit" / "schema.json").read_text(encoding="utf-8"))
@@ -29,7 +29,7 @@ def frame(rows=120, seed=1):
 
 def whole(study):
     pieces = [getattr(rating_page, name)(study) for name in PIECES]
-    pieces += [part(study) for part in (page.verdict, page.differences, page.comparisons, page.segments)]
+    pieces += [part(study) for part in (first_screen.verdict, page.differences, page.comparisons, page.segments)]
     return "\n".join(piece.text if isinstance(piece, Html) else piece.alt for piece in pieces)
 
 

@@ -15,13 +15,13 @@ from evalkit import __main__ as cli
 from evalkit.arrays import InputError, ParameterError
 from evalkit.drawing import claim_plots, plots
 from evalkit.drawing.tables import Html
-from evalkit.pages import page, ranking_page, significance_page, significance_plots
+from evalkit.pages import first_screen, page, ranking_page, significance_page, significance_plots
 from evalkit.studies import ranking, significance, significance_extras
 
 ROOT = Path(__file__).resolve().parents[1]
 PIECES = (
     significance_page.title,
-    page.verdict,
+    first_screen.verdict,
     significance_page.findings,
     significance_plots.differences,
     page.comparisons,
@@ -50,7 +50,7 @@ def test_the_gate_and_one_system():
     study = significance.read(wide(), baseline="b", gate="better")
     assert study.gate["passed"]
     one = significance.read(wide()[["query", "a"]])
-    assert "nothing to compare" in page.verdict(one).html
+    assert "nothing to compare" in first_screen.verdict(one).html
     for piece in PIECES:
         assert piece(one)._repr_mimebundle_()
     shown = [piece(one).html for piece in PIECES[:-1] if isinstance(piece(one), Html)]

@@ -10,7 +10,7 @@ import pytest
 from significance_tables import long, rng, told, wide
 
 from evalkit.arrays import InputError
-from evalkit.pages import page, significance_page, significance_plots
+from evalkit.pages import first_screen, page, significance_page, significance_plots
 from evalkit.statistics import multiplicity, signflip
 from evalkit.studies import ranking, significance, significance_extras
 
@@ -24,7 +24,7 @@ def sample():
 
 def test_the_family_is_counted_and_adjusted_as_one(sample):
     assert sample.family == "30 comparisons: 3 metrics × 10 pairs; Holm"
-    assert "Family: 30 comparisons: 3 metrics × 10 pairs; Holm." in page.verdict(sample).text
+    assert "Family: 30 comparisons: 3 metrics × 10 pairs; Holm." in first_screen.verdict(sample).text
     rows = sample.comparisons
     assert len(rows) == 30
     assert rows["adjusted"].to_numpy() == pytest.approx(multiplicity.holm(rows["p"]))
@@ -90,13 +90,13 @@ def test_every_way_to_test_is_named():
     study = significance.read(metrics="mrr", baseline="pixel_cosine")
     how = "sign flip, exact enumeration or sign flip, importance sampling with 8,192 draws"
     assert f"p by {how}; adjusted" in page.comparisons(study).html
-    assert f"two-sided; {how}. Better" in page.verdict(study).html
+    assert f"two-sided; {how}. Better" in first_screen.verdict(study).html
 
 
 def test_a_share_whose_test_and_interval_disagree_is_borderline():
     table = pd.DataFrame({"successes": [5], "trials": [20]})
     notes = told(significance.read(table, null=0.1))
-    assert "disagree on the sample − null 0.1 (p 0.043, [−0.013, +0.391]). [EK412]" in notes
+    assert "disagree on the sample − null 0.1 (p 0.043, [−0.01, +0.39]). [EK412]" in notes
     assert "disagree" not in told(significance.read(table, null=0.5))
 
 

@@ -1,34 +1,10 @@
-"""Rounding and escaping: what a reader sees of a number, and what hostile text may not do."""
+"""Tables and words of the page: columns that keep their digits, and what hostile text may not do."""
 
 import numpy as np
-import pytest
 
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell
 from evalkit.findings.finding import Kind
-
-
-@pytest.mark.parametrize(
-    "value, text",
-    [(0.78649, "0.786"), (-0.0004, "0.000"), (-0.02, "−0.020"), (1234.5, "1,234.500"), (float("nan"), "–")],
-)
-def test_number(value, text):
-    assert tables.number(value) == text
-
-
-@pytest.mark.parametrize("value, text", [(0.0539, "+0.054"), (0.0001, "0.000"), (-0.0539, "−0.054"), (0.0, "0.000")])
-def test_signed(value, text):
-    assert tables.signed(value) == text
-
-
-@pytest.mark.parametrize("p, text", [(0.0004, "<0.001"), (0.001, "0.001"), (0.1234, "0.12"), (1.0, "1"), (0.996, "1")])
-def test_p_value(p, text):
-    assert tables.p_value(p) == text
-
-
-def test_interval_shows_infinite_limits_and_no_undefined_ones():
-    assert tables.interval(-np.inf, np.inf) == "[−∞, ∞]"
-    assert tables.interval(np.nan, np.nan) == ""
 
 
 def test_text_from_the_data_is_escaped_everywhere():

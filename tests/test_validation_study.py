@@ -34,7 +34,8 @@ def given():
 def fitted():
     """Breast cancer, 100 rows, a tree beside the logistic regression, every other split."""
     against = "sklearn.tree.DecisionTreeClassifier"
-    return validated(Limits(averaged=3), features=CANCER, target="diagnosis", against=against, most_rows=100)
+    table = {"features": CANCER, "target": "diagnosis", "most_rows": 100}
+    return validated(Limits(averaged=3), **table, against=against, seconds=3600)
 
 
 # The answer on real data

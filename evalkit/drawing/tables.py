@@ -1,4 +1,4 @@
-"""What the page shows in words and tables: numbers rounded here and nowhere else, all text from the data escaped."""
+"""What the page shows in words and tables: all text from the data escaped."""
 
 import html
 import math
@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from evalkit.drawing.numbers import Show, decimals, interval, number
 from evalkit.findings.finding import Finding
-
-HUGE = 1e15  # from here on a double has no digit behind the point
 
 
 @dataclass(frozen=True)
@@ -30,72 +29,10 @@ def escape(text: object) -> str:
     return html.escape(str(text), quote=True)
 
 
-def number(value: float, digits: int = 3) -> str:
-    """A number with fixed digits, from 1e15 in size with an exponent; – where it is undefined, never −0.
-
-    >>> number(0.78649), number(-0.0001), number(float("nan")), number(-2.5e300)
-    ('0.786', '0.000', '–', '−2.500e+300')
-    """
-    if value is None or math.isnan(value):
-        return "–"
-    if math.isinf(value):
-        return "∞" if value > 0 else "−∞"
-    text = f"{value:,.{digits}f}" if abs(value) < HUGE else f"{value:.{digits}e}"
-    return (text[1:] if float(text.replace(",", "")) == 0 else text).replace("-", "−") if value < 0 else text
-
-
-def thousands(n: float) -> str:
-    """A count with its thousands grouped."""
-    return f"{n:,}"
-
-
-def signed(value: float, digits: int = 3) -> str:
-    """A difference, with its sign.
-
-    >>> signed(0.0539), signed(-0.02)
-    ('+0.054', '−0.020')
-    """
-    text = number(value, digits)
-    return f"+{text}" if value > 0 and float(text.replace(",", "").replace("∞", "inf")) > 0 else text
-
-
-def signed_percent(value: float, digits: int = 1) -> str:
-    """A relative difference as a percentage with its sign.
-
-    >>> signed_percent(0.0312), signed_percent(float("nan"))
-    ('+3.1 %', '–')
-    """
-    return f"{signed(100 * value, digits)} %" if math.isfinite(value) else "–"
-
-
-def interval(low: float, high: float, show: Any = number) -> str:
-    """[low, high]; nothing where both are undefined."""
-    return "" if math.isnan(low) and math.isnan(high) else f"[{show(low)}, {show(high)}]"
-
-
-def p_value(p: float) -> str:
-    """A p-value: two significant digits from 0.001 up, else the bound.
-
-    >>> p_value(0.1234), p_value(0.0004), p_value(1.0)
-    ('0.12', '<0.001', '1')
-    """
-    if math.isnan(p):
-        return "–"
-    return "<0.001" if p < 0.001 else f"{p:.2g}" if p < 0.995 else "1"
-
-
-def percent(level: float) -> str:
-    """A level as a percentage with the digits that it has.
-
-    >>> percent(0.95), percent(0.999)
-    ('95%', '99.9%')
-    """
-    return f"{100 * level:.6g}%"
-
-
-def with_interval(value: float, low: float, high: float, show: Any = number) -> str:
+def with_interval(value: float, low: float, high: float, show: Show = number, places: int | None = None) -> str:
     """A number and its interval as HTML."""
-    return f'{show(value)} <wbr><span class="ci">{interval(low, high, show)}</span>'
+    places = decimals([value], [low], [high]) if places is None else places
+    return f'{show(value, places)} <wbr><span class="ci">{interval(low, high, show, places)}</span>'
 
 
 def heading(text: str, asked: str) -> Html:
@@ -110,6 +47,11 @@ def verdict(word: str, main: str, *small: str) -> Html:
     return Html(
         f'<div class="verdict {kind}"><p><strong>{escape(word)}</strong> {main}</p>{lines}</div>', f"{word}: {main}"
     )
+
+
+def answer(sentence: str) -> Html:
+    """The answer in a sentence that a reader can repeat."""
+    return Html(f'<p class="answer">{escape(sentence)}</p>', sentence)
 
 
 def stack(pieces: Iterable[Html]) -> Html:
@@ -150,9 +92,6 @@ class Cell:
     kind: str = ""
 
 
-CellOf = Callable[[dict[str, Any]], Cell | str]
-
-
 def table(caption: str, columns: Sequence[str], rows: Sequence[Sequence[Cell | str]], note: str = "") -> Html:
     """A table in a box that scrolls on a phone. The first cell of a row is its head; cells are HTML."""
     words = [bool(rows) and all(_kind(row[i]) == "text" for row in rows) for i in range(len(columns))]
@@ -165,37 +104,64 @@ def table(caption: str, columns: Sequence[str], rows: Sequence[Sequence[Cell | s
     return Html(f'{box}<table class="metrics">{inner}</table></div>{below}', _text(caption, columns, rows))
 
 
-def of_rows(caption: str, rows: pd.DataFrame, columns: Mapping[str, CellOf], note: str = "") -> Html:
-    """A table of a frame. columns: each head, and what makes its cell of a row; see `words`, `value`, `limits`."""
-    cells = [[cell(row) for cell in columns.values()] for row in rows.to_dict("records")]
-    return table(caption, list(columns), cells, note)
+Rows = Sequence[Mapping[str, Any]]
+Column = Callable[[Rows], Sequence[Cell | str]]  # the cells of a column, of all its rows
 
 
-def by_system(caption: str, frame: pd.DataFrame, along: str, cell: CellOf, note: str = "", head: Any = str) -> Html:
+def of_rows(caption: str, rows: pd.DataFrame, columns: Mapping[str, Column], note: str = "") -> Html:
+    """A table of a frame. columns: each head, and what makes its cells; see `words`, `text`, `value`, `limits`."""
+    records = rows.to_dict("records")
+    cells = zip(*(column(records) for column in columns.values()), strict=True)
+    return table(caption, list(columns), list(cells), note)
+
+
+def by_system(caption: str, frame: pd.DataFrame, along: str, column: Column, note: str = "", head: Any = str) -> Html:
     """A table with a row for each system, and a column for each value along which the frame goes."""
-    parts = frame.groupby("system", sort=False)
-    rows = [[escape(name), *map(cell, part.to_dict("records"))] for name, part in parts]
+    systems = [escape(name) for name in dict.fromkeys(frame["system"])]
+    parts = [part.to_dict("records") for _, part in frame.groupby(along, sort=False)]
+    rows = list(zip(systems, *map(column, parts), strict=True))
     return table(caption, ["system", *map(head, dict.fromkeys(frame[along]))], rows, note)
 
 
-def words(name: str) -> CellOf:
-    """What makes a cell of words."""
-    return lambda row: Cell(escape(row[name]), "text")
+def each(cell: Callable[[Mapping[str, Any]], Cell | str]) -> Column:
+    """A column whose cells are made one by one."""
+    return lambda rows: [cell(row) for row in rows]
 
 
+def text(name: str, show: Callable[[Any], str] = escape) -> Column:
+    """A column of names or counts."""
+    return each(lambda row: show(row[name]))
+
+
+def words(name: str) -> Column:
+    """A column of words, set to the left."""
+    return each(lambda row: Cell(escape(row[name]), "text"))
+
+
+@each
 def pair(row: Mapping[str, Any]) -> str:
-    """The head of the row of a comparison."""
+    """The heads of rows of comparisons."""
     return escape(f"{row['first']} − {row['second']}")
 
 
-def value(name: str, show: Callable[[Any], str] = number) -> CellOf:
-    """What makes a cell of one value, as `show` writes it."""
-    return lambda row: show(row[name])
+def value(name: str, show: Show = number) -> Column:
+    """A column of numbers, all with the same decimals."""
+
+    def cells(rows: Rows) -> list[str]:
+        places = decimals(row[name] for row in rows)
+        return [show(row[name], places) for row in rows]
+
+    return cells
 
 
-def limits(name: str, low: str = "low", high: str = "high", show: Any = number) -> CellOf:
-    """What makes a cell of a number and its interval."""
-    return lambda row: with_interval(row[name], row[low], row[high], show)
+def limits(name: str, low: str = "low", high: str = "high", show: Show = number) -> Column:
+    """A column of numbers with their intervals, all with the same decimals."""
+
+    def cells(rows: Rows) -> list[str]:
+        places = decimals(*([row[key] for row in rows] for key in (name, low, high)))
+        return [with_interval(row[name], row[low], row[high], show, places) for row in rows]
+
+    return cells
 
 
 def _kind(cell: Cell | str) -> str:

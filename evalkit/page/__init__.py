@@ -18,7 +18,8 @@ Classes that tables and studies may use in the HTML that they display; all text 
 `<figure role="group"><svg role="img" aria-label="…">…</svg><figcaption>…</figcaption></figure>`
     a picture on a white card; drawn for white, or in currentColor.
 `<dl class="definitions"><dt>name</dt><dd>definition</dd>…</dl>`, `<table class="provenance">` (th scope="row" + td),
-`<p class="muted">`, `<p class="asked">` (what was asked, under the title), `<details><summary>…</summary>…</details>`.
+`<p class="muted">`, `<p class="asked">` (what was asked, under the title), `<p class="answer">` (the answer, under it),
+`<details><summary>…</summary>…</details>`.
 
 The contents are the h2 headings, of markdown cells and of displayed HTML.
 """

@@ -1,12 +1,11 @@
 """The words and tables of the binary page, each from the study's frames."""
 
-from typing import Any
-
 from evalkit.drawing import tables
-from evalkit.drawing.tables import Cell, Html, Results, by_system, escape, limits, number, of_rows, value, with_interval
+from evalkit.drawing.numbers import number
+from evalkit.drawing.tables import Html, Results, by_system, limits, of_rows, text, value
 from evalkit.findings import inputs, methods, predictions
 from evalkit.findings.finding import NOTE, WARNING, Finding
-from evalkit.pages import page, shared_findings
+from evalkit.pages import first_screen, page, record, shared_findings
 from evalkit.pages.binary_plots import DRAWN
 from evalkit.pages.shared_findings import counts, idle, nonzero, rounded, rows_read, slices, weights
 from evalkit.studies import classification_diagnostics as diagnostics
@@ -18,7 +17,7 @@ from evalkit.studies.words import counted
 def title(study: BinaryStudy) -> Html:
     """The title and what was asked."""
     what = f"{study.facts.account.columns['label']} = {study.facts.positive}"
-    return page.title(
+    return first_screen.title(
         "Classification report",
         study,
         f"{counted(study.facts.rows, 'row')}, {share(classes(study).base_rate)} positive",
@@ -37,20 +36,16 @@ def findings(study: BinaryStudy) -> Html:
 
 
 def estimates(study: BinaryStudy) -> Html:
-    """The metrics without a threshold, then those at it, each above what knowing nothing gives."""
+    """The metrics without a threshold, then those at it, each above what needs no model."""
     n, level = page.sample(study, study.facts.rows), f"{study.settings.level:.0%}"
     pieces = []
     if study.order_metrics:
         caption = f"Whole order of the scores, whatever the threshold, with {level} intervals, {n}"
-        row = [
-            Cell("(knows nothing)", "muted"),
-            *(Cell(number(constant(study, m)), "muted") for m in study.order_metrics),
-        ]
+        row = page.reference(study, "(a constant score)", constant, study.order_metrics)
         pieces.append(page.estimates(study, caption, metrics=study.order_metrics, more=[row]))
     if study.decision_metrics:
         caption = f"At the threshold ({study.rule.text}), with {level} intervals, {n}"
-        major = [Cell("(always the larger class)", "muted")]
-        major += [Cell(number(larger_class(study, m)), "muted") for m in study.decision_metrics]
+        major = page.reference(study, "(always the larger class)", larger_class, study.decision_metrics)
         pieces.append(page.estimates(study, caption, metrics=study.decision_metrics, more=[major]))
     return tables.stack(pieces)
 
@@ -73,26 +68,21 @@ def gains(study: BinaryStudy) -> Html:
     if not study.both_classes:
         return Html("")
 
-    def lift(row: dict[str, Any]) -> str:
-        return f"{with_interval(row['value'], row['low'], row['high'], _two)}, finds {row['recall']:.0%}"
+    def lift(rows: tables.Rows) -> list[str]:
+        cells = zip(limits("value")(rows), rows, strict=True)
+        return [f"{cell}, finds {row['recall']:.0%}" for cell, row in cells]
 
     note = "Lift: precision / base rate. A tie at the border counts by its share."
     return by_system("Lift among the highest scores", study.gains, "depth", lift, note, "top {:.0%}".format)
 
 
-def _two(value: float) -> str:
-    return number(value, 2)
-
-
 def confusion(study: BinaryStudy) -> Html:
     """The four counts of every system."""
-    counts = {name.upper(): value(name, _count) for name in ("tp", "fp", "fn", "tn")}
+    counts = {name.upper(): text(name, _count) for name in ("tp", "fp", "fn", "tn")}
     negative = study.facts.negative or "the rest"
     note = f"Positive: {study.facts.positive}; negative: {negative}. FP: negative, but predicted positive."
     caption = f"Decisions at the threshold ({study.rule.text})"
-    return of_rows(
-        caption, study.decisions, {"system": value("system", escape), "threshold": value("threshold")} | counts, note
-    )
+    return of_rows(caption, study.decisions, {"system": text("system"), "threshold": value("threshold")} | counts, note)
 
 
 def _count(weight: float) -> str:
@@ -113,7 +103,7 @@ def definitions(study: BinaryStudy) -> Html:
 
 def origin(study: BinaryStudy) -> Html:
     """Inputs, parameters, versions, the command."""
-    return page.origin(study, study.facts.account.sources, "classification")
+    return record.origin(study, study.facts.account.sources, "classification")
 
 
 def results(study: BinaryStudy) -> Results:
@@ -148,7 +138,7 @@ def results(study: BinaryStudy) -> Results:
             "calibration": study.calibration.to_dict("records"),
             "reliability": study.reliability.to_dict("records"),
         }
-    return page.results(study, "classification", rows.sources, every_finding(study), more)
+    return record.results(study, "classification", rows.sources, every_finding(study), more)
 
 
 # Findings

@@ -1,11 +1,15 @@
 """The pictures of the binary page, and what is said of its curves, base rates and thresholds beside them."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import pandas as pd
 
 from evalkit.drawing import curve_plots, plots, tables
 from evalkit.drawing.curve_plots import Panel
+from evalkit.drawing.numbers import number
 from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import Cell, Html, escape, number, of_rows, value, with_interval
+from evalkit.drawing.tables import Cell, Html, each, escape, of_rows, value, with_interval
 from evalkit.studies.binary import LEAST_COST, BinaryStudy
 from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.classification_diagnostics import areas, at_other_rate, classes, operating_points, used_costs
@@ -13,6 +17,8 @@ from evalkit.studies.words import counted
 
 ONE_CLASS = "Only one class is there: no curves."
 DRAWN = 4  # systems with a square of their own
+FEW = 3  # crossings of two curves that a reader may want one by one
+MOST = 0.995  # share of an axis over which a curve lies above all but everywhere
 
 
 def curve_plot(study: BinaryStudy) -> Picture | Html:
@@ -178,26 +184,31 @@ def crossings(study: BinaryStudy) -> Html:
     if not study.both_classes or len(study.order) < 2:
         return Html("")
     lines = []
-    for kind, axis in (("roc", "false positive rate"), ("pr", "recall")):
-        name = "ROC" if kind == "roc" else "precision-recall"
-        for row in study.crossings(kind).to_dict("records"):
-            lines.append(_crossing(name, axis, row))
+    for kind, name, axis in (("roc", "ROC", "false positive rate"), ("pr", "precision-recall", "recall")):
+        rows = study.crossings(kind).to_dict("records")
+        often = [row for row in rows if len(row["crossings"]) > FEW and row["above"] <= MOST]
+        lines += [_crossing(name, axis, row) for row in rows if row not in often]
+        lines += [_often(name, axis, often)] if often else []
     items = "".join(f"<li>{escape(line)}</li>" for line in lines)
     return Html(f'<ul class="notes">{items}</ul>', "\n".join(lines))
 
 
-def _crossing(name: str, axis: str, row: dict) -> str:
+def _crossing(name: str, axis: str, row: Mapping[str, Any]) -> str:
     at, first, second = row["crossings"], row["first"], row["second"]
     if not at:
         return f"{first}'s {name} curve contains {second}'s."
-    if row["above"] > 0.995:
+    if row["above"] > MOST:
         crossed = f"they cross {counted(len(at), 'time')} at the ends"
         return f"{first}'s {name} curve lies above {second}'s all but everywhere; {crossed}."
     where = f"at {axis} {', '.join(f'{x:.3f}' for x in at)}"
-    if len(at) > 3:
-        where = f"{len(at)} times, at {axis} {at[0]:.3f} to {at[-1]:.3f}"
     share = f"{first}'s lies above over {row['above']:.0%} of the axis"
     return f"{first}'s and {second}'s {name} curves cross {where}; {share}."
+
+
+def _often(name: str, axis: str, rows: Sequence[Mapping[str, Any]]) -> str:
+    """Pairs of curves that cross again and again, in one line."""
+    shares = ", ".join(f"{row['first']}'s above {row['second']}'s {row['above']:.0%}" for row in rows)
+    return f"{name} curves that cross often; share of the {axis} axis over which one is above: {shares}."
 
 
 def base_rate(study: BinaryStudy) -> Html:
@@ -233,7 +244,7 @@ def choices(study: BinaryStudy) -> Html:
 
 def _choices(frame: pd.DataFrame, caption: str, note: str) -> Html:
     columns = {
-        "chosen by": lambda row: escape(f"{row['system']}: {row['rule']}"),
+        "chosen by": each(lambda row: escape(f"{row['system']}: {row['rule']}")),
         "threshold": value("threshold"),
         "predicted positive": value("predicted"),
         "precision": value("precision"),

@@ -4,10 +4,10 @@ from typing import Any
 
 from evalkit.drawing import curve_plots, plots, tables
 from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import Cell, Html, Results, by_system, escape, limits, number, of_rows, value
+from evalkit.drawing.tables import Cell, Html, Results, by_system, each, escape, limits, of_rows, text, value
 from evalkit.findings import inputs, predictions
 from evalkit.findings.finding import NOTE, WARNING, Finding
-from evalkit.pages import each_class, page
+from evalkit.pages import each_class, page, record
 from evalkit.pages.binary_plots import bin_limits, reliability
 from evalkit.pages.shared_findings import counts, rows_read, slices, weights
 from evalkit.studies import classification_diagnostics as diagnostics
@@ -33,10 +33,7 @@ def findings(study: ClassesStudy) -> Html:
 def estimates(study: ClassesStudy) -> Html:
     """Every metric, and below what always predicting the largest class would give."""
     caption = f"Metrics with {study.settings.level:.0%} intervals, {page.sample(study, len(study.data.rows))}"
-    row = [
-        Cell("(always the largest class)", "muted"),
-        *(Cell(number(largest_class(study, m)), "muted") for m in study.settings.metrics),
-    ]
+    row = page.reference(study, "(always the largest class)", largest_class, study.settings.metrics)
     note = "(always the largest class): as probabilities, the shares of the classes." if study.probabilities else ""
     return page.estimates(study, caption, note, more=[row])
 
@@ -60,10 +57,10 @@ def crossings(study: ClassesStudy) -> Html:
 def choices(study: ClassesStudy) -> Html:
     """How much could be decided without review at a precision target."""
     columns = {
-        "system": value("system", escape),
+        "system": text("system"),
         "coverage": limits("coverage"),
         "right among them": limits("right", "right_low", "right_high"),
-        "classes": lambda row: Cell(escape(row["classes"] or "none"), "text"),
+        "classes": each(lambda row: Cell(escape(row["classes"] or "none"), "text")),
     }
     caption = f"Coverage at precision ≥ {study.target:g}: rows predicted into classes that reach it"
     note = (
@@ -91,7 +88,7 @@ def calibrated(study: ClassesStudy) -> Html:
     if not study.probabilities:
         return tables.paragraph("No probabilities, no calibration.")
     columns = {
-        "system": value("system", escape),
+        "system": text("system"),
         "mean probability of the predicted class": value("confidence"),
         "accuracy": limits("right", "right_low", "right_high"),
         "top-label ECE, 10 equal bins": limits("ece_10", "ece_10_low", "ece_10_high"),
@@ -148,7 +145,7 @@ def definitions(study: ClassesStudy) -> Html:
 
 def origin(study: ClassesStudy) -> Html:
     """Inputs, parameters, versions, the command."""
-    return page.origin(study, study.data.rows.sources, "classification")
+    return record.origin(study, study.data.rows.sources, "classification")
 
 
 def results(study: ClassesStudy) -> Results:
@@ -156,7 +153,7 @@ def results(study: ClassesStudy) -> Results:
     rows = study.data.rows
     more: dict[str, Any] = {
         "kind": "multi-class",
-        **page.population(rows),
+        **record.population(rows),
         "classes": list(study.data.classes),
         "confusion": {name: rows_of.confusion.table.tolist() for name, rows_of in study.sample.rows.items()},
         "by_class": study.by_class.to_dict("records"),
@@ -166,7 +163,7 @@ def results(study: ClassesStudy) -> Results:
         more["tops"] = study.tops.to_dict("records")
     if study.probabilities:
         more["calibration"] = study.calibration.to_dict("records")
-    return page.results(study, "classification", rows.sources, every_finding(study), more)
+    return record.results(study, "classification", rows.sources, every_finding(study), more)
 
 
 # Findings

@@ -7,9 +7,10 @@ import pandas as pd
 
 from evalkit.drawing import curve_plots, plots, tables
 from evalkit.drawing.curve_plots import Panel
+from evalkit.drawing.numbers import thousands
 from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import Html, escape, limits, of_rows, thousands, value
-from evalkit.pages import page
+from evalkit.drawing.tables import Column, Html, each, escape, limits, of_rows, text
+from evalkit.pages import first_screen, page
 from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.multilabel import MultiLabelStudy
 from evalkit.studies.row_study import DRAWN
@@ -22,7 +23,7 @@ LISTED = 12  # classes or labels that a line names
 
 def title(study: Either, what: str, rows: str) -> Html:
     """The title and what was asked; what: that which the systems predict."""
-    return page.title(
+    return first_screen.title(
         "Classification report",
         study,
         rows,
@@ -70,10 +71,11 @@ def _table(
     """One row a class; the second column of the frame names it."""
     kind = frame.columns[1]
 
-    def name(row: dict[str, Any]) -> str:
+    @each
+    def name(row: Mapping[str, Any]) -> str:
         return escape(row[kind] if row["system"] == study.leader else f"{row['system']}: {row[kind]}")
 
-    columns = {kind: name} | {head: value(column, thousands) for column, head in counted.items()}
+    columns: dict[str, Column] = {kind: name} | {head: text(column, thousands) for column, head in counted.items()}
     columns |= {head: limits(column, f"{column}_low", f"{column}_high") for column, head in metrics.items()}
     return of_rows(f"{caption}, with {study.settings.level:.0%} intervals", frame, columns)
 

@@ -3,23 +3,12 @@
 from typing import Any
 
 from evalkit.drawing import plots, tables
+from evalkit.drawing.numbers import number, p_value, signed, signed_percent
 from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import (
-    CellOf,
-    Html,
-    escape,
-    limits,
-    number,
-    of_rows,
-    p_value,
-    signed,
-    signed_percent,
-    value,
-    words,
-)
+from evalkit.drawing.tables import Column, Html, each, escape, limits, of_rows, text, value, words
 from evalkit.findings import methods
 from evalkit.findings.finding import NOTE, WARNING, Finding
-from evalkit.pages import page, pieces
+from evalkit.pages import page, pieces, record
 from evalkit.pages.shared_findings import columns_read, counts, slices
 from evalkit.studies import online_diagnostics as diagnostics
 from evalkit.studies.diagnostics import alpha
@@ -57,8 +46,8 @@ def estimates(study: Experiment) -> Html:
 @pieces.of_a_part()
 def comparisons(study: Experiment) -> Html:
     """The differences of the arms, then the lifts."""
-    columns: dict[str, CellOf] = {
-        "lift": lambda row: f"{escape(row['first'])} / {escape(row['second'])} − 1",
+    columns: dict[str, Column] = {
+        "lift": each(lambda row: f"{escape(row['first'])} / {escape(row['second'])} − 1"),
         "metric": words("metric"),
         "value": limits("lift", "lift_low", "lift_high", signed_percent),
         "would show": value("detectable", signed),
@@ -74,11 +63,11 @@ def adjustments(study: Experiment) -> Html:
     if not len(study.adjustments) or study.plain is None:
         return tables.paragraph("No metric is a mean of one column: nothing to cap or to adjust.")
     columns = {
-        "measured": value("way", escape),
+        "measured": text("way"),
         "estimand": words("estimand"),
         "difference": limits("difference", show=signed),
-        "p": value("p", p_value),
-        "users": value("users", "{:.0%}".format),
+        "p": text("p", p_value),
+        "users": text("users", "{:.0%}".format),
     }
     pair, n = " − ".join(study.opponents), max(study.adjustments["n"])
     caption = f"{pair} in mean {study.plain.label}, {n:,} {plural(study.unit_name, 2)}"
@@ -95,12 +84,12 @@ def users_for(study: Experiment) -> Html:
     if not len(study.users_for) or study.plain is None:
         return Html("")
     columns = {
-        "lift": value("lift", "{:.0%}".format),
+        "lift": text("lift", "{:.0%}".format),
         "difference": value("difference", signed),
-        "users an arm": value("raw", _about),
+        "users an arm": text("raw", _about),
     }
     if study.options.before:
-        columns[f"with CUPED on {study.options.before}"] = value("cuped", _about)
+        columns[f"with CUPED on {study.options.before}"] = text("cuped", _about)
     what = f"{study.plain.label} over {study.opponents[1]}"
     caption = f"Users to show a lift in {what} with 80 % power, from this table's spread"
     return of_rows(caption, study.users_for, columns)
@@ -137,7 +126,7 @@ def definitions(study: Experiment) -> list[tuple[str, str]]:
 def answers(study: Experiment) -> dict[str, Any]:
     """Every number of this part."""
     shares = {f"{top:g}": share for top, share in study.concentration.items()}
-    return page.answers(study) | {
+    return record.answers(study) | {
         "columns": dict(study.columns),
         "population": {"sizes": study.sizes, "crossed": study.assigned.crossed, "unit": study.unit_name},
         "sample_ratio": study.sample_ratio,

@@ -5,8 +5,9 @@ from typing import Any
 import pandas as pd
 
 from evalkit.drawing import curve_plots, plots, tables
+from evalkit.drawing.numbers import number, of_frame, p_value, signed
 from evalkit.drawing.plots import COLOURS, GREY, Picture
-from evalkit.drawing.tables import Cell, Html, escape, number, p_value, signed, with_interval
+from evalkit.drawing.tables import Cell, Html, escape, with_interval
 from evalkit.pages import page, pieces
 from evalkit.studies import validation_diagnostics as diagnostics
 from evalkit.studies.validation_diagnostics import fold_ends, fold_map_axis, stretches
@@ -24,8 +25,9 @@ ALONG = {"time": "time", "group": "groups, in the order of the folds that test t
 def intervals(study: Validation) -> Html:
     """The subject's primary metric: honest intervals, and naive ones crossed out."""
     rows: list[list[Cell | str]] = []
+    same = of_frame(study.intervals, "value")
     for row in study.intervals.to_dict("records"):
-        text = with_interval(row["value"], row["low"], row["high"])
+        text = with_interval(row["value"], row["low"], row["high"], places=same)
         n = f"{row['n']:,} {plural(row['unit'], row['n'])}"
         cells = [escape(row["what"]), text, n, escape(row["method"])]
         rows.append(
@@ -53,29 +55,32 @@ def by_fold(study: Validation) -> Html:
         *labels,
     ]
     head += [f"{study.primary.label} in training", "better by"] if gap is not None else []
-    rows = [_fold(row, labels, None if gap is None else gap[i]) for i, row in enumerate(frame.to_dict("records"))]
-    pooled = [study.estimate(chosen, study.subject).value for chosen in study.settings.metrics]
+    same = {label: page.places(study, label) for label in labels}
+    rows = [_fold(row, same, None if gap is None else gap[i]) for i, row in enumerate(frame.to_dict("records"))]
+    pooled = [
+        number(study.estimate(chosen, study.subject).value, same[chosen.label]) for chosen in study.settings.metrics
+    ]
     rest: list[Cell | str] = ["", ""] if gap is not None else []
     tested = f"{study.rows.size:,}"
     if study.holdout:
         return tables.table(
             f"{study.subject}, the one test set", head, rows, "One holdout: there are no folds to pool."
         )
-    rows.append(
-        ["<strong>pooled</strong>", "", tested, "", *(f"<strong>{number(value)}</strong>" for value in pooled), *rest]
-    )
+    rows.append(["<strong>pooled</strong>", "", tested, "", *(f"<strong>{value}</strong>" for value in pooled), *rest])
     mean = diagnostics.mean_of_folds(study)
-    means = [number(mean[label]) for label in labels]
+    means = [number(mean[label], same[label]) for label in labels]
     if gap is not None:
-        rest = [number(mean["on_train"]), signed(diagnostics.mean_gap(study))]
+        places = same[study.primary.label]
+        rest = [number(mean["on_train"], places), signed(diagnostics.mean_gap(study), places)]
     rows.append(["mean of folds", "", "", "", *means, *rest])
     return tables.table(f"{study.subject}, fold by fold", head, rows, _unlike(study))
 
 
-def _fold(row: dict[str, Any], labels: list[str], gap: float | None) -> list[Cell | str]:
+def _fold(row: dict[str, Any], places: dict[str, int], gap: float | None) -> list[Cell | str]:
     cells: list[Cell | str] = [escape(row["fold"]), f"{row['train']:,}" if row["train"] else "?", f"{row['test']:,}"]
-    cells += [number(row["label"]), *(number(row[label]) for label in labels)]
-    return cells + ([] if gap is None else [number(row["on_train"]), signed(gap)])
+    cells += [number(row["label"], 3), *(number(row[label], same) for label, same in places.items())]
+    primary = next(iter(places.values()))
+    return cells + ([] if gap is None else [number(row["on_train"], primary), signed(gap, primary)])
 
 
 def _unlike(study: Validation) -> str:

@@ -3,23 +3,12 @@
 from typing import Any
 
 from evalkit.drawing import plots, tables
+from evalkit.drawing.numbers import number, p_value, signed
 from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import (
-    CellOf,
-    Html,
-    Results,
-    escape,
-    interval,
-    number,
-    of_rows,
-    p_value,
-    signed,
-    value,
-    words,
-)
+from evalkit.drawing.tables import Column, Html, Results, each, limits, of_rows, text, words
 from evalkit.findings import inputs, methods
 from evalkit.findings.finding import NOTE, WARNING, Finding
-from evalkit.pages import experiment_page, page, pieces, planning_page
+from evalkit.pages import experiment_page, first_screen, page, pieces, planning_page, record
 from evalkit.pages.shared_findings import columns_read, slices
 from evalkit.studies import online_diagnostics as diagnostics
 from evalkit.studies.interleaving import Interleaving, Online
@@ -51,10 +40,10 @@ def verdict(o: Online) -> Html:
     pieces = []
     if o.log:
         label = "Interleaving (bundled log: its users and clicks are simulated)" if o.log.simulated else "Interleaving"
-        pieces += [tables.paragraph(label), _doubted(page.verdict(o.log), fairness(o.log))]
+        pieces += [tables.paragraph(label), _doubted(first_screen.verdict(o.log), fairness(o.log))]
     if o.users:
         label = f"A/B test{experiment_page.SAMPLE if o.users.sample else ''}"
-        pieces += [tables.paragraph(label), _doubted(page.verdict(o.users), experiment_page.design(o.users))]
+        pieces += [tables.paragraph(label), _doubted(first_screen.verdict(o.users), experiment_page.design(o.users))]
     return tables.stack(pieces)
 
 
@@ -95,23 +84,23 @@ def segments(study: Interleaving) -> Html:
 def checks(study: Interleaving) -> Html:
     """The draft's balance by position, then the counts that no draft should have."""
     several = len(study.systems) > 2
-    arm: dict[str, CellOf] = {"arm": words("system")} if several else {}
-    columns: dict[str, CellOf] = {
-        "position": value("position", str),
+    arm: dict[str, Column] = {"arm": words("system")} if several else {}
+    columns: dict[str, Column] = {
+        "position": text("position", str),
         **arm,
-        "items" if several else f"items of {study.systems[0]}": lambda row: f"{row['count']:,} of {row['n']:,}",
-        "share": lambda row: f"{number(row['share'])} {interval(row['low'], row['high'])}",
-        "p": value("p", p_value),
-        "adjusted p": value("adjusted", p_value),
+        "items" if several else f"items of {study.systems[0]}": each(lambda row: f"{row['count']:,} of {row['n']:,}"),
+        "share": limits("share"),
+        "p": text("p", p_value),
+        "adjusted p": text("adjusted", p_value),
     }
     note = "p: chi-square against a fair coin, one coin a session; by Holm over the positions. "
     note += f"Below {diagnostics.BROKEN}: broken."
     balance = of_rows("Balance of teams by position (position 1: the coin)", study.coins, columns, note)
     counts = {
-        "check": value("check", escape),
-        "count": value("count", "{:,.0f}".format),
-        "of": value("of", "{:,.0f}".format),
-        "share": value("share", "{:.1%}".format),
+        "check": text("check"),
+        "count": text("count", "{:,.0f}".format),
+        "of": text("of", "{:,.0f}".format),
+        "share": text("share", "{:.1%}".format),
     }
     return tables.stack([balance, of_rows("Checks of the log", study.checks, counts)])
 
@@ -147,12 +136,12 @@ def results(o: Online) -> Results:
         "users": experiment_page.answers(o.users) if o.users else None,
         "planning": planning_page.answers(o.planning) if o.planning else None,
     }
-    return Results(page.about("interleaving", o.given, o.sources, o.gate, every_finding(o)) | more)
+    return Results(record.about("interleaving", o.given, o.sources, o.gate, every_finding(o)) | more)
 
 
 def _log_results(study: Interleaving) -> dict:
     counts = {"items": study.data.log.team.size, "sessions": study.data.log.unit.size, "users": study.users}
-    return page.answers(study) | {
+    return record.answers(study) | {
         "simulated": study.simulated,
         "columns": dict(study.data.columns),
         "population": counts | {"unit": study.unit_name, "heavy": study.heavy, "repeated_items": study.data.repeated},

@@ -4,11 +4,12 @@ from typing import Any
 
 from evalkit.drawing import curve_plots, plots, tables
 from evalkit.drawing.curve_plots import Panel
+from evalkit.drawing.numbers import number, signed
 from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import Cell, Html, Results, escape, limits, number, of_rows, signed, value
+from evalkit.drawing.tables import Html, Results, limits, of_rows, text, value
 from evalkit.findings import inputs, predictions
 from evalkit.findings.finding import Finding
-from evalkit.pages import each_class, page, shared_findings
+from evalkit.pages import each_class, page, record, shared_findings
 from evalkit.pages.shared_findings import idle, rounded, rows_read, slices, weights
 from evalkit.studies import classification_diagnostics
 from evalkit.studies import classification_diagnostics as diagnostics
@@ -33,9 +34,9 @@ def estimates(study: MultiLabelStudy) -> Html:
     caption = f"Metrics with {study.settings.level:.0%} intervals, {page.sample(study, len(study.data.rows))}"
     if not study.probabilities:
         return page.estimates(study, caption)
-    cells = [Cell(number(classification_diagnostics.label_shares(study, m)), "muted") for m in study.settings.metrics]
+    row = page.reference(study, "(labels' shares)", classification_diagnostics.label_shares, study.settings.metrics)
     note = "(labels' shares): every row scored by how often each label is true."
-    return page.estimates(study, caption, note, more=[[Cell("(labels' shares)", "muted"), *cells]])
+    return page.estimates(study, caption, note, more=[row])
 
 
 def curve_plot(study: MultiLabelStudy) -> Picture | Html:
@@ -68,7 +69,7 @@ def calibrated(study: MultiLabelStudy) -> Html:
     if not study.probabilities:
         return tables.paragraph("No probabilities, no calibration.")
     columns = {
-        "label": value("label", escape),
+        "label": text("label"),
         "mean score": value("score"),
         "share true": value("share"),
         "mean score − share true": limits("difference", show=signed),
@@ -79,7 +80,7 @@ def calibrated(study: MultiLabelStudy) -> Html:
 
 def gains(study: MultiLabelStudy) -> Html:
     """How often the label with the highest score is true."""
-    columns = {"system": value("system", escape), "share": limits("value")}
+    columns = {"system": text("system"), "share": limits("value")}
     return of_rows("Rows whose highest-scored label is true", study.tops, columns)
 
 
@@ -99,7 +100,7 @@ def definitions(study: MultiLabelStudy) -> Html:
 
 def origin(study: MultiLabelStudy) -> Html:
     """Inputs, parameters, versions, the command."""
-    return page.origin(study, study.data.rows.sources, "classification")
+    return record.origin(study, study.data.rows.sources, "classification")
 
 
 def results(study: MultiLabelStudy) -> Results:
@@ -107,7 +108,7 @@ def results(study: MultiLabelStudy) -> Results:
     rows = study.data.rows
     more: dict[str, Any] = {
         "kind": "multi-label",
-        **page.population(rows),
+        **record.population(rows),
         "labels": list(study.data.labels),
         "threshold": study.threshold,
         "precision": {name: stored_in.name for name, stored_in in classification_diagnostics.stored(study).items()},
@@ -115,7 +116,7 @@ def results(study: MultiLabelStudy) -> Results:
         "sweep": study.sweep.to_dict("records"),
         "tops": study.tops.to_dict("records"),
     }
-    return page.results(study, "classification", rows.sources, every_finding(study), more)
+    return record.results(study, "classification", rows.sources, every_finding(study), more)
 
 
 # Findings

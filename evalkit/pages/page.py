@@ -1,120 +1,30 @@
-"""What every study's page shows in the same way: verdict, estimates, comparisons, slices, results."""
+"""What every study's page shows in the same way: estimates, comparisons, slices, definitions."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
 from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.drawing import plots, tables
+from evalkit.drawing.numbers import estimate, number, of_frame, p_value, percent, signed
 from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import (
-    Cell,
-    Html,
-    Results,
-    escape,
-    interval,
-    number,
-    p_value,
-    percent,
-    signed,
-    signed_percent,
-    with_interval,
-)
-from evalkit.findings.finding import Finding
+from evalkit.drawing.tables import Cell, Html, escape, with_interval
 from evalkit.pages import pieces
-from evalkit.reading.inputs.aligned import Aligned
-from evalkit.reading.tables.parts import Source
-from evalkit.studies import diagnostics, provenance
+from evalkit.studies import diagnostics
 from evalkit.studies.study import Study
-from evalkit.studies.words import counted, plural, sample_sizes
+from evalkit.studies.words import counted, sample_sizes
 
 pieces.listed(__name__)
 
-SHOWN = 12  # more comparisons than a first screen holds
 LISTED = 200  # rows of a table that someone may still read
 DRAWN = 30  # more than a figure holds
 Row = Sequence[Cell | str]
-BETWEEN = {"better": "than", "worse": "than", "equivalent": "to", "cannot tell": "from"}
 
 
-def title(report: str, study: Study, rows: str, *, alone: str, against: str, best: str) -> Html:
-    """The title, and what was asked of one system, of systems against a baseline, or of systems among themselves."""
-    if len(study.order) == 1:
-        asked = alone
-    elif study.settings.baseline:
-        asked = against
-    else:
-        asked = best
-    return tables.heading(report, f"{asked}, by {study.primary.label}, on {rows}?")
-
-
-def verdict(study: Study) -> Html:
-    """The gate where one is set, then the leader against each other system, then how that was tested."""
-    pieces = [_gate(study.gate)] if study.gate else []
-    if not len(study.headline):
-        return tables.stack([*pieces, _alone(study)])
-    pieces += [_comparison(study, row) for row in study.headline.head(SHOWN).to_dict("records")]
-    more = f"{SHOWN} of {len(study.headline)} comparisons shown; the others stand under Paired differences. "
-    return tables.stack([*pieces, tables.paragraph(f"{more if len(study.headline) > SHOWN else ''}{_how(study)}")])
-
-
-def _gate(gate: Mapping[str, Any]) -> Html:
-    kept = "kept" if gate["passed"] else f"not kept by {', '.join(gate.get('failed', []))}".removesuffix(" by ")
-    return tables.verdict("pass" if gate["passed"] else "fail", f"gate: {escape(gate['rule'])}: {escape(kept)}")
-
-
-def _value(study: Study, system: str) -> str:
-    rows = study.estimates[(study.estimates["metric"] == study.primary.label) & (study.estimates["system"] == system)]
-    row = rows.iloc[0]
-    return f"{number(row['value'])} {interval(row['low'], row['high'])}".strip()
-
-
-def _alone(study: Study) -> Html:
-    rows = study.estimates[study.estimates["metric"] == study.primary.label]
-    lines = [f"{escape(name)}: {escape(study.primary.label)} {_value(study, name)}" for name in rows["system"]]
-    over = sample_sizes(rows["n"], study.unit_name).removeprefix("n = ")
-    how = f"{percent(study.settings.level)} interval ({rows.iloc[0]['method']}) over {over}; "
-    reason = (
-        "one system, nothing to compare" if len(study.order) == 1 else f"{study.primary.label} has no better direction"
-    )
-    return tables.verdict("result", "; ".join(lines), escape(how + reason) + ".")
-
-
-def _comparison(study: Study, row: dict[str, Any]) -> Html:
-    first, second = escape(row["first"]), escape(row["second"])
-    difference = f"{signed(row['difference'])} {interval(row['low'], row['high'], signed)}"
-    main = f"{first} {BETWEEN[row['verdict']]} {second}: {escape(row['metric'])} {difference}"
-    small = (
-        f"{first} {_value(study, row['first'])}, {second} {_value(study, row['second'])}; p {p_value(row['p'])}, "
-        f"adjusted {p_value(row['adjusted'])}; {row['n']:,} {escape(plural(row['unit'], row['n']))}"
-    )
-    if "lift" in row:
-        small += f"; lift {_percents(row['lift'], row['lift_low'], row['lift_high'])}"
-    if row["verdict"] == "cannot tell" and row.get("detectable", float("nan")) > 0:
-        small += f"; a true difference of {number(row['detectable'])} would show with 80 % power"
-    return tables.verdict(row["verdict"], main, small)
-
-
-def _percents(value: float, low: float, high: float) -> str:
-    return f"{signed_percent(value)} {interval(low, high, signed_percent)}"
-
-
-def _how(study: Study) -> str:
-    level, how = study.settings.level, _methods(study.headline)
-    top = "highest" if study.primary.metric.best == "high" else "lowest"
-    best = f"{study.leader} has the {top} value of {len(study.order)}; testing all pairs allows for having picked it. "
-    margin = f" Equivalent: within ±{study.settings.margin:g}." if study.settings.margin else ""
-    return (
-        f"Family: {study.family}. {'' if study.settings.baseline else best}{study.differences_are}, {study.sided}; "
-        f"{how}. Better or worse: adjusted p below {diagnostics.alpha(study):.2g}. The {percent(level)} interval is of "
-        f"one comparison alone.{margin}"
-    )
-
-
-def _methods(comparisons: pd.DataFrame) -> str:
-    """How comparisons were tested, each way once."""
-    return " or ".join(dict.fromkeys(comparisons["method"]))
+def places(study: Study, label: str) -> int:
+    """The decimals of a metric: the same for every system."""
+    return of_frame(study.estimates[study.estimates["metric"] == label], "value")
 
 
 def estimates(
@@ -127,6 +37,12 @@ def estimates(
     methods = study.estimates[study.estimates["metric"].isin([chosen.label for chosen in columns])]["method"]
     below = f"Bold: the best value; ↑ more is better, ↓ less is. Intervals: {', '.join(dict.fromkeys(methods))}. {note}"
     return tables.table(caption, ["system", *heads], [*rows, *more], below.strip())
+
+
+def reference(study: Study, name: str, of: Callable[[Any, Chosen], float], metrics: Sequence[Chosen]) -> list[Cell]:
+    """A row below the systems: what needs no model, with the decimals of each metric."""
+    cells = [number(of(study, chosen), places(study, chosen.label)) for chosen in metrics]
+    return [Cell(cell, "muted") for cell in (name, *cells)]
 
 
 def sample(study: Study, rows: int) -> str:
@@ -142,12 +58,19 @@ _ARROWS = {"high": "↑", "low": "↓", "neither": ""}
 def _estimate(study: Study, label: str, name: str) -> Cell:
     rows = study.estimates[study.estimates["metric"] == label]
     row = rows[rows["system"] == name].iloc[0]
-    text = with_interval(row["value"], row["low"], row["high"])
+    same = places(study, label)
+    text = with_interval(row["value"], row["low"], row["high"], places=same)
     if diagnostics.moved_by_ties(row):
-        text += f'<br><span class="muted">ties {number(row["worst_ties"])} to {number(row["best_ties"])}</span>'
+        ends = " to ".join(number(row[end], same) for end in ("worst_ties", "best_ties"))
+        text += f'<br><span class="muted">ties {ends}</span>'
     if row["n"] != diagnostics.most_units(study) or rows["n"].nunique() > 1:
         text += f'<br><span class="muted">n = {row["n"]:,}</span>'
     return Cell(text, "lead" if len(rows) > 1 and row["value"] == diagnostics.best_value(study, label) else "")
+
+
+def methods(comparisons: pd.DataFrame) -> str:
+    """How comparisons were tested, each way once."""
+    return " or ".join(dict.fromkeys(comparisons["method"]))
 
 
 def comparisons(study: Study) -> Html:
@@ -156,7 +79,7 @@ def comparisons(study: Study) -> Html:
         return _nothing(study)
     deciding = study.comparisons["metric"] == study.primary.label
     unfolded = study.comparisons[deciding] if deciding.any() else study.comparisons
-    note = f"p by {_methods(unfolded)}; adjusted by Holm over {study.adjusted_over}."
+    note = f"p by {methods(unfolded)}; adjusted by Holm over {study.adjusted_over}."
     if not deciding.any():
         return tables.stack([_nothing(study), _comparison_table(study, unfolded, "the other metrics", note)])
     first = _comparison_table(study, unfolded, study.primary.label, note)
@@ -180,7 +103,9 @@ def _comparison_table(study: Study, frame: pd.DataFrame, metrics: str, note: str
     of = sample_sizes(frame["n"], study.unit_name)
     caption = f"{study.differences_are} in {metrics} with {percent(study.settings.level)} interval, {of}"
     many = frame["metric"].nunique() > 1
-    frame = frame.assign(few=frame["n"] if frame["n"].nunique() > 1 else float("nan"))
+    same = {metric: of_frame(part, "difference") for metric, part in frame.groupby("metric")}
+    few = frame["n"] if frame["n"].nunique() > 1 else float("nan")
+    frame = frame.assign(few=few, places=frame["metric"].map(same))
     extra = [name for column, name in _EXTRAS.items() if column in frame]
     columns = ["first − second", *(["metric"] if many else []), "difference", "p", "adjusted p", *extra, "verdict"]
     if len(frame) > LISTED:
@@ -193,7 +118,7 @@ def _comparison_row(row: dict[str, Any], *, many: bool) -> list[Cell]:
     cells = [Cell(f"{escape(row['first'])} − {escape(row['second'])}")]
     cells += [Cell(escape(row["metric"]), "text")] if many else []
     few = f' <span class="muted">n = {row["n"]:,}</span>' if row["few"] == row["few"] else ""
-    cells.append(Cell(with_interval(row["difference"], row["low"], row["high"], signed) + few))
+    cells.append(Cell(with_interval(row["difference"], row["low"], row["high"], signed, row["places"]) + few))
     cells += [Cell(p_value(row[name])) for name in ("p", "adjusted", "max_t", "p_t", "p_fisher") if name in row]
     if "wins" in row:
         cells.append(Cell(f"{row['wins']:,} / {row['ties']:,} / {row['losses']:,}"))
@@ -228,7 +153,8 @@ def forest(study: Study, draw: Any, caption: str, colours: Mapping[str, str], **
 def listed(frame: pd.DataFrame) -> str:
     """Differences and their intervals in words."""
     rows = frame.itertuples(index=False)
-    return "; ".join(f"{row.name}: {signed(row.value)} {interval(row.low, row.high, signed)}" for row in rows)
+    same = of_frame(frame, "value")
+    return "; ".join(f"{row.name}: {estimate(row.value, row.low, row.high, signed, same)}" for row in rows)
 
 
 def pair_names(comparisons: pd.DataFrame) -> list[str]:
@@ -247,18 +173,20 @@ def segments(study: Study) -> Html:
     columns = ["slice", "n", *study.order, *([" − ".join(study.opponents), "adjusted p"] if tested else [])]
     parts = [part for _, part in study.by_segment.groupby(["segment", "slice"], sort=False)]
     note = f"p Holm-adjusted over the {len(parts)} slices; the intervals are of one slice alone." if tested else ""
-    rows = [_slice_row(part, tested=tested) for part in parts]
+    same = of_frame(study.by_segment, "value")
+    differ = of_frame(study.by_segment, "difference", "difference_low", "difference_high") if tested else None
+    rows = [_slice_row(part, same, differ) for part in parts]
     return tables.table(
         f"{study.primary.label} by segment with {percent(study.settings.level)} interval", columns, rows, note
     )
 
 
-def _slice_row(part: pd.DataFrame, *, tested: bool) -> list[Cell]:
+def _slice_row(part: pd.DataFrame, places: int, differ: int | None) -> list[Cell]:
     first = part.iloc[0]
     cells = [Cell(escape(f"{first['segment']} {first['slice']}")), Cell(f"{max(part['n']):,}")]
-    cells += [Cell(with_interval(row["value"], row["low"], row["high"])) for _, row in part.iterrows()]
-    if tested:
-        limits = with_interval(first["difference"], first["difference_low"], first["difference_high"], signed)
+    cells += [Cell(with_interval(r["value"], r["low"], r["high"], places=places)) for _, r in part.iterrows()]
+    if differ is not None:
+        limits = with_interval(first["difference"], first["difference_low"], first["difference_high"], signed, differ)
         cells += [Cell(limits), Cell(p_value(first["adjusted"]))]
     return cells
 
@@ -285,52 +213,3 @@ def metric_definitions(study: Study) -> list[tuple[str, str]]:
 def _definition(metric: Metric) -> str:
     reference = f" {metric.reference}." if metric.reference else ""
     return f"{metric.formula}. Undefined where {metric.undefined}. Equals: {metric.equals}.{reference}"
-
-
-def origin(study: Study, sources: tuple[Source, ...], notebook: str) -> Html:
-    """The command that makes the page again, the inputs, the parameters, the versions."""
-    return tables.provenance(provenance.table(sources, study.given, notebook, study.settings.seed))
-
-
-def population(rows: Aligned) -> dict[str, Any]:
-    """The columns and the rows of a table of predictions, as a report's JSON has them."""
-    counted = {"rows": len(rows), "read": rows.read, "alone": rows.alone}
-    return {"columns": dict(rows.columns), "population": counted}
-
-
-def results(
-    study: Study, notebook: str, sources: tuple[Source, ...], findings: Iterable[Finding], more: Mapping[str, Any]
-) -> Results:
-    """Every number of the page, unrounded, as `evalkit/schema.json` describes it."""
-    return Results(about(notebook, study.given, sources, study.gate, findings) | answers(study) | dict(more))
-
-
-def about(
-    notebook: str,
-    parameters: Mapping[str, Any],
-    sources: tuple[Source, ...],
-    gate: Mapping[str, Any] | None,
-    findings: Iterable[Finding],
-) -> dict[str, Any]:
-    """What every report's JSON begins with."""
-    return {
-        "schema": "evalkit/1",
-        "report": notebook,
-        "parameters": provenance.printable(parameters),
-        "inputs": provenance.inputs(sources),
-        "versions": provenance.versions(),
-        "gate": gate,
-        "findings": [finding.record() for finding in findings],
-    }
-
-
-def answers(study: Study) -> dict[str, Any]:
-    """The frames of a study that every report's JSON has."""
-    return {
-        "primary": study.primary.label,
-        "order": study.order,
-        "headline": study.headline.to_dict("records"),
-        "estimates": study.estimates.to_dict("records"),
-        "comparisons": study.comparisons.to_dict("records"),
-        "segments": study.by_segment.to_dict("records"),
-    }

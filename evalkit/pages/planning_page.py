@@ -3,8 +3,9 @@
 from typing import Any
 
 from evalkit.drawing import claim_plots, plots, tables
+from evalkit.drawing.numbers import signed, signed_percent, thousands
 from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import CellOf, Html, escape, number, of_rows, signed, signed_percent, thousands, value
+from evalkit.drawing.tables import Column, Html, each, escape, of_rows, text, value
 from evalkit.findings import methods
 from evalkit.findings.finding import Finding
 from evalkit.pages import pieces
@@ -42,15 +43,15 @@ def _times(ratio: float) -> str:
 @pieces.of_a_part()
 def needed(study: Planning) -> Html:
     """Users by design and criterion."""
-    columns: dict[str, CellOf] = {
-        "design": value("design", escape),
-        "effect": lambda row: signed(row["effect"], 4),
-        "sd a user": lambda row: number(row["sd"], 2),
-        "95 % agree": value("agree_95", _about),
-        "80 % power": value("power_80", _about),
-        "95 % power": value("power_95", _about),
-        "noise": value("error", "±{:.0%}".format),
-        "times": value("times", _times),
+    columns: dict[str, Column] = {
+        "design": text("design"),
+        "effect": value("effect", signed),
+        "sd a user": value("sd"),
+        "95 % agree": text("agree_95", _about),
+        "80 % power": text("power_80", _about),
+        "95 % power": text("power_95", _about),
+        "noise": text("error", "±{:.0%}".format),
+        "times": text("times", _times),
     }
     note = (
         "95 % agree: the sign is right in 95 % of experiments, the published criterion; power: two-sided at 0.05. "
@@ -62,13 +63,13 @@ def needed(study: Planning) -> Html:
 @pieces.of_a_part()
 def worlds(study: Planning) -> Html:
     """What the ratio hangs on: the click model and heavy users."""
-    columns: dict[str, CellOf] = {
-        "world": value("world", escape),
-        "interleaving": value("interleaving", _about),
-        "best raw A/B": lambda row: f"{_about(row['raw'])}<br>{escape(row['raw_metric'])}",
-        "best A/B with CUPED": lambda row: f"{_about(row['cuped'])}<br>{escape(row['cuped_metric'])}",
-        "raw ratio": value("raw_times", _times),
-        "CUPED ratio": value("cuped_times", _times),
+    columns: dict[str, Column] = {
+        "world": text("world"),
+        "interleaving": text("interleaving", _about),
+        "best raw A/B": each(lambda row: f"{_about(row['raw'])}<br>{escape(row['raw_metric'])}"),
+        "best A/B with CUPED": each(lambda row: f"{_about(row['cuped'])}<br>{escape(row['cuped_metric'])}"),
+        "raw ratio": text("raw_times", _times),
+        "CUPED ratio": text("cuped_times", _times),
     }
     note = (
         "cascade: a play ends the session; positions: it does not; even users: all equally active. The ratio hangs on "
@@ -81,13 +82,15 @@ def worlds(study: Planning) -> Html:
 def stages(study: Planning) -> Html:
     """Interleaving keeps s of m candidates, an A/B test decides among them."""
     first = study.stages.iloc[0]
-    columns: dict[str, CellOf] = {
-        "design": lambda row: escape(
-            f"{row['design']}, keep {row['keep']}" if row["design"] == "two stages" else row["design"]
+    columns: dict[str, Column] = {
+        "design": each(
+            lambda row: escape(
+                f"{row['design']}, keep {row['keep']}" if row["design"] == "two stages" else row["design"]
+            )
         ),
-        "users": value("users", thousands),
-        "the best one wins": value("best_wins", "{:.0%}".format),
-        "effect chosen": value("chosen", "{:.0%}".format),
+        "users": text("users", thousands),
+        "the best one wins": text("best_wins", "{:.0%}".format),
+        "effect chosen": text("chosen", "{:.0%}".format),
     }
     kept = "s of them kept by interleaving and A/B-tested with production"
     note = (

@@ -5,11 +5,12 @@ from typing import Any
 import pandas as pd
 
 from evalkit.drawing import plots, tables
+from evalkit.drawing.numbers import number, percent, signed
 from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import Html, Results, escape, number, of_rows, percent, signed, value
+from evalkit.drawing.tables import Html, Results, of_rows, text, value
 from evalkit.findings import inputs, predictions
 from evalkit.findings.finding import NOTE, WARNING, Finding
-from evalkit.pages import page, pieces
+from evalkit.pages import first_screen, page, pieces, record
 from evalkit.pages.shared_findings import columns_read, counts, few_units, gaps, slices, unshared
 from evalkit.parameters.reports import RENUMBER
 from evalkit.studies import diagnostics, ranking_diagnostics
@@ -23,7 +24,7 @@ pieces.listed(__name__)
 
 def title(study: Ranking) -> Html:
     """The title and what was asked."""
-    return page.title(
+    return first_screen.title(
         "Ranking report",
         study,
         counted(len(study.runs.query), "judged query"),
@@ -48,7 +49,7 @@ def estimates(study: Ranking) -> Html:
 
 def extremes(study: Ranking) -> Html:
     """The queries that the leader wins and loses by most."""
-    query = {"query": value("query", escape)}
+    query = {"query": text("query")}
     if not len(study.headline):
         caption = f"Queries with the lowest {study.primary.label}, {study.leader}"
         return of_rows(caption, study.extremes(), query | {study.leader: value("value")})
@@ -79,7 +80,7 @@ def definitions(study: Ranking) -> Html:
 
 def origin(study: Ranking) -> Html:
     """Inputs, parameters, versions, the command."""
-    return page.origin(study, study.runs.sources, "ranking")
+    return record.origin(study, study.runs.sources, "ranking")
 
 
 def results(study: Ranking) -> Results:
@@ -94,7 +95,7 @@ def results(study: Ranking) -> Results:
         "precision_recall": study.precision_recall.to_dict("records"),
         "differences": {"queries": list(differences.index), "values": list(differences)},
     }
-    return page.results(study, "ranking", study.runs.sources, every_finding(study), more)
+    return record.results(study, "ranking", study.runs.sources, every_finding(study), more)
 
 
 # Findings

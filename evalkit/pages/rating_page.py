@@ -3,11 +3,12 @@
 from typing import Any
 
 from evalkit.drawing import curve_plots, plots, tables
+from evalkit.drawing.numbers import number, signed, thousands
 from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import Cell, Html, Results, escape, limits, number, of_rows, signed, thousands, value
+from evalkit.drawing.tables import Html, Results, limits, of_rows, text, value
 from evalkit.findings import inputs, predictions
 from evalkit.findings.finding import Finding
-from evalkit.pages import page, pieces
+from evalkit.pages import first_screen, page, pieces, record
 from evalkit.pages.shared_findings import rows_read, slices, weights
 from evalkit.studies import rating_diagnostics
 from evalkit.studies.rating import Rating
@@ -18,7 +19,7 @@ pieces.listed(__name__)
 
 def title(study: Rating) -> Html:
     """The title and what was asked."""
-    return page.title(
+    return first_screen.title(
         "Rating report",
         study,
         counted(len(study.data.rows), "row"),
@@ -36,10 +37,7 @@ def findings(study: Rating) -> Html:
 def estimates(study: Rating) -> Html:
     """Every metric, and below what forecasting the mean would give."""
     caption = f"Errors with {study.settings.level:.0%} intervals, {page.sample(study, len(study.data.rows))}"
-    row = [
-        Cell("(mean of actual)", "muted"),
-        *(Cell(number(study.constant(m)), "muted") for m in study.settings.metrics),
-    ]
+    row = page.reference(study, "(mean of actual)", Rating.constant, study.settings.metrics)
     return page.estimates(study, caption, "(mean of actual): the mean of these very rows.", more=[row])
 
 
@@ -86,8 +84,8 @@ def bias_plot(study: Rating) -> Picture:
 def tenths(study: Rating) -> Html:
     """The leader by tenths of its forecast."""
     columns = {
-        "tenth": value("tenth", str),
-        "n": value("n", thousands),
+        "tenth": text("tenth", str),
+        "n": text("n", thousands),
         "mean forecast": value("forecast"),
         "mean actual": value("actual"),
         "bias": limits("bias", show=signed),
@@ -98,7 +96,7 @@ def tenths(study: Rating) -> Html:
 
 def spread(study: Rating) -> Html:
     """Quantiles of the errors."""
-    columns = {name: value(name, escape if name == "system" else signed) for name in study.spread.columns}
+    columns = {name: text(name) if name == "system" else value(name, signed) for name in study.spread.columns}
     note = "Of forecast − actual: half of the errors lie between the 25% and the 75% column."
     return of_rows("Quantiles of the error", study.spread, columns, note)
 
@@ -106,7 +104,7 @@ def spread(study: Rating) -> Html:
 def extremes(study: Rating) -> Html:
     """The rows that the leader misses by most."""
     columns = {
-        "row": value("id", escape),
+        "row": text("id"),
         "actual": value("actual"),
         "forecast": value("forecast"),
         "error": value("error", signed),
@@ -123,15 +121,15 @@ def definitions(study: Rating) -> Html:
 
 def origin(study: Rating) -> Html:
     """Inputs, parameters, versions, the command."""
-    return page.origin(study, study.data.rows.sources, "rating")
+    return record.origin(study, study.data.rows.sources, "rating")
 
 
 def results(study: Rating) -> Results:
     """Every number of the page, unrounded."""
     rows = study.data.rows
     frames = {"tenths": study.tenths, "errors": study.spread, "extremes": study.extremes()}
-    more = page.population(rows) | {name: frame.to_dict("records") for name, frame in frames.items()}
-    return page.results(study, "rating", rows.sources, every_finding(study), more)
+    more = record.population(rows) | {name: frame.to_dict("records") for name, frame in frames.items()}
+    return record.results(study, "rating", rows.sources, every_finding(study), more)
 
 
 # Findings

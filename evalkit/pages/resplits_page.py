@@ -3,20 +3,9 @@
 from typing import Any
 
 from evalkit.drawing import curve_plots, plots, tables
+from evalkit.drawing.numbers import number, p_value, signed, thousands
 from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import (
-    Cell,
-    CellOf,
-    Html,
-    escape,
-    number,
-    of_rows,
-    p_value,
-    signed,
-    thousands,
-    value,
-    with_interval,
-)
+from evalkit.drawing.tables import Cell, Column, Html, escape, of_rows, text, value, with_interval
 from evalkit.pages import pieces
 from evalkit.pages.validation_findings import why_not
 from evalkit.studies import validation_diagnostics as diagnostics
@@ -62,12 +51,12 @@ def other_splits(study: Validation) -> Html:
     """How far the estimates of each way of splitting lie apart."""
     if study.other is None:
         return Html("")
-    columns: dict[str, CellOf] = {
-        "split": value("way", escape),
-        "fits": value("fits", thousands),
-        "estimates": value("estimates", thousands),
+    columns: dict[str, Column] = {
+        "split": text("way"),
+        "fits": text("fits", thousands),
+        "estimates": text("estimates", thousands),
         "mean": value("mean"),
-        "standard deviation": lambda row: number(row["sd"], 4),
+        "standard deviation": value("sd"),
         "lowest": value("lowest"),
         "highest": value("highest"),
     }

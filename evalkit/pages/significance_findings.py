@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from evalkit.drawing.tables import interval, number, p_value, signed
+from evalkit.drawing.numbers import interval, number, p_value, signed
 from evalkit.findings import inputs, methods
 from evalkit.findings.finding import Finding
 from evalkit.pages.shared_findings import columns_read, counts, few_units, gaps, unmatched, unshared

@@ -1,29 +1,15 @@
 """The words and tables that only the significance page has, each from the study's frames."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
 from evalkit.drawing import tables
+from evalkit.drawing.numbers import interval, number, p_value, percent, signed, signed_percent
 from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import (
-    Cell,
-    CellOf,
-    Html,
-    Results,
-    escape,
-    interval,
-    number,
-    of_rows,
-    p_value,
-    pair,
-    percent,
-    signed,
-    signed_percent,
-    value,
-    words,
-)
-from evalkit.pages import page, pieces, significance_findings
+from evalkit.drawing.tables import Cell, Column, Html, Results, each, escape, of_rows, pair, text, value, words
+from evalkit.pages import page, pieces, record, significance_findings
 from evalkit.pages import significance_plots as pictures
 from evalkit.studies import lessons
 from evalkit.studies import significance_diagnostics as diagnostics
@@ -80,8 +66,8 @@ def other_tests(study: Either) -> Html:
     frame = extras.other_tests(study) if isinstance(study, Significance) and len(study.headline) else pd.DataFrame()
     if not len(frame):
         return Html("")
-    columns: dict[str, CellOf] = {"first − second": pair, "metric": words("metric")}
-    columns |= {head: value(test, p_value) for test, (head, _) in SENTENCES.items()}
+    columns: dict[str, Column] = {"first − second": pair, "metric": words("metric")}
+    columns |= {head: text(test, p_value) for test, (head, _) in SENTENCES.items()}
     note = "; ".join(f"{head}: {text}" for head, text in SENTENCES.values())
     if study.settings.unit:
         units = plural(study.unit_name, 2)
@@ -110,14 +96,14 @@ def effects(study: Either) -> Html:
 
 
 def _effects(frame: pd.DataFrame, caption: str, note: str) -> Html:
-    columns: dict[str, CellOf] = {
+    columns: dict[str, Column] = {
         "first − second": pair,
         "metric": words("metric"),
         "difference": value("difference", signed),
         "relative": value("relative", signed_percent),
-        "d_z": lambda row: signed(row["standardised"], 2),
-        "P(first higher)": lambda row: number(row["superiority"], 2),
-        "higher / equal / lower": lambda row: f"{row['wins']:,} / {row['ties']:,} / {row['losses']:,}",
+        "d_z": value("standardised", signed),
+        "P(first higher)": value("superiority"),
+        "higher / equal / lower": each(lambda row: f"{row['wins']:,} / {row['ties']:,} / {row['losses']:,}"),
     }
     return of_rows(caption, frame, columns, note)
 
@@ -136,14 +122,14 @@ def equivalence(study: Either) -> Html:
         )
     inside = percent(equivalence_level(study))
 
-    def within(row: dict[str, Any], side: int) -> Cell:
+    def within(row: Mapping[str, Any], side: int) -> Cell:
         return Cell("yes" if diagnostics.within_margin(study, row)[side] else "not shown", "text")
 
-    columns: dict[str, CellOf] = {
+    columns: dict[str, Column] = {
         "first − second": pair,
-        f"{inside} interval": lambda row: interval(row["equivalence_low"], row["equivalence_high"], signed),
-        f"within ±{margin:g}": lambda row: within(row, 0),
-        f"not worse by {margin:g}": lambda row: within(row, 1),
+        f"{inside} interval": each(lambda row: interval(row["equivalence_low"], row["equivalence_high"], signed)),
+        f"within ±{margin:g}": each(lambda row: within(row, 0)),
+        f"not worse by {margin:g}": each(lambda row: within(row, 1)),
     }
     note = f"Two one-sided tests at {alpha(study):.2g} (TOST) are this {inside} interval; not adjusted for the pairs."
     caption = f"Equivalence and non-inferiority in {study.primary.label}, margin {margin:g}"
@@ -156,11 +142,11 @@ def needed(study: Either) -> Html:
     if not len(frame):
         return Html("")
     units = plural(study.unit_name, 2)
-    columns: dict[str, CellOf] = {
-        "true difference": lambda row: number(row["difference"], 4),
+    columns: dict[str, Column] = {
+        "true difference": value("difference"),
         "is": words("which"),
-        f"{units} for 80 %": value("n_80", _count),
-        f"{units} for 90 %": value("n_90", _count),
+        f"{units} for 80 %": text("n_80", _count),
+        f"{units} for 90 %": text("n_90", _count),
     }
     caption = f"Units needed for {' − '.join(study.opponents)} in {study.primary.label}, one comparison alone"
     note = "Plan with a difference that would matter: the observed one is as uncertain as the verdict."
@@ -256,11 +242,11 @@ def _wrong() -> Html:
 
 
 def _looks() -> Html:
-    columns: dict[str, CellOf] = {
-        "looks": value("looks", str),
-        "false positives at 0.05 each": value("rate", "{:.1%}".format),
-        "Pocock: p at each look": lambda row: number(row["pocock"], 4),
-        "O'Brien–Fleming: p at the last": lambda row: number(row["obrien_fleming"], 4),
+    columns: dict[str, Column] = {
+        "looks": text("looks", str),
+        "false positives at 0.05 each": text("rate", "{:.1%}".format),
+        "Pocock: p at each look": each(lambda row: number(row["pocock"], 4)),
+        "O'Brien–Fleming: p at the last": each(lambda row: number(row["obrien_fleming"], 4)),
     }
     note = "Set looks to the number of times the data were tested as they grew; equally spaced looks are assumed."
     return of_rows("What looking costs, and the bounds that pay for it", lessons.looks(), columns, note)
@@ -296,7 +282,7 @@ def definitions(study: Either) -> Html:
 
 def origin(study: Either) -> Html:
     """Inputs, parameters, versions, the command."""
-    return page.origin(study, study.data.sources, "significance")
+    return record.origin(study, study.data.sources, "significance")
 
 
 def results(study: Either) -> Results:
@@ -308,7 +294,7 @@ def results(study: Either) -> Results:
     }
     if isinstance(study, Shares) or not len(study.headline):
         more["differences"] = {"units": [], "values": []}
-        return page.results(study, "significance", study.data.sources, significance_findings.of(study), more)
+        return record.results(study, "significance", study.data.sources, significance_findings.of(study), more)
     differences = study.differences()
     more |= {
         "looks": {"looks": study.looks, "level_of_each": study.test_level},
@@ -318,4 +304,4 @@ def results(study: Either) -> Results:
         "needed": extras.needed(study).to_dict("records"),
         "differences": {"units": list(differences.index), "values": list(differences)},
     }
-    return page.results(study, "significance", study.data.sources, significance_findings.of(study), more)
+    return record.results(study, "significance", study.data.sources, significance_findings.of(study), more)

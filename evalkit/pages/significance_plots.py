@@ -5,8 +5,9 @@ from typing import Any
 import pandas as pd
 
 from evalkit.drawing import claim_plots, plots, tables
+from evalkit.drawing.numbers import interval, number, p_value, percent, signed
 from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import Html, interval, number, p_value, percent, signed
+from evalkit.drawing.tables import Html
 from evalkit.pages import page, pieces
 from evalkit.studies import lessons
 from evalkit.studies import significance_diagnostics as diagnostics

@@ -3,9 +3,10 @@
 from typing import Any
 
 from evalkit.drawing import tables
-from evalkit.drawing.tables import Cell, Html, Results, escape, interval, number, p_value, signed
+from evalkit.drawing.numbers import estimate, interval, number, p_value, signed
+from evalkit.drawing.tables import Cell, Html, Results, escape
 from evalkit.findings.finding import SEVERE, WARNING, Finding
-from evalkit.pages import page, pieces, validation_findings
+from evalkit.pages import first_screen, page, pieces, record, validation_findings
 from evalkit.studies import checks
 from evalkit.studies import validation_diagnostics as diagnostics
 from evalkit.studies.resplits import ONE_OUT, OUT_OF_BAG
@@ -117,7 +118,7 @@ def _more(findings: list[Finding]) -> str:
 def _estimate(study: Validation) -> str:
     honest = study.intervals[study.intervals["honest"]]
     first = (honest if len(honest) else study.intervals).iloc[0]
-    value = f"{number(first['value'])} {interval(first['low'], first['high'])}"
+    value = estimate(first["value"], first["low"], first["high"])
     unit = f"{first['n']:,} {plural(first['unit'], first['n'])}"
     named = f"{'If it could, ' if study.word == 'fail' else ''}{escape(study.primary.label)} of {escape(study.subject)}"
     if not study.fits and len(study.systems) > 2:
@@ -137,7 +138,7 @@ def _training_gap(study: Validation) -> list[str]:
     train = study.folds.pairs[0][0].size
     return [
         f"Training gap ({escape(study.primary.label)} on {train:,} training rows minus that on {study.rows.size:,} "
-        f"test rows): {signed(gap.value)} {interval(gap.low, gap.high, signed)} ({gap.method})."
+        f"test rows): {estimate(gap.value, gap.low, gap.high, signed)} ({gap.method})."
     ]
 
 
@@ -147,11 +148,11 @@ def _baseline(study: Validation) -> list[str]:
         return []
     row = rows.iloc[0]
     e = study.estimate(study.primary, study.baseline)
-    difference = f"{signed(row['pooled'])} {interval(row['pooled_low'], row['pooled_high'], signed)}"
+    difference = estimate(row["pooled"], row["pooled_low"], row["pooled_high"], signed)
+    answer = f"<strong>{row['verdict']}</strong> {first_screen.BETWEEN[row['verdict']]} {escape(study.baseline)}"
     return [
-        f"<strong>{row['verdict']}</strong> {page.BETWEEN[row['verdict']]} {escape(study.baseline)}, which looks at no "
-        f"feature and has {number(e.value)}: {difference}, adjusted p {p_value(row['adjusted'])} "
-        f"({escape(row['method'])})."
+        f"{answer}, which looks at no feature and has {number(e.value)}: {difference}, "
+        f"adjusted p {p_value(row['adjusted'])} ({escape(row['method'])})."
     ]
 
 
@@ -198,7 +199,7 @@ def definitions(study: Validation) -> Html:
 
 def origin(study: Validation) -> Html:
     """Inputs, parameters, versions, the command."""
-    return page.origin(study, study.examples.sources, "validation")
+    return record.origin(study, study.examples.sources, "validation")
 
 
 def results(study: Validation) -> Results:
@@ -236,4 +237,4 @@ def results(study: Validation) -> Results:
             "bootstrap": vars(study.other.bootstrap) if study.other.bootstrap else None,
             "warned": study.other.warned,
         }
-    return page.results(study, "validation", study.examples.sources, validation_findings.of(study), more)
+    return record.results(study, "validation", study.examples.sources, validation_findings.of(study), more)

@@ -102,3 +102,15 @@ def rounded(threshold: float, stored: Mapping[str, Precision]) -> list[Rounded]:
 def ends(score: Mapping[str, Floats]) -> dict[str, Ends]:
     """The lowest and the highest score of each system."""
     return {name: (float(values.min()), float(values.max())) for name, values in score.items()}
+
+
+def deciding(study: Study, system: str) -> pd.Series:
+    """A system's estimate of the metric that decides."""
+    frame = study.estimates
+    return frame[(frame["metric"] == study.primary.label) & (frame["system"] == system)].iloc[0]
+
+
+def relative(study: Study, first: str, second: str) -> float:
+    """The first value over the second, less 1; NaN where the metric can be negative or the second is 0."""
+    a, b = (deciding(study, system)["value"] for system in (first, second))
+    return float(a / b - 1) if study.primary.metric.low >= 0 and b > 0 else float("nan")

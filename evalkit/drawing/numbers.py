@@ -1,0 +1,131 @@
+"""How numbers are written: with the digits that their intervals leave room for, rounded here and nowhere else."""
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+LARGE = 1e15  # from here on a double has no digit behind the point
+MOST = 9  # decimals; of more a number is written with an exponent
+SHOWN = 3  # digits of a number without an interval
+Show = Callable[..., str]  # (value, decimals) -> text
+
+
+def decimals(values: Iterable[float], low: Iterable[float] = (), high: Iterable[float] = ()) -> int:
+    """The digits behind the point that all numbers of a column have.
+
+    Two significant digits of the narrowest interval; one or two more where a limit would else look like 0. Without
+    intervals three digits of the largest number.
+
+    >>> decimals([0.7865], [0.754], [0.8061]), decimals([0.786, 0.001]), decimals([1_234_567.0], [1.1e6], [1.3e6])
+    (3, 3, 0)
+    >>> decimals([0.02], [0.0004], [0.045])  # not 0.000
+    4
+    """
+    lows, highs = np.asarray(list(low), float), np.asarray(list(high), float)
+    numbers = np.concatenate([np.asarray(list(values), float), lows, highs])
+    sizes = np.abs(numbers[np.isfinite(numbers) & (numbers != 0)])
+    widths = highs - lows
+    widths = widths[np.isfinite(widths) & (widths > 1e-12 * sizes.max(initial=0.0))]
+    if not widths.size:
+        return _of_sizes(sizes.max()) if sizes.size else 0
+    places = max(0, 1 - math.floor(math.log10(widths.min())))
+    ends = np.abs([end for end in (*lows, *highs) if end != 0 and math.isfinite(end)])
+    hidden = [more for more in (0, 1) if ends.size and ends.min() < 0.5 * 10.0 ** -(places + more)]
+    return places + len(hidden)
+
+
+def _of_sizes(largest: float) -> int:
+    """Three digits of the largest number, of one up to 1 three decimals at the least."""
+    return max(SHOWN if largest <= 1 else 0, SHOWN - 1 - math.floor(math.log10(largest)))
+
+
+def of_frame(frame: Any, value: str, low: str = "low", high: str = "high") -> int:
+    """The decimals of a column of a frame that has its limits beside it."""
+    return decimals(frame[value], frame[low], frame[high])
+
+
+def number(value: float, places: int | None = None) -> str:
+    """A number with so many decimals, else with three digits; with an exponent where it is very small or large.
+
+    – where it is undefined, never −0.
+
+    >>> number(0.78649), number(-0.0001, 3), number(float("nan")), number(-2.5e300), number(3.2e-11)
+    ('0.786', '0.000', '–', '−2.5e+300', '3.2e-11')
+    """
+    if value is None or math.isnan(value):
+        return "–"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    places = decimals([value]) if places is None else places
+    if value and (abs(value) >= LARGE or places > MOST):
+        return f"{value:.{SHOWN}g}".replace("-", "−", 1 if value < 0 else 0)
+    text = f"{value:,.{min(places, MOST)}f}"
+    return (text[1:] if float(text.replace(",", "")) == 0 else text).replace("-", "−") if value < 0 else text
+
+
+def thousands(n: float) -> str:
+    """A count with its thousands grouped."""
+    return f"{n:,}"
+
+
+def signed(value: float, places: int | None = None) -> str:
+    """A difference, with its sign.
+
+    >>> signed(0.0539), signed(-0.02, 3)
+    ('+0.0539', '−0.020')
+    """
+    text = number(value, places)
+    return f"+{text}" if value > 0 and any(digit in text for digit in "123456789∞") else text
+
+
+def signed_percent(value: float, places: int | None = None) -> str:
+    """A relative difference as a percentage with its sign. places: of the difference itself, two more than printed.
+
+    >>> signed_percent(0.0312), signed_percent(0.0312, 5), signed_percent(float("nan"))
+    ('+3.1 %', '+3.120 %', '–')
+    """
+    return f"{signed(100 * value, 1 if places is None else max(0, places - 2))} %" if math.isfinite(value) else "–"
+
+
+def interval(low: float, high: float, show: Show = number, places: int | None = None) -> str:
+    """[low, high], to two digits of its width; nothing where both are undefined.
+
+    >>> interval(0.7539, 0.8061), interval(-0.0213, 0.0004)
+    ('[0.754, 0.806]', '[−0.0213, 0.0004]')
+    """
+    if math.isnan(low) and math.isnan(high):
+        return ""
+    places = decimals([], [low], [high]) if places is None else places
+    return f"[{show(low, places)}, {show(high, places)}]"
+
+
+def estimate(value: float, low: float, high: float, show: Show = number, places: int | None = None) -> str:
+    """A number and its interval, to two digits of the interval's width.
+
+    >>> estimate(0.78649, 0.7539, 0.8061)
+    '0.786 [0.754, 0.806]'
+    """
+    places = decimals([value], [low], [high]) if places is None else places
+    return f"{show(value, places)} {interval(low, high, show, places)}".strip()
+
+
+def p_value(p: float) -> str:
+    """A p-value: two significant digits from 0.001 up, else the bound.
+
+    >>> p_value(0.1234), p_value(0.0004), p_value(1.0)
+    ('0.12', '<0.001', '1')
+    """
+    if math.isnan(p):
+        return "–"
+    return "<0.001" if p < 0.001 else f"{p:.2g}" if p < 0.995 else "1"
+
+
+def percent(level: float) -> str:
+    """A level as a percentage with the digits that it has.
+
+    >>> percent(0.95), percent(0.999)
+    ('95%', '99.9%')
+    """
+    return f"{100 * level:.6g}%"

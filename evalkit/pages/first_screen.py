@@ -1,0 +1,152 @@
+"""The first screen: what was asked, the answer in a sentence, the comparisons behind it, and how they were tested."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from evalkit.drawing import tables
+from evalkit.drawing.numbers import estimate, number, of_frame, p_value, percent, signed, signed_percent
+from evalkit.drawing.tables import Html, escape
+from evalkit.pages import page, pieces
+from evalkit.studies import diagnostics
+from evalkit.studies.study import Study
+from evalkit.studies.words import plural, sample_sizes
+
+pieces.listed(__name__)
+
+SHOWN = 5  # more comparisons than a first screen holds
+NAMED = 3  # more systems than a sentence holds
+BETWEEN = {"better": "than", "worse": "than", "equivalent": "to", "cannot tell": "from"}
+
+
+def title(report: str, study: Study, rows: str, *, alone: str, against: str, best: str) -> Html:
+    """The title, and what was asked of one system, of systems against a baseline, or of systems among themselves."""
+    if len(study.order) == 1:
+        asked = alone
+    elif study.settings.baseline:
+        asked = against
+    else:
+        asked = best
+    return tables.heading(report, f"{asked}, by {study.primary.label}, on {rows}?")
+
+
+def verdict(study: Study) -> Html:
+    """The gate where one is set, the answer in a sentence, the comparisons behind it, and how they were tested."""
+    pieces = [_gate(study.gate)] if study.gate else []
+    if not len(study.headline):
+        return tables.stack([*pieces, _alone(study)])
+    pieces += [tables.answer(_answer(study))]
+    pieces += [_comparison(study, row) for row in study.headline.head(SHOWN).to_dict("records")]
+    more = f"{SHOWN} of {len(study.headline)} comparisons; the others stand under Paired differences. "
+    how = tables.paragraph(f"{more if len(study.headline) > SHOWN else ''}{_how(study)}")
+    return tables.stack([*pieces, tables.folded("How this was tested", how)])
+
+
+def _answer(study: Study) -> str:
+    """The headline in one sentence: who is better, and by how much, or that the data do not show it."""
+    if len(study.headline) == 1:
+        return _of_pair(study, study.headline.iloc[0])
+    return _against_baseline(study) if study.settings.baseline else _of_leader(study)
+
+
+def _of_pair(study: Study, row: Mapping[str, Any]) -> str:
+    first, second, metric = row["first"], row["second"], row["metric"]
+    same = page.places(study, metric)
+    a, b = (number(diagnostics.deciding(study, name)["value"], same) for name in (first, second))
+    match row["verdict"]:
+        case "equivalent":
+            margin = f"the interval of their difference lies within ±{study.settings.margin:g}"
+            return f"{first} and {second} are equivalent in {metric}: {a} and {b}, and {margin}."
+        case "cannot tell":
+            return f"The data do not show whether {first} or {second} is better: {metric} is {a} and {b}."
+    return (
+        f"{first} is {row['verdict']} than {second}: {metric} is {a}{_relative(study, first, second)} instead of {b}."
+    )
+
+
+def _relative(study: Study, first: str, second: str) -> str:
+    """By how much per cent one value is above or below another; empty where that says nothing."""
+    by = diagnostics.relative(study, first, second)
+    return f" ({signed_percent(by).lstrip('+−')} {'more' if by > 0 else 'less'})" if by == by and by else ""
+
+
+def _of_leader(study: Study) -> str:
+    best, rows = study.leader, study.headline
+    behind = rows[rows["verdict"] == "better"]["second"].tolist()
+    others = rows[rows["verdict"] != "better"]["second"].tolist()
+    metric = study.primary.label
+    value = number(diagnostics.deciding(study, best)["value"], page.places(study, metric))
+    top = "highest" if study.primary.metric.best == "high" else "lowest"
+    if not others:
+        return f"{best} is better than all {len(rows)} other systems: it has the {top} {metric}, {value}."
+    unlike = f"the data do not show that it is better than {_several(others)}"
+    if not behind:
+        return f"{best} has the {top} {metric}, {value}, but {unlike}."
+    return f"{best} has the {top} {metric}, {value}, and is better than {_several(behind)}; {unlike}."
+
+
+def _against_baseline(study: Study) -> str:
+    by_word = study.headline.groupby("verdict", sort=False)["first"].agg(list)
+    parts = [
+        f"{_several(by_word[word])} {'is' if len(by_word[word]) == 1 else 'are'} {word} {BETWEEN[word]} it"
+        for word in ("better", "equivalent", "worse")
+        if word in by_word
+    ]
+    if "cannot tell" in by_word:
+        parts.append(f"the data do not show whether {_several(by_word['cannot tell'], 'or')} is better or worse")
+    return f"Against {study.settings.baseline}, by {study.primary.label}: {'; '.join(parts)}."
+
+
+def _several(names: Sequence[str], last: str = "and") -> str:
+    """Some names in a sentence; of more than three their number."""
+    if len(names) > NAMED:
+        return f"{len(names)} systems"
+    return f" {last} ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
+
+
+def _gate(gate: Mapping[str, Any]) -> Html:
+    kept = "kept" if gate["passed"] else f"not kept by {', '.join(gate.get('failed', []))}".removesuffix(" by ")
+    return tables.verdict("pass" if gate["passed"] else "fail", f"gate: {escape(gate['rule'])}: {escape(kept)}")
+
+
+def _value(study: Study, system: str) -> str:
+    row = diagnostics.deciding(study, system)
+    return estimate(row["value"], row["low"], row["high"], places=page.places(study, study.primary.label))
+
+
+def _alone(study: Study) -> Html:
+    rows = study.estimates[study.estimates["metric"] == study.primary.label]
+    lines = [f"{escape(name)}: {escape(study.primary.label)} {_value(study, name)}" for name in rows["system"]]
+    over = sample_sizes(rows["n"], study.unit_name).removeprefix("n = ")
+    how = f"{percent(study.settings.level)} interval ({rows.iloc[0]['method']}) over {over}; "
+    reason = (
+        "one system, nothing to compare" if len(study.order) == 1 else f"{study.primary.label} has no better direction"
+    )
+    return tables.verdict("result", "; ".join(lines), escape(how + reason) + ".")
+
+
+def _comparison(study: Study, row: dict[str, Any]) -> Html:
+    first, second = escape(row["first"]), escape(row["second"])
+    same = of_frame(study.headline, "difference")
+    difference = estimate(row["difference"], row["low"], row["high"], signed, same)
+    main = f"{first} {BETWEEN[row['verdict']]} {second}: {escape(row['metric'])} {difference}"
+    small = (
+        f"{first} {_value(study, row['first'])}, {second} {_value(study, row['second'])}; p {p_value(row['p'])}, "
+        f"adjusted {p_value(row['adjusted'])}; {row['n']:,} {escape(plural(row['unit'], row['n']))}"
+    )
+    if "lift" in row:
+        small += f"; lift {estimate(row['lift'], row['lift_low'], row['lift_high'], signed_percent)}"
+    if row["verdict"] == "cannot tell" and row.get("detectable", float("nan")) > 0:
+        small += f"; a true difference of {number(row['detectable'], same)} would show with 80 % power"
+    return tables.verdict(row["verdict"], main, small)
+
+
+def _how(study: Study) -> str:
+    level, how = study.settings.level, page.methods(study.headline)
+    top = "highest" if study.primary.metric.best == "high" else "lowest"
+    best = f"{study.leader} has the {top} value of {len(study.order)}; testing all pairs allows for having picked it. "
+    margin = f" Equivalent: within ±{study.settings.margin:g}." if study.settings.margin else ""
+    return (
+        f"Family: {study.family}. {'' if study.settings.baseline else best}{study.differences_are}, {study.sided}; "
+        f"{how}. Better or worse: adjusted p below {diagnostics.alpha(study):.2g}. The {percent(level)} interval is of "
+        f"one comparison alone.{margin}"
+    )

@@ -1,0 +1,61 @@
+"""The JSON of a report: every number of its page, unrounded, and what made it."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from evalkit.drawing import tables
+from evalkit.drawing.tables import Html, Results
+from evalkit.findings.finding import Finding
+from evalkit.reading.inputs.aligned import Aligned
+from evalkit.reading.tables.parts import Source
+from evalkit.studies import provenance
+from evalkit.studies.study import Study
+
+
+def origin(study: Study, sources: tuple[Source, ...], notebook: str) -> Html:
+    """The command that makes the page again, the inputs, the parameters, the versions."""
+    return tables.provenance(provenance.table(sources, study.given, notebook, study.settings.seed))
+
+
+def population(rows: Aligned) -> dict[str, Any]:
+    """The columns and the rows of a table of predictions, as a report's JSON has them."""
+    counted = {"rows": len(rows), "read": rows.read, "alone": rows.alone}
+    return {"columns": dict(rows.columns), "population": counted}
+
+
+def results(
+    study: Study, notebook: str, sources: tuple[Source, ...], findings: Iterable[Finding], more: Mapping[str, Any]
+) -> Results:
+    """Every number of the page, unrounded, as `evalkit/schema.json` describes it."""
+    return Results(about(notebook, study.given, sources, study.gate, findings) | answers(study) | dict(more))
+
+
+def about(
+    notebook: str,
+    parameters: Mapping[str, Any],
+    sources: tuple[Source, ...],
+    gate: Mapping[str, Any] | None,
+    findings: Iterable[Finding],
+) -> dict[str, Any]:
+    """What every report's JSON begins with."""
+    return {
+        "schema": "evalkit/1",
+        "report": notebook,
+        "parameters": provenance.printable(parameters),
+        "inputs": provenance.inputs(sources),
+        "versions": provenance.versions(),
+        "gate": gate,
+        "findings": [finding.record() for finding in findings],
+    }
+
+
+def answers(study: Study) -> dict[str, Any]:
+    """The frames of a study that every report's JSON has."""
+    return {
+        "primary": study.primary.label,
+        "order": study.order,
+        "headline": study.headline.to_dict("records"),
+        "estimates": study.estimates.to_dict("records"),
+        "comparisons": study.comparisons.to_dict("records"),
+        "segments": study.by_segment.to_dict("records"),
+    }

@@ -1,0 +1,88 @@
+"""The first screen: one sentence that says who is better and by how much, at most five cards, the method folded."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evalkit.pages import first_screen
+from evalkit.studies import rating, significance
+
+N = 60
+
+
+def forecasts(**errors: float) -> pd.DataFrame:
+    """Systems that miss by their error, give or take a tenth."""
+    rng = np.random.default_rng(3)
+    actual = rng.normal(50, 5, N)
+    columns = {f"forecast_{name}": actual + error * rng.uniform(0.9, 1.1, N) for name, error in errors.items()}
+    return pd.DataFrame({"id": np.arange(N), "actual": actual} | columns)
+
+
+def answer(study) -> str:
+    """The sentence under the gate."""
+    return next(line for line in first_screen.verdict(study).text.splitlines() if not line.startswith("gate"))
+
+
+@pytest.mark.parametrize(
+    "errors, options, sentence",
+    [
+        ({"a": 1, "b": 2}, {}, r"a is better than b: mae is 1\.\d+ \(\d\d\.\d % less\) instead of \d\.\d+\."),
+        ({"a": 2, "b": 1}, {"baseline": "b"}, r"a is worse than b: mae is .* \(\d+\.\d % more\) instead of .*"),
+        (
+            {"a": 1, "b": 1},
+            {},
+            r"The data do not show whether [ab] or [ab] is better: mae is [\d.]+ and [\d.]+\.",
+        ),
+        (
+            {"a": 1, "b": 1},
+            {"margin": 0.5},
+            r"[ab] and [ab] are equivalent in mae: [\d.]+ and [\d.]+, and the interval of their difference lies "
+            r"within ±0\.5\.",
+        ),
+        ({"a": 1, "b": 2, "c": 3}, {}, r"a is better than all 2 other systems: it has the lowest mae, [\d.]+\."),
+        (
+            {"a": 1, "b": 1, "c": 3},
+            {},
+            r"[ab] has the lowest mae, [\d.]+, and is better than c; "
+            r"the data do not show that it is better than [ab]\.",
+        ),
+        (
+            {"a": 1, "b": 1, "c": 1},
+            {},
+            r"[abc] has the lowest mae, [\d.]+, but the data do not show that it is better than [abc] and [abc]\.",
+        ),
+        (
+            {"a": 1, "b": 2, "c": 3, "d": 2},
+            {"baseline": "b"},
+            r"Against b, by mae: a is better than it; c is worse than it; the data do not show whether d is better or "
+            r"worse\.",
+        ),
+    ],
+)
+def test_the_answer_says_who_is_better_and_by_how_much(errors, options, sentence):
+    import re
+
+    assert re.fullmatch(sentence, answer(rating.read(forecasts(**errors), metrics="mae", **options)))
+
+
+def test_many_systems_are_a_tally_and_five_cards():
+    table = forecasts(best=0.1, **{f"m{i}": 1 + i for i in range(8)})
+    shown = first_screen.verdict(rating.read(table, metrics="mae"))
+    assert answer(rating.read(table, metrics="mae")).startswith("best is better than all 8 other systems")
+    assert shown.html.count('class="verdict') == first_screen.SHOWN == 5
+    assert "5 of 8 comparisons" in shown.html
+    against = rating.read(table, metrics="mae", baseline="m3")
+    assert answer(against) == "Against m3, by mae: 4 systems are better than it; 4 systems are worse than it."
+
+
+def test_a_metric_that_can_be_negative_has_no_per_cent():
+    wide = pd.DataFrame({"unit": range(40), "a": np.linspace(1, 3, 40), "b": np.linspace(-4, -3, 40)})
+    assert "%" not in answer(significance.read(wide))
+    assert "%" not in answer(rating.read(forecasts(a=1, b=20), metrics="r2"))
+
+
+def test_how_it_was_tested_is_folded():
+    html = first_screen.verdict(rating.read(forecasts(a=1, b=2), metrics="mae")).html
+    assert html.index("<details>") > html.index("Family") - 200
+    assert html.count("<details>") == 1
+    assert html.startswith('<p class="answer">')
