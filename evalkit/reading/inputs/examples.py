@@ -143,13 +143,11 @@ def _layout(part: Part, chosen: Mapping[str, str]) -> Layout:
     paired = "system" in columns and "id" in columns
     sides = [role for role in (*SIDES, "repeat") if role in columns and not (paired and role == "id")]
     return Layout(
-        text={role: columns[role] for role in sides},
-        numbers={"label": columns["label"]},
-        own={None: {"score": columns["score"]}},
+        {"label": Field(columns["label"], rules.MEASURED)} | {role: Field(columns[role]) for role in sides},
+        {None: {"score": Field(columns["score"], rules.MEASURED)}},
         id=columns["id"] if paired else None,
         system=columns.get("system"),
         within=tuple(role for role in ("fold", "repeat") if role in columns) if paired else (),
-        rules={"label": rules.MEASURED, "score": rules.MEASURED},
     )
 
 

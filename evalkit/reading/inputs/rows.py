@@ -11,6 +11,7 @@ from evalkit.arrays import InputError, ParameterError
 from evalkit.parameters.reports import AS_GIVEN
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import folders, rules, sources, table, trec
+from evalkit.reading.tables.columns import Matches
 from evalkit.reading.tables.formats import FORMATS
 from evalkit.reading.tables.parts import PACKED, Part, Source
 from evalkit.reading.tables.rules import Field, Role
@@ -25,7 +26,8 @@ ROLES = (
     Role("grade", (rules.FINITE_OR_EMPTY,), required=True),
 )
 RULES = {role.name: role.rules for role in ROLES}
-ORDER = ("score", "rank")  # one of these orders a list
+LISTED = ("query", "item")  # what a row of a list is about
+ORDER = ("score", "rank")  # one of these orders a list, the first that is there
 
 
 @dataclass
@@ -113,30 +115,30 @@ class Ranked:
         """The columns of a run; raises InputError for all roles that have none."""
         if part.layout is trec.QRELS:
             raise InputError(f"{part.name}: these are judgements (query 0 item grade), not a run; give them as qrels")
-        roles, unclear = self._roles(part)
-        wide = _wide(part, roles, self.systems)
-        ordered = "rank" if "rank" in roles and "score" not in roles else "score"
-        needed = [("query",), ("item",), *([] if wide else [ORDER]), *([("grade",)] if self.graded else [])]
-        lacking = [choice for choice in needed if not {*choice} & {*roles, *unclear}]
-        if lacking == [("grade",)] and not unclear:
+        matches = self._matches(part)
+        wide = _wide(part, matches.columns, self.systems)
+        grade = ["grade"] if self.graded else []
+        needed: list[str | tuple[str, ...]] = [*LISTED, *([] if wide else [ORDER]), *grade]
+        if matches.lacking(needed) == [("grade",)] and not matches.unclear:
             raise _no_grade(part)
-        if lacking or unclear:
-            raise roles_of.unresolved(lacking, part.columns, part.name, unclear)
+        roles = matches.resolved(needed)
         _no_role(part, roles, self.beside)
-        fields = {name: Field(column, RULES["score"]) for name, column in _score_roles(wide).items()}
-        kept = ["query", "item", *([] if wide else ["system", ordered]), *(["grade"] if self.graded else [])]
-        fields = {role: Field(roles[role], RULES[role]) for role in kept if role in roles} | fields
-        scores: dict[str | None, str] = dict(zip(wide, _score_roles(wide), strict=True)) or {None: ordered}
-        return Plan(fields, scores, bool(wide))
+        if wide:
+            scores = _score_roles(wide)
+            own = {role: Field(roles[role], RULES[role]) for role in (*LISTED, *grade)}
+            return Plan(own | scores, dict(zip(wide, scores, strict=True)), wide=True)
+        order = next(role for role in ORDER if role in roles)
+        kept = (role for role in (*LISTED, "system", order, *grade) if role in roles)
+        return Plan({role: Field(roles[role], RULES[role]) for role in kept}, {None: order}, wide=False)
 
-    def _roles(self, part: Part) -> tuple[dict[str, str], dict[str, list[str]]]:
-        """Role -> column, and role -> the columns that could all play it."""
+    def _matches(self, part: Part) -> Matches:
+        """The columns by role; a column may be the query and the unit or a segment at once."""
         chosen = self._given(part, [role for role in RULES if self.graded or role != "grade"])
         taken = [name for name in self.beside if name not in ("query", "query_id", "qid")]  # these are the query always
-        roles, unclear = roles_of.match(part.columns, RULES, chosen, part.name, taken)
-        if "query" not in roles:  # a column may be the query and the unit or a segment at once
-            roles |= roles_of.match(part.columns, ["query"], chosen, part.name)[0]
-        return roles, unclear
+        matches = roles_of.match(part.columns, RULES, chosen, part.name, taken)
+        if "query" not in matches.columns:
+            matches.columns.update(roles_of.match(part.columns, ["query"], chosen, part.name).columns)
+        return matches
 
     def plan_judgements(self, part: Part) -> dict[str, Field]:
         """The columns of a part of judgements by role; raises InputError where it is none."""
@@ -214,9 +216,9 @@ def _add(rows: Rows, block: Block) -> Mapping[str, Any]:
     return block.columns
 
 
-def _score_roles(wide: Mapping[str, str]) -> dict[str, str]:
+def _score_roles(wide: Mapping[str, str]) -> dict[str, Field]:
     """The role of the score of each system of a wide table -> its column."""
-    return {f"score {name}": column for name, column in wide.items()}
+    return {f"score {name}": Field(column, RULES["score"]) for name, column in wide.items()}
 
 
 def _check_attributes(part: Part, attributes: Sequence[str]) -> None:

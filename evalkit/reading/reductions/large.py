@@ -66,7 +66,7 @@ class Large:
     @property
     def wide(self) -> bool:
         """Whether each system has a column of scores."""
-        return None not in self.pieces[0].layout.own
+        return self.pieces[0].layout.wide
 
     @property
     def name(self) -> str:
@@ -193,7 +193,7 @@ def _rows(
     hit = f"{q('text label')} IN ({', '.join(map(engine.dialect.literal, hits))})" if hits else "false"
     cells = [f"{q('text label')} AS label", f"{hit} AS hit", f"{system_of(engine, piece)} AS system"]
     cells += [f"{q('id')} AS id"] if piece.layout.id else []
-    cells += [f"{q('number weight')} AS weight"] if "weight" in piece.layout.numbers else []
+    cells += [f"{q('number weight')} AS weight"] if "weight" in piece.layout.shared else []
     own = [f"own {system}\n{role}" for system, roles in piece.layout.own.items() for role in roles]
     cells += [f"{q(role)} AS score{i}" for i, role in enumerate(own)]
     named = {f"segment{i}": name for i, name in enumerate(segments)} | ({"unit": unit} if unit else {})
@@ -262,8 +262,7 @@ def refuse(t: Large) -> InputError:
         return pairing.twice(places[1], again["id"], again["system"])
     layout = t.pieces[0].layout
     short = {f"text attribute {name}": f"segment{i}" for i, name in enumerate(t.slices)}
-    names = {f"text {role}": column for role, column in layout.text.items()}
-    names |= {f"number {role}": column for role, column in layout.numbers.items()}
+    names = {aligned.key(role, field): field.column for role, field in layout.shared.items()}
     for role, column in names.items():
         at = short.get(role, role.split(" ")[-1] if role in ("text label", "number weight") else "unit")
         if (id := _id_having(t, f"min({at}) <> max({at})")) is not None:

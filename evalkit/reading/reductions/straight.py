@@ -149,8 +149,8 @@ def straight(piece: Piece, limits: Limits) -> Straight | None:
     text, numbers = split(layout.fields)
     if not isinstance(part, Parquet) or set(text) - {"text label", "id"}:
         return None
-    label, columns = layout.text["label"], [*layout.text.values(), *numbers.values()]
-    if not parquet.plain(part, [label], list(numbers.values()), whole=[*columns, *([layout.id] if layout.id else [])]):
+    label = layout.shared["label"].column
+    if not parquet.plain(part, [label], list(numbers.values()), whole=[*text.values(), *numbers.values()]):
         return None
     rows = parquet.rows(part.path)
     size = max(1, min(limits.memory // ROW // max(len(numbers), 1), MOST))

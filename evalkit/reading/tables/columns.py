@@ -4,6 +4,7 @@ import difflib
 import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from evalkit.arrays import InputError, ParameterError
 
@@ -85,33 +86,54 @@ def resolve(
     >>> resolve(["qid", "doc_id", "score"], ["query", "item", "score"], {"item": "doc_id"}, "run.csv")
     {'query': 'qid', 'item': 'doc_id', 'score': 'score'}
     """
-    columns, unclear = match(names := list(names), roles, chosen, where, taken)
-    choices = [(role,) if isinstance(role, str) else role for role in needed]
-    lacking = [some for some in choices if not {*columns, *unclear} & {*some}]
-    if unclear or lacking:
-        raise unresolved(lacking, names, where, unclear)
-    return columns
+    return match(list(names), roles, chosen, where, taken).resolved(needed)
+
+
+@dataclass(frozen=True)
+class Matches:
+    """Which columns of a table play roles. columns: role -> column. unclear: role -> columns that could all play it.
+
+    names: every column. where: the table as errors name it.
+    """
+
+    columns: dict[str, str]
+    unclear: dict[str, list[str]]
+    names: Sequence[str]
+    where: str
+
+    def has(self, *roles: str) -> bool:
+        """True if a column plays, or several could play, one of the roles."""
+        return bool({*self.columns, *self.unclear} & {*roles})
+
+    def lacking(self, needed: Iterable[str | tuple[str, ...]]) -> list[tuple[str, ...]]:
+        """The needed roles that no column could play, each with those that could stand for it."""
+        choices = [(role,) if isinstance(role, str) else role for role in needed]
+        return [choice for choice in choices if not self.has(*choice)]
+
+    def resolved(self, needed: Iterable[str | tuple[str, ...]]) -> dict[str, str]:
+        """Role -> column; raises InputError for all needed roles without a column and all unclear ones at once."""
+        lacking = self.lacking(needed)
+        if lacking or self.unclear:
+            raise unresolved(lacking, self.names, self.where, self.unclear)
+        return self.columns
 
 
 def match(
-    names: Iterable[str], roles: Iterable[str], chosen: Mapping[str, str], where: str, taken: Iterable[str] = ()
-) -> tuple[dict[str, str], dict[str, list[str]]]:
-    """As `resolve`: role -> column, and role -> the columns that could all play it."""
-    names, taken = list(names), set(taken) | set(chosen.values())
-    columns, unclear = dict[str, str](), dict[str, list[str]]()
+    names: Sequence[str], roles: Iterable[str], chosen: Mapping[str, str], where: str, taken: Iterable[str] = ()
+) -> Matches:
+    """The columns that play the roles, as `resolve` finds them."""
+    taken = {*taken, *chosen.values()}
+    matches = Matches({}, {}, names, where)
     for role in roles:
         if role in chosen:
-            columns[role] = require(names, chosen[role], where, f"columns: {role}")
+            matches.columns[role] = require(names, chosen[role], where, f"columns: {role}")
             continue
-        if role in names and role not in taken:
-            columns[role] = role
-            continue
-        matches = [name for name in SYNONYMS.get(role, ()) if name in names and name not in taken]
-        if len(matches) > 1:
-            unclear[role] = matches
-        elif matches:
-            columns[role] = matches[0]
-    return columns, unclear
+        usual = [name for name in (role, *SYNONYMS.get(role, ())) if name in names and name not in taken]
+        if usual[:1] == [role] or len(usual) == 1:
+            matches.columns[role] = usual[0]
+        elif usual:
+            matches.unclear[role] = usual
+    return matches
 
 
 def require(names: Iterable[str], wanted: str, where: str, parameter: str) -> str:
