@@ -13,7 +13,7 @@ import pytest
 from bad_inputs.cases import CASES, ROW, Case, fits
 from bad_inputs.known import KNOWN, is_known
 from bad_inputs.readers import READERS, Reader
-from frozen.needs import small_limits
+from frozen.needs import SMALL, read_within
 
 from evalkit.arrays import InputError, ParameterError
 
@@ -105,7 +105,7 @@ def refusal(reader: Reader, source: Any) -> str:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            study = reader.read(**{reader.parameter: source}, **reader.others)
+            study = reader.study.read(**{reader.parameter: source}, **reader.others)
             _ = (getattr(study, "log", None) or getattr(study, "users", None) or study).estimates
     except (InputError, ParameterError) as error:
         return str(error)
@@ -144,7 +144,7 @@ def test_a_bad_input_is_refused_by_file_column_row_and_value(case, reader):
     for kind, engine, files in ways(case, reader):
         with pytest.MonkeyPatch.context() as patch:
             if engine == "large":
-                small_limits(patch)
+                read_within(SMALL, patch)
             message = refusal(reader, data(case, reader, kind, files))
         way = f"{kind} {engine} {files}"
         known |= {way} if is_known(case.name, reader.name, way) else set()

@@ -56,8 +56,8 @@ def read(
 def study_of(p: Classification, limits: Limits = USUAL) -> Study:
     """The study that the parameters of `read` ask for, within these limits."""
     p = p.filled(SAMPLE) if p.preds is None else p
-    parts = sources.parts(p.preds, p.header)
-    resources = base.limits(p.memory, p.threads, p.spill)
+    parts = sources.parts(p.preds, p.header, limits.reading)
+    resources = base.limits(p.memory, p.threads, p.spill, limits.reading)
     with _large(parts, p, resources) as table:
         if table is not None:
             _refuse_idle(p, precision_target="multi-class")
@@ -79,17 +79,18 @@ def study_of(p: Classification, limits: Limits = USUAL) -> Study:
 @contextmanager
 def _large(parts: list[Part], p: Classification, resources: base.Limits) -> Iterator[Large | None]:
     """The table in an engine where it is binary and has more rows than are kept; None where it is to be kept."""
-    kept = large.few(parts, large.ROWS) or (p.kind or outcomes.kind_of(parts[0], p.columns, p.systems)) != "binary"
+    most = resources.reading.rows
+    kept = large.few(parts, most) or (p.kind or outcomes.kind_of(parts[0], p.columns, p.systems)) != "binary"
     if kept:
         yield None
         return
     asked: dict[str, Any] = {"positive": p.positive, "columns": p.columns, "systems": p.systems}
     asked |= {"segments": list(dict.fromkeys(p.segments)), "unit": p.unit}
-    if cluster := spark.engine_for(parts):
+    if cluster := spark.engine_for(parts, resources.reading):
         yield large.read(cluster, parts, **asked)
         return
     with engine.opened(resources) as opened:
-        yield large.read(opened, parts, **asked) if large.count(opened, parts) > large.ROWS else None
+        yield large.read(opened, parts, **asked) if large.count(opened, parts) > most else None
 
 
 def _refuse_idle(p: Classification, **kinds: str) -> None:

@@ -16,7 +16,7 @@ import pandas as pd
 from evalkit.arrays import Bools, InputError, ParameterError
 from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import Chosen
-from evalkit.limits import USUAL, Limits
+from evalkit.limits import USUAL, Limits, Reading
 from evalkit.parameters import Compared
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part
@@ -91,9 +91,9 @@ def possible(
     return metrics
 
 
-def inputs(tables: Any, header: str | None) -> list[Part] | None:
+def inputs(tables: Any, header: str | None, reading: Reading = USUAL.reading) -> list[Part] | None:
     """Return the files, frames and tables that a parameter names, None where it names none."""
-    return None if tables is None else sources.parts(tables, header)
+    return None if tables is None else sources.parts(tables, header, reading)
 
 
 def check_systems(settings: Settings, systems: tuple[str, ...]) -> None:

@@ -143,7 +143,7 @@ def _layout(part: Part, chosen: Mapping[str, str]) -> Layout:
     paired = "system" in columns and "id" in columns
     sides = [role for role in (*SIDES, "repeat") if role in columns and not (paired and role == "id")]
     return Layout(
-        {"label": Field(columns["label"], rules.MEASURED)} | {role: Field(columns[role]) for role in sides},
+        {role: Field(columns[role]) for role in sides} | {"label": Field(columns["label"], rules.MEASURED)},
         {None: {"score": Field(columns["score"], rules.MEASURED)}},
         id=columns["id"] if paired else None,
         system=columns.get("system"),

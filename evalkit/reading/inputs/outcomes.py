@@ -130,7 +130,7 @@ def layout_of(
     shared = aligned.attributes_by_role(part, attributes) | aligned.shared_of((LABEL, WEIGHT), roles)
     own = {f"p {name[2:]}": Field(name, rules.NUMBER) for name in scores}
     if kind == "multi-class":
-        own |= {"predicted": Field(roles["predicted"])} if "predicted" in roles else {}
+        own = ({"predicted": Field(roles["predicted"])} if "predicted" in roles else {}) | own
     else:
         _both_columns(part, scores, {*roles.values(), *attributes})
         shared |= {f"true {name[2:]}": Field(f"y_{name[2:]}", rules.FLAGS) for name in scores}

@@ -24,10 +24,6 @@ from evalkit.reading.tables.precision import Precision
 from evalkit.reading.tables.rules import split
 from evalkit.reading.tables.slices import groups
 
-ROWS = 2**20  # more are reduced shard by shard, whatever the memory and the engine: the same page everywhere
-KNOWN = 2**14  # distinct units whose sums are kept side by side; more are sorted, so that each is in one shard
-VALUES = 2**20  # distinct values of a column for segments
-
 
 @dataclass(frozen=True, eq=False)
 class Large:
@@ -212,18 +208,19 @@ def _cell(engine: Engine, role: str) -> str:
 
 def _grouped(t: Large, segments: Sequence[str], unit: str | None) -> Large:
     """The table with the slices of the columns for segments, and its units where they are few."""
-    slices, labels = [], {}
+    slices, labels, most = [], {}, t.engine.reading
     for i, column in enumerate(segments):
-        values, rows = _values(t, f"segment{i}", VALUES)
-        if len(values) > VALUES:
-            raise ParameterError(f"segments: {column!r} has more than {VALUES:,} distinct values, too many to group")
+        values, rows = _values(t, f"segment{i}", most.values)
+        if len(values) > most.values:
+            text = f"segments: {column!r} has more than {most.values:,} distinct values, too many to group"
+            raise ParameterError(text)
         grouped = groups(values, rows)
         slices.append(Segment(tuple(values), grouped.of))
         labels[column] = grouped.labels
-    units = _values(t, "unit", KNOWN)[0] if unit else np.empty(0)
-    if unit and (len(units) > KNOWN or aligned.NONE in units):
+    units = _values(t, "unit", most.units)[0] if unit else np.empty(0)
+    if unit and (len(units) > most.units or aligned.NONE in units):
         _refuse_no_unit(t, unit)
-    known = tuple(units) if unit and len(units) <= KNOWN else None
+    known = tuple(units) if unit and len(units) <= most.units else None
     plan = replace(t.plan, segments=tuple(slices), unit=unit is not None, units=known)
     return replace(t, plan=plan, slices=labels)
 

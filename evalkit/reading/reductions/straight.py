@@ -23,8 +23,6 @@ from evalkit.reading.tables.parquet import Parquet
 from evalkit.reading.tables.rules import split
 
 ROW = 200  # bytes that a row of numbers needs while its shard is reduced
-MOST = 2**24  # rows of a shard, however much memory there is
-BATCH = 2**16  # rows that are decoded at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,13 +35,17 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Straight:
-    """A file that can be read so. label: its column; numbers: the columns by role; size: rows of a shard."""
+    """A file that can be read so. label: its column; numbers: the columns by role.
+
+    size: rows of a shard; batch: rows that are decoded at once.
+    """
 
     piece: Piece
     label: str
     numbers: dict[str, str]
     rows: int
     size: int
+    batch: int
     _held: list[Rows] = field(default_factory=list)
 
     def blocks(self) -> Iterator[Rows]:
@@ -60,7 +62,7 @@ class Straight:
     def _read(self) -> Iterator[Rows]:
         names, left, filled = list(self.numbers.values()), self.rows, 0
         rows = self._room(left)
-        for batch in parquet.batches(self.piece.part.path, dict.fromkeys([self.label, *names]), BATCH):
+        for batch in parquet.batches(self.piece.part.path, dict.fromkeys([self.label, *names]), self.batch):
             begin = 0
             while begin < len(batch):
                 n = min(len(batch) - begin, len(rows.label) - filled)
@@ -153,8 +155,8 @@ def straight(piece: Piece, limits: Limits) -> Straight | None:
     if not parquet.plain(part, [label], list(numbers.values()), whole=[*text.values(), *numbers.values()]):
         return None
     rows = parquet.rows(part.path)
-    size = max(1, min(limits.memory // ROW // max(len(numbers), 1), MOST))
-    return Straight(piece, label, numbers, rows, size) if rows else None
+    size = max(1, min(limits.memory // ROW // max(len(numbers), 1), limits.reading.straight))
+    return Straight(piece, label, numbers, rows, size, limits.reading.batch) if rows else None
 
 
 def _together(a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
