@@ -105,10 +105,13 @@ def located(error: InputError, read: Sequence[Source], columns: Mapping[str, str
     >>> located(RowError("team", "must be one of a, b, got 'c'", 4), two, {"team": "ranker"})
     InputError("b.csv: ranker must be one of a, b, got 'c' (row 2)")
     """
-    if not isinstance(error, RowError):
-        return InputError(f"{', '.join(dict.fromkeys(source.name for source in read))}: {error}")
-    source, row = table.located(((source, source.rows) for source in read), error.row)
-    return InputError(f"{source.name}: {error.text(columns.get(error.column, error.column), row)}")
+    names = ", ".join(dict.fromkeys(source.name for source in read))
+
+    def locate(row: int) -> tuple[str, int]:
+        source, number = table.located(((source, source.rows) for source in read), row)
+        return source.name, number
+
+    return error.located(names, locate, columns)
 
 
 def column_names(data: Any) -> set[str]:

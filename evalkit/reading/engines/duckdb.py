@@ -35,6 +35,9 @@ class DuckDB(Engine):
     def reading(self) -> Reading:
         return self.limits.reading
 
+    def rows_at_once(self, each: int) -> int:
+        return self.limits.memory // each
+
     def table(self, query: str, where: str, **frames: Any) -> Any:
         with self._asked(query, where, frames) as relation:
             return relation.to_arrow_table()

@@ -19,7 +19,6 @@ from evalkit.reading.engines.base import Engine, Reduction
 from evalkit.reading.tables import spark_tables
 from evalkit.reading.tables.dialects import SPARK, Dialect
 from evalkit.reading.tables.parts import Part, Selection
-from evalkit.reading.tables.spark_tables import SparkTable
 
 BATCH = 2**17  # rows that Spark hands over at once; its own default of 10,000 costs twice the time
 FOLDS = 4  # results that are collected to be merged here: of many partitions Spark would refuse to collect each
@@ -31,9 +30,8 @@ def engine_for(parts: Sequence[Part], reading: Reading = USUAL.reading) -> "Spar
 
     A reader that can reduce asks here before it reads; `load` refuses such a table.
     """
-    tables = [part for part in parts if isinstance(part, SparkTable)]
-    large = [table for table in tables if table.rows > table.most]
-    return Spark(large[0].session, reading) if large else None
+    sessions = [session for part in parts if (session := part.cluster) is not None]
+    return Spark(sessions[0], reading) if sessions else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +41,9 @@ class Spark(Engine):
     session: Any
     reading: Reading = USUAL.reading
     dialect: ClassVar[Dialect] = SPARK
+
+    def rows_at_once(self, each: int) -> int:
+        return self.reading.worker
 
     def table(self, query: str, where: str, **frames: Any) -> Any:
         with self._asked(query, where, frames) as rows:

@@ -18,7 +18,6 @@ from evalkit.reading.inputs.unit_columns import Column
 from evalkit.reading.inputs.unit_roles import Columns, Long, Wide
 from evalkit.reading.inputs.unit_values import VALUE, UnitValues, unused, wanted
 from evalkit.reading.tables import columns as roles_of
-from evalkit.reading.tables.json_lines import JsonLines
 from evalkit.reading.tables.parts import Part
 
 OF_VALUES = ("unit", "value", "metric", "successes", "trials")  # roles that tables of predictions do not have
@@ -51,7 +50,7 @@ class Header:
     @property
     def is_report(self) -> bool:
         """True of the JSON of an earlier report."""
-        return isinstance(self.part, JsonLines) and self.has("schema", "report", "versions")
+        return self.part.nested and self.has("schema", "report", "versions")
 
     @property
     def is_ranking(self) -> bool:

@@ -13,7 +13,6 @@ import numpy as np
 from evalkit.arrays import InputError, ParameterError
 from evalkit.metrics.rows import Shard
 from evalkit.reading.engines.base import Engine
-from evalkit.reading.engines.duckdb import DuckDB
 from evalkit.reading.inputs import aligned, outcomes, pairing
 from evalkit.reading.reductions.profiles import LABELS, Piece, Profiles, system_of
 from evalkit.reading.reductions.shards import OfTable, Plan, Segment
@@ -127,7 +126,7 @@ def read(
     roles = dict(columns or {})
     roles_of.check_roles(roles, outcomes.NAMES)
     pieces = _pieces(engine, parts, roles, systems, [*segments, *([unit] if unit else [])])
-    direct = straight(pieces[0], engine.limits) if isinstance(engine, DuckDB) and len(pieces) == 1 else None
+    direct = straight(pieces[0], engine) if len(pieces) == 1 else None
     direct_profile = direct.profile() if direct else None
     counted = Profiles.of(engine, pieces, [direct_profile] if direct_profile else None, systems)
     chosen, other = counted.labels(positive)

@@ -15,11 +15,10 @@ from evalkit.arrays import Bools, Floats
 from evalkit.metrics import calibration, grid
 from evalkit.metrics.rows import Shard
 from evalkit.progress import progress
-from evalkit.reading.engines.base import Limits
+from evalkit.reading.engines.base import Engine
 from evalkit.reading.reductions.profiles import Piece
 from evalkit.reading.reductions.shards import Plan
 from evalkit.reading.tables import duck, parquet
-from evalkit.reading.tables.parquet import Parquet
 from evalkit.reading.tables.rules import split
 
 ROW = 200  # bytes that a row of numbers needs while its shard is reduced
@@ -145,18 +144,18 @@ class Straight:
         return whole
 
 
-def straight(piece: Piece, limits: Limits) -> Straight | None:
+def straight(piece: Piece, engine: Engine) -> Straight | None:
     """The piece to be read so; None where it needs an engine."""
     part, layout = piece.part, piece.layout
     text, numbers = split(layout.fields)
-    if not isinstance(part, Parquet) or set(text) - {"text label", "id"}:
+    if set(text) - {"text label", "id"}:
         return None
     label = layout.shared["label"].column
-    if not parquet.plain(part, [label], list(numbers.values()), whole=[*text.values(), *numbers.values()]):
+    if not part.is_plain(label, list(numbers.values()), [*text.values(), *numbers.values()]):
         return None
     rows = parquet.rows(part.path)
-    size = max(1, min(limits.memory // ROW // max(len(numbers), 1), limits.reading.straight))
-    return Straight(piece, label, numbers, rows, size, limits.reading.batch) if rows else None
+    size = max(1, min(engine.rows_at_once(ROW * max(len(numbers), 1)), engine.reading.straight))
+    return Straight(piece, label, numbers, rows, size, engine.reading.batch) if rows else None
 
 
 def _together(a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:

@@ -75,9 +75,8 @@ class SparkTable(Part):
         return table
 
     @property
-    def session(self) -> Any:
-        """The Spark session that the data frame belongs to."""
-        return self.frame.sparkSession
+    def cluster(self) -> Any | None:
+        return self.frame.sparkSession if self.rows > self.most else None
 
     def explain(self, selection: Selection) -> None:
         """Spark's own error has named the value."""
