@@ -126,7 +126,7 @@ def _outside_of_rows(data: Binary) -> str:
     for name, score in data.score.items():
         if not outcomes.are_probabilities(score):
             row = int(np.flatnonzero((score < 0) | (score > 1))[0])
-            return f"got the score {score[row]:g} of {name} ({data.rows.place(row)})"
+            return f"got the score {score[row]:g} of {name} ({data.rows.place(row, name)})"
     return ""
 
 

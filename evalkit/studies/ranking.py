@@ -89,6 +89,7 @@ def study_of(p: parameters.Ranking, limits: Limits = USUAL) -> "Ranking":
         columns=p.columns,
         systems=p.systems,
         attributes=shared.attributes,
+        unit=shared.unit,
         queries=study.inputs(p.queries, p.header, limits.reading),
         ranks=p.ranks,
     )

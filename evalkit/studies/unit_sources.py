@@ -174,9 +174,11 @@ def _losses(parts: Sequence[Part], named: Mapping[str, str], names: Sequence[str
 def _layout(part: Part, named: Mapping[str, str], attributes: Sequence[str]) -> Layout:
     """The columns of a part; the unit may be the id."""
     names = ("system", "id", "label", "score")
-    columns = roles_of.resolve(part.columns, names, named, part.name, needed=("label", "score"))
+    columns = roles_of.resolve(
+        part.columns, names, named, part.name, (), names[2:], dict.fromkeys(attributes, aligned.ATTRIBUTE)
+    )
     return Layout(
-        aligned.attributes_by_role(part, attributes) | aligned.shared_of([LABEL], columns),
+        aligned.attributes_by_role(attributes) | aligned.shared_of([LABEL], columns),
         {None: {"score": Field(columns["score"], rules.PROBABILITIES)}},
         id=columns.get("id"),
         system=columns.get("system"),

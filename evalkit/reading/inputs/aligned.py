@@ -20,6 +20,7 @@ from evalkit.reading.tables.rules import ANY, Field, Role
 from evalkit.reading.tables.table import Block, Table
 
 NONE = "(none)"  # the value of an attribute that is empty
+ATTRIBUTE = "segments or unit"  # the parameters that name attributes
 HIDDEN = ("attribute", "true")  # first words of roles that the page prints elsewhere
 SYSTEM = "system"  # the name of a single system that no column or file names
 
@@ -68,8 +69,9 @@ class Aligned:
     """Rows that every system has, in the order of their ids, or of the file where there is no id.
 
     text, numbers: what the systems share, by role. own: system -> role -> doubles. words: system -> role -> text.
-    locate: the row's part and its number there, from 1. read: rows read; alone: rows left out because another system
-    lacks their id. precision: system -> role -> what its own numbers were stored in.
+    locate: a row's part and its number there, from 1, in the rows of a system, or of the first one. read: rows read;
+    alone: rows left out because another system lacks their id. precision: system -> role -> what its own numbers were
+    stored in.
     """
 
     systems: tuple[str, ...]
@@ -78,7 +80,7 @@ class Aligned:
     numbers: Mapping[str, Floats]
     own: Mapping[str, Mapping[str, Floats]]
     words: Mapping[str, Mapping[str, np.ndarray]]
-    locate: Callable[[int], tuple[Part, int]]
+    locate: Callable[..., tuple[Part, int]]
     columns: Mapping[str, str]
     sources: tuple[Source, ...]
     read: int
@@ -88,9 +90,9 @@ class Aligned:
     def __len__(self) -> int:
         return len(self.id)
 
-    def place(self, row: int) -> str:
-        """The file and row as an error names them."""
-        part, number = self.locate(row)
+    def place(self, row: int, system: str | None = None) -> str:
+        """The file and row as an error names them, of a system or of the first one."""
+        part, number = self.locate(row, system or self.systems[0])
         return part.place(number)
 
 
@@ -123,14 +125,15 @@ def layout_of(
     Raises InputError, for all of them at once, for columns that are missing or could be meant for the same role.
     """
     own = next(role for role in roles if role.own)
-    matches = roles_of.match(part.columns, [role.name for role in roles], chosen, part.name, attributes)
+    names, beside = [role.name for role in roles], dict.fromkeys(attributes, ATTRIBUTE)
+    matches = roles_of.match(part.columns, names, chosen, part.name, attributes, beside)
     wide = {} if matches.has(own.name) else roles_of.wide(part.columns, f"{own.name}_", systems, part.name)
     columns = matches.resolved([role.name for role in roles if role.required and not (role.own and wide)])
     free = [name for name in part.columns if name not in attributes]
     roles_of.one_way(own.name, free, columns, chosen, part.name)
     own_columns: Mapping[Any, str] = wide or {None: columns[own.name]}
     return Layout(
-        attributes_by_role(part, attributes) | shared_of(roles, columns),
+        attributes_by_role(attributes) | shared_of(roles, columns),
         {name: {own.name: Field(column, own.rules)} for name, column in own_columns.items()},
         id=columns.get("id"),
         system=None if wide else columns.get("system"),
@@ -140,7 +143,7 @@ def layout_of(
 def shared_of(roles: Sequence[Role], columns: Mapping[str, str]) -> dict[str, Field]:
     """The fields of the roles that systems share and that have a column, with the rules of each role."""
     shared = (role for role in roles if role.name in columns and not role.own and role.name not in ("id", "system"))
-    return {role.name: Field(columns[role.name], role.rules) for role in shared}
+    return {role.name: Field(columns[role.name], role.rules, role.plain) for role in shared}
 
 
 # Joining the systems --------------------------------------------------------------------------------------------
@@ -205,6 +208,7 @@ def _aligned(rows: Table, layout: Layout, id: np.ndarray, systems: Sequence[_Sys
         for name, fields in layout.own.items()
     }
     text, numbers = _parted(shared, first)
+    rows_of = {system.name: system.rows for system in systems}
     each = {system.name: _parted(own[system.key], system.rows) for system in systems}
     return Aligned(
         systems=tuple(each),
@@ -213,7 +217,7 @@ def _aligned(rows: Table, layout: Layout, id: np.ndarray, systems: Sequence[_Sys
         numbers=numbers,
         own={name: numbers for name, (_, numbers) in each.items()},
         words={name: text for name, (text, _) in each.items()},
-        locate=lambda row: rows.locate(int(first[row])),
+        locate=lambda row, system=systems[0].name: rows.locate(int(rows_of[system][row])),
         columns=printed(layout),
         sources=rows.sources,
         read=len(rows),
@@ -226,7 +230,7 @@ def _column(rows: Table, key: str, field: Field) -> np.ndarray:
     """A column of doubles or of text; an attribute that is empty is a value of its own."""
     if field.is_number:
         return rows.numbers(key)
-    texts = rows.texts(key)
+    texts = rows.texts(key, field.plain)
     if not field.rules:
         texts[texts == None] = NONE  # noqa: E711 - elementwise
     return texts
@@ -289,12 +293,9 @@ def printed(layout: Layout) -> dict[str, str]:
     return named | shared | {role: ", ".join(columns) for role, columns in own.items()}
 
 
-def attributes_by_role(part: Part, names: Iterable[str]) -> dict[str, Field]:
-    """The layout's columns for segments and unit; raises ParameterError where the part lacks one."""
-    return {
-        f"attribute {name}": Field(roles_of.require(part.columns, name, part.name, "segments or unit"), ANY)
-        for name in names
-    }
+def attributes_by_role(names: Iterable[str]) -> dict[str, Field]:
+    """The layout's columns for segments and unit."""
+    return {f"attribute {name}": Field(name, ANY) for name in names}
 
 
 def attributes_of(rows: Aligned, names: Iterable[str], unit: str | None = None) -> dict[str, np.ndarray]:

@@ -103,9 +103,12 @@ def predictions(data: Any, *, columns: Mapping[str, str], kind: str | None) -> E
     rows = aligned.read(parts, lambda part: _layout(part, columns))
     label, classes = _classes(rows.numbers["label"], kind, rows.locate)
     if len(classes) > 2:
+        rare = int(np.bincount(label.astype(np.int64))[::-1].argmin())
+        row = int(np.flatnonzero(label == len(classes) - 1 - rare)[0])
+        part, number = rows.locate(row)
         raise InputError(
-            f"{rows.sources[0].name}: label must hold two classes, or numbers that the score forecasts, got "
-            f"{len(classes)} values; set task='number' for a forecast"
+            f"{part.name}: {rows.columns['label']} must hold two classes, or numbers that the score forecasts, got "
+            f"{classes[int(label[row])]!r} as one of {len(classes)} (row {number}); set task='number' for a forecast"
         )
     time, dated = _moments(rows.text.get("time"), rows.columns.get("time", ""), rows.locate)
     id = rows.text.get("id", rows.id if "id" in rows.columns else None)

@@ -19,7 +19,23 @@ from evalkit.reading.tables import rules, sources
 from evalkit.reading.tables.parts import Part
 from evalkit.reading.tables.rules import Field, Role
 
-LABEL, WEIGHT = Role("label", required=True), Role("weight", rules.WEIGHTS)
+
+def canonical(label: str) -> str:
+    """A label as one text however it was written: 1.0 and 1, TRUE and true.
+
+    >>> canonical("1.0"), canonical("TRUE"), canonical("spam"), canonical("-1")
+    ('1', 'true', 'spam', '-1')
+    """
+    if label.lower() in ("true", "false"):
+        return label.lower()
+    try:
+        number = float(label)
+    except ValueError:
+        return label
+    return str(int(number)) if number.is_integer() and not label.strip("+-0123456789").strip(".0") else label
+
+
+LABEL, WEIGHT = Role("label", required=True, plain=canonical), Role("weight", rules.WEIGHTS)
 ROLES = (
     Role("id"),
     Role("system"),
@@ -126,11 +142,12 @@ def layout_of(
         return aligned.layout_of(part, BINARY, chosen, systems, attributes)
     scores = [name for name in part.columns if name.startswith("p_") and name != "p_"]
     needed = ["label", *([] if scores else ["predicted"])] if kind == "multi-class" else []
-    roles = roles_of.resolve(part.columns, NAMES, chosen, part.name, attributes, needed)
-    shared = aligned.attributes_by_role(part, attributes) | aligned.shared_of((LABEL, WEIGHT), roles)
+    beside = dict.fromkeys(attributes, aligned.ATTRIBUTE)
+    roles = roles_of.resolve(part.columns, NAMES, chosen, part.name, attributes, needed, beside)
+    shared = aligned.attributes_by_role(attributes) | aligned.shared_of((LABEL, WEIGHT), roles)
     own = {f"p {name[2:]}": Field(name, rules.NUMBER) for name in scores}
     if kind == "multi-class":
-        own = ({"predicted": Field(roles["predicted"])} if "predicted" in roles else {}) | own
+        own = ({"predicted": Field(roles["predicted"], plain=canonical)} if "predicted" in roles else {}) | own
     else:
         _both_columns(part, scores, {*roles.values(), *attributes})
         shared |= {f"true {name[2:]}": Field(f"y_{name[2:]}", rules.FLAGS) for name in scores}
@@ -169,29 +186,20 @@ def no_weight(where: str, column: str) -> InputError:
     return InputError(f"{where}: {column} must hold a weight above 0, got none")
 
 
-def canonical(label: str) -> str:
-    """A label as one text however it was written: 1.0 and 1, TRUE and true.
-
-    >>> canonical("1.0"), canonical("TRUE"), canonical("spam"), canonical("-1")
-    ('1', 'true', 'spam', '-1')
-    """
-    if label.lower() in ("true", "false"):
-        return label.lower()
-    try:
-        number = float(label)
-    except ValueError:
-        return label
-    return str(int(number)) if number.is_integer() and not label.strip("+-0123456789").strip(".0") else label
-
-
 def _binary(rows: Aligned, positive: str | None, part: Part) -> Binary:
     coded, column = Coded.of(rows.text["label"]), rows.columns["label"]
     if len(coded.names) > 2:
-        raise too_many_labels(rows.place(coded.first(coded.names[2])), column, coded.names)
+        rare = rarest(dict(zip(coded.names, np.bincount(coded.code).tolist(), strict=True)))
+        raise too_many_labels(rows.place(coded.first(rare)), column, coded.names)
     chosen, negative = two_labels(list(coded.names), positive, part.name, column)
     label = (np.array(coded.names) == chosen)[coded.code].astype(np.int64)
     score = {name: own["score"] for name, own in rows.own.items()}
     return Binary(rows, label, score, weight_of(rows), chosen, negative)
+
+
+def rarest(rows: Mapping[str, int]) -> str:
+    """The label of the fewest rows, which is most likely the wrong one; of several the last."""
+    return min(reversed(list(rows)), key=lambda name: rows[name])
 
 
 def too_many_labels(place: str, column: str, names: Sequence[str]) -> InputError:
@@ -226,17 +234,16 @@ def _opposite(positive: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Coded:
-    """A column of texts as numbers into its distinct texts, in order; a label is one text however it was written."""
+    """A column of texts as numbers into its distinct texts, in order."""
 
     names: tuple[str, ...]
     code: Ints
 
     @classmethod
     def of(cls, texts: np.ndarray) -> "Coded":
-        """The column; 1.0 is 1 and TRUE is true."""
-        names, code = np.unique(texts, return_inverse=True)
-        place, distinct = codes(np.array([canonical(name) for name in names], dtype=object))
-        return cls(tuple(distinct), place[code])
+        """The column."""
+        code, names = codes(texts)
+        return cls(tuple(names), code)
 
     def first(self, *names: str) -> int:
         """The first row that holds one of the names."""
@@ -300,6 +307,17 @@ def _multi_label(rows: Aligned) -> MultiLabel:
 def are_probabilities(score: Floats) -> bool:
     """Whether every score lies in 0..1."""
     return bool(score.size and score.min() >= 0 and score.max() <= 1)
+
+
+def first_outside(data: MultiClass) -> str:
+    """The first score that is no probability, "" where there is none."""
+    for name, score in data.score.items():
+        row, place = np.unravel_index(((score < 0) | (score > 1)).argmax(), score.shape)
+        if not 0 <= score[row, place] <= 1:
+            column = next(role for role in data.rows.own[name] if canonical(role[2:]) == data.classes[place])
+            where = data.rows.place(int(row), name)
+            return f"got the score {score[row, place]:g} of {name} in p_{column[2:]} ({where})"
+    return ""
 
 
 def normalised(score: Floats) -> Floats:

@@ -26,6 +26,8 @@ ROLES = (
     Role("grade", (rules.FINITE_OR_EMPTY,), required=True),
 )
 RULES = {role.name: role.rules for role in ROLES}
+ATTRIBUTE = "segments or unit"  # the parameters that name attributes
+LABELS, UNIT = (rules.SHORT,), (rules.PRESENT, rules.SHORT)
 LISTED = ("query", "item")  # what a row of a list is about
 ORDER = ("score", "rank")  # one of these orders a list, the first that is there
 
@@ -67,7 +69,8 @@ class Ranked:
     """Ranked lists as they come: the parts of the runs, and of judgements and table of queries where there are any.
 
     columns: role -> column. systems: those wanted. attributes: columns with one value a query, of the table of queries
-    if there is one. ranks: of lists without scores, "as given" or "renumber".
+    if there is one. unit: the attribute that must be there in every row. ranks: of lists without scores, "as given" or
+    "renumber".
     """
 
     run: Sequence[Part]
@@ -76,6 +79,7 @@ class Ranked:
     columns: Mapping[str, str]
     systems: Sequence[str]
     attributes: Sequence[str]
+    unit: str | None
     ranks: str
 
     @classmethod
@@ -87,13 +91,14 @@ class Ranked:
         columns: Mapping[str, str] | None = None,
         systems: Sequence[str] = (),
         attributes: Sequence[str] = (),
+        unit: str | None = None,
         queries: Any = None,
         ranks: str = AS_GIVEN,
     ) -> "Ranked":
         """From files, folders, glob patterns, frames or lists of these; ParameterError for an unknown role."""
         roles_of.check_roles(columns or {}, RULES)
         judged, table = (None if data is None else sources.parts(data) for data in (qrels, queries))
-        return cls(sources.parts(preds), judged, table, columns or {}, systems, attributes, ranks)
+        return cls(sources.parts(preds), judged, table, columns or {}, systems, attributes, unit, ranks)
 
     @property
     def graded(self) -> bool:
@@ -104,6 +109,11 @@ class Ranked:
     def beside(self) -> Sequence[str]:
         """The attributes that the runs hold."""
         return self.attributes if self.queries is None else ()
+
+    @property
+    def attribute_fields(self) -> dict[str, Field]:
+        """The columns with one value a query, by role; rows without a unit would be one unit."""
+        return {f"attribute {name}": Field(name, UNIT if name == self.unit else LABELS) for name in self.attributes}
 
     def in_place(self, role: str) -> bool:
         """Whether rows ordered by this role keep their ranks as places in the list."""
@@ -131,11 +141,16 @@ class Ranked:
         kept = (role for role in (*LISTED, "system", order, *grade) if role in roles)
         return Plan({role: Field(roles[role], RULES[role]) for role in kept}, {None: order}, wide=False)
 
+    def fields_of(self, plan: Plan) -> dict[str, Field]:
+        """The columns of a run, and those with one value a query where it holds them."""
+        return plan.fields | (self.attribute_fields if self.queries is None else {})
+
     def _matches(self, part: Part) -> Matches:
         """The columns by role; a column may be the query and the unit or a segment at once."""
         chosen = self._given(part, [role for role in RULES if self.graded or role != "grade"])
         taken = [name for name in self.beside if name not in ("query", "query_id", "qid")]  # these are the query always
-        matches = roles_of.match(part.columns, RULES, chosen, part.name, taken)
+        named = dict.fromkeys(self.beside, ATTRIBUTE)
+        matches = roles_of.match(part.columns, RULES, chosen, part.name, taken, named)
         if "query" not in matches.columns:
             matches.columns.update(roles_of.match(part.columns, ["query"], chosen, part.name).columns)
         return matches
@@ -155,9 +170,9 @@ class Ranked:
     def plan_queries(self, part: Part) -> dict[str, Field]:
         """The columns of a part of the table with one row a query; raises InputError where it has no query."""
         chosen = {"query": self.columns["query"]} if self.columns.get("query") in part.columns else {}
-        roles = roles_of.resolve(part.columns, ("query",), chosen, part.name, self.attributes, needed=("query",))
-        _check_attributes(part, self.attributes)
-        return {"query": Field(roles["query"])} | beside(self.attributes)
+        named = dict.fromkeys(self.attributes, ATTRIBUTE)
+        roles = roles_of.resolve(part.columns, ("query",), chosen, part.name, self.attributes, ("query",), named)
+        return {"query": Field(roles["query"])} | self.attribute_fields
 
     def _given(self, part: Part, roles: Sequence[str]) -> dict[str, str]:
         """What the user says of these roles; TREC files have no columns to choose from."""
@@ -175,7 +190,7 @@ class Ranked:
     def _add_run(self, rows: Rows, part: Part, name: str) -> None:
         """Read one part and append its rows; `name` is its system where the part does not say."""
         plan = self.plan_run(part)
-        fields = plan.fields | beside(self.beside)
+        fields = self.fields_of(plan)
         block = table.block(part, fields, coded=fields.keys() - {"item"})
         columns, n = block.columns, block.rows
         rows.sources.append(block.source)
@@ -221,20 +236,13 @@ def _score_roles(wide: Mapping[str, str]) -> dict[str, Field]:
     return {f"score {name}": Field(column, RULES["score"]) for name, column in wide.items()}
 
 
-def _check_attributes(part: Part, attributes: Sequence[str]) -> None:
-    """Raises ParameterError for a segment or unit without a column."""
-    for name in attributes:
-        roles_of.require(part.columns, name, part.name, "segments or unit")
-
-
 def _no_role(part: Part, roles: dict[str, str], extra: Sequence[str]) -> None:
     """Refuses a segment or unit that is what the ranks are made of."""
     for name in extra:
         for role in ("system", "item", "score", "rank", "grade"):
             usual = (role,) if role == "system" else roles_of.SYNONYMS[role]
             if roles.get(role) == name or (role not in roles and name in usual and name in part.columns):
-                raise ParameterError(f"segments or unit: {name!r} is the {role} column of {part.name}, one value a row")
-    _check_attributes(part, extra)
+                raise ParameterError(f"{ATTRIBUTE}: {name!r} is the {role} column of {part.name}, one value a row")
 
 
 def printed(part: Part, plan: Plan) -> dict[str, str]:
@@ -247,11 +255,6 @@ def printed(part: Part, plan: Plan) -> dict[str, str]:
     if plan.wide:
         columns["score"] = ", ".join(plan.fields[role].column for role in plan.scores.values())
     return columns | ({"not used": "rank"} if "score" in plan.fields and "rank" in part.columns else {})
-
-
-def beside(attributes: Sequence[str]) -> dict[str, Field]:
-    """The columns with one value a query, by role."""
-    return {f"attribute {name}": Field(name, rules.ANY) for name in attributes}
 
 
 def _no_grade(part: Part) -> InputError:

@@ -186,7 +186,7 @@ def _rows(
     """The SQL of a part's rows with short names."""
     q = engine.dialect.quote
     hit = f"{q('text label')} IN ({', '.join(map(engine.dialect.literal, hits))})" if hits else "false"
-    cells = [f"{q('text label')} AS label", f"{hit} AS hit", f"{system_of(engine, piece)} AS system"]
+    cells = [f"{hit} AS hit", f"{system_of(engine, piece)} AS system"]
     cells += [f"{q('id')} AS id"] if piece.layout.id else []
     cells += [f"{q('number weight')} AS weight"] if "weight" in piece.layout.shared else []
     own = [f"own {system}\n{role}" for system, roles in piece.layout.own.items() for role in roles]
@@ -258,13 +258,14 @@ def refuse(t: Large) -> InputError:
         return pairing.twice(places[1], again["id"], again["system"])
     layout = t.pieces[0].layout
     short = {f"text attribute {name}": f"segment{i}" for i, name in enumerate(t.slices)}
-    names = {aligned.key(role, field): field.column for role, field in layout.shared.items()}
-    for role, column in names.items():
-        at = short.get(role, role.split(" ")[-1] if role in ("text label", "number weight") else "unit")
+    short |= {"text label": "hit", "number weight": "weight"}
+    for role, field in ((aligned.key(role, field), field) for role, field in layout.shared.items()):
+        at = short.get(role, "unit")
         if (id := _id_having(t, f"min({at}) <> max({at})")) is not None:
             rows = sorted(_having(t, id, _cell(t.engine, role)))
-            _, place, value = next(row for row in rows if row[2] != rows[0][2])
-            return pairing.not_one(place, column, id, rows[0][2], value)
+            values = [value if field.is_number else field.plain(value) for _, _, value in rows]
+            place, value = next((row[1], value) for row, value in zip(rows, values, strict=True) if value != values[0])
+            return pairing.not_one(place, field.column, id, values[0], value)
     return changed(t)
 
 

@@ -1,5 +1,6 @@
 """What an engine tells of a part of a table of labels and scores: its rows by label, the first value that is wrong."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -156,10 +157,14 @@ class Profiles:
 
     def labels(self, positive: str | None) -> tuple[str, str]:
         """The positive and the negative label."""
-        labels = [(i, row["label"]) for i, rows in enumerate(self.rows) for row in rows if self._wanted(row)]
-        names, column = sorted({outcomes.canonical(label) for _, label in labels}), self.layout.shared["label"].column
+        labels = [(i, row["label"], row["n"]) for i, rows in enumerate(self.rows) for row in rows if self._wanted(row)]
+        total: dict[str, int] = Counter()
+        for _, label, n in labels:
+            total[outcomes.canonical(label)] += n
+        names, column = sorted(total), self.layout.shared["label"].column
         if len(names) > 2:
-            i, label = next((i, label) for i, label in labels if outcomes.canonical(label) == names[2])
+            rare = outcomes.rarest({name: total[name] for name in names})
+            i, label = next((i, label) for i, label, _ in labels if outcomes.canonical(label) == rare)
             same = f"{self.engine.dialect.quote('text label')} = {self.engine.dialect.literal(label)}"
             row, _ = self.engine.first(self.pieces[i].chosen, same, "text label")
             raise outcomes.too_many_labels(self.pieces[i].part.place(row), column, names)

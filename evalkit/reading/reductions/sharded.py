@@ -92,7 +92,7 @@ def _pieces(engine: Engine, ranked: Ranked) -> tuple[list[_Piece], dict[str, str
 
     for part, name in zip(ranked.run, rows.names(ranked.run), strict=True):
         plan = ranked.plan_run(part)
-        fields = plan.fields | rows.beside(ranked.beside)
+        fields = ranked.fields_of(plan)
         chosen = select(part, fields)
         system = next(iter(chosen.frames.values())) if part.layout and "system" in fields else fields
         says = rows.says(part, system["system"] if "system" in fields else None) is not None

@@ -25,7 +25,7 @@ class Segment:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What the columns of a shard mean: hit, id, system, label, weight, score0, score1, ..., segment0, ..., unit.
+    """What the columns of a shard mean: hit, id, system, weight, score0, score1, ..., segment0, ..., unit.
 
     paired: rows of several systems, joined on id; else every system has a column score<i>. hits: the labels that are
     positive. scale: what weights are counted in, None without weights. units: the distinct units where they are few.
@@ -43,7 +43,7 @@ class Plan:
     def columns(self) -> list[str]:
         """The columns that are read."""
         scores = [f"score{i}" for i in range(1 if self.paired else len(self.systems))]
-        weight, pair = ["weight"] if self.scale is not None else [], ["id", "system", "label"] if self.paired else []
+        weight, pair = ["weight"] if self.scale is not None else [], ["id", "system"] if self.paired else []
         return ["hit", *pair, *weight, *scores, *self.groups]
 
     @property
@@ -100,7 +100,7 @@ def _paired(table: Any, plan: Plan) -> tuple[list[Ints], int]:
 
 def _differing(table: Any, plan: Plan, rows: Sequence[Ints]) -> int:
     """In how many columns that systems share the paired rows differ."""
-    shared: list[Any] = [_codes(table[name])[0] for name in ("label", *plan.groups)]
+    shared: list[Any] = [table["hit"].to_numpy(), *(_codes(table[name])[0] for name in plan.groups)]
     shared += [] if plan.scale is None else [_numbers(table["weight"])]
     return sum(pairing.differing(column, rows) is not None for column in shared)
 
