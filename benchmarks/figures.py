@@ -292,16 +292,33 @@ def engines_without_protocol(package: list[Module]) -> list[str]:
 
 
 def own_classes_asked_for(package: list[Module]) -> list[str]:
-    """isinstance with a class of the package or numpy's array: a result whose class decides what is done with it."""
+    """isinstance with a class of the package or numpy's array: a result whose class decides what is done with it.
+
+    A parameter annotated Any is what a user hands in, and no result; nor are cells of tables and values of parameters.
+    """
     own = {node.name for module in package for node in ast.walk(module.tree) if isinstance(node, ast.ClassDef)}
     return [
         module.place(node)
         for module in package
-        if not belongs(module, ("drawing", "parameters"))  # cells of tables, values of parameters: no results
-        for node in ast.walk(module.tree)
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance"
+        if not belongs(module, ("drawing", "parameters"))
+        for node in asked_from_inside(module)
         if any(part in own | {"ndarray"} for part in re.findall(r"\w+", ast.unparse(node.args[1])))
     ]
+
+
+def asked_from_inside(module: Module) -> Iterator[ast.Call]:
+    """The calls of isinstance, without those on a parameter of the function around them that is annotated Any."""
+    nodes = (node for node in ast.walk(module.tree) if isinstance(node, ast.Call))
+    calls = [node for node in nodes if ast.unparse(node.func) == "isinstance"]
+    outside = {
+        id(call)
+        for function in module.functions()
+        for argument in function.args.args
+        if argument.annotation is not None and ast.unparse(argument.annotation) == "Any"
+        for call in calls
+        if ast.unparse(call.args[0]) == argument.arg and function.lineno <= call.lineno <= (function.end_lineno or 0)
+    }
+    return (call for call in calls if id(call) not in outside)
 
 
 def patched_constants(tests: list[Module]) -> list[str]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 DONE, FAILED, REFUSED, GATE = 0, 1, 2, 3
 INTERRUPTED, TERMINATED = 130, 143  # what a shell reports for a command ended by Ctrl-C, and by `kill`
-NOTEBOOKS = BUNDLED = Path(__file__).resolve().parents[1] / "notebooks"
+NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
 
 
 class Refused(Exception):
@@ -45,12 +45,12 @@ class Parser(argparse.ArgumentParser):
         raise Refused(f"{message} (see {self.prog} --help)")
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit status."""
+def main(arguments: Sequence[str] | None = None, notebooks: Path = NOTEBOOKS) -> int:
+    """Run the command line and return its exit status. notebooks: the folder of those that are called by name."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _terminate)
     try:
-        options = _parser().parse_args(arguments)
+        options = _parser(notebooks).parse_args(arguments)
         return options.run(options)
     except Refused as error:
         return _say(str(error), REFUSED)
@@ -69,7 +69,7 @@ def _say(message: str, status: int) -> int:
     return status
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(notebooks: Path) -> argparse.ArgumentParser:
     parser = Parser(prog="evalkit", description="Reports on predictions: one command, one page.")
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
@@ -79,20 +79,21 @@ def _parser() -> argparse.ArgumentParser:
             help="run a notebook and write its page, executed notebook and results",
             epilog="exit status: 0 done, 1 the run failed, 2 bad input or parameter, 3 a gate failed",
             add_help=False,
-        )
+        ),
+        notebooks,
     )
     listing = commands.add_parser("parameters", help="print a notebook's parameters, their defaults and meaning")
-    _add_notebook(listing)
+    _add_notebook(listing, notebooks)
     listing.add_argument("--json", action="store_true", help="as a JSON schema")
     listing.set_defaults(run=_parameters)
     return parser
 
 
-def _add_report(parser: argparse.ArgumentParser) -> None:
+def _add_report(parser: argparse.ArgumentParser, notebooks: Path) -> None:
     parser.add_argument(
         "-h", "--help", action=_Help, nargs=0, help="show this message, after NOTEBOOK also its parameters, and exit"
     )
-    _add_notebook(parser)
+    _add_notebook(parser, notebooks)
     parser.add_argument(
         "-p",
         nargs=2,
@@ -113,7 +114,8 @@ def _add_report(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=_report)
 
 
-def _add_notebook(parser: argparse.ArgumentParser) -> None:
+def _add_notebook(parser: argparse.ArgumentParser, notebooks: Path) -> None:
+    parser.set_defaults(notebooks=notebooks)
     parser.add_argument("notebook", metavar="NOTEBOOK", help="a name such as ranking, or the path of a notebook")
 
 
@@ -123,7 +125,7 @@ class _Help(argparse.Action):
         parser.print_help()
         if options.notebook:
             print(f"\nparameters of {options.notebook}, each set by -p NAME VALUE:")
-            print(_listing(options.notebook).help())
+            print(_listing(_find(options)).help())
         raise SystemExit(DONE)
 
 
@@ -143,7 +145,7 @@ class _Version(argparse.Action):
 
 
 def _report(options: argparse.Namespace) -> int:
-    path = _find(options.notebook)
+    path = _find(options)
     notebook = _load(path)
     parameters = _typed(options.parameters, _declared(notebook, path))
     _refuse_values(parameters, path)
@@ -187,16 +189,15 @@ def _write(folder: Path, name: str, contents: dict[str, str]) -> list[Path]:
 
 
 def _parameters(options: argparse.Namespace) -> int:
-    listing = _listing(options.notebook)
+    listing = _listing(_find(options))
     print(listing.schema() if options.json else listing.lines())
     return DONE
 
 
-def _listing(notebook: str) -> "Listing":
+def _listing(path: Path) -> "Listing":
     """The parameters of a notebook: of a bundled one without reading it, of any other from its parameters cell."""
     from evalkit.parameters import cells
 
-    path = _find(notebook)
     if report := _bundled(path):
         return cells.listing_of_report(path.stem, report)
     return cells.listing_of_cell(path.stem, _declared(_load(path), path).values())
@@ -206,7 +207,7 @@ def _bundled(path: Path) -> "type[Parameters] | None":
     """The parameters of a bundled notebook, None for any other."""
     from evalkit.parameters import REPORTS
 
-    return REPORTS.get(path.stem) if path.resolve().parent == BUNDLED else None
+    return REPORTS.get(path.stem) if path.resolve().parent == NOTEBOOKS else None
 
 
 def _refuse_values(values: dict[str, Any], path: Path) -> None:
@@ -230,20 +231,21 @@ def _one_line() -> Iterator[None]:
 # The request --------------------------------------------------------------------------------------------------
 
 
-def _find(notebook: str) -> Path:
+def _find(options: argparse.Namespace) -> Path:
     """Return the path of a notebook from its path, or from its name in the folder of notebooks of the checkout."""
+    notebook, folder = options.notebook, options.notebooks
     if notebook.endswith(".ipynb") or os.sep in notebook:
         return Path(notebook)
-    path = NOTEBOOKS / f"{notebook}.ipynb"
+    path = folder / f"{notebook}.ipynb"
     if path.is_file():
         return path
-    if not NOTEBOOKS.is_dir():
+    if not folder.is_dir():
         raise Refused(
             f"evalkit is installed without its notebooks, so {notebook!r} must be the path of a notebook (.ipynb)"
         )
     from evalkit.parameters.readers import did_you_mean
 
-    names = sorted(notebook_path.stem for notebook_path in NOTEBOOKS.glob("*.ipynb"))
+    names = sorted(notebook_path.stem for notebook_path in folder.glob("*.ipynb"))
     raise Refused(
         f"no notebook named {notebook!r}{did_you_mean(notebook, names)}; there are: {', '.join(names) or 'none'}"
     )

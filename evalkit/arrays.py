@@ -1,6 +1,6 @@
 """Array types, errors, division and the input checks that every module uses."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +13,13 @@ LARGEST = 1e75  # most of a measured value: its fourth power is still a finite d
 
 class InputError(ValueError):
     """The input breaks a rule; the message names the file, column, row and value, as far as there are any."""
+
+    def located(self, names: str, locate: Callable[[int], tuple[str, int]], columns: Mapping[str, str]) -> "InputError":
+        """The error of an input called so.
+
+        locate: a row, counted from 0 -> its file and number there. columns: role -> column.
+        """
+        return InputError(f"{names}: {self}")
 
 
 class ParameterError(InputError):
@@ -30,6 +37,10 @@ class RowError(InputError):
     def __init__(self, column: str, rule: str, row: int, rows: int | None = None) -> None:
         self.column, self.rule, self.row, self.rows = column, rule, int(row), rows
         super().__init__(self.text(column, self.row))
+
+    def located(self, names: str, locate: Callable[[int], tuple[str, int]], columns: Mapping[str, str]) -> "InputError":
+        name, row = locate(self.row)
+        return InputError(f"{name}: {self.text(columns.get(self.column, self.column), row)}")
 
     def text(self, column: str, row: int) -> str:
         """The message with another name of the column and another number of the row."""

@@ -1,6 +1,32 @@
-"""Limits: the sizes at which a method gives way to another, and how often is resampled."""
+"""Limits: the sizes at which a method or a way of reading gives way to another, and how often is resampled."""
 
 from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How many rows reading holds at once, and from where on it goes another way, whatever the memory.
+
+    rows: of a table of labels and scores; more are reduced shard by shard: the same page everywhere. lists: rows of
+    ranked lists up to which they are read whole, which is faster, where there is memory for them. collected: rows of a
+    Spark table that are read as a frame; more need an engine. shard: the fewest rows of a shard, however little memory
+    there is. row: bytes that each needs, in DuckDB's hands, in Arrow's and in numpy's, while its shard is reduced.
+    worker: rows that a Spark worker reduces at once, about 300 MB. straight: the most rows of a shard of a Parquet file
+    that is read without an engine, however much memory there is. batch: rows of it that are decoded at once.
+    units: distinct units whose sums are kept side by side; more are sorted, so that each is in one shard.
+    values: distinct values of a column for segments.
+    """
+
+    rows: int = 2**20
+    lists: int = 2_000_000
+    collected: int = 2**20
+    shard: int = 100_000
+    row: int = 1_000
+    worker: int = 2**19
+    straight: int = 2**24
+    batch: int = 2**16
+    units: int = 2**14
+    values: int = 2**20
 
 
 @dataclass(frozen=True)
@@ -12,7 +38,7 @@ class Limits:
     bins, slice_bins: of the scores of all rows, and of a slice of them, where rows are not kept.
     holdouts, repeats, samples: how often an estimator's rows are split by holdouts, k-folds and bootstrap samples.
     averaged: draws of the folds that one repeated k-fold takes the mean of.
-    worth: seconds of fits from which starting a second process pays.
+    worth: seconds of fits from which starting a second process pays. reading: of rows.
     """
 
     flipped: int = 20_000
@@ -26,6 +52,7 @@ class Limits:
     samples: int = 50
     averaged: int = 10
     worth: float = 8.0
+    reading: Reading = Reading()
 
 
 USUAL = Limits()

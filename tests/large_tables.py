@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from evalkit.limits import Limits
+from evalkit.limits import USUAL, Limits, Reading
 from evalkit.pages import classification_page, first_screen, page
 from evalkit.parameters import Classification
 from evalkit.reading.engines.base import limits
@@ -28,17 +28,12 @@ CASES = {
 }
 
 
-def shrink(monkeypatch):
-    """Every table is large, and a shard has few rows."""
-    monkeypatch.setattr(large, "ROWS", 100)
-    monkeypatch.setattr("evalkit.reading.engines.base.FEWEST", 500)
-    monkeypatch.setattr("evalkit.reading.engines.base.ROW", 10**9)
-
-
+SHARDS = Reading(rows=100, shard=500, row=10**9)  # every table is large, and a shard has few rows
+SMALL = Limits(reading=SHARDS)
 LESS = Limits(resamples=100, bands=40)  # where two studies draw the same samples, or limits are not looked at
 
 
-def classified(preds, limits, **more):
+def classified(preds, limits=USUAL, **more):
     """The study of a table, read within other limits."""
     return classification.study_of(Classification.of({"preds": preds, **more}), limits)
 
@@ -89,10 +84,8 @@ def text(study):
     return "\n".join(piece.text for piece in pieces)
 
 
-def grids(folder, memory, size, monkeypatch, most=2**20, **more):
-    monkeypatch.setattr("evalkit.reading.engines.base.FEWEST", size)
-    monkeypatch.setattr("evalkit.reading.engines.base.ROW", 10**9)
-    with opened(limits(memory, threads=2)) as engine:
+def grids(folder, memory, size, most=2**20, **more):
+    with opened(limits(memory, threads=2, reading=replace(SHARDS, shard=size))) as engine:
         made = large.read(engine, sources.parts(str(folder)), segments=["country"], **more)
         first = passes.First(len(made.systems), [0.5] * len(made.systems), most, most // 4)
         found = made.reduce(pickle.loads(pickle.dumps(first)), first.merge, by_unit=False)

@@ -11,9 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from bad_inputs.cases import CASES, ROW, Case, fits
-from bad_inputs.known import KNOWN, is_known
 from bad_inputs.readers import READERS, Reader
-from frozen.needs import small_limits
+from frozen.needs import SMALL, read_within
 
 from evalkit.arrays import InputError, ParameterError
 
@@ -105,7 +104,7 @@ def refusal(reader: Reader, source: Any) -> str:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            study = reader.read(**{reader.parameter: source}, **reader.others)
+            study = reader.study.read(**{reader.parameter: source}, **reader.others)
             _ = (getattr(study, "log", None) or getattr(study, "users", None) or study).estimates
     except (InputError, ParameterError) as error:
         return str(error)
@@ -140,18 +139,15 @@ def folder(tmp_path, monkeypatch):
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("case, reader", TABLES, ids=NAMES)
 def test_a_bad_input_is_refused_by_file_column_row_and_value(case, reader):
-    wrong, known = {}, set()
+    wrong = {}
     for kind, engine, files in ways(case, reader):
         with pytest.MonkeyPatch.context() as patch:
             if engine == "large":
-                small_limits(patch)
+                read_within(SMALL, patch)
             message = refusal(reader, data(case, reader, kind, files))
-        way = f"{kind} {engine} {files}"
-        known |= {way} if is_known(case.name, reader.name, way) else set()
         if missing := faults(case, reader, kind, message):
-            wrong[way] = f"lacks {', '.join(missing)}: {message}"
-    assert not {way: text for way, text in wrong.items() if way not in known}
-    assert not known - set(wrong), "refused as it must be by now: make the row of KNOWN narrower, or remove it"
+            wrong[kind, engine, files] = f"lacks {', '.join(missing)}: {message}"
+    assert not wrong
 
 
 @pytest.mark.usefixtures("folder")
@@ -165,9 +161,3 @@ def test_the_good_tables_are_read(reader):
 def test_the_table_is_long_and_each_of_its_cases_is_tried():
     assert len({case.name for case in CASES}) == len(CASES) >= 60
     assert {case.name for case, _ in TABLES} == {case.name for case in CASES}
-
-
-@pytest.mark.parametrize("row", KNOWN, ids=lambda row: row.why)
-def test_what_is_known_to_be_wrong_is_in_the_table(row):
-    every = [(case, reader, " ".join(way)) for case, reader in TABLES for way in ways(case, reader)]
-    assert any(row.holds(case.name, reader.name, way) for case, reader, way in every)

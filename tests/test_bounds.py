@@ -7,9 +7,10 @@ import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
-from large_tables import limited, shrink
+from large_tables import SMALL, classified, limited
 
 from evalkit.arrays import InputError, ParameterError
+from evalkit.limits import USUAL
 from evalkit.pages import classification_page, first_screen, rating_page
 from evalkit.studies import classification, ranking, rating, significance
 
@@ -60,18 +61,16 @@ def test_a_threshold_must_be_finite(value):
 
 
 @pytest.mark.parametrize("large", [False, True], ids=["memory", "large"])
-def test_a_threshold_outside_the_scores_is_told_in_plain_words(monkeypatch, large):
-    data = pd.concat([scores()] * 3)
-    if large:
-        shrink(monkeypatch)
+def test_a_threshold_outside_the_scores_is_told_in_plain_words(large):
+    data, limits = pd.concat([scores()] * 3), SMALL if large else USUAL
     high, low = data["score"].max(), data["score"].min()
-    above = classification_page.findings(limited(classification.read(data, threshold=50))).text
+    above = classification_page.findings(limited(classified(data, limits, threshold=50))).text
     assert f"The threshold 50 is above every score of system, whose highest is {high:g}: nothing is predicted" in above
-    below = classification_page.findings(limited(classification.read(data, threshold=0.01))).text
+    below = classification_page.findings(limited(classified(data, limits, threshold=0.01))).text
     assert (
         f"0.01 is at or below every score of system, whose lowest is {low:g}: every row is predicted positive" in below
     )
-    inside = classification_page.findings(limited(classification.read(data, threshold=0.5))).text
+    inside = classification_page.findings(limited(classified(data, limits, threshold=0.5))).text
     assert "above every score" not in inside
     assert "at or below every score" not in inside
 
@@ -86,15 +85,13 @@ def test_a_threshold_outside_the_scores_of_several_labels_is_told():
 
 @pytest.mark.parametrize("large", [False, True], ids=["memory", "large"])
 @pytest.mark.parametrize("value", [1e300, 1.7e308, 2e12])
-def test_weights_whose_sums_are_not_exact_are_refused_and_never_wrapped(monkeypatch, value, large):
+def test_weights_whose_sums_are_not_exact_are_refused_and_never_wrapped(value, large):
     data = pd.concat([scores(weight=1.0)] * 3, ignore_index=True)
     data.loc[6, "weight"] = value
-    if large:
-        shrink(monkeypatch)
     with pytest.raises(
         InputError, match=r"weight must be at most 1e\+12, got .* \(row 7\); multiply all weights by the same"
     ):
-        classification.read(data)
+        classified(data, SMALL if large else USUAL)
 
 
 def test_weights_too_small_to_divide_by_are_refused():

@@ -6,15 +6,17 @@ import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet as pq
 import pytest
+from large_tables import classified
 
 from evalkit.arrays import InputError
+from evalkit.limits import Limits, Reading
 from evalkit.metrics import rankings
 from evalkit.metrics.sums import Sums
 from evalkit.reading.engines import base
 from evalkit.reading.engines import duckdb as engine
 from evalkit.reading.inputs import runs
 from evalkit.reading.inputs.rows import Ranked
-from evalkit.reading.reductions import large, sharded
+from evalkit.reading.reductions import sharded
 from evalkit.reading.tables import parquet, sources
 from evalkit.studies import classification, interleaving, rating, significance, validation
 
@@ -239,8 +241,8 @@ def test_duckdb_out_of_core_reads_folders_as_memory_does(here, kind, monkeypatch
     labels = frame.rename(columns={"grade": "label"}).assign(id=frame["query"] + frame["item"])
     in_folders(labels[["system", "id", "label", "score"]], here / "labels", "system", kind=kind)
     few = classification.read("labels", metrics="roc_auc").estimates["value"].tolist()
-    monkeypatch.setattr(large, "ROWS", 10)
-    assert classification.read("labels", metrics="roc_auc").estimates["value"].tolist() == few
+    limits = Limits(reading=Reading(rows=10))
+    assert classified("labels", limits, metrics="roc_auc").estimates["value"].tolist() == few
 
 
 def test_parquet_in_folders_is_read_straight(here):

@@ -8,12 +8,14 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from large_tables import classified
 
 from evalkit.arrays import InputError
+from evalkit.limits import Limits, Reading
 from evalkit.reading.engines import base
 from evalkit.reading.inputs import runs
 from evalkit.reading.inputs.rows import Ranked
-from evalkit.reading.reductions import large, sharded
+from evalkit.reading.reductions import sharded
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.delimited import Csv
 from evalkit.studies import classification, interleaving, ranking, rating, significance, validation
@@ -45,9 +47,8 @@ def test_an_iterator_and_a_reader_give_what_the_table_gives(table, tmp_path, mon
     assert not list(tmp_path.iterdir())
 
 
-def test_batches_of_any_size_are_measured_shard_by_shard(table, monkeypatch):
-    monkeypatch.setattr(sharded, "WHOLE", 0)
-    found = sharded.read(Ranked.of(table.to_reader()), [Depth()], base.limits("200MB"))
+def test_batches_of_any_size_are_measured_shard_by_shard(table):
+    found = sharded.read(Ranked.of(table.to_reader()), [Depth()], base.limits("200MB", reading=Reading(lists=0)))
     assert found.measure("system", Depth()).numerator.sum() == len(table)
     assert (found.sources[0].name, found.sources[0].rows, found.sources[0].sha256) == ("record batches", 20_000, "")
 
@@ -73,10 +74,10 @@ def assert_same(a, b):
 
 
 @pytest.mark.parametrize("rows", [2**20, 100], ids=["kept", "reduced"])
-def test_the_classification_study_takes_them(monkeypatch, rows):
-    monkeypatch.setattr(large, "ROWS", rows)
+def test_the_classification_study_takes_them(rows):
+    limits = Limits(reading=Reading(rows=rows))
     table, batches = sample("german_credit/predictions.csv")
-    assert_same(*(classification.read(data, segments="housing", positive="1") for data in (table, batches)))
+    assert_same(*(classified(data, limits, segments="housing", positive="1") for data in (table, batches)))
 
 
 STUDIES = {

@@ -8,6 +8,7 @@ import pytest
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.catalogue import lookup
+from evalkit.limits import Reading
 from evalkit.metrics import gains, rankings
 from evalkit.metrics.rankings import from_grades
 from evalkit.pages import ranking_page
@@ -173,15 +174,13 @@ def test_a_system_ordered_by_scores_in_one_file_and_ranks_in_another_is_refused(
 
 
 @pytest.mark.parametrize("ranks", ["as given", "renumber"])
-def test_duckdb_out_of_core_gives_the_same_bits(tmp_path, monkeypatch, ranks):
+def test_duckdb_out_of_core_gives_the_same_bits(tmp_path, ranks):
     frame, judged = random_table(7)
     frame.loc[frame.index[::17], "rank"] += 10**6
     frame.to_parquet(tmp_path / "run.parquet", index=False)
     judged.to_csv(tmp_path / "qrels.csv", index=False)
-    monkeypatch.setattr(base, "FEWEST", 20)
-    monkeypatch.setattr(base, "ROW", 10**7)
     whole = runs.read(frame, judged, ranks=ranks)
-    with engine.opened(base.limits("250MB", threads=2)) as e:
+    with engine.opened(base.limits("250MB", threads=2, reading=Reading(shard=20, row=10**7))) as e:
         files = (tmp_path / "run.parquet", tmp_path / "qrels.csv")
         large = sharded.measured(e, Ranked.of(*files, ranks=ranks), ASKS)
     assert whole.accounts == large.accounts

@@ -3,16 +3,18 @@
 import numpy as np
 import pandas as pd
 import pytest
+from large_tables import classified
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.catalogue import lookup
+from evalkit.limits import Limits, Reading
 from evalkit.metrics import rankings
 from evalkit.pages import ranking_page
 from evalkit.reading.engines import base
 from evalkit.reading.engines import duckdb as engine
 from evalkit.reading.inputs import runs
 from evalkit.reading.inputs.rows import Ranked
-from evalkit.reading.reductions import large, sharded
+from evalkit.reading.reductions import sharded
 from evalkit.reading.tables import sources
 from evalkit.studies import classification, interleaving, ranking, rating, significance, validation
 from evalkit.studies.asks import Metric
@@ -234,11 +236,11 @@ def test_duckdb_out_of_core_reads_the_same_ranked_lists(here, kind):
         assert np.array_equal(in_memory, out_of_core, equal_nan=True)
 
 
-def test_duckdb_out_of_core_reads_labels_and_scores_without_a_header(here, monkeypatch):
+def test_duckdb_out_of_core_reads_labels_and_scores_without_a_header(here):
     rng = np.random.default_rng(6)
     label = rng.integers(0, 2, 300)
     frame = pd.DataFrame({"label": label, "score": (rng.random(300) + label / 2).round(3) / 2})
     options = {"header": "none", "columns": "label=1,score=2", "metrics": "roc_auc"}
     whole = classification.read(headless(here, frame), **options).estimates
-    monkeypatch.setattr(large, "ROWS", 10)
-    assert classification.read("t.csv", **options).estimates["value"].tolist() == whole["value"].tolist()
+    limits = Limits(reading=Reading(rows=10))
+    assert classified("t.csv", limits, **options).estimates["value"].tolist() == whole["value"].tolist()

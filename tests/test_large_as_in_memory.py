@@ -6,11 +6,10 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
-from large_tables import CASES, LESS, METRICS, classified, frame, limited, long, shrink, text
+from large_tables import CASES, LESS, METRICS, SMALL, classified, frame, limited, long, text
 
-from evalkit.limits import Limits
+from evalkit.limits import Limits, Reading
 from evalkit.metrics import counts, influence
-from evalkit.reading.reductions import large
 from evalkit.studies import classification
 from evalkit.studies.binary_studies import RowsStudy, SumsStudy
 
@@ -20,11 +19,10 @@ LAYOUTS = {"wide": frame, "long": lambda: long(frame())}
 T = replace(LESS, flipped=1)  # t instead of sign flips, as for many rows
 
 
-def both(monkeypatch, data, limits=LESS, **given):
+def both(data, limits=LESS, **given):
     """The study in memory and the one from sums."""
     kept = classification.read(data, **given)
-    shrink(monkeypatch)
-    reduced = classification.read(data, **given)
+    reduced = classified(data, SMALL, **given)
     assert isinstance(kept, RowsStudy)
     assert isinstance(reduced, SumsStudy)
     return limited(kept, limits), limited(reduced, limits)
@@ -43,8 +41,8 @@ def same_estimates(kept, reduced):
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_estimates_are_those_of_memory(monkeypatch, case, layout):
-    kept, reduced = both(monkeypatch, LAYOUTS[layout](), metrics=METRICS, threshold=0.4, **CASES[case])
+def test_estimates_are_those_of_memory(case, layout):
+    kept, reduced = both(LAYOUTS[layout](), metrics=METRICS, threshold=0.4, **CASES[case])
     same_estimates(kept, reduced)
     for name in kept.order:
         a, b = kept.table(name), reduced.table(name)
@@ -56,7 +54,7 @@ def test_estimates_are_those_of_memory(monkeypatch, case, layout):
 
 @cache
 def compared_in_memory(layout, case):
-    """The comparisons of memory, for both ways to know the units; call it before tables are shrunk."""
+    """The comparisons of memory, for both ways to know the units."""
     study = classification.read(LAYOUTS[layout](), metrics=METRICS, threshold=0.4, **CASES[case])
     assert isinstance(study, RowsStudy)
     return limited(study, Limits(flipped=1)).comparisons
@@ -65,11 +63,10 @@ def compared_in_memory(layout, case):
 @pytest.mark.parametrize("case", [name for name in CASES if name != "one system"])
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("known", [0, 2**14], ids=["units sorted", "units known"])
-def test_comparisons_are_those_of_memory(monkeypatch, case, layout, known):
-    monkeypatch.setattr(large, "KNOWN", known)
+def test_comparisons_are_those_of_memory(case, layout, known):
     kept = compared_in_memory(layout, case)
-    shrink(monkeypatch)
-    reduced = classification.read(LAYOUTS[layout](), metrics=METRICS, threshold=0.4, **CASES[case])
+    limits = Limits(reading=replace(SMALL.reading, units=known))
+    reduced = classified(LAYOUTS[layout](), limits, metrics=METRICS, threshold=0.4, **CASES[case])
     assert isinstance(reduced, SumsStudy)
     plain = case == "plain"
     for one, other in zip(kept.to_dict("records"), reduced.comparisons.to_dict("records"), strict=True):
@@ -82,11 +79,10 @@ def test_comparisons_are_those_of_memory(monkeypatch, case, layout, known):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_segments_are_those_of_memory(monkeypatch, case):
+def test_segments_are_those_of_memory(case):
     for metric in ("roc_auc", "brier", "accuracy"):
         given = CASES[case] | {"segments": "country,age", "metrics": metric}
-        monkeypatch.undo()
-        kept, reduced = both(monkeypatch, frame(), T, **given)
+        kept, reduced = both(frame(), T, **given)
         a, b = kept.by_segment, reduced.by_segment
         assert a[["segment", "slice", "system", "n"]].equals(b[["segment", "slice", "system", "n"]])
         numbers = [name for name in a.columns if a[name].dtype == float]
@@ -94,8 +90,8 @@ def test_segments_are_those_of_memory(monkeypatch, case):
 
 
 @pytest.mark.parametrize("threshold", ["best_f1", "cost:fp=1,fn=5", "recall>=0.9", "0.3333"])
-def test_thresholds_and_decisions_are_those_of_memory(monkeypatch, threshold):
-    kept, reduced = both(monkeypatch, frame(), threshold=threshold)
+def test_thresholds_and_decisions_are_those_of_memory(threshold):
+    kept, reduced = both(frame(), threshold=threshold)
     pd.testing.assert_frame_equal(kept.decisions, reduced.decisions)
     pd.testing.assert_frame_equal(kept.choices, reduced.choices)
     pd.testing.assert_frame_equal(kept.calibration, reduced.calibration)
@@ -117,11 +113,9 @@ EDGES = {
 
 
 @pytest.mark.parametrize("case", EDGES)
-def test_edges_are_those_of_memory(monkeypatch, case):
+def test_edges_are_those_of_memory(case):
     change, given = EDGES[case]
-    kept, reduced = both(
-        monkeypatch, change(frame(1500)), T, metrics="roc_auc,average_precision,f1,recall,accuracy", **given
-    )
+    kept, reduced = both(change(frame(1500)), T, metrics="roc_auc,average_precision,f1,recall,accuracy", **given)
     same_estimates(kept, reduced)
     a, b = kept.comparisons, reduced.comparisons
     np.testing.assert_allclose(b["difference"], a["difference"], atol=1e-12)
@@ -129,19 +123,18 @@ def test_edges_are_those_of_memory(monkeypatch, case):
     assert text(kept).splitlines()[:4] == text(reduced).splitlines()[:4]
 
 
-def test_rows_that_another_system_lacks(monkeypatch):
+def test_rows_that_another_system_lacks():
     data = long(frame()).iloc[:-40]
-    kept, reduced = both(monkeypatch, data, metrics="roc_auc,f1")
+    kept, reduced = both(data, metrics="roc_auc,f1")
     same_estimates(kept, reduced)
     assert vars(kept.facts.account) == vars(reduced.facts.account)
     assert kept.facts.positives == reduced.facts.positives
 
 
-def test_binned_scores_stay_within_their_bound_and_near_the_intervals_of_memory(monkeypatch):
+def test_binned_scores_stay_within_their_bound_and_near_the_intervals_of_memory():
     data = frame(20_000, ties=12)
     kept = limited(classification.read(data, metrics=METRICS, threshold=0.4))
-    monkeypatch.setattr(large, "ROWS", 100)
-    reduced = classified(data, replace(LESS, bins=2_000), metrics=METRICS, threshold=0.4)
+    reduced = classified(data, replace(LESS, bins=2_000, reading=Reading(rows=100)), metrics=METRICS, threshold=0.4)
     for name, (width, low, high) in reduced.facts.binned.items():
         a, b = kept.table(name), reduced.table(name)
         assert abs(counts.auc(a) - counts.auc(b)) <= width < 1e-3
@@ -163,10 +156,8 @@ def methods():
     """The same metrics of 40,000 rows by the bootstrap and by the delta method."""
     data, found = frame(40_000, seed=21, ties=5).drop(columns="score_weak"), []
     for enough in (10**9, 10_000):
-        with pytest.MonkeyPatch.context() as patch:
-            shrink(patch)
-            study = limited(classification.read(data, metrics=",".join(BOOTSTRAPPED)), Limits(enough=enough))
-            found.append(study.estimates.set_index("metric"))
+        study = limited(classified(data, SMALL, metrics=",".join(BOOTSTRAPPED)), Limits(enough=enough))
+        found.append(study.estimates.set_index("metric"))
     return found
 
 

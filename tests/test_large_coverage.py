@@ -5,9 +5,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from large_tables import classified
 
+from evalkit.limits import Limits, Reading
 from evalkit.metrics import counts
-from evalkit.reading.reductions import large
 from evalkit.studies import classification
 
 METRICS = ("roc_auc", "average_precision")
@@ -26,16 +27,14 @@ def covered(times, units, users=150):
         return pd.DataFrame({"label": label.astype(int), "score": score, "user_id": user.astype(str)})
 
     def estimates(data, unit=None):
-        return classification.read(data, metrics=",".join(METRICS), unit=unit).estimates
+        return classified(data, Limits(reading=Reading(rows=100)), metrics=",".join(METRICS), unit=unit).estimates
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(large, "ROWS", 100)
-        truth, hits = estimates(draw(40_000))["value"], np.zeros((len(METRICS), len(units)))
-        for _ in range(times):
-            data = draw(users)
-            for i, unit in enumerate(units):
-                e = estimates(data, unit)
-                hits[:, i] += (e["low"] <= truth) & (truth <= e["high"])
+    truth, hits = estimates(draw(40_000))["value"], np.zeros((len(METRICS), len(units)))
+    for _ in range(times):
+        data = draw(users)
+        for i, unit in enumerate(units):
+            e = estimates(data, unit)
+            hits[:, i] += (e["low"] <= truth) & (truth <= e["high"])
     return hits / times
 
 

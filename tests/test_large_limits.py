@@ -7,10 +7,10 @@ from pathlib import Path
 import jsonschema
 import numpy as np
 import pytest
-from large_tables import CASES, LESS, classified, frame, grids, text
+from large_tables import CASES, LESS, SHARDS, classified, frame, grids, text
 
+from evalkit.limits import USUAL, Reading
 from evalkit.pages import classification_page
-from evalkit.reading.engines.base import FEWEST
 from evalkit.reading.reductions import large
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.slices import groups, slices
@@ -31,11 +31,11 @@ def table(tmp_path_factory):
 
 @pytest.mark.parametrize("most", [2**20, 1000], ids=["exact", "binned"])
 @pytest.mark.parametrize("weight", ["heavy", "exact"])
-def test_counts_are_the_same_at_every_limit(table, monkeypatch, most, weight):
+def test_counts_are_the_same_at_every_limit(table, most, weight):
     folder, data = table
     weighed = {"columns": {"weight": weight}}
-    whole, counted = grids(folder, "1GB", 10**6, monkeypatch, most, **weighed)
-    small, again = grids(folder, "250MB", 7_000, monkeypatch, most, **weighed)
+    whole, counted = grids(folder, "1GB", 10**6, most, **weighed)
+    small, again = grids(folder, "250MB", 7_000, most, **weighed)
     assert counted.tolist() == again.tolist() == [len(data), int(data["label"].sum()), 0, 0]
     assert sorted(whole) == sorted(small) == list(range(8))
     for key, one in whole.items():
@@ -45,22 +45,20 @@ def test_counts_are_the_same_at_every_limit(table, monkeypatch, most, weight):
             assert np.array_equal(getattr(one, name), getattr(small[key], name)), (key, name)
 
 
-def test_the_page_is_the_same_at_every_limit(table, monkeypatch):
+def test_the_page_is_the_same_at_every_limit(table):
     folder, _ = table
-    monkeypatch.setattr(large, "ROWS", 100_000)
     pages = []
-    for memory, size in (("1GB", FEWEST), ("250MB", 9_000)):
-        monkeypatch.setattr("evalkit.reading.engines.base.FEWEST", size)
-        monkeypatch.setattr("evalkit.reading.engines.base.ROW", 10**9)
+    for memory, size in (("1GB", USUAL.reading.shard), ("250MB", 9_000)):
+        limits = replace(LESS, bins=2**12, reading=Reading(rows=100_000, shard=size, row=10**9))
         asked = {"segments": "country", "unit": "user_id", "metrics": "roc_auc,average_precision,brier,f1"}
-        pages.append(text(classified(str(folder), replace(LESS, bins=2**12), memory=memory, **asked)))
+        pages.append(text(classified(str(folder), limits, memory=memory, **asked)))
     assert pages[0] == pages[1]
     assert "binning changes it by less than 1e-" in pages[0]
 
 
 @pytest.mark.parametrize("case", ["plain", "units and weights", "one system"])
-def test_every_piece_of_the_page_is_there(small, case):
-    limits = replace(LESS, bins=200 if case == "one system" else 2**20)
+def test_every_piece_of_the_page_is_there(case):
+    limits = replace(LESS, bins=200 if case == "one system" else 2**20, reading=SHARDS)
     study = classified(frame(), limits, segments="country", **CASES[case])
     assert isinstance(study, SumsStudy)
     pieces = ("curve_plot", "base_rate_plot", "threshold_plot", "cost_plot", "calibration_plot", "top_plot")

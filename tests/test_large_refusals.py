@@ -4,47 +4,47 @@ import re
 from dataclasses import replace
 
 import pytest
-from large_tables import BAD, frame, put
+from large_tables import BAD, SMALL, classified, frame, put
 
 from evalkit.arrays import InputError, ParameterError
+from evalkit.limits import Limits
 from evalkit.reading.reductions import large
 from evalkit.statistics import passes
 from evalkit.studies import classification
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_bad_input_is_refused_as_in_memory(small, monkeypatch, case):
+def test_bad_input_is_refused_as_in_memory(case):
     change, given = BAD[case]
     data = change(frame(400))
     with pytest.raises((InputError, ParameterError)) as found:
-        classification.read(data, **given)
-    monkeypatch.undo()
+        classified(data, SMALL, **given)
     with pytest.raises((InputError, ParameterError)) as expected:
         classification.read(data, **given)
     assert str(found.value) == str(expected.value)
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])
-def test_files_of_every_kind_are_refused_by_name_and_row(small, tmp_path, kind):
+def test_files_of_every_kind_are_refused_by_name_and_row(tmp_path, kind):
     data, path = put(frame(300), "score_good", 9, None), tmp_path / f"bad.{kind}"
     data["score_good"] = data["score_good"].astype(float)
     write = {"csv": data.to_csv, "parquet": data.to_parquet}.get(kind)
     write(path, index=False) if write else data.to_json(path, orient="records", lines=True)
     with pytest.raises(InputError, match=re.escape(r"score_good must be a finite number, got nothing (row 10)")):
-        classification.read(str(path))
+        classified(str(path), SMALL)
 
 
-def test_a_truncated_file_and_an_unwritable_spill(small, tmp_path):
+def test_a_truncated_file_and_an_unwritable_spill(tmp_path):
     path = tmp_path / "cut.parquet"
     frame(2000).to_parquet(path)
     path.write_bytes(path.read_bytes()[:-300])
     with pytest.raises(InputError, match="must be a whole Parquet file"):
-        classification.read(str(path))
+        classified(str(path), SMALL)
     with pytest.raises(ParameterError, match="spill must be a folder"):
-        classification.read(frame(), spill=str(tmp_path / "nowhere"))
+        classified(frame(), SMALL, spill=str(tmp_path / "nowhere"))
 
 
-def test_a_file_that_changes_while_it_is_read_is_refused(small, tmp_path, monkeypatch):
+def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch):
     path, reduce = tmp_path / "live.csv", passes.grid.reduce
     frame(2000).to_csv(path, index=False)
 
@@ -56,24 +56,24 @@ def test_a_file_that_changes_while_it_is_read_is_refused(small, tmp_path, monkey
 
     monkeypatch.setattr(passes.grid, "reduce", slow)
     with pytest.raises(InputError, match=r"live\.csv: the file changed while it was read"):
-        classification.read(str(path))
+        classified(str(path), SMALL)
 
 
-def test_an_input_whose_readings_differ_is_refused(small, monkeypatch):
+def test_an_input_whose_readings_differ_is_refused(monkeypatch):
     read = large.read
     monkeypatch.setattr(large, "read", lambda *a, **k: replace(read(*a, **k), rows=2999))
     with pytest.raises(InputError, match="data frame: the input changed while it was read"):
-        classification.read(frame(3000))
+        classified(frame(3000), SMALL)
 
 
-def test_no_file_is_left_when_reading_ends_badly(small, tmp_path, monkeypatch):
+def test_no_file_is_left_when_reading_ends_badly(tmp_path, monkeypatch):
     monkeypatch.setattr(passes, "facts", lambda table: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        classification.read(frame(), spill=str(tmp_path))
+        classified(frame(), SMALL, spill=str(tmp_path))
     assert not list(tmp_path.iterdir())
 
 
-def test_segments_with_too_many_values_are_refused(small, monkeypatch):
-    monkeypatch.setattr(large, "VALUES", 50)
+def test_segments_with_too_many_values_are_refused():
+    few = Limits(reading=replace(SMALL.reading, values=50))
     with pytest.raises(ParameterError, match="'age' has more than 50 distinct values"):
-        classification.read(frame(), segments="age")
+        classified(frame(), few, segments="age")

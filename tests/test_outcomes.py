@@ -3,12 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
+from large_tables import classified
 
 from evalkit.arrays import InputError, ParameterError
+from evalkit.limits import USUAL, Limits, Reading
 from evalkit.reading.inputs import outcomes, ratings
 from evalkit.reading.inputs.outcomes import Binary, MultiClass, MultiLabel
-from evalkit.reading.reductions import large
-from evalkit.studies import classification, rating
+from evalkit.studies import rating
 
 LONG = pd.DataFrame(
     {
@@ -291,14 +292,13 @@ def test_a_forecast_beside_forecasts_of_systems_is_not_taken_alone():
 
 
 @pytest.mark.parametrize("large_too", [False, True], ids=["memory", "large"])
-def test_rows_without_a_unit_are_refused(monkeypatch, large_too):
+def test_rows_without_a_unit_are_refused(large_too):
     """They counted as one unit, however many they are."""
-    if large_too:
-        monkeypatch.setattr(large, "ROWS", 2)
+    limits = Limits(reading=Reading(rows=2)) if large_too else USUAL
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"label": np.arange(60) % 2, "score": rng.random(60), "user": [None, "a", "b"] * 20})
     with pytest.raises(InputError, match="every row must have a user, the unit, got none here and in 20 in all"):
-        classification.read(frame, unit="user")
-    assert classification.read(frame, segments="user").slices
+        classified(frame, limits, unit="user")
+    assert classified(frame, limits, segments="user").slices
     with pytest.raises(InputError, match=r"data frame, row 1: every row must have a user, .* in 20 in all"):
         rating.read(frame.rename(columns={"label": "actual", "score": "forecast"}), unit="user")

@@ -1,13 +1,15 @@
 """Scores in half and single precision meet a round threshold as in numpy and pandas, however they are read."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from large_tables import classified, limited, shrink
+from large_tables import SMALL, classified, limited
 
-from evalkit.limits import Limits
+from evalkit.limits import USUAL
 from evalkit.metrics import grid
 from evalkit.pages import classification_page, validation_page
 from evalkit.reading.tables import precision, sources
@@ -59,11 +61,9 @@ INPUTS = {
 @pytest.mark.parametrize("large", [False, True], ids=["memory", "large"])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("way", INPUTS)
-def test_a_round_threshold_counts_what_numpy_counts(monkeypatch, tmp_path, way, kind, large):
+def test_a_round_threshold_counts_what_numpy_counts(tmp_path, way, kind, large):
     data = table(kind)
-    if large:
-        shrink(monkeypatch)
-    study = limited(classification.read(INPUTS[way](data, tmp_path), threshold=AT))
+    study = limited(classified(INPUTS[way](data, tmp_path), SMALL if large else USUAL, threshold=AT))
     assert isinstance(study, SumsStudy if large else RowsStudy)
     assert decided(study) == {
         "a": expected(data["score_a"], data["label"]),
@@ -83,25 +83,23 @@ def test_a_threshold_as_text_is_compared_in_double_precision_where_the_file_is_t
 
 
 @pytest.mark.parametrize("large", [False, True], ids=["memory", "large"])
-def test_each_system_of_a_long_table_has_the_precision_of_its_own_file(monkeypatch, tmp_path, large):
+def test_each_system_of_a_long_table_has_the_precision_of_its_own_file(tmp_path, large):
     data = table("float32")
     for name in "ab":
         part = pd.DataFrame({"id": data.index.astype(str), "label": data["label"], "score": data[f"score_{name}"]})
         part.to_parquet(tmp_path / f"{name}.parquet", index=False)
-    if large:
-        shrink(monkeypatch)
-    study = limited(classification.read([str(tmp_path / name) for name in ("a.parquet", "b.parquet")], threshold=AT))
+    files = [str(tmp_path / name) for name in ("a.parquet", "b.parquet")]
+    study = limited(classified(files, SMALL if large else USUAL, threshold=AT))
     assert {name: to.name for name, to in study.facts.precision.items()} == {"a": "float32", "b": "float64"}
     for name in "ab":
         assert decided(study)[name] == expected(data[f"score_{name}"], data["label"])
 
 
-def test_more_distinct_scores_than_bins_leave_the_threshold_exact(monkeypatch):
-    shrink(monkeypatch)
+def test_more_distinct_scores_than_bins_leave_the_threshold_exact():
     rng = np.random.default_rng(3)
     data = table("float32").assign(score_a=rng.random(600).astype("float32"))
     data.loc[:20, "score_a"] = np.float32(AT)
-    study = classified(data, Limits(bins=64), threshold=AT)
+    study = classified(data, replace(SMALL, bins=64), threshold=AT)
     assert grid.spread(study.sample.tables[0]["a"].bins).any()
     assert decided(study)["a"] == expected(data["score_a"], data["label"])
 

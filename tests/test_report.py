@@ -47,10 +47,10 @@ def notebook(path, *sources):
     return path
 
 
-def evalkit(*arguments, folder):
+def evalkit(*arguments, folder, notebooks=command.NOTEBOOKS):
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        status = command.main([*map(str, arguments), "-o", str(folder)])
+        status = command.main([*map(str, arguments), "-o", str(folder)], notebooks)
     return Ended(status, out.getvalue(), err.getvalue(), folder)
 
 
@@ -197,15 +197,15 @@ def test_wrong_notebooks(tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("never_run")
-def test_notebooks_by_name(tmp_path, monkeypatch):
-    monkeypatch.setattr(command, "NOTEBOOKS", tmp_path / "notebooks")
+def test_notebooks_by_name(tmp_path):
+    given = {"folder": tmp_path, "notebooks": tmp_path / "notebooks"}
     message = "evalkit is installed without its notebooks, so 'ranking' must be the path of a notebook (.ipynb)"
-    assert evalkit("report", "ranking", folder=tmp_path).err == f"evalkit: {message}\n"
+    assert evalkit("report", "ranking", **given).err == f"evalkit: {message}\n"
     notebook(tmp_path / "notebooks" / "ranking.ipynb")
     message = "no notebook named 'rankin' (did you mean 'ranking'?); there are: ranking"
-    assert evalkit("report", "rankin", folder=tmp_path).err == f"evalkit: {message}\n"
+    assert evalkit("report", "rankin", **given).err == f"evalkit: {message}\n"
     message = "unknown parameter 'x'; this notebook has: preds, ks, good"
-    assert evalkit("report", "ranking", "-p", "x", "1", folder=tmp_path).err == f"evalkit: {message}\n"
+    assert evalkit("report", "ranking", "-p", "x", "1", **given).err == f"evalkit: {message}\n"
 
 
 @pytest.mark.usefixtures("never_run")

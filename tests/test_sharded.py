@@ -10,6 +10,8 @@ import pytest
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.catalogue import lookup
+from evalkit.limits import Limits, Reading
+from evalkit.parameters import Ranking
 from evalkit.reading.engines import base
 from evalkit.reading.engines import duckdb as engine
 from evalkit.reading.inputs import runs
@@ -30,11 +32,9 @@ ASKS += [InterpolatedPrecision(0.3, 1.0), Unjudged(5), Depth()]
 
 
 @pytest.fixture(params=["1GB", "250MB"])
-def limits(request, monkeypatch):
+def limits(request):
     """Shards so small that there are many of them."""
-    monkeypatch.setattr(base, "FEWEST", 1_000)
-    monkeypatch.setattr(base, "ROW", 25_000)
-    return base.limits(request.param, threads=2)
+    return base.limits(request.param, threads=2, reading=Reading(shard=1_000, row=25_000))
 
 
 def measured(limits, *args, asks=ASKS, **options):
@@ -108,14 +108,13 @@ def test_wide_tables_and_ranks(limits, tmp_path):
     assert_same(runs.read(*given), measured(limits, *given))
 
 
-def test_the_study_gives_the_same_page_numbers(monkeypatch, tmp_path):
+def test_the_study_gives_the_same_page_numbers(tmp_path):
     path = tmp_path / "t.parquet"
     table(60_000).to_parquet(path)
     given = {"segments": "language", "metrics": "ndcg@5,map,hit_ratio@3,success@1", "unit": "language", "gate": None}
     given = {**given, "unit": None}
     a = ranking.read(str(path), **given)
-    monkeypatch.setattr(sharded, "WHOLE", 0)
-    b = ranking.read(str(path), **given)
+    b = ranking.study_of(Ranking.of({"preds": str(path), **given}), Limits(reading=Reading(lists=0)))
     assert isinstance(a.runs, runs.Runs)
     assert isinstance(b.runs, Measured)
     for frame in ("estimates", "comparisons", "by_segment", "curves", "precision_recall"):
@@ -198,13 +197,11 @@ def test_rows_that_contradict_each_other_are_refused(limits):
     refused(limits, "there is no system 'q', the input has system", good, systems=["q"], kind=ParameterError)
 
 
-def test_the_kind_of_reading_follows_the_rows(monkeypatch):
+def test_the_kind_of_reading_follows_the_rows():
     frame = pd.DataFrame(GOOD)
     ask = Metric(lookup.find("map", "rankings"), 1.0)
-    given = {"ranked": Ranked.of(frame), "asks": [ask], "limits": base.limits("200MB")}
-    assert isinstance(sharded.read(**given), runs.Runs)
-    monkeypatch.setattr(sharded, "WHOLE", 2)
-    found = sharded.read(**given)
+    assert isinstance(sharded.read(Ranked.of(frame), [ask], base.limits("200MB")), runs.Runs)
+    found = sharded.read(Ranked.of(frame), [ask], base.limits("200MB", reading=Reading(lists=2)))
     assert isinstance(found, Measured)
     assert found.measure("system", ask).per_unit.tolist() == [1.0, 1.0]
 

@@ -261,8 +261,8 @@ def test_independent_shares():
         (pd.DataFrame({"successes": [1.5], "trials": [2]}), {"null": 0.5}, "must be whole numbers"),
         (pd.DataFrame({"successes": [1], "trials": [2]}), {"alternative": "less"}, "is about a null share"),
         (pd.DataFrame({"successes": [1], "trials": [2]}), {"null": 1.5}, "null must be a number between 0 and 1"),
-        (chances(y_score=[0.1, 1.2]), {}, r"row 2: y_score of system must be a chance between 0 and 1, got 1.2"),
-        (chances(y_true=[2, 0]), {}, "row 1: y_true must be 0 or 1, got 2"),
+        (chances(y_score=[0.1, 1.2]), {}, r"y_score must be a probability between 0 and 1, got 1.2 \(row 2\)"),
+        (chances(y_true=[2, 0]), {}, r"y_true must be 0 or 1, got 2 \(row 1\)"),
     ],
 )
 def test_refusals(table, asked, message):

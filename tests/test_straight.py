@@ -1,5 +1,6 @@
 """Parquet files of labels and scores that Arrow reads without a query: as by the engine, with the same errors."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -7,10 +8,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from large_tables import classified
 
 from evalkit.arrays import InputError
-from evalkit.reading.reductions import large, straight
-from evalkit.studies import classification
+from evalkit.limits import Limits, Reading
+from evalkit.reading.reductions import large
 from evalkit.studies.binary_studies import SumsStudy
 
 METRICS = "roc_auc,average_precision,ks,f1,log_loss,brier,recall"
@@ -24,13 +26,13 @@ def frame(rows=4000):
     return pd.DataFrame({"id": np.arange(rows), "label": label, **scores, "heavy": heavy, "exact": rng.random(rows)})
 
 
+SMALL = Limits(reading=Reading(rows=100, straight=1500, batch=700))  # every table is large, and a shard has few rows
+
+
 @pytest.fixture
-def small(monkeypatch, tmp_path):
-    """Every table is large, and a shard has few rows."""
+def folder(monkeypatch, tmp_path):
+    """An empty working directory."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(large, "ROWS", 100)
-    monkeypatch.setattr(straight, "MOST", 1500)
-    monkeypatch.setattr(straight, "BATCH", 700)
 
 
 def written(data, name="t.parquet"):
@@ -38,14 +40,14 @@ def written(data, name="t.parquet"):
     return name
 
 
-def read(monkeypatch, path, *, by_engine=False, **given):
+def read(monkeypatch, path, limits=SMALL, *, by_engine=False, **given):
     """The study, and whether the file was read straight."""
     if by_engine:
         monkeypatch.setattr(large, "straight", lambda piece, limits: None)
     made = []
     inner = large.read
     monkeypatch.setattr(large, "read", lambda *a, **k: made.append(inner(*a, **k)) or made[-1])
-    study = classification.read(path, metrics=METRICS, **given)
+    study = classified(path, limits, metrics=METRICS, **given)
     assert isinstance(study, SumsStudy)
     return study, made[0].straight is not None
 
@@ -66,12 +68,12 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("most", [1500, 10**6], ids=["in shards", "kept"])
-def test_the_numbers_are_those_of_the_engine(small, monkeypatch, case, most):
+def test_the_numbers_are_those_of_the_engine(folder, monkeypatch, case, most):
     change, given = CASES[case]
-    monkeypatch.setattr(straight, "MOST", most)
+    limits = Limits(reading=replace(SMALL.reading, straight=most))
     path = written(change(frame()))
-    ours, direct = read(monkeypatch, path, **given)
-    theirs, other = read(monkeypatch, path, by_engine=True, **given)
+    ours, direct = read(monkeypatch, path, limits, **given)
+    theirs, other = read(monkeypatch, path, limits, by_engine=True, **given)
     assert (direct, other) == (True, False)
     same = {"rtol": 1e-12, "atol": 1e-15}
     pd.testing.assert_frame_equal(ours.estimates, theirs.estimates, **same)
@@ -82,12 +84,12 @@ def test_the_numbers_are_those_of_the_engine(small, monkeypatch, case, most):
         assert np.array_equal(ours.table(system).tp, theirs.table(system).tp)
 
 
-def test_scores_that_are_no_probabilities(small, monkeypatch):
+def test_scores_that_are_no_probabilities(folder, monkeypatch):
     data = frame().assign(score_a=lambda f: np.log(f.score_a / (1 - f.score_a)))[["label", "score_a"]]
     given = {"metrics": "roc_auc,ks", "threshold": 0.0}
-    found = [classification.read(written(data), **given)]
+    found = [classified(written(data), SMALL, **given)]
     monkeypatch.setattr(large, "straight", lambda piece, limits: None)
-    found.append(classification.read(written(data), **given))
+    found.append(classified(written(data), SMALL, **given))
     assert found[0].facts.outside == found[1].facts.outside
     assert found[0].facts.outside["a"] > 0
     pd.testing.assert_frame_equal(found[0].estimates, found[1].estimates, rtol=1e-12)
@@ -112,9 +114,9 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("table", "message"), WRONG)
-def test_what_cannot_be_meant_is_refused_as_by_the_engine(small, table, message):
+def test_what_cannot_be_meant_is_refused_as_by_the_engine(folder, table, message):
     with pytest.raises(InputError, match=message):
-        classification.read(written(table))
+        classified(written(table), SMALL)
 
 
 @pytest.mark.parametrize(
@@ -125,14 +127,14 @@ def test_what_cannot_be_meant_is_refused_as_by_the_engine(small, table, message)
         (lambda f: f.assign(user_id=f.id % 50), {"unit": "user_id"}),
     ],
 )
-def test_other_tables_go_to_the_engine(small, monkeypatch, change, given):
+def test_other_tables_go_to_the_engine(folder, monkeypatch, change, given):
     _, direct = read(monkeypatch, written(change(frame())), **given)
     assert not direct
 
 
-def test_a_file_that_breaks_off_is_refused(small):
+def test_a_file_that_breaks_off_is_refused(folder):
     path = written(frame())
     whole = Path(path).read_bytes()
     Path(path).write_bytes(whole[:4] + bytes(3000) + whole[3004:])
     with pytest.raises(InputError, match=r"t.parquet: must be a whole Parquet file"):
-        classification.read(path)
+        classified(path, SMALL)

@@ -105,15 +105,18 @@ def located(error: InputError, read: Sequence[Source], columns: Mapping[str, str
     >>> located(RowError("team", "must be one of a, b, got 'c'", 4), two, {"team": "ranker"})
     InputError("b.csv: ranker must be one of a, b, got 'c' (row 2)")
     """
-    if not isinstance(error, RowError):
-        return InputError(f"{', '.join(dict.fromkeys(source.name for source in read))}: {error}")
-    source, row = table.located(((source, source.rows) for source in read), error.row)
-    return InputError(f"{source.name}: {error.text(columns.get(error.column, error.column), row)}")
+    names = ", ".join(dict.fromkeys(source.name for source in read))
+
+    def locate(row: int) -> tuple[str, int]:
+        source, number = table.located(((source, source.rows) for source in read), row)
+        return source.name, number
+
+    return error.located(names, locate, columns)
 
 
 def column_names(data: Any) -> set[str]:
-    """The columns that every file of the input has."""
-    return set.intersection(*(set(part.columns) for part in sources.parts(data)))
+    """The columns that a file of the input has."""
+    return {name for part in sources.parts(data) for name in part.columns}
 
 
 def holds(read: Sequence[Source], path: str) -> bool:
@@ -130,14 +133,11 @@ def _fields(
     numbers: Sequence[str] = (),
 ) -> dict[str, Field]:
     """The columns of one part by role, with attributes and further numbers."""
-    for name in numbers:
-        roles_of.require(part.columns, name, part.name, "metrics or before")
-    for name in attributes:
-        roles_of.require(part.columns, name, part.name, "segments or strata")
+    named = dict.fromkeys(attributes, "segments or strata") | dict.fromkeys(numbers, "metrics or before")
     values = {role.name: role.rules for role in roles}
     here = {role: name for role, name in chosen.items() if role in values}
     needed = [role.name for role in roles if role.required]
-    columns = roles_of.resolve(part.columns, values, here, part.name, attributes, needed)
+    columns = roles_of.resolve(part.columns, values, here, part.name, attributes, needed, named)
     fields = {role: Field(name, values[role]) for role, name in columns.items()}
     fields |= {f"number {name}": Field(name, rules.MEASURED) for name in numbers}
     return fields | {f"attribute {name}": Field(name, rules.ANY) for name in attributes}

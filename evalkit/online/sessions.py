@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 NEUTRAL, UNKNOWN = -1, -2
+SHOWN = 80  # characters of a value that an error shows
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,8 @@ def _owners(number: Ints, names: NDArray, unit: NDArray) -> NDArray:
 
     def rule(row: int) -> str:
         session = number[row]
-        return f"must be one a session, got {unit[row]} after {owners[session]} in session {names[session]}"
+        own, before = str(unit[row])[:SHOWN], str(owners[session])[:SHOWN]
+        return f"must be one a session, got {own} after {before} in session {names[session]}"
 
     _refuse("user", unit != owners[number], rule, counted=False)
     return owners

@@ -3,15 +3,18 @@
 import inspect
 import sys
 from collections.abc import Callable
-from functools import wraps
+from functools import singledispatch, wraps
 from types import ModuleType
-from typing import NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Html
 
 Part = TypeVar("Part")
 Piece = TypeVar("Piece")
+Usual = TypeVar("Usual")
+Other = TypeVar("Other")
+OfOther = TypeVar("OfOther")
 
 
 def names(module: ModuleType) -> list[str]:
@@ -29,6 +32,25 @@ def listed(module_name: str) -> None:
         raise AttributeError(text if name.startswith("_") else f"{text}; its pieces are {', '.join(names(module))}")
 
     setattr(module, "__getattr__", refuse)  # noqa: B010 - set so that type checkers still know every name
+
+
+def also(
+    kind: type[Other], piece: Callable[[Other], OfOther]
+) -> Callable[[Callable[[Usual], Piece]], Callable[[Usual | Other], Piece | OfOther]]:
+    """Let another kind of study have the piece too, made by another function."""
+
+    def of_both(usual: Callable[[Usual], Piece]) -> Callable[[Usual | Other], Piece | OfOther]:
+        every: Callable[..., Any] = usual
+        dispatched = singledispatch(every)
+        dispatched.register(kind, piece)
+        return dispatched
+
+    return of_both
+
+
+def nothing(study: object) -> Html:
+    """A place of the page that stays empty."""
+    return Html("")
 
 
 def of_a_part(without: str = "") -> Callable[[Callable[[Part], Piece]], Callable[[Part | None], Piece | Html]]:

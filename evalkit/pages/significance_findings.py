@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 
-from evalkit.drawing.numbers import interval, number, p_value, signed
+from evalkit.drawing.numbers import number, p_value
 from evalkit.findings import inputs, methods
 from evalkit.findings.finding import Finding
+from evalkit.pages import shares_page
+from evalkit.pages.pieces import also
 from evalkit.pages.shared_findings import columns_read, counts, few_units, gaps, unmatched, unshared
 from evalkit.studies import significance_diagnostics as diagnostics
-from evalkit.studies.diagnostics import FEW, alpha
+from evalkit.studies.diagnostics import alpha
 from evalkit.studies.significance import FOLDS, Significance
 from evalkit.studies.trials import Shares
 from evalkit.studies.words import counted, plural
@@ -17,49 +19,14 @@ LISTED = 8  # systems and metrics that a line names
 PAIRS = 3  # pairs that a line names
 
 
-def of(study: Significance | Shares) -> list[Finding]:
+@also(Shares, shares_page.findings)
+def of(study: Significance) -> list[Finding]:
     """Every finding of a significance report."""
-    if isinstance(study, Shares):
-        return [*_trials(study), *_score_test(study), *_two_methods(study), _independent()]
     data = [*_data(study), *_undefined(study), *_folds(study)]
     if not len(study.headline):
         return data
     units = [*_clusters(study), *_few(study), *_equal(study), *_skew(study)]
     return [*data, *units, *_tail(study), *_tests(study), *_metrics(study), *_looked(study)]
-
-
-# Shares of trials
-
-
-def _trials(study: Shares) -> list[Finding]:
-    n, small = diagnostics.trials(study), diagnostics.small_systems(study)
-    findings = [inputs.ROWS_READ.note(f"{counted(n, 'trial')}. Columns: {columns_read(study.data.columns)}.", n)]
-    text = f"Fewer than {FEW} trials: {', '.join(small)}."
-    return findings + ([inputs.FEW_UNITS.warning(text, len(small))] if small else [])
-
-
-def _score_test(study: Shares) -> list[Finding]:
-    pairs = study.beyond_exact if study.alternative == "two-sided" else []
-    exact = "Fisher's test" if study.null is None else "the exact binomial test"
-    text = f"Above {diagnostics.EXACT:,} trials the score test replaces {exact}, from which it differs"
-    return [methods.SCORE_TEST.note(f"{text} by less than 0.1 %: {', '.join(pairs)}.", len(pairs))] if pairs else []
-
-
-def _two_methods(study: Shares) -> list[Finding]:
-    rows = diagnostics.two_answers(study).to_dict("records")
-    listed = [
-        f"{r['first']} − {r['second']} (p {p_value(r['p'])}, {interval(r['low'], r['high'], signed)})" for r in rows
-    ]
-    text = f"Test and interval are of two methods and disagree on {', '.join(listed[:PAIRS])}."
-    return [methods.TEST_AND_INTERVAL.warning(text, len(listed))] if listed else []
-
-
-def _independent() -> Finding:
-    text = "Each trial must be independent of the others: where one user makes several, give per-user values instead."
-    return inputs.INDEPENDENT_TRIALS.note(f"{text} The number of trials must have been fixed in advance.")
-
-
-# Paired values
 
 
 def _data(study: Significance) -> list[Finding]:

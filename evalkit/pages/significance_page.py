@@ -9,19 +9,20 @@ from evalkit.drawing import tables
 from evalkit.drawing.numbers import interval, number, p_value, percent, signed, signed_percent
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Cell, Column, Html, Results, each, escape, of_rows, pair, text, value, words
-from evalkit.pages import page, pieces, record, significance_findings
+from evalkit.pages import page, pieces, record, shares_page, significance_findings
 from evalkit.pages import significance_plots as pictures
+from evalkit.pages.pieces import also
+from evalkit.pages.shares_page import Either
 from evalkit.studies import lessons
 from evalkit.studies import significance_diagnostics as diagnostics
 from evalkit.studies import significance_extras as extras
 from evalkit.studies.diagnostics import alpha, equivalence_level, most_units
 from evalkit.studies.significance import Significance
 from evalkit.studies.trials import Shares
-from evalkit.studies.words import counted, plural
+from evalkit.studies.words import plural
 
 pieces.listed(__name__)
 
-Either = Significance | Shares
 SENTENCES = {
     "t": ("t p", "paired t"),
     "bh": ("t p, BH", "Benjamini–Hochberg over the pairs of a metric: the share of false findings, for exploring"),
@@ -32,14 +33,9 @@ SENTENCES = {
 }
 
 
-def title(study: Either) -> Html:
+@also(Shares, shares_page.title)
+def title(study: Significance) -> Html:
     """The title and what was asked."""
-    if isinstance(study, Shares):
-        n = diagnostics.trials(study)
-        against = f" against a share of {study.null:g}" if study.null is not None else ""
-        against = against or (" against each other" if len(study.systems) > 1 else "")
-        asked = f"What can be claimed of {', '.join(study.data.systems)}{against}, from {counted(n, 'trial')}?"
-        return tables.heading("Significance report", asked)
     n = most_units(study)
     many = len([name for name in study.systems if name != study.settings.baseline])
     who = f"{many} {plural('system', many)}" + (
@@ -56,15 +52,17 @@ def findings(study: Either) -> Html:
 
 def estimates(study: Either) -> Html:
     """Systems in rows, metrics in columns."""
-    what, units = "Share" if isinstance(study, Shares) else "Mean", plural(study.unit_name, 2)
+    units = plural(study.unit_name, 2)
     over = f"rows, whole {units} as units," if study.settings.unit else units
-    return page.estimates(study, f"{what} over {over} with its {percent(study.estimates['level'].iloc[0])} interval")
+    return page.estimates(
+        study, f"{study.value_is} over {over} with its {percent(study.estimates['level'].iloc[0])} interval"
+    )
 
 
-def other_tests(study: Either) -> Html:
+@also(Shares, pieces.nothing)
+def other_tests(study: Significance) -> Html:
     """The same pairs by every other test, folded."""
-    frame = extras.other_tests(study) if isinstance(study, Significance) and len(study.headline) else pd.DataFrame()
-    if not len(frame):
+    if not len(study.headline) or not len(frame := extras.other_tests(study)):
         return Html("")
     columns: dict[str, Column] = {"first − second": pair, "metric": words("metric")}
     columns |= {head: text(test, p_value) for test, (head, _) in SENTENCES.items()}
@@ -76,12 +74,11 @@ def other_tests(study: Either) -> Html:
     return tables.folded("The same pairs by other tests", of_rows(caption, frame, columns, f"{note}."))
 
 
-def effects(study: Either) -> Html:
+@also(Shares, shares_page.effects)
+def effects(study: Significance) -> Html:
     """How large each difference is: the primary metric's pairs, the other metrics folded."""
     if not len(study.headline):
         return Html("")
-    if isinstance(study, Shares):
-        return tables.paragraph("The size is the difference of the shares, in points of successes per trial.")
     frame = extras.effects(study)
     deciding = frame["metric"] == study.primary.label
     note = (
@@ -116,10 +113,13 @@ def equivalence(study: Either) -> Html:
     if margin is None:
         text = "No margin was set. 'Cannot tell' is not 'equal': set margin to the largest difference that does not "
         return tables.paragraph(f"{text}matter, and pairs inside it are called equivalent.")
-    if isinstance(study, Shares):
-        return tables.paragraph(
-            f"Equivalent: the {percent(equivalence_level(study))} interval lies within ±{margin:g}."
-        )
+    return _equivalence(study)
+
+
+@also(Shares, shares_page.equivalence)
+def _equivalence(study: Significance) -> Html:
+    """The table of the pairs, with their intervals."""
+    margin = study.settings.margin
     inside = percent(equivalence_level(study))
 
     def within(row: Mapping[str, Any], side: int) -> Cell:
@@ -136,10 +136,10 @@ def equivalence(study: Either) -> Html:
     return of_rows(caption, study.comparisons[study.comparisons["metric"] == study.primary.label], columns, note)
 
 
-def needed(study: Either) -> Html:
+@also(Shares, pieces.nothing)
+def needed(study: Significance) -> Html:
     """How many units would show which difference."""
-    frame = extras.needed(study) if isinstance(study, Significance) and len(study.headline) else pd.DataFrame()
-    if not len(frame):
+    if not len(study.headline) or not len(frame := extras.needed(study)):
         return Html("")
     units = plural(study.unit_name, 2)
     columns: dict[str, Column] = {
@@ -173,7 +173,8 @@ def teaching(study: Either) -> Html:
 
 
 def _picture(piece: Picture | Html) -> Html:
-    return piece if isinstance(piece, Html) else Html(piece._repr_mimebundle_()["text/html"], piece.alt)
+    bundle = piece._repr_mimebundle_()
+    return Html(bundle["text/html"], bundle["text/plain"])
 
 
 def _coin() -> Html:
@@ -255,15 +256,10 @@ def _looks() -> Html:
 # The end of the page ----------------------------------------------------------------------------------------------
 
 
-def definitions(study: Either) -> Html:
+@also(Shares, shares_page.definitions)
+def definitions(study: Significance) -> Html:
     """The methods behind the numbers shown."""
     items = page.metric_definitions(study)
-    if isinstance(study, Shares):
-        items += [
-            ("interval of a share", "Wilson's; of a difference Newcombe's; against a null Clopper and Pearson's"),
-            ("test", "exact binomial against the null; between systems the score test, Fisher's exact p beside it"),
-        ]
-        return tables.definitions([*items, ("adjusted p", "Holm over the family")])
     test = (
         "two-sided sign-flip (Fisher randomisation) test of paired differences, exact where possible, small p-values "
         "by importance sampling; its inversion gives the interval; ratios of sums by the delta method; folds by Nadeau "
@@ -285,23 +281,18 @@ def origin(study: Either) -> Html:
     return record.origin(study, study.data.sources, "significance")
 
 
-def results(study: Either) -> Results:
+@also(Shares, shares_page.results)
+def results(study: Significance) -> Results:
     """Every number of the page, unrounded."""
-    more: dict[str, Any] = {
-        "columns": dict(study.data.columns),
-        "family": study.family,
-        "wrong_methods": lessons.wrong().to_dict("records"),
-    }
-    if isinstance(study, Shares) or not len(study.headline):
-        more["differences"] = {"units": [], "values": []}
-        return record.results(study, "significance", study.data.sources, significance_findings.of(study), more)
-    differences = study.differences()
-    more |= {
-        "looks": {"looks": study.looks, "level_of_each": study.test_level},
-        "effects": extras.effects(study).to_dict("records"),
-        "other_tests": extras.other_tests(study).to_dict("records"),
-        "ranks": extras.mean_ranks(study),
-        "needed": extras.needed(study).to_dict("records"),
-        "differences": {"units": list(differences.index), "values": list(differences)},
-    }
-    return record.results(study, "significance", study.data.sources, significance_findings.of(study), more)
+    more: dict[str, Any] = {"differences": {"units": [], "values": []}}
+    if len(study.headline):
+        differences = study.differences()
+        more = {
+            "looks": {"looks": study.looks, "level_of_each": study.test_level},
+            "effects": extras.effects(study).to_dict("records"),
+            "other_tests": extras.other_tests(study).to_dict("records"),
+            "ranks": extras.mean_ranks(study),
+            "needed": extras.needed(study).to_dict("records"),
+            "differences": {"units": list(differences.index), "values": list(differences)},
+        }
+    return shares_page.published(study, significance_findings.of(study), more)

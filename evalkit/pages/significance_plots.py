@@ -2,25 +2,22 @@
 
 from typing import Any
 
-import pandas as pd
-
 from evalkit.drawing import claim_plots, plots, tables
 from evalkit.drawing.numbers import interval, number, p_value, percent, signed
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html
-from evalkit.pages import page, pieces
+from evalkit.pages import page, pieces, shares_page
+from evalkit.pages.pieces import also
+from evalkit.pages.shares_page import WIDE, Either
 from evalkit.studies import lessons
 from evalkit.studies import significance_diagnostics as diagnostics
 from evalkit.studies import significance_extras as extras
 from evalkit.studies.diagnostics import sides
 from evalkit.studies.significance import Significance
 from evalkit.studies.trials import Shares
-from evalkit.studies.words import counted, plural
+from evalkit.studies.words import plural
 
 pieces.listed(__name__)
-
-Either = Significance | Shares
-WIDE = (7.6, 2.9)
 
 
 def _pair(study: Either) -> str:
@@ -46,12 +43,11 @@ def differences(study: Either) -> Picture | Html:
     return page.forest(study, claim_plots.forest, caption, colours, margin=study.settings.margin)
 
 
-def distribution(study: Either) -> Picture | Html:
+@also(Shares, shares_page.distribution)
+def distribution(study: Significance) -> Picture | Html:
     """The differences of single units of the headline pair."""
     if not len(study.headline):
         return Html("")
-    if isinstance(study, Shares):
-        return tables.paragraph("Counts of successes: single trials are not paired, so there is nothing to subtract.")
     values = study.differences().to_numpy()
     above, equal, below = sides(values)
     caption = (
@@ -65,14 +61,11 @@ def distribution(study: Either) -> Picture | Html:
     return plots.picture(claim_plots.histogram, values, caption=caption, size=WIDE, **drawn)
 
 
-def null_distribution(study: Either) -> Picture | Html:
+@also(Shares, shares_page.null_distribution)
+def null_distribution(study: Significance) -> Picture | Html:
     """What chance alone would have given, and where the observed difference stands."""
     if not len(study.headline):
         return Html("")
-    return _null_shares(study) if isinstance(study, Shares) else _null_means(study)
-
-
-def _null_means(study: Significance) -> Picture | Html:
     if not study.flips:
         return tables.paragraph("The p-value comes from a t distribution here: there are no sign flips to draw.")
     row, draws = study.headline.iloc[0], study.null_draws()
@@ -90,31 +83,10 @@ def _null_means(study: Significance) -> Picture | Html:
     return plots.picture(claim_plots.null_distribution, draws, caption=caption, size=WIDE, **drawn)
 
 
-def _null_shares(study: Shares) -> Picture | Html:
-    if study.null is None:
-        return tables.paragraph("Two independent groups: p comes from the score test of a common share.")
-    n, shares = study.counts(study.opponents[0])[1], diagnostics.null_shares(study)
-    if shares is None:
-        return tables.paragraph(
-            f"{n:,} trials: p is from the score test; the probabilities of single outcomes are not drawn."
-        )
-    few = f" One number in {shares.step:,} is drawn." if shares.step > 1 else ""
-    p, trials = float(study.headline.iloc[0]["p"]), counted(n, "trial")
-    caption = (
-        f"{study.opponents[0]}: {shares.seen:,} of {trials}. Bars: the probability of each number of successes if the "
-        f"share were {study.null:g}; red: those that p adds up ({study.alternative}), {p_value(p)}.{few}"
-    )
-    drawn: dict[str, Any] = {
-        "seen": shares.seen,
-        "counted": shares.added,
-        "xlabel": f"successes of {trials}",
-    }
-    return plots.picture(claim_plots.null_shares, shares.k, shares.probability, caption=caption, size=WIDE, **drawn)
-
-
-def ranks(study: Either) -> Picture | Html:
+@also(Shares, shares_page.ranks)
+def ranks(study: Significance) -> Picture | Html:
     """The critical-difference diagram of three systems or more, with the limits of its approximations."""
-    summary = extras.mean_ranks(study) if isinstance(study, Significance) else None
+    summary = extras.mean_ranks(study)
     if summary is None:
         return tables.paragraph(_unranked(study))
     k, n = len(summary["mean_ranks"]), summary["units"]
@@ -134,20 +106,17 @@ def ranks(study: Either) -> Picture | Html:
     )
 
 
-def _unranked(study: Either) -> str:
-    if isinstance(study, Shares):
-        return "Ranks need units that every system has a value of; trials of different systems are not the same."
+def _unranked(study: Significance) -> str:
     if len(study.order) < 3:
         return "Ranks say something of three paired systems or more; here there are fewer."
     return "Ranks need two units or more that are independent, which folds are not, and a metric with a direction."
 
 
-def power(study: Either) -> Picture | Html:
+@also(Shares, shares_page.power)
+def power(study: Significance) -> Picture | Html:
     """What true difference so many units show, and what a quarter or four times as many would."""
-    frame = extras.power_curve(study) if isinstance(study, Significance) and len(study.headline) else pd.DataFrame()
-    if not len(frame):
+    if not len(study.headline) or not len(frame := extras.power_curve(study)):
         return tables.paragraph("Power needs paired differences that vary over independent units.")
-    assert isinstance(study, Significance)
     sd, n = extras.spread(study)
     caption = (
         f"{_pair(study)}: the chance to show a true difference in {study.primary.label} at α = "
@@ -166,9 +135,10 @@ def power(study: Either) -> Picture | Html:
 # The teaching half ------------------------------------------------------------------------------------------------
 
 
-def duality(study: Either) -> Picture | Html:
+@also(Shares, pieces.nothing)
+def duality(study: Significance) -> Picture | Html:
     """The headline's test and interval as one picture: p of every mean, and α cuts out the interval."""
-    if not len(study.headline) or isinstance(study, Shares) or not study.flips:
+    if not len(study.headline) or not study.flips:
         return Html("")
     row, alpha = study.headline.iloc[0], diagnostics.look_alpha(study)
     zero = "outside" if float(row["p"]) < diagnostics.alpha(study) else "inside"

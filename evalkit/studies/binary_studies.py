@@ -110,9 +110,8 @@ def asked(systems: tuple[str, ...], outside: str, p: Classification, limits: Lim
     settings = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
     study.check_systems(settings, systems)
     usual: Threshold = BestF1() if outside else 0.5
-    cut = usual if p.threshold is None else p.threshold
-    costs = cut if isinstance(cut, Costs) else p.costs or Costs()
-    return Asked(settings, thresholds.rule(cut), costs, p.prevalence)
+    rule = thresholds.rule(usual if p.threshold is None else p.threshold)
+    return Asked(settings, rule, rule.costs or p.costs or Costs(), p.prevalence)
 
 
 def of_rows(data: Binary, p: Classification, limits: Limits = USUAL) -> RowsStudy:
@@ -127,7 +126,7 @@ def _outside_of_rows(data: Binary) -> str:
     for name, score in data.score.items():
         if not outcomes.are_probabilities(score):
             row = int(np.flatnonzero((score < 0) | (score > 1))[0])
-            return f"got the score {score[row]:g} of {name} ({data.rows.place(row)})"
+            return f"got the score {score[row]:g} of {name} ({data.rows.place(row, name)})"
     return ""
 
 

@@ -175,9 +175,9 @@ def _ece(c: Counts) -> float:
 
 def make(data: MultiClass, p: Classification, limits: Limits = USUAL) -> ClassesStudy:
     """The study of several classes."""
-    fits = all(outcomes.are_probabilities(score) for score in data.score.values())
-    known = [] if not data.score else ["scores", "probabilities"] if fits else ["scores"]
-    needs = "probabilities, got scores outside 0 to 1" if data.score else "p_<class> columns, the table has none"
+    outside = outcomes.first_outside(data)
+    known = [] if not data.score else ["scores"] if outside else ["scores", "probabilities"]
+    needs = f"probabilities, {outside}" if data.score else "p_<class> columns, the table has none"
     chosen = study.possible(p.metrics, "classes", METRICS, known, needs)
     settings = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
     study.check_systems(settings, data.rows.systems)

@@ -1,7 +1,8 @@
 """The classification study: reads the input, finds its kind, and hands over to the study of that kind."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from evalkit import parameters
@@ -11,7 +12,7 @@ from evalkit.parameters import Classification, Named, Names, Tables
 from evalkit.reading.engines import base, spark
 from evalkit.reading.engines import duckdb as engine
 from evalkit.reading.inputs import outcomes
-from evalkit.reading.inputs.outcomes import Binary, MultiClass
+from evalkit.reading.inputs.outcomes import Binary, MultiClass, MultiLabel
 from evalkit.reading.reductions import large
 from evalkit.reading.reductions.large import Large
 from evalkit.reading.tables import sources
@@ -20,6 +21,22 @@ from evalkit.studies import binary_studies, classes, multilabel
 from evalkit.studies.study import Study
 
 SAMPLE = {"preds": "data/german_credit/predictions.csv", "segments": ["age_band", "housing"]}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What is made of one kind of table. idle: parameters without a meaning for it -> the kinds that they are for."""
+
+    study: Callable[[Any, Classification, Limits], Study]
+    idle: Mapping[str, str]
+
+
+FOR_TWO, FOR_SEVERAL = dict.fromkeys(("costs", "prevalence"), "binary"), {"precision_target": "multi-class"}
+KINDS: Mapping[type, Kind] = {
+    Binary: Kind(binary_studies.of_rows, FOR_SEVERAL),
+    MultiClass: Kind(classes.make, FOR_TWO | {"threshold": "binary or multi-label"}),
+    MultiLabel: Kind(multilabel.make, FOR_TWO | FOR_SEVERAL),
+}
 
 
 def read(
@@ -56,44 +73,40 @@ def read(
 def study_of(p: Classification, limits: Limits = USUAL) -> Study:
     """The study that the parameters of `read` ask for, within these limits."""
     p = p.filled(SAMPLE) if p.preds is None else p
-    parts = sources.parts(p.preds, p.header)
-    resources = base.limits(p.memory, p.threads, p.spill)
+    parts = sources.parts(p.preds, p.header, limits.reading)
+    resources = base.limits(p.memory, p.threads, p.spill, limits.reading)
     with _large(parts, p, resources) as table:
         if table is not None:
-            _refuse_idle(p, precision_target="multi-class")
+            _refuse_idle(p, KINDS[Binary].idle)
             return binary_studies.of_sums(table, p, limits)
     attributes = list(dict.fromkeys([*p.segments, *([p.unit] if p.unit else [])]))
     data = outcomes.read(
         parts, kind=p.kind, positive=p.positive, columns=p.columns, systems=p.systems, attributes=attributes
     )
-    if isinstance(data, Binary):
-        _refuse_idle(p, precision_target="multi-class")
-        return binary_studies.of_rows(data, p, limits)
-    if isinstance(data, MultiClass):
-        _refuse_idle(p, costs="binary", prevalence="binary", threshold="binary or multi-label")
-        return classes.make(data, p, limits)
-    _refuse_idle(p, costs="binary", prevalence="binary", precision_target="multi-class")
-    return multilabel.make(data, p, limits)
+    kind = KINDS[type(data)]
+    _refuse_idle(p, kind.idle)
+    return kind.study(data, p, limits)
 
 
 @contextmanager
 def _large(parts: list[Part], p: Classification, resources: base.Limits) -> Iterator[Large | None]:
     """The table in an engine where it is binary and has more rows than are kept; None where it is to be kept."""
-    kept = large.few(parts, large.ROWS) or (p.kind or outcomes.kind_of(parts[0], p.columns, p.systems)) != "binary"
+    most = resources.reading.rows
+    kept = large.few(parts, most) or (p.kind or outcomes.kind_of(parts[0], p.columns, p.systems)) != "binary"
     if kept:
         yield None
         return
     asked: dict[str, Any] = {"positive": p.positive, "columns": p.columns, "systems": p.systems}
     asked |= {"segments": list(dict.fromkeys(p.segments)), "unit": p.unit}
-    if cluster := spark.engine_for(parts):
+    if cluster := spark.engine_for(parts, resources.reading):
         yield large.read(cluster, parts, **asked)
         return
     with engine.opened(resources) as opened:
-        yield large.read(opened, parts, **asked) if large.count(opened, parts) > large.ROWS else None
+        yield large.read(opened, parts, **asked) if large.count(opened, parts) > most else None
 
 
-def _refuse_idle(p: Classification, **kinds: str) -> None:
+def _refuse_idle(p: Classification, idle: Mapping[str, str]) -> None:
     """Raises ParameterError for a parameter that has no meaning for this kind of table."""
-    for name, kind in kinds.items():
+    for name, kind in idle.items():
         if name in p.given:
             raise ParameterError(f"{name}: only for a {kind} table")

@@ -1,8 +1,9 @@
 """The A/B half of the interleaving study: a table of users, every arm's metrics, the lift, and what heavy users do."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
@@ -44,18 +45,20 @@ def read(data: list[Part] | None, shared: Settings, o: parameters.Interleaving) 
         raise ParameterError("metrics: name the columns of users to compare, such as metrics='orders,revenue/orders'")
     there, names = logs.column_names(data), tuple(dict.fromkeys(names))
     segments = tuple(name for name in shared.segments if name in there)
-    numbers = dict.fromkeys([*(part for name in names for part in _columns(name)), *([o.before] if o.before else [])])
-    attributes = dict.fromkeys([*segments, *([o.strata] if o.strata else [])])
-    table = logs.read_users(data, columns=columns, numbers=list(numbers), attributes=list(attributes))
+    numbers = _distinct(*map(_columns, names), (o.before,))
+    table = logs.read_users(data, columns=columns, numbers=numbers, attributes=_distinct(segments, (o.strata,)))
     assigned = _assigned(table, o.arms, o.strata)
     _check_shares(o, assigned.arms)
-    kept, values = (
-        {name: column[assigned.rows] for name, column in named.items()} for named in (table.attributes, table.numbers)
-    )
+    kept, values = ({n: x[assigned.rows] for n, x in named.items()} for named in (table.attributes, table.numbers))
     metrics = tuple(Chosen(_metric(name, o.best, values)) for name in names)
     own = replace(own_settings(shared, there, assigned.arms), metrics=metrics)
     bundled = logs.holds(table.sources, SAMPLE)
     return Experiment(own, assigned.arms, kept, {}, assigned, values, o, table.columns, table.sources, bundled)
+
+
+def _distinct(*names: Iterable[str | None]) -> list[str]:
+    """The names that there are, each once, in order."""
+    return [name for name in dict.fromkeys(chain(*names)) if name]
 
 
 def own_settings(shared: Settings, there: Collection[str], systems: tuple[str, ...]) -> Settings:

@@ -12,6 +12,7 @@ from evalkit import parameters
 from evalkit.arrays import InputError
 from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import Chosen
+from evalkit.limits import USUAL, Limits
 from evalkit.metrics import sums
 from evalkit.metrics.sums import Sums
 from evalkit.parameters import Named, Names, Tables, Wholes
@@ -70,11 +71,16 @@ def read(
 
     Without `preds` it is the bundled sample. Raises ParameterError for a parameter, InputError for the input.
     """
-    p = parameters.Ranking.of(locals())
+    return study_of(parameters.Ranking.of(locals()))
+
+
+def study_of(p: parameters.Ranking, limits: Limits = USUAL) -> "Ranking":
+    """The study that the parameters of `read` ask for, within these limits."""
     p = p.filled(SAMPLE) if p.preds is None else p
     chosen = study.chosen(p.metrics, "rankings", METRICS)
-    shared = study.settings(p, chosen, unit=p.unit, segments=p.segments, interval=p.interval)
-    run, judged = sources.parts(p.preds, p.header), study.inputs(p.qrels, p.header)
+    shared = study.settings(p, chosen, unit=p.unit, segments=p.segments, interval=p.interval, limits=limits)
+    run = sources.parts(p.preds, p.header, limits.reading)
+    judged = study.inputs(p.qrels, p.header, limits.reading)
     relevant = precision.rounded(p.relevance_level, precision.of_role(judged or run, "grade", p.columns))
     cuts = p.ks or KS
     ranked = rows.Ranked.of(
@@ -83,10 +89,12 @@ def read(
         columns=p.columns,
         systems=p.systems,
         attributes=shared.attributes,
-        queries=study.inputs(p.queries, p.header),
+        unit=shared.unit,
+        queries=study.inputs(p.queries, p.header, limits.reading),
         ranks=p.ranks,
     )
-    data = sharded.read(ranked, _asks(shared, cuts, relevant), base.limits(p.memory, p.threads, p.spill))
+    resources = base.limits(p.memory, p.threads, p.spill, limits.reading)
+    data = sharded.read(ranked, _asks(shared, cuts, relevant), resources)
     study.check_systems(shared, data.systems)
     _check_unit(shared.unit, data)
     return _check_defined(Ranking(shared, data.systems, data.attributes, p.given, data, cuts, relevant, p.ranks))

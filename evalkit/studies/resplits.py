@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 
 import numpy as np
 import pandas as pd
@@ -225,50 +226,67 @@ def extra(setting: Setting, system: str, chosen: list[Way]) -> list[tuple[str, l
 # What came of them
 
 
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """The fits beyond the chosen folds: each part's jobs, and the pairs of job and fit as far as there are any."""
+
+    jobs: Mapping[str, list[Job]]
+    pairs: Mapping[str, list[tuple[Job, Fit]]]
+
+    @classmethod
+    def of(cls, parts: Sequence[tuple[str, list[Job]]], fits: Sequence[Fit]) -> Fitted:
+        """The fits, in the order of the jobs of the parts laid end to end."""
+        remaining = iter(fits)
+        return cls(
+            dict(parts), {name: list(zip(jobs, islice(remaining, len(jobs)), strict=False)) for name, jobs in parts}
+        )
+
+    def fits(self, name: str) -> list[Fit]:
+        """The fits of a part."""
+        return [fit for _, fit in self.pairs.get(name, [])]
+
+    @property
+    def unfitted(self) -> list[Unfitted]:
+        """The parts that lack fits."""
+        counts = ((name, len(self.pairs[name]), len(jobs)) for name, jobs in self.jobs.items())
+        return [Unfitted(name, fits, wanted) for name, fits, wanted in counts if fits < wanted]
+
+    def warned(self, own: Sequence[Fit]) -> dict[str, int]:
+        """Each warning of an estimator -> how many fits gave it, those of the chosen folds included."""
+        fits = chain(*map(self.fits, self.pairs), own)
+        return dict(sorted(Counter(text for fit in fits for text in set(fit.warned)).items()))
+
+
 def reduce(
-    setting: Setting,
-    metric: Chosen,
-    chosen: list[Way],
-    parts: Sequence[tuple[str, list[Job]]],
-    fits: list[Fit],
-    own: list[Fit],
-    missing: list[Unfitted],
+    setting: Setting, metric: Chosen, chosen: list[Way], fitted: Fitted, own: list[Fit], missing: list[Unfitted]
 ) -> Resplits:
     """The fits of the parts, as far as there are any, and of the chosen folds as what the page shows."""
-    fitted, left = {}, list(missing)
-    for name, jobs in parts:
-        fitted[name], fits = list(zip(jobs, fits, strict=False)), fits[len(jobs) :]
-        if len(fitted[name]) < len(jobs):
-            left.append(Unfitted(name, len(fitted[name]), len(jobs)))
-    every = [fit for pairs in fitted.values() for _, fit in pairs] + own
-    points = [row for way in chosen for row in _points(way, metric, fitted[way.name])]
+    points = pd.DataFrame([row for way in chosen for row in _points(way, metric, fitted)], columns=["way", "value"])
     repeated = setting.limits.repeats * setting.k if setting.examples.fold is None else 0
-    folded = next((way for way in chosen if len(way.folds.pairs) == repeated), None)
-    per_fold = [metric.value(fit.test) for _, fit in (fitted[folded.name] if folded else [])]
-    ignoring = [fit.test for _, fit in fitted.get(_blind(setting), [])]
-    frame = pd.DataFrame(points, columns=["way", "value"])
+    folded = next((way.name for way in chosen if len(way.folds.pairs) == repeated), "")
+    ignoring = [fit.test for fit in fitted.fits(_blind(setting))]
     return Resplits(
-        points=frame,
-        summary=_summary(frame, chosen, fitted),
-        folds=np.array(per_fold or [metric.value(fit.test) for fit in own]),
-        curve=_curve(setting, metric, fitted[CURVE], own),
+        points=points,
+        summary=_summary(points, chosen, fitted),
+        folds=np.array([metric.value(fit.test) for fit in fitted.fits(folded) or own]),
+        curve=_curve(setting, metric, fitted.pairs[CURVE], own),
         ignoring=Rows.join(ignoring) if len(ignoring) == setting.k else None,
-        bootstrap=_bootstrap(setting, fitted) if OUT_OF_BAG in fitted and setting.examples.kind == CLASSES else None,
-        unfitted=tuple(left),
-        warned=dict(sorted(Counter(text for fit in every for text in set(fit.warned)).items())),
+        bootstrap=_bootstrap(setting, fitted) if setting.examples.kind == CLASSES else None,
+        unfitted=(*missing, *fitted.unfitted),
+        warned=fitted.warned(own),
     )
 
 
-def _points(way: Way, metric: Chosen, pairs: list[tuple[Job, Fit]]) -> list[tuple[str, float]]:
+def _points(way: Way, metric: Chosen, fitted: Fitted) -> list[tuple[str, float]]:
     """One estimate for as many complete groups of fits as were made."""
-    tests = [fit.test for _, fit in pairs]
+    tests = [fit.test for fit in fitted.fits(way.name)]
     whole = [tests[i : i + way.together] for i in range(0, len(tests) - way.together + 1, way.together)]
     values = np.array([metric.value(Rows.join(some)) for some in whole])
     complete = values[: values.size // way.averaged * way.averaged].reshape(-1, way.averaged)
     return [(way.name, float(value)) for value in complete.mean(axis=1)]
 
 
-def _summary(points: pd.DataFrame, chosen: list[Way], fitted: dict[str, list[tuple[Job, Fit]]]) -> pd.DataFrame:
+def _summary(points: pd.DataFrame, chosen: list[Way], fitted: Fitted) -> pd.DataFrame:
     rows = []
     for way in chosen:
         values = points[points["way"] == way.name]["value"].dropna().to_numpy(float)
@@ -276,7 +294,7 @@ def _summary(points: pd.DataFrame, chosen: list[Way], fitted: dict[str, list[tup
         lowest, highest = (values.min(), values.max()) if values.size else (np.nan, np.nan)
         mean = float(ratio(values.sum(), values.size))
         size = {"mean": mean, "sd": spread, "lowest": lowest, "highest": highest}
-        rows.append({"way": way.name, "fits": len(fitted[way.name]), "estimates": values.size} | size)
+        rows.append({"way": way.name, "fits": len(fitted.pairs[way.name]), "estimates": values.size} | size)
     return pd.DataFrame(rows)
 
 
@@ -298,15 +316,16 @@ def _curve(setting: Setting, metric: Chosen, pairs: list[tuple[Job, Fit]], own: 
     return pd.DataFrame(rows).sort_values(["system", "rows"], kind="stable")
 
 
-def _bootstrap(setting: Setting, fitted: dict[str, list[tuple[Job, Fit]]]) -> optimism.Bootstrap | None:
+def _bootstrap(setting: Setting, fitted: Fitted) -> optimism.Bootstrap | None:
     """Error rates by the bootstrap: out of bag the mean over rows of each row's mean over the samples without it."""
-    if not fitted[OUT_OF_BAG] or not fitted[APPARENT]:
+    samples, apparent_fits = fitted.pairs.get(OUT_OF_BAG), fitted.fits(APPARENT)
+    if not samples or not apparent_fits:
         return None
     wrong, tested = np.zeros(len(setting.examples)), np.zeros(len(setting.examples))
-    for job, fit in fitted[OUT_OF_BAG]:
+    for job, fit in samples:
         wrong[job.test] += fit.test.predicted != fit.test.actual
         tested[job.test] += 1
-    all_rows = fitted[APPARENT][0][1].test
+    all_rows = apparent_fits[0].test
     apparent, oob = float((all_rows.predicted != all_rows.actual).mean()), float(np.nanmean(ratio(wrong, tested)))
     gamma = optimism.no_information(setting.examples.label, all_rows.predicted)
     plus = optimism.error_632_plus(apparent, oob, gamma)
@@ -328,7 +347,7 @@ def fit_all(
     jobs = needed + [job for _, some in parts for job in some]
     done = fitting.run(learner, jobs, required=len(needed), seconds=seconds, worth=setting.limits.worth)
     own = {name: done[i * pairs : (i + 1) * pairs] for i, name in enumerate(systems)}
-    return own, reduce(setting, metric, chosen, parts, done[len(needed) :], own[first], missing)
+    return own, reduce(setting, metric, chosen, Fitted.of(parts, done[len(needed) :]), own[first], missing)
 
 
 # A selection of columns, inside the folds and outside

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -113,6 +113,8 @@ class Significance(Study):
     looks: int
     accounts: Mapping[str, Account]
     alone: int
+
+    value_is: ClassVar[str] = "Mean"
 
     @property
     def unit_name(self) -> str:

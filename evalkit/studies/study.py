@@ -16,7 +16,7 @@ import pandas as pd
 from evalkit.arrays import Bools, InputError, ParameterError
 from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import Chosen
-from evalkit.limits import USUAL, Limits
+from evalkit.limits import USUAL, Limits, Reading
 from evalkit.parameters import Compared
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part
@@ -91,9 +91,9 @@ def possible(
     return metrics
 
 
-def inputs(tables: Any, header: str | None) -> list[Part] | None:
+def inputs(tables: Any, header: str | None, reading: Reading = USUAL.reading) -> list[Part] | None:
     """Return the files, frames and tables that a parameter names, None where it names none."""
-    return None if tables is None else sources.parts(tables, header)
+    return None if tables is None else sources.parts(tables, header, reading)
 
 
 def check_systems(settings: Settings, systems: tuple[str, ...]) -> None:
@@ -265,20 +265,18 @@ class Study(ABC):
         return pd.DataFrame([row for chosen in self.directed for row in self._family(chosen)])
 
     def _family(self, chosen: Chosen) -> list[dict[str, Any]]:
-        tests = [self._compared(chosen, pair) for pair in self.pairs]
-        refused = [c for c in tests if isinstance(c, InputError)]
+        """The rows of one metric: a pair without common units is undefined, never a claim."""
+        tests, refused = list[Comparison](), list[InputError]()
+        for pair in self.pairs:
+            try:
+                tests.append(self.compare(chosen, pair))
+            except InputError as error:
+                tests.append(inference.undefined(self.settings.level, self.unit_name))
+                refused.append(error)
         if chosen is self.primary and refused and len(refused) == len(tests):
             raise refused[0]
-        undefined = inference.undefined(self.settings.level, self.unit_name)
-        adjusted = significance.adjust([undefined if isinstance(c, InputError) else c for c in tests])
+        adjusted = significance.adjust(tests)
         return [self._row(chosen, pair, c) for pair, c in zip(self.pairs, adjusted, strict=True)]
-
-    def _compared(self, chosen: Chosen, pair: tuple[str, str]) -> Comparison | InputError:
-        """The comparison, or why there is none: a pair without common units is undefined, never a claim."""
-        try:
-            return self.compare(chosen, pair)
-        except InputError as error:
-            return error
 
     def _row(self, chosen: Chosen, pair: tuple[str, str], c: Comparison) -> dict[str, Any]:
         direction = 1 if chosen.metric.best == "high" else -1

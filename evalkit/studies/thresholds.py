@@ -12,11 +12,15 @@ from evalkit.reading.tables.precision import Precision
 
 @dataclass(frozen=True)
 class Rule:
-    """How the threshold is chosen. fixed: the same number for every system, not chosen by the rows; else None."""
+    """How the threshold is chosen.
+
+    fixed: the same number for every system, not chosen by the rows; else None. costs: those that it makes least.
+    """
 
     text: str
     choose: Callable[[Counts], float]
     fixed: float | None = None
+    costs: Costs | None = None
 
     def at(self, c: Counts, to: Precision) -> float:
         """The threshold for a table of scores that were stored in this precision."""
@@ -46,7 +50,7 @@ def fixed(number: float) -> Rule:
 
 def cheapest(costs: Costs) -> Rule:
     """The threshold of least cost."""
-    return Rule(f"least cost ({costs})", lambda c: curves.cheapest(c, costs.fp, costs.fn))
+    return Rule(f"least cost ({costs})", lambda c: curves.cheapest(c, costs.fp, costs.fn), costs=costs)
 
 
 def _target(metric: str, target: float) -> Rule:

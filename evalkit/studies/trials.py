@@ -31,6 +31,7 @@ class Shares(Study):
     alternative: str
 
     differences_are: ClassVar[str] = "Differences"
+    value_is: ClassVar[str] = "Share"
 
     @classmethod
     def of(cls, data: Trials, p: Significance) -> "Shares":

@@ -6,21 +6,24 @@ from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, InputError, ParameterError
+from evalkit.arrays import InputError, ParameterError
 from evalkit.catalogue import lookup
 from evalkit.catalogue.kinds import PerUnit
 from evalkit.catalogue.lookup import Chosen, Metric
 from evalkit.metrics.rows import Rows
 from evalkit.parameters import Significance
 from evalkit.reading.inputs import aligned, trec_eval, unit_tables, unit_values
-from evalkit.reading.inputs.aligned import Aligned
+from evalkit.reading.inputs.aligned import Aligned, Layout
 from evalkit.reading.inputs.runs import NONE, Account
 from evalkit.reading.inputs.unit_values import UnitValues
 from evalkit.reading.tables import columns as roles_of
+from evalkit.reading.tables import rules
 from evalkit.reading.tables.parts import Part
+from evalkit.reading.tables.rules import Field, Role
 from evalkit.studies import ranking
 
 LOSSES = ("brier", "log_loss")
+LABEL = Role("label", rules.FLAGS)
 KINDS = {
     "ranking": "ranked lists",
     "trials": "successes and trials",
@@ -150,27 +153,47 @@ def _report(parts: Sequence[Part]) -> UnitValues:
 
 def _losses(parts: Sequence[Part], named: Mapping[str, str], names: Sequence[str], unit: str | None) -> Input:
     """The Brier score and log loss of each row, of systems joined on the id."""
-    table = lookup.TABLES["counts"]
-    possible = {name: metric for name, metric in table.items() if metric.kind.centred and metric.best != "neither"}
-    unknown = [name for name in names if name not in possible]
-    if unknown:
-        has = ", ".join(sorted(possible))
-        raise ParameterError(f"metrics: of single rows there are {has}, got {unknown[0]!r}; see the other reports")
-    rows = aligned.read(parts, lambda part: _layout(part, named, unit))
-    label = rows.numbers["label"]
-    _check(rows, rows.columns["label"], "be 0 or 1", label, (label != 0) & (label != 1))
-    for name, own in rows.own.items():
-        p = own["score"]
-        _check(rows, f"{rows.columns['score']} of {name}", "be a chance between 0 and 1", p, (p < 0) | (p > 1))
-    each = {name: Rows(label.astype(np.int64), own["score"]) for name, own in rows.own.items()}
-    losses = [possible[name] for name in names or LOSSES]
+    losses = _of_rows(names)
+    rows = aligned.read(parts, lambda part: _layout(part, named, [unit] if unit else []))
+    label = rows.numbers["label"].astype(np.int64)
+    each = {name: Rows(label, own["score"]) for name, own in rows.own.items()}
     values = {(m.name, name): m.kind.sums(system_rows, None, 1) for m in losses for name, system_rows in each.items()}
     chosen = tuple(Chosen(replace(metric, kind=PerUnit(absent))) for metric in losses)
-    units = _units(rows, unit) if unit else rows.id
-    labels = tuple(c.label for c in chosen)
-    columns = dict(rows.columns) | ({"unit": unit} if unit else {})
-    data = UnitValues(units, unit or "row", labels, rows.systems, values, columns, rows.sources)
+    data = UnitValues(
+        unit=_units(rows, unit) if unit else rows.id,
+        name=unit or "row",
+        metrics=tuple(metric.label for metric in chosen),
+        systems=rows.systems,
+        values=values,
+        columns=dict(rows.columns) | ({"unit": unit} if unit else {}),
+        sources=rows.sources,
+    )
     return Input(data, chosen, alone=rows.alone)
+
+
+def _layout(part: Part, named: Mapping[str, str], attributes: Sequence[str]) -> Layout:
+    """The columns of a part; the unit may be the id."""
+    names = ("system", "id", "label", "score")
+    columns = roles_of.resolve(
+        part.columns, names, named, part.name, (), names[2:], dict.fromkeys(attributes, aligned.ATTRIBUTE)
+    )
+    return Layout(
+        aligned.attributes_by_role(attributes) | aligned.shared_of([LABEL], columns),
+        {None: {"score": Field(columns["score"], rules.PROBABILITIES)}},
+        id=columns.get("id"),
+        system=columns.get("system"),
+    )
+
+
+def _of_rows(names: Sequence[str]) -> list[Metric]:
+    """The losses of these names, or the usual ones; raises ParameterError where one is not a mean over rows."""
+    table = lookup.TABLES["counts"]
+    possible = {name: metric for name, metric in table.items() if metric.kind.centred and metric.best != "neither"}
+    for name in names:
+        if name not in possible:
+            has = ", ".join(sorted(possible))
+            raise ParameterError(f"metrics: of single rows there are {has}, got {name!r}; see the other reports")
+    return [possible[name] for name in names or LOSSES]
 
 
 def _units(rows: Aligned, unit: str) -> np.ndarray:
@@ -180,21 +203,3 @@ def _units(rows: Aligned, unit: str) -> np.ndarray:
     if without.size:
         raise InputError(f"{rows.place(int(without[0]))}: {unit} must not be empty where it is the unit, got nothing")
     return units
-
-
-def _check(rows: Aligned, column: str, rule: str, values: Floats, wrong: Bools) -> None:
-    """Raises InputError for the first value of a column that breaks the rule."""
-    if wrong.any():
-        row = int(wrong.argmax())
-        raise InputError(f"{rows.place(row)}: {column} must {rule}, got {values[row]:g}")
-
-
-def _layout(part: Part, named: Mapping[str, str], unit: str | None) -> aligned.Layout:
-    roles = roles_of.resolve(part.columns, ("system", "id", "label", "score"), named, part.name)
-    return aligned.Layout(
-        text=aligned.attributes_by_role(part, [unit] if unit else []),
-        numbers={"label": roles["label"]},
-        own={None: {"score": roles["score"]}},
-        id=roles.get("id"),
-        system=roles.get("system"),
-    )

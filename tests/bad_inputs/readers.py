@@ -3,8 +3,9 @@
 Every good table is accepted by its reader (`test_bad_inputs.py` holds that), so whatever is refused is the fault's.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -20,13 +21,14 @@ UNITS = 40  # queries, ids, sessions or users of a file
 class Reader:
     """One kind of input of one report.
 
-    parameter: the argument of `read` that takes the table; others: arguments that go with it, data frames among them.
+    study: the module of the report. parameter: the argument of its `read` that takes the table; others: arguments that
+    go with it, data frames among them.
     first, second: the tables of two files that the reader takes together. roles: role -> column of the second table.
     needed: the columns without which the report cannot be read. large: whether it is also read out of core.
     """
 
     name: str
-    read: Callable[..., Any]
+    study: ModuleType
     parameter: str
     first: pd.DataFrame
     second: pd.DataFrame
@@ -175,82 +177,82 @@ BY_UNIT = {"unit": "user", "segments": "country"}
 
 READERS = (
     Reader(
-        "ranked lists", ranking.read, "preds", *two_systems(_ranked(), "score"),
+        "ranked lists", ranking, "preds", *two_systems(_ranked(), "score"),
         {"id": "item", "group id": "query", "number": "score", "grade": "grade", "unit": "user", "segment": "country",
          "shared": "grade", "twin": "item"},
         ("query", "item", "score"), BY_UNIT, large=True,
     ),
     Reader(
-        "ranks", ranking.read, "preds", *two_systems(BY_RANK),
+        "ranks", ranking, "preds", *two_systems(BY_RANK),
         {"id": "item", "group id": "query", "rank": "rank"}, ("query", "item", "rank"), large=True,
     ),
     Reader(
-        "run", ranking.read, "preds", *two_systems(RANKED, "score"), {"id": "item", "number": "score"}, (),
+        "run", ranking, "preds", *two_systems(RANKED, "score"), {"id": "item", "number": "score"}, (),
         {"qrels": _ranked()[["query", "item", "grade"]]}, formats=("trec",), large=True,
     ),
     Reader(
-        "judgements", ranking.read, "qrels", *halves(JUDGED, "query"),
+        "judgements", ranking, "qrels", *halves(JUDGED, "query"),
         {"id": "item", "group id": "query", "grade": "grade", "twin": "query"}, ("query", "item", "grade"),
         {"preds": ALL_RANKED}, formats=(*TABLES, "trec"), large=True,
     ),
     Reader(
-        "queries", ranking.read, "queries", *halves(QUERIES, "query"),
+        "queries", ranking, "queries", *halves(QUERIES, "query"),
         {"id": "query", "unit": "user", "segment": "country"}, ("query", "user", "country"),
         {"preds": ALL_RANKED, "qrels": JUDGED} | BY_UNIT, large=True,
     ),
     Reader(
-        "binary", classification.read, "preds", *two_systems(_binary(), "score"),
+        "binary", classification, "preds", *two_systems(_binary(), "score"),
         {"id": "id", "number": "score", "probability": "score", "binary": "label", "weight": "weight", "unit": "user",
          "segment": "country", "shared": "label", "twin": "label"},
         ("label", "score"), {"columns": {"weight": "weight", "id": "id"}, "metrics": "roc_auc,brier"} | BY_UNIT,
         large=True,
     ),
     Reader(
-        "classes", classification.read, "preds", *two_systems(_classes(), "p_x", "p_y", "p_z"),
+        "classes", classification, "preds", *two_systems(_classes(), "p_x", "p_y", "p_z"),
         {"id": "id", "number": "p_y", "probability": "p_y", "class": "label", "shared": "label", "twin": "label"},
         ("label",), {"metrics": "log_loss,accuracy"},
     ),
     Reader(
-        "labels", classification.read, "preds", *two_systems(_labels(), "p_a", "p_b"),
+        "labels", classification, "preds", *two_systems(_labels(), "p_a", "p_b"),
         {"id": "id", "number": "p_b", "mark": "y_b", "shared": "y_b"}, ("y_b", "p_b"),
     ),
     Reader(
-        "forecasts", rating.read, "preds", *two_systems(_forecasts(), "forecast"),
+        "forecasts", rating, "preds", *two_systems(_forecasts(), "forecast"),
         {"id": "id", "number": "forecast", "weight": "weight", "unit": "user", "segment": "country",
          "shared": "actual", "twin": "actual"},
         ("actual", "forecast"), {"columns": {"weight": "weight", "id": "id"}} | BY_UNIT,
     ),
     Reader(
-        "wide values", significance.read, "preds", *halves(_values(), "query"),
+        "wide values", significance, "preds", *halves(_values(), "query"),
         {"id": "query", "value": "b", "unit": "user"}, ("a", "b"), {"unit": "user", "systems": "a,b"},
     ),
     Reader(
-        "long values", significance.read, "preds", *halves(_long_values(), "query"),
+        "long values", significance, "preds", *halves(_long_values(), "query"),
         {"id": "query", "value": "value", "name": "system"}, ("query", "system", "value"),
     ),
     Reader(
-        "trials", significance.read, "preds", *halves(_trials(), "page"),
+        "trials", significance, "preds", *halves(_trials(), "page"),
         {"id": "page", "number": "successes", "count": "successes"}, ("successes", "trials"),
     ),
     Reader(
-        "folds", validation.read, "preds", *_folds(),
+        "folds", validation, "preds", *_folds(),
         {"id": "id", "number": "score", "binary": "label", "shared": "label", "fold": "fold", "time": "time",
          "twin": "label"},
         ("label", "score", "fold"), {"columns": {"id": "id", "time": "time"}},
     ),
     Reader(
-        "features", validation.read, "features", *halves(_features(), "id"),
+        "features", validation, "features", *halves(_features(), "id"),
         {"id": "id", "target": "label", "time": "time"}, ("label",),
         {"columns": {"id": "id", "time": "time"}, "seconds": 0.01, "k": 2},
     ),
     Reader(
-        "sessions", interleaving.read, "log", *halves(_sessions(), "session"),
+        "sessions", interleaving, "log", *halves(_sessions(), "session"),
         {"group id": "session", "number": "click", "position": "position", "name": "team", "unit": "user",
          "segment": "country"},
         ("session", "position", "team", "click"), {"world": "none", "segments": "country"},
     ),
     Reader(
-        "users", interleaving.read, "users", *halves(_users(), "user"),
+        "users", interleaving, "users", *halves(_users(), "user"),
         {"id": "user", "number": "orders", "name": "arm"}, ("arm", "orders"),
         {"world": "none", "metrics": "orders", "before": "before", "segments": "country"},
     ),

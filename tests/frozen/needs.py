@@ -1,7 +1,7 @@
 """What cases need beyond the checkout: small tables made from seeds, small limits, Spark, data beside the checkout.
 
-`small_limits` and `small_spark` are the only places that know the package from the inside: where its limits move to
-another place, these two functions follow.
+`read_within` is the only place that knows the package from the inside: where its limits move to another place, it
+follows.
 """
 
 import contextlib
@@ -10,16 +10,26 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import large_tables
 import numpy as np
 import pandas as pd
 import pytest
 
+from evalkit.limits import Limits, Reading
+from evalkit.parameters import Classification, Ranking
+from evalkit.studies import classification, ranking
+
 ROOT = Path(__file__).resolve().parents[2]
 LIMITS, SPARK = "small limits", "spark"
+# every table is too large to be held, and falls into many shards; every Spark table is too large to be collected
+SMALL = Limits(reading=replace(large_tables.SHARDS, lists=0))
+SMALL_SPARK = Limits(reading=Reading(rows=100, collected=100))
 
 
 def there(need: str) -> bool:
@@ -39,23 +49,22 @@ def met(needs: Iterable[str]) -> Iterator[None]:
     """Meets the needs of a case while it runs."""
     with pytest.MonkeyPatch.context() as patch:
         if LIMITS in needs:
-            small_limits(patch)
+            read_within(SMALL, patch)
         if SPARK in needs:
             start_spark()
-            small_spark(patch)
+            read_within(SMALL_SPARK, patch)
         yield
 
 
-def small_limits(patch: pytest.MonkeyPatch) -> None:
-    """Every table is too large to be held, and falls into many shards."""
-    large_tables.shrink(patch)
-    patch.setattr("evalkit.reading.reductions.sharded.WHOLE", 0)
+def read_within(limits: Limits, patch: pytest.MonkeyPatch) -> None:
+    """The reports that take tables of any size read them within these limits."""
+    for study, report in ((ranking, Ranking), (classification, Classification)):
+        patch.setattr(study, "read", partial(_read, study, report, limits))
 
 
-def small_spark(patch: pytest.MonkeyPatch) -> None:
-    """Every Spark table is too large to be collected."""
-    patch.setattr("evalkit.reading.reductions.large.ROWS", 100)
-    patch.setattr("evalkit.reading.tables.spark_tables.MOST", 100)
+def _read(study: Any, report: Any, limits: Limits, preds: Any = None, qrels: Any = None, **values: Any) -> Any:
+    named = {"preds": preds} | ({"qrels": qrels} if qrels is not None else {})
+    return study.study_of(report.of(named | values), limits)
 
 
 def start_spark() -> None:

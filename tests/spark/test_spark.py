@@ -13,10 +13,11 @@ import pytest
 from pyspark import cloudpickle
 
 from evalkit.arrays import InputError, ParameterError
+from evalkit.limits import Reading
 from evalkit.pages import classification_page, ranking_page
 from evalkit.reading.engines import spark
 from evalkit.reading.inputs.runs import read as read_runs
-from evalkit.reading.tables import sources, spark_tables
+from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import explained
 from evalkit.studies import classification, ranking
 
@@ -273,12 +274,14 @@ def test_tables_that_are_refused(session):
     assert read_runs(made()).systems == ("system",)
 
 
-def test_a_large_table_is_collected_by_nothing(session, monkeypatch):
-    monkeypatch.setattr(spark_tables, "MOST", 9)
+def test_a_large_table_is_collected_by_nothing(session):
+    few = Reading(collected=9)
     table = session.createDataFrame(rows(10, 3)).selectExpr("query", "query AS item", "x AS score", "1 AS grade")
-    assert refused(table).startswith("Spark data frame: 10 rows are more than the 9 that this report collects")
-    assert spark.engine_for(sources.parts(table)).session is session
-    assert spark.engine_for(sources.parts(table.limit(9))) is None
+    assert refused(sources.parts(table, reading=few)).startswith(
+        "Spark data frame: 10 rows are more than the 9 that this report collects"
+    )
+    assert spark.engine_for(sources.parts(table, reading=few)).session is session
+    assert spark.engine_for(sources.parts(table.limit(9), reading=few)) is None
 
 
 # The SQL of large tables ----------------------------------------------------------------------------------------------

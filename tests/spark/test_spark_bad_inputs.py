@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 from bad_inputs.cases import CASES, Case, fits
 from bad_inputs.readers import READERS, Reader
-from frozen.needs import small_spark
+from frozen.needs import SMALL_SPARK, read_within
 from test_bad_inputs import LONGEST, framed, refusal, typed
 
 ROLES = {  # what is tried of each reader: a case costs seconds, and the rest is the same by way of other columns
@@ -26,7 +26,7 @@ KNOWN = {
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     """Every table is too large to be collected."""
-    small_spark(monkeypatch)
+    read_within(SMALL_SPARK, monkeypatch)
 
 
 def tables(session, case: Case, reader: Reader) -> list[str]:

@@ -7,14 +7,15 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from large_tables import BAD, frame, grids, long
+from large_tables import BAD, classified, frame, grids, long
 
 from evalkit.arrays import InputError, ParameterError
+from evalkit.limits import Limits, Reading
 from evalkit.metrics import grid
 from evalkit.pages import classification_page
 from evalkit.reading.engines import spark
 from evalkit.reading.reductions import large
-from evalkit.reading.tables import sources, spark_tables
+from evalkit.reading.tables import sources
 from evalkit.statistics import passes
 from evalkit.studies import classification
 from evalkit.studies.binary_studies import SumsStudy
@@ -25,21 +26,8 @@ GIVEN = {
     "segments": "country,age",
     "unit": "user_id",
 }
-ROWS = 2**20
-
-
-@pytest.fixture(autouse=True)
-def small(monkeypatch):
-    """Every table is large, in Spark too, and falls into many shards."""
-    monkeypatch.setattr(large, "ROWS", 100)
-    monkeypatch.setattr(spark_tables, "MOST", 100)
-    chosen = spark.engine_for
-
-    def engine_for(parts):
-        found = chosen(parts)
-        return replace(found, shard=9_000) if found else None
-
-    monkeypatch.setattr(spark, "engine_for", engine_for)
+READING = Reading(rows=100, collected=100, worker=9_000)  # every table is large, in Spark too, and falls into shards
+SMALL = Limits(reading=READING)
 
 
 @pytest.fixture(scope="module")
@@ -64,12 +52,13 @@ def made(session, rows: pd.DataFrame):
 
 
 @pytest.mark.parametrize("name", ["wide", "long"])
-def test_counts_are_those_of_memory_and_of_duckdb_at_every_limit(session, tables, monkeypatch, name):
+def test_counts_are_those_of_memory_and_of_duckdb_at_every_limit(session, tables, name):
     table, files, wide = tables[name]
     given = {"columns": {"weight": "exact", "id": "id"}}
-    several, counted = grids(files, "1GB", 10**6, monkeypatch, **given)
-    few, again = grids(files, "250MB", 7_000, monkeypatch, **given)
-    t = large.read(spark.engine_for(sources.parts(table)), sources.parts(table), segments=["country"], **given)
+    several, counted = grids(files, "1GB", 10**6, **given)
+    few, again = grids(files, "250MB", 7_000, **given)
+    parts = sources.parts(table, reading=READING)
+    t = large.read(spark.engine_for(parts, READING), parts, segments=["country"], **given)
     first = passes.First(len(t.systems), [0.5] * len(t.systems))
     whole = t.reduce(first, first.merge, by_unit=False)
     assert passes.facts(whole).tolist() == counted.tolist() == again.tolist() == [60_000, wide["label"].sum(), 0, 0]
@@ -114,10 +103,10 @@ def assert_close(a, b) -> None:
 
 
 @pytest.mark.parametrize(("name", "known"), [("wide", 2**15), ("long", 2**14)], ids=["units known", "units sorted"])
-def test_the_study_gives_the_numbers_of_duckdb(tables, monkeypatch, name, known):
-    monkeypatch.setattr(large, "KNOWN", known)
+def test_the_study_gives_the_numbers_of_duckdb(tables, name, known):
+    limits = Limits(reading=replace(READING, units=known))
     table, files, _ = tables[name]
-    found, here = (classification.read(data, **GIVEN) for data in (table, files))
+    found, here = (classified(data, limits, **GIVEN) for data in (table, files))
     assert isinstance(found, SumsStudy)
     assert 2**14 < found.sample.moments[0].n < 2**15
     same(found.estimates, here.estimates)
@@ -130,7 +119,7 @@ def test_the_study_gives_the_numbers_of_duckdb(tables, monkeypatch, name, known)
 def test_without_weights_and_units_all_estimates_are_those_of_duckdb_to_the_last_bit(tables):
     table, files, _ = tables["wide"]
     given = {"metrics": "roc_auc,average_precision,ks,f1,accuracy", "segments": "country"}
-    found, here = (classification.read(data, **given) for data in (table, files))
+    found, here = (classified(data, SMALL, **given) for data in (table, files))
     pd.testing.assert_frame_equal(found.estimates, here.estimates, check_exact=True)
     assert_close(published(found), published(here))
 
@@ -140,7 +129,7 @@ def test_odd_names_and_labels_are_no_sql(session):
     rows["label"] = rows["label"].map({0: "it's \\n", 1: '"yes"\n'})
     odd = long(rows).assign(system=lambda d: d["system"].map({"good": "'a\\", "weak": '"b`'}))
     given = {"segments": "`a\"ge'", "positive": '"yes"\n', "metrics": "roc_auc"}
-    found, here = (classification.read(data, **given) for data in (made(session, odd), odd))
+    found, here = (classified(data, SMALL, **given) for data in (made(session, odd), odd))
     assert found.systems == ('"b`', "'a\\")
     same(found.by_segment, here.by_segment)
     same(found.comparisons, here.comparisons)
@@ -151,7 +140,7 @@ def test_texts_are_told_apart_whatever_the_collation(session):
     rows["country"] = np.where(rows["id"].str[-1] == "3", "DE", rows["country"])
     lower = [f"{name} COLLATE UTF8_LCASE AS {name}" for name in ("id", "system", "country")]
     table = made(session, rows).selectExpr("label", "score", *lower)
-    found, here = (classification.read(data, segments="country") for data in (table, rows))
+    found, here = (classified(data, SMALL, segments="country") for data in (table, rows))
     same(found.by_segment, here.by_segment)
     assert "DE" in set(found.by_segment["slice"])
 
@@ -163,8 +152,8 @@ def test_one_system_may_be_a_table_and_the_other_a_file(session, tmp_path):
     made(session, good).createOrReplaceTempView("good")
     given = {"metrics": "roc_auc", "segments": "country"}
     try:
-        found = classification.read(["spark:good", str(path)], **given)
-        here = classification.read(rows, **given)
+        found = classified(["spark:good", str(path)], SMALL, **given)
+        here = classified(rows, SMALL, **given)
         assert [one.rows for one in found.facts.account.sources] == [2_000, 2_000]
     finally:
         session.catalog.dropTempView("good")
@@ -172,19 +161,18 @@ def test_one_system_may_be_a_table_and_the_other_a_file(session, tmp_path):
     same(found.comparisons, here.comparisons)
 
 
-def test_two_small_tables_of_many_rows_together_are_collected_and_reduced(session, monkeypatch):
-    monkeypatch.setattr(spark_tables, "MOST", 300)
-    monkeypatch.setattr(large, "ROWS", 300)
+def test_two_small_tables_of_many_rows_together_are_collected_and_reduced(session):
+    limits = Limits(reading=Reading(rows=300, collected=300))
     rows = frame(400).drop(columns="id")
-    found = classification.read([made(session, rows[:200]), made(session, rows[200:])], metrics="roc_auc")
+    found = classified([made(session, rows[:200]), made(session, rows[200:])], limits, metrics="roc_auc")
     assert isinstance(found, SumsStudy)
-    same(found.estimates, classification.read(rows, metrics="roc_auc").estimates)
+    same(found.estimates, classified(rows, limits, metrics="roc_auc").estimates)
 
 
 def test_other_kinds_of_large_tables_are_refused(session):
     rows = pd.DataFrame({"label": ["a", "b", "c"] * 50, "predicted": ["a", "b", "a"] * 50})
     with pytest.raises(InputError, match="150 rows are more than the 100 that this report collects from Spark"):
-        classification.read(made(session, rows))
+        classified(made(session, rows), SMALL)
 
 
 # ---- what cannot be meant --------------------------------------------------------------------------------------------
@@ -199,19 +187,18 @@ def text_of(error: Exception, name: str) -> str:
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_bad_input_is_refused_in_the_words_of_memory_but_its_row(session, monkeypatch, case):
+def test_bad_input_is_refused_in_the_words_of_memory_but_its_row(session, case):
     change, given = WRONG[case]
     rows = change(frame(400))
     with pytest.raises((InputError, ParameterError)) as found:
-        classification.read(made(session, rows), **given)
-    monkeypatch.setattr(large, "ROWS", ROWS)
+        classified(made(session, rows), SMALL, **given)
     with pytest.raises((InputError, ParameterError)) as here:
         classification.read(pa.Table.from_pandas(rows, preserve_index=False), **given)
     assert text_of(found.value, "Spark data frame") == text_of(here.value, "data frame")
     assert "row" not in str(found.value).replace("rows of", "").replace("'row ", "'")
 
 
-def test_a_round_threshold_counts_what_numpy_counts_of_single_precision(session, monkeypatch):
+def test_a_round_threshold_counts_what_numpy_counts_of_single_precision(session):
     rng = np.random.default_rng(8)
     label = rng.integers(0, 2, 400)
     score = np.clip(np.round(label * 0.3 + 0.8 * rng.random(400), 1), 0, 1).astype(np.float32)
@@ -219,9 +206,8 @@ def test_a_round_threshold_counts_what_numpy_counts_of_single_precision(session,
     above = score >= 0.7
     expected = [int((above & (label == 1)).sum()), int((above & (label == 0)).sum())]
     for most in (100, 1000):  # summed in Spark, collected
-        monkeypatch.setattr(large, "ROWS", most)
-        monkeypatch.setattr(spark_tables, "MOST", most)
-        study = classification.read(made(session, rows), threshold=0.7)
+        limits = Limits(reading=Reading(rows=most, collected=most))
+        study = classified(made(session, rows), limits, threshold=0.7)
         assert isinstance(study, SumsStudy) is (most == 100)
         assert study.decisions[["tp", "fp"]].to_numpy().tolist() == [expected]
         assert [to.name for to in study.facts.precision.values()] == ["float32"]

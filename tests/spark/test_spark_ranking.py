@@ -9,23 +9,21 @@ import pytest
 from test_sharded import ASKS, assert_same, table
 
 from evalkit.arrays import InputError
+from evalkit.limits import Limits, Reading
 from evalkit.pages import ranking_page
-from evalkit.reading.engines import base, spark
+from evalkit.parameters import Ranking
+from evalkit.reading.engines import base
 from evalkit.reading.inputs import runs
 from evalkit.reading.inputs.rows import Ranked
 from evalkit.reading.reductions import sharded
-from evalkit.reading.tables import sources, spark_tables
+from evalkit.reading.tables import sources
 from evalkit.studies import ranking
 
 ROOT = Path(__file__).resolve().parents[2]
 GOOD = {"query": ["a", "a", "b"], "item": ["x", "y", "x"], "score": [3.0, 2.0, 1.0], "grade": [1.0, 0.0, 2.0]}
 
 
-@pytest.fixture(autouse=True)
-def small(session, monkeypatch):
-    """Every table is too large to be collected, and falls into many shards."""
-    monkeypatch.setattr(spark_tables, "MOST", 0)
-    monkeypatch.setattr(spark, "engine_for", lambda parts: spark.Spark(session, shard=5_000))
+READING = Reading(collected=0, worker=5_000)  # every table is too large to be collected, and falls into many shards
 
 
 def frame(session, rows: pd.DataFrame):
@@ -33,7 +31,8 @@ def frame(session, rows: pd.DataFrame):
 
 
 def from_spark(*given, asks=ASKS, **options) -> sharded.Measured:
-    found = sharded.read(Ranked.of(*given, **options), asks, base.limits())
+    tables = (sources.parts(data, reading=READING) for data in given)
+    found = sharded.read(Ranked.of(*tables, **options), asks, base.limits(reading=READING))
     assert isinstance(found, sharded.Measured)
     return found
 
@@ -67,7 +66,9 @@ def test_judgements_and_queries_beside_it_may_be_files(session):
 def test_the_study_gives_the_same_page_numbers(session):
     rows = table(60_000)
     given = {"metrics": "ndcg@10,map", "segments": "language", "baseline": "été"}
-    found, here = (ranking_page.results(ranking.read(data, **given)).results for data in (frame(session, rows), rows))
+    limits = Limits(reading=READING)
+    studies = (ranking.study_of(Ranking.of({"preds": data, **given}), limits) for data in (frame(session, rows), rows))
+    found, here = (ranking_page.results(study).results for study in studies)
     own = ("inputs", "parameters", "versions")
     assert {k: v for k, v in found.items() if k not in own} == {k: v for k, v in here.items() if k not in own}
 

@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
+from evalkit.limits import USUAL, Reading
 from evalkit.parameters import readers
 from evalkit.parameters.reports import LEAST_MEMORY
 from evalkit.reading.tables.dialects import Dialect
 from evalkit.reading.tables.parts import Selection, explained
 from evalkit.reading.tables.rules import Check, Fields, checks
 
-ROW = 1000  # bytes that a row needs, in DuckDB's hands, in Arrow's and in numpy's, while its shard is reduced
-FEWEST = 100_000  # rows of a shard, however little memory there is
 CGROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 Reduction = Callable[[Any], Any]  # an Arrow table of rows in, an Arrow table out
 
@@ -23,6 +22,10 @@ class Engine(Protocol):
     """DuckDB or Spark, for rows that need not fit into memory. dialect: of its SQL."""
 
     dialect: ClassVar[Dialect]
+
+    @property
+    def reading(self) -> Reading:
+        """How many rows it holds at once."""
 
     def table(self, query: str, where: str, **frames: Any) -> Any:
         """The answer as one Arrow table; errors become one line that begins with `where`.
@@ -47,6 +50,9 @@ class Engine(Protocol):
         to be pickled, and neither may need the order of the shards: it is not fixed. total: the rows of the answer,
         for the line of progress.
         """
+
+    def rows_at_once(self, each: int) -> int:
+        """The rows of so many bytes that can be in memory at once."""
 
     def where(self, selection: Selection, condition: str, cells: str, most: int) -> list[dict[str, Any]]:
         """Number n, from 1, or 0 where rows have none, and cells, SQL, of some rows of a selection where it holds."""
@@ -87,19 +93,25 @@ def refuse(engine: Engine, selection: Selection, broken: Sequence[Check], rows: 
 
 @dataclass(frozen=True)
 class Limits:
-    """memory: bytes that reading may use. threads: of DuckDB. spill: the folder in which its own one is made."""
+    """What reading may use. memory: in bytes. threads: of DuckDB. spill: the folder in which its own one is made."""
 
     memory: int
     threads: int
     spill: Path = field(default_factory=lambda: Path(tempfile.gettempdir()))
+    reading: Reading = USUAL.reading
 
     @property
     def shard(self) -> int:
         """Rows that numpy gets at once."""
-        return max(FEWEST, self.memory // 2 // ROW)
+        return max(self.reading.shard, self.memory // 2 // self.reading.row)
 
 
-def limits(memory: str | int | None = None, threads: int | None = None, spill: str | Path | None = None) -> Limits:
+def limits(
+    memory: str | int | None = None,
+    threads: int | None = None,
+    spill: str | Path | None = None,
+    reading: Reading = USUAL.reading,
+) -> Limits:
     """Return the limits; None: half of the machine's memory, all its processors, its temporary folder.
 
     >>> limits("1.5GB", threads=2).memory
@@ -107,7 +119,7 @@ def limits(memory: str | int | None = None, threads: int | None = None, spill: s
     """
     folder = readers.folder("spill", spill) or Path(tempfile.gettempdir())
     size = readers.size("memory", memory, LEAST_MEMORY) or max(LEAST_MEMORY, available() // 2)
-    return Limits(size, threads or os.cpu_count() or 1, folder)
+    return Limits(size, threads or os.cpu_count() or 1, folder, reading)
 
 
 def available() -> int:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from evalkit import scratch
 from evalkit.arrays import InputError
+from evalkit.limits import Reading
 from evalkit.progress import progress
 from evalkit.reading.engines import stretches
 from evalkit.reading.engines.base import Engine, Limits, Reduction
@@ -29,6 +30,13 @@ class DuckDB(Engine):
     connection: Any
     limits: Limits
     dialect: ClassVar[Dialect] = DUCKDB
+
+    @property
+    def reading(self) -> Reading:
+        return self.limits.reading
+
+    def rows_at_once(self, each: int) -> int:
+        return self.limits.memory // each
 
     def table(self, query: str, where: str, **frames: Any) -> Any:
         with self._asked(query, where, frames) as relation:

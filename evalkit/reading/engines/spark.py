@@ -13,36 +13,37 @@ from functools import cache
 from typing import Any, ClassVar
 
 from evalkit.arrays import InputError, ParameterError
+from evalkit.limits import USUAL, Reading
 from evalkit.reading.engines import spark_worker
 from evalkit.reading.engines.base import Engine, Reduction
 from evalkit.reading.tables import spark_tables
 from evalkit.reading.tables.dialects import SPARK, Dialect
 from evalkit.reading.tables.parts import Part, Selection
-from evalkit.reading.tables.spark_tables import SparkTable
 
 BATCH = 2**17  # rows that Spark hands over at once; its own default of 10,000 costs twice the time
-SHARD = 2**19  # rows that a worker reduces at once: about 300 MB
 FOLDS = 4  # results that are collected to be merged here: of many partitions Spark would refuse to collect each
 BATCH_SIZE = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
 
-def engine_for(parts: Sequence[Part]) -> "Spark | None":
+def engine_for(parts: Sequence[Part], reading: Reading = USUAL.reading) -> "Spark | None":
     """The engine for parts of which one is a Spark table with more rows than are collected; None where there is none.
 
     A reader that can reduce asks here before it reads; `load` refuses such a table.
     """
-    tables = [part for part in parts if isinstance(part, SparkTable)]
-    large = [table for table in tables if table.rows > spark_tables.MOST]
-    return Spark(large[0].session) if large else None
+    sessions = [session for part in parts if (session := part.cluster) is not None]
+    return Spark(sessions[0], reading) if sessions else None
 
 
 @dataclass(frozen=True, eq=False)
 class Spark(Engine):
-    """A Spark session, classic or Connect, as a reading engine. shard: rows that a worker reduces at once."""
+    """A Spark session, classic or Connect, as a reading engine."""
 
     session: Any
-    shard: int = SHARD
+    reading: Reading = USUAL.reading
     dialect: ClassVar[Dialect] = SPARK
+
+    def rows_at_once(self, each: int) -> int:
+        return self.reading.worker
 
     def table(self, query: str, where: str, **frames: Any) -> Any:
         with self._asked(query, where, frames) as rows:
@@ -67,7 +68,7 @@ class Spark(Engine):
 
         with self._asked(query, where, frames) as rows:
             reduced = rows if by is None else _grouped(rows, by)
-            reduced = reduced.mapInArrow(_work(by, function, merge, self.shard), "cell binary")
+            reduced = reduced.mapInArrow(_work(by, function, merge, self.reading.worker), "cell binary")
             if merge is not None:
                 reduced = reduced.repartition(FOLDS).mapInArrow(_fold(merge), "cell binary")
             cells = reduced.toArrow()["cell"]
@@ -102,7 +103,7 @@ class Spark(Engine):
     @contextmanager
     def _large_batches(self) -> Iterator[None]:
         conf = self.session.conf
-        before, rows, wanted = conf.getAll.get(BATCH_SIZE), int(conf.get(BATCH_SIZE)), min(BATCH, self.shard)
+        before, rows, wanted = conf.getAll.get(BATCH_SIZE), int(conf.get(BATCH_SIZE)), min(BATCH, self.reading.worker)
         if rows <= 0 or rows >= wanted:  # 0 is no limit
             yield
             return

@@ -5,60 +5,63 @@ what all systems share (label, weight, attributes) and what is each system's own
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError
+from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError, codes
 from evalkit.reading.inputs import pairing
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import folders, precision, sources, table
 from evalkit.reading.tables.parts import Part, Source
 from evalkit.reading.tables.precision import Precision
-from evalkit.reading.tables.rules import ANY, NUMBER, TEXT, Field, Role, Rules
+from evalkit.reading.tables.rules import ANY, Field, Role
 from evalkit.reading.tables.table import Block, Table
 
 NONE = "(none)"  # the value of an attribute that is empty
+ATTRIBUTE = "segments or unit"  # the parameters that name attributes
+HIDDEN = ("attribute", "true")  # first words of roles that the page prints elsewhere
 SYSTEM = "system"  # the name of a single system that no column or file names
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The columns of one part by role. own: for each system of a wide table, or under None, role -> column of numbers.
+    """The columns of one part by role. shared: those that all systems have in common.
 
-    words: each system's own text, role -> column, in long tables only. within: roles of text within which an id stands
-    once; an id may have a row in each of several folds. rules: of numbers by role, where they must not only be finite.
+    own: of each system of a wide table, or under None, which is of the row's system, role -> column. within: shared
+    roles within which an id stands once; an id may have a row in each of several folds.
     """
 
-    text: Mapping[str, str]
-    numbers: Mapping[str, str]
-    own: Mapping[str | None, Mapping[str, str]]
-    words: Mapping[str, str] = field(default_factory=dict)
+    shared: Mapping[str, Field]
+    own: Mapping[str | None, Mapping[str, Field]]
     id: str | None = None
     system: str | None = None
     within: tuple[str, ...] = ()
-    rules: Mapping[str, Rules] = field(default_factory=dict)
 
     @property
     def fields(self) -> dict[str, Field]:
         """Every column by the role that it has while it is read."""
-        text = {**self.text, **self.words}
-        fields = {f"text {role}": Field(column, ANY if is_attribute(role) else TEXT) for role, column in text.items()}
+        fields = {key(role, field): field for role, field in self.shared.items()}
         fields |= {"id": Field(self.id)} if self.id else {}
         fields |= {"system": Field(self.system)} if self.system else {}
-        fields |= {f"number {role}": self._number(role, column) for role, column in self.numbers.items()}
-        for system, own in self.own.items():
-            fields |= {f"own {system}\n{role}": self._number(role, column) for role, column in own.items()}
-        return fields
+        own = ((system, role, field) for system, fields in self.own.items() for role, field in fields.items())
+        return fields | {own_key(system, role, field): field for system, role, field in own}
 
-    def _number(self, role: str, column: str) -> Field:
-        return Field(column, self.rules.get(role, NUMBER))
+    @property
+    def wide(self) -> bool:
+        """True if each system has columns of its own."""
+        return None not in self.own
 
 
-def is_attribute(role: str) -> bool:
-    """Whether a role of text is a column for segments or unit, in which an empty cell is a value of its own."""
-    return role.startswith("attribute ")
+def key(role: str, field: Field) -> str:
+    """A shared column's role while it is read."""
+    return f"{'number' if field.is_number else 'text'} {role}"
+
+
+def own_key(system: str | None, role: str, field: Field) -> str:
+    """The role, while it is read, of a system's own column."""
+    return f"own {system}\n{role}" if field.is_number else f"text {role}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,8 +69,9 @@ class Aligned:
     """Rows that every system has, in the order of their ids, or of the file where there is no id.
 
     text, numbers: what the systems share, by role. own: system -> role -> doubles. words: system -> role -> text.
-    locate: the row's part and its number there, from 1. read: rows read; alone: rows left out because another system
-    lacks their id. precision: system -> role -> what its own numbers were stored in.
+    locate: a row's part and its number there, from 1, in the rows of a system, or of the first one. read: rows read;
+    alone: rows left out because another system lacks their id. precision: system -> role -> what its own numbers were
+    stored in.
     """
 
     systems: tuple[str, ...]
@@ -76,7 +80,7 @@ class Aligned:
     numbers: Mapping[str, Floats]
     own: Mapping[str, Mapping[str, Floats]]
     words: Mapping[str, Mapping[str, np.ndarray]]
-    locate: Callable[[int], tuple[Part, int]]
+    locate: Callable[..., tuple[Part, int]]
     columns: Mapping[str, str]
     sources: tuple[Source, ...]
     read: int
@@ -86,9 +90,9 @@ class Aligned:
     def __len__(self) -> int:
         return len(self.id)
 
-    def place(self, row: int) -> str:
-        """The file and row as an error names them."""
-        part, number = self.locate(row)
+    def place(self, row: int, system: str | None = None) -> str:
+        """The file and row as an error names them, of a system or of the first one."""
+        part, number = self.locate(row, system or self.systems[0])
         return part.place(number)
 
 
@@ -102,7 +106,7 @@ def read(data: Any, layout: Callable[[Part], Layout], systems: Sequence[str] = (
     layouts = [layout(part) for part in parts]
     same_systems(list(zip(parts, layouts, strict=True)))
     rows = table.read(parts, [own.fields for own in layouts])
-    return _long(rows, layouts[0], systems) if None in layouts[0].own else _wide(rows, layouts[0])
+    return _wide(rows, layouts[0]) if layouts[0].wide else _long(rows, layouts[0], systems)
 
 
 def same_systems(parts: Sequence[tuple[Part, Layout]]) -> None:
@@ -120,113 +124,127 @@ def layout_of(
 
     Raises InputError, for all of them at once, for columns that are missing or could be meant for the same role.
     """
-    own_role = next(role for role in roles if role.own)
-    columns, unclear = roles_of.match(part.columns, [role.name for role in roles], chosen, part.name, attributes)
-    long = own_role.name in {*columns, *unclear}
-    wide = {} if long else roles_of.wide(part.columns, f"{own_role.name}_", systems, part.name)
-    needed = {role.name for role in roles if role.required and not (role.own and wide)}
-    lacking = [role.name for role in roles if role.name in needed - {*columns, *unclear}]
-    if lacking or unclear:
-        raise roles_of.unresolved(lacking, part.columns, part.name, unclear)
+    own = next(role for role in roles if role.own)
+    names, beside = [role.name for role in roles], dict.fromkeys(attributes, ATTRIBUTE)
+    matches = roles_of.match(part.columns, names, chosen, part.name, attributes, beside)
+    wide = {} if matches.has(own.name) else roles_of.wide(part.columns, f"{own.name}_", systems, part.name)
+    columns = matches.resolved([role.name for role in roles if role.required and not (role.own and wide)])
     free = [name for name in part.columns if name not in attributes]
-    roles_of.one_way(own_role.name, free, columns, chosen, part.name)
-    shared = [role for role in roles if role.name in columns and role.name not in (own_role.name, "id", "system")]
+    roles_of.one_way(own.name, free, columns, chosen, part.name)
+    own_columns: Mapping[Any, str] = wide or {None: columns[own.name]}
     return Layout(
-        text=attributes_by_role(part, attributes) | {r.name: columns[r.name] for r in shared if r.rules is TEXT},
-        numbers={r.name: columns[r.name] for r in shared if r.rules is not TEXT},
-        own={name: {own_role.name: column} for name, column in wide.items()}
-        or {None: {own_role.name: columns[own_role.name]}},
+        attributes_by_role(attributes) | shared_of(roles, columns),
+        {name: {own.name: Field(column, own.rules)} for name, column in own_columns.items()},
         id=columns.get("id"),
         system=None if wide else columns.get("system"),
-        rules={role.name: role.rules for role in roles},
     )
+
+
+def shared_of(roles: Sequence[Role], columns: Mapping[str, str]) -> dict[str, Field]:
+    """The fields of the roles that systems share and that have a column, with the rules of each role."""
+    shared = (role for role in roles if role.name in columns and not role.own and role.name not in ("id", "system"))
+    return {role.name: Field(columns[role.name], role.rules, role.plain) for role in shared}
 
 
 # Joining the systems --------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, eq=False)
+class _System:
+    """A system, its key among a layout's own columns, its rows in the order of the result, and the blocks with some."""
+
+    name: str
+    key: str | None
+    rows: Ints
+    blocks: Sequence[Block]
+
+    def precision(self, own: Mapping[str, Field]) -> dict[str, Precision]:
+        """The precision of each role of its own numbers: the widest of all parts."""
+        keys = {role: own_key(self.key, role, field) for role, field in own.items() if field.is_number}
+        return {
+            role: precision.widest(precision.of(block.part, block.fields[key].column) for block in self.blocks)
+            for role, key in keys.items()
+        }
+
+
 def _wide(rows: Table, layout: Layout) -> Aligned:
     """One row a unit already: the systems are columns."""
-    read = len(rows)
-    names = tuple(str(name) for name in layout.own)
-    id = rows.texts("id") if layout.id else _numbered(read)
-    order = np.arange(read)
+    id = rows.texts("id") if layout.id else _numbered(len(rows))
+    order = np.arange(len(rows))
     if layout.id:
-        order = np.argsort(id, kind="stable")
-        again = np.flatnonzero(id[order][1:] == id[order][:-1])
-        if again.size:
-            row = int(order[again[0] + 1])
-            raise pairing.twice(rows.place(row), id[row])
-    own = {name: {role: rows.numbers(f"own {name}\n{role}")[order] for role in layout.own[name]} for name in names}
-    return Aligned(
-        systems=names,
-        id=id[order],
-        text={role: _texts(rows, role)[order] for role in layout.text},
-        numbers={role: rows.numbers(f"number {role}")[order] for role in layout.numbers},
-        own=own,
-        words={name: {} for name in names},
-        locate=lambda row: rows.locate(int(order[row])),
-        columns=printed(layout),
-        sources=rows.sources,
-        read=read,
-        alone=0,
-        precision={name: _precision(rows.blocks, layout, name) for name in names},
-    )
+        code = codes(id)[0]
+        if (again := pairing.repeated(code, order)) is not None:
+            raise pairing.twice(rows.place(again), id[again])
+        order = np.argsort(code)
+    systems = [_System(str(name), name, order, rows.blocks) for name in layout.own]
+    return _aligned(rows, layout, id, systems, len(rows))
 
 
 def _long(rows: Table, layout: Layout, systems: Sequence[str]) -> Aligned:
     """One row a unit and system: the rows of the systems are joined on the id."""
-    names, code = _systems(rows, layout)
-    kept = kept_systems(names, systems, layout, rows.blocks[0].part)
-    of = [np.flatnonzero(code == i) for i in kept]
+    every, code = _systems(rows, layout)
+    kept = kept_systems(every, systems, layout, rows.blocks[0].part)
+    names, of = [every[i] for i in kept], [np.flatnonzero(code == i) for i in kept]
+    wanted = sum(map(len, of))
     id = rows.texts("id") if layout.id else _numbered(len(code))
     if layout.id:
-        parts = [_texts(rows, role) for role in layout.within]
-        of = pairing.joined(of, id, parts, [names[i] for i in kept], rows.place)
+        of = pairing.joined(of, id, [rows.texts(f"text {role}") for role in layout.within], names, rows.place)
         if not len(of[0]):
-            raise pairing.nothing_shared([names[i] for i in kept])
-    first = of[0]
-    text = {role: _texts(rows, role) for role in layout.text}
-    numbers = {role: rows.numbers(f"number {role}") for role in layout.numbers}
-    for role, values in {**text, **numbers}.items():
-        pairing.agree({**layout.text, **layout.numbers}[role], values, of, id, rows.place)
-    own = {role: rows.numbers(f"own None\n{role}") for role in layout.own[None]}
-    words = {role: _texts(rows, role) for role in layout.words}
+            raise pairing.nothing_shared(names)
+    blocks = [_with_rows(rows.blocks, code == i) for i in kept]
+    joined = [_System(name, None, at, some) for name, at, some in zip(names, of, blocks, strict=True)]
+    return _aligned(rows, layout, id, joined, wanted)
+
+
+def _aligned(rows: Table, layout: Layout, id: np.ndarray, systems: Sequence[_System], wanted: int) -> Aligned:
+    """The systems' rows side by side; wanted: how many rows they have, those included that another one lacks."""
+    first = systems[0].rows
+    shared = {role: _column(rows, key(role, field), field) for role, field in layout.shared.items()}
+    if not layout.wide:
+        for role, values in shared.items():
+            pairing.agree(layout.shared[role].column, values, [system.rows for system in systems], id, rows.place)
+    own = {
+        name: {role: _column(rows, own_key(name, role, field), field) for role, field in fields.items()}
+        for name, fields in layout.own.items()
+    }
+    text, numbers = _parted(shared, first)
+    rows_of = {system.name: system.rows for system in systems}
+    each = {system.name: _parted(own[system.key], system.rows) for system in systems}
     return Aligned(
-        systems=tuple(names[i] for i in kept),
+        systems=tuple(each),
         id=id[first],
-        text={role: values[first] for role, values in text.items()},
-        numbers={role: values[first] for role, values in numbers.items()},
-        own={names[i]: {role: v[at] for role, v in own.items()} for i, at in zip(kept, of, strict=True)},
-        words={names[i]: {role: v[at] for role, v in words.items()} for i, at in zip(kept, of, strict=True)},
-        locate=lambda row: rows.locate(int(first[row])),
+        text=text,
+        numbers=numbers,
+        own={name: numbers for name, (_, numbers) in each.items()},
+        words={name: text for name, (text, _) in each.items()},
+        locate=lambda row, system=systems[0].name: rows.locate(int(rows_of[system][row])),
         columns=printed(layout),
         sources=rows.sources,
-        read=len(code),
-        alone=int(np.isin(code, kept).sum()) - len(first) * len(kept),
-        precision={names[i]: _precision(_with_rows(rows.blocks, code == i), layout, None) for i in kept},
+        read=len(rows),
+        alone=wanted - len(first) * (1 if layout.wide else len(systems)),
+        precision={system.name: system.precision(layout.own[system.key]) for system in systems},
     )
 
 
-def _numbered(rows: int) -> np.ndarray:
-    return np.arange(1, rows + 1).astype(str).astype(object)
-
-
-def _texts(rows: Table, role: str) -> np.ndarray:
-    """A column of text; an empty attribute is a value of its own."""
-    texts = rows.texts(f"text {role}")
-    if is_attribute(role):
+def _column(rows: Table, key: str, field: Field) -> np.ndarray:
+    """A column of doubles or of text; an attribute that is empty is a value of its own."""
+    if field.is_number:
+        return rows.numbers(key)
+    texts = rows.texts(key, field.plain)
+    if not field.rules:
         texts[texts == None] = NONE  # noqa: E711 - elementwise
     return texts
 
 
-def _precision(blocks: Sequence[Block], layout: Layout, system: str | None) -> dict[str, Precision]:
-    """The precision of each role of a system's own numbers: the widest of all parts."""
-    keys = {role: f"own {system}\n{role}" for role in layout.own[system]}
-    return {
-        role: precision.widest(precision.of(block.part, block.fields[key].column) for block in blocks)
-        for role, key in keys.items()
-    }
+def _parted(columns: Mapping[str, np.ndarray], rows: Ints) -> tuple[dict[str, np.ndarray], dict[str, Floats]]:
+    """These rows of the columns of text, and of those of numbers."""
+    cells = {role: column[rows] for role, column in columns.items()}
+    text = {role: column for role, column in cells.items() if column.dtype == object}
+    return text, {role: column for role, column in cells.items() if role not in text}
+
+
+def _numbered(rows: int) -> np.ndarray:
+    return np.arange(1, rows + 1).astype(str).astype(object)
 
 
 def _with_rows(blocks: Sequence[Block], member: Bools) -> list[Block]:
@@ -266,20 +284,18 @@ def kept_systems(names: Sequence[str], systems: Sequence[str], layout: Layout, p
 
 def printed(layout: Layout) -> dict[str, str]:
     """Role -> column as the page prints it."""
-    single = (
-        {"id": layout.id} | {"system": layout.system} | dict(layout.text) | dict(layout.numbers) | dict(layout.words)
-    )
+    shared = {role: field.column for role, field in layout.shared.items() if role.split(" ")[0] not in HIDDEN}
+    named = {role: column for role, column in (("id", layout.id), ("system", layout.system)) if column}
     own: dict[str, list[str]] = {}
-    for columns in layout.own.values():
-        for role, column in columns.items():
-            own.setdefault(role.split(" ")[0], []).append(column)
-    kept = {role: column for role, column in single.items() if column and not role.startswith(("attribute ", "true "))}
-    return kept | {role: ", ".join(some) for role, some in own.items()}
+    for fields in layout.own.values():
+        for role, field in fields.items():
+            own.setdefault(role.split(" ")[0], []).append(field.column)
+    return named | shared | {role: ", ".join(columns) for role, columns in own.items()}
 
 
-def attributes_by_role(part: Part, names: Iterable[str]) -> dict[str, str]:
-    """The layout's roles of the columns for segments and unit; raises ParameterError where the part lacks one."""
-    return {f"attribute {name}": roles_of.require(part.columns, name, part.name, "segments or unit") for name in names}
+def attributes_by_role(names: Iterable[str]) -> dict[str, Field]:
+    """The layout's columns for segments and unit."""
+    return {f"attribute {name}": Field(name, ANY) for name in names}
 
 
 def attributes_of(rows: Aligned, names: Iterable[str], unit: str | None = None) -> dict[str, np.ndarray]:

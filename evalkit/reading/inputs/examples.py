@@ -103,9 +103,12 @@ def predictions(data: Any, *, columns: Mapping[str, str], kind: str | None) -> E
     rows = aligned.read(parts, lambda part: _layout(part, columns))
     label, classes = _classes(rows.numbers["label"], kind, rows.locate)
     if len(classes) > 2:
+        rare = int(np.bincount(label.astype(np.int64))[::-1].argmin())
+        row = int(np.flatnonzero(label == len(classes) - 1 - rare)[0])
+        part, number = rows.locate(row)
         raise InputError(
-            f"{rows.sources[0].name}: label must hold two classes, or numbers that the score forecasts, got "
-            f"{len(classes)} values; set task='number' for a forecast"
+            f"{part.name}: {rows.columns['label']} must hold two classes, or numbers that the score forecasts, got "
+            f"{classes[int(label[row])]!r} as one of {len(classes)} (row {number}); set task='number' for a forecast"
         )
     time, dated = _moments(rows.text.get("time"), rows.columns.get("time", ""), rows.locate)
     id = rows.text.get("id", rows.id if "id" in rows.columns else None)
@@ -143,13 +146,11 @@ def _layout(part: Part, chosen: Mapping[str, str]) -> Layout:
     paired = "system" in columns and "id" in columns
     sides = [role for role in (*SIDES, "repeat") if role in columns and not (paired and role == "id")]
     return Layout(
-        text={role: columns[role] for role in sides},
-        numbers={"label": columns["label"]},
-        own={None: {"score": columns["score"]}},
+        {role: Field(columns[role]) for role in sides} | {"label": Field(columns["label"], rules.MEASURED)},
+        {None: {"score": Field(columns["score"], rules.MEASURED)}},
         id=columns["id"] if paired else None,
         system=columns.get("system"),
         within=tuple(role for role in ("fold", "repeat") if role in columns) if paired else (),
-        rules={"label": rules.MEASURED, "score": rules.MEASURED},
     )
 
 

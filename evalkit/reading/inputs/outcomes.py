@@ -11,21 +11,38 @@ from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError, ratio
+from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError, codes, ratio
 from evalkit.reading.inputs import aligned
 from evalkit.reading.inputs.aligned import Aligned, Layout
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import rules, sources
 from evalkit.reading.tables.parts import Part
-from evalkit.reading.tables.rules import Role
+from evalkit.reading.tables.rules import Field, Role
 
+
+def canonical(label: str) -> str:
+    """A label as one text however it was written: 1.0 and 1, TRUE and true.
+
+    >>> canonical("1.0"), canonical("TRUE"), canonical("spam"), canonical("-1")
+    ('1', 'true', 'spam', '-1')
+    """
+    if label.lower() in ("true", "false"):
+        return label.lower()
+    try:
+        number = float(label)
+    except ValueError:
+        return label
+    return str(int(number)) if number.is_integer() and not label.strip("+-0123456789").strip(".0") else label
+
+
+LABEL, WEIGHT = Role("label", required=True, plain=canonical), Role("weight", rules.WEIGHTS)
 ROLES = (
     Role("id"),
     Role("system"),
-    Role("label", required=True),
+    LABEL,
     Role("score", rules.NUMBER, own=True, required=True),
     Role("predicted"),
-    Role("weight", rules.WEIGHTS),
+    WEIGHT,
 )
 NAMES = tuple(role.name for role in ROLES)
 BINARY = tuple(role for role in ROLES if role.name != "predicted")
@@ -125,19 +142,17 @@ def layout_of(
         return aligned.layout_of(part, BINARY, chosen, systems, attributes)
     scores = [name for name in part.columns if name.startswith("p_") and name != "p_"]
     needed = ["label", *([] if scores else ["predicted"])] if kind == "multi-class" else []
-    roles = roles_of.resolve(part.columns, NAMES, chosen, part.name, attributes, needed)
-    numbers = {"weight": roles["weight"]} if "weight" in roles else {}
-    text, words = aligned.attributes_by_role(part, attributes), {}
+    beside = dict.fromkeys(attributes, aligned.ATTRIBUTE)
+    roles = roles_of.resolve(part.columns, NAMES, chosen, part.name, attributes, needed, beside)
+    shared = aligned.attributes_by_role(attributes) | aligned.shared_of((LABEL, WEIGHT), roles)
+    own = {f"p {name[2:]}": Field(name, rules.NUMBER) for name in scores}
     if kind == "multi-class":
-        text["label"] = roles["label"]
-        words = {"predicted": roles["predicted"]} if "predicted" in roles else {}
+        own = ({"predicted": Field(roles["predicted"], plain=canonical)} if "predicted" in roles else {}) | own
     else:
         _both_columns(part, scores, {*roles.values(), *attributes})
-        numbers |= {f"true {name[2:]}": f"y_{name[2:]}" for name in scores}
-    own: dict[str | None, dict[str, str]] = {None: {f"p {name[2:]}": name for name in scores}}
-    flags = dict.fromkeys((role for role in numbers if role != "weight"), (rules.FINITE, rules.ZERO_OR_ONE))
-    values = {"weight": rules.WEIGHTS} | flags
-    return Layout(text, numbers, own, words, id=roles.get("id"), system=roles.get("system"), rules=values)
+        shared |= {f"true {name[2:]}": Field(f"y_{name[2:]}", rules.FLAGS) for name in scores}
+        shared.pop("label", None)
+    return Layout(shared, {None: own}, id=roles.get("id"), system=roles.get("system"))
 
 
 def _both_columns(part: Part, scores: Sequence[str], used: Collection[str]) -> None:
@@ -171,38 +186,20 @@ def no_weight(where: str, column: str) -> InputError:
     return InputError(f"{where}: {column} must hold a weight above 0, got none")
 
 
-def _labels(rows: Aligned) -> tuple[np.ndarray, Ints]:
-    """The distinct labels and each row's number in them; 1.0 is 1 and TRUE is true."""
-    names, code = np.unique(rows.text["label"], return_inverse=True)
-    plain = np.array([canonical(name) for name in names], dtype=object)
-    distinct, place = np.unique(plain, return_inverse=True)
-    return distinct, place[code].astype(np.int64)
-
-
-def canonical(label: str) -> str:
-    """A label as one text however it was written: 1.0 and 1, TRUE and true.
-
-    >>> canonical("1.0"), canonical("TRUE"), canonical("spam"), canonical("-1")
-    ('1', 'true', 'spam', '-1')
-    """
-    if label.lower() in ("true", "false"):
-        return label.lower()
-    try:
-        number = float(label)
-    except ValueError:
-        return label
-    return str(int(number)) if number.is_integer() and not label.strip("+-0123456789").strip(".0") else label
-
-
 def _binary(rows: Aligned, positive: str | None, part: Part) -> Binary:
-    names, code = _labels(rows)
-    column = rows.columns["label"]
-    if len(names) > 2:
-        raise too_many_labels(rows.place(int(np.flatnonzero(code == 2)[0])), column, list(names))
-    chosen, negative = two_labels(list(names), positive, part.name, column)
-    label = (names[code] == chosen).astype(np.int64)
+    coded, column = Coded.of(rows.text["label"]), rows.columns["label"]
+    if len(coded.names) > 2:
+        rare = rarest(dict(zip(coded.names, np.bincount(coded.code).tolist(), strict=True)))
+        raise too_many_labels(rows.place(coded.first(rare)), column, coded.names)
+    chosen, negative = two_labels(list(coded.names), positive, part.name, column)
+    label = (np.array(coded.names) == chosen)[coded.code].astype(np.int64)
     score = {name: own["score"] for name, own in rows.own.items()}
     return Binary(rows, label, score, weight_of(rows), chosen, negative)
+
+
+def rarest(rows: Mapping[str, int]) -> str:
+    """The label of the fewest rows, which is most likely the wrong one; of several the last."""
+    return min(reversed(list(rows)), key=lambda name: rows[name])
 
 
 def too_many_labels(place: str, column: str, names: Sequence[str]) -> InputError:
@@ -235,46 +232,57 @@ def _opposite(positive: str) -> str:
     return "false" if positive == "true" else "0"
 
 
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """A column of texts as numbers into its distinct texts, in order."""
+
+    names: tuple[str, ...]
+    code: Ints
+
+    @classmethod
+    def of(cls, texts: np.ndarray) -> "Coded":
+        """The column."""
+        code, names = codes(texts)
+        return cls(tuple(names), code)
+
+    def first(self, *names: str) -> int:
+        """The first row that holds one of the names."""
+        return int(np.flatnonzero(np.isin(self.code, [self.names.index(name) for name in names]))[0])
+
+    def other_than(self, classes: Collection[str]) -> tuple[int, str] | None:
+        """Row and text of the first that is none of these classes; None where all are."""
+        others = [name for name in self.names if name not in classes]
+        return (row := self.first(*others), self.names[self.code[row]]) if others else None
+
+    def among(self, classes: Sequence[str]) -> Ints:
+        """Each row's number among the classes."""
+        return np.array([classes.index(name) for name in self.names], dtype=np.int64)[self.code]
+
+
 def _multi_class(rows: Aligned, part: Part) -> MultiClass:
-    names, code = _labels(rows)
-    roles = list(rows.own[rows.systems[0]])
-    scored = [canonical(role[2:]) for role in roles]
-    words = {name: _words(own["predicted"]) for name, own in rows.words.items() if own}
-    seen = set(names) | {word for predictions, _ in words.values() for word in predictions}
-    classes = tuple(_in_order(set(scored) or seen))
-    unknown = np.array([name not in classes for name in names])
-    if unknown.any():
-        row = int(np.flatnonzero(unknown[code])[0])
-        label, has = names[code[row]], ", ".join(f"p_{name}" for name in scored[:5])
-        raise InputError(f"{rows.place(row)}: {rows.columns['label']} has no column p_{label}, it is {label!r} ({has})")
+    label, words = Coded.of(rows.text["label"]), {n: Coded.of(own["predicted"]) for n, own in rows.words.items() if own}
+    roles = {canonical(role[2:]): role for role in rows.own[rows.systems[0]]}
+    classes = tuple(_in_order({*roles} or {*label.names}.union(*(predicted.names for predicted in words.values()))))
+    if unknown := label.other_than(classes):
+        row, name = unknown
+        has = ", ".join(f"p_{scored}" for scored in list(roles)[:5])
+        raise InputError(f"{rows.place(row)}: {rows.columns['label']} has no column p_{name}, it is {name!r} ({has})")
     if len(classes) < 2:
-        raise InputError(f"{part.name}: {rows.columns['label']} must hold at least two classes, got {names[0]!r} only")
-    score = {}
-    if roles:
-        order = [scored.index(name) for name in classes]
-        score = {name: np.column_stack([own[roles[i]] for i in order]) for name, own in rows.own.items()}
+        raise InputError(
+            f"{part.name}: {rows.columns['label']} must hold at least two classes, got {classes[0]!r} only"
+        )
+    score = {name: np.column_stack([own[roles[c]] for c in classes]) for name, own in rows.own.items() if roles}
     predicted = {name: table.argmax(axis=1).astype(np.int64) for name, table in score.items()}
-    predicted |= {name: _codes(predictions, classes, rows) for name, predictions in words.items()}
-    return MultiClass(rows, classes, _numbers(names, classes)[code], predicted, score, weight_of(rows))
+    predicted |= {name: _predicted(coded, classes, rows) for name, coded in words.items()}
+    return MultiClass(rows, classes, label.among(classes), predicted, score, weight_of(rows))
 
 
-def _words(column: np.ndarray) -> tuple[np.ndarray, Ints]:
-    names, code = np.unique(column, return_inverse=True)
-    return np.array([canonical(name) for name in names], dtype=object), code
-
-
-def _codes(words: tuple[np.ndarray, Ints], classes: tuple[str, ...], rows: Aligned) -> Ints:
-    names, code = words
-    unknown = np.array([name not in classes for name in names])
-    if unknown.any():
-        row = int(np.flatnonzero(unknown[code])[0])
-        column = rows.columns["predicted"]
-        raise InputError(f"{rows.place(row)}: {column} must be one of the classes, got {names[code[row]]!r}")
-    return _numbers(names, classes)[code]
-
-
-def _numbers(names: np.ndarray, classes: tuple[str, ...]) -> Ints:
-    return np.array([classes.index(name) for name in names], dtype=np.int64)
+def _predicted(predicted: Coded, classes: tuple[str, ...], rows: Aligned) -> Ints:
+    """The predicted classes; raises InputError for one that is no class."""
+    if unknown := predicted.other_than(classes):
+        row, name = unknown
+        raise InputError(f"{rows.place(row)}: {rows.columns['predicted']} must be one of the classes, got {name!r}")
+    return predicted.among(classes)
 
 
 def _in_order(names: set[str]) -> list[str]:
@@ -299,6 +307,17 @@ def _multi_label(rows: Aligned) -> MultiLabel:
 def are_probabilities(score: Floats) -> bool:
     """Whether every score lies in 0..1."""
     return bool(score.size and score.min() >= 0 and score.max() <= 1)
+
+
+def first_outside(data: MultiClass) -> str:
+    """The first score that is no probability, "" where there is none."""
+    for name, score in data.score.items():
+        row, place = np.unravel_index(((score < 0) | (score > 1)).argmax(), score.shape)
+        if not 0 <= score[row, place] <= 1:
+            column = next(role for role in data.rows.own[name] if canonical(role[2:]) == data.classes[place])
+            where = data.rows.place(int(row), name)
+            return f"got the score {score[row, place]:g} of {name} in p_{column[2:]} ({where})"
+    return ""
 
 
 def normalised(score: Floats) -> Floats:

@@ -11,6 +11,7 @@ from evalkit.arrays import InputError, ParameterError
 from evalkit.parameters.reports import AS_GIVEN
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import folders, rules, sources, table, trec
+from evalkit.reading.tables.columns import Matches
 from evalkit.reading.tables.formats import FORMATS
 from evalkit.reading.tables.parts import PACKED, Part, Source
 from evalkit.reading.tables.rules import Field, Role
@@ -25,7 +26,10 @@ ROLES = (
     Role("grade", (rules.FINITE_OR_EMPTY,), required=True),
 )
 RULES = {role.name: role.rules for role in ROLES}
-ORDER = ("score", "rank")  # one of these orders a list
+ATTRIBUTE = "segments or unit"  # the parameters that name attributes
+LABELS, UNIT = (rules.SHORT,), (rules.PRESENT, rules.SHORT)
+LISTED = ("query", "item")  # what a row of a list is about
+ORDER = ("score", "rank")  # one of these orders a list, the first that is there
 
 
 @dataclass
@@ -65,7 +69,8 @@ class Ranked:
     """Ranked lists as they come: the parts of the runs, and of judgements and table of queries where there are any.
 
     columns: role -> column. systems: those wanted. attributes: columns with one value a query, of the table of queries
-    if there is one. ranks: of lists without scores, "as given" or "renumber".
+    if there is one. unit: the attribute that must be there in every row. ranks: of lists without scores, "as given" or
+    "renumber".
     """
 
     run: Sequence[Part]
@@ -74,6 +79,7 @@ class Ranked:
     columns: Mapping[str, str]
     systems: Sequence[str]
     attributes: Sequence[str]
+    unit: str | None
     ranks: str
 
     @classmethod
@@ -85,13 +91,14 @@ class Ranked:
         columns: Mapping[str, str] | None = None,
         systems: Sequence[str] = (),
         attributes: Sequence[str] = (),
+        unit: str | None = None,
         queries: Any = None,
         ranks: str = AS_GIVEN,
     ) -> "Ranked":
         """From files, folders, glob patterns, frames or lists of these; ParameterError for an unknown role."""
         roles_of.check_roles(columns or {}, RULES)
         judged, table = (None if data is None else sources.parts(data) for data in (qrels, queries))
-        return cls(sources.parts(preds), judged, table, columns or {}, systems, attributes, ranks)
+        return cls(sources.parts(preds), judged, table, columns or {}, systems, attributes, unit, ranks)
 
     @property
     def graded(self) -> bool:
@@ -103,6 +110,11 @@ class Ranked:
         """The attributes that the runs hold."""
         return self.attributes if self.queries is None else ()
 
+    @property
+    def attribute_fields(self) -> dict[str, Field]:
+        """The columns with one value a query, by role; rows without a unit would be one unit."""
+        return {f"attribute {name}": Field(name, UNIT if name == self.unit else LABELS) for name in self.attributes}
+
     def in_place(self, role: str) -> bool:
         """Whether rows ordered by this role keep their ranks as places in the list."""
         return role == "rank" and self.ranks == AS_GIVEN
@@ -113,30 +125,35 @@ class Ranked:
         """The columns of a run; raises InputError for all roles that have none."""
         if part.layout is trec.QRELS:
             raise InputError(f"{part.name}: these are judgements (query 0 item grade), not a run; give them as qrels")
-        roles, unclear = self._roles(part)
-        wide = _wide(part, roles, self.systems)
-        ordered = "rank" if "rank" in roles and "score" not in roles else "score"
-        needed = [("query",), ("item",), *([] if wide else [ORDER]), *([("grade",)] if self.graded else [])]
-        lacking = [choice for choice in needed if not {*choice} & {*roles, *unclear}]
-        if lacking == [("grade",)] and not unclear:
+        matches = self._matches(part)
+        wide = _wide(part, matches.columns, self.systems)
+        grade = ["grade"] if self.graded else []
+        needed: list[str | tuple[str, ...]] = [*LISTED, *([] if wide else [ORDER]), *grade]
+        if matches.lacking(needed) == [("grade",)] and not matches.unclear:
             raise _no_grade(part)
-        if lacking or unclear:
-            raise roles_of.unresolved(lacking, part.columns, part.name, unclear)
+        roles = matches.resolved(needed)
         _no_role(part, roles, self.beside)
-        fields = {name: Field(column, RULES["score"]) for name, column in _score_roles(wide).items()}
-        kept = ["query", "item", *([] if wide else ["system", ordered]), *(["grade"] if self.graded else [])]
-        fields = {role: Field(roles[role], RULES[role]) for role in kept if role in roles} | fields
-        scores: dict[str | None, str] = dict(zip(wide, _score_roles(wide), strict=True)) or {None: ordered}
-        return Plan(fields, scores, bool(wide))
+        if wide:
+            scores = _score_roles(wide)
+            own = {role: Field(roles[role], RULES[role]) for role in (*LISTED, *grade)}
+            return Plan(own | scores, dict(zip(wide, scores, strict=True)), wide=True)
+        order = next(role for role in ORDER if role in roles)
+        kept = (role for role in (*LISTED, "system", order, *grade) if role in roles)
+        return Plan({role: Field(roles[role], RULES[role]) for role in kept}, {None: order}, wide=False)
 
-    def _roles(self, part: Part) -> tuple[dict[str, str], dict[str, list[str]]]:
-        """Role -> column, and role -> the columns that could all play it."""
+    def fields_of(self, plan: Plan) -> dict[str, Field]:
+        """The columns of a run, and those with one value a query where it holds them."""
+        return plan.fields | (self.attribute_fields if self.queries is None else {})
+
+    def _matches(self, part: Part) -> Matches:
+        """The columns by role; a column may be the query and the unit or a segment at once."""
         chosen = self._given(part, [role for role in RULES if self.graded or role != "grade"])
         taken = [name for name in self.beside if name not in ("query", "query_id", "qid")]  # these are the query always
-        roles, unclear = roles_of.match(part.columns, RULES, chosen, part.name, taken)
-        if "query" not in roles:  # a column may be the query and the unit or a segment at once
-            roles |= roles_of.match(part.columns, ["query"], chosen, part.name)[0]
-        return roles, unclear
+        named = dict.fromkeys(self.beside, ATTRIBUTE)
+        matches = roles_of.match(part.columns, RULES, chosen, part.name, taken, named)
+        if "query" not in matches.columns:
+            matches.columns.update(roles_of.match(part.columns, ["query"], chosen, part.name).columns)
+        return matches
 
     def plan_judgements(self, part: Part) -> dict[str, Field]:
         """The columns of a part of judgements by role; raises InputError where it is none."""
@@ -153,9 +170,9 @@ class Ranked:
     def plan_queries(self, part: Part) -> dict[str, Field]:
         """The columns of a part of the table with one row a query; raises InputError where it has no query."""
         chosen = {"query": self.columns["query"]} if self.columns.get("query") in part.columns else {}
-        roles = roles_of.resolve(part.columns, ("query",), chosen, part.name, self.attributes, needed=("query",))
-        _check_attributes(part, self.attributes)
-        return {"query": Field(roles["query"])} | beside(self.attributes)
+        named = dict.fromkeys(self.attributes, ATTRIBUTE)
+        roles = roles_of.resolve(part.columns, ("query",), chosen, part.name, self.attributes, ("query",), named)
+        return {"query": Field(roles["query"])} | self.attribute_fields
 
     def _given(self, part: Part, roles: Sequence[str]) -> dict[str, str]:
         """What the user says of these roles; TREC files have no columns to choose from."""
@@ -173,7 +190,7 @@ class Ranked:
     def _add_run(self, rows: Rows, part: Part, name: str) -> None:
         """Read one part and append its rows; `name` is its system where the part does not say."""
         plan = self.plan_run(part)
-        fields = plan.fields | beside(self.beside)
+        fields = self.fields_of(plan)
         block = table.block(part, fields, coded=fields.keys() - {"item"})
         columns, n = block.columns, block.rows
         rows.sources.append(block.source)
@@ -214,15 +231,9 @@ def _add(rows: Rows, block: Block) -> Mapping[str, Any]:
     return block.columns
 
 
-def _score_roles(wide: Mapping[str, str]) -> dict[str, str]:
+def _score_roles(wide: Mapping[str, str]) -> dict[str, Field]:
     """The role of the score of each system of a wide table -> its column."""
-    return {f"score {name}": column for name, column in wide.items()}
-
-
-def _check_attributes(part: Part, attributes: Sequence[str]) -> None:
-    """Raises ParameterError for a segment or unit without a column."""
-    for name in attributes:
-        roles_of.require(part.columns, name, part.name, "segments or unit")
+    return {f"score {name}": Field(column, RULES["score"]) for name, column in wide.items()}
 
 
 def _no_role(part: Part, roles: dict[str, str], extra: Sequence[str]) -> None:
@@ -231,8 +242,7 @@ def _no_role(part: Part, roles: dict[str, str], extra: Sequence[str]) -> None:
         for role in ("system", "item", "score", "rank", "grade"):
             usual = (role,) if role == "system" else roles_of.SYNONYMS[role]
             if roles.get(role) == name or (role not in roles and name in usual and name in part.columns):
-                raise ParameterError(f"segments or unit: {name!r} is the {role} column of {part.name}, one value a row")
-    _check_attributes(part, extra)
+                raise ParameterError(f"{ATTRIBUTE}: {name!r} is the {role} column of {part.name}, one value a row")
 
 
 def printed(part: Part, plan: Plan) -> dict[str, str]:
@@ -245,11 +255,6 @@ def printed(part: Part, plan: Plan) -> dict[str, str]:
     if plan.wide:
         columns["score"] = ", ".join(plan.fields[role].column for role in plan.scores.values())
     return columns | ({"not used": "rank"} if "score" in plan.fields and "rank" in part.columns else {})
-
-
-def beside(attributes: Sequence[str]) -> dict[str, Field]:
-    """The columns with one value a query, by role."""
-    return {f"attribute {name}": Field(name, rules.ANY) for name in attributes}
 
 
 def _no_grade(part: Part) -> InputError:

@@ -38,22 +38,15 @@ def read(parts: Sequence[Part], *, systems: Sequence[str] = (), metrics: Sequenc
     Without `metrics` it is average precision (map), or the first measure of the first file. Raises InputError where two
     files are of one run or a value comes twice.
     """
-    runs = {}
-    left = 0
-    for part in parts:
-        name, rows, summaries = _lines(part)
-        if name in runs:
-            raise InputError(f"{part.name}: two files hold the run {name!r}; give each run its own runid or file name")
-        runs[name], left = rows, left + summaries
-    measures = list(dict.fromkeys(measure for rows in runs.values() for measure, _, _ in rows))
+    runs, left = _runs(parts)
+    lines = [line for rows in runs.values() for line in rows]
+    measures = list(dict.fromkeys(measure for measure, _, _ in lines))
     usual = [measure for measure in measures if measure not in COUNTS]
-    first = tuple((["map"] if "map" in usual else usual)[:1])
-    chosen = wanted(measures, metrics, "metrics") if metrics else first
+    chosen = wanted(measures, metrics, "metrics") if metrics else tuple(sorted(usual, key=lambda m: m != "map")[:1])
     names = wanted(runs, systems, "systems")
-    queries = sorted({query for rows in runs.values() for _, query, _ in rows})
+    queries = sorted({query for _, query, _ in lines})
     others = [measure for measure in usual if measure not in chosen]
     text = f"Output of trec_eval: {left:,} summary {'line' if left == 1 else 'lines'} ('all') left out."
-    findings = [inputs.SUMMARY_LINES.note(text, left), *unused("Measures that were not compared", others)]
     return UnitValues(
         unit=np.array(queries, dtype=object),
         name="query",
@@ -62,8 +55,19 @@ def read(parts: Sequence[Part], *, systems: Sequence[str] = (), metrics: Sequenc
         values={(m, name): Sums(_measured(runs[name], m, queries, name)) for m in chosen for name in names},
         columns={"systems": "one file each"},
         sources=tuple(part.fingerprint(len(rows)) for part, rows in zip(parts, runs.values(), strict=True)),
-        findings=tuple(findings),
+        findings=(inputs.SUMMARY_LINES.note(text, left), *unused("Measures that were not compared", others)),
     )
+
+
+def _runs(parts: Sequence[Part]) -> tuple[dict[str, list[tuple[str, str, float]]], int]:
+    """Run -> its lines, and how many lines of `all` were left out; raises InputError where two files are of one run."""
+    runs, left = {}, 0
+    for part in parts:
+        name, rows, summaries = _lines(part)
+        if name in runs:
+            raise InputError(f"{part.name}: two files hold the run {name!r}; give each run its own runid or file name")
+        runs[name], left = rows, left + summaries
+    return runs, left
 
 
 def _measured(rows: Sequence[tuple[str, str, float]], measure: str, queries: Sequence[str], name: str) -> Floats:

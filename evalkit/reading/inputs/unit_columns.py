@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any, Literal
 
 import numpy as np
@@ -233,18 +233,14 @@ def refuse_other_units(cell: Ints, cells: int, columns: Sequence[Column], unit: 
     rows = len(cell)
     if np.unique(cell).size == rows or any(column.draws for column in columns):
         return
-    texts = [column for column in columns if column.kind == "text" and not column.no_value]
-    parts = [(column, _text_codes(column)) for column in texts]
-    few = [(column, part) for column, part in parts if 2 * np.unique(part).size * cells <= rows]
-    apart = [(column, part) for column, part in few if _pairs(cell, part).max() >= np.unique(cell).size]
-    key = cell
-    for _, part in apart:
-        key = _pairs(key, part)
-    if apart and np.unique(key).size == rows:
-        names = " and ".join(repr(column.name) for column, _ in apart)
+    texts = {c.name: _text_codes(c) for c in columns if c.kind == "text" and not c.no_value}
+    few = {name: code for name, code in texts.items() if 2 * np.unique(code).size * cells <= rows}
+    apart = {name: code for name, code in few.items() if _pairs(cell, code).max() >= np.unique(cell).size}
+    if apart and np.unique(reduce(_pairs, apart.values(), cell)).size == rows:
+        names = " and ".join(map(repr, apart))
         raise InputError(
             f"{where}: rows of one {unit} differ in {names}: where they are draws of one {unit} set "
-            f"columns='unit={unit}', where {names} names the metric columns='metric={apart[0][0].name}'; where they "
+            f"columns='unit={unit}', where {names} names the metric columns='metric={next(iter(apart))}'; where they "
             "are other units, write both into one column"
         )
 

@@ -3,7 +3,9 @@
 Several rows of one unit and system are draws: their mean is the value, and each unit counts once.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -11,15 +13,63 @@ from evalkit.arrays import Ints, codes
 from evalkit.findings import inputs
 from evalkit.findings.finding import Finding
 from evalkit.metrics.sums import Sums
-from evalkit.reading.inputs import trec_eval, unit_columns
+from evalkit.reading.inputs import trec_eval, unit_columns, unit_values
 from evalkit.reading.inputs.unit_columns import Column
 from evalkit.reading.inputs.unit_roles import Columns, Long, Wide
 from evalkit.reading.inputs.unit_values import VALUE, UnitValues, unused, wanted
 from evalkit.reading.tables import columns as roles_of
-from evalkit.reading.tables.json_lines import JsonLines
 from evalkit.reading.tables.parts import Part
 
 OF_VALUES = ("unit", "value", "metric", "successes", "trials")  # roles that tables of predictions do not have
+OF_PREDICTIONS = ("query", "item", "score", "rank", "label")
+
+
+@dataclass(frozen=True)
+class Header:
+    """What tells kinds of input apart: the first part and its columns, and what the user says of them."""
+
+    part: Part
+    chosen: Mapping[str, str]
+    systems: Sequence[str]
+
+    def has(self, *names: str) -> bool:
+        """True if the part has all of these columns."""
+        return {*names} <= {*self.part.columns}
+
+    @cached_property
+    def roles(self) -> Mapping[str, str]:
+        """The roles of predictions that columns play."""
+        chosen = {role: name for role, name in self.chosen.items() if role not in OF_VALUES}
+        return roles_of.resolve(self.part.columns, OF_PREDICTIONS, chosen, "")
+
+    @cached_property
+    def system(self) -> bool:
+        """True if a column names the system."""
+        return bool(self.chosen.get("system") or Columns.of([self.part]).system())
+
+    @property
+    def is_report(self) -> bool:
+        """True of the JSON of an earlier report."""
+        return self.part.nested and self.has("schema", "report", "versions")
+
+    @property
+    def is_ranking(self) -> bool:
+        """True if rows are ranked items of a query."""
+        ranked = {"query", "item"} <= {*self.roles} and {"score", "rank"} & {*self.roles}
+        return bool(ranked) and not self.chosen.get("value")
+
+
+KINDS: tuple[tuple[str, Callable[[Header], bool]], ...] = (  # the first that recognises the header
+    ("trec_eval", lambda h: trec_eval.is_output(h.part)),
+    ("ranking", lambda h: h.part.layout is not None),
+    ("report", lambda h: h.is_report),
+    ("trials", lambda h: h.has(*(h.chosen.get(role, role) for role in unit_values.COUNTED))),
+    ("ranking", lambda h: h.is_ranking),
+    ("wide", lambda h: bool(h.systems) and h.has(*h.systems)),
+    ("long", lambda h: h.system and h.has(h.chosen.get("value", VALUE))),
+    ("classification", lambda h: {"label", "score"} <= {*h.roles} and not h.systems),
+    ("long", lambda h: h.system or bool(h.chosen.get("value"))),
+)
 
 
 def kind(parts: Sequence[Part], chosen: Mapping[str, str], systems: Sequence[str] = ()) -> str:
@@ -27,33 +77,8 @@ def kind(parts: Sequence[Part], chosen: Mapping[str, str], systems: Sequence[str
 
     A table with a column of systems is long, unless `systems` names columns of it.
     """
-    first = parts[0]
-    names = set(first.columns)
-    if trec_eval.is_output(first):
-        return "trec_eval"
-    if first.layout:
-        return "ranking"
-    if isinstance(first, JsonLines) and {"schema", "report", "versions"} <= names:
-        return "report"
-    if all(chosen.get(role, role) in names for role in ("successes", "trials")):
-        return "trials"
-    wanted = ("query", "item", "score", "rank", "label")
-    roles = roles_of.resolve(first.columns, wanted, _of(chosen), "")
-    if {"query", "item"} <= set(roles) and {"score", "rank"} & set(roles) and not chosen.get("value"):
-        return "ranking"
-    if systems and set(systems) <= names:
-        return "wide"
-    has_system = bool(chosen.get("system") or Columns.of([first]).system())
-    if has_system and chosen.get("value", VALUE) in names:
-        return "long"
-    if {"label", "score"} <= set(roles) and not systems:
-        return "classification"
-    return "long" if has_system or chosen.get("value") else "wide"
-
-
-def _of(chosen: Mapping[str, str]) -> dict[str, str]:
-    """The roles that the tables of predictions have, too."""
-    return {role: name for role, name in chosen.items() if role not in OF_VALUES}
+    header = Header(parts[0], chosen, systems)
+    return next((name for name, recognises in KINDS if recognises(header)), "wide")
 
 
 def read_wide(

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import InputError, Ints, codes
+from evalkit.arrays import Floats, InputError, Ints, codes
 from evalkit.findings import inputs
 from evalkit.findings.finding import Finding
 from evalkit.metrics.sums import Sums
@@ -24,7 +24,8 @@ from evalkit.reading.tables.rules import Field
 from evalkit.reading.tables.table import Table
 
 NAMED = 8  # columns or measures that a note names
-COUNTED = 2**53 - 1  # the largest whole number that a double holds apart from the next one
+COUNTED = ("successes", "trials")
+MOST = 2**53 - 1  # the largest whole number that a double holds apart from the next one
 VALUE = "value"  # what the numbers of a wide table are called where nobody says
 
 
@@ -68,27 +69,40 @@ def read_trials(parts: Sequence[Part], chosen: Mapping[str, str]) -> Trials:
 
     Raises InputError for counts that are not whole, for more successes than trials, and for no trial at all.
     """
-    columns = {role: chosen.get(role, role) for role in ("successes", "trials")}
+    columns = {role: chosen.get(role, role) for role in COUNTED}
     text = [column.name for column in Columns.of(parts).every if not column.clean]
     label = chosen.get("system") or next((name for name in text if name not in columns.values()), None)
     fields = {role: Field(name, rules.MEASURED) for role, name in columns.items()}
     fields |= {"system": Field(label)} if label else {}
     rows = Table([table.block(part, fields) for part in parts])
-    successes, trials = rows.numbers("successes"), rows.numbers("trials")
-    for i, (hits, of) in enumerate(zip(successes, trials, strict=True)):
-        if not (float(hits).is_integer() and float(of).is_integer() and 1 <= of <= COUNTED and 0 <= hits <= of):
-            part, row = rows.locate(i)
-            raise InputError(
-                f"{part.name}: successes and trials must be whole numbers with 0 ≤ successes ≤ trials and "
-                f"1 ≤ trials < 2⁵³, got {hits:g} of {of:g} (row {row})"
-            )
-    named = rows.texts("system") if label else [f"row {i}" for i in range(1, len(rows) + 1)]
-    systems = tuple(map(str, named)) if label or len(rows) > 1 else ("the sample",)
+    successes, trials = (rows.numbers(role) for role in COUNTED)
+    _refuse_uncountable(rows, successes, trials)
+    systems = _trial_names(rows, label)
+    printed = columns | ({"system": label} if label else {})
+    return Trials(systems, successes.astype(np.int64), trials.astype(np.int64), printed, rows.sources)
+
+
+def _refuse_uncountable(rows: Table, successes: Floats, trials: Floats) -> None:
+    """Raise InputError for counts that are not whole, more successes than trials, no trial, or too many to count."""
+    whole = (successes == np.rint(successes)) & (trials == np.rint(trials))
+    wrong = np.flatnonzero(~(whole & (successes >= 0) & (successes <= trials) & (trials >= 1) & (trials <= MOST)))
+    if wrong.size:
+        part, row = rows.locate(int(wrong[0]))
+        raise InputError(
+            f"{part.name}: successes and trials must be whole numbers with 0 ≤ successes ≤ trials and "
+            f"1 ≤ trials < 2⁵³, got {successes[wrong[0]]:g} of {trials[wrong[0]]:g} (row {row})"
+        )
+
+
+def _trial_names(rows: Table, label: str | None) -> tuple[str, ...]:
+    """The system of each row; raises InputError where a column names one twice."""
+    if label is None:
+        return tuple(f"row {i}" for i in range(1, len(rows) + 1)) if len(rows) > 1 else ("the sample",)
+    systems = rows.texts("system")
     if (again := pairing.repeated(codes(systems)[0], np.arange(len(systems)))) is not None:
         part, row = rows.locate(again)
         raise InputError(f"{part.name}: {label} must name each row once, got {systems[again]!r} again{at(row)}")
-    printed = columns | ({"system": label} if label else {})
-    return Trials(systems, successes.astype(np.int64), trials.astype(np.int64), printed, rows.sources)
+    return tuple(map(str, systems))
 
 
 def read_report(parts: Sequence[Part]) -> UnitValues:

@@ -13,7 +13,6 @@ import numpy as np
 from evalkit.arrays import InputError, ParameterError
 from evalkit.metrics.rows import Shard
 from evalkit.reading.engines.base import Engine
-from evalkit.reading.engines.duckdb import DuckDB
 from evalkit.reading.inputs import aligned, outcomes, pairing
 from evalkit.reading.reductions.profiles import LABELS, Piece, Profiles, system_of
 from evalkit.reading.reductions.shards import OfTable, Plan, Segment
@@ -23,10 +22,6 @@ from evalkit.reading.tables.parts import Part, Source
 from evalkit.reading.tables.precision import Precision
 from evalkit.reading.tables.rules import split
 from evalkit.reading.tables.slices import groups
-
-ROWS = 2**20  # more are reduced shard by shard, whatever the memory and the engine: the same page everywhere
-KNOWN = 2**14  # distinct units whose sums are kept side by side; more are sorted, so that each is in one shard
-VALUES = 2**20  # distinct values of a column for segments
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +61,7 @@ class Large:
     @property
     def wide(self) -> bool:
         """Whether each system has a column of scores."""
-        return None not in self.pieces[0].layout.own
+        return self.pieces[0].layout.wide
 
     @property
     def name(self) -> str:
@@ -131,7 +126,7 @@ def read(
     roles = dict(columns or {})
     roles_of.check_roles(roles, outcomes.NAMES)
     pieces = _pieces(engine, parts, roles, systems, [*segments, *([unit] if unit else [])])
-    direct = straight(pieces[0], engine.limits) if isinstance(engine, DuckDB) and len(pieces) == 1 else None
+    direct = straight(pieces[0], engine) if len(pieces) == 1 else None
     direct_profile = direct.profile() if direct else None
     counted = Profiles.of(engine, pieces, [direct_profile] if direct_profile else None, systems)
     chosen, other = counted.labels(positive)
@@ -191,9 +186,9 @@ def _rows(
     """The SQL of a part's rows with short names."""
     q = engine.dialect.quote
     hit = f"{q('text label')} IN ({', '.join(map(engine.dialect.literal, hits))})" if hits else "false"
-    cells = [f"{q('text label')} AS label", f"{hit} AS hit", f"{system_of(engine, piece)} AS system"]
+    cells = [f"{hit} AS hit", f"{system_of(engine, piece)} AS system"]
     cells += [f"{q('id')} AS id"] if piece.layout.id else []
-    cells += [f"{q('number weight')} AS weight"] if "weight" in piece.layout.numbers else []
+    cells += [f"{q('number weight')} AS weight"] if "weight" in piece.layout.shared else []
     own = [f"own {system}\n{role}" for system, roles in piece.layout.own.items() for role in roles]
     cells += [f"{q(role)} AS score{i}" for i, role in enumerate(own)]
     named = {f"segment{i}": name for i, name in enumerate(segments)} | ({"unit": unit} if unit else {})
@@ -212,18 +207,19 @@ def _cell(engine: Engine, role: str) -> str:
 
 def _grouped(t: Large, segments: Sequence[str], unit: str | None) -> Large:
     """The table with the slices of the columns for segments, and its units where they are few."""
-    slices, labels = [], {}
+    slices, labels, most = [], {}, t.engine.reading
     for i, column in enumerate(segments):
-        values, rows = _values(t, f"segment{i}", VALUES)
-        if len(values) > VALUES:
-            raise ParameterError(f"segments: {column!r} has more than {VALUES:,} distinct values, too many to group")
+        values, rows = _values(t, f"segment{i}", most.values)
+        if len(values) > most.values:
+            text = f"segments: {column!r} has more than {most.values:,} distinct values, too many to group"
+            raise ParameterError(text)
         grouped = groups(values, rows)
         slices.append(Segment(tuple(values), grouped.of))
         labels[column] = grouped.labels
-    units = _values(t, "unit", KNOWN)[0] if unit else np.empty(0)
-    if unit and (len(units) > KNOWN or aligned.NONE in units):
+    units = _values(t, "unit", most.units)[0] if unit else np.empty(0)
+    if unit and (len(units) > most.units or aligned.NONE in units):
         _refuse_no_unit(t, unit)
-    known = tuple(units) if unit and len(units) <= KNOWN else None
+    known = tuple(units) if unit and len(units) <= most.units else None
     plan = replace(t.plan, segments=tuple(slices), unit=unit is not None, units=known)
     return replace(t, plan=plan, slices=labels)
 
@@ -262,14 +258,14 @@ def refuse(t: Large) -> InputError:
         return pairing.twice(places[1], again["id"], again["system"])
     layout = t.pieces[0].layout
     short = {f"text attribute {name}": f"segment{i}" for i, name in enumerate(t.slices)}
-    names = {f"text {role}": column for role, column in layout.text.items()}
-    names |= {f"number {role}": column for role, column in layout.numbers.items()}
-    for role, column in names.items():
-        at = short.get(role, role.split(" ")[-1] if role in ("text label", "number weight") else "unit")
+    short |= {"text label": "hit", "number weight": "weight"}
+    for role, field in ((aligned.key(role, field), field) for role, field in layout.shared.items()):
+        at = short.get(role, "unit")
         if (id := _id_having(t, f"min({at}) <> max({at})")) is not None:
             rows = sorted(_having(t, id, _cell(t.engine, role)))
-            _, place, value = next(row for row in rows if row[2] != rows[0][2])
-            return pairing.not_one(place, column, id, rows[0][2], value)
+            values = [value if field.is_number else field.plain(value) for _, _, value in rows]
+            place, value = next((row[1], value) for row, value in zip(rows, values, strict=True) if value != values[0])
+            return pairing.not_one(place, field.column, id, values[0], value)
     return changed(t)
 
 

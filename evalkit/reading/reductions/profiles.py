@@ -1,5 +1,6 @@
 """What an engine tells of a part of a table of labels and scores: its rows by label, the first value that is wrong."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -130,7 +131,7 @@ class Profiles:
     ) -> "Profiles":
         """The profiles, which the engine makes where they are None, of the systems wanted; raises as `profile` does."""
         rows, layout = rows or [profile(engine, piece) for piece in pieces], pieces[0].layout
-        if None not in layout.own:
+        if layout.wide:
             return cls(engine, pieces, rows, tuple(map(str, layout.own)))
         names = sorted({row["system"] for part in rows for row in part})
         kept = aligned.kept_systems(names, systems, layout, pieces[0].part)
@@ -144,7 +145,7 @@ class Profiles:
     @property
     def wide(self) -> bool:
         """Whether each system has a column of scores."""
-        return None not in self.layout.own
+        return self.layout.wide
 
     def _wanted(self, row: Row) -> bool:
         return self.wide or row["system"] in self.systems
@@ -156,10 +157,14 @@ class Profiles:
 
     def labels(self, positive: str | None) -> tuple[str, str]:
         """The positive and the negative label."""
-        labels = [(i, row["label"]) for i, rows in enumerate(self.rows) for row in rows if self._wanted(row)]
-        names, column = sorted({outcomes.canonical(label) for _, label in labels}), self.layout.text["label"]
+        labels = [(i, row["label"], row["n"]) for i, rows in enumerate(self.rows) for row in rows if self._wanted(row)]
+        total: dict[str, int] = Counter()
+        for _, label, n in labels:
+            total[outcomes.canonical(label)] += n
+        names, column = sorted(total), self.layout.shared["label"].column
         if len(names) > 2:
-            i, label = next((i, label) for i, label in labels if outcomes.canonical(label) == names[2])
+            rare = outcomes.rarest({name: total[name] for name in names})
+            i, label = next((i, label) for i, label, _ in labels if outcomes.canonical(label) == rare)
             same = f"{self.engine.dialect.quote('text label')} = {self.engine.dialect.literal(label)}"
             row, _ = self.engine.first(self.pieces[i].chosen, same, "text label")
             raise outcomes.too_many_labels(self.pieces[i].part.place(row), column, names)
@@ -172,8 +177,8 @@ class Profiles:
 
     def _scale(self) -> float | None:
         """Of what size weights are counted; None where there are none."""
-        column = self.layout.numbers.get("weight")
-        if column is None:
+        weight = self.layout.shared.get("weight")
+        if weight is None:
             return None
         for piece, rows in zip(self.pieces, self.rows, strict=True):
             if min(row["least"] for row in rows) < LEAST_WEIGHT or max(row["most"] for row in rows) > MOST_WEIGHT:
@@ -181,7 +186,7 @@ class Profiles:
         every = [row for rows in self.rows for row in rows]
         most = max(row["most"] for row in every)
         if most <= 0:
-            raise outcomes.no_weight(self.pieces[0].part.name, column)
+            raise outcomes.no_weight(self.pieces[0].part.name, weight.column)
         return grid.scale_of(most, sum(row["n"] for row in every), whole=not any(row["parted"] for row in every))
 
     def by_system(self, hits: Sequence[str], positives: str, negatives: str) -> dict[str, int]:
@@ -199,5 +204,5 @@ class Profiles:
         for piece, rows in zip(self.pieces, self.rows, strict=True):
             own = piece.layout.own
             if name in own or any(row["system"] == name for row in rows):
-                stored.append(precision.of(piece.part, own[name if name in own else None]["score"]))
+                stored.append(precision.of(piece.part, own[name if name in own else None]["score"].column))
         return precision.widest(stored)

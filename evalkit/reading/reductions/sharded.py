@@ -21,7 +21,6 @@ from evalkit.reading.tables.rules import Fields, split
 
 NO_TEXT, NO_NUMBER = "NULLIF('', '')", "CAST(NULL AS DOUBLE)"
 IN_MEMORY = 300  # bytes that a row needs while it is read into memory whole
-WHOLE = 2_000_000  # rows up to which that is faster, where there is memory for them
 
 
 class _Piece(NamedTuple):
@@ -41,10 +40,10 @@ class _Piece(NamedTuple):
 def read(ranked: Ranked, asks: Sequence[Ask], limits: Limits) -> Runs | Measured:
     """The input as `runs.read` reads it where its rows fit into memory, or else the values of `asks`."""
     judged = ranked.judged or ()
-    if cluster := spark.engine_for([*ranked.run, *judged, *(ranked.queries or ())]):
+    if cluster := spark.engine_for([*ranked.run, *judged, *(ranked.queries or ())], limits.reading):
         return measured(cluster, ranked, asks)
     count = sum(part.rows for part in [*ranked.run, *judged])
-    if count <= WHOLE and count * IN_MEMORY <= limits.memory:
+    if count <= limits.reading.lists and count * IN_MEMORY <= limits.memory:
         return runs.of(ranked)
     with opened(limits) as engine:
         return measured(engine, ranked, asks)
@@ -93,7 +92,7 @@ def _pieces(engine: Engine, ranked: Ranked) -> tuple[list[_Piece], dict[str, str
 
     for part, name in zip(ranked.run, rows.names(ranked.run), strict=True):
         plan = ranked.plan_run(part)
-        fields = plan.fields | rows.beside(ranked.beside)
+        fields = ranked.fields_of(plan)
         chosen = select(part, fields)
         system = next(iter(chosen.frames.values())) if part.layout and "system" in fields else fields
         says = rows.says(part, system["system"] if "system" in fields else None) is not None

@@ -25,7 +25,7 @@ class Segment:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What the columns of a shard mean: hit, id, system, label, weight, score0, score1, ..., segment0, ..., unit.
+    """What the columns of a shard mean: hit, id, system, weight, score0, score1, ..., segment0, ..., unit.
 
     paired: rows of several systems, joined on id; else every system has a column score<i>. hits: the labels that are
     positive. scale: what weights are counted in, None without weights. units: the distinct units where they are few.
@@ -43,7 +43,7 @@ class Plan:
     def columns(self) -> list[str]:
         """The columns that are read."""
         scores = [f"score{i}" for i in range(1 if self.paired else len(self.systems))]
-        weight, pair = ["weight"] if self.scale is not None else [], ["id", "system", "label"] if self.paired else []
+        weight, pair = ["weight"] if self.scale is not None else [], ["id", "system"] if self.paired else []
         return ["hit", *pair, *weight, *scores, *self.groups]
 
     @property
@@ -74,14 +74,7 @@ def shard(table: Any, plan: Plan) -> Shard:
     if not plan.paired:
         score = [_numbers(table[f"score{i}"]) for i in range(len(plan.systems))]
         return Shard(label, score, weight, parts, sizes, unit, units, 0, 0)
-    id, _ = _codes(table["id"])
-    of = _places(table["system"], plan.systems)
-    rows = [np.flatnonzero(of == i) for i in range(len(plan.systems))]
-    twice = sum(pairing.repeated(id, at) is not None for at in rows)
-    rows = pairing.paired(id, rows) if not twice else [at[:0] for at in rows]
-    shared: list[Any] = [_codes(table[name])[0] for name in ("label", *plan.groups)]
-    shared += [] if weight is None else [_numbers(table["weight"])]
-    differ = sum(pairing.differing(column, rows) is not None for column in shared)
+    rows, twice = _paired(table, plan)
     first, values = rows[0], _numbers(table["score0"])
     return Shard(
         label[first],
@@ -92,8 +85,24 @@ def shard(table: Any, plan: Plan) -> Shard:
         None if unit is None else unit[first],
         units,
         twice,
-        differ,
+        _differing(table, plan, rows),
     )
+
+
+def _paired(table: Any, plan: Plan) -> tuple[list[Ints], int]:
+    """Each system's rows of the ids that all have, none if one has an id twice, and how many systems have."""
+    id, _ = _codes(table["id"])
+    of = _places(table["system"], plan.systems)
+    rows = [np.flatnonzero(of == i) for i in range(len(plan.systems))]
+    twice = sum(pairing.repeated(id, at) is not None for at in rows)
+    return pairing.paired(id, rows) if not twice else [at[:0] for at in rows], twice
+
+
+def _differing(table: Any, plan: Plan, rows: Sequence[Ints]) -> int:
+    """In how many columns that systems share the paired rows differ."""
+    shared: list[Any] = [table["hit"].to_numpy(), *(_codes(table[name])[0] for name in plan.groups)]
+    shared += [] if plan.scale is None else [_numbers(table["weight"])]
+    return sum(pairing.differing(column, rows) is not None for column in shared)
 
 
 def _units(table: Any, plan: Plan) -> tuple[Ints | None, int]:

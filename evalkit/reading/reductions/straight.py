@@ -15,16 +15,13 @@ from evalkit.arrays import Bools, Floats
 from evalkit.metrics import calibration, grid
 from evalkit.metrics.rows import Shard
 from evalkit.progress import progress
-from evalkit.reading.engines.base import Limits
+from evalkit.reading.engines.base import Engine
 from evalkit.reading.reductions.profiles import Piece
 from evalkit.reading.reductions.shards import Plan
 from evalkit.reading.tables import duck, parquet
-from evalkit.reading.tables.parquet import Parquet
 from evalkit.reading.tables.rules import split
 
 ROW = 200  # bytes that a row of numbers needs while its shard is reduced
-MOST = 2**24  # rows of a shard, however much memory there is
-BATCH = 2**16  # rows that are decoded at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,13 +34,17 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Straight:
-    """A file that can be read so. label: its column; numbers: the columns by role; size: rows of a shard."""
+    """A file that can be read so. label: its column; numbers: the columns by role.
+
+    size: rows of a shard; batch: rows that are decoded at once.
+    """
 
     piece: Piece
     label: str
     numbers: dict[str, str]
     rows: int
     size: int
+    batch: int
     _held: list[Rows] = field(default_factory=list)
 
     def blocks(self) -> Iterator[Rows]:
@@ -60,7 +61,7 @@ class Straight:
     def _read(self) -> Iterator[Rows]:
         names, left, filled = list(self.numbers.values()), self.rows, 0
         rows = self._room(left)
-        for batch in parquet.batches(self.piece.part.path, dict.fromkeys([self.label, *names]), BATCH):
+        for batch in parquet.batches(self.piece.part.path, dict.fromkeys([self.label, *names]), self.batch):
             begin = 0
             while begin < len(batch):
                 n = min(len(batch) - begin, len(rows.label) - filled)
@@ -143,18 +144,18 @@ class Straight:
         return whole
 
 
-def straight(piece: Piece, limits: Limits) -> Straight | None:
+def straight(piece: Piece, engine: Engine) -> Straight | None:
     """The piece to be read so; None where it needs an engine."""
     part, layout = piece.part, piece.layout
     text, numbers = split(layout.fields)
-    if not isinstance(part, Parquet) or set(text) - {"text label", "id"}:
+    if set(text) - {"text label", "id"}:
         return None
-    label, columns = layout.text["label"], [*layout.text.values(), *numbers.values()]
-    if not parquet.plain(part, [label], list(numbers.values()), whole=[*columns, *([layout.id] if layout.id else [])]):
+    label = layout.shared["label"].column
+    if not part.is_plain(label, list(numbers.values()), [*text.values(), *numbers.values()]):
         return None
     rows = parquet.rows(part.path)
-    size = max(1, min(limits.memory // ROW // max(len(numbers), 1), MOST))
-    return Straight(piece, label, numbers, rows, size) if rows else None
+    size = max(1, min(engine.rows_at_once(ROW * max(len(numbers), 1)), engine.reading.straight))
+    return Straight(piece, label, numbers, rows, size, engine.reading.batch) if rows else None
 
 
 def _together(a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import difflib
 import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from evalkit.arrays import InputError, ParameterError
 
@@ -75,43 +76,76 @@ def resolve(
     where: str,
     taken: Iterable[str] = (),
     needed: Iterable[str | tuple[str, ...]] = (),
+    named: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
     """Role -> column, for the roles that the names hold; `chosen` decides first, `taken` names have another use.
 
-    needed: the roles that must be there; of several in a tuple one must.
-    Raises InputError, for all of them at once, where two synonyms match one role or a needed one has no column,
-    ParameterError where a given column is not there.
+    needed: the roles that must be there; of several in a tuple one must. named: columns that must be there, too, each
+    with the parameter that names it. Raises, for all of them at once, InputError where two synonyms match one role or a
+    needed one has no column, ParameterError where only columns that a parameter names are not there.
 
     >>> resolve(["qid", "doc_id", "score"], ["query", "item", "score"], {"item": "doc_id"}, "run.csv")
     {'query': 'qid', 'item': 'doc_id', 'score': 'score'}
     """
-    columns, unclear = match(names := list(names), roles, chosen, where, taken)
-    choices = [(role,) if isinstance(role, str) else role for role in needed]
-    lacking = [some for some in choices if not {*columns, *unclear} & {*some}]
-    if unclear or lacking:
-        raise unresolved(lacking, names, where, unclear)
-    return columns
+    return match(list(names), roles, chosen, where, taken, named).resolved(needed)
+
+
+@dataclass(frozen=True)
+class Matches:
+    """Which columns of a table play roles. columns: role -> column. unclear: role -> columns that could all play it.
+
+    absent: columns that a parameter names and the table lacks -> the parameter. names: every column. where: the table
+    as errors name it.
+    """
+
+    columns: dict[str, str]
+    unclear: dict[str, list[str]]
+    absent: dict[str, str]
+    names: Sequence[str]
+    where: str
+
+    def has(self, *roles: str) -> bool:
+        """True if a column plays, or several could play, one of the roles."""
+        return bool({*self.columns, *self.unclear} & {*roles})
+
+    def lacking(self, needed: Iterable[str | tuple[str, ...]]) -> list[tuple[str, ...]]:
+        """The needed roles that no column could play, each with those that could stand for it."""
+        choices = [(role,) if isinstance(role, str) else role for role in needed]
+        return [choice for choice in choices if not self.has(*choice)]
+
+    def resolved(self, needed: Iterable[str | tuple[str, ...]]) -> dict[str, str]:
+        """Role -> column; raises an error for all that is lacking, unclear or absent at once."""
+        lacking = self.lacking(needed)
+        if lacking or self.unclear:
+            raise unresolved(lacking, self.names, self.where, self.unclear, self.absent)
+        if self.absent:
+            raise _absent(self.absent, self.names, self.where)
+        return self.columns
 
 
 def match(
-    names: Iterable[str], roles: Iterable[str], chosen: Mapping[str, str], where: str, taken: Iterable[str] = ()
-) -> tuple[dict[str, str], dict[str, list[str]]]:
-    """As `resolve`: role -> column, and role -> the columns that could all play it."""
-    names, taken = list(names), set(taken) | set(chosen.values())
-    columns, unclear = dict[str, str](), dict[str, list[str]]()
+    names: Sequence[str],
+    roles: Iterable[str],
+    chosen: Mapping[str, str],
+    where: str,
+    taken: Iterable[str] = (),
+    named: Mapping[str, str] | None = None,
+) -> Matches:
+    """The columns that play the roles, as `resolve` finds them."""
+    taken = {*taken, *chosen.values()}
+    absent = {name: parameter for name, parameter in (named or {}).items() if name not in names}
+    matches = Matches({}, {}, absent, names, where)
     for role in roles:
         if role in chosen:
-            columns[role] = require(names, chosen[role], where, f"columns: {role}")
+            matches.columns[role] = chosen[role]
+            absent |= {} if chosen[role] in names else {chosen[role]: f"columns: {role}"}
             continue
-        if role in names and role not in taken:
-            columns[role] = role
-            continue
-        matches = [name for name in SYNONYMS.get(role, ()) if name in names and name not in taken]
-        if len(matches) > 1:
-            unclear[role] = matches
-        elif matches:
-            columns[role] = matches[0]
-    return columns, unclear
+        usual = [name for name in (role, *SYNONYMS.get(role, ())) if name in names and name not in taken]
+        if usual[:1] == [role] or len(usual) == 1:
+            matches.columns[role] = usual[0]
+        elif usual:
+            matches.unclear[role] = usual
+    return matches
 
 
 def require(names: Iterable[str], wanted: str, where: str, parameter: str) -> str:
@@ -119,9 +153,17 @@ def require(names: Iterable[str], wanted: str, where: str, parameter: str) -> st
     names = list(names)
     if wanted in names:
         return wanted
-    near = difflib.get_close_matches(wanted, names, n=1)
-    hint = no_header(names) or (f"; did you mean {near[0]!r}?" if near else "")
-    raise ParameterError(f"{parameter}: {where} has no column {wanted!r}, it has {listed(names)}{hint}")
+    raise _absent({wanted: parameter}, names, where)
+
+
+def _absent(absent: Mapping[str, str], names: Sequence[str], where: str) -> ParameterError:
+    """The error for columns that parameters name and the table lacks, with the nearest names."""
+    near = [match for name in absent for match in difflib.get_close_matches(name, names, n=1)]
+    hint = no_header(names) or (f"; did you mean {' and '.join(map(repr, near))}?" if near else "")
+    column = "column" if len(absent) == 1 else "columns"
+    parameters = ", ".join(dict.fromkeys(absent.values()))
+    lacks = " and ".join(map(repr, absent))
+    return ParameterError(f"{parameters}: {where} has no {column} {lacks}, it has {listed(names)}{hint}")
 
 
 def matching(names: Iterable[str], wanted: Iterable[str], where: str, parameter: str) -> list[str]:
@@ -172,8 +214,11 @@ def unresolved(
     names: Sequence[str],
     where: str,
     unclear: Mapping[str, Sequence[str]] | None = None,
+    absent: Mapping[str, str] | None = None,
 ) -> InputError:
     """The error for roles that no column plays, one of several in a tuple, and for those that several could play.
+
+    absent: columns that are lacking, too, each with the parameter that names it.
 
     >>> unresolved(["label", "fold"], ["y", "split"], "a.csv")  # doctest: +ELLIPSIS
     InputError("a.csv: no column for the label (label, y_true, target) and for the fold (fold); ...,fold=NAME'")
@@ -181,6 +226,7 @@ def unresolved(
     said = [
         f"columns {' and '.join(map(repr, some))} could both be the {role}" for role, some in (unclear or {}).items()
     ]
+    said += [f"no column {name!r} ({parameter})" for name, parameter in (absent or {}).items()]
     needed = [(role,) if isinstance(role, str) else role for role in lacking]
     if needed:
         usual = " and for ".join(" or ".join(map(_usual, some)) for some in needed)

@@ -19,6 +19,9 @@ class Dialect(Protocol):
     def finite(self, name: str) -> str:
         """A condition that is false of NaN and of infinite numbers."""
 
+    def bytes(self, name: str) -> str:
+        """How many bytes a text has."""
+
     def is_text(self, kind: str) -> bool:
         """Whether a column of this type holds texts, which may be those of numbers."""
 
@@ -50,6 +53,9 @@ class _DuckDB:
     def finite(self, name: str) -> str:
         """Not a comparison: DuckDB would answer that from the file's smallest and largest number, without NaN."""
         return f"isfinite({self.quote(name)})"
+
+    def bytes(self, name: str) -> str:
+        return f"strlen({self.quote(name)})"
 
     def is_text(self, kind: str) -> bool:
         return kind in ("VARCHAR", "JSON")
@@ -94,6 +100,9 @@ class _Spark:
     def finite(self, name: str) -> str:
         """NaN is larger than any number."""
         return f"abs({self.quote(name)}) <= 1.7976931348623157e308"
+
+    def bytes(self, name: str) -> str:
+        return f"octet_length({self.quote(name)})"
 
     def is_text(self, kind: str) -> bool:
         return kind.startswith(self.texts)

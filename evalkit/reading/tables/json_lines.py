@@ -5,6 +5,7 @@ dates, UUIDs or large numbers.
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from evalkit.arrays import InputError
 from evalkit.reading.tables import duck
@@ -15,6 +16,8 @@ from evalkit.reading.tables.parts import IDS, Frames, Selection, TextFile, stamp
 @dataclass(frozen=True, eq=False, kw_only=True)
 class JsonLines(TextFile):
     """A file of JSON objects, one a row."""
+
+    nested: ClassVar[bool] = True
 
     def _source(self, columns: Collection[str], numbers: Collection[str], frame: str) -> tuple[str, Frames]:
         types = ", ".join(f"{DUCKDB.literal(name)}: 'JSON'" for name in columns)

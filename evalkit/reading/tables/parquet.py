@@ -37,6 +37,19 @@ class Parquet(File):
         columns = read(self.path, text, numbers, coded) if plain else None
         return columns or super()._read(text, numbers, coded)
 
+    def is_plain(self, whole: str, numbers: Collection[str], columns: Collection[str]) -> bool:
+        """As of every part, by what the file says of itself; and no cell of the columns is empty."""
+        import pyarrow as pa
+
+        metadata, kinds = _metadata(self.path), {field.name: field.type for field in types(self.path)}
+        if len(kinds) < metadata.num_columns:  # nested columns: names are not places
+            return False
+        if not {*columns} <= {*kinds} - {*self.folders}:  # DuckDB reads those that folders are
+            return False
+        fits = pa.types.is_integer(kinds[whole]) or pa.types.is_boolean(kinds[whole])
+        fits = fits and all(_number(kinds[name]) for name in numbers)
+        return fits and all(_full(metadata, list(kinds).index(name)) for name in columns)
+
     def _source(self, columns: Collection[str], numbers: Collection[str], frame: str) -> tuple[str, Frames]:
         return _from(self.path), {}
 
@@ -168,21 +181,6 @@ def ascii_only(texts: Any) -> bool:
 
 
 # Rows by the batch -----------------------------------------------------------------------------------------------
-
-
-def plain(part: Parquet, labels: Collection[str], numbers: Collection[str], whole: Collection[str]) -> bool:
-    """Whether labels are whole numbers or true and false, numbers are numbers, and no cell of `whole` is empty, by what
-    the file says of itself."""
-    import pyarrow as pa
-
-    metadata, kinds = _metadata(part.path), {field.name: field.type for field in types(part.path)}
-    if not part.folders.keys().isdisjoint([*labels, *numbers, *whole]):  # DuckDB reads these
-        return False
-    if len(kinds) < metadata.num_columns:  # nested columns: names are not places
-        return False
-    fits = all(pa.types.is_integer(kinds[name]) or pa.types.is_boolean(kinds[name]) for name in labels if name in kinds)
-    fits = fits and all(name in kinds and _number(kinds[name]) for name in numbers)
-    return fits and all(name in kinds and _full(metadata, list(kinds).index(name)) for name in {*labels, *whole})
 
 
 def _full(metadata: Any, column: int) -> bool:

@@ -64,6 +64,7 @@ class Part:
     folders: Mapping[str, str | None] = field(default_factory=dict)
     layout: trec.Layout | None = None
     unnamed: ClassVar[bool] = False  # whether no system can be called after it: a frame, or record batches
+    nested: ClassVar[bool] = False  # whether a row is a JSON object, which can hold others
     dialect: ClassVar[Dialect | None] = DUCKDB  # of the engine that reads it where it is
     without_rows: ClassVar[str] = "the table has columns and no rows"
 
@@ -88,6 +89,15 @@ class Part:
     def stored(self) -> Mapping[str, str]:
         """The type of each column that the part itself states, by Arrow's name; nothing for text files."""
         return {}
+
+    @property
+    def cluster(self) -> Any | None:
+        """The session of the cluster that alone can read it, for it has too many rows to be collected; else None."""
+        return None
+
+    def is_plain(self, whole: str, numbers: Collection[str], columns: Collection[str]) -> bool:
+        """Whether Arrow alone can read these columns, one of them whole numbers, or true and false, some numbers."""
+        return False
 
     def fingerprint(self, rows: int) -> Source:
         """The part's name, rows and file; raises InputError where the file changed since reading began."""

@@ -8,15 +8,18 @@ import numpy as np
 
 from evalkit.arrays import LARGEST, Bools, Floats, InputError
 from evalkit.reading.tables.dialects import Dialect
+from evalkit.reading.tables.duck import LONGEST
 from evalkit.reading.tables.parts import Part, at
 
+SHOWN = 80  # characters of a value that an error shows
 HIGHEST = 2**53  # above it a double does not hold every whole number
 MOST_WEIGHT, LEAST_WEIGHT = 1e12, 1e-100
 
 
 @dataclass(frozen=True)
 class Rule:
-    """text: what follows "must". breaks: which numbers break it. sql: the same of {x}, where {finite} is its condition.
+    """text: what follows "must". breaks: which numbers break it. sql: the same of {x}, where {finite} is its condition
+    and {bytes} its length.
 
     optional: whether a cell may be empty. hint: what to do, the end of the message.
     """
@@ -29,13 +32,19 @@ class Rule:
 
     def error(self, part: Part, column: str, got: Any, row: int) -> InputError:
         """The error for one value of a column; None is an empty one, and row 0 one without a number."""
-        value = "nothing" if got is None else got if isinstance(got, str) else f"{got:g}"
+        value = "nothing" if got is None else shortened(got) if isinstance(got, str) else f"{got:g}"
         hint = f"; {self.hint}" if self.hint else ""
         return InputError(f"{part.name}: {column} must {self.text}, got {value}{at(row)}{hint}")
 
 
+def shortened(text: str) -> str:
+    """A text as an error shows it: its beginning."""
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
+
+
 _RESCALE = "multiply all weights by the same number; no result depends on their scale"
 PRESENT = Rule("not be empty", None, "{x} IS NULL")
+SHORT = Rule(f"have at most {LONGEST:,} bytes", None, f"{{bytes}} > {LONGEST}")
 FINITE = Rule("be a finite number", lambda x: ~np.isfinite(x), "{x} IS NULL OR NOT ({finite})")
 FINITE_OR_EMPTY = Rule("be a finite number or empty", lambda x: ~np.isfinite(x), "NOT ({finite})", optional=True)
 FINITE_OR_NONE = Rule("be finite or empty", np.isinf, "NOT ({finite}) AND NOT isnan({x})", optional=True)
@@ -43,6 +52,7 @@ MEASURABLE = Rule(f"lie within ±{LARGEST:g}", lambda x: np.abs(x) > LARGEST, f"
 RANK = Rule("be a whole number of at least 1", lambda x: (x < 1) | (x != np.floor(x)), "{x} < 1 OR {x} <> floor({x})")
 COUNTABLE = Rule(f"be at most {HIGHEST}", lambda x: x > HIGHEST, f"{{x}} > {HIGHEST}")
 ZERO_OR_ONE = Rule("be 0 or 1", lambda x: (x != 0) & (x != 1), "{x} <> 0 AND {x} <> 1")
+PROBABILITY = Rule("be a probability between 0 and 1", lambda x: (x < 0) | (x > 1), "{x} < 0 OR {x} > 1")
 NOT_NEGATIVE = Rule("be 0 or more", lambda x: x < 0, "{x} < 0")
 NO_HUGE_WEIGHT = Rule(f"be at most {MOST_WEIGHT:g}", lambda x: x > MOST_WEIGHT, f"{{x}} > {MOST_WEIGHT!r}", _RESCALE)
 NO_TINY_WEIGHT = Rule(
@@ -59,6 +69,8 @@ NUMBER: Rules = (FINITE,)
 MEASURED: Rules = (FINITE, MEASURABLE)
 VALUES: Rules = (FINITE_OR_NONE, MEASURABLE)
 RANKS: Rules = (FINITE, RANK, COUNTABLE)
+FLAGS: Rules = (FINITE, ZERO_OR_ONE)
+PROBABILITIES: Rules = (FINITE, PROBABILITY)
 WEIGHTS: Rules = (FINITE, NOT_NEGATIVE, NO_HUGE_WEIGHT, NO_TINY_WEIGHT)
 
 
@@ -67,12 +79,14 @@ class Role:
     """What a column is for: its name among `columns`, the rules of its values, in order, and what has to be there.
 
     own: each system has its own column of it, in wide tables `<name>_<system>`. required: refused where it lacks.
+    plain: makes several texts that mean the same one text.
     """
 
     name: str
     rules: Rules = TEXT
     own: bool = False
     required: bool = False
+    plain: Callable[[str], str] = str
 
 
 class Check(NamedTuple):
@@ -86,10 +100,11 @@ class Check(NamedTuple):
 
 @dataclass(frozen=True)
 class Field:
-    """A column of a part, and the rules of its values: texts that may be empty have none."""
+    """A column of a part, and the rules of its values: texts that may be empty have none. plain: as of a role."""
 
     column: str
     rules: Rules = TEXT
+    plain: Callable[[str], str] = str
 
     @property
     def is_number(self) -> bool:
@@ -102,8 +117,8 @@ class Field:
         Raises InputError for the first value that breaks the first rule that any value breaks.
         """
         if not self.is_number:
-            if self.rules and values.null_count:
-                raise self.rules[0].error(part, self.column, None, _first(_empty(values)) + 1)
+            if PRESENT in self.rules and values.null_count:
+                raise PRESENT.error(part, self.column, None, _first(_empty(values)) + 1)
             return values
         numbers, empty = doubles(values)
         for rule in self.rules:
@@ -123,7 +138,12 @@ def checks(fields: Fields, dialect: Dialect) -> Iterator[Check]:
     """Every rule of every column, in order, as SQL on the roles."""
     for role, column in fields.items():
         for rule in column.rules:
-            yield Check(role, column, rule, rule.sql.format(x=dialect.quote(role), finite=dialect.finite(role)))
+            yield Check(
+                role,
+                column,
+                rule,
+                rule.sql.format(x=dialect.quote(role), finite=dialect.finite(role), bytes=dialect.bytes(role)),
+            )
 
 
 def split(fields: Fields) -> tuple[dict[str, str], dict[str, str]]:

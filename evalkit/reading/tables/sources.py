@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from evalkit.arrays import InputError
+from evalkit.limits import USUAL, Reading
 from evalkit.parameters.reports import NO_HEADER
 from evalkit.reading.tables import duck, folders, formats, frames, parquet, spark_tables
 from evalkit.reading.tables.parts import Part
@@ -18,30 +19,34 @@ from evalkit.reading.tables.parts import Part
 LARGE = 1 << 16  # bytes from which a text is taken to hold more than a header
 
 
-def parts(data: Any, header: str | None = None) -> list[Part]:
+def parts(data: Any, header: str | None = None, reading: Reading = USUAL.reading) -> list[Part]:
     """Every file, frame or table of `data`: a path, folder or pattern, "spark:table", a frame, batches, or a list.
 
     header: "none" where text tables have none. Parts stay as they are: batches can be read only once, so who needs them
     twice asks for the parts first.
     """
     if not isinstance(data, list | tuple):
-        return _parts(data, header)
+        return _parts(data, header, reading)
     if not data:
         raise InputError("data must name at least one file or frame, got an empty list")
     tops = [folders.located(item)[1] for item in data if _is_path(item)]
     top = folders.common(tops) if tops else None
-    return [part for item in data for part in (_parts(item, header, top) if _is_path(item) else parts(item, header))]
+    return [
+        part
+        for item in data
+        for part in (_parts(item, header, reading, top) if _is_path(item) else parts(item, header, reading))
+    ]
 
 
 def _is_path(data: Any) -> bool:
     return isinstance(data, str | Path) and not str(data).startswith(spark_tables.PREFIX)
 
 
-def _parts(data: Any, header: str | None, top: Path | None = None) -> list[Part]:
+def _parts(data: Any, header: str | None, reading: Reading, top: Path | None = None) -> list[Part]:
     """The parts of what is no list; top: the folder that all paths of a list share."""
     if isinstance(data, Part):
         return [data]
-    if table := spark_tables.opened(data):
+    if table := spark_tables.opened(data, reading.collected):
         return [table]
     if isinstance(data, str | Path):
         paths, own = folders.located(data)

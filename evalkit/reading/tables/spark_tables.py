@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from evalkit.arrays import InputError
+from evalkit.limits import USUAL
 from evalkit.reading.tables import duck
 from evalkit.reading.tables.dialects import SPARK, Dialect
 from evalkit.reading.tables.frames import Frame
 from evalkit.reading.tables.parts import Frames, Part, Selection
 
 PREFIX = "spark:"
-MOST = 2**20  # rows that are collected and read as a frame; more need an engine
 LONGEST = 300  # characters of one of Spark's own messages
 NO_JAVA = "Java 17 or newer must be installed where Spark runs on this machine"
 
@@ -36,11 +36,12 @@ def is_frame(data: Any) -> bool:
 class SparkTable(Part):
     """A Spark data frame that is not read yet, and the type of each of its columns, such as string or decimal(10,2).
 
-    Its rows are collected where there are few, else only Spark's own engine reads them.
+    Its rows are collected where there are no more than `most`, else only Spark's own engine reads them.
     """
 
     frame: Any
     types: Mapping[str, str]
+    most: int
     dialect: ClassVar[Dialect | None] = SPARK
 
     @cached_property
@@ -60,12 +61,12 @@ class SparkTable(Part):
     def whole(self) -> Any:
         """All columns and rows as an Arrow table, collected once: a second time they might come in another order.
 
-        Raises InputError where they are more than `MOST`.
+        Raises InputError where they are more than `most`.
         """
-        if self.rows > MOST:
+        if self.rows > self.most:
             raise InputError(
-                f"{self.name}: {self.counted:,} rows are more than the {MOST:,} that this report collects from Spark; "
-                "select fewer of them, or write the table to Parquet and name its folder"
+                f"{self.name}: {self.counted:,} rows are more than the {self.most:,} that this report collects from "
+                "Spark; select fewer of them, or write the table to Parquet and name its folder"
             )
         with asked(self.name):
             table = self.frame.toArrow()
@@ -74,9 +75,8 @@ class SparkTable(Part):
         return table
 
     @property
-    def session(self) -> Any:
-        """The Spark session that the data frame belongs to."""
-        return self.frame.sparkSession
+    def cluster(self) -> Any | None:
+        return self.frame.sparkSession if self.rows > self.most else None
 
     def explain(self, selection: Selection) -> None:
         """Spark's own error has named the value."""
@@ -91,23 +91,23 @@ class SparkTable(Part):
         return {name: kind.upper() for name, kind in self.types.items()}
 
 
-def opened(data: Any) -> SparkTable | None:
+def opened(data: Any, most: int = USUAL.reading.collected) -> SparkTable | None:
     """The table that is meant by "spark:catalog.table" or by a Spark data frame, None for anything else."""
     if isinstance(data, str) and data.startswith(PREFIX):
-        return named(data.removeprefix(PREFIX).strip())
-    return table(data) if is_frame(data) else None
+        return named(data.removeprefix(PREFIX).strip(), most)
+    return table(data, most) if is_frame(data) else None
 
 
-def table(frame: Any, name: str = "Spark data frame", path: Path = Path("system")) -> SparkTable:
+def table(frame: Any, most: int, name: str = "Spark data frame", path: Path = Path("system")) -> SparkTable:
     """The part of a Spark data frame: its name in messages, and the path that a system is called after."""
     with asked(name):
         fields = frame.schema.fields
     duck.distinct([column.name for column in fields], name)
     types = {column.name: column.dataType.simpleString().split(" collate")[0] for column in fields}
-    return SparkTable(name=name, columns=tuple(types), path=path, frame=frame, types=types)
+    return SparkTable(name=name, columns=tuple(types), path=path, frame=frame, types=types, most=most)
 
 
-def named(name: str) -> SparkTable:
+def named(name: str, most: int) -> SparkTable:
     """The table `catalog.table`, or a folder's, "parquet.`folder`", in the active session or else in a new one."""
     if not name:
         raise InputError(f"{PREFIX} must be followed by the name of a table, got nothing")
@@ -115,7 +115,7 @@ def named(name: str) -> SparkTable:
     session = _session(where)
     with asked(where):
         frame = session.table(name)
-    return table(frame, where, path_of(name))
+    return table(frame, most, where, path_of(name))
 
 
 def path_of(name: str) -> Path:

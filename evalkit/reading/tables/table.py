@@ -1,6 +1,6 @@
 """Tables: the parts of an input read by role, every value checked, the place of every row."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -55,14 +55,15 @@ class Table:
         """A column of doubles."""
         return np.concatenate([block.columns[role] for block in self.blocks])
 
-    def texts(self, role: str) -> np.ndarray:
-        """A column of text as objects, None where it is empty; equal texts are one object."""
+    def texts(self, role: str, plain: Callable[[str], str] = str) -> np.ndarray:
+        """A column of text as objects, None where it is empty; equal texts are one object. plain: of each."""
         import pyarrow as pa
 
         column = pa.chunked_array([block.columns[role].cast(pa.large_string()) for block in self.blocks])
         encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
         encoded = pa.concat_arrays(encoded.chunks) if isinstance(encoded, pa.ChunkedArray) else encoded
-        return np.array(encoded.dictionary.to_pylist(), dtype=object)[encoded.indices.to_numpy(zero_copy_only=False)]
+        distinct = [None if text is None else plain(text) for text in encoded.dictionary.to_pylist()]
+        return np.array(distinct, dtype=object)[encoded.indices.to_numpy(zero_copy_only=False)]
 
 
 def located(stretches: Iterable[tuple[Named, int]], row: int) -> tuple[Named, int]:

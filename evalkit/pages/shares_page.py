@@ -1,0 +1,152 @@
+"""What the significance page says and shows of successes and trials, from the study's frames."""
+
+from typing import Any
+
+from evalkit.drawing import claim_plots, plots, tables
+from evalkit.drawing.numbers import interval, p_value, percent, signed
+from evalkit.drawing.plots import Picture
+from evalkit.drawing.tables import Html, Results
+from evalkit.findings import inputs, methods
+from evalkit.findings.finding import Finding
+from evalkit.pages import page, record
+from evalkit.pages.shared_findings import columns_read
+from evalkit.studies import lessons
+from evalkit.studies import significance_diagnostics as diagnostics
+from evalkit.studies.diagnostics import FEW, equivalence_level
+from evalkit.studies.significance import Significance
+from evalkit.studies.trials import Shares
+from evalkit.studies.words import counted
+
+Either = Significance | Shares
+PAIRS = 3  # pairs that a line names
+WIDE = (7.6, 2.9)
+
+
+def title(study: Shares) -> Html:
+    """The title and what was asked."""
+    n = diagnostics.trials(study)
+    against = f" against a share of {study.null:g}" if study.null is not None else ""
+    against = against or (" against each other" if len(study.systems) > 1 else "")
+    asked = f"What can be claimed of {', '.join(study.data.systems)}{against}, from {counted(n, 'trial')}?"
+    return tables.heading("Significance report", asked)
+
+
+def effects(study: Shares) -> Html:
+    """What the size of a difference is."""
+    text = "The size is the difference of the shares, in points of successes per trial."
+    return tables.paragraph(text) if len(study.headline) else Html("")
+
+
+def equivalence(study: Shares) -> Html:
+    """How equivalence is shown."""
+    inside, margin = percent(equivalence_level(study)), study.settings.margin
+    return tables.paragraph(f"Equivalent: the {inside} interval lies within ±{margin:g}.")
+
+
+def definitions(study: Shares) -> Html:
+    """The methods behind the numbers shown."""
+    items = page.metric_definitions(study)
+    items += [
+        ("interval of a share", "Wilson's; of a difference Newcombe's; against a null Clopper and Pearson's"),
+        ("test", "exact binomial against the null; between systems the score test, Fisher's exact p beside it"),
+    ]
+    return tables.definitions([*items, ("adjusted p", "Holm over the family")])
+
+
+# Pictures
+
+
+def distribution(study: Shares) -> Html:
+    """Why there is no picture of single differences."""
+    text = "Counts of successes: single trials are not paired, so there is nothing to subtract."
+    return tables.paragraph(text) if len(study.headline) else Html("")
+
+
+def null_distribution(study: Shares) -> Picture | Html:
+    """What chance alone would have given, and where the observed share stands."""
+    if not len(study.headline):
+        return Html("")
+    if study.null is None:
+        return tables.paragraph("Two independent groups: p comes from the score test of a common share.")
+    n, shares = study.counts(study.opponents[0])[1], diagnostics.null_shares(study)
+    if shares is None:
+        return tables.paragraph(
+            f"{n:,} trials: p is from the score test; the probabilities of single outcomes are not drawn."
+        )
+    few = f" One number in {shares.step:,} is drawn." if shares.step > 1 else ""
+    p, trials = float(study.headline.iloc[0]["p"]), counted(n, "trial")
+    caption = (
+        f"{study.opponents[0]}: {shares.seen:,} of {trials}. Bars: the probability of each number of successes if the "
+        f"share were {study.null:g}; red: those that p adds up ({study.alternative}), {p_value(p)}.{few}"
+    )
+    drawn: dict[str, Any] = {
+        "seen": shares.seen,
+        "counted": shares.added,
+        "xlabel": f"successes of {trials}",
+    }
+    return plots.picture(claim_plots.null_shares, shares.k, shares.probability, caption=caption, size=WIDE, **drawn)
+
+
+def ranks(study: Shares) -> Html:
+    """Why there are no ranks."""
+    text = "Ranks need units that every system has a value of; trials of different systems are not the same."
+    return tables.paragraph(text)
+
+
+def power(study: Shares) -> Html:
+    """Why there is no curve of power."""
+    return tables.paragraph("Power needs paired differences that vary over independent units.")
+
+
+# Findings
+
+
+def findings(study: Shares) -> list[Finding]:
+    """Every finding of trials."""
+    return [*_trials(study), *_score_test(study), *_two_methods(study), _independent()]
+
+
+def _trials(study: Shares) -> list[Finding]:
+    n, small = diagnostics.trials(study), diagnostics.small_systems(study)
+    findings = [inputs.ROWS_READ.note(f"{counted(n, 'trial')}. Columns: {columns_read(study.data.columns)}.", n)]
+    text = f"Fewer than {FEW} trials: {', '.join(small)}."
+    return findings + ([inputs.FEW_UNITS.warning(text, len(small))] if small else [])
+
+
+def _score_test(study: Shares) -> list[Finding]:
+    pairs = study.beyond_exact if study.alternative == "two-sided" else []
+    exact = "Fisher's test" if study.null is None else "the exact binomial test"
+    text = f"Above {diagnostics.EXACT:,} trials the score test replaces {exact}, from which it differs"
+    return [methods.SCORE_TEST.note(f"{text} by less than 0.1 %: {', '.join(pairs)}.", len(pairs))] if pairs else []
+
+
+def _two_methods(study: Shares) -> list[Finding]:
+    rows = diagnostics.two_answers(study).to_dict("records")
+    listed = [
+        f"{r['first']} − {r['second']} (p {p_value(r['p'])}, {interval(r['low'], r['high'], signed)})" for r in rows
+    ]
+    text = f"Test and interval are of two methods and disagree on {', '.join(listed[:PAIRS])}."
+    return [methods.TEST_AND_INTERVAL.warning(text, len(listed))] if listed else []
+
+
+def _independent() -> Finding:
+    text = "Each trial must be independent of the others: where one user makes several, give per-user values instead."
+    return inputs.INDEPENDENT_TRIALS.note(f"{text} The number of trials must have been fixed in advance.")
+
+
+# The end of the page
+
+
+def results(study: Shares) -> Results:
+    """Every number of the page, unrounded."""
+    return published(study, findings(study), {"differences": {"units": [], "values": []}})
+
+
+def published(study: Either, findings: list[Finding], more: dict[str, Any]) -> Results:
+    """What both kinds of significance study publish, and `more`."""
+    both = {
+        "columns": dict(study.data.columns),
+        "family": study.family,
+        "wrong_methods": lessons.wrong().to_dict("records"),
+    }
+    return record.results(study, "significance", study.data.sources, findings, both | more)
