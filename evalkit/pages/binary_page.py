@@ -103,7 +103,7 @@ def definitions(study: BinaryStudy) -> Html:
 
 def origin(study: BinaryStudy) -> Html:
     """Inputs, parameters, versions, the command."""
-    return record.origin(study, study.facts.account.sources, "classification")
+    return record.origin(study, "classification")
 
 
 def results(study: BinaryStudy) -> Results:
@@ -138,7 +138,7 @@ def results(study: BinaryStudy) -> Results:
             "calibration": study.calibration.to_dict("records"),
             "reliability": study.reliability.to_dict("records"),
         }
-    return record.results(study, "classification", rows.sources, every_finding(study), more)
+    return record.results(study, "classification", every_finding(study), more)
 
 
 # Findings

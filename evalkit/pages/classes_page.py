@@ -145,7 +145,7 @@ def definitions(study: ClassesStudy) -> Html:
 
 def origin(study: ClassesStudy) -> Html:
     """Inputs, parameters, versions, the command."""
-    return record.origin(study, study.data.rows.sources, "classification")
+    return record.origin(study, "classification")
 
 
 def results(study: ClassesStudy) -> Results:
@@ -163,7 +163,7 @@ def results(study: ClassesStudy) -> Results:
         more["tops"] = study.tops.to_dict("records")
     if study.probabilities:
         more["calibration"] = study.calibration.to_dict("records")
-    return record.results(study, "classification", rows.sources, every_finding(study), more)
+    return record.results(study, "classification", every_finding(study), more)
 
 
 # Findings

@@ -100,7 +100,7 @@ def definitions(study: MultiLabelStudy) -> Html:
 
 def origin(study: MultiLabelStudy) -> Html:
     """Inputs, parameters, versions, the command."""
-    return record.origin(study, study.data.rows.sources, "classification")
+    return record.origin(study, "classification")
 
 
 def results(study: MultiLabelStudy) -> Results:
@@ -116,7 +116,7 @@ def results(study: MultiLabelStudy) -> Results:
         "sweep": study.sweep.to_dict("records"),
         "tops": study.tops.to_dict("records"),
     }
-    return record.results(study, "classification", rows.sources, every_finding(study), more)
+    return record.results(study, "classification", every_finding(study), more)
 
 
 # Findings

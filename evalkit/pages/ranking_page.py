@@ -80,7 +80,7 @@ def definitions(study: Ranking) -> Html:
 
 def origin(study: Ranking) -> Html:
     """Inputs, parameters, versions, the command."""
-    return record.origin(study, study.runs.sources, "ranking")
+    return record.origin(study, "ranking")
 
 
 def results(study: Ranking) -> Results:
@@ -95,7 +95,7 @@ def results(study: Ranking) -> Results:
         "precision_recall": study.precision_recall.to_dict("records"),
         "differences": {"queries": list(differences.index), "values": list(differences)},
     }
-    return record.results(study, "ranking", study.runs.sources, every_finding(study), more)
+    return record.results(study, "ranking", every_finding(study), more)
 
 
 # Findings

@@ -121,7 +121,7 @@ def definitions(study: Rating) -> Html:
 
 def origin(study: Rating) -> Html:
     """Inputs, parameters, versions, the command."""
-    return record.origin(study, study.data.rows.sources, "rating")
+    return record.origin(study, "rating")
 
 
 def results(study: Rating) -> Results:
@@ -129,7 +129,7 @@ def results(study: Rating) -> Results:
     rows = study.data.rows
     frames = {"tenths": study.tenths, "errors": study.spread, "extremes": study.extremes()}
     more = record.population(rows) | {name: frame.to_dict("records") for name, frame in frames.items()}
-    return record.results(study, "rating", rows.sources, every_finding(study), more)
+    return record.results(study, "rating", every_finding(study), more)
 
 
 # Findings

@@ -12,9 +12,9 @@ from evalkit.studies import provenance
 from evalkit.studies.study import Study
 
 
-def origin(study: Study, sources: tuple[Source, ...], notebook: str) -> Html:
+def origin(study: Study, notebook: str) -> Html:
     """The command that makes the page again, the inputs, the parameters, the versions."""
-    return tables.provenance(provenance.table(sources, study.given, notebook, study.settings.seed))
+    return tables.provenance(provenance.table(study.sources, study.given, notebook, study.settings.seed))
 
 
 def population(rows: Aligned) -> dict[str, Any]:
@@ -23,11 +23,9 @@ def population(rows: Aligned) -> dict[str, Any]:
     return {"columns": dict(rows.columns), "population": counted}
 
 
-def results(
-    study: Study, notebook: str, sources: tuple[Source, ...], findings: Iterable[Finding], more: Mapping[str, Any]
-) -> Results:
+def results(study: Study, notebook: str, findings: Iterable[Finding], more: Mapping[str, Any]) -> Results:
     """Every number of the page, unrounded, as `evalkit/schema.json` describes it."""
-    return Results(about(notebook, study.given, sources, study.gate, findings) | answers(study) | dict(more))
+    return Results(about(notebook, study.given, study.sources, study.gate, findings) | answers(study) | dict(more))
 
 
 def about(

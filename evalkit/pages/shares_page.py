@@ -149,4 +149,4 @@ def published(study: Either, findings: list[Finding], more: dict[str, Any]) -> R
         "family": study.family,
         "wrong_methods": lessons.wrong().to_dict("records"),
     }
-    return record.results(study, "significance", study.data.sources, findings, both | more)
+    return record.results(study, "significance", findings, both | more)

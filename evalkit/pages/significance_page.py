@@ -278,7 +278,7 @@ def definitions(study: Significance) -> Html:
 
 def origin(study: Either) -> Html:
     """Inputs, parameters, versions, the command."""
-    return record.origin(study, study.data.sources, "significance")
+    return record.origin(study, "significance")
 
 
 @also(Shares, shares_page.results)

@@ -199,7 +199,7 @@ def definitions(study: Validation) -> Html:
 
 def origin(study: Validation) -> Html:
     """Inputs, parameters, versions, the command."""
-    return record.origin(study, study.examples.sources, "validation")
+    return record.origin(study, "validation")
 
 
 def results(study: Validation) -> Results:
@@ -237,4 +237,4 @@ def results(study: Validation) -> Results:
             "bootstrap": vars(study.other.bootstrap) if study.other.bootstrap else None,
             "warned": study.other.warned,
         }
-    return record.results(study, "validation", study.examples.sources, validation_findings.of(study), more)
+    return record.results(study, "validation", validation_findings.of(study), more)

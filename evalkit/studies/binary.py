@@ -93,6 +93,11 @@ class BinaryStudy(RowStudy):
     prevalence: float | None
 
     @property
+    def sources(self) -> tuple[Source, ...]:
+        """What was read."""
+        return self.facts.account.sources
+
+    @property
     @abstractmethod
     def facts(self) -> Facts:
         """What the page says of the rows."""

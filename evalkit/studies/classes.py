@@ -17,6 +17,7 @@ from evalkit.parameters import Classification
 from evalkit.reading.inputs import outcomes
 from evalkit.reading.inputs.aligned import attributes_of
 from evalkit.reading.inputs.outcomes import MultiClass
+from evalkit.reading.tables.parts import Source
 from evalkit.statistics import count_bootstrap
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.sample import HeldRows
@@ -35,6 +36,11 @@ class ClassesStudy(RowStudy):
 
     data: MultiClass
     target: float
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """What was read."""
+        return self.data.rows.sources
 
     @cached_property
     def sample(self) -> HeldRows:

@@ -134,10 +134,15 @@ class Experiment(Study):
     numbers: Mapping[str, Floats]
     options: parameters.Interleaving
     columns: Mapping[str, str]
-    sources: tuple[Source, ...]
+    inputs: tuple[Source, ...]
     sample: bool
 
     differences_are: ClassVar[str] = "Differences of arms"
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """What was read."""
+        return self.inputs
 
     @property
     def unit_name(self) -> str:

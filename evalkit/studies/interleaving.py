@@ -169,6 +169,11 @@ class Interleaving(Study):
     simulated: bool
 
     @property
+    def sources(self) -> tuple[Source, ...]:
+        """What was read."""
+        return self.data.sources
+
+    @property
     def unit_name(self) -> str:
         """The user, or what the input calls it; the session where there is no such column."""
         return unit_noun(self.data.columns["user"], "user") if "user" in self.data.columns else "session"

@@ -19,6 +19,7 @@ from evalkit.reading.inputs import outcomes
 from evalkit.reading.inputs.aligned import attributes_of
 from evalkit.reading.inputs.outcomes import MultiLabel
 from evalkit.reading.tables import precision
+from evalkit.reading.tables.parts import Source
 from evalkit.reading.tables.precision import Precision
 from evalkit.statistics import inference
 from evalkit.statistics.sample import HeldRows
@@ -37,6 +38,11 @@ class MultiLabelStudy(RowStudy):
 
     data: MultiLabel
     threshold: float
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """What was read."""
+        return self.data.rows.sources
 
     @property
     def precision(self) -> Mapping[str, list[Precision]]:

@@ -22,6 +22,7 @@ from evalkit.reading.inputs.runs import Ask, Runs
 from evalkit.reading.reductions import sharded
 from evalkit.reading.reductions.measured import Measured
 from evalkit.reading.tables import precision, sources
+from evalkit.reading.tables.parts import Source
 from evalkit.statistics import inference, methods
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.statistic import OfUnits
@@ -144,6 +145,11 @@ class Ranking(Study):
     ks: tuple[int, ...]
     relevance_level: float
     ranks: str = rows.AS_GIVEN
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """What was read."""
+        return self.runs.sources
 
     @property
     def unit_name(self) -> str:

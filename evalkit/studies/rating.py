@@ -15,6 +15,7 @@ from evalkit.reading.inputs import ratings
 from evalkit.reading.inputs.aligned import attributes_of
 from evalkit.reading.inputs.ratings import Ratings
 from evalkit.reading.tables import sources
+from evalkit.reading.tables.parts import Source
 from evalkit.statistics.sample import HeldRows
 from evalkit.studies import study
 from evalkit.studies.row_study import RowStudy
@@ -59,6 +60,11 @@ class Rating(RowStudy):
     """The study of forecasts of numbers; the units are rows, or the unit that was named."""
 
     data: Ratings
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """What was read."""
+        return self.data.rows.sources
 
     @cached_property
     def sample(self) -> HeldRows:

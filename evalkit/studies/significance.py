@@ -18,6 +18,7 @@ from evalkit.reading.inputs.runs import Account
 from evalkit.reading.inputs.unit_values import UnitValues
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import sources
+from evalkit.reading.tables.parts import Source
 from evalkit.statistics import inference, intervals, multiplicity, signflip, significance
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.methods import Options
@@ -115,6 +116,11 @@ class Significance(Study):
     alone: int
 
     value_is: ClassVar[str] = "Mean"
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """What was read."""
+        return self.data.sources
 
     @property
     def unit_name(self) -> str:

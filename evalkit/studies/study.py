@@ -19,7 +19,7 @@ from evalkit.catalogue.lookup import Chosen
 from evalkit.limits import USUAL, Limits, Reading
 from evalkit.parameters import Compared
 from evalkit.reading.tables import sources
-from evalkit.reading.tables.parts import Part
+from evalkit.reading.tables.parts import Part, Source
 from evalkit.reading.tables.slices import Slice, slices
 from evalkit.statistics import inference, significance
 from evalkit.statistics.intervals import Estimate
@@ -131,6 +131,11 @@ class Study(ABC):
     @abstractmethod
     def unit_name(self) -> str:
         """What varies from sample to sample, as a noun: query, row, user."""
+
+    @property
+    @abstractmethod
+    def sources(self) -> tuple[Source, ...]:
+        """What was read."""
 
     @abstractmethod
     def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> Statistic:

@@ -10,6 +10,7 @@ from evalkit.catalogue.kinds import Proportion
 from evalkit.catalogue.lookup import Chosen
 from evalkit.parameters import Significance
 from evalkit.reading.inputs.unit_values import Trials
+from evalkit.reading.tables.parts import Source
 from evalkit.statistics import proportions
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.methods import Options
@@ -32,6 +33,11 @@ class Shares(Study):
 
     differences_are: ClassVar[str] = "Differences"
     value_is: ClassVar[str] = "Share"
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """What was read."""
+        return self.data.sources
 
     @classmethod
     def of(cls, data: Trials, p: Significance) -> "Shares":

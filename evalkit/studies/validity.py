@@ -16,6 +16,7 @@ from evalkit.findings import splits as kinds
 from evalkit.findings.finding import NOTE, SEVERE, WARNING, Finding, ordered
 from evalkit.metrics.rows import Rows
 from evalkit.reading.inputs.examples import Examples
+from evalkit.reading.tables.parts import Source
 from evalkit.statistics import inference
 from evalkit.statistics.folds import cochran, nadeau_bengio
 from evalkit.statistics.intervals import Estimate, mean_t, mover
@@ -62,6 +63,11 @@ class Validation(Study):
     described: tuple[str, ...]
     on_training: Mapping[str, Rows] = field(default_factory=dict)
     threshold: float | None = None
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """What was read."""
+        return self.examples.sources
 
     @property
     def unit_name(self) -> str:
