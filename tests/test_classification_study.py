@@ -346,5 +346,5 @@ def test_the_cost_curve_begins_where_none_is_predicted_positive():
     label = np.repeat([1, 0], [10, 990])
     study = classification.read(pd.DataFrame({"label": label, "score": 0.3}), threshold=0.5)
     assert study.sweep[["predicted", "cost"]].to_numpy().tolist() == [[0.0, 0.01], [1.0, 0.99]]
-    assert "Lowest: system 0.010 with no row predicted positive" in binary_plots.cost_plot(study).caption
+    assert "Lowest: system 0.0100 with no row predicted positive" in binary_plots.cost_plot(study).caption
     assert "inf" not in binary_plots.sweep_plot(study).svg

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evalkit.pages import first_screen
+from evalkit.pages import first_screen, rating_page
 from evalkit.studies import rating, significance
 
 N = 60
@@ -86,3 +86,20 @@ def test_how_it_was_tested_is_folded():
     assert html.index("<details>") > html.index("Family") - 200
     assert html.count("<details>") == 1
     assert html.startswith('<p class="answer">')
+
+
+def test_the_heading_names_the_input_or_is_what_the_parameter_says(tmp_path):
+    forecasts(a=1, b=2).to_csv(tmp_path / "june <1>.csv", index=False)
+    path = tmp_path / "june <1>.csv"
+    assert rating_page.title(rating.read(path)).html.startswith("<h1>Rating report: june &lt;1&gt;.csv</h1>")
+    options = {"title": "Tide <b>", "note": "Gauge 7 only.", "data_date": "June 2026"}
+    named = rating_page.title(rating.read(path, **options))
+    assert named.html.startswith("<h1>Tide &lt;b&gt;</h1>")
+    assert named.text.splitlines()[2:] == ["Gauge 7 only.", "Data of June 2026"]
+
+
+def test_the_json_says_which_values_of_a_metric_are_better():
+    study = rating.read(forecasts(a=1, b=2), metrics="mae,r2,bias")
+    metrics = rating_page.results(study).results["metrics"]
+    assert [metric["best"] for metric in metrics] == ["low", "high", "neither"]
+    assert metrics[0] == {"name": "mae", "best": "low", "low": 0.0, "high": np.inf}

@@ -35,9 +35,10 @@ def with_interval(value: float, low: float, high: float, show: Show = number, pl
     return f'{show(value, places)} <wbr><span class="ci">{interval(low, high, show, places)}</span>'
 
 
-def heading(text: str, asked: str) -> Html:
-    """The title and the question that the page answers."""
-    return Html(f'<h1>{escape(text)}</h1><p class="asked">{escape(asked)}</p>', f"{text}\n{asked}")
+def heading(text: str, asked: str, *more: str) -> Html:
+    """The title and the question that the page answers, then what else is to be said first."""
+    lines = "".join(f'<p class="asked">{escape(line)}</p>' for line in (asked, *more))
+    return Html(f"<h1>{escape(text)}</h1>{lines}", "\n".join([text, asked, *more]))
 
 
 def verdict(word: str, main: str, *small: str) -> Html:

@@ -1,12 +1,14 @@
 """The first screen: what was asked, the answer in a sentence, the comparisons behind it, and how they were tested."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from pathlib import PurePath
+from typing import Any, Protocol
 
 from evalkit.drawing import tables
 from evalkit.drawing.numbers import estimate, number, of_frame, p_value, percent, signed, signed_percent
 from evalkit.drawing.tables import Html, escape
 from evalkit.pages import page, pieces
+from evalkit.reading.tables.parts import Source
 from evalkit.studies import diagnostics
 from evalkit.studies.study import Study
 from evalkit.studies.words import plural, sample_sizes
@@ -18,6 +20,15 @@ NAMED = 3  # more systems than a sentence holds
 BETWEEN = {"better": "than", "worse": "than", "equivalent": "to", "cannot tell": "from"}
 
 
+class Origin(Protocol):
+    """What has parameters and inputs."""
+
+    @property
+    def given(self) -> Mapping[str, Any]: ...
+    @property
+    def sources(self) -> Sequence[Source]: ...
+
+
 def title(report: str, study: Study, rows: str, *, alone: str, against: str, best: str) -> Html:
     """The title, and what was asked of one system, of systems against a baseline, or of systems among themselves."""
     if len(study.order) == 1:
@@ -26,7 +37,15 @@ def title(report: str, study: Study, rows: str, *, alone: str, against: str, bes
         asked = against
     else:
         asked = best
-    return tables.heading(report, f"{asked}, by {study.primary.label}, on {rows}?")
+    return heading(report, f"{asked}, by {study.primary.label}, on {rows}?", study)
+
+
+def heading(report: str, asked: str, of: Origin) -> Html:
+    """The title, what was asked, and what the parameters say of the data."""
+    usual = f"{report}: {PurePath(of.sources[0].name).name}" if of.sources else report
+    date = of.given.get("data_date")
+    more = [of.given.get("note"), f"Data of {date}" if date else None]
+    return tables.heading(of.given.get("title") or usual, asked, *filter(None, more))
 
 
 def verdict(study: Study) -> Html:

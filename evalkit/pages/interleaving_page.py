@@ -32,7 +32,7 @@ def title(o: Online) -> Html:
         n, first = diagnostics.users(o.users), o.users.primary.label
         asked.append(f"Which arm of {n:,} {plural(o.users.unit_name, n)} is ahead, by {first}?")
     asked.append("How many users does each design need?" if o.planning else "")
-    return tables.heading("Interleaving and A/B report", " ".join(asked).strip())
+    return first_screen.heading("Interleaving and A/B report", " ".join(asked).strip(), o)
 
 
 def verdict(o: Online) -> Html:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from evalkit.catalogue.metric import Chosen
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Html, Results
 from evalkit.findings.finding import Finding
@@ -51,9 +52,16 @@ def answers(study: Study) -> dict[str, Any]:
     """The frames of a study that every report's JSON has."""
     return {
         "primary": study.primary.label,
+        "metrics": [_metric(chosen) for chosen in study.settings.metrics],
         "order": study.order,
         "headline": study.headline.to_dict("records"),
         "estimates": study.estimates.to_dict("records"),
         "comparisons": study.comparisons.to_dict("records"),
         "segments": study.by_segment.to_dict("records"),
     }
+
+
+def _metric(chosen: Chosen) -> dict[str, Any]:
+    """What a reader of the JSON needs of a metric; best: whether high or low values are, or neither."""
+    metric = chosen.metric
+    return {"name": chosen.label, "best": metric.best, "low": metric.low, "high": metric.high}

@@ -8,7 +8,7 @@ from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html, Results
 from evalkit.findings import inputs, methods
 from evalkit.findings.finding import Finding
-from evalkit.pages import page, record
+from evalkit.pages import first_screen, page, record
 from evalkit.pages.shared_findings import columns_read
 from evalkit.studies import lessons
 from evalkit.studies import significance_diagnostics as diagnostics
@@ -28,7 +28,7 @@ def title(study: Shares) -> Html:
     against = f" against a share of {study.null:g}" if study.null is not None else ""
     against = against or (" against each other" if len(study.systems) > 1 else "")
     asked = f"What can be claimed of {', '.join(study.data.systems)}{against}, from {counted(n, 'trial')}?"
-    return tables.heading("Significance report", asked)
+    return first_screen.heading("Significance report", asked, study)
 
 
 def effects(study: Shares) -> Html:

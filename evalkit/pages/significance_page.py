@@ -9,7 +9,7 @@ from evalkit.drawing import tables
 from evalkit.drawing.numbers import interval, number, p_value, percent, signed, signed_percent
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Cell, Column, Html, Results, each, escape, of_rows, pair, text, value, words
-from evalkit.pages import page, pieces, record, shares_page, significance_findings
+from evalkit.pages import first_screen, page, pieces, record, shares_page, significance_findings
 from evalkit.pages import significance_plots as pictures
 from evalkit.pages.pieces import also
 from evalkit.pages.shares_page import Either
@@ -42,7 +42,7 @@ def title(study: Significance) -> Html:
         f" against {study.settings.baseline}" if study.settings.baseline else ""
     )
     asked = f"What can be claimed of {who} by {study.primary.label}, from {n:,} {plural(study.unit_name, n)}?"
-    return tables.heading("Significance report", asked)
+    return first_screen.heading("Significance report", asked, study)
 
 
 def findings(study: Either) -> Html:

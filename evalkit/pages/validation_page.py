@@ -65,9 +65,8 @@ DEFINITIONS = [
 
 def title(study: Validation) -> Html:
     """The title and what was asked."""
-    return tables.heading(
-        "Validation report", f"Can the evaluation of {study.subject} be trusted, on {_extent(study)}?"
-    )
+    asked = f"Can the evaluation of {study.subject} be trusted, on {_extent(study)}?"
+    return first_screen.heading("Validation report", asked, study)
 
 
 def _extent(study: Validation) -> str:

@@ -43,6 +43,9 @@ SYSTEMS = 'the systems to compare, "a,b"; in a wide table the columns that hold 
 class Shared(Parameters):
     """The parameters of every report."""
 
+    title: str | None = option(TEXT, "the heading of the page; None: the report and its first input")
+    note: str | None = option(TEXT, "what a reader should know first, below the heading")
+    data_date: str | None = option(TEXT, 'when the data were collected, such as "October 2026"; below the heading')
     margin: float | None = option(Number(above=0), "differences inside plus or minus this are equivalent")
     level: float = option(Number(above=0.5, below=1), "confidence level of all intervals", 0.95)
     seed: int = option(Integer(least=0), "of all random draws", 0)
