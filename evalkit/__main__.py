@@ -211,20 +211,22 @@ def _bundled(path: Path) -> "type[Parameters] | None":
 
 
 def _refuse_values(values: dict[str, Any], path: Path) -> None:
-    """Refuse values that a bundled notebook would refuse, before a kernel starts."""
+    """Refuse values, and inputs by their columns, that a bundled notebook would refuse, before a kernel starts."""
     if report := _bundled(path):
+        from evalkit.studies import headers
+
         with _one_line():
-            report.of(values)
+            headers.check(report.of(values))
 
 
 @contextmanager
 def _one_line() -> Iterator[None]:
-    """Raise Refused instead of ParameterError."""
-    from evalkit.arrays import ParameterError
+    """Raise Refused instead of InputError, of which ParameterError is one."""
+    from evalkit.arrays import InputError
 
     try:
         yield
-    except ParameterError as error:
+    except InputError as error:
         raise Refused(str(error)) from None
 
 

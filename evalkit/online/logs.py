@@ -1,12 +1,13 @@
 """Logs of interleaved sessions and tables of users as checked arrays: every error names file, column, row and value."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import Floats, InputError, RowError, codes
+from evalkit.arrays import Floats, InputError, ParameterError, RowError, codes
 from evalkit.online import sessions
 from evalkit.online.sessions import Log
 from evalkit.reading.tables import columns as roles_of
@@ -63,7 +64,7 @@ def read_log(
     session are not 1, 2, 3, …, an outcome is no number or negative, a session has two users or two values of a segment.
     """
     parts = sources.parts(data)
-    rows = table.read(parts, [_fields(part, LOG, columns, attributes=segments) for part in parts])
+    rows = table.read(parts, log_fields(parts, columns, segments))
     names, texts = _names(rows), _texts(rows)
     try:
         log = sessions.read_log(
@@ -90,7 +91,7 @@ def read_users(
     Raises InputError where a column is missing, an arm is empty or a number is none.
     """
     parts = sources.parts(data)
-    rows = table.read(parts, [_fields(part, USERS, columns, attributes=attributes, numbers=numbers) for part in parts])
+    rows = table.read(parts, user_fields(parts, columns, numbers, attributes))
     texts = _texts(rows)
     user = texts.get("user", np.arange(len(rows)).astype(str))
     values = {name: rows.numbers(f"number {name}") for name in numbers}
@@ -114,9 +115,58 @@ def located(error: InputError, read: Sequence[Source], columns: Mapping[str, str
     return error.located(names, locate, columns)
 
 
-def column_names(data: Any) -> set[str]:
-    """The columns that a file of the input has."""
-    return {name for part in sources.parts(data) for name in part.columns}
+# Which columns
+
+
+def log_fields(parts: Sequence[Part], columns: Mapping[str, str], segments: Sequence[str]) -> list[dict[str, Field]]:
+    """The columns of each part of a log by role, with the segments that one of its parts has."""
+    there = column_names(parts)
+    attributes = [name for name in segments if name in there]
+    return _same([_fields(part, LOG, columns, attributes=attributes) for part in parts], parts)
+
+
+def user_fields(
+    parts: Sequence[Part], columns: Mapping[str, str], numbers: Sequence[str], attributes: Sequence[str]
+) -> list[dict[str, Field]]:
+    """The columns of each part of a table of users by role, with numbers and attributes."""
+    return _same([_fields(part, USERS, columns, attributes=attributes, numbers=numbers) for part in parts], parts)
+
+
+def _same(fields: list[dict[str, Field]], parts: Sequence[Part]) -> list[dict[str, Field]]:
+    """The columns of each part; raises InputError where they are not the same in all."""
+    if parts:
+        table.same_columns(parts, fields)
+    return fields
+
+
+def measured(name: str) -> list[str]:
+    """The column of a metric, or the two of a ratio."""
+    parts = [part.strip() for part in name.split("/")]
+    if len(parts) > 2 or "" in parts:
+        raise ParameterError(f"metrics: must be a column or a ratio of two, such as revenue/orders, got {name!r}")
+    return parts
+
+
+def numbers_of(metrics: Sequence[str], before: str | None) -> list[str]:
+    """The columns of numbers that metrics and `before` name."""
+    return distinct(*map(measured, metrics), (before,))
+
+
+def distinct(*names: Iterable[str | None]) -> list[str]:
+    """The names that there are, each once, in order."""
+    return [name for name in dict.fromkeys(chain(*names)) if name]
+
+
+def column_names(parts: Sequence[Part]) -> set[str]:
+    """The columns that a part of the input has."""
+    return {name for part in parts for name in part.columns}
+
+
+def check_segments(segments: Sequence[str], there: set[str]) -> None:
+    """Raise ParameterError for columns for segments that are not there."""
+    if lacking := [name for name in segments if name not in there]:
+        names, has = " and ".join(map(repr, lacking)), ", ".join(sorted(there))
+        raise ParameterError(f"segments: no input has a column {names}, there are {has}")
 
 
 def holds(read: Sequence[Source], path: str) -> bool:

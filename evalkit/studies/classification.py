@@ -24,7 +24,7 @@ SAMPLE = {"preds": "data/german_credit/predictions.csv", "segments": ["age_band"
 
 
 @dataclass(frozen=True)
-class Kind:
+class ByKind:
     """What is made of one kind of table. idle: parameters without a meaning for it -> the kinds that they are for."""
 
     study: Callable[[Any, Classification, Limits], Study]
@@ -32,10 +32,10 @@ class Kind:
 
 
 FOR_TWO, FOR_SEVERAL = dict.fromkeys(("costs", "prevalence"), "binary"), {"precision_target": "multi-class"}
-KINDS: Mapping[type, Kind] = {
-    Binary: Kind(binary_studies.of_rows, FOR_SEVERAL),
-    MultiClass: Kind(classes.make, FOR_TWO | {"threshold": "binary or multi-label"}),
-    MultiLabel: Kind(multilabel.make, FOR_TWO | FOR_SEVERAL),
+KINDS: Mapping[type, ByKind] = {
+    Binary: ByKind(binary_studies.of_rows, FOR_SEVERAL),
+    MultiClass: ByKind(classes.make, FOR_TWO | {"threshold": "binary or multi-label"}),
+    MultiLabel: ByKind(multilabel.make, FOR_TWO | FOR_SEVERAL),
 }
 
 

@@ -1,9 +1,8 @@
 """The A/B half of the interleaving study: a table of users, every arm's metrics, the lift, and what heavy users do."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
@@ -45,8 +44,8 @@ def read(data: list[Part] | None, shared: Settings, o: parameters.Interleaving) 
         raise ParameterError("metrics: name the columns of users to compare, such as metrics='orders,revenue/orders'")
     there, names = logs.column_names(data), tuple(dict.fromkeys(names))
     segments = tuple(name for name in shared.segments if name in there)
-    numbers = _distinct(*map(_columns, names), (o.before,))
-    table = logs.read_users(data, columns=columns, numbers=numbers, attributes=_distinct(segments, (o.strata,)))
+    numbers = logs.numbers_of(names, o.before)
+    table = logs.read_users(data, columns=columns, numbers=numbers, attributes=logs.distinct(segments, (o.strata,)))
     assigned = _assigned(table, o.arms, o.strata)
     _check_shares(o, assigned.arms)
     kept, values = ({n: x[assigned.rows] for n, x in named.items()} for named in (table.attributes, table.numbers))
@@ -54,11 +53,6 @@ def read(data: list[Part] | None, shared: Settings, o: parameters.Interleaving) 
     own = replace(own_settings(shared, there, assigned.arms), metrics=metrics)
     bundled = logs.holds(table.sources, SAMPLE)
     return Experiment(own, assigned.arms, kept, {}, assigned, values, o, table.columns, table.sources, bundled)
-
-
-def _distinct(*names: Iterable[str | None]) -> list[str]:
-    """The names that there are, each once, in order."""
-    return [name for name in dict.fromkeys(chain(*names)) if name]
 
 
 def own_settings(shared: Settings, there: Collection[str], systems: tuple[str, ...]) -> Settings:
@@ -99,17 +93,9 @@ def _check_shares(o: parameters.Interleaving, arms: Sequence[str]) -> None:
         raise ParameterError(f"shares: must name the arms {', '.join(arms)}, got {', '.join(o.shares)}")
 
 
-def _columns(name: str) -> list[str]:
-    """The column of a metric, or the two of a ratio."""
-    parts = [part.strip() for part in name.split("/")]
-    if len(parts) > 2 or "" in parts:
-        raise ParameterError(f"metrics: must be a column or a ratio of two, such as revenue/orders, got {name!r}")
-    return parts
-
-
 def _metric(name: str, best: str, numbers: Mapping[str, Floats]) -> Metric:
     """A metric made of one column, its mean over users, or of two, the ratio of their sums."""
-    parts = _columns(name)
+    parts = logs.measured(name)
     alone = len(parts) == 1
     what = f"mean of {name} over users" if alone else f"Σ {parts[0]} / Σ {parts[1]} over users, users as units"
     equals = "scipy ttest_ind(equal_var=False); of 0 and 1 statsmodels proportions_ztest" if alone else "none as such"

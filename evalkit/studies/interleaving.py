@@ -113,7 +113,8 @@ def read(
     inputs = {name: parts for name, parts in (("log", sessions_of), ("users", users_of)) if parts is not None}
     asked = list(inputs) or ["log", "users"]
     _check_meant(asked, p)
-    _somewhere(shared.segments, list(inputs.values()))
+    there = logs.column_names([part for parts in inputs.values() for part in parts])
+    logs.check_segments(shared.segments, there if inputs else {"device", "health"})
     by_session = _read_log(sessions_of, shared, p) if "log" in asked else None
     by_user = experiment.read(users_of, shared, p) if "users" in asked else None
     plan = planning.read(p.world, p.simulated_users, p.rankers, seed=p.seed)
@@ -133,14 +134,6 @@ def _check_meant(asked: list[str], p: parameters.Interleaving) -> None:
         raise ParameterError(f"arms must differ, got {', '.join(p.arms)}")
     if p.neutral in p.arms:
         raise ParameterError(f"neutral must be none of the arms, got {p.neutral!r}")
-
-
-def _somewhere(segments: tuple[str, ...], inputs: list[Any]) -> None:
-    """Raises ParameterError for a segment column that no input has."""
-    there = set().union(*(logs.column_names(parts) for parts in inputs)) if inputs else {"device", "health"}
-    for name in segments:
-        if name not in there:
-            raise ParameterError(f"segments: no input has a column {name!r}, there are {', '.join(sorted(there))}")
 
 
 def _check_baseline(shared: Settings, studies: list[Study]) -> None:

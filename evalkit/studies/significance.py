@@ -76,6 +76,8 @@ def read(
         for part in parts:
             roles_of.refuse_data(part.columns, part.name)
     unit_sources.check_meant(kind, p.given, p.columns)
+    if kind != "ranking":
+        unit_tables.check_named(parts, p.columns, p.unit)
     if kind == "trials":
         return Shares.of(unit_values.read_trials(parts, p.columns), p)
     return _study(unit_sources.read(kind, parts, study.inputs(p.qrels, p.header), p), p)

@@ -103,10 +103,17 @@ def read(data: Any, layout: Callable[[Part], Layout], systems: Sequence[str] = (
     twice, several systems without an id, and shared values that differ between systems.
     """
     parts = sources.parts(data)
-    layouts = [layout(part) for part in parts]
-    same_systems(list(zip(parts, layouts, strict=True)))
-    rows = table.read(parts, [own.fields for own in layouts])
-    return _wide(rows, layouts[0]) if layouts[0].wide else _long(rows, layouts[0], systems)
+    first, *_ = every = layouts(parts, layout)
+    rows = table.read(parts, [own.fields for own in every])
+    return _wide(rows, first) if first.wide else _long(rows, first, systems)
+
+
+def layouts(parts: Sequence[Part], layout: Callable[[Part], Layout]) -> list[Layout]:
+    """The columns of each part; raises InputError where they are not the same in all."""
+    every = [layout(part) for part in parts]
+    same_systems(list(zip(parts, every, strict=True)))
+    table.same_columns(parts, [own.fields for own in every])
+    return every
 
 
 def same_systems(parts: Sequence[tuple[Part, Layout]]) -> None:

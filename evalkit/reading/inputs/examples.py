@@ -100,7 +100,7 @@ def predictions(data: Any, *, columns: Mapping[str, str], kind: str | None) -> E
     Raises InputError for a missing column, or values that cannot be meant.
     """
     parts = sources.parts(data)
-    rows = aligned.read(parts, lambda part: _layout(part, columns))
+    rows = aligned.read(parts, lambda part: layout_of(part, columns))
     label, classes = _classes(rows.numbers["label"], kind, rows.locate)
     if len(classes) > 2:
         rare = int(np.bincount(label.astype(np.int64))[::-1].argmin())
@@ -135,7 +135,8 @@ def predictions(data: Any, *, columns: Mapping[str, str], kind: str | None) -> E
     )
 
 
-def _layout(part: Part, chosen: Mapping[str, str]) -> Layout:
+def layout_of(part: Part, chosen: Mapping[str, str]) -> Layout:
+    """The columns of a part of predictions by role; raises InputError for all that are missing or unclear at once."""
     roles = ("system", "label", "score", *SIDES, "repeat")
     columns = roles_of.resolve(part.columns, roles, chosen, part.name, needed=("label", "score", "fold"))
     if "repeat" in columns and "id" not in columns:
@@ -224,7 +225,7 @@ def table(data: Any, use: Use, *, kind: str | None) -> Examples:
     Columns named id, group, time or fold, or given as such, are no features. Raises InputError for a missing target.
     """
     parts = sources.parts(data)
-    columns = [_columns(part, use) for part in parts]
+    columns = columns_of(parts, use)
     roles, ignored, where = columns[0].roles, columns[0].ignored, parts[0].name
     _refuse_repeat(roles, features=columns[0].features, where=where)
     rows = tables.read(parts, [own.fields for own in columns])
@@ -263,15 +264,23 @@ def _refuse_repeat(roles: Mapping[str, str], *, features: Sequence[str], where: 
         )
 
 
+def columns_of(parts: Sequence[Part], use: Use) -> list[_Columns]:
+    """The columns of each part; raises InputError where one has no target or no feature, or others than the first."""
+    columns = [_columns(part, use) for part in parts]
+    tables.same_columns(parts, [own.fields for own in columns])
+    return columns
+
+
 def _columns(part: Part, use: Use) -> _Columns:
     """The columns of one part; raises InputError where it has no target or no feature."""
     chosen = dict(use.roles)
     if use.target is not None:
-        chosen["label"] = roles_of.require(part.columns, use.target, part.name, "target")
+        chosen["label"] = use.target
+    named = dict.fromkeys(use.categorical, "categorical") | ({use.target: "target"} if use.target else {})
     ignored = roles_of.matching(part.columns, use.ignore, part.name, "ignore")
     ignored = [name for name in ignored if name not in chosen.values()]
     seen = [name for name in part.columns if name not in ignored]
-    roles = roles_of.resolve(seen, ("label", *SIDES), chosen, part.name)
+    roles = roles_of.resolve(seen, ("label", *SIDES), chosen, part.name, named=named)
     if "label" not in roles:
         hint, usual = "; set target=NAME", ", ".join(roles_of.SYNONYMS["label"])
         if roles_of.like_data(part.columns):

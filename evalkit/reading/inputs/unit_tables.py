@@ -81,6 +81,13 @@ def kind(parts: Sequence[Part], chosen: Mapping[str, str], systems: Sequence[str
     return next((name for name, recognises in KINDS if recognises(header)), "wide")
 
 
+def check_named(parts: Sequence[Part], chosen: Mapping[str, str], unit: str | None) -> None:
+    """Raise ParameterError for all columns that the parameters name and a part lacks."""
+    named = {name: f"columns: {role}" for role, name in chosen.items()} | ({unit: "unit"} if unit else {})
+    for part in parts:
+        roles_of.resolve(part.columns, (), {}, part.name, named=named)
+
+
 def read_wide(
     parts: Sequence[Part],
     chosen: Mapping[str, str],

@@ -151,7 +151,7 @@ def straight(piece: Piece, engine: Engine) -> Straight | None:
     if set(text) - {"text label", "id"}:
         return None
     label = layout.shared["label"].column
-    if not part.is_plain(label, list(numbers.values()), [*text.values(), *numbers.values()]):
+    if not part.is_plain(label, list(numbers.values()), list(text.values())):
         return None
     rows = parquet.rows(part.path)
     size = max(1, min(engine.rows_at_once(ROW * max(len(numbers), 1)), engine.reading.straight))

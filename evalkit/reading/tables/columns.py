@@ -138,7 +138,8 @@ def match(
     for role in roles:
         if role in chosen:
             matches.columns[role] = chosen[role]
-            absent |= {} if chosen[role] in names else {chosen[role]: f"columns: {role}"}
+            if chosen[role] not in names:
+                absent.setdefault(chosen[role], f"columns: {role}")
             continue
         usual = [name for name in (role, *SYNONYMS.get(role, ())) if name in names and name not in taken]
         if usual[:1] == [role] or len(usual) == 1:

@@ -32,6 +32,11 @@ FORMATS: dict[str, Callable[[Path, str | None], File]] = {
 }
 
 
+def has_header(path: Path) -> bool:
+    """Whether a file says once which columns it has: JSON says it in each row."""
+    return _opener(path) is not json_lines.opened
+
+
 def part_of(path: Path, header: str | None, top: Path) -> File:
     """A file with the columns that its folders below `top` are, which come before its own of that name."""
     part, more = _part(path, header), folders.partitions(path, top)
@@ -40,14 +45,19 @@ def part_of(path: Path, header: str | None, top: Path) -> File:
 
 def _part(path: Path, header: str | None) -> File:
     _no_file(path)
-    suffix = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in PACKED][-1:]
-    opened = FORMATS.get(suffix[0] if suffix else "")
+    opened = _opener(path)
     if opened and path.suffix.lower() in PACKED - {".gz", ".zst"}:
         raise InputError(f"{duck.shown(path)}: a packed table must be .gz or .zst, got {path.suffix}")
     try:
         return (opened or _by_content)(path, header)
     except OSError as error:
         raise InputError(f"{duck.shown(path)}: cannot be read, {error}") from None
+
+
+def _opener(path: Path) -> Callable[[Path, str | None], File] | None:
+    """What opens the file by its suffix, packed or not."""
+    suffix = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in PACKED][-1:]
+    return FORMATS.get(suffix[0] if suffix else "")
 
 
 def _no_file(path: Path) -> None:

@@ -37,16 +37,17 @@ class Parquet(File):
         columns = read(self.path, text, numbers, coded) if plain else None
         return columns or super()._read(text, numbers, coded)
 
-    def is_plain(self, whole: str, numbers: Collection[str], columns: Collection[str]) -> bool:
+    def is_plain(self, label: str, numbers: Collection[str], others: Collection[str]) -> bool:
         """As of every part, by what the file says of itself; and no cell of the columns is empty."""
         import pyarrow as pa
 
         metadata, kinds = _metadata(self.path), {field.name: field.type for field in types(self.path)}
+        columns = {label, *numbers, *others}
         if len(kinds) < metadata.num_columns:  # nested columns: names are not places
             return False
-        if not {*columns} <= {*kinds} - {*self.folders}:  # DuckDB reads those that folders are
+        if not columns <= {*kinds} - {*self.folders}:  # DuckDB reads those that folders are
             return False
-        fits = pa.types.is_integer(kinds[whole]) or pa.types.is_boolean(kinds[whole])
+        fits = pa.types.is_integer(kinds[label]) or pa.types.is_boolean(kinds[label])
         fits = fits and all(_number(kinds[name]) for name in numbers)
         return fits and all(_full(metadata, list(kinds).index(name)) for name in columns)
 

@@ -95,8 +95,8 @@ class Part:
         """The session of the cluster that alone can read it, for it has too many rows to be collected; else None."""
         return None
 
-    def is_plain(self, whole: str, numbers: Collection[str], columns: Collection[str]) -> bool:
-        """Whether Arrow alone can read these columns, one of them whole numbers, or true and false, some numbers."""
+    def is_plain(self, label: str, numbers: Collection[str], others: Collection[str]) -> bool:
+        """Whether Arrow alone can read a label of whole numbers or true and false, these numbers and other columns."""
         return False
 
     def fingerprint(self, rows: int) -> Source:

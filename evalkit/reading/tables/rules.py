@@ -49,7 +49,7 @@ FINITE = Rule("be a finite number", lambda x: ~np.isfinite(x), "{x} IS NULL OR N
 FINITE_OR_EMPTY = Rule("be a finite number or empty", lambda x: ~np.isfinite(x), "NOT ({finite})", optional=True)
 FINITE_OR_NONE = Rule("be finite or empty", np.isinf, "NOT ({finite}) AND NOT isnan({x})", optional=True)
 MEASURABLE = Rule(f"lie within ±{LARGEST:g}", lambda x: np.abs(x) > LARGEST, f"abs({{x}}) > {LARGEST!r}")
-RANK = Rule("be a whole number of at least 1", lambda x: (x < 1) | (x != np.floor(x)), "{x} < 1 OR {x} <> floor({x})")
+RANK = Rule("be a whole number of at least 1", lambda x: (x < 1) | (x != np.floor(x)), "{x} < 1 OR {x} % 1 <> 0")
 COUNTABLE = Rule(f"be at most {HIGHEST}", lambda x: x > HIGHEST, f"{{x}} > {HIGHEST}")
 ZERO_OR_ONE = Rule("be 0 or 1", lambda x: (x != 0) & (x != 1), "{x} <> 0 AND {x} <> 1")
 PROBABILITY = Rule("be a probability between 0 and 1", lambda x: (x < 0) | (x > 1), "{x} < 0 OR {x} > 1")

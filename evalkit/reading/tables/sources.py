@@ -16,6 +16,7 @@ from evalkit.parameters.reports import NO_HEADER
 from evalkit.reading.tables import duck, folders, formats, frames, parquet, spark_tables
 from evalkit.reading.tables.parts import Part
 
+MANY = 200  # files whose headers are read before the report is started
 LARGE = 1 << 16  # bytes from which a text is taken to hold more than a header
 
 
@@ -36,6 +37,19 @@ def parts(data: Any, header: str | None = None, reading: Reading = USUAL.reading
         for item in data
         for part in (_parts(item, header, reading, top) if _is_path(item) else parts(item, header, reading))
     ]
+
+
+def headers(data: Any, header: str | None = None) -> list[Part]:
+    """The parts of files that have a header, whose columns are known without reading rows.
+
+    None where one has not: rows of JSON say each which columns they have, and a cluster must be asked; nor where the
+    files are more than `MANY`.
+    """
+    items = data if isinstance(data, list | tuple) else [] if data is None else [data]
+    if not all(map(_is_path, items)):
+        return []
+    paths = [path for item in items for path in folders.located(item)[0]]
+    return parts(data, header) if paths and len(paths) <= MANY and all(map(formats.has_header, paths)) else []
 
 
 def _is_path(data: Any) -> bool:

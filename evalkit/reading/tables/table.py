@@ -76,14 +76,18 @@ def located(stretches: Iterable[tuple[Named, int]], row: int) -> tuple[Named, in
 
 
 def read(parts: Sequence[Part], fields: Sequence[Fields]) -> Table:
-    """Every part by its columns; raises InputError where one part has a role that another lacks, and as `block`."""
+    """Every part by its columns; raises InputError as `block`."""
+    return Table([block(part, own) for part, own in zip(parts, fields, strict=True)])
+
+
+def same_columns(parts: Sequence[Part], fields: Sequence[Fields]) -> None:
+    """Raise InputError if one part has a role that another lacks."""
     first, here = parts[0], fields[0]
     for part, own in zip(parts, fields, strict=True):
         lacking = [_lacks(part, column, first) for role, column in here.items() if role not in own]
         lacking += [_lacks(first, column, part) for role, column in own.items() if role not in here]
         if lacking:
             raise InputError(f"{first.name} and {part.name} must have the same columns: {'; '.join(lacking[:5])}")
-    return Table([block(part, own) for part, own in zip(parts, fields, strict=True)])
 
 
 def _lacks(part: Part, column: Field, other: Part) -> str:
