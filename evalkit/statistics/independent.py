@@ -57,7 +57,7 @@ def ratio_difference(treatment: Sums, control: Sums, *, level: float = 0.95, uni
     >>> round(ratio_difference(Sums([2, 1], [4, 2]), Sums([1, 0], [4, 1])).difference.value, 3)
     0.3
     """
-    a, b = _ratio_of(treatment), _ratio_of(control)
+    a, b = ratio_of(treatment), ratio_of(control)
     return t_of_arms(a.value - b.value, [a, b], level, unit, "jackknife t")
 
 
@@ -72,7 +72,7 @@ def ratio_lift(treatment: Sums, control: Sums, *, level: float = 0.95, unit: str
     >>> round(ratio_lift(Sums([2, 1], [4, 2]), Sums([1, 0], [4, 1])).difference.value, 3)
     1.5
     """
-    return _fieller(_ratio_of(treatment), _ratio_of(control), level, unit)
+    return _fieller(ratio_of(treatment), ratio_of(control), level, unit)
 
 
 def share_lift(hits: int, n: int, control_hits: int, control_n: int, *, level: float = 0.95) -> Comparison:
@@ -126,8 +126,11 @@ def mean_of(values: Floats) -> Arm:
     return arm_of(value, minus(values, value))
 
 
-def _ratio_of(values: Sums) -> Arm:
-    """The ratio of sums; a user's effect is (n − 1) times the drop of the ratio if the user is left out."""
+def ratio_of(values: Sums) -> Arm:
+    """The ratio of sums; a user's effect is (n − 1) times the drop of the ratio if the user is left out.
+
+    The degrees of freedom are Kish's number of users, (Σ denominator)² / Σ denominator², less 1.
+    """
     top, bottom = finite("numerator", values.numerator), finite("denominator", values.size)
     n, whole = same_length(numerator=top, denominator=bottom), bottom.sum()
     value = float(ratio(top.sum(), whole))

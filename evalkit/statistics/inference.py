@@ -114,8 +114,12 @@ class Method:
 BCA = "BCa from 1,000 resamples of counts"
 FIRST_ORDER = "Welch's t on the influence of each row"
 BY_ROW = Method(methods.delta, "delta method", methods.influence, "delta method")
-MEAN = Method(methods.mean, "t", methods.flips, "sign flips")
-RATIO = Method(methods.mean, "delta method", methods.t_test, "delta method")
+HALL = "t corrected for skewness (Hall)"
+SKEWED = f"{HALL}, of zeros and ones Wilson"
+MEAN = Method(methods.mean, SKEWED, methods.flips, "sign flips")
+JACKKNIFE = "jackknife t"
+ONE_DENOMINATOR = f"sign flips of whole units, where two denominators differ {JACKKNIFE}"
+RATIO = Method(methods.jackknife, JACKKNIFE, methods.flips_of_sums, ONE_DENOMINATOR)
 SHARE = Method(methods.wilson, "Wilson", methods.mcnemar, "McNemar mid-p with Tango's interval")
 AREA_BY_UNIT = "DeLong's variance by unit on the logit scale"
 AREA = "DeLong's variance on the logit scale, Newcombe's method 5 where a class has fewer than 50 rows"
@@ -124,7 +128,7 @@ LIKE_ITS_ORIGINAL = Method(_transformed, "the original's, transformed", _of_orig
 PLAIN: dict[type[Kind], Method] = {
     Share: SHARE,
     OwnShare: Method(methods.wilson, "Wilson", methods.welch, FIRST_ORDER),
-    Loss: Method(methods.mean, "t", methods.flips_or_t, "sign flips, of more than 20,000 rows t"),
+    Loss: Method(methods.mean, SKEWED, methods.flips_or_t, "sign flips, of more than 20,000 rows t"),
     PerUnit: MEAN,
     Ratio: RATIO,
     Smooth: BY_ROW,
@@ -138,19 +142,21 @@ PLAIN: dict[type[Kind], Method] = {
 }
 WEIGHTED = dict.fromkeys(PLAIN, BY_ROW) | {
     Loss: RATIO,
+    Share: RATIO,
+    OwnShare: RATIO,
     Ratio: RATIO,
     Area: Method(methods.delong_by_unit, AREA_BY_UNIT, methods.influence, "delta method"),
     Transformed: LIKE_ITS_ORIGINAL,
 }
 BINNED = "how much a row of each bin moves it (delta method), of fewer than 10,000 rows of a class " + BCA
-FLIPPED = Method(methods.mean, "delta method", methods.flips_or_t, "sign flips of whole units, of more than 20,000 t")
+FLIPPED = Method(methods.jackknife, JACKKNIFE, methods.flips_or_t, "sign flips of whole units, of more than 20,000 t")
 CLUSTERED = WEIGHTED | {
     Loss: FLIPPED,
     Share: FLIPPED,
-    PerUnit: Method(methods.mean, "delta method", methods.flips, "sign flips of whole units"),
+    PerUnit: Method(methods.jackknife, JACKKNIFE, methods.flips, "sign flips of whole units"),
 }
 SUMMED = PLAIN | {
-    Loss: Method(methods.summed_mean, "t", methods.paired_t, "paired t"),
+    Loss: Method(methods.summed_mean, HALL, methods.paired_t, "paired t"),
     Order: Method(methods.bca_or_delta, BINNED, methods.welch, FIRST_ORDER),
     Decision: Method(methods.bca_or_delta, BINNED, methods.welch, FIRST_ORDER),
     Rough: Method(methods.bca_or_delta, BINNED, methods.influence, "how much each row moves the difference"),
@@ -160,10 +166,10 @@ TABLE: dict[Layout, dict[type[Kind], Method]] = {
     Layout.CLUSTERED: CLUSTERED,
     Layout.WEIGHTED: WEIGHTED,
     Layout.SUMMED: SUMMED,
-    Layout.SUMMED_VARIED: WEIGHTED | {Loss: BY_ROW},
+    Layout.SUMMED_VARIED: WEIGHTED | dict.fromkeys((Loss, Share, OwnShare, Ratio), BY_ROW),
     Layout.INDEPENDENT: {
-        PerUnit: Method(methods.mean, "t", methods.two_means, "Welch's t"),
-        Ratio: Method(methods.mean, "delta method", methods.two_ratios, "jackknife t"),
+        PerUnit: Method(methods.mean, SKEWED, methods.two_means, "Welch's t"),
+        Ratio: Method(methods.jackknife, JACKKNIFE, methods.two_ratios, JACKKNIFE),
         Proportion: Method(
             methods.wilson, "Wilson", methods.two_proportions, "the score test with Newcombe's interval"
         ),
@@ -223,16 +229,11 @@ def detectable(c: Comparison, share: float = 0.8) -> float:
 
 def detectable_by_t(a: Any, b: Any, o: Options) -> float:
     """The smallest true difference that these units would show with 80 % power, from the spread that they have."""
-    sd, n = spread(a, b, o)
+    sd, n = spread(a, b)
     return power.minimum_detectable(sd, n, level=o.level)
 
 
-def spread(a: Any, b: Any, o: Options) -> tuple[float, int]:
+def spread(a: Any, b: Any) -> tuple[float, int]:
     """The standard deviation of the differences over units that a t-test sees, NaN below two units; their number."""
-    from scipy.special import stdtrit
-
-    d = methods.t_test(a, b, o).difference
-    if d.n < 2:
-        return float("nan"), d.n
-    error = (d.high - d.low) / 2 / float(stdtrit(d.n - 1, (1 + d.level) / 2))
-    return error * float(np.sqrt(d.n)), d.n
+    d = methods.paired(a, b)
+    return d.error * float(np.sqrt(d.n)), d.n

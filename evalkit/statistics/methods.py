@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import ParameterError, ratio
+from evalkit.arrays import ratio
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics.counts import auc, steps
 from evalkit.metrics.influence import auc_variance
 from evalkit.metrics.sums import Sums, both
-from evalkit.statistics import count_bootstrap, folds, independent, intervals, proportions, significance
+from evalkit.statistics import count_bootstrap, folds, independent, intervals, means, proportions, significance
 from evalkit.statistics.auc_intervals import auc_interval, auc_logit
 from evalkit.statistics.intervals import Estimate, t_interval
+from evalkit.statistics.means import between, hall
 from evalkit.statistics.significance import Comparison
 from evalkit.statistics.statistic import Layout
 
-METHODS = ("t", "percentile", "BCa")
 PAIRED = "paired bootstrap of counts"
 DELTA = "delta method from counts"
 AGAINST_KNOWN: dict[str, Callable[..., Comparison]] = {
@@ -34,14 +34,13 @@ UNDEFINED = "undefined"
 class Options:
     """What intervals and tests depend on beside the data.
 
-    unit: what varies, as a noun. interval: of means over units, one of `METHODS`. test_to_train: test rows for each
-    training row, of folds. alternative: of a test against a known share.
+    unit: what varies, as a noun. test_to_train: test rows for each training row, of folds.
+    alternative: of a test against a known share.
     """
 
     level: float
     rng: np.random.Generator
     unit: str = "row"
-    interval: str = "t"
     limits: Limits = USUAL
     test_to_train: float = 0.0
     alternative: str = "two-sided"
@@ -55,28 +54,28 @@ def wilson(statistic: Any, o: Options) -> Estimate:
 
 
 def mean(statistic: Any, o: Options) -> Estimate:
-    """The mean, or the ratio of sums: t (delta method for ratios), percentile or BCa bootstrap of units."""
-    if o.interval not in METHODS:
-        raise ParameterError(f"interval must be one of {', '.join(METHODS)}, got {o.interval!r}")
-    top, bottom = statistic.sums.by_unit(statistic.sums.defined, statistic.unit)
-    alone = statistic.unit is None and statistic.sums.denominator is None
-    columns = (top,) if alone else (top, bottom)
-    if o.interval == "t":
-        return (intervals.mean_t if alone else intervals.ratio_delta)(*columns, level=o.level)
-    named: dict[str, Callable[..., Estimate]] = {
-        "percentile": intervals.mean_percentile if alone else intervals.ratio_percentile,
-        "BCa": intervals.mean_bca if alone else intervals.ratio_bca,
-    }
-    return named[o.interval](*columns, rng=o.rng, level=o.level)
+    """The mean of one value a unit: Wilson where all are 0 or 1, else t corrected for skewness."""
+    sums = statistic.sums
+    return means.mean(sums.numerator[sums.defined], level=o.level)
+
+
+def jackknife(statistic: Any, o: Options) -> Estimate:
+    """The ratio of sums over units: the jackknife's error and t with Kish's freedom, on a scale without ends."""
+    arm = independent.ratio_of(Sums(*statistic.sums.by_unit(statistic.sums.defined, statistic.unit)))
+    error, n = float(np.sqrt(arm.variance)), arm.effect.size
+    e = t_interval(arm.value, error, n=n, freedom=arm.freedom, level=o.level, method="jackknife t")
+    return between(e, statistic.chosen.metric.low, statistic.chosen.metric.high)
 
 
 def delta(statistic: Any, o: Options) -> Estimate:
-    """t from how much each row, or unit, moves the metric."""
-    return t_interval(statistic.value, statistic.error(), n=statistic.n, level=o.level, method=statistic.how)
+    """t from how much each row, or unit, moves the metric, on a scale without ends."""
+    value, error, freedom = statistic.value, statistic.error(), statistic.freedom
+    e = t_interval(value, error, n=statistic.n, freedom=freedom, level=o.level, method=statistic.how)
+    return between(e, statistic.chosen.metric.low, statistic.chosen.metric.high)
 
 
 def summed_mean(statistic: Any, o: Options) -> Estimate:
-    return replace(delta(statistic, o), method="t")
+    return hall(statistic.value, statistic.error(), statistic.skewness(), n=statistic.n, level=o.level)
 
 
 def delong(statistic: Any, o: Options) -> Estimate:
@@ -133,11 +132,15 @@ def mcnemar(a: Any, b: Any, o: Options) -> Comparison:
 
 
 def flips(a: Any, b: Any, o: Options) -> Comparison:
-    """Sign flips of the differences of means, or of shares of the same rows; of whole units where rows lie in some."""
+    """Sign flips of the differences of means, or of ratios with one denominator; of whole units where rows lie in some.
+
+    Of more than 20,000 units t is as good, and quicker.
+    """
     keep = both(a.sums, b.sums)
     difference = Sums(a.sums.numerator - b.sums.numerator, a.sums.denominator)
     total, size = difference.by_unit(keep, a.unit)
-    columns = (total,) if a.unit is None else (total[size > 0], size[size > 0])
+    alone = a.unit is None and a.sums.denominator is None
+    columns = (total,) if alone else (total[size > 0], size[size > 0])
     return significance.sign_flip(*columns, rng=o.rng, level=o.level, unit=o.unit)
 
 
@@ -146,14 +149,43 @@ def flips_or_t(a: Any, b: Any, o: Options) -> Comparison:
     return (t_test if units > o.limits.flipped else flips)(a, b, o)
 
 
+def flips_of_sums(a: Any, b: Any, o: Options) -> Comparison:
+    """Sign flips where both ratios of sums have one denominator, unit by unit, else the jackknife."""
+    shared = np.array_equal(a.sums.size, b.sums.size, equal_nan=True)
+    return (flips_or_t if shared else t_test)(a, b, o)
+
+
 def t_test(a: Any, b: Any, o: Options) -> Comparison:
-    """The difference of two means or ratios of sums: Student's paired t, by units and of ratios the delta method."""
+    """The difference of two means or ratios of sums: Student's paired t; by units, and of ratios, the jackknife's."""
+    d = paired(a, b)
+    return significance.error_t(
+        d.value, d.error, n=d.n, freedom=d.freedom, scale=d.scale, level=o.level, unit=o.unit, method=d.method
+    )
+
+
+@dataclass(frozen=True)
+class Paired:
+    """The difference of two statistics of the same n units with its standard error; scale: of its rounding."""
+
+    value: float
+    error: float
+    n: int
+    freedom: float
+    scale: float
+    method: str
+
+
+def paired(a: Any, b: Any) -> Paired:
+    """The difference of two means or ratios of sums over the units that have both."""
     keep = both(a.sums, b.sums)
     if a.unit is None and a.sums.denominator is None and b.sums.denominator is None:
-        difference = (a.sums.numerator - b.sums.numerator)[keep]
-        return significance.paired_t(difference, level=o.level, unit=o.unit)
-    sides = (*a.sums.by_unit(keep, a.unit), *b.sums.by_unit(keep, b.unit))
-    return significance.paired_ratio(*sides, level=o.level, unit=o.unit)
+        d = (a.sums.numerator - b.sums.numerator)[keep]
+        value, scale = float(d.mean()), float(np.abs(d).max())
+        return Paired(value, intervals.standard_error(d - value), d.size, d.size - 1, scale, "paired t")
+    first, second = (independent.ratio_of(Sums(*side.sums.by_unit(keep, a.unit))) for side in (a, b))
+    n, freedom = first.effect.size, min(first.freedom, second.freedom)
+    error = intervals.standard_error(first.effect - second.effect)
+    return Paired(first.value - second.value, error, n, freedom, 1.0, "jackknife t")
 
 
 def influence(a: Any, b: Any, o: Options) -> Comparison:

@@ -1,7 +1,7 @@
 """The ranking study: runs and judgements read once, and everything that the ranking page asks of them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -55,7 +55,6 @@ def read(
     unit: str | None = None,
     segments: Names | None = None,
     ranks: str = "as given",
-    interval: str = "t",
     baseline: str | None = None,
     gate: str | None = None,
     margin: float | None = None,
@@ -73,7 +72,7 @@ def read(
     p = parameters.Ranking.of(locals())
     p = p.filled(SAMPLE) if p.preds is None else p
     chosen = study.chosen(p.metrics, "rankings", METRICS)
-    shared = study.settings(p, chosen, unit=p.unit, segments=p.segments, interval=p.interval)
+    shared = study.settings(p, chosen, unit=p.unit, segments=p.segments)
     run, judged = sources.parts(p.preds, p.header), study.inputs(p.qrels, p.header)
     relevant = precision.rounded(p.relevance_level, precision.of_role(judged or run, "grade", p.columns))
     cuts = p.ks or KS
@@ -165,9 +164,9 @@ class Ranking(Study):
     def _units(self, member: Member) -> np.ndarray | None:
         return None if self.unit is None else self.unit[member]
 
-    def _by_t(self, chosen: Chosen, values: Sums) -> Estimate:
-        """A number of every query with the interval by t."""
-        return inference.estimate(OfUnits(chosen, values, self.unit), replace(self.inference_options(1), interval="t"))
+    def _with_interval(self, chosen: Chosen, values: Sums) -> Estimate:
+        """A number of every query with its interval."""
+        return inference.estimate(OfUnits(chosen, values, self.unit), self.inference_options(1))
 
     def estimate_extras(self, chosen: Chosen, system: str, estimate: Estimate) -> dict[str, Any]:
         """Undefined queries, and the metric with the worst and the best order of items whose scores are equal."""
@@ -225,7 +224,7 @@ class Ranking(Study):
         for chosen in cuts:
             for name in self.order:
                 values = self.runs.measure(name, asks.Metric(chosen, self.relevance_level))
-                e = self._by_t(chosen, values)
+                e = self._with_interval(chosen, values)
                 rows.append({"metric": metric.name, "system": name, "k": chosen.k} | _limits(e))
         return pd.DataFrame(rows)
 
@@ -241,7 +240,7 @@ class Ranking(Study):
         for name in self.order:
             for recall in RECALLS:
                 values = self.runs.measure(name, InterpolatedPrecision(float(recall), self.relevance_level))
-                e = self._by_t(chosen, values)
+                e = self._with_interval(chosen, values)
                 rows.append({"system": name, "recall": recall} | _limits(e))
         return pd.DataFrame(rows)
 

@@ -121,7 +121,7 @@ def spread(study: Significance) -> tuple[float, int]:
     NaN over folds, whose spread is not that of a sample, and below two units.
     """
     first, second = (study.measure(study.primary, name) for name in study.opponents)
-    sd, n = inference.spread(first, second, study.inference_options(2))
+    sd, n = inference.spread(first, second)
     return (float("nan") if study.test_to_train else sd), n
 
 

@@ -40,7 +40,6 @@ class Settings:
     baseline: str | None
     unit: str | None
     segments: tuple[str, ...]
-    interval: str
     level: float
     margin: float | None
     gate: str | None
@@ -59,12 +58,11 @@ def settings(
     *,
     unit: str | None = None,
     segments: Iterable[str] = (),
-    interval: str = "t",
     limits: Limits = USUAL,
 ) -> Settings:
     """Return the settings that the parameters of a report and these ask for; the first metric decides."""
     several = tuple(dict.fromkeys(segments))
-    return Settings(tuple(metrics), p.baseline, unit, several, interval, p.level, p.margin, p.gate, p.seed, limits)
+    return Settings(tuple(metrics), p.baseline, unit, several, p.level, p.margin, p.gate, p.seed, limits)
 
 
 def chosen(names: Iterable[str], structure: str, usual: Iterable[str]) -> tuple[Chosen, ...]:
@@ -156,7 +154,7 @@ class Study(ABC):
     def inference_options(self, key: int) -> Options:
         """What intervals and tests depend on beside the data."""
         settings = self.settings
-        return Options(settings.level, self.rng(key), self.unit_name, settings.interval, settings.limits)
+        return Options(settings.level, self.rng(key), self.unit_name, settings.limits)
 
     @property
     def test_level(self) -> float:
