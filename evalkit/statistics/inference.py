@@ -68,7 +68,17 @@ def compare(first: Any, second: Any, o: Options) -> Comparison:
     """first − second with its interval and its test; NaN from no units where either is undefined."""
     if np.isnan(first.value - second.value) or not first.meets(second):
         return undefined(o.level, o.unit)
-    return method(first).test(first, second, o)
+    metric = first.chosen.metric
+    return within_range(method(first).test(first, second, o), metric.high - metric.low)
+
+
+def within_range(c: Comparison, widest: float) -> Comparison:
+    """The comparison with its limits cut to what a difference can be."""
+
+    def cut(e: Estimate) -> Estimate:
+        return replace(e, low=float(np.maximum(e.low, -widest)), high=float(np.minimum(e.high, widest)))
+
+    return replace(c, difference=cut(c.difference), equivalence=cut(c.equivalence))
 
 
 def undefined(level: float, unit: str) -> Comparison:
@@ -161,12 +171,17 @@ SUMMED = PLAIN | {
     Decision: Method(methods.bca_or_delta, BINNED, methods.welch, FIRST_ORDER),
     Rough: Method(methods.bca_or_delta, BINNED, methods.influence, "how much each row moves the difference"),
 }
+DIVIDED = "half of the difference's, of sign flips of the units' sums"
 TABLE: dict[Layout, dict[type[Kind], Method]] = {
     Layout.PLAIN: PLAIN,
     Layout.CLUSTERED: CLUSTERED,
     Layout.WEIGHTED: WEIGHTED,
     Layout.SUMMED: SUMMED,
     Layout.SUMMED_VARIED: WEIGHTED | dict.fromkeys((Loss, Share, OwnShare, Ratio), BY_ROW),
+    Layout.DIVIDED: dict.fromkeys(
+        (PerUnit, Ratio),
+        Method(methods.divided_or_jackknife, DIVIDED, methods.flips_of_sums, "sign flips of the units' sums"),
+    ),
     Layout.INDEPENDENT: {
         PerUnit: Method(methods.mean, SKEWED, methods.two_means, "Welch's t"),
         Ratio: Method(methods.jackknife, JACKKNIFE, methods.two_ratios, JACKKNIFE),

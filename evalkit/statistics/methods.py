@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import ratio
+from evalkit.arrays import Bools, ratio
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics.counts import auc, steps
 from evalkit.metrics.influence import auc_variance
@@ -65,6 +65,21 @@ def jackknife(statistic: Any, o: Options) -> Estimate:
     error, n = float(np.sqrt(arm.variance)), arm.effect.size
     e = t_interval(arm.value, error, n=n, freedom=arm.freedom, level=o.level, method="jackknife t")
     return between(e, statistic.chosen.metric.low, statistic.chosen.metric.high)
+
+
+def divided(statistic: Any, o: Options) -> Estimate:
+    """What one of two systems has of units that both divide: its limits are half of those of the difference, above ½.
+
+    The other has the rest, so that the difference is twice the value less 1: value and difference tell one story.
+    """
+    sums = statistic.sums
+    over_rest = Sums(2 * sums.numerator - sums.size, sums.denominator)
+    e = _flipped(over_rest, sums.defined, statistic.unit, o).difference
+    return Estimate(statistic.value, (1 + e.low) / 2, (1 + e.high) / 2, o.level, e.n, e.method)
+
+
+def divided_or_jackknife(statistic: Any, o: Options) -> Estimate:
+    return (jackknife if statistic.n > o.limits.flipped else divided)(statistic, o)
 
 
 def delta(statistic: Any, o: Options) -> Estimate:
@@ -138,8 +153,12 @@ def flips(a: Any, b: Any, o: Options) -> Comparison:
     """
     keep = both(a.sums, b.sums)
     difference = Sums(a.sums.numerator - b.sums.numerator, a.sums.denominator)
-    total, size = difference.by_unit(keep, a.unit)
-    alone = a.unit is None and a.sums.denominator is None
+    return _flipped(difference, keep, a.unit, o)
+
+
+def _flipped(difference: Sums, keep: Bools, unit: np.ndarray | None, o: Options) -> Comparison:
+    total, size = difference.by_unit(keep, unit)
+    alone = unit is None and difference.denominator is None
     columns = (total,) if alone else (total[size > 0], size[size > 0])
     return significance.sign_flip(*columns, rng=o.rng, level=o.level, unit=o.unit)
 

@@ -28,6 +28,7 @@ class Layout(Enum):
     WEIGHTED = "rows with weights, in units or not"
     SUMMED = "sums over rows that count alike"
     SUMMED_VARIED = "sums over rows in units, or with weights"
+    DIVIDED = "units that two systems divide between them"
     INDEPENDENT = "other units in each system"
     FOLDS = "folds that share training rows"
     KNOWN = "a number that is known"

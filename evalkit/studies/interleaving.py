@@ -22,7 +22,8 @@ from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part, Source
 from evalkit.statistics import inference, intervals, multiplicity
 from evalkit.statistics.intervals import Estimate
-from evalkit.statistics.statistic import OfUnits
+from evalkit.statistics.methods import Options
+from evalkit.statistics.statistic import Layout, OfUnits
 from evalkit.studies import experiment, planning, study
 from evalkit.studies.experiment import Experiment
 from evalkit.studies.planning import Planning
@@ -200,7 +201,12 @@ class Interleaving(Study):
 
     def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> OfUnits:
         """One value a user."""
-        return OfUnits(chosen, chosen.sums(self.sides(member)[self.systems.index(system)]))
+        design = Layout.DIVIDED if len(self.systems) == 2 else Layout.PLAIN
+        return OfUnits(chosen, chosen.sums(self.sides(member)[self.systems.index(system)]), design=design)
+
+    def inference_options(self, key: int) -> Options:
+        """What intervals and tests depend on; both take the same signs of users, as one follows from the other."""
+        return super().inference_options(2)
 
     def estimate_extras(self, chosen: Chosen, system: str, estimate: Estimate) -> dict[str, Any]:
         """Users without credit, for whom the metric is undefined."""
