@@ -172,6 +172,7 @@ SUMMED = PLAIN | {
     Rough: Method(methods.bca_or_delta, BINNED, methods.influence, "how much each row moves the difference"),
 }
 DIVIDED = "half of the difference's, of sign flips of the units' sums"
+UNLIKE = "Welch's t, of skewed arms that are unlike the studentised permutation"
 TABLE: dict[Layout, dict[type[Kind], Method]] = {
     Layout.PLAIN: PLAIN,
     Layout.CLUSTERED: CLUSTERED,
@@ -183,7 +184,7 @@ TABLE: dict[Layout, dict[type[Kind], Method]] = {
         Method(methods.divided_or_jackknife, DIVIDED, methods.flips_of_sums, "sign flips of the units' sums"),
     ),
     Layout.INDEPENDENT: {
-        PerUnit: Method(methods.mean, SKEWED, methods.two_means, "Welch's t"),
+        PerUnit: Method(methods.mean, SKEWED, methods.two_means, UNLIKE),
         Ratio: Method(methods.jackknife, JACKKNIFE, methods.two_ratios, JACKKNIFE),
         Proportion: Method(
             methods.wilson, "Wilson", methods.two_proportions, "the score test with Newcombe's interval"

@@ -13,7 +13,16 @@ from evalkit.limits import USUAL, Limits
 from evalkit.metrics.counts import auc, steps
 from evalkit.metrics.influence import auc_variance
 from evalkit.metrics.sums import Sums, both
-from evalkit.statistics import count_bootstrap, folds, independent, intervals, means, proportions, significance
+from evalkit.statistics import (
+    count_bootstrap,
+    folds,
+    independent,
+    intervals,
+    means,
+    permutation,
+    proportions,
+    significance,
+)
 from evalkit.statistics.auc_intervals import auc_interval, auc_logit
 from evalkit.statistics.intervals import Estimate, t_interval
 from evalkit.statistics.means import between, hall
@@ -250,7 +259,11 @@ def two_folds(a: Any, b: Any, o: Options) -> Comparison:
 
 
 def two_means(a: Any, b: Any, o: Options) -> Comparison:
-    return independent.difference(a.sums.numerator, b.sums.numerator, level=o.level, unit=o.unit)
+    """Welch's t, or where skewed arms are so unlike that it does not hold, the studentised permutation."""
+    arms = a.sums.numerator, b.sums.numerator
+    if permutation.fits(*arms):
+        return permutation.studentised(*arms, rng=o.rng, level=o.level, unit=o.unit)
+    return independent.difference(*arms, level=o.level, unit=o.unit)
 
 
 def two_ratios(a: Any, b: Any, o: Options) -> Comparison:

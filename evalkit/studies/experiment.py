@@ -180,7 +180,7 @@ class Experiment(Study):
         values, level, o = self.plain.sums(self.numbers).numerator, self.settings.level, self.options
         capped, same = experiments.capped(values, share=o.cap), "the same"
         other = f"mean of min(value, {np.quantile(values, o.cap):.3g})"
-        ways = [("as it is", same, independent.difference(*self._sides(values), level=level))]
+        ways = [("as it is", same, self.compare(self.plain, self.opponents))]
         if o.before:
             before = self._sides(self.numbers[o.before])
             cuped = experiments.cuped(*self._sides(values), *before, level=level)
