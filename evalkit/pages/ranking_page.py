@@ -10,7 +10,7 @@ from evalkit.drawing.tables import Html, Results, escape, number, of_rows, perce
 from evalkit.findings import inputs, predictions
 from evalkit.findings.finding import NOTE, WARNING, Finding
 from evalkit.pages import page, pieces
-from evalkit.pages.shared_findings import columns_read, counts, few_units, gaps, slices, unshared
+from evalkit.pages.shared_findings import columns_read, counts, few_units, gaps, skewed, slices, unshared
 from evalkit.parameters.reports import RENUMBER
 from evalkit.studies import diagnostics, ranking_diagnostics
 from evalkit.studies.diagnostics import VISIBLE
@@ -104,7 +104,7 @@ def every_finding(study: Ranking) -> list[Finding]:
     """Every finding of a ranking report."""
     lists = [*gaps(study.runs.accounts), *_renumbered(study), *_ties(study)]
     data = [*_rows(study), *unshared(study.runs.accounts), *_undefined(study), *_without(study), *_judgements(study)]
-    return [*data, *lists, *few_units(study, diagnostics.most_units(study)), *slices(study)]
+    return [*data, *lists, *few_units(study, diagnostics.most_units(study)), *skewed(study), *slices(study)]
 
 
 def _rows(study: Ranking) -> list[Finding]:

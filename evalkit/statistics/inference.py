@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from evalkit.arrays import Floats
 from evalkit.catalogue.kinds import (
     Area,
     Combined,
@@ -30,6 +31,7 @@ from evalkit.catalogue.kinds import (
     Transformed,
 )
 from evalkit.catalogue.metric import Chosen
+from evalkit.metrics.sums import both
 from evalkit.statistics import independent, intervals, methods, power
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.methods import Options
@@ -200,6 +202,17 @@ TABLE: dict[Layout, dict[type[Kind], Method]] = {
 def method(statistic: Any) -> Method:
     """The interval and the test of a statistic."""
     return TABLE[statistic.layout][type(statistic.chosen.metric.kind)]
+
+
+FLIPPING = (methods.flips, methods.flips_or_t, methods.flips_of_sums)
+
+
+def flipped(a: Any, b: Any) -> Floats | None:
+    """The differences, one a unit, whose signs are flipped to compare two statistics; None where another test does."""
+    first, second = a.base(), b.base()
+    if method(first).test not in FLIPPING or not first.meets(second):
+        return None
+    return methods.minus(first, second).by_unit(both(first.sums, second.sums), first.unit)[0]
 
 
 def words(metrics: Iterable[Chosen], layout: Layout, side: Callable[[Method], str]) -> str:

@@ -160,9 +160,12 @@ def flips(a: Any, b: Any, o: Options) -> Comparison:
 
     Of more than 20,000 units t is as good, and quicker.
     """
-    keep = both(a.sums, b.sums)
-    difference = Sums(a.sums.numerator - b.sums.numerator, a.sums.denominator)
-    return _flipped(difference, keep, a.unit, o)
+    return _flipped(minus(a, b), both(a.sums, b.sums), a.unit, o)
+
+
+def minus(a: Any, b: Any) -> Sums:
+    """The differences of what two systems add to sums with one denominator."""
+    return Sums(a.sums.numerator - b.sums.numerator, a.sums.denominator)
 
 
 def _flipped(difference: Sums, keep: Bools, unit: np.ndarray | None, o: Options) -> Comparison:
