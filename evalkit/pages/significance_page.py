@@ -274,7 +274,10 @@ def definitions(study: Either) -> Html:
     items = page.metric_definitions(study)
     if isinstance(study, Shares):
         items += [
-            ("interval of a share", "Wilson's; of a difference Newcombe's; against a null Clopper and Pearson's"),
+            (
+                "interval of a share",
+                "Wilson's; of a difference Mee's score interval; against a null Clopper and Pearson's",
+            ),
             ("test", "exact binomial against the null; between systems the score test, Fisher's exact p beside it"),
         ]
         return tables.definitions([*items, ("adjusted p", "Holm over the family")])

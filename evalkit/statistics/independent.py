@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 
 from evalkit.arrays import Floats, finite, ratio, same_length
 from evalkit.metrics.sums import Sums
-from evalkit.statistics.intervals import Estimate, satterthwaite, wilson
+from evalkit.statistics.intervals import Estimate, satterthwaite
 from evalkit.statistics.proportions import two_proportions
+from evalkit.statistics.score_intervals import ratio_score
 from evalkit.statistics.significance import (
     ROUNDING,
     Comparison,
@@ -76,24 +77,20 @@ def ratio_lift(treatment: Sums, control: Sums, *, level: float = 0.95, unit: str
 
 
 def share_lift(hits: int, n: int, control_hits: int, control_n: int, *, level: float = 0.95) -> Comparison:
-    """Ratio of two proportions − 1, with p of the score test and limits from both Wilson intervals (MOVER).
+    """Ratio of two proportions − 1, with p of the score test and the interval that inverts it (Koopman).
 
-    Contains 0 exactly if Newcombe's interval of the difference does. NaN if control_hits is 0.
-    Donner, Zou 2012, doi:10.1177/0962280210389082.
+    NaN if control_hits is 0.
 
     >>> e = share_lift(56, 70, 48, 80).difference
     >>> round(e.value, 4), round(e.low, 4), round(e.high, 4)
-    (0.3333, 0.0783, 0.6629)
+    (0.3333, 0.0798, 0.6708)
     """
     test = two_proportions(hits, n, control_hits, control_n, level=level)
 
     def interval(at: float) -> Estimate:
-        a, b = wilson(hits, n, level=at), wilson(control_hits, control_n, level=at)
-        low, _ = _quotients(a.value, b.value, a.value - a.low, b.high - b.value)
-        _, high = _quotients(a.value, b.value, a.high - a.value, b.value - b.low)
-        value = float(ratio(a.value, b.value)) - 1
-        limits = (low - 1, high - 1) if control_hits else (np.nan, np.nan)
-        return Estimate(value, *limits, at, n + control_n, "MOVER")
+        e = ratio_score(hits, n, control_hits, control_n, level=at)
+        low, high = (e.low - 1, e.high - 1) if control_hits else (np.nan, np.nan)
+        return Estimate(float(ratio(hits / n, control_hits / control_n)) - 1, low, high, at, e.n, e.method)
 
     p = test.p_value if control_hits else np.nan
     return compare(interval, p, level=level, unit=test.unit, method=test.method)

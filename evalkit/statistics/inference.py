@@ -132,7 +132,8 @@ MEAN = Method(methods.mean, SKEWED, methods.flips, "sign flips")
 JACKKNIFE = "jackknife t"
 ONE_DENOMINATOR = f"sign flips of whole units, where two denominators differ {JACKKNIFE}"
 RATIO = Method(methods.jackknife, JACKKNIFE, methods.flips_of_sums, ONE_DENOMINATOR)
-SHARE = Method(methods.wilson, "Wilson", methods.mcnemar, "McNemar mid-p with Tango's interval")
+MCNEMAR = "McNemar's test with Tango's interval"
+SHARE = Method(methods.wilson, "Wilson", methods.mcnemar, MCNEMAR)
 AREA_BY_UNIT = "DeLong's variance by unit on the logit scale"
 AREA = "DeLong's variance on the logit scale, Newcombe's method 5 where a class has fewer than 50 rows"
 LIKE_ITS_ORIGINAL = Method(_transformed, "the original's, transformed", _of_originals, "the original's")
@@ -188,9 +189,7 @@ TABLE: dict[Layout, dict[type[Kind], Method]] = {
     Layout.INDEPENDENT: {
         PerUnit: Method(methods.mean, SKEWED, methods.two_means, UNLIKE),
         Ratio: Method(methods.jackknife, JACKKNIFE, methods.two_ratios, JACKKNIFE),
-        Proportion: Method(
-            methods.wilson, "Wilson", methods.two_proportions, "the score test with Newcombe's interval"
-        ),
+        Proportion: Method(methods.wilson, "Wilson", methods.two_proportions, "the score test with its interval"),
     },
     Layout.FOLDS: dict.fromkeys(
         (PerUnit, Ratio), Method(methods.of_folds, "Nadeau–Bengio", methods.two_folds, "Nadeau–Bengio's corrected t")
@@ -221,7 +220,7 @@ def words(metrics: Iterable[Chosen], layout: Layout, side: Callable[[Method], st
     >>> from evalkit.catalogue.lookup import find
     >>> metrics = [find(name, "counts") for name in ("recall", "roc_auc", "gini", "accuracy")]
     >>> words(metrics, Layout.PLAIN, lambda method: method.test_is)
-    "recall, accuracy: McNemar mid-p with Tango's interval; roc_auc, gini (as roc_auc): DeLong"
+    "recall, accuracy: McNemar's test with Tango's interval; roc_auc, gini (as roc_auc): DeLong"
     """
     named: dict[str, list[str]] = {}
     for chosen in metrics:

@@ -9,7 +9,7 @@ import pandas as pd
 from evalkit.arrays import Floats
 from evalkit.catalogue.lookup import Chosen
 from evalkit.metrics.sums import both
-from evalkit.statistics import inference, intervals, multiplicity, power, proportions, ranks, significance
+from evalkit.statistics import inference, intervals, methods, multiplicity, power, proportions, ranks, significance
 from evalkit.statistics.power import effect
 from evalkit.studies.significance import Significance
 
@@ -63,14 +63,14 @@ def _other_tests(study: Significance, chosen: Chosen) -> list[dict[str, Any]]:
 
 
 def _of_the_mean(study: Significance, chosen: Chosen, pair: tuple[str, str]) -> dict[str, float]:
-    """The tests of the mean that is compared: over units, or over the rows of whole units by the delta method."""
+    """The tests of the mean that is compared: over units, or over the rows of whole units."""
+    t = methods.t_test(*(study.measure(chosen, name) for name in pair), study.inference_options(2))
     if study.unit is None:
         d = study.differences(pair, chosen).to_numpy()
-        t, drawn = significance.paired_t(d), significance.paired_bootstrap(d, rng=study.rng(5), resamples=RESAMPLES)
+        drawn = significance.paired_bootstrap(d, rng=study.rng(5), resamples=RESAMPLES)
     else:
         total, count = study.summed(pair, chosen)
         columns = total, count, np.zeros(total.size), count
-        t = significance.paired_ratio(*columns)
         drawn = significance.paired_ratio_bootstrap(*columns, rng=study.rng(5), resamples=RESAMPLES)
     return {"t": t.p_value, "bh": np.nan, "bootstrap": drawn.p_value}
 
