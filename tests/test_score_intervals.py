@@ -1,4 +1,4 @@
-"""Score intervals of two proportions: published figures, the likeliest proportions by search, and one story with the test."""
+"""Score intervals of two proportions: published figures, the likeliest proportions, one story with the test."""
 
 import numpy as np
 import pytest

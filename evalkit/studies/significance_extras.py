@@ -64,7 +64,8 @@ def _other_tests(study: Significance, chosen: Chosen) -> list[dict[str, Any]]:
 
 def _of_the_mean(study: Significance, chosen: Chosen, pair: tuple[str, str]) -> dict[str, float]:
     """The tests of the mean that is compared: over units, or over the rows of whole units."""
-    t = methods.t_test(*(study.measure(chosen, name) for name in pair), study.inference_options(2))
+    first, second = (study.measure(chosen, name) for name in pair)
+    t = methods.t_test(first, second, study.inference_options(2))
     if study.unit is None:
         d = study.differences(pair, chosen).to_numpy()
         drawn = significance.paired_bootstrap(d, rng=study.rng(5), resamples=RESAMPLES)
