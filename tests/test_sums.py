@@ -100,5 +100,5 @@ def test_detectable_difference_is_that_of_the_t_test():
 
     first, second = np.random.default_rng(3).normal(size=(2, 30))
     sides = (OfUnits(MEAN, Sums(side)) for side in (first, second))
-    found = inference.detectable_by_t(*sides, Options(0.95, rng()))
+    found = inference.detectable_by_t(*sides, 0.95)
     assert found == pytest.approx(minimum_detectable((first - second).std(ddof=1), 30), rel=1e-6)

@@ -72,7 +72,7 @@ def definitions(study: Ranking) -> Html:
         "queries with a judgement; one missing from a run counts 0, one where the metric is undefined is left out of "
         "its mean, one in a run only is left out"
     )
-    detectable = "the smallest true difference that a paired t-test of as many units shows with 80 % power"
+    detectable = "the smallest true difference that t shows with 80 % power on as many units, after Holm's first step"
     items += [("relevant", relevant), ("order of ranks", order), ("population", population)]
     return tables.definitions([*items, ("tests", study.tests_are), ("difference that would show", detectable)])
 

@@ -115,12 +115,13 @@ def _of_originals(a: Any, b: Any, o: Options) -> Comparison:
 
 @dataclass(frozen=True, eq=False)
 class Method:
-    """An interval and a test, and what they are called."""
+    """An interval and a test, what they are called, and the difference that the test would show."""
 
     interval: Callable[[Any, Options], Estimate]
     interval_is: str
     test: Callable[[Any, Any, Options], Comparison]
     test_is: str
+    shows: Callable[[Any, Any, Comparison, float], float] = methods.shown_by_width
 
 
 BCA = "BCa from 1,000 resamples of counts"
@@ -243,22 +244,15 @@ def lift(a: Any, b: Any, o: Options) -> Comparison:
 # What a comparison could show -------------------------------------------------------------------------------------
 
 
-def detectable(c: Comparison, share: float = 0.8) -> float:
-    """The smallest true difference that this comparison's test shows with this power, from the width of its interval.
-
-    >>> from evalkit.statistics.significance import error_z
-    >>> round(detectable(error_z(0.0, 0.01, n=500, level=0.95, unit="row", method="DeLong")), 4)
-    0.028
-    """
-    width = (c.difference.high - c.difference.low) / 2
-    z = intervals.normal_quantile(c.difference.level)
-    return float(width / z * (z + intervals.normal_quantile(2 * share - 1)))
+def detectable(a: Any, b: Any, c: Comparison, level: float) -> float:
+    """The smallest true difference that the test of this comparison shows at a level with 80 % power."""
+    return method(a).shows(a, b, c, level)
 
 
-def detectable_by_t(a: Any, b: Any, o: Options) -> float:
+def detectable_by_t(a: Any, b: Any, level: float) -> float:
     """The smallest true difference that these units would show with 80 % power, from the spread that they have."""
     sd, n = spread(a, b)
-    return power.minimum_detectable(sd, n, level=o.level)
+    return power.minimum_detectable(sd, n, level=level)
 
 
 def spread(a: Any, b: Any) -> tuple[float, int]:

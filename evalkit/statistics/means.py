@@ -7,6 +7,7 @@ from evalkit.arrays import Floats, finite, ratio
 from evalkit.statistics.intervals import Estimate, check_level, standard_error, wilson
 
 HALL = "t, corrected for skewness"
+FARTHEST = 100.0  # a step on a logarithmic scale beyond which nothing changes
 
 
 def mean(values: ArrayLike, *, level: float = 0.95) -> Estimate:
@@ -78,14 +79,15 @@ def between(e: Estimate, low: float, high: float) -> Estimate:
     half = (e.high - e.low) / 2
     if not (below > 0 and above > 0 and half > 0) or not (np.isfinite(below) or np.isfinite(above)):
         return e
-    step = half * ((1 / below) + (1 / above))  # of an end at infinity nothing
-    return Estimate(e.value, _moved(e, below, above, -step), _moved(e, below, above, step), e.level, e.n, e.method)
+    step = min(half * (1 / below + 1 / above), FARTHEST)  # of an end at infinity nothing
+    ends = (_moved(e.value, low, high, way * step) for way in (-1, 1))
+    return Estimate(e.value, *ends, e.level, e.n, e.method)
 
 
-def _moved(e: Estimate, below: float, above: float, step: float) -> float:
+def _moved(value: float, low: float, high: float, step: float) -> float:
     """The number that stands a step further on the scale."""
-    if np.isinf(above):
-        return float(e.value + below * np.expm1(step))
-    if np.isinf(below):
-        return float(e.value - above * np.expm1(-step))
-    return float(e.value + below * above * np.expm1(step) / (above + below * np.exp(step)))
+    if np.isinf(high):
+        return float(low + (value - low) * np.exp(step))
+    if np.isinf(low):
+        return float(high - (high - value) * np.exp(-step))
+    return float(low + (high - low) / (1 + (high - value) / (value - low) * np.exp(-step)))

@@ -20,6 +20,7 @@ from evalkit.statistics import (
     intervals,
     means,
     permutation,
+    power,
     proportions,
     significance,
 )
@@ -37,6 +38,7 @@ AGAINST_KNOWN: dict[str, Callable[..., Comparison]] = {
     "less": proportions.binomial_less,
 }
 UNDEFINED = "undefined"
+POWER = 0.8  # of the differences that are said to show
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,8 +185,13 @@ def flips_or_t(a: Any, b: Any, o: Options) -> Comparison:
 
 def flips_of_sums(a: Any, b: Any, o: Options) -> Comparison:
     """Sign flips where both ratios of sums have one denominator, unit by unit, else the jackknife."""
-    shared = np.array_equal(a.sums.size, b.sums.size, equal_nan=True)
-    return (flips_or_t if shared else t_test)(a, b, o)
+    return (flips_or_t if _one_denominator(a, b) else t_test)(a, b, o)
+
+
+def _one_denominator(a: Any, b: Any) -> bool:
+    """Whether each unit counts as much in both sums, and none that counts nothing tells them apart."""
+    total, size = minus(a, b).by_unit(both(a.sums, b.sums), a.unit)
+    return np.array_equal(a.sums.size, b.sums.size, equal_nan=True) and not total[size == 0].any()
 
 
 def t_test(a: Any, b: Any, o: Options) -> Comparison:
@@ -279,3 +286,18 @@ def two_proportions(a: Any, b: Any, o: Options) -> Comparison:
     if b.layout is Layout.KNOWN:
         return AGAINST_KNOWN[o.alternative](*a.hits(), null=b.value, level=o.level, unit=o.unit)
     return proportions.two_proportions(*a.hits(), *b.hits(), level=o.level, unit=o.unit)
+
+
+# What a test would show --------------------------------------------------------------------------------------------
+
+
+def shown_by_width(a: Any, b: Any, c: Comparison, level: float) -> float:
+    """From the width of the interval: z(level) + z(80 %) standard errors."""
+    width = (c.difference.high - c.difference.low) / 2
+    error = width / intervals.normal_quantile(c.difference.level)
+    return float(error * (intervals.normal_quantile(level) + intervals.normal_quantile(2 * POWER - 1)))
+
+
+def shown_by_shares(a: Any, b: Any, c: Comparison, level: float) -> float:
+    """From the second share and both sizes: the difference changes the variance of shares."""
+    return power.detectable_share(b.value, a.n, b.n, level=level, power=POWER)

@@ -155,7 +155,7 @@ class Experiment(Study):
         first, second = (self.measure(chosen, name) for name in pair)
         c = inference.lift(first, second, self.inference_options(2))
         lift = {"lift": c.difference.value, "lift_low": c.difference.low, "lift_high": c.difference.high}
-        return lift | {"detectable": inference.detectable(self.compare(chosen, pair))}
+        return lift | {"detectable": self.would_show(chosen, pair)}
 
     # What variance reduction and heavy users do to the answer
 

@@ -216,7 +216,7 @@ class Interleaving(Study):
         """Users for the first, for both alike, for the second; the difference that would show."""
         first, second = (self.measure(chosen, name) for name in pair)
         wins, ties, losses = sums.wins(first.sums, second.sums)
-        detectable = inference.detectable_by_t(first, second, self.inference_options(2))
+        detectable = inference.detectable_by_t(first, second, self.family_level)
         return {"wins": wins, "ties": ties, "losses": losses, "detectable": detectable}
 
     # The log itself

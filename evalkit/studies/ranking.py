@@ -186,7 +186,7 @@ class Ranking(Study):
             return {"p_t": np.nan, "wins": 0, "ties": 0, "losses": 0, "detectable": np.nan}
         wins, ties, losses = sums.wins(first.sums, second.sums)
         t = methods.t_test(first, second, self.inference_options(2))
-        least = inference.detectable_by_t(first, second, self.inference_options(2))
+        least = inference.detectable_by_t(first, second, self.family_level)
         return {"p_t": t.p_value, "wins": wins, "ties": ties, "losses": losses, "detectable": least}
 
     # Query by query, along the list

@@ -131,11 +131,11 @@ def power_curve(study: Significance, points: int = 41) -> pd.DataFrame:
     sd, n = spread(study)
     if not sd > 0:
         return pd.DataFrame()
-    far = 1.4 * power.minimum_detectable(sd, max(n // 4, 3), level=study.test_level)
+    far = 1.4 * power.minimum_detectable(sd, max(n // 4, 3), level=study.family_level)
     rows = []
     for size in sorted({max(n // 4, 3), n, 4 * n}):
         for d in np.linspace(0, far, points):
-            chance = power.paired_power(float(d), sd, size, level=study.test_level)
+            chance = power.paired_power(float(d), sd, size, level=study.family_level)
             rows.append({"units": size, "difference": float(d), "power": chance})
     return pd.DataFrame(rows)
 
@@ -146,12 +146,12 @@ def needed(study: Significance) -> pd.DataFrame:
     if not sd > 0:
         return pd.DataFrame()
     seen = abs(float(study.headline.iloc[0]["difference"]))
-    least = power.minimum_detectable(sd, n, level=study.test_level)
+    least = power.minimum_detectable(sd, n, level=study.family_level)
     wanted = [("the margin", study.settings.margin or 0.0), ("as large as observed", seen), ("half of it", seen / 2)]
     wanted += [(f"what {n:,} show with 80 %", least), ("half of that", least / 2)]
     rows = []
     for name, d in wanted:
         if d > 0:
-            sizes = {f"n_{p}": power.required_n(d, sd, level=study.test_level, power=p / 100) for p in (80, 90)}
+            sizes = {f"n_{p}": power.required_n(d, sd, level=study.family_level, power=p / 100) for p in (80, 90)}
             rows.append({"which": name, "difference": d} | sizes)
     return pd.DataFrame(rows)

@@ -161,6 +161,21 @@ class Study(ABC):
         """The level of each test and of its interval."""
         return self.settings.level
 
+    @property
+    def family_size(self) -> int:
+        """How many comparisons are adjusted together."""
+        return len(self.pairs)
+
+    @property
+    def family_level(self) -> float:
+        """The level at which one of them alone is shown whatever the others are: Holm's first step."""
+        return 1 - (1 - self.test_level) / max(self.family_size, 1)
+
+    def would_show(self, chosen: Chosen, pair: tuple[str, str]) -> float:
+        """The smallest true difference that the verdict shows with 80 % power, after the correction for the others."""
+        first, second = (self.measure(chosen, name) for name in pair)
+        return inference.detectable(first, second, self.compare(chosen, pair), self.family_level)
+
     def _once(self, key: Any, member: Member, make: Callable[[], Any]) -> Any:
         """A result on all units is made once: bootstraps take long."""
         if member is not EVERY:

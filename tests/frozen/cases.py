@@ -45,7 +45,9 @@ LABEL_METRICS = (
     "micro_f1,micro_precision,micro_recall,macro_f1,exact_match,hamming_loss,map_classes,roc_auc_macro,ranking_loss,"
     "label_ranking_average_precision,coverage_error"
 )
-FORECAST_METRICS = "mae,rmse,mse,bias,median_absolute_error,mape,pinball@90,poisson_deviance,r2,r2_correlation"
+FORECAST_METRICS = (
+    "mae,rmse,mse,bias,median_absolute_error,mape,wape,smape,pinball@90,poisson_deviance,r2,r2_correlation"
+)
 PREFERENCES = "user_share,user_preference,session_wins,credit_share"
 
 
