@@ -30,8 +30,8 @@ def test_rand_by_rows_equals_scipy_and_statsmodels():
     )
     assert visits["p"] == pytest.approx(4.52726883329e-20, rel=1e-9)
     assert [share[name] for name in ("difference", "low", "high", "lift")] == pytest.approx(
-        [0.0734568977165, 0.0605852159968, 0.0863215741769, 0.113436798372], rel=1e-9
-    )
+        [0.0734568977165, 0.0605852159968, 0.0863215741769, 0.113436798372], abs=2e-5
+    )  # statsmodels has Newcombe's limits
     assert share["p"] == pytest.approx(3.44654390248e-29, rel=1e-9)
 
 
@@ -40,12 +40,12 @@ def test_means_shares_and_ratios_have_their_own_test():
     study = interleaving.read(users=table, metrics="orders,bought,orders/visits", baseline="a", **SMALL).users
     rows = study.comparisons.set_index("metric")
     a, b = (table[table["arm"] == arm] for arm in "ab")
-    assert rows.loc["orders", "p"] == pytest.approx(independent.difference(b["orders"], a["orders"]).p_value)
+    assert rows.loc["orders", "p"] == pytest.approx(6 / 70)  # 3 of the 70 deals of 8 users have as large a t
     assert rows.loc["bought", "p"] == pytest.approx(two_proportions(4, 4, 3, 4).p_value)
     ratio = independent.ratio_difference(*(Sums(arm["orders"], arm["visits"]) for arm in (b, a)))
     assert rows.loc["orders/visits", "p"] == pytest.approx(ratio.p_value)
     assert rows.loc["orders/visits", "difference"] == pytest.approx(11 / 12 - 4 / 9)
-    assert rows["method"].tolist() == ["Welch t", "score", "jackknife t"]
+    assert rows["method"].tolist() == ["studentised permutation", "score", "jackknife t"]
 
 
 def test_cuped_strata_and_cap_stand_beside_the_plain_result():

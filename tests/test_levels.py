@@ -62,6 +62,8 @@ def test_conservative_by_construction(name):
     [
         lambda: discordant(proportions.mcnemar, 40, 0.15),
         lambda: discordant(proportions.mcnemar, 40, 0.3),
+        lambda: discordant(proportions.mcnemar_asymptotic, 40, 0.15),
+        lambda: discordant(proportions.mcnemar_asymptotic, 40, 0.3),
         lambda: two_arms(proportions.two_proportions, 40, 0.3),
         lambda: two_arms(proportions.two_proportions, 40, 0.5),
     ],

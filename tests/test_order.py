@@ -92,8 +92,7 @@ REPORTS: dict[str, tuple[Callable[[np.random.Generator], Table], Read]] = {
         predictions,
         lambda table: classification.read(table, metrics="roc_auc,average_precision,f1,ks"),
     ),
-    "ranking, judgements apart, BCa": (lists, lambda table: judged(table, "BCa")),
-    "ranking, judgements apart, percentile": (lists, lambda table: judged(table, "percentile")),
+    "ranking, judgements apart": (lists, lambda table: judged(table)),
     "classification, long": (
         lambda rng: long_predictions(rng, "score"),
         lambda table: classification.read(table, metrics="roc_auc,average_precision,f1,ks"),
@@ -127,10 +126,10 @@ def long_predictions(rng: np.random.Generator, role: str) -> Table:
     return long.assign(system=long["system"].str.removeprefix(f"{role}_"))
 
 
-def judged(table: Table, interval: str) -> Any:
+def judged(table: Table) -> Any:
     """The ranking report of lists whose judgements are a table of their own."""
     grades = table[["query", "item", "grade"]].drop_duplicates()
-    return ranking.read(table.drop(columns="grade"), grades, metrics="ndcg@3,map", interval=interval)
+    return ranking.read(table.drop(columns="grade"), grades, metrics="ndcg@3,map")
 
 
 def reordered(table: Table, rng: np.random.Generator) -> Table:

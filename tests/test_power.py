@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scipy import stats
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.statistics import power
@@ -70,3 +71,21 @@ def test_undefined():
     assert power.effect([1, 2], [-2, -2]).relative == pytest.approx(1.75)
     with pytest.raises(InputError, match="one length"):
         power.effect([1], [1, 2])
+
+
+def test_a_share_that_would_show_is_shown_in_80_percent():
+    """By the exact distribution of two arms: the effect raises the variance, which the width of an interval ignores."""
+    for n, base in ((50, 0.1), (200, 0.3), (300, 0.9)):
+        d = power.detectable_share(base, n, n)
+        share = base + d if base < 0.5 else base - d
+        a, b = (stats.binom.pmf(np.arange(n + 1), n, p) for p in (share, base))
+        first, second = np.meshgrid(np.arange(n + 1), np.arange(n + 1), indexing="ij")
+        pooled = (first + second) / (2 * n)
+        error = np.sqrt(np.maximum(pooled * (1 - pooled) * 2 / n, 1e-12))
+        z = (first - second) / n / error * (1 if base < 0.5 else -1)
+        assert np.outer(a, b)[z > 1.959964].sum() == pytest.approx(0.8, abs=0.025)
+
+
+def test_a_share_that_cannot_show_is_undefined():
+    assert np.isnan(power.detectable_share(0.5, 3, 3))
+    assert np.isnan(power.detectable_share(0.5, 0, 30))

@@ -117,7 +117,6 @@ def test_a_comparison_of_one_system_is_refused(asked):
         ({"level": None}, "level must have a value"),
         ({"baseline": "c"}, "there is no system 'c', the input has a, b"),
         ({"systems": "a,c"}, "there is no system 'c', the input has a, b"),
-        ({"interval": "wald"}, "interval must be one of t, percentile, BCa, got 'wald'"),
         ({"gate": "better"}, "gate: needs a baseline"),
         ({"gate": "better or equivalent", "baseline": "a"}, "needs a margin"),
         ({"ks": "1,x"}, "ks must be whole numbers of at least 1"),

@@ -114,7 +114,6 @@ def test_choices_are_those_that_the_studies_know():
     def allowed(report, name):
         return option_of(report.options()[name]).kind.allowed
 
-    assert allowed(parameters.Ranking, "interval") == methods.METHODS
     assert allowed(parameters.Significance, "alternative") == tuple(methods.AGAINST_KNOWN)
     assert allowed(parameters.Interleaving, "world") == (*planning.WORLDS, planning.NONE)
     assert allowed(parameters.Validation, "task") == (examples.CLASSES, examples.NUMBER)

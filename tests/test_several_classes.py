@@ -117,7 +117,7 @@ def test_definitions_say_the_intervals_and_tests_that_were_made(data, right, mea
         shown(classification.read(d, unit=u), "definitions")
         for d, u in ((table.drop(columns="weight"), None), (table.drop(columns="weight"), "user"), (table, None))
     )
-    assert f"{right}: McNemar mid-p with Tango's interval; " in plain
+    assert f"{right}: McNemar's test with Tango's interval; " in plain
     assert f"{mean}: sign flips, of more than 20,000 rows t;" in plain
     assert f"{right}: Wilson; " in plain
     assert f"{mean}: sign flips of whole units, of more than 20,000 t;" in unit

@@ -128,8 +128,12 @@ def test_limits_are_the_last_means_not_rejected():
 
 def test_joint_maximum_is_that_of_the_shared_signs():
     columns = rng(7).normal(size=(9, 3))
-    largest = signflip.largest_sums(columns, rng=rng(), draws=0)
     signs = np.array(list(product((1, -1), repeat=9)))[1:256]
-    assert np.sort(largest) == pytest.approx(np.sort(np.abs(signs @ columns).max(axis=1)))
-    many = signflip.largest_sums(rng(7).normal(size=(40, 3)), rng=rng(1), draws=1000)
-    assert many.size >= 1000
+    sums = np.abs(signs @ columns)
+    for bound in (1.0, 3.0, 5.0):
+        times, drawn = signflip.exceeded(columns, np.full(3, bound), rng=rng(), draws=0)
+        assert drawn == 255
+        assert times.tolist() == [int(np.sum(sums[:, j:].max(axis=1) >= bound)) for j in range(3)]
+    times, drawn = signflip.exceeded(rng(7).normal(size=(40, 3)), np.zeros(3), rng=rng(1), draws=1000)
+    assert drawn >= 1000
+    assert times.tolist() == [drawn] * 3

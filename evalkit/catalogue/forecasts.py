@@ -8,10 +8,11 @@ from collections.abc import Callable
 import numpy as np
 
 from evalkit.arrays import Floats, ratio
-from evalkit.catalogue.kinds import Effects, Kind, Loss, Quantile, Smooth, Transformed
+from evalkit.catalogue.kinds import Effects, Kind, Loss, Quantile, Ratio, Smooth, Transformed
 from evalkit.catalogue.metric import Metric
 from evalkit.metrics import losses
 from evalkit.metrics.rows import Rows
+from evalkit.metrics.sums import Sums
 
 HEADS = {"forecasts": "Rating and forecasts"}
 NO_ROWS = "there is no row"
@@ -21,6 +22,11 @@ UNVARIED = "all actual values are equal"
 def _loss(loss: Callable[[Floats, Floats], Floats]) -> Kind:
     """The mean of one loss a row, of actual value and forecast."""
     return Loss(lambda f, k: loss(f.actual, f.scores))
+
+
+def wape(f: Rows, k: int | None = None, level: float = 1) -> Sums:
+    """Σ |actual − forecast| / Σ |actual|, weighted: the percentage error of the total, in which zeros count."""
+    return Sums(f.weights * losses.absolute(f.actual, f.scores), f.weights * np.abs(f.actual))
 
 
 def median_absolute_error(f: Rows, k: int | None = None) -> Effects:
@@ -125,6 +131,23 @@ ROWS = (
         "all actual values are 0",
         "scikit-learn mean_absolute_percentage_error where no actual value is 0",
         best="low",
+    ),
+    _row(
+        "wape",
+        Ratio(wape),
+        "Σ |actual − forecast| / Σ |actual|: the absolute error as a share of the total",
+        "all actual values are 0",
+        "GluonTS ND",
+        best="low",
+    ),
+    _row(
+        "smape",
+        _loss(losses.symmetric_percentage),
+        "mean 2 |actual − forecast| / (|actual| + |forecast|), 0 where both are 0; from 0 to 2",
+        NO_ROWS,
+        "sktime mean_absolute_percentage_error(symmetric=True)",
+        best="low",
+        high=2.0,
     ),
     _row(
         "pinball",

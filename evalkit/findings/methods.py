@@ -11,7 +11,7 @@ EQUAL_UNITS = Kind(
 SKEWED = Kind(
     "EK402",
     "skewed differences",
-    "The differences are so skewed that the normal approximation needs more units than there are.",
+    "Differences are so skewed that sign flips, which take them to be symmetric, reject too often with these units.",
     "Read p-values near the level as borderline, and collect more units.",
 )
 SMALL_P = Kind(

@@ -7,7 +7,7 @@ from evalkit.findings import inputs, methods, predictions
 from evalkit.findings.finding import NOTE, WARNING, Finding
 from evalkit.pages import first_screen, page, record, shared_findings
 from evalkit.pages.binary_plots import DRAWN
-from evalkit.pages.shared_findings import counts, idle, nonzero, rounded, rows_read, slices, weights
+from evalkit.pages.shared_findings import counts, idle, nonzero, rounded, rows_read, skewed, slices, weights
 from evalkit.studies import classification_diagnostics as diagnostics
 from evalkit.studies.binary import BinaryStudy
 from evalkit.studies.classification_diagnostics import classes, constant, larger_class
@@ -148,7 +148,7 @@ def every_finding(study: BinaryStudy) -> list[Finding]:
     """Every finding of a binary report."""
     classes = [*rows_read(study.facts.account), *_classes(study), *weights(study.facts.weighted), *_bands(study)]
     scores = [*_reversed(study), *_probabilities(study), *_distinct(study), *_binned(study), *_repeated(study)]
-    return [*classes, *scores, *_threshold(study), *_one_class(study), *slices(study)]
+    return [*classes, *scores, *_threshold(study), *_one_class(study), *skewed(study), *slices(study)]
 
 
 def share(value: float) -> str:

@@ -9,7 +9,7 @@ from evalkit.findings import inputs, predictions
 from evalkit.findings.finding import NOTE, WARNING, Finding
 from evalkit.pages import each_class, page, record
 from evalkit.pages.binary_plots import bin_limits, reliability
-from evalkit.pages.shared_findings import counts, rows_read, slices, weights
+from evalkit.pages.shared_findings import counts, rows_read, skewed, slices, weights
 from evalkit.studies import classification_diagnostics as diagnostics
 from evalkit.studies.classes import BINS, ClassesStudy
 from evalkit.studies.classification_diagnostics import DOMINANT, drawn_together, largest_class, worst_mistake
@@ -172,7 +172,15 @@ def results(study: ClassesStudy) -> Results:
 def every_finding(study: ClassesStudy) -> list[Finding]:
     """Every finding of a multi-class report."""
     data = [*rows_read(study.data.rows), *_classes(study), *weights(study.data.weight is not None), *_absent(study)]
-    return [*data, *_never(study), *_not_highest(study), *_probabilities(study), *_incomplete(study), *slices(study)]
+    return [
+        *data,
+        *_never(study),
+        *_not_highest(study),
+        *_probabilities(study),
+        *_incomplete(study),
+        *skewed(study),
+        *slices(study),
+    ]
 
 
 def _classes(study: ClassesStudy) -> list[Finding]:

@@ -111,8 +111,8 @@ def segments(study: Experiment) -> Html:
 def definitions(study: Experiment) -> list[tuple[str, str]]:
     """The metrics shown, the tests, CUPED and the cap."""
     lift = (
-        "first / second − 1; of means and ratios with Fieller's interval, of shares with that of both Wilson limits "
-        "(MOVER): it holds 0 exactly when the interval of the difference does"
+        "first / second − 1; of means and ratios with Fieller's interval, of shares with Koopman's, of the score test, "
+        "which holds 0 exactly when the interval of the difference does"
     )
     cuped = (
         "the difference less slope · the difference in a column from before the experiment; one slope within arms. "

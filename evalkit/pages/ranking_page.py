@@ -11,7 +11,7 @@ from evalkit.drawing.tables import Html, Results, of_rows, text, value
 from evalkit.findings import inputs, predictions
 from evalkit.findings.finding import NOTE, WARNING, Finding
 from evalkit.pages import first_screen, page, pieces, record
-from evalkit.pages.shared_findings import columns_read, counts, few_units, gaps, slices, unshared
+from evalkit.pages.shared_findings import columns_read, counts, few_units, gaps, skewed, slices, unshared
 from evalkit.parameters.reports import RENUMBER
 from evalkit.studies import diagnostics, ranking_diagnostics
 from evalkit.studies.diagnostics import VISIBLE
@@ -73,7 +73,7 @@ def definitions(study: Ranking) -> Html:
         "queries with a judgement; one missing from a run counts 0, one where the metric is undefined is left out of "
         "its mean, one in a run only is left out"
     )
-    detectable = "the smallest true difference that a paired t-test of as many units shows with 80 % power"
+    detectable = "the smallest true difference that t shows with 80 % power on as many units, after Holm's first step"
     items += [("relevant", relevant), ("order of ranks", order), ("population", population)]
     return tables.definitions([*items, ("tests", study.tests_are), ("difference that would show", detectable)])
 
@@ -105,7 +105,7 @@ def every_finding(study: Ranking) -> list[Finding]:
     """Every finding of a ranking report."""
     lists = [*gaps(study.runs.accounts), *_renumbered(study), *_ties(study)]
     data = [*_rows(study), *unshared(study.runs.accounts), *_undefined(study), *_without(study), *_judgements(study)]
-    return [*data, *lists, *few_units(study, diagnostics.most_units(study)), *slices(study)]
+    return [*data, *lists, *few_units(study, diagnostics.most_units(study)), *skewed(study), *slices(study)]
 
 
 def _rows(study: Ranking) -> list[Finding]:

@@ -9,7 +9,7 @@ from evalkit.drawing.tables import Html, Results, limits, of_rows, text, value
 from evalkit.findings import inputs, predictions
 from evalkit.findings.finding import Finding
 from evalkit.pages import first_screen, page, pieces, record
-from evalkit.pages.shared_findings import rows_read, slices, weights
+from evalkit.pages.shared_findings import rows_read, skewed, slices, weights
 from evalkit.studies import rating_diagnostics
 from evalkit.studies.rating import Rating
 from evalkit.studies.words import counted
@@ -138,7 +138,14 @@ def results(study: Rating) -> Results:
 def every_finding(study: Rating) -> list[Finding]:
     """Every finding of a rating report."""
     data = [*rows_read(study.data.rows), *_actual(study), *_units(study)]
-    return [*data, *_constant(study), *_heavy(study), *weights(study.data.weight is not None), *slices(study)]
+    return [
+        *data,
+        *_constant(study),
+        *_heavy(study),
+        *weights(study.data.weight is not None),
+        *skewed(study),
+        *slices(study),
+    ]
 
 
 def _actual(study: Rating) -> list[Finding]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from evalkit.findings import inputs, predictions
+from evalkit.findings import inputs, methods, predictions
 from evalkit.findings.finding import Finding
 from evalkit.reading.inputs.runs import Account
 from evalkit.reading.tables import precision
@@ -55,6 +55,20 @@ def few_units(study: Study, n: int, floor: str = "") -> list[Finding]:
         "distribution."
     )
     return [inputs.FEW_UNITS.warning(f"{text}{floor}", n)] if n < diagnostics.FEW else []
+
+
+def skewed(study: Study) -> list[Finding]:
+    """That differences are too skewed for sign flips to keep their level, if so, with the levels of simulations."""
+    skew = diagnostics.skew(study)
+    if skew is None:
+        return []
+    n, level = plural(study.unit_name, skew.units), "9 to 36 %" if skew.far else "6 to 13 %"
+    text = (
+        f"Skewed differences of {' − '.join(skew.pair)} in {skew.metric} (skewness {skew.skewness:+.1f}, "
+        f"{skew.units:,} {n}, about {skew.wanted:,} are needed): sign flips take differences to be symmetric. "
+        f"In simulations of such differences a 5 % test rejected {level} of true nulls."
+    )
+    return [methods.SKEWED.warning(text, skew.units)]
 
 
 def slices(study: Study) -> list[Finding]:

@@ -47,7 +47,7 @@ def definitions(study: Shares) -> Html:
     """The methods behind the numbers shown."""
     items = page.metric_definitions(study)
     items += [
-        ("interval of a share", "Wilson's; of a difference Newcombe's; against a null Clopper and Pearson's"),
+        ("interval of a share", "Wilson's; of a difference Mee's score interval; against a null Clopper and Pearson's"),
         ("test", "exact binomial against the null; between systems the score test, Fisher's exact p beside it"),
     ]
     return tables.definitions([*items, ("adjusted p", "Holm over the family")])

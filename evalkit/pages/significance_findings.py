@@ -7,7 +7,7 @@ from evalkit.findings import inputs, methods
 from evalkit.findings.finding import Finding
 from evalkit.pages import shares_page
 from evalkit.pages.pieces import also
-from evalkit.pages.shared_findings import columns_read, counts, few_units, gaps, unmatched, unshared
+from evalkit.pages.shared_findings import columns_read, counts, few_units, gaps, skewed, unmatched, unshared
 from evalkit.studies import significance_diagnostics as diagnostics
 from evalkit.studies.diagnostics import alpha
 from evalkit.studies.significance import FOLDS, Significance
@@ -25,7 +25,7 @@ def of(study: Significance) -> list[Finding]:
     data = [*_data(study), *_undefined(study), *_folds(study)]
     if not len(study.headline):
         return data
-    units = [*_clusters(study), *_few(study), *_equal(study), *_skew(study)]
+    units = [*_clusters(study), *_few(study), *_equal(study), *skewed(study)]
     return [*data, *units, *_tail(study), *_tests(study), *_metrics(study), *_looked(study)]
 
 
@@ -100,18 +100,6 @@ def _equal(study: Significance) -> list[Finding]:
 
 def _of(row: dict) -> str:
     return f" of {row['of']:,}"
-
-
-def _skew(study: Significance) -> list[Finding]:
-    skew = diagnostics.skew(study)
-    if skew is None:
-        return []
-    text = (
-        f"Skewed differences of {' − '.join(skew.pair)} (skewness {skew.skewness:+.1f}): the normal approximation "
-        f"needs about {counted(skew.wanted, study.unit_name)}, there are {skew.units:,}; a 5 % test may reject 8 % "
-        "or more."
-    )
-    return [methods.SKEWED.warning(text, skew.units)]
 
 
 def _tail(study: Significance) -> list[Finding]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from evalkit.findings import inputs, splits
 from evalkit.findings.finding import Finding, Kind
-from evalkit.pages.shared_findings import columns_read, idle, rounded
+from evalkit.pages.shared_findings import columns_read, idle, rounded, skewed
 from evalkit.reading.inputs.examples import LeftOut
 from evalkit.studies import validation_diagnostics as diagnostics
 from evalkit.studies.diagnostics import ends
@@ -29,7 +29,15 @@ def of(study: Validation) -> list[Finding]:
 def of_data(study: Validation) -> list[Finding]:
     """What to know of the data and of the fits, beside what the audit found."""
     data = [_rows(study), *(_left_out(part) for part in study.examples.left_out), _label(study), *_threshold(study)]
-    return [*data, *_features(study), *_models(study), *_repeats(study), *_untested(study), *_fits(study)]
+    return [
+        *data,
+        *_features(study),
+        *_models(study),
+        *_repeats(study),
+        *_untested(study),
+        *_fits(study),
+        *skewed(study),
+    ]
 
 
 def _rows(study: Validation) -> Finding:

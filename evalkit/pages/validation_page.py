@@ -34,7 +34,7 @@ DEFINITIONS = [
         "t over J fold values whose variance is multiplied by 1/J + test/training rows, because the folds share "
         "rows; doi:10.1023/A:1024068626366",
     ),
-    ("McNemar", "exact test, mid-p, of the rows that only one of two systems classifies rightly"),
+    ("McNemar", "asymptotic test of the rows that only one of two systems classifies rightly, with Tango's interval"),
     (
         "Cochran's Q",
         "Σ (fold − mean)² / variance; about the number of folds − 1 where the folds are of one kind. p by χ², or "

@@ -92,7 +92,6 @@ class Ranking(Compared, Resources):
     unit: str | None = option(TEXT, "a column such as user_id: its queries vary together, so whole users are resampled")
     segments: tuple[str, ...] = option(TEXTS, 'columns with one value per query, "country,device"')
     ranks: str = option(RANKS, "of ranked lists without scores: as given, or renumber, which closes gaps", AS_GIVEN)
-    interval: str = option(Choice(("t", "percentile", "BCa")), "intervals of the means: t, percentile or BCa", "t")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 
 from evalkit.arrays import Floats, finite, ratio, same_length
 from evalkit.metrics.sums import Sums
-from evalkit.statistics.intervals import Estimate, satterthwaite, wilson
+from evalkit.statistics.intervals import Estimate, satterthwaite
 from evalkit.statistics.proportions import two_proportions
+from evalkit.statistics.score_intervals import ratio_score
 from evalkit.statistics.significance import (
     ROUNDING,
     Comparison,
@@ -57,7 +58,7 @@ def ratio_difference(treatment: Sums, control: Sums, *, level: float = 0.95, uni
     >>> round(ratio_difference(Sums([2, 1], [4, 2]), Sums([1, 0], [4, 1])).difference.value, 3)
     0.3
     """
-    a, b = _ratio_of(treatment), _ratio_of(control)
+    a, b = ratio_of(treatment), ratio_of(control)
     return t_of_arms(a.value - b.value, [a, b], level, unit, "jackknife t")
 
 
@@ -72,28 +73,24 @@ def ratio_lift(treatment: Sums, control: Sums, *, level: float = 0.95, unit: str
     >>> round(ratio_lift(Sums([2, 1], [4, 2]), Sums([1, 0], [4, 1])).difference.value, 3)
     1.5
     """
-    return _fieller(_ratio_of(treatment), _ratio_of(control), level, unit)
+    return _fieller(ratio_of(treatment), ratio_of(control), level, unit)
 
 
 def share_lift(hits: int, n: int, control_hits: int, control_n: int, *, level: float = 0.95) -> Comparison:
-    """Ratio of two proportions − 1, with p of the score test and limits from both Wilson intervals (MOVER).
+    """Ratio of two proportions − 1, with p of the score test and the interval that inverts it (Koopman).
 
-    Contains 0 exactly if Newcombe's interval of the difference does. NaN if control_hits is 0.
-    Donner, Zou 2012, doi:10.1177/0962280210389082.
+    NaN if control_hits is 0.
 
     >>> e = share_lift(56, 70, 48, 80).difference
     >>> round(e.value, 4), round(e.low, 4), round(e.high, 4)
-    (0.3333, 0.0783, 0.6629)
+    (0.3333, 0.0798, 0.6708)
     """
     test = two_proportions(hits, n, control_hits, control_n, level=level)
 
     def interval(at: float) -> Estimate:
-        a, b = wilson(hits, n, level=at), wilson(control_hits, control_n, level=at)
-        low, _ = _quotients(a.value, b.value, a.value - a.low, b.high - b.value)
-        _, high = _quotients(a.value, b.value, a.high - a.value, b.value - b.low)
-        value = float(ratio(a.value, b.value)) - 1
-        limits = (low - 1, high - 1) if control_hits else (np.nan, np.nan)
-        return Estimate(value, *limits, at, n + control_n, "MOVER")
+        e = ratio_score(hits, n, control_hits, control_n, level=at)
+        low, high = (e.low - 1, e.high - 1) if control_hits else (np.nan, np.nan)
+        return Estimate(float(ratio(hits / n, control_hits / control_n)) - 1, low, high, at, e.n, e.method)
 
     p = test.p_value if control_hits else np.nan
     return compare(interval, p, level=level, unit=test.unit, method=test.method)
@@ -126,8 +123,11 @@ def mean_of(values: Floats) -> Arm:
     return arm_of(value, minus(values, value))
 
 
-def _ratio_of(values: Sums) -> Arm:
-    """The ratio of sums; a user's effect is (n − 1) times the drop of the ratio if the user is left out."""
+def ratio_of(values: Sums) -> Arm:
+    """The ratio of sums; a user's effect is (n − 1) times the drop of the ratio if the user is left out.
+
+    The degrees of freedom are Kish's number of users, (Σ denominator)² / Σ denominator², less 1.
+    """
     top, bottom = finite("numerator", values.numerator), finite("denominator", values.size)
     n, whole = same_length(numerator=top, denominator=bottom), bottom.sum()
     value = float(ratio(top.sum(), whole))

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from evalkit.arrays import Floats
 from evalkit.catalogue.kinds import (
     Area,
     Combined,
@@ -30,6 +31,7 @@ from evalkit.catalogue.kinds import (
     Transformed,
 )
 from evalkit.catalogue.metric import Chosen
+from evalkit.metrics.sums import both
 from evalkit.statistics import independent, intervals, methods, power
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.methods import Options
@@ -68,7 +70,17 @@ def compare(first: Any, second: Any, o: Options) -> Comparison:
     """first − second with its interval and its test; NaN from no units where either is undefined."""
     if np.isnan(first.value - second.value) or not first.meets(second):
         return undefined(o.level, o.unit)
-    return method(first).test(first, second, o)
+    metric = first.chosen.metric
+    return within_range(method(first).test(first, second, o), metric.high - metric.low)
+
+
+def within_range(c: Comparison, widest: float) -> Comparison:
+    """The comparison with its limits cut to what a difference can be."""
+
+    def cut(e: Estimate) -> Estimate:
+        return replace(e, low=float(np.maximum(e.low, -widest)), high=float(np.minimum(e.high, widest)))
+
+    return replace(c, difference=cut(c.difference), equivalence=cut(c.equivalence))
 
 
 def undefined(level: float, unit: str) -> Comparison:
@@ -103,20 +115,26 @@ def _of_originals(a: Any, b: Any, o: Options) -> Comparison:
 
 @dataclass(frozen=True, eq=False)
 class Method:
-    """An interval and a test, and what they are called."""
+    """An interval and a test, what they are called, and the difference that the test would show."""
 
     interval: Callable[[Any, Options], Estimate]
     interval_is: str
     test: Callable[[Any, Any, Options], Comparison]
     test_is: str
+    shows: Callable[[Any, Any, Comparison, float], float] = methods.shown_by_width
 
 
 BCA = "BCa from 1,000 resamples of counts"
 FIRST_ORDER = "Welch's t on the influence of each row"
 BY_ROW = Method(methods.delta, "delta method", methods.influence, "delta method")
-MEAN = Method(methods.mean, "t", methods.flips, "sign flips")
-RATIO = Method(methods.mean, "delta method", methods.t_test, "delta method")
-SHARE = Method(methods.wilson, "Wilson", methods.mcnemar, "McNemar mid-p with Tango's interval")
+HALL = "t corrected for skewness (Hall)"
+SKEWED = f"{HALL}, of zeros and ones Wilson"
+MEAN = Method(methods.mean, SKEWED, methods.flips, "sign flips")
+JACKKNIFE = "jackknife t"
+ONE_DENOMINATOR = f"sign flips of whole units, where two denominators differ {JACKKNIFE}"
+RATIO = Method(methods.jackknife, JACKKNIFE, methods.flips_of_sums, ONE_DENOMINATOR)
+MCNEMAR = "McNemar's test with Tango's interval"
+SHARE = Method(methods.wilson, "Wilson", methods.mcnemar, MCNEMAR)
 AREA_BY_UNIT = "DeLong's variance by unit on the logit scale"
 AREA = "DeLong's variance on the logit scale, Newcombe's method 5 where a class has fewer than 50 rows"
 LIKE_ITS_ORIGINAL = Method(_transformed, "the original's, transformed", _of_originals, "the original's")
@@ -124,7 +142,7 @@ LIKE_ITS_ORIGINAL = Method(_transformed, "the original's, transformed", _of_orig
 PLAIN: dict[type[Kind], Method] = {
     Share: SHARE,
     OwnShare: Method(methods.wilson, "Wilson", methods.welch, FIRST_ORDER),
-    Loss: Method(methods.mean, "t", methods.flips_or_t, "sign flips, of more than 20,000 rows t"),
+    Loss: Method(methods.mean, SKEWED, methods.flips_or_t, "sign flips, of more than 20,000 rows t"),
     PerUnit: MEAN,
     Ratio: RATIO,
     Smooth: BY_ROW,
@@ -138,35 +156,41 @@ PLAIN: dict[type[Kind], Method] = {
 }
 WEIGHTED = dict.fromkeys(PLAIN, BY_ROW) | {
     Loss: RATIO,
+    Share: RATIO,
+    OwnShare: RATIO,
     Ratio: RATIO,
     Area: Method(methods.delong_by_unit, AREA_BY_UNIT, methods.influence, "delta method"),
     Transformed: LIKE_ITS_ORIGINAL,
 }
 BINNED = "how much a row of each bin moves it (delta method), of fewer than 10,000 rows of a class " + BCA
-FLIPPED = Method(methods.mean, "delta method", methods.flips_or_t, "sign flips of whole units, of more than 20,000 t")
+FLIPPED = Method(methods.jackknife, JACKKNIFE, methods.flips_or_t, "sign flips of whole units, of more than 20,000 t")
 CLUSTERED = WEIGHTED | {
     Loss: FLIPPED,
     Share: FLIPPED,
-    PerUnit: Method(methods.mean, "delta method", methods.flips, "sign flips of whole units"),
+    PerUnit: Method(methods.jackknife, JACKKNIFE, methods.flips, "sign flips of whole units"),
 }
 SUMMED = PLAIN | {
-    Loss: Method(methods.summed_mean, "t", methods.paired_t, "paired t"),
+    Loss: Method(methods.summed_mean, HALL, methods.paired_t, "paired t"),
     Order: Method(methods.bca_or_delta, BINNED, methods.welch, FIRST_ORDER),
     Decision: Method(methods.bca_or_delta, BINNED, methods.welch, FIRST_ORDER),
     Rough: Method(methods.bca_or_delta, BINNED, methods.influence, "how much each row moves the difference"),
 }
+DIVIDED = "half of the difference's, of sign flips of the units' sums"
+UNLIKE = "Welch's t, of skewed arms that are unlike the studentised permutation"
 TABLE: dict[Layout, dict[type[Kind], Method]] = {
     Layout.PLAIN: PLAIN,
     Layout.CLUSTERED: CLUSTERED,
     Layout.WEIGHTED: WEIGHTED,
     Layout.SUMMED: SUMMED,
-    Layout.SUMMED_VARIED: WEIGHTED | {Loss: BY_ROW},
+    Layout.SUMMED_VARIED: WEIGHTED | dict.fromkeys((Loss, Share, OwnShare, Ratio), BY_ROW),
+    Layout.DIVIDED: dict.fromkeys(
+        (PerUnit, Ratio),
+        Method(methods.divided_or_jackknife, DIVIDED, methods.flips_of_sums, "sign flips of the units' sums"),
+    ),
     Layout.INDEPENDENT: {
-        PerUnit: Method(methods.mean, "t", methods.two_means, "Welch's t"),
-        Ratio: Method(methods.mean, "delta method", methods.two_ratios, "jackknife t"),
-        Proportion: Method(
-            methods.wilson, "Wilson", methods.two_proportions, "the score test with Newcombe's interval"
-        ),
+        PerUnit: Method(methods.mean, SKEWED, methods.two_means, UNLIKE),
+        Ratio: Method(methods.jackknife, JACKKNIFE, methods.two_ratios, JACKKNIFE),
+        Proportion: Method(methods.wilson, "Wilson", methods.two_proportions, "the score test with its interval"),
     },
     Layout.FOLDS: dict.fromkeys(
         (PerUnit, Ratio), Method(methods.of_folds, "Nadeau–Bengio", methods.two_folds, "Nadeau–Bengio's corrected t")
@@ -180,13 +204,24 @@ def method(statistic: Any) -> Method:
     return TABLE[statistic.layout][type(statistic.chosen.metric.kind)]
 
 
+FLIPPING = (methods.flips, methods.flips_or_t, methods.flips_of_sums)
+
+
+def flipped(a: Any, b: Any) -> Floats | None:
+    """The differences, one a unit, whose signs are flipped to compare two statistics; None where another test does."""
+    first, second = a.base(), b.base()
+    if method(first).test not in FLIPPING or not first.meets(second):
+        return None
+    return methods.minus(first, second).by_unit(both(first.sums, second.sums), first.unit)[0]
+
+
 def words(metrics: Iterable[Chosen], layout: Layout, side: Callable[[Method], str]) -> str:
     """What each metric has, those with the same method together; `side` picks interval or test.
 
     >>> from evalkit.catalogue.lookup import find
     >>> metrics = [find(name, "counts") for name in ("recall", "roc_auc", "gini", "accuracy")]
     >>> words(metrics, Layout.PLAIN, lambda method: method.test_is)
-    "recall, accuracy: McNemar mid-p with Tango's interval; roc_auc, gini (as roc_auc): DeLong"
+    "recall, accuracy: McNemar's test with Tango's interval; roc_auc, gini (as roc_auc): DeLong"
     """
     named: dict[str, list[str]] = {}
     for chosen in metrics:
@@ -209,30 +244,18 @@ def lift(a: Any, b: Any, o: Options) -> Comparison:
 # What a comparison could show -------------------------------------------------------------------------------------
 
 
-def detectable(c: Comparison, share: float = 0.8) -> float:
-    """The smallest true difference that this comparison's test shows with this power, from the width of its interval.
-
-    >>> from evalkit.statistics.significance import error_z
-    >>> round(detectable(error_z(0.0, 0.01, n=500, level=0.95, unit="row", method="DeLong")), 4)
-    0.028
-    """
-    width = (c.difference.high - c.difference.low) / 2
-    z = intervals.normal_quantile(c.difference.level)
-    return float(width / z * (z + intervals.normal_quantile(2 * share - 1)))
+def detectable(a: Any, b: Any, c: Comparison, level: float) -> float:
+    """The smallest true difference that the test of this comparison shows at a level with 80 % power."""
+    return method(a).shows(a, b, c, level)
 
 
-def detectable_by_t(a: Any, b: Any, o: Options) -> float:
+def detectable_by_t(a: Any, b: Any, level: float) -> float:
     """The smallest true difference that these units would show with 80 % power, from the spread that they have."""
-    sd, n = spread(a, b, o)
-    return power.minimum_detectable(sd, n, level=o.level)
+    sd, n = spread(a, b)
+    return power.minimum_detectable(sd, n, level=level)
 
 
-def spread(a: Any, b: Any, o: Options) -> tuple[float, int]:
+def spread(a: Any, b: Any) -> tuple[float, int]:
     """The standard deviation of the differences over units that a t-test sees, NaN below two units; their number."""
-    from scipy.special import stdtrit
-
-    d = methods.t_test(a, b, o).difference
-    if d.n < 2:
-        return float("nan"), d.n
-    error = (d.high - d.low) / 2 / float(stdtrit(d.n - 1, (1 + d.level) / 2))
-    return error * float(np.sqrt(d.n)), d.n
+    d = methods.paired(a, b)
+    return d.error * float(np.sqrt(d.n)), d.n

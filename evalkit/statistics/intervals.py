@@ -218,8 +218,8 @@ def tango(first_only: float, second_only: float, n: float, *, level: float = 0.9
     if n == 0:
         return Estimate(value, np.nan, np.nan, level, 0, "Tango")
     z = normal_quantile(level)
-    low = _bisect(lambda d: _tango_score(first_only, second_only, n, d) - z, -1.0, value)
-    high = _bisect(lambda d: _tango_score(first_only, second_only, n, d) + z, value, 1.0)
+    low = falling_root(lambda d: _tango_score(first_only, second_only, n, d) - z, -1.0, value)
+    high = falling_root(lambda d: _tango_score(first_only, second_only, n, d) + z, value, 1.0)
     return Estimate(value, low, high, level, int(n), "Tango")
 
 
@@ -392,7 +392,7 @@ def _tango_score(first_only: float, second_only: float, n: float, difference: fl
     return float(distance / np.sqrt(variance)) if variance > 0 else float(np.sign(distance)) * np.inf
 
 
-def _bisect(falling: Callable[[float], float], low: float, high: float) -> float:
+def falling_root(falling: Callable[[float], float], low: float, high: float) -> float:
     """The root of a falling function between two points, to the last bit but a few."""
     for _ in range(60):
         middle = (low + high) / 2

@@ -22,6 +22,7 @@ BLOCK = 2**17  # rows whose columns are held at once
 FACTS = -1  # the key of the row that counts rows
 BINS = ("low", "high", "positive", "negative")
 SHARED = ("rows", "positive", "negative")
+SUMS = ("total", "gram", "cubes")
 
 
 def groups(shard: Shard) -> Iterator[tuple[int, Ints | slice]]:
@@ -146,17 +147,17 @@ class Second:
         label, some, score = shard.label[rows], weight[rows], [values[rows] for values in shard.score]
         unit = None if shard.unit is None else shard.unit[rows]
         size, m = shard.units if unit is not None else 0, len(self.names(group))
-        by_unit, total, gram = np.zeros((size, m)), np.zeros(m), np.zeros((m, m))
+        by_unit, total, gram, cubes = np.zeros((size, m)), np.zeros(m), np.zeros((m, m)), np.zeros(m)
         for start in range(0, len(label), BLOCK):
             at = slice(start, start + BLOCK)
             x = self._block(group, label[at], [values[at] for values in score], some[at])
             if unit is None:
-                total, gram = total + x.sum(axis=1), gram + products(x)
+                total, gram, cubes = total + x.sum(axis=1), gram + products(x), cubes + cubed(x)
             else:
                 _add(by_unit, unit[at], x)
         if unit is None:
-            return Sums(len(label), total, gram.ravel())
-        return Sums(0, by_unit.ravel(), np.empty(0)) if self.apart else collapsed(by_unit)
+            return Sums(len(label), total, gram.ravel(), cubes)
+        return Sums(0, by_unit.ravel(), np.empty(0), np.empty(0)) if self.apart else collapsed(by_unit)
 
     def _block(self, group: int, label: Bools, score: Sequence[Floats], weight: Floats) -> Floats:
         shared = np.array([np.ones(len(label)), weight * label, weight * ~label])
@@ -177,26 +178,32 @@ class Second:
         for group, part in sums(table):
             names = self.names(group)
             whole = collapsed(part.total.reshape(-1, len(names))) if self.apart else part
-            moments[group] = Moments(names, whole.n, whole.total, whole.gram.reshape(len(names), -1))
+            moments[group] = Moments(names, whole.n, whole.total, whole.gram.reshape(len(names), -1), whole.cubes)
         return moments
 
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """Units, sums of the columns and of their products; before units are whole, the columns of each unit as `total`."""
+    """Units, sums of the columns, of their products and cubes; before units are whole, their columns as `total`."""
 
     n: int
     total: Floats
     gram: Floats
+    cubes: Floats
 
     def __add__(self, other: "Sums") -> "Sums":
-        return Sums(self.n + other.n, self.total + other.total, self.gram + other.gram)
+        return Sums(self.n + other.n, self.total + other.total, self.gram + other.gram, self.cubes + other.cubes)
 
 
 def collapsed(by_unit: Floats) -> Sums:
     """The sums over units from the columns of each unit, one row a unit; those without rows do not count."""
     there = by_unit[by_unit[:, 0] > 0]
-    return Sums(len(there), there.sum(axis=0), products(there.T).ravel())
+    return Sums(len(there), there.sum(axis=0), products(there.T).ravel(), cubed(there.T))
+
+
+def cubed(x: Floats) -> Floats:
+    """The sum of the cubes of each row of x."""
+    return np.array([np.dot(row * row, row) for row in x])
 
 
 def products(x: Floats) -> Floats:
@@ -218,16 +225,16 @@ def _add(by_unit: Floats, unit: Ints, x: Floats) -> None:
 def _summed(groups: Mapping[int, Sums]) -> Any:
     import pyarrow as pa
 
-    columns = {name: _lists([getattr(part, name) for part in groups.values()]) for name in ("total", "gram")}
+    columns = {name: _lists([getattr(part, name) for part in groups.values()]) for name in SUMS}
     n = pa.array([part.n for part in groups.values()], pa.int64())
     return pa.table({"key": pa.array(list(groups), pa.int64()), "n": n, **columns})
 
 
 def sums(table: Any) -> Iterator[tuple[int, Sums]]:
     """Key and sums of each row of a result."""
-    total, gram = (_arrays(table[name]) for name in ("total", "gram"))
+    total, gram, cubes = (_arrays(table[name]) for name in SUMS)
     for i, (key, n) in enumerate(zip(table["key"].to_pylist(), table["n"].to_pylist(), strict=True)):
-        yield key, Sums(n, total[i], gram[i])
+        yield key, Sums(n, total[i], gram[i], cubes[i])
 
 
 # Lists of numbers in a table ----------------------------------------------------------------------------------------

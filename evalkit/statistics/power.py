@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evalkit.arrays import InputError, ParameterError, finite, ratio, same_length
-from evalkit.statistics.intervals import check_level
+from evalkit.statistics.intervals import check_level, normal_quantile
 
 
 def paired_power(difference: float, sd: float, n: float, *, level: float = 0.95) -> float:
@@ -42,6 +42,30 @@ def minimum_detectable(sd: float, n: float, *, level: float = 0.95, power: float
     if not n >= 2 or np.isnan(sd):
         return np.nan
     return sd * _smallest(lambda d: paired_power(d, 1.0, n, level=level) - power, 0.0, 1.0)
+
+
+def detectable_share(base: float, n: float, m: float, *, level: float = 0.95, power: float = 0.8) -> float:
+    """The smallest true difference from a share `base` that the score test of arms of n and m units shows.
+
+    Towards ½, where the variance grows; NaN where even the whole way there would not show. Fleiss, Levin, Paik 2003,
+    section 4.2, without correction, for n.
+
+    >>> round(detectable_share(0.1, 500, 500), 4)
+    0.0595
+    """
+    _check(0.0, power, level)
+    z, far = normal_quantile(level), normal_quantile(2 * power - 1)
+
+    def beyond(difference: float) -> float:
+        p, q = base + difference, base
+        pooled = (n * p + m * q) / (n + m)
+        null = np.sqrt(pooled * (1 - pooled) * (1 / n + 1 / m))
+        return difference - z * null - far * np.sqrt(p * (1 - p) / n + q * (1 - q) / m)
+
+    base = min(base, 1 - base)
+    if not min(n, m) > 0 or np.isnan(base) or beyond(1 - base) < 0:
+        return np.nan
+    return _between(beyond, 0.0, 1 - base)
 
 
 def required_n(difference: float, sd: float, *, level: float = 0.95, power: float = 0.8) -> float:
@@ -82,6 +106,11 @@ def _smallest(rising: Callable[[float], float], low: float, high: float) -> floa
     """Where a rising function crosses 0: the upper end doubles until it is past, then bisection."""
     while rising(high) < 0:
         low, high = high, 2 * high
+    return _between(rising, low, high)
+
+
+def _between(rising: Callable[[float], float], low: float, high: float) -> float:
+    """Where a rising function crosses 0 between two points."""
     for _ in range(60):
         middle = (low + high) / 2
         low, high = (low, middle) if rising(middle) >= 0 else (middle, high)

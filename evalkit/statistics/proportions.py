@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from evalkit.arrays import Floats, InputError, ParameterError, finite, ratio
 from evalkit.statistics import signflip
 from evalkit.statistics.intervals import Estimate, check_proportion, clopper_pearson, newcombe, tango
+from evalkit.statistics.score_intervals import difference_score
 from evalkit.statistics.significance import Comparison, check_comparison_level, compare
 
 Chance = Callable[[Any], Any]  # the logarithm of the chance of each outcome, up to a constant
@@ -66,7 +67,7 @@ def mcnemar_asymptotic(
 def two_proportions(
     successes_a: int, n_a: int, successes_b: int, n_b: int, *, level: float = 0.95, unit: str = "row"
 ) -> Comparison:
-    """The difference of two independent proportions: pooled score test, Newcombe's interval.
+    """The difference of two independent proportions: pooled score test, and the interval that inverts it (Mee).
 
     Raises InputError where an arm has no data.
 
@@ -80,9 +81,8 @@ def two_proportions(
     error = np.sqrt(pooled * (1 - pooled) * (1 / n_a + 1 / n_b))
     z = ratio(successes_a / n_a - successes_b / n_b, error)
     p = 1.0 if error == 0 else float(2 * ndtr(-abs(z)))
-    return compare(
-        lambda at: newcombe(successes_a, n_a, successes_b, n_b, level=at), p, level=level, unit=unit, method="score"
-    )
+    table = successes_a, n_a, successes_b, n_b
+    return compare(lambda at: difference_score(*table, level=at), p, level=level, unit=unit, method="score")
 
 
 def fisher(

@@ -11,18 +11,22 @@ from numpy.typing import ArrayLike
 
 from evalkit.arrays import Floats, InputError, finite
 from evalkit.statistics.intervals import Estimate, normal_quantile
-from evalkit.statistics.significance import Comparison, compare
+from evalkit.statistics.significance import Comparison, agree, compare
+
+EXACT = 50  # units up to which scipy takes the exact distribution
+HODGES = "Hodges–Lehmann"
 
 
 def wilcoxon(differences: ArrayLike, *, level: float = 0.95, unit: str = "query") -> Comparison:
     """The pseudo-median of the differences by Wilcoxon's signed-rank test; zeros are left out of the test.
 
-    It does not test a mean. The difference is the Hodges–Lehmann estimate, the median of the means of all pairs,
-    with the interval of the normal approximation. Biometrics Bulletin 1945, doi:10.2307/3001968.
+    It does not test a mean. The difference is the Hodges–Lehmann estimate, the median of the means of all pairs. Its
+    interval inverts the exact test where p is exact (at most 50 units, without zeros and ties), elsewhere the normal
+    approximation. Biometrics Bulletin 1945, doi:10.2307/3001968.
 
     >>> c = wilcoxon([49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48])
-    >>> round(c.p_value, 7), c.difference.value
-    (0.0412598, 25.0)
+    >>> round(c.p_value, 7), c.difference.value, round(c.difference.low, 9)
+    (0.0412598, 25.0, 4.0)
     """
     from scipy import stats
 
@@ -30,22 +34,31 @@ def wilcoxon(differences: ArrayLike, *, level: float = 0.95, unit: str = "query"
     if units.size == 0:
         raise InputError("differences must hold at least one unit, got none")
     p = float(stats.wilcoxon(units).pvalue) if np.any(units != 0) else 1.0
+    sizes = np.abs(units)
+    exact = units.size <= EXACT and sizes.min() > 0 and np.unique(sizes).size == units.size
+    pairs = units.size * (units.size + 1) / 2
+    value = (_pair_mean(units, np.ceil(pairs / 2)) + _pair_mean(units, np.floor(pairs / 2) + 1)) / 2
 
     def interval(level: float) -> Estimate:
-        n, pairs = units.size, units.size * (units.size + 1) / 2
-        reach = normal_quantile(level) * np.sqrt(n * (n + 1) * (2 * n + 1) / 24)
-        low, high = np.floor(pairs / 2 - reach), np.ceil(pairs / 2 + reach)
-        value = (_pair_mean(units, np.ceil(pairs / 2)) + _pair_mean(units, np.floor(pairs / 2) + 1)) / 2
-        return Estimate(
-            value,
-            _pair_mean(units, low) if low >= 1 else -np.inf,
-            _pair_mean(units, high + 1) if high < pairs else np.inf,
-            level,
-            n,
-            "Hodges–Lehmann",
-        )
+        low = _exact_rank(units.size, level) if exact else _normal_rank(units.size, level)
+        limits = (_pair_mean(units, low), _pair_mean(units, pairs + 1 - low)) if low >= 1 else (-np.inf, np.inf)
+        return Estimate(value, *(agree(value, limits, p, level) if value else limits), level, units.size, HODGES)
 
     return compare(interval, p, level=level, unit=unit, method="Wilcoxon signed rank (not of a mean)")
+
+
+def _normal_rank(n: int, level: float) -> float:
+    """The rank of the mean of two units that is the lower limit, by the normal approximation."""
+    return float(np.floor(n * (n + 1) / 4 - normal_quantile(level) * np.sqrt(n * (n + 1) * (2 * n + 1) / 24)))
+
+
+def _exact_rank(n: int, level: float) -> float:
+    """The same by the exact distribution of the rank sum: so many sums are each so rare that the test rejects."""
+    chance = np.ones(1)
+    for rank in range(1, n + 1):
+        chance = (np.append(chance, np.zeros(rank)) + np.append(np.zeros(rank), chance)) / 2
+    tail = np.minimum(2 * np.cumsum(chance), 1.0)
+    return float(np.searchsorted(tail, round(1 - level, 12) * (1 - 1e-12)))
 
 
 def mean_ranks(values: ArrayLike) -> Floats:

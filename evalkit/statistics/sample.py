@@ -177,7 +177,7 @@ def _columns(t: Table, chosen: Chosen) -> dict[str, BinColumn | LossColumn]:
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """The number of units, the sums of the columns and of the products of units' sums.
+    """The number of units, the sums of the columns, of the products of units' sums and of their cubes.
 
     Besides the systems' columns there are rows (1), positive and negative (the row's weight, in its class).
     """
@@ -186,6 +186,7 @@ class Moments:
     n: int
     sums: Floats
     gram: Floats
+    cubes: Floats
 
     def total(self, form: Form) -> float:
         """The sum of a form over all rows."""
@@ -199,6 +200,19 @@ class Moments:
         if squares <= 1e-14 * float(np.abs(times) @ np.abs(gram) @ np.abs(times)):
             squares = 0.0  # what rounding leaves of two equal systems
         return float(np.sqrt(ratio(squares * self.n, self.n - 1)))
+
+    def skewness(self, name: str) -> float:
+        """The skewness of one column over the units, 0 where it does not vary."""
+        at = self.names.index(name)
+        mean, square, cube = self.sums[at] / self.n, self.gram[at, at] / self.n, self.cubes[at] / self.n
+        spread = square - mean**2
+        return float((cube - 3 * mean * square + 2 * mean**3) / spread**1.5) if spread > 1e-14 * square else 0.0
+
+    @property
+    def freedom(self) -> float:
+        """Kish's number of units by their weight, less 1."""
+        at = [self.names.index(name) for name in ("positive", "negative")]
+        return float(ratio(self.sums[at].sum() ** 2, self.gram[np.ix_(at, at)].sum())) - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -277,6 +291,16 @@ class OfSums(Statistic):
     def error(self) -> float:
         """The standard error, to first order."""
         return self._error(self.form)
+
+    @property
+    def freedom(self) -> float:
+        """The degrees of freedom of the standard error."""
+        return self.moments.freedom if self.summed else self.n - 1.0
+
+    def skewness(self) -> float:
+        """The skewness of the loss of a row."""
+        (name,) = self.form
+        return self.moments.skewness(name)
 
     def difference_error(self, other: "OfSums") -> float:
         """The standard error of the difference on the same rows."""

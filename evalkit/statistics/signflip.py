@@ -102,27 +102,30 @@ def joint_draws(columns: Floats, *, rng: np.random.Generator, draws: int) -> Flo
     return walsh_hadamard(sums).reshape(m, blocks * points)
 
 
-def largest_sums(columns: Floats, *, rng: np.random.Generator, draws: int) -> Floats:
-    """The largest |Σ ± column| over the columns for each sign vector, the unflipped one left out: (n, m) in.
+def exceeded(columns: Floats, observed: Floats, *, rng: np.random.Generator, draws: int) -> tuple[Ints, int]:
+    """In how many sign vectors the largest |Σ ± column| of each column and those after it is at least `observed`.
 
-    Every sign vector (up to its sign) for at most 20 units, otherwise at least `draws` random ones.
+    (n, m) in; m numbers out, and of how many: every sign vector (up to its sign, the unflipped one left out) for at
+    most 20 units, otherwise at least `draws` random ones.
 
-    >>> largest_sums(np.array([[1.0, 2.0], [3.0, 1.0]]), rng=np.random.default_rng(1), draws=0)
-    array([2.])
+    >>> exceeded(np.array([[1.0, 2.0], [3.0, 1.0]]), np.array([2.0, 2.0]), rng=np.random.default_rng(1), draws=0)
+    (array([1, 0]), 1)
     """
     n, m = columns.shape
+    times = np.zeros(m, np.int64)
     if n <= ENUMERATED:
         largest = np.zeros(1 << (n - 1))
-        for column in columns.T:
-            np.maximum(largest, np.abs(enumerated(column)), out=largest)
-        return largest[1:]
-    chunk = max(HELD // m, 1)  # joint_draws rounds up to whole blocks
-    parts: list[Floats] = []
-    while draws > 0:
-        sums = joint_draws(columns, rng=rng, draws=min(chunk, draws))
-        parts.append(np.abs(sums, out=sums).max(axis=0))
-        draws -= parts[-1].size
-    return np.concatenate(parts)
+        for j in reversed(range(m)):
+            np.maximum(largest, np.abs(enumerated(columns[:, j])), out=largest)
+            times[j] = np.sum(largest[1:] >= observed[j])
+        return times, largest.size - 1
+    chunk, drawn = max(HELD // m, 1), 0  # joint_draws rounds up to whole blocks
+    while drawn < draws:
+        sums = np.abs(joint_draws(columns, rng=rng, draws=min(chunk, draws - drawn)))
+        np.maximum.accumulate(sums[::-1], axis=0, out=sums[::-1])
+        times += np.sum(sums >= observed[:, None], axis=1)
+        drawn += sums.shape[1]
+    return times, drawn
 
 
 def walsh_hadamard(values: Floats) -> Floats:

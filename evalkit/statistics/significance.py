@@ -87,7 +87,7 @@ def sign_flip(
     value = _sum(total) / float(size.sum())
 
     def interval(level: float) -> Estimate:
-        limits = _agree(value, signflip.limits(low, high, level=level), p, level)
+        limits = agree(value, signflip.limits(low, high, level=level), p, level)
         return Estimate(value, *limits, level, total.size, "sign-flip inversion")
 
     return compare(interval, p, level=level, unit=unit, method=f"sign flip, {how}")
@@ -372,8 +372,11 @@ def _counts(counts: ArrayLike, differences: Floats) -> Floats:
     return size
 
 
-def _agree(value: float, limits: tuple[float, float], p: float, level: float) -> tuple[float, float]:
-    """The limits with 0 on the side where the test has it; only an exact p beside drawn limits ever differs."""
+def agree(value: float, limits: tuple[float, float], p: float, level: float) -> tuple[float, float]:
+    """The limits with the value between them, and 0 on the side where the test has it.
+
+    Only an exact p beside drawn limits, and gaps between the values that draws can have, ever make a difference.
+    """
     low, high = min(limits[0], value), max(limits[1], value)
     if not rejected(p, level):
         return min(low, 0.0), max(high, 0.0)

@@ -17,7 +17,7 @@ from evalkit.catalogue.kinds import Effects, Tables
 from evalkit.catalogue.metric import Chosen
 from evalkit.metrics.rows import Rows
 from evalkit.metrics.sums import Sums
-from evalkit.statistics.intervals import Estimate, standard_error
+from evalkit.statistics.intervals import Estimate
 
 
 class Layout(Enum):
@@ -28,6 +28,7 @@ class Layout(Enum):
     WEIGHTED = "rows with weights, in units or not"
     SUMMED = "sums over rows that count alike"
     SUMMED_VARIED = "sums over rows in units, or with weights"
+    DIVIDED = "units that two systems divide between them"
     INDEPENDENT = "other units in each system"
     FOLDS = "folds that share training rows"
     KNOWN = "a number that is known"
@@ -165,15 +166,28 @@ class OfRows(Statistic):
         """Units, or rows."""
         return len(self.rows) if self.unit is None else len(np.unique(self.unit))
 
+    @property
+    def freedom(self) -> float:
+        """The degrees of freedom of the standard error: Kish's number of units by their weight, less 1."""
+        return float(ratio(1.0, np.sum(self._shares**2))) - 1
+
     def error(self) -> float:
         """The standard error, to first order."""
-        moved = by_unit(self.effects.rows, self.unit)
-        return standard_error(moved * moved.size)
+        return self._error(self.effects.rows)
 
     def difference_error(self, other: OfRows) -> float:
         """The standard error of the difference on the same rows."""
-        moved = by_unit(self.effects.rows - other.effects.rows, self.unit)
-        return standard_error(moved * moved.size)
+        return self._error(self.effects.rows - other.effects.rows)
+
+    def _error(self, rows: Floats) -> float:
+        """√((n − 1) / n Σ e²): leaving a unit out moves the number by e, more than its effect the more it weighs."""
+        moved = ratio(by_unit(rows, self.unit), 1 - self._shares)
+        return float(np.sqrt(ratio(moved.size - 1, moved.size) * np.sum(moved**2))) if moved.size > 1 else np.nan
+
+    @cached_property
+    def _shares(self) -> Floats:
+        """The share of each unit in all weights."""
+        return by_unit(self.rows.shares, self.unit)
 
     def apart(self, other: OfRows) -> tuple[Floats, Ints]:
         """The variance of the difference that the rows of each class add, on one degree of freedom less; how many."""

@@ -7,11 +7,16 @@ import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Floats
+from evalkit.catalogue.metric import Chosen
 from evalkit.reading.tables import precision
 from evalkit.reading.tables.precision import DOUBLE, Precision
+from evalkit.statistics import inference
+from evalkit.statistics.means import skewness
 from evalkit.studies.study import Study
 
 VISIBLE = 5e-4  # a difference that three digits show
+COCHRAN = 25  # n should be above 25 skewness² for a normal mean (Cochran 1977, section 2.15)
+FAR = 5  # and is much too small below 5 skewness²
 FEW = 20  # units below which an interval depends on distributional assumptions
 Ends = tuple[float, float]
 
@@ -50,6 +55,38 @@ def sides(differences: Floats | pd.Series) -> tuple[int, int, int]:
     (2, 1, 1)
     """
     return int((differences > 0).sum()), int((differences == 0).sum()), int((differences < 0).sum())
+
+
+@dataclass(frozen=True)
+class Skew:
+    """The comparison by sign flips whose differences are furthest from symmetric: their skewness, their units."""
+
+    metric: str
+    pair: tuple[str, str]
+    skewness: float
+    units: int
+
+    @property
+    def wanted(self) -> int:
+        """The units that a normal mean wants."""
+        return int(COCHRAN * self.skewness**2)
+
+    @property
+    def far(self) -> bool:
+        """Whether the units are much too few."""
+        return self.units < FAR * self.skewness**2
+
+
+def skew(study: Study) -> Skew | None:
+    """The most skewed comparison by sign flips, which need symmetry, where it has too few units for a normal mean."""
+    several = [_skew(study, chosen, pair) for chosen in study.directed for pair in study.pairs]
+    known = [skew for skew in several if skew and skew.units < skew.wanted]
+    return max(known, key=lambda skew: skew.skewness**2 / skew.units, default=None)
+
+
+def _skew(study: Study, chosen: Chosen, pair: tuple[str, str]) -> Skew | None:
+    d = inference.flipped(*(study.measure(chosen, name) for name in pair))
+    return None if d is None else Skew(chosen.label, pair, skewness(d - d.mean()), d.size)
 
 
 def small_slices(study: Study) -> list[str]:

@@ -149,7 +149,7 @@ class Experiment(Study):
         first, second = (self.measure(chosen, name) for name in pair)
         c = inference.lift(first, second, self.inference_options(2))
         lift = {"lift": c.difference.value, "lift_low": c.difference.low, "lift_high": c.difference.high}
-        return lift | {"detectable": inference.detectable(self.compare(chosen, pair))}
+        return lift | {"detectable": self.would_show(chosen, pair)}
 
     # What variance reduction and heavy users do to the answer
 
@@ -174,7 +174,7 @@ class Experiment(Study):
         values, level, o = self.plain.sums(self.numbers).numerator, self.settings.level, self.options
         capped, same = experiments.capped(values, share=o.cap), "the same"
         other = f"mean of min(value, {np.quantile(values, o.cap):.3g})"
-        ways = [("as it is", same, independent.difference(*self._sides(values), level=level))]
+        ways = [("as it is", same, self.compare(self.plain, self.opponents))]
         if o.before:
             before = self._sides(self.numbers[o.before])
             cuped = experiments.cuped(*self._sides(values), *before, level=level)

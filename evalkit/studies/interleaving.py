@@ -22,7 +22,8 @@ from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part, Source
 from evalkit.statistics import inference, intervals, multiplicity
 from evalkit.statistics.intervals import Estimate
-from evalkit.statistics.statistic import OfUnits
+from evalkit.statistics.methods import Options
+from evalkit.statistics.statistic import Layout, OfUnits
 from evalkit.studies import experiment, planning, study
 from evalkit.studies.experiment import Experiment
 from evalkit.studies.planning import Planning
@@ -201,7 +202,12 @@ class Interleaving(Study):
 
     def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> OfUnits:
         """One value a user."""
-        return OfUnits(chosen, chosen.sums(self.sides(member)[self.systems.index(system)]))
+        design = Layout.DIVIDED if len(self.systems) == 2 else Layout.PLAIN
+        return OfUnits(chosen, chosen.sums(self.sides(member)[self.systems.index(system)]), design=design)
+
+    def inference_options(self, key: int) -> Options:
+        """What intervals and tests depend on; both take the same signs of users, as one follows from the other."""
+        return super().inference_options(2)
 
     def estimate_extras(self, chosen: Chosen, system: str, estimate: Estimate) -> dict[str, Any]:
         """Users without credit, for whom the metric is undefined."""
@@ -211,7 +217,7 @@ class Interleaving(Study):
         """Users for the first, for both alike, for the second; the difference that would show."""
         first, second = (self.measure(chosen, name) for name in pair)
         wins, ties, losses = sums.wins(first.sums, second.sums)
-        detectable = inference.detectable_by_t(first, second, self.inference_options(2))
+        detectable = inference.detectable_by_t(first, second, self.family_level)
         return {"wins": wins, "ties": ties, "losses": losses, "detectable": detectable}
 
     # The log itself

@@ -1,7 +1,7 @@
 """The ranking study: runs and judgements read once, and everything that the ranking page asks of them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -57,7 +57,6 @@ def read(
     unit: str | None = None,
     segments: Names | None = None,
     ranks: str = "as given",
-    interval: str = "t",
     baseline: str | None = None,
     gate: str | None = None,
     title: str | None = None,
@@ -82,7 +81,7 @@ def study_of(p: parameters.Ranking, limits: Limits = USUAL) -> "Ranking":
     """The study that the parameters of `read` ask for, within these limits."""
     p = p.filled(SAMPLE) if p.preds is None else p
     chosen = study.chosen(p.metrics, "rankings", METRICS)
-    shared = study.settings(p, chosen, unit=p.unit, segments=p.segments, interval=p.interval, limits=limits)
+    shared = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
     run = sources.parts(p.preds, p.header, limits.reading)
     judged = study.inputs(p.qrels, p.header, limits.reading)
     relevant = precision.rounded(p.relevance_level, precision.of_role(judged or run, "grade", p.columns))
@@ -182,9 +181,9 @@ class Ranking(Study):
     def _units(self, member: Member) -> np.ndarray | None:
         return None if self.unit is None else self.unit[member]
 
-    def _by_t(self, chosen: Chosen, values: Sums) -> Estimate:
-        """A number of every query with the interval by t."""
-        return inference.estimate(OfUnits(chosen, values, self.unit), replace(self.inference_options(1), interval="t"))
+    def _with_interval(self, chosen: Chosen, values: Sums) -> Estimate:
+        """A number of every query with its interval."""
+        return inference.estimate(OfUnits(chosen, values, self.unit), self.inference_options(1))
 
     def estimate_extras(self, chosen: Chosen, system: str, estimate: Estimate) -> dict[str, Any]:
         """Undefined queries, and the metric with the worst and the best order of items whose scores are equal."""
@@ -204,7 +203,7 @@ class Ranking(Study):
             return {"p_t": np.nan, "wins": 0, "ties": 0, "losses": 0, "detectable": np.nan}
         wins, ties, losses = sums.wins(first.sums, second.sums)
         t = methods.t_test(first, second, self.inference_options(2))
-        least = inference.detectable_by_t(first, second, self.inference_options(2))
+        least = inference.detectable_by_t(first, second, self.family_level)
         return {"p_t": t.p_value, "wins": wins, "ties": ties, "losses": losses, "detectable": least}
 
     # Query by query, along the list
@@ -242,7 +241,7 @@ class Ranking(Study):
         for chosen in cuts:
             for name in self.order:
                 values = self.runs.measure(name, asks.Metric(chosen, self.relevance_level))
-                e = self._by_t(chosen, values)
+                e = self._with_interval(chosen, values)
                 rows.append({"metric": metric.name, "system": name, "k": chosen.k} | _limits(e))
         return pd.DataFrame(rows)
 
@@ -258,7 +257,7 @@ class Ranking(Study):
         for name in self.order:
             for recall in RECALLS:
                 values = self.runs.measure(name, InterpolatedPrecision(float(recall), self.relevance_level))
-                e = self._by_t(chosen, values)
+                e = self._with_interval(chosen, values)
                 rows.append({"system": name, "recall": recall} | _limits(e))
         return pd.DataFrame(rows)
 

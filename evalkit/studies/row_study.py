@@ -69,7 +69,7 @@ class RowStudy(Study):
 
     def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
         """The difference that so many rows would show."""
-        return {"detectable": inference.detectable(self.compare(chosen, pair))}
+        return {"detectable": self.would_show(chosen, pair)}
 
     @property
     def over(self) -> str:

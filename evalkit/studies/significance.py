@@ -208,8 +208,12 @@ class Significance(Study):
         if self.test_to_train:
             return {}
         first, second = (self.measure(chosen, name) for name in pair)
-        options = replace(self.inference_options(2), level=self.test_level)
-        return {"detectable": inference.detectable_by_t(first, second, options)}
+        return {"detectable": inference.detectable_by_t(first, second, self.family_level)}
+
+    @property
+    def family_size(self) -> int:
+        """The pairs on every metric are one family."""
+        return len(self.directed) * len(self.pairs)
 
     @cached_property
     def comparisons(self) -> pd.DataFrame:

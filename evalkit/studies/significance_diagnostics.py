@@ -18,7 +18,6 @@ from evalkit.studies.significance import Significance
 from evalkit.studies.trials import Shares
 
 TIED = 0.5  # share of equal units from which few of them decide
-COCHRAN = 25  # n should be above 25 skewness² for a normal mean (Cochran 1977, section 2.15)
 WIDER = 1.2  # a standard error this much larger by cluster changes answers
 CLOSE = 1e-9  # of the values: further apart, two means are not of the same numbers
 LITTLE = 40  # systems times units below which the χ² of Friedman's test is no approximation
@@ -112,31 +111,6 @@ def equal_units(study: Significance) -> tuple[pd.DataFrame, bool]:
     pairs = pairs[pairs["metric"] == study.primary.label]
     pairs = pairs.assign(of=pairs["wins"] + pairs["ties"] + pairs["losses"])
     return pairs[(pairs["ties"] > TIED * pairs["of"]) & (pairs["of"] > 0)], pairs["of"].nunique() == 1
-
-
-@dataclass(frozen=True)
-class Skew:
-    """The pair whose mean difference is furthest from normal: its skewness, its units and those a mean wants."""
-
-    pair: tuple[str, str]
-    skewness: float
-    units: int
-    wanted: int
-
-
-def skew(study: Significance) -> Skew | None:
-    """The most skewed pair, where it has too few units for a normal mean."""
-    several = [Skew(pair, *_skewness(study.differences(pair).to_numpy())) for pair in study.pairs]
-    worst = max(several, key=lambda skew: skew.skewness**2 / skew.units)
-    return worst if worst.units < COCHRAN * worst.skewness**2 else None
-
-
-def _skewness(d: Floats) -> tuple[float, int, int]:
-    """Skewness, units, and the units that a mean of such a skewness wants."""
-    spread = d - d.mean()
-    size = float(np.sqrt(np.mean(spread**2)))
-    skewness = float(np.mean(spread**3) / size**3) if size > 0 else 0.0
-    return skewness, d.size, int(COCHRAN * skewness**2)
 
 
 def sampled_tails(study: Significance) -> int:

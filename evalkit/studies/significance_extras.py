@@ -9,7 +9,7 @@ import pandas as pd
 from evalkit.arrays import Floats
 from evalkit.catalogue.lookup import Chosen
 from evalkit.metrics.sums import both
-from evalkit.statistics import inference, intervals, multiplicity, power, proportions, ranks, significance
+from evalkit.statistics import inference, intervals, methods, multiplicity, power, proportions, ranks, significance
 from evalkit.statistics.power import effect
 from evalkit.studies.significance import Significance
 
@@ -63,14 +63,15 @@ def _other_tests(study: Significance, chosen: Chosen) -> list[dict[str, Any]]:
 
 
 def _of_the_mean(study: Significance, chosen: Chosen, pair: tuple[str, str]) -> dict[str, float]:
-    """The tests of the mean that is compared: over units, or over the rows of whole units by the delta method."""
+    """The tests of the mean that is compared: over units, or over the rows of whole units."""
+    first, second = (study.measure(chosen, name) for name in pair)
+    t = methods.t_test(first, second, study.inference_options(2))
     if study.unit is None:
         d = study.differences(pair, chosen).to_numpy()
-        t, drawn = significance.paired_t(d), significance.paired_bootstrap(d, rng=study.rng(5), resamples=RESAMPLES)
+        drawn = significance.paired_bootstrap(d, rng=study.rng(5), resamples=RESAMPLES)
     else:
         total, count = study.summed(pair, chosen)
         columns = total, count, np.zeros(total.size), count
-        t = significance.paired_ratio(*columns)
         drawn = significance.paired_ratio_bootstrap(*columns, rng=study.rng(5), resamples=RESAMPLES)
     return {"t": t.p_value, "bh": np.nan, "bootstrap": drawn.p_value}
 
@@ -121,7 +122,7 @@ def spread(study: Significance) -> tuple[float, int]:
     NaN over folds, whose spread is not that of a sample, and below two units.
     """
     first, second = (study.measure(study.primary, name) for name in study.opponents)
-    sd, n = inference.spread(first, second, study.inference_options(2))
+    sd, n = inference.spread(first, second)
     return (float("nan") if study.test_to_train else sd), n
 
 
@@ -130,11 +131,11 @@ def power_curve(study: Significance, points: int = 41) -> pd.DataFrame:
     sd, n = spread(study)
     if not sd > 0:
         return pd.DataFrame()
-    far = 1.4 * power.minimum_detectable(sd, max(n // 4, 3), level=study.test_level)
+    far = 1.4 * power.minimum_detectable(sd, max(n // 4, 3), level=study.family_level)
     rows = []
     for size in sorted({max(n // 4, 3), n, 4 * n}):
         for d in np.linspace(0, far, points):
-            chance = power.paired_power(float(d), sd, size, level=study.test_level)
+            chance = power.paired_power(float(d), sd, size, level=study.family_level)
             rows.append({"units": size, "difference": float(d), "power": chance})
     return pd.DataFrame(rows)
 
@@ -145,12 +146,12 @@ def needed(study: Significance) -> pd.DataFrame:
     if not sd > 0:
         return pd.DataFrame()
     seen = abs(float(study.headline.iloc[0]["difference"]))
-    least = power.minimum_detectable(sd, n, level=study.test_level)
+    least = power.minimum_detectable(sd, n, level=study.family_level)
     wanted = [("the margin", study.settings.margin or 0.0), ("as large as observed", seen), ("half of it", seen / 2)]
     wanted += [(f"what {n:,} show with 80 %", least), ("half of that", least / 2)]
     rows = []
     for name, d in wanted:
         if d > 0:
-            sizes = {f"n_{p}": power.required_n(d, sd, level=study.test_level, power=p / 100) for p in (80, 90)}
+            sizes = {f"n_{p}": power.required_n(d, sd, level=study.family_level, power=p / 100) for p in (80, 90)}
             rows.append({"which": name, "difference": d} | sizes)
     return pd.DataFrame(rows)

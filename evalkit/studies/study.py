@@ -40,7 +40,6 @@ class Settings:
     baseline: str | None
     unit: str | None
     segments: tuple[str, ...]
-    interval: str
     level: float
     margin: float | None
     gate: str | None
@@ -59,12 +58,11 @@ def settings(
     *,
     unit: str | None = None,
     segments: Iterable[str] = (),
-    interval: str = "t",
     limits: Limits = USUAL,
 ) -> Settings:
     """Return the settings that the parameters of a report and these ask for; the first metric decides."""
     several = tuple(dict.fromkeys(segments))
-    return Settings(tuple(metrics), p.baseline, unit, several, interval, p.level, p.margin, p.gate, p.seed, limits)
+    return Settings(tuple(metrics), p.baseline, unit, several, p.level, p.margin, p.gate, p.seed, limits)
 
 
 def chosen(names: Iterable[str], structure: str, usual: Iterable[str]) -> tuple[Chosen, ...]:
@@ -161,12 +159,27 @@ class Study(ABC):
     def inference_options(self, key: int) -> Options:
         """What intervals and tests depend on beside the data."""
         settings = self.settings
-        return Options(settings.level, self.rng(key), self.unit_name, settings.interval, settings.limits)
+        return Options(settings.level, self.rng(key), self.unit_name, settings.limits)
 
     @property
     def test_level(self) -> float:
         """The level of each test and of its interval."""
         return self.settings.level
+
+    @property
+    def family_size(self) -> int:
+        """How many comparisons are adjusted together."""
+        return len(self.pairs)
+
+    @property
+    def family_level(self) -> float:
+        """The level at which one of them alone is shown whatever the others are: Holm's first step."""
+        return 1 - (1 - self.test_level) / max(self.family_size, 1)
+
+    def would_show(self, chosen: Chosen, pair: tuple[str, str]) -> float:
+        """The smallest true difference that the verdict shows with 80 % power, after the correction for the others."""
+        first, second = (self.measure(chosen, name) for name in pair)
+        return inference.detectable(first, second, self.compare(chosen, pair), self.family_level)
 
     def _once(self, key: Any, member: Member, make: Callable[[], Any]) -> Any:
         """A result on all units is made once: bootstraps take long."""

@@ -87,7 +87,7 @@ def study_of(p: parameters.Validation, limits: Limits = USUAL) -> Validation:
     data = _examples(p)
     chosen = study.chosen(p.metrics, _structure(data), _usual(data, p.metrics))
     data = _without_set_aside(data)
-    shared = Settings(chosen, None, _unit(data), (), "t", p.level, p.margin, p.gate, p.seed, limits)
+    shared = Settings(chosen, None, _unit(data), (), p.level, p.margin, p.gate, p.seed, limits)
     return _given(data, shared, p) if p.features is None else _fitted(data, shared, p)
 
 

@@ -45,7 +45,9 @@ LABEL_METRICS = (
     "micro_f1,micro_precision,micro_recall,macro_f1,exact_match,hamming_loss,map_classes,roc_auc_macro,ranking_loss,"
     "label_ranking_average_precision,coverage_error"
 )
-FORECAST_METRICS = "mae,rmse,mse,bias,median_absolute_error,mape,pinball@90,poisson_deviance,r2,r2_correlation"
+FORECAST_METRICS = (
+    "mae,rmse,mse,bias,median_absolute_error,mape,wape,smape,pinball@90,poisson_deviance,r2,r2_correlation"
+)
 PREFERENCES = "user_share,user_preference,session_wins,credit_share"
 
 
@@ -92,8 +94,8 @@ RANKING = (
     ranking("digits by segment", **RUNS, segments="digit"),
     ranking("digits by unit", **RUNS, unit="digit", metrics="ndcg@10,map", ks="5,10"),
     ranking("digits, every metric", **RUNS, metrics=RANKING_METRICS, systems="pca8_euclid,lda_cosine"),
-    ranking("digits, BCa", **RUNS, interval="BCa", metrics="ndcg@10,mrr", ks="10", level=0.9),
-    ranking("digits, percentile", **RUNS, interval="percentile", metrics="ndcg@10,mrr", ks="10", seed=3),
+    ranking("digits, 90 %", **RUNS, metrics="ndcg@10,mrr", ks="10", level=0.9),
+    ranking("digits, another seed", **RUNS, metrics="ndcg@10,mrr", ks="10", seed=3),
     ranking("digits, baseline and margin", **RUNS, baseline="pixel_cosine", margin=0.02, gate="not worse"),
     ranking("modechoice", preds=CHOICES, systems="cond_logit,logistic,gbm,cheapest", segments="party_size"),
     ranking("modechoice, gauc", preds=CHOICES, systems="cond_logit,logistic", metrics="gauc,auc,precision@1"),

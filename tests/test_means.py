@@ -1,0 +1,174 @@
+"""Means of skewed values and numbers with ends: published formulas by hand, against a bootstrap-t, coverage, ranges."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from evalkit.catalogue.kinds import Loss, PerUnit, Ratio
+from evalkit.catalogue.metric import Chosen, Metric
+from evalkit.metrics.rows import Rows
+from evalkit.metrics.sums import Sums
+from evalkit.statistics import inference, intervals, means
+from evalkit.statistics.methods import Options
+from evalkit.statistics.statistic import Layout, OfRows, OfUnits
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+def limits(e):
+    return e.low, e.high
+
+
+def test_hall_inverts_his_cubic():
+    """g(T) = T + γ (T² / 3 + 1 / 6) / √n + γ² T³ / 27 n at both limits is the quantile of t."""
+    values = rng(1).lognormal(0, 1, 30)
+    n, skew = 30, stats.skew(values)
+    e = means.mean(values, level=0.9)
+    error = values.std(ddof=1) / np.sqrt(n)
+    for limit, q in ((e.low, 1), (e.high, -1)):
+        t = (values.mean() - limit) / error
+        g = t + skew * (t**2 / 3 + 1 / 6) / np.sqrt(n) + skew**2 * t**3 / (27 * n)
+        assert g == pytest.approx(q * stats.t.ppf(0.95, n - 1), abs=1e-9)
+
+
+def test_symmetric_values_have_students_interval():
+    values = np.concatenate([np.arange(1.0, 9), -np.arange(1.0, 9)])
+    assert limits(means.mean(values)) == pytest.approx(limits(intervals.mean_t(values)), abs=1e-12)
+
+
+def test_hall_is_near_the_bootstrap_t():
+    """Both correct the skewness of t: Hall by a formula, the bootstrap-t by 20,000 resamples."""
+    values = rng(3).gamma(2, 1, 80)
+    drawn = rng(4).choice(values, (20_000, 80))
+    t = (drawn.mean(axis=1) - values.mean()) / (drawn.std(axis=1, ddof=1) / np.sqrt(80))
+    error = values.std(ddof=1) / np.sqrt(80)
+    low, high = values.mean() - error * np.quantile(t, [0.975, 0.025])
+    e, by_t = means.mean(values), intervals.mean_t(values)
+    assert limits(e) == pytest.approx((low, high), abs=0.04 * (high - low))
+    assert e.high > by_t.high
+    assert e.low > by_t.low
+
+
+def test_zeros_and_ones_are_a_share():
+    assert limits(means.mean([1, 1, 0, 1, 1])) == limits(intervals.wilson(4, 5))
+    assert means.mean([1.0, 0.5, 0.0]).method == means.HALL
+
+
+@pytest.mark.parametrize("values", [[], [0.3]])
+def test_below_two_units_there_are_no_limits(values):
+    assert np.isnan(limits(means.mean(values))).all()
+
+
+def test_equal_values_leave_no_width():
+    assert limits(means.mean([0.5] * 7)) == (0.5, 0.5)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.floats(0.01, 0.99), st.floats(0, 0.3), st.integers(3, 50))
+def test_between_stays_inside_and_mirrors(value, error, n):
+    e = intervals.t_interval(value, error, n=n, level=0.95, method="t")
+    low, high = limits(means.between(e, 0.0, 1.0))
+    assert 0 <= low <= value <= high <= 1
+    other = means.between(intervals.t_interval(1 - value, error, n=n, level=0.95, method="t"), 0.0, 1.0)
+    assert limits(other) == pytest.approx((1 - high, 1 - low), abs=1e-9)
+    assert means.between(e, -np.inf, np.inf) == e
+
+
+def test_between_is_the_logit_and_the_logarithm():
+    e = intervals.z_interval(0.8, 0.05, n=100, level=0.95, method="z")
+    half = (e.high - e.low) / 2
+    logit = np.log(4) + np.array([-1, 1]) * half / 0.16
+    assert limits(means.between(e, 0.0, 1.0)) == pytest.approx(1 / (1 + np.exp(-logit)))
+    assert limits(means.between(e, 0.0, np.inf)) == pytest.approx(0.8 * np.exp(np.array([-1, 1]) * half / 0.8))
+    assert limits(means.between(e, -np.inf, 1.0)) == pytest.approx(1 - 0.2 * np.exp(np.array([1, -1]) * half / 0.2))
+
+
+# Where they are used ------------------------------------------------------------------------------------------------
+
+
+def chosen(kind, low, high):
+    return Chosen(Metric("number", "rows", kind, "", "", "", low=low, high=high))
+
+
+SHARE = chosen(PerUnit(lambda *_: None), 0.0, 1.0)
+POOLED = chosen(Ratio(lambda *_: None), 0.0, 1.0)
+
+
+def by_user(g, users=20):
+    rows = 1 + g.poisson(g.lognormal(1, 1, users))
+    hits = g.binomial(rows, g.beta(4, 4, users)).astype(float)
+    return hits, rows.astype(float)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_two_arms_that_divide_users_tell_one_story(seed):
+    hits, rows = by_user(rng(seed), 12)
+    first, second = (OfUnits(POOLED, Sums(side, rows), design=Layout.DIVIDED) for side in (hits, rows - hits))
+    o = Options(0.95, rng())
+    e, c = inference.estimate(first, o), inference.compare(first, second, o)
+    assert limits(e) == pytest.approx(((1 + c.difference.low) / 2, (1 + c.difference.high) / 2))
+    assert (c.p_value < 0.05) == (not e.low <= 0.5 <= e.high)
+
+
+def test_few_users_have_limits_within_the_range():
+    e = inference.estimate(
+        OfUnits(POOLED, Sums(np.array([3.0, 4, 2]), np.array([3.0, 5, 2])), design=Layout.DIVIDED), Options(0.95, rng())
+    )
+    assert limits(e) == (0, 1)  # three users cannot reject anything
+    sides = (Sums(np.array([3.0, 4, 2]), np.array([3.0, 5, 2])), Sums(np.array([0.0, 1, 0]), np.array([3.0, 5, 2])))
+    c = inference.compare(*(OfUnits(POOLED, side) for side in sides), Options(0.95, rng()))
+    assert -1 <= c.difference.low <= c.difference.high <= 1
+
+
+def test_a_heavy_user_costs_degrees_of_freedom():
+    rows = np.array([1.0] * 19 + [60.0])
+    hits = np.array([1.0, 0.0] * 9 + [1.0, 25.0])
+    e = inference.estimate(OfUnits(POOLED, Sums(hits, rows)), Options(0.95, rng()))
+    delta = intervals.ratio_delta(hits, rows)
+    assert e.high - e.low > 1.4 * (delta.high - delta.low)
+    assert 0 <= e.low < e.high <= 1
+
+
+def test_weighted_rows_have_the_error_of_leaving_each_out():
+    g = rng(2)
+    rows = Rows(g.normal(0, 1, 40), g.normal(0, 1, 40), weight=g.lognormal(0, 1, 40))
+    loss = chosen(Loss(lambda r, k: np.abs(r.actual - r.score)), -np.inf, np.inf)
+    statistic = OfRows(loss, rows)
+    without = [OfRows(loss, rows.take(np.arange(40) != i)).value for i in range(40)]
+    jackknife = np.sqrt(39 / 40 * np.sum((np.array(without) - statistic.value) ** 2))
+    assert statistic.error() == pytest.approx(jackknife, rel=1e-9)
+    share = rows.weight / rows.weight.sum()
+    assert statistic.freedom == pytest.approx(1 / np.sum(share**2) - 1)
+
+
+# Coverage ------------------------------------------------------------------------------------------------------------
+
+
+def covered(interval, draw, truth, runs, seed):
+    g = rng(seed)
+    return np.mean([e.low <= truth <= e.high for e in (interval(draw(g)) for _ in range(runs))])
+
+
+def test_lognormal_means_are_covered_where_t_is_short():
+    def draw(g):
+        return g.lognormal(0, 1, 50)
+
+    hall = covered(means.mean, draw, np.exp(0.5), 1500, 5)
+    by_t = covered(intervals.mean_t, draw, np.exp(0.5), 1500, 5)
+    assert hall > 0.915
+    assert hall > by_t + 0.02
+
+
+def test_means_by_user_are_covered_where_the_delta_method_is_short():
+    o = Options(0.95, rng())
+
+    def jackknife(pair):
+        return inference.estimate(OfUnits(POOLED, Sums(*pair)), o)
+
+    held = covered(jackknife, by_user, 0.5, 800, 6)
+    assert 0.93 <= held <= 0.98
+    assert covered(lambda pair: intervals.ratio_delta(*pair), by_user, 0.5, 800, 6) < held - 0.02

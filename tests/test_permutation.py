@@ -1,0 +1,101 @@
+"""The studentised permutation: every deal by hand, test and interval of one family, the level where arms are unlike."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from evalkit.statistics import independent, permutation
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+def every_t(first, second):
+    """Welch's t of every deal, by scipy, the data's own first."""
+    pooled = np.concatenate([first, second])
+    several = []
+    for place in combinations(range(len(pooled)), len(first)):
+        mine = np.isin(np.arange(len(pooled)), place)
+        several.append(stats.ttest_ind(pooled[mine], pooled[~mine], equal_var=False).statistic)
+    return np.array(several)
+
+
+FEW = [([1.0, 2, 9, 30], [0.5, 1.5, 1, 2.2]), ([3.1, 0.2], [0.1, 0.3, 0.9, 0.4, 0.8])]
+
+
+@pytest.mark.parametrize("first, second", FEW)
+def test_p_is_that_of_all_deals(first, second):
+    t = every_t(first, second)
+    expected = min(1, 2 * min(np.mean(t >= t[0] - 1e-9), np.mean(t <= t[0] + 1e-9)))
+    assert permutation.studentised(first, second, rng=rng()).p_value == pytest.approx(expected, abs=1e-12)
+
+
+def test_drawn_deals_are_near_all_deals(monkeypatch):
+    first, second = rng(1).exponential(1, 8), rng(2).exponential(2, 7)
+    exact = permutation.studentised(first, second, rng=rng())
+    monkeypatch.setattr(permutation, "DEALT", 0)
+    drawn = permutation.studentised(first, second, rng=rng())
+    assert drawn.p_value == pytest.approx(exact.p_value, abs=0.02)
+    width = exact.difference.high - exact.difference.low
+    assert drawn.difference.low == pytest.approx(exact.difference.low, abs=0.05 * width)
+
+
+def test_units_of_one_value_are_only_counted():
+    """The deals of mostly zeros have the sums of deals unit by unit."""
+    x = np.concatenate([np.zeros(40), rng(3).exponential(1, 12)])
+    mine = np.arange(52) % 3 == 0
+    columns = permutation._drawn(x, mine, int(mine.sum()), rng())
+    share = mine.mean()
+    expected = [mine.sum() * share, x[mine].sum() * share, x.sum() * share, (x @ x) * share]
+    assert columns.mean(axis=1) == pytest.approx(expected, rel=0.03)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10**6), st.integers(2, 12), st.integers(2, 30), st.floats(-2, 2))
+def test_the_interval_excludes_0_exactly_where_p_is_small(seed, n, m, shift):
+    g = rng(seed)
+    c = permutation.studentised(g.exponential(1, n) + shift, g.exponential(1, m), rng=g)
+    e = c.difference
+    assert (c.p_value < 0.05) == (e.low > 0 or e.high < 0)
+    assert e.low <= e.value <= e.high
+
+
+def test_of_normal_units_it_is_welch_within_the_error_of_draws():
+    first, second = rng(1).normal(0, 1, 60), rng(2).normal(0.4, 2, 90)
+    drawn, t = permutation.studentised(first, second, rng=rng()), independent.difference(first, second)
+    assert drawn.p_value == pytest.approx(t.p_value, abs=0.02)
+    assert drawn.difference.low == pytest.approx(t.difference.low, abs=0.06)
+    assert not permutation.fits(first, second)
+
+
+def test_swapped_arms_mirror_the_limits_of_all_deals():
+    first, second = np.array([0.0, 1.0, 4.0, 11.0]), np.array([0.0, 0.5, 2.0, 2.5, 3.0])
+    a, b = (permutation.studentised(*arms, rng=rng()) for arms in ((first, second), (second, first)))
+    assert a.p_value == b.p_value
+    assert (a.difference.low, a.difference.high) == pytest.approx((-b.difference.high, -b.difference.low))
+
+
+def revenue(g, n):
+    return (g.random(n) < 0.1) * g.lognormal(0, 1.2, n)
+
+
+def test_unlike_arms_of_revenue_keep_the_level_which_welch_does_not():
+    g, runs = rng(7), 25
+    rejected = np.zeros(2)
+    for _ in range(runs):
+        first, second = revenue(g, 22), revenue(g, 200)
+        by_t = independent.difference(first, second).p_value
+        fits = permutation.fits(first, second)
+        rejected += np.array([by_t, permutation.studentised(first, second, rng=g).p_value if fits else by_t]) < 0.05
+    assert rejected[0] / runs > 0.15
+    assert rejected[1] / runs <= 0.08
+
+
+def test_many_units_are_left_to_welch():
+    first, second = rng(1).exponential(1, 3_000), rng(2).exponential(1, 20_000)
+    assert not permutation.fits(first, second)
