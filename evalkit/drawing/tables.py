@@ -195,16 +195,17 @@ def folded(summary: str, piece: Html) -> Html:
 
 def definitions(items: Sequence[tuple[str, str]]) -> Html:
     """Names and what they mean, plain text."""
-    body = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in items)
-    return Html(f'<dl class="definitions">{body}</dl>', "\n".join(f"{name}: {text}" for name, text in items))
+    return _listed("definitions", items)
 
 
 def provenance(items: Sequence[tuple[str, str]]) -> Html:
     """What made this page: names and values, plain text."""
-    body = "".join(f'<tr><th scope="row">{escape(name)}</th><td>{escape(text)}</td></tr>' for name, text in items)
-    box = '<div class="scroll" tabindex="0" role="region" aria-label="Provenance">'
-    inner = f'<table class="provenance"><tbody>{body}</tbody></table>'
-    return Html(f"{box}{inner}</div>", "\n".join(f"{name}: {text}" for name, text in items))
+    return _listed("definitions provenance", items)
+
+
+def _listed(kind: str, items: Sequence[tuple[str, str]]) -> Html:
+    body = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in items)
+    return Html(f'<dl class="{kind}">{body}</dl>', "\n".join(f"{name}: {text}" for name, text in items))
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ Classes that tables and studies may use in the HTML that they display; all text 
     The box scrolls sideways on a phone and the first column stays.
 `<figure role="group"><svg role="img" aria-label="…">…</svg><figcaption>…</figcaption></figure>`
     a picture on a white card; drawn for white, or in currentColor.
-`<dl class="definitions"><dt>name</dt><dd>definition</dd>…</dl>`, `<table class="provenance">` (th scope="row" + td),
+`<dl class="definitions"><dt>name</dt><dd>definition</dd>…</dl>`, with `class="definitions provenance"` for values,
 `<p class="muted">`, `<p class="asked">` (what was asked, under the title), `<p class="answer">` (the answer, under it),
 `<details><summary>…</summary>…</details>`.
 
