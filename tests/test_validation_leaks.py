@@ -16,6 +16,7 @@ from validation_tables import (
     visits,
 )
 
+from evalkit.drawing.numbers import of_frame
 from evalkit.pages import resplits_page, validation_page
 from evalkit.studies import validation
 
@@ -172,8 +173,9 @@ def test_a_selection_outside_the_folds_fails_and_the_page_shows_both():
     assert min(outside, again) > 0.65
     assert inside == pytest.approx(0.5, abs=0.15)  # three standard errors of 100 rows
     shown = resplits_page.selection(study)
-    assert f"<s>{outside:.3f}" in shown.html
-    assert f"{inside:.3f} [" in shown.text
+    places = of_frame(study.selection, "value")
+    assert f"<s>{outside:.{places}f}" in shown.html
+    assert f"{inside:.{places}f} [" in shown.text
     assert "not set" not in validation_page.verdict(study).text
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from evalkit.drawing import curve_plots, plots, tables
-from evalkit.drawing.numbers import number, p_value, signed, thousands
+from evalkit.drawing.numbers import number, of_frame, p_value, signed, thousands
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Cell, Column, Html, escape, of_rows, text, value, with_interval
 from evalkit.pages import pieces
@@ -27,9 +27,10 @@ def selection(study: Validation) -> Html:
     words = {OUTSIDE: "by F on all rows, before the split", INSIDE: "by F on the training rows of each fold"}
     wrong = study.selection["verdict"].iloc[:2].eq("better").all()
     rows: list[list[Cell | str]] = []
+    same = of_frame(study.selection, "value")
     for row in study.selection.to_dict("records"):
         crossed = "<s>{}</s>" if wrong and row["columns"] != INSIDE else "{}"
-        value = crossed.format(with_interval(row["value"], row["low"], row["high"]))
+        value = crossed.format(with_interval(row["value"], row["low"], row["high"], places=same))
         more = ["", ""]
         if row["columns"] != INSIDE:
             more = [with_interval(row["difference"], row["difference_low"], row["difference_high"], signed)]

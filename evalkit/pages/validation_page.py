@@ -3,14 +3,14 @@
 from typing import Any
 
 from evalkit.drawing import tables
-from evalkit.drawing.numbers import estimate, interval, number, p_value, signed
+from evalkit.drawing.numbers import estimate, number, p_value, signed
 from evalkit.drawing.tables import Cell, Html, Results, escape
 from evalkit.findings.finding import SEVERE, WARNING, Finding
 from evalkit.pages import first_screen, page, pieces, record, validation_findings
 from evalkit.studies import checks
 from evalkit.studies import validation_diagnostics as diagnostics
 from evalkit.studies.resplits import ONE_OUT, OUT_OF_BAG
-from evalkit.studies.validity import NAIVE, Validation
+from evalkit.studies.validity import Validation
 from evalkit.studies.words import counted, plural
 
 pieces.listed(__name__)
@@ -122,12 +122,7 @@ def _estimate(study: Validation) -> str:
     named = f"{'If it could, ' if study.word == 'fail' else ''}{escape(study.primary.label)} of {escape(study.subject)}"
     if not study.fits and len(study.systems) > 2:
         named += f" (the best of {len(study.systems[1:])}, picked on these rows)"
-    line = f"{named}: {value}, {unit}, {escape(first['what'])} ({escape(first['method'])})"
-    naive = study.intervals[study.intervals["what"] == NAIVE]
-    if not len(naive):
-        return f"{line}."
-    row = naive.iloc[0]
-    return f"{line}; not <s>{interval(row['low'], row['high'])}</s>, a t over {row['n']} folds that share their rows."
+    return f"{named}: {value}, {unit}, {escape(first['what'])} ({escape(first['method'])})."
 
 
 def _training_gap(study: Validation) -> list[str]:
