@@ -24,24 +24,26 @@ ROLES = ("system", "query", "item", "score", "rank", "grade")
     ],
 )
 def test_resolves(names, given, expected):
-    assert columns.resolve(names, ROLES, given, "f.csv") == expected
+    assert columns.match(names, ROLES, given, "f.csv").resolved() == expected
 
 
 def test_a_column_has_one_use():
-    assert columns.resolve(["query", "item"], ["query", "item"], {"query": "item"}, "f.csv") == {"query": "item"}
-    assert columns.resolve(["qid", "user_id"], ["query"], {}, "f.csv", taken=["user_id"]) == {"query": "qid"}
+    assert columns.match(["query", "item"], ["query", "item"], {"query": "item"}, "f.csv").resolved() == {
+        "query": "item"
+    }
+    assert columns.match(["qid", "user_id"], ["query"], {}, "f.csv", taken=["user_id"]).resolved() == {"query": "qid"}
 
 
 def test_refuses_two_synonyms():
     message = r"f.csv: columns 'qid' and 'user_id' could both be the query; say which: columns='query=qid'"
     with pytest.raises(InputError, match=message):
-        columns.resolve(["qid", "user_id", "item"], ROLES, {}, "f.csv")
+        columns.match(["qid", "user_id", "item"], ROLES, {}, "f.csv").resolved()
 
 
 def test_refuses_a_column_that_is_not_there():
     message = r"columns: score: f.csv has no column 'scroe', it has query, score; did you mean 'score'\?"
     with pytest.raises(ParameterError, match=message):
-        columns.resolve(["query", "score"], ROLES, {"score": "scroe"}, "f.csv")
+        columns.match(["query", "score"], ROLES, {"score": "scroe"}, "f.csv").resolved()
     with pytest.raises(ParameterError, match=r"f\.csv has no column 'zzz', it has query, score$"):
         columns.require(["query", "score"], "zzz", "f.csv", "segments")
 

@@ -187,7 +187,7 @@ def _fields(
     values = {role.name: role.rules for role in roles}
     here = {role: name for role, name in chosen.items() if role in values}
     needed = [role.name for role in roles if role.required]
-    columns = roles_of.resolve(part.columns, values, here, part.name, attributes, needed, named)
+    columns = roles_of.match(part.columns, list(values), here, part.name, attributes, named).resolved(needed)
     fields = {role: Field(name, values[role]) for role, name in columns.items()}
     fields |= {f"number {name}": Field(name, rules.MEASURED) for name in numbers}
     return fields | {f"attribute {name}": Field(name, rules.ANY) for name in attributes}

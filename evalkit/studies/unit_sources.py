@@ -174,9 +174,8 @@ def _losses(parts: Sequence[Part], named: Mapping[str, str], names: Sequence[str
 def _layout(part: Part, named: Mapping[str, str], attributes: Sequence[str]) -> Layout:
     """The columns of a part; the unit may be the id."""
     names = ("system", "id", "label", "score")
-    columns = roles_of.resolve(
-        part.columns, names, named, part.name, (), names[2:], dict.fromkeys(attributes, aligned.ATTRIBUTE)
-    )
+    beside = dict.fromkeys(attributes, aligned.ATTRIBUTE)
+    columns = roles_of.match(part.columns, names, named, part.name, named=beside).resolved(names[2:])
     return Layout(
         aligned.attributes_by_role(attributes) | aligned.shared_of([LABEL], columns),
         {None: {"score": Field(columns["score"], rules.PROBABILITIES)}},

@@ -138,7 +138,7 @@ def predictions(data: Any, *, columns: Mapping[str, str], kind: str | None) -> E
 def layout_of(part: Part, chosen: Mapping[str, str]) -> Layout:
     """The columns of a part of predictions by role; raises InputError for all that are missing or unclear at once."""
     roles = ("system", "label", "score", *SIDES, "repeat")
-    columns = roles_of.resolve(part.columns, roles, chosen, part.name, needed=("label", "score", "fold"))
+    columns = roles_of.match(part.columns, roles, chosen, part.name).resolved(("label", "score", "fold"))
     if "repeat" in columns and "id" not in columns:
         raise InputError(
             f"{part.name}: the column {columns['repeat']!r} says that rows are repeated, and there is no id column to "
@@ -280,7 +280,7 @@ def _columns(part: Part, use: Use) -> _Columns:
     ignored = roles_of.matching(part.columns, use.ignore, part.name, "ignore")
     ignored = [name for name in ignored if name not in chosen.values()]
     seen = [name for name in part.columns if name not in ignored]
-    roles = roles_of.resolve(seen, ("label", *SIDES), chosen, part.name, named=named)
+    roles = roles_of.match(seen, ("label", *SIDES), chosen, part.name, named=named).resolved()
     if "label" not in roles:
         hint, usual = "; set target=NAME", ", ".join(roles_of.SYNONYMS["label"])
         if roles_of.like_data(part.columns):

@@ -124,7 +124,7 @@ def read(
 
 def kind_of(part: Part, chosen: Mapping[str, str], systems: Sequence[str]) -> str:
     """What the columns of a part hold."""
-    roles = roles_of.resolve(part.columns, NAMES, chosen, part.name)
+    roles = roles_of.match(part.columns, NAMES, chosen, part.name).resolved()
     scores = [name for name in part.columns if name.startswith("p_") and name != "p_"]
     if [name for name in scores if f"y_{name[2:]}" in part.columns and f"y_{name[2:]}" not in roles.values()]:
         return "multi-label"
@@ -143,7 +143,7 @@ def layout_of(
     scores = [name for name in part.columns if name.startswith("p_") and name != "p_"]
     needed = ["label", *([] if scores else ["predicted"])] if kind == "multi-class" else []
     beside = dict.fromkeys(attributes, aligned.ATTRIBUTE)
-    roles = roles_of.resolve(part.columns, NAMES, chosen, part.name, attributes, needed, beside)
+    roles = roles_of.match(part.columns, NAMES, chosen, part.name, attributes, beside).resolved(needed)
     shared = aligned.attributes_by_role(attributes) | aligned.shared_of((LABEL, WEIGHT), roles)
     own = {f"p {name[2:]}": Field(name, rules.NUMBER) for name in scores}
     if kind == "multi-class":

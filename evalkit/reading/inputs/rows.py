@@ -164,14 +164,14 @@ class Ranked:
         wanted = ("query", "item", "grade")
         chosen = self._given(part, wanted)
         here = {role: name for role, name in chosen.items() if role == "grade" or name in part.columns}
-        roles = roles_of.resolve(part.columns, wanted, here, part.name, needed=wanted)
+        roles = roles_of.match(part.columns, wanted, here, part.name).resolved(wanted)
         return {role: Field(roles[role], RULES[role]) for role in wanted}
 
     def plan_queries(self, part: Part) -> dict[str, Field]:
         """The columns of a part of the table with one row a query; raises InputError where it has no query."""
         chosen = {"query": self.columns["query"]} if self.columns.get("query") in part.columns else {}
         named = dict.fromkeys(self.attributes, ATTRIBUTE)
-        roles = roles_of.resolve(part.columns, ("query",), chosen, part.name, self.attributes, ("query",), named)
+        roles = roles_of.match(part.columns, ["query"], chosen, part.name, named, named).resolved(["query"])
         return {"query": Field(roles["query"])} | self.attribute_fields
 
     def _given(self, part: Part, roles: Sequence[str]) -> dict[str, str]:

@@ -40,7 +40,7 @@ class Header:
     def roles(self) -> Mapping[str, str]:
         """The roles of predictions that columns play."""
         chosen = {role: name for role, name in self.chosen.items() if role not in OF_VALUES}
-        return roles_of.resolve(self.part.columns, OF_PREDICTIONS, chosen, "")
+        return roles_of.match(self.part.columns, OF_PREDICTIONS, chosen, "").resolved()
 
     @cached_property
     def system(self) -> bool:
@@ -85,7 +85,7 @@ def check_named(parts: Sequence[Part], chosen: Mapping[str, str], unit: str | No
     """Raise ParameterError for all columns that the parameters name and a part lacks."""
     named = {name: f"columns: {role}" for role, name in chosen.items()} | ({unit: "unit"} if unit else {})
     for part in parts:
-        roles_of.resolve(part.columns, (), {}, part.name, named=named)
+        roles_of.match(part.columns, (), {}, part.name, named=named).resolved()
 
 
 def read_wide(

@@ -69,27 +69,6 @@ def refuse_data(names: Iterable[str], where: str) -> None:
         )
 
 
-def resolve(
-    names: Iterable[str],
-    roles: Iterable[str],
-    chosen: Mapping[str, str],
-    where: str,
-    taken: Iterable[str] = (),
-    needed: Iterable[str | tuple[str, ...]] = (),
-    named: Mapping[str, str] | None = None,
-) -> dict[str, str]:
-    """Role -> column, for the roles that the names hold; `chosen` decides first, `taken` names have another use.
-
-    needed: the roles that must be there; of several in a tuple one must. named: columns that must be there, too, each
-    with the parameter that names it. Raises, for all of them at once, InputError where two synonyms match one role or a
-    needed one has no column, ParameterError where only columns that a parameter names are not there.
-
-    >>> resolve(["qid", "doc_id", "score"], ["query", "item", "score"], {"item": "doc_id"}, "run.csv")
-    {'query': 'qid', 'item': 'doc_id', 'score': 'score'}
-    """
-    return match(list(names), roles, chosen, where, taken, named).resolved(needed)
-
-
 @dataclass(frozen=True)
 class Matches:
     """Which columns of a table play roles. columns: role -> column. unclear: role -> columns that could all play it.
@@ -113,14 +92,33 @@ class Matches:
         choices = [(role,) if isinstance(role, str) else role for role in needed]
         return [choice for choice in choices if not self.has(*choice)]
 
-    def resolved(self, needed: Iterable[str | tuple[str, ...]]) -> dict[str, str]:
-        """Role -> column; raises an error for all that is lacking, unclear or absent at once."""
+    def resolved(self, needed: Iterable[str | tuple[str, ...]] = ()) -> dict[str, str]:
+        """Role -> column; needed: roles that must be there, of several in a tuple one.
+
+        Raises, for all of them at once, InputError where two synonyms match one role or a needed one has no column,
+        ParameterError where only columns that a parameter names are not there.
+        """
         lacking = self.lacking(needed)
         if lacking or self.unclear:
-            raise unresolved(lacking, self.names, self.where, self.unclear, self.absent)
+            raise self.error(lacking)
         if self.absent:
             raise _absent(self.absent, self.names, self.where)
         return self.columns
+
+    def error(self, lacking: Sequence[tuple[str, ...]]) -> InputError:
+        """The error for roles that no column plays, of several in a tuple none, and for what is unclear or absent."""
+        said = [
+            f"columns {' and '.join(map(repr, some))} could both be the {role}" for role, some in self.unclear.items()
+        ]
+        said += [f"no column {name!r} ({parameter})" for name, parameter in self.absent.items()]
+        chosen, hint, do = {role: some[0] for role, some in self.unclear.items()}, "", "say which:"
+        if lacking:
+            usual = " and for ".join(" or ".join(map(_usual, some)) for some in lacking)
+            said.append(f"no column for {usual}; it has {listed(map(repr, self.names))}")
+            chosen |= {role: _near(role, self.names) for role, *_ in lacking}
+            hint, do = no_header(self.names, lacking[0][0]), "set"
+        pairs = ",".join(f"{role}={name}" for role, name in chosen.items())
+        return InputError(f"{self.where}: {'; '.join(said)}{hint or f'; {do} columns={pairs!r}'}")
 
 
 def match(
@@ -131,7 +129,13 @@ def match(
     taken: Iterable[str] = (),
     named: Mapping[str, str] | None = None,
 ) -> Matches:
-    """The columns that play the roles, as `resolve` finds them."""
+    """The columns that play the roles; `chosen` decides first, then the exact name, then a synonym.
+
+    taken: names that have another use. named: columns that must be there, too, each with the parameter that names it.
+
+    >>> match(["qid", "doc_id", "score"], ["query", "item", "score"], {"item": "doc_id"}, "run.csv").columns
+    {'query': 'qid', 'item': 'doc_id', 'score': 'score'}
+    """
     taken = {*taken, *chosen.values()}
     absent = {name: parameter for name, parameter in (named or {}).items() if name not in names}
     matches = Matches({}, {}, absent, names, where)
@@ -210,35 +214,13 @@ def one_way(role: str, names: Iterable[str], roles: Mapping[str, str], chosen: M
         )
 
 
-def unresolved(
-    lacking: Sequence[str | tuple[str, ...]],
-    names: Sequence[str],
-    where: str,
-    unclear: Mapping[str, Sequence[str]] | None = None,
-    absent: Mapping[str, str] | None = None,
-) -> InputError:
-    """The error for roles that no column plays, one of several in a tuple, and for those that several could play.
-
-    absent: columns that are lacking, too, each with the parameter that names it.
+def unresolved(lacking: Sequence[str], names: Sequence[str], where: str) -> InputError:
+    """The error for roles that no column plays.
 
     >>> unresolved(["label", "fold"], ["y", "split"], "a.csv")  # doctest: +ELLIPSIS
     InputError("a.csv: no column for the label (label, y_true, target) and for the fold (fold); ...,fold=NAME'")
     """
-    said = [
-        f"columns {' and '.join(map(repr, some))} could both be the {role}" for role, some in (unclear or {}).items()
-    ]
-    said += [f"no column {name!r} ({parameter})" for name, parameter in (absent or {}).items()]
-    needed = [(role,) if isinstance(role, str) else role for role in lacking]
-    if needed:
-        usual = " and for ".join(" or ".join(map(_usual, some)) for some in needed)
-        said.append(f"no column for {usual}; it has {listed(map(repr, names))}")
-    hint = no_header(names, needed[0][0]) if needed else ""
-    chosen = {role: some[0] for role, some in (unclear or {}).items()} | {
-        role: _near(role, names) for role, *_ in needed
-    }
-    pairs = ",".join(f"{role}={name}" for role, name in chosen.items())
-    do = "set" if lacking else "say which:"
-    return InputError(f"{where}: {'; '.join(said)}{hint or f'; {do} columns={pairs!r}'}")
+    return Matches({}, {}, {}, names, where).error([(role,) for role in lacking])
 
 
 def _usual(role: str) -> str:

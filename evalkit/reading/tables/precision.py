@@ -35,7 +35,8 @@ def widest(several: Iterable[Precision]) -> Precision:
 def of_role(parts: Iterable[Part], role: str, chosen: Mapping[str, str]) -> Precision:
     """The widest precision of the columns that play a role in the parts; a part without one does not count."""
     columns = (
-        (part, roles_of.resolve(part.columns, [role], _here(part, chosen), part.name).get(role)) for part in parts
+        (part, roles_of.match(part.columns, [role], _here(part, chosen), part.name).resolved().get(role))
+        for part in parts
     )
     return widest(of(part, column) for part, column in columns if column)
 
