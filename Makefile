@@ -8,7 +8,7 @@ REPORTS = $(NOTEBOOKS:notebooks/%.ipynb=reports/%.html)
 SOURCES = $(wildcard evalkit/*.py evalkit/*.json evalkit/*/*.* evalkit/*/*/*.*)
 SAMPLES = $(wildcard data/*/*.* data/*/runs/*)
 
-.PHONY: report test test-spark lint lab outputs bench trust clean
+.PHONY: report test test-spark test-page lint lab outputs bench trust clean
 report: $(REPORTS)
 
 reports/%.html: notebooks/%.ipynb $(SOURCES) $(SAMPLES) $(VENV)/.ok
@@ -21,6 +21,15 @@ test: $(VENV)/.ok
 # Spark for real on two threads of this machine, in the same environment; brings a Java where there is none.
 test-spark: $(VENV)/.spark
 	$(BIN)/python -m pytest -q tests/spark
+
+# The sample pages in Chromium: axe on a desk and on a phone, light and dark. Brings Debian's Chromium, and axe from npm.
+test-page: report .page/.ok
+	$(BIN)/python -m pytest -q -n auto tests/page
+
+.page/.ok:
+	command -v chromium > /dev/null || { apt-get update -qq && apt-get install -y -qq chromium; }
+	npm install --silent --no-audit --no-fund --prefix .page axe-core@4.10.3
+	touch $@
 
 $(VENV)/.spark: requirements-spark.txt $(VENV)/.ok
 	$(PIP) install -q -r requirements-spark.txt

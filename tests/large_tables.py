@@ -12,8 +12,8 @@ from evalkit.pages import classification_page, first_screen, page
 from evalkit.parameters import Classification
 from evalkit.reading.engines.base import limits
 from evalkit.reading.engines.duckdb import opened
+from evalkit.reading.inputs.outcomes import Predicted
 from evalkit.reading.reductions import large
-from evalkit.reading.tables import sources
 from evalkit.statistics import passes
 from evalkit.studies import classification
 
@@ -86,7 +86,7 @@ def text(study):
 
 def grids(folder, memory, size, most=2**20, **more):
     with opened(limits(memory, threads=2, reading=replace(SHARDS, shard=size))) as engine:
-        made = large.read(engine, sources.parts(str(folder)), segments=["country"], **more)
+        made = large.read(engine, Predicted.of(str(folder), attributes=["country"], **more), ["country"])
         first = passes.First(len(made.systems), [0.5] * len(made.systems), most, most // 4)
         found = made.reduce(pickle.loads(pickle.dumps(first)), first.merge, by_unit=False)
     return first.bins(found), passes.facts(found)

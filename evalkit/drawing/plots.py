@@ -42,7 +42,7 @@ class Picture:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         below = f"<figcaption>{escape(self.caption)}</figcaption>"
-        return {"text/html": f'<figure role="group">{self.svg}{below}</figure>', "text/plain": self.alt}
+        return {"text/html": f'<figure><div class="scroll">{self.svg}</div>{below}</figure>', "text/plain": self.alt}
 
 
 def grid(panels: int, *, across: int) -> tuple[int, int]:

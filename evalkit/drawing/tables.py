@@ -100,9 +100,10 @@ def table(caption: str, columns: Sequence[str], rows: Sequence[Sequence[Cell | s
     head = "".join(f'<th scope="col"{kind}>{escape(column)}</th>' for kind, column in zip(kinds, columns, strict=True))
     body = "".join(f"<tr>{_row(row)}</tr>" for row in rows)
     below = f'<p class="muted">{escape(note)}</p>' if note else ""
-    box = f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(caption)}">'
     inner = f"<caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
-    return Html(f'{box}<table class="metrics">{inner}</table></div>{below}', _text(caption, columns, rows))
+    return Html(
+        f'<div class="scroll"><table class="metrics">{inner}</table></div>{below}', _text(caption, columns, rows)
+    )
 
 
 Rows = Sequence[Mapping[str, Any]]

@@ -9,13 +9,13 @@ Classes that tables and studies may use in the HTML that they display; all text 
     colour alone says nothing in print; further paragraphs are small. Several verdicts stack to one block.
 `<ul class="notes"><li>…</li><li class="warn">…</li></ul>`
     what to know of the data before the numbers; `warn` for what could change the answer.
-`<div class="scroll" tabindex="0" role="region" aria-label="…"><table class="metrics">…</table></div>`
+`<div class="scroll"><table class="metrics">…</table></div>`
     numbers, right aligned and of equal width. Rows begin with `<th scope="row">`, column heads are
     `<th scope="col">`; `<caption>` says what the numbers are. In a cell: `class="lead"` the best (bold),
     `class="muted"` what matters less, `class="text"` words (left), `<span class="ci">[0.768, 0.805]</span>` an
     interval.
-    The box scrolls sideways on a phone and the first column stays.
-`<figure role="group"><svg role="img" aria-label="…">…</svg><figcaption>…</figcaption></figure>`
+    The box scrolls sideways on a phone and the first column stays. Only where it does the keyboard stops at it.
+`<figure><div class="scroll"><svg role="img" aria-label="…">…</svg></div><figcaption>…</figcaption></figure>`
     a picture on a white card; drawn for white, or in currentColor.
 `<dl class="definitions"><dt>name</dt><dd>definition</dd>…</dl>`, with `class="definitions provenance"` for values,
 `<p class="muted">`, `<p class="asked">` (what was asked, under the title), `<p class="answer">` (the answer, under it),

@@ -11,12 +11,10 @@ from evalkit.limits import USUAL, Limits
 from evalkit.parameters import Classification, Named, Names, Tables
 from evalkit.reading.engines import base, spark
 from evalkit.reading.engines import duckdb as engine
-from evalkit.reading.inputs import outcomes
-from evalkit.reading.inputs.outcomes import Binary, MultiClass, MultiLabel
+from evalkit.reading.inputs.outcomes import Binary, MultiClass, MultiLabel, Predicted
 from evalkit.reading.reductions import large
 from evalkit.reading.reductions.large import Large
 from evalkit.reading.tables import sources
-from evalkit.reading.tables.parts import Part
 from evalkit.studies import binary_studies, classes, multilabel
 from evalkit.studies.study import Study
 
@@ -78,34 +76,33 @@ def study_of(p: Classification, limits: Limits = USUAL) -> Study:
     p = p.filled(SAMPLE) if p.preds is None else p
     parts = sources.parts(p.preds, p.header, limits.reading)
     resources = base.limits(p.memory, p.threads, p.spill, limits.reading)
-    with _large(parts, p, resources) as table:
+    attributes = list(dict.fromkeys([*p.segments, *([p.unit] if p.unit else [])]))
+    predicted = Predicted.of(
+        parts, kind=p.kind, positive=p.positive, columns=p.columns, systems=p.systems, attributes=attributes
+    )
+    with _large(predicted, p, resources) as table:
         if table is not None:
             _refuse_idle(p, KINDS[Binary].idle)
             return binary_studies.of_sums(table, p, limits)
-    attributes = list(dict.fromkeys([*p.segments, *([p.unit] if p.unit else [])]))
-    data = outcomes.read(
-        parts, kind=p.kind, positive=p.positive, columns=p.columns, systems=p.systems, attributes=attributes
-    )
+    data = predicted.read()
     kind = KINDS[type(data)]
     _refuse_idle(p, kind.idle)
     return kind.study(data, p, limits)
 
 
 @contextmanager
-def _large(parts: list[Part], p: Classification, resources: base.Limits) -> Iterator[Large | None]:
+def _large(predicted: Predicted, p: Classification, resources: base.Limits) -> Iterator[Large | None]:
     """The table in an engine where it is binary and has more rows than are kept; None where it is to be kept."""
-    most = resources.reading.rows
-    kept = large.few(parts, most) or (p.kind or outcomes.kind_of(parts[0], p.columns, p.systems)) != "binary"
-    if kept:
+    parts, most = predicted.parts, resources.reading.rows
+    if large.few(parts, most) or predicted.kind != "binary":
         yield None
         return
-    asked: dict[str, Any] = {"positive": p.positive, "columns": p.columns, "systems": p.systems}
-    asked |= {"segments": list(dict.fromkeys(p.segments)), "unit": p.unit}
+    segments = list(dict.fromkeys(p.segments))
     if cluster := spark.engine_for(parts, resources.reading):
-        yield large.read(cluster, parts, **asked)
+        yield large.read(cluster, predicted, segments, p.unit)
         return
     with engine.opened(resources) as opened:
-        yield large.read(opened, parts, **asked) if large.count(opened, parts) > most else None
+        yield large.read(opened, predicted, segments, p.unit) if large.count(opened, parts) > most else None
 
 
 def _refuse_idle(p: Classification, idle: Mapping[str, str]) -> None:

@@ -10,7 +10,8 @@ from typing import Any
 from evalkit.online import logs
 from evalkit.online.logs import distinct
 from evalkit.parameters import Classification, Interleaving, Parameters, Ranking, Rating, Significance, Validation
-from evalkit.reading.inputs import aligned, examples, outcomes, ratings, trec_eval, unit_tables
+from evalkit.reading.inputs import aligned, examples, ratings, trec_eval, unit_tables
+from evalkit.reading.inputs.outcomes import Predicted
 from evalkit.reading.inputs.rows import Ranked
 from evalkit.reading.tables import sources
 
@@ -37,9 +38,8 @@ def _ranked(preds: Any, qrels: Any, queries: Any, header: str | None, **chosen: 
 
 def _classification(p: Classification) -> None:
     if parts := sources.headers(p.preds, p.header):
-        kind = p.kind or outcomes.kind_of(parts[0], p.columns, p.systems)
-        chosen: dict[str, Any] = {"chosen": p.columns, "systems": p.systems, "attributes": _attributes(p)}
-        aligned.layouts(parts, partial(outcomes.layout_of, kind=kind, **chosen))
+        asked: dict[str, Any] = {"kind": p.kind, "columns": p.columns, "systems": p.systems}
+        _ = Predicted.of(parts, **asked, attributes=_attributes(p)).layouts
 
 
 def _rating(p: Rating) -> None:

@@ -154,7 +154,7 @@ def _report(parts: Sequence[Part]) -> UnitValues:
 def _losses(parts: Sequence[Part], named: Mapping[str, str], names: Sequence[str], unit: str | None) -> Input:
     """The Brier score and log loss of each row, of systems joined on the id."""
     losses = _of_rows(names)
-    rows = aligned.read(parts, lambda part: _layout(part, named, [unit] if unit else []))
+    rows = aligned.read(parts, aligned.layouts(parts, lambda part: _layout(part, named, [unit] if unit else [])))
     label = rows.numbers["label"].astype(np.int64)
     each = {name: Rows(label, own["score"]) for name, own in rows.own.items()}
     values = {(m.name, name): m.kind.sums(system_rows, None, 1) for m in losses for name, system_rows in each.items()}

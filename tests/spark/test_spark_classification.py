@@ -14,6 +14,7 @@ from evalkit.limits import Limits, Reading
 from evalkit.metrics import grid
 from evalkit.pages import classification_page
 from evalkit.reading.engines import spark
+from evalkit.reading.inputs.outcomes import Predicted
 from evalkit.reading.reductions import large
 from evalkit.reading.tables import sources
 from evalkit.statistics import passes
@@ -58,7 +59,7 @@ def test_counts_are_those_of_memory_and_of_duckdb_at_every_limit(session, tables
     several, counted = grids(files, "1GB", 10**6, **given)
     few, again = grids(files, "250MB", 7_000, **given)
     parts = sources.parts(table, reading=READING)
-    t = large.read(spark.engine_for(parts, READING), parts, segments=["country"], **given)
+    t = large.read(spark.engine_for(parts, READING), Predicted.of(parts, attributes=["country"], **given), ["country"])
     first = passes.First(len(t.systems), [0.5] * len(t.systems))
     whole = t.reduce(first, first.merge, by_unit=False)
     assert passes.facts(whole).tolist() == counted.tolist() == again.tolist() == [60_000, wide["label"].sum(), 0, 0]

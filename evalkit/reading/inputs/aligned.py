@@ -13,7 +13,7 @@ import numpy as np
 from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError, codes
 from evalkit.reading.inputs import pairing
 from evalkit.reading.tables import columns as roles_of
-from evalkit.reading.tables import folders, precision, sources, table
+from evalkit.reading.tables import folders, precision, table
 from evalkit.reading.tables.parts import Part, Source
 from evalkit.reading.tables.precision import Precision
 from evalkit.reading.tables.rules import ANY, Field, Role
@@ -96,15 +96,13 @@ class Aligned:
         return part.place(number)
 
 
-def read(data: Any, layout: Callable[[Part], Layout], systems: Sequence[str] = ()) -> Aligned:
-    """Every part of `data` by its layout, the systems' rows joined.
+def read(parts: Sequence[Part], every: Sequence[Layout], systems: Sequence[str] = ()) -> Aligned:
+    """Every part by its layout, the systems' rows joined.
 
     Raises InputError, naming file, column, row and value, for empty or non-finite values, an id that a system has
     twice, several systems without an id, and shared values that differ between systems.
     """
-    parts = sources.parts(data)
-    first, *_ = every = layouts(parts, layout)
-    rows = table.read(parts, [own.fields for own in every])
+    rows, first = table.read(parts, [own.fields for own in every]), every[0]
     return _wide(rows, first) if first.wide else _long(rows, first, systems)
 
 

@@ -100,7 +100,7 @@ def predictions(data: Any, *, columns: Mapping[str, str], kind: str | None) -> E
     Raises InputError for a missing column, or values that cannot be meant.
     """
     parts = sources.parts(data)
-    rows = aligned.read(parts, lambda part: layout_of(part, columns))
+    rows = aligned.read(parts, aligned.layouts(parts, lambda part: layout_of(part, columns)))
     label, classes = _classes(rows.numbers["label"], kind, rows.locate)
     if len(classes) > 2:
         rare = int(np.bincount(label.astype(np.int64))[::-1].argmin())

@@ -6,7 +6,7 @@ binary: a label and a score. multi-class: a label and `p_<class>` columns, or a 
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -91,68 +91,94 @@ class MultiLabel:
 Outcomes = Binary | MultiClass | MultiLabel
 
 
-def read(
-    data: Any,
-    *,
-    kind: str | None = None,
-    positive: str | None = None,
-    columns: Mapping[str, str] | None = None,
-    systems: Sequence[str] = (),
-    attributes: Sequence[str] = (),
-) -> Outcomes:
-    """The outcomes of a file, folder, glob pattern, frame or list of these; `kind` decides where columns fit two.
+@dataclass(frozen=True, eq=False)
+class Predicted:
+    """Labels and predictions as they come, with what the parameters say of their columns.
 
-    positive: the label that counts as 1; only for labels other than 0 and 1, -1 and 1, false and true. attributes:
-    columns for segments and unit. Raises InputError with file, column, row and value for what cannot be meant.
+    asked: the kind, where it is set. positive: the label that counts as 1, of labels other than 0 and 1, -1 and 1,
+    false and true. columns: role -> column. systems: those wanted. attributes: columns for segments and unit.
     """
-    chosen = dict(columns or {})
-    roles_of.check_roles(chosen, NAMES)
-    parts = sources.parts(data)
-    first = parts[0]
-    outcome = kind or kind_of(first, chosen, systems)
-    layout = partial(layout_of, kind=outcome, chosen=chosen, systems=systems, attributes=attributes)
-    rows = aligned.read(parts, layout, systems)
-    if positive is not None and outcome != "binary":
-        raise ParameterError(f"positive: only a binary table has a positive label, this one is {outcome}")
-    if outcome == "binary":
-        return _binary(rows, positive, first)
-    return _multi_class(rows, first) if outcome == "multi-class" else _multi_label(rows)
+
+    parts: Sequence[Part]
+    asked: str | None
+    positive: str | None
+    columns: Mapping[str, str]
+    systems: Sequence[str]
+    attributes: Sequence[str]
+
+    @classmethod
+    def of(
+        cls,
+        data: Any,
+        *,
+        kind: str | None = None,
+        positive: str | None = None,
+        columns: Mapping[str, str] | None = None,
+        systems: Sequence[str] = (),
+        attributes: Sequence[str] = (),
+    ) -> "Predicted":
+        """From a file, folder, glob pattern, frame or list of these; ParameterError for an unknown role."""
+        roles_of.check_roles(columns or {}, NAMES)
+        return cls(sources.parts(data), kind, positive, columns or {}, systems, attributes)
+
+    @cached_property
+    def kind(self) -> str:
+        """What the columns hold: binary, multi-class or multi-label outcomes."""
+        if self.asked is not None:
+            return self.asked
+        part = self.parts[0]
+        roles = roles_of.match(part.columns, NAMES, self.columns, part.name).resolved()
+        scores = _scores(part)
+        if [name for name in scores if f"y_{name[2:]}" in part.columns and f"y_{name[2:]}" not in roles.values()]:
+            return "multi-label"
+        wide = roles_of.wide(part.columns, "score_", self.systems, part.name)
+        if len(scores) > 1 and not wide and "score" not in roles:
+            return "multi-class"
+        return "multi-class" if "predicted" in roles and "score" not in roles and not wide else "binary"
+
+    @cached_property
+    def layouts(self) -> list[Layout]:
+        """The columns of each part by role; raises InputError for all that are missing or unclear at once."""
+        return aligned.layouts(self.parts, self._layout)
+
+    def _layout(self, part: Part) -> Layout:
+        if self.kind == "binary":
+            return aligned.layout_of(part, BINARY, self.columns, self.systems, self.attributes)
+        scores = _scores(part)
+        needed = ["label", *([] if scores else ["predicted"])] if self.kind == "multi-class" else []
+        beside = dict.fromkeys(self.attributes, aligned.ATTRIBUTE)
+        roles = roles_of.match(part.columns, NAMES, self.columns, part.name, self.attributes, beside).resolved(needed)
+        shared = aligned.attributes_by_role(self.attributes) | aligned.shared_of((LABEL, WEIGHT), roles)
+        own = {f"p {name[2:]}": Field(name, rules.NUMBER) for name in scores}
+        if self.kind == "multi-class":
+            own = ({"predicted": Field(roles["predicted"], plain=canonical)} if "predicted" in roles else {}) | own
+        else:
+            _both_columns(part, scores, {*roles.values(), *self.attributes})
+            shared |= {f"true {name[2:]}": Field(f"y_{name[2:]}", rules.FLAGS) for name in scores}
+            shared.pop("label", None)
+        return Layout(shared, {None: own}, id=roles.get("id"), system=roles.get("system"))
+
+    def read(self) -> Outcomes:
+        """Every row; raises InputError with file, column, row and value for what cannot be meant."""
+        rows, first = aligned.read(self.parts, self.layouts, self.systems), self.parts[0]
+        if self.positive is not None and self.kind != "binary":
+            raise ParameterError(f"positive: only a binary table has a positive label, this one is {self.kind}")
+        if self.kind == "binary":
+            return _binary(rows, self.positive, first)
+        return _multi_class(rows, first) if self.kind == "multi-class" else _multi_label(rows)
+
+
+def read(data: Any, **chosen: Any) -> Outcomes:
+    """The outcomes of a file, folder, glob pattern, frame or list of these; `chosen` as `Predicted.of` takes it."""
+    return Predicted.of(data, **chosen).read()
 
 
 # Which columns --------------------------------------------------------------------------------------------------
 
 
-def kind_of(part: Part, chosen: Mapping[str, str], systems: Sequence[str]) -> str:
-    """What the columns of a part hold."""
-    roles = roles_of.match(part.columns, NAMES, chosen, part.name).resolved()
-    scores = [name for name in part.columns if name.startswith("p_") and name != "p_"]
-    if [name for name in scores if f"y_{name[2:]}" in part.columns and f"y_{name[2:]}" not in roles.values()]:
-        return "multi-label"
-    wide = roles_of.wide(part.columns, "score_", systems, part.name)
-    if len(scores) > 1 and not wide and "score" not in roles:
-        return "multi-class"
-    return "multi-class" if "predicted" in roles and "score" not in roles and not wide else "binary"
-
-
-def layout_of(
-    part: Part, *, kind: str, chosen: Mapping[str, str], systems: Sequence[str], attributes: Sequence[str]
-) -> Layout:
-    """The columns of a part by role; raises InputError for all that are missing or unclear at once."""
-    if kind == "binary":
-        return aligned.layout_of(part, BINARY, chosen, systems, attributes)
-    scores = [name for name in part.columns if name.startswith("p_") and name != "p_"]
-    needed = ["label", *([] if scores else ["predicted"])] if kind == "multi-class" else []
-    beside = dict.fromkeys(attributes, aligned.ATTRIBUTE)
-    roles = roles_of.match(part.columns, NAMES, chosen, part.name, attributes, beside).resolved(needed)
-    shared = aligned.attributes_by_role(attributes) | aligned.shared_of((LABEL, WEIGHT), roles)
-    own = {f"p {name[2:]}": Field(name, rules.NUMBER) for name in scores}
-    if kind == "multi-class":
-        own = ({"predicted": Field(roles["predicted"], plain=canonical)} if "predicted" in roles else {}) | own
-    else:
-        _both_columns(part, scores, {*roles.values(), *attributes})
-        shared |= {f"true {name[2:]}": Field(f"y_{name[2:]}", rules.FLAGS) for name in scores}
-        shared.pop("label", None)
-    return Layout(shared, {None: own}, id=roles.get("id"), system=roles.get("system"))
+def _scores(part: Part) -> list[str]:
+    """The columns p_<class> or p_<label>."""
+    return [name for name in part.columns if name.startswith("p_") and name != "p_"]
 
 
 def _both_columns(part: Part, scores: Sequence[str], used: Collection[str]) -> None:

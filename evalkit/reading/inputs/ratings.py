@@ -10,7 +10,7 @@ from evalkit.reading.inputs import aligned
 from evalkit.reading.inputs.aligned import Aligned
 from evalkit.reading.inputs.outcomes import weight_of
 from evalkit.reading.tables import columns as roles_of
-from evalkit.reading.tables import rules
+from evalkit.reading.tables import rules, sources
 from evalkit.reading.tables.rules import Role
 
 ROLES = (
@@ -46,6 +46,7 @@ def read(
     chosen = dict(columns or {})
     roles_of.check_roles(chosen, [role.name for role in ROLES])
     layout = partial(aligned.layout_of, roles=ROLES, chosen=chosen, systems=systems, attributes=attributes)
-    rows = aligned.read(data, layout, systems)
+    parts = sources.parts(data)
+    rows = aligned.read(parts, aligned.layouts(parts, layout), systems)
     forecast = {name: own["forecast"] for name, own in rows.own.items()}
     return Ratings(rows, rows.numbers["actual"], forecast, weight_of(rows))

@@ -13,11 +13,11 @@ import numpy as np
 from evalkit.arrays import InputError, ParameterError
 from evalkit.metrics.rows import Shard
 from evalkit.reading.engines.base import Engine
-from evalkit.reading.inputs import aligned, outcomes, pairing
+from evalkit.reading.inputs import aligned, pairing
+from evalkit.reading.inputs.outcomes import Predicted
 from evalkit.reading.reductions.profiles import LABELS, Piece, Profiles, system_of
 from evalkit.reading.reductions.shards import OfTable, Plan, Segment
 from evalkit.reading.reductions.straight import Straight, straight
-from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables.parts import Part, Source
 from evalkit.reading.tables.precision import Precision
 from evalkit.reading.tables.rules import split
@@ -112,24 +112,13 @@ def _count(engine: Engine, part: Part) -> int:
     return int(engine.table(query, part.name, **chosen.frames)["n"][0].as_py())
 
 
-def read(
-    engine: Engine,
-    parts: Sequence[Part],
-    *,
-    positive: str | None = None,
-    columns: Mapping[str, str] | None = None,
-    systems: Sequence[str] = (),
-    segments: Sequence[str] = (),
-    unit: str | None = None,
-) -> Large:
-    """The parts checked as `outcomes.read` checks them; raises what it raises."""
-    roles = dict(columns or {})
-    roles_of.check_roles(roles, outcomes.NAMES)
-    pieces = _pieces(engine, parts, roles, systems, [*segments, *([unit] if unit else [])])
+def read(engine: Engine, predicted: Predicted, segments: Sequence[str] = (), unit: str | None = None) -> Large:
+    """The table checked as `Predicted.read` checks it; raises what it raises."""
+    pieces = _pieces(engine, predicted)
     direct = straight(pieces[0], engine) if len(pieces) == 1 else None
     direct_profile = direct.profile() if direct else None
-    counted = Profiles.of(engine, pieces, [direct_profile] if direct_profile else None, systems)
-    chosen, other = counted.labels(positive)
+    counted = Profiles.of(engine, pieces, [direct_profile] if direct_profile else None, predicted.systems)
+    chosen, other = counted.labels(predicted.positive)
     plan = counted.plan(chosen)
     table = Large(
         engine=engine,
@@ -154,19 +143,11 @@ def read(
 # The parts --------------------------------------------------------------------------------------------------------
 
 
-def _pieces(
-    engine: Engine,
-    parts: Sequence[Part],
-    chosen: Mapping[str, str],
-    systems: Sequence[str],
-    attributes: Sequence[str],
-) -> list[Piece]:
-    pieces = []
-    for i, part in enumerate(parts):
-        layout = outcomes.layout_of(part, kind="binary", chosen=chosen, systems=systems, attributes=attributes)
-        name = aligned.stem(part) if len(parts) > 1 else aligned.SYSTEM
+def _pieces(engine: Engine, predicted: Predicted) -> list[Piece]:
+    pieces, several = [], len(predicted.parts) > 1
+    for i, (part, layout) in enumerate(zip(predicted.parts, predicted.layouts, strict=True)):
+        name = aligned.stem(part) if several else aligned.SYSTEM
         pieces.append(Piece(part, layout, part.select(*split(layout.fields), engine.dialect, frame=f"frame{i}"), name))
-    aligned.same_systems([(piece.part, piece.layout) for piece in pieces])
     return pieces
 
 
