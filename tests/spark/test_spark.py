@@ -54,7 +54,7 @@ def split(session, tmp_path_factory):
 
 def test_reduce_gives_whole_groups_of_a_table_in_many_files(session, split):
     name, table = split
-    engine = spark.Spark(session, shard=3_000)
+    engine = spark.Spark(session, Reading(worker=3_000))
     found = engine.reduce(f"SELECT * FROM {name}", "query", groups, name)
     expected = groups(table)
     assert len(found) == 700  # a group cut in two would be two rows
@@ -63,7 +63,7 @@ def test_reduce_gives_whole_groups_of_a_table_in_many_files(session, split):
 
 
 def test_reduce_merges_where_rows_come_as_they_are(session, split):
-    engine = spark.Spark(session, shard=3_000)
+    engine = spark.Spark(session, Reading(worker=3_000))
     query = f"SELECT * FROM {split[0]}"
     shards = engine.reduce(query, None, length, "rows")
     assert len(shards) > 3
@@ -82,7 +82,7 @@ def test_of_many_partitions_few_results_are_collected(session, split, monkeypatc
 
 
 def test_groups_are_bytes_whatever_the_collation(session):
-    engine = spark.Spark(session, shard=2)
+    engine = spark.Spark(session, Reading(worker=2))
     table = pa.table({"query": ["a", "A", "a", "A", "b", "a", "A"], "x": np.arange(7.0)})
     query = "SELECT query COLLATE UTF8_LCASE AS query, x FROM t"
     found = engine.reduce(query, "query", groups, "t", t=table)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError, codes
+from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError
 from evalkit.reading.inputs import pairing
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import folders, precision, table
@@ -177,10 +177,11 @@ def _wide(rows: Table, layout: Layout) -> Aligned:
     id = rows.texts("id") if layout.id else _numbered(len(rows))
     order = np.arange(len(rows))
     if layout.id:
-        code = codes(id)[0]
-        if (again := pairing.repeated(code, order)) is not None:
-            raise pairing.twice(rows.place(again), id[again])
-        order = np.argsort(code)
+        order = np.argsort(id, kind="stable")
+        again = np.flatnonzero(id[order][1:] == id[order][:-1])
+        if again.size:
+            row = int(order[again[0] + 1])
+            raise pairing.twice(rows.place(row), id[row])
     systems = [_System(str(name), name, order, rows.blocks) for name in layout.own]
     return _aligned(rows, layout, id, systems, len(rows))
 
