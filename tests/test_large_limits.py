@@ -11,8 +11,7 @@ from large_tables import CASES, LESS, SHARDS, classified, frame, grids, text
 
 from evalkit.limits import USUAL, Reading
 from evalkit.pages import classification_page
-from evalkit.reading.reductions import large
-from evalkit.reading.tables import sources
+from evalkit.reading.inputs.outcomes import Predicted
 from evalkit.reading.tables.slices import groups, slices
 from evalkit.studies.binary_studies import SumsStudy
 
@@ -76,8 +75,8 @@ def test_few_rows_are_known_without_counting(tmp_path):
 
     path = tmp_path / "a.csv"
     path.write_text("label,score\n" + "1,0.5\n" * 100)
-    assert large.few(sources.parts(str(path)), 200)
-    assert not large.few(sources.parts(str(path)), 50)
+    assert Predicted.of(str(path)).few(200)
+    assert not Predicted.of(str(path)).few(50)
 
 
 @pytest.mark.parametrize("rows", [4, 100, 1001])

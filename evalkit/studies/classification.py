@@ -1,7 +1,7 @@
 """The classification study: reads the input, finds its kind, and hands over to the study of that kind."""
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,16 +93,14 @@ def study_of(p: Classification, limits: Limits = USUAL) -> Study:
 @contextmanager
 def _large(predicted: Predicted, p: Classification, resources: base.Limits) -> Iterator[Large | None]:
     """The table in an engine where it is binary and has more rows than are kept; None where it is to be kept."""
-    parts, most = predicted.parts, resources.reading.rows
-    if large.few(parts, most) or predicted.kind != "binary":
+    most = resources.reading.rows
+    if predicted.few(most) or predicted.kind != "binary":
         yield None
         return
-    segments = list(dict.fromkeys(p.segments))
-    if cluster := spark.engine_for(parts, resources.reading):
-        yield large.read(cluster, predicted, segments, p.unit)
-        return
-    with engine.opened(resources) as opened:
-        yield large.read(opened, predicted, segments, p.unit) if large.count(opened, parts) > most else None
+    cluster = spark.engine_for(predicted.parts, resources.reading)
+    with nullcontext(cluster) if cluster else engine.opened(resources) as opened:
+        many = bool(cluster) or predicted.count(opened) > most
+        yield large.read(opened, predicted, list(dict.fromkeys(p.segments)), p.unit) if many else None
 
 
 def _refuse_idle(p: Classification, idle: Mapping[str, str]) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError, codes, ratio
+from evalkit.reading.engines.base import Engine
 from evalkit.reading.inputs import aligned
 from evalkit.reading.inputs.aligned import Aligned, Layout
 from evalkit.reading.tables import columns as roles_of
@@ -158,6 +159,14 @@ class Predicted:
             shared.pop("label", None)
         return Layout(shared, {None: own}, id=roles.get("id"), system=roles.get("system"))
 
+    def few(self, most: int) -> bool:
+        """Whether no more than so many rows are there for certain, without counting them."""
+        return sum(part.most_rows for part in self.parts) <= most
+
+    def count(self, engine: Engine) -> int:
+        """The rows of all parts."""
+        return sum(_count(engine, part) if part.counted is None else part.counted for part in self.parts)
+
     def read(self) -> Outcomes:
         """Every row; raises InputError with file, column, row and value for what cannot be meant."""
         rows, first = aligned.read(self.parts, self.layouts, self.systems), self.parts[0]
@@ -166,6 +175,12 @@ class Predicted:
         if self.kind == "binary":
             return _binary(rows, self.positive, first)
         return _multi_class(rows, first) if self.kind == "multi-class" else _multi_label(rows)
+
+
+def _count(engine: Engine, part: Part) -> int:
+    chosen = part.select({"first": part.columns[0]}, {})
+    query = f"SELECT count(*) AS n FROM ({chosen.query}) AS s"
+    return int(engine.table(query, part.name, **chosen.frames)["n"][0].as_py())
 
 
 def read(data: Any, **chosen: Any) -> Outcomes:

@@ -18,7 +18,7 @@ from evalkit.reading.inputs.outcomes import Predicted
 from evalkit.reading.reductions.profiles import LABELS, Piece, Profiles, system_of
 from evalkit.reading.reductions.shards import OfTable, Plan, Segment
 from evalkit.reading.reductions.straight import Straight, straight
-from evalkit.reading.tables.parts import Part, Source
+from evalkit.reading.tables.parts import Source
 from evalkit.reading.tables.precision import Precision
 from evalkit.reading.tables.rules import split
 from evalkit.reading.tables.slices import groups
@@ -96,22 +96,6 @@ class Large:
         return self.engine.reduce(query, by, of_table, self.name, merge, total=self.rows, **self.frames)
 
 
-def few(parts: Sequence[Part], most: int) -> bool:
-    """Whether no more than so many rows are there for certain, without counting them."""
-    return sum(part.most_rows for part in parts) <= most
-
-
-def count(engine: Engine, parts: Sequence[Part]) -> int:
-    """The rows of all parts."""
-    return sum(_count(engine, part) if part.counted is None else part.counted for part in parts)
-
-
-def _count(engine: Engine, part: Part) -> int:
-    chosen = part.select({"first": part.columns[0]}, {})
-    query = f"SELECT count(*) AS n FROM ({chosen.query}) AS s"
-    return int(engine.table(query, part.name, **chosen.frames)["n"][0].as_py())
-
-
 def read(engine: Engine, predicted: Predicted, segments: Sequence[str] = (), unit: str | None = None) -> Large:
     """The table checked as `Predicted.read` checks it; raises what it raises."""
     pieces = _pieces(engine, predicted)
@@ -120,6 +104,7 @@ def read(engine: Engine, predicted: Predicted, segments: Sequence[str] = (), uni
     counted = Profiles.of(engine, pieces, [direct_profile] if direct_profile else None, predicted.systems)
     chosen, other = counted.labels(predicted.positive)
     plan = counted.plan(chosen)
+    outside, certain = (counted.by_system(plan.hits, *ends) for ends in (("outside", "outside"), ("low", "high")))
     table = Large(
         engine=engine,
         pieces=pieces,
@@ -129,8 +114,8 @@ def read(engine: Engine, predicted: Predicted, segments: Sequence[str] = (), uni
         negative=other,
         counts=[sum(row["n"] for row in rows) for rows in counted.rows],
         rows=sum(row["n"] for row in counted.kept),
-        outside=counted.by_system(plan.hits, "outside", "outside"),
-        certain=counted.by_system(plan.hits, "low", "high"),
+        outside=outside,
+        certain=certain,
         slices={},
         straight=direct if direct_profile and not plan.paired else None,
         precision={name: counted.precision(name) for name in counted.systems},

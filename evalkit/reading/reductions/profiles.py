@@ -158,13 +158,13 @@ class Profiles:
     def labels(self, positive: str | None) -> tuple[str, str]:
         """The positive and the negative label."""
         labels = [(i, row["label"], row["n"]) for i, rows in enumerate(self.rows) for row in rows if self._wanted(row)]
-        total: dict[str, int] = Counter()
+        total, field = Counter[str](), self.layout.shared["label"]
         for _, label, n in labels:
-            total[outcomes.canonical(label)] += n
-        names, column = sorted(total), self.layout.shared["label"].column
+            total[field.plain(label)] += n
+        names, column = sorted(total), field.column
         if len(names) > 2:
             rare = outcomes.rarest({name: total[name] for name in names})
-            i, label = next((i, label) for i, label, _ in labels if outcomes.canonical(label) == rare)
+            i, label = next((i, label) for i, label, _ in labels if field.plain(label) == rare)
             same = f"{self.engine.dialect.quote('text label')} = {self.engine.dialect.literal(label)}"
             row, _ = self.engine.first(self.pieces[i].chosen, same, "text label")
             raise outcomes.too_many_labels(self.pieces[i].part.place(row), column, names)
@@ -172,7 +172,8 @@ class Profiles:
 
     def plan(self, positive: str) -> Plan:
         """What a shard's columns mean, without segments and units."""
-        hits = sorted(name for name in {row["label"] for row in self.kept} if outcomes.canonical(name) == positive)
+        plain = self.layout.shared["label"].plain
+        hits = sorted(name for name in {row["label"] for row in self.kept} if plain(name) == positive)
         return Plan(self.systems, not self.wide and len(self.systems) > 1, tuple(hits), self._scale())
 
     def _scale(self) -> float | None:

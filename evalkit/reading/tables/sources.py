@@ -26,17 +26,17 @@ def parts(data: Any, header: str | None = None, reading: Reading = USUAL.reading
     header: "none" where text tables have none. Parts stay as they are: batches can be read only once, so who needs them
     twice asks for the parts first.
     """
-    if not isinstance(data, list | tuple):
-        return _parts(data, header, reading)
-    if not data:
+    items = _items(data)
+    if not items:
         raise InputError("data must name at least one file or frame, got an empty list")
-    tops = [folders.located(item)[1] for item in data if _is_path(item)]
-    top = folders.common(tops) if tops else None
-    return [
-        part
-        for item in data
-        for part in (_parts(item, header, reading, top) if _is_path(item) else parts(item, header, reading))
-    ]
+    tops = [folders.located(item)[1] for item in items if _is_path(item)]
+    top = folders.common(tops) if tops else Path()
+    return [part for item in items for part in _parts(item, header, reading, top)]
+
+
+def _items(data: Any) -> list[Any]:
+    """What a list, of lists too, names one by one."""
+    return [item for some in data for item in _items(some)] if isinstance(data, list | tuple) else [data]
 
 
 def headers(data: Any, header: str | None = None) -> list[Part]:
@@ -45,7 +45,7 @@ def headers(data: Any, header: str | None = None) -> list[Part]:
     None where one has not: rows of JSON say each which columns they have, and a cluster must be asked; nor where the
     files are more than `MANY`.
     """
-    items = data if isinstance(data, list | tuple) else [] if data is None else [data]
+    items = [] if data is None else _items(data)
     if not all(map(_is_path, items)):
         return []
     paths = [path for item in items for path in folders.located(item)[0]]
@@ -56,16 +56,14 @@ def _is_path(data: Any) -> bool:
     return isinstance(data, str | Path) and not str(data).startswith(spark_tables.PREFIX)
 
 
-def _parts(data: Any, header: str | None, reading: Reading, top: Path | None = None) -> list[Part]:
-    """The parts of what is no list; top: the folder that all paths of a list share."""
+def _parts(data: Any, header: str | None, reading: Reading, top: Path) -> list[Part]:
+    """The parts of what is no list; top: the folder that all paths share."""
     if isinstance(data, Part):
         return [data]
     if table := spark_tables.opened(data, reading.collected):
         return [table]
     if isinstance(data, str | Path):
-        paths, own = folders.located(data)
-        top = folders.common([top or own])
-        return [formats.part_of(path, header, top) for path in _with_rows(paths, header)]
+        return [formats.part_of(path, header, top) for path in _with_rows(folders.located(data)[0], header)]
     return [frames.batches(data) or frames.opened(data)]
 
 

@@ -93,9 +93,22 @@ class SparkTable(Part):
 
 def opened(data: Any, most: int = USUAL.reading.collected) -> SparkTable | None:
     """The table that is meant by "spark:catalog.table" or by a Spark data frame, None for anything else."""
+    if is_frame(data):
+        return table(data, most)
     if isinstance(data, str) and data.startswith(PREFIX):
-        return named(data.removeprefix(PREFIX).strip(), most)
-    return table(data, most) if is_frame(data) else None
+        name = data.removeprefix(PREFIX).strip()
+        return table(_named(name), most, f"Spark table {name}", path_of(name))
+    return None
+
+
+def _named(name: str) -> Any:
+    """The frame of `catalog.table`, or of a folder, "parquet.`folder`", in the active session or else in a new one."""
+    if not name:
+        raise InputError(f"{PREFIX} must be followed by the name of a table, got nothing")
+    where = f"Spark table {name}"
+    session = _session(where)
+    with asked(where):
+        return session.table(name)
 
 
 def table(frame: Any, most: int, name: str = "Spark data frame", path: Path = Path("system")) -> SparkTable:
@@ -105,17 +118,6 @@ def table(frame: Any, most: int, name: str = "Spark data frame", path: Path = Pa
     duck.distinct([column.name for column in fields], name)
     types = {column.name: column.dataType.simpleString().split(" collate")[0] for column in fields}
     return SparkTable(name=name, columns=tuple(types), path=path, frame=frame, types=types, most=most)
-
-
-def named(name: str, most: int) -> SparkTable:
-    """The table `catalog.table`, or a folder's, "parquet.`folder`", in the active session or else in a new one."""
-    if not name:
-        raise InputError(f"{PREFIX} must be followed by the name of a table, got nothing")
-    where = f"Spark table {name}"
-    session = _session(where)
-    with asked(where):
-        frame = session.table(name)
-    return table(frame, most, where, path_of(name))
 
 
 def path_of(name: str) -> Path:
