@@ -5,6 +5,7 @@ input of its own: it goes through the code that reads an input from memory, and 
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -39,14 +40,17 @@ class _Piece(NamedTuple):
 
 def read(ranked: Ranked, asks: Sequence[Ask], limits: Limits) -> Runs | Measured:
     """The input as `runs.read` reads it where its rows fit into memory, or else the values of `asks`."""
-    judged = ranked.judged or ()
-    if cluster := spark.engine_for([*ranked.run, *judged, *(ranked.queries or ())], limits.reading):
-        return measured(cluster, ranked, asks)
-    count = sum(part.rows for part in [*ranked.run, *judged])
-    if count <= limits.reading.lists and count * IN_MEMORY <= limits.memory:
+    lists = [*ranked.run, *(ranked.judged or ())]
+    cluster = spark.engine_for([*lists, *(ranked.queries or ())], limits.reading)
+    if not cluster and _fits(sum(part.rows for part in lists), limits):
         return runs.of(ranked)
-    with opened(limits) as engine:
+    with nullcontext(cluster) if cluster else opened(limits) as engine:
         return measured(engine, ranked, asks)
+
+
+def _fits(count: int, limits: Limits) -> bool:
+    """Whether so many rows are read into memory whole."""
+    return count <= limits.reading.lists and count * IN_MEMORY <= limits.memory
 
 
 def measured(engine: Engine, ranked: Ranked, asks: Sequence[Ask]) -> Measured:
