@@ -1,5 +1,7 @@
 """Intervals of means of skewed values, and of numbers that have ends: closed forms where t alone is too short."""
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -80,8 +82,7 @@ def between(e: Estimate, low: float, high: float) -> Estimate:
     if not (below > 0 and above > 0 and half > 0) or not (np.isfinite(below) or np.isfinite(above)):
         return e
     step = min(half * (1 / below + 1 / above), FARTHEST)  # of an end at infinity nothing
-    ends = (_moved(e.value, low, high, way * step) for way in (-1, 1))
-    return Estimate(e.value, *ends, e.level, e.n, e.method)
+    return replace(e, low=_moved(e.value, low, high, -step), high=_moved(e.value, low, high, step))
 
 
 def _moved(value: float, low: float, high: float, step: float) -> float:
