@@ -126,7 +126,8 @@ class Method:
 
 BCA = "BCa from 1,000 resamples of counts"
 FIRST_ORDER = "Welch's t on the influence of each row"
-BY_ROW = Method(methods.delta, "delta method", methods.influence, "delta method")
+DELTA = "delta method"
+BY_ROW = Method(methods.delta, DELTA, methods.influence, DELTA)
 HALL = "t corrected for skewness (Hall)"
 SKEWED = f"{HALL}, of zeros and ones Wilson"
 MEAN = Method(methods.mean, SKEWED, methods.flips, "sign flips")
@@ -155,15 +156,12 @@ PLAIN: dict[type[Kind], Method] = {
     Transformed: LIKE_ITS_ORIGINAL,
 }
 WEIGHTED = dict.fromkeys(PLAIN, BY_ROW) | {
-    Loss: RATIO,
-    Share: RATIO,
-    OwnShare: RATIO,
     Ratio: RATIO,
     Area: Method(methods.delong_by_unit, AREA_BY_UNIT, methods.influence, "delta method"),
     Transformed: LIKE_ITS_ORIGINAL,
 }
 BINNED = "how much a row of each bin moves it (delta method), of fewer than 10,000 rows of a class " + BCA
-FLIPPED = Method(methods.jackknife, JACKKNIFE, methods.flips_or_t, "sign flips of whole units, of more than 20,000 t")
+FLIPPED = Method(methods.delta, DELTA, methods.flips_or_influence, "sign flips of whole units, of more than 20,000 t")
 CLUSTERED = WEIGHTED | {
     Loss: FLIPPED,
     Share: FLIPPED,
@@ -182,7 +180,7 @@ TABLE: dict[Layout, dict[type[Kind], Method]] = {
     Layout.CLUSTERED: CLUSTERED,
     Layout.WEIGHTED: WEIGHTED,
     Layout.SUMMED: SUMMED,
-    Layout.SUMMED_VARIED: WEIGHTED | dict.fromkeys((Loss, Share, OwnShare, Ratio), BY_ROW),
+    Layout.SUMMED_VARIED: WEIGHTED | {Ratio: BY_ROW},
     Layout.DIVIDED: dict.fromkeys(
         (PerUnit, Ratio),
         Method(methods.divided_or_jackknife, DIVIDED, methods.flips_of_sums, "sign flips of the units' sums"),
@@ -204,7 +202,7 @@ def method(statistic: Any) -> Method:
     return TABLE[statistic.layout][type(statistic.chosen.metric.kind)]
 
 
-FLIPPING = (methods.flips, methods.flips_or_t, methods.flips_of_sums)
+FLIPPING = (methods.flips, methods.flips_or_t, methods.flips_or_influence, methods.flips_of_sums)
 
 
 def flipped(a: Any, b: Any) -> Floats | None:

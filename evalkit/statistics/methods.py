@@ -95,7 +95,7 @@ def divided_or_jackknife(statistic: Any, o: Options) -> Estimate:
 
 def delta(statistic: Any, o: Options) -> Estimate:
     """t from how much each row, or unit, moves the metric, on a scale without ends."""
-    value, error, freedom = statistic.value, statistic.error(), statistic.freedom
+    value, error, freedom = statistic.value, statistic.error(), max(statistic.freedom, 1.0)
     e = t_interval(value, error, n=statistic.n, freedom=freedom, level=o.level, method=statistic.how)
     return between(e, statistic.chosen.metric.low, statistic.chosen.metric.high)
 
@@ -183,6 +183,10 @@ def flips_or_t(a: Any, b: Any, o: Options) -> Comparison:
     return (t_test if units > o.limits.flipped else flips)(a, b, o)
 
 
+def flips_or_influence(a: Any, b: Any, o: Options) -> Comparison:
+    return (influence if a.n > o.limits.flipped else flips)(a, b, o)
+
+
 def flips_of_sums(a: Any, b: Any, o: Options) -> Comparison:
     """Sign flips where both ratios of sums have one denominator, unit by unit, else the jackknife."""
     return (flips_or_t if _one_denominator(a, b) else t_test)(a, b, o)
@@ -229,8 +233,8 @@ def paired(a: Any, b: Any) -> Paired:
 
 def influence(a: Any, b: Any, o: Options) -> Comparison:
     """How much each row, or unit, moves the difference."""
-    value, error = a.value - b.value, a.difference_error(b)
-    return significance.error_t(value, error, n=a.n, level=o.level, unit=o.unit, method=a.how)
+    value, error, freedom = a.value - b.value, a.difference_error(b), max(a.freedom, 1.0)
+    return significance.error_t(value, error, n=a.n, freedom=freedom, level=o.level, unit=o.unit, method=a.how)
 
 
 def paired_t(a: Any, b: Any, o: Options) -> Comparison:

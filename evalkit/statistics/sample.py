@@ -307,7 +307,10 @@ class OfSums(Statistic):
         return self._error(_minus(self.form, other.form))
 
     def _error(self, form: Form) -> float:
-        return self.moments.error(form, self.moments.total(form) if self.kind.centred else 0.0)
+        n, freedom = self.moments.n, self.moments.freedom
+        unlike = ratio(freedom + 1, freedom) * ratio(n - 1, n)  # Kish's number in place of n
+        centre = self.moments.total(form) if self.kind.centred else 0.0
+        return self.moments.error(form, centre) * float(np.sqrt(unlike))
 
     def apart(self, other: "OfSums") -> tuple[Floats, Ints]:
         """The variance of the difference that the rows of each class add, on one degree of freedom less; how many."""

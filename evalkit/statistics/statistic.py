@@ -166,10 +166,10 @@ class OfRows(Statistic):
         """Units, or rows."""
         return len(self.rows) if self.unit is None else len(np.unique(self.unit))
 
-    @property
+    @cached_property
     def freedom(self) -> float:
         """The degrees of freedom of the standard error: Kish's number of units by their weight, less 1."""
-        return float(ratio(1.0, np.sum(self._shares**2))) - 1
+        return float(ratio(1.0, np.sum(by_unit(self.rows.shares, self.unit) ** 2))) - 1
 
     def error(self) -> float:
         """The standard error, to first order."""
@@ -180,14 +180,8 @@ class OfRows(Statistic):
         return self._error(self.effects.rows - other.effects.rows)
 
     def _error(self, rows: Floats) -> float:
-        """√((n − 1) / n Σ e²): leaving a unit out moves the number by e, more than its effect the more it weighs."""
-        moved = ratio(by_unit(rows, self.unit), 1 - self._shares)
-        return float(np.sqrt(ratio(moved.size - 1, moved.size) * np.sum(moved**2))) if moved.size > 1 else np.nan
-
-    @cached_property
-    def _shares(self) -> Floats:
-        """The share of each unit in all weights."""
-        return by_unit(self.rows.shares, self.unit)
+        """√(Σ e² K / (K − 1)) of the effects e of K units, by Kish's number, where they weigh unlike."""
+        return float(np.sqrt(np.sum(by_unit(rows, self.unit) ** 2) * ratio(self.freedom + 1, self.freedom)))
 
     def apart(self, other: OfRows) -> tuple[Floats, Ints]:
         """The variance of the difference that the rows of each class add, on one degree of freedom less; how many."""

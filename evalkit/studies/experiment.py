@@ -19,7 +19,7 @@ from evalkit.online.experiments import Assignment
 from evalkit.parameters.fields import UNKNOWN
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part, Source
-from evalkit.statistics import independent, inference, multiplicity, power
+from evalkit.statistics import inference, methods, multiplicity, power
 from evalkit.statistics.significance import Comparison
 from evalkit.statistics.statistic import Layout, OfUnits
 from evalkit.studies.study import EVERY, Member, Settings, Study
@@ -181,17 +181,22 @@ class Experiment(Study):
             ways.append((f"CUPED with {o.before}", same, cuped))
         if o.strata:
             ways.append((f"stratified by {o.strata}", same, self._stratified(values)))
-        ways.append((f"capped at {o.cap:.1%}", other, independent.difference(*self._sides(capped), level=level)))
+        ways.append((f"capped at {o.cap:.1%}", other, self._means(capped)))
         if o.before:
             both = experiments.cuped(*self._sides(capped), *before, level=level)
             ways.append((f"capped at {o.cap:.1%}, CUPED", other, both))
         wide = ways[0][2].difference
         return pd.DataFrame([self._way(*way, wide=wide.high - wide.low) for way in ways])
 
+    def _means(self, values: Floats) -> Comparison:
+        """The headline pair's difference of the means of these values."""
+        first, second = (OfUnits(self.primary, Sums(side)) for side in self._sides(values))
+        return methods.two_means(first, second, self.inference_options(2))
+
     def _way(self, name: str, estimand: str, c: Comparison, *, wide: float) -> dict[str, Any]:
         e = c.difference
         row = {"way": name, "estimand": estimand, "difference": e.value, "low": e.low, "high": e.high, "p": c.p_value}
-        return row | {"n": e.n, "users": ((e.high - e.low) / wide) ** 2 if wide else float("nan")}
+        return row | {"n": e.n, "users": ((e.high - e.low) / wide) ** 2 if 0 < wide < np.inf else float("nan")}
 
     def _stratified(self, values: Floats) -> Comparison:
         label = self.attributes[str(self.options.strata)]
@@ -207,10 +212,10 @@ class Experiment(Study):
         """The headline pair's difference with values above each quantile set to it: name, value, low, high."""
         if self.plain is None:
             return pd.DataFrame()
-        values, level, rows = self.plain.sums(self.numbers).numerator, self.settings.level, []
+        values, rows = self.plain.sums(self.numbers).numerator, []
         for share in (None, *CAPS):
             capped = values if share is None else experiments.capped(values, share=share)
-            e = independent.difference(*self._sides(capped), level=level).difference
+            e = self._means(capped).difference
             name = "not capped" if share is None else f"capped at the {share:.1%} quantile, {capped.max():.3g}"
             rows.append({"name": name, "value": e.value, "low": e.low, "high": e.high, "n": e.n})
         return pd.DataFrame(rows)
