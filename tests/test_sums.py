@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 from evalkit.arrays import ParameterError
-from evalkit.catalogue.kinds import PerUnit, Ratio
+from evalkit.catalogue.kinds import (
+    PerUnit,
+    Ratio,
+)
 from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.metrics.sums import Sums, wins
 from evalkit.statistics import inference, intervals, methods, significance

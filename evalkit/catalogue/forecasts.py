@@ -8,7 +8,14 @@ from collections.abc import Callable
 import numpy as np
 
 from evalkit.arrays import Floats, ratio
-from evalkit.catalogue.kinds import Effects, Kind, Loss, Quantile, Smooth, Transformed
+from evalkit.catalogue.kinds import (
+    Effects,
+    Kind,
+    Loss,
+    Quantile,
+    Smooth,
+    Transformed,
+)
 from evalkit.catalogue.metric import Metric
 from evalkit.metrics import losses
 from evalkit.metrics.rows import Rows

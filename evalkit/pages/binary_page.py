@@ -3,11 +3,12 @@
 from typing import Any
 
 from evalkit.drawing import tables
-from evalkit.drawing.tables import Cell, Html, Results, by_system, escape, limits, number, of_rows, value, with_interval
+from evalkit.drawing.tables import Cell, Html, Results, by_system, escape, number, of_rows, value, with_interval
 from evalkit.findings import inputs, methods, predictions
 from evalkit.findings.finding import NOTE, WARNING, Finding
 from evalkit.pages import page, shared_findings
 from evalkit.pages.binary_plots import DRAWN
+from evalkit.pages.if_perfect import NO_LIMITS, if_perfect
 from evalkit.pages.shared_findings import counts, idle, nonzero, rounded, rows_read, slices, weights
 from evalkit.studies import classification_diagnostics as diagnostics
 from evalkit.studies.binary import BinaryStudy
@@ -61,11 +62,16 @@ def calibrated(study: BinaryStudy) -> Html:
         return Html("")
     note = (
         "Brier = miscalibration − discrimination + uncertainty (CORP, isotonic, no bins). Recalibration would mend the "
-        "miscalibration; only a better order adds discrimination. bias: mean probability − base rate."
+        "miscalibration; only a better order adds discrimination. bias: mean probability − base rate. " + NO_LIMITS
     )
     if len(study.order) > DRAWN:
         note += f" The figure shows the first {DRAWN}."
-    return by_system("Probabilities taken at their word", study.calibration, "part", limits("value"), note)
+    return by_system("Probabilities taken at their word", study.calibration, "part", _part, note)
+
+
+def _part(row: dict[str, Any]) -> str:
+    """The value with its limits, or beside what perfect calibration would show."""
+    return with_interval(row["value"], row["low"], row["high"]) + if_perfect(row["expected"], row["p"])
 
 
 def gains(study: BinaryStudy) -> Html:

@@ -9,6 +9,7 @@ from evalkit.findings import inputs, predictions
 from evalkit.findings.finding import NOTE, WARNING, Finding
 from evalkit.pages import each_class, page
 from evalkit.pages.binary_plots import bin_limits, reliability
+from evalkit.pages.if_perfect import NO_LIMITS, if_perfect
 from evalkit.pages.shared_findings import counts, rows_read, slices, weights
 from evalkit.studies import classification_diagnostics as diagnostics
 from evalkit.studies.classes import BINS, ClassesStudy
@@ -94,9 +95,13 @@ def calibrated(study: ClassesStudy) -> Html:
         "system": value("system", escape),
         "mean probability of the predicted class": value("confidence"),
         "accuracy": limits("right", "right_low", "right_high"),
-        "top-label ECE, 10 equal bins": limits("ece_10", "ece_10_low", "ece_10_high"),
+        "top-label ECE, 10 equal bins": _ece,
     }
-    return of_rows("Probability of the predicted class taken at its word", study.calibration, columns)
+    return of_rows("Probability of the predicted class taken at its word", study.calibration, columns, NO_LIMITS)
+
+
+def _ece(row: dict[str, Any]) -> str:
+    return number(row["ece_10"]) + if_perfect(row["ece_10_expected"], row["ece_10_p"])
 
 
 def gains(study: ClassesStudy) -> Html:

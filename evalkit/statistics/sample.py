@@ -13,7 +13,9 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints, ratio
-from evalkit.catalogue.kinds import Loss
+from evalkit.catalogue.kinds import (
+    Loss,
+)
 from evalkit.catalogue.metric import Chosen
 from evalkit.metrics import cells, grid
 from evalkit.metrics.counts import Counts
@@ -191,6 +193,11 @@ class Moments:
         """The sum of a form over all rows."""
         return float(sum(times * self.sums[self.names.index(name)] for name, times in form.items()))
 
+    def kish(self, form: Form) -> float:
+        """(Σ x)² / Σ x² of the units' sums x."""
+        at, times = [self.names.index(name) for name in form], np.array(list(form.values()))
+        return float(ratio(self.total(form) ** 2, times @ self.gram[np.ix_(at, at)] @ times))
+
     def error(self, form: Form, centre: float = 0.0) -> float:
         """The standard error of the sum: √(Σ (x − centre / n)² n / (n − 1)) over the units' sums x."""
         at, times = [self.names.index(name) for name in form], np.array(list(form.values()))
@@ -284,6 +291,16 @@ class OfSums(Statistic):
 
     def _error(self, form: Form) -> float:
         return self.moments.error(form, self.moments.total(form) if self.kind.centred else 0.0)
+
+    @property
+    def kish(self) -> float:
+        """Units of equal weight that would tell as much (Kish), of the smallest group that the metric depends on."""
+        return min(self.moments.kish(self._weight(*group)) for group in self.kind.group_cells())
+
+    def _weight(self, tp: float, fn: float, fp: float, tn: float) -> Form:
+        """The weight of rows in some of the four cells."""
+        own = (f"{self.system}\nhit", f"{self.system}\nalarm")
+        return {"positive": float(fn), own[0]: float(tp) - fn, "negative": float(tn), own[1]: float(fp) - tn}
 
     def apart(self, other: "OfSums") -> tuple[Floats, Ints]:
         """The variance of the difference that the rows of each class add, on one degree of freedom less; how many."""

@@ -13,8 +13,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints, codes, ratio
-from evalkit.catalogue.kinds import Effects, Tables
+from evalkit.catalogue.kinds import (
+    Effects,
+)
 from evalkit.catalogue.metric import Chosen
+from evalkit.catalogue.score_kinds import (
+    Tables,
+)
 from evalkit.metrics.rows import Rows
 from evalkit.metrics.sums import Sums
 from evalkit.statistics.intervals import Estimate, standard_error
@@ -175,6 +180,12 @@ class OfRows(Statistic):
         moved = by_unit(self.effects.rows - other.effects.rows, self.unit)
         return standard_error(moved * moved.size)
 
+    @cached_property
+    def kish(self) -> float:
+        """Units of equal weight that would tell as much (Kish), of the smallest group that the metric depends on."""
+        groups = self.chosen.metric.kind.groups(self.rows)
+        return min(kish(by_unit(self.rows.weights * group, self.unit)) for group in groups)
+
     def apart(self, other: OfRows) -> tuple[Floats, Ints]:
         """The variance of the difference that the rows of each class add, on one degree of freedom less; how many."""
         label = self.rows.actual == 1
@@ -208,6 +219,15 @@ def of_rows(unit: np.ndarray | None, weight: Floats | None) -> Layout:
     if weight is not None:
         return Layout.WEIGHTED
     return Layout.PLAIN if unit is None else Layout.CLUSTERED
+
+
+def kish(weight: Floats) -> float:
+    """(Σ w)² / Σ w²: how many units of equal weight tell as much.
+
+    >>> kish(np.array([1.0, 1.0, 2.0]))
+    2.6666666666666665
+    """
+    return float(ratio(weight.sum() ** 2, np.dot(weight, weight)))
 
 
 def by_unit(rows: Floats, unit: np.ndarray | None) -> Floats:
