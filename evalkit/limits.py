@@ -33,8 +33,8 @@ class Reading:
 class Limits:
     """What a study may spend, and from where on it uses other methods.
 
-    flipped: units up to which signs are flipped; of more, t is as good, and quicker. enough: rows of either class from
-    which the delta method gives the limits of a bootstrap of counts. resamples: of an interval. bands: of a curve.
+    flipped: units up to which signs are flipped; of more, t is as good, and quicker. resamples: of the lower
+    limit of KS. bands: of a curve, and draws of labels from the scores.
     bins, slice_bins: of the scores of all rows, and of a slice of them, where rows are not kept.
     holdouts, repeats, samples: how often an estimator's rows are split by holdouts, k-folds and bootstrap samples.
     averaged: draws of the folds that one repeated k-fold takes the mean of.
@@ -42,7 +42,6 @@ class Limits:
     """
 
     flipped: int = 20_000
-    enough: int = 10_000
     resamples: int = 1_000
     bands: int = 400
     bins: int = 2**20

@@ -7,7 +7,7 @@ import pytest
 from samples import expected, predictions
 from sklearn import metrics as sk
 
-from evalkit.catalogue import lookup, multiclass, multilabel
+from evalkit.catalogue import lookup
 from evalkit.catalogue.forecasts import median_absolute_error, r2
 from evalkit.metrics.rows import Rows
 from evalkit.statistics import inference
@@ -178,7 +178,8 @@ def test_a_class_without_rows_leaves_auc_undefined():
 
 
 def test_effects_add_up_to_nothing():
-    found = [multiclass.hand_till(penguins()), multilabel.macro_f1(labelled()), r2(forecasts())]
+    found = [lookup.find("roc_auc_hand_till", "classes").effects(penguins()), r2(forecasts())]
+    found += [lookup.find("macro_f1", "labels").effects(labelled())]
     found += [lookup.find("rmse", "forecasts").effects(forecasts())]
     found += [median_absolute_error(forecasts())]
     for one in found:

@@ -119,7 +119,7 @@ def test_the_first_screen_of_the_sample(binary):
         "cannot tell: forest from logistic: roc_auc +0.011"
     )
     row = binary.comparisons.query("metric == 'roc_auc' and first == 'forest' and second == 'gbm'").iloc[0]
-    assert row["p"] == pytest.approx(0.03099480767269, abs=1e-9)
+    assert 0.03099480767269 < row["p"] < 0.0320  # pROC's, which is normal, and a little more on Welch's t
     assert row["adjusted"] == pytest.approx(3 * row["p"])
     shown = text(classification_page.findings(binary))
     assert "Base rate: 30.0% of the rows are positive (1)" in shown
@@ -137,7 +137,12 @@ def test_other_base_rate(binary):
     found = binary.elsewhere.query("system == 'forest' and metric == 'average_precision'")
     assert found["base_rate"].tolist() == pytest.approx([0.3, 300 / 7300])
     assert found["value"].iloc[1] < found["value"].iloc[0]
-    assert ((found["low"] <= found["value"]) & (found["value"] <= found["high"])).all()
+    here = found.iloc[0]
+    assert here["low"] <= here["value"] <= here["high"]
+    assert np.isnan(found["low"].iloc[1])  # 700 negatives come with 30 positives there: too few to tell
+    assert "the few negatives that score highest decide it" in classification_page.base_rate(binary).html
+    apart = binary.elsewhere[binary.elsewhere["metric"] != "average_precision"]
+    assert ((apart["low"] <= apart["value"]) & (apart["value"] <= apart["high"])).all()
     named = classification.read(prevalence=0.01, systems="forest")
     assert named.elsewhere["base_rate"].max() == pytest.approx(0.3)
     assert named.elsewhere["base_rate"].min() == pytest.approx(0.01)

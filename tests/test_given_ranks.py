@@ -25,7 +25,7 @@ EVERY = [
     for name, row in lookup.TABLE.items()
     if row.structure == "rankings"
 ]
-RETURNED = ("judged", "auc", "gauc", "gauc_positives", "gauc_uniform")
+RETURNED = ("judged", "auc", "gauc", "gauc_positives")
 ASKS = [kind(chosen, 1.0) for chosen in EVERY for kind in (Metric, WorstTies, BestTies)]
 ASKS += [InterpolatedPrecision(0.3, 1.0), Unjudged(5), Depth()]
 

@@ -1,6 +1,7 @@
 """Every binary metric with interval and comparison: against R, against each other, weights, units, ties, one class."""
 
 from dataclasses import replace
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -9,7 +10,12 @@ from hypothesis import strategies as st
 from samples import ANY_TIME, expected, predictions
 
 from evalkit.catalogue import lookup
-from evalkit.catalogue.kinds import Share
+from evalkit.catalogue.kinds import (
+    Share,
+)
+from evalkit.catalogue.score_kinds import (
+    Calibration,
+)
 from evalkit.metrics import counts
 from evalkit.metrics.rows import Rows
 from evalkit.statistics import inference
@@ -17,6 +23,8 @@ from evalkit.statistics.methods import Options
 from evalkit.statistics.statistic import OfRows
 
 NAMES = list(lookup.TABLES["counts"])
+ALONE = [name for name in NAMES if isinstance(lookup.find(name, "counts").metric.kind, Calibration)]
+LIMITED = [name for name in NAMES if name not in ALONE]
 SMOOTH = ("roc_auc", "average_precision", "brier_skill", "log_loss", "recall", "precision", "f1", "mcc", "lift")
 
 
@@ -45,10 +53,15 @@ def compare(name, a, b):
 @pytest.mark.parametrize("pair", ["forest vs gbm", "forest vs logistic", "gbm vs logistic"])
 def test_areas_are_compared_as_by_proc(pair):
     truth = expected("german_credit")["pROC"]["pairs"][pair]
-    c = compare("roc_auc", *(credit(name) for name in pair.split(" vs ")))
-    assert c.p_value == pytest.approx(truth["p"], abs=1e-9)
-    assert (c.difference.low, c.difference.high) == pytest.approx(truth["ci95_diff"], abs=1e-9)
-    assert c.method == "DeLong"
+    first, second = (OfRows(chosen("roc_auc"), credit(name)) for name in pair.split(" vs "))
+    c = inference.compare(first, second, Options(0.95, rng()))
+    error = np.sqrt(first.apart(second)[0].sum())
+    value = c.difference.value
+    limits = value + error * NormalDist().inv_cdf(0.975) * np.array([-1, 1])
+    assert limits == pytest.approx(truth["ci95_diff"], abs=1e-9)
+    assert 2 * NormalDist().cdf(-abs(value) / error) == pytest.approx(truth["p"], abs=1e-9)
+    assert truth["p"] < c.p_value < 1.05 * truth["p"]  # t on Satterthwaite's degrees of freedom, pROC's is normal
+    assert c.method == "DeLong, Welch t"
 
 
 def test_right_and_wrong_are_compared_by_mcnemar():
@@ -65,7 +78,7 @@ def test_the_value_is_the_metric(name):
     s = credit("forest")
     e = estimate(name, s)
     assert e.value == pytest.approx(chosen(name).value(s), abs=1e-12)
-    assert e.low <= e.value <= e.high
+    assert e.low <= e.value <= e.high or (name in ALONE and np.isnan([e.low, e.high]).all())
 
 
 @pytest.mark.parametrize("name", SMOOTH)
@@ -114,7 +127,7 @@ def test_one_class_is_undefined_or_right_and_never_fails(name):
         assert not chosen(name).metric.undefined.startswith(("a class has no row", "there is no positive"))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", LIMITED)
 def test_a_model_against_itself_differs_by_nothing(name):
     s = credit("forest")
     c = compare(name, s, s)
@@ -185,7 +198,7 @@ def test_p_values_under_the_null_at_length(name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["ks", "lift"])
-def test_p_values_of_the_paired_bootstrap_at_length(name):
+def test_p_values_of_what_is_less_smooth_at_length(name):
     """3,000 draws tell the level to 0.4 points: at most 0.06 with room for what that leaves open."""
     p = np.array([compare(name, *null(300, seed)).p_value for seed in range(3_000)])
     print(f"{name}: rejected at 0.05: {np.mean(p < 0.05):.4f}, at 0.01: {np.mean(p < 0.01):.4f}")

@@ -1,7 +1,7 @@
 """`make trust`: simulates intervals and tests of the reports, and says which hold.
 
 So far: the values and differences of five reports, and of two classes the calibration, the gains and the metrics at
-another base rate; not yet multi-label tables, the validation report, segments and lifts.
+another base rate; not yet the validation report, segments and lifts.
 
 Each sample of each world (`worlds.py`) is read by the report's own `read`, and its numbers are taken from the frames
 that the page prints. An interval should hold the true value in 95 % of the samples, a test at 5 % should reject a

@@ -119,6 +119,24 @@ def classes(shares: tuple[float, ...]) -> Callable[[Generator, int], Inputs]:
     return draw
 
 
+LABELS = "micro_f1,macro_f1,map_classes,roc_auc_macro,exact_match,hamming_loss,ranking_loss"
+TRUE = np.array([0.05, 0.1, 0.2, 0.3, 0.5])  # how often each label is true, about
+
+
+def labels(rng: Generator, n: int) -> Inputs:
+    """Five labels a row, of which one is rare; those of a row go together, and so do the errors of a system."""
+    merit = rng.normal(0, 1.2, (n, 5)) + rng.normal(0, 1.2, (n, 1)) + 1.4 * np.log(TRUE / (1 - TRUE))
+    label = (rng.random((n, 5)) < _logistic(merit)).astype(int)
+    tables = []
+    for system in "ab":
+        seen = merit + rng.normal(0, 0.35, (n, 1)) + rng.normal(0, 0.6, (n, 5))
+        columns = {f"y_l{j}": label[:, j] for j in range(5)} | {
+            f"p_l{j}": _logistic(0.85 * seen[:, j]) for j in range(5)
+        }
+        tables.append(pd.DataFrame({"id": _ids(n), "model": system} | columns))
+    return {"preds": pd.concat(tables, ignore_index=True)}
+
+
 # Numbers ------------------------------------------------------------------------------------------------------------
 
 RATING = "mae,rmse,bias,median_absolute_error,r2"
@@ -291,6 +309,7 @@ def _worlds() -> list[World]:
         *(World("two classes by user", "classification", n, binary_by_user(0.3), two | by_user | rate) for n in _USERS),
         *(World("two classes, weights", "classification", n, binary_weighted(0.3), two | rate) for n in (200, 1000)),
         *(World("five classes, one rare", "classification", n, classes(SHARES["few"]), several) for n in (200, 1000)),
+        *(World("five labels, one rare", "classification", n, labels, {"metrics": LABELS}) for n in (100, 200, 1000)),
         World("three classes", "classification", 200, classes(SHARES["even"]), several),
         *(World("normal errors", "rating", n, rating(normal), numbers) for n in (20, 50, 200)),
         *(World("lognormal errors", "rating", n, rating(lognormal), numbers) for n in (50, 200, 1000)),

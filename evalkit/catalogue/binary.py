@@ -5,10 +5,27 @@ from collections.abc import Callable
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints
-from evalkit.catalogue.kinds import Area, Decision, Kind, Loss, Number, Order, OwnShare, Rough, Share, Transformed
+from evalkit.catalogue.kinds import (
+    Kind,
+    Loss,
+    OwnShare,
+    Share,
+    Transformed,
+)
 from evalkit.catalogue.metric import Metric
+from evalkit.catalogue.score_kinds import (
+    Area,
+    Calibration,
+    Decision,
+    Gap,
+    Lift,
+    Number,
+    OfShares,
+    Order,
+    Overlap,
+    Skill,
+)
 from evalkit.metrics import calibration, counts, curves, losses
-from evalkit.metrics.counts import Counts
 from evalkit.metrics.influence import auc_bins, average_precision_bins, ks_bins
 
 HEADS = {"counts": "Binary classification"}
@@ -49,8 +66,9 @@ def _loss(name: str, loss: Callable[[Ints, Floats], Floats], *text: str, **rest)
     return _row(name, kind, *text, needs="probabilities", **rest)
 
 
-def _rough(name: str, metric: Number, *text: str, needs: str = "scores", **rest) -> Metric:
-    return _row(name, Rough(metric), *text, needs=needs, **rest)
+def _order(name: str, metric: Number, *text: str, **rest) -> Metric:
+    """A smooth metric of the order of the scores."""
+    return _row(name, Order(metric), *text, needs="scores", **rest)
 
 
 def _decision(name: str, metric: Number, *text: str, **rest) -> Metric:
@@ -74,11 +92,12 @@ def _every(label: Bools) -> Bools:
     return np.ones(len(label), dtype=bool)
 
 
-def _f(beta: float) -> Callable[[Counts], object]:
-    return lambda c: counts.f_score(c, beta)
+def _f(name: str, beta: float, *text: str) -> Metric:
+    kind = Overlap(lambda c: counts.f_score(c, beta), weight=beta**2, times=1 + beta**2)
+    return _row(name, kind, *text)
 
 
-_AUC = _row(
+ROC_AUC = _row(
     "roc_auc",
     Area(counts.auc, auc_bins),
     "chance that a positive scores above a negative, a tie ½; the area under the ROC curve",
@@ -88,24 +107,26 @@ _AUC = _row(
     needs="scores",
 )
 
+AVERAGE_PRECISION = _row(
+    "average_precision",
+    Order(counts.average_precision, average_precision_bins),
+    "Σ precision at each positive's score / positives; the PR curve in steps, never by trapezoids",
+    NO_POSITIVE,
+    "scikit-learn average_precision_score",
+)
+
 _ORDER = (
-    _AUC,
-    _twice_less_one("gini", _AUC, "2 AUC − 1", ONE_CLASS, "Somers' D; accuracy ratio", low=-1.0, needs="scores"),
-    _row(
-        "average_precision",
-        Order(counts.average_precision, average_precision_bins),
-        "Σ precision at each positive's score / positives; the PR curve in steps, never by trapezoids",
-        NO_POSITIVE,
-        "scikit-learn average_precision_score",
-    ),
-    _rough(
+    ROC_AUC,
+    _twice_less_one("gini", ROC_AUC, "2 AUC − 1", ONE_CLASS, "Somers' D; accuracy ratio", low=-1.0, needs="scores"),
+    AVERAGE_PRECISION,
+    _order(
         "average_precision_interpolated",
         curves.average_precision_interpolated,
         "as average_precision, with the largest precision there or at a lower score",
         NO_POSITIVE,
         "VOC 2010 AP, all points",
     ),
-    _rough(
+    _order(
         "pr_auc_davis_goadrich",
         curves.pr_auc_davis_goadrich,
         "area under the PR curve, FP linear in TP between scores",
@@ -113,14 +134,14 @@ _ORDER = (
         "precrec auc",
         reference="Davis and Goadrich 2006, doi:10.1145/1143844.1143874",
     ),
-    _rough(
+    _order(
         "pr_auc_trapezoid",
         curves.pr_auc_trapezoid,
         "area under the PR curve by trapezoids from (0, 1); too high where scores tie",
         NO_POSITIVE,
         "yardstick pr_auc; scikit-learn auc(recall, precision)",
     ),
-    _rough(
+    _order(
         "partial_auc_mcclish_10",
         lambda c: curves.partial_auc_mcclish(c, 0.1),
         "area up to false positive rate 0.1, scaled: ½ for chance, 1 for best",
@@ -129,7 +150,7 @@ _ORDER = (
         low=-1.0,
         reference="McClish 1989, doi:10.1177/0272989X8900900307",
     ),
-    _rough(
+    _order(
         "break_even",
         curves.break_even,
         "recall, which is precision, when as many rows are predicted positive as are",
@@ -138,7 +159,7 @@ _ORDER = (
     ),
     _row(
         "ks",
-        Rough(counts.ks, ks_bins),
+        Gap(counts.ks, ks_bins),
         "max |recall − false positive rate| over the thresholds",
         ONE_CLASS,
         "scipy ks_2samp",
@@ -162,9 +183,9 @@ _ORDER = (
         best="low",
         reference="Brier 1950",
     ),
-    _rough(
+    _row(
         "brier_skill",
-        calibration.brier_skill,
+        Skill(calibration.brier_skill, calibration.brier_skill_bins),
         "1 − Brier / Brier of always saying the base rate",
         ONE_CLASS,
         "none as such",
@@ -180,9 +201,9 @@ _ORDER = (
         low=-1.0,
         best="neither",
     ),
-    _rough(
+    _row(
         "ece_10",
-        lambda c: calibration.ece(calibration.bins_uniform(c)),
+        Calibration(lambda c: calibration.ece(calibration.bins_uniform(c))),
         "mean |mean probability − share of positives| of 10 equal bins [a, b) of [0, 1], weighted by rows",
         NO_ROWS,
         "netcal ECE(10)",
@@ -190,9 +211,9 @@ _ORDER = (
         reference="Naeini et al. 2015, doi:10.1609/aaai.v29i1.9602",
         needs="probabilities",
     ),
-    _rough(
+    _row(
         "miscalibration",
-        lambda c: calibration.decompose(c).miscalibration,
+        Calibration(lambda c: calibration.decompose(c).miscalibration),
         "Brier − Brier of the isotonically recalibrated probabilities (MCB of CORP); no bins",
         NO_ROWS,
         "model-diagnostics decompose",
@@ -205,7 +226,7 @@ _ORDER = (
 _ACCURACY = _share(
     "accuracy", lambda y, d: (_every(y), y == d), "(TP + TN) / all", NO_ROWS, "scikit-learn accuracy_score"
 )
-_RECALL = _share(
+RECALL = _share(
     "recall",
     lambda y, d: (y, d),
     "TP / (TP + FN); also sensitivity, true positive rate",
@@ -219,9 +240,18 @@ _SPECIFICITY = _share(
     NO_NEGATIVE,
     "yardstick specificity",
 )
-_BALANCED = _decision(
+PRECISION = _share(
+    "precision",
+    lambda y, d: (d, y),
+    "TP / (TP + FP); also positive predictive value",
+    NOTHING_PREDICTED,
+    "scikit-learn precision_score",
+    kind=OwnShare,
+)
+F1 = _f("f1", 1, "2 TP / (2 TP + FP + FN)", "no positive and none predicted", "scikit-learn f1_score")
+_BALANCED = _row(
     "balanced_accuracy",
-    counts.balanced_accuracy,
+    OfShares(counts.balanced_accuracy, shares=(RECALL, _SPECIFICITY)),
     "(recall + specificity) / 2",
     ONE_CLASS,
     "scikit-learn balanced_accuracy_score",
@@ -231,15 +261,8 @@ _DECISIONS = (
     _ACCURACY,
     _one_minus("error_rate", _ACCURACY, "(FP + FN) / all", NO_ROWS, "1 − accuracy_score", best="low"),
     _BALANCED,
-    _share(
-        "precision",
-        lambda y, d: (d, y),
-        "TP / (TP + FP); also positive predictive value",
-        NOTHING_PREDICTED,
-        "scikit-learn precision_score",
-        kind=OwnShare,
-    ),
-    _RECALL,
+    PRECISION,
+    RECALL,
     _SPECIFICITY,
     _one_minus(
         "false_positive_rate",
@@ -251,7 +274,7 @@ _DECISIONS = (
     ),
     _one_minus(
         "false_negative_rate",
-        _RECALL,
+        RECALL,
         "FN / (FN + TP)",
         NO_POSITIVE,
         "1 − recall_score",
@@ -265,24 +288,24 @@ _DECISIONS = (
         "yardstick npv",
         kind=OwnShare,
     ),
-    _decision("f1", _f(1), "2 TP / (2 TP + FP + FN)", "no positive and none predicted", "scikit-learn f1_score"),
-    _decision(
+    F1,
+    _f(
         "f2",
-        _f(2),
+        2,
         "5 TP / (5 TP + FP + 4 FN): recall weighs twice as much",
         "no positive and none predicted",
         "scikit-learn fbeta_score(beta=2)",
     ),
-    _decision(
+    _f(
         "f05",
-        _f(0.5),
+        0.5,
         "1.25 TP / (1.25 TP + FP + 0.25 FN): precision weighs twice as much",
         "no positive and none predicted",
         "scikit-learn fbeta_score(beta=0.5)",
     ),
-    _decision(
+    _row(
         "jaccard",
-        counts.jaccard,
+        Overlap(counts.jaccard),
         "TP / (TP + FP + FN)",
         "no positive and none predicted",
         "scikit-learn jaccard_score",
@@ -306,7 +329,9 @@ _DECISIONS = (
         reference="Cohen 1960, doi:10.1177/001316446002000104",
     ),
     _twice_less_one("youden", _BALANCED, "recall + specificity − 1", ONE_CLASS, "yardstick j_index", low=-1.0),
-    _decision("lift", curves.lift, "precision / base rate", NOTHING_PREDICTED, "mlxtend lift_score", high=float("inf")),
+    _row(
+        "lift", Lift(curves.lift), "precision / base rate", NOTHING_PREDICTED, "mlxtend lift_score", high=float("inf")
+    ),
     _share(
         "predicted_rate",
         lambda y, d: (_every(y), d),

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, ratio
-from evalkit.metrics import cells, counts
+from evalkit.metrics import cells
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows
 from evalkit.metrics.sums import Sums
 
 if TYPE_CHECKING:
     from evalkit.catalogue.metric import Metric
-
-Number = Callable[[Counts], Any]  # a metric of a table, or of one threshold
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,15 +26,7 @@ class Effects:
     rows: Floats
 
 
-class Tables(Protocol):
-    """The tables of a score: at its thresholds, as probabilities, and of what the threshold decides."""
-
-    @property
-    def counts(self) -> Counts: ...
-    @property
-    def chances(self) -> Counts: ...
-    @property
-    def cut(self) -> Counts: ...
+CELLS = (np.array([1, 1, 0, 0]), np.array([1, 0, 1, 0]))  # label and decision
 
 
 # Kinds ------------------------------------------------------------------------------------------------------------
@@ -60,6 +50,16 @@ class Kind:
     def original(self) -> Metric | None:
         """The metric that this one transforms."""
         return None
+
+    def groups(self, rows: Rows) -> list[Bools]:
+        """The groups of rows on each of which the metric depends: of the smaller one few may tell its variance."""
+        label = rows.actual == 1
+        return [label, ~label] if self.apart else [np.ones(len(rows), dtype=bool)]
+
+    def group_cells(self) -> list[Bools]:
+        """The same groups by TP, FN, FP and TN."""
+        label = CELLS[0] == 1
+        return [label, ~label] if self.apart else [np.ones(4, dtype=bool)]
 
     def sums(self, structure: Any, k: int | None, level: float) -> Sums:
         """The terms of each unit, where the metric is a ratio of sums."""
@@ -127,9 +127,6 @@ class Loss(Kind):
         return float(ratio(np.dot(np.concatenate([c.positive, c.negative]), loss), c.total))
 
 
-CELLS = (np.array([1, 1, 0, 0]), np.array([1, 0, 1, 0]))  # label and decision
-
-
 @dataclass(frozen=True)
 class Share(Kind):
     """Hits among some of the rows. of: (actual, predicted) -> which rows count, and which of them are hits."""
@@ -142,6 +139,14 @@ class Share(Kind):
         """Which rows count, and which of these are hits."""
         member, hit = self.of(rows.actual, rows.predicted)
         return member, member & hit
+
+    def groups(self, rows: Rows) -> list[Bools]:
+        """The rows that count."""
+        return [self.hits(rows)[0]]
+
+    def group_cells(self) -> list[Bools]:
+        """The cells that count."""
+        return [self.cells()[0]]
 
     def cells(self) -> tuple[Bools, Bools]:
         """The same of a positive that is predicted, one that is not, and of such negatives."""
@@ -193,92 +198,69 @@ class Quantile(Smooth):
     """A quantile of a number per row: its effects take the density there from the spacing."""
 
 
-class Combined(Smooth):
-    """A mean of the same metric of each class or label: the effects are those of its parts, added up."""
+class Agreement(Smooth):
+    """A smooth number of the table of actual and predicted classes."""
 
 
-# Of the table of a score ------------------------------------------------------------------------------------------
+@dataclass(frozen=True, eq=False)
+class Part:
+    """The rows of one class or label among all: its share in the mean, and where its rows stand; None: all of them."""
+
+    share: float
+    rows: Rows
+    places: np.ndarray | None = None
+
+    def spread(self, moved: Floats, n: int) -> Floats:
+        """What moves the part, of all n rows: 0 for those that take no part."""
+        if self.places is None:
+            return moved
+        every = np.zeros(n)
+        every[self.places] = moved
+        return every
 
 
 @dataclass(frozen=True)
-class Curve(Kind):
-    """A number of the whole order of the scores.
+class Combined(Kind):
+    """A mean of one metric of each class or label. of: that metric. parts: the rows of each."""
 
-    of: the metric of a table. terms: what a positive (first row) and a negative (second) at each threshold adds to it
-    to first order, in closed form; None for numerical derivatives.
-    """
-
-    of: Number
-    terms: Callable[[Counts], Floats] | None = None
-
-    def at(self, c: Counts, threshold: float) -> float:
-        """The metric of a table."""
-        return float(self.of(c))
-
-    def source(self, tables: Tables) -> Counts:
-        """The table that the metric is read from."""
-        return tables.chances
-
-    def read(self, c: Counts) -> float:
-        """The metric of that table, or of one resampled from it."""
-        return float(self.of(c))
+    of: Metric
+    parts: Callable[[Rows], Iterable[Part]]
 
     def value(self, rows: Rows, k: int | None) -> float:
-        """The metric of the rows' table."""
-        return self.read(self.source(rows))
-
-    def bins(self, c: Counts) -> Floats:
-        """What a positive (first row) and a negative (second) at each threshold of the table adds to the metric."""
-        if self.terms is not None:
-            return self.terms(c)
-        cell = cells.cells(c)
-        return np.array(cells.derivatives(cells.pool(c, cell), self.read))[:, cell]
+        """The mean; undefined where there is no part, or one is undefined."""
+        values = [(part.share, self.of.kind.value(part.rows, k)) for part in self.parts(rows)]
+        return float(sum(share * value for share, value in values)) if values else float("nan")
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
-        """The value, and how much each row moves it."""
-        moved = self.bins(rows.counts)[np.where(rows.actual == 1, 0, 1), rows.place]
-        return Effects(self.value(rows, k), rows.weights * moved)
-
-
-class Area(Curve):
-    """The area under the ROC curve: a mean over pairs of a positive and a negative row."""
-
-    apart: ClassVar[bool] = True
-
-
-class Order(Curve):
-    """A smooth number of the order whose terms are known in closed form."""
-
-    apart: ClassVar[bool] = True
-
-
-class Rough(Curve):
-    """A number of the order with a largest distance, a bend or bins in it: not smooth enough for first-order terms."""
+        """The value, and how much each row moves it: the effects of the parts, added up."""
+        value, moved = float("nan"), np.zeros(len(rows))
+        for number, part in enumerate(self.parts(rows)):
+            e = self.of.kind.effects(part.rows, k)
+            value = part.share * e.value + (value if number else 0.0)
+            moved += part.share * part.spread(e.rows, len(rows))
+        return Effects(value, moved)
 
 
 @dataclass(frozen=True)
-class Decision(Curve):
-    """A smooth number of the four counts at the threshold."""
+class Harmonic(Kind):
+    """The harmonic mean of two metrics, both of which it rises with."""
 
-    apart: ClassVar[bool] = True
-    decided: ClassVar[bool] = True
+    pair: tuple[Metric, Metric]
 
-    def at(self, c: Counts, threshold: float) -> float:
-        """The metric at the threshold."""
-        return float(self.of(counts.at(c, threshold)))
+    def of(self, first: float, second: float) -> float:
+        """The mean of two values."""
+        return float(ratio(2 * first * second, first + second))
 
-    def source(self, tables: Tables) -> Counts:
-        """The table of what is decided."""
-        return tables.cut
-
-    def read(self, c: Counts) -> float:
-        """The metric of a table of decisions, whose scores are 1 and 0."""
-        return self.at(c, 1.0)
+    def value(self, rows: Rows, k: int | None) -> float:
+        """The mean of the two metrics."""
+        first, second = (of.kind.value(rows, k) for of in self.pair)
+        return self.of(first, second)
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
         """The value, and how much each row moves it."""
-        moved = self.bins(rows.cut)[np.where(rows.actual == 1, 0, 1), np.where(rows.predicted == 1, 0, 1)]
-        return Effects(self.value(rows, k), rows.weights * moved)
+        a, b = (of.kind.effects(rows, k) for of in self.pair)
+        moved = 2 * (b.value**2 * a.rows + a.value**2 * b.rows)
+        return Effects(self.of(a.value, b.value), ratio(moved, (a.value + b.value) ** 2))
 
 
 # Of another metric ------------------------------------------------------------------------------------------------

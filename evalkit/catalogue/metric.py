@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from evalkit.catalogue.kinds import Effects, Kind
+from evalkit.catalogue.kinds import (
+    Effects,
+    Kind,
+)
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows
 from evalkit.metrics.sums import Sums

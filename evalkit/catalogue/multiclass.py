@@ -1,15 +1,24 @@
 """The rows of the table of metrics for several classes, with how much each row of the data moves them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, ratio
-from evalkit.catalogue.kinds import Area, Combined, Curve, Effects, Kind, Loss, Order, Share, Smooth
+from evalkit.arrays import Ints, ratio
+from evalkit.catalogue.binary import AVERAGE_PRECISION, F1, PRECISION, RECALL, ROC_AUC
+from evalkit.catalogue.kinds import (
+    Agreement,
+    Combined,
+    Effects,
+    Harmonic,
+    Kind,
+    Loss,
+    Part,
+    Share,
+)
 from evalkit.catalogue.metric import Metric
-from evalkit.metrics import counts, labels, losses
-from evalkit.metrics.influence import auc_bins, average_precision_bins
+from evalkit.metrics import labels, losses
 from evalkit.metrics.labels import Confusion
 from evalkit.metrics.rows import Rows
 
@@ -21,7 +30,6 @@ ALIASES = {
     "ovo": "roc_auc_hand_till",
 }
 NO_ROWS = "there is no row"
-AREA, PRECISION = Area(counts.auc, auc_bins), Order(counts.average_precision, average_precision_bins)
 STEP = 1e-4  # of all rows: the weight added to a cell to see what it moves
 
 
@@ -46,50 +54,43 @@ def of_confusion(metric: Callable[[Confusion], float], rows: Rows) -> Effects:
     return Effects(value, w * (by_row - ratio(np.dot(w, by_row), w.sum())))
 
 
-def of_order(kind: Curve, rows: Rows, label: Bools, score: Floats) -> Effects:
-    """A metric of one class or label's scores and how much each row moves it."""
-    return kind.effects(replace(rows, actual=label.astype(np.int64), score=score), None)
+def against_rest(rows: Rows, c: int) -> Rows:
+    """The rows with one class as positive, its score, and whether it is predicted."""
+    score, decision = (None if rows.score is None else rows.score[:, c]), rows.predicted == c
+    return replace(rows, actual=(rows.actual == c).astype(np.int64), score=score, decision=decision)
 
 
-def mean(parts: list[Effects]) -> Effects:
-    """The mean over classes or labels."""
-    return Effects(float(np.mean([part.value for part in parts])), np.mean([part.rows for part in parts], axis=0))
+def _each(rows: Rows, classes: Ints) -> Iterator[Part]:
+    return (Part(1 / len(classes), against_rest(rows, c)) for c in classes)
 
 
-def _one_vs_rest(kind: Curve) -> Kind:
-    return Combined(
-        lambda rows, k: mean([of_order(kind, rows, rows.actual == c, rows.scores[:, c]) for c in range(rows.classes)])
-    )
+def _one_vs_rest(of: Metric) -> Kind:
+    return Combined(of, lambda rows: _each(rows, np.arange(rows.classes)))
 
 
-def hand_till(rows: Rows, k: int | None = None) -> Effects:
-    """Mean over ordered pairs of classes i, j of the AUC of i over j by the score of i, on the rows of both."""
-    parts = []
+def _macro(of: Metric) -> Kind:
+    """The mean over the classes that occur or are predicted."""
+    return Combined(of, lambda rows: _each(rows, np.flatnonzero(labels.occurs(labels.one_vs_rest(rows.confusion)))))
+
+
+def _with_rows(rows: Rows) -> Iterator[Part]:
+    return _each(rows, np.flatnonzero(rows.confusion.table.sum(axis=1)))
+
+
+def _pairs(rows: Rows) -> Iterator[Part]:
+    """The rows of two classes i, j with the score of i, for every ordered pair."""
     for i in range(rows.classes):
         for j in np.delete(np.arange(rows.classes), i):
-            some = np.flatnonzero((rows.actual == i) | (rows.actual == j))
-            both = rows.take(some)
-            e = of_order(AREA, both, both.actual == i, both.scores[:, i])
-            part = np.zeros(len(rows))
-            part[some] = e.rows
-            parts.append(Effects(e.value, part))
-    return mean(parts)
+            places = np.flatnonzero((rows.actual == i) | (rows.actual == j))
+            yield Part(1 / (rows.classes * (rows.classes - 1)), against_rest(rows.take(places), i), places)
 
 
 def _table(metric: Callable[[Confusion], float]) -> Kind:
-    return Smooth(lambda rows, k: of_confusion(metric, rows))
-
-
-def _macro(metric: labels.Metric) -> Kind:
-    return _table(lambda m: labels.macro(labels.one_vs_rest(m), metric))
+    return Agreement(lambda rows, k: of_confusion(metric, rows))
 
 
 def _weighted_f1(m: Confusion) -> float:
     return labels.weighted(labels.one_vs_rest(m))
-
-
-def _f1_of_means(m: Confusion) -> float:
-    return labels.macro_f1_of_means(labels.one_vs_rest(m))
 
 
 # The table --------------------------------------------------------------------------------------------------------
@@ -103,6 +104,21 @@ ABSENT = "a class has no row"
 UNSEEN = "a class has no row and is predicted"
 ONE = "actual or predicted classes are all one"
 
+MACRO_PRECISION = _class(
+    "macro_precision",
+    _macro(PRECISION),
+    "mean over the classes of precision",
+    "a class is never predicted",
+    "scikit-learn precision_score(average='macro'), which counts 0 where undefined",
+)
+MACRO_RECALL = _class(
+    "macro_recall",
+    _macro(RECALL),
+    "mean over the classes of recall",
+    UNSEEN,
+    "scikit-learn recall_score(average='macro')",
+)
+
 ROWS = (
     _class(
         "accuracy",
@@ -113,28 +129,16 @@ ROWS = (
     ),
     _class(
         "macro_f1",
-        _macro(counts.f_score),
+        _macro(F1),
         "mean over the classes of F1; a class that neither occurs nor is predicted takes no part",
         NO_ROWS,
         "scikit-learn f1_score(average='macro')",
     ),
-    _class(
-        "macro_precision",
-        _macro(counts.precision),
-        "mean over the classes of precision",
-        "a class is never predicted",
-        "scikit-learn precision_score(average='macro'), which counts 0 where undefined",
-    ),
-    _class(
-        "macro_recall",
-        _macro(counts.recall),
-        "mean over the classes of recall",
-        UNSEEN,
-        "scikit-learn recall_score(average='macro')",
-    ),
+    MACRO_PRECISION,
+    MACRO_RECALL,
     _class(
         "macro_f1_of_means",
-        _table(_f1_of_means),
+        Harmonic((MACRO_PRECISION, MACRO_RECALL)),
         "F1 of macro precision and macro recall",
         "a class is never predicted",
         "none as such",
@@ -149,7 +153,7 @@ ROWS = (
     ),
     _class(
         "balanced_accuracy",
-        _table(labels.balanced_accuracy),
+        Combined(RECALL, _with_rows),
         "mean recall of the classes that have rows",
         NO_ROWS,
         "scikit-learn balanced_accuracy_score",
@@ -190,7 +194,7 @@ ROWS = (
     ),
     _class(
         "roc_auc_ovr",
-        _one_vs_rest(AREA),
+        _one_vs_rest(ROC_AUC),
         "mean over the classes of the AUC of the class against the rest",
         ABSENT,
         "scikit-learn roc_auc_score(multi_class='ovr')",
@@ -198,7 +202,7 @@ ROWS = (
     ),
     _class(
         "roc_auc_hand_till",
-        Combined(hand_till),
+        Combined(ROC_AUC, _pairs),
         "mean over ordered pairs of classes of the AUC of one over the other by its score",
         ABSENT,
         "scikit-learn roc_auc_score(multi_class='ovo'); pROC multiclass.roc",
@@ -207,7 +211,7 @@ ROWS = (
     ),
     _class(
         "map_classes",
-        _one_vs_rest(PRECISION),
+        _one_vs_rest(AVERAGE_PRECISION),
         "mean over the classes of average precision against the rest",
         ABSENT,
         "mean of scikit-learn average_precision_score by class",

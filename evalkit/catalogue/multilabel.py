@@ -1,13 +1,21 @@
 """The rows of the table of metrics for several labels a row, with how much each row of the data moves them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, ratio
-from evalkit.catalogue.kinds import Combined, Curve, Effects, Kind, Loss, Ratio, Share
+from evalkit.arrays import Bools, Floats
+from evalkit.catalogue.binary import AVERAGE_PRECISION, F1, NO_ROWS, ROC_AUC
+from evalkit.catalogue.kinds import (
+    Combined,
+    Kind,
+    Loss,
+    Part,
+    Ratio,
+    Share,
+)
 from evalkit.catalogue.metric import Metric
-from evalkit.catalogue.multiclass import AREA, NO_ROWS, PRECISION, mean, of_order
 from evalkit.metrics import labels
 from evalkit.metrics.rows import Rows
 from evalkit.metrics.sums import Sums
@@ -39,19 +47,20 @@ def _all(y: Bools, d: Bools) -> Floats:
     return (y.sum(axis=1) + d.sum(axis=1)).astype(np.float64)
 
 
-def macro_f1(rows: Rows, k: int | None = None) -> Effects:
-    """Mean over the labels of F1; a row moves a label's by (2 hit − F1 (actual + decided)) / Σ (actual + decided)."""
-    w = rows.weights[:, None]
-    hit, size = w * (rows.actual & rows.predicted), w * (rows.actual.astype(float) + rows.predicted)
-    f1 = ratio(2 * hit.sum(axis=0), size.sum(axis=0))
-    return Effects(float(f1.mean()), ratio(2 * hit - f1 * size, size.sum(axis=0)).mean(axis=1))
+def of_label(rows: Rows, j: int) -> Rows:
+    """The rows with one label as what is true, its score, and whether it is predicted."""
+    score = None if rows.score is None else rows.score[:, j]
+    return replace(rows, actual=rows.actual[:, j].astype(np.int64), score=score, decision=rows.predicted[:, j])
 
 
-def _by_label(kind: Curve) -> Kind:
-    def effects(rows: Rows, k: int | None) -> Effects:
-        return mean([of_order(kind, rows, *column) for column in zip(rows.actual.T, rows.scores.T, strict=True)])
+def _by_label(of: Metric) -> Kind:
+    """The mean over the labels."""
 
-    return Combined(effects)
+    def parts(rows: Rows) -> Iterator[Part]:
+        count = rows.actual.shape[1]
+        return (Part(1 / count, of_label(rows, j)) for j in range(count))
+
+    return Combined(of, parts)
 
 
 def _label(name: str, kind: Kind, formula: str, undefined: str, equals: str, **rest) -> Metric:
@@ -82,7 +91,7 @@ ROWS = (
     ),
     _label(
         "macro_f1",
-        Combined(macro_f1),
+        _by_label(F1),
         "mean over the labels of F1",
         "a label is never true and never predicted",
         "scikit-learn f1_score(average='macro')",
@@ -104,14 +113,14 @@ ROWS = (
     ),
     _label(
         "map_classes",
-        _by_label(PRECISION),
+        _by_label(AVERAGE_PRECISION),
         "mean over the labels of average precision",
         "a label is never true",
         "scikit-learn average_precision_score(average='macro')",
     ),
     _label(
         "roc_auc_macro",
-        _by_label(AREA),
+        _by_label(ROC_AUC),
         "mean over the labels of AUC",
         "a label is never or always true",
         "scikit-learn roc_auc_score(average='macro')",

@@ -7,7 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from evalkit.arrays import Floats, ratio
-from evalkit.catalogue.kinds import Kind, PerUnit, Ratio
+from evalkit.catalogue.kinds import (
+    Kind,
+    PerUnit,
+    Ratio,
+)
 from evalkit.catalogue.metric import Metric
 from evalkit.metrics.sums import Sums
 

@@ -6,7 +6,11 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import Floats, Ints
-from evalkit.catalogue.kinds import Kind, PerUnit, Ratio
+from evalkit.catalogue.kinds import (
+    Kind,
+    PerUnit,
+    Ratio,
+)
 from evalkit.catalogue.metric import Metric
 from evalkit.metrics import gains, grouped, rankings
 from evalkit.metrics.rankings import Rankings
@@ -23,6 +27,7 @@ ALIASES = {
     "success": "hit_rate",
     "rprec": "r_precision",
     "gauc_impressions": "gauc",
+    "gauc_uniform": "auc",
 }
 NO_RELEVANT = "nothing is relevant"
 NO_GAIN = "no item has a grade above 0"
@@ -233,14 +238,6 @@ ROWS = (
         _gauc("positives"),
         "mean of the AUC per query (user), weighted by its relevant items",
         "RecBole GAUC",
-        undefined=ONE_CLASS,
-        cut="never",
-    ),
-    _ranking(
-        "gauc_uniform",
-        auc,
-        "mean of the AUC per query (user), each weighing the same",
-        "recommenders group_auc where every user has both classes",
         undefined=ONE_CLASS,
         cut="never",
     ),

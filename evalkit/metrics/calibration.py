@@ -29,6 +29,20 @@ def brier_skill(c: Counts) -> float:
     return float(1 - ratio(brier(c), brier(_constant(c))))
 
 
+def brier_skill_bins(c: Counts) -> Floats:
+    """What a positive (first row) and a negative (second) at each threshold adds to the Brier skill, to first order.
+
+    With loss l, Brier score B, base rate r and U = r(1 − r) it is −(l − B) / U + B (1 − 2r)(label − r) / U², over n.
+
+    >>> from evalkit.metrics.counts import count
+    >>> brier_skill_bins(count([0.9, 0.6, 0.4, 0.1], [1, 0, 1, 0])).round(3).tolist()
+    [[0.175, 0.025, -0.175, -0.625], [-0.625, -0.175, 0.025, 0.175]]
+    """
+    b, r = brier(c), base_rate(c)
+    loss, label = np.array([(1 - c.threshold) ** 2, c.threshold**2]), np.array([[1.0], [0.0]])
+    return ratio(b - loss + ratio(b * (1 - 2 * r), r * (1 - r)) * (label - r), c.total * r * (1 - r))
+
+
 def log_loss(c: Counts) -> float:
     """Mean of -log(probability of what happened), probabilities clipped to [eps, 1 - eps] of float64.
 

@@ -157,7 +157,7 @@ def pr_auc_davis_goadrich(c: Counts) -> float:
     p, n, top = c.positive, c.negative, c.tp + c.fp
     slope = 1 + ratio(n, p)
     offset = top - slope * c.tp
-    before = top - p - n
+    before = np.maximum(top - p - n, 0)  # rounding may leave less
     bend = np.where(before > 0, offset * np.log(ratio(top, before)) / slope**2, 0)
     return float(ratio(np.sum(np.where(p > 0, p / slope - bend, 0)), c.positives))
 

@@ -92,16 +92,27 @@ def ks_bins(c: Counts) -> Floats:
     >>> ks_bins(count([0.9, 0.8, 0.7, 0.6], [1, 1, 0, 1])).round(4).tolist()
     [[0.1111, 0.1111, -0.2222, -0.2222], [-1.0, -1.0, 0.0, 0.0]]
     """
-    gaps = [step.tp * c.negatives - step.fp * c.positives for step in steps(c)]
-    block = int(np.argmax([np.abs(gap).max() for gap in gaps]))
-    here = int(np.argmax(np.abs(gaps[block])))
-    top, sign = sum(map(len, gaps[:block])) + here, np.sign(gaps[block][here])
+    top, sign = widest(c)
     share = np.array([ratio(c.tp[top], c.positives), ratio(c.fp[top], c.negatives)])
     size = np.array([c.positives, -c.negatives])
     bins = np.empty((2, len(c.threshold)))
     bins[:, : top + 1] = (sign * ratio(1 - share, size))[:, None]
     bins[:, top + 1 :] = (sign * ratio(-share, size))[:, None]
     return bins
+
+
+def widest(c: Counts) -> tuple[int, float]:
+    """The place of the largest |TPR - FPR|, the first one if several tie, and the sign of TPR - FPR there.
+
+    >>> from evalkit.metrics.counts import count
+    >>> place, sign = widest(count([0.9, 0.8, 0.7, 0.6], [1, 1, 0, 1]))
+    >>> place, float(sign)
+    (1, 1.0)
+    """
+    gaps = [step.tp * c.negatives - step.fp * c.positives for step in steps(c)]
+    block = int(np.argmax([np.abs(gap).max() for gap in gaps]))
+    here = int(np.argmax(np.abs(gaps[block])))
+    return sum(map(len, gaps[:block])) + here, np.sign(gaps[block][here])
 
 
 def of_rows(bins: Floats, c: Counts, label: Ints, score: Floats) -> Floats:

@@ -7,6 +7,7 @@ from evalkit.findings import inputs, methods, predictions
 from evalkit.findings.finding import NOTE, WARNING, Finding
 from evalkit.pages import first_screen, page, record, shared_findings
 from evalkit.pages.binary_plots import DRAWN
+from evalkit.pages.if_perfect import NO_LIMITS, if_perfect
 from evalkit.pages.shared_findings import counts, idle, nonzero, rounded, rows_read, skewed, slices, weights
 from evalkit.studies import classification_diagnostics as diagnostics
 from evalkit.studies.binary import BinaryStudy
@@ -56,11 +57,17 @@ def calibrated(study: BinaryStudy) -> Html:
         return Html("")
     note = (
         "Brier = miscalibration − discrimination + uncertainty (CORP, isotonic, no bins). Recalibration would mend the "
-        "miscalibration; only a better order adds discrimination. bias: mean probability − base rate."
+        "miscalibration; only a better order adds discrimination. bias: mean probability − base rate. " + NO_LIMITS
     )
     if len(study.order) > DRAWN:
         note += f" The figure shows the first {DRAWN}."
-    return by_system("Probabilities taken at their word", study.calibration, "part", limits("value"), note)
+    return by_system("Probabilities taken at their word", study.calibration, "part", _part, note)
+
+
+def _part(rows: tables.Rows) -> list[str]:
+    """The values with their limits, or beside what perfect calibration would show."""
+    cells = zip(limits("value")(rows), rows, strict=True)
+    return [cell + if_perfect(row["expected"], row["p"]) for cell, row in cells]
 
 
 def gains(study: BinaryStudy) -> Html:

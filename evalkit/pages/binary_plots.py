@@ -226,6 +226,8 @@ def base_rate(study: BinaryStudy) -> Html:
     rate = study.elsewhere["base_rate"]
     caption = f"From base rate {rate.iloc[0]:.3g}, the data's, to {rate.iloc[1]:.3g}"
     note = "Recall, specificity and AUC do not depend on the base rate. Set prevalence to the rate of the place of use."
+    if study.elsewhere.query("metric == 'average_precision'")["low"].isna().any():
+        note += " No interval of average precision: at this rate the few negatives that score highest decide it."
     return tables.table(caption, ["system", "average_precision", "precision", "f1"], rows, note)
 
 

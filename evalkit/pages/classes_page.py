@@ -9,6 +9,7 @@ from evalkit.findings import inputs, predictions
 from evalkit.findings.finding import NOTE, WARNING, Finding
 from evalkit.pages import each_class, page, record
 from evalkit.pages.binary_plots import bin_limits, reliability
+from evalkit.pages.if_perfect import NO_LIMITS, if_perfect
 from evalkit.pages.shared_findings import counts, rows_read, skewed, slices, weights
 from evalkit.studies import classification_diagnostics as diagnostics
 from evalkit.studies.classes import BINS, ClassesStudy
@@ -91,9 +92,14 @@ def calibrated(study: ClassesStudy) -> Html:
         "system": text("system"),
         "mean probability of the predicted class": value("confidence"),
         "accuracy": limits("right", "right_low", "right_high"),
-        "top-label ECE, 10 equal bins": limits("ece_10", "ece_10_low", "ece_10_high"),
+        "top-label ECE, 10 equal bins": _ece,
     }
-    return of_rows("Probability of the predicted class taken at its word", study.calibration, columns)
+    return of_rows("Probability of the predicted class taken at its word", study.calibration, columns, NO_LIMITS)
+
+
+def _ece(rows: tables.Rows) -> list[str]:
+    cells = zip(value("ece_10")(rows), rows, strict=True)
+    return [cell + if_perfect(row["ece_10_expected"], row["ece_10_p"]) for cell, row in cells]
 
 
 def gains(study: ClassesStudy) -> Html:

@@ -21,7 +21,7 @@ DEFINITIONS = [
     (
         "pooled",
         "the metric of all out-of-fold rows together; accuracy with Wilson's interval, AUC with DeLong's, means "
-        "with t; where there is a group column, whole groups vary (delta method). A pooled AUC also compares "
+        "with t; where there is a group column, whole groups vary. A pooled AUC also compares "
         "scores of different folds: a constant score per fold then falls below ½",
     ),
     (

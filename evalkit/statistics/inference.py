@@ -14,29 +14,42 @@ import numpy as np
 
 from evalkit.arrays import Floats
 from evalkit.catalogue.kinds import (
-    Area,
+    Agreement,
     Combined,
-    Decision,
+    Harmonic,
     Kind,
     Loss,
-    Order,
     OwnShare,
     PerUnit,
     Proportion,
     Quantile,
     Ratio,
-    Rough,
     Share,
     Smooth,
     Transformed,
 )
 from evalkit.catalogue.metric import Chosen
+from evalkit.catalogue.score_kinds import (
+    Area,
+    AtRate,
+    AtRates,
+    Calibration,
+    Decision,
+    Depth,
+    Gap,
+    Lift,
+    OfShares,
+    Order,
+    Overlap,
+    Skill,
+)
 from evalkit.metrics.sums import both
 from evalkit.statistics import independent, intervals, methods, power
+from evalkit.statistics.closed_forms import Part, mover_mean
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.methods import Options
 from evalkit.statistics.significance import Comparison
-from evalkit.statistics.statistic import Layout
+from evalkit.statistics.statistic import Layout, OfRows, by_unit
 
 # Intervals --------------------------------------------------------------------------------------------------------
 
@@ -110,6 +123,31 @@ def _of_originals(a: Any, b: Any, o: Options) -> Comparison:
     return replace(c, difference=stretched(c.difference), equivalence=stretched(c.equivalence))
 
 
+def _combined(statistic: Any, o: Options) -> Estimate:
+    """MOVER of the limits of the parts, with the correlation of what moves them."""
+    of, rows, unit = Chosen(statistic.chosen.metric.kind.of), statistic.rows, statistic.unit
+    parts = ((part, OfRows(of, part.rows)) for part in statistic.chosen.metric.kind.parts(rows))
+    sides = (
+        Part(part.share, estimate(side, o), by_unit(part.spread(side.effects.rows, len(rows)), unit))
+        for part, side in parts
+    )
+    return replace(mover_mean(sides, n=statistic.n, level=o.level), value=statistic.value)
+
+
+def _harmonic(statistic: Any, o: Options) -> Estimate:
+    """MOVER: how far the mean moves where one of the two goes to its limit, by the correlation of what moves them."""
+    kind = statistic.chosen.metric.kind
+    pair = [OfRows(Chosen(of), statistic.rows) for of in kind.pair]
+    values, sides = [side.value for side in pair], []
+    for at, side in enumerate(pair):
+        e, other = estimate(side, o), values[1 - at]
+        limits = [kind.of(limit, other) for limit in (e.low, e.high)]
+        moved = replace(e, value=statistic.value, low=limits[0], high=limits[1])
+        sides.append(Part(1.0, moved, by_unit(side.effects.rows, statistic.unit)))
+    e = mover_mean(sides, n=statistic.n, level=o.level)
+    return replace(e, value=statistic.value, low=e.low - statistic.value, high=e.high - statistic.value)
+
+
 # The table --------------------------------------------------------------------------------------------------------
 
 
@@ -124,7 +162,6 @@ class Method:
     shows: Callable[[Any, Any, Comparison, float], float] = methods.shown_by_width
 
 
-BCA = "BCa from 1,000 resamples of counts"
 FIRST_ORDER = "Welch's t on the influence of each row"
 DELTA = "delta method"
 BY_ROW = Method(methods.delta, DELTA, methods.influence, DELTA)
@@ -136,8 +173,15 @@ ONE_DENOMINATOR = f"sign flips of whole units, where two denominators differ {JA
 RATIO = Method(methods.jackknife, JACKKNIFE, methods.flips_of_sums, ONE_DENOMINATOR)
 MCNEMAR = "McNemar's test with Tango's interval"
 SHARE = Method(methods.wilson, "Wilson", methods.mcnemar, MCNEMAR)
-AREA_BY_UNIT = "DeLong's variance by unit on the logit scale"
+OWN_SCALE = "t on the logit scale, on as many degrees of freedom as the rarer class has rows"
 AREA = "DeLong's variance on the logit scale, Newcombe's method 5 where a class has fewer than 50 rows"
+OVERLAP = "Wilson's limits of the Jaccard index, mapped"
+LIFT = "MOVER of Wilson's limits of precision and base rate"
+AT_RATES = "MOVER of Wilson's limits of recall and false positive rate"
+LARGEST = "at its threshold Newcombe's limit above, below a bootstrap over all thresholds"
+FEW = "delta method, with the freedom that the kurtosis of the influence values leaves"
+BY_PARTS = "MOVER of the limits of each class or label"
+ALONE = Method(methods.no_interval, "none", methods.no_test, "none")
 LIKE_ITS_ORIGINAL = Method(_transformed, "the original's, transformed", _of_originals, "the original's")
 
 PLAIN: dict[type[Kind], Method] = {
@@ -148,31 +192,46 @@ PLAIN: dict[type[Kind], Method] = {
     Ratio: RATIO,
     Smooth: BY_ROW,
     Quantile: BY_ROW,
-    Combined: BY_ROW,
-    Area: Method(methods.delong, AREA, methods.two_areas, "DeLong"),
-    Order: Method(methods.bca, BCA, methods.welch, FIRST_ORDER),
-    Decision: Method(methods.bca, BCA, methods.welch, FIRST_ORDER),
-    Rough: Method(methods.bca, BCA, methods.paired_bootstrap, "a paired bootstrap of counts (normal)"),
+    Agreement: Method(methods.skewed_rows, HALL, methods.influence, DELTA),
+    Combined: Method(_combined, BY_PARTS, methods.of_few, FEW),
+    Harmonic: Method(_harmonic, BY_PARTS, methods.of_few, FEW),
+    Area: Method(methods.delong, AREA, methods.two_areas, "DeLong's variance, Welch's t"),
+    Order: Method(methods.of_table, OWN_SCALE, methods.welch, FIRST_ORDER),
+    AtRate: Method(methods.at_rate, OWN_SCALE, methods.welch, FIRST_ORDER),
+    Skill: Method(methods.skewed, HALL, methods.welch, FIRST_ORDER),
+    Gap: Method(methods.gap, LARGEST, methods.two_gaps, FIRST_ORDER + ", half a row added to each cell"),
+    Calibration: ALONE,
+    Decision: Method(methods.skewed, HALL, methods.welch, FIRST_ORDER),
+    Overlap: Method(methods.overlap, OVERLAP, methods.welch, FIRST_ORDER),
+    OfShares: Method(methods.of_shares, "MOVER of Wilson's limits", methods.welch, FIRST_ORDER),
+    Lift: Method(methods.lift, LIFT, methods.welch, FIRST_ORDER),
+    Depth: Method(methods.depth, LIFT, methods.welch, FIRST_ORDER),
+    AtRates: Method(methods.at_rates, AT_RATES, methods.welch, FIRST_ORDER),
     Transformed: LIKE_ITS_ORIGINAL,
 }
-WEIGHTED = dict.fromkeys(PLAIN, BY_ROW) | {
+OF_KISH = "delta method, on Kish's degrees of freedom"
+OF_UNITS = "t on the logit scale, by unit or weighted row, on Kish's degrees of freedom"
+BY_UNIT = Method(methods.of_units, OF_UNITS, methods.influence, OF_KISH)
+WEIGHTED = dict.fromkeys(PLAIN, BY_UNIT) | {
+    Loss: BY_ROW,
     Ratio: RATIO,
-    Area: Method(methods.delong_by_unit, AREA_BY_UNIT, methods.influence, "delta method"),
+    PerUnit: BY_ROW,
+    Smooth: BY_ROW,
+    Quantile: BY_ROW,
+    Combined: Method(_combined, BY_PARTS, methods.of_few, FEW),
+    Harmonic: Method(_harmonic, BY_PARTS, methods.of_few, FEW),
+    Gap: Method(methods.gap_of_units, LARGEST, methods.influence, OF_KISH),
+    AtRate: Method(methods.at_rate_of_units, OF_UNITS, methods.influence, OF_KISH),
+    Calibration: ALONE,
     Transformed: LIKE_ITS_ORIGINAL,
 }
-BINNED = "how much a row of each bin moves it (delta method), of fewer than 10,000 rows of a class " + BCA
 FLIPPED = Method(methods.delta, DELTA, methods.flips_or_influence, "sign flips of whole units, of more than 20,000 t")
 CLUSTERED = WEIGHTED | {
     Loss: FLIPPED,
-    Share: FLIPPED,
+    Share: replace(FLIPPED, interval=methods.of_units, interval_is=OF_UNITS),
     PerUnit: Method(methods.jackknife, JACKKNIFE, methods.flips, "sign flips of whole units"),
 }
-SUMMED = PLAIN | {
-    Loss: Method(methods.summed_mean, HALL, methods.paired_t, "paired t"),
-    Order: Method(methods.bca_or_delta, BINNED, methods.welch, FIRST_ORDER),
-    Decision: Method(methods.bca_or_delta, BINNED, methods.welch, FIRST_ORDER),
-    Rough: Method(methods.bca_or_delta, BINNED, methods.influence, "how much each row moves the difference"),
-}
+SUMMED = PLAIN | {Loss: Method(methods.summed_mean, HALL, methods.paired_t, "paired t")}
 DIVIDED = "half of the difference's, of sign flips of the units' sums"
 UNLIKE = "Welch's t, of skewed arms that are unlike the studentised permutation"
 TABLE: dict[Layout, dict[type[Kind], Method]] = {
@@ -219,7 +278,7 @@ def words(metrics: Iterable[Chosen], layout: Layout, side: Callable[[Method], st
     >>> from evalkit.catalogue.lookup import find
     >>> metrics = [find(name, "counts") for name in ("recall", "roc_auc", "gini", "accuracy")]
     >>> words(metrics, Layout.PLAIN, lambda method: method.test_is)
-    "recall, accuracy: McNemar's test with Tango's interval; roc_auc, gini (as roc_auc): DeLong"
+    "recall, accuracy: McNemar's test with Tango's interval; roc_auc, gini (as roc_auc): DeLong's variance, Welch's t"
     """
     named: dict[str, list[str]] = {}
     for chosen in metrics:

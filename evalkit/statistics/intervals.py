@@ -324,12 +324,10 @@ def percentile_interval(value: float, replicates: ArrayLike, *, n: int, level: f
     return Estimate(float(value), low, high, level, int(n), "percentile bootstrap")
 
 
-def bca_interval(
-    value: float, replicates: ArrayLike, effect: ArrayLike, *, n: int, level: float, rows: ArrayLike = 1.0
-) -> Estimate:
+def bca_interval(value: float, replicates: ArrayLike, effect: ArrayLike, *, n: int, level: float) -> Estimate:
     """The bias-corrected and accelerated interval: replicates at the shares that `bca_shares` gives.
 
-    `effect` holds one influence value a unit, or one for each group of `rows` units. NaN limits below two units.
+    `effect` holds one influence value a unit. NaN limits below two units.
     Efron, JASA 1987, doi:10.1080/01621459.1987.10478410.
 
     >>> e = bca_interval(2, [1, 2, 3], [-1, 0, 1], n=9, level=0.5)
@@ -337,7 +335,7 @@ def bca_interval(
     (1.5, 2.5)
     """
     z = normal_quantile(level)
-    low, high = _quantiles(value, replicates, n, bca_shares(value, replicates, effect, z=[-z, z], rows=rows))
+    low, high = _quantiles(value, replicates, n, bca_shares(value, replicates, effect, z=[-z, z]))
     return Estimate(float(value), low, high, level, int(n), "BCa bootstrap")
 
 

@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import Bools, ratio
+from evalkit.catalogue.metric import Chosen
 from evalkit.limits import USUAL, Limits
-from evalkit.metrics.counts import auc, steps
-from evalkit.metrics.influence import auc_variance
+from evalkit.metrics.counts import Counts, auc, steps
+from evalkit.metrics.influence import auc_variance, widest
+from evalkit.metrics.rows import Rows
 from evalkit.metrics.sums import Sums, both
 from evalkit.statistics import (
+    closed_forms,
     count_bootstrap,
     folds,
     independent,
@@ -24,20 +27,20 @@ from evalkit.statistics import (
     proportions,
     significance,
 )
-from evalkit.statistics.auc_intervals import auc_interval, auc_logit
+from evalkit.statistics.auc_intervals import auc_interval
 from evalkit.statistics.intervals import Estimate, t_interval
 from evalkit.statistics.means import between, hall
 from evalkit.statistics.significance import Comparison
-from evalkit.statistics.statistic import Layout
+from evalkit.statistics.statistic import Layout, by_unit
 
-PAIRED = "paired bootstrap of counts"
-DELTA = "delta method from counts"
 AGAINST_KNOWN: dict[str, Callable[..., Comparison]] = {
     "two-sided": proportions.binomial_test,
     "greater": proportions.binomial_greater,
     "less": proportions.binomial_less,
 }
-UNDEFINED = "undefined"
+GAPS = "Agresti–Min, Welch t"
+RESOLVED = 100  # positives that come with the negatives at a base rate: of fewer no limits of average precision hold
+UNDEFINED, NONE = "undefined", "none (biased upward)"
 POWER = 0.8  # of the differences that are said to show
 
 
@@ -104,41 +107,150 @@ def summed_mean(statistic: Any, o: Options) -> Estimate:
     return hall(statistic.value, statistic.error(), statistic.skewness(), n=statistic.n, level=o.level)
 
 
+def mean_of_table(chosen: Chosen, c: Counts, *, level: float) -> Estimate:
+    """The mean of a loss with t limits from a table whose rows count alike."""
+    kind: Any = chosen.metric.kind
+    label, rows = np.repeat([1, 0], len(c.threshold)), np.concatenate([c.positive, c.negative])
+    loss = kind.per_row(Rows(label, np.tile(c.threshold, 2)), chosen.k)
+    value = kind.at(c, np.nan)
+    error = float(np.sqrt(ratio(np.dot(rows, (loss - value) ** 2), c.total * (c.total - 1.0))))
+    return t_interval(value, error, n=int(c.total), level=level, method="t")
+
+
 def delong(statistic: Any, o: Options) -> Estimate:
     c = statistic.tables.chances
     error = float(np.sqrt(auc_variance(c)))
     return auc_interval(auc(c), error, c.positives, c.negatives, level=o.level)
 
 
-def delong_by_unit(statistic: Any, o: Options) -> Estimate:
-    e = auc_logit(auc(statistic.tables.chances), statistic.error(), n=statistic.n, level=o.level)
-    return replace(e, method=f"logit DeLong by unit{statistic.passes}")
-
-
-def bca(statistic: Any, o: Options) -> Estimate:
-    kind, resamples = statistic.chosen.metric.kind, o.limits.resamples
-    return count_bootstrap.interval(
-        kind.source(statistic.tables), kind.read, rng=o.rng, level=o.level, resamples=resamples
-    )
-
-
-def bca_or_delta(statistic: Any, o: Options) -> Estimate:
-    """The bootstrap of counts, or of many rows the delta method over the bins of the table."""
+def of_table(statistic: Any, o: Options) -> Estimate:
+    """t on the scale of the range, of rows that count alike: as many degrees of freedom as the rarer class has rows."""
     c = statistic.tables.counts
-    if min(c.positives, c.negatives) < o.limits.enough:
-        return bca(statistic, o)
-    return t_interval(statistic.value, table_error(statistic), n=int(c.total), level=o.level, method=DELTA)
+    freedom = min(c.positives, c.negatives) - 1
+    return ranged(statistic, table_moments(statistic)[0], freedom=freedom, n=int(c.total), level=o.level)
 
 
-def table_error(statistic: Any) -> float:
-    """The standard error of a metric whose rows count alike, from what a row of each bin and class moves it by."""
+def of_units(statistic: Any, o: Options) -> Estimate:
+    """t on the scale of the range, from how much each unit moves the metric, on Kish's degrees of freedom."""
+    return ranged(statistic, statistic.error(), freedom=statistic.freedom, n=statistic.n, level=o.level)
+
+
+def ranged(statistic: Any, error: float, **more: Any) -> Estimate:
+    """The limits on the scale of the metric's range."""
+    metric = statistic.chosen.metric
+    return closed_forms.ranged_t(statistic.value, error, low=metric.low, high=metric.high, **more)
+
+
+def table_moments(statistic: Any) -> tuple[float, float]:
+    """The standard error and the skewness of a metric of rows that count alike, from what a row of each bin moves."""
     c = statistic.chosen.metric.kind.source(statistic.tables)
     bins = statistic.chosen.metric.kind.bins(c)
-    squares, stop = 0.0, 0
+    squares, cubes, stop = 0.0, 0.0, 0
     for step in steps(c):
         start, stop = stop, stop + len(step.p)
-        squares += np.dot(step.p, bins[0, start:stop] ** 2) + np.dot(step.n, bins[1, start:stop] ** 2)
-    return float(np.sqrt(ratio(squares * c.total, c.total - 1)))
+        for rows, moved in ((step.p, bins[0, start:stop]), (step.n, bins[1, start:stop])):
+            squared = moved * moved
+            squares += np.dot(rows, squared)
+            cubes += np.dot(rows, squared * moved)
+    return float(np.sqrt(ratio(squares * c.total, c.total - 1))), float(np.nan_to_num(ratio(cubes, squares**1.5)))
+
+
+def skewed(statistic: Any, o: Options) -> Estimate:
+    """t with Hall's correction, of rows that count alike."""
+    error, skewness = table_moments(statistic)
+    n = int(statistic.tables.counts.total)
+    return hall(statistic.value, error, skewness * float(np.sqrt(n)), n=n, level=o.level)
+
+
+def skewed_rows(statistic: Any, o: Options) -> Estimate:
+    """The same of rows at hand."""
+    moved, n = statistic.effects.rows, statistic.n
+    return hall(statistic.value, statistic.error(), means.skewness(moved), n=n, level=o.level)
+
+
+def overlap(statistic: Any, o: Options) -> Estimate:
+    kind, c = statistic.chosen.metric.kind, statistic.tables.cut
+    (tp, fn), (fp, _) = c.positive, c.negative
+    e = closed_forms.overlap(tp, fn, fp, weight=kind.weight, times=kind.times, level=o.level)
+    return replace(e, n=int(c.total))
+
+
+def of_shares(statistic: Any, o: Options) -> Estimate:
+    """MOVER of Wilson's limits of shares of rows that do not overlap."""
+    shares = statistic.chosen.metric.kind.shares
+    sides = (wilson(replace(statistic, chosen=Chosen(of)), o) for of in shares)
+    parts = [closed_forms.Part(1 / len(shares), e, np.zeros(1)) for e in sides]
+    return closed_forms.mover_mean(parts, n=int(statistic.tables.cut.total), level=o.level)
+
+
+def lift(statistic: Any, o: Options) -> Estimate:
+    kind = statistic.chosen.metric.kind
+    c = kind.source(statistic.tables)
+    hits, picked, border = kind.picked(c)
+    return closed_forms.lift(hits, picked, c.positives, c.total, border, level=o.level)
+
+
+def gap(statistic: Any, o: Options) -> Estimate:
+    return _gap(statistic, 1.0, o)
+
+
+def gap_of_units(statistic: Any, o: Options) -> Estimate:
+    """As many rows as would vary as much as the units do, at the place of the largest distance."""
+    c, error = statistic.tables.counts, statistic.error()
+    (top, _), few = widest(c), (statistic.freedom + 1) / min(c.positives, c.negatives)
+    rates = np.array([ratio(c.tp[top], c.positives), ratio(c.fp[top], c.negatives)])
+    plain = (rates * (1 - rates) / np.array([c.positives, c.negatives])).sum()
+    return _gap(statistic, float(ratio(plain, error**2)) if error > 0 else few, o)
+
+
+def _gap(statistic: Any, rows: float, o: Options) -> Estimate:
+    """rows: how many independent rows a weight of 1 stands for."""
+    c = statistic.tables.counts
+    top, sign = widest(c)
+    sizes = (max(round(c.positives * rows), 2), max(round(c.negatives * rows), 2))
+    hits = [size * ratio(column[top], column[-1]) for size, column in zip(sizes, (c.tp, c.fp), strict=True)]
+    rates = [intervals.wilson(min(hit, size), size, level=o.level) for hit, size in zip(hits, sizes, strict=True)]
+    larger, smaller = rates if sign >= 0 else rates[::-1]
+    share = (1 + o.level) / 2
+    rise = count_bootstrap.largest_rise(c, sizes, sign, rng=o.rng, share=share, resamples=o.limits.resamples)
+    return closed_forms.gap(statistic.value, larger, smaller, rise, n=statistic.n, level=o.level)
+
+
+def at_rate(statistic: Any, o: Options) -> Estimate:
+    return (of_table if _resolved(statistic) else no_interval)(statistic, o)
+
+
+def at_rate_of_units(statistic: Any, o: Options) -> Estimate:
+    return (of_units if _resolved(statistic) else no_interval)(statistic, o)
+
+
+def _resolved(statistic: Any) -> bool:
+    """Whether enough negatives are there: at a low base rate the few that score highest decide, and no limits hold."""
+    c = statistic.tables.counts
+    return bool(statistic.chosen.metric.kind.positives_of(c) >= min(RESOLVED, c.positives))
+
+
+def depth(statistic: Any, o: Options) -> Estimate:
+    """Of the precision among the rows picked or of the recall, whichever is a share of fewer rows."""
+    kind = statistic.chosen.metric.kind
+    c = kind.source(statistic.tables)
+    hits, picked, border = kind.picked(c)
+    if c.positives < picked:
+        of_few = closed_forms.lift_of_few
+        return of_few(hits, c.positives, kind.depth, border, n=int(c.total), level=o.level)
+    return closed_forms.lift(hits, picked, c.positives, c.total, border, level=o.level)
+
+
+def at_rates(statistic: Any, o: Options) -> Estimate:
+    c = statistic.tables.cut
+    sides = (intervals.wilson(column[0], column[-1], level=o.level) for column in (c.tp, c.fp))
+    rates = statistic.chosen.metric.kind.rates
+    return replace(closed_forms.at_rates(rates, *sides, n=int(c.total), level=o.level), value=statistic.value)
+
+
+def no_interval(statistic: Any, o: Options) -> Estimate:
+    """The value alone: what is biased upward in every sample has no interval that holds it."""
+    return Estimate(statistic.value, np.nan, np.nan, o.level, statistic.n, NONE)
 
 
 def of_folds(statistic: Any, o: Options) -> Estimate:
@@ -237,6 +349,21 @@ def influence(a: Any, b: Any, o: Options) -> Comparison:
     return significance.error_t(value, error, n=a.n, freedom=freedom, level=o.level, unit=o.unit, method=a.how)
 
 
+def of_few(a: Any, b: Any, o: Options) -> Comparison:
+    """The same where few rows, those of a rare class, may carry most of the variance.
+
+    The variance of Σ l² / n, from the fourth powers of the influence values l, is that of a chi-square with
+    2 / (Σ l⁴ / (Σ l²)² − 1 / n) degrees of freedom.
+    """
+    moved = by_unit(a.effects.rows - b.effects.rows, a.unit)
+    squares = moved * moved
+    spread = float(ratio(np.dot(squares, squares), squares.sum() ** 2)) - 1 / max(len(moved), 1)
+    most = max(a.n - 1.0, 1.0)
+    freedom = min(max(2 / spread, 1.0), most) if spread > 0 else most
+    value, error = a.value - b.value, a.difference_error(b)
+    return significance.error_t(value, error, n=a.n, freedom=freedom, level=o.level, unit=o.unit, method=a.how)
+
+
 def paired_t(a: Any, b: Any, o: Options) -> Comparison:
     value, error = a.value - b.value, a.difference_error(b)
     return significance.error_t(value, error, n=a.n, level=o.level, unit=o.unit, method="paired t")
@@ -247,25 +374,26 @@ def welch(a: Any, b: Any, o: Options) -> Comparison:
     return significance.welch_t(a.value - b.value, *a.apart(b), level=o.level, unit=o.unit)
 
 
-def two_areas(a: Any, b: Any, o: Options) -> Comparison:
-    """DeLong's test of two correlated areas."""
-    variance, rows = a.apart(b)
-    error = float(np.sqrt(variance.sum()))
-    n = int(rows.sum())
-    return significance.error_z(a.value - b.value, error, n=n, level=o.level, unit=o.unit, method="DeLong")
+def two_gaps(a: Any, b: Any, o: Options) -> Comparison:
+    """The distances where each is largest, as Welch's t, with half a row more on which only one of the two is right.
 
-
-def paired_bootstrap(a: Any, b: Any, o: Options) -> Comparison:
-    """The difference against its spread in resamples of the same rows, by the normal distribution.
-
-    Not BCa: for a difference its corrections are noise.
+    So in each class and direction, as Agresti and Min have it, doi:10.1002/sim.1781: few rows that agree everywhere
+    would claim certainty.
     """
-    models = [(side.rows.counts, side.rows.place) for side in (a, b)]
-    read = a.chosen.metric.kind.read
-    drawn = count_bootstrap.paired(a.rows.actual, models, read, rng=o.rng, resamples=o.limits.resamples)
-    apart = (drawn[0] - drawn[1])[~np.isnan(drawn).any(axis=0)]
-    error = float(apart.std()) if apart.size else np.nan
-    return significance.error_z(a.value - b.value, error, n=a.n, level=o.level, unit=o.unit, method=PAIRED)
+    variance, rows = a.apart(b)
+    more = variance + 1.0 / np.maximum(rows, 1) ** 2
+    return significance.welch_t(a.value - b.value, more, rows, level=o.level, unit=o.unit, method=GAPS)
+
+
+def no_test(a: Any, b: Any, o: Options) -> Comparison:
+    """The difference alone."""
+    alone = Estimate(a.value - b.value, np.nan, np.nan, o.level, a.n, NONE)
+    return Comparison(alone, np.nan, np.nan, NONE, o.unit, alone)
+
+
+def two_areas(a: Any, b: Any, o: Options) -> Comparison:
+    """DeLong's variance of two correlated areas; t, since few rows of a class do not tell its variance well."""
+    return significance.welch_t(a.value - b.value, *a.apart(b), level=o.level, unit=o.unit, method="DeLong, Welch t")
 
 
 def two_folds(a: Any, b: Any, o: Options) -> Comparison:

@@ -41,21 +41,19 @@ def resampled_sums(columns: ArrayLike, *, rng: np.random.Generator, resamples: i
     return np.concatenate([_product(_weights(rng, room[:b]), rows) for b in _blocks(resamples, n)])
 
 
-def bca_shares(
-    value: float, replicates: ArrayLike, effect: ArrayLike, *, z: ArrayLike, rows: ArrayLike = 1.0
-) -> Floats:
+def bca_shares(value: float, replicates: ArrayLike, effect: ArrayLike, *, z: ArrayLike) -> Floats:
     """The shares of the replicates at which BCa reads its limits for the normal quantiles z.
 
     Φ(z₀ + (z₀ + z) / (1 − a (z₀ + z))): the bias z₀ is the normal quantile of the share of replicates below
     the value (half of the equal ones; never 0 or all of them), the acceleration a = Σ l³ / 6 (Σ l²)^1.5 of
-    the influence values l = `effect`, each of `rows` units. Efron, JASA 1987, doi:10.1080/01621459.1987.10478410.
+    the influence values l = `effect`. Efron, JASA 1987, doi:10.1080/01621459.1987.10478410.
 
     >>> bca_shares(2, [1, 2, 3], [-1, 0, 1], z=[-1.0, 0.0, 1.0]).round(4)
     array([0.1587, 0.5   , 0.8413])
     """
     from scipy.special import ndtr
 
-    bias, acceleration = _bca_terms(value, replicates, effect, rows)
+    bias, acceleration = _bca_terms(value, replicates, effect)
     moved = bias + np.asarray(z, float)
     return ndtr(bias + moved / np.maximum(1 - acceleration * moved, TINY))
 
@@ -85,13 +83,13 @@ def defined(replicates: ArrayLike) -> Floats:
     return drawn[~np.isnan(drawn)]
 
 
-def _bca_terms(value: float, replicates: ArrayLike, effect: ArrayLike, rows: ArrayLike = 1.0) -> tuple[float, float]:
+def _bca_terms(value: float, replicates: ArrayLike, effect: ArrayLike) -> tuple[float, float]:
     """The bias z₀ and the acceleration a."""
     from statistics import NormalDist
 
     drawn, influence = defined(replicates), np.asarray(effect, float)
     bias = NormalDist().inv_cdf(_share_below(value, drawn)) if drawn.size else 0.0
-    squared = influence * influence * np.asarray(rows)  # a power of 3 would cost ten times as much
+    squared = influence * influence  # a power of 3 would cost ten times as much
     skew = ratio(np.dot(squared, influence), 6 * squared.sum() ** 1.5)
     return bias, float(np.nan_to_num(skew))
 

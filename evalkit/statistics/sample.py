@@ -192,6 +192,11 @@ class Moments:
         """The sum of a form over all rows."""
         return float(sum(times * self.sums[self.names.index(name)] for name, times in form.items()))
 
+    def kish(self, form: Form) -> float:
+        """(Σ x)² / Σ x² of the units' sums x."""
+        at, times = [self.names.index(name) for name in form], np.array(list(form.values()))
+        return float(ratio(self.total(form) ** 2, times @ self.gram[np.ix_(at, at)] @ times))
+
     def error(self, form: Form, centre: float = 0.0) -> float:
         """The standard error of the sum: √(Σ (x − centre / n)² n / (n − 1)) over the units' sums x."""
         at, times = [self.names.index(name) for name in form], np.array(list(form.values()))
@@ -207,12 +212,6 @@ class Moments:
         mean, square, cube = self.sums[at] / self.n, self.gram[at, at] / self.n, self.cubes[at] / self.n
         spread = square - mean**2
         return float((cube - 3 * mean * square + 2 * mean**3) / spread**1.5) if spread > 1e-14 * square else 0.0
-
-    @property
-    def freedom(self) -> float:
-        """Kish's number of units by their weight, less 1."""
-        at = [self.names.index(name) for name in ("positive", "negative")]
-        return float(ratio(self.sums[at].sum() ** 2, self.gram[np.ix_(at, at)].sum())) - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,10 +291,12 @@ class OfSums(Statistic):
         """The standard error, to first order."""
         return self._error(self.form)
 
-    @property
+    @cached_property
     def freedom(self) -> float:
-        """The degrees of freedom of the standard error."""
-        return self.moments.freedom if self.summed else self.n - 1.0
+        """The degrees of freedom of the standard error: Kish's number of units, as of rows at hand, less 1."""
+        if self.layout is not Layout.SUMMED_VARIED:
+            return self.n - 1.0
+        return min(self.moments.kish(self._weight(*group)) for group in self.kind.group_cells()) - 1
 
     def skewness(self) -> float:
         """The skewness of the loss of a row."""
@@ -307,10 +308,15 @@ class OfSums(Statistic):
         return self._error(_minus(self.form, other.form))
 
     def _error(self, form: Form) -> float:
-        n, freedom = self.moments.n, self.moments.freedom
+        n, freedom = self.moments.n, self.freedom
         unlike = ratio(freedom + 1, freedom) * ratio(n - 1, n)  # Kish's number in place of n
         centre = self.moments.total(form) if self.kind.centred else 0.0
         return self.moments.error(form, centre) * float(np.sqrt(unlike))
+
+    def _weight(self, tp: float, fn: float, fp: float, tn: float) -> Form:
+        """The weight of rows in some of the four cells."""
+        own = (f"{self.system}\nhit", f"{self.system}\nalarm")
+        return {"positive": float(fn), own[0]: float(tp) - fn, "negative": float(tn), own[1]: float(fp) - tn}
 
     def apart(self, other: "OfSums") -> tuple[Floats, Ints]:
         """The variance of the difference that the rows of each class add, on one degree of freedom less; how many."""

@@ -13,8 +13,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints, codes, ratio
-from evalkit.catalogue.kinds import Effects, Tables
+from evalkit.catalogue.kinds import Effects
 from evalkit.catalogue.metric import Chosen
+from evalkit.catalogue.score_kinds import Tables
 from evalkit.metrics.rows import Rows
 from evalkit.metrics.sums import Sums
 from evalkit.statistics.intervals import Estimate
@@ -168,8 +169,12 @@ class OfRows(Statistic):
 
     @cached_property
     def freedom(self) -> float:
-        """The degrees of freedom of the standard error: Kish's number of units by their weight, less 1."""
-        return float(ratio(1.0, np.sum(by_unit(self.rows.shares, self.unit) ** 2))) - 1
+        """The degrees of freedom of the standard error: Kish's number of units, less 1.
+
+        It is that of the smallest group of rows that the metric depends on, such as the positive ones.
+        """
+        groups = self.chosen.metric.kind.groups(self.rows)
+        return min(kish(by_unit(self.rows.weights * group, self.unit)) for group in groups) - 1
 
     def error(self) -> float:
         """The standard error, to first order."""
@@ -216,6 +221,15 @@ def of_rows(unit: np.ndarray | None, weight: Floats | None) -> Layout:
     if weight is not None:
         return Layout.WEIGHTED
     return Layout.PLAIN if unit is None else Layout.CLUSTERED
+
+
+def kish(weight: Floats) -> float:
+    """(Σ w)² / Σ w²: how many units of equal weight tell as much.
+
+    >>> kish(np.array([1.0, 1.0, 2.0]))
+    2.6666666666666665
+    """
+    return float(ratio(weight.sum() ** 2, np.dot(weight, weight)))
 
 
 def by_unit(rows: Floats, unit: np.ndarray | None) -> Floats:

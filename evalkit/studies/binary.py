@@ -10,13 +10,16 @@ import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Floats
-from evalkit.catalogue.metric import Chosen
+from evalkit.catalogue import lookup
+from evalkit.catalogue.elsewhere import BASE_RATE, MOVED, lift_at
+from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.metrics import calibration, counts, curves
 from evalkit.metrics.counts import Counts
 from evalkit.reading.tables.parts import Source
 from evalkit.reading.tables.precision import Precision
 from evalkit.reading.tables.slices import Slice
-from evalkit.statistics import count_bootstrap
+from evalkit.statistics import calibration_test, count_bootstrap, inference
+from evalkit.statistics.calibration_test import UNKNOWN, Perfect
 from evalkit.statistics.intervals import wilson
 from evalkit.studies.row_study import POINTS, RowStudy
 from evalkit.studies.thresholds import Costs, Rule
@@ -28,13 +31,10 @@ DEPTHS = (0.01, 0.05, 0.1, 0.2, 0.5)
 BINS = 10
 LEAST_COST = "least cost"
 FINE = np.linspace(0, 1, 1001)
-PARTS: dict[str, Callable[[Counts], float]] = {
-    "brier": calibration.brier,
+BRIER, BIAS = (lookup.find(name, "counts") for name in ("brier", "calibration_in_the_large"))
+ERRORS: dict[str, Callable[[Counts], float]] = {
     "miscalibration": lambda c: calibration.decompose(c).miscalibration,
-    "discrimination": lambda c: calibration.decompose(c).discrimination,
-    "uncertainty": lambda c: calibration.decompose(c).uncertainty,
     "ece_10": lambda c: calibration.ece(calibration.bins_uniform(c, BINS)),
-    "bias": calibration.calibration_in_the_large,
 }
 TIMES = 10  # negatives, in the figure of another base rate where none is named
 
@@ -221,10 +221,12 @@ class BinaryStudy(RowStudy):
         """For bands and limits: every system's table in cells, and those of its bootstrap samples after it."""
         return {name: self.resample(name) for name in self.systems}
 
-    def _limits(self, system: str, metric: Callable[[Counts], float], c: Counts | None = None) -> dict[str, float]:
-        """A number of the page with the bias-corrected limits of a bootstrap of counts; NaN where there is none."""
-        more: dict[str, Any] = {"n": self.facts.rows, "level": self.settings.level}
-        e = count_bootstrap.of_tables(c or self.table(system), metric, self._resampled[system], **more)
+    def number_of(self, metric: Metric, system: str) -> dict[str, float]:
+        """A number of the page that is no metric of the table, with its limits; NaN where sums do not tell them."""
+        statistic: Any = self.measure(Chosen(metric), system)
+        if not self.banded:
+            return {"value": statistic.value, "low": np.nan, "high": np.nan}
+        e = inference.estimate(statistic, self.inference_options(3))
         return {"value": e.value, "low": e.low, "high": e.high}
 
     @property
@@ -283,9 +285,10 @@ class BinaryStudy(RowStudy):
         rows = []
         here = counts.base_rate(self.table(self.order[0]))
         for name in self.order:
-            for metric, of in _at_threshold(self.thresholds[name]).items():
-                for rate in (here, self.other_rate):
-                    limits = self._limits(name, _at_rate(of, rate))
+            for metric in MOVED:
+                own, moved = lookup.find(metric, "counts").metric, MOVED[metric](self.other_rate)
+                for rate, of in ((here, own), (self.other_rate, moved)):
+                    limits = self.number_of(of, name)
                     rows.append({"system": name, "base_rate": rate, "metric": metric} | limits)
         return pd.DataFrame(rows)
 
@@ -297,7 +300,7 @@ class BinaryStudy(RowStudy):
             for depth in DEPTHS:
                 top = curves.at_depth(self.table(name), depth * self.table(name).total)
                 shares = {"recall": float(counts.recall(top)), "precision": float(counts.precision(top))}
-                lift = self._limits(name, _lift_at(depth))
+                lift = self.number_of(lift_at(depth), name)
                 rows.append({"system": name, "depth": depth} | lift | shares)
         return pd.DataFrame(rows)
 
@@ -311,12 +314,41 @@ class BinaryStudy(RowStudy):
 
     @cached_property
     def calibration(self) -> pd.DataFrame:
-        """Brier = miscalibration − discrimination + uncertainty, ECE and mean error of every system."""
+        """Brier = miscalibration − discrimination + uncertainty, ECE and mean error of every system.
+
+        The two errors, which are above 0 in every sample, have no limits, but what perfect calibration would show and
+        the p of the test of it. Discrimination has neither: it is as much too large.
+        """
+        return pd.DataFrame([row for name in self.order for row in self._calibration(name)])
+
+    def _calibration(self, name: str) -> list[dict[str, Any]]:
+        c = self.chances(name)
+        parts = calibration.decompose(c)
+        base = self.number_of(BASE_RATE, name)
+        numbers = {
+            "brier": self.loss(BRIER, name),
+            "miscalibration": _alone(parts.miscalibration),
+            "discrimination": _alone(parts.discrimination),
+            "uncertainty": {"value": parts.uncertainty} | _spread(base["low"], base["high"]),
+            "ece_10": _alone(ERRORS["ece_10"](c)),
+            "bias": self.loss(BIAS, name),
+        }
         rows = []
-        for name in self.order:
-            for part, of in PARTS.items():
-                rows.append({"system": name, "part": part} | self._limits(name, of, self.chances(name)))
-        return pd.DataFrame(rows)
+        for part, limits in numbers.items():
+            e = self.perfect(c, ERRORS[part]) if part in ERRORS else UNKNOWN
+            rows.append({"system": name, "part": part} | limits | {"expected": e.expected, "p": e.p})
+        return rows
+
+    def perfect(self, c: Counts, metric: Callable[[Counts], float]) -> Perfect:
+        """What perfect calibration would show, where rows are independent and count alike."""
+        if not self.plain:
+            return UNKNOWN
+        return calibration_test.perfect(c, metric, rng=self.rng(4), draws=self.settings.limits.bands)
+
+    def loss(self, chosen: Chosen, name: str) -> dict[str, float]:
+        """A mean loss with its limits."""
+        e = self.estimate(chosen, name)
+        return {"value": e.value, "low": e.low, "high": e.high}
 
     def clipped(self, system: str) -> int:
         """Rows whose probability log loss clips."""
@@ -347,19 +379,11 @@ def read_pr(c: Counts) -> Floats:
     return pr.y[np.minimum(np.searchsorted(pr.x, GRID), len(pr.x) - 1)]
 
 
-def _at_threshold(t: float) -> dict[str, Callable[[Counts], float]]:
-    """What moves with the base rate, of a table."""
-    return {
-        "average_precision": counts.average_precision,
-        "precision": lambda c: float(counts.precision(counts.at(c, t))),
-        "f1": lambda c: float(counts.f_score(counts.at(c, t))),
-    }
+def _alone(value: float) -> dict[str, float]:
+    return {"value": value, "low": np.nan, "high": np.nan}
 
 
-def _at_rate(metric: Callable[[Counts], float], rate: float) -> Callable[[Counts], float]:
-    """The metric at another base rate; undefined where a resample lost a class, which no weight brings back."""
-    return lambda c: metric(curves.at_base_rate(c, rate)) if c.positives and c.negatives else np.nan
-
-
-def _lift_at(depth: float) -> Callable[[Counts], float]:
-    return lambda c: float(curves.lift(curves.at_depth(c, depth * c.total)))
+def _spread(low: float, high: float) -> dict[str, float]:
+    """The limits of r (1 − r), which is largest at ½, from those of r."""
+    ends = low * (1 - low), high * (1 - high)
+    return {"low": min(ends), "high": 0.25 if low < 0.5 < high else max(ends)}

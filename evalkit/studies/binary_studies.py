@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
+from evalkit.catalogue.metric import Chosen
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics import calibration, cells, counts, grid
 from evalkit.metrics.counts import Counts
@@ -18,7 +19,7 @@ from evalkit.reading.inputs.outcomes import Binary
 from evalkit.reading.reductions import large
 from evalkit.reading.reductions.large import Large
 from evalkit.reading.tables.slices import Slice
-from evalkit.statistics import count_bootstrap, passes
+from evalkit.statistics import count_bootstrap, methods, passes
 from evalkit.statistics.passes import First, Second
 from evalkit.statistics.sample import HeldRows, Moments, SummedRows, Table, columns
 from evalkit.statistics.statistic import Layout
@@ -184,6 +185,14 @@ class SumsStudy(BinaryStudy):
         """Whether the rows of a slice are all positive or all negative."""
         c = next(iter(self.sample.tables[part.member].values())).counts
         return not (c.positives and c.negatives)
+
+    def loss(self, chosen: Chosen, name: str) -> dict[str, float]:
+        """A mean loss with its limits; of one that was not read those of the table, none of units or weights."""
+        if chosen in self.settings.metrics:
+            return super().loss(chosen, name)
+        e = methods.mean_of_table(chosen, self.chances(name), level=self.settings.level)
+        low, high = (e.low, e.high) if self.plain else (np.nan, np.nan)
+        return {"value": e.value, "low": low, "high": high}
 
     def resample(self, system: str) -> list[Counts]:
         """A system's table in cells, and those of bootstrap samples of its rows; none where rows cluster or weigh."""

@@ -18,8 +18,8 @@ from evalkit.reading.inputs import outcomes
 from evalkit.reading.inputs.aligned import attributes_of
 from evalkit.reading.inputs.outcomes import MultiClass
 from evalkit.reading.tables.parts import Source
-from evalkit.statistics import count_bootstrap
-from evalkit.statistics.intervals import Estimate
+from evalkit.statistics import calibration_test, count_bootstrap
+from evalkit.statistics.calibration_test import UNKNOWN, Perfect
 from evalkit.statistics.sample import HeldRows
 from evalkit.studies import row_study, study
 from evalkit.studies.binary import BINS, GRID, by_tenths, read_pr, read_roc
@@ -158,21 +158,18 @@ class ClassesStudy(RowStudy):
         for name in self.order:
             c = self.top_label[name]
             right = self.estimate(lookup.find("accuracy", "classes"), name)
-            ece = self._ece(name)
+            e = self._perfect(name)
             row = {"system": name, "confidence": calibration.mean_score(c), "right": right.value}
             row |= {"right_low": right.low, "right_high": right.high}
-            rows.append(row | {"ece_10": ece.value, "ece_10_low": ece.low, "ece_10_high": ece.high})
+            rows.append(row | {"ece_10": _ece(c), "ece_10_expected": e.expected, "ece_10_p": e.p})
         return pd.DataFrame(rows)
 
-    def _ece(self, name: str) -> Estimate:
-        """The top-label ECE with limits from resamples of rows, or of whole units with their weights."""
-        c, level = self.top_label[name], self.settings.level
-        if self.plain:
-            return count_bootstrap.interval(c, _ece, rng=self.rng(4), level=level)
-        right, score = self._predicted(name)
-        rows = Rows(right.astype(np.int64), score, weight=self.data.weight, unit=self.unit)
-        drawn = count_bootstrap.resampled_units(rows, rng=self.rng(4), resamples=self.settings.limits.bands)
-        return count_bootstrap.of_tables(c, _ece, [cells.pooled(c), *drawn], n=len(right), level=level)
+    def _perfect(self, name: str) -> Perfect:
+        """What the top-label ECE would be if the scores were right, where rows are independent and count alike."""
+        if not self.plain:
+            return UNKNOWN
+        draws = self.settings.limits.bands
+        return calibration_test.perfect(self.top_label[name], _ece, rng=self.rng(4), draws=draws)
 
 
 def _ece(c: Counts) -> float:

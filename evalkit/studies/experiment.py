@@ -10,7 +10,12 @@ import pandas as pd
 
 from evalkit import parameters
 from evalkit.arrays import Bools, Floats, InputError, ParameterError, codes
-from evalkit.catalogue.kinds import Kind, PerUnit, Proportion, Ratio
+from evalkit.catalogue.kinds import (
+    Kind,
+    PerUnit,
+    Proportion,
+    Ratio,
+)
 from evalkit.catalogue.lookup import Chosen
 from evalkit.catalogue.metric import Metric
 from evalkit.metrics.sums import Sums

@@ -12,13 +12,16 @@ import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Bools, Floats
-from evalkit.catalogue.kinds import Kind, Loss, Ratio, Share, Smooth
+from evalkit.catalogue.binary import AVERAGE_PRECISION, F1, ROC_AUC
+from evalkit.catalogue.kinds import (
+    Kind,
+    Loss,
+    Share,
+)
 from evalkit.catalogue.metric import Chosen, Metric
-from evalkit.catalogue.multiclass import AREA, PRECISION
 from evalkit.metrics import counts, curves
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows
-from evalkit.metrics.sums import Sums
 from evalkit.statistics import inference
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.sample import Sample
@@ -28,15 +31,6 @@ from evalkit.studies.words import unit_noun
 
 POINTS = 64  # of a drawn curve; the statistics use them all
 DRAWN = 8  # curves that one picture can hold
-
-
-def _f1(rows: Rows, k: int | None, level: float) -> Sums:
-    w = rows.weights
-    return Sums(w * 2 * (rows.actual & rows.predicted), w * (rows.actual.astype(float) + rows.predicted))
-
-
-F1 = Ratio(_f1)
-OF_ORDER = {"auc": Smooth(AREA.effects), "average_precision": Smooth(PRECISION.effects)}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -85,7 +79,10 @@ class RowStudy(Study):
 
     def number(self, kind: Kind, rows: Rows, low: float = 0.0, high: float = 1.0) -> Estimate:
         """A number of rows with its interval."""
-        metric = Metric("number", "rows", kind, "", "", "", low=low, high=high)
+        return self.of(Metric("number", "rows", kind, "", "", "", low=low, high=high), rows)
+
+    def of(self, metric: Metric, rows: Rows) -> Estimate:
+        """A metric of rows with its interval."""
         return inference.estimate(OfRows(Chosen(metric), rows), self.inference_options(1))
 
     def mean(self, values: Floats, weight: Floats | None, member: Bools | slice = EVERY) -> Estimate:
@@ -106,10 +103,9 @@ class RowStudy(Study):
         estimates = {
             "precision": self.share(decided, actual, weight),
             "recall": self.share(actual, decided, weight),
-            "f1": self.number(F1, rows),
         }
-        if score is not None:
-            estimates |= {name: self.number(kind, rows) for name, kind in OF_ORDER.items()}
+        of_class = {"f1": F1} | ({"auc": ROC_AUC, "average_precision": AVERAGE_PRECISION} if score is not None else {})
+        estimates |= {name: self.of(metric, rows) for name, metric in of_class.items()}
         sides = {"": "value", "_low": "low", "_high": "high"}
         return {f"{metric}{end}": getattr(e, side) for metric, e in estimates.items() for end, side in sides.items()}
 

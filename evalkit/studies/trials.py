@@ -6,7 +6,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from evalkit.arrays import Floats, ParameterError
-from evalkit.catalogue.kinds import Proportion
+from evalkit.catalogue.kinds import (
+    Proportion,
+)
 from evalkit.catalogue.lookup import Chosen
 from evalkit.parameters import Significance
 from evalkit.reading.inputs.unit_values import Trials

@@ -8,7 +8,9 @@ import numpy as np
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.catalogue import lookup
-from evalkit.catalogue.kinds import PerUnit
+from evalkit.catalogue.kinds import (
+    PerUnit,
+)
 from evalkit.catalogue.lookup import Chosen, Metric
 from evalkit.metrics.rows import Rows
 from evalkit.parameters import Significance

@@ -183,9 +183,9 @@ class Validation(Study):
     def unlike(self) -> dict[str, float]:
         """Cochran's Q of the subject's primary metric between the folds: Q, degrees of freedom, p.
 
-        Of repeats the first alone counts, as the folds of another hold the same ids. The rows of all folds tell one
-        variance where the metric is a mean of rows. Where each fold tells its own, p is
-        that of Welch's F, which allows for it; doi:10.1093/biomet/38.3-4.330.
+        Of repeats the first alone counts, as the folds of another hold the same ids. The folds' variances are pooled,
+        each by its size: a fold's own goes with its value, so that Q would be too large. Where they are not those of a
+        mean of rows, p is that of Welch's F, which allows for what they leave open; doi:10.1093/biomet/38.3-4.330.
         """
         tests = self.tests[: len(self.tests) // self.examples.repeats]  # folds of other repeats hold the same ids
         parts = [self.measure(self.primary, self.subject, at) for _, at in tests]
@@ -195,8 +195,10 @@ class Validation(Study):
             weight = ratio([rows.size for rows in each], np.concatenate(each).var(ddof=1))
             units = np.full(len(parts), np.inf)
         else:
-            weight = ratio(1.0, np.square([part.error() for part in parts]))
-            units = np.array([part.n for part in parts], float)
+            squares, n = np.square([part.error() for part in parts]), np.array([part.n for part in parts])
+            known = np.isfinite(squares)
+            weight = n * ratio(known.sum(), np.dot(squares[known], n[known]))
+            units = np.full(len(parts), sum(part.freedom + 1 for part in parts))
         return cochran(*(side[np.isfinite(value) & np.isfinite(weight)] for side in (value, weight, units)))
 
     @property

@@ -27,7 +27,7 @@ PLAIN_BAYES, ONLY_FOLDS = "sklearn.naive_bayes.GaussianNB", 1e-9
 RANKING_METRICS = (
     "precision@5,recall@20,r_precision,hit_rate@3,hit_ratio@10,hit_ratio_k@10,map,average_precision_min@10,"
     "average_precision_hits,average_precision_interpolated,mrr,ndcg,ndcg_exp@10,ndcg_binary@10,dcg,dcg_exp@5,cg@5,rbp,"
-    "err,bpref,judged@10,auc,gauc,gauc_positives,gauc_uniform"
+    "err,bpref,judged@10,auc,gauc,gauc_positives"
 )
 BINARY_METRICS = (
     "roc_auc,gini,average_precision,average_precision_interpolated,pr_auc_davis_goadrich,pr_auc_trapezoid,"

@@ -1,0 +1,17 @@
+"""Words for calibration errors, which no interval holds: what perfect calibration would show."""
+
+import math
+
+from evalkit.drawing.numbers import number, p_value
+
+NO_LIMITS = (
+    "Miscalibration, discrimination and ECE are too large in almost every sample, so no interval holds them. "
+    "If perfect: the mean over labels drawn from the scores, and p, how often such labels reach the value."
+)
+
+
+def if_perfect(expected: float, p: float) -> str:
+    """What the metric would be on average if every score were right, and the p of that; nothing where unknown."""
+    if math.isnan(expected):
+        return ""
+    return f'<br><span class="muted">if perfect {number(expected)}, p {p_value(p)}</span>'

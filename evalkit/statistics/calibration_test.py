@@ -1,0 +1,61 @@
+"""What perfect calibration would show: labels drawn from the scores, since no interval holds a calibration error.
+
+A calibration error is 0 at best and above 0 in every sample, more so in every resample: percentile and BCa limits never
+hold it. Labels drawn with the scores as chances show how large it is where every score is right.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from evalkit.arrays import Floats
+from evalkit.metrics.cells import CELLS, pool
+from evalkit.metrics.counts import Counts
+
+
+@dataclass(frozen=True)
+class Perfect:
+    """What a metric would be on average if the scores were right, and the p of the test that they are."""
+
+    expected: float
+    p: float
+
+
+UNKNOWN = Perfect(float("nan"), float("nan"))  # where rows are not independent, their labels cannot be drawn
+
+
+def perfect(c: Counts, metric: Callable[[Counts], float], *, rng: np.random.Generator, draws: int) -> Perfect:
+    """The mean of a metric over labels drawn from the scores, and the share of draws that reach the data's value.
+
+    Rows must count alike. Of more than 1,024 distinct scores, neighbours are pooled by their rank, in the data and in
+    the draws. Unknown where there is no row. Dimitriadis, Gneiting and Jordan 2021, doi:10.1073/pnas.2016191118.
+
+    >>> from evalkit.metrics.calibration import bins_uniform, ece
+    >>> from evalkit.metrics.counts import count
+    >>> c = count(np.linspace(0.3, 0.7, 40), np.arange(40) >= 20)
+    >>> e = perfect(c, lambda c: ece(bins_uniform(c)), rng=np.random.default_rng(1), draws=200)
+    >>> 0.1 < e.expected < 0.2, e.p < 0.05
+    (True, True)
+    """
+    if not c.total:
+        return UNKNOWN
+    table = by_rank(c)
+    rows = table.positive + table.negative
+    positives = rng.binomial(rows, np.clip(table.threshold, 0, 1), size=(draws, len(rows)))
+    drawn = np.array([metric(_labelled(table, rows, hits)) for hits in positives])
+    reached = np.sum(drawn >= metric(table) - 1e-12)
+    return Perfect(float(drawn.mean()), float((1 + reached) / (1 + draws)))
+
+
+def by_rank(c: Counts) -> Counts:
+    """The table in at most 1,024 cells of about as many rows: by the scores alone, never by the labels."""
+    if len(c.threshold) <= CELLS:
+        return c
+    part = (CELLS * ((c.tp + c.fp) - (c.positive + c.negative) / 2) / c.total).astype(np.int64)
+    return pool(c, np.cumsum(np.append(0, np.diff(part) > 0)))
+
+
+def _labelled(table: Counts, rows: Floats, hits: Floats) -> Counts:
+    tp, fp = np.cumsum(hits), np.cumsum(rows - hits)
+    return Counts(table.threshold, tp, fp, tp[-1].item(), fp[-1].item())

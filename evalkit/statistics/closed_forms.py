@@ -1,0 +1,211 @@
+"""Intervals of scores' metrics in closed form: on the logit scale, and from those of shares.
+
+None resamples, so an interval is the same whether the rows are at hand or only their sums are known.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from evalkit.arrays import Floats, ratio
+from evalkit.statistics.intervals import Estimate, check_level, wilson
+
+SCALES = {0: "t on the logit scale", 1: "t on the log scale", 2: "t"}  # by how many ends of the range are infinite
+OVERLAP = "Wilson of the Jaccard index, mapped"
+MOVER = "MOVER"
+GAP = "largest distance: Newcombe at its place, below a bootstrap over all places"
+
+
+def ranged_t(
+    value: float, error: float, *, freedom: float, n: int, level: float, low: float = 0.0, high: float = 1.0
+) -> Estimate:
+    """The value with t limits on the logit scale of its range, or with one end on the log scale, with none as it is.
+
+    At an end of the range, and where nothing varies, Wilson's limit of freedom + 1 units stands in: that is how many
+    say that the value is there. NaN limits without a degree of freedom.
+
+    >>> e = ranged_t(0.9, 0.02, freedom=50.0, n=1000, level=0.95)
+    >>> round(e.low, 4), round(e.high, 4)
+    (0.8521, 0.9336)
+    >>> e = ranged_t(1.0, 0.0, freedom=9.0, n=1000, level=0.95)
+    >>> round(e.low, 4), e.high
+    (0.7225, 1.0)
+    """
+    from scipy.special import stdtrit
+
+    check_level(level)
+    scale = SCALES[int(np.isinf(low)) + int(np.isinf(high))]
+    undefined = Estimate(float(value), np.nan, np.nan, level, int(n), scale)
+    if np.isnan(value) or np.isnan(error) or freedom <= 0:
+        return undefined
+    if error == 0 or value in (low, high):
+        if np.isinf(low) or np.isinf(high):
+            return undefined
+        e = wilson((value - low) / (high - low) * (freedom + 1), freedom + 1, level=level)
+        ends = low + (high - low) * np.array([e.low, e.high])
+        return Estimate(float(value), float(ends[0]), float(ends[1]), level, int(n), "Wilson")
+    half = float(stdtrit(freedom, (1 + level) / 2)) * error
+    ends = _moved(value, half, low, high)
+    return Estimate(float(value), float(ends[0]), float(ends[1]), level, int(n), scale)
+
+
+def _moved(value: float, half: float, low: float, high: float) -> Floats:
+    """The value less and more `half`, to first order, within its range."""
+    from scipy.special import expit, logit
+
+    sides = half * np.array([-1.0, 1.0])
+    if np.isinf(low) and np.isinf(high):
+        return value + sides
+    if np.isinf(high):
+        return low + (value - low) * np.exp(sides / (value - low))
+    if np.isinf(low):
+        return high - (high - value) * np.exp(-sides / (high - value))
+    place = (value - low) / (high - low)
+    return low + (high - low) * expit(logit(place) + sides / ((high - low) * place * (1 - place)))
+
+
+def overlap(hits: float, missed: float, false: float, *, weight: float, times: float, level: float) -> Estimate:
+    """times TP / (times TP + weight FN + FP), such as F-beta: odds of a hit among the errors, over their mean weight.
+
+    TP among TP + FN + FP, the Jaccard index, is a share, and so is FN among the errors. Wilson's limits of the two are
+    combined by MOVER; with weight 1 the second drops out. With weight 1 and times 2 it is
+    F1 = 2J / (1 + J), with b² and 1 + b² F-beta. NaN limits where nothing is a hit or an error.
+
+    >>> e = overlap(8, 1, 1, weight=1.0, times=1.0, level=0.95)
+    >>> (e.low, e.high) == (wilson(8, 10).low, wilson(8, 10).high), e.value
+    (True, 0.8)
+    >>> e = overlap(8, 1, 1, weight=4.0, times=5.0, level=0.95)
+    >>> round(e.value, 4), round(e.low, 4), round(e.high, 4)
+    (0.8889, 0.6534, 0.9853)
+    """
+    errors, rows = missed + false, hits + missed + false
+
+    def of(jaccard: float, share: float) -> float:
+        return float(ratio(times * jaccard, times * jaccard + (1 + (weight - 1) * share) * (1 - jaccard)))
+
+    j, q = wilson(hits, rows, level=level), wilson(missed, errors, level=level)
+    middle = q.value if errors else float(weight > 1)  # without errors the dearest kind stands in
+    value = of(j.value, middle)
+    ends = sorted(of(j.value, share) for share in (q.low, q.high)) if errors else [value, value]
+    low = value - np.hypot(value - of(j.low, middle), value - ends[0])
+    high = value + np.hypot(of(j.high, middle) - value, ends[1] - value)
+    return Estimate(value, max(float(low), 0.0), min(float(high), 1.0), level, int(rows), OVERLAP)
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One of the metrics that a mean is of: its share in it, its value and limits, and how much each unit moves it."""
+
+    share: float
+    estimate: Estimate
+    moved: Floats
+
+
+def mover_mean(parts: Iterable[Part], *, n: int, level: float) -> Estimate:
+    """The mean of metrics of the same units, Σ share v, with the method of variance estimates recovery.
+
+    Below, the distance is √Σᵢⱼ rᵢⱼ dᵢ dⱼ of the parts' distances d = share (v − limit), with the correlations r of
+    their influence values; a part that nothing moves adds its d² alone. NaN limits where a part has none.
+    Zou and Donner 2008, doi:10.1002/sim.3095; with correlations Zou 2008, doi:10.1093/aje/kwn104.
+
+    >>> first = Part(0.5, wilson(8, 10), np.array([1.0, -1.0, 0, 0]))
+    >>> second = Part(0.5, wilson(6, 10), np.array([0, 0, 1, -1]))
+    >>> e = mover_mean([first, second], n=20, level=0.95)
+    >>> round(e.value, 4), round(e.low, 4), round(e.high, 4)
+    (0.7, 0.4887, 0.8363)
+    """
+    value, alone, sums = 0.0, np.zeros(2), None
+    for part in parts:
+        e = part.estimate
+        distance = part.share * np.array([e.value - e.low, e.high - e.value])
+        spread = float(np.sqrt(np.dot(part.moved, part.moved)))
+        value += part.share * e.value
+        if spread > 0:
+            step = np.outer(distance / spread, part.moved)
+            sums = step if sums is None else sums + step
+        else:
+            alone += distance**2
+    below, above = np.sqrt(alone + (0.0 if sums is None else (sums**2).sum(axis=1)))
+    return Estimate(value, float(value - below), float(value + above), level, int(n), MOVER)
+
+
+def lift(hits: float, picked: float, positives: float, total: float, border: float, *, level: float) -> Estimate:
+    """Precision of the rows picked / base rate, from Wilson's limits of both, combined by MOVER on the log scale.
+
+    The picked rows are among all rows, so the two rates go together. border: the share of positives around the score
+    at which a depth cuts, which its rows add or lose with the sample; the precision itself where a threshold picks.
+
+    >>> e = lift(40, 50, 100, 1000, 0.8, level=0.95)
+    >>> round(e.value, 3), round(e.low, 3), round(e.high, 3)
+    (8.0, 6.458, 9.628)
+    """
+    share, base, depth = ratio(hits, picked), ratio(positives, total), ratio(picked, total)
+    value = float(ratio(share, base))
+    spread, moved = share * (1 - share), (1 - depth) * (share - border) ** 2
+    like = float(picked * ratio(spread, spread + moved)) if spread > 0 else picked  # binomial rows of as much variance
+    p, r = wilson(float(share * like), float(like), level=level), wilson(positives, total, level=level)
+    scale = np.sqrt((spread + moved) * base * (1 - base) / depth) if depth > 0 else 0.0
+    together = float(np.clip(np.nan_to_num(ratio(share * (1 - border) - base * (share - border), scale)), -1, 1))
+    if not hits:
+        return Estimate(value, 0.0, float(ratio(p.high, base)), level, int(total), MOVER)
+    above = _together(np.log(p.high / p.value), np.log(r.value / r.low), together)
+    below = _together(np.log(p.value / p.low), np.log(r.high / r.value), together)
+    return Estimate(value, value * float(np.exp(-below)), value * float(np.exp(above)), level, int(total), MOVER)
+
+
+def lift_of_few(hits: float, positives: float, depth: float, border: float, *, n: int, level: float) -> Estimate:
+    """Recall of a share of the rows / that share, from Wilson's limits of the recall.
+
+    They are those of as many positives as vary as much: a row that comes in pushes one out at the border.
+
+    >>> e = lift_of_few(18, 20, 0.5, 0.02, n=1000, level=0.95)
+    >>> round(e.value, 3), round(e.low, 3), round(e.high, 3)
+    (1.8, 1.394, 1.945)
+    """
+    recall, negatives = float(ratio(hits, positives)), n - positives
+    inside = n * depth - hits
+    rows = np.array([hits, positives - hits, inside, negatives - inside])
+    moved = np.array([1 - recall, -recall, 0, 0]) - border * (np.array([1, 0, 1, 0]) - depth)
+    variance = float(rows @ moved**2)
+    like = float(positives**2 * ratio(recall * (1 - recall), variance)) if 0 < recall < 1 else positives
+    e = wilson(recall * like, like, level=level)
+    return Estimate(recall / depth, e.low / depth, e.high / depth, level, int(n), MOVER)
+
+
+def _together(first: float, second: float, correlation: float) -> float:
+    """The distance of the limit of a difference."""
+    return float(np.sqrt(max(first**2 + second**2 - 2 * correlation * first * second, 0.0)))
+
+
+def at_rates(
+    of: Callable[[float, float], float], recall: Estimate, false: Estimate, *, n: int, level: float
+) -> Estimate:
+    """A number that rises with the recall and falls with the false positive rate, from the limits of the two by MOVER.
+
+    The positives and the negatives are apart, so the two rates are independent.
+
+    >>> e = at_rates(lambda r, f: r / (r + f), wilson(8, 10), wilson(2, 10), n=20, level=0.95)
+    >>> round(e.value, 3), round(e.low, 3), round(e.high, 3)
+    (0.8, 0.591, 0.936)
+    """
+    value = of(recall.value, false.value)
+    low = value - np.hypot(value - of(recall.low, false.value), value - of(recall.value, false.high))
+    high = value + np.hypot(of(recall.high, false.value) - value, of(recall.value, false.low) - value)
+    return Estimate(float(value), max(float(low), 0.0), min(float(high), 1.0), level, int(n), MOVER)
+
+
+def gap(value: float, recall: Estimate, false: Estimate, rise: float, *, n: int, level: float) -> Estimate:
+    """The largest distance of two rates over the thresholds, which is larger in almost every sample than it is.
+
+    Above, the limit of the distance at the place of the largest, from Wilson's limits of both rates (Newcombe's): the
+    true largest is no smaller than the true one there. Below, the value less `rise`, the quantile of what choosing the
+    place can have added. The interval holds the truth more often than it says, and never less.
+
+    >>> e = gap(0.6, wilson(80, 100), wilson(20, 100), 0.15, n=200, level=0.95)
+    >>> round(e.low, 3), round(e.high, 3)
+    (0.45, 0.694)
+    """
+    above = np.hypot(recall.high - recall.value, false.value - false.low)
+    low, high = max(value - rise, 0.0), min(float(value + above), 1.0)
+    return Estimate(float(value), float(low), high, level, int(n), GAP)
