@@ -269,7 +269,8 @@ def flipped(a: Any, b: Any) -> Floats | None:
     first, second = a.base(), b.base()
     if method(first).test not in FLIPPING or not first.meets(second):
         return None
-    return methods.minus(first, second).by_unit(both(first.sums, second.sums), first.unit)[0]
+    d = methods.minus(first, second).by_unit(both(first.sums, second.sums), first.unit)[0]
+    return d if d.size else None
 
 
 def words(metrics: Iterable[Chosen], layout: Layout, side: Callable[[Method], str]) -> str:

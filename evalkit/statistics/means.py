@@ -34,8 +34,11 @@ def skewness(spread: Floats) -> float:
     >>> round(skewness(np.array([-1.0, -1.0, 2.0])), 4)
     0.7071
     """
-    square = float(np.mean(spread**2)) if spread.size else 0.0
-    return float(np.mean(spread**3) / square**1.5) if square > 0 else 0.0
+    far = np.abs(spread).max(initial=0.0)
+    if far == 0:
+        return 0.0
+    z = spread / far  # whatever the values are counted in, no power of them is too large or too small
+    return float(np.mean(z**3) / np.mean(z**2) ** 1.5)
 
 
 def hall(value: float, error: float, skew: float, *, n: int, level: float, method: str = HALL) -> Estimate:

@@ -373,10 +373,7 @@ def _counts(counts: ArrayLike, differences: Floats) -> Floats:
 
 
 def agree(value: float, limits: tuple[float, float], p: float, level: float) -> tuple[float, float]:
-    """The limits with the value between them, and 0 on the side where the test has it.
-
-    Only an exact p beside drawn limits, and gaps between the values that draws can have, ever make a difference.
-    """
+    """The limits with the value between them, and 0 on the side where an exact p has it beside drawn limits."""
     low, high = min(limits[0], value), max(limits[1], value)
     if not rejected(p, level):
         return min(low, 0.0), max(high, 0.0)
