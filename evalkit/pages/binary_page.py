@@ -67,7 +67,7 @@ def calibrated(study: BinaryStudy) -> Html:
 def _part(rows: tables.Rows) -> list[str]:
     """The values with their limits, or beside what perfect calibration would show."""
     cells = zip(limits("value")(rows), rows, strict=True)
-    return [cell + if_perfect(row["expected"], row["p"]) for cell, row in cells]
+    return [f"{cell}{if_perfect(row['expected'], row['p'])}" for cell, row in cells]
 
 
 def gains(study: BinaryStudy) -> Html:

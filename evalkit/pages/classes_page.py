@@ -99,7 +99,7 @@ def calibrated(study: ClassesStudy) -> Html:
 
 def _ece(rows: tables.Rows) -> list[str]:
     cells = zip(value("ece_10")(rows), rows, strict=True)
-    return [cell + if_perfect(row["ece_10_expected"], row["ece_10_p"]) for cell, row in cells]
+    return [f"{cell}{if_perfect(row['ece_10_expected'], row['ece_10_p'])}" for cell, row in cells]
 
 
 def gains(study: ClassesStudy) -> Html:
