@@ -135,7 +135,7 @@ def id_like(features: pd.DataFrame) -> Iterable[Finding | None]:
         values = numeric(column)
         whole = bool((values == np.round(values)).all())
         if whole and len(features) >= 50 and column.nunique() >= 0.99 * len(features):
-            grows = "; it grows with the rows" if (np.diff(values) > 0).all() else ""
+            grows = "; it increases from row to row" if (np.diff(values) > 0).all() else ""
             text = f"{name} is different on almost every row{grows}"
             yield Finding(kinds.ID_LIKE, WARNING, text, int(column.nunique()), len(features))
 
