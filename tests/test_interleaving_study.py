@@ -208,8 +208,8 @@ def test_the_page_of_several_rankers():
     study = interleaving.read(multileaved(2, [1.6] * 3), arms="r0,r1,r2", **SMALL)
     assert len(study.log.coins) == 18
     assert "r0 or r1 or r2" in interleaving_page.title(study).text
-    assert "even is 1/3 of a share" in interleaving_page.estimates(study.log).text
-    assert "less 1/3, which a fair coin gives" in interleaving_page.balance(study.log).caption
+    assert "a tie is a share of 1/3" in interleaving_page.estimates(study.log).text
+    assert "minus 1/3, the share under a fair coin" in interleaving_page.balance(study.log).caption
     assert study.log.checks.set_index("check").at["sessions with uneven teams", "count"] == 0
     assert study.log.balance["adjusted"].min() > 0.001
     assert interleaving_page.results(study).results["log"]["delta_ab"] is None

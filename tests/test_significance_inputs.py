@@ -110,7 +110,7 @@ def test_missing_values_are_left_out_and_counted():
     table.loc[:4, "b"] = np.nan
     study = significance.read(table)
     assert study.comparisons.iloc[0]["n"] == 55
-    assert "Without a value, left out of the mean and of every pair with them: b value 5" in told(study)
+    assert "Units without a value are left out of the system's mean and of its comparisons: b value 5" in told(study)
 
 
 def test_less_is_better_where_it_is_said_or_known():
@@ -125,7 +125,7 @@ def test_less_is_better_where_it_is_said_or_known():
 def test_folds_take_the_corrected_t_or_a_warning():
     table = pd.DataFrame({"fold": range(10), "a": rng(5).normal(0.82, 0.02, 10), "b": rng(6).normal(0.8, 0.02, 10)})
     naive = significance.read(table)
-    assert "Folds that share training rows are no sample. [EK410]" in told(naive)
+    assert "Folds that share training rows are not independent. [EK410]" in told(naive)
     right = significance.read(table, test_to_train=1 / 9)
     row, d = right.comparisons.iloc[0], (table["a"] - table["b"]).to_numpy()
     assert row["p"] == pytest.approx(folds.nadeau_bengio(d, train=9, test=1).p_value)

@@ -61,7 +61,7 @@ def test_why_there_are_no_ranks():
     folds = pd.DataFrame({"fold": range(6)} | {name: rng(i).normal(size=6) for i, name in enumerate("abc")})
     arms = pd.DataFrame({"arm": list("ABC"), "successes": [5, 6, 7], "trials": [10, 10, 10]})
     given = [
-        (folds, {"test_to_train": 0.2}, "which folds are not"),
+        (folds, {"test_to_train": 0.2}, "folds are not independent"),
         (arms, {}, "trials"),
         (wide(), {}, "there are fewer"),
     ]

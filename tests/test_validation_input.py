@@ -161,7 +161,7 @@ def test_odd_columns_are_no_error_and_every_row_is_tested(change):
 
 def test_columns_that_say_nothing_are_named():
     study = labelled(noise(60).assign(same="x", none=np.nan))
-    assert "One value on every row, or none, has same, none." in validation_page.findings(study).text
+    assert "Constant or without any value: same, none." in validation_page.findings(study).text
 
 
 def test_parts_whose_columns_have_other_roles_are_refused():

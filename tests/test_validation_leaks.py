@@ -278,7 +278,7 @@ def test_a_bundled_set_raises_no_severe_finding(name):
     study = validation.read(**BUNDLED[name], **FAST)
     assert not severe(study)
     if "ignore" in BUNDLED[name]:
-        assert "as ignore says" in validation_page.findings(study).text
+        assert "named by ignore" in validation_page.findings(study).text
 
 
 @pytest.mark.parametrize(

@@ -163,10 +163,13 @@ def _comparison(study: Study, row: dict[str, Any]) -> Html:
 def _how(study: Study) -> str:
     level, how = study.settings.level, page.methods(study.headline)
     top = "highest" if study.primary.metric.best == "high" else "lowest"
-    best = f"{study.leader} has the {top} value of {len(study.order)}; testing all pairs allows for having picked it. "
+    best = (
+        f"{study.leader} has the {top} value of {len(study.order)}; the correction over all pairs accounts for "
+        f"having picked it. "
+    )
     margin = f" Equivalent: within ±{study.settings.margin:g}." if study.settings.margin else ""
     return (
         f"Family: {study.family}. {'' if study.settings.baseline else best}{study.differences_are}, {study.sided}; "
-        f"{how}. Better or worse: adjusted p below {diagnostics.alpha(study):.2g}. The {percent(level)} interval is of "
-        f"one comparison alone.{margin}"
+        f"{how}. Better or worse: adjusted p below {diagnostics.alpha(study):.2g}. The {percent(level)} intervals are "
+        f"not adjusted for multiple comparisons.{margin}"
     )

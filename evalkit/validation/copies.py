@@ -54,7 +54,8 @@ def duplicates(folds: Folds, features: pd.DataFrame, label: ArrayLike | None = N
     excess = rows.size - expected
     if excess <= 3 * np.sqrt(expected) + 1 and expected >= BLIND * tested.size:
         text = (
-            f"test rows repeat the features of a training row, and {expected:.0f} would do so by coincidence, because the "
+            f"test rows repeat the features of a training row, and {expected:.0f} would do so by coincidence, "
+            f"because the "
             "columns are coarse: copies of a few rows could not be detected"
         )
         return finding(kinds.COARSE, NOTE, rows, tested.size, text)
