@@ -223,7 +223,7 @@ def test_scores_outside_0_to_1_are_noted_and_probability_metrics_refused():
     outside = frame().assign(score=lambda f: 10 * f["score"])
     study = classification.read(outside)
     shown = whole(study)
-    assert "Scores outside 0 to 1, so no probabilities" in shown
+    assert "Scores outside 0 to 1 are not probabilities" in shown
     assert "log_loss" not in [chosen.label for chosen in study.settings.metrics]
     assert study.rule.text == "best F1"
     with pytest.raises(

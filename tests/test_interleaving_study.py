@@ -107,10 +107,10 @@ def test_the_real_rankings_with_simulated_clicks():
             "got a, b, c; name the rankers, arms='a,b,c', or what stands for no team, neutral='c'",
         ),
         ({"outcome": [np.inf] + [0] * 19}, r"outcome must be a finite number, got inf \(row 1\)"),
-        ({"user": ["u", "v"] * 10}, r"user must be one a session, got v after u in session s0 \(row 2\)"),
+        ({"user": ["u", "v"] * 10}, r"user must have one value per session, got v after u in session s0 \(row 2\)"),
         (
             {"device": ["tv", "web"] * 10},
-            r"device must have one value a session, got web after tv in session s0 \(row 2\)",
+            r"device must have one value per session, got web after tv in session s0 \(row 2\)",
         ),
         ({"user": ["u", None] * 10}, "user must not be empty"),
     ],
@@ -155,8 +155,8 @@ def test_an_error_names_the_row_of_its_own_file(tmp_path):
     "options, message",
     [
         ({"arms": "a,a"}, "arms must differ, got a, a"),
-        ({"arms": "a,b", "neutral": "a"}, "neutral must be none of the arms, got 'a'"),
-        ({"metrics": "orders"}, "metrics: speaks of users, which was not given; set users=FILE"),
+        ({"arms": "a,b", "neutral": "a"}, "neutral must not be one of the arms, got 'a'"),
+        ({"metrics": "orders"}, "metrics: applies to users, which was not given; set users=FILE"),
         ({"columns": "sesion=session"}, "columns: unknown role 'sesion', must be one of session"),
         ({"columns": "arm=team"}, "columns: unknown role 'arm'"),
     ],

@@ -118,9 +118,9 @@ def test_definitions_say_the_intervals_and_tests_that_were_made(data, right, mea
         for d, u in ((table.drop(columns="weight"), None), (table.drop(columns="weight"), "user"), (table, None))
     )
     assert f"{right}: McNemar's test with Tango's interval; " in plain
-    assert f"{mean}: sign flips, of more than 20,000 rows t;" in plain
+    assert f"{mean}: sign flips, paired t above 20,000 rows;" in plain
     assert f"{right}: Wilson; " in plain
-    assert f"{mean}: sign flips of whole units, of more than 20,000 t;" in unit
+    assert f"{mean}: sign flips of whole units, jackknife t above 20,000 units;" in unit
     assert "; over users; Holm" in unit
     assert ": delta method; over rows; Holm" in weight
     assert "Wilson" not in unit + weight
@@ -138,7 +138,9 @@ def test_confidence_is_that_of_the_predicted_class():
     assert (row["confidence"], row["right"]) == (pytest.approx((0.9 + 0.8 + 0.4 + 0.7) / 4), 1.0)
     assert row["ece_10"] == pytest.approx((0.1 + 0.2 + 0.6 + 0.3) / 4)
     assert "Rows whose predicted class does not have the highest score: system 1." in shown(study, "findings")
-    assert "does not have the highest score" not in shown(classification.read(data.drop(columns="predicted")), "findings")
+    assert "does not have the highest score" not in shown(
+        classification.read(data.drop(columns="predicted")), "findings"
+    )
 
 
 def test_without_two_classes_or_a_true_label_there_are_no_curves():

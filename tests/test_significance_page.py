@@ -71,7 +71,7 @@ def test_why_there_are_no_ranks():
 
 def test_one_arm_stands_against_nothing():
     study = significance.read(pd.DataFrame({"successes": [8], "trials": [10]}))
-    assert "What can be claimed of the sample, from 10 trials?" in significance_page.title(study).text
+    assert "What can be claimed about the sample, from 10 trials?" in significance_page.title(study).text
     for piece in PIECES:
         assert piece(study)._repr_mimebundle_()
 

@@ -209,7 +209,7 @@ def test_an_id_in_two_folds_of_one_repeat_is_the_severe_finding():
 @pytest.mark.parametrize(
     "change, message",
     [
-        (lambda d: d.drop(columns="id"), "the column 'repeat' says that rows are repeated, and there is no id column"),
+        (lambda d: d.drop(columns="id"), "the column 'repeat' numbers repeats of rows, so an id column must"),
         (lambda d: d.assign(label=np.where(d.index == 200, 1 - d["label"], d["label"])), "row 201: label must be one"),
         (lambda d: d.assign(fold=np.where(d["fold"] > 1, "train", "test")), "got the holdout 'test' and 'train'"),
         (lambda d: d.assign(fold=np.where(d["repeat"] == 2, 0, d["fold"])), "in each repeat, got only '0' in repeat"),

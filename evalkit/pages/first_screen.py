@@ -124,7 +124,7 @@ def _several(names: Sequence[str], last: str = "and") -> str:
 
 
 def _gate(gate: Mapping[str, Any]) -> Html:
-    kept = "kept" if gate["passed"] else f"not kept by {', '.join(gate.get('failed', []))}".removesuffix(" by ")
+    kept = "met" if gate["passed"] else f"not met by {', '.join(gate.get('failed', []))}".removesuffix(" by ")
     return tables.verdict("pass" if gate["passed"] else "fail", f"gate: {escape(gate['rule'])}: {escape(kept)}")
 
 
@@ -156,7 +156,7 @@ def _comparison(study: Study, row: dict[str, Any]) -> Html:
     if "lift" in row:
         small += f"; lift {estimate(row['lift'], row['lift_low'], row['lift_high'], signed_percent)}"
     if row["verdict"] == "cannot tell" and row.get("detectable", float("nan")) > 0:
-        small += f"; a true difference of {number(row['detectable'], same)} would show with 80 % power"
+        small += f"; a true difference of {number(row['detectable'], same)} would be detected with 80 % power"
     return tables.verdict(row["verdict"], main, small)
 
 

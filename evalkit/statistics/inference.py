@@ -127,11 +127,11 @@ class Method:
 BCA = "BCa from 1,000 resamples of counts"
 FIRST_ORDER = "Welch's t on the influence of each row"
 BY_ROW = Method(methods.delta, "delta method", methods.influence, "delta method")
-HALL = "t corrected for skewness (Hall)"
-SKEWED = f"{HALL}, of zeros and ones Wilson"
+HALL = "skewness-corrected t (Hall)"
+SKEWED = f"{HALL}, Wilson if all values are 0 or 1"
 MEAN = Method(methods.mean, SKEWED, methods.flips, "sign flips")
 JACKKNIFE = "jackknife t"
-ONE_DENOMINATOR = f"sign flips of whole units, where two denominators differ {JACKKNIFE}"
+ONE_DENOMINATOR = f"sign flips of whole units, {JACKKNIFE} if the denominators differ"
 RATIO = Method(methods.jackknife, JACKKNIFE, methods.flips_of_sums, ONE_DENOMINATOR)
 MCNEMAR = "McNemar's test with Tango's interval"
 SHARE = Method(methods.wilson, "Wilson", methods.mcnemar, MCNEMAR)
@@ -142,7 +142,7 @@ LIKE_ITS_ORIGINAL = Method(_transformed, "the original's, transformed", _of_orig
 PLAIN: dict[type[Kind], Method] = {
     Share: SHARE,
     OwnShare: Method(methods.wilson, "Wilson", methods.welch, FIRST_ORDER),
-    Loss: Method(methods.mean, SKEWED, methods.flips_or_t, "sign flips, of more than 20,000 rows t"),
+    Loss: Method(methods.mean, SKEWED, methods.flips_or_t, "sign flips, paired t above 20,000 rows"),
     PerUnit: MEAN,
     Ratio: RATIO,
     Smooth: BY_ROW,
@@ -163,7 +163,9 @@ WEIGHTED = dict.fromkeys(PLAIN, BY_ROW) | {
     Transformed: LIKE_ITS_ORIGINAL,
 }
 BINNED = "how much a row of each bin moves it (delta method), of fewer than 10,000 rows of a class " + BCA
-FLIPPED = Method(methods.jackknife, JACKKNIFE, methods.flips_or_t, "sign flips of whole units, of more than 20,000 t")
+FLIPPED = Method(
+    methods.jackknife, JACKKNIFE, methods.flips_or_t, f"sign flips of whole units, {JACKKNIFE} above 20,000 units"
+)
 CLUSTERED = WEIGHTED | {
     Loss: FLIPPED,
     Share: FLIPPED,
@@ -175,8 +177,8 @@ SUMMED = PLAIN | {
     Decision: Method(methods.bca_or_delta, BINNED, methods.welch, FIRST_ORDER),
     Rough: Method(methods.bca_or_delta, BINNED, methods.influence, "how much each row moves the difference"),
 }
-DIVIDED = "half of the difference's, of sign flips of the units' sums"
-UNLIKE = "Welch's t, of skewed arms that are unlike the studentised permutation"
+DIVIDED = "half the interval of the difference, from sign flips of the units' sums"
+UNLIKE = "Welch's t, the studentised permutation test if arms are skewed and unequal"
 TABLE: dict[Layout, dict[type[Kind], Method]] = {
     Layout.PLAIN: PLAIN,
     Layout.CLUSTERED: CLUSTERED,

@@ -10,7 +10,7 @@ from evalkit.arrays import InputError, Ints, codes
 from evalkit.validation import splits
 from evalkit.validation.splits import Folds
 
-CONSECUTIVE = "the fold column given: blocks of time, each taken as trained on the earlier ones"
+CONSECUTIVE = "the fold column: blocks of time, each treated as trained on the earlier ones"
 
 TRAINING = frozenset(("train", "training", "trn", "tr", "trainset", "fit", "learn", "insample", "seen"))
 TEST = frozenset(("test", "testing", "tst", "te", "testset", "holdout", "heldout"))

@@ -166,7 +166,7 @@ def _both_columns(part: Part, scores: Sequence[str], used: Collection[str]) -> N
         )
         raise InputError(
             f"{part.name}: a multi-label table must have for each label a column y_<label> of 0 and 1 and a column "
-            f"p_<label> of scores, got {got}; add or remove columns so that each has its partner"
+            f"p_<label> of scores, got {got}; add or remove columns so that they form pairs"
         )
 
 
