@@ -173,7 +173,7 @@ FEW_UNITS = Kind(
 CLUSTERED = Kind(
     "EK202",
     "clustered rows",
-    "Rows of one unit are not independent; whole units are resampled.",
+    "Rows of one unit are not independent; intervals and tests treat whole units as the observations.",
     "Nothing: this is what `unit` asks for.",
 )
 POSSIBLE_CLUSTERS = Kind(
