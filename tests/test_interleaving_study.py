@@ -138,7 +138,9 @@ def test_a_bad_file_is_named(tmp_path):
 
 
 def test_no_click_at_all_is_refused():
-    with pytest.raises(InputError, match="data frame: outcome must be above 0 on an item of an arm, got 0 on every"):
+    with pytest.raises(
+        InputError, match="data frame: outcome must be above 0 on at least one item of an arm, got 0 on all"
+    ):
         interleaving.read(log(outcome=[0] * 20), **SMALL)
 
 

@@ -182,7 +182,7 @@ def published(results) -> dict:
 def test_an_earlier_report_whose_differences_are_not_of_its_units_is_refused(tmp_path):
     study = ranking.read(unit="digit", systems="pixel_cosine,lda_cosine")
     (tmp_path / "earlier.json").write_text(json.dumps(published(ranking_page.results(study))))
-    with pytest.raises(InputError, match=r"a report on 10 units \(digit\) must hold one .*, got 100; give"):
+    with pytest.raises(InputError, match=r"a report on 10 units \(digit\) must hold one .*, got 100; use"):
         significance.read(str(tmp_path / "earlier.json"))
 
 
