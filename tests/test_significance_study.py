@@ -88,7 +88,7 @@ def test_the_baseline_that_leads_by_another_metric_is_told():
 
 def test_every_way_to_test_is_named():
     study = significance.read(metrics="mrr", baseline="pixel_cosine")
-    how = "sign flip, exact enumeration or sign flip, importance sampling with 8,192 draws"
+    how = "sign flip, exact enumeration; or sign flip, importance sampling with 8,192 draws"
     assert f"p by {how}; adjusted" in page.comparisons(study).html
     assert f"two-sided; {how}. Better" in first_screen.verdict(study).html
 

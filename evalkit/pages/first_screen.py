@@ -91,17 +91,19 @@ def _relative(study: Study, first: str, second: str) -> str:
 
 def _of_leader(study: Study) -> str:
     best, rows = study.leader, study.headline
-    behind = rows[rows["verdict"] == "better"]["second"].tolist()
-    others = rows[rows["verdict"] != "better"]["second"].tolist()
+    behind, alike = (rows[rows["verdict"] == word]["second"].tolist() for word in ("better", "equivalent"))
+    others = rows[~rows["verdict"].isin(["better", "equivalent"])]["second"].tolist()
     metric = study.primary.label
     value = number(diagnostics.deciding(study, best)["value"], page.places(study, metric))
     top = "highest" if study.primary.metric.best == "high" else "lowest"
-    if not others:
+    if len(behind) == len(rows):
         return f"{best} is better than all {len(rows)} other systems: it has the {top} {metric}, {value}."
-    unlike = f"the data do not show that it is better than {_several(others)}"
-    if not behind:
-        return f"{best} has the {top} {metric}, {value}, but {unlike}."
-    return f"{best} has the {top} {metric}, {value}, and is better than {_several(behind)}; {unlike}."
+    claims = [f"better than {_several(behind)}"] if behind else []
+    claims += [f"equivalent to {_several(alike)}"] if alike else []
+    claim = f" and is {' and '.join(claims)}" if claims else ""
+    joined = "; " if claims else " but "
+    unlike = f"{joined}the data do not show that it is better than {_several(others)}" if others else ""
+    return f"{best} has the {top} {metric}, {value},{claim}{unlike}."
 
 
 def _against_baseline(study: Study) -> str:

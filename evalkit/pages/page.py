@@ -35,10 +35,8 @@ def estimates(
     rows = [[Cell(escape(name)), *(_estimate(study, chosen.label, name) for chosen in columns)] for name in study.order]
     heads = [f"{chosen.label}\u00a0{_ARROWS[chosen.metric.best]}".strip() for chosen in columns]
     methods = study.estimates[study.estimates["metric"].isin([chosen.label for chosen in columns])]["method"]
-    below = (
-        f"Bold: the best value; ↑ higher is better, ↓ lower is better. Intervals: "
-        f"{', '.join(dict.fromkeys(methods))}. {note}"
-    )
+    how = "; ".join(dict.fromkeys(methods))
+    below = f"Bold: the best value; ↑ higher is better, ↓ lower is better. Intervals: {how}. {note}"
     return tables.table(caption, ["system", *heads], [*rows, *more], below.strip())
 
 
@@ -73,7 +71,7 @@ def _estimate(study: Study, label: str, name: str) -> Cell:
 
 def methods(comparisons: pd.DataFrame) -> str:
     """How comparisons were tested, each way once."""
-    return " or ".join(dict.fromkeys(comparisons["method"]))
+    return "; or ".join(dict.fromkeys(comparisons["method"]))
 
 
 def comparisons(study: Study) -> Html:

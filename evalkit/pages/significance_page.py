@@ -136,7 +136,7 @@ def _equivalence(study: Significance) -> Html:
         f"not worse by {margin:g}": each(lambda row: within(row, 1)),
     }
     note = (
-        f"This {inside} interval is equivalent to two one-sided tests (TOST) at {alpha(study):.2g}; it is not adjusted."
+        f"This {inside} interval is equivalent to two one-sided tests (TOST) at {alpha(study):.2g}, without adjustment."
     )
     caption = f"Equivalence and non-inferiority in {study.primary.label}, margin {margin:g}"
     return of_rows(caption, study.comparisons[study.comparisons["metric"] == study.primary.label], columns, note)
@@ -150,11 +150,11 @@ def needed(study: Significance) -> Html:
     units = plural(study.unit_name, 2)
     columns: dict[str, Column] = {
         "true difference": value("difference"),
-        "is": words("which"),
+        "which is": words("which"),
         f"{units} for 80 %": text("n_80", _count),
         f"{units} for 90 %": text("n_90", _count),
     }
-    caption = f"Units needed for {' − '.join(study.opponents)} in {study.primary.label}, unadjusted"
+    caption = f"Units needed for {' − '.join(study.opponents)} in {study.primary.label}, after Holm's first step"
     note = "Plan for a difference that would matter: the observed one is as uncertain as the verdict."
     return of_rows(caption, frame, columns, note)
 

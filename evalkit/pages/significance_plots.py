@@ -51,7 +51,8 @@ def distribution(study: Significance) -> Picture | Html:
     values = study.differences().to_numpy()
     above, equal, below = sides(values)
     caption = (
-        f"{_pair(study)}: {study.primary.label} of each {study.unit_name}, n = {values.size:,}: {above:,} above 0, "
+        f"{_pair(study)}: difference in {study.primary.label} of each {study.unit_name}, n = {values.size:,}: "
+        f"{above:,} above 0, "
         f"{equal:,} equal, {below:,} below. Blue: better, orange: worse. A mean far from the "
         f"median shows that a few {plural(study.unit_name, 2)} dominate."
     )
@@ -124,10 +125,10 @@ def power(study: Significance) -> Picture | Html:
         return tables.paragraph("Power needs paired differences that vary between independent units.")
     sd, n = extras.spread(study)
     caption = (
-        f"{_pair(study)}: power: the probability of detecting a true difference in {study.primary.label} at α = "
-        f"{diagnostics.look_alpha(study):.4g}, from the spread of these differences (standard deviation {number(sd)}); "
-        f"n = {n:,} {plural(study.unit_name, n)} as here, a quarter, four times as many. Horizontal: 80 %. "
-        "Not adjusted for multiple comparisons."
+        f"{_pair(study)}: power, the probability of detecting a true difference in {study.primary.label} at α = "
+        f"{diagnostics.family_alpha(study):.2g} (Holm's first step), from the spread of these differences (standard "
+        f"deviation {number(sd)}); "
+        f"n = {n:,} {plural(study.unit_name, n)} as here, a quarter, four times as many. Horizontal: 80 %."
     )
     drawn: dict[str, Any] = {
         "observed": float(study.headline.iloc[0]["difference"]),
