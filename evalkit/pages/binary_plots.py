@@ -208,8 +208,8 @@ def _crossing(name: str, axis: str, row: Mapping[str, Any]) -> str:
 
 def _often(name: str, axis: str, rows: Sequence[Mapping[str, Any]]) -> str:
     """Pairs of curves that cross again and again, in one line."""
-    shares = ", ".join(f"{row['first']}'s above {row['second']}'s {row['above']:.0%}" for row in rows)
-    return f"{name} curves that cross often; share of the {axis} axis over which one is above: {shares}."
+    shares = ", ".join(f"{row['first']} above {row['second']} {row['above']:.0%}" for row in rows)
+    return f"These {name} curves cross often; share of the {axis} axis over which the first lies above: {shares}."
 
 
 def base_rate(study: BinaryStudy) -> Html:

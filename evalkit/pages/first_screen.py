@@ -102,7 +102,7 @@ def _of_leader(study: Study) -> str:
     claims += [f"equivalent to {_several(alike)}"] if alike else []
     claim = f" and is {' and '.join(claims)}" if claims else ""
     joined = "; " if claims else " but "
-    unlike = f"{joined}the data do not show that it is better than {_several(others)}" if others else ""
+    unlike = f"{joined}the data do not show that it is better than {_several(others, 'or')}" if others else ""
     return f"{best} has the {top} {metric}, {value},{claim}{unlike}."
 
 
