@@ -183,8 +183,8 @@ def _ratio(study: Experiment) -> Finding:
 def _concentration(study: Experiment) -> list[Finding]:
     if not study.concentration or study.plain is None:
         return []
-    listed = ", ".join(f"the top {top:.0%} has {share:.0%}" for top, share in study.concentration.items())
-    return [methods.HEAVY_USERS.note(f"Heavy users: of all {study.plain.label} {listed}.")]
+    listed = ", ".join(f"{share:.0%} by the top {top:.0%}" for top, share in study.concentration.items())
+    return [methods.HEAVY_USERS.note(f"Share of all {study.plain.label} by heavy users: {listed}.")]
 
 
 def _looks(study: Experiment) -> list[Finding]:
