@@ -177,7 +177,7 @@ def _finish(run: report.Run, folder: Path, name: str) -> int:
     if gate.get("passed") is False:
         failed = ", ".join(gate.get("failed", []))
         rule = gate.get("rule", "no rule given")
-        return _say(f"gate failed: {rule}{f': not kept by {failed}' if failed else ''}", GATE)
+        return _say(f"gate failed: {rule}{f': not met by {failed}' if failed else ''}", GATE)
     return DONE
 
 

@@ -41,7 +41,7 @@ FOUND = """# Findings
 
 <!-- made by make outputs from evalkit/findings -->
 
-What a report tells of its data and its method: on the page with code, message and, where it could change the answer,
+What a report says about its data and its methods: on the page with code, message and, if it could change the result,
 what to do; in the JSON as `findings`. A finding is **severe** (the numbers are wrong), a **warning** (they may mislead)
 or a **note** (good to know). The message says which systems, columns or rows it is about. Codes are stable.
 

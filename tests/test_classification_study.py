@@ -207,7 +207,7 @@ def test_costs():
 def test_one_class_only(label):
     study = classification.read(frame().assign(label=label), positive="1")
     shown = whole(study)
-    assert "Only one class is there" in shown
+    assert "The rows have only one class" in shown
     assert (study.comparisons.query("metric == 'roc_auc'")["verdict"] == "cannot tell").all()
     jsonschema.validate(published(study), SCHEMA)
 
@@ -221,14 +221,14 @@ def test_a_single_system_without_id():
 
 def test_a_reversed_score_is_told():
     study = classification.read(frame().assign(score=lambda f: 1 - f["score"]))
-    assert "AUC below 0.5, the score may be reversed: " in whole(study)
+    assert "AUC is below 0.5, so the score may be reversed: " in whole(study)
 
 
 def test_scores_outside_0_to_1_are_noted_and_probability_metrics_refused():
     outside = frame().assign(score=lambda f: 10 * f["score"])
     study = classification.read(outside)
     shown = whole(study)
-    assert "Scores outside 0 to 1, so no probabilities" in shown
+    assert "Scores outside 0 to 1 are not probabilities" in shown
     assert "log_loss" not in [chosen.label for chosen in study.settings.metrics]
     assert study.rule.text == "best F1"
     with pytest.raises(
@@ -252,7 +252,7 @@ def test_constant_scores():
 
 def test_duplicates_are_told():
     twice = pd.concat([frame(60), frame(60).assign(id=lambda f: f["id"] + 1000)])
-    assert "60 rows have the label and every score of another row" in whole(classification.read(twice))
+    assert "60 rows have the same label and the same scores as another row" in whole(classification.read(twice))
 
 
 def test_weights_and_units():

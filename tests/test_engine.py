@@ -63,7 +63,7 @@ def test_a_full_disk_is_said_in_one_line(tmp_path):
         "failed to offload data block of size 1",
     ):
         assert str(e._refused(message, "big.csv")) == (
-            f"big.csv: no space is left in {tmp_path} for what does not fit into memory; "
+            f"big.csv: no space is left in {tmp_path} for data that do not fit into memory; "
             "set spill=FOLDER to another disk, or memory to more"
         )
 

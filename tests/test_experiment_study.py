@@ -68,7 +68,7 @@ def test_users_in_both_arms_are_left_out_and_counted():
     study = interleaving.read(users=table, metrics="orders", **SMALL).users
     assert study.assigned.crossed == 1
     assert study.sizes == {"a": 3, "b": 4}
-    assert "1 user seen in several arms: left out of all." in experiment_page.findings(study).text
+    assert "1 user seen in several arms: left out of all arms." in experiment_page.findings(study).text
 
 
 def test_the_sample_ratio_is_against_what_was_planned():

@@ -49,7 +49,7 @@ def answer(study) -> str:
         (
             {"a": 1, "b": 1, "c": 1},
             {},
-            r"[abc] has the lowest mae, [\d.]+, but the data do not show that it is better than [abc] and [abc]\.",
+            r"[abc] has the lowest mae, [\d.]+, but the data do not show that it is better than [abc] or [abc]\.",
         ),
         (
             {"a": 1, "b": 2, "c": 3, "d": 2},

@@ -111,7 +111,7 @@ def test_the_page_says_where_the_tail_decides():
     study = significance.read(perfect_among_random(12), baseline="perfect")
     assert (study.comparisons["verdict"] == "worse").all()
     assert (study.comparisons["p"] == 2.0**-39).all()
-    assert "12 of 12 p-values are too small for plain random draws" in told(study)
+    assert "12 of 12 p-values are too small for plain Monte Carlo draws" in told(study)
     assert "importance sampling" not in told(
         significance.read(perfect_among_random(3)[["query", "random000", "random001"]])
     )

@@ -118,10 +118,10 @@ def test_the_page_tells_of_gaps_and_of_lists_that_start_above_1():
     frame = table(("1", "a", 9), ("2", "a", 1), ("2", "b", 3), ("3", "a", 1), ("3", "b", 2))
     judged = grades(("1", "a", 1), ("2", "a", 1), ("3", "b", 1))
     notes = ranking_page.findings(ranking.read(frame, judged)).html
-    assert "Ranks are taken as they are. system: 1 list starts above rank 1, 1 list has gaps" in notes
+    assert "Ranks are used as given. system: 1 list starts above rank 1, 1 list has gaps" in notes
     assert "ranks=renumber" in notes
     plain = table(("1", "a", 1), ("2", "a", 2), ("2", "b", 1))
-    assert "Ranks are taken" not in ranking_page.findings(ranking.read(plain, judged)).html
+    assert "Ranks are used" not in ranking_page.findings(ranking.read(plain, judged)).html
 
 
 def test_renumbered_ranks_close_the_gaps_and_the_page_says_so():

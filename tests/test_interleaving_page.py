@@ -37,8 +37,8 @@ def test_the_sample_says_that_it_is_simulated(sample):
 
 def test_the_rand_sample_owns_up_to_its_units(sample):
     text = experiment_page.findings(sample.users).text
-    assert "names no person" in text
-    assert "intervals are still somewhat narrow" in text
+    assert "has no person id" in text
+    assert "intervals are somewhat too narrow" in text
     assert sample.users.headline["n"].iloc[0] == 5203
 
 

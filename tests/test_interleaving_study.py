@@ -107,10 +107,10 @@ def test_the_real_rankings_with_simulated_clicks():
             "got a, b, c; name the rankers, arms='a,b,c', or what stands for no team, neutral='c'",
         ),
         ({"outcome": [np.inf] + [0] * 19}, r"outcome must be a finite number, got inf \(row 1\)"),
-        ({"user": ["u", "v"] * 10}, r"user must be one a session, got v after u in session s0 \(row 2\)"),
+        ({"user": ["u", "v"] * 10}, r"user must have one value per session, got v after u in session s0 \(row 2\)"),
         (
             {"device": ["tv", "web"] * 10},
-            r"device must have one value a session, got web after tv in session s0 \(row 2\)",
+            r"device must have one value per session, got web after tv in session s0 \(row 2\)",
         ),
         ({"user": ["u", None] * 10}, "user must not be empty"),
     ],
@@ -138,7 +138,8 @@ def test_a_bad_file_is_named(tmp_path):
 
 
 def test_no_click_at_all_is_refused():
-    with pytest.raises(InputError, match="data frame: outcome must be above 0 on an item of an arm, got 0 on every"):
+    rule = "outcome must be above 0 on at least one item of an arm, got 0 on all"
+    with pytest.raises(InputError, match=f"data frame: {rule}"):
         interleaving.read(log(outcome=[0] * 20), **SMALL)
 
 
@@ -155,8 +156,8 @@ def test_an_error_names_the_row_of_its_own_file(tmp_path):
     "options, message",
     [
         ({"arms": "a,a"}, "arms must differ, got a, a"),
-        ({"arms": "a,b", "neutral": "a"}, "neutral must be none of the arms, got 'a'"),
-        ({"metrics": "orders"}, "metrics: speaks of users, which was not given; set users=FILE"),
+        ({"arms": "a,b", "neutral": "a"}, "neutral must not be one of the arms, got 'a'"),
+        ({"metrics": "orders"}, "metrics: applies to users, which was not given; set users=FILE"),
         ({"columns": "sesion=session"}, "columns: unknown role 'sesion', must be one of session"),
         ({"columns": "arm=team"}, "columns: unknown role 'arm'"),
     ],
@@ -208,8 +209,8 @@ def test_the_page_of_several_rankers():
     study = interleaving.read(multileaved(2, [1.6] * 3), arms="r0,r1,r2", **SMALL)
     assert len(study.log.coins) == 18
     assert "r0 or r1 or r2" in interleaving_page.title(study).text
-    assert "even is 1/3 of a share" in interleaving_page.estimates(study.log).text
-    assert "less 1/3, which a fair coin gives" in interleaving_page.balance(study.log).caption
+    assert "a tie is a share of 1/3" in interleaving_page.estimates(study.log).text
+    assert "minus 1/3, the share under a fair coin" in interleaving_page.balance(study.log).caption
     assert study.log.checks.set_index("check").at["sessions with uneven teams", "count"] == 0
     assert study.log.balance["adjusted"].min() > 0.001
     assert interleaving_page.results(study).results["log"]["delta_ab"] is None

@@ -45,9 +45,9 @@ def test_the_page_says_where_the_score_test_stands_in():
 
 def test_the_picture_of_a_null_says_how_many_numbers_it_draws():
     caption = significance_plots.null_distribution(significance.read(counts(10**8, 12_000), null=0.5)).caption
-    assert "One number in " in caption
+    assert "One outcome in " in caption
     assert (
-        "One number in "
+        "One outcome in "
         not in significance_plots.null_distribution(significance.read(counts(1000, 20), null=0.5)).caption
     )
 

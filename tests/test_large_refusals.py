@@ -38,7 +38,7 @@ def test_a_truncated_file_and_an_unwritable_spill(tmp_path):
     path = tmp_path / "cut.parquet"
     frame(2000).to_parquet(path)
     path.write_bytes(path.read_bytes()[:-300])
-    with pytest.raises(InputError, match="must be a whole Parquet file"):
+    with pytest.raises(InputError, match="must be a complete Parquet file"):
         classified(str(path), SMALL)
     with pytest.raises(ParameterError, match="spill must be a folder"):
         classified(frame(), SMALL, spill=str(tmp_path / "nowhere"))

@@ -206,7 +206,7 @@ def test_id_like_columns():
     )
     one, two = giveaways.id_like(table)
     assert (one.message, two.message) == (
-        "row is different on almost every row; it grows with the rows",
+        "row is different on almost every row; it increases from row to row",
         "code is different on almost every row",
     )
 

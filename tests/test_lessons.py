@@ -38,7 +38,7 @@ def test_wrong_methods_err_and_right_ones_do_not():
 def test_the_simulations_claim_no_more_than_two_standard_errors():
     worst = 2 * np.sqrt(0.25 / lessons.RUNS)
     shown = significance_page.teaching(significance.read(wide())).html
-    assert f"300 runs (Wilcoxon 30): within {100 * worst:.0f} points." in shown
+    assert f"300 runs (Wilcoxon 30): rates are accurate to about {100 * worst:.0f} percentage points." in shown
 
 
 def test_the_lesson_of_looks():

@@ -208,7 +208,7 @@ CLASSES = pd.DataFrame({"label": ["a", "b"], "p_a": [0.2, 0.7], "p_b": [0.8, 0.3
             r"columns 'y_true' and 'target' could both",
         ),
         (LONG.drop(columns="id"), r"rows of 2 systems can be paired only by an id, got none .* set columns='id=NAME'"),
-        (change(LONG, y_true=[1, 0, 0, 1, 1, 0]), r"row 4: y_true must be one for id 'a', got '0' and '1'"),
+        (change(LONG, y_true=[1, 0, 0, 1, 1, 0]), r"row 4: y_true must have one value for id 'a', got '0' and '1'"),
         (change(LONG, id=["a", "b", "c", "d", "e", "f"]), r"systems 'x', 'y' must share ids, got none in common"),
         (change(CLASSES, label=["a", "z"]), r"data frame, row 2: label has no column p_z, it is 'z' \(p_a, p_b\)"),
         (

@@ -93,7 +93,7 @@ def test_a_broken_page_is_refused(path):
     part = sources.parts(path)[0]
     whole = path.read_bytes()
     path.write_bytes(whole[:4] + bytes(len(whole) // 2) + whole[4 + len(whole) // 2 :])
-    with pytest.raises(InputError, match=r"t.parquet: must be a whole Parquet file"):
+    with pytest.raises(InputError, match=r"t.parquet: must be a complete Parquet file"):
         part.load({"item": "text"}, {})
 
 
@@ -115,7 +115,7 @@ def test_a_name_that_is_not_utf8_is_refused(tmp_path):
     pq.write_table(pa.table({"id": ["a"], "other": [1]}), tmp_path / "t.parquet", store_schema=False)
     raw = (tmp_path / "t.parquet").read_bytes()
     (tmp_path / "t.parquet").write_bytes(raw.replace(b"other", b"oth\xe9r"))
-    with pytest.raises(InputError, match=r"t.parquet: must be a whole Parquet file"):
+    with pytest.raises(InputError, match=r"t.parquet: must be a complete Parquet file"):
         sources.parts(tmp_path / "t.parquet")
 
 
@@ -131,6 +131,6 @@ def test_codes_without_a_text_are_refused(tmp_path):
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"id": texts}), path, compression="none", store_schema=False, write_statistics=False)
     path.write_bytes(path.read_bytes().replace(b"bbb", b"aaa"))  # one text twice: Arrow drops it and keeps the codes
-    with pytest.raises(InputError, match=r"t.parquet: must be a whole Parquet file"):
+    with pytest.raises(InputError, match=r"t.parquet: must be a complete Parquet file"):
         sources.parts(path)[0].load({"id": "id"}, {}, coded=["id"])
     assert sources.parts(path)[0].load({"id": "id"}, {})["id"].to_pylist()[:2] == ["aaa", "aaa"]

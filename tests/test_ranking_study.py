@@ -150,7 +150,7 @@ def test_the_gate(rule, passed):
     study = ranking.read(frame(), metrics="mrr", baseline="b", gate=rule)
     failed = [] if passed else ["a"]
     assert study.gate == {"rule": f"reciprocal_rank: every system {rule} against b", "passed": passed, "failed": failed}
-    assert ("not kept by a" in first_screen.verdict(study).html) is not passed
+    assert ("not met by a" in first_screen.verdict(study).html) is not passed
 
 
 def test_only_parameters_that_differ_are_given_and_the_command_says_them():

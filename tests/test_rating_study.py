@@ -88,7 +88,7 @@ def test_constant_columns(column):
     shown = whole(study)
     expected = {
         "actual": "All actual values are equal",
-        "forecast_near": "One and the same forecast for every row: near",
+        "forecast_near": "The same forecast for every row: near",
     }
     assert expected[column] in shown
     jsonschema.validate(published(study), SCHEMA)
@@ -104,7 +104,7 @@ def test_perfect_forecasts():
 def test_a_metric_without_a_better_direction_decides_nothing():
     study = rating.read(metrics="bias,mae")
     shown = page.comparisons(study)
-    assert "bias has no better direction: nothing to compare by it." in shown.html
+    assert "bias has no better direction, so systems are not compared on it." in shown.html
     caption = "Paired differences in the other metrics with 95% interval, n = 700 persons</caption>"
     assert caption in shown.html
     assert "nan" not in shown.html

@@ -75,7 +75,7 @@ def test_dates_split_forward_beside_rows_at_random():
 def test_the_budget_says_what_it_left_out():
     study = labelled(noise(60))
     assert study.other.points.empty
-    assert "5-fold: 0 of 50 fits made in the time allowed" in validation_page.findings(study).text
+    assert "5-fold: 0 of 50 fits completed in the time allowed" in validation_page.findings(study).text
     study = validation.read(features=noise(300), most_rows=100, k=5, **FAST)
     assert "200 of 300 rows: the others were drawn at random" in validation_page.findings(study).text
 

@@ -308,7 +308,7 @@ def test_refuses_runs(here, text, message):
         (
             JUDGED + "1,a,.5,1\n1,a,.4,1\n",
             "x.csv, row 2: query '1' and item 'a' must appear once in system 'x', got them again; "
-            "no column says the system (system, model, run)",
+            "no column names the system (system, model, run)",
         ),
     ],
 )
@@ -351,10 +351,10 @@ def test_refuses_parameters():
 
 
 def test_refuses_two_values_of_an_attribute(here):
-    message = "data frame, row 3: seg must have one value a query, got 'x' and 'z' for query 'q1'"
+    message = "data frame, row 3: seg must have one value per query, got 'x' and 'z' for query 'q1'"
     assert refused(LONG.assign(seg=["x", "x", "z", "y", "x", "x", "y", "y"]), attributes=["seg"]) == message
     (here / "queries.csv").write_text("query,seg\nq1,x\nq1,y\n")
-    message = "queries.csv, row 2: seg must have one value a query, got 'x' and 'y' for query 'q1'"
+    message = "queries.csv, row 2: seg must have one value per query, got 'x' and 'y' for query 'q1'"
     assert refused(LONG, queries="queries.csv", attributes=["seg"]) == message
 
 

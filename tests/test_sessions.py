@@ -44,7 +44,7 @@ def test_a_log_gives_credit_and_checks():
         ({"team": ["a", "a", "-", "a"]}, "team must hold every arm, got no row of b"),
         ({"position": [1, 3, 2, 1]}, r"got 3 instead of 2 in session s \(row 1\)"),
         ({"position": [1, 2, 1, 1]}, r"got 1 instead of 2 in session t \(row 3\)"),
-        ({"unit": ["u", "v", "v", "v"]}, r"user must be one a session, got v after u in session s \(row 1\)"),
+        ({"unit": ["u", "v", "v", "v"]}, r"user must have one value per session, got v after u in session s \(row 1\)"),
         ({"outcome": [1, 0, -2, 1]}, r"outcome must be at least 0, got -2 \(row 2\)"),
         ({"outcome": [1, 0, float("nan"), 1]}, "outcome must hold only finite numbers"),
         ({"unit": ["u"]}, "columns must have one length"),

@@ -110,7 +110,7 @@ def test_bins_have_limits_only_where_rows_vary_alone_and_count_alike(given):
         assert plain.reliability[["low", "high"]].notna().all(axis=None)
         assert study.reliability[["low", "high"]].isna().all(axis=None)
         assert "with 95% Wilson intervals" in shown(plain, "calibration_plot")
-        assert "without intervals: rows cluster or carry weights" in shown(study, "calibration_plot")
+        assert "without intervals, as rows are clustered or weighted" in shown(study, "calibration_plot")
 
 
 @pytest.mark.parametrize("data, right, mean", [(several, "accuracy", "brier"), (traits, "exact_match", "ranking_loss")])
@@ -121,9 +121,9 @@ def test_definitions_say_the_intervals_and_tests_that_were_made(data, right, mea
         for d, u in ((table.drop(columns="weight"), None), (table.drop(columns="weight"), "user"), (table, None))
     )
     assert f"{right}: McNemar's test with Tango's interval; " in plain
-    assert f"{mean}: sign flips, of more than 20,000 rows t;" in plain
+    assert f"{mean}: sign flips, paired t above 20,000 rows;" in plain
     assert f"{right}: Wilson; " in plain
-    assert f"{mean}: sign flips of whole units, of more than 20,000 t;" in unit
+    assert f"{mean}: sign flips of whole units, jackknife t above 20,000 units;" in unit
     assert "; over users; Holm" in unit
     assert "delta method" in weight
     assert "; over rows; Holm" in weight
@@ -141,8 +141,10 @@ def test_confidence_is_that_of_the_predicted_class():
     row = study.calibration.iloc[0]
     assert (row["confidence"], row["right"]) == (pytest.approx((0.9 + 0.8 + 0.4 + 0.7) / 4), 1.0)
     assert row["ece_10"] == pytest.approx((0.1 + 0.2 + 0.6 + 0.3) / 4)
-    assert "Rows whose predicted class has not the highest score: system 1." in shown(study, "findings")
-    assert "has not the highest score" not in shown(classification.read(data.drop(columns="predicted")), "findings")
+    assert "Rows whose predicted class does not have the highest score: system 1." in shown(study, "findings")
+    assert "does not have the highest score" not in shown(
+        classification.read(data.drop(columns="predicted")), "findings"
+    )
 
 
 def test_without_two_classes_or_a_true_label_there_are_no_curves():
@@ -172,8 +174,8 @@ def test_more_classes_than_curves_are_told():
 
 def test_scores_of_labels_that_are_no_probabilities_are_not_taken_for_some():
     study = classification.read(traits().assign(p_even=lambda d: 9 * d["p_even"] - 4), threshold=0)
-    assert "no probabilities: calibration is left out" in shown(study, "findings")
-    assert shown(study, "calibration") == "No probabilities, no calibration."
+    assert "not probabilities: calibration is left out" in shown(study, "findings")
+    assert shown(study, "calibration") == "The scores are not probabilities, so there is no calibration."
     assert "labels' shares" not in shown(study, "estimates")
     assert "labels' shares" in shown(classification.read(TRAITS), "estimates")
 
@@ -181,7 +183,7 @@ def test_scores_of_labels_that_are_no_probabilities_are_not_taken_for_some():
 def test_what_a_slice_that_lacks_a_class_means_for_averages():
     study = classification.read(PENGUINS, segments="island", metrics="roc_auc_ovr")
     assert study.by_segment["value"].isna().all()
-    assert "averages over classes are over fewer there, or undefined." in shown(study, "findings")
+    assert "averages over classes cover fewer classes or are undefined there." in shown(study, "findings")
 
 
 def test_the_best_of_a_sweep_is_of_all_thresholds_and_drawn():
@@ -206,7 +208,7 @@ def test_the_best_of_a_sweep_is_of_all_thresholds_and_drawn():
 
 def test_the_largest_class_has_the_shares_as_probabilities():
     assert (
-        "as probabilities, the shares of the classes"
+        "its probabilities are the shares of the classes"
         in classification_page.estimates(classification.read(PENGUINS)).html
     )
 

@@ -173,7 +173,7 @@ def test_rows_that_contradict_each_other_are_refused(limits):
     refused(limits, r"query 'a' and item 'x' must have one grade, got 1 and 3", twice)
     refused(
         limits,
-        r"shop must have one value a query, got 'u' and 'v' for query 'a'",
+        r"shop must have one value per query, got 'u' and 'v' for query 'a'",
         good.assign(shop=["u", "v", "w"]),
         attributes=["shop"],
     )

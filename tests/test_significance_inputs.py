@@ -110,7 +110,7 @@ def test_missing_values_are_left_out_and_counted():
     table.loc[:4, "b"] = np.nan
     study = significance.read(table)
     assert study.comparisons.iloc[0]["n"] == 55
-    assert "Without a value, left out of the mean and of every pair with them: b value 5" in told(study)
+    assert "Units without a value are left out of the system's mean and of its comparisons: b value 5" in told(study)
 
 
 def test_less_is_better_where_it_is_said_or_known():
@@ -125,7 +125,7 @@ def test_less_is_better_where_it_is_said_or_known():
 def test_folds_take_the_corrected_t_or_a_warning():
     table = pd.DataFrame({"fold": range(10), "a": rng(5).normal(0.82, 0.02, 10), "b": rng(6).normal(0.8, 0.02, 10)})
     naive = significance.read(table)
-    assert "Folds that share training rows are no sample. [EK410]" in told(naive)
+    assert "Folds that share training rows are not independent. [EK410]" in told(naive)
     right = significance.read(table, test_to_train=1 / 9)
     row, d = right.comparisons.iloc[0], (table["a"] - table["b"]).to_numpy()
     assert row["p"] == pytest.approx(folds.nadeau_bengio(d, train=9, test=1).p_value)
@@ -246,7 +246,7 @@ def test_independent_shares():
         (chances(), {"test_to_train": 0.1}, "test_to_train: only for .*; preds holds predicted chances"),
         (chances(), {"columns": "lable=y_true"}, "columns: unknown role 'lable'"),
         (chances(), {"unit": "person"}, "has no column 'person'"),
-        (chances(), {"metrics": "auc"}, "metrics: of single rows there are brier, log_loss, got 'auc'"),
+        (chances(), {"metrics": "auc"}, "metrics: for single rows there are brier, log_loss, got 'auc'"),
         (chances(user=["u", None]), {"unit": "user"}, r"row 2: user must not be empty where it is the unit, got noth"),
         (wide(), {"metrics": "x,y"}, "a wide table holds one.*got 2"),
         (wide(), {"lower_is_better": "loss"}, "there is no metric 'loss', the input has value"),
@@ -259,7 +259,7 @@ def test_independent_shares():
         (pd.DataFrame({"successes": [3], "trials": [0]}), {"null": 0.5}, r"got 3 of 0 \(row 1\)"),
         (pd.DataFrame({"successes": [3], "trials": [2]}), {"null": 0.5}, r"got 3 of 2 \(row 1\)"),
         (pd.DataFrame({"successes": [1.5], "trials": [2]}), {"null": 0.5}, "must be whole numbers"),
-        (pd.DataFrame({"successes": [1], "trials": [2]}), {"alternative": "less"}, "is about a null share"),
+        (pd.DataFrame({"successes": [1], "trials": [2]}), {"alternative": "less"}, "needs a null share"),
         (pd.DataFrame({"successes": [1], "trials": [2]}), {"null": 1.5}, "null must be a number between 0 and 1"),
         (chances(y_score=[0.1, 1.2]), {}, r"y_score must be a probability between 0 and 1, got 1.2 \(row 2\)"),
         (chances(y_true=[2, 0]), {}, r"y_true must be 0 or 1, got 2 \(row 1\)"),

@@ -61,7 +61,7 @@ def test_why_there_are_no_ranks():
     folds = pd.DataFrame({"fold": range(6)} | {name: rng(i).normal(size=6) for i, name in enumerate("abc")})
     arms = pd.DataFrame({"arm": list("ABC"), "successes": [5, 6, 7], "trials": [10, 10, 10]})
     given = [
-        (folds, {"test_to_train": 0.2}, "which folds are not"),
+        (folds, {"test_to_train": 0.2}, "folds are not independent"),
         (arms, {}, "trials"),
         (wide(), {}, "there are fewer"),
     ]
@@ -71,7 +71,7 @@ def test_why_there_are_no_ranks():
 
 def test_one_arm_stands_against_nothing():
     study = significance.read(pd.DataFrame({"successes": [8], "trials": [10]}))
-    assert "What can be claimed of the sample, from 10 trials?" in significance_page.title(study).text
+    assert "What can be claimed about the sample, from 10 trials?" in significance_page.title(study).text
     for piece in PIECES:
         assert piece(study)._repr_mimebundle_()
 
@@ -182,7 +182,7 @@ def published(results) -> dict:
 def test_an_earlier_report_whose_differences_are_not_of_its_units_is_refused(tmp_path):
     study = ranking.read(unit="digit", systems="pixel_cosine,lda_cosine")
     (tmp_path / "earlier.json").write_text(json.dumps(published(ranking_page.results(study))))
-    with pytest.raises(InputError, match=r"a report on 10 units \(digit\) must hold one .*, got 100; give"):
+    with pytest.raises(InputError, match=r"a report on 10 units \(digit\) must hold one .*, got 100; use"):
         significance.read(str(tmp_path / "earlier.json"))
 
 

@@ -88,7 +88,7 @@ def test_the_baseline_that_leads_by_another_metric_is_told():
 
 def test_every_way_to_test_is_named():
     study = significance.read(metrics="mrr", baseline="pixel_cosine")
-    how = "sign flip, exact enumeration or sign flip, importance sampling with 8,192 draws"
+    how = "sign flip, exact enumeration; or sign flip, importance sampling with 8,192 draws"
     assert f"p by {how}; adjusted" in page.comparisons(study).html
     assert f"two-sided; {how}. Better" in first_screen.verdict(study).html
 
@@ -114,7 +114,7 @@ def test_looks_cost_what_they_cost_and_stay_dual():
         assert (often["p"] < 0.05) == (not often["low"] <= 0 <= often["high"])
     study = significance.read(table, looks=5)
     assert study.test_level == pytest.approx(1 - 0.0158, abs=1e-4)
-    assert "You looked 5 times: at 0.05 each, chance alone finds something in 14.2%" in told(study)
+    assert "5 analyses of growing data: at 0.05 each, 14.2% of experiments without a difference" in told(study)
 
 
 def test_a_p_that_is_undefined_stays_so_over_looks():
@@ -124,8 +124,8 @@ def test_a_p_that_is_undefined_stays_so_over_looks():
         assert np.isnan(row["p"])
         assert np.isnan(row["adjusted"])
     study = significance.read(wide(gain=0.1), looks=5)
-    assert significance_plots.null_distribution(study).caption.endswith("p 0.1, paying for 5 looks.")
-    assert significance_plots.duality(study).caption.endswith("p 0.1, paying for 5 looks.")
+    assert significance_plots.null_distribution(study).caption.endswith("p 0.1, corrected for 5 analyses.")
+    assert significance_plots.duality(study).caption.endswith("p 0.1, corrected for 5 analyses.")
 
 
 def test_a_system_without_a_value_in_any_fold_is_refused_by_name():

@@ -147,10 +147,10 @@ MANY = "".join(f"1,i{n},.5\n" for n in range(30000))
         (HEADER + MANY + "1,a,.5,x\n", "every row must have 3 columns, got 4 (line 30002)"),
         (HEADER + '1,a,.5\n1,"b,.4\n2,a,.3\n', "a quote is opened and never closed (line 3)"),
         (HEADER + MANY + '1,"b,.4\n2,a,.3\n', "a quote is opened and never closed (line 30002)"),
-        ('query,"item,score\n1,a,.5\n', "the first line must hold the column names, it has an open quote"),
-        ("\n" + GOOD, "the first line must hold the column names, it is empty"),
-        (GOOD.replace("\n", "\r"), "the first line must hold the column names, it holds a carriage return"),
-        ("query,item,score\r\n1,a,.5\n", r"every line must end in the same way, as the first does (\n or \r\n)"),
+        ('query,"item,score\n1,a,.5\n', "the first line must hold the column names, but it has an open quote"),
+        ("\n" + GOOD, "the first line must hold the column names, but it is empty"),
+        (GOOD.replace("\n", "\r"), "the first line must hold the column names, but it holds a carriage return"),
+        ("query,item,score\r\n1,a,.5\n", r"every line must end as the first does (\n or \r\n)"),
         ("query,item,score,Score\n1,a,1,2\n", "column names must be distinct, got 'score' and 'Score'"),
         (HEADER.encode() + "1,é,.5\n".encode("latin-1"), "must be UTF-8 text, other bytes found (line 2)"),
         (HEADER.encode() + "1,“a”,.5\n".encode("cp1252"), "must be UTF-8 text, other bytes found (line 2)"),
@@ -179,14 +179,14 @@ def test_refuses_a_truncated_gzip(here, rows):
 @pytest.mark.parametrize("suffix", ["csv.bz2", "jsonl.lz4", "csv.gz.bz2"])
 def test_refuses_tables_that_are_packed_otherwise(here, suffix):
     (here / f"x.{suffix}").write_bytes(b"anything")
-    assert refused(f"x.{suffix}").endswith(f"a packed table must be .gz or .zst, got .{suffix.rsplit('.', 1)[1]}")
+    assert refused(f"x.{suffix}").endswith(f"a compressed table must be .gz or .zst, got .{suffix.rsplit('.', 1)[1]}")
 
 
 @pytest.mark.parametrize(
     "text, message",
     [
-        ("# only\n# comments\n\n", "the file has no line besides blank ones and comments"),
-        ("  \n\n", "the file has no line besides blank ones and comments"),
+        ("# only\n# comments\n\n", "the file has only blank lines and comments"),
+        ("  \n\n", "the file has only blank lines and comments"),
         ("query item score\n1 a .5\n", "got the first line 'query item score'"),
         ("1 0 a x\n", "got the first line '1 0 a x'"),
         ("hello world\n", "got the first line 'hello world'"),
@@ -227,7 +227,8 @@ def test_refuses_parquet_columns(here, column, values, message):
 def test_refuses_a_truncated_parquet_file(here, part):
     data = (here / parquet()).read_bytes()
     (here / "x.parquet").write_bytes(data[part] or b"x")
-    assert refused("x.parquet") == "x.parquet: must be a whole Parquet file, it has another content or is cut off"
+    rule = "must be a complete Parquet file, but it has other content or is truncated"
+    assert refused("x.parquet") == f"x.parquet: {rule}"
 
 
 def test_parquet_ids_of_every_type(here):
@@ -385,6 +386,6 @@ def test_the_sha256_of_another_file_than_was_read_is_refused(here, how):
         (here / "x.csv").unlink()
     else:
         (here / "x.csv").write_text(GOOD + "\n")
-    wanted = "the file changed while it was read" if how == "changed" else "cannot be read any more"
+    wanted = "the file changed while it was read" if how == "changed" else "can no longer be read"
     with pytest.raises(InputError, match=rf"^x\.csv: {wanted}"):
         found.sha256  # noqa: B018

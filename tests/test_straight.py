@@ -136,5 +136,5 @@ def test_a_file_that_breaks_off_is_refused(folder):
     path = written(frame())
     whole = Path(path).read_bytes()
     Path(path).write_bytes(whole[:4] + bytes(3000) + whole[3004:])
-    with pytest.raises(InputError, match=r"t.parquet: must be a whole Parquet file"):
+    with pytest.raises(InputError, match=r"t.parquet: must be a complete Parquet file"):
         classified(path, SMALL)

@@ -71,7 +71,7 @@ from evalkit.validation import splits
         ({"time": [1, 2, 3] * 20}, {}, ParameterError, "time must have at least as many distinct values as blocks"),
         ({"time": range(60), "label": [0] * 30 + [1] * 30}, {}, InputError, "among the training rows of fold 1"),
         ({"fold": ["a"] * 60}, {}, InputError, "fold must have 2 or more values"),
-        ({}, {"metrics": "mae"}, ParameterError, "'mae' has no meaning for 2 classes"),
+        ({}, {"metrics": "mae"}, ParameterError, "'mae' is undefined for 2 classes"),
         (
             {},
             {"estimator": "sklearn.svm.LinearSVC", "metrics": "log_loss"},
@@ -99,9 +99,9 @@ from evalkit.validation import splits
         ({}, {"ignore": "z*"}, ParameterError, "ignore: data frame has no column 'z\\*'"),
         ({}, {"ignore": "x*"}, InputError, "must have a column besides 'label', 'x0', 'x1', 'x2': there is no feature"),
         ({}, {"selected": "z"}, ParameterError, "selected: data frame has no column 'z'"),
-        ({}, {"selected": "x*"}, ParameterError, "selected must leave columns that were not selected, got all 3"),
+        ({}, {"selected": "x*"}, ParameterError, "selected must not name every feature, got all 3"),
         ({}, {"estimator": ".x.y"}, ParameterError, "cannot import '.x.y'"),
-        ({}, {"estimator": "sklearn.cluster.KMeans"}, ParameterError, "makes clusters of its own"),
+        ({}, {"estimator": "sklearn.cluster.KMeans"}, ParameterError, "is a clusterer"),
         ({}, {"estimator": "tests_estimators.Duck"}, ParameterError, "must be what scikit-learn's BaseEstimator is"),
     ],
 )
@@ -126,7 +126,7 @@ def test_what_cannot_be_fitted_is_refused(change, asked, error, message):
             {"score": range(60)},
             {"metrics": "brier"},
             ParameterError,
-            "'brier' has no meaning for scores outside 0 to 1",
+            "'brier' is undefined for scores outside 0 to 1",
         ),
     ],
 )
@@ -161,7 +161,7 @@ def test_odd_columns_are_no_error_and_every_row_is_tested(change):
 
 def test_columns_that_say_nothing_are_named():
     study = labelled(noise(60).assign(same="x", none=np.nan))
-    assert "One value on every row, or none, has same, none." in validation_page.findings(study).text
+    assert "Constant or without any value: same, none." in validation_page.findings(study).text
 
 
 def test_parts_whose_columns_have_other_roles_are_refused():

@@ -55,7 +55,7 @@ def test_copies_among_coarse_rows_cannot_be_told_from_coincidence():
     study = labelled(pd.concat([frame, frame.iloc[:60]], ignore_index=True))
     assert not severe(study)
     found = {one.name: one for one in study.findings}
-    assert "copies of some rows cannot be told from coincidence" in found["coarse rows"].message
+    assert "copies of a few rows could not be detected" in found["coarse rows"].message
     assert found["conflicting labels"].severity == "note"
 
 
@@ -120,7 +120,7 @@ def test_one_bad_fold_is_heterogeneous():
     assert study.unlike["p"] < 1e-6
     assert not study.intervals.iloc[0]["honest"]
     assert "mean of folds, Nadeau–Bengio" in validation_page.verdict(study).html
-    assert "unlike folds" in [one.name for one in study.findings]
+    assert "heterogeneous folds" in [one.name for one in study.findings]
     from scipy.stats import chi2_contingency
 
     table = pd.crosstab(fold, (score > 0.5) == label).to_numpy()
@@ -278,7 +278,7 @@ def test_a_bundled_set_raises_no_severe_finding(name):
     study = validation.read(**BUNDLED[name], **FAST)
     assert not severe(study)
     if "ignore" in BUNDLED[name]:
-        assert "as ignore says" in validation_page.findings(study).text
+        assert "named by ignore" in validation_page.findings(study).text
 
 
 @pytest.mark.parametrize(

@@ -184,7 +184,7 @@ def test_repeated_folds_count_each_id_once(name):
     assert study.paired.iloc[0]["n"] == 200
     text = whole_page(study)
     assert "200 ids, 5 repeats of 4 folds" in text
-    assert "drawn 5 times: 1,000 rows hold 200 ids, each of them in 5 rows" in text
+    assert "drawn 5 times: the 1,000 rows have 200 ids, each of them in 5 rows" in text
 
 
 def test_repeated_folds_of_two_systems_are_paired_by_id_and_repeat():
@@ -209,8 +209,11 @@ def test_an_id_in_two_folds_of_one_repeat_is_the_severe_finding():
 @pytest.mark.parametrize(
     "change, message",
     [
-        (lambda d: d.drop(columns="id"), "the column 'repeat' says that rows are repeated, and there is no id column"),
-        (lambda d: d.assign(label=np.where(d.index == 200, 1 - d["label"], d["label"])), "row 201: label must be one"),
+        (lambda d: d.drop(columns="id"), "the column 'repeat' numbers repeats of rows, so an id column must"),
+        (
+            lambda d: d.assign(label=np.where(d.index == 200, 1 - d["label"], d["label"])),
+            "row 201: label must have one value",
+        ),
         (lambda d: d.assign(fold=np.where(d["fold"] > 1, "train", "test")), "got the holdout 'test' and 'train'"),
         (lambda d: d.assign(fold=np.where(d["repeat"] == 2, 0, d["fold"])), "in each repeat, got only '0' in repeat"),
         (lambda d: pd.concat([d, d.iloc[[7]]]), "id 'r0007' must occur once per repeat and fold, got it again"),

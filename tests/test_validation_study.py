@@ -93,7 +93,7 @@ def test_german_credit_can_be_fitted_and_is_clean():
 
 def test_visits_by_person_keep_persons_whole_and_their_interval_wide():
     study = validation.read(features=visits(3000), target="mdvis", columns={"group": "person"}, **FAST)
-    assert "of groups: rows of a group resemble each other" in study.folds.rule
+    assert "of groups: rows of a group are correlated" in study.folds.rule
     assert not severe(study)
     assert study.primary.label == "mae"
     by = study.intervals.set_index("what")

@@ -100,7 +100,7 @@ def _f(name: str, beta: float, *text: str) -> Metric:
 ROC_AUC = _row(
     "roc_auc",
     Area(counts.auc, auc_bins),
-    "chance that a positive scores above a negative, a tie ½; the area under the ROC curve",
+    "probability that a positive scores above a negative, a tie ½; the area under the ROC curve",
     ONE_CLASS,
     "scikit-learn roc_auc_score; pROC auc",
     reference="Hanley and McNeil 1982, doi:10.1148/radiology.143.1.7063747",

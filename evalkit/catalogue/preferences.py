@@ -17,7 +17,7 @@ from evalkit.metrics.sums import Sums
 
 HEADS = {"interleaving": "Interleaving"}
 ALIASES = {"delta_ab": "session_wins"}
-NO_CREDIT = "no item of any arm brought anything"
+NO_CREDIT = "no item of any arm has credit"
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ ROWS = (
     _row(
         "user_share",
         PerUnit(lambda side, k, level: user_share(side)),
-        "credit of the arm's items / credit of all arms' items, a user; each user counts once",
+        "mean over users of credit of the arm's items / credit of all arms' items; every user has the same weight",
         NO_CREDIT,
         "none as such",
     ),
@@ -82,7 +82,7 @@ ROWS = (
         PerUnit(lambda side, k, level: user_preference(side)),
         "1 where the arm has more of the user's credit than the other, ½ as much, 0 less; the mean over several others",
         NO_CREDIT,
-        "of two arms scipy binomtest of the users that differ",
+        "for two arms scipy binomtest of the users without a tie",
     ),
     _row(
         "session_wins",
@@ -95,7 +95,7 @@ ROWS = (
     _row(
         "credit_share",
         Ratio(lambda side, k, level: credit_share(side)),
-        "Σ credit of the arm's items / Σ credit of all arms' items; heavy users count by what they use",
+        "Σ credit of the arm's items / Σ credit of all arms' items; users are weighted by their credit",
         NO_CREDIT,
         "none as such",
     ),

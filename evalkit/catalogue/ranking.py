@@ -219,7 +219,7 @@ ROWS = (
     _ranking(
         "auc",
         auc,
-        "chance that a relevant returned item stands above a non-relevant one, a tie ½; mean over queries",
+        "P(a relevant returned item ranks above a non-relevant one), a tie ½; mean over queries",
         "scikit-learn roc_auc_score by query",
         undefined=ONE_CLASS,
         cut="never",

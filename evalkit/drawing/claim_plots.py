@@ -75,7 +75,7 @@ def null_shares(k: Floats, chance: Floats, ax: Any, *, seen: int, counted: np.nd
     width = 0.8 * float(np.median(np.diff(k))) if len(k) > 1 else 0.8
     for part, colour in ((~counted, GREY), (counted, MISSED)):
         ax.bar(k[kept & part], chance[kept & part], width=width, color=colour, linewidth=0)
-    ax.annotate(f"seen: {seen:,}", (seen, chance[here][0]), xytext=(0, 4), textcoords="offset points", ha="center")
+    ax.annotate(f"observed: {seen:,}", (seen, chance[here][0]), xytext=(0, 4), textcoords="offset points", ha="center")
     return _labelled(ax, xlabel, "probability under the null")
 
 
@@ -170,7 +170,7 @@ def power(frame: pd.DataFrame, ax: Any, *, observed: float, margin: float | None
         ax.plot(line["difference"], line["power"], color=COLOURS[i], linestyle=style, label=f"n = {units:,}")
     far = float(frame["difference"].max())
     ax.axhline(0.8, color=GREY, linewidth=0.9)
-    marks = [(abs(observed), "seen"), (margin or np.inf, "margin")]
+    marks = [(abs(observed), "observed"), (margin or np.inf, "margin")]
     for at, name in marks:
         if at <= far:
             ax.axvline(at, color="#444", linewidth=1, linestyle="-." if name == "margin" else ":")

@@ -129,7 +129,7 @@ def tenths(frame: pd.DataFrame, axes: Any, *, ylabel: str) -> Any:
         ax.vlines(part["tenth"], part["low"], part["high"], color=COLOURS[0], linewidth=1.6)
         ax.plot(part["tenth"], part["value"], linestyle="none", marker="o", markersize=4, color=COLOURS[0])
         ax.set_title(short(str(name), NAME))
-        ax.set_xlabel("tenth of the forecast")
+        ax.set_xlabel("decile of the forecast")
         ax.grid(**GRID)
     axes.flat[0].set_ylabel(ylabel)
     return axes

@@ -38,18 +38,18 @@ SUMMARY_LINES = Kind(
     "EK106",
     "summary lines",
     "Lines that summarise all units, such as `all` in the output of trec_eval, are left out.",
-    "Nothing: they are no units.",
+    "Nothing: summary lines are not units.",
 )
 EARLIER_REPORT = Kind(
     "EK107",
     "earlier report",
-    "The input is an earlier report: its differences are tested anew, its systems' values are taken as they are.",
-    "Give the values per unit to have everything computed anew.",
+    "The input is an earlier report: its differences are tested again, and its systems' values are used unchanged.",
+    "Use the values per unit as input to recompute everything.",
 )
 OTHER_MEANS = Kind(
     "EK108",
     "means of different units",
-    "The mean of the differences is not the difference of the two values: they are taken over different things.",
+    "The mean of the differences is not the difference of the two values, because they cover different units.",
     "Read the tested difference, not the difference of the two values.",
 )
 SAMPLED_ROWS = Kind(
@@ -67,8 +67,8 @@ SET_ASIDE = Kind(
 UNTESTED_ROWS = Kind(
     "EK111",
     "rows never tested",
-    "Rows that only train: no fold tests them, so the estimates say nothing about them.",
-    "Check that these rows are not of another kind than the tested ones.",
+    "Rows used for training only: no fold tests them, so the estimates say nothing about them.",
+    "Check that these rows do not differ systematically from the tested rows.",
 )
 FEATURES = Kind(
     "EK112", "features", "How many features there are, and which of them are text.", "Check that text is meant as text."
@@ -76,7 +76,7 @@ FEATURES = Kind(
 CONSTANT_FEATURES = Kind(
     "EK113",
     "constant features",
-    "Features with one value, or none, on every row: no model can learn from them.",
+    "Features that are constant or have no value at all: no model can learn from them.",
     "Remove them, or check how they were read.",
 )
 MODELS = Kind(
@@ -133,14 +133,14 @@ CONSTANT_TARGET = Kind(
 MISSING_QUERIES = Kind(
     "EK141",
     "missing queries",
-    "Queries with judgements that a run does not answer; they count as 0 for that run.",
-    "Check that the run is complete; an empty list is counted as a failure to find anything.",
+    "Judged queries for which a run returns nothing; they count as 0 for that run.",
+    "Check that the run is complete; a missing query is scored as if nothing relevant had been returned.",
 )
 QUERIES_WITHOUT_JUDGEMENTS = Kind(
     "EK142",
     "queries without judgements",
     "Queries that nobody judged; they are left out.",
-    "Nothing, unless they should have been judged: check how queries are written in both files.",
+    "Nothing, unless they should have been judged: check that both files write query ids in the same way.",
 )
 NO_JUDGEMENT_FILE = Kind(
     "EK143",
@@ -173,32 +173,32 @@ FEW_UNITS = Kind(
 CLUSTERED = Kind(
     "EK202",
     "clustered rows",
-    "Rows of one unit are not independent; whole units are resampled.",
+    "Rows of one unit are not independent; intervals and tests treat whole units as the observations.",
     "Nothing: this is what `unit` asks for.",
 )
 POSSIBLE_CLUSTERS = Kind(
     "EK203",
     "possible clusters",
-    "The values of a column repeat, and with its values as units the standard error would be larger.",
+    "The values of a column repeat, and the standard error is larger if rows are clustered by it.",
     "Set `unit` to the column if its rows are not independent.",
 )
 SESSIONS_AS_UNITS = Kind(
     "EK204",
     "sessions as units",
-    "Without a column of users each session counts as a unit; p is too small if users come back.",
+    "Without a column of users each session counts as a unit; p is too small if users return.",
     "Add a column of users to the log, or name it in `columns`.",
 )
 WEIGHTS = Kind(
     "EK205",
     "weighted rows",
-    "Rows carry weights; each row, or unit, is one draw with its weight.",
-    "Check that weights mean importance and not a number of repeated rows.",
+    "Rows are weighted; each row, or unit, is one observation with its weight.",
+    "Check that the weights are importance weights and not counts of repeated rows.",
 )
 REPEATED_ROWS = Kind(
     "EK206",
     "repeated rows",
-    "Rows with the label and every score of another row; a warning above a fifth of the rows.",
-    "If the scores are fine enough to differ, remove duplicated rows.",
+    "Rows with the same label and the same scores as another row; a warning above 20 % of the rows.",
+    "Remove duplicates if the scores have so many distinct values that ties are unlikely.",
 )
 REPEATED_FOLDS = Kind(
     "EK207",
@@ -233,7 +233,7 @@ ONE_CLASS_SLICES = Kind(
 INCOMPLETE_SLICES = Kind(
     "EK224",
     "slices that lack a class",
-    "Averages over classes are over fewer classes in these slices, or undefined.",
+    "In these slices, averages over classes cover fewer classes or are undefined.",
     "Do not compare such averages between slices.",
 )
 UNTESTABLE_SLICES = Kind(
@@ -245,6 +245,6 @@ UNTESTABLE_SLICES = Kind(
 UNDEFINED_VALUES = Kind(
     "EK231",
     "undefined values",
-    "Units on which a metric is undefined are left out of its mean; a warning if systems differ in them.",
-    "Compare systems by the paired differences, which are over shared units.",
+    "Units on which a metric is undefined are left out of its mean; a warning if these units differ between systems.",
+    "Compare systems by the paired differences, which cover only shared units.",
 )

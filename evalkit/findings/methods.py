@@ -1,47 +1,47 @@
-"""EK4: what tests and intervals take for granted, measured on the data."""
+"""EK4: what tests and intervals assume, measured on the data. EK7: interleaving, A/B tests and simulations."""
 
 from evalkit.findings.finding import Kind
 
 EQUAL_UNITS = Kind(
     "EK401",
-    "equal units",
-    "Two systems have the same value on more than half of the units: the others decide.",
-    "Look at the units that differ; a metric with more values separates more units.",
+    "tied units",
+    "Two systems have the same value on more than half of the units: the test rests on the other units.",
+    "Look at the units that differ; a metric with more distinct values has fewer ties.",
 )
 SKEWED = Kind(
     "EK402",
     "skewed differences",
-    "Differences are so skewed that sign flips, which take them to be symmetric, reject too often with these units.",
+    "Differences are so skewed that the sign-flip test, which assumes symmetry, rejects too often with so few units.",
     "Read p-values near the level as borderline, and collect more units.",
 )
 SMALL_P = Kind(
     "EK403",
     "small p-values",
-    "Some p-values are too small for plain random draws and were estimated by importance sampling, to a few percent.",
+    "Some p-values are too small for plain Monte Carlo draws; importance sampling gives them to within a few percent.",
     "Nothing: this changes no decision.",
 )
 TESTS_DISAGREE = Kind(
     "EK404",
     "tests disagree",
-    "Sign flips and the t-test fall on different sides of the level.",
+    "The sign-flip test and the t-test disagree on significance.",
     "Read the comparison as borderline.",
 )
 TESTS_AGREE = Kind(
     "EK405",
     "tests agree",
-    "Sign flips and the t-test give the same answers.",
-    "Nothing: the answer does not depend on the test.",
+    "The sign-flip test and the t-test agree on significance.",
+    "Nothing: the conclusion does not depend on the choice between them.",
 )
 OTHER_TESTS = Kind(
     "EK406",
-    "tests of other questions",
-    "Tests that are not about a mean (Wilcoxon, the sign test) would answer differently.",
-    "Decide by the mean if totals matter, and do not pick the test afterwards.",
+    "tests of other hypotheses",
+    "Tests of a hypothesis that is not about the mean (Wilcoxon, the sign test) reach another conclusion.",
+    "Use the test of the mean if totals matter, and do not choose the test after seeing the results.",
 )
 METRICS_DISAGREE = Kind(
     "EK407",
     "metrics disagree",
-    "Another system leads by another metric.",
+    "A different system leads on another metric.",
     "Choose the metric before looking at the results; the first one decides.",
 )
 LOOKS = Kind(
@@ -60,7 +60,7 @@ FOLDS_AS_UNITS = Kind(
     "EK410",
     "folds as units",
     "The units are called folds, and folds that share training rows are not independent.",
-    "Set `test_to_train` (test rows per training row, 1/9 for ten folds), or test single rows.",
+    "Set `test_to_train` (test rows per training row, 1/9 for ten folds), or use single rows as units.",
 )
 SCORE_TEST = Kind(
     "EK411",
@@ -71,13 +71,13 @@ SCORE_TEST = Kind(
 TEST_AND_INTERVAL = Kind(
     "EK412",
     "test and interval disagree",
-    "Test and interval use different methods, and one excludes no difference where the other does not.",
+    "The test and the interval use different methods, and only one of them excludes a difference of 0.",
     "Read the comparison as borderline.",
 )
 BANDS = Kind(
     "EK413",
     "no bands",
-    "Curves have no confidence bands where rows are too many, weighted or clustered to resample.",
+    "Curves have no confidence bands if the rows are weighted, clustered or too many to resample.",
     "Use a sample of the rows to see bands.",
 )
 
@@ -102,19 +102,19 @@ NO_CREDIT = Kind(
 HEAVY_USERS = Kind(
     "EK704",
     "heavy users",
-    "How much of the total the most active users account for; a warning if it turns the direction of the answer.",
-    "Decide whether each user counts alike or each outcome does, before looking at the result.",
+    "How much of the total the most active users account for; a warning if they reverse the result.",
+    "Decide before looking at the results whether every user or every outcome has the same weight.",
 )
 SESSION_TEST = Kind(
     "EK705",
     "test over sessions",
-    "What a test that takes sessions as independent would have given: sessions of one user are not independent.",
-    "Do not decide by this p; it is here to warn.",
+    "The p-value of a test that treats sessions as independent, which sessions of one user are not.",
+    "Do not base a decision on this p-value; it is shown as a caution.",
 )
 COIN = Kind(
     "EK706",
     "fair coin",
-    "Whether each arm has its share of the items at every position; a warning if chance does not explain it.",
+    "Whether each arm has its share of the items at every position; a warning if a fair draft cannot explain it.",
     "Repair the draft before trusting any preference.",
 )
 UNEVEN_TEAMS = Kind(
@@ -139,9 +139,6 @@ CROSSED = Kind(
 SAMPLE_RATIO = Kind(
     "EK711",
     "sample ratio",
-    "Whether users fell into the arms as planned; a warning if they clearly did not.",
+    "Whether the arms have the planned shares of users; a warning at a clear mismatch.",
     "Find the cause of a mismatch before reading any result.",
 )
-
-
-# EK7: interleaved sessions, A/B tests and simulated experiments

@@ -30,13 +30,13 @@ NO_PROBABILITIES = Kind(
     "EK312",
     "no probabilities",
     "Scores outside 0 to 1 are not probabilities; log loss, Brier score and calibration are left out.",
-    "Give probabilities to have these metrics.",
+    "Provide probabilities to get these metrics.",
 )
 CERTAIN = Kind(
     "EK313",
     "certain predictions",
     "Probabilities of exactly 0 or 1, which log loss clips; a warning if any of them is wrong.",
-    "Let the model never be certain: smooth or clip its probabilities.",
+    "Smooth or clip the probabilities so that none is exactly 0 or 1.",
 )
 DISTINCT_SCORES = Kind(
     "EK314",
@@ -47,8 +47,8 @@ DISTINCT_SCORES = Kind(
 BINNED_SCORES = Kind(
     "EK315",
     "binned scores",
-    "So many distinct scores are counted in bins; the message bounds what that changes.",
-    "Nothing: what a threshold decides stays exact.",
+    "There are so many distinct scores that they are counted in bins; the message bounds the effect.",
+    "Nothing: metrics at the threshold stay exact.",
 )
 UNNORMALISED = Kind(
     "EK316",
@@ -66,24 +66,24 @@ NOT_HIGHEST = Kind(
     "EK318",
     "not the highest score",
     "Rows whose predicted class, from a column, does not have the highest score.",
-    "Check that predictions and scores are of the same model.",
+    "Check that predictions and scores come from the same model.",
 )
 CONSTANT_FORECAST = Kind(
     "EK319",
     "constant forecast",
     "A system forecasts the same value for every row.",
-    "Check the column; a constant is a baseline and no model.",
+    "Check the column; a constant is a baseline, not a model.",
 )
 THRESHOLD = Kind(
     "EK321",
     "threshold",
-    "The threshold from which a score is predicted positive.",
+    "Rows with a score of at least the threshold are predicted positive.",
     "Set `threshold` to the one that is used in production.",
 )
 CHOSEN_THRESHOLD = Kind(
     "EK322",
     "threshold chosen on these rows",
-    "The threshold was chosen on the rows that it is judged by, so metrics at it are optimistic.",
+    "The threshold was chosen on the rows that it is evaluated on, so metrics at it are optimistic.",
     "Choose the threshold on other rows and set it as a number.",
 )
 ROUNDED_THRESHOLD = Kind(
@@ -95,7 +95,7 @@ ROUNDED_THRESHOLD = Kind(
 IDLE_THRESHOLD = Kind(
     "EK324",
     "threshold beyond all scores",
-    "All rows of a system are decided alike.",
+    "All rows of a system are predicted to be in the same class.",
     "Set `threshold` to a value between the lowest and the highest score.",
 )
 UNREACHABLE_THRESHOLD = Kind(
@@ -108,5 +108,5 @@ FEW_ROWS_DOMINATE = Kind(
     "EK331",
     "few rows dominate",
     "A small share of the rows accounts for much of the squared error, so RMSE is driven by a few rows.",
-    "Read MAE beside RMSE, and look at the rows that are missed by most.",
+    "Read MAE beside RMSE, and look at the rows with the largest errors.",
 )

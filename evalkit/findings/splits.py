@@ -11,25 +11,25 @@ TESTED_AGAIN = Kind(
 FOLD_SIZES = Kind(
     "EK502",
     "fold sizes",
-    "Test sides differ in size by more than half, so a mean over folds misleads.",
+    "The largest test set is more than 1.5 times the smallest, so a mean over folds is misleading.",
     "Pool the rows, or draw folds of equal size.",
 )
 FEW_TESTED = Kind(
     "EK503",
     "few rows",
-    "So few rows were tested that no interval is worth much.",
-    "Use more rows, or repeat the splits to see how far estimates scatter.",
+    "So few rows were tested that every interval is wide and approximate.",
+    "Use more rows, or repeat the splits to see how much the estimates vary.",
 )
 UNLIKE_FOLDS = Kind(
     "EK504",
-    "unlike folds",
-    "The metric differs between folds by more than chance.",
-    "Find out what the folds differ in: time, source or group.",
+    "heterogeneous folds",
+    "The metric varies between folds by more than sampling variation explains.",
+    "Find out how the folds differ: in time, source or group.",
 )
 BASE_RATE = Kind(
     "EK505",
     "base rate",
-    "Test sides hold one class only, or an unlike share of a class.",
+    "Test sets hold only one class, or the share of a class differs between them.",
     "Stratify the folds by class, or check their order in time.",
 )
 SCORE_SCALE = Kind(
@@ -42,7 +42,7 @@ SCORE_IS_LABEL = Kind(
     "EK507",
     "score is the label",
     "A score separates the classes without a single error.",
-    "Check that the score is no copy of the label.",
+    "Check that the score is not a copy of the label.",
 )
 ID_BOTH = Kind(
     "EK508",
@@ -71,20 +71,20 @@ DUPLICATES = Kind(
 COARSE = Kind(
     "EK512",
     "coarse rows",
-    "Equal rows are so common by coincidence that copies would not show.",
-    "Give ids, so that copies can be told from coincidence.",
+    "Features are so coarse that rows are often equal by coincidence, and copies cannot be recognised.",
+    "Provide ids, so that copies can be distinguished from coincidence.",
 )
 NEAR_DUPLICATES = Kind(
     "EK513",
     "near duplicates",
-    "Test rows all but equal a training row.",
-    "Group rows that stem from one source, and split by group.",
+    "Test rows are almost equal to a training row.",
+    "Group rows that come from one source, and split by group.",
 )
 DRIFT = Kind(
     "EK514",
     "train against test",
-    "A classifier tells the test rows of the last fold from its training rows: a drift, not a leak.",
-    "Check which features moved; expect less on later data.",
+    "A classifier can distinguish the test rows of the last fold from its training rows: drift, not leakage.",
+    "Check which features have shifted; expect worse results on later data.",
 )
 UNSEEN_CATEGORY = Kind(
     "EK515",
@@ -108,7 +108,7 @@ CONFLICTING_LABELS = Kind(
     "EK518",
     "conflicting labels",
     "Rows with equal features differ in their label, which bounds what any model can achieve.",
-    "Check the labels of such rows, or add features that tell them apart.",
+    "Check the labels of such rows, or add features that distinguish them.",
 )
 SELECTED_OUTSIDE = Kind(
     "EK519",
@@ -120,17 +120,17 @@ UNCHECKED = Kind(
     "EK601",
     "not checked",
     "Checks that could not be run, and what they need.",
-    "Give the columns that they need to have them checked.",
+    "Provide the columns that they need.",
 )
 NOT_FITTED = Kind(
     "EK602",
     "not fitted",
-    "Other splits that the time, the number of rows or the classes did not allow.",
-    "Raise `seconds` to have more of them fitted.",
+    "Other ways of splitting that lack of time, rows or classes did not allow.",
+    "Raise `seconds` to fit more of them.",
 )
 ESTIMATOR_WARNED = Kind(
     "EK603",
     "warnings of the estimator",
-    "The estimator warned while it was fitted.",
+    "The estimator issued warnings while it was fitted.",
     "Solve the cause, for instance with more iterations or scaled features.",
 )

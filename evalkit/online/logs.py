@@ -229,7 +229,7 @@ def _of_session(session: np.ndarray, values: np.ndarray, name: str) -> np.ndarra
     if wrong.size:
         at = wrong[0]
         got = f"got {values[at]} after {first[number[at]]} in session {names[number[at]]}"
-        raise RowError(name, f"must have one value a session, {got}", at)
+        raise RowError(name, f"must have one value per session, {got}", at)
     return first
 
 

@@ -94,7 +94,7 @@ def _owners(number: Ints, names: NDArray, unit: NDArray) -> NDArray:
     def rule(row: int) -> str:
         session = number[row]
         own, before = str(unit[row])[:SHOWN], str(owners[session])[:SHOWN]
-        return f"must be one a session, got {own} after {before} in session {names[session]}"
+        return f"must have one value per session, got {own} after {before} in session {names[session]}"
 
     _refuse("user", unit != owners[number], rule, counted=False)
     return owners

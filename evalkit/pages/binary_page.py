@@ -22,9 +22,9 @@ def title(study: BinaryStudy) -> Html:
         "Classification report",
         study,
         f"{counted(study.facts.rows, 'row')}, {share(classes(study).base_rate)} positive",
-        alone=f"How well does {study.leader} tell {what} from the rest",
-        against=f"Does any system tell {what} better than {study.settings.baseline}",
-        best=f"Which of {len(study.order)} systems tells {what} best from the rest",
+        alone=f"How well does {study.leader} separate {what} from the rest",
+        against=f"Does any system separate {what} from the rest better than {study.settings.baseline}",
+        best=f"Which of {len(study.order)} systems best separates {what} from the rest",
     )
 
 
@@ -41,11 +41,11 @@ def estimates(study: BinaryStudy) -> Html:
     n, level = page.sample(study, study.facts.rows), f"{study.settings.level:.0%}"
     pieces = []
     if study.order_metrics:
-        caption = f"Whole order of the scores, whatever the threshold, with {level} intervals, {n}"
+        caption = f"Metrics that need no threshold, with {level} intervals, {n}"
         row = page.reference(study, "(a constant score)", constant, study.order_metrics)
         pieces.append(page.estimates(study, caption, metrics=study.order_metrics, more=[row]))
     if study.decision_metrics:
-        caption = f"At the threshold ({study.rule.text}), with {level} intervals, {n}"
+        caption = f"Metrics at the threshold ({study.rule.text}), with {level} intervals, {n}"
         major = page.reference(study, "(always the larger class)", larger_class, study.decision_metrics)
         pieces.append(page.estimates(study, caption, metrics=study.decision_metrics, more=[major]))
     return tables.stack(pieces)
@@ -56,12 +56,13 @@ def calibrated(study: BinaryStudy) -> Html:
     if not study.probabilities:
         return Html("")
     note = (
-        "Brier = miscalibration − discrimination + uncertainty (CORP, isotonic, no bins). Recalibration would mend the "
-        "miscalibration; only a better order adds discrimination. bias: mean probability − base rate. " + NO_LIMITS
+        "Brier = miscalibration − discrimination + uncertainty (CORP, isotonic, no bins). Recalibration would remove "
+        "the miscalibration; only a better ranking adds discrimination. bias: mean probability − base rate. "
+        + NO_LIMITS
     )
     if len(study.order) > DRAWN:
         note += f" The figure shows the first {DRAWN}."
-    return by_system("Probabilities taken at their word", study.calibration, "part", _part, note)
+    return by_system("Calibration", study.calibration, "part", _part, note)
 
 
 def _part(rows: tables.Rows) -> list[str]:
@@ -79,7 +80,7 @@ def gains(study: BinaryStudy) -> Html:
         cells = zip(limits("value")(rows), rows, strict=True)
         return [f"{cell}, finds {row['recall']:.0%}" for cell, row in cells]
 
-    note = "Lift: precision / base rate. A tie at the border counts by its share."
+    note = "Lift: precision / base rate. Rows tied at the cut-off count by their share."
     return by_system("Lift among the highest scores", study.gains, "depth", lift, note, "top {:.0%}".format)
 
 
@@ -103,7 +104,7 @@ def definitions(study: BinaryStudy) -> Html:
     """Exactly the metrics shown, then the threshold, the intervals and the tests."""
     items = page.metric_definitions(study)
     compared = shared_findings.compared(study.facts.precision)
-    items += [("positive", f"the label {study.facts.positive}; predicted where score ≥ threshold, {compared}")]
+    items += [("positive", f"the label {study.facts.positive}; predicted if score ≥ threshold, {compared}")]
     items += [("intervals", study.intervals_are), ("tests", study.tests_are), ("bands", study.bands_are)]
     return tables.definitions(items)
 
@@ -175,11 +176,11 @@ def _classes(study: BinaryStudy) -> list[Finding]:
         )
     ]
     if not of_two.smaller:
-        text = "Only one class is there: whatever compares classes (AUC, average precision) is undefined."
+        text = "The rows have only one class: metrics that compare classes (AUC, average precision) are undefined."
         findings.append(inputs.ONE_CLASS.warning(text))
     elif of_two.smaller < diagnostics.SOME:
         rows = counted(of_two.smaller, "row")
-        text = f"Only {rows} of the smaller class: intervals are wide, and AUC's is Newcombe's."
+        text = f"Only {rows} of the smaller class: intervals are wide, and that of AUC is Newcombe's."
         findings.append(inputs.SMALL_CLASS.warning(text, of_two.smaller))
     return findings
 
@@ -191,13 +192,13 @@ def _bands(study: BinaryStudy) -> list[Finding]:
 def _reversed(study: BinaryStudy) -> list[Finding]:
     areas = diagnostics.reversed_scores(study)
     values = ", ".join(f"{name} {number(area)}" for name, area in areas.items())
-    text = f"AUC below 0.5, the score may be reversed: {values}."
+    text = f"AUC is below 0.5, so the score may be reversed: {values}."
     return [predictions.REVERSED_SCORE.warning(text, len(areas))] if areas else []
 
 
 def _probabilities(study: BinaryStudy) -> list[Finding]:
     if not study.probabilities:
-        text = f"Scores outside 0 to 1, so no probabilities: {counts(nonzero(study.facts.outside))} rows."
+        text = f"Scores outside 0 to 1 are not probabilities: {counts(nonzero(study.facts.outside))} rows."
         left_out = " Left out: log loss, Brier, calibration."
         return [predictions.NO_PROBABILITIES.warning(text + left_out, max(study.facts.outside.values()))]
     if "log_loss" not in [chosen.label for chosen in study.settings.metrics]:
@@ -227,7 +228,7 @@ def _binned(study: BinaryStudy) -> list[Finding]:
         f"average precision {number(row['average_precision'])} by less than {_power(row['average_precision_change'])}"
         for row in systems
     )
-    text = f"More than {diagnostics.MOST:,} distinct scores are counted in bins; what a threshold decides stays exact."
+    text = f"More than {diagnostics.MOST:,} distinct scores are counted in bins; metrics at the threshold stay exact."
     return [predictions.BINNED_SCORES.note(f"{text} {listed}.", len(systems))] if systems else []
 
 
@@ -238,7 +239,7 @@ def _power(value: float) -> str:
 def _repeated(study: BinaryStudy) -> list[Finding]:
     """Rows whose label and scores another row has too: ties, or rows that came twice."""
     n, many = diagnostics.repeated(study)
-    text = f"{n:,} rows have the label and every score of another row: duplicates, if the scores are fine."
+    text = f"{n:,} rows have the same label and the same scores as another row: duplicates, unless ties are likely."
     return [inputs.REPEATED_ROWS.rated(WARNING if many else NOTE, text, n)] if n else []
 
 
@@ -246,7 +247,7 @@ def _threshold(study: BinaryStudy) -> list[Finding]:
     listed = ", ".join(f"{name} {number(t)}" for name, t in study.thresholds.items())
     unreachable, text = diagnostics.unreachable(study), f"Threshold: {study.rule.text}"
     if study.rule.fixed is None:
-        chosen = f"{text}, chosen on these very rows, so optimistic: {listed}."
+        chosen = f"{text}, chosen on these rows, so metrics at it are optimistic: {listed}."
         findings = [predictions.CHOSEN_THRESHOLD.note(chosen, study.facts.rows)]
     else:
         findings = [predictions.THRESHOLD.note(f"{text}."), *rounded(study.rule.fixed, study.facts.precision)]

@@ -15,7 +15,7 @@ from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.classification_diagnostics import areas, at_other_rate, classes, operating_points, used_costs
 from evalkit.studies.words import counted
 
-ONE_CLASS = "Only one class is there: no curves."
+ONE_CLASS = "The rows have only one class, so there are no curves."
 DRAWN = 4  # systems with a square of their own
 FEW = 3  # crossings of two curves that a reader may want one by one
 MOST = 0.995  # share of an axis over which a curve lies above all but everywhere
@@ -46,11 +46,10 @@ def curve_plot(study: BinaryStudy) -> Picture | Html:
         points["pr"],
         ((0, 1), (base, base)),
     )
-    limits = f"Bands: pointwise {study.settings.level:.0%} limits, each right for its place alone. "
+    limits = f"Bands: pointwise {study.settings.level:.0%} limits, valid at each point but not for the whole curve. "
     bands = "" if roc.bands is None else limits
     caption = (
-        f"ROC and precision-recall curves, {n}. {bands}Marks: the threshold used ({study.rule.text}). Dotted: a score "
-        "that knows nothing."
+        f"ROC and precision-recall curves, {n}. {bands}Marks: the threshold used ({study.rule.text}). Dotted: no skill."
     )
     listed = " ".join(
         f"{name}: AUC {number(auc)}, average precision {number(precision)}."
@@ -86,8 +85,9 @@ def base_rate_plot(study: BinaryStudy) -> Picture | Html:
     pr = Panel(both("pr"), "recall", "precision", f"Precision and recall of {name}")
     ap = list(_of(study.elsewhere, name)["value"][:2])
     caption = (
-        f"{name} if {rate:.3g} of the rows were positive instead of {here:.3g}, each class as it is: the ROC curve "
-        f"stays (the lines coincide), average precision goes from {number(ap[0])} to {number(ap[1])}."
+        f"{name} if {rate:.3g} of the rows were positive instead of {here:.3g}, with unchanged scores within each "
+        f"class: the ROC "
+        f"curve stays the same (the lines coincide), average precision changes from {number(ap[0])} to {number(ap[1])}."
     )
     return plots.picture(curve_plots.panels, [roc, pr], caption=caption, size=(9.0, 3.6), panels=(1, 2))
 
@@ -133,7 +133,7 @@ def _where(threshold: float) -> str:
 def calibration_plot(study: BinaryStudy) -> Picture | Html:
     """Share of positives against the mean probability, by tenths of the rows."""
     if not study.probabilities:
-        return tables.paragraph("Scores outside 0 to 1 are no probabilities: no calibration.")
+        return tables.paragraph("Scores outside 0 to 1 are not probabilities, so there is no calibration.")
     n = study.facts.rows
     limits = bin_limits(study.settings.level if study.plain else None)
     caption = (
@@ -145,7 +145,7 @@ def calibration_plot(study: BinaryStudy) -> Picture | Html:
 
 def bin_limits(level: float | None) -> str:
     """What is said of the limits of bins, which only rows have that vary alone and count alike."""
-    return f"with {level:.0%} Wilson intervals" if level else "without intervals: rows cluster or carry weights"
+    return f"with {level:.0%} Wilson intervals" if level else "without intervals, as rows are clustered or weighted"
 
 
 def reliability(study: BinaryStudy | ClassesStudy, caption: str, ylabel: str) -> Picture:
@@ -171,7 +171,8 @@ def gain_plot(study: BinaryStudy) -> Picture | Html:
     top = study.gains[study.gains["depth"] == 0.1]
     listed = ", ".join(f"{row.system} {row.recall:.0%}" for row in top.itertuples())
     caption = (
-        f"Cumulative gain. Among the tenth of rows with the highest scores: {listed} of the positives. Dotted: chance."
+        f"Cumulative gain. The 10 % of rows with the highest scores contain this share of the positives: {listed}. "
+        f"Dotted: no skill."
     )
     return plots.picture(curve_plots.panels, [panel], caption=caption, size=(7.6, 3.4), panels=(1, 1))
 
@@ -199,7 +200,7 @@ def _crossing(name: str, axis: str, row: Mapping[str, Any]) -> str:
         return f"{first}'s {name} curve contains {second}'s."
     if row["above"] > MOST:
         crossed = f"they cross {counted(len(at), 'time')} at the ends"
-        return f"{first}'s {name} curve lies above {second}'s all but everywhere; {crossed}."
+        return f"{first}'s {name} curve lies above {second}'s almost everywhere; {crossed}."
     where = f"at {axis} {', '.join(f'{x:.3f}' for x in at)}"
     share = f"{first}'s lies above over {row['above']:.0%} of the axis"
     return f"{first}'s and {second}'s {name} curves cross {where}; {share}."
@@ -207,8 +208,8 @@ def _crossing(name: str, axis: str, row: Mapping[str, Any]) -> str:
 
 def _often(name: str, axis: str, rows: Sequence[Mapping[str, Any]]) -> str:
     """Pairs of curves that cross again and again, in one line."""
-    shares = ", ".join(f"{row['first']}'s above {row['second']}'s {row['above']:.0%}" for row in rows)
-    return f"{name} curves that cross often; share of the {axis} axis over which one is above: {shares}."
+    shares = ", ".join(f"{row['first']} above {row['second']} {row['above']:.0%}" for row in rows)
+    return f"These {name} curves cross often; share of the {axis} axis over which the first lies above: {shares}."
 
 
 def base_rate(study: BinaryStudy) -> Html:
@@ -224,10 +225,13 @@ def base_rate(study: BinaryStudy) -> Html:
         ]
         rows.append([Cell(escape(name)), *cells])
     rate = study.elsewhere["base_rate"]
-    caption = f"From base rate {rate.iloc[0]:.3g}, the data's, to {rate.iloc[1]:.3g}"
-    note = "Recall, specificity and AUC do not depend on the base rate. Set prevalence to the rate of the place of use."
+    caption = f"From base rate {rate.iloc[0]:.3g} (the data) to {rate.iloc[1]:.3g}"
+    note = (
+        "Recall, specificity and AUC do not depend on the base rate. Set prevalence to the base rate expected in "
+        "production."
+    )
     if study.elsewhere.query("metric == 'average_precision'")["low"].isna().any():
-        note += " No interval of average precision: at this rate the few negatives that score highest decide it."
+        note += " No interval of average precision: at this rate it depends on the few highest-scoring negatives."
     return tables.table(caption, ["system", "average_precision", "precision", "f1"], rows, note)
 
 
@@ -235,7 +239,10 @@ def choices(study: BinaryStudy) -> Html:
     """What other ways to choose the threshold would give: of the leader, and folded of the others."""
     if not study.both_classes:
         return Html("")
-    note = f"Costs: {study.costs}. Thresholds chosen on the rows they are judged by: expect less on new rows."
+    note = (
+        f"Costs: {study.costs}. The thresholds were chosen on the rows that they are evaluated on: expect worse "
+        f"results on new rows."
+    )
     own = study.choices["system"] == study.leader
     first = _choices(study.choices[own], f"Ways to choose the threshold of {study.leader}", note)
     if own.all():

@@ -17,7 +17,7 @@ from evalkit.studies.classification_diagnostics import DOMINANT, drawn_together,
 from evalkit.studies.words import counted
 
 COUNTED = {"n": "rows", "predicted": "predicted"}
-NO_SCORES = "Only predicted classes, no scores: no curves and no probabilities."
+NO_SCORES = "The input has predicted classes but no scores, so there are no curves and no probabilities."
 
 
 def title(study: ClassesStudy) -> Html:
@@ -35,7 +35,7 @@ def estimates(study: ClassesStudy) -> Html:
     """Every metric, and below what always predicting the largest class would give."""
     caption = f"Metrics with {study.settings.level:.0%} intervals, {page.sample(study, len(study.data.rows))}"
     row = page.reference(study, "(always the largest class)", largest_class, study.settings.metrics)
-    note = "(always the largest class): as probabilities, the shares of the classes." if study.probabilities else ""
+    note = "(always the largest class): its probabilities are the shares of the classes." if study.probabilities else ""
     return page.estimates(study, caption, note, more=[row])
 
 
@@ -60,13 +60,13 @@ def choices(study: ClassesStudy) -> Html:
     columns = {
         "system": text("system"),
         "coverage": limits("coverage"),
-        "right among them": limits("right", "right_low", "right_high"),
+        "accuracy among them": limits("right", "right_low", "right_high"),
         "classes": each(lambda row: Cell(escape(row["classes"] or "none"), "text")),
     }
     caption = f"Coverage at precision ≥ {study.target:g}: rows predicted into classes that reach it"
     note = (
-        "Coverage is the work saved if those predictions go without review. The classes were chosen on these rows, "
-        "and the intervals take them as given; set precision_target to another target."
+        "Coverage is the work saved if those predictions are not reviewed. The classes were chosen on these rows, "
+        "and the intervals do not account for that choice. precision_target sets the target."
     )
     return of_rows(caption, study.covered, columns, note)
 
@@ -79,7 +79,7 @@ def calibration_plot(study: ClassesStudy) -> Picture | Html:
     limits = bin_limits(study.settings.level if study.plain else None)
     caption = (
         f"Share of right predictions in bins of about equally many rows by the probability of the predicted class, "
-        f"{limits} ({counted(n, 'row')}). Above the dotted line: too modest."
+        f"{limits} ({counted(n, 'row')}). Above the dotted line: underconfident."
     )
     return reliability(study, caption, f"share right (n = {n:,})")
 
@@ -87,14 +87,16 @@ def calibration_plot(study: ClassesStudy) -> Picture | Html:
 def calibrated(study: ClassesStudy) -> Html:
     """Confidence against accuracy, and the top-label ECE."""
     if not study.probabilities:
-        return tables.paragraph("No probabilities, no calibration.")
+        return tables.paragraph("The scores are not probabilities, so there is no calibration.")
     columns = {
         "system": text("system"),
         "mean probability of the predicted class": value("confidence"),
         "accuracy": limits("right", "right_low", "right_high"),
         "top-label ECE, 10 equal bins": _ece,
     }
-    return of_rows("Probability of the predicted class taken at its word", study.calibration, columns, NO_LIMITS)
+    return of_rows(
+        "Calibration of the probability of the predicted class (confidence)", study.calibration, columns, NO_LIMITS
+    )
 
 
 def _ece(rows: tables.Rows) -> list[str]:
@@ -105,8 +107,8 @@ def _ece(rows: tables.Rows) -> list[str]:
 def gains(study: ClassesStudy) -> Html:
     """How often the actual class is among the k highest scores."""
     if not study.scored:
-        return tables.paragraph("No scores: no second choices.")
-    caption, note = "Actual class among the k highest scores", "A tie at the border counts by its share."
+        return tables.paragraph("The input has no scores, so there are no second choices.")
+    caption, note = "Actual class among the k highest scores", "Rows tied at the cut-off count by their share."
     return by_system(caption, study.tops, "k", limits("value"), note, "top {}".format)
 
 
@@ -120,7 +122,7 @@ def confusion_plot(study: ClassesStudy) -> Picture:
         "actual class."
     )
     if mistake:
-        text = "{} taken for {}, {:,.0f}".format(*mistake)
+        text = "{} predicted as {}, {:,.0f}".format(*mistake)
         caption += f" Most frequent mistake: {text}{' rows' if study.data.weight is None else ''}."
     table, classes = drawn_together(table, classes)
     if len(classes) < len(study.data.classes):
@@ -213,7 +215,7 @@ def _never(study: ClassesStudy) -> list[Finding]:
 
 def _not_highest(study: ClassesStudy) -> list[Finding]:
     lower = diagnostics.not_highest(study)
-    text = f"Rows whose predicted class has not the highest score: {counts(lower)}."
+    text = f"Rows whose predicted class does not have the highest score: {counts(lower)}."
     return [predictions.NOT_HIGHEST.note(text, max(lower.values()))] if lower else []
 
 
@@ -221,7 +223,7 @@ def _probabilities(study: ClassesStudy) -> list[Finding]:
     if not study.scored:
         return []
     if not study.probabilities:
-        text = "Scores outside 0 to 1 are no probabilities: log loss, Brier and calibration are left out."
+        text = "Scores outside 0 to 1 are not probabilities: log loss, Brier and calibration are left out."
         return [predictions.NO_PROBABILITIES.warning(text)]
     far = diagnostics.unnormalised(study)
     listed = ", ".join(f"{name} by {value:.2g}" for name, value in far.items())
@@ -231,5 +233,8 @@ def _probabilities(study: ClassesStudy) -> list[Finding]:
 
 def _incomplete(study: ClassesStudy) -> list[Finding]:
     lacking = diagnostics.incomplete_slices(study)
-    text = f"Slices that lack a class: {', '.join(lacking)}; averages over classes are over fewer there, or undefined."
+    text = (
+        f"Slices that lack a class: {', '.join(lacking)}; averages over classes cover fewer classes or are "
+        f"undefined there."
+    )
     return [inputs.INCOMPLETE_SLICES.warning(text, len(lacking))] if lacking else []

@@ -36,7 +36,7 @@ def title(study: Either, what: str, rows: str) -> Html:
 def curves(study: Either, each: str, many: int, bands: Mapping[str, pd.DataFrame | None]) -> Picture | Html:
     """The leader's ROC and precision-recall curves of each of so many classes; bands: by kind, where there are."""
     if not study.drawn:
-        return tables.paragraph("No curves: each of them is true of every row, or of none.")
+        return tables.paragraph("No curves: every class or label is true on all rows or on none.")
     few = f", the {DRAWN} most frequent" if len(study.drawn) == DRAWN < many else ""
     limits = f" Bands: pointwise {study.settings.level:.0%} limits." if bands.get("roc") is not None else ""
     caption = f"{study.leader}: {each}{few}, {counted(len(study.data.rows), 'row')}.{limits}"

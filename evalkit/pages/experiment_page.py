@@ -19,12 +19,14 @@ from evalkit.studies.words import plural
 pieces.listed(__name__)
 
 NO_TABLE = "No A/B table of users was given: set users=FILE and metrics."
-SAMPLE = " (bundled table: RAND health insurance experiment; a block of rows is about a person, better is more visits)"
+SAMPLE = (
+    " (bundled table: RAND health insurance experiment; a block of rows is roughly a person, better means more visits)"
+)
 
 RAND = (
-    "RAND health insurance experiment, health plans as arms. 'Better' says more visits to a doctor, not better health. "
-    "The extract names no person: a unit is a block of consecutive rows that agree in all but visits, about a person; "
-    "families, not persons, were assigned, so the intervals are still somewhat narrow."
+    "RAND health insurance experiment, health plans as arms. 'Better' means more visits to a doctor, not better "
+    "health. The extract has no person id: a unit is a block of consecutive rows that agree in everything but visits, "
+    "roughly a person. Families, not persons, were assigned, so the intervals are somewhat too narrow."
 )
 
 
@@ -50,10 +52,10 @@ def comparisons(study: Experiment) -> Html:
         "lift": each(lambda row: f"{escape(row['first'])} / {escape(row['second'])} − 1"),
         "metric": words("metric"),
         "value": limits("lift", "lift_low", "lift_high", signed_percent),
-        "would show": value("detectable", signed),
+        "detectable": value("detectable", signed),
     }
     caption = f"Lift with its {study.settings.level:.0%} interval"
-    note = "Would show: the true difference that this table shows with 80 % power."
+    note = "Detectable: the true difference that a table of this size detects with 80 % power."
     return tables.stack([page.comparisons(study), of_rows(caption, study.comparisons, columns, note)])
 
 
@@ -61,7 +63,7 @@ def comparisons(study: Experiment) -> Html:
 def adjustments(study: Experiment) -> Html:
     """The same difference with and without CUPED, strata and a cap."""
     if not len(study.adjustments) or study.plain is None:
-        return tables.paragraph("No metric is a mean of one column: nothing to cap or to adjust.")
+        return tables.paragraph("No metric is the mean of one column, so there is nothing to cap or to adjust.")
     columns = {
         "measured": text("way"),
         "estimand": words("estimand"),
@@ -72,26 +74,27 @@ def adjustments(study: Experiment) -> Html:
     pair, n = " − ".join(study.opponents), max(study.adjustments["n"])
     caption = f"{pair} in mean {study.plain.label}, {n:,} {plural(study.unit_name, 2)}"
     note = (
-        "Users: the share of them that would do for an interval as wide as the first row's. CUPED and strata must stem "
-        "from before the experiment. Only the verdict above decides; choosing the row after the fact is another test."
+        "Users: the share of users that would give an interval as wide as the first row's. CUPED and strata must come "
+        "from before the experiment. Only the verdict above decides; choosing a row after seeing the results does not "
+        "keep the error rate."
     )
     return of_rows(caption, study.adjustments, columns, note)
 
 
 @pieces.of_a_part()
 def users_for(study: Experiment) -> Html:
-    """Users an arm for lifts, from this table's own spread."""
+    """Users per arm for lifts, from this table's own spread."""
     if not len(study.users_for) or study.plain is None:
         return Html("")
     columns = {
         "lift": text("lift", "{:.0%}".format),
         "difference": value("difference", signed),
-        "users an arm": text("raw", _about),
+        "users per arm": text("raw", _about),
     }
     if study.options.before:
         columns[f"with CUPED on {study.options.before}"] = text("cuped", _about)
     what = f"{study.plain.label} over {study.opponents[1]}"
-    caption = f"Users to show a lift in {what} with 80 % power, from this table's spread"
+    caption = f"Users needed to detect a lift in {what} with 80 % power, from the standard deviation in this table"
     return of_rows(caption, study.users_for, columns)
 
 
@@ -111,11 +114,12 @@ def segments(study: Experiment) -> Html:
 def definitions(study: Experiment) -> list[tuple[str, str]]:
     """The metrics shown, the tests, CUPED and the cap."""
     lift = (
-        "first / second − 1; of means and ratios with Fieller's interval, of shares with Koopman's, of the score test, "
-        "which holds 0 exactly when the interval of the difference does"
+        "first / second − 1; with Fieller's interval for means and ratios, and for shares with Koopman's score "
+        "interval, "
+        "which contains 0 exactly if the interval of the difference does"
     )
     cuped = (
-        "the difference less slope · the difference in a column from before the experiment; one slope within arms. "
+        "the difference minus slope · the difference in a column from before the experiment; one slope within arms. "
         "Deng, Xu, Kohavi, Walker 2013, doi:10.1145/2433396.2433413"
     )
     crossed = "users seen in several arms are left out of all arms and counted"
@@ -160,7 +164,7 @@ def of_users(study: Experiment) -> list[Finding]:
 def design(study: Experiment) -> list[Finding]:
     """What the verdict stands on: users in one arm each, the planned shares, the looks."""
     n = study.assigned.crossed
-    text = f"{n:,} {plural(study.unit_name, n)} seen in several arms: left out of all."
+    text = f"{n:,} {plural(study.unit_name, n)} seen in several arms: left out of all arms."
     severity = WARNING if diagnostics.many_crossed(study) else NOTE
     crossed = [methods.CROSSED.rated(severity, text, n)] if n else []
     return [*crossed, _ratio(study), *_looks(study)]
@@ -168,7 +172,7 @@ def design(study: Experiment) -> list[Finding]:
 
 def _ratio(study: Experiment) -> Finding:
     if study.sample_ratio is None:
-        return methods.SAMPLE_RATIO.note("Sample ratio: not tested, the planned shares are unknown.")
+        return methods.SAMPLE_RATIO.note("Sample ratio: not tested, because the planned shares are unknown.")
     planned = "the planned shares" if study.options.shares else "equal arms"
     text = f"Sample ratio against {planned}: p {p_value(study.sample_ratio)}."
     broken = f" Below {diagnostics.BROKEN}: the assignment is broken, whatever the result."
@@ -179,8 +183,8 @@ def _ratio(study: Experiment) -> Finding:
 def _concentration(study: Experiment) -> list[Finding]:
     if not study.concentration or study.plain is None:
         return []
-    listed = ", ".join(f"the top {top:.0%} has {share:.0%}" for top, share in study.concentration.items())
-    return [methods.HEAVY_USERS.note(f"Heavy users: of all {study.plain.label} {listed}.")]
+    listed = ", ".join(f"{share:.0%} by the top {top:.0%}" for top, share in study.concentration.items())
+    return [methods.HEAVY_USERS.note(f"Share of all {study.plain.label} by heavy users: {listed}.")]
 
 
 def _looks(study: Experiment) -> list[Finding]:
@@ -189,7 +193,7 @@ def _looks(study: Experiment) -> list[Finding]:
         return []
     text = (
         f"{cost['looks']:.0f} looks at {alpha(study):.2g} each: a false positive in {cost['false_positive_rate']:.1%} "
-        "of experiments without a difference. To pay for them the last p must lie below "
+        "of experiments without a difference. To correct for this, the last p must be below "
         f"{number(cost['obrien_fleming'], 4)} (O'Brien–Fleming) or {number(cost['pocock'], 4)} (Pocock)."
     )
     severity = WARNING if diagnostics.only_without_looks(study) else NOTE
@@ -206,8 +210,8 @@ def heavy_users(study: Experiment) -> Picture | Html:
         return Html("")
     n, first, second = max(study.caps["n"]), *study.opponents
     caption = (
-        f"{first} − {second}: difference in mean {study.plain.label}, values above each quantile of all users set to "
-        f"it; {study.settings.level:.0%} intervals (Welch). A capped mean is another estimand."
+        f"{first} − {second}: difference in mean {study.plain.label}, values capped at each quantile of all "
+        f"users; {study.settings.level:.0%} intervals (Welch). A capped mean is a different estimand."
     )
     label: dict[str, Any] = {
         "label": f"difference in mean {study.plain.label} (n = {n:,} {plural(study.unit_name, n)})",

@@ -91,17 +91,19 @@ def _relative(study: Study, first: str, second: str) -> str:
 
 def _of_leader(study: Study) -> str:
     best, rows = study.leader, study.headline
-    behind = rows[rows["verdict"] == "better"]["second"].tolist()
-    others = rows[rows["verdict"] != "better"]["second"].tolist()
+    behind, alike = (rows[rows["verdict"] == word]["second"].tolist() for word in ("better", "equivalent"))
+    others = rows[~rows["verdict"].isin(["better", "equivalent"])]["second"].tolist()
     metric = study.primary.label
     value = number(diagnostics.deciding(study, best)["value"], page.places(study, metric))
     top = "highest" if study.primary.metric.best == "high" else "lowest"
-    if not others:
+    if len(behind) == len(rows):
         return f"{best} is better than all {len(rows)} other systems: it has the {top} {metric}, {value}."
-    unlike = f"the data do not show that it is better than {_several(others)}"
-    if not behind:
-        return f"{best} has the {top} {metric}, {value}, but {unlike}."
-    return f"{best} has the {top} {metric}, {value}, and is better than {_several(behind)}; {unlike}."
+    claims = [f"better than {_several(behind)}"] if behind else []
+    claims += [f"equivalent to {_several(alike)}"] if alike else []
+    claim = f" and is {' and '.join(claims)}" if claims else ""
+    joined = "; " if claims else " but "
+    unlike = f"{joined}the data do not show that it is better than {_several(others, 'or')}" if others else ""
+    return f"{best} has the {top} {metric}, {value},{claim}{unlike}."
 
 
 def _against_baseline(study: Study) -> str:
@@ -124,7 +126,7 @@ def _several(names: Sequence[str], last: str = "and") -> str:
 
 
 def _gate(gate: Mapping[str, Any]) -> Html:
-    kept = "kept" if gate["passed"] else f"not kept by {', '.join(gate.get('failed', []))}".removesuffix(" by ")
+    kept = "met" if gate["passed"] else f"not met by {', '.join(gate.get('failed', []))}".removesuffix(" by ")
     return tables.verdict("pass" if gate["passed"] else "fail", f"gate: {escape(gate['rule'])}: {escape(kept)}")
 
 
@@ -156,17 +158,20 @@ def _comparison(study: Study, row: dict[str, Any]) -> Html:
     if "lift" in row:
         small += f"; lift {estimate(row['lift'], row['lift_low'], row['lift_high'], signed_percent)}"
     if row["verdict"] == "cannot tell" and row.get("detectable", float("nan")) > 0:
-        small += f"; a true difference of {number(row['detectable'], same)} would show with 80 % power"
+        small += f"; a true difference of {number(row['detectable'], same)} would be detected with 80 % power"
     return tables.verdict(row["verdict"], main, small)
 
 
 def _how(study: Study) -> str:
     level, how = study.settings.level, page.methods(study.headline)
     top = "highest" if study.primary.metric.best == "high" else "lowest"
-    best = f"{study.leader} has the {top} value of {len(study.order)}; testing all pairs allows for having picked it. "
+    best = (
+        f"{study.leader} has the {top} value of {len(study.order)}; the correction over all pairs accounts for "
+        f"having picked it. "
+    )
     margin = f" Equivalent: within ±{study.settings.margin:g}." if study.settings.margin else ""
     return (
         f"Family: {study.family}. {'' if study.settings.baseline else best}{study.differences_are}, {study.sided}; "
-        f"{how}. Better or worse: adjusted p below {diagnostics.alpha(study):.2g}. The {percent(level)} interval is of "
-        f"one comparison alone.{margin}"
+        f"{how}. Better or worse: adjusted p below {diagnostics.alpha(study):.2g}. The {percent(level)} intervals are "
+        f"not adjusted for multiple comparisons.{margin}"
     )

@@ -34,9 +34,10 @@ def intervals(study: Validation) -> Html:
             [Cell(cell if row["honest"] else f"<s>{cell}</s>", "" if row["honest"] else "muted") for cell in cells]
         )
     note = (
-        "Crossed out: takes for a sample what is none. Folds share training rows, rows of a group resemble each other, "
-        "and where folds differ by more than chance the rows are of several kinds. Simulated with 200 rows, t over "
-        "10 × 10 folds held the truth 43 times in 100 instead of 95."
+        "Crossed out: assumes independent observations where there are none. Folds share training rows, rows of a "
+        "group "
+        "are correlated, and if folds differ significantly, the rows are not one homogeneous sample. In a simulation "
+        "with 200 rows, the t interval over 10 × 10 folds contained the true value in 43 % of cases instead of 95 %."
     )
     caption = f"{study.primary.label} of {study.subject} with {study.settings.level:.0%} interval"
     return tables.table(caption, ["estimate", study.primary.label, "n", "interval"], rows, note)
@@ -86,18 +87,18 @@ def _fold(row: dict[str, Any], places: dict[str, int], gap: float | None) -> lis
 def _unlike(study: Validation) -> str:
     u = study.unlike
     if not diagnostics.comparable_folds(study):
-        return "Too few folds to ask whether they differ."
-    differ = "differ by more than chance" if u["p"] < 0.05 else "differ no more than chance makes them"
+        return "Too few folds to test whether they differ."
+    differ = "differ significantly" if u["p"] < 0.05 else "do not differ significantly"
     test = f"Cochran's Q = {u['q']:.1f}, {u['freedom']} expected, p {p_value(u['p'])}"
     text = f"The folds {differ} in {study.primary.label}: {test}."
     pools = [chosen.label for chosen in study.settings.metrics if not chosen.metric.kind.of_rows]
-    return text + (f" {', '.join(pools)} pooled is not the mean of the folds." if pools else "")
+    return text + (f" The pooled value of {', '.join(pools)} is not the mean of the folds." if pools else "")
 
 
 def paired(study: Validation) -> Html:
     """The subject against every other system on the same folds and rows."""
     if not len(study.paired):
-        return tables.paragraph("The metric is undefined on every fold: nothing to pair.")
+        return tables.paragraph("The metric is undefined on every fold, so there are no paired differences.")
     pooled: list[list[Cell | str]] = []
     folded: list[list[Cell | str]] = []
     for row in study.paired.to_dict("records"):
@@ -112,8 +113,8 @@ def paired(study: Validation) -> Html:
     note = f"p by {first['method']}{f', adjusted by Holm over {len(study.paired)}' if len(study.paired) > 1 else ''}."
     below = f"The same by fold, {level}, {len(study.tests)} folds"
     wrong = (
-        "p by Nadeau and Bengio's corrected t. Crossed out: folds share rows, and the plain t-test over 10 × 10 of "
-        "them calls two equal learners different in half of all cases."
+        "p by Nadeau and Bengio's corrected t. Crossed out: the plain t-test ignores that folds share rows; over "
+        "10 × 10 folds it declares two equal learners different in half of all cases."
     )
     columns = ["first − second", "difference", "p", "adjusted p", "verdict"]
     pooled_table = tables.table(above, columns, pooled, note)
@@ -128,7 +129,9 @@ def estimates(study: Validation) -> Html:
     """Every system, every metric, out-of-fold rows pooled."""
     rows = "Test rows of the holdout" if study.holdout else "Out-of-fold rows pooled"
     caption = f"{rows}, {counted(study.rows.size, 'row')}, with {study.settings.level:.0%} interval"
-    return page.estimates(study, caption, f"{study.baseline}: no feature, the training rows' classes or median alone.")
+    return page.estimates(
+        study, caption, f"{study.baseline}: uses no features, only the class shares or the median of the training rows."
+    )
 
 
 # Pictures
@@ -137,7 +140,7 @@ def estimates(study: Validation) -> Html:
 def fold_map(study: Validation) -> Picture:
     """Which rows train and test in each fold, along time, groups or the rows of the table."""
     along, frame = ALONG[fold_map_axis(study)], stretches(study)
-    mixed = "; both: test and training rows between each other" if "both" in set(frame["kind"]) else ""
+    mixed = "; both: test and training rows are mixed" if "both" in set(frame["kind"]) else ""
     n, folds = len(study.examples), counted(len(study.tests), "fold")
     caption = f"Where each fold trains and tests, along the {along}{mixed}. {folds}, {counted(n, 'row')}."
     labels: dict[str, Any] = {"xlabel": f"{along} (n = {counted(n, 'row')})", "dated": study.examples.dated}
@@ -148,7 +151,7 @@ def fold_map(study: Validation) -> Picture:
 def folds(study: Validation) -> Picture:
     """The primary metric of every system on each fold; of the subject also on the training rows."""
     frame, label = study.by_fold, study.primary.label
-    sides = " Hollow: on the fold's own training rows." if "on_train" in frame else ""
+    sides = " Hollow: the value on the fold's own training rows." if "on_train" in frame else ""
     low, high = fold_ends(study)
     if study.holdout:
         caption = f"{label} on the test rows.{sides} {study.subject} {number(low)}."
@@ -165,8 +168,8 @@ def interval_plot(study: Validation) -> Picture:
     frame = pd.DataFrame({"name": study.intervals["what"]} | {c: study.intervals[c] for c in ("value", "low", "high")})
     frame["colour"] = [COLOURS[0] if honest else GREY for honest in study.intervals["honest"]]
     caption = (
-        f"{study.primary.label} of {study.subject} with {study.settings.level:.0%} intervals; grey: of what is no "
-        "sample."
+        f"{study.primary.label} of {study.subject} with {study.settings.level:.0%} intervals; grey: falsely assumes "
+        "independent observations."
     )
     label = f"{study.primary.label} (n = {counted(study.rows.size, 'row')})"
     size = plots.tall(len(frame))

@@ -27,7 +27,7 @@ def title(o: Online) -> Html:
     if o.log:
         n = o.log.users
         pair = " or ".join(sorted(o.log.systems))
-        asked.append(f"Which ranker do {n:,} {plural(o.log.unit_name, n)} prefer when one list mixes theirs: {pair}?")
+        asked.append(f"Which ranker do {n:,} {plural(o.log.unit_name, n)} prefer in interleaved lists: {pair}?")
     if o.users:
         n, first = diagnostics.users(o.users), o.users.primary.label
         asked.append(f"Which arm of {n:,} {plural(o.users.unit_name, n)} is ahead, by {first}?")
@@ -63,7 +63,7 @@ def findings(study: Interleaving) -> Html:
 def estimates(study: Interleaving) -> Html:
     """The arms in rows, the ways to count preference in columns."""
     n, arms = study.users, len(study.systems)
-    tie = "½ is a tie" if arms == 2 else f"even is 1/{arms} of a share, ½ of a preference or of wins"
+    tie = "½ is a tie" if arms == 2 else f"a tie is a share of 1/{arms}, or ½ for preference and wins"
     caption = f"Preference with its {study.settings.level:.0%} interval, {n:,} {plural(study.unit_name, n)}, {tie}"
     return page.estimates(study, caption)
 
@@ -93,7 +93,7 @@ def checks(study: Interleaving) -> Html:
         "p": text("p", p_value),
         "adjusted p": text("adjusted", p_value),
     }
-    note = "p: chi-square against a fair coin, one coin a session; by Holm over the positions. "
+    note = "p: chi-square test against a fair coin, one coin per session; adjusted by Holm over the positions. "
     note += f"Below {diagnostics.BROKEN}: broken."
     balance = of_rows("Balance of teams by position (position 1: the coin)", study.coins, columns, note)
     counts = {
@@ -111,12 +111,13 @@ def definitions(o: Online) -> Html:
     if o.log:
         items += page.metric_definitions(o.log)
         draft = (
-            "the rankers pick in turns from their lists, a coin says who is first; an outcome on an item is credit of "
-            "the team that picked it; neutral items give credit to nobody"
+            "the rankers pick in turns from their lists, and a coin decides who is first; an outcome on an item "
+            "credits "
+            "the team that picked it; neutral items credit nobody"
         )
         test = (
-            f"{o.log.tests_are}; sessions are no units: their sign test names a winner of two equal rankers in 47 % of "
-            "experiments with 2,000 users of the default simulated world"
+            f"{o.log.tests_are}; sessions are not independent: a sign test over sessions declares a winner between two "
+            "equal rankers in 47 % of experiments with 2,000 users of the default simulated world"
         )
         items += [("interleaving", draft), ("test of the log", test)]
     items += experiment_page.definitions(o.users) if o.users else []
@@ -205,12 +206,10 @@ def _heavy(study: Interleaving) -> Finding:
 
 def _sessions(study: Interleaving) -> Finding:
     if not study.data.clustered:
-        text = "No user column: each session counts as a unit. Where users come back, p is too small."
+        text = "No user column: each session counts as a unit. If users return, p is too small."
         return inputs.SESSIONS_AS_UNITS.warning(text)
-    text = f"Sessions counted as if independent would have given p {p_value(study.session_p)} (sign test)"
-    return methods.SESSION_TEST.note(
-        f"{text}: shown to warn, as sessions of one {study.unit_name} resemble each other."
-    )
+    text = f"Treating sessions as independent would give p {p_value(study.session_p)} (sign test)"
+    return methods.SESSION_TEST.note(f"{text}. Do not rely on it: sessions of one {study.unit_name} are correlated.")
 
 
 def fairness(study: Interleaving) -> list[Finding]:
@@ -220,7 +219,7 @@ def fairness(study: Interleaving) -> list[Finding]:
     coin = f"Fair coin: smallest adjusted p over the positions {p_value(p)}."
     findings = [methods.COIN.rated(WARNING if p < diagnostics.BROKEN else NOTE, coin)]
     if uneven:
-        text = f"In {uneven:,} sessions ({share:.1%}) one team leads by more than a draft by rounds "
+        text = f"In {uneven:,} sessions ({share:.1%}) one team leads by more items than a draft by rounds "
         severity = WARNING if share > diagnostics.MANY_UNEVEN else NOTE
         findings.append(methods.UNEVEN_TEAMS.rated(severity, f"{text}allows.", uneven))
     if repeated:
@@ -244,7 +243,7 @@ def balance(study: Interleaving) -> Picture | Html:
     frame = less_even(study)
     fraction = "½" if len(study.systems) == 2 else f"1/{len(study.systems)}"
     caption = (
-        f"Share of {whose} items at each position less {fraction}, which a fair coin gives, with Wilson "
+        f"Share of {whose} items at each position minus {fraction}, the share under a fair coin, with Wilson "
         f"{study.settings.level:.0%} intervals; n: items with a team. Position 1 is the coin itself."
     )
     label: dict[str, Any] = {"label": f"share of {whose} items − {fraction}", "zero": True}
@@ -260,7 +259,7 @@ def by_position(study: Interleaving) -> Picture | Html:
     outcome, n = study.data.columns["outcome"], max(study.by_position["n"])
     caption = (
         f"{outcome.capitalize()} per item shown, by position and arm, {study.settings.level:.0%} bands, "
-        f"{study.unit_name}s as units (delta method){', simulated clicks' if study.simulated else ''}."
+        f"{plural(study.unit_name, 2)} as units (delta method){', simulated clicks' if study.simulated else ''}."
     )
     listed = "; ".join(
         f"{name}: {', '.join(number(value) for value in line['value'])}"

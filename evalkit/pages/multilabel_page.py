@@ -35,7 +35,7 @@ def estimates(study: MultiLabelStudy) -> Html:
     if not study.probabilities:
         return page.estimates(study, caption)
     row = page.reference(study, "(labels' shares)", classification_diagnostics.label_shares, study.settings.metrics)
-    note = "(labels' shares): every row scored by how often each label is true."
+    note = "(labels' shares): every row has each label's share of true rows as its score."
     return page.estimates(study, caption, note, more=[row])
 
 
@@ -67,14 +67,14 @@ def sweep_plot(study: MultiLabelStudy) -> Picture:
 def calibrated(study: MultiLabelStudy) -> Html:
     """Mean score against share true, label by label."""
     if not study.probabilities:
-        return tables.paragraph("No probabilities, no calibration.")
+        return tables.paragraph("The scores are not probabilities, so there is no calibration.")
     columns = {
         "label": text("label"),
         "mean score": value("score"),
         "share true": value("share"),
         "mean score − share true": limits("difference", show=signed),
     }
-    caption = f"Scores of {study.leader} taken as probabilities"
+    caption = f"Calibration of {study.leader} by label"
     return of_rows(caption, classification_diagnostics.mean_scores(study), columns)
 
 
@@ -94,7 +94,7 @@ def confusion(study: MultiLabelStudy) -> Html:
 def definitions(study: MultiLabelStudy) -> Html:
     """Exactly the metrics shown, then the intervals and the tests."""
     compared = shared_findings.compared(classification_diagnostics.stored(study))
-    decided = f"a label is predicted where its score ≥ {study.threshold:.12g}, {compared}"
+    decided = f"a label is predicted if its score is at least {study.threshold:.12g}, {compared}"
     return each_class.definitions(study, [("predicted", decided)])
 
 
@@ -143,11 +143,11 @@ def _constant(study: MultiLabelStudy) -> list[Finding]:
 
 def _threshold(study: MultiLabelStudy) -> list[Finding]:
     loss, limits = diagnostics.labels(study).hamming_of_none, ends(study.data.score)
-    text = f"Threshold: {study.threshold:.12g} for every label. Predicting none: Hamming loss {number(loss)}."
+    text = f"Threshold: {study.threshold:.12g} for every label. Predicting no label has Hamming loss {number(loss)}."
     beyond = idle(dict.fromkeys(limits, study.threshold), limits)
     return [predictions.THRESHOLD.note(text), *rounded(study.threshold, diagnostics.stored(study)), *beyond]
 
 
 def _scores(study: MultiLabelStudy) -> list[Finding]:
-    text = "Scores outside 0 to 1 are no probabilities: calibration is left out."
+    text = "Scores outside 0 to 1 are not probabilities: calibration is left out."
     return [] if study.probabilities else [predictions.NO_PROBABILITIES.warning(text)]

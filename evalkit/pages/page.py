@@ -35,7 +35,8 @@ def estimates(
     rows = [[Cell(escape(name)), *(_estimate(study, chosen.label, name) for chosen in columns)] for name in study.order]
     heads = [f"{chosen.label}\u00a0{_ARROWS[chosen.metric.best]}".strip() for chosen in columns]
     methods = study.estimates[study.estimates["metric"].isin([chosen.label for chosen in columns])]["method"]
-    below = f"Bold: the best value; ↑ more is better, ↓ less is. Intervals: {', '.join(dict.fromkeys(methods))}. {note}"
+    how = "; ".join(dict.fromkeys(methods))
+    below = f"Bold: the best value; ↑ higher is better, ↓ lower is better. Intervals: {how}. {note}"
     return tables.table(caption, ["system", *heads], [*rows, *more], below.strip())
 
 
@@ -70,7 +71,7 @@ def _estimate(study: Study, label: str, name: str) -> Cell:
 
 def methods(comparisons: pd.DataFrame) -> str:
     """How comparisons were tested, each way once."""
-    return " or ".join(dict.fromkeys(comparisons["method"]))
+    return "; or ".join(dict.fromkeys(comparisons["method"]))
 
 
 def comparisons(study: Study) -> Html:
@@ -93,7 +94,7 @@ def _nothing(study: Study) -> Html:
     """Why there is no comparison by the metric that decides."""
     if len(study.order) < 2:
         return tables.paragraph("One system: nothing to compare.")
-    return tables.paragraph(f"{study.primary.label} has no better direction: nothing to compare by it.")
+    return tables.paragraph(f"{study.primary.label} has no better direction, so systems are not compared on it.")
 
 
 _EXTRAS = {"max_t": "max-T p", "p_t": "t-test p", "p_fisher": "Fisher p", "wins": "win / tie / loss"}
@@ -132,7 +133,7 @@ def differences(study: Study) -> Picture | Html:
     every = study.comparisons[study.comparisons["metric"] == study.primary.label]
     caption = (
         f"{study.differences_are} in {study.primary.label}, {percent(study.settings.level)} intervals; grey: not "
-        "shown to differ."
+        "significantly different."
     )
     caption += f" The first {DRAWN} of {len(every):,} pairs." if len(every) > DRAWN else ""
     colours = dict.fromkeys(("better", "worse"), plots.COLOURS[0])
@@ -172,7 +173,7 @@ def segments(study: Study) -> Html:
     tested = "difference" in study.by_segment
     columns = ["slice", "n", *study.order, *([" − ".join(study.opponents), "adjusted p"] if tested else [])]
     parts = [part for _, part in study.by_segment.groupby(["segment", "slice"], sort=False)]
-    note = f"p Holm-adjusted over the {len(parts)} slices; the intervals are of one slice alone." if tested else ""
+    note = f"p is Holm-adjusted over the {len(parts)} slices; the intervals are not adjusted." if tested else ""
     same = of_frame(study.by_segment, "value")
     differ = of_frame(study.by_segment, "difference", "difference_low", "difference_high") if tested else None
     rows = [_slice_row(part, same, differ) for part in parts]

@@ -46,7 +46,7 @@ def needed(study: Planning) -> Html:
     columns: dict[str, Column] = {
         "design": text("design"),
         "effect": value("effect", signed),
-        "sd a user": value("sd"),
+        "sd per user": value("sd"),
         "95 % agree": text("agree_95", _about),
         "80 % power": text("power_80", _about),
         "95 % power": text("power_95", _about),
@@ -62,7 +62,7 @@ def needed(study: Planning) -> Html:
 
 @pieces.of_a_part()
 def worlds(study: Planning) -> Html:
-    """What the ratio hangs on: the click model and heavy users."""
+    """What the ratio depends on: the click model and heavy users."""
     columns: dict[str, Column] = {
         "world": text("world"),
         "interleaving": text("interleaving", _about),
@@ -72,10 +72,10 @@ def worlds(study: Planning) -> Html:
         "CUPED ratio": text("cuped_times", _times),
     }
     note = (
-        "cascade: a play ends the session; positions: it does not; even users: all equally active. The ratio hangs on "
-        "heavy users, on what ends a session, and on what the A/B side may do: it is no constant of nature."
+        "cascade: a play ends the session; positions: it does not; even users: all equally active. The ratio depends "
+        "on heavy users, on what ends a session, and on how the A/B test is analysed: it is not a universal constant."
     )
-    return of_rows("Users for 95 % agreement, simulated, by what is assumed", study.worlds, columns, note)
+    return of_rows("Users for 95 % agreement, simulated, by assumption", study.worlds, columns, note)
 
 
 @pieces.of_a_part()
@@ -94,9 +94,10 @@ def stages(study: Planning) -> Html:
     }
     kept = "s of them kept by interleaving and A/B-tested with production"
     note = (
-        f"{first['users_interleaved']:,} users interleaved a candidate, {first['users_arm']:,} an A/B arm (plays with "
-        "CUPED); 10,000 repeats, the simulated effects taken as the truth. Chosen: mean effect of the winner against "
-        "that of the best candidate."
+        f"{first['users_interleaved']:,} users per interleaved candidate, {first['users_arm']:,} per A/B arm (plays "
+        f"with "
+        "CUPED); 10,000 repetitions, with the simulated effects as the truth. Effect chosen: mean effect of the winner "
+        "as a share of that of the best candidate."
     )
     return of_rows(f"Two stages, simulated: {study.rankers} candidates, {kept}", study.stages, columns, note)
 
@@ -104,8 +105,8 @@ def stages(study: Planning) -> Html:
 def definitions() -> list[tuple[str, str]]:
     """The words of this part."""
     agree = (
-        "users N with P(wrong sign) = 5 %: 1.645² · sd² / effect², sd² / N the variance of the effect found; a test "
-        "at a two-sided 0.05 needs 2.90 times as many for 80 % power, 4.80 times for 95 %"
+        "the number of users N with P(wrong sign) = 5 %: 1.645² · sd² / effect², where sd² / N is the variance of the "
+        "estimated effect; a two-sided test at 0.05 needs 2.90 times as many for 80 % power, 4.80 times for 95 %"
     )
     win = "interleaving, win: +½ or −½ by which ranker got more of the user's plays, 0 for a tie; share: the share − ½"
     model = "Netflix Technology Blog, 29 November 2017, on personalization algorithms and interleaving, figures 5 and 6"
@@ -136,7 +137,7 @@ def of_planning(study: Planning) -> list[Finding]:
     """That its experiments are simulated, and what is assumed."""
     text = (
         f"Simulated, not observed. Assumed: {assumptions(study)}; rankers order by true affinity plus normal noise, "
-        f"{PRODUCTION:g} against {CANDIDATE:g}; CUPED has the same metric of an equally long period before."
+        f"{PRODUCTION:g} against {CANDIDATE:g}; CUPED uses the same metric from an equally long period before."
     )
     return [methods.SIMULATED.warning(text, study.users)]
 
@@ -147,8 +148,8 @@ def assumptions(study: Planning) -> str:
     click = "a play ends the session" if w.leave == 1 else "a play never ends the session (position-based)"
     spread = f"lognormal with sigma {w.spread:g}" if w.spread else "the same for all: no heavy users"
     return (
-        f"expected sessions a user {w.sessions:g}, {spread}; {w.candidates} candidates, lists of {w.k}; the next "
-        f"position is looked at with probability {w.stay:g}, {click}"
+        f"expected sessions per user {w.sessions:g}, {spread}; {w.candidates} candidates, lists of {w.k}; the next "
+        f"position is examined with probability {w.stay:g}, {click}"
     )
 
 
@@ -160,9 +161,10 @@ def errors(study: Planning) -> Picture | Html:
     """How often an experiment prefers the worse ranker, against its number of users, by design."""
     need = study.needed.set_index("design")["agree_95"]
     caption = (
-        "Simulated, not observed: chance that an experiment of so many users prefers the worse of two rankers (noise "
+        "Simulated, not observed: probability that an experiment of n users prefers the worse of two rankers (noise "
         f"{PRODUCTION:g} and {CANDIDATE:g}). Lines: normal approximation from {study.users:,} simulated users whose "
-        f"true effects are known; points: at least {FEWEST_GROUPS} experiments of n users counted, a tie half. "
+        f"true effects are known; points: shares of at least {FEWEST_GROUPS} experiments of n users, ties counted "
+        f"half. "
         f"Assumed: {assumptions(study)}. N users see the interleaved list, or N/2 each arm."
     )
     listed = "; ".join(
@@ -185,7 +187,7 @@ def agreement(study: Planning) -> Picture | Html:
     caption = (
         f"Simulated, not observed: {study.rankers} rankers against production, one point each; {study.each:,} users "
         f"interleaved and as many in an A/B test, half in each arm. Pearson's r of preference and lift in the titles. "
-        "All rank by affinity, and a play of any item is worth the same; below, rankers for which that is not so."
+        "All rank by affinity, and every play has the same value; the next figure has rankers for which neither holds."
     )
     titles = [f"{HOW[how]}, r = {r[how]:.2f}" for how in HOW]
     data = [study.candidates[["share", f"plays_{how}"]].to_numpy() for how in HOW]
@@ -201,10 +203,10 @@ def families(study: Planning) -> Picture | Html:
     rankers = study.families
     caption = (
         f"Simulated, not observed: {len(rankers)} rankers against production on the same {study.each:,} users, one "
-        f"point each; the line is through those by affinity. Here an item's wrapping, N(0, {BAIT:g}²) in logits, "
-        f"raises the chance of a play and takes as much off its hours, and a session wants one of {KINDS} kinds of "
-        "items. Click-bait wins plays, loses hours; what a diverse list is worth as a whole, a drafted list, half of "
-        "it another ranker's, does not show."
+        f"point each; the line is fitted to those by affinity. Here an item's presentation, N(0, {BAIT:g}²) in logits, "
+        f"raises the probability of a play and lowers its hours as much, and a session wants one of {KINDS} kinds of "
+        "items. Click-bait gains plays and loses hours. Interleaving cannot show the value of a diverse list as a "
+        "whole, because half of each drafted list comes from another ranker."
     )
     listed = "; ".join(
         f"{row.family} {row.ranker}: share {signed(row.share)}, plays {signed_percent(row.plays)}, "

@@ -44,7 +44,7 @@ def estimates(study: Ranking) -> Html:
     n = diagnostics.most_units(study)
     unit = f"over queries, clustered by {study.settings.unit}" if study.settings.unit else f"over {counted(n, 'query')}"
     caption = f"Mean {unit} with its {percent(study.settings.level)} interval"
-    return page.estimates(study, caption, "Ties: from the worst to the best order of equal scores.")
+    return page.estimates(study, caption, "Ties: the range from the worst to the best order of tied items.")
 
 
 def extremes(study: Ranking) -> Html:
@@ -70,12 +70,14 @@ def definitions(study: Ranking) -> Html:
             "gaps are closed" if study.ranks == RENUMBER else "a missing rank counts as an item that is not relevant"
         )
     population = (
-        "queries with a judgement; one missing from a run counts 0, one where the metric is undefined is left out of "
-        "its mean, one in a run only is left out"
+        "queries with a judgement; one that a run lacks counts 0, one on which the metric is undefined is left out of "
+        "its mean, one that has no judgements is left out"
     )
-    detectable = "the smallest true difference that t shows with 80 % power on as many units, after Holm's first step"
+    detectable = (
+        "the smallest true difference that a t-test detects with 80 % power on as many units, after Holm's first step"
+    )
     items += [("relevant", relevant), ("order of ranks", order), ("population", population)]
-    return tables.definitions([*items, ("tests", study.tests_are), ("difference that would show", detectable)])
+    return tables.definitions([*items, ("tests", study.tests_are), ("detectable difference", detectable)])
 
 
 def origin(study: Ranking) -> Html:
@@ -126,7 +128,7 @@ def _undefined(study: Ranking) -> list[Finding]:
             findings.append(inputs.UNDEFINED_VALUES.note(text, most))
         else:
             text = f"{label} is undefined on different queries for each system: {counts(by_name)}; "
-            text += "means are not over the same queries, paired differences are."
+            text += "means are over different queries, paired differences over shared ones."
             findings.append(inputs.UNDEFINED_VALUES.warning(text, most))
     return findings
 
@@ -141,14 +143,14 @@ def _without(study: Ranking) -> list[Finding]:
 def _judgements(study: Ranking) -> list[Finding]:
     findings, (k, shares, uneven) = [], ranking_diagnostics.unjudged(study)
     if study.runs.pooled_ideal:
-        text = "No judgement file: the ideal order and R know only the items that some system returned."
+        text = "No judgement file: the ideal order and R include only items that some system returned."
         findings.append(inputs.NO_JUDGEMENT_FILE.warning(text))
     if study.runs.negative:
         text = f"{study.runs.negative:,} judgements below 0 count as not judged, as in trec_eval."
         findings.append(inputs.NEGATIVE_GRADES.note(text, study.runs.negative))
     if any(shares.values()):
         listed = ", ".join(f"{name} {value:.0%}" for name, value in shares.items())
-        text = f"Returned but not judged, counted as not relevant, in the first {k}: {listed}."
+        text = f"Unjudged items in the first {k}, counted as not relevant: {listed}."
         findings.append(inputs.UNJUDGED_ITEMS.rated(WARNING if uneven else NOTE, text))
     return findings
 
@@ -168,8 +170,9 @@ def _ties(study: Ranking) -> list[Finding]:
         f"{row['system']} {label} lies between {number(row['worst_ties'])} and {number(row['best_ties'])}"
         for row in ties.to_dict("records")
     )
-    moved = f" By their order {ranges}." if ranges else f" Their order moves {label} by less than {VISIBLE:g}."
-    text = f"Rows tied in {'rank' if 'rank' in study.runs.columns else 'score'} with the row before: {counts(tied)}."
+    little = f" Their order changes {label} by less than {VISIBLE:g}."
+    moved = f" Depending on their order {ranges}." if ranges else little
+    text = f"Rows with the same {'rank' if 'rank' in study.runs.columns else 'score'} as the previous: {counts(tied)}."
     severity = WARNING if matters else NOTE
     return [predictions.TIES.rated(severity, text + moved, total(study.runs.accounts, "tied"))]
 

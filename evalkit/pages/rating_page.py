@@ -23,7 +23,7 @@ def title(study: Rating) -> Html:
         "Rating report",
         study,
         counted(len(study.data.rows), "row"),
-        alone=f"How near do the forecasts of {study.leader} come",
+        alone=f"How accurate are the forecasts of {study.leader}",
         against=f"Does any system forecast better than {study.settings.baseline}",
         best=f"Which of {len(study.order)} systems forecasts best",
     )
@@ -38,7 +38,9 @@ def estimates(study: Rating) -> Html:
     """Every metric, and below what forecasting the mean would give."""
     caption = f"Errors with {study.settings.level:.0%} intervals, {page.sample(study, len(study.data.rows))}"
     row = page.reference(study, "(mean of actual)", Rating.constant, study.settings.metrics)
-    return page.estimates(study, caption, "(mean of actual): the mean of these very rows.", more=[row])
+    return page.estimates(
+        study, caption, "(mean of actual): a constant forecast, the mean actual value of these rows.", more=[row]
+    )
 
 
 def error_plot(study: Rating) -> Picture:
@@ -47,7 +49,7 @@ def error_plot(study: Rating) -> Picture:
     tenths = study.tenths[study.tenths["system"] == name]
     caption = (
         f"{name}: residual (actual − forecast) against the forecast, {len(drawn):,} of {counted(n, 'row')} "
-        f"drawn, and the mean residual by tenths of the forecast with {study.settings.level:.0%} intervals."
+        f"drawn, and the mean residual by decile of the forecast with {study.settings.level:.0%} intervals."
     )
     labels: dict[str, Any] = {"xlabel": "forecast", "ylabel": f"actual − forecast (n = {n:,})"}
     return plots.picture(
@@ -67,7 +69,7 @@ def bias_plot(study: Rating) -> Picture:
     across = plots.grid(len(study.order), across=4)[1]
     frame = frame[frame["system"].isin(study.order[:across])]
     caption = (
-        f"Bias by tenths of each system's forecast, lowest first, with {study.settings.level:.0%} intervals "
+        f"Bias by decile of each system's forecast, lowest first, with {study.settings.level:.0%} intervals "
         f"({counted(len(study.data.rows), 'row')}). Above 0: forecasts too high."
     )
     size = plots.wide(across, edge=2.2, each=2.4, height=3.0)
@@ -84,20 +86,20 @@ def bias_plot(study: Rating) -> Picture:
 def tenths(study: Rating) -> Html:
     """The leader by tenths of its forecast."""
     columns = {
-        "tenth": text("tenth", str),
+        "decile": text("tenth", str),
         "n": text("n", thousands),
         "mean forecast": value("forecast"),
         "mean actual": value("actual"),
         "bias": limits("bias", show=signed),
     }
-    caption = f"{study.leader} by tenths of its forecast, with {study.settings.level:.0%} intervals"
+    caption = f"{study.leader} by decile of its forecast, with {study.settings.level:.0%} intervals"
     return of_rows(caption, study.tenths[study.tenths["system"] == study.leader], columns)
 
 
 def spread(study: Rating) -> Html:
     """Quantiles of the errors."""
     columns = {name: text(name) if name == "system" else value(name, signed) for name in study.spread.columns}
-    note = "Of forecast − actual: half of the errors lie between the 25% and the 75% column."
+    note = "Error: forecast − actual. Half of the errors lie between the 25% and the 75% column."
     return of_rows("Quantiles of the error", study.spread, columns, note)
 
 
@@ -109,12 +111,12 @@ def extremes(study: Rating) -> Html:
         "forecast": value("forecast"),
         "error": value("error", signed),
     }
-    return of_rows(f"Rows that {study.leader} misses by most", study.extremes(), columns)
+    return of_rows(f"Rows with the largest errors of {study.leader}", study.extremes(), columns)
 
 
 def definitions(study: Rating) -> Html:
     """Exactly the metrics shown, then the intervals and the tests."""
-    win = "rows on which the first system's forecast is nearer, as near, farther"
+    win = "rows on which the first system's forecast is closer, equally close, less close"
     methods = [("intervals", study.intervals_are), ("tests", study.tests_are)]
     return tables.definitions([*page.metric_definitions(study), *methods, ("win / tie / loss", win)])
 
@@ -166,7 +168,7 @@ def _units(study: Rating) -> list[Finding]:
 
 def _constant(study: Rating) -> list[Finding]:
     constant = rating_diagnostics.constant_forecasts(study)
-    text = f"One and the same forecast for every row: {', '.join(constant)}."
+    text = f"The same forecast for every row: {', '.join(constant)}."
     return [predictions.CONSTANT_FORECAST.warning(text, len(constant))] if constant else []
 
 

@@ -14,7 +14,7 @@ from evalkit.studies.words import counted, plural
 
 pieces.listed(__name__)
 
-NO_FITS = "Predictions alone cannot be split again: with features and an estimator this page also draws"
+NO_FITS = "Predictions alone cannot be split again. With features and an estimator this page also shows"
 
 
 def selection(study: Validation) -> Html:
@@ -24,7 +24,10 @@ def selection(study: Validation) -> Html:
     assert study.examples.features is not None
     assert study.examples.candidates is not None
     of, kept = (table.shape[1] for table in (study.examples.candidates, study.examples.features))
-    words = {OUTSIDE: "by F on all rows, before the split", INSIDE: "by F on the training rows of each fold"}
+    words = {
+        OUTSIDE: "selected by the F statistic on all rows, before the split",
+        INSIDE: "selected by the F statistic on the training rows of each fold",
+    }
     wrong = study.selection["verdict"].iloc[:2].eq("better").all()
     rows: list[list[Cell | str]] = []
     same = of_frame(study.selection, "value")
@@ -35,14 +38,15 @@ def selection(study: Validation) -> Html:
         if row["columns"] != INSIDE:
             more = [with_interval(row["difference"], row["difference_low"], row["difference_high"], signed)]
             more += [p_value(row["adjusted"])]
-        rows.append([escape(words.get(row["columns"], "as given (selected)")), value, *more])
+        rows.append([escape(words.get(row["columns"], "as given")), value, *more])
     first = study.selection.iloc[0]
     note = (
-        "F: how far a column alone moves with the target. The two selections by F differ only in the rows that they "
-        "saw: what the first is better by is not there on new rows. Of noise the last is at chance or somewhat below. "
+        "F: association of a single column with the target. The two selections by F differ only in the rows that they "
+        "use: the advantage of the first will not hold on new rows. If all columns are noise, the last has no skill or "
+        "slightly less. "
         f"{first['n']:,} {plural(study.unit_name, first['n'])}; p by {first['test']}, adjusted by Holm over 2."
     )
-    columns = [f"{kept} of {of:,} columns, selected", study.primary.label, "minus the last", "adjusted p"]
+    columns = [f"{kept} of {of:,} columns", study.primary.label, "minus the last", "adjusted p"]
     return tables.table(
         f"{study.primary.label} of {study.subject} by where the columns were selected", columns, rows, note
     )
@@ -61,13 +65,15 @@ def other_splits(study: Validation) -> Html:
         "lowest": value("lowest"),
         "highest": value("highest"),
     }
-    caption = f"{study.primary.label} of {study.subject}, the same {len(study.examples):,} rows split otherwise"
+    caption = f"{study.primary.label} of {study.subject}, the same {len(study.examples):,} rows split in other ways"
     summary = of_rows(caption, study.other.summary, columns, _lesson(study))
     return tables.stack([summary, *_bootstrap(study), *_ignoring(study)])
 
 
 def _lesson(study: Validation) -> str:
-    text = "The spread is what the split alone adds; the sampling error of the rows, in the intervals above, remains."
+    text = (
+        "The spread is due to the split alone; the sampling error of the rows comes on top (see the intervals above)."
+    )
     single, ratios = diagnostics.spread_ratios(study)
     times = " and ".join(f"{ratio:.1f} times as much as {name}" for name, ratio in ratios.items())
     return f"{f'{single} varies {times}. ' if times else ''}{text} {_one_out(study)}".strip()
@@ -80,7 +86,7 @@ def _one_out(study: Validation) -> str:
         return ""
     return (
         f"Leaving one out gives {number(value)}: without a row its own class is the rarer one among the others, so a "
-        "model that leans on the class shares predicts the other class every time. That is the split's doing."
+        "model that relies on the class shares always predicts the other class. This is an artefact of the split."
     )
 
 
@@ -90,11 +96,11 @@ def _bootstrap(study: Validation) -> list[Html]:
     if b is None:
         return []
     items = {
-        "apparent": "on the rows it was fitted to",
+        "apparent": "on the rows that the model was fitted to",
         "out_of_bag": "out of bag (trained on 63 % of the rows: pessimistic)",
         "error_632": ".632",
         "error_632_plus": ".632+",
-        "no_information": "if features told nothing",
+        "no_information": "with features that carry no information",
     }
     accuracy = diagnostics.accuracies(b)
     rows: list[list[Cell | str]] = [[escape(text), number(accuracy[name])] for name, text in items.items()]
@@ -117,7 +123,7 @@ def _ignoring(study: Validation) -> list[Html]:
         [f"<s>rows at random, {what} ignored</s>", f"<s>{with_interval(blind.value, blind.low, blind.high)}</s>"],
         ["difference", signed(diagnostics.promised(honest, blind))],
     ]
-    note = f"The difference is what a split that ignores the {what} would have promised beyond what holds."
+    note = f"The difference is the optimism of a split that ignores the {what}."
     return [tables.table(f"{study.primary.label} of {study.subject}", ["split", study.primary.label], rows, note)]
 
 
@@ -127,7 +133,7 @@ def _ignoring(study: Validation) -> list[Html]:
 def strip(study: Validation) -> Picture | Html:
     """Every estimate that each way of splitting gave, on one axis."""
     if study.other is None:
-        return tables.paragraph(f"{NO_FITS} what other splits of the same rows would have said, and a learning curve.")
+        return tables.paragraph(f"{NO_FITS} the estimates of other splits of the same rows, and a learning curve.")
     frame, label = study.other.points, study.primary.label
     if not len(frame):
         return tables.paragraph("No other split was fitted: " + "; ".join(map(why_not, study.other.unfitted)))
@@ -136,9 +142,8 @@ def strip(study: Validation) -> Picture | Html:
         for row in study.other.summary.to_dict("records")
     )
     caption = (
-        f"{label} of {study.subject} by each way of splitting. A point: one holdout's or bootstrap sample's test "
-        "rows, or "
-        "all rows over the folds of one draw, or the mean of such draws where the name says so. The bar: their mean."
+        f"{label} of {study.subject} by each way of splitting. A point: the test rows of one holdout or bootstrap "
+        "sample, all rows over the folds of one draw, or the mean of such draws if the name says so. Bar: their mean."
     )
     size = plots.tall(frame["way"].nunique(), head=1.0, each=0.5)
     xlabel = f"{label} (n = {counted(len(study.examples), 'row')})"

@@ -44,7 +44,7 @@ def unmatched(alone: int) -> list[Finding]:
 
 def weights(weighted: object) -> list[Finding]:
     """That rows carry weights, if they do."""
-    text = "Rows are weighted; intervals take each row, or unit, as one draw with its weight."
+    text = "Rows are weighted; intervals treat each row, or unit, as one observation with its weight."
     return [inputs.WEIGHTS.note(text)] if weighted else []
 
 
@@ -65,8 +65,8 @@ def skewed(study: Study) -> list[Finding]:
     n, level = plural(study.unit_name, skew.units), "9 to 36 %" if skew.far else "6 to 13 %"
     text = (
         f"Skewed differences of {' − '.join(skew.pair)} in {skew.metric} (skewness {skew.skewness:+.1f}, "
-        f"{skew.units:,} {n}, about {skew.wanted:,} are needed): sign flips take differences to be symmetric. "
-        f"In simulations of such differences a 5 % test rejected {level} of true nulls."
+        f"{skew.units:,} {n}, about {skew.wanted:,} are needed): the sign-flip test assumes symmetric differences. "
+        f"In simulations of such differences a 5 % test rejected {level} of true null hypotheses."
     )
     return [methods.SKEWED.warning(text, skew.units)]
 
@@ -79,7 +79,10 @@ def slices(study: Study) -> list[Finding]:
         text = f"Slices with fewer than {diagnostics.FEW} {plural(study.unit_name, 2)}: {', '.join(small)}."
         findings.append(inputs.SMALL_SLICES.warning(text, len(small)))
     if hopeless:
-        text = f"∞: so few {plural(study.unit_name, 2)} that no difference could be significant: {', '.join(hopeless)}."
+        text = (
+            f"Interval ∞: too few {plural(study.unit_name, 2)} for any difference to be significant: "
+            f"{', '.join(hopeless)}."
+        )
         findings.append(inputs.UNTESTABLE_SLICES.warning(text, len(hopeless)))
     return findings
 
@@ -140,7 +143,7 @@ def gaps(accounts: Mapping[str, Account]) -> list[Finding]:
     """A warning that names the systems with lists that start above rank 1 or have gaps."""
     several = {name: _gaps(account) for name, account in accounts.items() if account.late or account.gaps}
     listed = "; ".join(f"{name}: {text}" for name, text in several.items())
-    text = f"Ranks are taken as they are. {listed}. A missing rank counts as an item that is not relevant."
+    text = f"Ranks are used as given. {listed}. A missing rank counts as an item that is not relevant."
     return [predictions.RANK_GAPS.warning(text, len(several))] if several else []
 
 

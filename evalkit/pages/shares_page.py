@@ -27,13 +27,13 @@ def title(study: Shares) -> Html:
     n = diagnostics.trials(study)
     against = f" against a share of {study.null:g}" if study.null is not None else ""
     against = against or (" against each other" if len(study.systems) > 1 else "")
-    asked = f"What can be claimed of {', '.join(study.data.systems)}{against}, from {counted(n, 'trial')}?"
+    asked = f"What can be claimed about {', '.join(study.data.systems)}{against}, from {counted(n, 'trial')}?"
     return first_screen.heading("Significance report", asked, study)
 
 
 def effects(study: Shares) -> Html:
     """What the size of a difference is."""
-    text = "The size is the difference of the shares, in points of successes per trial."
+    text = "The effect size is the difference of the shares (successes per trial)."
     return tables.paragraph(text) if len(study.headline) else Html("")
 
 
@@ -47,8 +47,15 @@ def definitions(study: Shares) -> Html:
     """The methods behind the numbers shown."""
     items = page.metric_definitions(study)
     items += [
-        ("interval of a share", "Wilson's; of a difference Mee's score interval; against a null Clopper and Pearson's"),
-        ("test", "exact binomial against the null; between systems the score test, Fisher's exact p beside it"),
+        (
+            "interval of a share",
+            "Wilson; for a difference Mee's score interval; for a difference from a null share Clopper–Pearson",
+        ),
+        (
+            "test",
+            "against a null share the exact binomial test; between systems the score test, with Fisher's exact "
+            "p beside it",
+        ),
     ]
     return tables.definitions([*items, ("adjusted p", "Holm over the family")])
 
@@ -58,7 +65,7 @@ def definitions(study: Shares) -> Html:
 
 def distribution(study: Shares) -> Html:
     """Why there is no picture of single differences."""
-    text = "Counts of successes: single trials are not paired, so there is nothing to subtract."
+    text = "The input has counts of successes. Trials are not paired, so there are no differences per unit."
     return tables.paragraph(text) if len(study.headline) else Html("")
 
 
@@ -67,17 +74,17 @@ def null_distribution(study: Shares) -> Picture | Html:
     if not len(study.headline):
         return Html("")
     if study.null is None:
-        return tables.paragraph("Two independent groups: p comes from the score test of a common share.")
+        return tables.paragraph("Two independent groups: p comes from the score test of equal shares.")
     n, shares = study.counts(study.opponents[0])[1], diagnostics.null_shares(study)
     if shares is None:
         return tables.paragraph(
             f"{n:,} trials: p is from the score test; the probabilities of single outcomes are not drawn."
         )
-    few = f" One number in {shares.step:,} is drawn." if shares.step > 1 else ""
+    few = f" One outcome in {shares.step:,} is drawn." if shares.step > 1 else ""
     p, trials = float(study.headline.iloc[0]["p"]), counted(n, "trial")
     caption = (
         f"{study.opponents[0]}: {shares.seen:,} of {trials}. Bars: the probability of each number of successes if the "
-        f"share were {study.null:g}; red: those that p adds up ({study.alternative}), {p_value(p)}.{few}"
+        f"share were {study.null:g}; red: the outcomes that p sums ({study.alternative}), p {p_value(p)}.{few}"
     )
     drawn: dict[str, Any] = {
         "seen": shares.seen,
@@ -89,13 +96,13 @@ def null_distribution(study: Shares) -> Picture | Html:
 
 def ranks(study: Shares) -> Html:
     """Why there are no ranks."""
-    text = "Ranks need units that every system has a value of; trials of different systems are not the same."
+    text = "Ranks need units for which every system has a value; different systems have different trials."
     return tables.paragraph(text)
 
 
 def power(study: Shares) -> Html:
     """Why there is no curve of power."""
-    return tables.paragraph("Power needs paired differences that vary over independent units.")
+    return tables.paragraph("Power needs paired differences that vary between independent units.")
 
 
 # Findings
@@ -125,12 +132,14 @@ def _two_methods(study: Shares) -> list[Finding]:
     listed = [
         f"{r['first']} − {r['second']} (p {p_value(r['p'])}, {interval(r['low'], r['high'], signed)})" for r in rows
     ]
-    text = f"Test and interval are of two methods and disagree on {', '.join(listed[:PAIRS])}."
+    text = f"The test and the interval use different methods and disagree on {', '.join(listed[:PAIRS])}."
     return [methods.TEST_AND_INTERVAL.warning(text, len(listed))] if listed else []
 
 
 def _independent() -> Finding:
-    text = "Each trial must be independent of the others: where one user makes several, give per-user values instead."
+    text = (
+        "Each trial must be independent of the others. If one user makes several, use values per user as input instead."
+    )
     return inputs.INDEPENDENT_TRIALS.note(f"{text} The number of trials must have been fixed in advance.")
 
 

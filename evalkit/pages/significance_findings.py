@@ -1,4 +1,4 @@
-"""What to know before believing the numbers: size, clusters, ties, skew, tests that disagree, looks; in words."""
+"""What to know before believing the numbers: size, clusters, ties, skew, disagreeing tests, interim analyses."""
 
 from collections.abc import Sequence
 
@@ -43,12 +43,12 @@ def _known(study: Significance) -> list[Finding]:
     """An earlier report, whose values and whose differences may be means over different things."""
     if not study.data.known:
         return []
-    text = "An earlier report: its differences are tested anew, its systems' values are as it says."
+    text = "The input is an earlier report: its differences are tested again, its systems' values are used unchanged."
     findings, means = [inputs.EARLIER_REPORT.note(text)], diagnostics.other_means(study)
     if means:
-        text = f"The mean of these differences is {number(means[0], 4)}, the values differ by "
-        text += f"{number(means[1], 4)}: those are over rows, ratios of sums, or over units that only "
-        findings.append(inputs.OTHER_MEANS.warning(f"{text}one of them has."))
+        text = f"The mean of these differences is {number(means[0], 4)}, but the systems' values differ by "
+        text += f"{number(means[1], 4)}: the values are over rows, are ratios of sums, or include units that only one "
+        findings.append(inputs.OTHER_MEANS.warning(f"{text}system has."))
     return findings
 
 
@@ -56,23 +56,23 @@ def _undefined(study: Significance) -> list[Finding]:
     several = diagnostics.undefined(study)
     rest = list(several)[LISTED:]
     listed = counts({name: n for name, n in several.items() if name not in rest})
-    text = f"Without a value, left out of the mean and of every pair with them: {listed}"
+    text = f"Units without a value are left out of the system's mean and of its comparisons: {listed}"
     more = f" and {len(rest)} more" if rest else ""
     return [inputs.UNDEFINED_VALUES.warning(f"{text}{more}.", max(several.values()))] if several else []
 
 
 def _folds(study: Significance) -> list[Finding]:
     if study.test_to_train:
-        text = "Folds share training rows: Nadeau and Bengio's corrected t, no sign flips."
+        text = "Folds share training rows: Nadeau and Bengio's corrected t-test replaces sign flips."
         return [methods.CORRECTED_FOLDS.note(text)]
-    text = f"Units are called {study.unit_name!r}. Folds that share training rows are no sample."
+    text = f"Units are called {study.unit_name!r}. Folds that share training rows are not independent."
     return [methods.FOLDS_AS_UNITS.warning(text)] if study.unit_name.lower() in FOLDS else []
 
 
 def _clusters(study: Significance) -> list[Finding]:
     return [
         inputs.POSSIBLE_CLUSTERS.warning(
-            f"{column} repeats ({values:,} values): with whole {column} as units the standard error of "
+            f"{column} repeats ({values:,} values): clustered by {column}, the standard error of "
             f"{' − '.join(study.opponents)} is {wider:.1f} times as large.",
             values,
         )
@@ -94,8 +94,9 @@ def _equal(study: Significance) -> list[Finding]:
     listed = [f"{r['first']} and {r['second']} on {r['ties']:,}{'' if same else _of(r)}" for r in rows]
     units = f"{_of(rows[0]) if same else ''} {plural(study.unit_name, 2)}"
     more = f" ({len(pairs)} such pairs)" if len(pairs) > PAIRS else ""
-    text = f"Equal on {study.primary.label}: {', '.join(listed)}{units}{more}. The others decide; equal ones change no "
-    return [methods.EQUAL_UNITS.note(f"{text}sign-flip p.", len(pairs))]
+    text = f"Equal on {study.primary.label}: {', '.join(listed)}{units}{more}."
+    rest = "The test rests on the others; ties do not change the sign-flip p."
+    return [methods.EQUAL_UNITS.note(f"{text} {rest}", len(pairs))]
 
 
 def _of(row: dict) -> str:
@@ -104,7 +105,9 @@ def _of(row: dict) -> str:
 
 def _tail(study: Significance) -> list[Finding]:
     n = diagnostics.sampled_tails(study)
-    text = f"{n:,} of {len(study.comparisons):,} p-values are too small for plain random draws and were estimated by "
+    text = (
+        f"{n:,} of {len(study.comparisons):,} p-values are too small for plain Monte Carlo draws and were estimated by "
+    )
     text += "importance sampling, with a relative error of a few percent."
     return [methods.SMALL_P.note(text, n)] if n else []
 
@@ -118,14 +121,14 @@ def _tests(study: Significance) -> list[Finding]:
     findings: list[Finding] = []
     if len(tests.apart):
         listed = _both(tests.apart.head(PAIRS).to_dict("records"))
-        text = f"Sign flips and t fall on two sides of {threshold}: {listed}."
+        text = f"The sign-flip test and the t-test fall on different sides of {threshold}: {listed}."
         findings.append(methods.TESTS_DISAGREE.warning(text, len(tests.apart)))
     elif tests.compared:
-        text = f"Sign flips and t agree on {how} at {threshold}, before Holm's correction."
+        text = f"The sign-flip test and the t-test agree on {how} at {threshold}, before Holm's correction."
         findings.append(methods.TESTS_AGREE.note(text, tests.compared))
     if tests.otherwise:
         listed = ", ".join(f"{RANKED[name]} on {n}" for name, n in tests.otherwise.items())
-        text = f"Tests that are not of a mean would answer otherwise: {listed} of {tests.every}."
+        text = f"Tests whose hypothesis is not about the mean reach another conclusion: {listed} of {tests.every}."
         findings.append(methods.OTHER_TESTS.note(text, max(tests.otherwise.values())))
     return findings
 
@@ -147,6 +150,7 @@ def _looked(study: Significance) -> list[Finding]:
     if study.looks == 1:
         return []
     each, cost = f"{alpha(study):.2g}", f"{diagnostics.false_positives(study):.1%}"
-    text = f"You looked {study.looks} times: at {each} each, chance alone finds something in {cost} of the cases."
-    corrected = f"Here every p and interval is corrected; each look counts as at {diagnostics.look_alpha(study):.2g}."
+    cases = f"{cost} of experiments without a difference would be significant."
+    text = f"{study.looks} analyses of growing data: at {each} each, {cases}"
+    corrected = f"Here every p and interval is corrected: each analysis has level {diagnostics.look_alpha(study):.2g}."
     return [methods.LOOKS.warning(f"{text} {corrected}", study.looks)]

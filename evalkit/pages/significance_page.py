@@ -25,11 +25,14 @@ pieces.listed(__name__)
 
 SENTENCES = {
     "t": ("t p", "paired t"),
-    "bh": ("t p, BH", "Benjamini–Hochberg over the pairs of a metric: the share of false findings, for exploring"),
+    "bh": (
+        "t p, BH",
+        "Benjamini–Hochberg over the pairs of a metric: controls the false discovery rate, for exploration",
+    ),
     "bootstrap": ("bootstrap p", "BCa bootstrap of units"),
     "tukey": ("Tukey p", "unit-blocked Tukey, already adjusted for all pairs of a metric"),
-    "wilcoxon": ("Wilcoxon p", "of a pseudo-median, not of a mean"),
-    "sign": ("sign test p", "of who wins more often, not of a mean"),
+    "wilcoxon": ("Wilcoxon p", "tests a pseudo-median, not the mean"),
+    "sign": ("sign test p", "tests which system wins more often, not the mean"),
 }
 
 
@@ -41,7 +44,7 @@ def title(study: Significance) -> Html:
     who = f"{many} {plural('system', many)}" + (
         f" against {study.settings.baseline}" if study.settings.baseline else ""
     )
-    asked = f"What can be claimed of {who} by {study.primary.label}, from {n:,} {plural(study.unit_name, n)}?"
+    asked = f"What can be claimed about {who} on {study.primary.label}, from {n:,} {plural(study.unit_name, n)}?"
     return first_screen.heading("Significance report", asked, study)
 
 
@@ -70,7 +73,7 @@ def other_tests(study: Significance) -> Html:
     if study.settings.unit:
         units = plural(study.unit_name, 2)
         note += f"; t and bootstrap take whole {units}, the other tests the mean of each {study.unit_name}"
-    caption = "Other tests of the same differences, not adjusted where not said"
+    caption = "Other tests of the same differences, unadjusted unless stated"
     return tables.folded("The same pairs by other tests", of_rows(caption, frame, columns, f"{note}."))
 
 
@@ -82,13 +85,14 @@ def effects(study: Significance) -> Html:
     frame = extras.effects(study)
     deciding = frame["metric"] == study.primary.label
     note = (
-        "Relative: of the second's value. d_z: mean / standard deviation of the differences. P(first higher): the "
-        "chance that the first is the higher on a unit, equal ones half. None of them is a test."
+        "Relative: as a share of the second's value. d_z: mean / standard deviation of the differences. P(first "
+        "higher): the probability that the first is higher on a unit, ties counted half. These are effect sizes, not "
+        "tests."
     )
-    first = _effects(frame[deciding], f"Sizes of the differences in {study.primary.label}", note)
+    first = _effects(frame[deciding], f"Effect sizes: differences in {study.primary.label}", note)
     if deciding.all():
         return first
-    rest = _effects(frame[~deciding], "Sizes of the differences in the other metrics", "")
+    rest = _effects(frame[~deciding], "Effect sizes: differences in the other metrics", "")
     return tables.stack([first, tables.folded("The other metrics", rest)])
 
 
@@ -111,8 +115,8 @@ def equivalence(study: Either) -> Html:
         return Html("")
     margin = study.settings.margin
     if margin is None:
-        text = "No margin was set. 'Cannot tell' is not 'equal': set margin to the largest difference that does not "
-        return tables.paragraph(f"{text}matter, and pairs inside it are called equivalent.")
+        text = "No margin was set, so equivalence was not tested; 'cannot tell' does not mean 'equal'. "
+        return tables.paragraph(f"{text}Set margin to the largest difference that does not matter.")
     return _equivalence(study)
 
 
@@ -131,7 +135,9 @@ def _equivalence(study: Significance) -> Html:
         f"within ±{margin:g}": each(lambda row: within(row, 0)),
         f"not worse by {margin:g}": each(lambda row: within(row, 1)),
     }
-    note = f"Two one-sided tests at {alpha(study):.2g} (TOST) are this {inside} interval; not adjusted for the pairs."
+    note = (
+        f"This {inside} interval is equivalent to two one-sided tests (TOST) at {alpha(study):.2g}, without adjustment."
+    )
     caption = f"Equivalence and non-inferiority in {study.primary.label}, margin {margin:g}"
     return of_rows(caption, study.comparisons[study.comparisons["metric"] == study.primary.label], columns, note)
 
@@ -144,12 +150,12 @@ def needed(study: Significance) -> Html:
     units = plural(study.unit_name, 2)
     columns: dict[str, Column] = {
         "true difference": value("difference"),
-        "is": words("which"),
+        "which is": words("which"),
         f"{units} for 80 %": text("n_80", _count),
         f"{units} for 90 %": text("n_90", _count),
     }
-    caption = f"Units needed for {' − '.join(study.opponents)} in {study.primary.label}, one comparison alone"
-    note = "Plan with a difference that would matter: the observed one is as uncertain as the verdict."
+    caption = f"Units needed for {' − '.join(study.opponents)} in {study.primary.label}, after Holm's first step"
+    note = "Plan for a difference that would matter: the observed one is as uncertain as the verdict."
     return of_rows(caption, frame, columns, note)
 
 
@@ -163,11 +169,11 @@ def _count(n: float) -> str:
 def teaching(study: Either) -> Html:
     """Why the answers above are made as they are: folded, computed live."""
     parts = [
-        tables.folded("Is the coin fair? 8 heads of 10 are not enough, 9 are", _coin()),
-        tables.folded("What 95 % means: a hundred intervals, some of which miss", _hundred()),
-        tables.folded("Test and interval are one thing", _duality(study)),
-        tables.folded("Wrong methods, and how wrong they are", _wrong()),
-        tables.folded("Looking again and again", _looks()),
+        tables.folded("Is the coin fair? 8 heads in 10 flips are not enough evidence, 9 are", _coin()),
+        tables.folded("What 95 % confidence means: a hundred intervals, some of which miss", _hundred()),
+        tables.folded("A test and its interval say the same (duality)", _duality(study)),
+        tables.folded("Common mistakes and their error rates", _wrong()),
+        tables.folded("Repeated looks at growing data (sequential testing)", _looks()),
     ]
     return tables.stack([part for part in parts if part.html])
 
@@ -191,10 +197,10 @@ def _coin() -> Html:
     ]
     heads = ["heads", "p, more heads", "at 0.05", "p, not fair", "at 0.05"]
     text = (
-        "p is the chance that a fair coin gives this many heads or more (one-sided), or anything as unlikely "
-        "(two-sided, the question 'is it fair?'). It is not the chance that the coin is fair; not rejected is not "
-        "proved fair; and choosing the side after seeing the heads halves p without a reason. A coin flipped until one "
-        "is convinced was looked at many times: see the last lesson."
+        "p is the probability that a fair coin gives this many heads or more (one-sided), or any result as unlikely "
+        "(two-sided, for the question 'is it fair?'). It is not the probability that the coin is fair. A coin that is "
+        "not rejected has not been proved fair. Choosing the side after seeing the heads halves p without "
+        "justification. Flipping until the result is convincing means testing many times: see the last lesson."
     )
     return tables.stack(
         [
@@ -208,19 +214,21 @@ def _coin() -> Html:
 def _hundred() -> Html:
     listed = ", ".join(f"{r.z_with_s:.1%} at n = {r.n}" for r in lessons.coverage().itertuples())
     text = (
-        "A point estimate alone does not say how far off it may be. The interval's 95 % belong to the procedure: of "
-        "many intervals 95 in 100 hold the fixed, unknown mean; this one either does or not. With σ known, M ± 1.96 "
-        f"σ/√n does it exactly. With s in its place z holds the mean too rarely ({listed}); Student's t repairs that. "
-        f"The mean of a new sample falls into an earlier interval in {lessons.replicate():.1%} of the cases, not 95 %."
+        "A point estimate alone does not say how far off it may be. The 95 % describes the procedure: 95 of 100 such "
+        "intervals contain the fixed, unknown mean; a single interval either does or does not. With σ known, M ± 1.96 "
+        f"σ/√n has exactly this coverage. With s in place of σ the z interval covers too rarely ({listed}); Student's "
+        "t corrects that. The mean of a new sample falls into an earlier interval in "
+        f"{lessons.replicate():.1%} of cases, not in 95 %."
     )
     return tables.stack([_picture(pictures.hundred()), tables.paragraph(text)])
 
 
 def _duality(study: Either) -> Html:
     text = (
-        "The 95 % interval holds exactly those differences that the same two-sided test would not reject at 0.05: p is "
-        "below 0.05 when, and only when, 0 lies outside. This fails for mismatched pairs, such as a pooled z-test "
-        "beside an unpooled interval. Where p is exact and the limits are drawn, p decides on which side 0 lies."
+        "The 95 % interval contains exactly the differences that the same two-sided test would not reject at 0.05: p "
+        "is below 0.05 if and only if 0 lies outside the interval. This does not hold if test and interval come from "
+        "different methods, such as a pooled z-test with an unpooled interval. If p is exact and the limits are "
+        "simulated, p decides on which side of the limit 0 lies."
     )
     return tables.stack([piece for piece in (_picture(pictures.duality(study)), tables.paragraph(text)) if piece.html])
 
@@ -236,10 +244,10 @@ def _wrong() -> Html:
         ]
         for r in lessons.wrong().to_dict("records")
     ]
-    heads = ["where no more than 5 % should err", "wrong", "errs", "better", "errs"]
-    near = f"within {lessons.noise():.0f} points"
+    heads = ["situation (nominal error rate 5 %)", "wrong method", "error rate", "better method", "error rate"]
+    near = f"rates are accurate to about {lessons.noise():.0f} percentage points"
     note = f"Simulated with a fixed seed, {lessons.RUNS} runs (Wilcoxon {lessons.FEWER_RUNS}): {near}."
-    return tables.table("Errors of common mistakes", heads, rows, note)
+    return tables.table("Error rates of common mistakes", heads, rows, note)
 
 
 def _looks() -> Html:
@@ -249,8 +257,10 @@ def _looks() -> Html:
         "Pocock: p at each look": each(lambda row: number(row["pocock"], 4)),
         "O'Brien–Fleming: p at the last": each(lambda row: number(row["obrien_fleming"], 4)),
     }
-    note = "Set looks to the number of times the data were tested as they grew; equally spaced looks are assumed."
-    return of_rows("What looking costs, and the bounds that pay for it", lessons.looks(), columns, note)
+    note = "Set looks to the number of times the data were tested as they grew. Equally spaced analyses are assumed."
+    return of_rows(
+        "False positives from repeated looks, and the bounds that correct for them", lessons.looks(), columns, note
+    )
 
 
 # The end of the page ----------------------------------------------------------------------------------------------
@@ -262,16 +272,19 @@ def definitions(study: Significance) -> Html:
     items = page.metric_definitions(study)
     test = (
         "two-sided sign-flip (Fisher randomisation) test of paired differences, exact where possible, small p-values "
-        "by importance sampling; its inversion gives the interval; ratios of sums by the delta method; folds by Nadeau "
-        "and Bengio's corrected t"
+        "by importance sampling; its inversion gives the interval. Ratios of sums with different denominators: "
+        "jackknife t. Folds: Nadeau and Bengio's corrected t"
     )
     items += [
-        ("difference", "first − second on the same units; units without one of the two values are left out"),
+        ("difference", "first − second on the same units; units that lack one of the two values are left out"),
         ("test", test),
-        ("adjusted p", "Holm over the family: the chance of any false finding in it stays below 1 − level"),
-        ("max-T p", "adjusted by joint sign flips of the whole family, which sees that the comparisons are correlated"),
+        ("adjusted p", "Holm over the family: the probability of any false positive in it is at most 1 − level"),
+        (
+            "max-T p",
+            "adjusted by joint sign flips of the whole family, which accounts for the correlation of the comparisons",
+        ),
         ("equivalent", "the interval at 1 − 2α lies inside the margin: two one-sided tests (TOST)"),
-        ("power", "of a paired t-test with the observed standard deviation of the differences"),
+        ("power", "power of a paired t-test with the observed standard deviation of the differences"),
     ]
     return tables.definitions(items)
 

@@ -26,7 +26,7 @@ def _pair(study: Either) -> str:
 
 def _p(study: Significance) -> str:
     """The p-value of the headline, which is no share of the draws where it pays for several looks."""
-    paid = f", paying for {study.looks} looks" if study.looks > 1 else ""
+    paid = f", corrected for {study.looks} analyses" if study.looks > 1 else ""
     return f"p {p_value(study.headline.iloc[0]['p'])}{paid}"
 
 
@@ -37,7 +37,7 @@ def differences(study: Either) -> Picture | Html:
     colours = {"better": plots.COLOURS[0], "worse": plots.COLOURS[1], "equivalent": plots.COLOURS[2]}
     band = f"; band: the margin ±{study.settings.margin:g}" if study.settings.margin else ""
     caption = (
-        f"{study.differences_are} in {study.primary.label}, {percent(study.settings.level)} interval of each alone. "
+        f"{study.differences_are} in {study.primary.label}, {percent(study.settings.level)} intervals, unadjusted. "
         f"Blue: better, orange: worse, green: equivalent, grey: cannot tell, after Holm's correction{band}."
     )
     return page.forest(study, claim_plots.forest, caption, colours, margin=study.settings.margin)
@@ -51,9 +51,10 @@ def distribution(study: Significance) -> Picture | Html:
     values = study.differences().to_numpy()
     above, equal, below = sides(values)
     caption = (
-        f"{_pair(study)}: {study.primary.label} of each {study.unit_name}, n = {values.size:,}: {above:,} above 0, "
+        f"{_pair(study)}: difference in {study.primary.label} of each {study.unit_name}, n = {values.size:,}: "
+        f"{above:,} above 0, "
         f"{equal:,} equal, {below:,} below. Blue: better, orange: worse. A mean far from the "
-        f"median is a few {plural(study.unit_name, 2)} speaking loudly."
+        f"median shows that a few {plural(study.unit_name, 2)} dominate."
     )
     xlabel = f"difference in {study.primary.label}"
     drawn: dict[str, Any] = {"xlabel": xlabel, "ylabel": plural(study.unit_name, 2)}
@@ -67,13 +68,14 @@ def null_distribution(study: Significance) -> Picture | Html:
     if not len(study.headline):
         return Html("")
     if not study.flips:
-        return tables.paragraph("The p-value comes from a t distribution here: there are no sign flips to draw.")
+        return tables.paragraph("The p-value comes from a t distribution, so there are no sign flips to show.")
     row, draws = study.headline.iloc[0], study.null_draws()
     how = "all sign vectors" if row["n"] <= 20 else f"{draws.size:,} random sign vectors"
     caption = (
         f"{_pair(study)}: the mean difference in {study.primary.label} if every {study.unit_name} had been won or "
         "lost by a fair "
-        f"coin ({how}, n = {row['n']:,}). Red: as far from 0 as observed, {signed(row['difference'])}; {_p(study)}."
+        f"coin ({how}, n = {row['n']:,}). Red: at least as far from 0 as observed, {signed(row['difference'])}; "
+        f"{_p(study)}."
     )
     drawn: dict[str, Any] = {
         "observed": float(row["difference"]),
@@ -91,12 +93,16 @@ def ranks(study: Significance) -> Picture | Html:
         return tables.paragraph(_unranked(study))
     k, n = len(summary["mean_ranks"]), summary["units"]
     listed = ", ".join(f"{name} {rank:.2f}" for name, rank in summary["mean_ranks"].items())
-    rough = f" With k · n below {diagnostics.LITTLE} both are rough." if diagnostics.ranked_roughly(k, n) else ""
+    rough = (
+        f" With k · n below {diagnostics.LITTLE} both p-values are rough approximations."
+        if diagnostics.ranked_roughly(k, n)
+        else ""
+    )
     caption = (
         f"Mean ranks by {study.primary.label} of k = {k} systems over n = {n:,} {plural(study.unit_name, n)} (Friedman "
         f"p {p_value(summary['friedman'])}, Iman–Davenport p {p_value(summary['iman_davenport'])}); bars join systems "
-        f"within Nemenyi's critical difference, {summary['critical_difference']:.2f}.{rough} Ranks ignore sizes, and "
-        "depend on which systems are in the pool: the paired differences above decide."
+        f"within Nemenyi's critical difference, {summary['critical_difference']:.2f}.{rough} Ranks ignore the sizes "
+        "of differences and depend on which systems are compared: the paired differences above decide."
     )
     size = plots.tall(plots.grid(k, across=2)[0], head=1.7, each=0.24)
     drawn: dict[str, Any] = {"distance": summary["critical_difference"], "label": "mean rank, best left"}
@@ -108,21 +114,21 @@ def ranks(study: Significance) -> Picture | Html:
 
 def _unranked(study: Significance) -> str:
     if len(study.order) < 3:
-        return "Ranks say something of three paired systems or more; here there are fewer."
-    return "Ranks need two units or more that are independent, which folds are not, and a metric with a direction."
+        return "Ranks need at least three paired systems; here there are fewer."
+    return "Ranks need at least two independent units (folds are not independent) and a metric with a better direction."
 
 
 @also(Shares, shares_page.power)
 def power(study: Significance) -> Picture | Html:
     """What true difference so many units show, and what a quarter or four times as many would."""
     if not len(study.headline) or not len(frame := extras.power_curve(study)):
-        return tables.paragraph("Power needs paired differences that vary over independent units.")
+        return tables.paragraph("Power needs paired differences that vary between independent units.")
     sd, n = extras.spread(study)
     caption = (
-        f"{_pair(study)}: the chance to show a true difference in {study.primary.label} at α = "
-        f"{diagnostics.look_alpha(study):.4g}, from the spread of these differences (standard deviation {number(sd)}); "
-        f"n = {n:,} {plural(study.unit_name, n)} as here, a quarter, four times as many. Horizontal: 80 %. One "
-        "comparison alone."
+        f"{_pair(study)}: power, the probability of detecting a true difference in {study.primary.label} at α = "
+        f"{diagnostics.family_alpha(study):.2g} (Holm's first step), from the spread of these differences (standard "
+        f"deviation {number(sd)}); "
+        f"n = {n:,} {plural(study.unit_name, n)} as here, a quarter, four times as many. Horizontal: 80 %."
     )
     drawn: dict[str, Any] = {
         "observed": float(study.headline.iloc[0]["difference"]),
@@ -143,7 +149,8 @@ def duality(study: Significance) -> Picture | Html:
     row, alpha = study.headline.iloc[0], diagnostics.look_alpha(study)
     zero = "outside" if float(row["p"]) < diagnostics.alpha(study) else "inside"
     caption = (
-        f"{_pair(study)}: p of every mean difference under the null, by sign flips. Where p ≥ {alpha:.4g} is the "
+        f"{_pair(study)}: p of every hypothesised mean difference, by sign flips. The values with p ≥ {alpha:.4g} "
+        f"form the "
         f"{percent(study.settings.level)} interval {interval(row['low'], row['high'], signed)}; 0 lies {zero}, "
         f"{_p(study)}."
     )

@@ -14,8 +14,8 @@ from evalkit.studies.words import counted
 
 LISTED = 10  # names that a line lists
 REASONS: dict[Kind, str] = {
-    inputs.UNMATCHED_ROWS: "{n:,} rows whose id another system lacks",
-    inputs.UNUSED_COLUMNS: "the columns {names}, as ignore says",
+    inputs.UNMATCHED_ROWS: "{n:,} rows whose id is missing from another system",
+    inputs.UNUSED_COLUMNS: "the columns {names}, named by ignore",
     inputs.SAMPLED_ROWS: "{n:,} of {of:,} rows: the others were drawn at random (most_rows)",
     inputs.SET_ASIDE: "{n:,} rows of the fold {names}: a validation set, neither training nor test rows",
 }
@@ -77,7 +77,7 @@ def _features(study: Validation) -> list[Finding]:
     constant = [name for name in table if table[name].nunique(dropna=False) < 2]
     kinds = f"of them text: {_first(text)}" if text else "all numbers"
     findings = [inputs.FEATURES.note(f"{n} features, {kinds}.", n)]
-    line = f"One value on every row, or none, has {_first(constant)}."
+    line = f"Constant or without any value: {_first(constant)}."
     return findings + ([inputs.CONSTANT_FEATURES.warning(line, len(constant))] if constant else [])
 
 
@@ -97,7 +97,7 @@ def _repeats(study: Validation) -> list[Finding]:
     least, most = diagnostics.rows_per_id(study)
     each = f"{least}" if least == most else f"{least} to {most}"
     once = "" if study.settings.unit != "id" else " Each id counts once, with the mean of its repeats."
-    text = f"The folds were drawn {e.repeats} times: {len(e):,} rows hold {study.distinct:,} ids"
+    text = f"The folds were drawn {e.repeats} times: the {len(e):,} rows have {study.distinct:,} ids"
     return [inputs.REPEATED_FOLDS.note(f"{text}, each of them in {each} rows.{once}", e.repeats)]
 
 
@@ -124,4 +124,4 @@ def _fits(study: Validation) -> list[Finding]:
 
 def why_not(part: Unfitted) -> str:
     """A way of splitting and why it was not fitted in full."""
-    return f"{part.way}: {part.reason or f'{part.made:,} of {part.wanted:,} fits made in the time allowed'}"
+    return f"{part.way}: {part.reason or f'{part.made:,} of {part.wanted:,} fits completed in the time allowed'}"

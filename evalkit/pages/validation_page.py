@@ -21,24 +21,24 @@ DEFINITIONS = [
     (
         "pooled",
         "the metric of all out-of-fold rows together; accuracy with Wilson's interval, AUC with DeLong's, means "
-        "with t; where there is a group column, whole groups vary. A pooled AUC also compares "
-        "scores of different folds: a constant score per fold then falls below ½",
+        "with t corrected for skewness; with a group column, whole groups are the units. A pooled AUC also compares "
+        "scores of different folds: a score that is constant within each fold then has an AUC below ½",
     ),
     (
         "training gap",
-        "of a holdout: the metric on its training rows minus on its test rows. The interval joins those of the two "
-        "values (MOVER), doi:10.1002/sim.3095. A large gap shows overfitting, not a leak",
+        "of a holdout: the metric on its training rows minus that on its test rows. The interval combines those of "
+        "the two values (MOVER), doi:10.1002/sim.3095. A large gap shows overfitting, not a leak",
     ),
     (
         "Nadeau–Bengio",
         "t over J fold values whose variance is multiplied by 1/J + test/training rows, because the folds share "
         "rows; doi:10.1023/A:1024068626366",
     ),
-    ("McNemar", "asymptotic test of the rows that only one of two systems classifies rightly, with Tango's interval"),
+    ("McNemar", "asymptotic test on the rows that only one of two systems classifies correctly, with Tango's interval"),
     (
         "Cochran's Q",
-        "Σ (fold − mean)² / variance; about the number of folds − 1 where the folds are of one kind. p by χ², or "
-        "by Welch's F where each fold tells its own variance",
+        "Σ (fold − mean)² / variance; about the number of folds − 1 if the folds are homogeneous. p by χ², or by "
+        "Welch's F if the variance is estimated within each fold",
     ),
     (
         "r × k-fold",
@@ -47,17 +47,17 @@ DEFINITIONS = [
     ),
     (
         OUT_OF_BAG,
-        ".632 = 0.368 · training + 0.632 · out of bag; .632+ leans to out of bag by the rate of overfitting",
+        ".632 = 0.368 · training + 0.632 · out of bag; .632+ gives out of bag more weight the more the model overfits",
     ),
     (
         ONE_OUT,
-        "each row tested by a model of all others. Its own class is then the rarer one: a model that says the "
-        "majority has accuracy 0 on classes of equal size",
+        "each row is tested by a model fitted to all others. Its own class is then slightly rarer in training: a model "
+        "that predicts the majority class has accuracy 0 if the classes have equal size",
     ),
     (
         "verdict",
         "fail: a severe finding; cannot tell: a warning, or groups, time or copied rows could not be checked; "
-        "pass: neither. The gate 'no severe finding' fails only on fail, whatever could not be checked; "
+        "pass: neither. The gate 'no severe finding' fails only on fail, even if checks could not be run; "
         "'trusted' requires pass",
     ),
 ]
@@ -119,9 +119,12 @@ def _estimate(study: Validation) -> str:
     first = (honest if len(honest) else study.intervals).iloc[0]
     value = estimate(first["value"], first["low"], first["high"])
     unit = f"{first['n']:,} {plural(first['unit'], first['n'])}"
-    named = f"{'If it could, ' if study.word == 'fail' else ''}{escape(study.primary.label)} of {escape(study.subject)}"
+    named = (
+        f"{'Not to be relied on: ' if study.word == 'fail' else ''}{escape(study.primary.label)} of "
+        f"{escape(study.subject)}"
+    )
     if not study.fits and len(study.systems) > 2:
-        named += f" (the best of {len(study.systems[1:])}, picked on these rows)"
+        named += f" (the best of {len(study.systems[1:])}, selected on these rows)"
     return f"{named}: {value}, {unit}, {escape(first['what'])} ({escape(first['method'])})."
 
 
@@ -145,7 +148,7 @@ def _baseline(study: Validation) -> list[str]:
     difference = estimate(row["pooled"], row["pooled_low"], row["pooled_high"], signed)
     answer = f"<strong>{row['verdict']}</strong> {first_screen.BETWEEN[row['verdict']]} {escape(study.baseline)}"
     return [
-        f"{answer}, which looks at no feature and has {number(e.value)}: {difference}, "
+        f"{answer}, which uses no features and has {number(e.value)}: {difference}, "
         f"adjusted p {p_value(row['adjusted'])} ({escape(row['method'])})."
     ]
 
@@ -161,11 +164,11 @@ def findings(study: Validation) -> Html:
 def leakage(study: Validation) -> Html:
     """Everything that the audit found, severe findings first, with example rows."""
     if not study.findings:
-        return tables.paragraph("Nothing was found.")
+        return tables.paragraph("No problem was found by the checks that could be run.")
     rows = [_finding(study, finding) for finding in study.findings]
-    note = "severe: the estimate is wrong; warning: it may be, look; note: good to know. At most 3 examples each."
-    columns = ["severity", "code", "check", "rows", "what was found", "for example"]
-    return tables.table(f"What the audit of the split found ({len(rows)})", columns, rows, note)
+    note = "severe: the estimate is wrong; warning: it may be wrong; note: for information. At most 3 examples each."
+    columns = ["severity", "code", "check", "rows", "finding", "examples"]
+    return tables.table(f"Findings of the audit ({len(rows)})", columns, rows, note)
 
 
 def _finding(study: Validation, finding: Finding) -> list[Cell | str]:

@@ -33,8 +33,8 @@ RANKS = Choice((AS_GIVEN, RENUMBER))
 LEAST_MEMORY = 200 * 10**6  # bytes; with less DuckDB cannot sort at all
 NO_HEADER, FIRST_LINE = "none", "first"
 GATES = Choice(("better", "not worse", "better or equivalent"))
-ROLES = "which column is what, where the usual names do not do: "
-UNIT = "a column such as user_id: its rows vary together, so whole users are resampled"
+ROLES = "the column of each role, if its name is not recognised: "
+UNIT = "a column such as user_id that clusters the rows: whole users are then the units"
 SEGMENTS = 'columns to slice by, "country,device"'
 SYSTEMS = 'the systems to compare, "a,b"; in a wide table the columns that hold their '
 
@@ -46,13 +46,13 @@ class Shared(Parameters):
     title: str | None = option(TEXT, "the heading of the page; None: the report and its first input")
     note: str | None = option(TEXT, "what a reader should know first, below the heading")
     data_date: str | None = option(TEXT, 'when the data were collected, such as "October 2026"; below the heading')
-    margin: float | None = option(Number(above=0), "differences inside plus or minus this are equivalent")
+    margin: float | None = option(Number(above=0), "differences within plus or minus this value are equivalent")
     level: float = option(Number(above=0.5, below=1), "confidence level of all intervals", 0.95)
     seed: int = option(Integer(least=0), "of all random draws", 0)
     header: str | None = option(
         Choice((NO_HEADER, FIRST_LINE)),
         "of text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); "
-        "None: by content",
+        "None: inferred from the content",
     )
 
 
@@ -71,10 +71,12 @@ class Resources(Parameters):
     """The resources for reading a table of any size."""
 
     memory: int | None = option(
-        Size(LEAST_MEMORY), 'most memory for reading, such as "2GB"; None: half of the machine\'s'
+        Size(LEAST_MEMORY), 'maximum memory for reading, such as "2GB"; None: half of the machine\'s'
     )
     threads: int | None = option(Integer(), "processors for reading; None: all")
-    spill: Path | None = option(FOLDER, "a folder for what does not fit into memory; None: the machine's temporary one")
+    spill: Path | None = option(
+        FOLDER, "a folder for data that do not fit into memory; None: the system's temporary folder"
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -89,7 +91,9 @@ class Ranking(Compared, Resources):
     metrics: tuple[str, ...] = option(TEXTS, '"ndcg@10,map,mrr,precision@10,recall@100"; the first decides')
     ks: tuple[int, ...] = option(Integers(), 'cut-offs of the curve, "1,3,5,10,20,50,100"')
     relevance_level: float = option(Number(above=0), "the lowest grade that counts as relevant", 1)
-    unit: str | None = option(TEXT, "a column such as user_id: its queries vary together, so whole users are resampled")
+    unit: str | None = option(
+        TEXT, "a column such as user_id that clusters the queries: whole users are then the units"
+    )
     segments: tuple[str, ...] = option(TEXTS, 'columns with one value per query, "country,device"')
     ranks: str = option(RANKS, "of ranked lists without scores: as given, or renumber, which closes gaps", AS_GIVEN)
 
@@ -101,9 +105,9 @@ class Classification(Compared, Resources):
     preds: Any = option(DATA, "labels and predictions: a file, a folder or a glob; None: the bundled sample")
     kind: str | None = option(
         Choice(("binary", "multi-class", "multi-label")),
-        "binary, multi-class or multi-label; None: found from the columns",
+        "binary, multi-class or multi-label; None: inferred from the columns",
     )
-    positive: str | None = option(TEXT, "the positive label, where labels are not 0 and 1, -1 and 1, or booleans")
+    positive: str | None = option(TEXT, "the positive label, if labels are not 0 and 1, -1 and 1, or booleans")
     columns: Mapping[str, str] = option(PAIRS, f'{ROLES}"{{label: bad, score: p}}"')
     systems: tuple[str, ...] = option(TEXTS, f"{SYSTEMS}scores")
     metrics: tuple[str, ...] = option(TEXTS, '"roc_auc,average_precision,f1,brier"; the first decides')
@@ -114,10 +118,10 @@ class Classification(Compared, Resources):
         COST_PAIR, 'of a false positive and a false negative, "{fp: 1, fn: 5}", for the cost curve'
     )
     prevalence: float | None = option(
-        Number(above=0, below=1), "base rate where the model will be used; None: ten times the negatives"
+        Number(above=0, below=1), "base rate expected in production; None: that of ten times as many negatives"
     )
     precision_target: float | None = option(
-        Number(above=0, below=1), "of the classes that may be decided without review (multi-class)"
+        Number(above=0, below=1), "the precision that a class must reach to be decided without review (multi-class)"
     )
     unit: str | None = option(TEXT, UNIT)
     segments: tuple[str, ...] = option(TEXTS, SEGMENTS)
@@ -147,20 +151,20 @@ class Significance(Compared):
     qrels: Any = option(DATA, "judgements (query, item, grade), where preds are ranked lists")
     unit: str | None = option(
         TEXT,
-        "the column of clusters, if units are not independent; whole clusters are resampled",
+        "the column of clusters, if units are not independent: whole clusters are then the units",
     )
     columns: Mapping[str, str] = option(PAIRS, f'{ROLES}"{{system: variant, value: clicks}}"')
     systems: tuple[str, ...] = option(TEXTS, 'the systems to compare, "a,b"; in a wide table their columns')
     metrics: tuple[str, ...] = option(
-        TEXTS, "of a long table or ranked lists those to test, the first decides; of a wide table its name"
+        TEXTS, "of a long table or ranked lists the metrics to test, the first decides; of a wide table its name"
     )
-    lower_is_better: tuple[str, ...] = option(TEXTS, 'the metrics of which less is better, "loss,minutes"')
+    lower_is_better: tuple[str, ...] = option(TEXTS, 'the metrics for which lower is better, "loss,minutes"')
     ranks: str = option(RANKS, "of ranked lists without scores: as given, or renumber, which closes gaps", AS_GIVEN)
     null: float | None = option(
         Number(above=0, below=1), "successes and trials: the share to test against, such as 0.5"
     )
     alternative: str = option(
-        Choice(("two-sided", "greater", "less")), "two-sided, greater or less; only beside null", "two-sided"
+        Choice(("two-sided", "greater", "less")), "two-sided, greater or less; only with null", "two-sided"
     )
     # Nobody trains on less than a hundredth of what they test.
     test_to_train: float | None = option(
@@ -184,26 +188,28 @@ class Validation(Shared):
     estimator: str | None = option(TEXT, "import path such as sklearn.svm.SVC; None: logistic or ridge regression")
     against: str | None = option(TEXT, "import path of a second estimator, fitted on the same folds")
     columns: Mapping[str, str] = option(
-        PAIRS, 'which column is id, group, time, fold or system, where the names differ: "{group: patient}"'
+        PAIRS, 'the column of id, group, time, fold or system, if its name differs: "{group: patient}"'
     )
     ignore: tuple[str, ...] = option(
-        TEXTS, 'columns of features that are none, such as other predictions; a * stands for any text: "p_*,digit"'
+        TEXTS, 'columns that are not features, such as other predictions; a * stands for any text: "p_*,digit"'
     )
     selected: tuple[str, ...] = option(
-        TEXTS, "features that were selected by a look at the target: tested against a selection inside the folds"
+        TEXTS, "features that were selected by using the target: compared with a selection inside the folds"
     )
     categorical: tuple[str, ...] = option(TEXTS, 'columns of features that hold codes, not numbers: "zip,branch"')
     task: str | None = option(
-        Choice(("classes", "number")), "classes or number: what the target is, where its values do not say so"
+        Choice(("classes", "number")), "classes or number: the type of the target, if its values do not show it"
     )
-    k: int = option(Integer(least=2), "folds", 10)
+    k: int = option(Integer(least=2), "number of folds", 10)
     gap: float | None = option(
         Number(least=0), "time between training and test rows, in the unit of the time column; of dates in days"
     )
-    threshold: float = option(Number(), "scores of preds from here up mean class 1", 0.5)
+    threshold: float = option(Number(), "scores of preds of at least this mean class 1", 0.5)
     metrics: tuple[str, ...] = option(TEXTS, '"accuracy,roc_auc,log_loss,brier" or "mae,rmse"; the first decides')
-    most_rows: int = option(Integer(least=20), "more rows than this are sampled", 50_000)
-    seconds: float = option(Number(above=0), "time for the fits beyond the folds; what does not fit in is named", 60)
+    most_rows: int = option(Integer(least=20), "of more rows than this, a random sample is used", 50_000)
+    seconds: float = option(
+        Number(above=0), "time for the fits beyond the folds; the report lists what was skipped", 60
+    )
     gate: str | None = option(
         Choice(("no severe finding", "trusted")),
         "no severe finding (fails only on fail), or trusted (requires pass)",
@@ -216,11 +222,11 @@ class Interleaving(Compared):
 
     log: Any = option(DATA, "interleaved sessions, one row per item shown (session, position, team, outcome, user)")
     users: Any = option(
-        DATA, "an A/B test, one row per user (user, arm, numbers); None without log too: the bundled samples"
+        DATA, "an A/B test, one row per user (user, arm, numbers); if log is None too: the bundled samples"
     )
     columns: Mapping[str, str] = option(PAIRS, f'{ROLES}"{{outcome: hours, user: member}}"')
-    arms: tuple[str, ...] = option(TEXTS, 'the arms, "a,b,c"; None: those that the input has, of a log two')
-    neutral: str | None = option(TEXT, "what the team column says of items that both rankers would have shown")
+    arms: tuple[str, ...] = option(TEXTS, 'the arms, "a,b,c"; None: those of the input, in a log two')
+    neutral: str | None = option(TEXT, "the value of the team column for items that both rankers would have shown")
     preference: tuple[str, ...] = option(
         TEXTS, '"user_share,user_preference,session_wins,credit_share" of the log; the first decides'
     )
@@ -238,13 +244,13 @@ class Interleaving(Compared):
     shares: Mapping[str, float] | str | None = option(
         SHARES, 'planned shares of the users, "{a: 1, b: 1}"; None: equal arms; unknown: not tested'
     )
-    looks: int = option(Integer(), "how often the running A/B test is looked at", 1)
+    looks: int = option(Integer(), "how many times the running A/B test is analysed", 1)
     segments: tuple[str, ...] = option(
         TEXTS, 'columns with one value per session of the log, or per user of the table, "device,country"'
     )
     world: str = option(
         Choice(("cascade", "cascade, even users", "positions", "positions, even users", "none")),
-        'of the simulation: cascade or positions, each also as "cascade, even users", or none',
+        'the simulated world: cascade or positions, each also as "cascade, even users", or none',
         "cascade",
     )
     simulated_users: int = option(Integer(least=1000), "users of the simulation", 100_000)

@@ -165,11 +165,11 @@ class Method:
 FIRST_ORDER = "Welch's t on the influence of each row"
 DELTA = "delta method"
 BY_ROW = Method(methods.delta, DELTA, methods.influence, DELTA)
-HALL = "t corrected for skewness (Hall)"
-SKEWED = f"{HALL}, of zeros and ones Wilson"
+HALL = "skewness-corrected t (Hall)"
+SKEWED = f"{HALL}, Wilson if all values are 0 or 1"
 MEAN = Method(methods.mean, SKEWED, methods.flips, "sign flips")
 JACKKNIFE = "jackknife t"
-ONE_DENOMINATOR = f"sign flips of whole units, where two denominators differ {JACKKNIFE}"
+ONE_DENOMINATOR = f"sign flips of whole units, {JACKKNIFE} if the denominators differ"
 RATIO = Method(methods.jackknife, JACKKNIFE, methods.flips_of_sums, ONE_DENOMINATOR)
 MCNEMAR = "McNemar's test with Tango's interval"
 SHARE = Method(methods.wilson, "Wilson", methods.mcnemar, MCNEMAR)
@@ -187,7 +187,7 @@ LIKE_ITS_ORIGINAL = Method(_transformed, "the original's, transformed", _of_orig
 PLAIN: dict[type[Kind], Method] = {
     Share: SHARE,
     OwnShare: Method(methods.wilson, "Wilson", methods.welch, FIRST_ORDER),
-    Loss: Method(methods.mean, SKEWED, methods.flips_or_t, "sign flips, of more than 20,000 rows t"),
+    Loss: Method(methods.mean, SKEWED, methods.flips_or_t, "sign flips, paired t above 20,000 rows"),
     PerUnit: MEAN,
     Ratio: RATIO,
     Smooth: BY_ROW,
@@ -225,15 +225,17 @@ WEIGHTED = dict.fromkeys(PLAIN, BY_UNIT) | {
     Calibration: ALONE,
     Transformed: LIKE_ITS_ORIGINAL,
 }
-FLIPPED = Method(methods.delta, DELTA, methods.flips_or_influence, "sign flips of whole units, of more than 20,000 t")
+FLIPPED = Method(
+    methods.delta, DELTA, methods.flips_or_influence, f"sign flips of whole units, {DELTA} above 20,000 units"
+)
 CLUSTERED = WEIGHTED | {
     Loss: FLIPPED,
     Share: replace(FLIPPED, interval=methods.of_units, interval_is=OF_UNITS),
     PerUnit: Method(methods.jackknife, JACKKNIFE, methods.flips, "sign flips of whole units"),
 }
 SUMMED = PLAIN | {Loss: Method(methods.summed_mean, HALL, methods.paired_t, "paired t")}
-DIVIDED = "half of the difference's, of sign flips of the units' sums"
-UNLIKE = "Welch's t, of skewed arms that are unlike the studentised permutation"
+DIVIDED = "half the interval of the difference, from sign flips of the units' sums"
+UNLIKE = "Welch's t, the studentised permutation test if arms are skewed and unequal"
 TABLE: dict[Layout, dict[type[Kind], Method]] = {
     Layout.PLAIN: PLAIN,
     Layout.CLUSTERED: CLUSTERED,

@@ -173,6 +173,8 @@ class OfRows(Statistic):
 
         It is that of the smallest group of rows that the metric depends on, such as the positive ones.
         """
+        if self.layout is Layout.PLAIN:
+            return self.n - 1.0
         groups = self.chosen.metric.kind.groups(self.rows)
         return min(kish(by_unit(self.rows.weights * group, self.unit)) for group in groups) - 1
 

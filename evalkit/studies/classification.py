@@ -99,7 +99,7 @@ def _large(predicted: Predicted, p: Classification, resources: base.Limits) -> I
         return
     cluster = spark.engine_for(predicted.parts, resources.reading)
     with nullcontext(cluster) if cluster else engine.opened(resources) as opened:
-        many = bool(cluster) or predicted.count(opened) > most
+        many = bool(cluster) or large.count(opened, predicted.parts) > most
         yield large.read(opened, predicted, list(dict.fromkeys(p.segments)), p.unit) if many else None
 
 

@@ -129,12 +129,12 @@ def _check_meant(asked: list[str], p: parameters.Interleaving) -> None:
     for of, names in OWN.items():
         for name in names if of not in asked else ():
             if name in p.given:
-                raise ParameterError(f"{name}: speaks of {of}, which was not given; set {of}=FILE")
+                raise ParameterError(f"{name}: applies to {of}, which was not given; set {of}=FILE")
     roles_of.check_roles(p.columns, dict.fromkeys(role for of in asked for role in ROLES[of]))
     if len(set(p.arms)) < len(p.arms):
         raise ParameterError(f"arms must differ, got {', '.join(p.arms)}")
     if p.neutral in p.arms:
-        raise ParameterError(f"neutral must be none of the arms, got {p.neutral!r}")
+        raise ParameterError(f"neutral must not be one of the arms, got {p.neutral!r}")
 
 
 def _check_baseline(shared: Settings, studies: list[Study]) -> None:
@@ -151,7 +151,7 @@ def _read_log(data: list[Part] | None, shared: Settings, p: parameters.Interleav
     segments = [name for name in shared.segments if name in logs.column_names(data)]
     table = logs.read_log(data, columns=p.columns, arms=p.arms, neutral=neutral, segments=segments)
     if not sessions.credit(table.log).any():
-        error = InputError(f"{table.columns['outcome']} must be above 0 on an item of an arm, got 0 on every one")
+        error = InputError(f"{table.columns['outcome']} must be above 0 on at least one item of an arm, got 0 on all")
         raise logs.located(error, table.sources, table.columns)
     own = experiment.own_settings(shared, logs.column_names(data), table.log.arms)
     simulated = logs.holds(table.sources, str(SAMPLE["log"]))

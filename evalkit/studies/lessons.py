@@ -123,7 +123,7 @@ def _rows_of_users() -> Row:
         return not by_row.low <= truth <= by_row.high, not by_user.low <= truth <= by_user.high
 
     wrong, right = _rate(errs)
-    setting = f"click-through rate of {USERS:,} users: the 95 % interval misses it"
+    setting = f"click-through rate of {USERS:,} users: the 95 % interval misses the true rate"
     return setting, "rows as units (Wilson)", wrong, "users as units (delta method)", right
 
 
@@ -140,7 +140,7 @@ def _folds(n: int = 200, repeats: int = 10) -> Row:
         return naive < 0.05, folds.nadeau_bengio(d, train=9, test=1).p_value < 0.05
 
     wrong, right = _rate(errs)
-    setting = "two equal learners, 10 × 10 cross-validation: a difference is found"
+    setting = "two equal learners, 10 × 10 cross-validation: a difference is declared"
     return setting, "t over the 100 folds", wrong, "Nadeau–Bengio corrected t", right
 
 
@@ -162,7 +162,7 @@ def _signed_ranks(n: int = 500) -> Row:
     samples = rng.choice(SKEWED[0], (RUNS, n), p=SKEWED[1])
     by_ranks = [ranks.wilcoxon(d).p_value < 0.05 for d in samples[:FEWER_RUNS]]
     by_t = [significance.paired_t(d).p_value < 0.05 for d in samples]
-    setting = f"mean difference 0, skewed, n = {n}: a difference is found"
+    setting = f"mean difference 0, skewed, n = {n}: a difference is declared"
     return setting, "Wilcoxon", float(np.mean(by_ranks)), "t (a mean)", float(np.mean(by_t))
 
 
@@ -178,5 +178,5 @@ def _sessions(users: int = 2_000) -> Row:
         return by_session.p_value < 0.05, significance.paired_t(share).p_value < 0.05
 
     wrong, right = _rate(errs)
-    setting = f"interleaving {users:,} users, no better side: a winner is found"
+    setting = f"interleaving {users:,} users, no better ranker: a winner is declared"
     return setting, "sessions as units (sign test)", wrong, "share of each user (t)", right

@@ -149,5 +149,5 @@ def _threshold(data: MultiLabel, p: Classification) -> float:
     if p.threshold is not None:
         raise ParameterError(f"threshold must be a number, got {p.given['threshold']!r}")
     if not all(outcomes.are_probabilities(score) for score in data.score.values()):
-        raise ParameterError("threshold: scores outside 0 to 1 have no usual threshold; set threshold to a number")
+        raise ParameterError("threshold: scores outside 0 to 1 have no default threshold; set threshold to a number")
     return 0.5

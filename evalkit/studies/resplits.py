@@ -88,7 +88,7 @@ def choose(e: Examples, *, k: int, gap: float, seed: int) -> Folds:
         folds = splits.forward(e.time, k=k, gap=gap, group=e.group)
         why = "rows are dated, so the past predicts the future"
     elif e.group is not None:
-        folds, why = by_group(e, k=k, seed=seed), "rows of a group resemble each other"
+        folds, why = by_group(e, k=k, seed=seed), "rows of a group are correlated"
     else:
         folds, why = by_row(e, k=k, seed=seed), "no group, time or fold column was named"
     return Folds(folds.rows, folds.pairs, f"{folds.rule}: {why}")

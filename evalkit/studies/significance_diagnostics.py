@@ -195,6 +195,11 @@ def ranked_roughly(systems: int, units: int) -> bool:
     return systems * units < LITTLE
 
 
+def family_alpha(study: Significance) -> float:
+    """The α of Holm's first step, at which power and needed units are computed."""
+    return 1 - study.family_level
+
+
 def look_alpha(study: Significance) -> float:
     """What each look counts as, so that all of them together keep the level."""
     return 1 - study.test_level

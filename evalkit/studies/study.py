@@ -102,11 +102,11 @@ def check_systems(settings: Settings, systems: tuple[str, ...]) -> None:
     if asks and len(systems) < 2:
         raise InputError(f"{asks}: a comparison needs two systems, the input has one, {systems[0]!r}")
     if settings.gate and not settings.baseline:
-        raise ParameterError("gate: needs a baseline to hold the other systems against; set baseline='NAME'")
+        raise ParameterError("gate: needs a baseline to compare the other systems with; set baseline='NAME'")
     if settings.gate and settings.metrics[0].metric.best == "neither":
         raise ParameterError(f"gate: {settings.metrics[0].label}, the first metric, has no better direction")
     if settings.gate == "better or equivalent" and settings.margin is None:
-        raise ParameterError("gate: 'better or equivalent' needs a margin; set margin=0.01, say")
+        raise ParameterError("gate: 'better or equivalent' needs a margin, such as margin=0.01")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

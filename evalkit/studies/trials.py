@@ -46,9 +46,11 @@ class Shares(Study):
         """The study of a table; raises ParameterError for parameters that do not go together, or an unknown metric."""
         null = p.null
         if null is None and p.alternative != "two-sided":
-            raise ParameterError(f"alternative: {p.alternative!r} is about a null share; set null=0.5, say")
+            raise ParameterError(f"alternative: {p.alternative!r} needs a null share, such as null=0.5")
         if null is not None and p.baseline:
-            raise ParameterError("baseline: with null every system stands against the null share; set one of the two")
+            raise ParameterError(
+                "baseline: with null every system is compared with the null share; set only one of the two"
+            )
         if unknown := set(p.lower_is_better) - {SHARE, "successes"}:
             raise ParameterError(f"lower_is_better: there is no metric {min(unknown)!r}, the input has {SHARE!r}")
         metric = replace(

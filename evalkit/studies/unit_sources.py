@@ -114,13 +114,13 @@ def named(name: str, best: str | None = None) -> Metric:
 
 def absent(*_: Any) -> Any:
     """Raise: the input holds values, nothing computes them."""
-    raise AssertionError("values of the input are not computed")
+    raise AssertionError("none, the values come from the input")
 
 
 def _one(names: Sequence[str]) -> str:
     if len(names) > 1:
         raise ParameterError(
-            f"metrics: a wide table holds one metric, got {len(names)}; a long one has a column metric"
+            f"metrics: a wide table holds one metric, got {len(names)}; a long table has a metric column"
         )
     return names[0] if names else unit_values.VALUE
 
@@ -147,8 +147,8 @@ def _report(parts: Sequence[Part]) -> UnitValues:
     units = min(int(estimate["n"]) for estimate in data.known.values())
     if len(data.unit) > units:
         raise InputError(
-            f"{parts[0].name}: a report on {units:,} units ({data.name}) must hold one difference of each, got "
-            f"{len(data.unit):,}; give what it was made of, and unit"
+            f"{parts[0].name}: a report on {units:,} units ({data.name}) must hold one difference per unit, got "
+            f"{len(data.unit):,}; use its original input, with unit"
         )
     return data
 
@@ -193,7 +193,7 @@ def _of_rows(names: Sequence[str]) -> list[Metric]:
     for name in names:
         if name not in possible:
             has = ", ".join(sorted(possible))
-            raise ParameterError(f"metrics: of single rows there are {has}, got {name!r}; see the other reports")
+            raise ParameterError(f"metrics: for single rows there are {has}, got {name!r}; the other reports have more")
     return [possible[name] for name in names or LOSSES]
 
 

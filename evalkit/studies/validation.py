@@ -174,7 +174,7 @@ def _usual(e: Examples, asked: Iterable[str]) -> list[str]:
         known = lookup.ALIASES.get(base, base)
         if known not in possible and any(known in other for other in lookup.TABLES.values()):
             why = "scores outside 0 to 1" if known in table else why
-            raise ParameterError(f"metrics: {name!r} has no meaning for {why}; possible are {', '.join(possible)}")
+            raise ParameterError(f"metrics: {name!r} is undefined for {why}; choose from {', '.join(possible)}")
     return [name for name in METRICS[structure] if name in possible]
 
 

@@ -54,14 +54,15 @@ def duplicates(folds: Folds, features: pd.DataFrame, label: ArrayLike | None = N
     excess = rows.size - expected
     if excess <= 3 * np.sqrt(expected) + 1 and expected >= BLIND * tested.size:
         text = (
-            f"test rows repeat the features of a training row, {expected:.0f} expected by coincidence of columns so "
-            "coarse: copies of some rows cannot be told from coincidence"
+            f"test rows repeat the features of a training row, and {expected:.0f} would do so by coincidence, "
+            f"because the "
+            "columns are coarse: copies of a few rows could not be detected"
         )
         return finding(kinds.COARSE, NOTE, rows, tested.size, text)
     clear = excess > 3 * np.sqrt(expected) + 1
     copied = natural < 0.5 and excess >= 0.01 * tested.size
     severity = NOTE if not clear else SEVERE if copied else WARNING
-    text = f"test rows repeat the features of a training row; {expected:.0f} expected of columns so coarse"
+    text = f"test rows repeat the features of a training row; {expected:.0f} would do so by coincidence"
     return finding(kinds.DUPLICATES, severity, rows, tested.size, text)
 
 
@@ -144,7 +145,8 @@ def conflicts(features: pd.DataFrame, label: ArrayLike) -> Finding | None:
     commonest = np.zeros(key.max() + 1, dtype=np.int64)
     np.maximum.at(commonest, pair // names.size, count)
     rows = np.flatnonzero(np.bincount(pair // names.size)[key] > 1)
-    text = f"rows equal in features differ in label: accuracy on these rows is at most {commonest.sum() / key.size:.3f}"
+    most = commonest.sum() / key.size
+    text = f"rows with equal features have different labels: accuracy on these rows is at most {most:.3f}"
     if names.size == 2:
         share = np.bincount(key, number) / np.bincount(key)
         text += f", AUC at most {auc(share[key], number == 1):.3f}"
@@ -152,5 +154,5 @@ def conflicts(features: pd.DataFrame, label: ArrayLike) -> Finding | None:
     by_chance = _expected(columns, np.arange(key.size), key.size, equal).expected
     few = rows.size < 0.1 * key.size
     coarse = not few and by_chance >= 0.5 * equal
-    text += "; the columns are so coarse that rows are equal by coincidence" if coarse else ""
+    text += "; the columns are so coarse that many rows are equal by coincidence" if coarse else ""
     return finding(kinds.CONFLICTING_LABELS, NOTE if few or coarse else WARNING, rows, key.size, text)

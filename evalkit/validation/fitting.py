@@ -71,7 +71,7 @@ def _refuse_unsuitable(estimator: Any, path: str, name: str, kind: str) -> None:
         got = type(estimator).__name__
         raise ParameterError(f"{name}: {path!r} must be what scikit-learn's BaseEstimator is, got {got}") from None
     if clusters:
-        raise ParameterError(f"{name}: {path!r} makes clusters of its own, and predicts no target")
+        raise ParameterError(f"{name}: {path!r} is a clusterer, which predicts no target")
     if wrong:
         predicts, target = ("numbers", "classes") if kind == CLASSES else ("classes", "numbers")
         raise ParameterError(f"{name}: {path!r} predicts {predicts}, but the target holds {target}; task= says which")
@@ -257,7 +257,7 @@ def steps(estimator: Any) -> list[str]:
     if not hasattr(estimator, "steps"):
         return [type(estimator).__name__]
     first = estimator.steps[0][1]
-    words = {"ColumnTransformer": "missing numbers to the median, scaled; text one column a value"}
-    words |= {"Pipeline": "missing numbers to the median, scaled"}
+    words = {"ColumnTransformer": "missing numbers set to the median, scaled; text one-hot encoded"}
+    words |= {"Pipeline": "missing numbers set to the median, scaled"}
     steps = [repr(step).replace("\n", " ") for _, step in estimator.steps[1:]]
     return [words.get(type(first).__name__, repr(first)), *steps]

@@ -10,7 +10,7 @@ from evalkit.arrays import InputError, Ints, codes
 from evalkit.validation import splits
 from evalkit.validation.splits import Folds
 
-CONSECUTIVE = "the fold column given: blocks of time, each taken as trained on the earlier ones"
+CONSECUTIVE = "the fold column: blocks of time, each treated as trained on the earlier ones"
 
 TRAINING = frozenset(("train", "training", "trn", "tr", "trainset", "fit", "learn", "insample", "seen"))
 TEST = frozenset(("test", "testing", "tst", "te", "testset", "holdout", "heldout"))
@@ -95,7 +95,7 @@ def _repeated(names: np.ndarray, repeat: np.ndarray) -> FoldColumn:
         column = _of_draw(names[rows], str(draw))
         pairs += [(rows[train], rows[test]) for train, test in column.folds.pairs]
         labels += [f"{draw}/{name}" for name in column.names]
-    rule = f"the fold column given, drawn anew in each of {draws.size} repeats"
+    rule = f"given by the fold column, drawn anew in each of {draws.size} repeats"
     return FoldColumn(Folds(names.size, tuple(pairs), rule), tuple(labels), np.empty(0, np.int64), int(draws.size))
 
 

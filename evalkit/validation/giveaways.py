@@ -135,7 +135,7 @@ def id_like(features: pd.DataFrame) -> Iterable[Finding | None]:
         values = numeric(column)
         whole = bool((values == np.round(values)).all())
         if whole and len(features) >= 50 and column.nunique() >= 0.99 * len(features):
-            grows = "; it grows with the rows" if (np.diff(values) > 0).all() else ""
+            grows = "; it increases from row to row" if (np.diff(values) > 0).all() else ""
             text = f"{name} is different on almost every row{grows}"
             yield Finding(kinds.ID_LIKE, WARNING, text, int(column.nunique()), len(features))
 
@@ -148,7 +148,7 @@ def score_is_label(score: ArrayLike, label: ArrayLike) -> Finding | None:
     if names.size != 2 or np.unique(number[known]).size < 2 or auc(value[known], number[known] == 1) not in (0.0, 1.0):
         return None
     same = np.unique(value[known]).size == 2
-    text = "score is the label under another name" if same else "score separates the classes without a single error"
+    text = "score is a copy of the label" if same else "score separates the classes without a single error"
     return Finding(kinds.SCORE_IS_LABEL, SEVERE if same else WARNING, text, value.size, value.size)
 
 

@@ -125,7 +125,7 @@ def near_duplicates(folds: Folds, features: pd.DataFrame, *, rng: np.random.Gene
     rows = np.concatenate([test[(pair[test] >= 0) & np.isin(pair[test], train)] for train, test in folds.pairs])
     by_chance = picked.size * 0.01 ** min(table.shape[1], 2)
     severity = SEVERE if np.unique(rows).size > max(0.01 * picked.size, 5 * by_chance) else WARNING
-    return finding(kinds.NEAR_DUPLICATES, severity, rows, picked.size, "test rows all but equal a training row")
+    return finding(kinds.NEAR_DUPLICATES, severity, rows, picked.size, "test rows are almost equal to a training row")
 
 
 def _standard(table: Floats) -> Floats:
@@ -164,7 +164,7 @@ def drift(folds: Folds, features: pd.DataFrame, *, rng: np.random.Generator) -> 
     forest = RandomForestClassifier(100, min_samples_leaf=5, oob_score=True, random_state=seed)
     value = auc(forest.fit(table, side).oob_decision_function_[:, 1], side)
     severity = WARNING if value >= 0.75 else NOTE
-    text = f"training and test rows of the last fold are told apart with AUC {value:.2f}"
+    text = f"a classifier distinguishes training from test rows of the last fold with AUC {value:.2f}"
     return finding(kinds.DRIFT, severity, test, folds.rows, text) if value >= 0.65 else None
 
 
@@ -174,13 +174,13 @@ def drift(folds: Folds, features: pd.DataFrame, *, rng: np.random.Generator) -> 
 def retested(folds: Folds) -> Finding | None:
     """Rows that several folds test: normal for repeated splits, wrong for a table of out-of-fold predictions."""
     times = np.bincount(np.concatenate([test for _, test in folds.pairs]), minlength=folds.rows)
-    return finding(kinds.TESTED_AGAIN, NOTE, np.flatnonzero(times > 1), folds.rows, "rows test in several folds")
+    return finding(kinds.TESTED_AGAIN, NOTE, np.flatnonzero(times > 1), folds.rows, "rows are tested in several folds")
 
 
 def sizes(folds: Folds) -> Finding | None:
     """Test sides of unequal size, the largest over 1.5 times the smallest: a warning, a mean over folds misleads."""
     size = np.array([test.size for _, test in folds.pairs])
-    text = f"test sides have {size.min()} to {size.max()} rows: pool the rows rather than average the folds"
+    text = f"test sets have {size.min()} to {size.max()} rows: pool the rows instead of averaging the folds"
     small = folds.pairs[int(size.argmin())][1]
     return finding(kinds.FOLD_SIZES, WARNING, small, folds.rows, text) if size.max() > 1.5 * size.min() else None
 
@@ -197,7 +197,7 @@ def base_rate(folds: Folds, label: ArrayLike) -> Finding | None:
         far = np.abs(seen - share) > 4 * np.sqrt(share * (1 - share) / test.size)
         odd.append(test if (seen > 0).sum() < 2 or far.any() else test[:0])
     count = sum(test.size > 0 for test in odd)
-    text = f"{count} of {len(odd)} test sides hold one class only or an unlike share of a class"
+    text = f"{count} of {len(odd)} test sets hold only one class, or the share of a class is not that of all rows"
     return finding(kinds.BASE_RATE, WARNING, np.concatenate(odd), number.size, text)
 
 
@@ -230,7 +230,7 @@ def selected_outside(
 
 def unlike_folds(rows: Ints, metric: str, q: float, expected: float) -> Finding:
     """Folds that differ by more than chance, by Cochran's Q."""
-    text = f"{metric} differs between folds by more than chance: Q = {q:.0f}, {expected} expected"
+    text = f"{metric} varies between folds by more than sampling variation explains: Q = {q:.0f}, {expected} expected"
     return Finding(kinds.UNLIKE_FOLDS, WARNING, text, rows.size, rows.size)
 
 

@@ -149,7 +149,7 @@ def by_column(fold: ArrayLike) -> Folds:
     if names.size < 2:
         raise InputError(f"fold must have 2 or more values, got {names.tolist()}")
     pairs = [(np.flatnonzero(number != n), np.flatnonzero(number == n)) for n in range(names.size)]
-    return _folds(number.size, pairs, "the fold column given")
+    return _folds(number.size, pairs, "given by the fold column")
 
 
 def _times(repeats: int) -> str:

@@ -257,7 +257,7 @@ FILES = (
     file("a page of HTML", lambda content: PAGE, "HTML|header|column|no table|must"),
     file("a picture", lambda content: b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(range(256)), "UTF-8|must|NUL"),
     file("a packed file cut off", lambda content: gzip.compress(content)[:-20], "gzip|cut|packed|whole|UTF-8|NUL|must"),
-    file("Parquet cut off", lambda content: content[:-40], "whole Parquet file", formats=("parquet",)),
+    file("Parquet cut off", lambda content: content[:-40], "complete Parquet file", formats=("parquet",)),
     file("Parquet without its middle", lambda content: content[:8] + content[-12:], "Parquet", formats=("parquet",)),
     file("text that is called Parquet", lambda content: b"id,label\n1,2\n", "Parquet", formats=("parquet",)),
     file("JSON with a bracket open", line(lambda text: text.rstrip()[:-1] + b"\n"), "broken JSON.*(byte|row)",

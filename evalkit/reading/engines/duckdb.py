@@ -100,12 +100,12 @@ class DuckDB(Engine):
         low = message.lower()
         if "no space left" in low or "max_temp_directory_size" in low or "offload data block" in low:
             return InputError(
-                f"{where}: no space is left in {self.limits.spill} for what does not fit into memory; "
+                f"{where}: no space is left in {self.limits.spill} for data that do not fit into memory; "
                 "set spill=FOLDER to another disk, or memory to more"
             )
         if "out of memory" in low:
             had = f"{self.limits.memory / 10**6:,.0f} MB"
-            return InputError(f"{where}: {had} of memory are too little for this input; set memory to more")
+            return InputError(f"{where}: {had} of memory is not enough for this input; set memory to more")
         return InputError(f"{where}: {duck.tidy(message)}")
 
 

@@ -141,8 +141,8 @@ def layout_of(part: Part, chosen: Mapping[str, str]) -> Layout:
     columns = roles_of.match(part.columns, roles, chosen, part.name).resolved(("label", "score", "fold"))
     if "repeat" in columns and "id" not in columns:
         raise InputError(
-            f"{part.name}: the column {columns['repeat']!r} says that rows are repeated, and there is no id column to "
-            "tell which; set columns='id=NAME'"
+            f"{part.name}: the column {columns['repeat']!r} numbers repeats of rows, so an id column must "
+            "say which rows are the same; set columns='id=NAME'"
         )
     paired = "system" in columns and "id" in columns
     sides = [role for role in (*SIDES, "repeat") if role in columns and not (paired and role == "id")]
@@ -160,8 +160,8 @@ def _refuse_unnamed_repeat(part: Part, id: np.ndarray) -> None:
     names = [name for name in part.columns if unit_columns.key(name) in unit_columns.Use.DRAWN_AGAIN.value]
     if names and np.unique(codes(id)[0], return_counts=True)[1].min() > 1:
         raise InputError(
-            f"{part.name}: every id has several rows, and {names[0]} may say which draw of the folds each is of; set "
-            f"columns='repeat={names[0]}', or leave out the column where these are copies"
+            f"{part.name}: every id has several rows, and {names[0]} may number repeated draws of the folds; set "
+            f"columns='repeat={names[0]}', or remove the column if these rows are copies"
         )
 
 
@@ -235,7 +235,7 @@ def table(data: Any, use: Use, *, kind: str | None) -> Examples:
     features = _typed(rows, columns[0].features, use.categorical)
     chosen = roles_of.matching(features, use.selected, where, "selected")
     if use.selected and len(chosen) == features.shape[1]:
-        raise ParameterError(f"selected must leave columns that were not selected, got all {len(chosen)} features")
+        raise ParameterError(f"selected must not name every feature, got all {len(chosen)} features")
     return Examples(
         label=label,
         classes=classes,

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError, codes, ratio
-from evalkit.reading.engines.base import Engine
 from evalkit.reading.inputs import aligned
 from evalkit.reading.inputs.aligned import Aligned, Layout
 from evalkit.reading.tables import columns as roles_of
@@ -163,10 +162,6 @@ class Predicted:
         """Whether no more than so many rows are there for certain, without counting them."""
         return sum(part.most_rows for part in self.parts) <= most
 
-    def count(self, engine: Engine) -> int:
-        """The rows of all parts."""
-        return sum(_count(engine, part) if part.counted is None else part.counted for part in self.parts)
-
     def read(self) -> Outcomes:
         """Every row; raises InputError with file, column, row and value for what cannot be meant."""
         rows, first = aligned.read(self.parts, self.layouts, self.systems), self.parts[0]
@@ -175,12 +170,6 @@ class Predicted:
         if self.kind == "binary":
             return _binary(rows, self.positive, first)
         return _multi_class(rows, first) if self.kind == "multi-class" else _multi_label(rows)
-
-
-def _count(engine: Engine, part: Part) -> int:
-    chosen = part.select({"first": part.columns[0]}, {})
-    query = f"SELECT count(*) AS n FROM ({chosen.query}) AS s"
-    return int(engine.table(query, part.name, **chosen.frames)["n"][0].as_py())
 
 
 def read(data: Any, **chosen: Any) -> Outcomes:
@@ -207,7 +196,7 @@ def _both_columns(part: Part, scores: Sequence[str], used: Collection[str]) -> N
         )
         raise InputError(
             f"{part.name}: a multi-label table must have for each label a column y_<label> of 0 and 1 and a column "
-            f"p_<label> of scores, got {got}; add or remove columns so that each has its partner"
+            f"p_<label> of scores, got {got}; add or remove columns so that they form pairs"
         )
 
 

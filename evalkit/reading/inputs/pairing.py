@@ -19,7 +19,7 @@ def twice(place: str, id: str, system: str | None = None) -> InputError:
 
 def not_one(place: str, column: str, id: str, a: object, b: object) -> InputError:
     """The error for a value that systems share and do not agree on."""
-    return InputError(f"{place}: {column} must be one for id {id!r}, got {str(a)!r} and {str(b)!r}")
+    return InputError(f"{place}: {column} must have one value for id {id!r}, got {str(a)!r} and {str(b)!r}")
 
 
 def joined(

@@ -242,7 +242,9 @@ def _no_role(part: Part, roles: dict[str, str], extra: Sequence[str]) -> None:
         for role in ("system", "item", "score", "rank", "grade"):
             usual = (role,) if role == "system" else roles_of.SYNONYMS[role]
             if roles.get(role) == name or (role not in roles and name in usual and name in part.columns):
-                raise ParameterError(f"{ATTRIBUTE}: {name!r} is the {role} column of {part.name}, one value a row")
+                raise ParameterError(
+                    f"{ATTRIBUTE}: {name!r} is the {role} column of {part.name}, with one value per row"
+                )
 
 
 def printed(part: Part, plan: Plan) -> dict[str, str]:
@@ -286,7 +288,8 @@ def _one_way(part: Part, roles: Mapping[str, str], systems: Sequence[str]) -> No
         )
     if more and "system" in roles:
         raise InputError(
-            f"{part.name}: it has a system column, {roles['system']!r}, and a column of scores a system, {more[0]!r}; "
+            f"{part.name}: it has a system column, {roles['system']!r}, and a column of scores per system, "
+            f"{more[0]!r}; "
             "remove one of them"
         )
 

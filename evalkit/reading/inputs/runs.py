@@ -253,7 +253,7 @@ class Build:
             self._same_items(self.run, np.array([first]), self.run, np.array([row]))
             system = self._systems[0][self._systems[1][row]]
             unnamed = isinstance(self.run.system[0], tuple) and "system" not in self.run.columns
-            hint = "; no column says the system (system, model, run)" if unnamed and self.run.columns else ""
+            hint = "; no column names the system (system, model, run)" if unnamed and self.run.columns else ""
             raise self._twice(self.run, row, 0, f" in system {system!r}", hint)
 
     def runs(self, attributes: Sequence[str]) -> Runs:
@@ -383,7 +383,7 @@ class Build:
             a, b = sorted(_shown(values, code) for code in (first[query[row]], value[row]))
             where = self.beside.place(row)
             raise InputError(
-                f"{where}: {name} must have one value a query, got {a!r} and {b!r} for query "
+                f"{where}: {name} must have one value per query, got {a!r} and {b!r} for query "
                 f"{self._queries[0][query[row]]!r}"
             )
         return np.array([_shown(values, code) for code in first[self._population]], dtype=object)

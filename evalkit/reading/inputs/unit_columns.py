@@ -239,9 +239,9 @@ def refuse_other_units(cell: Ints, cells: int, columns: Sequence[Column], unit: 
     if apart and np.unique(reduce(_pairs, apart.values(), cell)).size == rows:
         names = " and ".join(map(repr, apart))
         raise InputError(
-            f"{where}: rows of one {unit} differ in {names}: where they are draws of one {unit} set "
-            f"columns='unit={unit}', where {names} names the metric columns='metric={next(iter(apart))}'; where they "
-            "are other units, write both into one column"
+            f"{where}: rows of one {unit} differ in {names}: if they are draws of one {unit}, set "
+            f"columns='unit={unit}'; if {names} names the metric, set columns='metric={next(iter(apart))}'; if they "
+            "are different units, write both into one column"
         )
 
 
@@ -263,7 +263,7 @@ def refuse_summaries(labels: Iterable[object], values: Mapping[tuple[str, str], 
             own = np.array([column[place] for column in values.values()])
             if np.allclose(own, means, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True):
                 raise InputError(
-                    f"{where}: {unit} {str(label)!r} holds the means of the others and would count as one of them; "
+                    f"{where}: {unit} {str(label)!r} holds the means of the others and would count as a unit; "
                     "remove its rows"
                 )
 
@@ -273,7 +273,8 @@ def refuse_pairs(texts: Sequence[Column], where: str) -> None:
     sides = [column.name for column in texts if _SIDE.fullmatch(column.key)]
     if len(sides) > 1:
         raise InputError(
-            f"{where}: {sides[0]!r} and {sides[1]!r} name two systems in each row, and a table must have one column of "
-            "systems, or one of values for each; count the wins of each system as successes and trials, or name the "
+            f"{where}: {sides[0]!r} and {sides[1]!r} name two systems in each row, but a table must have one column of "
+            "systems, or one column of values per system; count the wins of each system as successes and trials, or "
+            "name the "
             "columns of values: systems='a,b'"
         )

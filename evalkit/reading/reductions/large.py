@@ -18,7 +18,7 @@ from evalkit.reading.inputs.outcomes import Predicted
 from evalkit.reading.reductions.profiles import LABELS, Piece, Profiles, system_of
 from evalkit.reading.reductions.shards import OfTable, Plan, Segment
 from evalkit.reading.reductions.straight import Straight, straight
-from evalkit.reading.tables.parts import Source
+from evalkit.reading.tables.parts import Part, Source
 from evalkit.reading.tables.precision import Precision
 from evalkit.reading.tables.rules import split
 from evalkit.reading.tables.slices import groups
@@ -94,6 +94,17 @@ class Large:
         query = f"SELECT {', '.join(self.plan.columns)} FROM ({self.query}) AS w"
         of_table = OfTable(self.plan, function)
         return self.engine.reduce(query, by, of_table, self.name, merge, total=self.rows, **self.frames)
+
+
+def count(engine: Engine, parts: Sequence[Part]) -> int:
+    """The rows of all parts."""
+    return sum(_count(engine, part) if part.counted is None else part.counted for part in parts)
+
+
+def _count(engine: Engine, part: Part) -> int:
+    chosen = part.select({"first": part.columns[0]}, {})
+    query = f"SELECT count(*) AS n FROM ({chosen.query}) AS s"
+    return int(engine.table(query, part.name, **chosen.frames)["n"][0].as_py())
 
 
 def read(engine: Engine, predicted: Predicted, segments: Sequence[str] = (), unit: str | None = None) -> Large:

@@ -65,6 +65,6 @@ def _first_line(path: Path) -> tuple[list[str], str]:
         raise InputError(f"{duck.shown(path)}: must be UTF-8 text, got byte 0x{byte:02x} (line 1)") from None
     if not line.strip() or "\r" in line or line.count('"') % 2:
         wrong = "is empty" if not line.strip() else "holds a carriage return" if "\r" in line else "has an open quote"
-        raise InputError(f"{duck.shown(path)}: the first line must hold the column names, it {wrong}")
+        raise InputError(f"{duck.shown(path)}: the first line must hold the column names, but it {wrong}")
     delimiter = max(DELIMITERS, key=line.count)
     return [name.strip() for name in next(csv.reader([line], delimiter=delimiter))], delimiter

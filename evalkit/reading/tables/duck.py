@@ -66,7 +66,7 @@ def _connection() -> Any:
     return duckdb.connect(config=options)
 
 
-NO_PARQUET = "must be a whole Parquet file, it has another content or is cut off"
+NO_PARQUET = "must be a complete Parquet file, but it has other content or is truncated"
 
 
 def no_parquet(where: str) -> InputError:
@@ -120,7 +120,7 @@ def tidy(message: str) -> str:
     if "Maximum line size" in message:
         return f"a line must not be longer than 2 MB{where}"
     if "state machine" in message:
-        return "every line must end in the same way, as the first does (\\n or \\r\\n)"
+        return "every line must end as the first does (\\n or \\r\\n)"
     if "unterminated quote" in message:
         return f"a quote is opened and never closed{where}"
     if match := re.search(r"Could not convert string '(.*?)' to", message, re.S):

@@ -47,7 +47,7 @@ def _part(path: Path, header: str | None) -> File:
     _no_file(path)
     opened = _opener(path)
     if opened and path.suffix.lower() in PACKED - {".gz", ".zst"}:
-        raise InputError(f"{duck.shown(path)}: a packed table must be .gz or .zst, got {path.suffix}")
+        raise InputError(f"{duck.shown(path)}: a compressed table must be .gz or .zst, got {path.suffix}")
     try:
         return (opened or _by_content)(path, header)
     except OSError as error:
@@ -78,7 +78,7 @@ def _by_content(path: Path, header: str | None) -> File:
     """A file whose suffix names no format: TREC text, or else a table that has a delimiter."""
     lines = trec.first_lines(path)
     if not lines:
-        raise InputError(f"{duck.shown(path)}: the file has no line besides blank ones and comments")
+        raise InputError(f"{duck.shown(path)}: the file has only blank lines and comments")
     if layout := trec.layout_of(lines):
         return trec_files.opened(path, layout)
     part = delimited.opened(path, header)
