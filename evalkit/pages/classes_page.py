@@ -94,9 +94,8 @@ def calibrated(study: ClassesStudy) -> Html:
         "accuracy": limits("right", "right_low", "right_high"),
         "top-label ECE, 10 equal bins": _ece,
     }
-    return of_rows(
-        "Calibration of the probability of the predicted class (confidence)", study.calibration, columns, NO_LIMITS
-    )
+    caption = "Calibration of the probability of the predicted class (confidence)"
+    return of_rows(caption, study.calibration, columns, NO_LIMITS)
 
 
 def _ece(rows: tables.Rows) -> list[str]:

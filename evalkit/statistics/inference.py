@@ -44,7 +44,7 @@ from evalkit.catalogue.score_kinds import (
     Skill,
 )
 from evalkit.metrics.sums import both
-from evalkit.statistics import independent, intervals, methods, power
+from evalkit.statistics import independent, interval_methods, intervals, methods, power
 from evalkit.statistics.closed_forms import Part, mover_mean
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.methods import Options
@@ -164,15 +164,15 @@ class Method:
 
 FIRST_ORDER = "Welch's t on the influence of each row"
 DELTA = "delta method"
-BY_ROW = Method(methods.delta, DELTA, methods.influence, DELTA)
+BY_ROW = Method(interval_methods.delta, DELTA, methods.influence, DELTA)
 HALL = "skewness-corrected t (Hall)"
 SKEWED = f"{HALL}, Wilson if all values are 0 or 1"
-MEAN = Method(methods.mean, SKEWED, methods.flips, "sign flips")
+MEAN = Method(interval_methods.mean, SKEWED, methods.flips, "sign flips")
 JACKKNIFE = "jackknife t"
 ONE_DENOMINATOR = f"sign flips of whole units, {JACKKNIFE} if the denominators differ"
-RATIO = Method(methods.jackknife, JACKKNIFE, methods.flips_of_sums, ONE_DENOMINATOR)
+RATIO = Method(interval_methods.jackknife, JACKKNIFE, methods.flips_of_sums, ONE_DENOMINATOR)
 MCNEMAR = "McNemar's test with Tango's interval"
-SHARE = Method(methods.wilson, "Wilson", methods.mcnemar, MCNEMAR)
+SHARE = Method(interval_methods.wilson, "Wilson", methods.mcnemar, MCNEMAR)
 OWN_SCALE = "t on the logit scale, on as many degrees of freedom as the rarer class has rows"
 AREA = "DeLong's variance on the logit scale, Newcombe's method 5 where a class has fewer than 50 rows"
 OVERLAP = "Wilson's limits of the Jaccard index, mapped"
@@ -181,37 +181,37 @@ AT_RATES = "MOVER of Wilson's limits of recall and false positive rate"
 LARGEST = "at its threshold Newcombe's limit above, below a bootstrap over all thresholds"
 FEW = "delta method, with the freedom that the kurtosis of the influence values leaves"
 BY_PARTS = "MOVER of the limits of each class or label"
-ALONE = Method(methods.no_interval, "none", methods.no_test, "none")
+ALONE = Method(interval_methods.no_interval, "none", methods.no_test, "none")
 LIKE_ITS_ORIGINAL = Method(_transformed, "the original's, transformed", _of_originals, "the original's")
 
 PLAIN: dict[type[Kind], Method] = {
     Share: SHARE,
-    OwnShare: Method(methods.wilson, "Wilson", methods.welch, FIRST_ORDER),
-    Loss: Method(methods.mean, SKEWED, methods.flips_or_t, "sign flips, paired t above 20,000 rows"),
+    OwnShare: Method(interval_methods.wilson, "Wilson", methods.welch, FIRST_ORDER),
+    Loss: Method(interval_methods.mean, SKEWED, methods.flips_or_t, "sign flips, paired t above 20,000 rows"),
     PerUnit: MEAN,
     Ratio: RATIO,
     Smooth: BY_ROW,
     Quantile: BY_ROW,
-    Agreement: Method(methods.skewed_rows, HALL, methods.influence, DELTA),
+    Agreement: Method(interval_methods.skewed_rows, HALL, methods.influence, DELTA),
     Combined: Method(_combined, BY_PARTS, methods.of_few, FEW),
     Harmonic: Method(_harmonic, BY_PARTS, methods.of_few, FEW),
-    Area: Method(methods.delong, AREA, methods.two_areas, "DeLong's variance, Welch's t"),
-    Order: Method(methods.of_table, OWN_SCALE, methods.welch, FIRST_ORDER),
-    AtRate: Method(methods.at_rate, OWN_SCALE, methods.welch, FIRST_ORDER),
-    Skill: Method(methods.skewed, HALL, methods.welch, FIRST_ORDER),
-    Gap: Method(methods.gap, LARGEST, methods.two_gaps, FIRST_ORDER + ", half a row added to each cell"),
+    Area: Method(interval_methods.delong, AREA, methods.two_areas, "DeLong's variance, Welch's t"),
+    Order: Method(interval_methods.of_table, OWN_SCALE, methods.welch, FIRST_ORDER),
+    AtRate: Method(interval_methods.at_rate, OWN_SCALE, methods.welch, FIRST_ORDER),
+    Skill: Method(interval_methods.skewed, HALL, methods.welch, FIRST_ORDER),
+    Gap: Method(interval_methods.gap, LARGEST, methods.two_gaps, FIRST_ORDER + ", half a row added to each cell"),
     Calibration: ALONE,
-    Decision: Method(methods.skewed, HALL, methods.welch, FIRST_ORDER),
-    Overlap: Method(methods.overlap, OVERLAP, methods.welch, FIRST_ORDER),
-    OfShares: Method(methods.of_shares, "MOVER of Wilson's limits", methods.welch, FIRST_ORDER),
-    Lift: Method(methods.lift, LIFT, methods.welch, FIRST_ORDER),
-    Depth: Method(methods.depth, LIFT, methods.welch, FIRST_ORDER),
-    AtRates: Method(methods.at_rates, AT_RATES, methods.welch, FIRST_ORDER),
+    Decision: Method(interval_methods.skewed, HALL, methods.welch, FIRST_ORDER),
+    Overlap: Method(interval_methods.overlap, OVERLAP, methods.welch, FIRST_ORDER),
+    OfShares: Method(interval_methods.of_shares, "MOVER of Wilson's limits", methods.welch, FIRST_ORDER),
+    Lift: Method(interval_methods.lift, LIFT, methods.welch, FIRST_ORDER),
+    Depth: Method(interval_methods.depth, LIFT, methods.welch, FIRST_ORDER),
+    AtRates: Method(interval_methods.at_rates, AT_RATES, methods.welch, FIRST_ORDER),
     Transformed: LIKE_ITS_ORIGINAL,
 }
 OF_KISH = "delta method, on Kish's degrees of freedom"
 OF_UNITS = "t on the logit scale, by unit or weighted row, on Kish's degrees of freedom"
-BY_UNIT = Method(methods.of_units, OF_UNITS, methods.influence, OF_KISH)
+BY_UNIT = Method(interval_methods.of_units, OF_UNITS, methods.influence, OF_KISH)
 WEIGHTED = dict.fromkeys(PLAIN, BY_UNIT) | {
     Loss: BY_ROW,
     Ratio: RATIO,
@@ -220,20 +220,20 @@ WEIGHTED = dict.fromkeys(PLAIN, BY_UNIT) | {
     Quantile: BY_ROW,
     Combined: Method(_combined, BY_PARTS, methods.of_few, FEW),
     Harmonic: Method(_harmonic, BY_PARTS, methods.of_few, FEW),
-    Gap: Method(methods.gap_of_units, LARGEST, methods.influence, OF_KISH),
-    AtRate: Method(methods.at_rate_of_units, OF_UNITS, methods.influence, OF_KISH),
+    Gap: Method(interval_methods.gap_of_units, LARGEST, methods.influence, OF_KISH),
+    AtRate: Method(interval_methods.at_rate_of_units, OF_UNITS, methods.influence, OF_KISH),
     Calibration: ALONE,
     Transformed: LIKE_ITS_ORIGINAL,
 }
 FLIPPED = Method(
-    methods.delta, DELTA, methods.flips_or_influence, f"sign flips of whole units, {DELTA} above 20,000 units"
+    interval_methods.delta, DELTA, methods.flips_or_influence, f"sign flips of whole units, {DELTA} above 20,000 units"
 )
 CLUSTERED = WEIGHTED | {
     Loss: FLIPPED,
-    Share: replace(FLIPPED, interval=methods.of_units, interval_is=OF_UNITS),
-    PerUnit: Method(methods.jackknife, JACKKNIFE, methods.flips, "sign flips of whole units"),
+    Share: replace(FLIPPED, interval=interval_methods.of_units, interval_is=OF_UNITS),
+    PerUnit: Method(interval_methods.jackknife, JACKKNIFE, methods.flips, "sign flips of whole units"),
 }
-SUMMED = PLAIN | {Loss: Method(methods.summed_mean, HALL, methods.paired_t, "paired t")}
+SUMMED = PLAIN | {Loss: Method(interval_methods.summed_mean, HALL, methods.paired_t, "paired t")}
 DIVIDED = "half the interval of the difference, from sign flips of the units' sums"
 UNLIKE = "Welch's t, the studentised permutation test if arms are skewed and unequal"
 TABLE: dict[Layout, dict[type[Kind], Method]] = {
@@ -244,17 +244,22 @@ TABLE: dict[Layout, dict[type[Kind], Method]] = {
     Layout.SUMMED_VARIED: WEIGHTED | {Ratio: BY_ROW},
     Layout.DIVIDED: dict.fromkeys(
         (PerUnit, Ratio),
-        Method(methods.divided_or_jackknife, DIVIDED, methods.flips_of_sums, "sign flips of the units' sums"),
+        Method(interval_methods.divided_or_jackknife, DIVIDED, methods.flips_of_sums, "sign flips of the units' sums"),
     ),
     Layout.INDEPENDENT: {
-        PerUnit: Method(methods.mean, SKEWED, methods.two_means, UNLIKE),
-        Ratio: Method(methods.jackknife, JACKKNIFE, methods.two_ratios, JACKKNIFE),
-        Proportion: Method(methods.wilson, "Wilson", methods.two_proportions, "the score test with its interval"),
+        PerUnit: Method(interval_methods.mean, SKEWED, methods.two_means, UNLIKE),
+        Ratio: Method(interval_methods.jackknife, JACKKNIFE, methods.two_ratios, JACKKNIFE),
+        Proportion: Method(
+            interval_methods.wilson, "Wilson", methods.two_proportions, "the score test with its interval"
+        ),
     },
     Layout.FOLDS: dict.fromkeys(
-        (PerUnit, Ratio), Method(methods.of_folds, "Nadeau–Bengio", methods.two_folds, "Nadeau–Bengio's corrected t")
+        (PerUnit, Ratio),
+        Method(interval_methods.of_folds, "Nadeau–Bengio", methods.two_folds, "Nadeau–Bengio's corrected t"),
     ),
-    Layout.KNOWN: dict.fromkeys((PerUnit, Ratio, Proportion), Method(methods.known, "as given", methods.flips, "none")),
+    Layout.KNOWN: dict.fromkeys(
+        (PerUnit, Ratio, Proportion), Method(interval_methods.known, "as given", methods.flips, "none")
+    ),
 }
 
 

@@ -19,7 +19,7 @@ from evalkit.reading.inputs.outcomes import Binary
 from evalkit.reading.reductions import large
 from evalkit.reading.reductions.large import Large
 from evalkit.reading.tables.slices import Slice
-from evalkit.statistics import count_bootstrap, methods, passes
+from evalkit.statistics import count_bootstrap, interval_methods, passes
 from evalkit.statistics.passes import First, Second
 from evalkit.statistics.sample import HeldRows, Moments, SummedRows, Table, columns
 from evalkit.statistics.statistic import Layout
@@ -190,7 +190,7 @@ class SumsStudy(BinaryStudy):
         """A mean loss with its limits; of one that was not read those of the table, none of units or weights."""
         if chosen in self.settings.metrics:
             return super().loss(chosen, name)
-        e = methods.mean_of_table(chosen, self.chances(name), level=self.settings.level)
+        e = interval_methods.mean_of_table(chosen, self.chances(name), level=self.settings.level)
         low, high = (e.low, e.high) if self.plain else (np.nan, np.nan)
         return {"value": e.value, "low": low, "high": high}
 

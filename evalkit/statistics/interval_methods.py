@@ -1,0 +1,228 @@
+"""Intervals: how each is made of a statistic; `inference` says which one a metric has."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from evalkit.arrays import ratio
+from evalkit.catalogue.metric import Chosen
+from evalkit.metrics.counts import Counts, auc, steps
+from evalkit.metrics.influence import auc_variance, widest
+from evalkit.metrics.rows import Rows
+from evalkit.metrics.sums import Sums
+from evalkit.statistics import (
+    closed_forms,
+    count_bootstrap,
+    folds,
+    independent,
+    intervals,
+    means,
+)
+from evalkit.statistics.auc_intervals import auc_interval
+from evalkit.statistics.intervals import Estimate, t_interval
+from evalkit.statistics.means import between, hall
+from evalkit.statistics.methods import NONE, Options, flipped_sums
+
+RESOLVED = 100  # positives that come with the negatives at a base rate: of fewer no limits of average precision hold
+
+
+def wilson(statistic: Any, o: Options) -> Estimate:
+    return intervals.wilson(*statistic.hits(), level=o.level)
+
+
+def mean(statistic: Any, o: Options) -> Estimate:
+    """The mean of one value a unit: Wilson where all are 0 or 1, else t corrected for skewness."""
+    sums = statistic.sums
+    return means.mean(sums.numerator[sums.defined], level=o.level)
+
+
+def jackknife(statistic: Any, o: Options) -> Estimate:
+    """The ratio of sums over units: the jackknife's error and t with Kish's freedom, on a scale without ends."""
+    arm = independent.ratio_of(Sums(*statistic.sums.by_unit(statistic.sums.defined, statistic.unit)))
+    error, n = float(np.sqrt(arm.variance)), arm.effect.size
+    e = t_interval(arm.value, error, n=n, freedom=arm.freedom, level=o.level, method="jackknife t")
+    return between(e, statistic.chosen.metric.low, statistic.chosen.metric.high)
+
+
+def divided(statistic: Any, o: Options) -> Estimate:
+    """What one of two systems has of units that both divide: its limits are half of those of the difference, above ½.
+
+    The other has the rest, so that the difference is twice the value less 1: value and difference tell one story.
+    """
+    sums = statistic.sums
+    over_rest = Sums(2 * sums.numerator - sums.size, sums.denominator)
+    e = flipped_sums(over_rest, sums.defined, statistic.unit, o).difference
+    return Estimate(statistic.value, (1 + e.low) / 2, (1 + e.high) / 2, o.level, e.n, e.method)
+
+
+def divided_or_jackknife(statistic: Any, o: Options) -> Estimate:
+    return (jackknife if statistic.n > o.limits.flipped else divided)(statistic, o)
+
+
+def delta(statistic: Any, o: Options) -> Estimate:
+    """t from how much each row, or unit, moves the metric, on a scale without ends."""
+    value, error, freedom = statistic.value, statistic.error(), max(statistic.freedom, 1.0)
+    e = t_interval(value, error, n=statistic.n, freedom=freedom, level=o.level, method=statistic.how)
+    return between(e, statistic.chosen.metric.low, statistic.chosen.metric.high)
+
+
+def summed_mean(statistic: Any, o: Options) -> Estimate:
+    return hall(statistic.value, statistic.error(), statistic.skewness(), n=statistic.n, level=o.level)
+
+
+def mean_of_table(chosen: Chosen, c: Counts, *, level: float) -> Estimate:
+    """The mean of a loss with t limits from a table whose rows count alike."""
+    kind: Any = chosen.metric.kind
+    label, rows = np.repeat([1, 0], len(c.threshold)), np.concatenate([c.positive, c.negative])
+    loss = kind.per_row(Rows(label, np.tile(c.threshold, 2)), chosen.k)
+    value = kind.at(c, np.nan)
+    error = float(np.sqrt(ratio(np.dot(rows, (loss - value) ** 2), c.total * (c.total - 1.0))))
+    return t_interval(value, error, n=int(c.total), level=level, method="t")
+
+
+def delong(statistic: Any, o: Options) -> Estimate:
+    c = statistic.tables.chances
+    error = float(np.sqrt(auc_variance(c)))
+    return auc_interval(auc(c), error, c.positives, c.negatives, level=o.level)
+
+
+def of_table(statistic: Any, o: Options) -> Estimate:
+    """t on the scale of the range, of rows that count alike: as many degrees of freedom as the rarer class has rows."""
+    c = statistic.tables.counts
+    freedom = min(c.positives, c.negatives) - 1
+    return ranged(statistic, table_moments(statistic)[0], freedom=freedom, n=int(c.total), level=o.level)
+
+
+def of_units(statistic: Any, o: Options) -> Estimate:
+    """t on the scale of the range, from how much each unit moves the metric, on Kish's degrees of freedom."""
+    return ranged(statistic, statistic.error(), freedom=statistic.freedom, n=statistic.n, level=o.level)
+
+
+def ranged(statistic: Any, error: float, **more: Any) -> Estimate:
+    """The limits on the scale of the metric's range."""
+    metric = statistic.chosen.metric
+    return closed_forms.ranged_t(statistic.value, error, low=metric.low, high=metric.high, **more)
+
+
+def table_moments(statistic: Any) -> tuple[float, float]:
+    """The standard error and the skewness of a metric of rows that count alike, from what a row of each bin moves."""
+    c = statistic.chosen.metric.kind.source(statistic.tables)
+    bins = statistic.chosen.metric.kind.bins(c)
+    squares, cubes, stop = 0.0, 0.0, 0
+    for step in steps(c):
+        start, stop = stop, stop + len(step.p)
+        for rows, moved in ((step.p, bins[0, start:stop]), (step.n, bins[1, start:stop])):
+            squared = moved * moved
+            squares += np.dot(rows, squared)
+            cubes += np.dot(rows, squared * moved)
+    return float(np.sqrt(ratio(squares * c.total, c.total - 1))), float(np.nan_to_num(ratio(cubes, squares**1.5)))
+
+
+def skewed(statistic: Any, o: Options) -> Estimate:
+    """t with Hall's correction, of rows that count alike."""
+    error, skewness = table_moments(statistic)
+    n = int(statistic.tables.counts.total)
+    return hall(statistic.value, error, skewness * float(np.sqrt(n)), n=n, level=o.level)
+
+
+def skewed_rows(statistic: Any, o: Options) -> Estimate:
+    """The same of rows at hand."""
+    moved, n = statistic.effects.rows, statistic.n
+    return hall(statistic.value, statistic.error(), means.skewness(moved), n=n, level=o.level)
+
+
+def overlap(statistic: Any, o: Options) -> Estimate:
+    kind, c = statistic.chosen.metric.kind, statistic.tables.cut
+    (tp, fn), (fp, _) = c.positive, c.negative
+    e = closed_forms.overlap(tp, fn, fp, weight=kind.weight, times=kind.times, level=o.level)
+    return replace(e, n=int(c.total))
+
+
+def of_shares(statistic: Any, o: Options) -> Estimate:
+    """MOVER of Wilson's limits of shares of rows that do not overlap."""
+    shares = statistic.chosen.metric.kind.shares
+    sides = (wilson(replace(statistic, chosen=Chosen(of)), o) for of in shares)
+    parts = [closed_forms.Part(1 / len(shares), e, np.zeros(1)) for e in sides]
+    return closed_forms.mover_mean(parts, n=int(statistic.tables.cut.total), level=o.level)
+
+
+def lift(statistic: Any, o: Options) -> Estimate:
+    kind = statistic.chosen.metric.kind
+    c = kind.source(statistic.tables)
+    hits, picked, border = kind.picked(c)
+    return closed_forms.lift(hits, picked, c.positives, c.total, border, level=o.level)
+
+
+def gap(statistic: Any, o: Options) -> Estimate:
+    return _gap(statistic, 1.0, o)
+
+
+def gap_of_units(statistic: Any, o: Options) -> Estimate:
+    """As many rows as would vary as much as the units do, at the place of the largest distance."""
+    c, error = statistic.tables.counts, statistic.error()
+    (top, _), few = widest(c), (statistic.freedom + 1) / min(c.positives, c.negatives)
+    rates = np.array([ratio(c.tp[top], c.positives), ratio(c.fp[top], c.negatives)])
+    plain = (rates * (1 - rates) / np.array([c.positives, c.negatives])).sum()
+    return _gap(statistic, float(ratio(plain, error**2)) if error > 0 else few, o)
+
+
+def _gap(statistic: Any, rows: float, o: Options) -> Estimate:
+    """rows: how many independent rows a weight of 1 stands for."""
+    c = statistic.tables.counts
+    top, sign = widest(c)
+    sizes = (max(round(c.positives * rows), 2), max(round(c.negatives * rows), 2))
+    hits = [size * ratio(column[top], column[-1]) for size, column in zip(sizes, (c.tp, c.fp), strict=True)]
+    rates = [intervals.wilson(min(hit, size), size, level=o.level) for hit, size in zip(hits, sizes, strict=True)]
+    larger, smaller = rates if sign >= 0 else rates[::-1]
+    share = (1 + o.level) / 2
+    rise = count_bootstrap.largest_rise(c, sizes, sign, rng=o.rng, share=share, resamples=o.limits.resamples)
+    return closed_forms.gap(statistic.value, larger, smaller, rise, n=statistic.n, level=o.level)
+
+
+def at_rate(statistic: Any, o: Options) -> Estimate:
+    return (of_table if _resolved(statistic) else no_interval)(statistic, o)
+
+
+def at_rate_of_units(statistic: Any, o: Options) -> Estimate:
+    return (of_units if _resolved(statistic) else no_interval)(statistic, o)
+
+
+def _resolved(statistic: Any) -> bool:
+    """Whether enough negatives are there: at a low base rate the few that score highest decide, and no limits hold."""
+    c = statistic.tables.counts
+    return bool(statistic.chosen.metric.kind.positives_of(c) >= min(RESOLVED, c.positives))
+
+
+def depth(statistic: Any, o: Options) -> Estimate:
+    """Of the precision among the rows picked or of the recall, whichever is a share of fewer rows."""
+    kind = statistic.chosen.metric.kind
+    c = kind.source(statistic.tables)
+    hits, picked, border = kind.picked(c)
+    if c.positives < picked:
+        of_few = closed_forms.lift_of_few
+        return of_few(hits, c.positives, kind.depth, border, n=int(c.total), level=o.level)
+    return closed_forms.lift(hits, picked, c.positives, c.total, border, level=o.level)
+
+
+def at_rates(statistic: Any, o: Options) -> Estimate:
+    c = statistic.tables.cut
+    sides = (intervals.wilson(column[0], column[-1], level=o.level) for column in (c.tp, c.fp))
+    rates = statistic.chosen.metric.kind.rates
+    return replace(closed_forms.at_rates(rates, *sides, n=int(c.total), level=o.level), value=statistic.value)
+
+
+def no_interval(statistic: Any, o: Options) -> Estimate:
+    """The value alone: what is biased upward in every sample has no interval that holds it."""
+    return Estimate(statistic.value, np.nan, np.nan, o.level, statistic.n, NONE)
+
+
+def of_folds(statistic: Any, o: Options) -> Estimate:
+    values = statistic.sums.per_unit[statistic.sums.defined]
+    return folds.nadeau_bengio(values, train=1, test=o.test_to_train, level=o.level).difference
+
+
+def known(statistic: Any, o: Options) -> Estimate:
+    return statistic.estimate
