@@ -86,7 +86,7 @@ def skew(study: Study) -> Skew | None:
 
 def _skew(study: Study, chosen: Chosen, pair: tuple[str, str]) -> Skew | None:
     d = inference.flipped(*(study.measure(chosen, name) for name in pair))
-    return None if d is None else Skew(chosen.label, pair, skewness(d - d.mean()), d.size)
+    return None if d is None or not d.size else Skew(chosen.label, pair, skewness(d - d.mean()), d.size)
 
 
 def small_slices(study: Study) -> list[str]:
