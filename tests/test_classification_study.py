@@ -140,7 +140,7 @@ def test_other_base_rate(binary):
     here = found.iloc[0]
     assert here["low"] <= here["value"] <= here["high"]
     assert np.isnan(found["low"].iloc[1])  # 700 negatives come with 30 positives there: too few to tell
-    assert "the few negatives that score highest decide it" in classification_page.base_rate(binary).html
+    assert "at this rate it depends on the few highest-scoring negatives" in classification_page.base_rate(binary).html
     apart = binary.elsewhere[binary.elsewhere["metric"] != "average_precision"]
     assert ((apart["low"] <= apart["value"]) & (apart["value"] <= apart["high"])).all()
     named = classification.read(prevalence=0.01, systems="forest")

@@ -123,7 +123,7 @@ def test_definitions_say_the_intervals_and_tests_that_were_made(data, right, mea
     assert f"{right}: McNemar's test with Tango's interval; " in plain
     assert f"{mean}: sign flips, paired t above 20,000 rows;" in plain
     assert f"{right}: Wilson; " in plain
-    assert f"{mean}: sign flips of whole units, jackknife t above 20,000 units;" in unit
+    assert f"{mean}: sign flips of whole units, delta method above 20,000 units;" in unit
     assert "; over users; Holm" in unit
     assert "delta method" in weight
     assert "; over rows; Holm" in weight

@@ -42,7 +42,7 @@ def title(report: str, study: Study, rows: str, *, alone: str, against: str, bes
 
 def heading(report: str, asked: str, of: Origin) -> Html:
     """The title, what was asked, and what the parameters say of the data."""
-    first, others = PurePath(of.sources[0].name).name if of.sources else "", len(of.sources) - 1
+    first, others = PurePath(of.sources[0].name).name if of.sources else "", len(of.sources[1:])
     usual = f"{report}: {first}{f' and {others} more' if others > 0 else ''}" if first else report
     date = of.given.get("data_date")
     more = [of.given.get("note"), f"Data of {date}" if date else None]

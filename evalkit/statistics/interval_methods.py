@@ -74,13 +74,14 @@ def summed_mean(statistic: Any, o: Options) -> Estimate:
 
 
 def mean_of_table(chosen: Chosen, c: Counts, *, level: float) -> Estimate:
-    """The mean of a loss with t limits from a table whose rows count alike."""
+    """The mean of a loss, with t corrected for skewness, from a table whose rows count alike."""
     kind: Any = chosen.metric.kind
     label, rows = np.repeat([1, 0], len(c.threshold)), np.concatenate([c.positive, c.negative])
     loss = kind.per_row(Rows(label, np.tile(c.threshold, 2)), chosen.k)
     value = kind.at(c, np.nan)
-    error = float(np.sqrt(ratio(np.dot(rows, (loss - value) ** 2), c.total * (c.total - 1.0))))
-    return t_interval(value, error, n=int(c.total), level=level, method="t")
+    square, cube = (float(ratio(np.dot(rows, (loss - value) ** power), c.total)) for power in (2, 3))
+    error, skew = float(np.sqrt(ratio(square, c.total - 1.0))), float(np.nan_to_num(ratio(cube, square**1.5)))
+    return hall(value, error, skew, n=int(c.total), level=level)
 
 
 def delong(statistic: Any, o: Options) -> Estimate:

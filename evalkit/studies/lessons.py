@@ -123,7 +123,7 @@ def _rows_of_users() -> Row:
         return not by_row.low <= truth <= by_row.high, not by_user.low <= truth <= by_user.high
 
     wrong, right = _rate(errs)
-    setting = f"click-through rate of {USERS:,} users: the 95 % interval misses the true rate"
+    setting = f"click-through rate, {USERS:,} users: 95 % interval misses it"
     return setting, "rows as units (Wilson)", wrong, "users as units (delta method)", right
 
 

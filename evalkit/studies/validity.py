@@ -198,7 +198,7 @@ class Validation(Study):
             squares, n = np.square([part.error() for part in parts]), np.array([part.n for part in parts])
             known = np.isfinite(squares)
             weight = n * ratio(known.sum(), np.dot(squares[known], n[known]))
-            units = np.full(len(parts), sum(part.freedom + 1 for part in parts))
+            units = np.full(len(parts), np.nansum([part.freedom + 1 for part in parts]))
         return cochran(*(side[np.isfinite(value) & np.isfinite(weight)] for side in (value, weight, units)))
 
     @property

@@ -23,7 +23,7 @@ from evalkit.metrics.counts import Counts, count
 from evalkit.metrics.influence import auc_bins, auc_variance, of_rows
 from evalkit.metrics.rows import Rows
 from evalkit.statistics import proportions
-from evalkit.statistics.count_bootstrap import interval
+from evalkit.statistics.count_bootstrap import resampled
 
 HERE = Path(__file__).resolve().parent
 SHARED = HERE.parents[2] / "shared" / "data"
@@ -215,12 +215,13 @@ def _proc(found: Tally, frame: pd.DataFrame, tool: dict) -> None:
     for name, values in tool["models"].items():
         c, error = tables[name], float(np.sqrt(auc_variance(tables[name])))
         limits = np.clip(counts.auc(c) + np.array([-1, 1]) * 1.959963984540054 * error, 0, 1)
-        e = interval(c, counts.auc, rng=np.random.default_rng(1), resamples=2000)
+        drawn = resampled(c, rng=np.random.default_rng(1), resamples=2000)
+        low, high = np.quantile([counts.auc(table) for table in drawn], [0.025, 0.975])
         found.check(f"{name} auc", counts.auc(c), values["auc"])
         found.check(f"{name} var", error**2, values["var_delong"])
         for i, ours in enumerate(limits):
             found.check(f"{name} ci95_delong {i}", ours, values["ci95_delong"][i])
-        for i, ours in enumerate((e.low, e.high)):
+        for i, ours in enumerate((low, high)):
             found.check(f"{name} bootstrap {i}", ours, values["ci95_bootstrap_stratified_2000_seed1"][i], within=0.01)
         found.check(f"{name} pauc", curves.partial_auc(c, 0, 0.1), values["pauc_sp_1_0.9"])
         found.check(f"{name} pauc corrected", curves.partial_auc_mcclish(c, 0.1), values["pauc_corrected"])

@@ -26,8 +26,7 @@ axe.run(document, {resultTypes: ["violations"]}).then(function (found) {
     width: window.innerWidth,
     dark: matchMedia("(prefers-color-scheme: dark)").matches,
     requests: performance.getEntriesByType("resource").map(function (e) { return e.name; }),
-    tabs: document.querySelectorAll(".scroll[tabindex]").length,
-    idle: [].filter.call(document.querySelectorAll(".scroll[tabindex]"), function (box) {
+    idle: [].filter.call(document.querySelectorAll('.scroll[tabindex="0"]'), function (box) {
       return box.scrollWidth <= box.clientWidth;
     }).length
   }), "*");

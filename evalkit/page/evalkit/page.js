@@ -10,15 +10,13 @@
     button.setAttribute("aria-pressed", String(!hidden));
     code.forEach(function (each) { each.open = !hidden; });
   };
-  function reach() {  // the keyboard stops only at what scrolls
+  function reach() {
     document.querySelectorAll(".scroll").forEach(function (box) {
-      var named = box.querySelector("caption, svg"), label = named && (named.getAttribute("aria-label") || named.textContent);
-      var scrolls = box.scrollWidth > box.clientWidth;
-      [["tabindex", "0"], ["role", "region"], ["aria-label", label || "wide"]].forEach(function (pair) {
-        if (scrolls) box.setAttribute(pair[0], pair[1]); else box.removeAttribute(pair[0]);
-      });
+      var of = box.querySelector("caption, svg"), on = box.scrollWidth > box.clientWidth;
+      box.tabIndex = on - 1;
+      box.role = on ? "region" : null;
+      box.ariaLabel = on ? of.ariaLabel || of.textContent : null;
     });
   }
-  reach();
-  window.addEventListener("resize", reach);
+  (onresize = reach)();
 })();
