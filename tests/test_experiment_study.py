@@ -11,7 +11,7 @@ from evalkit.arrays import InputError, ParameterError
 from evalkit.metrics.sums import Sums
 from evalkit.online import experiments
 from evalkit.pages import experiment_page, interleaving_page
-from evalkit.statistics import independent
+from evalkit.statistics import independent, power
 from evalkit.statistics.proportions import two_proportions
 from evalkit.studies import interleaving
 
@@ -135,3 +135,13 @@ def test_less_can_be_better():
 def test_bad_tables_and_parameters_are_refused(change, options, message):
     with pytest.raises((InputError, ParameterError), match=message):
         interleaving.read(users=users(**change), **SMALL | {"metrics": "orders"} | options)
+
+
+def test_the_difference_of_shares_that_would_show_is_that_of_their_test():
+    table = pd.DataFrame({"user": range(800), "arm": ["a"] * 300 + ["b"] * 500, "bought": np.arange(800) % 3 == 0})
+    study = interleaving.read(users=table.astype({"bought": int}), metrics="bought", baseline="a", **SMALL).users
+    row, share = study.comparisons.iloc[0], study.estimates.set_index("system")
+    sizes = [share.loc[row[side], "n"] for side in ("first", "second")]
+    by_test = power.detectable_share(share.loc[row["second"], "value"], *sizes, level=study.family_level)
+    assert row["detectable"] == pytest.approx(by_test)
+    assert 0.05 < by_test < 0.15

@@ -250,7 +250,11 @@ TABLE: dict[Layout, dict[type[Kind], Method]] = {
         PerUnit: Method(interval_methods.mean, SKEWED, methods.two_means, UNLIKE),
         Ratio: Method(interval_methods.jackknife, JACKKNIFE, methods.two_ratios, JACKKNIFE),
         Proportion: Method(
-            interval_methods.wilson, "Wilson", methods.two_proportions, "the score test with its interval"
+            interval_methods.wilson,
+            "Wilson",
+            methods.two_proportions,
+            "the score test with its interval",
+            methods.shown_by_shares,
         ),
     },
     Layout.FOLDS: dict.fromkeys(
