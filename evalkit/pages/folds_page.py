@@ -101,11 +101,12 @@ def paired(study: Validation) -> Html:
         return tables.paragraph("The metric is undefined on every fold, so there are no paired differences.")
     pooled: list[list[Cell | str]] = []
     folded: list[list[Cell | str]] = []
+    whole, of_folds = of_frame(study.paired, "pooled", "pooled_low", "pooled_high"), of_frame(study.paired, "by_fold")
     for row in study.paired.to_dict("records"):
         name = f"{escape(row['first'])} − {escape(row['second'])}"
-        limits = with_interval(row["pooled"], row["pooled_low"], row["pooled_high"], signed)
+        limits = with_interval(row["pooled"], row["pooled_low"], row["pooled_high"], signed, whole)
         pooled.append([name, limits, p_value(row["p_pooled"]), p_value(row["adjusted"]), Cell(row["verdict"], "text")])
-        limits = with_interval(row["by_fold"], row["low"], row["high"], signed)
+        limits = with_interval(row["by_fold"], row["low"], row["high"], signed, of_folds)
         folded.append([name, limits, p_value(row["p"]), f"<s>{p_value(row['p_naive'])}</s>"])
     first, label, level = study.paired.iloc[0], study.primary.label, f"{study.settings.level:.0%} interval"
     n = f"{first['n']:,} {plural(first['unit'], first['n'])}"
