@@ -55,16 +55,22 @@ def fits(first: Floats, second: Floats) -> bool:
 
 
 def studentised(
-    first: ArrayLike, second: ArrayLike, *, rng: np.random.Generator, level: float = 0.95, unit: str = "user"
+    first: ArrayLike,
+    second: ArrayLike,
+    *,
+    rng: np.random.Generator,
+    level: float = 0.95,
+    unit: str = "user",
+    dealt: int = DEALT,
 ) -> Comparison:
-    """Mean of the first − mean of the second; p is twice the smaller tail.
+    """Mean of the first − mean of the second; p is twice the smaller tail. dealt: deals up to which all are visited.
 
     >>> c = studentised([1, 2, 9, 30], [0, 1, 1, 2], rng=np.random.default_rng(1))
     >>> round(c.p_value * 70), c.method
     (14, 'studentised permutation')
     """
     a, b = finite("first", first), finite("second", second)
-    deals = _deals(a, b, rng)
+    deals = _deals(a, b, rng, dealt)
     value = float(a.mean() - b.mean())
     p = min(1.0, 2 * min(deals.tails(0.0)))
 
@@ -116,13 +122,13 @@ def _error(squares: Floats, total: Floats, n: int) -> Floats:
     return np.where(spread > 1e-12 * squares, spread, 0.0) / (n * (n - 1.0))
 
 
-def _deals(a: Floats, b: Floats, rng: np.random.Generator) -> Deals:
+def _deals(a: Floats, b: Floats, rng: np.random.Generator, dealt: int) -> Deals:
     """All deals where they are few, else random ones. Values are counted from the most frequent one."""
     pooled = np.concatenate([a, b])
     values, counts = np.unique(pooled, return_counts=True)
     usual = values[counts.argmax()]
     x, mine = pooled - usual, np.arange(pooled.size) < a.size
-    draw = _every if comb(x.size, a.size) <= DEALT else _drawn
+    draw = _every if comb(x.size, a.size) <= dealt else _drawn
     columns = draw(x, mine, a.size, rng)
     data = np.array([[a.size], [x[mine].sum()], [x[mine].sum()], [np.sum(x[mine] ** 2)]])
     whole = (float(x[mine].sum()), float(x.sum()), float(x @ x))
