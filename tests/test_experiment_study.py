@@ -13,9 +13,15 @@ from evalkit.online import experiments
 from evalkit.pages import experiment_page, interleaving_page
 from evalkit.statistics import independent, power
 from evalkit.statistics.proportions import two_proportions
+from evalkit.statistics.score_intervals import difference_score
 from evalkit.studies import interleaving
 
 ROOT = Path(__file__).resolve().parents[1]
+
+
+def _hits(table, arm):
+    values = table.loc[table["arm"] == arm, "any"]
+    return int(values.sum()), len(values)
 
 
 def test_rand_by_rows_equals_scipy_and_statsmodels():
@@ -29,9 +35,12 @@ def test_rand_by_rows_equals_scipy_and_statsmodels():
         [0.577946611449, 0.454605388909, 0.70128783399], rel=1e-9
     )
     assert visits["p"] == pytest.approx(4.52726883329e-20, rel=1e-9)
-    assert [share[name] for name in ("difference", "low", "high", "lift")] == pytest.approx(
-        [0.0734568977165, 0.0605852159968, 0.0863215741769, 0.113436798372], abs=2e-5
-    )  # statsmodels has Newcombe's limits
+    assert [share[name] for name in ("difference", "lift")] == pytest.approx(
+        [0.0734568977165, 0.113436798372], rel=1e-9
+    )
+    score = difference_score(*(side for arm in ("free", "paying") for side in _hits(table, arm)))
+    assert (share["low"], share["high"]) == pytest.approx((score.low, score.high), rel=1e-9)
+    assert (score.low, score.high) == pytest.approx((0.0605852159968, 0.0863215741769), abs=2e-5)  # Newcombe's
     assert share["p"] == pytest.approx(3.44654390248e-29, rel=1e-9)
 
 
