@@ -46,7 +46,7 @@ def _recall(c: Counts) -> Floats:
 
 def _precision(c: Counts) -> Floats:
     """Precision at the recalls of the grid: at the first threshold that reaches it."""
-    pr = curves.precision_recall_curve(c)
+    pr = curves.precision_steps(c)
     return pr.y[np.minimum(np.searchsorted(pr.x, GRID), len(pr.x) - 1)]
 
 
