@@ -11,12 +11,12 @@ PACKAGE = Path(__file__).resolve().parents[1] / "evalkit"
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.name != "__init__.py" or path.parent.name == "page")
 
 FLOORS = {
-    0: "arrays findings limits parameters progress scratch",
+    0: "arrays bundled findings limits numbers parameters progress scratch",
     1: "metrics",
     2: "catalogue",
     3: "statistics",
     4: "reading",
-    5: "validation online",
+    5: "offline online",
     6: "drawing",
     7: "studies",
     8: "pages",

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from evalkit.drawing.numbers import Show, decimals, interval, number
 from evalkit.findings.finding import Finding
+from evalkit.numbers import Show, decimals, interval, number
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ import pandas as pd
 
 from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.drawing import plots, tables
-from evalkit.drawing.numbers import estimate, number, of_frame, p_value, percent, signed
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Cell, Html, escape, with_interval
+from evalkit.numbers import estimate, number, of_frame, p_value, percent, signed
 from evalkit.pages import pieces
 from evalkit.studies import diagnostics
 from evalkit.studies.study import Study

@@ -15,6 +15,10 @@ from evalkit.catalogue.lookup import Chosen
 from evalkit.findings import inputs
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics.rows import Rows
+from evalkit.offline import fitting, fold_column
+from evalkit.offline.fitting import Fit, Learner
+from evalkit.offline.fold_column import FoldColumn
+from evalkit.offline.splits import Folds
 from evalkit.parameters import Named, Names, Tables
 from evalkit.reading.inputs import examples, outcomes
 from evalkit.reading.inputs.examples import CLASSES, Examples, LeftOut, Use
@@ -24,10 +28,6 @@ from evalkit.studies import resplits, study
 from evalkit.studies.resplits import Setting
 from evalkit.studies.study import Settings
 from evalkit.studies.validity import INSIDE, OUTSIDE, Validation
-from evalkit.validation import fitting, fold_column
-from evalkit.validation.fitting import Fit, Learner
-from evalkit.validation.fold_column import FoldColumn
-from evalkit.validation.splits import Folds
 
 if TYPE_CHECKING:
     import pandas as pd

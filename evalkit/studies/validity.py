@@ -15,6 +15,9 @@ from evalkit.catalogue.lookup import Chosen
 from evalkit.findings import splits as kinds
 from evalkit.findings.finding import NOTE, SEVERE, WARNING, Finding, ordered
 from evalkit.metrics.rows import Rows
+from evalkit.offline import leakage
+from evalkit.offline.fitting import Fit
+from evalkit.offline.splits import Folds
 from evalkit.reading.inputs.examples import Examples
 from evalkit.reading.tables.parts import Source
 from evalkit.statistics import inference
@@ -27,9 +30,6 @@ from evalkit.studies.checks import Check
 from evalkit.studies.resplits import Resplits
 from evalkit.studies.study import EVERY, Member, Study
 from evalkit.studies.words import plural
-from evalkit.validation import leakage
-from evalkit.validation.fitting import Fit
-from evalkit.validation.splits import Folds
 
 FEW = 50  # rows tested, below which no interval is worth much
 UNLIKE = 0.001  # folds differ by more than this chance
