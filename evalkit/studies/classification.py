@@ -8,7 +8,7 @@ from typing import Any
 from evalkit import parameters
 from evalkit.arrays import ParameterError
 from evalkit.limits import USUAL, Limits
-from evalkit.parameters import Classification, Named, Names, Tables
+from evalkit.parameters import Classification, Columns, ColumnsOfEach, Named, Names, Tables, documented
 from evalkit.reading.engines import base, spark
 from evalkit.reading.engines import duckdb as engine
 from evalkit.reading.inputs.outcomes import Binary, MultiClass, MultiLabel, Predicted
@@ -37,6 +37,7 @@ KINDS: Mapping[type, ByKind] = {
 }
 
 
+@documented(parameters.Classification)
 def read(
     preds: Tables | None = None,
     *,
@@ -63,10 +64,20 @@ def read(
     memory: str | None = None,
     threads: int | None = None,
     spill: str | None = None,
+    y_true: Columns | None = None,
+    y_score: ColumnsOfEach | None = None,
+    y_pred: ColumnsOfEach | None = None,
+    sample_weight: Columns | None = None,
 ) -> Study:
-    """Read the input; `evalkit parameters classification` says what each parameter is.
+    """Read labels and scores, and measure, compare and plot how well the scores separate the classes.
 
-    Without `preds` it is the bundled sample. Raises ParameterError for a parameter, InputError for the input.
+    Without `preds` and arrays it is the bundled sample. Raises ParameterError for a parameter, InputError for
+    the input.
+
+    >>> import evalkit as ek
+    >>> study = ek.classification(y_true=[0, 0, 1, 1, 0, 1], y_score={"a": [1, 2, 3, 4, 5, 6], "b": [1, 5, 2, 3, 4, 6]})
+    >>> study.estimates["value"].round(3).tolist()[:2], study.order
+    ([0.778, 0.556], ['a', 'b'])
     """
     return study_of(parameters.Classification.of(locals()))
 
