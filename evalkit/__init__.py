@@ -5,7 +5,7 @@ import evalkit as ek
 study = ek.classification("scores.csv", metrics="roc_auc,f1")  # also ranking, rating, significance, …
 study.estimates, study.comparisons  # frames
 study.plot.roc.save("roc.pdf")
-study.table.estimates.to_latex()
+study.tables.estimates.to_latex()
 study.save("report.html")
 """
 

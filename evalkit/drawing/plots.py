@@ -5,11 +5,13 @@ import textwrap
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from evalkit.drawing.figures import Drawing
 from evalkit.drawing.tables import escape
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#6b6b6b", "#332288")
@@ -39,6 +41,15 @@ class Picture:
     svg: str
     alt: str
     caption: str
+    drawing: Drawing
+
+    def __call__(self, ax: Any = None) -> Any:
+        """Draw on `ax`, or on a new figure of pyplot, and return the axes; see `Drawing.on`."""
+        return self.drawing.on(ax)
+
+    def save(self, path: str | PathLike[str], *, size: tuple[float, float] | None = None, **options: Any) -> None:
+        """Write the figure as the suffix of the path says: PDF, SVG, PNG; see `Drawing.save`."""
+        self.drawing.save(path, size=size, **options)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         below = f"<figcaption>{escape(self.caption)}</figcaption>"
@@ -92,7 +103,8 @@ def picture(
         draw(*data, axes if panels else axes[0, 0], **options)
         buffer = io.StringIO()
         FigureCanvasSVG(figure).print_svg(buffer, metadata={"Date": None, "Creator": None})
-    return Picture(_embedded(buffer.getvalue(), alt or caption), alt or caption, caption)
+    drawing = Drawing(draw, data, options, size, panels, STYLE)
+    return Picture(_embedded(buffer.getvalue(), alt or caption), alt or caption, caption, drawing)
 
 
 def _embedded(svg: str, alt: str) -> str:

@@ -16,7 +16,7 @@ from evalkit.reading.reductions import large
 from evalkit.reading.reductions.large import Large
 from evalkit.reading.tables import sources
 from evalkit.studies import binary_studies, classes, multilabel
-from evalkit.studies.study import Study
+from evalkit.studies.row_study import RowStudy
 
 SAMPLE = {"preds": "data/german_credit/predictions.csv", "segments": ["age_band", "housing"]}
 
@@ -25,7 +25,7 @@ SAMPLE = {"preds": "data/german_credit/predictions.csv", "segments": ["age_band"
 class ByKind:
     """What is made of one kind of table. idle: parameters without a meaning for it -> the kinds that they are for."""
 
-    study: Callable[[Any, Classification, Limits], Study]
+    study: Callable[[Any, Classification, Limits], RowStudy]
     idle: Mapping[str, str]
 
 
@@ -68,7 +68,7 @@ def read(
     y_score: ColumnsOfEach | None = None,
     y_pred: ColumnsOfEach | None = None,
     sample_weight: Columns | None = None,
-) -> Study:
+) -> RowStudy:
     """Read labels and scores, and measure, compare and plot how well the scores separate the classes.
 
     Without `preds` and arrays it is the bundled sample. Raises ParameterError for a parameter, InputError for
@@ -82,7 +82,7 @@ def read(
     return study_of(parameters.Classification.of(locals()))
 
 
-def study_of(p: Classification, limits: Limits = USUAL) -> Study:
+def study_of(p: Classification, limits: Limits = USUAL) -> RowStudy:
     """The study that the parameters of `read` ask for, within these limits."""
     p = p.filled(SAMPLE) if p.preds is None else p
     parts = sources.parts(p.preds, p.header, limits.reading)

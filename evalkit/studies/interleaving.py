@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -12,6 +12,7 @@ from evalkit import parameters
 from evalkit.arrays import InputError, ParameterError, codes
 from evalkit.catalogue.lookup import Chosen
 from evalkit.catalogue.preferences import Side
+from evalkit.drawing.shown import Shown
 from evalkit.metrics import sums
 from evalkit.online import logs, sessions
 from evalkit.online.experiments import sample_ratio
@@ -45,8 +46,10 @@ METRICS = ("user_share", "user_preference", "session_wins", "credit_share")
 
 
 @dataclass(frozen=True, eq=False)
-class Online:
+class Online(Shown):
     """What the page holds: of log, experiment and planning those that were given; None for the others."""
+
+    report: ClassVar[str] = "interleaving"
 
     log: "Interleaving | None"
     users: Experiment | None

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -12,6 +12,7 @@ from evalkit import parameters
 from evalkit.arrays import InputError
 from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import Chosen
+from evalkit.drawing.shown import Shown
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics import sums
 from evalkit.metrics.sums import Sums
@@ -146,8 +147,10 @@ def _check_defined(ranking: "Ranking") -> "Ranking":
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Ranking(Study):
+class Ranking(Shown, Study):
     """The study of ranked lists; the units are queries, in the order of `runs.query`."""
+
+    report: ClassVar[str] = "ranking"
 
     runs: Runs | Measured
     ks: tuple[int, ...]

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -70,6 +70,8 @@ def read(
 @dataclass(frozen=True, eq=False, repr=False)
 class Rating(RowStudy):
     """The study of forecasts of numbers; the units are rows, or the unit that was named."""
+
+    report: ClassVar[str] = "rating"
 
     data: Ratings
 

@@ -19,6 +19,7 @@ from evalkit.catalogue.kinds import (
     Share,
 )
 from evalkit.catalogue.metric import Chosen, Metric
+from evalkit.drawing.shown import Shown
 from evalkit.metrics import counts, curves
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows
@@ -34,7 +35,7 @@ DRAWN = 8  # curves that one picture can hold
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RowStudy(Study):
+class RowStudy(Shown, Study):
     """Estimates and comparisons of a sample."""
 
     @property

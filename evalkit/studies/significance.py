@@ -11,6 +11,7 @@ import pandas as pd
 from evalkit import parameters
 from evalkit.arrays import Floats, ParameterError
 from evalkit.catalogue.lookup import Chosen
+from evalkit.drawing.shown import Shown
 from evalkit.metrics.sums import Sums, both
 from evalkit.parameters import Named, Names, Tables, documented
 from evalkit.reading.inputs import unit_tables, unit_values
@@ -114,12 +115,14 @@ def _study(values: Input, p: parameters.Significance) -> "Significance":
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Significance(Study):
+class Significance(Shown, Study):
     """The study of paired values. The family is every pair on every metric; its p-values pay for the looks first.
 
     test_to_train: the units are folds over the same rows, this many test rows for each training row. accounts, alone:
     what was left out, see `unit_sources.Input`.
     """
+
+    report: ClassVar[str] = "significance"
 
     data: UnitValues
     test_to_train: float | None

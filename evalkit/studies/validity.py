@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Floats, Ints, ratio
 from evalkit.catalogue.lookup import Chosen
+from evalkit.drawing.shown import Shown
 from evalkit.findings import splits as kinds
 from evalkit.findings.finding import NOTE, SEVERE, WARNING, Finding, ordered
 from evalkit.metrics.rows import Rows
@@ -45,13 +46,15 @@ INSIDE = "selected anew, in each fold"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Validation(Study):
+class Validation(Shown, Study):
     """The study of a split. pooled: system -> its out-of-fold rows, aligned with `rows`, the rows that were tested.
 
     tests: each fold's name and the places of its test rows in `rows`. fits: system -> its fits of the folds; empty for
     predictions, and `other`, the fits on other splits, is None. Where columns were selected, pooled also holds the
     subject with other selections, under OUTSIDE and INSIDE. threshold: where scores that were given become class 1.
     """
+
+    report: ClassVar[str] = "validation"
 
     examples: Examples
     folds: Folds
