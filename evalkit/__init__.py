@@ -10,8 +10,8 @@ study.save("report.html")
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # type checkers take it for True; the module typing costs more than all the rest
 if TYPE_CHECKING:
     from evalkit.arrays import InputError as InputError
     from evalkit.arrays import ParameterError as ParameterError

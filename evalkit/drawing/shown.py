@@ -33,9 +33,11 @@ class Piece:
         """The piece of a study."""
         return self.make(eval(self.of, {in_process.STUDY: study}))
 
-    def may_be(self, shape: type) -> bool:
-        """True if the function says that it returns this."""
-        return shape.__name__ in str(inspect.signature(self.make).return_annotation)
+    @property
+    def shape(self) -> type | None:
+        """What the function says that it returns: a figure, a table or other HTML, or neither."""
+        stated = str(inspect.signature(self.make).return_annotation)
+        return next((shape for shape in (Picture, Html) if shape.__name__ in stated), None)
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class Contents:
 
     def named(self, shape: type) -> dict[str, Piece]:
         """The pieces of one shape; `_plot` at the end of a name goes without saying."""
-        return {name.removesuffix("_plot"): piece for name, piece in self.pieces.items() if piece.may_be(shape)}
+        return {name.removesuffix("_plot"): piece for name, piece in self.pieces.items() if piece.shape is shape}
 
 
 @cache

@@ -90,9 +90,7 @@ def findings(items: Iterable[Finding]) -> Html:
     """What to know first, each with its code; one that could change the answer with what to do."""
     several = list(items)
     rows = "".join(_finding(finding) for finding in several)
-    return Html(
-        f'<ul class="notes">{rows}</ul>', "\n".join(f"{finding.message} [{finding.kind.code}]" for finding in several)
-    )
+    return Html(f'<ul class="notes">{rows}</ul>', "\n".join(map(str, several)))
 
 
 def _finding(finding: Finding) -> str:
@@ -110,15 +108,20 @@ def paragraph(text: str) -> Html:
     return Html(f'<p class="muted">{escape(text)}</p>', text)
 
 
-def table(caption: str, columns: Sequence[str], rows: Sequence[Sequence[Cell | str]], note: str = "") -> Html:
-    """A table in a box that scrolls on a phone. The first cell of a row is its head; cells are HTML."""
+def table(
+    caption: str, columns: Sequence[str], rows: Sequence[Sequence[Cell | str]], note: str = "", *, marks: str = ""
+) -> Html:
+    """A table in a box that scrolls on a phone. The first cell of a row is its head; cells are HTML.
+
+    marks: what the marks of cells mean, which only a printed table has.
+    """
     words = [bool(rows) and all(_kind(row[i]) == "text" for row in rows) for i in range(len(columns))]
     kinds = [' class="text"' if word else "" for word in words]
     head = "".join(f'<th scope="col"{kind}>{escape(column)}</th>' for kind, column in zip(kinds, columns, strict=True))
     body = "".join(f"<tr>{_row(row)}</tr>" for row in rows)
     below = f'<p class="muted">{escape(note)}</p>' if note else ""
     inner = f"<caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
-    content = Table(caption, columns, [[_cell(cell) for cell in row] for row in rows], note)
+    content = Table(caption, columns, [[_cell(cell) for cell in row] for row in rows], note, marks)
     return Html(f'<div class="scroll"><table class="metrics">{inner}</table></div>{below}', content.text, (content,))
 
 
