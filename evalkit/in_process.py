@@ -18,11 +18,9 @@ def save(path: Path, notebook: Any, study: Any, given: Mapping[str, Any]) -> Non
 
     Raises ParameterError for another suffix.
     """
-    endings = (".html", ".ipynb", ".json")
-    if path.suffix not in endings:
-        raise ParameterError(f"path must end in one of {', '.join(endings)}, got {path.name!r}")
-    contents = report.files(run(notebook, study, given))
-    report.write(path.parent, path.stem, {path.suffix: contents[path.suffix]})
+    if path.suffix not in report.CONTENTS:
+        raise ParameterError(f"path must end in one of {', '.join(report.CONTENTS)}, got {path.name!r}")
+    report.write(path.parent, path.stem, {path.suffix: report.CONTENTS[path.suffix](run(notebook, study, given))})
 
 
 def run(notebook: Any, study: Any, given: Mapping[str, Any]) -> Run:

@@ -68,10 +68,8 @@ def heading(text: str, asked: str, *more: str) -> Html:
 def verdict(word: str, main: str, *small: str) -> Html:
     """The answer: a word, the line beside it, and smaller lines below. The lines are HTML already."""
     lines = "".join(f"<p>{line}</p>" for line in small)
-    kind = word.replace(" ", "-")
-    return Html(
-        f'<div class="verdict {kind}"><p><strong>{escape(word)}</strong> {main}</p>{lines}</div>', f"{word}: {main}"
-    )
+    kind, text = word.replace(" ", "-"), f"{word}: {Cell(main).text}"
+    return Html(f'<div class="verdict {kind}"><p><strong>{escape(word)}</strong> {main}</p>{lines}</div>', text)
 
 
 def answer(sentence: str) -> Html:
