@@ -156,6 +156,12 @@ def test_the_reader_restyles_a_figure(agg):
     assert ax.figure.get_size_inches().tolist() == [2, 1]
 
 
+def test_the_reader_sets_the_colours_of_the_systems():
+    assert plots.style_of(1)["color"] == plots.COLOURS[1]
+    with mpl.rc_context({"axes.prop_cycle": mpl.cycler(color=["k", "r"])}):
+        assert [plots.style_of(i)["color"] for i in range(3)] == ["k", "r", "k"]
+
+
 @pytest.mark.parametrize("ending, start", [("pdf", b"%PDF-"), ("svg", b"<?xml"), ("png", b"\x89PNG")])
 def test_a_figure_is_saved_in_any_size(ending, start, tmp_path):
     path = tmp_path / f"figure.{ending}"

@@ -3,7 +3,7 @@
 import re
 import textwrap
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
@@ -121,9 +121,19 @@ def _embedded(svg: str, alt: str) -> str:
     return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(alt)}" ', 1).strip()
 
 
+def colour(i: int) -> str:
+    """The colour of the i-th system: the page's, or that of a cycle of colours that the reader set in rcParams."""
+    import matplotlib as mpl
+
+    usual: Mapping[Any, Any] = mpl.rcParamsDefault
+    cycle = mpl.rcParams["axes.prop_cycle"]
+    colours = COLOURS if cycle == usual["axes.prop_cycle"] else cycle.by_key().get("color", COLOURS)
+    return str(colours[i % len(colours)])
+
+
 def style_of(i: int) -> dict[str, Any]:
     """Colour and marker of the i-th system: told apart also without colour."""
-    return {"color": COLOURS[i % len(COLOURS)], "marker": MARKERS[i % len(MARKERS)], "markersize": 5}
+    return {"color": colour(i), "marker": MARKERS[i % len(MARKERS)], "markersize": 5}
 
 
 def short(name: str, most: int = 32) -> str:
@@ -216,7 +226,7 @@ def multiples(frame: pd.DataFrame, axes: Any, *, label: str) -> Any:
         for row in part.itertuples():
             i = systems.index(row.system)
             low, high = (value if np.isfinite(value) else row.value for value in (row.low, row.high))
-            ax.plot([low, high], [i, i], color=COLOURS[i % len(COLOURS)])
+            ax.plot([low, high], [i, i], color=colour(i))
             ax.plot([row.value], [i], linestyle="none", **style_of(i))
         ax.set_title(f"{title(str(name), width)}\nn = {part['n'].max():,}", fontsize=TITLE_SIZE)
         ax.grid(axis="x", color="#ddd", linewidth=0.6)
