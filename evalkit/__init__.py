@@ -24,7 +24,11 @@ _NAMES = {
     "ParameterError": "arrays",
     "Rankings": "metrics.rankings",
     "count": "metrics.counts",
+    "mean": "catalogue.own",
     "ndcg": "metrics.gains",
+    "of_counts": "catalogue.own",
+    "ratio": "catalogue.own",
+    "share": "catalogue.own",
     "sign_flip": "statistics.significance",
 }
 

@@ -74,7 +74,9 @@ def annotation(argument):
     """The annotation as it stands in the source, whose aliases are gone at run time."""
     if isinstance(argument.annotation, str):
         return argument.annotation
-    aliases = {getattr(parameters, name) | None: f"{name} | None" for name in ("Tables", "Names", "Named", "Wholes")}
+    aliases = {
+        getattr(parameters, name) | None: f"{name} | None" for name in ("Tables", "Names", "Named", "Wholes", "Metrics")
+    }
     return aliases.get(argument.annotation) or inspect.formatannotation(argument.annotation)
 
 

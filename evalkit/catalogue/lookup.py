@@ -6,11 +6,13 @@ tests are made from this table. A convention is a name: two definitions are two 
 
 import difflib
 import re
+from typing import Any
 
 from evalkit.arrays import ParameterError
-from evalkit.catalogue import binary, forecasts, multiclass, multilabel, preferences, ranking
+from evalkit.catalogue import binary, forecasts, multiclass, multilabel, own_files, preferences, ranking
 from evalkit.catalogue.metric import Chosen as Chosen
 from evalkit.catalogue.metric import Metric as Metric
+from evalkit.catalogue.own import OwnMetric
 
 TABLES: dict[str, dict[str, Metric]] = {}
 for _metric in (
@@ -22,18 +24,24 @@ for _metric in (
     *preferences.ROWS,
 ):
     TABLES.setdefault(_metric.structure, {})[_metric.name] = _metric
+OF_FILE = re.compile(r"\s*(.+\.py):(\w+)(?:@(.*?))?\s*")
 TABLE = TABLES["rankings"]
 ALIASES = binary.ALIASES | multiclass.ALIASES | multilabel.ALIASES | preferences.ALIASES | ranking.ALIASES
 
 
-def find(name: str, structure: str) -> Chosen:
+def find(name: Any, structure: str) -> Chosen:
     """The metric that a name such as `ndcg@10`, `map` or `bpref` stands for.
 
+    An own metric is named by its file, `my_metrics.py:gain@10`, or is the object that `own.mean` and its like declare.
     Raises ParameterError for an unknown name, a cut-off that the metric lacks or needs, or one below 1.
 
     >>> find("map", "rankings").label
     'average_precision'
     """
+    if not isinstance(name, str):
+        return _own(name, structure)
+    if file := OF_FILE.fullmatch(name):
+        return _own(_checked(own_files.load(file[1], file[2]), _cut(file[3], name), name), structure)
     match = re.fullmatch(r"\s*(\w+)\s*(?:@\s*(.*?))?\s*", name)
     known = TABLES[structure]
     base = match[1].lower() if match else ""
@@ -43,9 +51,39 @@ def find(name: str, structure: str) -> Chosen:
         hint = f"; did you mean {near[0]!r}?" if near else ""
         cut = " (with @k)" if any(metric.cut != "never" for metric in known.values()) else ""
         raise ParameterError(f"metrics: unknown metric {name!r}, must be one of {', '.join(known)}{cut}{hint}")
-    if match[2] is not None and not match[2].isdecimal():
+    return _checked(known[base], _cut(match[2], name), name)
+
+
+def of_catalogue(name: Any) -> bool:
+    """True for the name of a metric that is no own one."""
+    return isinstance(name, str) and not OF_FILE.fullmatch(name)
+
+
+def _cut(text: str | None, name: str) -> int | None:
+    if text is not None and not text.isdecimal():
         raise ParameterError(f"metrics: a cut-off must be a whole number of at least 1, got {name!r}")
-    return _checked(known[base], int(match[2]) if match[2] else None, name)
+    return int(text) if text else None
+
+
+def _own(metric: Any, structure: str) -> Chosen:
+    """An own metric, if it can be computed from this structure and has a name of its own."""
+    chosen = metric if isinstance(metric, Chosen) else Chosen(metric)
+    if not isinstance(chosen.metric, OwnMetric):
+        raise ParameterError(
+            f"metrics: must be names, or functions declared by ek.mean, ek.ratio, ek.share or ek.of_counts, "
+            f"got {getattr(metric, '__name__', metric)!r}"
+        )
+    own = chosen.metric
+    if structure not in own.structures:
+        heads = ", ".join(HEADS[name] for name in own.structures)
+        raise ParameterError(
+            f"metrics: {own.name} is computed from {', '.join(own.arguments)} ({heads}), "
+            f"which the input does not have ({HEADS[structure]})"
+        )
+    if own.name in ALIASES or any(own.name in table for table in TABLES.values()):
+        raise ParameterError(f"metrics: {own.name} is a metric of the catalogue; give yours another name")
+    _ = _checked(own, chosen.k, chosen.label)
+    return chosen
 
 
 def _checked(metric: Metric, k: int | None, name: str) -> Chosen:

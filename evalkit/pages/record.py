@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from evalkit.catalogue.metric import Chosen
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Html, Results
 from evalkit.findings.finding import Finding
@@ -15,7 +14,8 @@ from evalkit.studies.study import Study
 
 def origin(study: Study, notebook: str) -> Html:
     """The command that makes the page again, the inputs, the parameters, the versions."""
-    return tables.provenance(provenance.table(study.sources, study.given, notebook, study.settings.seed))
+    settings = study.settings
+    return tables.provenance(provenance.table(study.sources, study.given, notebook, settings.seed, settings.metrics))
 
 
 def population(rows: Aligned) -> dict[str, Any]:
@@ -52,16 +52,10 @@ def answers(study: Study) -> dict[str, Any]:
     """The frames of a study that every report's JSON has."""
     return {
         "primary": study.primary.label,
-        "metrics": [_metric(chosen) for chosen in study.settings.metrics],
+        "metrics": [provenance.metric(chosen) for chosen in study.settings.metrics],
         "order": study.order,
         "headline": study.headline.to_dict("records"),
         "estimates": study.estimates.to_dict("records"),
         "comparisons": study.comparisons.to_dict("records"),
         "segments": study.by_segment.to_dict("records"),
     }
-
-
-def _metric(chosen: Chosen) -> dict[str, Any]:
-    """What a reader of the JSON needs of a metric; best: whether high or low values are, or neither."""
-    metric = chosen.metric
-    return {"name": chosen.label, "best": metric.best, "low": metric.low, "high": metric.high}

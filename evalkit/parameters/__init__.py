@@ -1,7 +1,7 @@
 """The parameters of the reports: each is written once, in `reports.py`; `cells.py` reads those of a notebook."""
 
 from evalkit.parameters.cells import check, values
-from evalkit.parameters.fields import Named, Names, Parameters, Tables, Wholes
+from evalkit.parameters.fields import Metrics, Named, Names, Parameters, Tables, Wholes
 from evalkit.parameters.reports import (
     REPORTS,
     Classification,
@@ -19,6 +19,7 @@ __all__ = [
     "Classification",
     "Compared",
     "Interleaving",
+    "Metrics",
     "Named",
     "Names",
     "Parameters",

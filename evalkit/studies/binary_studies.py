@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
+from evalkit.arrays import ParameterError
 from evalkit.catalogue.metric import Chosen
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics import calibration, cells, counts, grid
@@ -208,6 +209,7 @@ class SumsStudy(BinaryStudy):
 def of_sums(t: Large, p: Classification, limits: Limits = USUAL) -> SumsStudy:
     """The study of a table that is read twice."""
     a = asked(t.systems, _outside_of_table(t), p, limits)
+    _refuse_unsummed(a.settings.metrics, t)
     tables, rows, positives = _tables(t, a)
     plain = a.settings.unit is None and t.plan.scale is None
     layout = Layout.SUMMED if plain else Layout.SUMMED_VARIED
@@ -227,6 +229,16 @@ def of_sums(t: Large, p: Classification, limits: Limits = USUAL) -> SumsStudy:
         precision=t.precision,
     )
     return SumsStudy(a.settings, t.systems, {}, p.given, a.rule, a.costs, a.prevalence, facts, sample, t.slices)
+
+
+def _refuse_unsummed(metrics: Sequence[Chosen], t: Large) -> None:
+    """Raises ParameterError for a metric that cannot be computed from sums over rows that are read twice."""
+    for chosen in metrics:
+        if not chosen.base.metric.kind.summed:
+            raise ParameterError(
+                f"metrics: {chosen.label} is a ratio of sums, which needs all rows in memory, got {t.rows:,} rows; "
+                "declare it as a mean or as a function of counts"
+            )
 
 
 def _tables(t: Large, a: Asked) -> tuple[list[dict[str, Table]], int, int]:

@@ -8,7 +8,7 @@ from typing import Any
 from evalkit import parameters
 from evalkit.arrays import ParameterError
 from evalkit.limits import USUAL, Limits
-from evalkit.parameters import Classification, Named, Names, Tables
+from evalkit.parameters import Classification, Metrics, Named, Names, Tables
 from evalkit.reading.engines import base, spark
 from evalkit.reading.engines import duckdb as engine
 from evalkit.reading.inputs.outcomes import Binary, MultiClass, MultiLabel, Predicted
@@ -44,7 +44,7 @@ def read(
     positive: str | None = None,
     columns: Named | None = None,
     systems: Names | None = None,
-    metrics: Names | None = None,
+    metrics: Metrics | None = None,
     threshold: str | float | None = None,
     costs: Named | None = None,
     prevalence: float | None = None,

@@ -16,7 +16,7 @@ from evalkit.metrics import sums
 from evalkit.online import logs, sessions
 from evalkit.online.experiments import sample_ratio
 from evalkit.online.logs import SessionLog
-from evalkit.parameters import Named, Names, Tables
+from evalkit.parameters import Metrics, Named, Names, Tables
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part, Source
@@ -81,7 +81,7 @@ def read(
     columns: Named | None = None,
     arms: Names | None = None,
     neutral: str | None = None,
-    preference: Names | None = None,
+    preference: Metrics | None = None,
     metrics: Names | None = None,
     best: str = "high",
     before: str | None = None,

@@ -15,7 +15,7 @@ from evalkit.catalogue.lookup import Chosen
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics import sums
 from evalkit.metrics.sums import Sums
-from evalkit.parameters import Named, Names, Tables, Wholes
+from evalkit.parameters import Metrics, Named, Names, Tables, Wholes
 from evalkit.reading.engines import base
 from evalkit.reading.inputs import rows, runs
 from evalkit.reading.inputs.runs import Ask, Runs
@@ -51,7 +51,7 @@ def read(
     queries: Tables | None = None,
     columns: Named | None = None,
     systems: Names | None = None,
-    metrics: Names | None = None,
+    metrics: Metrics | None = None,
     ks: Wholes | None = None,
     relevance_level: float = 1,
     unit: str | None = None,

@@ -10,7 +10,7 @@ import pandas as pd
 from evalkit import parameters
 from evalkit.catalogue.metric import Chosen
 from evalkit.metrics.rows import Rows
-from evalkit.parameters import Named, Names, Tables
+from evalkit.parameters import Metrics, Named, Names, Tables
 from evalkit.reading.inputs import ratings
 from evalkit.reading.inputs.aligned import attributes_of
 from evalkit.reading.inputs.ratings import Ratings
@@ -31,7 +31,7 @@ def read(
     *,
     columns: Named | None = None,
     systems: Names | None = None,
-    metrics: Names | None = None,
+    metrics: Metrics | None = None,
     unit: str | None = None,
     segments: Names | None = None,
     baseline: str | None = None,

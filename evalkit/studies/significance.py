@@ -12,7 +12,7 @@ from evalkit import parameters
 from evalkit.arrays import Floats, ParameterError
 from evalkit.catalogue.lookup import Chosen
 from evalkit.metrics.sums import Sums, both
-from evalkit.parameters import Named, Names, Tables
+from evalkit.parameters import Metrics, Named, Names, Tables
 from evalkit.reading.inputs import unit_tables, unit_values
 from evalkit.reading.inputs.runs import Account
 from evalkit.reading.inputs.unit_values import UnitValues
@@ -47,7 +47,7 @@ def read(
     unit: str | None = None,
     columns: Named | None = None,
     systems: Names | None = None,
-    metrics: Names | None = None,
+    metrics: Metrics | None = None,
     lower_is_better: Names | None = None,
     ranks: str = "as given",
     null: float | None = None,

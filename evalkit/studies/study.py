@@ -65,16 +65,20 @@ def settings(
     return Settings(tuple(metrics), p.baseline, unit, several, p.level, p.margin, p.gate, p.seed, limits)
 
 
-def chosen(names: Iterable[str], structure: str, usual: Iterable[str]) -> tuple[Chosen, ...]:
-    """Return the metrics of these names, each once, the usual ones where there is no name.
+def chosen(names: Iterable[Any], structure: str, usual: Iterable[str]) -> tuple[Chosen, ...]:
+    """Return the metrics of these names, and own ones, each once; the usual ones where there is no name.
 
-    Raises ParameterError for an unknown metric.
+    Raises ParameterError for an unknown metric, and for two of one name.
     """
-    return tuple(dict.fromkeys(lookup.find(name, structure) for name in tuple(names) or usual))
+    metrics = tuple(dict.fromkeys(lookup.find(name, structure) for name in tuple(names) or usual))
+    labels = [metric.label for metric in metrics]
+    if twice := [label for label in labels if labels.count(label) > 1]:
+        raise ParameterError(f"metrics: two metrics are called {twice[0]}; give one another name")
+    return metrics
 
 
 def possible(
-    names: Iterable[str], structure: str, usual: Iterable[str], known: Sequence[str], needs: str
+    names: Iterable[Any], structure: str, usual: Iterable[str], known: Sequence[str], needs: str
 ) -> tuple[Chosen, ...]:
     """Return the metrics of these names, or of the usual ones those that need no more than is given.
 

@@ -15,7 +15,7 @@ from evalkit.catalogue.lookup import Chosen
 from evalkit.findings import inputs
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics.rows import Rows
-from evalkit.parameters import Named, Names, Tables
+from evalkit.parameters import Metrics, Named, Names, Tables
 from evalkit.reading.inputs import examples, outcomes
 from evalkit.reading.inputs.examples import CLASSES, Examples, LeftOut, Use
 from evalkit.reading.tables import columns as roles_of
@@ -59,7 +59,7 @@ def read(
     k: int = 10,
     gap: float | None = None,
     threshold: float = 0.5,
-    metrics: Names | None = None,
+    metrics: Metrics | None = None,
     most_rows: int = 50_000,
     seconds: float = 60,
     gate: str | None = None,
@@ -162,14 +162,14 @@ def _structure(e: Examples) -> str:
     return "forecasts" if e.kind != CLASSES else "counts" if len(e.classes) == 2 else "classes"
 
 
-def _usual(e: Examples, asked: Iterable[str]) -> list[str]:
+def _usual(e: Examples, asked: Iterable[Any]) -> list[str]:
     """The metrics that the label and the scores allow; raises ParameterError for one that was asked for in vain."""
     structure, inside = _structure(e), all(outcomes.are_probabilities(score) for score in e.score.values())
     needs = ("", "scores", "probabilities") if inside else ("", "scores")
     table = lookup.TABLES[structure]
     possible = [name for name, metric in table.items() if metric.needs in needs]
     why = f"{len(e.classes)} classes" if e.classes else "a numeric target"
-    for name in asked:
+    for name in filter(lookup.of_catalogue, asked):
         base = name.split("@")[0].strip().lower()
         known = lookup.ALIASES.get(base, base)
         if known not in possible and any(known in other for other in lookup.TABLES.values()):
