@@ -6,6 +6,7 @@ tests are made from this table. A convention is a name: two definitions are two 
 
 import difflib
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from evalkit.arrays import ParameterError
@@ -38,10 +39,8 @@ def find(name: Any, structure: str) -> Chosen:
     >>> find("map", "rankings").label
     'average_precision'
     """
-    if not isinstance(name, str):
-        return _own(name, structure)
-    if file := OF_FILE.fullmatch(name):
-        return _own(_checked(own_files.load(file[1], file[2]), _cut(file[3], name), name), structure)
+    if not of_catalogue(name):
+        return _own(_loaded(name), structure)
     match = re.fullmatch(r"\s*(\w+)\s*(?:@\s*(.*?))?\s*", name)
     known = TABLES[structure]
     base = match[1].lower() if match else ""
@@ -52,6 +51,12 @@ def find(name: Any, structure: str) -> Chosen:
         cut = " (with @k)" if any(metric.cut != "never" for metric in known.values()) else ""
         raise ParameterError(f"metrics: unknown metric {name!r}, must be one of {', '.join(known)}{cut}{hint}")
     return _checked(known[base], _cut(match[2], name), name)
+
+
+def columns(names: Iterable[Any]) -> list[str]:
+    """The further columns that own metrics are computed from."""
+    own = (_loaded(name) for name in names if not of_catalogue(name))
+    return [column for metric in own for column in metric.metric.columns]
 
 
 def of_catalogue(name: Any) -> bool:
@@ -65,15 +70,22 @@ def _cut(text: str | None, name: str) -> int | None:
     return int(text) if text else None
 
 
-def _own(metric: Any, structure: str) -> Chosen:
-    """An own metric, if it can be computed from this structure and has a name of its own."""
-    chosen = metric if isinstance(metric, Chosen) else Chosen(metric)
+def _loaded(name: Any) -> Chosen:
+    """An own metric as it was passed, or from its file. Raises ParameterError for anything else."""
+    if isinstance(name, str) and (file := OF_FILE.fullmatch(name)):
+        return Chosen(own_files.load(file[1], file[2]), _cut(file[3], name))
+    chosen = name if isinstance(name, Chosen) else Chosen(name)
     if not isinstance(chosen.metric, OwnMetric):
         raise ParameterError(
-            f"metrics: must be names, or functions declared by ek.mean, ek.ratio, ek.share or ek.of_counts, "
-            f"got {getattr(metric, '__name__', metric)!r}"
+            "metrics: must be names, or functions declared by ek.mean, ek.ratio, ek.share or ek.of_counts, "
+            f"got {getattr(name, '__name__', name)!r}"
         )
-    own = chosen.metric
+    return chosen
+
+
+def _own(chosen: Chosen, structure: str) -> Chosen:
+    """An own metric, if it can be computed from this structure and has a name of its own."""
+    own: Any = chosen.metric
     if structure not in own.structures:
         heads = ", ".join(HEADS[name] for name in own.structures)
         raise ParameterError(

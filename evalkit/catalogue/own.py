@@ -98,6 +98,10 @@ class Input:
         """The arguments of a function."""
         return {name: self.reads[name](structure) for name in function.arguments}
 
+    def further(self, name: str) -> bool:
+        """Whether an argument can be a further column of the input."""
+        return False
+
     def mean(self, function: Function) -> Kind:
         """The mean of one number per unit."""
         raise NotImplementedError
@@ -108,7 +112,7 @@ class Input:
 
 
 class OfRows(Input):
-    """Rows of predictions: arrays with one element per row."""
+    """Rows of predictions: arrays with one element per row. Any other argument is a column of numbers of the input."""
 
     unit = "row"
     structures = ("counts", "classes", "labels", "forecasts")
@@ -120,9 +124,20 @@ class OfRows(Input):
         "predicted": attrgetter("predicted"),
     }
 
+    def further(self, name: str) -> bool:
+        """Whether a column can have this name."""
+        return name.isidentifier()
+
+    def values(self, structure: Rows, function: Function) -> dict[str, Any]:
+        """The arguments of a function. Raises ParameterError for a column that a report does not read."""
+        if missing := [name for name in function.columns if name not in structure.beside]:
+            raise function.refused(f"needs the column {missing[0]!r}, which this report does not read")
+        read = {name: self.reads[name](structure) for name in function.arguments if name in self.reads}
+        return read | {name: structure.beside[name] for name in function.columns}
+
     def sides(self, function: Function, rows: Rows, sides: int) -> list[Floats]:
         """One array of numbers, or two."""
-        return function.columns(self.values(rows, function), len(rows), sides, self.unit)
+        return function.arrays(self.values(rows, function), len(rows), sides, self.unit)
 
     def mean(self, function: Function) -> Kind:
         """The mean over rows, weighted where rows have weights."""
@@ -146,7 +161,7 @@ class OfUsers(Input):
 
     def sides(self, function: Function, side: Side, sides: int) -> list[Floats]:
         """One array of numbers, or two."""
-        return function.columns(self.values(side, function), len(side.credit), sides, self.unit)
+        return function.arrays(self.values(side, function), len(side.credit), sides, self.unit)
 
     def mean(self, function: Function) -> Kind:
         """The mean over users."""
@@ -214,9 +229,10 @@ COUNTS = ("tp", "fp", "fn", "tn")
 def mean(**about: Unpack[About]) -> Declared:
     """Declare a mean of one number per unit: per row, per ranked list or per user, as its arguments say.
 
-    Of rows: label or actual, score or forecast, predicted; arrays of n elements in, n numbers out. Several classes are
-    numbered from 0; of several classes or labels score has one column each. Of ranked lists: grades, ranks, ideal, k,
-    level; called for each list, one number out. Of interleaved users: credit, whole, won, sessions.
+    Of rows: label or actual, score or forecast, predicted, and columns of the input such as amount; arrays of n
+    elements in, n numbers out. Several classes are numbered from 0; of several classes or labels score has one column
+    each. Of ranked lists: grades, ranks, ideal, k, level; called for each list, one number out. Of interleaved users:
+    credit, whole, won, sessions.
 
     >>> @mean(best="low", low=0)
     ... def overshoot(actual, forecast):
@@ -267,7 +283,7 @@ def share(**about: Unpack[About]) -> Declared:
     """
 
     def declare(call: Callable[..., Any]) -> OwnMetric:
-        function = _function(call, CUT, {"low": 0.0, "high": 1.0, **about})
+        function = _function(call, CUT, _never, {"low": 0.0, "high": 1.0, **about})
         rule = _rule(function)
         counts_positive, counts_negative = rule(*CELLS)[0].reshape(2, 2)
         same = counts_positive[0] == counts_positive[1] and counts_negative[0] == counts_negative[1]
@@ -290,7 +306,7 @@ def of_counts(**about: Unpack[About]) -> Declared:
     """
 
     def declare(call: Callable[..., Any]) -> OwnMetric:
-        function = _function(call, COUNTS, about)
+        function = _function(call, COUNTS, _never, about)
         kind = Decision(lambda c: _rate(function, c))
         return _metric(function, kind, ("counts",), about, "function of the four counts at the threshold")
 
@@ -302,7 +318,7 @@ def _rule(function: Function) -> Callable[[np.ndarray, np.ndarray], tuple[Bools,
 
     def rule(label: np.ndarray, predicted: np.ndarray) -> tuple[Bools, Bools]:
         values = {"label": label == 1, "predicted": predicted == 1}
-        member, hit = function.columns(values, len(label), 2, "row")
+        member, hit = function.arrays(values, len(label), 2, "row")
         for side in (member, hit):
             if not np.isin(side, (0, 1)).all():
                 raise function.refused("must return a pair of booleans per row")
@@ -328,10 +344,16 @@ def _of_units(call: Callable[..., Any], about: About) -> tuple[Function, Input]:
     """The function, and what its arguments are of."""
     names = set(names_of(call))
     source = max(INPUTS, key=lambda source: len(names & set(source.reads)))
-    return _function(call, tuple(source.reads), about), source
+    return _function(call, tuple(source.reads), source.further, about), source
 
 
-def _function(call: Callable[..., Any], known: tuple[str, ...], about: About) -> Function:
+def _never(name: str) -> bool:
+    return False
+
+
+def _function(
+    call: Callable[..., Any], known: tuple[str, ...], further: Callable[[str], bool], about: About
+) -> Function:
     """The function with its checks. Raises ParameterError for a name, a direction or a range that cannot be."""
     name = str(about.get("name", getattr(call, "__name__", "")))
     if not name.isidentifier():
@@ -341,7 +363,9 @@ def _function(call: Callable[..., Any], known: tuple[str, ...], about: About) ->
         raise ParameterError(f"metrics: {name}: low must be below high, got {low:g} and {high:g}")
     if about.get("best", "high") not in ("high", "low", "neither"):
         raise ParameterError(f"metrics: {name}: best must be high, low or neither, got {about['best']!r}")
-    return Function(name, call, arguments_of(name, call, known), low, high, about.get("undefined", ""))
+    arguments = arguments_of(name, call, known, further)
+    columns = tuple(argument for argument in arguments if argument not in known)
+    return Function(name, call, arguments, columns, low, high, about.get("undefined", ""))
 
 
 def _metric(
@@ -363,6 +387,7 @@ def _metric(
         best=about.get("best", "high"),
         tie_range=False,
         needs="scores" if {"score", "forecast"} & set(function.arguments) else "",
+        columns=function.columns,
         structures=structures,
         arguments=function.arguments,
     )

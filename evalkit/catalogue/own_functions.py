@@ -19,11 +19,15 @@ SIDES = {1: "one number", 2: "a pair (numerator, denominator)"}
 
 @dataclass(frozen=True)
 class Function:
-    """A function with its name, the names of its arguments, the range of its values, and where it is undefined."""
+    """A function with its name, the names of its arguments, the range of its values, and where it is undefined.
+
+    columns: those of the arguments that are further columns of the input.
+    """
 
     name: str
     call: Callable[..., Any]
     arguments: tuple[str, ...]
+    columns: tuple[str, ...]
     low: float
     high: float
     undefined: str
@@ -36,7 +40,7 @@ class Function:
         except Exception as error:
             raise self.refused(f"raised {type(error).__name__}: {error}") from error
 
-    def columns(self, values: Mapping[str, Any], n: int, sides: int, per: str) -> list[Floats]:
+    def arrays(self, values: Mapping[str, Any], n: int, sides: int, per: str) -> list[Floats]:
         """One array of n numbers, or a pair of them."""
         result = self(values)
         arrays = [result] if sides == 1 else self._pair(result, per)
@@ -121,15 +125,17 @@ def names_of(call: Callable[..., Any]) -> dict[str, bool]:
     return {str(p) if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) else p.name: p.default is p.empty for p in parameters}
 
 
-def arguments_of(name: str, call: Callable[..., Any], known: Collection[str]) -> tuple[str, ...]:
-    """The arguments that a function takes of `known`; others must have a default.
+def arguments_of(
+    name: str, call: Callable[..., Any], known: Collection[str], others: Callable[[str], bool]
+) -> tuple[str, ...]:
+    """The arguments that a function takes of `known`, and those without a default that `others` allows.
 
-    Raises ParameterError for an argument that nothing is known of, and for a function that takes none.
+    Raises ParameterError for any other argument without a default, and for a function that takes none of `known`.
     """
     names = names_of(call)
     unknown = [argument for argument, needed in names.items() if needed and argument not in known]
-    taken = tuple(argument for argument in names if argument in known)
-    if unknown or not taken:
-        got = ", ".join(unknown) or "none"
+    wrong = [argument for argument in unknown if not others(argument)]
+    if wrong or not any(argument in known for argument in names):
+        got = ", ".join(wrong or names) or "none"
         raise ParameterError(f"metrics: the arguments of {name} must be of {', '.join(known)}, got {got}")
-    return taken
+    return tuple(argument for argument in names if argument in known or argument in unknown)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -61,7 +62,8 @@ class RowsStudy(BinaryStudy):
     @cached_property
     def _rows(self) -> dict[str, Rows]:
         d = self.data
-        return {name: Rows(d.label, score, weight=d.weight, unit=self.unit) for name, score in d.score.items()}
+        shared: dict[str, Any] = {"weight": d.weight, "unit": self.unit, "beside": self.beside(d.rows)}
+        return {name: Rows(d.label, score, **shared) for name, score in d.score.items()}
 
     def table(self, system: str) -> Counts:
         """The counts of a system."""
@@ -234,10 +236,11 @@ def of_sums(t: Large, p: Classification, limits: Limits = USUAL) -> SumsStudy:
 def _refuse_unsummed(metrics: Sequence[Chosen], t: Large) -> None:
     """Raises ParameterError for a metric that cannot be computed from sums over rows that are read twice."""
     for chosen in metrics:
-        if not chosen.base.metric.kind.summed:
+        why = [] if chosen.base.metric.kind.summed else ["is a ratio of sums"]
+        why += [f"is computed from the column {name}" for name in chosen.metric.columns]
+        if why:
             raise ParameterError(
-                f"metrics: {chosen.label} is a ratio of sums, which needs all rows in memory, got {t.rows:,} rows; "
-                "declare it as a mean or as a function of counts"
+                f"metrics: {chosen.label} {' and '.join(why)}, which needs all rows in memory, got {t.rows:,} rows"
             )
 
 

@@ -46,7 +46,7 @@ class ClassesStudy(RowStudy):
     def sample(self) -> HeldRows:
         """What every system predicts beside what is."""
         d, k = self.data, len(self.data.classes)
-        shared: dict[str, Any] = {"weight": d.weight, "unit": self.unit, "classes": k}
+        shared: dict[str, Any] = {"weight": d.weight, "unit": self.unit, "classes": k, "beside": self.beside(d.rows)}
         sides = {name: (d.score.get(name), d.predicted[name]) for name in self.systems}
         return HeldRows({name: Rows(d.actual, score, decision=p, **shared) for name, (score, p) in sides.items()})
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from evalkit import parameters
 from evalkit.arrays import ParameterError
+from evalkit.catalogue import lookup
 from evalkit.limits import USUAL, Limits
 from evalkit.parameters import Classification, Metrics, Named, Names, Tables
 from evalkit.reading.engines import base, spark
@@ -76,7 +77,7 @@ def study_of(p: Classification, limits: Limits = USUAL) -> Study:
     p = p.filled(SAMPLE) if p.preds is None else p
     parts = sources.parts(p.preds, p.header, limits.reading)
     resources = base.limits(p.memory, p.threads, p.spill, limits.reading)
-    attributes = list(dict.fromkeys([*p.segments, *([p.unit] if p.unit else [])]))
+    attributes = list(dict.fromkeys([*p.segments, *([p.unit] if p.unit else []), *lookup.columns(p.metrics)]))
     predicted = Predicted.of(
         parts, kind=p.kind, positive=p.positive, columns=p.columns, systems=p.systems, attributes=attributes
     )

@@ -55,7 +55,8 @@ class MultiLabelStudy(RowStudy):
         """Every system's scores beside the true labels."""
         d, at = self.data, self.threshold
         cuts = {name: np.array([precision.rounded(at, to) for to in some]) for name, some in self.precision.items()}
-        return HeldRows({name: Rows(d.actual, own, cuts[name], d.weight, self.unit) for name, own in d.score.items()})
+        shared: dict[str, Any] = {"weight": d.weight, "unit": self.unit, "beside": self.beside(d.rows)}
+        return HeldRows({name: Rows(d.actual, own, cuts[name], **shared) for name, own in d.score.items()})
 
     @property
     def shares(self) -> Floats:

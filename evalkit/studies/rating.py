@@ -52,7 +52,7 @@ def read(
     p = p.filled(SAMPLE) if p.preds is None else p
     settings = study.settings(p, study.chosen(p.metrics, "forecasts", METRICS), unit=p.unit, segments=p.segments)
     parts = sources.parts(p.preds, p.header)
-    data = ratings.read(parts, columns=p.columns, systems=p.systems, attributes=settings.attributes)
+    data = ratings.read(parts, columns=p.columns, systems=p.systems, attributes=settings.beside)
     study.check_systems(settings, data.rows.systems)
     attributes = attributes_of(data.rows, settings.attributes, settings.unit)
     return Rating(settings, data.rows.systems, attributes, p.given, data)
@@ -73,7 +73,8 @@ class Rating(RowStudy):
     def sample(self) -> HeldRows:
         """Every system's forecasts beside the actual values."""
         d = self.data
-        return HeldRows({name: Rows(d.actual, f, weight=d.weight, unit=self.unit) for name, f in d.forecast.items()})
+        shared: dict[str, Any] = {"weight": d.weight, "unit": self.unit, "beside": self.beside(d.rows)}
+        return HeldRows({name: Rows(d.actual, f, **shared) for name, f in d.forecast.items()})
 
     def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
         """Rows on which the first is nearer, and the difference that so many rows would show."""

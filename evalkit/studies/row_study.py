@@ -22,6 +22,7 @@ from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.metrics import counts, curves
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows
+from evalkit.reading.inputs.aligned import Aligned, number_of
 from evalkit.statistics import inference
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.sample import Sample
@@ -41,6 +42,10 @@ class RowStudy(Study):
     @abstractmethod
     def sample(self) -> Sample:
         """All systems on the same rows."""
+
+    def beside(self, rows: Aligned) -> dict[str, Floats]:
+        """The further columns that the metrics are computed from."""
+        return {name: number_of(rows, name) for name in self.settings.columns}
 
     @property
     def layout(self) -> Layout:

@@ -51,6 +51,16 @@ class Settings:
         """The columns that segments and unit name, each once."""
         return list(dict.fromkeys([*self.segments, *([self.unit] if self.unit else [])]))
 
+    @property
+    def columns(self) -> list[str]:
+        """The further columns of numbers that the metrics are computed from, each once."""
+        return list(dict.fromkeys(name for chosen in self.metrics for name in chosen.metric.columns))
+
+    @property
+    def beside(self) -> list[str]:
+        """Attributes and further columns, each once."""
+        return list(dict.fromkeys([*self.attributes, *self.columns]))
+
 
 def settings(
     p: Compared,
