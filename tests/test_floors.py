@@ -20,7 +20,7 @@ FLOORS = {
     6: "drawing",
     7: "studies",
     8: "pages",
-    9: "report page __main__",
+    9: "kernels report page commands __main__",
 }
 FLOOR = {name: floor for floor, names in FLOORS.items() for name in names.split()}
 HEAVY = ("duckdb", "matplotlib", "pandas", "papermill", "pyarrow", "scipy", "sklearn")

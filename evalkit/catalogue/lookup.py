@@ -6,7 +6,7 @@ tests are made from this table. A convention is a name: two definitions are two 
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from evalkit.arrays import ParameterError
@@ -108,6 +108,34 @@ def _checked(metric: Metric, k: int | None, name: str) -> Chosen:
     if metric.cut == "must" and k is None:
         raise ParameterError(f"metrics: {metric.name} needs a cut-off, such as {metric.name}@10, got {name!r}")
     return Chosen(metric, k)
+
+
+def chosen(names: Iterable[Any], structure: str, usual: Iterable[str]) -> tuple[Chosen, ...]:
+    """Return the metrics of these names, and own ones, each once; the usual ones where there is no name.
+
+    Raises ParameterError for an unknown metric, and for two of one name.
+    """
+    metrics = tuple(dict.fromkeys(find(name, structure) for name in tuple(names) or usual))
+    labels = [metric.label for metric in metrics]
+    if twice := [label for label in labels if labels.count(label) > 1]:
+        raise ParameterError(f"metrics: two metrics are called {twice[0]}; give one another name")
+    return metrics
+
+
+def possible(
+    names: Iterable[Any], structure: str, usual: Iterable[str], known: Sequence[str], needs: str
+) -> tuple[Chosen, ...]:
+    """Return the metrics of these names, or of the usual ones those that need no more than is given.
+
+    given: of "scores", "probabilities". Raises ParameterError for a metric that needs more; `needs` says what.
+    """
+    allowed = ("", *known)
+    kept = [name for name in usual if find(name, structure).metric.needs in allowed]
+    metrics = chosen(names, structure, kept)
+    for metric in metrics:
+        if metric.metric.needs not in allowed:
+            raise ParameterError(f"metrics: {metric.label} needs {needs}")
+    return metrics
 
 
 HEADS = {

@@ -6,6 +6,7 @@ from typing import Any
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Html, Results
 from evalkit.findings.finding import Finding
+from evalkit.parameters import cells
 from evalkit.reading.inputs.aligned import Aligned
 from evalkit.reading.tables.parts import Source
 from evalkit.studies import provenance
@@ -41,6 +42,7 @@ def about(
         "schema": "evalkit/1",
         "report": notebook,
         "parameters": provenance.printable(parameters),
+        **({"settings": origin} if (origin := cells.settings()) else {}),
         "inputs": provenance.inputs(sources),
         "versions": provenance.versions(),
         "gate": gate,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import ParameterError
+from evalkit.catalogue import lookup
 from evalkit.catalogue.metric import Chosen
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics import calibration, cells, counts, grid
@@ -110,7 +111,7 @@ class Asked:
 def asked(systems: tuple[str, ...], outside: str, p: Classification, limits: Limits) -> Asked:
     """The parameters, checked. outside: says of a score that is no probability what and where it is, else ""."""
     known = ["scores"] if outside else ["scores", "probabilities"]
-    chosen = study.possible(p.metrics, "counts", (*ORDER, *AT), known, f"probabilities, {outside}")
+    chosen = lookup.possible(p.metrics, "counts", (*ORDER, *AT), known, f"probabilities, {outside}")
     settings = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
     study.check_systems(settings, systems)
     usual: Threshold = BestF1() if outside else 0.5

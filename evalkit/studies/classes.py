@@ -181,7 +181,7 @@ def make(data: MultiClass, p: Classification, limits: Limits = USUAL) -> Classes
     outside = outcomes.first_outside(data)
     known = [] if not data.score else ["scores"] if outside else ["scores", "probabilities"]
     needs = f"probabilities, {outside}" if data.score else "p_<class> columns, the table has none"
-    chosen = study.possible(p.metrics, "classes", METRICS, known, needs)
+    chosen = lookup.possible(p.metrics, "classes", METRICS, known, needs)
     settings = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
     study.check_systems(settings, data.rows.systems)
     attributes, target = attributes_of(data.rows, settings.attributes, settings.unit), p.precision_target or TARGET

@@ -10,6 +10,7 @@ import pandas as pd
 
 from evalkit import parameters
 from evalkit.arrays import InputError, ParameterError, codes
+from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import Chosen
 from evalkit.catalogue.preferences import Side
 from evalkit.metrics import sums
@@ -109,7 +110,7 @@ def read(
     input.
     """
     p = parameters.Interleaving.of(locals())
-    shared = study.settings(p, study.chosen(p.preference, "interleaving", METRICS), segments=p.segments)
+    shared = study.settings(p, lookup.chosen(p.preference, "interleaving", METRICS), segments=p.segments)
     sessions_of, users_of = (study.inputs(tables, p.header) for tables in (p.log, p.users))
     inputs = {name: parts for name, parts in (("log", sessions_of), ("users", users_of)) if parts is not None}
     asked = list(inputs) or ["log", "users"]

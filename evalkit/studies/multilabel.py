@@ -136,7 +136,7 @@ class MultiLabelStudy(RowStudy):
 
 def make(data: MultiLabel, p: Classification, limits: Limits = USUAL) -> MultiLabelStudy:
     """The study of several labels per row."""
-    chosen = study.chosen(p.metrics, "labels", METRICS)
+    chosen = lookup.chosen(p.metrics, "labels", METRICS)
     settings = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
     study.check_systems(settings, data.rows.systems)
     attributes, at = attributes_of(data.rows, settings.attributes, settings.unit), _threshold(data, p)

@@ -9,6 +9,7 @@ from typing import Any
 
 from evalkit.catalogue.metric import Chosen
 from evalkit.catalogue.own import OwnMetric
+from evalkit.parameters import cells
 from evalkit.reading.tables.parts import Source
 
 PACKAGES = ("numpy", "pandas", "scipy", "matplotlib", "duckdb", "pyarrow", "papermill", "nbconvert")
@@ -74,6 +75,7 @@ def table(
 ) -> list[tuple[str, str]]:
     """The rows of the page's last table."""
     rows = [("command", command(notebook, parameters)), ("seed", str(seed))]
+    rows += [("settings", origin)] if (origin := cells.settings()) else []
     rows += [_own(own) for chosen in metrics if isinstance(own := chosen.metric, OwnMetric)]
     rows += [(f"parameter {name}", str(value)) for name, value in printable(parameters).items()]
     many = list(sources)

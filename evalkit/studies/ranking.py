@@ -80,7 +80,7 @@ def read(
 def study_of(p: parameters.Ranking, limits: Limits = USUAL) -> "Ranking":
     """The study that the parameters of `read` ask for, within these limits."""
     p = p.filled(SAMPLE) if p.preds is None else p
-    chosen = study.chosen(p.metrics, "rankings", METRICS)
+    chosen = lookup.chosen(p.metrics, "rankings", METRICS)
     shared = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
     run = sources.parts(p.preds, p.header, limits.reading)
     judged = study.inputs(p.qrels, p.header, limits.reading)

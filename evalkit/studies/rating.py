@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from evalkit import parameters
+from evalkit.catalogue import lookup
 from evalkit.catalogue.metric import Chosen
 from evalkit.metrics.rows import Rows
 from evalkit.parameters import Metrics, Named, Names, Tables
@@ -50,7 +51,7 @@ def read(
     """
     p = parameters.Rating.of(locals())
     p = p.filled(SAMPLE) if p.preds is None else p
-    settings = study.settings(p, study.chosen(p.metrics, "forecasts", METRICS), unit=p.unit, segments=p.segments)
+    settings = study.settings(p, lookup.chosen(p.metrics, "forecasts", METRICS), unit=p.unit, segments=p.segments)
     parts = sources.parts(p.preds, p.header)
     data = ratings.read(parts, columns=p.columns, systems=p.systems, attributes=settings.beside)
     study.check_systems(settings, data.rows.systems)

@@ -4,7 +4,7 @@ A study says what it measures: one metric of one system on some of its units. Al
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Bools, InputError, ParameterError
-from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import Chosen
 from evalkit.limits import USUAL, Limits, Reading
 from evalkit.parameters import Compared
@@ -73,34 +72,6 @@ def settings(
     """Return the settings that the parameters of a report and these ask for; the first metric decides."""
     several = tuple(dict.fromkeys(segments))
     return Settings(tuple(metrics), p.baseline, unit, several, p.level, p.margin, p.gate, p.seed, limits)
-
-
-def chosen(names: Iterable[Any], structure: str, usual: Iterable[str]) -> tuple[Chosen, ...]:
-    """Return the metrics of these names, and own ones, each once; the usual ones where there is no name.
-
-    Raises ParameterError for an unknown metric, and for two of one name.
-    """
-    metrics = tuple(dict.fromkeys(lookup.find(name, structure) for name in tuple(names) or usual))
-    labels = [metric.label for metric in metrics]
-    if twice := [label for label in labels if labels.count(label) > 1]:
-        raise ParameterError(f"metrics: two metrics are called {twice[0]}; give one another name")
-    return metrics
-
-
-def possible(
-    names: Iterable[Any], structure: str, usual: Iterable[str], known: Sequence[str], needs: str
-) -> tuple[Chosen, ...]:
-    """Return the metrics of these names, or of the usual ones those that need no more than is given.
-
-    given: of "scores", "probabilities". Raises ParameterError for a metric that needs more; `needs` says what.
-    """
-    allowed = ("", *known)
-    kept = [name for name in usual if lookup.find(name, structure).metric.needs in allowed]
-    metrics = chosen(names, structure, kept)
-    for metric in metrics:
-        if metric.metric.needs not in allowed:
-            raise ParameterError(f"metrics: {metric.label} needs {needs}")
-    return metrics
 
 
 def inputs(tables: Any, header: str | None, reading: Reading = USUAL.reading) -> list[Part] | None:

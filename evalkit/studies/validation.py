@@ -20,7 +20,7 @@ from evalkit.reading.inputs import examples, outcomes
 from evalkit.reading.inputs.examples import CLASSES, Examples, LeftOut, Use
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import precision, sources
-from evalkit.studies import resplits, study
+from evalkit.studies import resplits
 from evalkit.studies.resplits import Setting
 from evalkit.studies.study import Settings
 from evalkit.studies.validity import INSIDE, OUTSIDE, Validation
@@ -85,7 +85,7 @@ def study_of(p: parameters.Validation, limits: Limits = USUAL) -> Validation:
     _refuse_idle(p.given)
     p = p.filled(SAMPLE) if p.features is None else p
     data = _examples(p)
-    chosen = study.chosen(p.metrics, _structure(data), _usual(data, p.metrics))
+    chosen = lookup.chosen(p.metrics, _structure(data), _usual(data, p.metrics))
     data = _without_set_aside(data)
     shared = Settings(chosen, None, _unit(data), (), p.level, p.margin, p.gate, p.seed, limits)
     return _given(data, shared, p) if p.features is None else _fitted(data, shared, p)
