@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from evalkit import scratch
+from evalkit import processor, scratch
 
 SOCKET_PATH = 100  # bytes a Unix socket's path may have: 103 on macOS, 107 on Linux
 SOCKET_NAME = len("/kernel-ipc-1") + 1
@@ -158,6 +158,7 @@ def surroundings(folder: Path) -> Iterator[None]:
     ours = {"IPYTHONDIR": str(folder / "ipython"), "PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(paths)}
     if "MPLCONFIGDIR" not in os.environ and not _home_is_writable():
         ours["MPLCONFIGDIR"] = str(folder)
+    ours |= processor.remedy(os.environ)
     before = {name: os.environ.get(name) for name in ours}
     os.environ.update(ours)
     try:
