@@ -118,6 +118,17 @@ class Warm:
 
 
 @contextmanager
+def loop_of_thread() -> Iterator[None]:
+    """Close the event loop that jupyter opens for this thread."""
+    from jupyter_core.utils import ensure_event_loop
+
+    try:
+        yield
+    finally:
+        ensure_event_loop().close()
+
+
+@contextmanager
 def warm() -> Iterator[Warm]:
     """Yield a kernel for several notebooks, which is stopped at the end."""
     with _folder() as folder:

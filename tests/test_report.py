@@ -1,17 +1,16 @@
 """The command line and the run: exit statuses and messages, the three files, atomicity, identical bytes, the engine."""
 
-import contextlib
 import io
 import json
 import os
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import nbformat
 import papermill
 import pytest
+from command_runs import CHECK, KERNEL, PUBLISH, evalkit, notebook
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from papermill.engines import papermill_engines
 
@@ -20,39 +19,6 @@ from evalkit import kernels, report
 from evalkit.commands import runs
 
 ROOT = Path(__file__).resolve().parents[1]
-KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
-DEFAULTS = 'preds = "a.csv"  # a file\nks = [1]  # cut-offs\ngood = True  # passes the gate\n'
-CHECK = "from evalkit import parameters\nparameters.check()"
-PUBLISH = (
-    "results = {'ks': ks, 'preds': preds, 'é': 0.1 + 0.2, 'gate': {'rule': 'good is true', 'passed': good}}\n"
-    "display({'application/vnd.evalkit+json': results, 'text/plain': ''}, raw=True)"
-)
-
-
-@dataclass
-class Ended:
-    """How a command ended: exit status, what it printed, and where it was to write."""
-
-    status: int
-    out: str
-    err: str
-    folder: Path
-
-
-def notebook(path, *sources):
-    cells = [new_markdown_cell("# A report\n\n## First", id="title")]
-    cells.append(new_code_cell(DEFAULTS, id="defaults", metadata={"tags": ["parameters"]}))
-    cells += [new_code_cell(source, id=f"code-{i}") for i, source in enumerate(sources)]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    nbformat.write(new_notebook(cells=cells, metadata=KERNEL), path)
-    return path
-
-
-def evalkit(*arguments, folder, notebooks=command.NOTEBOOKS):
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        status = command.main([*map(str, arguments), "-o", str(folder)], notebooks)
-    return Ended(status, out.getvalue(), err.getvalue(), folder)
 
 
 @pytest.fixture(scope="module", autouse=True)

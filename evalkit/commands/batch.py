@@ -5,6 +5,7 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -97,14 +98,18 @@ def _names(files: Sequence[str]) -> list[str]:
 
 @dataclass
 class Queue:
-    """The reports that are still to make, and the outcomes of those that are made."""
+    """The reports that are still to make, and the outcomes of those that are made.
+
+    stopped: the command was interrupted; nothing more is written.
+    """
 
     waiting: SimpleQueue[tuple[int, Job]]
     outcomes: dict[int, Outcome] = field(default_factory=dict)
+    stopped: bool = False
 
     def jobs(self) -> Iterator[tuple[int, Job]]:
         """The next report, until there is none."""
-        while True:
+        while not self.stopped:
             try:
                 yield self.waiting.get_nowait()
             except Empty:
@@ -117,15 +122,22 @@ def run(planned: Sequence[Planned], workers: int) -> list[Outcome]:
     jobs = [(i, p.job) for i, p in enumerate(planned) if p.job is not None]
     for job in jobs:
         queue.waiting.put(job)
-    many = min(workers, len(jobs))
-    if many == 1:
-        _work(queue)
-    elif many:
-        with ThreadPoolExecutor(many) as pool:
-            tasks = [pool.submit(_work, queue) for _ in range(many)]
-            for task in wait(tasks, return_when=FIRST_EXCEPTION).done:
-                task.result()
+    with ThreadPoolExecutor(max(min(workers, len(jobs)), 1)) as pool, _stopping(queue):
+        tasks = [pool.submit(_work, queue) for _ in range(min(workers, len(jobs)))]
+        for task in wait(tasks, return_when=FIRST_EXCEPTION).done:
+            task.result()
     return [queue.outcomes[i] for i in range(len(planned))]
+
+
+@contextmanager
+def _stopping(queue: Queue) -> Iterator[None]:
+    """End the kernels at once where the command is interrupted: the workers wait for them."""
+    try:
+        yield
+    except BaseException:
+        queue.stopped = True
+        kernels.clean(None)
+        raise
 
 
 def _refused(name: str, why: str) -> Outcome:
@@ -135,16 +147,16 @@ def _refused(name: str, why: str) -> Outcome:
 
 def _work(queue: Queue) -> None:
     """Make reports one after another in one kernel."""
-    with kernels.warm() as kernel:
+    with kernels.loop_of_thread(), kernels.warm() as kernel:
         for number, job in queue.jobs():
-            queue.outcomes[number] = _made(job, kernel)
+            run = report.execute(job.notebook, job.parameters, origin=job.origin, kernel=kernel)
+            if not queue.stopped:
+                queue.outcomes[number] = _made(job, run)
 
 
-def _made(job: Job, kernel: kernels.Warm) -> Outcome:
+def _made(job: Job, run: report.Run) -> Outcome:
     try:
-        outcome = runs.finish(
-            report.execute(job.notebook, job.parameters, origin=job.origin, kernel=kernel), job.folder, job.name
-        )
+        outcome = runs.finish(run, job.folder, job.name)
     except Refused as error:
         return _refused(job.name, str(error))
     if outcome.status != FAILED:
@@ -210,6 +222,7 @@ def main(options: Any) -> int:
     try:
         outcomes = run(planned, options.workers)
     finally:
-        kernels.clean(None)
+        for spill in {p.job.parameters.get("spill") for p in planned if p.job} or {None}:
+            kernels.clean(spill)
     print(f"\n{table(planned, outcomes)}", file=sys.stderr)
     return status(outcomes)

@@ -35,7 +35,10 @@ def _table(files: list[str]) -> str:
     lines = []
     for part in sources.parts(list(files)):
         about = "" if part.counted is not None else "about "
-        columns = (f"{name} ({part.stored[name]})" if name in part.stored else name for name in part.columns)
+        columns = (
+            f"{name} ({part.stored[name].removeprefix('large_')})" if name in part.stored else name
+            for name in part.columns
+        )
         lines.append(f"{part.name}: {about}{part.rows:,} rows; columns {', '.join(columns)}")
     return "\n".join(lines)
 
