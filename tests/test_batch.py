@@ -1,16 +1,18 @@
 """Several reports by one command, parameters from a file of settings, `evalkit inspect` and `evalkit doctor`."""
 
 import hashlib
+import json
 import os
 import re
 import threading
 import time
 from pathlib import Path
 
+import nbformat
 import pandas as pd
 import pytest
 from command_runs import CHECK, PUBLISH, evalkit, notebook
-from nbformat.v4 import new_markdown_cell, new_notebook
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from evalkit import __main__ as command
 from evalkit import kernels, report
@@ -19,6 +21,13 @@ from evalkit.commands.runs import Job, Outcome
 from evalkit.parameters import cells
 
 ROOT = Path(__file__).resolve().parents[1]
+METRICS = '''import evalkit as ek
+
+@ek.mean(best="low", low=0)
+def overshoot(actual, forecast):
+    """How far forecasts are too high."""
+    return (forecast - actual).clip(0)
+'''
 LEFT = """
 from evalkit.arrays import InputError
 if "bad" in preds:
@@ -26,9 +35,6 @@ if "bad" in preds:
 seen = ["left" in dir(), len(In), len(Out)]
 left, good = 1, "gate" not in preds
 seen"""
-SETTINGS = """
-from evalkit.studies import provenance
-provenance.table([], {}, "n", 0, [])[-2]"""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -177,17 +183,34 @@ def test_an_interrupted_batch_writes_nothing_more(monkeypatch, tmp_path):
 # A file of settings ---------------------------------------------------------------------------------------------
 
 
-def test_a_file_of_settings_sets_parameters_and_stands_in_the_provenance(tmp_path):
-    path = notebook(tmp_path / "n.ipynb", CHECK, SETTINGS, PUBLISH)
-    settings = tmp_path / "june.toml"
-    settings.write_text('preds = "1e3"\nks = [1, 5]  # cut-offs\n')
-    ended = evalkit("report", path, "-f", settings, "-p", "ks", "[7]", folder=tmp_path / "out")
+KEPT = ("read", "definitions", "provenance", "results")  # cells of the notebook that a short copy needs
+
+
+def own_notebook(path):
+    """A copy of a notebook with a section of its own, and without most of the others."""
+    book = nbformat.read(ROOT / "notebooks" / "rating.ipynb", 4)
+    kept = [cell for cell in book.cells if cell.id in KEPT or "parameters" in cell.metadata.get("tags", [])]
+    section = [new_markdown_cell("## Worst people"), new_code_cell("study.extremes(most).assign(person=worst)")]
+    kept[0].source += "\nmost = 2  # rows of the section\nworst: str = None  # a name"
+    book.cells = [*kept[:2], *section, *kept[2:]]
+    nbformat.write(book, path)
+    return path
+
+
+def test_an_own_metric_and_an_own_section_with_parameters_from_a_file_of_settings(tmp_path):
+    path, settings, metrics = (tmp_path / name for name in ("own.ipynb", "june.toml", "my_metrics.py"))
+    metrics.write_text(METRICS, encoding="utf-8")
+    settings.write_text(f'metrics = ["mae", "{metrics}:overshoot"]\nmost = 3\nworst = "somebody"\nlevel = 0.8\n')
+    ended = evalkit("report", own_notebook(path), "-f", settings, "-p", "level", "0.9", folder=tmp_path / "out")
     assert (ended.status, ended.err) == (0, "")
-    page = (tmp_path / "out" / "n.html").read_text(encoding="utf-8")
+    page = (tmp_path / "out" / "own.html").read_text(encoding="utf-8")
     assert f"june.toml, SHA-256 {hashlib.sha256(settings.read_bytes()).hexdigest()}" in page
-    results = (tmp_path / "out" / "n.json").read_text(encoding="utf-8")
-    assert '"preds": "1e3"' in results
-    assert "7" in results.split('"ks"')[1][:20]
+    assert f"my_metrics.py, SHA-256 {hashlib.sha256(metrics.read_bytes()).hexdigest()}" in page
+    assert "How far forecasts are too high" in page
+    assert page.count("somebody") >= 3
+    results = json.loads((tmp_path / "out" / "own.json").read_text(encoding="utf-8"))
+    assert {row["level"] for row in results["estimates"]} == {0.9}
+    assert results["settings"].startswith("june.toml, SHA-256 ")
 
 
 def test_settings_of_every_kind(tmp_path):
