@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from large_tables import SMALL as TWICE
 from large_tables import classified, frame, limited, long
-from online_samples import SMALL, log
+from online_samples import SMALL, log, users
 from significance_tables import wide
 
 import evalkit as ek
@@ -163,6 +163,11 @@ def test_of_interleaved_users_and_of_single_rows():
 
     online = interleaving.read(log(), preference=[own_share, "user_share"], **SMALL)
     same(online.log, "own_share", "user_share")
+    rich = ek.mean(name="rich")(lambda orders, visits: orders * (visits > 1))
+    per_visit = ek.ratio(name="per_visit")(lambda orders, visits: (orders, visits))
+    both = interleaving.read(users=users(), metrics=[per_visit, "orders/visits", rich], **SMALL).users
+    same(both, "per_visit", "orders/visits")
+    assert both.estimate(both.settings.metrics[2], "a").value == 0.75
     study = significance.read(CHANCES, metrics=[own_brier, "brier"])
     same(study, "own_brier", "brier")
 
@@ -305,7 +310,7 @@ DECLARED = {
     "unknown argument": (ek.of_counts(), lambda tp, positives: 1, "name must be a word"),
     "counts": (ek.of_counts(name="bad"), lambda tp, positives: 1, "must be of tp, fp, fn, tn, got positives"),
     "star": (ek.mean(name="bad"), lambda *columns: 1, r"must be of label, .*, got \*columns"),
-    "nothing known": (ek.mean(name="bad"), lambda y, p: 1, "must be of label, actual, .* got y, p"),
+    "nothing at all": (ek.mean(name="bad"), lambda: 1, "must be of , got none"),
     "range": (ek.mean(name="bad", low=1, high=0), lambda label: 1, "low must be below high, got 1 and 0"),
     "share of numbers": (ek.share(name="bad"), lambda label, predicted: (label, 0.5 * label), "pair of booleans"),
     "not a function": (ek.mean(name="bad"), 7, "must be a function, got int 7"),
@@ -321,7 +326,8 @@ def test_what_cannot_be_declared(case):
 
 def test_what_cannot_join_a_report():
     with pytest.raises(
-        ParameterError, match=r"own_recall_at is computed from grades, ideal, level .Ranking., which the"
+        ParameterError,
+        match="own_recall_at takes grades, ideal, level, which are not the arguments of a metric of Rating",
     ):
         rating.read(forecasts(), metrics=[own_recall_at])
     with pytest.raises(ParameterError, match=r"must be names, or functions declared by ek.mean.* got 'fails'"):

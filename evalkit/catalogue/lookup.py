@@ -13,7 +13,7 @@ from evalkit.arrays import ParameterError
 from evalkit.catalogue import binary, forecasts, multiclass, multilabel, own_files, preferences, ranking
 from evalkit.catalogue.metric import Chosen as Chosen
 from evalkit.catalogue.metric import Metric as Metric
-from evalkit.catalogue.own import OwnMetric
+from evalkit.catalogue.own import INPUTS, OwnMetric
 
 TABLES: dict[str, dict[str, Metric]] = {}
 for _metric in (
@@ -87,10 +87,10 @@ def _own(chosen: Chosen, structure: str) -> Chosen:
     """An own metric, if it can be computed from this structure and has a name of its own."""
     own: Any = chosen.metric
     if structure not in own.structures:
-        heads = ", ".join(HEADS[name] for name in own.structures)
+        has = next(source.reads for source in INPUTS if structure in source.structures)
         raise ParameterError(
-            f"metrics: {own.name} is computed from {', '.join(own.arguments)} ({heads}), "
-            f"which the input does not have ({HEADS[structure]})"
+            f"metrics: {own.name} takes {', '.join(own.arguments)}, which are not the arguments of a metric of "
+            f"{(HEADS | USERS)[structure]}: {', '.join(has) or 'columns of numbers'}"
         )
     if own.name in ALIASES or any(own.name in table for table in TABLES.values()):
         raise ParameterError(f"metrics: {own.name} is a metric of the catalogue; give yours another name")
@@ -116,6 +116,11 @@ def chosen(names: Iterable[Any], structure: str, usual: Iterable[str]) -> tuple[
     Raises ParameterError for an unknown metric, and for two of one name.
     """
     metrics = tuple(dict.fromkeys(find(name, structure) for name in tuple(names) or usual))
+    return apart(metrics)
+
+
+def apart(metrics: tuple[Chosen, ...]) -> tuple[Chosen, ...]:
+    """The metrics. Raises ParameterError for two of one name."""
     labels = [metric.label for metric in metrics]
     if twice := [label for label in labels if labels.count(label) > 1]:
         raise ParameterError(f"metrics: two metrics are called {twice[0]}; give one another name")
@@ -146,6 +151,7 @@ HEADS = {
     **forecasts.HEADS,
     **preferences.HEADS,
 }
+USERS = {"users": "A/B test"}  # its metrics are columns, none is in the table
 
 
 def markdown() -> str:

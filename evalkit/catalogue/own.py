@@ -172,6 +172,30 @@ class OfUsers(Input):
         return Ratio(lambda side, k, level: Sums(*self.sides(function, side, 2)))
 
 
+class OfTable(Input):
+    """A table of users of an A/B test: columns of numbers with one element per user, and nothing else."""
+
+    unit = "user"
+    structures = ("users",)
+    reads: ClassVar = {}
+
+    def further(self, name: str) -> bool:
+        """Whether a column can have this name."""
+        return name.isidentifier()
+
+    def sides(self, function: Function, numbers: Mapping[str, Floats], sides: int) -> list[Floats]:
+        """One array of numbers, or two."""
+        return function.arrays(numbers, len(numbers[function.columns[0]]), sides, self.unit)
+
+    def mean(self, function: Function) -> Kind:
+        """The mean over the users of an arm."""
+        return PerUnit(lambda numbers, k, level: self.sides(function, numbers, 1)[0])
+
+    def ratio(self, function: Function) -> Kind:
+        """The ratio of the sums over the users of an arm."""
+        return Ratio(lambda numbers, k, level: Sums(*self.sides(function, numbers, 2)))
+
+
 class RankedList(NamedTuple):
     """One ranked list, as far as the cut-off k.
 
@@ -218,7 +242,7 @@ def _lists(r: Rankings, k: int | None, level: float) -> Iterator[RankedList]:
         yield RankedList(retrieved.grade[here][kept], ranks[kept], judged, k, level)
 
 
-INPUTS = (OfRows(), OfLists(), OfUsers())
+INPUTS = (OfTable(), OfRows(), OfLists(), OfUsers())  # the first where a function takes no argument of the others
 CUT = ("label", "predicted")  # the arguments of a share
 COUNTS = ("tp", "fp", "fn", "tn")
 
@@ -232,7 +256,7 @@ def mean(**about: Unpack[About]) -> Declared:
     Of rows: label or actual, score or forecast, predicted, and columns of the input such as amount; arrays of n
     elements in, n numbers out. Several classes are numbered from 0; of several classes or labels score has one column
     each. Of ranked lists: grades, ranks, ideal, k, level; called for each list, one number out. Of interleaved users:
-    credit, whole, won, sessions.
+    credit, whole, won, sessions. Of a table of users: columns of numbers alone.
 
     >>> @mean(best="low", low=0)
     ... def overshoot(actual, forecast):

@@ -130,12 +130,13 @@ def arguments_of(
 ) -> tuple[str, ...]:
     """The arguments that a function takes of `known`, and those without a default that `others` allows.
 
-    Raises ParameterError for any other argument without a default, and for a function that takes none of `known`.
+    Raises ParameterError for any other argument without a default, and for a function that takes none of `known` where
+    there are any.
     """
     names = names_of(call)
     unknown = [argument for argument, needed in names.items() if needed and argument not in known]
     wrong = [argument for argument in unknown if not others(argument)]
-    if wrong or not any(argument in known for argument in names):
-        got = ", ".join(wrong or names) or "none"
-        raise ParameterError(f"metrics: the arguments of {name} must be of {', '.join(known)}, got {got}")
+    if wrong or not names or (known and not any(argument in known for argument in names)):
+        rule, got = ", ".join(known) or "columns of numbers", ", ".join(wrong or names) or "none"
+        raise ParameterError(f"metrics: the arguments of {name} must be of: {rule}; got {got}")
     return tuple(argument for argument in names if argument in known or argument in unknown)

@@ -231,8 +231,8 @@ class Interleaving(Compared):
     preference: tuple[Any, ...] = option(
         METRICS, '"user_share,user_preference,session_wins,credit_share" of the log; the first decides'
     )
-    metrics: tuple[str, ...] = option(
-        TEXTS, 'columns of users, or ratios of two, "orders,revenue/orders"; the first decides'
+    metrics: tuple[Any, ...] = option(
+        METRICS, 'columns of users, or ratios of two, "orders,revenue/orders"; the first decides'
     )
     best: str = option(
         Choice(("high", "low")), "whether more (high) or less (low) of the metrics of users is better", "high"

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from evalkit.catalogue import lookup
 from evalkit.online import logs
 from evalkit.online.logs import distinct
 from evalkit.parameters import Classification, Interleaving, Parameters, Ranking, Rating, Significance, Validation
@@ -73,7 +74,9 @@ def _interleaving(p: Interleaving) -> None:
         logs.check_segments(p.segments, logs.column_names([*sessions, *users]))
     logs.log_fields(sessions, p.columns, p.segments)
     own = [name for name in p.segments if name in logs.column_names(users)]
-    logs.user_fields(users, p.columns, logs.numbers_of(p.metrics, p.before), distinct(own, (p.strata,)))
+    logs.user_fields(
+        users, p.columns, logs.numbers_of(filter(lookup.of_catalogue, p.metrics), p.before), distinct(own, (p.strata,))
+    )
 
 
 def attributes(p: Ranking | Classification | Rating) -> list[str]:

@@ -83,7 +83,7 @@ def read(
     arms: Names | None = None,
     neutral: str | None = None,
     preference: Metrics | None = None,
-    metrics: Names | None = None,
+    metrics: Metrics | None = None,
     best: str = "high",
     before: str | None = None,
     strata: str | None = None,
