@@ -167,7 +167,7 @@ def test_of_interleaved_users_and_of_single_rows():
     per_visit = ek.ratio(name="per_visit")(lambda orders, visits: (orders, visits))
     both = interleaving.read(users=users(), metrics=[per_visit, "orders/visits", rich], **SMALL).users
     same(both, "per_visit", "orders/visits")
-    assert both.estimate(both.settings.metrics[2], "a").value == 0.75
+    assert both.estimate(both.settings.metrics[2], "a").value == 1.0
     study = significance.read(CHANCES, metrics=[own_brier, "brier"])
     same(study, "own_brier", "brier")
 
@@ -268,6 +268,20 @@ def test_a_file_that_holds_no_such_metric_is_refused(tmp_path, source, name, mes
         find(f"{path}:{name}", "forecasts")
 
 
+def test_the_examples_of_the_docs_are_metrics():
+    text = (ROOT / "docs" / "own_metrics.md").read_text(encoding="utf-8")
+    code = [block.split("```")[0] for block in text.split("```python\n")[1:]]
+    variables: dict = {"np": np}
+    for block in code:
+        if "@ek" in block:
+            exec(block, variables)
+    rows = Rows(np.array([1, 0, 1, 0]), np.array([0.9, 0.8, 0.2, 0.1]), beside={"amount": np.array([50.0, 1, 1, 1])})
+    names = ("money_saved", "cost_per_alarm", "alarms_in_vain", "cost")
+    assert [find(variables[name], "counts").value(rows) for name in names] == [7.5, 2.5, 0.5, 1.5]
+    lists = from_grades([[1, 0], [0, 1]])
+    assert find(variables["found_early"].at(1), "rankings").sums(lists).value == 0.5
+
+
 # Bad ones -------------------------------------------------------------------------------------------------------
 
 
@@ -308,9 +322,9 @@ def test_a_bad_result_is_refused_with_name_and_reason(case):
 
 DECLARED = {
     "unknown argument": (ek.of_counts(), lambda tp, positives: 1, "name must be a word"),
-    "counts": (ek.of_counts(name="bad"), lambda tp, positives: 1, "must be of tp, fp, fn, tn, got positives"),
-    "star": (ek.mean(name="bad"), lambda *columns: 1, r"must be of label, .*, got \*columns"),
-    "nothing at all": (ek.mean(name="bad"), lambda: 1, "must be of , got none"),
+    "counts": (ek.of_counts(name="bad"), lambda tp, positives: 1, "must be of: tp, fp, fn, tn; got positives"),
+    "star": (ek.mean(name="bad"), lambda *columns: 1, r"must be of: columns of numbers; got \*columns"),
+    "nothing at all": (ek.mean(name="bad"), lambda: 1, "must be of: columns of numbers; got none"),
     "range": (ek.mean(name="bad", low=1, high=0), lambda label: 1, "low must be below high, got 1 and 0"),
     "share of numbers": (ek.share(name="bad"), lambda label, predicted: (label, 0.5 * label), "pair of booleans"),
     "not a function": (ek.mean(name="bad"), 7, "must be a function, got int 7"),
@@ -327,7 +341,7 @@ def test_what_cannot_be_declared(case):
 def test_what_cannot_join_a_report():
     with pytest.raises(
         ParameterError,
-        match="own_recall_at takes grades, ideal, level, which are not the arguments of a metric of Rating",
+        match=r"own_recall_at takes grades, ideal, level, which are not the arguments of .* Rating",
     ):
         rating.read(forecasts(), metrics=[own_recall_at])
     with pytest.raises(ParameterError, match=r"must be names, or functions declared by ek.mean.* got 'fails'"):
