@@ -19,7 +19,7 @@ from evalkit.catalogue.lookup import find
 from evalkit.limits import USUAL
 from evalkit.metrics.rankings import from_grades
 from evalkit.metrics.rows import Rows
-from evalkit.pages import binary_page, page, ranking_page
+from evalkit.pages import binary_page, ranking_page
 from evalkit.studies import classification, interleaving, ranking, rating, significance, validation
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -68,6 +68,11 @@ def own_recall_at(grades, ideal, level):
 @ek.ratio(low=0, high=1)
 def own_hits(grades, ideal, level):
     return (grades >= level).sum(), (ideal >= level).sum()
+
+
+@ek.ratio(undefined="nothing is predicted")
+def own_alarms(label, predicted):
+    return predicted & (label == 0), predicted
 
 
 @ek.mean()
@@ -244,7 +249,15 @@ def test_a_metric_declared_in_python_is_on_the_page_as_plain_text():
     study = classification.read(frame(200).assign(amount=1.0), metrics=["roc_auc", saved], segments="country")
     assert "Money saved per case &lt;b&gt;: the amount" in binary_page.definitions(study).html
     assert "own metric saved: declared in Python, no file" in binary_page.origin(study).text
-    assert "saved" in page.estimates(study, "").text
+    metrics = [own_brier, "brier", saved, own_errors, "error_rate", own_alarms]
+    several = classification.read(frame(211).assign(amount=2.0), metrics=metrics)
+    free, decided = binary_page.estimates(several).text.split("Metrics at the threshold")
+    assert "own_brier" in free
+    assert all(name in decided for name in ("saved", "own_errors", "own_alarms"))
+    reference = next(line for line in free.splitlines() if line.startswith("(a constant score)")).split()[-2:]
+    assert reference[0] == reference[1]
+    share = next(line for line in decided.splitlines() if line.startswith("(always the larger class)")).split()
+    assert share[-3] == share[-2]
     lists = ranking.read(metrics=[own_recall_at.at(5)])
     assert "Undefined where nothing is relevant" in ranking_page.definitions(lists).text
 

@@ -40,6 +40,16 @@ class Metric:
     needs: str = ""
     columns: tuple[str, ...] = ()
 
+    @property
+    def decided(self) -> bool:
+        """True if a threshold decides the metric."""
+        return self.kind.decided
+
+    @property
+    def tabled(self) -> bool:
+        """True if the table of a score tells the metric, without the rows themselves."""
+        return self.kind.summed and not self.columns
+
 
 @dataclass(frozen=True)
 class Chosen:
@@ -56,7 +66,7 @@ class Chosen:
     @property
     def decided(self) -> bool:
         """True if a threshold decides the metric."""
-        return self.base.metric.kind.decided
+        return self.base.metric.decided
 
     @property
     def base(self) -> Chosen:

@@ -68,6 +68,11 @@ class OwnMetric(Metric):
     def __repr__(self) -> str:
         return f"<own metric {self.name}({', '.join(self.arguments)})>"
 
+    @property
+    def decided(self) -> bool:
+        """True if the function takes what a threshold decides."""
+        return self.kind.decided or "predicted" in self.arguments
+
     def at(self, k: int) -> Chosen:
         """The metric of the first k items of each list, as `ndcg@10` is that of the first 10."""
         return Chosen(self, k)
