@@ -24,6 +24,8 @@ from pathlib import Path
 import numpy as np
 import page
 from numbers_of import Number, numbers, study, values
+from own_worlds import FILE as OWN_METRICS
+from own_worlds import OWN_WORLDS
 from worlds import WORLDS, World
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -90,7 +92,7 @@ class Folder:
 def _state() -> str:
     """A name for the code that the numbers depend on."""
     digest = hashlib.sha256()
-    for path in sorted([*(ROOT / "evalkit").rglob("*.py"), Path(__file__).with_name("worlds.py")]):
+    for path in sorted([*(ROOT / "evalkit").rglob("*.py"), *Path(__file__).parent.glob("*worlds.py"), OWN_METRICS]):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
@@ -100,7 +102,7 @@ def _name(world: World, *, size: bool = True) -> str:
     return "".join(c if c.isalnum() else "-" for c in words)
 
 
-BY_NAME = {_name(world): world for world in WORLDS}
+BY_NAME = {_name(world): world for world in (*WORLDS, *OWN_WORLDS)}
 
 
 def truth(world: World) -> dict[str, float]:

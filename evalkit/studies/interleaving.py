@@ -10,6 +10,7 @@ import pandas as pd
 
 from evalkit import parameters
 from evalkit.arrays import InputError, ParameterError, codes
+from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import Chosen
 from evalkit.catalogue.preferences import Side
 from evalkit.drawing.shown import Shown
@@ -17,7 +18,7 @@ from evalkit.metrics import sums
 from evalkit.online import logs, sessions
 from evalkit.online.experiments import sample_ratio
 from evalkit.online.logs import SessionLog
-from evalkit.parameters import Named, Names, Tables, documented
+from evalkit.parameters import Metrics, Named, Names, Tables, documented
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part, Source
@@ -85,8 +86,8 @@ def read(
     columns: Named | None = None,
     arms: Names | None = None,
     neutral: str | None = None,
-    preference: Names | None = None,
-    metrics: Names | None = None,
+    preference: Metrics | None = None,
+    metrics: Metrics | None = None,
     best: str = "high",
     before: str | None = None,
     strata: str | None = None,
@@ -118,7 +119,7 @@ def read(
     [3.5, 1.5]
     """
     p = parameters.Interleaving.of(locals())
-    shared = study.settings(p, study.chosen(p.preference, "interleaving", METRICS), segments=p.segments)
+    shared = study.settings(p, lookup.chosen(p.preference, "interleaving", METRICS), segments=p.segments)
     sessions_of, users_of = (study.inputs(tables, p.header) for tables in (p.log, p.users))
     inputs = {name: parts for name, parts in (("log", sessions_of), ("users", users_of)) if parts is not None}
     asked = list(inputs) or ["log", "users"]
