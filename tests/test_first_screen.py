@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from evalkit.pages import first_screen, rating_page
-from evalkit.studies import rating, significance
+from evalkit.studies import diagnostics, rating, significance
 
 N = 60
 
@@ -55,7 +55,7 @@ def answer(study) -> str:
             {"a": 1, "b": 2, "c": 3, "d": 2},
             {"baseline": "b"},
             r"Against b, by mae: a is better than it; c is worse than it; the data do not show whether d is better or "
-            r"worse\.",
+            r"worse\. Of the two best, a is better than d\.",
         ),
     ],
 )
@@ -72,7 +72,24 @@ def test_many_systems_are_a_tally_and_five_cards():
     assert shown.html.count('class="verdict') == first_screen.SHOWN == 5
     assert "5 of 8 comparisons" in shown.html
     against = rating.read(table, metrics="mae", baseline="m3")
-    assert answer(against) == "Against m3, by mae: 4 systems are better than it; 4 systems are worse than it."
+    assert answer(against) == (
+        "Against m3, by mae: 4 systems are better than it; 4 systems are worse than it. Of the two best, best is "
+        "better than m0."
+    )
+    cards = first_screen.verdict(against)
+    assert cards.html.count('class="verdict') == first_screen.SHOWN
+    assert "outside the family" in cards.text
+
+
+def test_the_two_best_candidates_are_compared_and_p_pays_for_picking_them():
+    study = rating.read(forecasts(a=1, b=1.02, c=1.5, base=3), metrics="mae", baseline="base")
+    (pair,) = diagnostics.best_two(study).to_dict("records")
+    assert {pair["first"], pair["second"]} == {"a", "b"}
+    plain = study.compare(study.primary, (pair["first"], pair["second"]))
+    assert pair["p"] == plain.p_value
+    assert pair["adjusted"] == pytest.approx(min(1.0, 3 * plain.p_value))
+    assert rating_page.results(study).results["best_two"] == [pair]
+    assert not len(diagnostics.best_two(rating.read(forecasts(a=1, base=3), metrics="mae", baseline="base")))
 
 
 def test_a_metric_that_can_be_negative_has_no_per_cent():

@@ -129,7 +129,7 @@ def test_a_failed_run_says_so_and_ends_there():
     assert '<details class="traceback"><summary>Traceback</summary><pre>line 1\n&lt;script&gt;' in failed
     assert HOSTILE not in failed
     assert "After" not in failed
-    assert "after" not in failed.split("<main>")[1].split("</main>")[0]
+    assert "after" not in failed.split('<main id="_main">')[1].split("</main>")[0]
 
 
 def test_a_recorded_failure_is_shown_without_an_error_output():

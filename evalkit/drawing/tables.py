@@ -2,8 +2,10 @@
 
 import html
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -29,6 +31,20 @@ def escape(text: object) -> str:
     return html.escape(str(text), quote=True)
 
 
+def anchor(name: str) -> str:
+    """The words of a name as the id of a place on the page.
+
+    >>> anchor("Paired differences"), anchor("ndcg@10")
+    ('paired-differences', 'ndcg-10')
+    """
+    return re.sub(r"\W+", "-", name.lower()).strip("-")
+
+
+def link(text: str, place: str) -> str:
+    """A link to a place on the same page, as HTML."""
+    return f'<a href="#{place}">{escape(text)}</a>'
+
+
 def with_interval(value: float, low: float, high: float, show: Show = number, places: int | None = None) -> str:
     """A number and its interval as HTML."""
     places = decimals([value], [low], [high]) if places is None else places
@@ -46,7 +62,8 @@ def verdict(word: str, main: str, *small: str) -> Html:
     lines = "".join(f"<p>{line}</p>" for line in small)
     kind = word.replace(" ", "-")
     return Html(
-        f'<div class="verdict {kind}"><p><strong>{escape(word)}</strong> {main}</p>{lines}</div>', f"{word}: {main}"
+        f'<div class="verdict {kind}"><p><strong>{escape(word)}</strong> {main}</p>{lines}</div>',
+        f"{word}: {_plain(main)}",
     )
 
 
@@ -64,10 +81,19 @@ def stack(pieces: Iterable[Html]) -> Html:
 def findings(items: Iterable[Finding]) -> Html:
     """What to know first, each with its code; one that could change the answer with what to do."""
     several = list(items)
-    rows = "".join(_finding(finding) for finding in several)
+    rows = "".join(_alike(list(alike)) for _, alike in groupby(several, key=lambda finding: finding.kind.code))
     return Html(
         f'<ul class="notes">{rows}</ul>', "\n".join(f"{finding.message} [{finding.kind.code}]" for finding in several)
     )
+
+
+def _alike(findings: list[Finding]) -> str:
+    """Findings of one kind; of many the first ones, the others folded."""
+    rows, rest = "".join(map(_finding, findings[:ALIKE])), "".join(map(_finding, findings[ALIKE:]))
+    if not rest:
+        return rows
+    summary = f"{len(findings) - ALIKE:,} more of {findings[0].kind.code}"
+    return f'{rows}<li><details><summary>{summary}</summary><ul class="notes">{rest}</ul></details></li>'
 
 
 def _finding(finding: Finding) -> str:
@@ -93,16 +119,42 @@ class Cell:
     kind: str = ""
 
 
-def table(caption: str, columns: Sequence[str], rows: Sequence[Sequence[Cell | str]], note: str = "") -> Html:
-    """A table in a box that scrolls on a phone. The first cell of a row is its head; cells are HTML."""
+LISTED = 200  # rows of a table that someone may still read
+UNFOLDED = 30  # rows of a table of which the others are folded
+ALIKE = 3  # findings of one kind that are read one by one
+Head = Cell | str
+
+
+def table(
+    caption: str, columns: Sequence[Head], rows: Sequence[Sequence[Cell | str]], note: str = "", place: str = ""
+) -> Html:
+    """A table in a box that scrolls on a phone, of at most `LISTED` rows.
+
+    columns: text, or cells of HTML. The first cell of a row is its head; cells are HTML. place: the id of the box.
+    """
+    first, rest = rows[:UNFOLDED], rows[UNFOLDED:LISTED]
+    note, place = cut(len(rows), note), f' id="{place}"' if place else ""
+    if len(rest) < UNFOLDED // 2:
+        return _table(caption, columns, rows[:LISTED], note, place)
+    below = folded(f"{len(rest):,} more rows", _table(f"{caption}, continued", columns, rest, "", ""))
+    return stack([_table(caption, columns, first, note, place), below])
+
+
+def cut(rows: int, note: str) -> str:
+    """The note of a table of so many rows, which says so where it does not show all."""
+    return f"The first {LISTED} of {rows:,} rows; the JSON holds all. {note}".strip() if rows > LISTED else note
+
+
+def _table(caption: str, columns: Sequence[Head], rows: Sequence[Sequence[Cell | str]], note: str, place: str) -> Html:
     words = [bool(rows) and all(_kind(row[i]) == "text" for row in rows) for i in range(len(columns))]
     kinds = [' class="text"' if word else "" for word in words]
-    head = "".join(f'<th scope="col"{kind}>{escape(column)}</th>' for kind, column in zip(kinds, columns, strict=True))
+    heads = [column.html if isinstance(column, Cell) else escape(column) for column in columns]
+    head = "".join(f'<th scope="col"{kind}>{text}</th>' for kind, text in zip(kinds, heads, strict=True))
     body = "".join(f"<tr>{_row(row)}</tr>" for row in rows)
     below = f'<p class="muted">{escape(note)}</p>' if note else ""
     inner = f"<caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
     return Html(
-        f'<div class="scroll"><table class="metrics">{inner}</table></div>{below}', _text(caption, columns, rows)
+        f'<div class="scroll"{place}><table class="metrics">{inner}</table></div>{below}', _text(caption, heads, rows)
     )
 
 
@@ -112,9 +164,9 @@ Column = Callable[[Rows], Sequence[Cell | str]]  # the cells of a column, of all
 
 def of_rows(caption: str, rows: pd.DataFrame, columns: Mapping[str, Column], note: str = "") -> Html:
     """A table of a frame. columns: each head, and what makes its cells; see `words`, `text`, `value`, `limits`."""
-    records = rows.to_dict("records")
+    records = rows.head(LISTED).to_dict("records")
     cells = zip(*(column(records) for column in columns.values()), strict=True)
-    return table(caption, list(columns), list(cells), note)
+    return table(caption, list(columns), list(cells), cut(len(rows), note))
 
 
 def by_system(caption: str, frame: pd.DataFrame, along: str, column: Column, note: str = "", head: Any = str) -> Html:
@@ -177,16 +229,16 @@ def _row(row: Sequence[Cell | str]) -> str:
     return first + "".join(f"<td{kind}>{cell.html}</td>" for kind, cell in zip(kinds[1:], cells[1:], strict=True))
 
 
-def _text(caption: str, columns: Sequence[str], rows: Sequence[Sequence[Cell | str]]) -> str:
+def _text(caption: str, heads: Sequence[str], rows: Sequence[Sequence[Cell | str]]) -> str:
     """The same table for a terminal."""
-    import re
-
-    def plain(cell: Cell | str) -> str:
-        return html.unescape(re.sub(r"<[^>]*>", "", cell.html if isinstance(cell, Cell) else cell))
-
-    lines = [list(columns), *([plain(cell) for cell in row] for row in rows)]
-    width = [max(len(line[i]) for line in lines) for i in range(len(columns))]
+    lines = [[_plain(cell.html if isinstance(cell, Cell) else cell) for cell in row] for row in (heads, *rows)]
+    width = [max(len(line[i]) for line in lines) for i in range(len(heads))]
     return "\n".join([caption, *("  ".join(c.ljust(w) for c, w in zip(line, width, strict=True)) for line in lines)])
+
+
+def _plain(markup: str) -> str:
+    """The text of HTML."""
+    return html.unescape(re.sub(r"<[^>]*>", "", markup))
 
 
 def folded(summary: str, piece: Html) -> Html:
@@ -195,17 +247,23 @@ def folded(summary: str, piece: Html) -> Html:
 
 
 def definitions(items: Sequence[tuple[str, str]]) -> Html:
-    """Names and what they mean, plain text."""
-    return _listed("definitions", items)
+    """Names and what they mean, plain text; links lead to them by `definition`."""
+    return _listed("definitions", items, [f' id="{definition(name)}"' for name, _ in items])
+
+
+def definition(name: str) -> str:
+    """The id of the place where a name is defined."""
+    return f"def-{anchor(name)}"
 
 
 def provenance(items: Sequence[tuple[str, str]]) -> Html:
-    """What made this page: names and values, plain text."""
-    return _listed("definitions provenance", items)
+    """What made this page: names and values, plain text, folded."""
+    return folded("Command, inputs and versions", _listed("definitions provenance", items, [""] * len(items)))
 
 
-def _listed(kind: str, items: Sequence[tuple[str, str]]) -> Html:
-    body = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in items)
+def _listed(kind: str, items: Sequence[tuple[str, str]], places: Sequence[str]) -> Html:
+    listed = zip(places, items, strict=True)
+    body = "".join(f"<dt{place}>{escape(name)}</dt><dd>{escape(text)}</dd>" for place, (name, text) in listed)
     return Html(f'<dl class="{kind}">{body}</dl>', "\n".join(f"{name}: {text}" for name, text in items))
 
 

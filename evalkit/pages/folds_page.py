@@ -145,7 +145,7 @@ def fold_map(study: Validation) -> Picture:
     n, folds = len(study.examples), counted(len(study.tests), "fold")
     caption = f"Where each fold trains and tests, along the {along}{mixed}. {folds}, {counted(n, 'row')}."
     labels: dict[str, Any] = {"xlabel": f"{along} (n = {counted(n, 'row')})", "dated": study.examples.dated}
-    size = plots.tall(len(study.tests), head=1.3, each=0.2)
+    size = plots.WIDTH, plots.tall(len(study.tests), head=1.3, each=0.2)
     return plots.picture(curve_plots.draw_map, frame, caption=caption, size=size, **labels)
 
 
@@ -161,7 +161,7 @@ def folds(study: Validation) -> Picture:
         caption = f"{label} on each fold's test rows.{sides} {ends} over {counted(len(study.tests), 'fold')}."
     names: dict[str, Any] = {"label": label, "subject": study.subject}
     names["xlabel"] = f"fold (n = {counted(study.rows.size, 'row')} tested)"
-    return plots.picture(curve_plots.draw_folds, frame, caption=caption, size=(7.6, 3.0), **names)
+    return plots.picture(curve_plots.draw_folds, frame, caption=caption, size=(plots.WIDTH, 2.8), **names)
 
 
 def interval_plot(study: Validation) -> Picture:
@@ -173,5 +173,5 @@ def interval_plot(study: Validation) -> Picture:
         "independent observations."
     )
     label = f"{study.primary.label} (n = {counted(study.rows.size, 'row')})"
-    size = plots.tall(len(frame))
+    size = plots.WIDTH, plots.tall(len(frame))
     return plots.picture(plots.intervals, frame, caption=caption, size=size, label=label, zero=False)

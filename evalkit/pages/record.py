@@ -9,7 +9,7 @@ from evalkit.drawing.tables import Html, Results
 from evalkit.findings.finding import Finding
 from evalkit.reading.inputs.aligned import Aligned
 from evalkit.reading.tables.parts import Source
-from evalkit.studies import provenance
+from evalkit.studies import diagnostics, provenance
 from evalkit.studies.study import Study
 
 
@@ -50,7 +50,8 @@ def about(
 
 def answers(study: Study) -> dict[str, Any]:
     """The frames of a study that every report's JSON has."""
-    return {
+    best_two = diagnostics.best_two(study).to_dict("records")
+    return ({"best_two": best_two} if best_two else {}) | {
         "primary": study.primary.label,
         "metrics": [_metric(chosen) for chosen in study.settings.metrics],
         "order": study.order,
