@@ -22,9 +22,13 @@ test: $(VENV)/.ok
 test-spark: $(VENV)/.spark
 	$(BIN)/python -m pytest -q tests/spark
 
-# The sample pages in Chromium: axe on a desk and on a phone, light and dark. Brings Debian's Chromium, and axe from npm.
-test-page: report .page/.ok
+# The sample pages and some others in Chromium: axe on a desk and on a phone, light and dark. Brings Debian's Chromium, and axe from npm.
+test-page: report .page/.ok .page/pages/.ok
 	$(BIN)/python -m pytest -q -n auto tests/page
+
+.page/pages/.ok: tests/page/more_pages.py $(NOTEBOOKS) $(SOURCES) $(SAMPLES) $(VENV)/.ok
+	$(BIN)/python tests/page/more_pages.py .page/pages
+	touch $@
 
 .page/.ok:
 	command -v chromium > /dev/null || { apt-get update -qq && apt-get install -y -qq chromium; }

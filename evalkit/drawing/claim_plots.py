@@ -168,8 +168,10 @@ def power(frame: pd.DataFrame, ax: Any, *, observed: float, margin: float | None
     lines = []
     for i, (units, line) in enumerate(frame.groupby("units")):
         style = ("--", "-", ":")[i % 3]
-        drawn = ax.plot(line["difference"], line["power"], color=COLOURS[i], linestyle=style)
-        lines.append((f"n = {units:,}", drawn[0]))
+        name = f"n = {units:,}"
+        lines.append(
+            (name, ax.plot(line["difference"], line["power"], color=COLOURS[i], linestyle=style, label=name)[0])
+        )
     far = float(frame["difference"].max())
     ax.axhline(0.8, color=GREY, linewidth=0.9)
     marks = [(abs(observed), "observed"), (margin or np.inf, "margin")]

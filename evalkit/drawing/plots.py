@@ -138,14 +138,15 @@ def _drawn(
 
 
 def _apart(svg: str, boxes: Sequence[Any], figure: Any) -> Iterator[str]:
-    """An SVG element for each panel: its group of the figure, seen through a window as wide as its box.
+    """An SVG element for each panel: its group of the figure, seen through a window around its box.
 
     What one of them defines the others may use, as they stand in one document.
     """
     head, *groups = re.split(r'(?=<g class="axes">)', svg)
-    height = 72 * figure.get_figheight()
+    point = 72 / figure.dpi
     for i, (group, box) in enumerate(zip(groups, boxes, strict=True)):
-        left, width = 72 * box.x0 / figure.dpi, 72 * box.width / figure.dpi
+        left, width = point * box.x0, point * box.width
+        height = 72 * figure.get_figheight() - point * box.y0
         window = f'width="{width:.1f}pt" height="{height:.1f}pt" viewBox="{left:.1f} 0 {width:.1f} {height:.1f}"'
         inner = head[head.index(">") + 1 :] if i == 0 else "<g>"
         yield f"<svg {window}>{inner}{group}" + ("" if i == len(groups) - 1 else "</g></svg>")

@@ -127,7 +127,9 @@ def _against_baseline(study: Study) -> str:
         if word in by_word
     ]
     if "cannot tell" in by_word:
-        parts.append(f"the data do not show whether {_several(by_word['cannot tell'], 'or')} is better or worse")
+        rest = by_word["cannot tell"]
+        verb = "are" if len(rest) > NAMED else "is"
+        parts.append(f"the data do not show whether {_several(rest, 'or')} {verb} better or worse")
     return f"Against {study.settings.baseline}, by {study.primary.label}: {'; '.join(parts)}.{_of_best_two(study)}"
 
 

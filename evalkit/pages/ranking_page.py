@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 
 from evalkit.drawing import plots, tables
-from evalkit.drawing.numbers import number, percent, signed
+from evalkit.drawing.numbers import interval, number, percent, signed
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html, Results, of_rows, text, value
 from evalkit.findings import inputs, predictions
@@ -168,7 +168,7 @@ def _ties(study: Ranking) -> list[Finding]:
     ties, matters = ranking_diagnostics.ties(study)
     ranges = listed(
         (
-            f"{row['system']} {label} lies between {number(row['worst_ties'])} and {number(row['best_ties'])}"
+            f"{row['system']} {label} lies in {interval(row['worst_ties'], row['best_ties'])}"
             for row in ties.to_dict("records")
         ),
         joint="; ",

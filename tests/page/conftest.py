@@ -5,6 +5,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 AXE = ROOT / ".page" / "node_modules" / "axe-core" / "axe.min.js"
+MORE = ROOT / ".page" / "pages"
 INSTALLED = AXE.exists() and shutil.which("chromium") is not None
 collect_ignore_glob = [] if INSTALLED else ["test_*.py"]
 
