@@ -238,7 +238,7 @@ def _text(caption: str, heads: Sequence[str], rows: Sequence[Sequence[Cell | str
 
 def _plain(markup: str) -> str:
     """The text of HTML."""
-    return html.unescape(re.sub(r"<[^>]*>", "", markup))
+    return html.unescape(re.sub(r"</?[a-z][^>]*>", "", markup))
 
 
 def folded(summary: str, piece: Html) -> Html:

@@ -179,11 +179,12 @@ def _comparison(study: Study, row: dict[str, Any], evidence: str) -> Html:
     """The card of a comparison, with a link to the table that is its evidence."""
     first, second = escape(row["first"]), escape(row["second"])
     same = of_frame(study.headline, "difference")
-    difference = estimate(row["difference"], row["low"], row["high"], signed, same)
+    difference = estimate(row["difference"], row["low"], row["high"], signed, same) + _side(study, row)
     main = f"{first} {BETWEEN[row['verdict']]} {second}: {page.metric_link(study.primary)} {difference}"
+    p, adjusted = (escape(p_value(row[name])) for name in ("p", "adjusted"))
     small = (
-        f"{first} {_value(study, row['first'])}, {second} {_value(study, row['second'])}; p {p_value(row['p'])}, "
-        f"adjusted {p_value(row['adjusted'])}; {row['n']:,} {escape(plural(row['unit'], row['n']))}"
+        f"{first} {_value(study, row['first'])}, {second} {_value(study, row['second'])}; p {p}, adjusted {adjusted}; "
+        f"{row['n']:,} {escape(plural(row['unit'], row['n']))}"
     )
     if "lift" in row:
         small += f"; lift {estimate(row['lift'], row['lift_low'], row['lift_high'], signed_percent)}"
@@ -191,6 +192,16 @@ def _comparison(study: Study, row: dict[str, Any], evidence: str) -> Html:
         small += f"; a true difference of {number(row['detectable'], same)} would be detected with 80 % power"
     small += f"; {tables.link('evidence', evidence)}"
     return tables.verdict(row["verdict"], main, small)
+
+
+def _side(study: Study, row: Mapping[str, Any]) -> str:
+    """On which side the first value lies, in words, where that is shown."""
+    if row["verdict"] not in ("better", "worse"):
+        return ""
+    side = "higher" if row["difference"] > 0 else "lower"
+    by = diagnostics.relative(study, row["first"], row["second"])
+    known = by == by and by and "lift" not in row
+    return f", {signed_percent(by).lstrip('+−')} {side}" if known else f", {side}"
 
 
 def _how(study: Study) -> str:

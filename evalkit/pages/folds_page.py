@@ -16,6 +16,7 @@ from evalkit.studies.words import counted, plural
 
 pieces.listed(__name__)
 
+INTERVALS, PAIRED = "table-intervals", "table-other-systems"  # where they stand, for links of the first screen
 ALONG = {"time": "time", "group": "groups, in the order of the folds that test them", "row": "rows of the table"}
 
 
@@ -40,7 +41,7 @@ def intervals(study: Validation) -> Html:
         "with 200 rows, the t interval over 10 × 10 folds contained the true value in 43 % of cases instead of 95 %."
     )
     caption = f"{study.primary.label} of {study.subject} with {study.settings.level:.0%} interval"
-    return tables.table(caption, ["estimate", study.primary.label, "n", "interval"], rows, note)
+    return tables.table(caption, ["estimate", study.primary.label, "n", "interval"], rows, note, INTERVALS)
 
 
 def by_fold(study: Validation) -> Html:
@@ -118,7 +119,7 @@ def paired(study: Validation) -> Html:
         "10 × 10 folds it declares two equal learners different in half of all cases."
     )
     columns = ["first − second", "difference", "p", "adjusted p", "verdict"]
-    pooled_table = tables.table(above, columns, pooled, note)
+    pooled_table = tables.table(above, columns, pooled, note, PAIRED)
     if study.holdout:
         return pooled_table
     return tables.stack(

@@ -123,8 +123,9 @@ def _best_two(study: Study) -> list[Html]:
     """The comparison of the two best candidates, which is no part of the family."""
     if not len(best_two := diagnostics.best_two(study)):
         return []
-    note = "The two best candidates; adjusted p: p times the number of pairs of candidates."
-    return [_comparison_table(study, best_two, study.primary.label, note, evidence_of_best_two(study))]
+    note = "Adjusted p: p times the number of pairs of candidates, as the pair was picked by its values."
+    what = f"{study.primary.label} of the two best candidates"
+    return [_comparison_table(study, best_two, what, note, evidence_of_best_two(study))]
 
 
 def _nothing(study: Study) -> Html:

@@ -99,7 +99,7 @@ def effects(study: Significance) -> Html:
 def _effects(frame: pd.DataFrame, caption: str, note: str) -> Html:
     columns: dict[str, Column] = {
         "first − second": pair,
-        "metric": words("metric"),
+        **({"metric": words("metric")} if frame["metric"].nunique() > 1 else {}),
         "difference": value("difference", signed),
         "relative": value("relative", signed_percent),
         "d_z": value("standardised", signed),

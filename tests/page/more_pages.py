@@ -55,10 +55,11 @@ def parameters(folder: Path) -> dict[str, list[str]]:
 
 
 def write(folder: Path, name: str, arguments: list[str]) -> None:
-    """Write one page as NAME.html."""
+    """Write one page and its results as NAME.html and NAME.json."""
     command = [sys.executable, "-m", "evalkit", "report", *arguments, "-o", str(folder / name)]
     subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-    (folder / name / f"{arguments[0]}.html").replace(folder / f"{name}.html")
+    for ending in ("html", "json"):
+        (folder / name / f"{arguments[0]}.{ending}").replace(folder / f"{name}.{ending}")
 
 
 def main(folder: Path) -> None:

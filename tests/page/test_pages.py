@@ -3,14 +3,12 @@
 import pandas as pd
 import pytest
 from browser import DARK, View, look
-from conftest import AXE, MORE, ROOT
+from conftest import AXE, OTHERS, PAGES, ROOT, SAMPLES
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from evalkit.page import ReportExporter
 
 DESK, PHONE, PLAIN_PHONE = View(1280), View(400), View(400, scripts=False)
-SAMPLES = sorted(ROOT.glob("reports/*.html"))
-OTHERS = [MORE / f"{name}.html" for name in ("multiclass", "multilabel", "many", "users")]
 LOOKS = [
     *((page, theme, [DESK, PHONE, PLAIN_PHONE][: 3 if theme == "light" else 2]) for page in SAMPLES for theme in DARK),
     *((page, "light", [DESK, PLAIN_PHONE]) for page in OTHERS),
@@ -24,7 +22,7 @@ def test_every_report_has_its_page():
     assert [page.stem for page in SAMPLES] == sorted(path.stem for path in ROOT.glob("notebooks/*.ipynb"))
 
 
-@pytest.mark.parametrize("page", [*SAMPLES, *OTHERS], ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_a_page_is_small(page):
     assert page.stat().st_size < LARGEST
 
