@@ -47,7 +47,7 @@ TERMS = (
     ),
     Term(
         "confidence interval",
-        "The range of true values that fit the data. Of many 95 % intervals from new samples, 95 of 100 contain the "
+        "The range of true values that fit the data. Among 100 such 95 % intervals from new samples, about 95 contain the "
         "true value. The wider the interval, the less the data say.",
         ("confidence intervals", "confidence interval", "intervals", "interval"),
     ),
@@ -239,4 +239,4 @@ def _glossary(terms: list[Term]) -> str:
 
 def markdown() -> str:
     """All terms as a list in markdown."""
-    return "".join(f"**{term.name}**: {term.meaning}\n\n" for term in TERMS)
+    return "\n".join(f"**{term.name}**: {term.meaning}\n" for term in TERMS)

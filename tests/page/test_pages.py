@@ -1,12 +1,15 @@
 """Pages on a desk and on a phone, light, dark and without scripts: no fault that axe knows, no request, nothing cut."""
 
+import re
+
 import pandas as pd
 import pytest
 from browser import DARK, View, look
-from conftest import AXE, OTHERS, PAGES, ROOT, SAMPLES
+from conftest import AXE, MORE, OTHERS, PAGES, ROOT, SAMPLES
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from evalkit.page import ReportExporter
+from evalkit.studies.words import NAMED
 
 DESK, PHONE, PLAIN_PHONE = View(1280), View(400), View(400, scripts=False)
 LOOKS = [
@@ -25,6 +28,13 @@ def test_every_report_has_its_page():
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_a_page_is_small(page):
     assert page.stat().st_size < LARGEST
+
+
+def test_sentences_name_few_of_many_systems():
+    text = (MORE / "many.html").read_text("utf-8")
+    said = re.findall(r"<(?:p|li|caption|figcaption|summary)\b[^>]*>.*?</", text, re.S)
+    assert len(re.findall(r"system_\d{3}", text)) > 126
+    assert max(len(set(re.findall(r"system_\d{3}", sentence))) for sentence in said) <= NAMED
 
 
 @pytest.mark.parametrize("page, theme, views", LOOKS, ids=[f"{page.stem}-{theme}" for page, theme, _ in LOOKS])
