@@ -47,7 +47,7 @@ TERMS = (
     ),
     Term(
         "confidence interval",
-        "The range of true values that fit the data. Among 100 such 95 % intervals from new samples, about 95 contain the "
+        "The range of true values that fit the data: of 100 such intervals at 95 %, about 95 contain the "
         "true value. The wider the interval, the less the data say.",
         ("confidence intervals", "confidence interval", "intervals", "interval"),
     ),
