@@ -201,8 +201,6 @@ def _probabilities(study: BinaryStudy) -> list[Finding]:
         text = f"Scores outside 0 to 1 are not probabilities: {counts(nonzero(study.facts.outside))} rows."
         left_out = " Left out: log loss, Brier, calibration."
         return [predictions.NO_PROBABILITIES.warning(text + left_out, max(study.facts.outside.values()))]
-    if "log_loss" not in [chosen.label for chosen in study.settings.metrics]:
-        return []
     clipped = diagnostics.clipped(study)
     wrong = nonzero({name: study.facts.wrong[name] for name in clipped})
     more = f"; certain and wrong, 36 nats each: {counts(wrong)}" if wrong else ", none of them wrong"

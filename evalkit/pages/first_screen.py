@@ -186,7 +186,7 @@ def _comparison(study: Study, row: dict[str, Any], evidence: str) -> Html:
         f"{first} {_value(study, row['first'])}, {second} {_value(study, row['second'])}; p {p}, adjusted {adjusted}; "
         f"{row['n']:,} {escape(plural(row['unit'], row['n']))}"
     )
-    if "lift" in row:
+    if "lift_low" in row:
         small += f"; lift {estimate(row['lift'], row['lift_low'], row['lift_high'], signed_percent)}"
     if row["verdict"] == "cannot tell" and row.get("detectable", float("nan")) > 0:
         small += f"; a true difference of {number(row['detectable'], same)} would be detected with 80 % power"

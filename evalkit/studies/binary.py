@@ -32,10 +32,6 @@ BINS = 10
 LEAST_COST = "least cost"
 FINE = np.linspace(0, 1, 1001)
 BRIER, BIAS = (lookup.find(name, "counts") for name in ("brier", "calibration_in_the_large"))
-ERRORS: dict[str, Callable[[Counts], float]] = {
-    "miscalibration": lambda c: calibration.decompose(c).miscalibration,
-    "ece_10": lambda c: calibration.ece(calibration.bins_uniform(c, BINS)),
-}
 TIMES = 10  # negatives, in the figure of another base rate where none is named
 
 
@@ -285,11 +281,10 @@ class BinaryStudy(RowStudy):
         rows = []
         here = counts.base_rate(self.table(self.order[0]))
         for name in self.order:
-            for metric in MOVED:
-                own, moved = lookup.find(metric, "counts").metric, MOVED[metric](self.other_rate)
-                for rate, of in ((here, own), (self.other_rate, moved)):
+            for own, moved in MOVED:
+                for rate, of in ((here, own), (self.other_rate, moved(self.other_rate))):
                     limits = self.number_of(of, name)
-                    rows.append({"system": name, "base_rate": rate, "metric": metric} | limits)
+                    rows.append({"system": name, "base_rate": rate, "metric": own.name} | limits)
         return pd.DataFrame(rows)
 
     @cached_property
@@ -326,18 +321,18 @@ class BinaryStudy(RowStudy):
         parts = calibration.decompose(c)
         base = self.number_of(BASE_RATE, name)
         numbers = {
-            "brier": self.loss(BRIER, name),
-            "miscalibration": _alone(parts.miscalibration),
-            "discrimination": _alone(parts.discrimination),
-            "uncertainty": {"value": parts.uncertainty} | _spread(base["low"], base["high"]),
-            "ece_10": _alone(ERRORS["ece_10"](c)),
-            "bias": self.loss(BIAS, name),
+            "brier": self.loss(BRIER, name) | _beside(UNKNOWN),
+            "miscalibration": self.error(c, _miscalibration),
+            "discrimination": _alone(parts.discrimination) | _beside(UNKNOWN),
+            "uncertainty": {"value": parts.uncertainty} | _spread(base["low"], base["high"]) | _beside(UNKNOWN),
+            "ece_10": self.error(c, _ece),
+            "bias": self.loss(BIAS, name) | _beside(UNKNOWN),
         }
-        rows = []
-        for part, limits in numbers.items():
-            e = self.perfect(c, ERRORS[part]) if part in ERRORS else UNKNOWN
-            rows.append({"system": name, "part": part} | limits | {"expected": e.expected, "p": e.p})
-        return rows
+        return [{"system": name, "part": part} | limits for part, limits in numbers.items()]
+
+    def error(self, c: Counts, metric: Callable[[Counts], float]) -> dict[str, float]:
+        """An error that is above 0 in every sample, beside what perfect calibration would show."""
+        return _alone(metric(c)) | _beside(self.perfect(c, metric))
 
     def perfect(self, c: Counts, metric: Callable[[Counts], float]) -> Perfect:
         """What perfect calibration would show, where rows are independent and count alike."""
@@ -353,6 +348,14 @@ class BinaryStudy(RowStudy):
     def clipped(self, system: str) -> int:
         """Rows whose probability log loss clips."""
         return int(calibration.clipped(self.chances(system)))
+
+
+def _miscalibration(c: Counts) -> float:
+    return calibration.decompose(c).miscalibration
+
+
+def _ece(c: Counts) -> float:
+    return calibration.ece(calibration.bins_uniform(c, BINS))
 
 
 def by_tenths(name: str, c: Counts, *, level: float | None) -> pd.DataFrame:
@@ -381,6 +384,10 @@ def read_pr(c: Counts) -> Floats:
 
 def _alone(value: float) -> dict[str, float]:
     return {"value": value, "low": np.nan, "high": np.nan}
+
+
+def _beside(e: Perfect) -> dict[str, float]:
+    return {"expected": e.expected, "p": e.p}
 
 
 def _spread(low: float, high: float) -> dict[str, float]:

@@ -75,12 +75,12 @@ def study_of(p: Classification, limits: Limits = USUAL) -> Study:
     """The study that the parameters of `read` ask for, within these limits."""
     p = p.filled(SAMPLE) if p.preds is None else p
     parts = sources.parts(p.preds, p.header, limits.reading)
-    resources = base.limits(p.memory, p.threads, p.spill, limits.reading)
+    budget = base.budget(p.memory, p.threads, p.spill, limits.reading)
     attributes = list(dict.fromkeys([*p.segments, *([p.unit] if p.unit else [])]))
     predicted = Predicted.of(
         parts, kind=p.kind, positive=p.positive, columns=p.columns, systems=p.systems, attributes=attributes
     )
-    with _large(predicted, p, resources) as table:
+    with _large(predicted, p, budget) as table:
         if table is not None:
             _refuse_idle(p, KINDS[Binary].idle)
             return binary_studies.of_sums(table, p, limits)
@@ -91,14 +91,14 @@ def study_of(p: Classification, limits: Limits = USUAL) -> Study:
 
 
 @contextmanager
-def _large(predicted: Predicted, p: Classification, resources: base.Limits) -> Iterator[Large | None]:
+def _large(predicted: Predicted, p: Classification, budget: base.Budget) -> Iterator[Large | None]:
     """The table in an engine where it is binary and has more rows than are kept; None where it is to be kept."""
-    most = resources.reading.rows
+    most = budget.reading.rows
     if predicted.few(most) or predicted.kind != "binary":
         yield None
         return
-    cluster = spark.engine_for(predicted.parts, resources.reading)
-    with nullcontext(cluster) if cluster else engine.opened(resources) as opened:
+    cluster = spark.engine_for(predicted.parts, budget.reading)
+    with nullcontext(cluster) if cluster else engine.opened(budget) as opened:
         many = bool(cluster) or large.count(opened, predicted.parts) > most
         yield large.read(opened, predicted, list(dict.fromkeys(p.segments)), p.unit) if many else None
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from evalkit.catalogue import lookup
 from evalkit.catalogue.metric import Chosen
 from evalkit.metrics import counts, curves, grid
 from evalkit.reading.tables.precision import Precision
@@ -18,6 +19,7 @@ SOME = 30  # rows of a class below which the page warns
 DOMINANT = 0.9  # the share of the larger class from which accuracy says little
 MOST = grid.MOST  # distinct scores that are counted apart
 
+LOG_LOSS = lookup.find("log_loss", "counts")
 TOGETHER = 40  # classes that a picture can show: its size grows with their square
 NORMAL = 1e-3  # how far the probabilities of a row may be from adding up to 1
 
@@ -44,7 +46,9 @@ def reversed_scores(study: BinaryStudy) -> dict[str, float]:
 
 
 def clipped(study: BinaryStudy) -> dict[str, int]:
-    """The rows of each system whose probability log loss clips, without zeros."""
+    """The rows of each system whose probability log loss clips, without zeros; none where it is not asked for."""
+    if LOG_LOSS not in study.settings.metrics:
+        return {}
     return {name: n for name in study.order if (n := study.clipped(name))}
 
 

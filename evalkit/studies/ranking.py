@@ -96,8 +96,8 @@ def study_of(p: parameters.Ranking, limits: Limits = USUAL) -> "Ranking":
         queries=study.inputs(p.queries, p.header, limits.reading),
         ranks=p.ranks,
     )
-    resources = base.limits(p.memory, p.threads, p.spill, limits.reading)
-    data = sharded.read(ranked, _asks(shared, cuts, relevant), resources)
+    budget = base.budget(p.memory, p.threads, p.spill, limits.reading)
+    data = sharded.read(ranked, _asks(shared, cuts, relevant), budget)
     study.check_systems(shared, data.systems)
     _check_unit(shared.unit, data)
     return _check_defined(Ranking(shared, data.systems, data.attributes, p.given, data, cuts, relevant, p.ranks))
