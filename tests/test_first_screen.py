@@ -1,5 +1,7 @@
 """The first screen: one sentence that says who is better and by how much, at most five cards, the method folded."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -60,8 +62,6 @@ def answer(study) -> str:
     ],
 )
 def test_the_answer_says_who_is_better_and_by_how_much(errors, options, sentence):
-    import re
-
     assert re.fullmatch(sentence, answer(rating.read(forecasts(**errors), metrics="mae", **options)))
 
 
@@ -70,7 +70,7 @@ def test_many_systems_are_a_tally_and_five_cards():
     shown = first_screen.verdict(rating.read(table, metrics="mae"))
     assert answer(rating.read(table, metrics="mae")).startswith("best is better than all 8 other systems")
     assert shown.html.count('class="verdict') == first_screen.SHOWN == 5
-    assert "5 of 8 comparisons" in shown.html
+    assert "5 of 8 comparisons are listed here" in shown.html
     against = rating.read(table, metrics="mae", baseline="m3")
     assert answer(against) == (
         "Against m3, by mae: 4 systems are better than it; 4 systems are worse than it. Of the two best, best is "
@@ -79,6 +79,27 @@ def test_many_systems_are_a_tally_and_five_cards():
     cards = first_screen.verdict(against)
     assert cards.html.count('class="verdict') == first_screen.SHOWN
     assert "outside the family" in cards.text
+
+
+@pytest.mark.parametrize("size", [1e-6, 1e6])
+def test_tiny_and_huge_metrics_print_digits_that_differ(size):
+    table = forecasts(a=1, b=1.2)
+    table[["actual", "forecast_a", "forecast_b"]] *= size
+    study = rating.read(table, metrics="mae")
+    (_, high), (low, _) = study.estimates[["low", "high"]].to_numpy()
+    assert high < low  # the intervals do not overlap
+    numbers = re.findall(r"\d[\d,.]*\d", answer(study))
+    assert len({text for text in numbers if "%" not in text}) == len(numbers) == 3
+    cells = re.findall(r"<td[^>]*>([^ ]+) <wbr>", rating_page.estimates(study).html)
+    assert cells[0] != cells[1]
+
+
+def test_a_shown_difference_says_on_which_side_it_lies():
+    html = first_screen.verdict(rating.read(forecasts(a=1, b=2), metrics="mae")).html
+    assert re.search(r"\[−[\d.]+, −[\d.]+\], \d\d\.\d % lower</p>", html)
+    assert (
+        "lower" not in first_screen.verdict(rating.read(forecasts(a=1, b=1), metrics="mae")).html.split("How this")[0]
+    )
 
 
 def test_the_two_best_candidates_are_compared_and_p_pays_for_picking_them():

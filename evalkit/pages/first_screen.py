@@ -69,7 +69,7 @@ def verdict(study: Study) -> Html:
     of_family = study.headline.head(most).to_dict("records")
     pieces += [_comparison(study, row, page.evidence(study)) for row in of_family]
     pieces += [_comparison(study, row, page.evidence_of_best_two(study)) for row in best_two]
-    more = f"{most} of {len(study.headline)} comparisons; the table of all is the evidence. "
+    more = f"{most} of {len(study.headline)} comparisons are listed here; the evidence table has all of them. "
     how = tables.paragraph(f"{more if len(study.headline) > most else ''}{_how(study)}")
     return tables.stack([*pieces, tables.folded("How this was tested", how)])
 

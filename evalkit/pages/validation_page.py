@@ -151,7 +151,7 @@ def _baseline(study: Validation) -> list[str]:
     difference = estimate(row["pooled"], row["pooled_low"], row["pooled_high"], signed)
     answer = f"<strong>{row['verdict']}</strong> {first_screen.BETWEEN[row['verdict']]} {escape(study.baseline)}"
     return [
-        f"{answer}, which uses no features and has {number(e.value)}: {difference}, "
+        f"{answer}, which uses no features and reaches {number(e.value)}: {difference}, "
         f"adjusted p {escape(p_value(row['adjusted']))} ({escape(row['method'])}); "
         f"{tables.link('evidence', folds_page.PAIRED)}."
     ]
