@@ -227,7 +227,7 @@ def intervals(frame: pd.DataFrame, ax: Any, *, label: str, zero: bool) -> Any:
     ax.set_yticks(range(len(frame)), [short(name, 48) for name in frame["name"]])
     ax.set_ylim(len(frame) - 0.4, -0.6)
     ax.grid(axis="x", color="#ddd", linewidth=0.6)
-    ax.set_xlabel(label)
+    ax.set_xlabel(short(label, 64), loc="right")
     return ax
 
 

@@ -36,6 +36,11 @@ looked.then(function (found) {
     cut: all("table").filter(function (table) {
       return !table.closest(".scroll") && table.scrollWidth > table.parentNode.clientWidth;
     }).length,
+    clipped: all("figure svg text").filter(function (text) {
+      var inner = text.getBoundingClientRect(), outer = text.closest("svg").getBoundingClientRect();
+      return inner.left < outer.left - 2 || inner.right > outer.right + 2 || inner.top < outer.top - 2 ||
+        inner.bottom > outer.bottom + 2;
+    }).map(function (text) { return text.textContent; }),
     astray: all('a[href^="#"]').map(function (a) { return a.hash.slice(1); }).filter(function (id) {
       return !document.getElementById(id);
     })

@@ -48,6 +48,7 @@ def test_a_page_has_no_fault_that_axe_knows(page, theme, views, tmp_path):
         assert told["sideways"] <= 0
         assert told["idle"] == 0  # the keyboard stops only at what scrolls
         assert told["cut"] == 0
+        assert told["clipped"] == []  # of the words in figures
         assert told["astray"] == []  # every link leads to a place of the page
         assert not told["folded"]  # a link to a term opens the glossary
         assert told["height"] < TALLEST.get(page.stem, 40_000) or view.width > PHONE.width or not view.scripts
