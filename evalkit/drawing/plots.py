@@ -93,6 +93,8 @@ def row(
     draw: Callable[..., Any], *data: Any, panels: int, caption: str, alt: str = "", height: float = 3.0, **options: Any
 ) -> Picture:
     """Panels side by side, of which the ones that a narrow screen has no room for move below: `picture`, cut apart."""
+    if panels == 1:
+        return picture(draw, *data, caption=caption, alt=alt, size=(WIDTH, height), panels=(1, 1), **options)
     width = PANELS[min(panels, len(PANELS)) - 1] * panels
     svg, axes = _drawn(_labelled(draw), data, options, (width, height), (1, panels))
     cut = "".join(_apart(_embedded(svg), [ax.get_tightbbox() for ax in axes.flat], axes.flat[0].figure))

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from evalkit.drawing.numbers import Show, decimals, interval, number
+from evalkit.drawing.places import definition
 from evalkit.findings.finding import Finding
 
 
@@ -29,20 +30,6 @@ class Html:
 def escape(text: object) -> str:
     """Text made safe for HTML."""
     return html.escape(str(text), quote=True)
-
-
-def anchor(name: str) -> str:
-    """The words of a name as the id of a place on the page.
-
-    >>> anchor("Paired differences"), anchor("ndcg@10")
-    ('paired-differences', 'ndcg-10')
-    """
-    return re.sub(r"\W+", "-", name.lower()).strip("-")
-
-
-def link(text: str, place: str) -> str:
-    """A link to a place on the same page, as HTML."""
-    return f'<a href="#{place}">{escape(text)}</a>'
 
 
 def with_interval(value: float, low: float, high: float, show: Show = number, places: int | None = None) -> str:
@@ -249,11 +236,6 @@ def folded(summary: str, piece: Html) -> Html:
 def definitions(items: Sequence[tuple[str, str]]) -> Html:
     """Names and what they mean, plain text; links lead to them by `definition`."""
     return _listed("definitions", items, [f' id="{definition(name)}"' for name, _ in items])
-
-
-def definition(name: str) -> str:
-    """The id of the place where a name is defined."""
-    return f"def-{anchor(name)}"
 
 
 def provenance(items: Sequence[tuple[str, str]]) -> Html:

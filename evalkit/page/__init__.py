@@ -35,6 +35,7 @@ from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from traitlets import default
 from traitlets.config import Config
 
+from evalkit.drawing.places import anchor
 from evalkit.page.glossary import linked
 from evalkit.page.sections import without_empty
 
@@ -139,7 +140,7 @@ def numbered(page: str) -> str:
     taken: dict[str, int] = {}
 
     def with_id(match: re.Match[str]) -> str:
-        words = match[1] or re.sub(r"\W+", "-", _plain(match[2]).lower()).strip("-") or "section"
+        words = match[1] or anchor(_plain(match[2])) or "section"
         taken[words] = taken.get(words, 0) + 1
         name = words if taken[words] == 1 else f"{words}-{taken[words]}"
         return f'<h2 id="{name}">{match[2]}</h2>'

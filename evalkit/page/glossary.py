@@ -1,10 +1,10 @@
 """The glossary: terms of statistics that pages use, in plain words, and how a page is linked to those that it uses."""
 
+import html
 import re
 from dataclasses import dataclass
 
-from evalkit.drawing.tables import anchor, escape
-from evalkit.studies.words import counted
+from evalkit.drawing.places import anchor
 
 
 @dataclass(frozen=True)
@@ -231,8 +231,10 @@ def _glossary(terms: list[Term]) -> str:
     """The section of these terms, folded; a link to a term opens it."""
     if not terms:
         return ""
-    items = "".join(f'<dt id="{term.id}">{escape(term.name)}</dt><dd>{escape(term.meaning)}</dd>' for term in terms)
-    summary = f"{counted(len(terms), 'term')} used on this page"
+    items = "".join(
+        f'<dt id="{term.id}">{html.escape(term.name)}</dt><dd>{html.escape(term.meaning)}</dd>' for term in terms
+    )
+    summary = f"{len(terms)} term{'s' if len(terms) > 1 else ''} used on this page"
     listed = f'<details><summary>{summary}</summary><dl class="definitions">{items}</dl></details>'
     return f'<h2 id="glossary">Glossary</h2>{listed}'
 

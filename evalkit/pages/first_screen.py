@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, Protocol
 
+from evalkit.drawing import places as places_of
 from evalkit.drawing import tables
 from evalkit.drawing.numbers import estimate, number, of_frame, p_value, percent, signed, signed_percent
 from evalkit.drawing.tables import Html, escape
@@ -190,7 +191,7 @@ def _comparison(study: Study, row: dict[str, Any], evidence: str) -> Html:
         small += f"; lift {estimate(row['lift'], row['lift_low'], row['lift_high'], signed_percent)}"
     if row["verdict"] == "cannot tell" and row.get("detectable", float("nan")) > 0:
         small += f"; a true difference of {number(row['detectable'], same)} would be detected with 80 % power"
-    small += f"; {tables.link('evidence', evidence)}"
+    small += f"; {places_of.link('evidence', evidence)}"
     return tables.verdict(row["verdict"], main, small)
 
 

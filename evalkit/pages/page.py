@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 
 from evalkit.catalogue.metric import Chosen, Metric
+from evalkit.drawing import places as places_of
 from evalkit.drawing import plots, tables
 from evalkit.drawing.numbers import estimate, number, of_frame, p_value, percent, signed
 from evalkit.drawing.plots import Picture
@@ -42,12 +43,12 @@ def estimates(
 
 def metric_link(chosen: Chosen) -> str:
     """A metric's name as HTML, with a link to its definition."""
-    return tables.link(chosen.label, tables.definition(chosen.metric.name))
+    return places_of.link(chosen.label, places_of.definition(chosen.metric.name))
 
 
 def evidence(study: Study) -> str:
     """The id of the table of comparisons that the first screen speaks of."""
-    return f"table-{tables.anchor(study.differences_are)}"
+    return f"table-{places_of.anchor(study.differences_are)}"
 
 
 def evidence_of_best_two(study: Study) -> str:

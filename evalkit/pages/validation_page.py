@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from evalkit.drawing import places as places_of
 from evalkit.drawing import tables
 from evalkit.drawing.numbers import estimate, number, p_value, signed
 from evalkit.drawing.tables import Cell, Html, Results, escape
@@ -92,7 +93,7 @@ def verdict(study: Validation) -> Html:
     )
     lines = [_estimate(study), *_training_gap(study), *_baseline(study), escape(f"Split: {study.folds.rule}.")]
     lines += [escape(f"{finding.message} [{finding.kind.code}]") for finding in validation_findings.unchecked(study)]
-    findings = f" ({tables.link('evidence', LEAKS)})" if study.findings else ""
+    findings = f" ({places_of.link('evidence', LEAKS)})" if study.findings else ""
     return tables.stack([*gate, tables.verdict(study.word, escape(_reason(study)) + findings, *lines)])
 
 
@@ -128,7 +129,7 @@ def _estimate(study: Validation) -> str:
     if not study.fits and len(study.systems) > 2:
         named += f" (the best of {len(study.systems[1:])}, selected on these rows)"
     how = f"{escape(first['what'])} ({escape(first['method'])})"
-    return f"{named}: {value}, {unit}, {how}; {tables.link('evidence', folds_page.INTERVALS)}."
+    return f"{named}: {value}, {unit}, {how}; {places_of.link('evidence', folds_page.INTERVALS)}."
 
 
 def _training_gap(study: Validation) -> list[str]:
@@ -153,7 +154,7 @@ def _baseline(study: Validation) -> list[str]:
     return [
         f"{answer}, which uses no features and reaches {number(e.value)}: {difference}, "
         f"adjusted p {escape(p_value(row['adjusted']))} ({escape(row['method'])}); "
-        f"{tables.link('evidence', folds_page.PAIRED)}."
+        f"{places_of.link('evidence', folds_page.PAIRED)}."
     ]
 
 
