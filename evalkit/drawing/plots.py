@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from evalkit.drawing import paths
 from evalkit.drawing.tables import escape
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#6b6b6b", "#332288")
@@ -160,22 +161,12 @@ def _embedded(svg: str) -> str:
     svg = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", svg, flags=re.S)
     used = set(re.findall(r"#([\w.-]+)", svg))
     svg = re.sub(r' id="([^"]*)"', lambda match: match[0] if match[1] in used else "", svg)
-    # Two decimals are enough for a coordinate, one for those of a path; what stands between the tags is text and stays.
+    svg = re.sub(r' d="([^"]*)"', lambda path: f' d="{paths.compact(path[1])}"', svg)
+    # Two decimals are enough for another coordinate; what stands between the tags is text and stays.
     svg = re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\d+\.\d{2})\d+", r"\1", tag[0]), svg)
-    svg = re.sub(r'(?<= d=")[^"]*', lambda path: _shorter(path[0]), svg)
     svg = re.sub(r' xmlns:xlink="[^"]*"| xmlns="[^"]*"| version="1.1"', "", svg, count=3).replace("xlink:href", "href")
     svg = re.sub(r"\n\s*", "\n", svg)
     return svg.strip()
-
-
-def _shorter(path: str) -> str:
-    """The data of a path with one decimal and without blanks that nothing needs.
-
-    >>> _shorter("M 1.23 -4.56 \\nL 7 8 \\nz")
-    'M1.2-4.5L7 8z'
-    """
-    rounded = re.sub(r"(\d+\.\d)\d+", r"\1", path)
-    return re.sub(r"\s+(?=-)", "", re.sub(r"\s*([A-Za-z])\s*", r"\1", rounded)).strip()
 
 
 def style_of(i: int) -> dict[str, Any]:
