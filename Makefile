@@ -25,8 +25,8 @@ test: $(VENV)/.ok
 test-spark: $(VENV)/.spark
 	$(BIN)/python -m pytest -q tests/spark
 
-# The sample pages in Chromium: axe on a desk and on a phone, light and dark. Brings Debian's Chromium, and axe from npm.
-test-page: report .page/.ok
+# The sample pages and some others in Chromium: axe on a desk and on a phone, light and dark. Brings Debian's Chromium, and axe from npm.
+test-page: report .page/.ok .page/pages/.ok
 	$(BIN)/python -m pytest -q -n auto tests/page
 
 # The wheel as a user has it: built, installed into a new environment, used from an empty folder.
@@ -36,6 +36,9 @@ test-wheel: $(VENV)/.ok
 # All reports from the wheel, on each Python from 3.11 of this machine, and with the oldest dependencies that are allowed.
 release: $(VENV)/.ok
 	$(BIN)/python tests/try_wheel.py --release
+.page/pages/.ok: tests/page/more_pages.py $(NOTEBOOKS) $(SOURCES) $(SAMPLES) $(VENV)/.ok
+	$(BIN)/python tests/page/more_pages.py .page/pages
+	touch $@
 
 .page/.ok:
 	command -v chromium > /dev/null || { apt-get update -qq && apt-get install -y -qq chromium; }

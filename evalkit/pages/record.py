@@ -9,7 +9,7 @@ from evalkit.findings.finding import Finding
 from evalkit.parameters import cells
 from evalkit.reading.inputs.aligned import Aligned
 from evalkit.reading.tables.parts import Source
-from evalkit.studies import provenance
+from evalkit.studies import diagnostics, provenance
 from evalkit.studies.study import Study
 
 
@@ -52,7 +52,8 @@ def about(
 
 def answers(study: Study) -> dict[str, Any]:
     """The frames of a study that every report's JSON has."""
-    return {
+    best_two = diagnostics.best_two(study).to_dict("records")
+    return ({"best_two": best_two} if best_two else {}) | {
         "primary": study.primary.label,
         "metrics": [provenance.metric(chosen) for chosen in study.settings.metrics],
         "order": study.order,

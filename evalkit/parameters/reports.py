@@ -259,10 +259,10 @@ class Interleaving(Compared):
     segments: tuple[str, ...] = option(
         TEXTS, 'columns with one value per session of the log, or per user of the table, "device,country"'
     )
-    world: str = option(
+    world: str | None = option(
         Choice(("cascade", "cascade, even users", "positions", "positions, even users", "none")),
-        'the simulated world: cascade or positions, each also as "cascade, even users", or none',
-        "cascade",
+        'a world to simulate: cascade or positions, each also as "cascade, even users", or none; None: cascade, beside '
+        "data of your own none",
     )
     simulated_users: int = option(Integer(least=1000), "users of the simulation", 100_000)
     rankers: int = option(Integer(least=3), "rankers that the simulation compares with production", 12)

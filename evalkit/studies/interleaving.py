@@ -95,7 +95,7 @@ def read(
     shares: Named | None = None,
     looks: int = 1,
     segments: Names | None = None,
-    world: str = "cascade",
+    world: str | None = None,
     simulated_users: int = 100_000,
     rankers: int = 12,
     baseline: str | None = None,
@@ -128,10 +128,15 @@ def read(
     logs.check_segments(shared.segments, there if inputs else {"device", "health"})
     by_session = _read_log(sessions_of, shared, p) if "log" in asked else None
     by_user = experiment.read(users_of, shared, p) if "users" in asked else None
-    plan = planning.read(p.world, p.simulated_users, p.rankers, seed=p.seed)
+    plan = planning.read(p.world or _usual_world(inputs), p.simulated_users, p.rankers, seed=p.seed)
     online = Online(by_session, by_user, plan, p.given, p.seed)
     _check_baseline(shared, online.studies)
     return online
+
+
+def _usual_world(inputs: Mapping[str, Any]) -> str:
+    """The world that is simulated where none is asked for: one beside the bundled samples, none beside other data."""
+    return planning.NONE if inputs else next(iter(planning.WORLDS))
 
 
 def _check_meant(asked: list[str], p: parameters.Interleaving) -> None:

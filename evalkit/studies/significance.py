@@ -232,7 +232,7 @@ class Significance(Shown, Study):
         if not every:
             return pd.DataFrame()
         adjusted = significance.adjust([self.compare(chosen, pair) for chosen, pair in every], significance.holm)
-        rows = [self._row(chosen, pair, c) for (chosen, pair), c in zip(every, adjusted, strict=True)]
+        rows = [self.row(chosen, pair, c) for (chosen, pair), c in zip(every, adjusted, strict=True)]
         frame = pd.DataFrame(rows)
         frame["equivalence_low"] = [c.equivalence.low for c in adjusted]
         frame["equivalence_high"] = [c.equivalence.high for c in adjusted]

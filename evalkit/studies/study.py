@@ -279,9 +279,10 @@ class Study(ABC):
         if chosen is self.primary and refused and len(refused) == len(tests):
             raise refused[0]
         adjusted = significance.adjust(tests)
-        return [self._row(chosen, pair, c) for pair, c in zip(self.pairs, adjusted, strict=True)]
+        return [self.row(chosen, pair, c) for pair, c in zip(self.pairs, adjusted, strict=True)]
 
-    def _row(self, chosen: Chosen, pair: tuple[str, str], c: Comparison) -> dict[str, Any]:
+    def row(self, chosen: Chosen, pair: tuple[str, str], c: Comparison) -> dict[str, Any]:
+        """The row of a comparison in `comparisons`."""
         direction = 1 if chosen.metric.best == "high" else -1
         return {
             "metric": chosen.label,
