@@ -4,12 +4,22 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Declared:
-    """An exception. world, number: text that the names hold; least: coverage, most: rejections that are expected."""
+class Named:
+    """Cells: world, number are text that their names hold, empty for any."""
 
     world: str
     number: str
     reason: str
+
+    def names(self, where: str, number: str) -> bool:
+        """Whether a cell is one of these."""
+        return self.world in where and self.number in number
+
+
+@dataclass(frozen=True)
+class Declared(Named):
+    """An exception. least: coverage, most: rejections that are expected. told: by what sentence of the page."""
+
     told: str
     least: float = 0.93
     most: float = 0.06
@@ -29,3 +39,5 @@ DECLARED: tuple[Declared, ...] = (
         most=0.1,
     ),
 )
+
+CAUSES: tuple[Named, ...] = ()
