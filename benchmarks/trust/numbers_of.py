@@ -63,7 +63,7 @@ def numbers(of: Any, frames: Iterable[str]) -> Iterator[Number]:
 def values(of: Any, frames: Iterable[str]) -> Iterator[Number]:
     """Those whose true value large samples tell."""
     for frame in frames:
-        yield from VALUES[frame](of) if frame in VALUES else ()
+        yield from (VALUES | POINTS).get(frame, lambda of: ())(of)
 
 
 def _alone(of: Any) -> Any:
@@ -84,6 +84,13 @@ def _estimates(of: Any) -> Iterator[Number]:
     for chosen in of.settings.metrics:
         e = of.estimate(chosen, FIRST)
         yield Number("value", chosen.label, e.value, e.low, e.high)
+
+
+def _points(of: Any) -> Iterator[Number]:
+    """The same without limits."""
+    for chosen in of.settings.metrics:
+        value = of.measure(chosen, FIRST).value
+        yield Number("value", chosen.label, value, np.nan, np.nan)
 
 
 def _rows(table: str, frame: pd.DataFrame, names: Iterable[str]) -> Iterator[Number]:
@@ -131,6 +138,8 @@ VALUES: dict[str, Frame] = {
     "training_gap": _training_gap,
 }
 
+
+POINTS: dict[str, Frame] = {"values": _points}
 
 # Differences and tests ----------------------------------------------------------------------------------------------
 

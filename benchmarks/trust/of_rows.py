@@ -95,7 +95,7 @@ def binary_by_user(base: float, spread: float = 1.0) -> Draw:
 
 CLASSES = (
     "accuracy,macro_f1,macro_recall,macro_precision,macro_f1_of_means,weighted_f1,balanced_accuracy,mcc,kappa,"
-    "roc_auc_ovr,roc_auc_hand_till,map_classes,log_loss,brier"
+    "weighted_precision,roc_auc_ovr,roc_auc_ovr_weighted,roc_auc_ovo_weighted,roc_auc_hand_till,map_classes,log_loss,brier"
 )
 SHARES = {"few": (0.45, 0.30, 0.15, 0.08, 0.02), "even": (0.4, 0.35, 0.25)}
 
@@ -119,7 +119,10 @@ def classes(shares: tuple[float, ...]) -> Draw:
     return draw
 
 
-LABELS = "micro_f1,micro_precision,macro_f1,map_classes,roc_auc_macro,exact_match,hamming_loss,ranking_loss"
+LABELS = (
+    "micro_f1,micro_precision,macro_f1,weighted_f1,weighted_precision,samples_f1,samples_jaccard,map_classes,"
+    "roc_auc_macro,exact_match,hamming_loss,ranking_loss"
+)
 TRUE = np.array([0.05, 0.1, 0.2, 0.3, 0.5])  # how often each label is true, about
 
 

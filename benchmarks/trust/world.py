@@ -30,8 +30,8 @@ class World:
     draw: Draw
     parameters: Mapping[str, Any] = field(default_factory=dict)
     frames: tuple[str, ...] = ("values", "differences")
-    many: int = 50_000
-    large: int = 8
+    many: int = 20_000
+    large: int = 6
     own: bool = False
 
     @property

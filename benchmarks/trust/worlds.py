@@ -38,6 +38,7 @@ from of_units import (
 from world import World
 
 USERS = (10, 25, 50)
+FEW = 2_500  # users of a large sample, whose rows are several times as many
 USUAL = ("values", "differences")
 RATE, UNIT = {"prevalence": 0.05}, {"unit": "user"}
 TWO, NUMBERS, LISTS = {"metrics": BINARY}, {"metrics": RATING}, {"metrics": RANKING}
@@ -58,9 +59,9 @@ def _two_classes() -> list[World]:
     return [
         *(World(f"two classes, {b:.0%} positive", report, n, binary(b), TWO | RATE, OF_BOTH) for b, n in plain),
         *(World(f"largest distance, {b:.0%} positive", report, n, binary(b), KS) for b, n in largest),
-        World("largest distance by user", report, 25, binary_by_user(0.3), KS | UNIT),
+        World("largest distance by user", report, 25, binary_by_user(0.3), KS | UNIT, many=FEW),
         World("scores of one digit", report, 200, binary(0.2, digits=1), TWO | RATE, OF_BOTH),
-        *(World("two classes by user", report, n, binary_by_user(0.3), TWO | UNIT) for n in USERS),
+        *(World("two classes by user", report, n, binary_by_user(0.3), TWO | UNIT, many=FEW) for n in USERS),
         *(World("two classes, weights", report, n, weighted(binary(0.3)), TWO) for n in (200, 1000)),
         *(
             World(f"calibrated, {b:.0%} positive", report, n, calibrated(b), {}, ("calibration", "reliability"))
@@ -83,10 +84,10 @@ def _classes_and_labels() -> list[World]:
         *(World("five classes, one rare", report, n, few, SEVERAL, OF_CLASSES) for n in (200, 1000)),
         World("three classes", report, 60, even, SEVERAL, OF_CLASSES),
         World("three classes", report, 200, even, SEVERAL, OF_CLASSES),
-        World("three classes by user", report, 25, by_user(even), SEVERAL | UNIT, OF_CLASSES),
+        World("three classes by user", report, 25, by_user(even), SEVERAL | UNIT, OF_CLASSES, FEW),
         World("three classes, weights", report, 200, weighted(even), SEVERAL, OF_CLASSES),
         *(World("five labels, one rare", report, n, labels, MANY, OF_LABELS) for n in (100, 200, 1000)),
-        World("five labels by user", report, 25, by_user(labels), MANY | UNIT, OF_LABELS),
+        World("five labels by user", report, 25, by_user(labels), MANY | UNIT, OF_LABELS, FEW),
         World("five labels, weights", report, 200, weighted(labels), MANY, OF_LABELS),
         World("three classes, regions", report, 100, in_regions(even), REGIONS | {"metrics": "macro_f1"}, OF_SLICES),
         World("labels, regions", report, 100, in_regions(labels), REGIONS | {"metrics": "micro_f1"}, OF_SLICES),
@@ -101,7 +102,7 @@ def _numbers() -> list[World]:
         *(World("lognormal errors", report, n, rating(lognormal), NUMBERS) for n in (50, 200, 1000)),
         *(World("errors of Student's t", report, n, rating(student), NUMBERS) for n in (50, 200)),
         World("normal errors, weights", report, 200, weighted(rating(normal)), NUMBERS),
-        *(World("errors by user", report, n, rating_by_user(normal), NUMBERS | UNIT) for n in USERS),
+        *(World("errors by user", report, n, rating_by_user(normal), NUMBERS | UNIT, many=FEW) for n in USERS),
         World("errors, regions", report, 50, in_regions(rating(normal)), regions, OF_SLICES),
     ]
 
@@ -110,11 +111,11 @@ def _lists() -> list[World]:
     report, regions = "ranking", REGIONS | {"metrics": "ndcg@10"}
     easy, hard = ranking(0.3, 2.0), ranking(0.05, 0.6)
     return [
-        *(World("queries, an easy task", report, n, easy, LISTS) for n in (10, 25, 200)),
-        World("queries, an easy task", report, 50, easy, LISTS, (*USUAL, "curves", "precision_recall")),
-        *(World("queries, a hard task", report, n, hard, LISTS) for n in (10, 25, 50)),
-        *(World("queries by user", report, n, ranking(0.2, 1.0, 1.0), LISTS | UNIT, many=20_000) for n in USERS),
-        World("queries, regions", report, 50, in_regions(easy), regions, OF_SLICES, many=20_000),
+        *(World("queries, an easy task", report, n, easy, LISTS, many=5_000) for n in (10, 25, 200)),
+        World("queries, an easy task", report, 50, easy, LISTS, (*USUAL, "curves", "precision_recall"), 5_000),
+        *(World("queries, a hard task", report, n, hard, LISTS, many=5_000) for n in (10, 25, 50)),
+        *(World("queries by user", report, n, ranking(0.2, 1.0, 1.0), LISTS | UNIT, many=FEW) for n in USERS),
+        World("queries, regions", report, 50, in_regions(easy), regions, OF_SLICES, many=5_000),
     ]
 
 
@@ -130,7 +131,7 @@ def _units() -> list[World]:
         *(World("three systems", report, n, several(3, normal), {}, every) for n in (10, 50)),
         World("five systems", report, 50, several(5, normal), {}, ("family",)),
         World("nine systems, one the baseline", report, 50, several(9, normal), {"baseline": "a"}, ("family",)),
-        *(World("values by user", report, n, clustered, UNIT, many=20_000) for n in USERS),
+        *(World("values by user", report, n, clustered, UNIT, many=FEW) for n in USERS),
         *(World("shares", report, n, trials(0.1, 0.1), {}, USUAL, 10**7) for n in (40, 400)),
         World("shares, 1 to 9", report, 400, trials(0.1, 0.1, 0.1), {}, USUAL, 10**7),
         *(World("folds, ten times ten", report, n, accuracies(10, 10), folded, alone) for n in (100,)),
@@ -146,7 +147,7 @@ def _online() -> list[World]:
         World("users, equal arms", report, 400, arms(0.5), PAID, ADJUSTED),
         World("users, arms 1 to 9", report, 220, arms(0.1), PAID, ADJUSTED),
         World("users, arms 1 to 9", report, 1110, arms(0.1), PAID, OF_ARMS),
-        *(World("sessions, heavy users", report, n, sessions(1.2), preferred, of_log, 20_000) for n in USERS),
+        *(World("sessions, heavy users", report, n, sessions(1.2), preferred, of_log, FEW) for n in USERS),
     ]
 
 

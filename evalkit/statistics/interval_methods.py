@@ -22,8 +22,8 @@ from evalkit.statistics import (
     means,
 )
 from evalkit.statistics.auc_intervals import auc_interval
-from evalkit.statistics.intervals import Estimate, t_interval
-from evalkit.statistics.means import between, hall
+from evalkit.statistics.intervals import Estimate
+from evalkit.statistics.means import hall
 from evalkit.statistics.methods import NONE, Options, flipped_sums
 
 RESOLVED = 100  # positives that come with the negatives at a base rate: of fewer no limits of average precision hold
@@ -43,8 +43,7 @@ def jackknife(statistic: Any, o: Options) -> Estimate:
     """The ratio of sums over units: the jackknife's error and t with Kish's freedom, on a scale without ends."""
     arm = independent.ratio_of(Sums(*statistic.sums.by_unit(statistic.sums.defined, statistic.unit)))
     error, n = float(np.sqrt(arm.variance)), arm.effect.size
-    e = t_interval(arm.value, error, n=n, freedom=arm.freedom, level=o.level, method="jackknife t")
-    return between(e, statistic.chosen.metric.low, statistic.chosen.metric.high)
+    return ranged(statistic, error, n=n, freedom=arm.freedom, level=o.level, method="jackknife t")
 
 
 def divided(statistic: Any, o: Options) -> Estimate:
@@ -64,9 +63,8 @@ def divided_or_jackknife(statistic: Any, o: Options) -> Estimate:
 
 def delta(statistic: Any, o: Options) -> Estimate:
     """t from how much each row, or unit, moves the metric, on a scale without ends."""
-    value, error, freedom = statistic.value, statistic.error(), max(statistic.freedom, 1.0)
-    e = t_interval(value, error, n=statistic.n, freedom=freedom, level=o.level, method=statistic.how)
-    return between(e, statistic.chosen.metric.low, statistic.chosen.metric.high)
+    n, freedom = statistic.n, max(statistic.freedom, 1.0)
+    return ranged(statistic, statistic.error(), n=n, freedom=freedom, level=o.level, method=statistic.how)
 
 
 def summed_mean(statistic: Any, o: Options) -> Estimate:
