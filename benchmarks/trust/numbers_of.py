@@ -152,9 +152,16 @@ def _comparisons(of: Any) -> Iterator[Number]:
 def _signed(table: str, name: str, row: Any, p: float, shows: float = np.nan) -> Number:
     """first − second: the sides are told by who is better, so they are put back."""
     value, low, high = row.difference, row.low, row.high
-    if row.first == SECOND:
+    if row.first != FIRST:
         value, low, high = -value, -high, -low
     return Number(table, name, value, low, high, p, 0.0, shows)
+
+
+def _against(of: Any) -> Iterator[Number]:
+    """The test of a share against the one that is known."""
+    for row in of.comparisons.itertuples():
+        if FIRST in (row.first, row.second):
+            yield _signed("against a known", row.metric, row, row.p)
 
 
 def _power(of: Any) -> Iterator[Number]:
@@ -238,6 +245,7 @@ def _unlike(of: Any) -> Iterator[Number]:
 
 TESTS: dict[str, Frame] = {
     "differences": _comparisons,
+    "against": _against,
     "power": _power,
     "lifts": _lifts,
     "slice_tests": _slice_tests,

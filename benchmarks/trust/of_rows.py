@@ -15,12 +15,15 @@ BINARY = (
 )
 
 
-def _two_classes(rng: Generator, n: int, base: float, shift: np.ndarray | float = 0.0) -> dict[str, np.ndarray]:
-    """Labels and two calibrated-looking scores that see the truth through noise of their own."""
+def _two_classes(
+    rng: Generator, n: int, base: float, shift: np.ndarray | float = 0.0, noise: float = 0.7
+) -> dict[str, np.ndarray]:
+    """Labels and two calibrated-looking scores that see the truth through noise of their own. noise: of the second."""
     centre = np.log(base / (1 - base)) * 1.25
     merit = rng.normal(0, 1.5, n) + shift + centre
     label = (rng.random(n) < logistic(merit)).astype(int)
-    scores = {f"score_{name}": logistic(0.85 * (merit + rng.normal(0, 0.7, n))) for name in "ab"}
+    seen = {"a": merit + rng.normal(0, 0.7, n), "b": merit + rng.normal(0, noise, n)}
+    scores = {f"score_{name}": logistic(0.85 * side) for name, side in seen.items()}
     return {"y_true": label} | scores
 
 
@@ -32,6 +35,15 @@ def binary(base: float, *, digits: int | None = None) -> Draw:
         if digits is not None:
             columns |= {name: columns[name].round(digits) for name in ("score_a", "score_b")}
         return {"preds": pd.DataFrame({"id": ids(n)} | columns)}
+
+    return draw
+
+
+def sharper(base: float, noise: float) -> Draw:
+    """Rows that the first of two systems sees more sharply: the second through so much noise."""
+
+    def draw(rng: Generator, n: int) -> Inputs:
+        return {"preds": pd.DataFrame({"id": ids(n)} | _two_classes(rng, n, base, noise=noise))}
 
     return draw
 

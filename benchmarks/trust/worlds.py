@@ -18,6 +18,7 @@ from of_rows import (
     normal,
     rating,
     rating_by_user,
+    sharper,
     student,
     weighted,
 )
@@ -44,6 +45,7 @@ RATE, UNIT = {"prevalence": 0.05}, {"unit": "user"}
 TWO, NUMBERS, LISTS = {"metrics": BINARY}, {"metrics": RATING}, {"metrics": RANKING}
 SEVERAL, MANY = {"metrics": CLASSES}, {"metrics": LABELS}
 KS = {"metrics": "roc_auc,ks"}
+ERRORS = {"metrics": "brier,ece_10,miscalibration"}
 REGIONS = {"segments": "region"}
 PAID = {"metrics": "revenue,bought,clicks/visits", "world": "none", "before": "before", "strata": "country"}
 OF_ARMS = (*USUAL, "lifts")
@@ -54,17 +56,18 @@ OF_CLASSES, OF_LABELS = (*USUAL, "by_class", "tops"), (*USUAL, "by_label", "tops
 
 def _two_classes() -> list[World]:
     report = "classification"
-    plain = ((0.5, 50), (0.1, 200), (0.3, 200), (0.02, 1000), (0.1, 1000))
+    plain = ((0.5, 50), (0.1, 50), (0.02, 200), (0.1, 200), (0.3, 200), (0.02, 1000), (0.1, 1000))
     largest = ((0.5, 50), (0.1, 200), (0.02, 1000))
     return [
         *(World(f"two classes, {b:.0%} positive", report, n, binary(b), TWO | RATE, OF_BOTH) for b, n in plain),
         *(World(f"largest distance, {b:.0%} positive", report, n, binary(b), KS) for b, n in largest),
         World("largest distance by user", report, 25, binary_by_user(0.3), KS | UNIT, many=FEW),
+        World("largest distance, weights", report, 200, weighted(binary(0.3)), KS),
         World("scores of one digit", report, 200, binary(0.2, digits=1), TWO | RATE, OF_BOTH),
-        *(World("two classes by user", report, n, binary_by_user(0.3), TWO | UNIT, many=FEW) for n in USERS),
-        *(World("two classes, weights", report, n, weighted(binary(0.3)), TWO) for n in (200, 1000)),
+        *(World("two classes by user", report, n, binary_by_user(0.3), TWO | UNIT | RATE, OF_BOTH, FEW) for n in USERS),
+        *(World("two classes, weights", report, n, weighted(binary(0.3)), TWO | RATE, OF_BOTH) for n in (200, 1000)),
         *(
-            World(f"calibrated, {b:.0%} positive", report, n, calibrated(b), {}, ("calibration", "reliability"))
+            World(f"calibrated, {b:.0%} positive", report, n, calibrated(b), ERRORS, ("calibration", "reliability"))
             for b, n in ((0.1, 200), (0.5, 200))
         ),
         *(
@@ -133,6 +136,7 @@ def _units() -> list[World]:
         World("nine systems, one the baseline", report, 50, several(9, normal), {"baseline": "a"}, ("family",)),
         *(World("values by user", report, n, clustered, UNIT, many=FEW) for n in USERS),
         *(World("shares", report, n, trials(0.1, 0.1), {}, USUAL, 10**7) for n in (40, 400)),
+        World("shares, against ten percent", report, 100, trials(0.1, 0.1), {"null": 0.1}, ("against",), 10**7),
         World("shares, 1 to 9", report, 400, trials(0.1, 0.1, 0.1), {}, USUAL, 10**7),
         *(World("folds, ten times ten", report, n, accuracies(10, 10), folded, alone) for n in (100,)),
         World("folds, ten", report, 200, accuracies(10, 1), folded, alone),
@@ -172,10 +176,15 @@ def _validated() -> list[World]:
 
 def _power() -> list[World]:
     """Differences about as large as what "would show": then 80 % of the tests should reject."""
-    frames = ("power",)
+    frames, paid = ("power",), {"world": "none"}
+    ranked = {"metrics": "roc_auc,average_precision,accuracy"}
     return [
         World("power, normal differences", "significance", 25, better(0.84), {}, frames),
         World("power, normal differences", "significance", 100, better(0.4), {}, frames),
+        World("power, 30% positive", "classification", 400, sharper(0.3, 1.7), ranked, frames),
+        World("power, 10% positive", "classification", 1000, sharper(0.1, 1.7), ranked, frames),
+        World("power, revenue", "interleaving", 4000, arms(0.5, 0.8), paid | {"metrics": "revenue"}, frames),
+        World("power, buyers", "interleaving", 1000, arms(0.5, 0.6), paid | {"metrics": "bought"}, frames),
     ]
 
 

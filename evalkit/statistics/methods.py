@@ -225,3 +225,16 @@ def shown_by_width(a: Any, b: Any, c: Comparison, level: float) -> float:
 def shown_by_shares(a: Any, b: Any, c: Comparison, level: float) -> float:
     """From the second share and both sizes: the difference changes the variance of shares."""
     return power.detectable_share(b.value, a.n, b.n, level=level, power=POWER)
+
+
+def shown_by_means(a: Any, b: Any, c: Comparison, level: float) -> float:
+    """From the second mean, its spread and both sizes: what is never below 0 grows by a factor, and so does its spread.
+
+    In simulated revenue of 200 to 2,000 users an arm such a difference shows in 76 to 79 %; by the width of the
+    interval in 22 to 56 %. Of values that can be below 0 the width decides.
+    """
+    first, second = a.sums.numerator, b.sums.numerator
+    if min(first.min(), second.min()) < 0 or not second.any() or second.size < 2:
+        return shown_by_width(a, b, c, level)
+    sd = float(second.std(ddof=1))
+    return power.detectable_lift(b.value, sd, first.size, second.size, level=level, power=POWER)
