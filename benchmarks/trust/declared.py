@@ -48,10 +48,6 @@ DECLARED: tuple[Declared, ...] = (
     ),
     Declared("skewed differences", "difference", SYMMETRIC, measured.SKEWED, least=0.9, most=0.1),
     *(
-        Declared(world, "", FOUR, measured.SMALL_CLASS, least=0.8, most=0.12)
-        for world in ("two classes, 2% positive, n = 200", "two classes, 10% positive, n = 50")
-    ),
-    *(
         Declared("five classes, one rare, n = 200", number, FOUR, measured.SMALL_CLASS, least=0.84, most=0.1)
         for number in ("of c4", "roc_auc", "map_classes", "macro", "balanced_accuracy", "precision")
     ),

@@ -189,6 +189,7 @@ MCNEMAR = "McNemar's test with Tango's interval"
 SHARE = Method(interval_methods.wilson, "Wilson", methods.mcnemar, MCNEMAR)
 OWN_SCALE = "t on the logit scale, on as many degrees of freedom as the rarer class has rows"
 AREA = "DeLong's variance on the logit scale, Newcombe's method 5 where a class has fewer than 50 rows"
+OF_CELLS = "delta method on the logit scale of the range, half a row added to each cell"
 OVERLAP = "Wilson's limits of the Jaccard index, mapped"
 LIFT = "MOVER of Wilson's limits of precision and base rate"
 AT_RATES = "MOVER of Wilson's limits of recall and false positive rate"
@@ -218,7 +219,7 @@ PLAIN: dict[type[Kind], Method] = {
     Skill: Method(interval_methods.skewed, HALL, methods.welch, FIRST_ORDER),
     Gap: Method(interval_methods.gap, LARGEST, methods.two_gaps, FIRST_ORDER + ", half a row added to each cell"),
     Calibration: ALONE,
-    Decision: Method(interval_methods.skewed, HALL, methods.welch, FIRST_ORDER),
+    Decision: Method(interval_methods.of_cells, OF_CELLS, methods.welch, FIRST_ORDER),
     Overlap: Method(interval_methods.overlap, OVERLAP, methods.welch, FIRST_ORDER),
     OfShares: Method(interval_methods.of_shares, "MOVER of Wilson's limits", methods.welch, FIRST_ORDER),
     Lift: Method(interval_methods.lift, LIFT, methods.welch, FIRST_ORDER),

@@ -26,6 +26,8 @@ from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.means import hall
 from evalkit.statistics.methods import NONE, Options, flipped_sums
 
+OF_CELLS = "t on the logit scale, half a row added to each cell"
+HALF = 0.5  # rows added to each cell
 RESOLVED = 100  # positives that come with the negatives at a base rate: of fewer no limits of average precision hold
 
 
@@ -125,6 +127,22 @@ def skewed(statistic: Any, o: Options) -> Estimate:
     error, skewness = table_moments(statistic)
     n = int(statistic.tables.counts.total)
     return hall(statistic.value, error, skewness * float(np.sqrt(n)), n=n, level=o.level)
+
+
+def of_cells(statistic: Any, o: Options) -> Estimate:
+    """t on the logit scale of the range, half a row added to each cell of the table of decisions.
+
+    So few predictions, or none, claim no certainty; the limits are stretched to the value itself.
+    """
+    kind, c = statistic.chosen.metric.kind, statistic.tables.cut
+    (tp, fn), (fp, tn) = c.positive + HALF, c.negative + HALF
+    more = Counts(c.threshold, np.cumsum([tp, fn]), np.cumsum([fp, tn]), tp + fn, fp + tn)
+    n, moved = more.total, kind.bins(more)
+    error = float(np.sqrt(np.sum(np.array([[tp, fn], [fp, tn]]) * moved**2) * n / (n - 1)))
+    metric = statistic.chosen.metric
+    ends: Any = {"low": metric.low, "high": metric.high, "method": OF_CELLS}
+    e = closed_forms.ranged_t(kind.read(more), error, freedom=n - 1, n=int(c.total), level=o.level, **ends)
+    return replace(e, value=statistic.value, low=min(e.low, statistic.value), high=max(e.high, statistic.value))
 
 
 def skewed_rows(statistic: Any, o: Options) -> Estimate:
