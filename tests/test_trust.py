@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from evalkit.catalogue import lookup
+from evalkit.parameters import REPORTS
 from evalkit.statistics.statistic import Layout
 
 FOLDER = Path(__file__).resolve().parents[1] / "benchmarks" / "trust"
@@ -133,6 +134,29 @@ def test_every_exception_says_why_and_what_the_page_says():
         assert exception.told
         assert 0 < exception.least <= 0.93 or 0.06 <= exception.most < 1
     assert all(cause.reason for cause in CAUSES)
+
+
+@pytest.mark.parametrize(
+    "report", ["classification", "interleaving", "ranking", "rating", "significance", "validation"]
+)
+def test_random_inputs_do_not_contradict_themselves(report):
+    """`benchmarks/trust/consistent.py` with few inputs: limits in range, p below α where the interval excludes 0."""
+    import consistent
+
+    tally = consistent.of_report(report, 3)
+    assert not [text for text, times in tally.items() if times]
+
+
+def test_contradictions_are_seen():
+    from types import SimpleNamespace
+
+    import consistent
+
+    row = SimpleNamespace(metric="mae", low=0.1, high=0.4, level=0.95, p=0.2, method="t")
+    (text,) = consistent._of_difference(row, 0.0, 1.0)
+    assert "p 0.2000 beside 0.1 to 0.4" in text
+    row = SimpleNamespace(metric="mae", low=-1.5, high=0.4, level=0.95, p=0.2, method="t")
+    assert len(list(consistent._of_difference(row, 0.0, 1.0))) == 1
 
 
 # A whole run ----------------------------------------------------------------------------------------------------------
