@@ -136,9 +136,7 @@ def test_every_exception_says_why_and_what_the_page_says():
     assert all(cause.reason for cause in CAUSES)
 
 
-@pytest.mark.parametrize(
-    "report", ["classification", "interleaving", "ranking", "rating", "significance", "validation"]
-)
+@pytest.mark.parametrize("report", REPORTS)
 def test_random_inputs_do_not_contradict_themselves(report):
     """`benchmarks/trust/consistent.py` with few inputs: limits in range, p below α where the interval excludes 0."""
     import consistent
