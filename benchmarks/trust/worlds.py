@@ -86,10 +86,9 @@ def _classes_and_labels() -> list[World]:
     return [
         *(World("five classes, one rare", report, n, few, SEVERAL, OF_CLASSES) for n in (200, 1000)),
         World("three classes", report, 60, even, SEVERAL, OF_CLASSES),
-        World("three classes", report, 200, even, SEVERAL, OF_CLASSES),
         World("three classes by user", report, 25, by_user(even), SEVERAL | UNIT, OF_CLASSES, FEW),
         World("three classes, weights", report, 200, weighted(even), SEVERAL, OF_CLASSES),
-        *(World("five labels, one rare", report, n, labels, MANY, OF_LABELS) for n in (100, 200, 1000)),
+        *(World("five labels, one rare", report, n, labels, MANY, OF_LABELS) for n in (100, 1000)),
         World("five labels by user", report, 25, by_user(labels), MANY | UNIT, OF_LABELS, FEW),
         World("five labels, weights", report, 200, weighted(labels), MANY, OF_LABELS),
         World("three classes, regions", report, 100, in_regions(even), REGIONS | {"metrics": "macro_f1"}, OF_SLICES),
@@ -149,7 +148,7 @@ def _online() -> list[World]:
     return [
         *(World("users, equal arms", report, n, arms(0.5), PAID, OF_ARMS) for n in (100, 2000)),
         World("users, equal arms", report, 400, arms(0.5), PAID, ADJUSTED),
-        World("users, arms 1 to 9", report, 220, arms(0.1), PAID, ADJUSTED),
+        World("users, arms 1 to 9", report, 220, arms(0.1), PAID, (*OF_ARMS, "adjustments")),
         World("users, arms 1 to 9", report, 1110, arms(0.1), PAID, OF_ARMS),
         *(World("sessions, heavy users", report, n, sessions(1.2), preferred, of_log, FEW) for n in USERS),
     ]

@@ -188,11 +188,12 @@ class Validation(Study):
         mean of rows, p is that of Welch's F, which allows for what they leave open; doi:10.1093/biomet/38.3-4.330.
         """
         tests = self.tests[: len(self.tests) // self.examples.repeats]  # folds of other repeats hold the same ids
-        every = [self.measure(self.primary, self.subject, at) for _, at in tests]
+        of = self.primary.base  # a transformed metric has the test of its original
+        every = [self.measure(of, self.subject, at) for _, at in tests]
         parts = [part for part in every if np.isfinite(part.value)]
         if not parts:
             return cochran([], [], [])
-        if self.settings.unit is None and self.primary.metric.kind.of_rows:
+        if self.settings.unit is None and of.metric.kind.of_rows:
             each = [part.sums.take(part.sums.size > 0).per_unit for part in parts]
             weight = ratio([rows.size for rows in each], np.concatenate(each).var(ddof=1))
             units = np.inf
