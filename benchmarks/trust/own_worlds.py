@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
-from worlds import World, binary, binary_by_user, binary_weighted, normal, ranking, rating, rating_by_user
+from of_rows import binary, binary_by_user, normal, rating, rating_by_user, weighted
+from of_units import ranking
+from world import World
 
 FILE = Path(__file__).with_name("own_metrics.py")
 
@@ -16,11 +18,11 @@ _ROWS, _LISTS = _own("saved", "misses_per_hit", "in_vain", "cost"), _own("releva
 _FORECASTS, _BY_USER = _own("overshoot", "overshoot_share"), {"unit": "user"}
 OWN_WORLDS = (
     World("own metrics", "classification", 200, binary(0.3), _ROWS),
-    World("own metrics, weights", "classification", 1000, binary_weighted(0.3), _ROWS),
+    World("own metrics, weights", "classification", 1000, weighted(binary(0.3)), _ROWS),
     World("own metrics by user", "classification", 100, binary_by_user(0.3), _ROWS | _BY_USER),
     World("own metrics", "rating", 200, rating(normal), _FORECASTS),
-    World("own metrics, weights", "rating", 1000, rating(normal, weighted=True), _FORECASTS),
+    World("own metrics, weights", "rating", 1000, weighted(rating(normal)), _FORECASTS),
     World("own metrics by user", "rating", 100, rating_by_user(normal), _FORECASTS | _BY_USER),
-    World("own metrics", "ranking", 50, ranking(0.3, 2.0), _LISTS, 20_000),
-    World("own metrics by user", "ranking", 50, ranking(0.2, 1.0, 1.0), _LISTS | _BY_USER, 20_000),
+    World("own metrics", "ranking", 50, ranking(0.3, 2.0), _LISTS),
+    World("own metrics by user", "ranking", 50, ranking(0.2, 1.0, 1.0), _LISTS | _BY_USER),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -62,6 +62,10 @@ class Kind:
         """The same groups by TP, FN, FP and TN."""
         label = CELLS[0] == 1
         return [label, ~label] if self.apart else [np.ones(4, dtype=bool)]
+
+    def strata(self, rows: Rows) -> list[Bools]:
+        """The groups of rows that add to the variance of a difference each by themselves; none where all do alike."""
+        return []
 
     def sums(self, structure: Any, k: int | None, level: float) -> Sums:
         """The terms of each unit, where the metric is a ratio of sums."""
@@ -225,24 +229,67 @@ class Part:
 
 @dataclass(frozen=True)
 class Combined(Kind):
-    """A mean of one metric of each class or label. of: that metric. parts: the rows of each."""
+    """A mean of one metric of each class or label. of: that metric. parts: the rows of each. by: the strata."""
 
     of: Metric
     parts: Callable[[Rows], Iterable[Part]]
+    by: Callable[[Rows], list[Bools]] = lambda rows: []
+
+    def strata(self, rows: Rows) -> list[Bools]:
+        """The rows of each class, where a row has one."""
+        return self.by(rows)
+
+    def weighed(self, rows: Rows) -> Iterable[Part]:
+        """The parts with their shares in the mean."""
+        return self.parts(rows)
+
+    def by_share(self, rows: Rows, k: int | None, value: float) -> Floats | None:
+        """How much each row moves the mean as it moves the shares; None where these are fixed."""
+        return None
 
     def value(self, rows: Rows, k: int | None) -> float:
         """The mean; undefined where there is no part, or one is undefined."""
-        values = [(part.share, self.of.kind.value(part.rows, k)) for part in self.parts(rows)]
+        values = [(part.share, self.of.kind.value(part.rows, k)) for part in self.weighed(rows)]
         return float(sum(share * value for share, value in values)) if values else float("nan")
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
         """The value, and how much each row moves it: the effects of the parts, added up."""
         value, moved = float("nan"), np.zeros(len(rows))
-        for number, part in enumerate(self.parts(rows)):
+        for number, part in enumerate(self.weighed(rows)):
             e = self.of.kind.effects(part.rows, k)
             value = part.share * e.value + (value if number else 0.0)
             moved += part.share * part.spread(e.rows, len(rows))
-        return Effects(value, moved)
+        shares = self.by_share(rows, k, value)
+        return Effects(value, moved if shares is None else moved + shares)
+
+
+def _positive(rows: Rows) -> Bools:
+    return rows.actual == 1
+
+
+@dataclass(frozen=True)
+class Weighted(Combined):
+    """The mean with the weight that each part has in the rows. counted: which of a part's rows these are."""
+
+    counted: Callable[[Rows], Bools] = _positive
+
+    def _weight(self, part: Part) -> Floats:
+        return part.rows.weights * self.counted(part.rows)
+
+    def weighed(self, rows: Rows) -> Iterable[Part]:
+        """The parts that have any weight."""
+        sizes = [float(self._weight(part).sum()) for part in self.parts(rows)]
+        pairs = zip(self.parts(rows), sizes, strict=True)
+        return (replace(part, share=size / sum(sizes)) for part, size in pairs if size > 0)
+
+    def by_share(self, rows: Rows, k: int | None, value: float) -> Floats:
+        """A row counts for its parts: by how much these are above the mean."""
+        moved, total = np.zeros(len(rows)), 0.0
+        for part in self.weighed(rows):
+            weight = self._weight(part)
+            moved += part.spread(weight * (self.of.kind.value(part.rows, k) - value), len(rows))
+            total += float(weight.sum())
+        return ratio(moved, total)
 
 
 @dataclass(frozen=True)
@@ -250,6 +297,10 @@ class Harmonic(Kind):
     """The harmonic mean of two metrics, both of which it rises with."""
 
     pair: tuple[Metric, Metric]
+
+    def strata(self, rows: Rows) -> list[Bools]:
+        """Those of the two."""
+        return self.pair[0].kind.strata(rows)
 
     def of(self, first: float, second: float) -> float:
         """The mean of two values."""

@@ -2,16 +2,28 @@
 
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Html, Results, by_system, limits, of_rows, text, value
-from evalkit.findings import inputs, methods, predictions
+from evalkit.findings import inputs, measured, methods, predictions
 from evalkit.findings.finding import NOTE, WARNING, Finding
 from evalkit.numbers import number
 from evalkit.pages import first_screen, page, record, shared_findings
 from evalkit.pages.binary_plots import DRAWN
 from evalkit.pages.if_perfect import NO_LIMITS, if_perfect
-from evalkit.pages.shared_findings import counts, idle, nonzero, rounded, rows_read, skewed, slices, weights
+from evalkit.pages.shared_findings import (
+    counts,
+    few_clusters,
+    idle,
+    nonzero,
+    picked,
+    rounded,
+    rows_read,
+    skewed,
+    slices,
+    weights,
+)
 from evalkit.studies import classification_diagnostics as diagnostics
 from evalkit.studies.binary import BinaryStudy
 from evalkit.studies.classification_diagnostics import classes, constant, larger_class
+from evalkit.studies.diagnostics import FEW_ROWS
 from evalkit.studies.words import counted, listed
 
 
@@ -154,9 +166,10 @@ def results(study: BinaryStudy) -> Results:
 
 def every_finding(study: BinaryStudy) -> list[Finding]:
     """Every finding of a binary report."""
-    classes = [*rows_read(study.facts.account), *_classes(study), *weights(study.facts.weighted), *_bands(study)]
+    rows = [*rows_read(study.facts.account), *_classes(study), *weights(study.facts.weighted)]
     scores = [*_reversed(study), *_probabilities(study), *_distinct(study), *_binned(study), *_repeated(study)]
-    return [*classes, *scores, *_threshold(study), *_one_class(study), *skewed(study), *slices(study)]
+    sample = [*_one_class(study), *few_clusters(study), *picked(study), *skewed(study), *slices(study)]
+    return [*rows, *_bands(study), *scores, *_threshold(study), *sample]
 
 
 def share(value: float) -> str:
@@ -181,6 +194,7 @@ def _classes(study: BinaryStudy) -> list[Finding]:
     elif of_two.smaller < diagnostics.SOME:
         rows = counted(of_two.smaller, "row")
         text = f"Only {rows} of the smaller class: intervals are wide, and that of AUC is Newcombe's."
+        text += f" {measured.SMALL_CLASS}" if of_two.smaller < FEW_ROWS else ""
         findings.append(inputs.SMALL_CLASS.warning(text, of_two.smaller))
     return findings
 

@@ -164,6 +164,11 @@ def rows_by_class(study: ClassesStudy) -> dict[str, int]:
     return dict(zip(study.data.classes, n, strict=True))
 
 
+def rows_by_label(study: MultiLabelStudy) -> dict[str, int]:
+    """The rows on which each label is true."""
+    return dict(zip(study.data.labels, study.data.actual.sum(axis=0).tolist(), strict=True))
+
+
 def never_predicted(study: ClassesStudy) -> dict[str, list[str]]:
     """The classes that occur and that a system never predicts, by system."""
     occurs = np.bincount(study.data.actual, minlength=len(study.data.classes)) > 0
