@@ -358,15 +358,15 @@ def _rule(function: Function) -> Callable[[np.ndarray, np.ndarray], tuple[Bools,
 
 def _rate(function: Function, c: Counts) -> float:
     """The function of the counts. Raises ParameterError where it changes with the number of rows."""
-    one, two = (
+    value, doubled = (
         function.number(function({name: np.float64(times * getattr(c, name)) for name in COUNTS}), "of the counts")
         for times in (1, 2)
     )
-    if not np.isclose(one, two, rtol=1e-9, atol=1e-12, equal_nan=True):
+    if not np.isclose(value, doubled, rtol=1e-9, atol=1e-12, equal_nan=True):
         raise function.refused(
-            f"must be a rate, the same if all counts double: got {one:g} and {two:g}; divide by the rows"
+            f"must be a rate, the same if all counts double: got {value:g} and {doubled:g}; divide by the rows"
         )
-    return function.checked(one, "of the counts")
+    return function.checked(value, "of the counts")
 
 
 def _of_units(call: Callable[..., Any], about: About) -> tuple[Function, Input]:
