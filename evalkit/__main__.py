@@ -1,5 +1,7 @@
 """The command line: `evalkit report NOTEBOOK… -p NAME VALUE … -o FOLDER`, `evalkit inspect FILE…` and others.
 
+`evalkit notebook NOTEBOOK > mine.ipynb` copies one to adapt.
+
 Exit status: 0 done, 1 the run failed, 2 bad input or parameter (one line says which, nothing is written),
 3 a gate failed (the report is written).
 """
@@ -17,9 +19,9 @@ from typing import Any, NoReturn
 if __name__ == "__main__" and sys.path[0] == os.getcwd() != str(Path(__file__).resolve().parents[1]):
     del sys.path[0]  # `python -m evalkit` would import a file such as pandas.py from beside the data
 
-from evalkit import kernels, report
+from evalkit import __version__, bundled, kernels, report
 from evalkit.commands import requests, runs
-from evalkit.commands.requests import NOTEBOOKS, Refused
+from evalkit.commands.requests import Refused
 from evalkit.commands.runs import DONE, FAILED, REFUSED
 
 INTERRUPTED, TERMINATED = 130, 143  # what a shell reports for a command ended by Ctrl-C, and by `kill`
@@ -37,12 +39,12 @@ class Parser(argparse.ArgumentParser):
         raise Refused(f"{message} (see {self.prog} --help)")
 
 
-def main(arguments: Sequence[str] | None = None, notebooks: Path = NOTEBOOKS) -> int:
+def main(arguments: Sequence[str] | None = None, notebooks: Path | None = None) -> int:
     """Run the command line and return its exit status. notebooks: the folder of those that are called by name."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _terminate)
     try:
-        options = _parser(notebooks).parse_args(arguments)
+        options = _parser(notebooks or bundled.notebooks()).parse_args(arguments)
         return options.run(options)
     except Refused as error:
         return runs.say(str(error), REFUSED)
@@ -73,6 +75,9 @@ def _parser(notebooks: Path) -> argparse.ArgumentParser:
     listing.add_argument("notebook", metavar="NOTEBOOK", help=NAMED)
     listing.add_argument("--json", action="store_true", help="as a JSON schema")
     listing.set_defaults(run=_parameters, folder_of_notebooks=notebooks)
+    copied = commands.add_parser("notebook", help="print a notebook to adapt: evalkit notebook ranking > mine.ipynb")
+    copied.add_argument("notebook", metavar="NOTEBOOK", help=NAMED)
+    copied.set_defaults(run=_notebook, folder_of_notebooks=notebooks)
     _add_inspect(commands.add_parser("inspect", help="say what is in files of predictions and what a report refuses"))
     doctor = commands.add_parser("doctor", help="check this installation: versions, kernel, folders, Spark")
     doctor.set_defaults(run=_doctor)
@@ -159,13 +164,8 @@ class _Help(argparse.Action):
 
 class _Version(argparse.Action):
     def __call__(self, *_: Any, **__: Any) -> NoReturn:
-        """Print the version; it is looked up only here, because reading the metadata of a package takes time."""
-        from importlib.metadata import PackageNotFoundError, version
-
-        try:
-            print(f"evalkit {version('evalkit')}")
-        except PackageNotFoundError:
-            print("evalkit, run from a checkout that is not installed")
+        """Print the version and exit."""
+        print(f"evalkit {__version__}")
         raise SystemExit(DONE)
 
 
@@ -198,6 +198,11 @@ def _report(options: argparse.Namespace) -> int:
 def _parameters(options: argparse.Namespace) -> int:
     listing = requests.listing(requests.find(options.notebook, options.folder_of_notebooks))
     print(listing.schema() if options.json else listing.lines())
+    return DONE
+
+
+def _notebook(options: argparse.Namespace) -> int:
+    print(report.blank(requests.load(requests.find(options.notebook, options.folder_of_notebooks))))
     return DONE
 
 

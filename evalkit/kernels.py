@@ -10,12 +10,11 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from evalkit import processor, scratch
+from evalkit import bundled, processor, scratch
 
 SOCKET_PATH = 100  # bytes a Unix socket's path may have: 103 on macOS, 107 on Linux
 SOCKET_NAME = len("/kernel-ipc-1") + 1
 HOME_FOLDERS = (("XDG_CONFIG_HOME", ".config"), ("XDG_CACHE_HOME", ".cache"))
-CHECKOUT = Path(__file__).resolve().parents[1]
 STARTING = Lock()  # the environment of this process is that of the kernel while one starts
 FORGET = "from evalkit import kernels; kernels.forget()"
 SECONDS = 60  # for a warm kernel to answer
@@ -164,7 +163,7 @@ def surroundings(folder: Path) -> Iterator[None]:
     profile = folder / "ipython" / "profile_default"
     profile.mkdir(parents=True, exist_ok=True)
     (profile / "ipython_kernel_config.py").write_text("get_config().InteractiveShellApp.ignore_cwd = True\n")
-    paths = [str(CHECKOUT)] if (CHECKOUT / "notebooks").is_dir() else []
+    paths = [str(bundled.root())] if bundled.is_checkout() else []
     paths += [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
     ours = {"IPYTHONDIR": str(folder / "ipython"), "PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(paths)}
     if "MPLCONFIGDIR" not in os.environ and not _home_is_writable():

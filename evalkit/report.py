@@ -138,6 +138,17 @@ def stripped(notebook: Any, failure: Failure | None) -> Any:
     return out
 
 
+def blank(notebook: Any) -> str:
+    """The text of a notebook without outputs."""
+    import nbformat
+
+    out = copy.deepcopy(notebook)
+    for cell in out.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+    return str(nbformat.writes(out))
+
+
 def _injected(notebook: Any) -> Any:
     return next(cell for cell in notebook.cells if "injected-parameters" in cell.metadata.get("tags", []))
 
@@ -157,14 +168,28 @@ def page(notebook: Any) -> str:
     return ReportExporter().from_notebook_node(notebook)[0]
 
 
-def files(run: Run) -> dict[str, str]:
-    """The contents of a run's files by ending; a failed run has other endings and no results."""
+def _executed(run: Run) -> str:
     import nbformat
 
+    return str(nbformat.writes(run.notebook)) + "\n"
+
+
+def _results(run: Run) -> str:
+    return json.dumps(run.results, indent=1, sort_keys=False, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+CONTENTS: dict[str, Callable[[Run], str]] = {
+    ".html": lambda run: page(run.notebook),
+    ".ipynb": _executed,
+    ".json": _results,
+}
+
+
+def files(run: Run) -> dict[str, str]:
+    """The contents of a run's files by ending; a failed run has other endings and no results."""
     if run.failure:
-        return {".failed.html": page(run.notebook), ".failed.ipynb": nbformat.writes(run.notebook) + "\n"}
-    results = json.dumps(run.results, indent=1, sort_keys=False, allow_nan=False, ensure_ascii=False)
-    return {".html": page(run.notebook), ".ipynb": nbformat.writes(run.notebook) + "\n", ".json": results + "\n"}
+        return {f".failed{ending}": CONTENTS[ending](run) for ending in (".html", ".ipynb")}
+    return {ending: content(run) for ending, content in CONTENTS.items()}
 
 
 def write(folder: Path, name: str, contents: Mapping[str, str]) -> list[Path]:

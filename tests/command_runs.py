@@ -38,7 +38,7 @@ def notebook(path, *sources):
     return path
 
 
-def evalkit(*arguments, folder, notebooks=command.NOTEBOOKS):
+def evalkit(*arguments, folder, notebooks=None):
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         status = command.main([*map(str, arguments), "-o", str(folder)], notebooks)

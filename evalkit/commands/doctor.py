@@ -12,8 +12,7 @@ from importlib.metadata import PackageNotFoundError, packages_distributions, req
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from evalkit import kernels
-from evalkit.commands.requests import NOTEBOOKS
+from evalkit import bundled, kernels
 from evalkit.commands.runs import DONE, FAILED
 
 SPACE = 10**9  # bytes that a large table may spill
@@ -83,7 +82,8 @@ def _folders() -> Iterator[Check]:
     yield Check(
         _needed(os.access(spill, os.W_OK) and free > SPACE), "temporary folder", f"{spill}, {free / 1e9:.1f} GB free"
     )
-    yield Check(_wanted(NOTEBOOKS.is_dir()), "bundled notebooks", str(NOTEBOOKS) if NOTEBOOKS.is_dir() else "none")
+    notebooks = bundled.notebooks()
+    yield Check(_wanted(notebooks.is_dir()), "notebooks", str(notebooks) if notebooks.is_dir() else "none")
 
 
 def _machine() -> Iterator[Check]:

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evalkit import bundled as bundled_files
 from evalkit import kernels, report
 
 if TYPE_CHECKING:
     from evalkit.parameters import Parameters
     from evalkit.parameters.cells import Listing
-
-NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 
 
 class Refused(Exception):
@@ -38,7 +37,7 @@ def one_line() -> Iterator[None]:
 
 
 def find(notebook: str, folder: Path) -> Path:
-    """Return the path of a notebook from its path, or from its name in the folder of notebooks of the checkout."""
+    """Return the path of a notebook from its path, or from its name in the folder of evalkit's own notebooks."""
     if notebook.endswith(".ipynb") or os.sep in notebook:
         return Path(notebook)
     path = folder / f"{notebook}.ipynb"
@@ -90,7 +89,7 @@ def bundled(path: Path) -> type[Parameters] | None:
     """The parameters of a bundled notebook, None for any other."""
     from evalkit.parameters import REPORTS
 
-    return REPORTS.get(path.stem) if path.resolve().parent == NOTEBOOKS else None
+    return REPORTS.get(path.stem) if path.resolve().parent == bundled_files.notebooks() else None
 
 
 # Parameters ---------------------------------------------------------------------------------------------------

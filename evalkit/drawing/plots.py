@@ -3,13 +3,16 @@
 import re
 import textwrap
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from evalkit.drawing import paths
+from evalkit.drawing.figures import Drawing
 from evalkit.drawing.tables import escape
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#6b6b6b", "#332288")
@@ -39,6 +42,15 @@ class Picture:
     svg: str
     alt: str
     caption: str
+    drawing: Drawing
+
+    def __call__(self, ax: Any = None) -> Any:
+        """Draw on `ax`, or on a new figure of pyplot, and return the axes; see `Drawing.on`."""
+        return self.drawing.on(ax)
+
+    def save(self, path: str | PathLike[str], *, size: tuple[float, float] | None = None, **options: Any) -> None:
+        """Write the figure as the suffix of the path says: PDF, SVG, PNG; see `Drawing.save`."""
+        self.drawing.save(path, size=size, **options)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         below = f"<figcaption>{escape(self.caption)}</figcaption>"
@@ -92,7 +104,8 @@ def picture(
         draw(*data, axes if panels else axes[0, 0], **options)
         buffer = io.StringIO()
         FigureCanvasSVG(figure).print_svg(buffer, metadata={"Date": None, "Creator": None})
-    return Picture(_embedded(buffer.getvalue(), alt or caption), alt or caption, caption)
+    drawing = Drawing(draw, data, options, size, panels, STYLE)
+    return Picture(_embedded(buffer.getvalue(), alt or caption), alt or caption, caption, drawing)
 
 
 def _embedded(svg: str, alt: str) -> str:
@@ -101,17 +114,27 @@ def _embedded(svg: str, alt: str) -> str:
     svg = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", svg, flags=re.S)
     used = set(re.findall(r"#([\w.-]+)", svg))
     svg = re.sub(r' id="([^"]*)"', lambda match: match[0] if match[1] in used else "", svg)
-    # Two decimals are enough for a coordinate, one for those of a path; what stands between the tags is text and stays.
+    svg = re.sub(r' d="([^"]*)"', lambda path: f' d="{paths.compact(path[1])}"', svg)
+    # Two decimals are enough for another coordinate; what stands between the tags is text and stays.
     svg = re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\d+\.\d{2})\d+", r"\1", tag[0]), svg)
-    svg = re.sub(r' d="[^"]*"', lambda path: re.sub(r"(\d+\.\d)\d+", r"\1", path[0]), svg)
     svg = re.sub(r' xmlns:xlink="[^"]*"| xmlns="[^"]*"| version="1.1"', "", svg, count=3).replace("xlink:href", "href")
     svg = re.sub(r"\n\s*", "\n", svg)
     return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(alt)}" ', 1).strip()
 
 
+def colour(i: int) -> str:
+    """The colour of the i-th system: the page's, or that of a cycle of colours that the reader set in rcParams."""
+    import matplotlib as mpl
+
+    usual: Mapping[Any, Any] = mpl.rcParamsDefault
+    cycle = mpl.rcParams["axes.prop_cycle"]
+    colours = COLOURS if cycle == usual["axes.prop_cycle"] else cycle.by_key().get("color", COLOURS)
+    return str(colours[i % len(colours)])
+
+
 def style_of(i: int) -> dict[str, Any]:
     """Colour and marker of the i-th system: told apart also without colour."""
-    return {"color": COLOURS[i % len(COLOURS)], "marker": MARKERS[i % len(MARKERS)], "markersize": 5}
+    return {"color": colour(i), "marker": MARKERS[i % len(MARKERS)], "markersize": 5}
 
 
 def short(name: str, most: int = 32) -> str:
@@ -204,7 +227,7 @@ def multiples(frame: pd.DataFrame, axes: Any, *, label: str) -> Any:
         for row in part.itertuples():
             i = systems.index(row.system)
             low, high = (value if np.isfinite(value) else row.value for value in (row.low, row.high))
-            ax.plot([low, high], [i, i], color=COLOURS[i % len(COLOURS)])
+            ax.plot([low, high], [i, i], color=colour(i))
             ax.plot([row.value], [i], linestyle="none", **style_of(i))
         ax.set_title(f"{title(str(name), width)}\nn = {part['n'].max():,}", fontsize=TITLE_SIZE)
         ax.grid(axis="x", color="#ddd", linewidth=0.6)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -24,7 +24,7 @@ from evalkit.reading.tables.precision import Precision
 from evalkit.statistics import inference
 from evalkit.statistics.sample import HeldRows
 from evalkit.statistics.statistic import OfRows
-from evalkit.studies import row_study, study
+from evalkit.studies import curve_points, row_study, study
 from evalkit.studies.row_study import RowStudy
 
 METRICS = ("micro_f1", "macro_f1", "exact_match", "hamming_loss", "map_classes", "ranking_loss")
@@ -35,6 +35,8 @@ STEPS = 41
 @dataclass(frozen=True, eq=False, repr=False)
 class MultiLabelStudy(RowStudy):
     """The study of a multi-label table; the units are rows, or the unit that was named."""
+
+    report: ClassVar[str] = "classification"
 
     data: MultiLabel
     threshold: float
@@ -94,7 +96,7 @@ class MultiLabelStudy(RowStudy):
 
     def curve(self, kind: str) -> pd.DataFrame:
         """The leader's curve of every label: x, y and the label as `system`."""
-        return row_study.curve(self.drawn, kind)
+        return curve_points.curve(dict(self.drawn), kind)
 
     @cached_property
     def sweep(self) -> pd.DataFrame:
