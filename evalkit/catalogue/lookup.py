@@ -13,7 +13,8 @@ from evalkit.arrays import ParameterError
 from evalkit.catalogue import binary, forecasts, multiclass, multilabel, own_files, preferences, ranking
 from evalkit.catalogue.metric import Chosen as Chosen
 from evalkit.catalogue.metric import Metric as Metric
-from evalkit.catalogue.own import INPUTS, OwnMetric
+from evalkit.catalogue.own import OwnMetric
+from evalkit.catalogue.own_inputs import INPUTS
 
 TABLES: dict[str, dict[str, Metric]] = {}
 for _metric in (

@@ -134,9 +134,9 @@ def arguments_of(
     there are any.
     """
     names = names_of(call)
-    unknown = [argument for argument, needed in names.items() if needed and argument not in known]
-    wrong = [argument for argument in unknown if not others(argument)]
-    if wrong or not names or (known and not any(argument in known for argument in names)):
+    taken = tuple(argument for argument, needed in names.items() if needed or argument in known)
+    wrong = [argument for argument in taken if argument not in known and not others(argument)]
+    if wrong or not ({*taken} & {*known} if known else taken):
         rule, got = ", ".join(known) or "columns of numbers", ", ".join(wrong or names) or "none"
         raise ParameterError(f"metrics: the arguments of {name} must be of: {rule}; got {got}")
-    return tuple(argument for argument in names if argument in known or argument in unknown)
+    return taken

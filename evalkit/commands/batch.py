@@ -78,10 +78,10 @@ def each(pattern: str) -> Each:
     """
     named = re.fullmatch(r"([a-z_]+)=(.+)", pattern)
     parameter, files = (named[1], named[2]) if named else ("preds", pattern)
-    found = tuple(sorted(glob.glob(files, recursive=True)))
-    if not found:
+    matched = tuple(sorted(glob.glob(files, recursive=True)))
+    if not matched:
         raise Refused(f"--each: no file matches {files!r}")
-    return Each(parameter, found)
+    return Each(parameter, matched)
 
 
 def _names(files: Sequence[str]) -> list[str]:
@@ -151,10 +151,10 @@ def _work(queue: Queue) -> None:
         for number, job in queue.jobs():
             run = report.execute(job.notebook, job.parameters, origin=job.origin, kernel=kernel)
             if not queue.stopped:
-                queue.outcomes[number] = _made(job, run)
+                queue.outcomes[number] = _finished(job, run)
 
 
-def _made(job: Job, run: report.Run) -> Outcome:
+def _finished(job: Job, run: report.Run) -> Outcome:
     try:
         outcome = runs.finish(run, job.folder, job.name)
     except Refused as error:

@@ -52,8 +52,8 @@ def _fits(name: str, options: Any) -> str:
 
     report = REPORTS[name]
     known = {entry.name: Parameter(entry.name, entry.default, is_text=True) for entry in report.options().values()}
-    given = requests.parameters(options.parameters, requests.settings(options.file), known)
-    of = inspection.inspect(report.of({inspection.INPUT.get(report, "preds"): list(options.files), **given}))
+    values = requests.parameters(options.parameters, requests.settings(options.file), known)
+    of = inspection.inspect(report.of({inspection.INPUT.get(report, "preds"): list(options.files), **values}))
     others = of.others(sources.parts(list(options.files))[0].columns) if of.columns else []
     parts = [f"{of.what}, {of.size}" if of.size else of.what]
     parts += [f"columns {_pairs(of.columns)}"] if of.columns else []
