@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
-from evalkit import bundled, scratch
+from evalkit import bundled, processor, scratch
 from evalkit.progress import bar
 
 RESULTS = "application/vnd.evalkit+json"
@@ -132,6 +132,7 @@ def surroundings(folder: Path) -> Iterator[None]:
     ours = {"IPYTHONDIR": str(folder / "ipython"), "PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(paths)}
     if "MPLCONFIGDIR" not in os.environ and not _home_is_writable():
         ours["MPLCONFIGDIR"] = str(folder)
+    ours |= processor.remedy(os.environ)
     before = {name: os.environ.get(name) for name in ours}
     os.environ.update(ours)
     try:

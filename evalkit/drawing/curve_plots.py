@@ -11,9 +11,13 @@ from evalkit.drawing import plots
 from evalkit.drawing.plots import BESIDE, COLOURS, GREY, MARKERS, legend, short
 
 GRID: dict[str, Any] = {"color": "#ddd", "linewidth": 0.6}
+SOLID: dict[str, Any] = {"markersize": 7, "mec": "white"}
+HOLLOW: dict[str, Any] = {"markersize": 6, "marker": "o", "mfc": "none"}
 REFERENCE: dict[str, Any] = {"color": GREY, "linewidth": 0.9, "linestyle": ":"}
 WORDS = 42  # characters that fit above a panel, or beside it
 NAME = 28
+STEPS = "steps-pre"  # a value holds back to the point before it
+FROM_ABOVE = "steps-post"  # the same of points that run from right to left
 DASHES = ("-", "--", "-.", (0, (1, 1.2)))
 
 KINDS = {"test": COLOURS[0], "both": "#9ec6e0", "training": "#d9dce1"}
@@ -23,8 +27,8 @@ KINDS = {"test": COLOURS[0], "both": "#9ec6e0", "training": "#d9dce1"}
 class Panel:
     """What stands in one square of a figure of curves: lines, bands, marked points, a reference line, words.
 
-    lines: system, x, y. bands: system, x, low, high. points: system, x, y, the operating points. reference: the ends of
-    a dotted line.
+    lines: system, x, y. bands: system, x, low, high. points, circles: system, x, y, the operating points and others.
+    reference: the ends of a dotted line. steps: how the points of a line are joined, straight or in steps.
     """
 
     lines: pd.DataFrame
@@ -35,6 +39,7 @@ class Panel:
     points: pd.DataFrame | None = None
     reference: tuple[tuple[float, float], tuple[float, float]] | None = None
     steps: str = "default"
+    circles: pd.DataFrame | None = None
 
 
 def look(i: int) -> dict[str, Any]:
@@ -61,12 +66,10 @@ def _panel(panel: Panel, ax: Any, systems: list[str]) -> list[tuple[str, Any]]:
         for name, band in panel.bands.groupby("system", sort=False):
             colour = look(systems.index(str(name)))["color"]
             ax.fill_between(band["x"], band["low"], band["high"], color=colour, alpha=0.12, linewidth=0)
-    if panel.points is not None:
-        for row in panel.points.itertuples():
+    for marks, shape in ((panel.points, SOLID), (panel.circles, HOLLOW)):
+        for row in () if marks is None else marks.itertuples():
             i = systems.index(row.system)
-            ax.plot(
-                [row.x], [row.y], marker=MARKERS[i % len(MARKERS)], color=look(i)["color"], markersize=7, mec="white"
-            )
+            ax.plot([row.x], [row.y], **{"marker": MARKERS[i % len(MARKERS)], "color": look(i)["color"]} | shape)
     if panel.reference is not None:
         (x0, x1), (y0, y1) = panel.reference
         ax.plot([x0, x1], [y0, y1], **REFERENCE)

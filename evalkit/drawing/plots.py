@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from evalkit.drawing import paths
 from evalkit.drawing.figures import Drawing
 from evalkit.drawing.tables import escape
 
@@ -113,9 +114,9 @@ def _embedded(svg: str, alt: str) -> str:
     svg = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", svg, flags=re.S)
     used = set(re.findall(r"#([\w.-]+)", svg))
     svg = re.sub(r' id="([^"]*)"', lambda match: match[0] if match[1] in used else "", svg)
-    # Two decimals are enough for a coordinate, one for those of a path; what stands between the tags is text and stays.
+    svg = re.sub(r' d="([^"]*)"', lambda path: f' d="{paths.compact(path[1])}"', svg)
+    # Two decimals are enough for another coordinate; what stands between the tags is text and stays.
     svg = re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\d+\.\d{2})\d+", r"\1", tag[0]), svg)
-    svg = re.sub(r' d="[^"]*"', lambda path: re.sub(r"(\d+\.\d)\d+", r"\1", path[0]), svg)
     svg = re.sub(r' xmlns:xlink="[^"]*"| xmlns="[^"]*"| version="1.1"', "", svg, count=3).replace("xlink:href", "href")
     svg = re.sub(r"\n\s*", "\n", svg)
     return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(alt)}" ', 1).strip()

@@ -6,13 +6,20 @@ from typing import Any
 import pandas as pd
 
 from evalkit.drawing import curve_plots, plots, tables
-from evalkit.drawing.curve_plots import Panel
+from evalkit.drawing.curve_plots import FROM_ABOVE, STEPS, Panel
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Cell, Html, each, escape, of_rows, value, with_interval
 from evalkit.numbers import number
 from evalkit.studies.binary import LEAST_COST, BinaryStudy
 from evalkit.studies.classes import ClassesStudy
-from evalkit.studies.classification_diagnostics import areas, at_other_rate, classes, operating_points, used_costs
+from evalkit.studies.classification_diagnostics import (
+    areas,
+    at_other_rate,
+    break_even,
+    classes,
+    operating_points,
+    used_costs,
+)
 from evalkit.studies.words import counted
 
 ONE_CLASS = "The rows have only one class, so there are no curves."
@@ -45,11 +52,14 @@ def curve_plot(study: BinaryStudy) -> Picture | Html:
         study.bands("pr"),
         points["pr"],
         ((0, 1), (base, base)),
+        STEPS,
+        break_even(study),
     )
     limits = f"Bands: pointwise {study.settings.level:.0%} limits, valid at each point but not for the whole curve. "
     bands = "" if roc.bands is None else limits
     caption = (
-        f"ROC and precision-recall curves, {n}. {bands}Marks: the threshold used ({study.rule.text}). Dotted: no skill."
+        f"ROC and precision-recall curves, {n}. {bands}Marks: the threshold used ({study.rule.text}). Circles: the "
+        "break-even point, where precision equals recall. Dotted: no skill."
     )
     listed = " ".join(
         f"{name}: AUC {number(auc)}, average precision {number(precision)}."
@@ -82,7 +92,7 @@ def base_rate_plot(study: BinaryStudy) -> Picture | Html:
         return pd.concat([_of(data, name).assign(system=titles[0]), _of(moved, name).assign(system=titles[1])])
 
     roc = Panel(both("roc"), "false positive rate", "recall", f"ROC of {name}", reference=((0, 1), (0, 1)))
-    pr = Panel(both("pr"), "recall", "precision", f"Precision and recall of {name}")
+    pr = Panel(both("pr"), "recall", "precision", f"Precision and recall of {name}", steps=STEPS)
     ap = list(_of(study.elsewhere, name)["value"][:2])
     caption = (
         f"{name} if {rate:.3g} of the rows were positive instead of {here:.3g}, with unchanged scores within each "
@@ -102,7 +112,12 @@ def sweep_plot(study: BinaryStudy) -> Picture | Html:
     used = study.thresholds[study.leader]
     mark = ((used, used), (0, 1)) if used == used and abs(used) != float("inf") else None
     left = Panel(
-        pd.concat(lines), "threshold", f"metric of {study.leader}", f"{study.leader} by threshold", reference=mark
+        pd.concat(lines),
+        "threshold",
+        f"metric of {study.leader}",
+        f"{study.leader} by threshold",
+        reference=mark,
+        steps=FROM_ABOVE,
     )
     caption = (
         f"{study.leader}: precision, recall and F1 of predicting positive at or above each threshold "

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from evalkit.drawing import curve_plots, plots, tables
-from evalkit.drawing.curve_plots import Panel
+from evalkit.drawing.curve_plots import STEPS, Panel
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Column, Html, each, escape, limits, of_rows, text
 from evalkit.numbers import thousands
@@ -43,7 +43,7 @@ def curves(study: Either, each: str, many: int, bands: Mapping[str, pd.DataFrame
     n, diagonal = len(study.data.rows), ((0, 1), (0, 1))
     x, y = "false positive rate", f"recall (n = {counted(n, 'row')})"
     roc = Panel(study.curve("roc"), x, y, "ROC", bands.get("roc"), reference=diagonal)
-    pr = Panel(study.curve("pr"), "recall", "precision", "Precision and recall", bands.get("pr"))
+    pr = Panel(study.curve("pr"), "recall", "precision", "Precision and recall", bands.get("pr"), steps=STEPS)
     return plots.picture(curve_plots.panels, [roc, pr], caption=caption, size=(9.0, 3.9), panels=(1, 2))
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from evalkit.arrays import Floats
+from evalkit.arrays import Bools, Floats
 from evalkit.catalogue import lookup
 from evalkit.catalogue.elsewhere import BASE_RATE, MOVED, lift_at
 from evalkit.catalogue.metric import Chosen, Metric
@@ -18,15 +18,15 @@ from evalkit.metrics.counts import Counts
 from evalkit.reading.tables.parts import Source
 from evalkit.reading.tables.precision import Precision
 from evalkit.reading.tables.slices import Slice
-from evalkit.statistics import calibration_test, count_bootstrap, inference
+from evalkit.statistics import calibration_test, inference
 from evalkit.statistics.calibration_test import UNKNOWN, Perfect
 from evalkit.statistics.intervals import wilson
-from evalkit.studies.row_study import POINTS, RowStudy
+from evalkit.studies import curve_points
+from evalkit.studies.row_study import RowStudy
 from evalkit.studies.thresholds import Costs, Rule
 
 ORDER = ("roc_auc", "average_precision", "ks", "log_loss", "brier")
 AT = ("f1", "precision", "recall", "specificity", "accuracy", "mcc")
-GRID = np.linspace(0, 1, 41)
 DEPTHS = (0.01, 0.05, 0.1, 0.2, 0.5)
 BINS = 10
 LEAST_COST = "least cost"
@@ -165,12 +165,12 @@ class BinaryStudy(RowStudy):
     def sweep(self) -> pd.DataFrame:
         """Precision, recall, F1, share predicted and mean cost of every system, from none predicted to all.
 
-        Some of its thresholds, and among them the one that is used, the one of best F1 and the one of least cost.
+        Those of its thresholds that a picture needs, and among them the one that is used, the one of best F1 and the
+        one of least cost.
         """
         frames = []
         for name in self.order:
-            marked = [self.thresholds[name], *self.choices.query("system == @name")["threshold"]]
-            c = curves.from_none(curves.thin(self.table(name), POINTS, marked))
+            c = curves.from_none(self.table(name))
             columns = {
                 "system": name,
                 "threshold": c.threshold,
@@ -180,8 +180,19 @@ class BinaryStudy(RowStudy):
                 "f1": counts.f_score(c),
                 "cost": curves.cost(c, self.costs.fp, self.costs.fn),
             }
-            frames.append(pd.DataFrame(columns))
+            frames.append(pd.DataFrame(columns)[self._swept(name, columns)])
         return pd.concat(frames, ignore_index=True)
+
+    def _swept(self, name: str, columns: Mapping[str, Any]) -> Bools:
+        """Which thresholds of a system the lines of the sweep need, with those that were chosen."""
+        threshold, predicted = columns["threshold"], columns["predicted"]
+        keep = curves.drawn(predicted, columns["cost"])
+        for metric in ("precision", "recall", "f1"):
+            keep |= curves.drawn(threshold, columns[metric])
+        marked = [self.thresholds[name], *self.choices.query("system == @name")["threshold"]]
+        decided = np.searchsorted(-threshold, -np.array(marked), side="right") - 1
+        keep[decided[~np.isnan(marked)]] = True
+        return keep
 
     @cached_property
     def choices(self) -> pd.DataFrame:
@@ -234,23 +245,17 @@ class BinaryStudy(RowStudy):
 
     def curve(self, kind: str, change: Callable[[Counts], Counts] = lambda c: c) -> pd.DataFrame:
         """The points of a kind of curve of every system: x, y, threshold. change: what becomes of the table first."""
-        points_of = {"roc": curves.roc_curve, "pr": curves.precision_recall_curve, "gain": curves.gain_curve}[kind]
-        frames = []
-        for name in self.order:
-            points = points_of(change(curves.thin(self.table(name), POINTS)))
-            frames.append(pd.DataFrame({"system": name, "x": points.x, "y": points.y, "threshold": points.threshold}))
-        return pd.concat(frames, ignore_index=True)
+        tables = {name: change(self.table(name)) for name in self.order}
+        return curve_points.curve(tables, kind)
 
     def bands(self, kind: str) -> pd.DataFrame | None:
         """Pointwise limits of a kind of curve of every system on a grid; None where nothing was resampled."""
-        read = {"roc": read_roc, "pr": read_pr}[kind]
         frames = []
         for name in self.order:
             drawn = self._resampled[name][1:]
             if not drawn:
                 continue
-            low, high = count_bootstrap.band(drawn, read, level=self.settings.level)
-            frames.append(pd.DataFrame({"system": name, "x": GRID, "low": low, "high": high}))
+            frames.append(curve_points.band(name, drawn, kind, level=self.settings.level))
         return pd.concat(frames, ignore_index=True) if frames else None
 
     def crossings(self, kind: str) -> pd.DataFrame:
@@ -369,19 +374,6 @@ def by_tenths(name: str, c: Counts, *, level: float | None) -> pd.DataFrame:
         limits = {"low": e.low, "high": e.high} if level else {"low": np.nan, "high": np.nan}
         rows.append({"system": name, "x": score / n, "y": e.value} | limits | {"n": n})
     return pd.DataFrame(rows)
-
-
-def read_roc(c: Counts) -> Floats:
-    """Recall at the false positive rates of the grid, points joined by straight lines."""
-    roc = curves.roc_curve(c)
-    last = np.append(np.diff(roc.x) > 0, True)
-    return np.interp(GRID, roc.x[last], roc.y[last])
-
-
-def read_pr(c: Counts) -> Floats:
-    """Precision at the recalls of the grid: at the first threshold that reaches it."""
-    pr = curves.precision_recall_curve(c)
-    return pr.y[np.minimum(np.searchsorted(pr.x, GRID), len(pr.x) - 1)]
 
 
 def _alone(value: float) -> dict[str, float]:

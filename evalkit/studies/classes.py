@@ -21,8 +21,8 @@ from evalkit.reading.tables.parts import Source
 from evalkit.statistics import calibration_test, count_bootstrap
 from evalkit.statistics.calibration_test import UNKNOWN, Perfect
 from evalkit.statistics.sample import HeldRows
-from evalkit.studies import row_study, study
-from evalkit.studies.binary import BINS, GRID, by_tenths, read_pr, read_roc
+from evalkit.studies import curve_points, row_study, study
+from evalkit.studies.binary import BINS, by_tenths
 from evalkit.studies.row_study import RowStudy
 
 METRICS = ("accuracy", "macro_f1", "mcc", "roc_auc_ovr", "log_loss", "brier")
@@ -86,19 +86,18 @@ class ClassesStudy(RowStudy):
 
     def curve(self, kind: str) -> pd.DataFrame:
         """The leader's curve of every class against the rest: x, y and the class as `system`."""
-        return row_study.curve(self.drawn, kind)
+        return curve_points.curve(dict(self.drawn), kind)
 
     def bands(self, kind: str) -> pd.DataFrame | None:
         """Pointwise limits of these curves; none where rows cluster or carry weights, or there is no curve."""
         if not self.plain or not self.drawn:
             return None
-        read, frames = {"roc": read_roc, "pr": read_pr}[kind], []
+        frames = []
         for c, table in self.drawn:
             drawn = count_bootstrap.resampled(
                 cells.pooled(table), rng=self.rng(3), resamples=self.settings.limits.bands
             )
-            low, high = count_bootstrap.band(drawn, read, level=self.settings.level)
-            frames.append(pd.DataFrame({"system": c, "x": GRID, "low": low, "high": high}))
+            frames.append(curve_points.band(c, drawn, kind, level=self.settings.level))
         return pd.concat(frames, ignore_index=True)
 
     @cached_property

@@ -115,6 +115,12 @@ def operating_points(study: BinaryStudy, kind: str) -> pd.DataFrame:
     return pd.DataFrame(rows).dropna()
 
 
+def break_even(study: BinaryStudy) -> pd.DataFrame:
+    """Where precision equals recall on the curve of each system: system, x, y."""
+    values = {name: float(curves.break_even(study.table(name))) for name in study.order}
+    return pd.DataFrame([{"system": name, "x": value, "y": value} for name, value in values.items()]).dropna()
+
+
 def at_other_rate(study: BinaryStudy, kind: str) -> pd.DataFrame:
     """The curves if the base rate were another."""
     return study.curve(kind, lambda c: curves.at_base_rate(c, study.other_rate))

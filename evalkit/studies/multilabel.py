@@ -24,7 +24,7 @@ from evalkit.reading.tables.precision import Precision
 from evalkit.statistics import inference
 from evalkit.statistics.sample import HeldRows
 from evalkit.statistics.statistic import OfRows
-from evalkit.studies import row_study, study
+from evalkit.studies import curve_points, row_study, study
 from evalkit.studies.row_study import RowStudy
 
 METRICS = ("micro_f1", "macro_f1", "exact_match", "hamming_loss", "map_classes", "ranking_loss")
@@ -95,7 +95,7 @@ class MultiLabelStudy(RowStudy):
 
     def curve(self, kind: str) -> pd.DataFrame:
         """The leader's curve of every label: x, y and the label as `system`."""
-        return row_study.curve(self.drawn, kind)
+        return curve_points.curve(dict(self.drawn), kind)
 
     @cached_property
     def sweep(self) -> pd.DataFrame:
