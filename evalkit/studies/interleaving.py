@@ -46,7 +46,7 @@ OWN = {
 METRICS = ("user_share", "user_preference", "session_wins", "credit_share")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Online(Shown):
     """What the page holds: of log, experiment and planning those that were given; None for the others."""
 
@@ -57,6 +57,10 @@ class Online(Shown):
     planning: Planning | None
     given: Mapping[str, Any]
     seed: int
+
+    def __repr__(self) -> str:
+        """One line: the studies that were given."""
+        return f"<Online: {'; '.join(map(repr, self.studies))}>"
 
     @property
     def studies(self) -> list[Study]:
