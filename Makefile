@@ -8,7 +8,7 @@ REPORTS = $(NOTEBOOKS:notebooks/%.ipynb=reports/%.html)
 SOURCES = $(wildcard evalkit/*.py evalkit/*.json evalkit/*/*.* evalkit/*/*/*.*)
 SAMPLES = $(wildcard data/*/*.* data/*/runs/*)
 
-.PHONY: report test test-spark test-page lint lab outputs bench trust clean
+.PHONY: report test test-spark test-page test-wheel release lint lab outputs bench trust clean
 report: $(REPORTS)
 
 reports/%.html: notebooks/%.ipynb $(SOURCES) $(SAMPLES) $(VENV)/.ok
@@ -29,6 +29,14 @@ test-page: report .page/.ok .page/pages/.ok
 .page/pages/.ok: tests/page/more_pages.py $(NOTEBOOKS) $(SOURCES) $(SAMPLES) $(VENV)/.ok
 	$(BIN)/python tests/page/more_pages.py .page/pages
 	touch $@
+
+# The wheel as a user has it: built, installed into a new environment, used from an empty folder.
+test-wheel: $(VENV)/.ok
+	$(BIN)/python tests/try_wheel.py
+
+# All reports from the wheel, on each Python from 3.11 of this machine, and with the oldest dependencies that are allowed.
+release: $(VENV)/.ok
+	$(BIN)/python tests/try_wheel.py --release
 
 .page/.ok:
 	command -v chromium > /dev/null || { apt-get update -qq && apt-get install -y -qq chromium; }

@@ -1,5 +1,7 @@
 """The command line: `evalkit report NOTEBOOK -p NAME VALUE … -o FOLDER` and `evalkit parameters NOTEBOOK`.
 
+`evalkit notebook NOTEBOOK > mine.ipynb` copies one to adapt.
+
 Exit status: 0 done, 1 the run failed, 2 bad input or parameter (one line says which, nothing is written),
 3 a gate failed (the report is written).
 """
@@ -18,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 if __name__ == "__main__" and sys.path[0] == os.getcwd() != str(Path(__file__).resolve().parents[1]):
     del sys.path[0]  # `python -m evalkit` would import a file such as pandas.py from beside the data
 
-from evalkit import report
+from evalkit import __version__, bundled, report
 
 if TYPE_CHECKING:
     from evalkit.parameters import Parameters
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
 
 DONE, FAILED, REFUSED, GATE = 0, 1, 2, 3
 INTERRUPTED, TERMINATED = 130, 143  # what a shell reports for a command ended by Ctrl-C, and by `kill`
-NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
 
 
 class Refused(Exception):
@@ -45,12 +46,12 @@ class Parser(argparse.ArgumentParser):
         raise Refused(f"{message} (see {self.prog} --help)")
 
 
-def main(arguments: Sequence[str] | None = None, notebooks: Path = NOTEBOOKS) -> int:
+def main(arguments: Sequence[str] | None = None, notebooks: Path | None = None) -> int:
     """Run the command line and return its exit status. notebooks: the folder of those that are called by name."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _terminate)
     try:
-        options = _parser(notebooks).parse_args(arguments)
+        options = _parser(notebooks or bundled.notebooks()).parse_args(arguments)
         return options.run(options)
     except Refused as error:
         return _say(str(error), REFUSED)
@@ -86,6 +87,9 @@ def _parser(notebooks: Path) -> argparse.ArgumentParser:
     _add_notebook(listing, notebooks)
     listing.add_argument("--json", action="store_true", help="as a JSON schema")
     listing.set_defaults(run=_parameters)
+    copied = commands.add_parser("notebook", help="print a notebook to adapt: evalkit notebook ranking > mine.ipynb")
+    _add_notebook(copied, notebooks)
+    copied.set_defaults(run=_notebook)
     return parser
 
 
@@ -131,17 +135,12 @@ class _Help(argparse.Action):
 
 class _Version(argparse.Action):
     def __call__(self, *_: Any, **__: Any) -> NoReturn:
-        """Print the version; it is looked up only here, because reading the metadata of a package takes time."""
-        from importlib.metadata import PackageNotFoundError, version
-
-        try:
-            print(f"evalkit {version('evalkit')}")
-        except PackageNotFoundError:
-            print("evalkit, run from a checkout that is not installed")
+        """Print the version and exit."""
+        print(f"evalkit {__version__}")
         raise SystemExit(DONE)
 
 
-# The two commands ---------------------------------------------------------------------------------------------
+# The commands -------------------------------------------------------------------------------------------------
 
 
 def _report(options: argparse.Namespace) -> int:
@@ -194,6 +193,11 @@ def _parameters(options: argparse.Namespace) -> int:
     return DONE
 
 
+def _notebook(options: argparse.Namespace) -> int:
+    print(report.blank(_load(_find(options))))
+    return DONE
+
+
 def _listing(path: Path) -> "Listing":
     """The parameters of a notebook: of a bundled one without reading it, of any other from its parameters cell."""
     from evalkit.parameters import cells
@@ -207,7 +211,7 @@ def _bundled(path: Path) -> "type[Parameters] | None":
     """The parameters of a bundled notebook, None for any other."""
     from evalkit.parameters import REPORTS
 
-    return REPORTS.get(path.stem) if path.resolve().parent == NOTEBOOKS else None
+    return REPORTS.get(path.stem) if path.resolve().parent == bundled.notebooks() else None
 
 
 def _refuse_values(values: dict[str, Any], path: Path) -> None:
@@ -234,7 +238,7 @@ def _one_line() -> Iterator[None]:
 
 
 def _find(options: argparse.Namespace) -> Path:
-    """Return the path of a notebook from its path, or from its name in the folder of notebooks of the checkout."""
+    """Return the path of a notebook from its path, or from its name in the folder of evalkit's own notebooks."""
     notebook, folder = options.notebook, options.notebooks
     if notebook.endswith(".ipynb") or os.sep in notebook:
         return Path(notebook)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
-from evalkit import processor, scratch
+from evalkit import bundled, processor, scratch
 from evalkit.progress import bar
 
 RESULTS = "application/vnd.evalkit+json"
@@ -22,7 +22,6 @@ CELL_SECONDS = 3600
 SOCKET_PATH = 100  # bytes a Unix socket's path may have: 103 on macOS, 107 on Linux
 SOCKET_NAME = len("/kernel-ipc-1") + 1
 HOME_FOLDERS = (("XDG_CONFIG_HOME", ".config"), ("XDG_CACHE_HOME", ".cache"))
-CHECKOUT = Path(__file__).resolve().parents[1]
 ENDINGS = (".html", ".ipynb", ".json", ".failed.html", ".failed.ipynb")
 DRAFT = re.compile(r"\..+\.(?:html|ipynb|json)\.(\d+)\.part")
 
@@ -128,7 +127,7 @@ def surroundings(folder: Path) -> Iterator[None]:
     profile = folder / "ipython" / "profile_default"
     profile.mkdir(parents=True)
     (profile / "ipython_kernel_config.py").write_text("get_config().InteractiveShellApp.ignore_cwd = True\n")
-    paths = [str(CHECKOUT)] if (CHECKOUT / "notebooks").is_dir() else []
+    paths = [str(bundled.root())] if bundled.is_checkout() else []
     paths += [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
     ours = {"IPYTHONDIR": str(folder / "ipython"), "PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(paths)}
     if "MPLCONFIGDIR" not in os.environ and not _home_is_writable():
@@ -222,6 +221,17 @@ def stripped(notebook: Any, failure: Failure | None) -> Any:
     return out
 
 
+def blank(notebook: Any) -> str:
+    """The text of a notebook without outputs."""
+    import nbformat
+
+    out = copy.deepcopy(notebook)
+    for cell in out.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+    return str(nbformat.writes(out))
+
+
 def _injected(notebook: Any) -> Any:
     return next(cell for cell in notebook.cells if "injected-parameters" in cell.metadata.get("tags", []))
 
@@ -241,14 +251,28 @@ def page(notebook: Any) -> str:
     return ReportExporter().from_notebook_node(notebook)[0]
 
 
-def files(run: Run) -> dict[str, str]:
-    """The contents of a run's files by ending; a failed run has other endings and no results."""
+def _executed(run: Run) -> str:
     import nbformat
 
+    return str(nbformat.writes(run.notebook)) + "\n"
+
+
+def _results(run: Run) -> str:
+    return json.dumps(run.results, indent=1, sort_keys=False, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+CONTENTS: dict[str, Callable[[Run], str]] = {
+    ".html": lambda run: page(run.notebook),
+    ".ipynb": _executed,
+    ".json": _results,
+}
+
+
+def files(run: Run) -> dict[str, str]:
+    """The contents of a run's files by ending; a failed run has other endings and no results."""
     if run.failure:
-        return {".failed.html": page(run.notebook), ".failed.ipynb": nbformat.writes(run.notebook) + "\n"}
-    results = json.dumps(run.results, indent=1, sort_keys=False, allow_nan=False, ensure_ascii=False)
-    return {".html": page(run.notebook), ".ipynb": nbformat.writes(run.notebook) + "\n", ".json": results + "\n"}
+        return {f".failed{ending}": CONTENTS[ending](run) for ending in (".html", ".ipynb")}
+    return {ending: content(run) for ending, content in CONTENTS.items()}
 
 
 def write(folder: Path, name: str, contents: Mapping[str, str]) -> list[Path]:

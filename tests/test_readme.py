@@ -19,6 +19,9 @@ from readme_table import (
     schema,
 )
 
+import evalkit as ek
+
+PYTHON = README.parent / "docs" / "python.md"
 PAGES = [README, *sorted((README.parent / "docs").glob("*.md"))]
 MOST_WORDS = 1_800
 
@@ -66,3 +69,10 @@ def test_every_make_target_that_is_named_exists():
     rules = (README.parent / "Makefile").read_text(encoding="utf-8")
     assert {"report", "test"} <= targets
     assert not [target for target in targets if f"\n{target}:" not in rules]
+
+
+def test_the_last_example_of_python_runs():
+    example = PYTHON.read_text(encoding="utf-8").split("```python\n")[-1].split("```")[0]
+    variables = {"ek": ek}
+    for line in example.strip().splitlines():
+        exec(line, variables)

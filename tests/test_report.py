@@ -47,7 +47,7 @@ def notebook(path, *sources):
     return path
 
 
-def evalkit(*arguments, folder, notebooks=command.NOTEBOOKS):
+def evalkit(*arguments, folder, notebooks=None):
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         status = command.main([*map(str, arguments), "-o", str(folder)], notebooks)
@@ -451,3 +451,11 @@ def test_two_reports_in_one_folder_have_names(tmp_path):
         ended = evalkit("report", path, "--name", name, folder=tmp_path / "out")
         assert (ended.status, ended.err, ended.out) == (0, "", f"{tmp_path / 'out' / name}.html\n")
     assert len(list((tmp_path / "out").iterdir())) == 6
+
+
+def test_notebook_prints_a_copy_without_outputs(capsys):
+    assert command.main(["notebook", "ranking"]) == 0
+    copied = nbformat.reads(capsys.readouterr().out, as_version=4)
+    own = report.read(ROOT / "notebooks" / "ranking.ipynb")
+    assert [cell.source for cell in copied.cells] == [cell.source for cell in own.cells]
+    assert [cell.outputs for cell in copied.cells if cell.cell_type == "code" and cell.outputs] == []

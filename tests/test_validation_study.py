@@ -20,9 +20,9 @@ from validation_tables import (
 )
 
 from evalkit.limits import Limits
+from evalkit.offline import fitting
 from evalkit.pages import folds_page, resplits_page, validation_page
 from evalkit.studies import validation, validation_diagnostics
-from evalkit.validation import fitting
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Floats
-from evalkit.drawing.numbers import signed
 from evalkit.drawing.plots import COLOURS, GREY, intervals, legend, style_of
+from evalkit.numbers import signed
 
 BINS = 40  # even: none straddles 0
 MISSED = "#c1272d"

@@ -44,7 +44,7 @@ class Panel:
 
 def look(i: int) -> dict[str, Any]:
     """Colour and dashes of the i-th system: told apart also without colour."""
-    return {"color": COLOURS[i % len(COLOURS)], "linestyle": DASHES[i % len(DASHES)]}
+    return {"color": plots.colour(i), "linestyle": DASHES[i % len(DASHES)]}
 
 
 def panels(frames: Sequence[Panel], axes: Any) -> Any:

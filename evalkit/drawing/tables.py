@@ -2,18 +2,20 @@
 
 import html
 import math
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from os import PathLike
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from evalkit.drawing.numbers import Show, decimals, interval, number
+from evalkit.drawing import exports
+from evalkit.drawing.exports import Cell, Table
 from evalkit.drawing.places import definition
 from evalkit.findings.finding import Finding
+from evalkit.numbers import Show, decimals, interval, number
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,27 @@ class Html:
 
     html: str
     text: str = ""
+    tables: tuple["Table", ...] = ()
+
+    def to_frames(self) -> list[pd.DataFrame]:
+        """The tables as frames of numbers with the digits of the page; an interval has columns `low` and `high`."""
+        return [exports.frame(table) for table in self.tables]
+
+    def to_markdown(self) -> str:
+        """The tables in Markdown."""
+        return "\n".join(map(exports.markdown, self.tables))
+
+    def to_latex(self) -> str:
+        """The tables in LaTeX for the package booktabs, with intervals and marks of significance."""
+        return "\n".join(map(exports.latex, self.tables))
+
+    def to_csv(self, path: str | PathLike[str] | None = None) -> str:
+        """The tables as CSV, which is also written if there is a path; several are divided by an empty line."""
+        return exports.written("\n".join(frame.to_csv(index=False) for frame in self.to_frames()), path)
+
+    def to_excel(self, path: str | PathLike[str]) -> None:
+        """Write the tables as the sheets of a workbook; needs openpyxl."""
+        exports.workbook(self.to_frames(), path)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return {"text/html": self.html, "text/plain": self.text}
@@ -47,11 +70,8 @@ def heading(text: str, asked: str, *more: str) -> Html:
 def verdict(word: str, main: str, *small: str) -> Html:
     """The answer: a word, the line beside it, and smaller lines below. The lines are HTML already."""
     lines = "".join(f"<p>{line}</p>" for line in small)
-    kind = word.replace(" ", "-")
-    return Html(
-        f'<div class="verdict {kind}"><p><strong>{escape(word)}</strong> {main}</p>{lines}</div>',
-        f"{word}: {_plain(main)}",
-    )
+    kind, text = word.replace(" ", "-"), f"{word}: {Cell(main).text}"
+    return Html(f'<div class="verdict {kind}"><p><strong>{escape(word)}</strong> {main}</p>{lines}</div>', text)
 
 
 def answer(sentence: str) -> Html:
@@ -62,16 +82,15 @@ def answer(sentence: str) -> Html:
 def stack(pieces: Iterable[Html]) -> Html:
     """Several pieces below one another."""
     pieces = list(pieces)
-    return Html("".join(piece.html for piece in pieces), "\n".join(piece.text for piece in pieces))
+    every = tuple(table for piece in pieces for table in piece.tables)
+    return Html("".join(piece.html for piece in pieces), "\n".join(piece.text for piece in pieces), every)
 
 
 def findings(items: Iterable[Finding]) -> Html:
     """What to know first, each with its code; one that could change the answer with what to do."""
     several = list(items)
     rows = "".join(_alike(list(alike)) for _, alike in groupby(several, key=lambda finding: finding.kind.code))
-    return Html(
-        f'<ul class="notes">{rows}</ul>', "\n".join(f"{finding.message} [{finding.kind.code}]" for finding in several)
-    )
+    return Html(f'<ul class="notes">{rows}</ul>', "\n".join(map(str, several)))
 
 
 def _alike(findings: list[Finding]) -> str:
@@ -98,14 +117,6 @@ def paragraph(text: str) -> Html:
     return Html(f'<p class="muted">{escape(text)}</p>', text)
 
 
-@dataclass(frozen=True)
-class Cell:
-    """A table cell: HTML, and a class (lead, muted, text)."""
-
-    html: str
-    kind: str = ""
-
-
 LISTED = 200  # rows of a table that someone may still read
 UNFOLDED = 30  # rows of a table of which the others are folded
 ALIKE = 3  # findings of one kind that are read one by one
@@ -113,18 +124,25 @@ Head = Cell | str
 
 
 def table(
-    caption: str, columns: Sequence[Head], rows: Sequence[Sequence[Cell | str]], note: str = "", place: str = ""
+    caption: str,
+    columns: Sequence[Head],
+    rows: Sequence[Sequence[Cell | str]],
+    note: str = "",
+    place: str = "",
+    *,
+    marks: str = "",
 ) -> Html:
     """A table in a box that scrolls on a phone, of at most `LISTED` rows.
 
     columns: text, or cells of HTML. The first cell of a row is its head; cells are HTML. place: the id of the box.
+    marks: what the marks of cells mean, which only a printed table has.
     """
     first, rest = rows[:UNFOLDED], rows[UNFOLDED:LISTED]
     note, place = cut(len(rows), note), f' id="{place}"' if place else ""
     if len(rest) < UNFOLDED // 2:
-        return _table(caption, columns, rows[:LISTED], note, place)
-    below = folded(f"{len(rest):,} more rows", _table(f"{caption}, continued", columns, rest, "", ""))
-    return stack([_table(caption, columns, first, note, place), below])
+        return _table(caption, columns, rows[:LISTED], note, place, marks)
+    below = folded(f"{len(rest):,} more rows", _table(f"{caption}, continued", columns, rest, "", "", marks))
+    return stack([_table(caption, columns, first, note, place, marks), below])
 
 
 def cut(rows: int, note: str) -> str:
@@ -132,7 +150,9 @@ def cut(rows: int, note: str) -> str:
     return f"The first {LISTED} of {rows:,} rows; the JSON holds all. {note}".strip() if rows > LISTED else note
 
 
-def _table(caption: str, columns: Sequence[Head], rows: Sequence[Sequence[Cell | str]], note: str, place: str) -> Html:
+def _table(
+    caption: str, columns: Sequence[Head], rows: Sequence[Sequence[Cell | str]], note: str, place: str, marks: str
+) -> Html:
     words = [bool(rows) and all(_kind(row[i]) == "text" for row in rows) for i in range(len(columns))]
     kinds = [' class="text"' if word else "" for word in words]
     heads = [column.html if isinstance(column, Cell) else escape(column) for column in columns]
@@ -140,9 +160,11 @@ def _table(caption: str, columns: Sequence[Head], rows: Sequence[Sequence[Cell |
     body = "".join(f"<tr>{_row(row)}</tr>" for row in rows)
     below = f'<p class="muted">{escape(note)}</p>' if note else ""
     inner = f"<caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
-    return Html(
-        f'<div class="scroll"{place}><table class="metrics">{inner}</table></div>{below}', _text(caption, heads, rows)
+    content = Table(
+        caption, [Cell(head).text for head in heads], [[_cell(cell) for cell in row] for row in rows], note, marks
     )
+    boxed = f'<div class="scroll"{place}><table class="metrics">{inner}</table></div>'
+    return Html(f"{boxed}{below}", content.text, (content,))
 
 
 Rows = Sequence[Mapping[str, Any]]
@@ -209,28 +231,22 @@ def _kind(cell: Cell | str) -> str:
     return cell.kind if isinstance(cell, Cell) else ""
 
 
+def _cell(cell: Cell | str) -> Cell:
+    return cell if isinstance(cell, Cell) else Cell(cell)
+
+
 def _row(row: Sequence[Cell | str]) -> str:
-    cells = [cell if isinstance(cell, Cell) else Cell(cell) for cell in row]
+    cells = [_cell(cell) for cell in row]
     first = f'<th scope="row">{cells[0].html}</th>'
     kinds = [f' class="{cell.kind}"' if cell.kind else "" for cell in cells]
     return first + "".join(f"<td{kind}>{cell.html}</td>" for kind, cell in zip(kinds[1:], cells[1:], strict=True))
 
 
-def _text(caption: str, heads: Sequence[str], rows: Sequence[Sequence[Cell | str]]) -> str:
-    """The same table for a terminal."""
-    lines = [[_plain(cell.html if isinstance(cell, Cell) else cell) for cell in row] for row in (heads, *rows)]
-    width = [max(len(line[i]) for line in lines) for i in range(len(heads))]
-    return "\n".join([caption, *("  ".join(c.ljust(w) for c, w in zip(line, width, strict=True)) for line in lines)])
-
-
-def _plain(markup: str) -> str:
-    """The text of HTML."""
-    return html.unescape(re.sub(r"</?[a-z][^>]*>", "", markup))
-
-
 def folded(summary: str, piece: Html) -> Html:
     """A piece that opens when its summary is clicked."""
-    return Html(f"<details><summary>{escape(summary)}</summary>{piece.html}</details>", f"{summary}\n{piece.text}")
+    return Html(
+        f"<details><summary>{escape(summary)}</summary>{piece.html}</details>", f"{summary}\n{piece.text}", piece.tables
+    )
 
 
 def definitions(items: Sequence[tuple[str, str]]) -> Html:

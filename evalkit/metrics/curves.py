@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from evalkit import numbers
 from evalkit.arrays import Bools, Floats, ratio
 from evalkit.metrics.counts import (
     STEP,
@@ -31,6 +32,14 @@ class Curve:
     x: Floats
     y: Floats
     threshold: Floats
+
+    def __repr__(self) -> str:
+        """The number of points and the ends."""
+        ends = " to ".join(f"({numbers.number(self.x[i])}, {numbers.number(self.y[i])})" for i in (0, -1))
+        return f"<Curve: {self.x.size:,} points, {ends}>" if self.x.size else "<Curve: no points>"
+
+    def _repr_html_(self) -> str:
+        return numbers.points({"x": self.x, "y": self.y, "threshold": self.threshold})
 
 
 def roc_curve(c: Counts) -> Curve:

@@ -1,10 +1,10 @@
 """The words and tables of the binary page, each from the study's frames."""
 
 from evalkit.drawing import tables
-from evalkit.drawing.numbers import number
 from evalkit.drawing.tables import Html, Results, by_system, limits, of_rows, text, value
 from evalkit.findings import inputs, methods, predictions
 from evalkit.findings.finding import NOTE, WARNING, Finding
+from evalkit.numbers import number
 from evalkit.pages import first_screen, page, record, shared_findings
 from evalkit.pages.binary_plots import DRAWN
 from evalkit.pages.if_perfect import NO_LIMITS, if_perfect

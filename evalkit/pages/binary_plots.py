@@ -7,9 +7,9 @@ import pandas as pd
 
 from evalkit.drawing import curve_plots, plots, tables
 from evalkit.drawing.curve_plots import FROM_ABOVE, STEPS, Panel
-from evalkit.drawing.numbers import number
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Cell, Html, each, escape, of_rows, value, with_interval
+from evalkit.numbers import number
 from evalkit.pages import page
 from evalkit.studies.binary import LEAST_COST, BinaryStudy
 from evalkit.studies.classes import ClassesStudy

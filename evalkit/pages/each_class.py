@@ -7,9 +7,9 @@ import pandas as pd
 
 from evalkit.drawing import curve_plots, plots, tables
 from evalkit.drawing.curve_plots import STEPS, Panel
-from evalkit.drawing.numbers import thousands
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Column, Html, each, escape, limits, of_rows, text
+from evalkit.numbers import thousands
 from evalkit.pages import first_screen, page
 from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.multilabel import MultiLabelStudy

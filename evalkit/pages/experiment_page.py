@@ -3,11 +3,11 @@
 from typing import Any
 
 from evalkit.drawing import plots, tables
-from evalkit.drawing.numbers import number, p_value, signed, signed_percent
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Column, Html, each, escape, limits, of_rows, text, value, words
 from evalkit.findings import methods
 from evalkit.findings.finding import NOTE, WARNING, Finding
+from evalkit.numbers import number, p_value, signed, signed_percent
 from evalkit.pages import page, pieces, record
 from evalkit.pages.shared_findings import columns_read, counts, slices
 from evalkit.studies import online_diagnostics as diagnostics

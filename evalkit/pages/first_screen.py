@@ -6,8 +6,8 @@ from typing import Any, Protocol
 
 from evalkit.drawing import places as places_of
 from evalkit.drawing import tables
-from evalkit.drawing.numbers import estimate, number, of_frame, p_value, percent, signed, signed_percent
 from evalkit.drawing.tables import Html, escape
+from evalkit.numbers import estimate, number, of_frame, p_value, percent, signed, signed_percent
 from evalkit.pages import page, pieces
 from evalkit.reading.tables.parts import Source
 from evalkit.studies import diagnostics

@@ -5,9 +5,9 @@ from typing import Any
 import pandas as pd
 
 from evalkit.drawing import curve_plots, plots, tables
-from evalkit.drawing.numbers import number, of_frame, p_value, signed
 from evalkit.drawing.plots import COLOURS, GREY, Picture
 from evalkit.drawing.tables import Cell, Html, escape, with_interval
+from evalkit.numbers import number, of_frame, p_value, signed
 from evalkit.pages import page, pieces
 from evalkit.studies import validation_diagnostics as diagnostics
 from evalkit.studies.validation_diagnostics import fold_ends, fold_map_axis, stretches

@@ -3,11 +3,11 @@
 from typing import Any
 
 from evalkit.drawing import plots, tables
-from evalkit.drawing.numbers import number, p_value, signed
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Column, Html, Results, each, limits, of_rows, text, words
 from evalkit.findings import inputs, methods
 from evalkit.findings.finding import NOTE, WARNING, Finding
+from evalkit.numbers import number, p_value, signed
 from evalkit.pages import experiment_page, first_screen, page, pieces, planning_page, record
 from evalkit.pages.shared_findings import columns_read, skewed, slices
 from evalkit.studies import online_diagnostics as diagnostics

@@ -4,11 +4,11 @@ from typing import Any
 
 from evalkit.drawing import curve_plots, plots, tables
 from evalkit.drawing.curve_plots import Panel
-from evalkit.drawing.numbers import number, signed
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html, Results, limits, of_rows, text, value
 from evalkit.findings import inputs, predictions
 from evalkit.findings.finding import Finding
+from evalkit.numbers import number, signed
 from evalkit.pages import each_class, page, record, shared_findings
 from evalkit.pages.shared_findings import idle, rounded, rows_read, skewed, slices, weights
 from evalkit.studies import classification_diagnostics

@@ -1,6 +1,9 @@
 """What every study's page shows in the same way: estimates, comparisons, slices, definitions."""
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from string import ascii_lowercase
 from typing import Any
 
 import pandas as pd
@@ -8,9 +11,9 @@ import pandas as pd
 from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.drawing import places as places_of
 from evalkit.drawing import plots, tables
-from evalkit.drawing.numbers import estimate, number, of_frame, p_value, percent, signed
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Cell, Html, escape, with_interval
+from evalkit.numbers import estimate, number, of_frame, p_value, percent, signed
 from evalkit.pages import pieces
 from evalkit.studies import diagnostics
 from evalkit.studies.study import Study
@@ -33,12 +36,47 @@ def estimates(
 ) -> Html:
     """Systems in rows, best first, metrics in columns; the best value bold. `more` rows stand below the systems."""
     columns = study.settings.metrics if metrics is None else metrics
-    rows = [[Cell(escape(name)), *(_estimate(study, chosen.label, name) for chosen in columns)] for name in study.order]
+    marks = beaten(study)
+    rows = [
+        [
+            Cell(escape(name), mark=marks.letters.get(name, "")),
+            *(replace(_estimate(study, chosen.label, name), mark=marks.of(chosen.label, name)) for chosen in columns),
+        ]
+        for name in study.order
+    ]
     heads = [Cell(f"{metric_link(chosen)}\u00a0{_ARROWS[chosen.metric.best]}".strip()) for chosen in columns]
     methods = study.estimates[study.estimates["metric"].isin([chosen.label for chosen in columns])]["method"]
     how = "; ".join(dict.fromkeys(methods))
     below = f"Bold: the best value; ↑ higher is better, ↓ lower is better. Intervals: {how}. {note}"
-    return tables.table(caption, ["system", *heads], [*rows, *more], below.strip())
+    return tables.table(caption, ["system", *heads], [*rows, *more], below.strip(), marks=marks.words)
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Marks of significance for a printed table: each system's letter, and by metric and system whom it beats."""
+
+    letters: Mapping[str, str]
+    beats: Mapping[tuple[str, str], frozenset[str]]
+    words: str
+
+    def of(self, label: str, name: str) -> str:
+        """The letters of the systems than which this one is significantly better."""
+        return "".join(self.letters[other] for other in self.letters if other in self.beats.get((label, name), ()))
+
+
+def beaten(study: Study) -> Marks:
+    """The marks of the comparisons of a study; none of more systems than there are letters."""
+    if not 1 < len(study.order) <= len(ascii_lowercase) or not len(study.comparisons):
+        return Marks({}, {}, "")
+    wins: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for row in study.comparisons.itertuples():
+        sides = {"better": (row.first, row.second), "worse": (row.second, row.first)}
+        if row.verdict in sides:
+            winner, loser = sides[row.verdict]
+            wins[row.metric, winner].add(loser)
+    words = f"Superscripts: significantly better than that system, adjusted p below {diagnostics.alpha(study):.2g}."
+    letters = dict(zip(study.order, ascii_lowercase, strict=False))
+    return Marks(letters, {key: frozenset(losers) for key, losers in wins.items()}, words)
 
 
 def metric_link(chosen: Chosen) -> str:
@@ -149,14 +187,16 @@ def _comparison_table(study: Study, frame: pd.DataFrame, metrics: str, note: str
     extra = [name for column, name in _EXTRAS.items() if column in frame]
     columns = ["first − second", *(["metric"] if many else []), "difference", "p", "adjusted p", *extra, "verdict"]
     rows = [_comparison_row(row, many=many) for row in frame.head(tables.LISTED).to_dict("records")]
-    return tables.table(caption, columns, rows, tables.cut(len(frame), note), place)
+    marks = f"*: statistically significant, adjusted p below {diagnostics.alpha(study):.2g}."
+    return tables.table(caption, columns, rows, tables.cut(len(frame), note), place, marks=marks)
 
 
 def _comparison_row(row: dict[str, Any], *, many: bool) -> list[Cell]:
     cells = [Cell(f"{escape(row['first'])} − {escape(row['second'])}")]
     cells += [Cell(escape(row["metric"]), "text")] if many else []
     few = f' <span class="muted">n = {row["n"]:,}</span>' if row["few"] == row["few"] else ""
-    cells.append(Cell(with_interval(row["difference"], row["low"], row["high"], signed, row["places"]) + few))
+    difference = with_interval(row["difference"], row["low"], row["high"], signed, row["places"])
+    cells.append(Cell(difference + few, mark="*" if row["verdict"] in ("better", "worse") else ""))
     cells += [Cell(p_value(row[name])) for name in ("p", "adjusted", "max_t", "p_t", "p_fisher") if name in row]
     if "wins" in row:
         cells.append(Cell(f"{row['wins']:,} / {row['ties']:,} / {row['losses']:,}"))

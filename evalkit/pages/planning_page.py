@@ -3,11 +3,11 @@
 from typing import Any
 
 from evalkit.drawing import claim_plots, plots, tables
-from evalkit.drawing.numbers import signed, signed_percent, thousands
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Column, Html, each, escape, of_rows, text, value
 from evalkit.findings import methods
 from evalkit.findings.finding import Finding
+from evalkit.numbers import signed, signed_percent, thousands
 from evalkit.pages import pieces
 from evalkit.studies.planning import BAIT, CANDIDATE, FEWEST_GROUPS, KINDS, PRODUCTION, Planning, as_record
 

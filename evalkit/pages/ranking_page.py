@@ -5,11 +5,11 @@ from typing import Any
 import pandas as pd
 
 from evalkit.drawing import plots, tables
-from evalkit.drawing.numbers import interval, number, percent, signed
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html, Results, of_rows, text, value
 from evalkit.findings import inputs, predictions
 from evalkit.findings.finding import NOTE, WARNING, Finding
+from evalkit.numbers import interval, number, percent, signed
 from evalkit.pages import first_screen, page, pieces, record
 from evalkit.pages.shared_findings import columns_read, counts, few_units, gaps, skewed, slices, unshared
 from evalkit.parameters.reports import RENUMBER

@@ -3,11 +3,11 @@
 from typing import Any
 
 from evalkit.drawing import curve_plots, plots, tables
-from evalkit.drawing.numbers import number, signed, thousands
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html, Results, limits, of_rows, text, value
 from evalkit.findings import inputs, predictions
 from evalkit.findings.finding import Finding
+from evalkit.numbers import number, signed, thousands
 from evalkit.pages import first_screen, page, pieces, record
 from evalkit.pages.shared_findings import rows_read, skewed, slices, weights
 from evalkit.studies import rating_diagnostics

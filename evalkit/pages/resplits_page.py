@@ -3,9 +3,9 @@
 from typing import Any
 
 from evalkit.drawing import curve_plots, plots, tables
-from evalkit.drawing.numbers import number, of_frame, p_value, signed, thousands
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Cell, Column, Html, escape, of_rows, text, value, with_interval
+from evalkit.numbers import number, of_frame, p_value, signed, thousands
 from evalkit.pages import pieces
 from evalkit.pages.validation_findings import why_not
 from evalkit.studies import validation_diagnostics as diagnostics

@@ -3,11 +3,11 @@
 from typing import Any
 
 from evalkit.drawing import claim_plots, plots, tables
-from evalkit.drawing.numbers import interval, p_value, percent, signed
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html, Results
 from evalkit.findings import inputs, methods
 from evalkit.findings.finding import Finding
+from evalkit.numbers import interval, p_value, percent, signed
 from evalkit.pages import first_screen, page, record
 from evalkit.pages.shared_findings import columns_read
 from evalkit.studies import lessons

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from evalkit.drawing.numbers import number, p_value
 from evalkit.findings import inputs, methods
 from evalkit.findings.finding import Finding
+from evalkit.numbers import number, p_value
 from evalkit.pages import shares_page
 from evalkit.pages.pieces import also
 from evalkit.pages.shared_findings import columns_read, counts, few_units, gaps, skewed, unmatched, unshared

@@ -6,9 +6,9 @@ from typing import Any
 import pandas as pd
 
 from evalkit.drawing import tables
-from evalkit.drawing.numbers import interval, number, p_value, percent, signed, signed_percent
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Cell, Column, Html, Results, each, escape, of_rows, pair, text, value, words
+from evalkit.numbers import interval, number, p_value, percent, signed, signed_percent
 from evalkit.pages import first_screen, page, pieces, record, shares_page, significance_findings
 from evalkit.pages import significance_plots as pictures
 from evalkit.pages.pieces import also

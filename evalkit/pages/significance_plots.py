@@ -3,9 +3,9 @@
 from typing import Any
 
 from evalkit.drawing import claim_plots, plots
-from evalkit.drawing.numbers import interval, number, p_value, percent, signed
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html
+from evalkit.numbers import interval, number, p_value, percent, signed
 from evalkit.pages import page, pieces, shares_page
 from evalkit.pages.pieces import also
 from evalkit.pages.shares_page import WIDE, Either

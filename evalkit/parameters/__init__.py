@@ -1,7 +1,7 @@
 """The parameters of the reports: each is written once, in `reports.py`; `cells.py` reads those of a notebook."""
 
 from evalkit.parameters.cells import check, values
-from evalkit.parameters.fields import Named, Names, Parameters, Tables, Wholes
+from evalkit.parameters.fields import Columns, ColumnsOfEach, Named, Names, Parameters, Tables, Wholes, documented
 from evalkit.parameters.reports import (
     REPORTS,
     Classification,
@@ -17,6 +17,8 @@ from evalkit.parameters.reports import (
 __all__ = [
     "REPORTS",
     "Classification",
+    "Columns",
+    "ColumnsOfEach",
     "Compared",
     "Interleaving",
     "Named",
@@ -30,5 +32,6 @@ __all__ = [
     "Validation",
     "Wholes",
     "check",
+    "documented",
     "values",
 ]

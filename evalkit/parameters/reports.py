@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from evalkit.parameters.arrays import array, array_of_each
 from evalkit.parameters.decisions import Costs, Threshold
 from evalkit.parameters.fields import (
     COST_PAIR,
@@ -125,6 +126,12 @@ class Classification(Compared, Resources):
     )
     unit: str | None = option(TEXT, UNIT)
     segments: tuple[str, ...] = option(TEXTS, SEGMENTS)
+    y_true: Any = array("y_true", "instead of preds the labels: one per row, or one column of 0 and 1 per label")
+    y_score: Any = array_of_each(
+        "score", "the scores: one per row or a column per class as predict_proba has them; of several systems a dict"
+    )
+    y_pred: Any = array_of_each("predicted", "the predicted classes, one per row; of several systems a dict")
+    sample_weight: Any = array("sample_weight", "the weights, one per row")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -137,6 +144,9 @@ class Rating(Compared):
     metrics: tuple[str, ...] = option(TEXTS, '"mae,rmse,bias,median_absolute_error,r2"; the first decides')
     unit: str | None = option(TEXT, UNIT)
     segments: tuple[str, ...] = option(TEXTS, SEGMENTS)
+    y_true: Any = array("y_true", "instead of preds the actual values, one per row")
+    y_pred: Any = array_of_each("forecast", "the forecasts, one per row; of several systems a dict of arrays")
+    sample_weight: Any = array("sample_weight", "the weights, one per row")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -83,6 +83,8 @@ class BinaryStudy(RowStudy):
 
     Everything here follows from the table of each system; where the rows are, and how they vary, its subclasses know.
     """
+
+    report: ClassVar[str] = "classification"
 
     rule: Rule
     costs: Costs

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -33,6 +33,8 @@ TOPS = (1, 2, 3, 5)
 @dataclass(frozen=True, eq=False, repr=False)
 class ClassesStudy(RowStudy):
     """The study of a multi-class table; the units are rows, or the unit that was named."""
+
+    report: ClassVar[str] = "classification"
 
     data: MultiClass
     target: float

@@ -8,7 +8,7 @@ from typing import Any
 from evalkit import parameters
 from evalkit.arrays import ParameterError
 from evalkit.limits import USUAL, Limits
-from evalkit.parameters import Classification, Named, Names, Tables
+from evalkit.parameters import Classification, Columns, ColumnsOfEach, Named, Names, Tables, documented
 from evalkit.reading.engines import base, spark
 from evalkit.reading.engines import duckdb as engine
 from evalkit.reading.inputs.outcomes import Binary, MultiClass, MultiLabel, Predicted
@@ -16,7 +16,7 @@ from evalkit.reading.reductions import large
 from evalkit.reading.reductions.large import Large
 from evalkit.reading.tables import sources
 from evalkit.studies import binary_studies, classes, multilabel
-from evalkit.studies.study import Study
+from evalkit.studies.row_study import RowStudy
 
 SAMPLE = {"preds": "data/german_credit/predictions.csv", "segments": ["age_band", "housing"]}
 
@@ -25,7 +25,7 @@ SAMPLE = {"preds": "data/german_credit/predictions.csv", "segments": ["age_band"
 class ByKind:
     """What is made of one kind of table. idle: parameters without a meaning for it -> the kinds that they are for."""
 
-    study: Callable[[Any, Classification, Limits], Study]
+    study: Callable[[Any, Classification, Limits], RowStudy]
     idle: Mapping[str, str]
 
 
@@ -37,6 +37,7 @@ KINDS: Mapping[type, ByKind] = {
 }
 
 
+@documented(parameters.Classification)
 def read(
     preds: Tables | None = None,
     *,
@@ -63,15 +64,25 @@ def read(
     memory: str | None = None,
     threads: int | None = None,
     spill: str | None = None,
-) -> Study:
-    """Read the input; `evalkit parameters classification` says what each parameter is.
+    y_true: Columns | None = None,
+    y_score: ColumnsOfEach | None = None,
+    y_pred: ColumnsOfEach | None = None,
+    sample_weight: Columns | None = None,
+) -> RowStudy:
+    """Read labels and scores, and measure, compare and plot how well the scores separate the classes.
 
-    Without `preds` it is the bundled sample. Raises ParameterError for a parameter, InputError for the input.
+    Without `preds` and arrays it is the bundled sample. Raises ParameterError for a parameter, InputError for
+    the input.
+
+    >>> import evalkit as ek
+    >>> study = ek.classification(y_true=[0, 0, 1, 1, 0, 1], y_score={"a": [1, 2, 3, 4, 5, 6], "b": [1, 5, 2, 3, 4, 6]})
+    >>> study.estimates["value"].round(3).tolist()[:2], study.order
+    ([0.778, 0.556], ['a', 'b'])
     """
     return study_of(parameters.Classification.of(locals()))
 
 
-def study_of(p: Classification, limits: Limits = USUAL) -> Study:
+def study_of(p: Classification, limits: Limits = USUAL) -> RowStudy:
     """The study that the parameters of `read` ask for, within these limits."""
     p = p.filled(SAMPLE) if p.preds is None else p
     parts = sources.parts(p.preds, p.header, limits.reading)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -12,11 +12,12 @@ from evalkit import parameters
 from evalkit.arrays import InputError, ParameterError, codes
 from evalkit.catalogue.lookup import Chosen
 from evalkit.catalogue.preferences import Side
+from evalkit.drawing.shown import Shown
 from evalkit.metrics import sums
 from evalkit.online import logs, sessions
 from evalkit.online.experiments import sample_ratio
 from evalkit.online.logs import SessionLog
-from evalkit.parameters import Named, Names, Tables
+from evalkit.parameters import Named, Names, Tables, documented
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part, Source
@@ -45,8 +46,10 @@ METRICS = ("user_share", "user_preference", "session_wins", "credit_share")
 
 
 @dataclass(frozen=True, eq=False)
-class Online:
+class Online(Shown):
     """What the page holds: of log, experiment and planning those that were given; None for the others."""
+
+    report: ClassVar[str] = "interleaving"
 
     log: "Interleaving | None"
     users: Experiment | None
@@ -74,6 +77,7 @@ class Online:
         return {"rule": "; ".join(gate["rule"] for gate in gates), "passed": all(gate["passed"] for gate in gates)}
 
 
+@documented(parameters.Interleaving)
 def read(
     log: Tables | None = None,
     users: Tables | None = None,
@@ -103,10 +107,15 @@ def read(
     seed: int = 0,
     header: str | None = None,
 ) -> Online:
-    """Read the inputs; `evalkit parameters interleaving` says what each parameter is.
+    """Read a log of interleaved sessions, or an A/B test of users, and say which system users prefer.
 
     Without `log` and `users` both are the bundled samples. Raises ParameterError for a parameter, InputError for the
     input.
+
+    >>> import evalkit as ek
+    >>> rows = {"user": ["u1", "u2", "u3", "u4"], "arm": ["a", "b", "a", "b"], "orders": [1, 3, 2, 4]}
+    >>> ek.interleaving(users=rows, metrics="orders", world="none").users.estimates["value"].tolist()
+    [3.5, 1.5]
     """
     p = parameters.Interleaving.of(locals())
     shared = study.settings(p, study.chosen(p.preference, "interleaving", METRICS), segments=p.segments)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -35,6 +35,8 @@ STEPS = 41
 @dataclass(frozen=True, eq=False, repr=False)
 class MultiLabelStudy(RowStudy):
     """The study of a multi-label table; the units are rows, or the unit that was named."""
+
+    report: ClassVar[str] = "classification"
 
     data: MultiLabel
     threshold: float

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -10,7 +10,7 @@ import pandas as pd
 from evalkit import parameters
 from evalkit.catalogue.metric import Chosen
 from evalkit.metrics.rows import Rows
-from evalkit.parameters import Named, Names, Tables
+from evalkit.parameters import Columns, ColumnsOfEach, Named, Names, Tables, documented
 from evalkit.reading.inputs import ratings
 from evalkit.reading.inputs.aligned import attributes_of
 from evalkit.reading.inputs.ratings import Ratings
@@ -26,6 +26,7 @@ TENTHS = 10
 EXAMPLES = 5
 
 
+@documented(parameters.Rating)
 def read(
     preds: Tables | None = None,
     *,
@@ -43,10 +44,18 @@ def read(
     level: float = 0.95,
     seed: int = 0,
     header: str | None = None,
+    y_true: Columns | None = None,
+    y_pred: ColumnsOfEach | None = None,
+    sample_weight: Columns | None = None,
 ) -> "Rating":
-    """Read the input; `evalkit parameters rating` says what each parameter is.
+    """Read actual values and forecasts, and measure and compare how far they are apart.
 
-    Without `preds` it is the bundled sample. Raises ParameterError for a parameter, InputError for the input.
+    Without `preds` and arrays it is the bundled sample. Raises ParameterError for a parameter, InputError for
+    the input.
+
+    >>> import evalkit as ek
+    >>> ek.rating(y_true=[3, 5, 4, 8], y_pred=[2, 5, 6, 7], metrics="mae").estimates["value"].tolist()
+    [1.0]
     """
     p = parameters.Rating.of(locals())
     p = p.filled(SAMPLE) if p.preds is None else p
@@ -61,6 +70,8 @@ def read(
 @dataclass(frozen=True, eq=False, repr=False)
 class Rating(RowStudy):
     """The study of forecasts of numbers; the units are rows, or the unit that was named."""
+
+    report: ClassVar[str] = "rating"
 
     data: Ratings
 

@@ -18,6 +18,7 @@ from evalkit.catalogue.kinds import (
     Share,
 )
 from evalkit.catalogue.metric import Chosen, Metric
+from evalkit.drawing.shown import Shown
 from evalkit.metrics import counts
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows
@@ -32,7 +33,7 @@ DRAWN = 8  # curves that one picture can hold
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RowStudy(Study):
+class RowStudy(Shown, Study):
     """Estimates and comparisons of a sample."""
 
     @property

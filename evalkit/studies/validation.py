@@ -15,7 +15,11 @@ from evalkit.catalogue.lookup import Chosen
 from evalkit.findings import inputs
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics.rows import Rows
-from evalkit.parameters import Named, Names, Tables
+from evalkit.offline import fitting, fold_column
+from evalkit.offline.fitting import Fit, Learner
+from evalkit.offline.fold_column import FoldColumn
+from evalkit.offline.splits import Folds
+from evalkit.parameters import Named, Names, Tables, documented
 from evalkit.reading.inputs import examples, outcomes
 from evalkit.reading.inputs.examples import CLASSES, Examples, LeftOut, Use
 from evalkit.reading.tables import columns as roles_of
@@ -24,10 +28,6 @@ from evalkit.studies import resplits, study
 from evalkit.studies.resplits import Setting
 from evalkit.studies.study import Settings
 from evalkit.studies.validity import INSIDE, OUTSIDE, Validation
-from evalkit.validation import fitting, fold_column
-from evalkit.validation.fitting import Fit, Learner
-from evalkit.validation.fold_column import FoldColumn
-from evalkit.validation.splits import Folds
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,6 +44,7 @@ METRICS = {
 }
 
 
+@documented(parameters.Validation)
 def read(
     preds: Tables | None = None,
     features: Tables | None = None,
@@ -71,10 +72,15 @@ def read(
     seed: int = 0,
     header: str | None = None,
 ) -> Validation:
-    """Read the input; `evalkit parameters validation` says what each parameter is.
+    """Read out-of-fold predictions, or a table to fit estimators on, and check whether the evaluation is sound.
 
     With `features` the estimators are fitted here. Without any input it is the bundled sample of predictions. Raises
     ParameterError for a parameter, InputError for the input or an estimator that fails.
+
+    >>> import evalkit as ek
+    >>> rows = {"label": [0, 1] * 10, "score": [0.2, 0.7] * 10, "fold": ["a", "a", "b", "b"] * 5}
+    >>> ek.validation(rows, metrics="roc_auc").estimates["value"].tolist()
+    [1.0, 0.5]
     """
     return study_of(parameters.Validation.of(locals()))
 
