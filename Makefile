@@ -29,6 +29,10 @@ test-spark: $(VENV)/.spark
 test-page: report .page/.ok .page/pages/.ok
 	$(BIN)/python -m pytest -q -n auto tests/page
 
+.page/pages/.ok: tests/page/more_pages.py $(NOTEBOOKS) $(SOURCES) $(SAMPLES) $(VENV)/.ok
+	$(BIN)/python tests/page/more_pages.py .page/pages
+	touch $@
+
 # The wheel as a user has it: built, installed into a new environment, used from an empty folder.
 test-wheel: $(VENV)/.ok
 	$(BIN)/python tests/try_wheel.py
@@ -36,9 +40,6 @@ test-wheel: $(VENV)/.ok
 # All reports from the wheel, on each Python from 3.11 of this machine, and with the oldest dependencies that are allowed.
 release: $(VENV)/.ok
 	$(BIN)/python tests/try_wheel.py --release
-.page/pages/.ok: tests/page/more_pages.py $(NOTEBOOKS) $(SOURCES) $(SAMPLES) $(VENV)/.ok
-	$(BIN)/python tests/page/more_pages.py .page/pages
-	touch $@
 
 .page/.ok:
 	command -v chromium > /dev/null || { apt-get update -qq && apt-get install -y -qq chromium; }

@@ -29,8 +29,6 @@ STYLE: dict[Any, Any] = {
     "axes.axisbelow": True,
     "axes.titlesize": 9.5,
     "axes.titlelocation": "left",
-    "axes.facecolor": "none",
-    "figure.facecolor": "none",
     "legend.frameon": False,
     "lines.linewidth": 1.6,
 }
@@ -96,9 +94,9 @@ def picture(
 
     alt: the text that stands for it, where the caption does not say enough. size: width and height in inches.
     """
-    svg, _ = _drawn(draw, data, options, size, panels)
+    svg, axes = _drawn(draw, data, options, size, panels)
     named = _embedded(svg).replace("<svg ", f'<svg role="img" aria-label="{escape(alt or caption)}" ', 1)
-    drawing = Drawing(draw, data, options, size, panels, STYLE)
+    drawing = Drawing(draw, data, options, _size(axes), panels, STYLE)
     return Picture(named, alt or caption, caption, drawing, "wide" if size[0] > WIDTH else "")
 
 
@@ -109,11 +107,18 @@ def row(
     if panels == 1:
         return picture(draw, *data, caption=caption, alt=alt, size=(WIDTH, height), panels=(1, 1), **options)
     width = PANELS[min(panels, len(PANELS)) - 1] * panels
-    size, places = (width, height), (1, panels)
-    svg, axes = _drawn(_labelled(draw), data, options, size, places)
+    every = _labelled(draw)
+    svg, axes = _drawn(every, data, options, (width, height), (1, panels))
     cut = "".join(_apart(_embedded(svg), [ax.get_tightbbox() for ax in axes.flat], axes.flat[0].figure))
-    named = f'<div class="row" role="img" aria-label="{escape(alt or caption)}">{cut}</div>'
-    return Picture(named, alt or caption, caption, Drawing(draw, data, options, size, places, STYLE))
+    together = f'<div class="row" role="img" aria-label="{escape(alt or caption)}">{cut}</div>'
+    drawing = Drawing(every, data, options, _size(axes), (1, panels), STYLE)
+    return Picture(together, alt or caption, caption, drawing)
+
+
+def _size(axes: Any) -> tuple[float, float]:
+    """Width and height in inches of the figure that the axes are in."""
+    width, height = axes.flat[0].figure.get_size_inches()
+    return float(width), float(height)
 
 
 def _labelled(draw: Callable[..., Any]) -> Callable[..., Any]:
@@ -144,12 +149,22 @@ def _drawn(
     with mpl.rc_context(STYLE), warnings.catch_warnings():
         # The page's reader has other fonts than this machine, and a crowded figure is drawn all the same.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font|constrained_layout not applied")
-        figure = Figure(figsize=size, layout="constrained")
+        figure = Figure(figsize=size, layout="constrained", facecolor="none")
         axes = figure.subplots(*(panels or (1, 1)), sharex=True, sharey=True, squeeze=False)
+        for ax in axes.flat:
+            ax.set_facecolor("none")
         draw(*data, axes if panels else axes[0, 0], **options)
+        figure.set_figheight(size[1] + LINE * max(map(_lines_below, axes.flat)))
         buffer = io.StringIO()
         FigureCanvasSVG(figure).print_svg(buffer, metadata={"Date": None, "Creator": None})
     return buffer.getvalue(), axes
+
+
+def _lines_below(ax: Any) -> int:
+    """How many lines the legend below the axes has."""
+    legend = ax.get_legend()
+    lines = legend.get_label().removesuffix(" lines") if legend else ""
+    return int(lines) if lines.isdecimal() else 0
 
 
 def _apart(svg: str, boxes: Sequence[Any], figure: Any) -> Iterator[str]:
@@ -212,16 +227,15 @@ def title(name: str, width: int) -> str:
 
 
 HALF = 22  # characters of a name of which a legend holds two side by side
-LINE, AXIS = 0.2, 0.6  # inches: a line of a legend, and what stands below an axis
+LINE = 0.2  # inches of a line of a legend
 
 
 def legend(ax: Any, lines: Sequence[tuple[str, Any]]) -> None:
     """A legend of named lines below the axes. Matplotlib by itself leaves out names that begin with an underscore."""
+    place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.2)}
     columns = 1 if max(len(name) for name, _ in lines) > HALF else 2
-    figure = ax.figure
-    figure.set_figheight(figure.get_figheight() + LINE * -(-len(lines) // columns))
-    place = {"loc": "upper center", "bbox_to_anchor": (0.5, -AXIS / figure.get_figheight()), "ncol": columns}
-    drawn = ax.legend([line for _, line in lines], [str(i) for i in range(len(lines))], **place)
+    drawn = ax.legend([line for _, line in lines], [str(i) for i in range(len(lines))], ncol=columns, **place)
+    drawn.set_label(f"{-(-len(lines) // columns)} lines")
     for text, (name, _) in zip(drawn.get_texts(), lines, strict=True):
         text.set_text(short(name))
 
