@@ -2,7 +2,7 @@
 
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Html, Results, by_system, limits, of_rows, text, value
-from evalkit.findings import inputs, measured, methods, predictions
+from evalkit.findings import inputs, methods, predictions
 from evalkit.findings.finding import NOTE, WARNING, Finding
 from evalkit.numbers import number
 from evalkit.pages import first_screen, page, record, shared_findings
@@ -23,7 +23,6 @@ from evalkit.pages.shared_findings import (
 from evalkit.studies import classification_diagnostics as diagnostics
 from evalkit.studies.binary import BinaryStudy
 from evalkit.studies.classification_diagnostics import classes, constant, larger_class
-from evalkit.studies.diagnostics import FEW_ROWS
 from evalkit.studies.words import counted, listed
 
 
@@ -194,7 +193,6 @@ def _classes(study: BinaryStudy) -> list[Finding]:
     elif of_two.smaller < diagnostics.SOME:
         rows = counted(of_two.smaller, "row")
         text = f"Only {rows} of the smaller class: intervals are wide, and that of AUC is Newcombe's."
-        text += f" {measured.SMALL_CLASS}" if of_two.smaller < FEW_ROWS else ""
         findings.append(inputs.SMALL_CLASS.warning(text, of_two.smaller))
     return findings
 

@@ -58,8 +58,8 @@ def few_units(study: Study, n: int, floor: str = "") -> list[Finding]:
 
 
 def few_clusters(study: Study) -> list[Finding]:
-    """That rows lie in few units, if so, with what was simulated."""
-    return few_units(study, diagnostics.most_units(study), f" {measured.FEW_UNITS}") if study.settings.unit else []
+    """That rows lie in few units, if so."""
+    return few_units(study, diagnostics.most_units(study)) if study.settings.unit else []
 
 
 def few_rows(rows: Mapping[str, int], of: str, listed: Callable[[Iterable[str]], str]) -> list[Finding]:
