@@ -194,7 +194,7 @@ def _parameters(options: argparse.Namespace) -> int:
 
 
 def _notebook(options: argparse.Namespace) -> int:
-    print(report.blank(_load(_find(options))))
+    print(bundled.blank(_load(_find(options))))
     return DONE
 
 
