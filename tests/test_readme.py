@@ -5,12 +5,14 @@ import re
 import pytest
 from readme_table import (
     FINDINGS,
+    GLOSSARY,
     METRICS,
     PARAMETERS,
     PERFORMANCE,
     README,
     SCHEMA,
     findings,
+    glossary,
     metrics,
     parameters,
     performance,
@@ -39,6 +41,7 @@ def test_the_docs_list_the_parameters_of_every_report():
 
 def test_the_docs_list_every_kind_of_finding():
     assert FINDINGS.read_text(encoding="utf-8") == findings(), "run make outputs"
+    assert GLOSSARY.read_text(encoding="utf-8") == glossary(), "run make outputs"
 
 
 def test_the_schema_lists_every_code():

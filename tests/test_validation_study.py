@@ -207,7 +207,7 @@ def test_the_same_fits_give_the_same_numbers(fitted):
 
 def test_pictures_say_what_they_draw(given, fitted):
     assert "10-fold 0." in resplits_page.strip(fitted).alt
-    assert "a learning curve" in resplits_page.strip(given).text
+    assert resplits_page.strip(given).html == ""
     for study in (given, fitted):
         for draw in (folds_page.fold_map, folds_page.folds, folds_page.interval_plot):
             assert f"{study.rows.size:,} rows" in draw(study).svg

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from evalkit.drawing import plots
-from evalkit.drawing.plots import BESIDE, COLOURS, GREY, MARKERS, legend, short
+from evalkit.drawing.plots import COLOURS, GREY, MARKERS, legend, short
 
 GRID: dict[str, Any] = {"color": "#ddd", "linewidth": 0.6}
 SOLID: dict[str, Any] = {"markersize": 7, "mec": "white"}
@@ -52,7 +52,7 @@ def panels(frames: Sequence[Panel], axes: Any) -> Any:
     systems = list(dict.fromkeys(name for panel in frames for name in panel.lines["system"]))
     lines = [_panel(panel, ax, systems) for panel, ax in zip(frames, axes.flat, strict=True)]
     if len(systems) > 1:
-        legend(list(axes.flat)[-1], lines[-1], **BESIDE)
+        legend(list(axes.flat)[-1], lines[-1])
     return axes
 
 
@@ -89,7 +89,7 @@ def reliability(frame: pd.DataFrame, axes: Any, *, ylabel: str) -> Any:
         ax.set_title(short(str(name), NAME))
         ax.grid(**GRID)
         ax.set_xlabel("mean probability in the bin")
-    axes.flat[0].set_ylabel(ylabel)
+        ax.set_ylabel(ylabel)
     for ax in list(axes.flat)[frame["system"].nunique() :]:
         ax.set_axis_off()
     return axes
@@ -133,8 +133,8 @@ def tenths(frame: pd.DataFrame, axes: Any, *, ylabel: str) -> Any:
         ax.plot(part["tenth"], part["value"], linestyle="none", marker="o", markersize=4, color=COLOURS[0])
         ax.set_title(short(str(name), NAME))
         ax.set_xlabel("decile of the forecast")
+        ax.set_ylabel(ylabel)
         ax.grid(**GRID)
-    axes.flat[0].set_ylabel(ylabel)
     return axes
 
 
@@ -143,21 +143,21 @@ def tenths(frame: pd.DataFrame, axes: Any, *, ylabel: str) -> Any:
 
 def draw_map(frame: pd.DataFrame, ax: Any, *, xlabel: str, dated: bool = False) -> Any:
     """One bar a fold, its stretches coloured by what they do: `fold`, `kind`, `start`, `width`."""
-    folds = list(dict.fromkeys(frame["fold"]))
+    folds, drawn = list(dict.fromkeys(frame["fold"])), []
     for kind, colour in KINDS.items():
         some = frame[frame["kind"] == kind]
         for i, fold in enumerate(folds):
             part = some[some["fold"] == fold]
             ax.broken_barh(list(zip(part["start"], part["width"], strict=True)), (i - 0.4, 0.8), color=colour, lw=0)
         if len(some):
-            ax.plot([], [], color=colour, linewidth=6, label=kind)
+            drawn.append((kind, ax.plot([], [], color=colour, linewidth=6)[0]))
     ax.set_yticks(range(len(folds)), [str(fold) for fold in folds])
     ax.set_ylim(len(folds) - 0.4, -0.6)
     ax.set_ylabel("fold")
     ax.set_xlabel(xlabel)
     if dated:
         ax.xaxis_date()
-    ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+    plots.legend(ax, drawn)
     return ax
 
 
@@ -174,7 +174,7 @@ def draw_folds(frame: pd.DataFrame, ax: Any, *, label: str, subject: str, xlabel
     ax.set_xlabel(xlabel)
     ax.set_ylabel(label)
     ax.grid(axis="y", color="#ddd", linewidth=0.6)
-    plots.legend(ax, drawn, **plots.BESIDE)
+    plots.legend(ax, drawn)
     return ax
 
 

@@ -1,8 +1,8 @@
 """Findings that several reports share, in words: rows, units, weights, slices, thresholds and stored scores."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 
-from evalkit.findings import inputs, methods, predictions
+from evalkit.findings import inputs, measured, methods, predictions
 from evalkit.findings.finding import Finding
 from evalkit.reading.inputs.runs import Account
 from evalkit.reading.tables import precision
@@ -11,7 +11,7 @@ from evalkit.studies import diagnostics
 from evalkit.studies.diagnostics import Ends
 from evalkit.studies.ranking_diagnostics import by_system, total
 from evalkit.studies.study import Study
-from evalkit.studies.words import counted, plural
+from evalkit.studies.words import counted, listed, plural
 
 
 def columns_read(columns: Mapping[str, str]) -> str:
@@ -21,7 +21,7 @@ def columns_read(columns: Mapping[str, str]) -> str:
 
 def counts(by_name: Mapping[str, int]) -> str:
     """Names with their counts, in words."""
-    return ", ".join(f"{name} {n:,}" for name, n in by_name.items())
+    return listed(f"{name} {n:,}" for name, n in by_name.items())
 
 
 def nonzero(by_name: Mapping[str, int]) -> dict[str, int]:
@@ -57,16 +57,41 @@ def few_units(study: Study, n: int, floor: str = "") -> list[Finding]:
     return [inputs.FEW_UNITS.warning(f"{text}{floor}", n)] if n < diagnostics.FEW else []
 
 
+def few_clusters(study: Study) -> list[Finding]:
+    """That rows lie in few units, if so."""
+    return few_units(study, diagnostics.most_units(study)) if study.settings.unit else []
+
+
+def few_rows(rows: Mapping[str, int], of: str, listed: Callable[[Iterable[str]], str]) -> list[Finding]:
+    """The classes or labels that few rows have, with what was simulated; those of none are told elsewhere."""
+    few = diagnostics.few_rows(rows)
+    named = listed(f"{name} {n:,}" for name, n in few.items())
+    text = f"{of} of fewer than {diagnostics.FEW_ROWS} rows: {named}. {measured.SMALL_CLASS}"
+    return [inputs.SMALL_CLASS.warning(text, len(few))] if few else []
+
+
+def picked(study: Study) -> list[Finding]:
+    """That the leader is the best of several on these data, with what that does to its interval."""
+    several = len(study.systems)
+    if several < 3:
+        return []
+    if study.settings.baseline:
+        text = f"{study.leader} is the best of {len(study.pairs)} candidates on these data. {measured.BEST}"
+    else:
+        text = f"{study.leader} is the best of {several} systems on these data. {measured.LEADER}"
+    return [methods.PICKED.note(f"{text} The adjusted p-values allow for all comparisons.", several)]
+
+
 def skewed(study: Study) -> list[Finding]:
     """That differences are too skewed for sign flips to keep their level, if so, with the levels of simulations."""
     skew = diagnostics.skew(study)
     if skew is None:
         return []
-    n, level = plural(study.unit_name, skew.units), "9 to 36 %" if skew.far else "6 to 13 %"
+    n, rejected = plural(study.unit_name, skew.units), measured.FAR_SKEWED if skew.far else measured.SKEWED
     text = (
         f"Skewed differences of {' − '.join(skew.pair)} in {skew.metric} (skewness {skew.skewness:+.1f}, "
         f"{skew.units:,} {n}, about {skew.wanted:,} are needed): the sign-flip test assumes symmetric differences. "
-        f"In simulations of such differences a 5 % test rejected {level} of true null hypotheses."
+        f"In simulations of such differences {rejected}."
     )
     return [methods.SKEWED.warning(text, skew.units)]
 
@@ -76,12 +101,12 @@ def slices(study: Study) -> list[Finding]:
     small, hopeless = diagnostics.small_slices(study), diagnostics.untestable_slices(study)
     findings = []
     if small:
-        text = f"Slices with fewer than {diagnostics.FEW} {plural(study.unit_name, 2)}: {', '.join(small)}."
+        text = f"Slices with fewer than {diagnostics.FEW} {plural(study.unit_name, 2)}: {listed(small)}."
         findings.append(inputs.SMALL_SLICES.warning(text, len(small)))
     if hopeless:
         text = (
             f"Interval ∞: too few {plural(study.unit_name, 2)} for any difference to be significant: "
-            f"{', '.join(hopeless)}."
+            f"{listed(hopeless)}."
         )
         findings.append(inputs.UNTESTABLE_SLICES.warning(text, len(hopeless)))
     return findings
@@ -95,7 +120,7 @@ def compared(stored: Mapping[str, Precision]) -> str:
     several = diagnostics.by_precision(stored)
     if len(several) == 1:
         return f"compared in {precision.WORDS[next(iter(several))]}, as the scores are stored"
-    each = "; ".join(f"{', '.join(names)} in {precision.WORDS[to]}" for to, names in several.items())
+    each = "; ".join(f"{listed(names)} in {precision.WORDS[to]}" for to, names in several.items())
     return f"compared as the scores are stored: {each}"
 
 
@@ -103,7 +128,7 @@ def rounded(threshold: float, stored: Mapping[str, Precision]) -> list[Finding]:
     """A note for each precision that changes the value of the threshold."""
     findings = []
     for r in diagnostics.rounded(threshold, stored):
-        whose = "The scores" if r.everywhere else f"The scores of {', '.join(r.systems)}"
+        whose = "The scores" if r.everywhere else f"The scores of {listed(r.systems)}"
         text = f"{whose} are stored in {precision.WORDS[r.stored]}, and the threshold is rounded to it"
         text += f", as numpy and pandas do: {threshold:.12g} becomes {r.value!r}."
         findings.append(predictions.ROUNDED_THRESHOLD.note(text, len(r.systems)))
@@ -142,8 +167,8 @@ def unshared(accounts: Mapping[str, Account]) -> list[Finding]:
 def gaps(accounts: Mapping[str, Account]) -> list[Finding]:
     """A warning that names the systems with lists that start above rank 1 or have gaps."""
     several = {name: _gaps(account) for name, account in accounts.items() if account.late or account.gaps}
-    listed = "; ".join(f"{name}: {text}" for name, text in several.items())
-    text = f"Ranks are used as given. {listed}. A missing rank counts as an item that is not relevant."
+    lists = listed((f"{name}: {text}" for name, text in several.items()), joint="; ")
+    text = f"Ranks are used as given. {lists}. A missing rank counts as an item that is not relevant."
     return [predictions.RANK_GAPS.warning(text, len(several))] if several else []
 
 

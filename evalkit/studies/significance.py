@@ -13,7 +13,7 @@ from evalkit.arrays import Floats, ParameterError
 from evalkit.catalogue.lookup import Chosen
 from evalkit.drawing.shown import Shown
 from evalkit.metrics.sums import Sums, both
-from evalkit.parameters import Named, Names, Tables, documented
+from evalkit.parameters import Metrics, Named, Names, Tables, documented
 from evalkit.reading.inputs import unit_tables, unit_values
 from evalkit.reading.inputs.runs import Account
 from evalkit.reading.inputs.unit_values import UnitValues
@@ -49,7 +49,7 @@ def read(
     unit: str | None = None,
     columns: Named | None = None,
     systems: Names | None = None,
-    metrics: Names | None = None,
+    metrics: Metrics | None = None,
     lower_is_better: Names | None = None,
     ranks: str = "as given",
     null: float | None = None,
@@ -232,7 +232,7 @@ class Significance(Shown, Study):
         if not every:
             return pd.DataFrame()
         adjusted = significance.adjust([self.compare(chosen, pair) for chosen, pair in every], significance.holm)
-        rows = [self._row(chosen, pair, c) for (chosen, pair), c in zip(every, adjusted, strict=True)]
+        rows = [self.row(chosen, pair, c) for (chosen, pair), c in zip(every, adjusted, strict=True)]
         frame = pd.DataFrame(rows)
         frame["equivalence_low"] = [c.equivalence.low for c in adjusted]
         frame["equivalence_high"] = [c.equivalence.high for c in adjusted]
