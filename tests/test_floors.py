@@ -11,7 +11,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "evalkit"
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.name != "__init__.py" or path.parent.name == "page")
 
 FLOORS = {
-    0: "arrays bundled findings limits numbers parameters processor progress scratch",
+    0: "arrays bundled findings limits numbers parameters processor places progress scratch",
     1: "metrics report page in_process",
     2: "catalogue",
     3: "statistics",

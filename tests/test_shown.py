@@ -100,7 +100,7 @@ def test_offers_are_listed_and_unknown_names_answered(study):
     assert "estimates" not in dir(study.plot)
     with pytest.raises(AttributeError, match=r"no 'rok'; there are .*roc"):
         study.plot.rok  # noqa: B018 - the attribute itself is what is tested
-    with pytest.raises(InputError, match="segment: No segment column was named"):
+    with pytest.raises(InputError, match="segment: this study has none"):
         study.plot.segment  # noqa: B018
     assert repr(study.tables).startswith("<")
 

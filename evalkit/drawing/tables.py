@@ -13,9 +13,9 @@ import pandas as pd
 
 from evalkit.drawing import exports
 from evalkit.drawing.exports import Cell, Table
-from evalkit.drawing.places import definition
 from evalkit.findings.finding import Finding
 from evalkit.numbers import Show, decimals, interval, number
+from evalkit.places import definition
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import html
 import re
 from dataclasses import dataclass
 
-from evalkit.drawing.places import anchor
+from evalkit.places import anchor
 
 
 @dataclass(frozen=True)

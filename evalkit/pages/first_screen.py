@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, Protocol
 
-from evalkit.drawing import places as places_of
+from evalkit import places as places_of
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Html, escape
 from evalkit.numbers import estimate, number, of_frame, p_value, percent, signed, signed_percent

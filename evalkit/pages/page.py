@@ -8,8 +8,8 @@ from typing import Any
 
 import pandas as pd
 
+from evalkit import places as places_of
 from evalkit.catalogue.metric import Chosen, Metric
-from evalkit.drawing import places as places_of
 from evalkit.drawing import plots, tables
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Cell, Html, escape, with_interval

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from evalkit.drawing import places as places_of
+from evalkit import places as places_of
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, Results, escape
 from evalkit.findings.finding import SEVERE, WARNING, Finding
