@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from evalkit.arrays import InputError as InputError
     from evalkit.arrays import ParameterError as ParameterError
     from evalkit.catalogue import lookup as lookup
+    from evalkit.catalogue.own import mean as mean
+    from evalkit.catalogue.own import of_counts as of_counts
+    from evalkit.catalogue.own import ratio as ratio
+    from evalkit.catalogue.own import share as share
     from evalkit.metrics import counts as counts
     from evalkit.metrics import curves as curves
     from evalkit.metrics import diversity as diversity
@@ -69,13 +73,17 @@ _PUBLIC = {  # name -> module, or module:attribute
     "labels": "metrics.labels",
     "lookup": "catalogue.lookup",
     "losses": "metrics.losses",
+    "mean": "catalogue.own:mean",
     "multiplicity": "statistics.multiplicity",
     "ndcg": "metrics.gains:ndcg",
+    "of_counts": "catalogue.own:of_counts",
     "power": "statistics.power",
     "proportions": "statistics.proportions",
     "ranking": "studies.ranking:read",
     "rankings": "metrics.rankings",
     "rating": "studies.rating:read",
+    "ratio": "catalogue.own:ratio",
+    "share": "catalogue.own:share",
     "sign_flip": "statistics.significance:sign_flip",
     "significance": "studies.significance:read",
     "sources": "reading.tables.sources",

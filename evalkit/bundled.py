@@ -4,7 +4,13 @@ import os
 from functools import cache
 from pathlib import Path
 
-PACKAGE = Path(__file__).resolve().parent
+
+@cache
+def package() -> Path:
+    """The folder of the package, found when it is asked for: a worker of a cluster has the modules without files."""
+    from importlib.resources import files
+
+    return Path(os.fspath(files("evalkit"))).resolve()  # type: ignore[call-overload]
 
 
 @cache
@@ -13,10 +19,7 @@ def root() -> Path:
 
     A path and no stream: papermill, Jupyter and DuckDB open files themselves.
     """
-    from importlib.resources import files
-
-    package = Path(os.fspath(files("evalkit")))  # type: ignore[call-overload]
-    return package if (package / "notebooks").is_dir() else PACKAGE.parent
+    return package() if (package() / "notebooks").is_dir() else package().parent
 
 
 def notebooks() -> Path:
@@ -26,4 +29,4 @@ def notebooks() -> Path:
 
 def is_checkout() -> bool:
     """True if evalkit runs from a checkout, where notebooks/ lies beside the package."""
-    return root() == PACKAGE.parent and notebooks().is_dir()
+    return root() != package() and notebooks().is_dir()

@@ -233,3 +233,27 @@ def test_a_rare_classs_numbers_are_those_of_two_classes():
     assert e.method == closed_forms.MOVER
     wide = np.hypot.reduce([area.value - area.low for area in areas]) / 3
     assert 0.5 * wide < e.value - e.low < np.sqrt(3) * wide
+
+
+# Half a row in each cell ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["mcc", "kappa"])
+def test_no_predicted_row_claims_no_certainty(name):
+    """Nothing, or next to nothing, is predicted: the influence values are all 0, and the value tells little."""
+    label = np.arange(100) < 4
+    score = np.where(np.arange(100) < (1 if name == "mcc" else 0), 0.9, 0.1)
+    e = estimate(lookup.find(name, "counts"), Rows(label.astype(int), score))
+    assert -1 <= e.low <= e.value <= e.high <= 1
+    assert e.high - e.low > 0.4
+
+
+def test_half_a_row_is_little_of_many():
+    """Of many rows the interval is that of the delta method on Fisher's scale."""
+    rng = np.random.default_rng(4)
+    label = (rng.random(20_000) < 0.3).astype(int)
+    rows = Rows(label, np.clip(0.3 * label + 0.7 * rng.random(20_000), 0, 1))
+    chosen = lookup.find("mcc", "counts")
+    e, statistic = estimate(chosen, rows), OfRows(chosen, rows)
+    ends = np.tanh(np.arctanh(e.value) + np.array([-1, 1]) * 1.96 * statistic.error() / (1 - e.value**2))
+    assert (e.low, e.high) == pytest.approx(tuple(ends), abs=1e-3 * (e.high - e.low) + 2e-4)

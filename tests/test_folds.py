@@ -46,3 +46,23 @@ def test_level_on_overlapping_folds():
     corrected = np.mean([folds.nadeau_bengio(d, train=90, test=10).p_value < 0.05 for d in samples])
     assert corrected < 0.07
     assert naive > 0.1
+
+
+def test_the_variance_of_few_positives_is_pooled_over_the_folds():
+    """Cochran's Q of equal folds: of AUC, the positives' and the negatives' variance, each on one degree less."""
+    from evalkit.catalogue import lookup
+    from evalkit.metrics.rows import Rows
+    from evalkit.statistics.statistic import OfRows, pooled_variances
+
+    rng = np.random.default_rng(5)
+    label = np.tile([1] * 4 + [0] * 36, 5)
+    score = label + rng.normal(0, 1.5, 200)
+    chosen = lookup.find("roc_auc", "counts")
+    parts = [OfRows(chosen, Rows(label, score).take(np.arange(40 * i, 40 * i + 40))) for i in range(5)]
+    variance, units = pooled_variances(parts)
+    placed = [part.effects.rows[part.rows.actual == side] for side in (1, 0) for part in parts]
+    pooled = [sum(np.sum((x * x.size) ** 2) for x in side) for side in (placed[:5], placed[5:])]
+    assert variance == pytest.approx(np.full(5, pooled[0] / 15 / 4 + pooled[1] / 175 / 36))
+    assert units == 20
+    naive = np.mean([part.error() ** 2 for part in parts])
+    assert variance[0] > 1.1 * naive

@@ -13,6 +13,7 @@ from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.metrics.rows import Rows
 from evalkit.metrics.sums import Sums
 from evalkit.statistics import inference, intervals, means
+from evalkit.statistics.closed_forms import ranged_t
 from evalkit.statistics.methods import Options
 from evalkit.statistics.statistic import Layout, OfRows, OfUnits
 
@@ -70,23 +71,31 @@ def test_equal_values_leave_no_width():
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.floats(0.01, 0.99), st.floats(0, 0.3), st.integers(3, 50))
-def test_between_stays_inside_and_mirrors(value, error, n):
-    e = intervals.t_interval(value, error, n=n, level=0.95, method="t")
-    low, high = limits(means.between(e, 0.0, 1.0))
-    assert 0 <= low <= value <= high <= 1
-    other = means.between(intervals.t_interval(1 - value, error, n=n, level=0.95, method="t"), 0.0, 1.0)
-    assert limits(other) == pytest.approx((1 - high, 1 - low), abs=1e-9)
-    assert means.between(e, -np.inf, np.inf) == e
+@given(st.floats(0.01, 0.99), st.floats(0.001, 0.3), st.integers(3, 50))
+def test_ranged_t_stays_inside_and_mirrors(value, error, n):
+    e = ranged_t(value, error, freedom=n - 1, n=n, level=0.95)
+    assert 0 <= e.low <= value <= e.high <= 1
+    other = ranged_t(1 - value, error, freedom=n - 1, n=n, level=0.95)
+    assert limits(other) == pytest.approx((1 - e.high, 1 - e.low), abs=1e-9)
+    plain = ranged_t(value, error, freedom=n - 1, n=n, level=0.95, low=-np.inf, high=np.inf, method="t")
+    assert plain == intervals.t_interval(value, error, n=n, level=0.95, method="t")
 
 
-def test_between_is_the_logit_and_the_logarithm():
-    e = intervals.z_interval(0.8, 0.05, n=100, level=0.95, method="z")
-    half = (e.high - e.low) / 2
+def test_ranged_t_is_the_logit_and_the_logarithm():
+    half = stats.t.ppf(0.975, 99) * 0.05
     logit = np.log(4) + np.array([-1, 1]) * half / 0.16
-    assert limits(means.between(e, 0.0, 1.0)) == pytest.approx(1 / (1 + np.exp(-logit)))
-    assert limits(means.between(e, 0.0, np.inf)) == pytest.approx(0.8 * np.exp(np.array([-1, 1]) * half / 0.8))
-    assert limits(means.between(e, -np.inf, 1.0)) == pytest.approx(1 - 0.2 * np.exp(np.array([1, -1]) * half / 0.2))
+
+    def within(low, high):
+        return limits(ranged_t(0.8, 0.05, freedom=99, n=100, level=0.95, low=low, high=high))
+
+    assert within(0.0, 1.0) == pytest.approx(1 / (1 + np.exp(-logit)))
+    assert within(0.0, np.inf) == pytest.approx(0.8 * np.exp(np.array([-1, 1]) * half / 0.8))
+    assert within(-np.inf, 1.0) == pytest.approx(1 - 0.2 * np.exp(np.array([1, -1]) * half / 0.2))
+
+
+def test_what_does_not_vary_has_no_width_where_no_end_bounds_it():
+    assert limits(ranged_t(0.0, 0.0, freedom=9, n=10, level=0.95, high=np.inf)) == (0.0, 0.0)
+    assert limits(ranged_t(3.0, 0.0, freedom=9, n=10, level=0.95, low=-np.inf, high=np.inf)) == (3.0, 3.0)
 
 
 # Where they are used ------------------------------------------------------------------------------------------------

@@ -89,3 +89,15 @@ def test_a_share_that_would_show_is_shown_in_80_percent():
 def test_a_share_that_cannot_show_is_undefined():
     assert np.isnan(power.detectable_share(0.5, 3, 3))
     assert np.isnan(power.detectable_share(0.5, 0, 30))
+
+
+@pytest.mark.parametrize("n, m", [(1000, 1000), (300, 3000)])
+def test_a_lift_that_shows_has_the_power_where_the_spread_grows_with_the_mean(n, m):
+    """d / √(sd² ((1 + d / mean)² / n + 1 / m)) is the sum of both quantiles."""
+    d = power.detectable_lift(2.0, 5.0, n, m, level=0.9, power=0.85)
+    error = np.sqrt(25 * ((1 + d / 2) ** 2 / n + 1 / m))
+    assert d / error == pytest.approx(1.6448536 + 1.0364334, abs=1e-6)
+
+
+def test_no_lift_shows_where_the_spread_grows_as_fast():
+    assert np.isnan(power.detectable_lift(1.0, 10.0, 50, 50))

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from evalkit import processor, report
+from evalkit import kernels, processor
 
 ZEN_4 = "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 25\nmodel\t\t: {model}\nmodel name\t: AMD EPYC\n"
 FEATURES = processor.dispatched()
@@ -35,7 +35,7 @@ def test_what_the_user_set_stands(tmp_path):
 def test_a_kernel_gets_it_and_this_process_does_not_keep_it(tmp_path, monkeypatch):
     monkeypatch.delenv(processor.SWITCH, raising=False)
     monkeypatch.setattr(processor, "remedy", lambda environment: {processor.SWITCH: "X86_V4"})
-    with report.surroundings(tmp_path):
+    with kernels.surroundings(tmp_path):
         assert os.environ[processor.SWITCH] == "X86_V4"
     assert processor.SWITCH not in os.environ
 

@@ -80,7 +80,7 @@ def annotation(argument):
     """The annotation as it stands in the source, whose aliases are gone at run time."""
     if isinstance(argument.annotation, str):
         return argument.annotation
-    names = ("Tables", "Names", "Named", "Wholes", "Columns", "ColumnsOfEach")
+    names = ("Tables", "Names", "Named", "Wholes", "Columns", "ColumnsOfEach", "Metrics")
     aliases = {getattr(parameters, name) | None: f"{name} | None" for name in names}
     return aliases.get(argument.annotation) or inspect.formatannotation(argument.annotation)
 

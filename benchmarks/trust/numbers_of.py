@@ -1,14 +1,15 @@
-"""What a report prints of a sample: every value with its limits, every difference with its limits and its p."""
+"""What a report prints of a sample: every value with its limits, every difference with its limits, every p."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from worlds import Inputs, World
+from world import Inputs, World
 
-from evalkit.studies import classification, interleaving, ranking, rating, significance, validation
+from evalkit.studies import classification, interleaving, ranking, rating, significance, significance_extras, validation
 
 READ = {
     "classification": classification.read,
@@ -23,7 +24,11 @@ FIRST, SECOND = "a", "b"
 
 @dataclass(frozen=True)
 class Number:
-    """A number of the page. table: where it stands. p: of a comparison's test, NaN where there is none."""
+    """A number of the page. table: where it stands. p: of a test of what is true, NaN where there is none.
+
+    truth: what the interval should hold, where the sample says so itself; NaN for the value of large samples. shows:
+    the difference that "would show"; the test should then reject what is not true, and p be below 5 % in 80 %.
+    """
 
     table: str
     name: str
@@ -31,6 +36,8 @@ class Number:
     low: float
     high: float
     p: float = np.nan
+    truth: float = np.nan
+    shows: float = np.nan
 
     @property
     def key(self) -> str:
@@ -38,13 +45,7 @@ class Number:
         return f"{self.table}: {self.name}"
 
 
-# Further tables with limits: attribute of the study -> the columns that name a row beside the system.
-TABLES = {
-    "calibration": ("part",),
-    "gains": ("depth",),
-    "elsewhere": ("base_rate", "metric"),
-    "by_class": ("class",),
-}
+Frame = Callable[[Any], Iterable[Number]]
 
 
 def study(world: World, inputs: Inputs) -> Any:
@@ -53,40 +54,208 @@ def study(world: World, inputs: Inputs) -> Any:
     return (read.log or read.users) if world.report == "interleaving" else read
 
 
-def numbers(of: Any) -> Iterator[Number]:
-    """All numbers with limits of the first system, and of its difference from the second."""
-    yield from values(of)
-    yield from _comparisons(of.comparisons)
+def numbers(of: Any, frames: Iterable[str]) -> Iterator[Number]:
+    """The numbers of these frames."""
+    for frame in frames:
+        yield from (VALUES | TESTS)[frame](of)
 
 
-def values(of: Any) -> Iterator[Number]:
-    """All numbers with limits of the first system."""
-    yield from _estimates(of.estimates)
-    for table, names in TABLES.items():
-        frame = getattr(of, table, None)
-        if isinstance(frame, pd.DataFrame) and {"value", "low", "high"} <= set(frame):
-            yield from _others(table, frame, names)
+def values(of: Any, frames: Iterable[str]) -> Iterator[Number]:
+    """Those whose true value large samples tell."""
+    for frame in frames:
+        yield from (VALUES | POINTS).get(frame, lambda of: ())(of)
 
 
-def _estimates(frame: pd.DataFrame) -> Iterator[Number]:
-    for row in frame[frame["system"] == FIRST].itertuples():
-        yield Number("value", row.metric, row.value, row.low, row.high)
+def _alone(of: Any) -> Any:
+    """The study, of which frames have the first system alone, so that nothing is made for the others."""
+    alone = copy(of)
+    vars(alone)["order"] = [FIRST]
+    return alone
 
 
-def _comparisons(frame: pd.DataFrame) -> Iterator[Number]:
-    for row in frame.itertuples():
-        value, low, high = row.difference, row.low, row.high
-        if row.first == SECOND:
-            value, low, high = -value, -high, -low
-        yield Number("difference", row.metric, value, low, high, row.p)
+def _of_first(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame[frame["system"] == FIRST]
 
 
-def _others(table: str, frame: pd.DataFrame, names: tuple[str, ...]) -> Iterator[Number]:
-    for number, row in enumerate(frame[frame["system"] == FIRST].to_dict("records")):
-        name = " ".join(_text(row[name], number) for name in names if name in row)
+# Values -------------------------------------------------------------------------------------------------------------
+
+
+def _estimates(of: Any) -> Iterator[Number]:
+    for chosen in of.settings.metrics:
+        e = of.estimate(chosen, FIRST)
+        yield Number("value", chosen.label, e.value, e.low, e.high)
+
+
+def _points(of: Any) -> Iterator[Number]:
+    """The same without limits."""
+    for chosen in of.settings.metrics:
+        value = of.measure(chosen, FIRST).value
+        yield Number("value", chosen.label, value, np.nan, np.nan)
+
+
+def _rows(table: str, frame: pd.DataFrame, names: Iterable[str]) -> Iterator[Number]:
+    """The rows of a frame with limits, each named by the columns that do; by its place where that is a number."""
+    for number, row in enumerate(frame.to_dict("records")):
+        name = " ".join(row[name] if isinstance(row[name], str) else f"{name} {number + 1}" for name in names)
         yield Number(table, name, row["value"], row["low"], row["high"])
 
 
-def _text(cell: Any, number: int) -> str:
-    """A cell that names a row; a number that differs between samples is named by its place."""
-    return cell if isinstance(cell, str) else str(number)
+def _each_class(table: str, frame: pd.DataFrame, column: str) -> Iterator[Number]:
+    """Every metric of every class or label: columns x, x_low, x_high."""
+    metrics = [name for name in frame if f"{name}_low" in frame]
+    for row in _of_first(frame).to_dict("records"):
+        for metric in metrics:
+            yield Number(table, f"{metric} of {row[column]}", row[metric], row[f"{metric}_low"], row[f"{metric}_high"])
+
+
+def _segments(of: Any) -> Iterator[Number]:
+    return _rows("slice", _of_first(of.by_segment), ["slice"])
+
+
+def _intervals(of: Any) -> Iterator[Number]:
+    frame = of.intervals
+    return _rows("estimate", frame[frame["honest"] & ~frame["what"].str.startswith("pooled")], ["what"])
+
+
+def _training_gap(of: Any) -> Iterator[Number]:
+    e = of.training_gap
+    yield Number("training", "gap", e.value, e.low, e.high)
+
+
+VALUES: dict[str, Frame] = {
+    "values": _estimates,
+    "elsewhere": lambda of: _rows("elsewhere", _alone(of).elsewhere, ["base_rate", "metric"]),
+    "gains": lambda of: _rows("lift", _alone(of).gains, ["depth"]),
+    "by_class": lambda of: _each_class("class", _alone(of).by_class, "class"),
+    "by_label": lambda of: _each_class("label", _alone(of).by_label, "label"),
+    "tops": lambda of: _rows("top", _of_first(of.tops), ["k"] if "k" in of.tops else []),
+    "by_tenths": lambda of: _rows("tenth", _alone(of).tenths.assign(value=lambda f: f["bias"]), ["tenth"]),
+    "curves": lambda of: _rows("curve", _of_first(of.curves), ["k"]),
+    "precision_recall": lambda of: _rows("curve", _of_first(of.precision_recall), ["recall"]),
+    "segments": _segments,
+    "by_position": lambda of: _rows("position", _of_first(of.by_position), ["position"]),
+    "intervals": _intervals,
+    "training_gap": _training_gap,
+}
+
+
+POINTS: dict[str, Frame] = {"values": _points}
+
+# Differences and tests ----------------------------------------------------------------------------------------------
+
+
+def _comparisons(of: Any) -> Iterator[Number]:
+    for row in of.comparisons.itertuples():
+        yield _signed("difference", row.metric, row, row.p)
+
+
+def _signed(table: str, name: str, row: Any, p: float, shows: float = np.nan) -> Number:
+    """first − second: the sides are told by who is better, so they are put back."""
+    value, low, high = row.difference, row.low, row.high
+    if row.first != FIRST:
+        value, low, high = -value, -high, -low
+    return Number(table, name, value, low, high, p, 0.0, shows)
+
+
+def _against(of: Any) -> Iterator[Number]:
+    """The test of a share against the one that is known."""
+    for row in of.comparisons.itertuples():
+        if FIRST in (row.first, row.second):
+            yield _signed("against a known", row.metric, row, row.p)
+
+
+def _power(of: Any) -> Iterator[Number]:
+    for row in of.comparisons.itertuples():
+        yield _signed("power", row.metric, row, row.p, row.detectable)
+
+
+def _lifts(of: Any) -> Iterator[Number]:
+    for row in of.comparisons.itertuples():
+        inside = row.lift_low <= 0 <= row.lift_high  # the lift of equal arms is 0 whoever is first
+        side = 0.0 if inside else row.lift
+        yield Number("lift", row.metric, side, row.lift_low, row.lift_high, truth=0.0)
+
+
+def _slice_tests(of: Any) -> Iterator[Number]:
+    for row in _of_first(of.by_segment).to_dict("records"):
+        low, high = row["difference_low"], row["difference_high"]
+        yield Number("slice difference", row["slice"], row["difference"], low, high, row["p"], 0.0)
+
+
+def _adjustments(of: Any) -> Iterator[Number]:
+    for row in of.adjustments.to_dict("records"):
+        yield Number("adjusted", row["way"], row["difference"], row["low"], row["high"], row["p"], 0.0)
+
+
+def _caps(of: Any) -> Iterator[Number]:
+    for row in of.caps.to_dict("records"):
+        yield Number("capped", row["name"].partition(",")[0], row["value"], row["low"], row["high"], truth=0.0)
+
+
+def _coins(of: Any) -> Iterator[Number]:
+    for row in of.coins.to_dict("records"):
+        place = f"position {row['position']}"
+        yield Number("draft", place, row["share"], row["low"], row["high"], row["p"], 1 / len(of.systems))
+    yield Number("draft", "any position, adjusted", np.nan, np.nan, np.nan, float(of.coins["adjusted"].min()))
+
+
+def _calibration(of: Any) -> Iterator[Number]:
+    """Of scores that are the rows' chances: the parts of Brier, and the tests of perfect calibration."""
+    for row in _alone(of).calibration.to_dict("records"):
+        yield Number("calibration", row["part"], row["value"], row["low"], row["high"], row["p"])
+
+
+def _reliability(of: Any) -> Iterator[Number]:
+    """Of such scores the share of positives in a tenth is the mean score of its rows."""
+    for row in _alone(of).reliability.to_dict("records"):
+        yield Number("reliability", "tenths", row["y"], row["low"], row["high"], truth=row["x"])
+
+
+def _other_tests(of: Any) -> Iterator[Number]:
+    frame = significance_extras.other_tests(of)
+    for name in ("t", "bootstrap", "wilcoxon", "sign", "tukey"):
+        yield Number("other test", name, np.nan, np.nan, np.nan, frame[name].iloc[0])
+    ranks = significance_extras.mean_ranks(of)
+    for name in ("friedman", "iman_davenport") if ranks else ():
+        p = getattr(ranks[name], "p_value", ranks[name])
+        yield Number("other test", name, np.nan, np.nan, np.nan, float(p))
+
+
+def _family(of: Any) -> Iterator[Number]:
+    """Whether any comparison of equal systems is declared; the system that leads, and how far before the last."""
+    frame = of.comparisons
+    for name in ("adjusted", "max_t"):
+        if name in frame:
+            yield Number("any of the family", name, np.nan, np.nan, np.nan, float(frame[name].min()))
+    e = of.estimate(of.primary, of.leader)
+    yield Number("picked", "the leader", e.value, e.low, e.high, truth=5.0)
+    row = of.headline.iloc[-1] if not of.settings.baseline else of.headline.iloc[0]
+    name = "the leader − the last" if not of.settings.baseline else "the best − the baseline"
+    yield Number("picked", name, row["difference"], row["low"], row["high"], truth=0.0)
+
+
+def _paired_folds(of: Any) -> Iterator[Number]:
+    row = of.paired[of.paired["second"].isin([FIRST, SECOND])].iloc[0]
+    yield Number("by fold", "difference", row["by_fold"], row["low"], row["high"], row["p"], 0.0)
+
+
+def _unlike(of: Any) -> Iterator[Number]:
+    yield Number("folds", "alike (Cochran's Q)", np.nan, np.nan, np.nan, of.unlike["p"])
+
+
+TESTS: dict[str, Frame] = {
+    "differences": _comparisons,
+    "against": _against,
+    "power": _power,
+    "lifts": _lifts,
+    "slice_tests": _slice_tests,
+    "adjustments": _adjustments,
+    "caps": _caps,
+    "coins": _coins,
+    "calibration": _calibration,
+    "reliability": _reliability,
+    "other_tests": _other_tests,
+    "family": _family,
+    "paired_folds": _paired_folds,
+    "unlike": _unlike,
+}

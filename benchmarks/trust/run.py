@@ -1,13 +1,11 @@
 """`make trust`: simulates intervals and tests of the reports, and says which hold.
 
-So far: the values and differences of five reports, and of two classes the calibration, the gains and the metrics at
-another base rate; not yet the validation report, segments and lifts.
-
 Each sample of each world (`worlds.py`) is read by the report's own `read`, and its numbers are taken from the frames
-that the page prints. An interval should hold the true value in 95 % of the samples, a test at 5 % should reject a
-difference that is not there in 5 % of them. Writes docs/trust.md, and exits 1 where a cell leaves its bounds and is
-not declared with its reason in `declared.py`. Batches that are done stay in .trust/, so that a run which was stopped
-goes on where it was; a change of the package or of a world begins anew.
+that the page prints (`numbers_of.py`). An interval should hold the true value in 95 % of the samples, a test at 5 %
+should reject a difference that is not there in 5 % of them, and what "would show with 80 % power" should show in 80 %.
+Writes docs/trust.md, and exits 1 where a cell leaves its bounds and is not declared with its reason in `declared.py`.
+Batches that are done stay in .trust/, so that a run which was stopped goes on where it was; a change of the package or
+of a world begins anew.
 """
 
 import argparse
@@ -21,16 +19,19 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import cells
 import numpy as np
 import page
 from numbers_of import Number, numbers, study, values
-from worlds import WORLDS, World
+from own_worlds import FILE as OWN_METRICS
+from own_worlds import OWN_WORLDS
+from world import World
+from worlds import WORLDS
 
 ROOT = Path(__file__).resolve().parents[2]
 BATCH = 25  # samples of one task
-LARGE = 8  # samples from which a true value is taken
 SEED = 20261122
-RUNS = {"full": 1000, "quick": 100}
+RUNS = {"full": 1000, "quick": 75}
 
 
 @dataclass
@@ -44,10 +45,12 @@ class Tally:
     rejected: int = 0
     width: float = 0.0
     undefined: int = 0
+    shows: float = 0.0
+    differences: float = 0.0
 
     def add(self, number: Number, truth: float) -> None:
         """Counts one sample."""
-        if np.isfinite(number.low) and np.isfinite(number.high):
+        if np.isfinite(number.low) and np.isfinite(number.high) and np.isfinite(truth):
             self.runs += 1
             self.below += number.high < truth - SLACK
             self.above += number.low > truth + SLACK
@@ -57,6 +60,9 @@ class Tally:
         if np.isfinite(number.p):
             self.tests += 1
             self.rejected += number.p < 0.05
+        if np.isfinite(number.shows):
+            self.shows += number.shows
+            self.differences += number.value
 
     def merge(self, other: "Tally") -> None:
         """Adds the samples of another batch."""
@@ -90,44 +96,44 @@ class Folder:
 def _state() -> str:
     """A name for the code that the numbers depend on."""
     digest = hashlib.sha256()
-    for path in sorted([*(ROOT / "evalkit").rglob("*.py"), Path(__file__).with_name("worlds.py")]):
+    here = Path(__file__).parent
+    own = [path for path in here.glob("*.py") if path.stem not in ("page", "cells", "declared")]
+    for path in sorted([*(ROOT / "evalkit").rglob("*.py"), *own, OWN_METRICS]):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
 
-def _name(world: World, *, size: bool = True) -> str:
-    words = f"{world.report} {world.name} {world.n}" if size else f"{world.report} {world.name}"
+def _file(words: str) -> str:
     return "".join(c if c.isalnum() else "-" for c in words)
 
 
-BY_NAME = {_name(world): world for world in WORLDS}
+BY_NAME = {_file(f"{world.report} {world.name} {world.n}"): world for world in (*WORLDS, *OWN_WORLDS)}
 
 
 def truth(world: World) -> dict[str, float]:
     """The true value of each number: its mean over large samples."""
     large: dict[str, list[float]] = {}
-    for i in range(LARGE):
+    for i in range(world.large):
         inputs = world.draw(np.random.default_rng([SEED, 1, i]), world.many)
-        for number in values(study(world, inputs)):
+        for number in values(study(world, inputs), world.frames):
             large.setdefault(number.key, []).append(number.value)
     return {key: float(np.mean(some)) for key, some in large.items()}
 
 
-def batch(world: World, number: int, true: dict[str, float]) -> Tallies:
+def batch(world: World, place: int, true: dict[str, float]) -> Tallies:
     """The tallies of some samples."""
     tallies: Tallies = {}
-    for i in range(number * BATCH, (number + 1) * BATCH):
+    for i in range(place * BATCH, (place + 1) * BATCH):
         inputs = world.draw(np.random.default_rng([SEED, 2, i]), world.n)
-        for one in numbers(study(world, inputs)):
-            true_value = 0.0 if one.table == "difference" else true.get(one.key)
-            if true_value is not None:
-                tallies.setdefault(one.key, Tally()).add(one, true_value)
+        for number in numbers(study(world, inputs), world.frames):
+            true_value = true.get(number.key, np.nan) if np.isnan(number.truth) else number.truth
+            tallies.setdefault(number.key, Tally()).add(number, true_value)
     return tallies
 
 
 def kept_truth(world: str, folder: Folder) -> dict[str, float]:
     """The true values, drawn once for all sizes of a sample."""
-    name = f"truth {_name(BY_NAME[world], size=False)}"
+    name = f"truth {_file(BY_NAME[world].kind)}"
     if (known := folder.read(name)) is None:
         known = truth(BY_NAME[world])
         folder.write(name, known)
@@ -149,10 +155,10 @@ def kept_batch(world: str, number: int, true: dict[str, float], folder: Folder) 
 def run(worlds: Sequence[str], runs: int, workers: int, folder: Folder) -> dict[str, Tallies]:
     """The tallies of every world, each from so many samples."""
     with ProcessPoolExecutor(workers) as pool:
-        alike = list({_name(BY_NAME[world], size=False): world for world in worlds}.values())
+        alike = list({BY_NAME[world].kind: world for world in worlds}.values())
         known = dict(zip(alike, pool.map(kept_truth, alike, [folder] * len(alike)), strict=True))
-        by_kind = {_name(BY_NAME[world], size=False): true for world, true in known.items()}
-        truths = {world: by_kind[_name(BY_NAME[world], size=False)] for world in worlds}
+        by_kind = {BY_NAME[world].kind: true for world, true in known.items()}
+        truths = {world: by_kind[BY_NAME[world].kind] for world in worlds}
         tasks = {
             pool.submit(kept_batch, world, number, truths[world], folder): world
             for number in range(runs // BATCH)
@@ -174,18 +180,19 @@ def _progress(done: int, tasks: int) -> None:
 def main() -> int:
     """Runs the worlds that are asked for and writes the page; 1 where a cell that is not declared is out of bounds."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--size", choices=RUNS, default="full", help="full: 1,000 samples a world; quick: 100")
+    parser.add_argument("--size", choices=RUNS, default="full", help="full: 1,000 samples a world; quick: 75")
     parser.add_argument("--world", default="", help="only worlds whose report or name holds this text; writes no page")
+    parser.add_argument("--runs", type=int, help="another number of samples a world; writes no page")
     parser.add_argument("-j", type=int, default=os.cpu_count() or 1, help="processes")
     options = parser.parse_args()
     worlds = {name: world for name, world in BY_NAME.items() if options.world in f"{world.report} {world.name}"}
     begin = time.monotonic()
-    tallies = run(list(worlds), RUNS[options.size], options.j, Folder())
-    cells = page.cells(worlds, tallies)
-    print(page.summary(cells, time.monotonic() - begin))
-    if options.size == "full" and not options.world:
-        page.write(ROOT / "docs" / "trust.md", cells, runs=RUNS["full"], seed=SEED)
-    return int(any(cell.outside and not cell.declared for cell in cells))
+    tallies = run(list(worlds), options.runs or RUNS[options.size], options.j, Folder())
+    every = cells.cells(worlds, tallies)
+    print(cells.summary(every, time.monotonic() - begin))
+    if options.size == "full" and not options.world and not options.runs:
+        page.write(ROOT / "docs" / "trust.md", every, runs=RUNS["full"], seed=SEED)
+    return int(any(cell.state == "outside" for cell in every))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -37,7 +37,8 @@ class Kind:
 
     apart: tests take the variance that positive and that negative rows add each by itself. decided: a threshold
     decides the metric, the order of the scores beside it does not matter. joint: value and effects come together.
-    centred: a row moves the metric by its own number, less the mean. of_rows: the metric is a mean over rows.
+    centred: a row moves the metric by its own number, less the mean. of_rows: the metric is a mean over rows. summed:
+    sums over rows that are read twice tell it.
     """
 
     apart: ClassVar[bool] = False
@@ -45,6 +46,7 @@ class Kind:
     joint: ClassVar[bool] = False
     centred: ClassVar[bool] = False
     of_rows: ClassVar[bool] = False
+    summed: ClassVar[bool] = False
 
     @property
     def original(self) -> Metric | None:
@@ -60,6 +62,10 @@ class Kind:
         """The same groups by TP, FN, FP and TN."""
         label = CELLS[0] == 1
         return [label, ~label] if self.apart else [np.ones(4, dtype=bool)]
+
+    def strata(self, rows: Rows) -> list[Bools]:
+        """The groups of rows that add to the variance of a difference each by themselves; none where all do alike."""
+        return []
 
     def sums(self, structure: Any, k: int | None, level: float) -> Sums:
         """The terms of each unit, where the metric is a ratio of sums."""
@@ -114,6 +120,7 @@ class Loss(Kind):
     per_row: Callable[[Rows, Any], Floats]
     centred: ClassVar[bool] = True
     of_rows: ClassVar[bool] = True
+    summed: ClassVar[bool] = True
 
     def sums(self, structure: Rows, k: int | None, level: float) -> Sums:
         """The losses, times the weights where rows have any."""
@@ -123,7 +130,7 @@ class Loss(Kind):
     def at(self, c: Counts, threshold: float) -> float:
         """The mean over the rows of a table."""
         label = np.repeat([1, 0], len(c.threshold))
-        loss = self.per_row(Rows(label, np.tile(c.threshold, 2)), None)
+        loss = self.per_row(Rows(label, np.tile(c.threshold, 2), threshold), None)
         return float(ratio(np.dot(np.concatenate([c.positive, c.negative]), loss), c.total))
 
 
@@ -134,6 +141,7 @@ class Share(Kind):
     of: Callable[[np.ndarray, np.ndarray], tuple[Bools, Bools]]
     decided: ClassVar[bool] = True
     of_rows: ClassVar[bool] = True
+    summed: ClassVar[bool] = True
 
     def hits(self, rows: Rows) -> tuple[Bools, Bools]:
         """Which rows count, and which of these are hits."""
@@ -221,24 +229,67 @@ class Part:
 
 @dataclass(frozen=True)
 class Combined(Kind):
-    """A mean of one metric of each class or label. of: that metric. parts: the rows of each."""
+    """A mean of one metric of each class or label. of: that metric. parts: the rows of each. by: the strata."""
 
     of: Metric
     parts: Callable[[Rows], Iterable[Part]]
+    by: Callable[[Rows], list[Bools]] = lambda rows: []
+
+    def strata(self, rows: Rows) -> list[Bools]:
+        """The rows of each class, where a row has one."""
+        return self.by(rows)
+
+    def weighed(self, rows: Rows) -> Iterable[Part]:
+        """The parts with their shares in the mean."""
+        return self.parts(rows)
+
+    def by_share(self, rows: Rows, k: int | None, value: float) -> Floats | None:
+        """How much each row moves the mean as it moves the shares; None where these are fixed."""
+        return None
 
     def value(self, rows: Rows, k: int | None) -> float:
         """The mean; undefined where there is no part, or one is undefined."""
-        values = [(part.share, self.of.kind.value(part.rows, k)) for part in self.parts(rows)]
+        values = [(part.share, self.of.kind.value(part.rows, k)) for part in self.weighed(rows)]
         return float(sum(share * value for share, value in values)) if values else float("nan")
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
         """The value, and how much each row moves it: the effects of the parts, added up."""
         value, moved = float("nan"), np.zeros(len(rows))
-        for number, part in enumerate(self.parts(rows)):
+        for number, part in enumerate(self.weighed(rows)):
             e = self.of.kind.effects(part.rows, k)
             value = part.share * e.value + (value if number else 0.0)
             moved += part.share * part.spread(e.rows, len(rows))
-        return Effects(value, moved)
+        shares = self.by_share(rows, k, value)
+        return Effects(value, moved if shares is None else moved + shares)
+
+
+def _positive(rows: Rows) -> Bools:
+    return rows.actual == 1
+
+
+@dataclass(frozen=True)
+class Weighted(Combined):
+    """The mean with the weight that each part has in the rows. counted: which of a part's rows these are."""
+
+    counted: Callable[[Rows], Bools] = _positive
+
+    def _weight(self, part: Part) -> Floats:
+        return part.rows.weights * self.counted(part.rows)
+
+    def weighed(self, rows: Rows) -> Iterable[Part]:
+        """The parts that have any weight."""
+        sizes = [float(self._weight(part).sum()) for part in self.parts(rows)]
+        pairs = zip(self.parts(rows), sizes, strict=True)
+        return (replace(part, share=size / sum(sizes)) for part, size in pairs if size > 0)
+
+    def by_share(self, rows: Rows, k: int | None, value: float) -> Floats:
+        """A row counts for its parts: by how much these are above the mean."""
+        moved, total = np.zeros(len(rows)), 0.0
+        for part in self.weighed(rows):
+            weight = self._weight(part)
+            moved += part.spread(weight * (self.of.kind.value(part.rows, k) - value), len(rows))
+            total += float(weight.sum())
+        return ratio(moved, total)
 
 
 @dataclass(frozen=True)
@@ -246,6 +297,10 @@ class Harmonic(Kind):
     """The harmonic mean of two metrics, both of which it rises with."""
 
     pair: tuple[Metric, Metric]
+
+    def strata(self, rows: Rows) -> list[Bools]:
+        """Those of the two."""
+        return self.pair[0].kind.strata(rows)
 
     def of(self, first: float, second: float) -> float:
         """The mean of two values."""

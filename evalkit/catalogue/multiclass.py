@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from evalkit.arrays import Ints, ratio
+from evalkit.arrays import Bools, Ints, ratio
 from evalkit.catalogue.binary import AVERAGE_PRECISION, F1, PRECISION, RECALL, ROC_AUC
 from evalkit.catalogue.kinds import (
     Agreement,
@@ -16,9 +16,10 @@ from evalkit.catalogue.kinds import (
     Loss,
     Part,
     Share,
+    Weighted,
 )
 from evalkit.catalogue.metric import Metric
-from evalkit.metrics import labels, losses
+from evalkit.metrics import counts, labels, losses
 from evalkit.metrics.labels import Confusion
 from evalkit.metrics.rows import Rows
 
@@ -26,8 +27,12 @@ HEADS = {"classes": "Multi-class classification"}
 ALIASES = {
     "f1_macro": "macro_f1",
     "f1_weighted": "weighted_f1",
+    "precision_weighted": "weighted_precision",
+    "recall_weighted": "weighted_recall",
     "ovr": "roc_auc_ovr",
     "ovo": "roc_auc_hand_till",
+    "ovr_weighted": "roc_auc_ovr_weighted",
+    "ovo_weighted": "roc_auc_ovo_weighted",
 }
 NO_ROWS = "there is no row"
 STEP = 1e-4  # of all rows: the weight added to a cell to see what it moves
@@ -64,13 +69,22 @@ def _each(rows: Rows, classes: Ints) -> Iterator[Part]:
     return (Part(1 / len(classes), against_rest(rows, c)) for c in classes)
 
 
+def _by_class(rows: Rows) -> list[Bools]:
+    """The rows of each class that has any."""
+    return [rows.actual == c for c in np.unique(rows.actual)]
+
+
 def _one_vs_rest(of: Metric) -> Kind:
-    return Combined(of, lambda rows: _each(rows, np.arange(rows.classes)))
+    return Combined(of, lambda rows: _each(rows, np.arange(rows.classes)), _by_class)
 
 
 def _macro(of: Metric) -> Kind:
     """The mean over the classes that occur or are predicted."""
-    return Combined(of, lambda rows: _each(rows, np.flatnonzero(labels.occurs(labels.one_vs_rest(rows.confusion)))))
+
+    def parts(rows: Rows) -> Iterator[Part]:
+        return _each(rows, np.flatnonzero(labels.occurs(labels.one_vs_rest(rows.confusion))))
+
+    return Combined(of, parts, _by_class)
 
 
 def _with_rows(rows: Rows) -> Iterator[Part]:
@@ -89,8 +103,9 @@ def _table(metric: Callable[[Confusion], float]) -> Kind:
     return Agreement(lambda rows, k: of_confusion(metric, rows))
 
 
-def _weighted_f1(m: Confusion) -> float:
-    return labels.weighted(labels.one_vs_rest(m))
+def _weighted(metric: labels.Metric) -> Kind:
+    """The mean over the classes that have rows, weighted by these, of a metric of the confusion table."""
+    return _table(lambda m: labels.weighted(labels.one_vs_rest(m), metric))
 
 
 # The table --------------------------------------------------------------------------------------------------------
@@ -100,6 +115,7 @@ def _class(name: str, kind: Kind, formula: str, undefined: str, equals: str, **r
     return Metric(name, "classes", kind, formula, undefined, equals, cut=rest.pop("cut", "never"), **rest)
 
 
+RIGHT = Share(lambda actual, predicted: (np.ones(len(actual), dtype=bool), actual == predicted))
 ABSENT = "a class has no row"
 UNSEEN = "a class has no row and is predicted"
 ONE = "actual or predicted classes are all one"
@@ -122,7 +138,7 @@ MACRO_RECALL = _class(
 ROWS = (
     _class(
         "accuracy",
-        Share(lambda actual, predicted: (np.ones(len(actual), dtype=bool), actual == predicted)),
+        RIGHT,
         "rows whose class is predicted / all; also micro F1",
         NO_ROWS,
         "scikit-learn accuracy_score",
@@ -146,14 +162,28 @@ ROWS = (
     ),
     _class(
         "weighted_f1",
-        _table(_weighted_f1),
+        _weighted(counts.f_score),
         "mean over the classes of F1 weighted by their rows",
         NO_ROWS,
         "scikit-learn f1_score(average='weighted')",
     ),
     _class(
+        "weighted_precision",
+        _weighted(counts.precision),
+        "mean over the classes of precision weighted by their rows",
+        "a class with rows is never predicted",
+        "scikit-learn precision_score(average='weighted'), which counts 0 where undefined",
+    ),
+    _class(
+        "weighted_recall",
+        RIGHT,
+        "mean over the classes of recall weighted by their rows, which is the accuracy",
+        NO_ROWS,
+        "scikit-learn recall_score(average='weighted')",
+    ),
+    _class(
         "balanced_accuracy",
-        Combined(RECALL, _with_rows),
+        Combined(RECALL, _with_rows, _by_class),
         "mean recall of the classes that have rows",
         NO_ROWS,
         "scikit-learn balanced_accuracy_score",
@@ -202,11 +232,27 @@ ROWS = (
     ),
     _class(
         "roc_auc_hand_till",
-        Combined(ROC_AUC, _pairs),
+        Combined(ROC_AUC, _pairs, _by_class),
         "mean over ordered pairs of classes of the AUC of one over the other by its score",
         ABSENT,
         "scikit-learn roc_auc_score(multi_class='ovo'); pROC multiclass.roc",
         reference="Hand and Till 2001, doi:10.1023/A:1010920819831",
+        needs="scores",
+    ),
+    _class(
+        "roc_auc_ovr_weighted",
+        Weighted(ROC_AUC, lambda rows: _each(rows, np.arange(rows.classes)), _by_class),
+        "mean over the classes of the AUC of the class against the rest, weighted by its rows",
+        "all rows are of one class",
+        "scikit-learn roc_auc_score(multi_class='ovr', average='weighted')",
+        needs="scores",
+    ),
+    _class(
+        "roc_auc_ovo_weighted",
+        Weighted(ROC_AUC, _pairs, _by_class, lambda rows: np.ones(len(rows), dtype=bool)),
+        "mean over ordered pairs of classes of the AUC of one over the other, weighted by the rows of both",
+        ABSENT,
+        "scikit-learn roc_auc_score(multi_class='ovo', average='weighted')",
         needs="scores",
     ),
     _class(

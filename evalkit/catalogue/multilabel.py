@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from evalkit.arrays import Bools, Floats
-from evalkit.catalogue.binary import AVERAGE_PRECISION, F1, NO_ROWS, ROC_AUC
+from evalkit.catalogue.binary import AVERAGE_PRECISION, F1, NO_ROWS, PRECISION, ROC_AUC
 from evalkit.catalogue.kinds import (
     Combined,
     Kind,
@@ -14,6 +14,7 @@ from evalkit.catalogue.kinds import (
     Part,
     Ratio,
     Share,
+    Weighted,
 )
 from evalkit.catalogue.metric import Metric
 from evalkit.metrics import labels
@@ -23,6 +24,8 @@ from evalkit.metrics.sums import Sums
 HEADS = {"labels": "Multi-label classification"}
 ALIASES = {
     "f1_micro": "micro_f1",
+    "f1_samples": "samples_f1",
+    "jaccard_samples": "samples_jaccard",
     "subset_accuracy": "exact_match",
     "hamming": "hamming_loss",
     "lrap": "label_ranking_average_precision",
@@ -53,19 +56,26 @@ def of_label(rows: Rows, j: int) -> Rows:
     return replace(rows, actual=rows.actual[:, j].astype(np.int64), score=score, decision=rows.predicted[:, j])
 
 
+def _parts(rows: Rows) -> Iterator[Part]:
+    count = rows.actual.shape[1]
+    return (Part(1 / count, of_label(rows, j)) for j in range(count))
+
+
 def _by_label(of: Metric) -> Kind:
     """The mean over the labels."""
+    return Combined(of, _parts)
 
-    def parts(rows: Rows) -> Iterator[Part]:
-        count = rows.actual.shape[1]
-        return (Part(1 / count, of_label(rows, j)) for j in range(count))
 
-    return Combined(of, parts)
+def _by_row(of: Callable[[Bools, Bools], Floats]) -> Kind:
+    """The mean over the rows."""
+    return Loss(lambda rows, k: of(rows.actual, rows.predicted))
 
 
 def _label(name: str, kind: Kind, formula: str, undefined: str, equals: str, **rest) -> Metric:
     return Metric(name, "labels", kind, formula, undefined, equals, cut="never", **rest)
 
+
+RECALLED = _micro(_hits, lambda y, d: y.sum(axis=1) * 1.0)
 
 ROWS = (
     _label(
@@ -84,7 +94,7 @@ ROWS = (
     ),
     _label(
         "micro_recall",
-        _micro(_hits, lambda y, d: y.sum(axis=1) * 1.0),
+        RECALLED,
         "Σ TP / Σ (TP + FN) over all labels",
         "no label is true",
         "scikit-learn recall_score(average='micro')",
@@ -97,6 +107,41 @@ ROWS = (
         "scikit-learn f1_score(average='macro')",
     ),
     _label(
+        "weighted_f1",
+        Weighted(F1, _parts),
+        "mean over the labels of F1, weighted by how often each is true",
+        "no label is true",
+        "scikit-learn f1_score(average='weighted')",
+    ),
+    _label(
+        "weighted_precision",
+        Weighted(PRECISION, _parts),
+        "mean over the labels of precision, weighted by how often each is true",
+        "a label that is true is never predicted",
+        "scikit-learn precision_score(average='weighted'), which counts 0 where undefined",
+    ),
+    _label(
+        "weighted_recall",
+        RECALLED,
+        "mean over the labels of recall, weighted by how often each is true, which is micro_recall",
+        "no label is true",
+        "scikit-learn recall_score(average='weighted')",
+    ),
+    _label(
+        "samples_f1",
+        _by_row(labels.f1_by_row),
+        "mean over rows of F1 of the row's labels; a row with none true and none predicted takes no part",
+        "no row has a label true or predicted",
+        "scikit-learn f1_score(average='samples') where every row has a label true or predicted",
+    ),
+    _label(
+        "samples_jaccard",
+        _by_row(labels.jaccard_by_row),
+        "mean over rows of labels true and predicted / true or predicted; a row with neither takes no part",
+        "no row has a label true or predicted",
+        "scikit-learn jaccard_score(average='samples') where every row has a label true or predicted",
+    ),
+    _label(
         "exact_match",
         Share(lambda actual, decided: (np.ones(len(actual), dtype=bool), labels.exact_match(actual, decided) == 1)),
         "rows with every label right / all",
@@ -105,7 +150,7 @@ ROWS = (
     ),
     _label(
         "hamming_loss",
-        Loss(lambda rows, k: labels.hamming(rows.actual, rows.predicted)),
+        _by_row(labels.hamming),
         "share of wrong labels",
         NO_ROWS,
         "scikit-learn hamming_loss",

@@ -137,12 +137,15 @@ def table(
     columns: text, or cells of HTML. The first cell of a row is its head; cells are HTML. place: the id of the box.
     marks: what the marks of cells mean, which only a printed table has.
     """
-    first, rest = rows[:UNFOLDED], rows[UNFOLDED:LISTED]
-    note, place = cut(len(rows), note), f' id="{place}"' if place else ""
+    note = cut(len(rows), note)
+    below = f'<p class="muted">{escape(note)}</p>' if note else ""
+    plain = [column.text if isinstance(column, Cell) else column for column in columns]
+    content = Table(caption, plain, [[_cell(cell) for cell in row] for row in rows[:LISTED]], note, marks)
+    rest = rows[UNFOLDED:LISTED]
     if len(rest) < UNFOLDED // 2:
-        return _table(caption, columns, rows[:LISTED], note, place, marks)
-    below = folded(f"{len(rest):,} more rows", _table(f"{caption}, continued", columns, rest, "", "", marks))
-    return stack([_table(caption, columns, first, note, place, marks), below])
+        return Html(_table(caption, columns, rows[:LISTED], place) + below, content.text, (content,))
+    more = folded(f"{len(rest):,} more rows", Html(_table(f"{caption}, continued", columns, rest)))
+    return Html(_table(caption, columns, rows[:UNFOLDED], place) + below + more.html, content.text, (content,))
 
 
 def cut(rows: int, note: str) -> str:
@@ -150,21 +153,16 @@ def cut(rows: int, note: str) -> str:
     return f"The first {LISTED} of {rows:,} rows; the JSON holds all. {note}".strip() if rows > LISTED else note
 
 
-def _table(
-    caption: str, columns: Sequence[Head], rows: Sequence[Sequence[Cell | str]], note: str, place: str, marks: str
-) -> Html:
+def _table(caption: str, columns: Sequence[Head], rows: Sequence[Sequence[Cell | str]], place: str = "") -> str:
+    """The HTML of a table in its box."""
     words = [bool(rows) and all(_kind(row[i]) == "text" for row in rows) for i in range(len(columns))]
     kinds = [' class="text"' if word else "" for word in words]
     heads = [column.html if isinstance(column, Cell) else escape(column) for column in columns]
     head = "".join(f'<th scope="col"{kind}>{text}</th>' for kind, text in zip(kinds, heads, strict=True))
     body = "".join(f"<tr>{_row(row)}</tr>" for row in rows)
-    below = f'<p class="muted">{escape(note)}</p>' if note else ""
     inner = f"<caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
-    content = Table(
-        caption, [Cell(head).text for head in heads], [[_cell(cell) for cell in row] for row in rows], note, marks
-    )
-    boxed = f'<div class="scroll"{place}><table class="metrics">{inner}</table></div>'
-    return Html(f"{boxed}{below}", content.text, (content,))
+    box = f' id="{place}"' if place else ""
+    return f'<div class="scroll"{box}><table class="metrics">{inner}</table></div>'
 
 
 Rows = Sequence[Mapping[str, Any]]

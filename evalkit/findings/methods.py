@@ -81,6 +81,13 @@ BANDS = Kind(
     "Use a sample of the rows to see bands.",
 )
 
+PICKED = Kind(
+    "EK414",
+    "leader picked on these data",
+    "The best of several systems was picked on the data that its interval comes from, which does not allow for that.",
+    "Decide by the adjusted p-values, and evaluate the system that was picked on new data.",
+)
+
 SIMULATED = Kind(
     "EK701",
     "simulated data",

@@ -292,6 +292,24 @@ def exact_match(actual: Bools, predicted: Bools) -> Floats:
     return (actual == predicted).all(axis=1).astype(np.float64)
 
 
+def f1_by_row(actual: Bools, predicted: Bools) -> Floats:
+    """2 |true and predicted| / (|true| + |predicted|) of each row's labels; NaN where it has neither.
+
+    >>> f1_by_row(np.array([[1, 1, 0], [0, 0, 0]]) == 1, np.array([[1, 0, 1], [0, 0, 0]]) == 1)
+    array([0.5, nan])
+    """
+    return ratio(2.0 * (actual & predicted).sum(axis=1), actual.sum(axis=1) + predicted.sum(axis=1))
+
+
+def jaccard_by_row(actual: Bools, predicted: Bools) -> Floats:
+    """|true and predicted| / |true or predicted| of each row's labels; NaN where it has neither.
+
+    >>> jaccard_by_row(np.array([[1, 1, 0]]) == 1, np.array([[1, 0, 1]]) == 1).round(4)
+    array([0.3333])
+    """
+    return ratio((actual & predicted).sum(axis=1), (actual | predicted).sum(axis=1))
+
+
 def hamming(actual: Bools, predicted: Bools) -> Floats:
     """Share of wrong labels per row; the mean is the Hamming loss."""
     return ratio((actual != predicted).sum(axis=1), actual.shape[1])

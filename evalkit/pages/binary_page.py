@@ -8,7 +8,18 @@ from evalkit.numbers import number
 from evalkit.pages import first_screen, page, record, shared_findings
 from evalkit.pages.binary_plots import DRAWN
 from evalkit.pages.if_perfect import NO_LIMITS, if_perfect
-from evalkit.pages.shared_findings import counts, idle, nonzero, rounded, rows_read, skewed, slices, weights
+from evalkit.pages.shared_findings import (
+    counts,
+    few_clusters,
+    idle,
+    nonzero,
+    picked,
+    rounded,
+    rows_read,
+    skewed,
+    slices,
+    weights,
+)
 from evalkit.studies import classification_diagnostics as diagnostics
 from evalkit.studies.binary import BinaryStudy
 from evalkit.studies.classification_diagnostics import classes, constant, larger_class
@@ -154,9 +165,10 @@ def results(study: BinaryStudy) -> Results:
 
 def every_finding(study: BinaryStudy) -> list[Finding]:
     """Every finding of a binary report."""
-    classes = [*rows_read(study.facts.account), *_classes(study), *weights(study.facts.weighted), *_bands(study)]
+    rows = [*rows_read(study.facts.account), *_classes(study), *weights(study.facts.weighted)]
     scores = [*_reversed(study), *_probabilities(study), *_distinct(study), *_binned(study), *_repeated(study)]
-    return [*classes, *scores, *_threshold(study), *_one_class(study), *skewed(study), *slices(study)]
+    sample = [*_one_class(study), *few_clusters(study), *picked(study), *skewed(study), *slices(study)]
+    return [*rows, *_bands(study), *scores, *_threshold(study), *sample]
 
 
 def share(value: float) -> str:

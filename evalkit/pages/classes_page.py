@@ -10,7 +10,7 @@ from evalkit.findings.finding import NOTE, WARNING, Finding
 from evalkit.pages import each_class, page, record
 from evalkit.pages.binary_plots import bin_limits, reliability
 from evalkit.pages.if_perfect import NO_LIMITS, if_perfect
-from evalkit.pages.shared_findings import counts, rows_read, skewed, slices, weights
+from evalkit.pages.shared_findings import counts, few_clusters, few_rows, picked, rows_read, skewed, slices, weights
 from evalkit.studies import classification_diagnostics as diagnostics
 from evalkit.studies.classes import BINS, ClassesStudy
 from evalkit.studies.classification_diagnostics import DOMINANT, drawn_together, largest_class, worst_mistake
@@ -184,6 +184,9 @@ def every_finding(study: ClassesStudy) -> list[Finding]:
         *_not_highest(study),
         *_probabilities(study),
         *_incomplete(study),
+        *few_rows(diagnostics.rows_by_class(study), "Classes", listed),
+        *few_clusters(study),
+        *picked(study),
         *skewed(study),
         *slices(study),
     ]

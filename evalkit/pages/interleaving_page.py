@@ -125,7 +125,8 @@ def definitions(o: Online) -> Html:
 
 def origin(o: Online) -> Html:
     """Inputs, parameters, versions, the command."""
-    return tables.provenance(origin_table(o.sources, o.given, "interleaving", o.seed))
+    metrics = [chosen for study in o.studies for chosen in study.settings.metrics]
+    return tables.provenance(origin_table(o.sources, o.given, "interleaving", o.seed, metrics))
 
 
 def results(o: Online) -> Results:

@@ -10,7 +10,17 @@ from evalkit.findings import inputs, predictions
 from evalkit.findings.finding import Finding
 from evalkit.numbers import number, signed
 from evalkit.pages import each_class, page, record, shared_findings
-from evalkit.pages.shared_findings import idle, rounded, rows_read, skewed, slices, weights
+from evalkit.pages.shared_findings import (
+    few_clusters,
+    few_rows,
+    idle,
+    picked,
+    rounded,
+    rows_read,
+    skewed,
+    slices,
+    weights,
+)
 from evalkit.studies import classification_diagnostics
 from evalkit.studies import classification_diagnostics as diagnostics
 from evalkit.studies.diagnostics import ends
@@ -125,7 +135,8 @@ def results(study: MultiLabelStudy) -> Results:
 def every_finding(study: MultiLabelStudy) -> list[Finding]:
     """Every finding of a multi-label report."""
     data = [*rows_read(study.data.rows), *_labels(study), *weights(study.data.weight is not None), *_constant(study)]
-    return [*data, *_threshold(study), *_scores(study), *skewed(study), *slices(study)]
+    few = [*few_rows(diagnostics.rows_by_label(study), "Labels that are true", listed), *few_clusters(study)]
+    return [*data, *_threshold(study), *_scores(study), *few, *picked(study), *skewed(study), *slices(study)]
 
 
 def _labels(study: MultiLabelStudy) -> list[Finding]:

@@ -294,5 +294,6 @@ def metric_definitions(study: Study) -> list[tuple[str, str]]:
 
 
 def _definition(metric: Metric) -> str:
-    reference = f" {metric.reference}." if metric.reference else ""
-    return f"{metric.formula}. Undefined where {metric.undefined}. Equals: {metric.equals}.{reference}"
+    undefined = [f"Undefined where {metric.undefined}"] if metric.undefined else []
+    reference = [metric.reference] if metric.reference else []
+    return " ".join(f"{part}." for part in [metric.formula, *undefined, f"Equals: {metric.equals}", *reference])

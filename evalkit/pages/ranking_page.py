@@ -7,11 +7,11 @@ import pandas as pd
 from evalkit.drawing import plots, tables
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html, Results, of_rows, text, value
-from evalkit.findings import inputs, predictions
+from evalkit.findings import inputs, measured, predictions
 from evalkit.findings.finding import NOTE, WARNING, Finding
 from evalkit.numbers import interval, number, percent, signed
 from evalkit.pages import first_screen, page, pieces, record
-from evalkit.pages.shared_findings import columns_read, counts, few_units, gaps, skewed, slices, unshared
+from evalkit.pages.shared_findings import columns_read, counts, few_units, gaps, picked, skewed, slices, unshared
 from evalkit.parameters.reports import RENUMBER
 from evalkit.studies import diagnostics, ranking_diagnostics
 from evalkit.studies.diagnostics import VISIBLE
@@ -107,7 +107,8 @@ def every_finding(study: Ranking) -> list[Finding]:
     """Every finding of a ranking report."""
     lists = [*gaps(study.runs.accounts), *_renumbered(study), *_ties(study)]
     data = [*_rows(study), *unshared(study.runs.accounts), *_undefined(study), *_without(study), *_judgements(study)]
-    return [*data, *lists, *few_units(study, diagnostics.most_units(study)), *skewed(study), *slices(study)]
+    few = few_units(study, diagnostics.most_units(study), f" {measured.FEW_QUERIES}")
+    return [*data, *lists, *few, *picked(study), *skewed(study), *slices(study)]
 
 
 def _rows(study: Ranking) -> list[Finding]:

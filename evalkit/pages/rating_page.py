@@ -5,11 +5,11 @@ from typing import Any
 from evalkit.drawing import curve_plots, plots, tables
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html, Results, limits, of_rows, text, value
-from evalkit.findings import inputs, predictions
+from evalkit.findings import inputs, measured, predictions
 from evalkit.findings.finding import Finding
 from evalkit.numbers import number, signed, thousands
 from evalkit.pages import first_screen, page, pieces, record
-from evalkit.pages.shared_findings import rows_read, skewed, slices, weights
+from evalkit.pages.shared_findings import few_clusters, picked, rows_read, skewed, slices, weights
 from evalkit.studies import rating_diagnostics
 from evalkit.studies.rating import Rating
 from evalkit.studies.words import counted, listed
@@ -143,6 +143,8 @@ def every_finding(study: Rating) -> list[Finding]:
         *_constant(study),
         *_heavy(study),
         *weights(study.data.weight is not None),
+        *few_clusters(study),
+        *picked(study),
         *skewed(study),
         *slices(study),
     ]
@@ -173,6 +175,6 @@ def _constant(study: Rating) -> list[Finding]:
 def _heavy(study: Rating) -> list[Finding]:
     text = (
         f"1 % of the rows account for {study.heavy:.0%} of {study.leader}'s squared error: RMSE is driven by a "
-        "few rows."
+        f"few rows. {measured.HEAVY}"
     )
     return [predictions.FEW_ROWS_DOMINATE.warning(text)] if study.heavy > rating_diagnostics.HEAVY else []

@@ -1,8 +1,8 @@
 """Findings that several reports share, in words: rows, units, weights, slices, thresholds and stored scores."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 
-from evalkit.findings import inputs, methods, predictions
+from evalkit.findings import inputs, measured, methods, predictions
 from evalkit.findings.finding import Finding
 from evalkit.reading.inputs.runs import Account
 from evalkit.reading.tables import precision
@@ -57,16 +57,41 @@ def few_units(study: Study, n: int, floor: str = "") -> list[Finding]:
     return [inputs.FEW_UNITS.warning(f"{text}{floor}", n)] if n < diagnostics.FEW else []
 
 
+def few_clusters(study: Study) -> list[Finding]:
+    """That rows lie in few units, if so."""
+    return few_units(study, diagnostics.most_units(study)) if study.settings.unit else []
+
+
+def few_rows(rows: Mapping[str, int], of: str, listed: Callable[[Iterable[str]], str]) -> list[Finding]:
+    """The classes or labels that few rows have, with what was simulated; those of none are told elsewhere."""
+    few = diagnostics.few_rows(rows)
+    named = listed(f"{name} {n:,}" for name, n in few.items())
+    text = f"{of} of fewer than {diagnostics.FEW_ROWS} rows: {named}. {measured.SMALL_CLASS}"
+    return [inputs.SMALL_CLASS.warning(text, len(few))] if few else []
+
+
+def picked(study: Study) -> list[Finding]:
+    """That the leader is the best of several on these data, with what that does to its interval."""
+    several = len(study.systems)
+    if several < 3:
+        return []
+    if study.settings.baseline:
+        text = f"{study.leader} is the best of {len(study.pairs)} candidates on these data. {measured.BEST}"
+    else:
+        text = f"{study.leader} is the best of {several} systems on these data. {measured.LEADER}"
+    return [methods.PICKED.note(f"{text} The adjusted p-values allow for all comparisons.", several)]
+
+
 def skewed(study: Study) -> list[Finding]:
     """That differences are too skewed for sign flips to keep their level, if so, with the levels of simulations."""
     skew = diagnostics.skew(study)
     if skew is None:
         return []
-    n, level = plural(study.unit_name, skew.units), "9 to 36 %" if skew.far else "6 to 13 %"
+    n, rejected = plural(study.unit_name, skew.units), measured.FAR_SKEWED if skew.far else measured.SKEWED
     text = (
         f"Skewed differences of {' − '.join(skew.pair)} in {skew.metric} (skewness {skew.skewness:+.1f}, "
         f"{skew.units:,} {n}, about {skew.wanted:,} are needed): the sign-flip test assumes symmetric differences. "
-        f"In simulations of such differences a 5 % test rejected {level} of true null hypotheses."
+        f"In simulations of such differences {rejected}."
     )
     return [methods.SKEWED.warning(text, skew.units)]
 

@@ -7,7 +7,7 @@ from evalkit.findings.finding import Finding
 from evalkit.numbers import number, p_value
 from evalkit.pages import shares_page
 from evalkit.pages.pieces import also
-from evalkit.pages.shared_findings import columns_read, counts, few_units, gaps, skewed, unmatched, unshared
+from evalkit.pages.shared_findings import columns_read, counts, few_units, gaps, picked, skewed, unmatched, unshared
 from evalkit.studies import significance_diagnostics as diagnostics
 from evalkit.studies.diagnostics import alpha
 from evalkit.studies.significance import FOLDS, Significance
@@ -24,7 +24,7 @@ def of(study: Significance) -> list[Finding]:
     data = [*_data(study), *_undefined(study), *_folds(study)]
     if not len(study.headline):
         return data
-    units = [*_clusters(study), *_few(study), *_equal(study), *skewed(study)]
+    units = [*_clusters(study), *_few(study), *_equal(study), *picked(study), *skewed(study)]
     return [*data, *units, *_tail(study), *_tests(study), *_metrics(study), *_looked(study)]
 
 

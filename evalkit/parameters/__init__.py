@@ -1,7 +1,17 @@
 """The parameters of the reports: each is written once, in `reports.py`; `cells.py` reads those of a notebook."""
 
 from evalkit.parameters.cells import check, values
-from evalkit.parameters.fields import Columns, ColumnsOfEach, Named, Names, Parameters, Tables, Wholes, documented
+from evalkit.parameters.fields import (
+    Columns,
+    ColumnsOfEach,
+    Metrics,
+    Named,
+    Names,
+    Parameters,
+    Tables,
+    Wholes,
+    documented,
+)
 from evalkit.parameters.reports import (
     REPORTS,
     Classification,
@@ -21,6 +31,7 @@ __all__ = [
     "ColumnsOfEach",
     "Compared",
     "Interleaving",
+    "Metrics",
     "Named",
     "Names",
     "Parameters",

@@ -22,6 +22,7 @@ from evalkit.parameters.arrays import Arrays, InPython
 # What the arguments of `read` may be.
 Tables: TypeAlias = str | PathLike[str] | Sequence[Any] | Any  # a path, folder, pattern, frame or batches, or several
 Names: TypeAlias = str | Sequence[str]  # "a,b" or a list
+Metrics: TypeAlias = str | Sequence[Any]  # names, and functions declared by ek.mean, ek.ratio, ek.share, ek.of_counts
 Wholes: TypeAlias = str | int | Sequence[int]  # "1,5,10", a number or a list
 Columns: TypeAlias = Sequence[Any] | Any  # a list or an array, or a column of pandas, polars or Arrow
 ColumnsOfEach: TypeAlias = Mapping[str, Any] | Sequence[Any] | Any  # a column, or a dict of columns by system
@@ -80,6 +81,7 @@ NUMBER_OR_TEXT: Schema = {"type": ["string", "number"]}
 DATA = Plain("a path, folder or pattern, or several", "Tables", LIST, readers.paths)  # or frames and batches
 TEXT = Plain("text", "str", NUMBER_OR_TEXT, readers.text)
 TEXTS = Plain("texts", "Names", LIST, lambda name, value: tuple(readers.texts(name, value)))
+METRICS = Plain("names of metrics, FILE.py:NAME of own ones", "Metrics", LIST, readers.metrics)
 PAIRS = Plain("pairs name=text", "Named", MAPPING, readers.mapping)
 COST_PAIR = Plain("fp=number,fn=number", "Named", {**MAPPING, "required": ["fp", "fn"]}, decisions.costs)
 CUT = Plain(decisions.FORMS, "str | float", NUMBER_OR_TEXT, decisions.threshold)

@@ -14,16 +14,26 @@ from evalkit.statistics.intervals import Estimate, check_level, wilson
 SCALES = {0: "t on the logit scale", 1: "t on the log scale", 2: "t"}  # by how many ends of the range are infinite
 OVERLAP = "Wilson of the Jaccard index, mapped"
 MOVER = "MOVER"
+FARTHEST = 100.0  # a step on a logarithmic scale beyond which nothing changes
 GAP = "largest distance: Newcombe at its place, below a bootstrap over all places"
 
 
 def ranged_t(
-    value: float, error: float, *, freedom: float, n: int, level: float, low: float = 0.0, high: float = 1.0
+    value: float,
+    error: float,
+    *,
+    freedom: float,
+    n: int,
+    level: float,
+    low: float = 0.0,
+    high: float = 1.0,
+    method: str | None = None,
 ) -> Estimate:
     """The value with t limits on the logit scale of its range, or with one end on the log scale, with none as it is.
 
-    At an end of the range, and where nothing varies, Wilson's limit of freedom + 1 units stands in: that is how many
-    say that the value is there. NaN limits without a degree of freedom.
+    The half width goes to that scale by its slope (delta method). At an end of the range, and where nothing varies,
+    Wilson's limit of freedom + 1 units stands in: that is how many say that the value is there. Without a second end
+    there is no such limit, and what does not vary has no width. NaN limits without a degree of freedom.
 
     >>> e = ranged_t(0.9, 0.02, freedom=50.0, n=1000, level=0.95)
     >>> round(e.low, 4), round(e.high, 4)
@@ -35,34 +45,36 @@ def ranged_t(
     from scipy.special import stdtrit
 
     check_level(level)
-    scale = SCALES[int(np.isinf(low)) + int(np.isinf(high))]
-    undefined = Estimate(float(value), np.nan, np.nan, level, int(n), scale)
+    open_ends = int(np.isinf(low)) + int(np.isinf(high))
+    method = method or SCALES[open_ends]
     if np.isnan(value) or np.isnan(error) or freedom <= 0:
-        return undefined
-    if error == 0 or value in (low, high):
-        if np.isinf(low) or np.isinf(high):
-            return undefined
+        return Estimate(float(value), np.nan, np.nan, level, int(n), method)
+    if not open_ends and (error == 0 or value in (low, high)):
         e = wilson((value - low) / (high - low) * (freedom + 1), freedom + 1, level=level)
-        ends = low + (high - low) * np.array([e.low, e.high])
-        return Estimate(float(value), float(ends[0]), float(ends[1]), level, int(n), "Wilson")
+        bottom, top = (float(low + (high - low) * limit) for limit in (e.low, e.high))
+        return Estimate(float(value), bottom, top, level, int(n), "Wilson")
     half = float(stdtrit(freedom, (1 + level) / 2)) * error
-    ends = _moved(value, half, low, high)
-    return Estimate(float(value), float(ends[0]), float(ends[1]), level, int(n), scale)
+    return Estimate(float(value), *_around(value, half, low, high), level, int(n), method)
 
 
-def _moved(value: float, half: float, low: float, high: float) -> Floats:
-    """The value less and more `half`, to first order, within its range."""
-    from scipy.special import expit, logit
+def _around(value: float, half: float, low: float, high: float) -> tuple[float, float]:
+    """The value less and more `half`, to first order, within its range; the value itself at an end of it."""
+    below, above = value - low, high - value
+    if np.isinf(below) and np.isinf(above):
+        return float(value - half), float(value + half)
+    if not (below > 0 and above > 0):
+        return float(value), float(value)
+    step = min(half * (1 / below + 1 / above), FARTHEST)  # of an end at infinity nothing
+    return _moved(value, low, high, -step), _moved(value, low, high, step)
 
-    sides = half * np.array([-1.0, 1.0])
-    if np.isinf(low) and np.isinf(high):
-        return value + sides
+
+def _moved(value: float, low: float, high: float, step: float) -> float:
+    """The number that stands a step further on the scale."""
     if np.isinf(high):
-        return low + (value - low) * np.exp(sides / (value - low))
+        return float(low + (value - low) * np.exp(step))
     if np.isinf(low):
-        return high - (high - value) * np.exp(-sides / (high - value))
-    place = (value - low) / (high - low)
-    return low + (high - low) * expit(logit(place) + sides / ((high - low) * place * (1 - place)))
+        return float(high - (high - value) * np.exp(-step))
+    return float(low + (high - low) / (1 + (high - value) / (value - low) * np.exp(-step)))
 
 
 def overlap(hits: float, missed: float, false: float, *, weight: float, times: float, level: float) -> Estimate:

@@ -6,8 +6,9 @@ is then what varies. What the page says of methods is printed from the same tabl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from evalkit.catalogue.kinds import (
     Share,
     Smooth,
     Transformed,
+    Weighted,
 )
 from evalkit.catalogue.metric import Chosen
 from evalkit.catalogue.score_kinds import (
@@ -46,7 +48,7 @@ from evalkit.catalogue.score_kinds import (
 from evalkit.metrics.sums import both
 from evalkit.statistics import independent, interval_methods, intervals, methods, power
 from evalkit.statistics.closed_forms import Part, mover_mean
-from evalkit.statistics.intervals import Estimate
+from evalkit.statistics.intervals import Estimate, z_interval
 from evalkit.statistics.methods import Options
 from evalkit.statistics.significance import Comparison
 from evalkit.statistics.statistic import Layout, OfRows, by_unit
@@ -124,14 +126,26 @@ def _of_originals(a: Any, b: Any, o: Options) -> Comparison:
 
 
 def _combined(statistic: Any, o: Options) -> Estimate:
-    """MOVER of the limits of the parts, with the correlation of what moves them."""
-    of, rows, unit = Chosen(statistic.chosen.metric.kind.of), statistic.rows, statistic.unit
-    parts = ((part, OfRows(of, part.rows)) for part in statistic.chosen.metric.kind.parts(rows))
+    """MOVER of the limits of the parts, with the correlation of what moves them, and of the shares that are estimated.
+
+    The shares add as a part of value 0, whose limits are normal.
+    """
+    kind, rows, unit = statistic.chosen.metric.kind, statistic.rows, statistic.unit
+    parts = ((part, OfRows(Chosen(kind.of), part.rows)) for part in kind.weighed(rows))
     sides = (
         Part(part.share, estimate(side, o), by_unit(part.spread(side.effects.rows, len(rows)), unit))
         for part, side in parts
     )
-    return replace(mover_mean(sides, n=statistic.n, level=o.level), value=statistic.value)
+    e = mover_mean(chain(sides, _of_shares(statistic, o)), n=statistic.n, level=o.level)
+    return replace(e, value=statistic.value)
+
+
+def _of_shares(statistic: Any, o: Options) -> Iterator[Part]:
+    """The shares as one more part, where they are estimated."""
+    shares = statistic.chosen.metric.kind.by_share(statistic.rows, None, statistic.value)
+    if shares is not None:
+        moved = by_unit(shares, statistic.unit)
+        yield Part(1.0, z_interval(0.0, float(np.sqrt(moved @ moved)), n=0, level=o.level, method=""), moved)
 
 
 def _harmonic(statistic: Any, o: Options) -> Estimate:
@@ -175,11 +189,14 @@ MCNEMAR = "McNemar's test with Tango's interval"
 SHARE = Method(interval_methods.wilson, "Wilson", methods.mcnemar, MCNEMAR)
 OWN_SCALE = "t on the logit scale, on as many degrees of freedom as the rarer class has rows"
 AREA = "DeLong's variance on the logit scale, Newcombe's method 5 where a class has fewer than 50 rows"
+OF_CELLS = "delta method on the logit scale of the range, half a row added to each cell"
 OVERLAP = "Wilson's limits of the Jaccard index, mapped"
 LIFT = "MOVER of Wilson's limits of precision and base rate"
 AT_RATES = "MOVER of Wilson's limits of recall and false positive rate"
 LARGEST = "at its threshold Newcombe's limit above, below a bootstrap over all thresholds"
 FEW = "delta method, with the freedom that the kurtosis of the influence values leaves"
+BY_CLASS = "Welch's t on the influence of each row, by class; where rows have several labels, or a class one row, "
+BY_CLASS += FEW
 BY_PARTS = "MOVER of the limits of each class or label"
 ALONE = Method(interval_methods.no_interval, "none", methods.no_test, "none")
 LIKE_ITS_ORIGINAL = Method(_transformed, "the original's, transformed", _of_originals, "the original's")
@@ -193,15 +210,16 @@ PLAIN: dict[type[Kind], Method] = {
     Smooth: BY_ROW,
     Quantile: BY_ROW,
     Agreement: Method(interval_methods.skewed_rows, HALL, methods.influence, DELTA),
-    Combined: Method(_combined, BY_PARTS, methods.of_few, FEW),
-    Harmonic: Method(_harmonic, BY_PARTS, methods.of_few, FEW),
+    Combined: Method(_combined, BY_PARTS, methods.of_few, BY_CLASS),
+    Weighted: Method(_combined, BY_PARTS, methods.of_few, BY_CLASS),
+    Harmonic: Method(_harmonic, BY_PARTS, methods.of_few, BY_CLASS),
     Area: Method(interval_methods.delong, AREA, methods.two_areas, "DeLong's variance, Welch's t"),
     Order: Method(interval_methods.of_table, OWN_SCALE, methods.welch, FIRST_ORDER),
     AtRate: Method(interval_methods.at_rate, OWN_SCALE, methods.welch, FIRST_ORDER),
     Skill: Method(interval_methods.skewed, HALL, methods.welch, FIRST_ORDER),
     Gap: Method(interval_methods.gap, LARGEST, methods.two_gaps, FIRST_ORDER + ", half a row added to each cell"),
     Calibration: ALONE,
-    Decision: Method(interval_methods.skewed, HALL, methods.welch, FIRST_ORDER),
+    Decision: Method(interval_methods.of_cells, OF_CELLS, methods.welch, FIRST_ORDER),
     Overlap: Method(interval_methods.overlap, OVERLAP, methods.welch, FIRST_ORDER),
     OfShares: Method(interval_methods.of_shares, "MOVER of Wilson's limits", methods.welch, FIRST_ORDER),
     Lift: Method(interval_methods.lift, LIFT, methods.welch, FIRST_ORDER),
@@ -219,6 +237,7 @@ WEIGHTED = dict.fromkeys(PLAIN, BY_UNIT) | {
     Smooth: BY_ROW,
     Quantile: BY_ROW,
     Combined: Method(_combined, BY_PARTS, methods.of_few, FEW),
+    Weighted: Method(_combined, BY_PARTS, methods.of_few, FEW),
     Harmonic: Method(_harmonic, BY_PARTS, methods.of_few, FEW),
     Gap: Method(interval_methods.gap_of_units, LARGEST, methods.influence, OF_KISH),
     AtRate: Method(interval_methods.at_rate_of_units, OF_UNITS, methods.influence, OF_KISH),
@@ -247,7 +266,7 @@ TABLE: dict[Layout, dict[type[Kind], Method]] = {
         Method(interval_methods.divided_or_jackknife, DIVIDED, methods.flips_of_sums, "sign flips of the units' sums"),
     ),
     Layout.INDEPENDENT: {
-        PerUnit: Method(interval_methods.mean, SKEWED, methods.two_means, UNLIKE),
+        PerUnit: Method(interval_methods.mean, SKEWED, methods.two_means, UNLIKE, methods.shown_by_means),
         Ratio: Method(interval_methods.jackknife, JACKKNIFE, methods.two_ratios, JACKKNIFE),
         Proportion: Method(
             interval_methods.wilson,

@@ -22,10 +22,12 @@ from evalkit.statistics import (
     means,
 )
 from evalkit.statistics.auc_intervals import auc_interval
-from evalkit.statistics.intervals import Estimate, t_interval
-from evalkit.statistics.means import between, hall
+from evalkit.statistics.intervals import Estimate
+from evalkit.statistics.means import hall
 from evalkit.statistics.methods import NONE, Options, flipped_sums
 
+OF_CELLS = "t on the logit scale, half a row added to each cell"
+HALF = 0.5  # rows added to each cell
 RESOLVED = 100  # positives that come with the negatives at a base rate: of fewer no limits of average precision hold
 
 
@@ -43,8 +45,7 @@ def jackknife(statistic: Any, o: Options) -> Estimate:
     """The ratio of sums over units: the jackknife's error and t with Kish's freedom, on a scale without ends."""
     arm = independent.ratio_of(Sums(*statistic.sums.by_unit(statistic.sums.defined, statistic.unit)))
     error, n = float(np.sqrt(arm.variance)), arm.effect.size
-    e = t_interval(arm.value, error, n=n, freedom=arm.freedom, level=o.level, method="jackknife t")
-    return between(e, statistic.chosen.metric.low, statistic.chosen.metric.high)
+    return ranged(statistic, error, n=n, freedom=arm.freedom, level=o.level, method="jackknife t")
 
 
 def divided(statistic: Any, o: Options) -> Estimate:
@@ -64,9 +65,8 @@ def divided_or_jackknife(statistic: Any, o: Options) -> Estimate:
 
 def delta(statistic: Any, o: Options) -> Estimate:
     """t from how much each row, or unit, moves the metric, on a scale without ends."""
-    value, error, freedom = statistic.value, statistic.error(), max(statistic.freedom, 1.0)
-    e = t_interval(value, error, n=statistic.n, freedom=freedom, level=o.level, method=statistic.how)
-    return between(e, statistic.chosen.metric.low, statistic.chosen.metric.high)
+    n, freedom = statistic.n, max(statistic.freedom, 1.0)
+    return ranged(statistic, statistic.error(), n=n, freedom=freedom, level=o.level, method=statistic.how)
 
 
 def summed_mean(statistic: Any, o: Options) -> Estimate:
@@ -127,6 +127,22 @@ def skewed(statistic: Any, o: Options) -> Estimate:
     error, skewness = table_moments(statistic)
     n = int(statistic.tables.counts.total)
     return hall(statistic.value, error, skewness * float(np.sqrt(n)), n=n, level=o.level)
+
+
+def of_cells(statistic: Any, o: Options) -> Estimate:
+    """t on the logit scale of the range, half a row added to each cell of the table of decisions.
+
+    So few predictions, or none, claim no certainty; the limits are stretched to the value itself.
+    """
+    kind, c = statistic.chosen.metric.kind, statistic.tables.cut
+    (tp, fn), (fp, tn) = c.positive + HALF, c.negative + HALF
+    more = Counts(c.threshold, np.cumsum([tp, fn]), np.cumsum([fp, tn]), tp + fn, fp + tn)
+    n, moved = more.total, kind.bins(more)
+    error = float(np.sqrt(np.sum(np.array([[tp, fn], [fp, tn]]) * moved**2) * n / (n - 1)))
+    metric = statistic.chosen.metric
+    ends: Any = {"low": metric.low, "high": metric.high, "method": OF_CELLS}
+    e = closed_forms.ranged_t(kind.read(more), error, freedom=n - 1, n=int(c.total), level=o.level, **ends)
+    return replace(e, value=statistic.value, low=min(e.low, statistic.value), high=max(e.high, statistic.value))
 
 
 def skewed_rows(statistic: Any, o: Options) -> Estimate:

@@ -1,6 +1,4 @@
-"""Intervals of means of skewed values, and of numbers that have ends: closed forms where t alone is too short."""
-
-from dataclasses import replace
+"""Intervals of means of skewed values: a closed form where t alone is too short."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -9,7 +7,6 @@ from evalkit.arrays import Floats, finite, ratio
 from evalkit.statistics.intervals import Estimate, check_level, standard_error, wilson
 
 HALL = "t, corrected for skewness"
-FARTHEST = 100.0  # a step on a logarithmic scale beyond which nothing changes
 
 
 def mean(values: ArrayLike, *, level: float = 0.95) -> Estimate:
@@ -67,31 +64,3 @@ def _untransformed(q: float, skew: float, n: int) -> float:
     u = q / np.sqrt(n) - skew / (6 * n)
     root = np.cbrt(1 + skew * u)
     return float(3 * np.sqrt(n) * u / (root**2 + root + 1))
-
-
-def between(e: Estimate, low: float, high: float) -> Estimate:
-    """The interval value ± half its width, made on a scale that has no ends, for a number between `low` and `high`.
-
-    The scale is log((x − low) / (high − x)); with one end that is finite, the logarithm of the distance from it. The
-    half width goes there by its slope (delta method). A number at an end, or without ends, stays as it is.
-
-    >>> from evalkit.statistics.intervals import t_interval
-    >>> e = between(t_interval(0.9, 0.05, n=30, level=0.95, method="t"), 0.0, 1.0)
-    >>> round(e.low, 3), round(e.high, 3)
-    (0.743, 0.966)
-    """
-    below, above = e.value - low, high - e.value
-    half = (e.high - e.low) / 2
-    if not (below > 0 and above > 0 and half > 0) or not (np.isfinite(below) or np.isfinite(above)):
-        return e
-    step = min(half * (1 / below + 1 / above), FARTHEST)  # of an end at infinity nothing
-    return replace(e, low=_moved(e.value, low, high, -step), high=_moved(e.value, low, high, step))
-
-
-def _moved(value: float, low: float, high: float, step: float) -> float:
-    """The number that stands a step further on the scale."""
-    if np.isinf(high):
-        return float(low + (value - low) * np.exp(step))
-    if np.isinf(low):
-        return float(high - (high - value) * np.exp(-step))
-    return float(low + (high - low) / (1 + (high - value) / (value - low) * np.exp(-step)))

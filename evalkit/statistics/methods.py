@@ -30,6 +30,7 @@ AGAINST_KNOWN: dict[str, Callable[..., Comparison]] = {
     "less": proportions.binomial_less,
 }
 GAPS = "Agresti–Min, Welch t"
+BY_CLASS = "delta method by class, Welch t"
 UNDEFINED, NONE = "undefined", "none (biased upward)"
 POWER = 0.8  # of the differences that are said to show
 
@@ -137,15 +138,21 @@ def influence(a: Any, b: Any, o: Options) -> Comparison:
 def of_few(a: Any, b: Any, o: Options) -> Comparison:
     """The same where few rows, those of a rare class, may carry most of the variance.
 
-    The variance of Σ l² / n, from the fourth powers of the influence values l, is that of a chi-square with
+    Where a row has one class, Welch's t takes the variance of each class's rows by itself. Else the variance of
+    Σ l² / n, from the fourth powers of the influence values l, is that of a chi-square with
     2 / (Σ l⁴ / (Σ l²)² − 1 / n) degrees of freedom.
     """
-    moved = by_unit(a.effects.rows - b.effects.rows, a.unit)
-    squares = moved * moved
-    spread = float(ratio(np.dot(squares, squares), squares.sum() ** 2)) - 1 / max(len(moved), 1)
+    moved, value = a.effects.rows - b.effects.rows, a.value - b.value
+    strata = a.chosen.metric.kind.strata(a.rows) if a.layout is Layout.PLAIN else []
+    rows = np.array([stratum.sum() for stratum in strata])
+    if rows.size and rows.min() > 1:
+        variance = np.array([np.sum(moved[stratum] ** 2) for stratum in strata]) * rows / (rows - 1)
+        return significance.welch_t(value, variance, rows, level=o.level, unit=o.unit, method=BY_CLASS)
+    squares = by_unit(moved, a.unit) ** 2
+    spread = float(ratio(np.dot(squares, squares), squares.sum() ** 2)) - 1 / max(len(squares), 1)
     most = max(a.n - 1.0, 1.0)
     freedom = min(max(2 / spread, 1.0), most) if spread > 0 else most
-    value, error = a.value - b.value, a.difference_error(b)
+    error = a.difference_error(b)
     return significance.error_t(value, error, n=a.n, freedom=freedom, level=o.level, unit=o.unit, method=a.how)
 
 
@@ -218,3 +225,16 @@ def shown_by_width(a: Any, b: Any, c: Comparison, level: float) -> float:
 def shown_by_shares(a: Any, b: Any, c: Comparison, level: float) -> float:
     """From the second share and both sizes: the difference changes the variance of shares."""
     return power.detectable_share(b.value, a.n, b.n, level=level, power=POWER)
+
+
+def shown_by_means(a: Any, b: Any, c: Comparison, level: float) -> float:
+    """From the second mean, its spread and both sizes: what is never below 0 grows by a factor, and so does its spread.
+
+    In simulated revenue of 200 to 2,000 users an arm such a difference shows in 76 to 79 %; by the width of the
+    interval in 22 to 56 %. Of values that can be below 0 the width decides.
+    """
+    first, second = a.sums.numerator, b.sums.numerator
+    if min(first.min(), second.min()) < 0 or not second.any() or second.size < 2:
+        return shown_by_width(a, b, c, level)
+    sd = float(second.std(ddof=1))
+    return power.detectable_lift(b.value, sd, first.size, second.size, level=level, power=POWER)

@@ -75,6 +75,24 @@ def detectable_share(base: float, n: float, m: float, *, level: float = 0.95, po
     return _between(beyond, 0.0, 1 - base)
 
 
+def detectable_lift(mean: float, sd: float, n: float, m: float, *, level: float = 0.95, power: float = 0.8) -> float:
+    """The smallest true difference from a mean above 0 that shows, where it multiplies every value of n units.
+
+    mean, sd: of the m units that it is compared with. The spread grows with the mean, so d is the root of
+    d² = z² sd² ((1 + d / mean)² / n + 1 / m); NaN where even the largest would not show.
+
+    >>> round(detectable_lift(1.0, 2.0, 1000, 1000), 4)  # 0.2506 if the spread stayed
+    0.2891
+    """
+    _check(sd, power, level)
+    z = normal_quantile(level) + normal_quantile(2 * power - 1)
+    own, other = (z * sd) ** 2 / n, (z * sd) ** 2 / m
+    lead, half = 1 - own / mean**2, own / mean
+    if not lead > 0:
+        return np.nan
+    return float((half + np.sqrt(half**2 + lead * (own + other))) / lead)
+
+
 def required_n(difference: float, sd: float, *, level: float = 0.95, power: float = 0.8) -> float:
     """The number of units, not rounded, with which a paired t-test shows `difference` with this power; at least 2.
 

@@ -134,7 +134,7 @@ class Columns:
         columns = np.empty((2 + len(self.of), len(label)))
         decided = np.where(score >= self.threshold, weight, 0.0)
         columns[0], columns[1] = decided * label, decided * ~label
-        rows = Rows(label.astype(np.int64), score)
+        rows = Rows(label.astype(np.int64), score, self.threshold)
         place = _place(self.low, score) + np.where(label, 0, len(self.low)) if self.of else np.empty(0, np.int64)
         for i, column in enumerate(self.of.values(), start=2):
             columns[i] = column.of(rows, place) * weight

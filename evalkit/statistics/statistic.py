@@ -5,6 +5,7 @@ Of units at hand (`OfUnits`), of rows at hand (`OfRows`), or of sums over rows t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
@@ -216,6 +217,30 @@ class OfRows(Statistic):
     def _hits(self) -> tuple[Bools, Bools]:
         kind: Any = self.chosen.metric.kind
         return kind.hits(self.rows)
+
+
+def pooled_variances(parts: Sequence[OfRows]) -> tuple[Floats, float]:
+    """The variance of one metric on parts of like rows, and from how many units it is known.
+
+    What a unit adds is taken from all parts together: of each group of rows, such as the positive ones, that the
+    metric takes apart, by the group's size in the part.
+    """
+    kind = parts[0].chosen.metric.kind
+    variance, fewest = np.zeros(len(parts)), np.inf
+    for group in range(len(kind.groups(parts[0].rows)) if parts[0].layout is Layout.PLAIN else 1):
+        moved = [_moved(part, group) for part in parts]
+        units = np.array([len(effects) for effects in moved])
+        each = sum(float(effects @ effects) * n**2 for effects, n in zip(moved, units, strict=True))
+        variance += ratio(each, np.sum(units - 1) * units)
+        fewest = min(fewest, float(units.sum()))
+    return variance, fewest
+
+
+def _moved(part: OfRows, group: int) -> Floats:
+    """How much each unit of a group moves a part; of rows in units all are one group."""
+    if part.layout is not Layout.PLAIN:
+        return by_unit(part.effects.rows, part.unit)
+    return part.effects.rows[part.chosen.metric.kind.groups(part.rows)[group]]
 
 
 def of_rows(unit: np.ndarray | None, weight: Floats | None) -> Layout:

@@ -48,7 +48,7 @@ class ClassesStudy(RowStudy):
     def sample(self) -> HeldRows:
         """What every system predicts beside what is."""
         d, k = self.data, len(self.data.classes)
-        shared: dict[str, Any] = {"weight": d.weight, "unit": self.unit, "classes": k}
+        shared: dict[str, Any] = {"weight": d.weight, "unit": self.unit, "classes": k, "beside": self.beside(d.rows)}
         sides = {name: (d.score.get(name), d.predicted[name]) for name in self.systems}
         return HeldRows({name: Rows(d.actual, score, decision=p, **shared) for name, (score, p) in sides.items()})
 
@@ -182,7 +182,7 @@ def make(data: MultiClass, p: Classification, limits: Limits = USUAL) -> Classes
     outside = outcomes.first_outside(data)
     known = [] if not data.score else ["scores"] if outside else ["scores", "probabilities"]
     needs = f"probabilities, {outside}" if data.score else "p_<class> columns, the table has none"
-    chosen = study.possible(p.metrics, "classes", METRICS, known, needs)
+    chosen = lookup.possible(p.metrics, "classes", METRICS, known, needs)
     settings = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
     study.check_systems(settings, data.rows.systems)
     attributes, target = attributes_of(data.rows, settings.attributes, settings.unit), p.precision_target or TARGET

@@ -7,8 +7,9 @@ from typing import Any
 
 from evalkit import parameters
 from evalkit.arrays import ParameterError
+from evalkit.catalogue import lookup
 from evalkit.limits import USUAL, Limits
-from evalkit.parameters import Classification, Columns, ColumnsOfEach, Named, Names, Tables, documented
+from evalkit.parameters import Classification, Columns, ColumnsOfEach, Metrics, Named, Names, Tables, documented
 from evalkit.reading.engines import base, spark
 from evalkit.reading.engines import duckdb as engine
 from evalkit.reading.inputs.outcomes import Binary, MultiClass, MultiLabel, Predicted
@@ -45,7 +46,7 @@ def read(
     positive: str | None = None,
     columns: Named | None = None,
     systems: Names | None = None,
-    metrics: Names | None = None,
+    metrics: Metrics | None = None,
     threshold: str | float | None = None,
     costs: Named | None = None,
     prevalence: float | None = None,
@@ -87,7 +88,7 @@ def study_of(p: Classification, limits: Limits = USUAL) -> RowStudy:
     p = p.filled(SAMPLE) if p.preds is None else p
     parts = sources.parts(p.preds, p.header, limits.reading)
     budget = base.budget(p.memory, p.threads, p.spill, limits.reading)
-    attributes = list(dict.fromkeys([*p.segments, *([p.unit] if p.unit else [])]))
+    attributes = list(dict.fromkeys([*p.segments, *([p.unit] if p.unit else []), *lookup.columns(p.metrics)]))
     predicted = Predicted.of(
         parts, kind=p.kind, positive=p.positive, columns=p.columns, systems=p.systems, attributes=attributes
     )

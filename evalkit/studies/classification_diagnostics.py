@@ -139,6 +139,8 @@ def used_costs(study: BinaryStudy) -> pd.DataFrame:
 def constant(study: BinaryStudy, chosen: Chosen) -> float:
     """The metric of a constant score, the base rate."""
     c = study.table(study.order[0])
+    if not chosen.base.metric.tabled:
+        return _of_rows(study, chosen, score=np.full(study.facts.account.used, counts.base_rate(c)))
     score, positives, negatives = (np.array([value]) for value in (counts.base_rate(c), c.positives, c.negatives))
     return chosen.at(counts.Counts(score, positives, negatives, c.positives, c.negatives))
 
@@ -146,13 +148,25 @@ def constant(study: BinaryStudy, chosen: Chosen) -> float:
 def larger_class(study: BinaryStudy, chosen: Chosen) -> float:
     """The metric of always predicting the larger class."""
     c = study.table(study.order[0])
-    return chosen.at(c, -np.inf if c.positives > c.negatives else np.inf)
+    threshold = -np.inf if c.positives > c.negatives else np.inf
+    return chosen.at(c, threshold) if chosen.base.metric.tabled else _of_rows(study, chosen, threshold=threshold)
+
+
+def _of_rows(study: BinaryStudy, chosen: Chosen, **changed: Any) -> float:
+    """A metric of the rows with other scores or another threshold."""
+    sample: Any = study.sample
+    return chosen.value(replace(sample.rows[study.order[0]], **changed))
 
 
 def rows_by_class(study: ClassesStudy) -> dict[str, int]:
     """The rows of each class."""
     n = np.bincount(study.data.actual, minlength=len(study.data.classes)).tolist()
     return dict(zip(study.data.classes, n, strict=True))
+
+
+def rows_by_label(study: MultiLabelStudy) -> dict[str, int]:
+    """The rows on which each label is true."""
+    return dict(zip(study.data.labels, study.data.actual.sum(axis=0).tolist(), strict=True))
 
 
 def never_predicted(study: ClassesStudy) -> dict[str, list[str]]:

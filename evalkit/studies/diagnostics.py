@@ -19,6 +19,7 @@ VISIBLE = 5e-4  # a difference that three digits show
 COCHRAN = 25  # n should be above 25 skewness² for a normal mean (Cochran 1977, section 2.15)
 FAR = 5  # and is much too small below 5 skewness²
 FEW = 20  # units below which an interval depends on distributional assumptions
+FEW_ROWS = 10  # of a class or label, below which no interval holds it as often as it says
 Ends = tuple[float, float]
 
 
@@ -42,6 +43,15 @@ def best_value(study: Study, label: str) -> float:
     values = study.estimates.loc[study.estimates["metric"] == label, "value"]
     metric = next(chosen.metric for chosen in study.settings.metrics if chosen.label == label)
     return {"high": values.max(), "low": values.min()}.get(metric.best, np.nan)
+
+
+def few_rows(rows: Mapping[str, int]) -> dict[str, int]:
+    """The classes or labels that have some rows, but few.
+
+    >>> few_rows({"a": 90, "b": 4, "c": 0})
+    {'b': 4}
+    """
+    return {name: n for name, n in rows.items() if 0 < n < FEW_ROWS}
 
 
 def moved_by_ties(estimate: Mapping[str, float]) -> bool:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from evalkit import parameters
 from evalkit.arrays import InputError, ParameterError, codes
+from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import Chosen
 from evalkit.catalogue.preferences import Side
 from evalkit.drawing.shown import Shown
@@ -17,7 +18,7 @@ from evalkit.metrics import sums
 from evalkit.online import logs, sessions
 from evalkit.online.experiments import sample_ratio
 from evalkit.online.logs import SessionLog
-from evalkit.parameters import Named, Names, Tables, documented
+from evalkit.parameters import Metrics, Named, Names, Tables, documented
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part, Source
@@ -45,7 +46,7 @@ OWN = {
 METRICS = ("user_share", "user_preference", "session_wins", "credit_share")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Online(Shown):
     """What the page holds: of log, experiment and planning those that were given; None for the others."""
 
@@ -56,6 +57,10 @@ class Online(Shown):
     planning: Planning | None
     given: Mapping[str, Any]
     seed: int
+
+    def __repr__(self) -> str:
+        """One line: the studies that were given."""
+        return f"<Online: {'; '.join(map(repr, self.studies))}>"
 
     @property
     def studies(self) -> list[Study]:
@@ -85,8 +90,8 @@ def read(
     columns: Named | None = None,
     arms: Names | None = None,
     neutral: str | None = None,
-    preference: Names | None = None,
-    metrics: Names | None = None,
+    preference: Metrics | None = None,
+    metrics: Metrics | None = None,
     best: str = "high",
     before: str | None = None,
     strata: str | None = None,
@@ -118,7 +123,7 @@ def read(
     [3.5, 1.5]
     """
     p = parameters.Interleaving.of(locals())
-    shared = study.settings(p, study.chosen(p.preference, "interleaving", METRICS), segments=p.segments)
+    shared = study.settings(p, lookup.chosen(p.preference, "interleaving", METRICS), segments=p.segments)
     sessions_of, users_of = (study.inputs(tables, p.header) for tables in (p.log, p.users))
     inputs = {name: parts for name, parts in (("log", sessions_of), ("users", users_of)) if parts is not None}
     asked = list(inputs) or ["log", "users"]

@@ -57,7 +57,8 @@ class MultiLabelStudy(RowStudy):
         """Every system's scores beside the true labels."""
         d, at = self.data, self.threshold
         cuts = {name: np.array([precision.rounded(at, to) for to in some]) for name, some in self.precision.items()}
-        return HeldRows({name: Rows(d.actual, own, cuts[name], d.weight, self.unit) for name, own in d.score.items()})
+        shared: dict[str, Any] = {"weight": d.weight, "unit": self.unit, "beside": self.beside(d.rows)}
+        return HeldRows({name: Rows(d.actual, own, cuts[name], **shared) for name, own in d.score.items()})
 
     @property
     def shares(self) -> Floats:
@@ -137,7 +138,7 @@ class MultiLabelStudy(RowStudy):
 
 def make(data: MultiLabel, p: Classification, limits: Limits = USUAL) -> MultiLabelStudy:
     """The study of several labels per row."""
-    chosen = study.chosen(p.metrics, "labels", METRICS)
+    chosen = lookup.chosen(p.metrics, "labels", METRICS)
     settings = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
     study.check_systems(settings, data.rows.systems)
     attributes, at = attributes_of(data.rows, settings.attributes, settings.unit), _threshold(data, p)

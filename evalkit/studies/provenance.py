@@ -7,6 +7,9 @@ from collections.abc import Iterable, Mapping
 from importlib.metadata import version
 from typing import Any
 
+from evalkit.catalogue.metric import Chosen
+from evalkit.catalogue.own import OwnMetric
+from evalkit.parameters import cells
 from evalkit.reading.tables.parts import Source
 
 WRITTEN = 20  # numbers of a list that are written down
@@ -77,6 +80,11 @@ def command(notebook: str, parameters: Mapping[str, Any]) -> str:
     return " ".join([f"evalkit report {notebook}", *options])
 
 
+def _own(own: OwnMetric) -> tuple[str, str]:
+    where = f"{own.file}, SHA-256 {own.sha256}" if own.file else "declared in Python, no file"
+    return f"own metric {own.name}", where
+
+
 def _argument(value: Any) -> str:
     if isinstance(value, Mapping):
         return ",".join(f"{key}={part}" for key, part in value.items())
@@ -85,9 +93,20 @@ def _argument(value: Any) -> str:
     return str(value)
 
 
-def table(sources: Iterable[Source], parameters: Mapping[str, Any], notebook: str, seed: int) -> list[tuple[str, str]]:
+def metric(chosen: Chosen) -> dict[str, Any]:
+    """What a reader of the JSON needs of a metric; best: whether high or low values are, or neither."""
+    row = {"name": chosen.label, "best": chosen.metric.best, "low": chosen.metric.low, "high": chosen.metric.high}
+    own = chosen.metric
+    return row | ({"file": own.file, "sha256": own.sha256} if isinstance(own, OwnMetric) else {})
+
+
+def table(
+    sources: Iterable[Source], parameters: Mapping[str, Any], notebook: str, seed: int, metrics: Iterable[Chosen]
+) -> list[tuple[str, str]]:
     """The rows of the page's last table."""
     rows = [("command", command(notebook, parameters)), ("seed", str(seed))]
+    rows += [("settings", origin)] if (origin := cells.settings()) else []
+    rows += [_own(own) for chosen in metrics if isinstance(own := chosen.metric, OwnMetric)]
     rows += [(f"parameter {name}", str(value)) for name, value in printable(parameters).items()]
     many = list(sources)
     rows += [(source.name, f"{source.rows:,} rows, SHA-256 {source.sha256 or 'none: not a file'}") for source in many]

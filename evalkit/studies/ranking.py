@@ -16,7 +16,7 @@ from evalkit.drawing.shown import Shown
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics import sums
 from evalkit.metrics.sums import Sums
-from evalkit.parameters import Named, Names, Tables, Wholes, documented
+from evalkit.parameters import Metrics, Named, Names, Tables, Wholes, documented
 from evalkit.reading.engines import base
 from evalkit.reading.inputs import rows, runs
 from evalkit.reading.inputs.runs import Ask, Runs
@@ -53,7 +53,7 @@ def read(
     queries: Tables | None = None,
     columns: Named | None = None,
     systems: Names | None = None,
-    metrics: Names | None = None,
+    metrics: Metrics | None = None,
     ks: Wholes | None = None,
     relevance_level: float = 1,
     unit: str | None = None,
@@ -87,7 +87,7 @@ def read(
 def study_of(p: parameters.Ranking, limits: Limits = USUAL) -> "Ranking":
     """The study that the parameters of `read` ask for, within these limits."""
     p = p.filled(SAMPLE) if p.preds is None else p
-    chosen = study.chosen(p.metrics, "rankings", METRICS)
+    chosen = lookup.chosen(p.metrics, "rankings", METRICS)
     shared = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
     run = sources.parts(p.preds, p.header, limits.reading)
     judged = study.inputs(p.qrels, p.header, limits.reading)

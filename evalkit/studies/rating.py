@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 
 from evalkit import parameters
+from evalkit.catalogue import lookup
 from evalkit.catalogue.metric import Chosen
 from evalkit.metrics.rows import Rows
-from evalkit.parameters import Columns, ColumnsOfEach, Named, Names, Tables, documented
+from evalkit.parameters import Columns, ColumnsOfEach, Metrics, Named, Names, Tables, documented
 from evalkit.reading.inputs import ratings
 from evalkit.reading.inputs.aligned import attributes_of
 from evalkit.reading.inputs.ratings import Ratings
@@ -32,7 +33,7 @@ def read(
     *,
     columns: Named | None = None,
     systems: Names | None = None,
-    metrics: Names | None = None,
+    metrics: Metrics | None = None,
     unit: str | None = None,
     segments: Names | None = None,
     baseline: str | None = None,
@@ -59,9 +60,9 @@ def read(
     """
     p = parameters.Rating.of(locals())
     p = p.filled(SAMPLE) if p.preds is None else p
-    settings = study.settings(p, study.chosen(p.metrics, "forecasts", METRICS), unit=p.unit, segments=p.segments)
+    settings = study.settings(p, lookup.chosen(p.metrics, "forecasts", METRICS), unit=p.unit, segments=p.segments)
     parts = sources.parts(p.preds, p.header)
-    data = ratings.read(parts, columns=p.columns, systems=p.systems, attributes=settings.attributes)
+    data = ratings.read(parts, columns=p.columns, systems=p.systems, attributes=settings.beside)
     study.check_systems(settings, data.rows.systems)
     attributes = attributes_of(data.rows, settings.attributes, settings.unit)
     return Rating(settings, data.rows.systems, attributes, p.given, data)
@@ -84,7 +85,8 @@ class Rating(RowStudy):
     def sample(self) -> HeldRows:
         """Every system's forecasts beside the actual values."""
         d = self.data
-        return HeldRows({name: Rows(d.actual, f, weight=d.weight, unit=self.unit) for name, f in d.forecast.items()})
+        shared: dict[str, Any] = {"weight": d.weight, "unit": self.unit, "beside": self.beside(d.rows)}
+        return HeldRows({name: Rows(d.actual, f, **shared) for name, f in d.forecast.items()})
 
     def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
         """Rows on which the first is nearer, and the difference that so many rows would show."""

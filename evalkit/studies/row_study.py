@@ -22,6 +22,7 @@ from evalkit.drawing.shown import Shown
 from evalkit.metrics import counts
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows
+from evalkit.reading.inputs.aligned import Aligned, number_of
 from evalkit.statistics import inference
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.sample import Sample
@@ -40,6 +41,10 @@ class RowStudy(Shown, Study):
     @abstractmethod
     def sample(self) -> Sample:
         """All systems on the same rows."""
+
+    def beside(self, rows: Aligned) -> dict[str, Floats]:
+        """The further columns that the metrics are computed from."""
+        return {name: number_of(rows, name) for name in self.settings.columns}
 
     @property
     def layout(self) -> Layout:

@@ -13,7 +13,7 @@ from evalkit.arrays import Floats, ParameterError
 from evalkit.catalogue.lookup import Chosen
 from evalkit.drawing.shown import Shown
 from evalkit.metrics.sums import Sums, both
-from evalkit.parameters import Named, Names, Tables, documented
+from evalkit.parameters import Metrics, Named, Names, Tables, documented
 from evalkit.reading.inputs import unit_tables, unit_values
 from evalkit.reading.inputs.runs import Account
 from evalkit.reading.inputs.unit_values import UnitValues
@@ -49,7 +49,7 @@ def read(
     unit: str | None = None,
     columns: Named | None = None,
     systems: Names | None = None,
-    metrics: Names | None = None,
+    metrics: Metrics | None = None,
     lower_is_better: Names | None = None,
     ranks: str = "as given",
     null: float | None = None,

@@ -25,7 +25,7 @@ from evalkit.statistics import inference
 from evalkit.statistics.folds import cochran, nadeau_bengio
 from evalkit.statistics.intervals import Estimate, mean_t, mover
 from evalkit.statistics.significance import adjust, holm, paired_t, verdict
-from evalkit.statistics.statistic import OfRows
+from evalkit.statistics.statistic import OfRows, pooled_variances
 from evalkit.studies import checks
 from evalkit.studies.checks import Check
 from evalkit.studies.resplits import Resplits
@@ -191,18 +191,21 @@ class Validation(Shown, Study):
         mean of rows, p is that of Welch's F, which allows for what they leave open; doi:10.1093/biomet/38.3-4.330.
         """
         tests = self.tests[: len(self.tests) // self.examples.repeats]  # folds of other repeats hold the same ids
-        parts = [self.measure(self.primary, self.subject, at) for _, at in tests]
-        value = np.array([part.value for part in parts])
-        if self.settings.unit is None and self.primary.metric.kind.of_rows:
+        of = self.primary.base  # a transformed metric has the test of its original
+        every = [self.measure(of, self.subject, at) for _, at in tests]
+        parts = [part for part in every if np.isfinite(part.value)]
+        if not parts:
+            return cochran([], [], [])
+        if self.settings.unit is None and of.metric.kind.of_rows:
             each = [part.sums.take(part.sums.size > 0).per_unit for part in parts]
             weight = ratio([rows.size for rows in each], np.concatenate(each).var(ddof=1))
-            units = np.full(len(parts), np.inf)
+            units = np.inf
         else:
-            squares, n = np.square([part.error() for part in parts]), np.array([part.n for part in parts])
-            known = np.isfinite(squares)
-            weight = n * ratio(known.sum(), np.dot(squares[known], n[known]))
-            units = np.full(len(parts), np.nansum([part.freedom + 1 for part in parts]))
-        return cochran(*(side[np.isfinite(value) & np.isfinite(weight)] for side in (value, weight, units)))
+            variance, units = pooled_variances(parts)
+            weight = ratio(1.0, variance)
+        known = np.isfinite(weight)
+        value = np.array([part.value for part in parts])[known]
+        return cochran(value, weight[known], np.full(value.size, units))
 
     @property
     def folds_differ(self) -> bool:
