@@ -55,7 +55,7 @@ looked.then(function (found) {
 </script>
 """
 # Headless Chromium has no window below 500 pixels: each view of the page is a frame of the width that is wanted.
-LISTENER = """<!doctype html><title>frames</title><body style="margin:0">
+LISTENER = """<!doctype html><meta charset="utf-8"><title>frames</title><body style="margin:0">
 <script>
 addEventListener("message", function (event) {
   var told = document.createElement("pre");
