@@ -8,11 +8,14 @@ REPORTS = $(NOTEBOOKS:notebooks/%.ipynb=reports/%.html)
 SOURCES = $(wildcard evalkit/*.py evalkit/*.json evalkit/*/*.* evalkit/*/*/*.*)
 SAMPLES = $(wildcard data/*/*.* data/*/runs/*)
 
-.PHONY: report test test-spark test-page lint lab outputs bench trust clean
+.PHONY: report test test-spark test-page test-wheel release lint lab outputs bench trust clean
+# One command makes all reports that are older than what they are made from: its kernel stays warm.
 report: $(REPORTS)
+	@! test -s reports/.stale || { $(BIN)/evalkit report $$(sort -u reports/.stale) -o reports; \
+	end=$$?; rm -f reports/.stale; exit $$end; }
 
 reports/%.html: notebooks/%.ipynb $(SOURCES) $(SAMPLES) $(VENV)/.ok
-	$(BIN)/evalkit report $* -o reports
+	@echo $* >> reports/.stale
 
 test: $(VENV)/.ok
 	$(BIN)/python -m pytest -q -n auto tests evalkit
@@ -22,9 +25,21 @@ test: $(VENV)/.ok
 test-spark: $(VENV)/.spark
 	$(BIN)/python -m pytest -q tests/spark
 
-# The sample pages in Chromium: axe on a desk and on a phone, light and dark. Brings Debian's Chromium, and axe from npm.
-test-page: report .page/.ok
+# The sample pages and some others in Chromium: axe on a desk and on a phone, light and dark. Brings Debian's Chromium, and axe from npm.
+test-page: report .page/.ok .page/pages/.ok
 	$(BIN)/python -m pytest -q -n auto tests/page
+
+.page/pages/.ok: tests/page/more_pages.py $(NOTEBOOKS) $(SOURCES) $(SAMPLES) $(VENV)/.ok
+	$(BIN)/python tests/page/more_pages.py .page/pages
+	touch $@
+
+# The wheel as a user has it: built, installed into a new environment, used from an empty folder.
+test-wheel: $(VENV)/.ok
+	$(BIN)/python tests/try_wheel.py
+
+# All reports from the wheel, on each Python from 3.11 of this machine, and with the oldest dependencies that are allowed.
+release: $(VENV)/.ok
+	$(BIN)/python tests/try_wheel.py --release
 
 .page/.ok:
 	command -v chromium > /dev/null || { apt-get update -qq && apt-get install -y -qq chromium; }

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
+from evalkit import processor
+
 PACKAGES = ("numpy", "pandas", "pyarrow", "duckdb", "scipy", "scikit-learn")
 START, END = "<!-- claims -->\n", "<!-- end of claims -->\n"
 
@@ -65,4 +67,7 @@ def machine() -> str:
     memory = Path("/proc/meminfo")
     size = int(memory.read_text(encoding="utf-8").split()[1]) / 2**20 if memory.exists() else float("nan")
     found = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
-    return f"{model}, {cores} cores, {size:.0f} GiB; Python {platform.python_version()}, {found}."
+    return (
+        f"{model}, {cores} cores, {size:.0f} GiB, sorts {processor.sort_is()}; "
+        f"Python {platform.python_version()}, {found}."
+    )

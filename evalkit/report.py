@@ -5,24 +5,18 @@ import errno
 import json
 import os
 import re
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
-from evalkit import scratch
+from evalkit import kernels, scratch
 from evalkit.progress import bar
 
 RESULTS = "application/vnd.evalkit+json"
 REFUSALS = ("InputError", "ParameterError")
 CELL_SECONDS = 3600
-SOCKET_PATH = 100  # bytes a Unix socket's path may have: 103 on macOS, 107 on Linux
-SOCKET_NAME = len("/kernel-ipc-1") + 1
-HOME_FOLDERS = (("XDG_CONFIG_HOME", ".config"), ("XDG_CACHE_HOME", ".cache"))
-CHECKOUT = Path(__file__).resolve().parents[1]
 ENDINGS = (".html", ".ipynb", ".json", ".failed.html", ".failed.ipynb")
 DRAFT = re.compile(r"\..+\.(?:html|ipynb|json)\.(\d+)\.part")
 
@@ -60,23 +54,36 @@ def read(path: Path) -> Any:
     return notebook
 
 
-def execute(notebook: Any, parameters: Mapping[str, Any], watch: Callable[..., None] | None = None) -> Run:
+def execute(
+    notebook: Any,
+    parameters: Mapping[str, Any],
+    watch: Callable[..., None] | None = None,
+    *,
+    origin: str = "",
+    kernel: kernels.Warm | None = None,
+) -> Run:
     """Run a copy of the notebook with the parameters in the working directory; a failure is part of the result.
 
-    watch: called before each code cell with the keyword `cell_index`.
+    watch: called before each code cell with the keyword `cell_index`. origin: the file of settings that parameters came
+    from. kernel: one that stays warm; None for a new one.
     """
     from papermill.engines import NBClientEngine
     from papermill.iorw import load_notebook_node
     from papermill.parameterize import parameterize_notebook
 
+    from evalkit.parameters.cells import SETTINGS
+
     ready = load_notebook_node(copy.deepcopy(notebook))
     if parameters:
         ready = parameterize_notebook(ready, dict(parameters), kernel_name="python3")
         _injected(ready).id = "injected-parameters"
+        _injected(ready).source += f"\n{SETTINGS}{origin}" if origin else ""
     hooks = {"on_cell_start": watch} if watch else {}
     options = {"progress_bar": False, "autosave_cell_every": 0, "execution_timeout": CELL_SECONDS}
-    with quiet() as calm:
+    with kernels.quiet() if kernel is None else nullcontext(kernel.options()) as calm:
         failure = _run(NBClientEngine, ready, "python3", **options, **calm, **hooks)
+    if failure and kernel:
+        kernel.stop()
     results = published(ready)
     if failure is None and not isinstance(results, dict):
         failure = Failure("ResultsError", f"the notebook published no results ({RESULTS})", len(ready.cells) - 1)
@@ -94,96 +101,6 @@ def _run(engine: Any, notebook: Any, kernel_name: str, **options: Any) -> Failur
     except (RuntimeError, TimeoutError) as error:  # the kernel died or did not start; a cell took too long
         return Failure(type(error).__name__, " ".join(str(error).split()), _last_started(notebook))
     return found_failure(notebook)
-
-
-@contextmanager
-def quiet() -> Iterator[dict[str, Any]]:
-    """Yield options for nbclient: stop the kernel at once, no times in the notebook, no kernel log on the terminal.
-
-    The connection file, the sockets and the folder of IPython are in a temporary folder of this run, which is removed
-    at the end. Otherwise jupyter_client would make them in the working directory, where two runs would answer each
-    other's kernels, and IPython would write into the home folder. The environment is that of `surroundings`.
-    """
-    from traitlets.config import Config
-
-    folder = str(scratch.new_folder())
-    try:
-        # A kernel on TCP warns on every run that it is not encrypted; on a Unix socket it does not.
-        fits = len(os.fsencode(folder)) + SOCKET_NAME <= SOCKET_PATH and os.name == "posix"
-        manager = {"transport": "ipc"} if fits else {"transport": "tcp", "transport_encryption": "auto"}
-        manager["connection_file"] = os.path.join(folder, "kernel.json")
-        config = Config({"KernelManager": manager})
-        with surroundings(Path(folder)):
-            yield {"config": config, "shutdown_kernel": "immediate", "record_timing": False}
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-@contextmanager
-def surroundings(folder: Path) -> Iterator[None]:
-    """Set the environment of a kernel that imports nothing from the working directory and writes only into `folder`.
-
-    Otherwise a file such as pandas.py beside the data would be imported instead of the package.
-    """
-    profile = folder / "ipython" / "profile_default"
-    profile.mkdir(parents=True)
-    (profile / "ipython_kernel_config.py").write_text("get_config().InteractiveShellApp.ignore_cwd = True\n")
-    paths = [str(CHECKOUT)] if (CHECKOUT / "notebooks").is_dir() else []
-    paths += [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
-    ours = {"IPYTHONDIR": str(folder / "ipython"), "PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(paths)}
-    if "MPLCONFIGDIR" not in os.environ and not _home_is_writable():
-        ours["MPLCONFIGDIR"] = str(folder)
-    before = {name: os.environ.get(name) for name in ours}
-    os.environ.update(ours)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            os.environ.pop(name, None)
-            os.environ.update({name: value} if value is not None else {})
-
-
-def _home_is_writable() -> bool:
-    """True if matplotlib can store its list of fonts in its default folder."""
-    places = [os.environ.get(name) or os.path.expanduser(f"~/{usual}") for name, usual in HOME_FOLDERS]
-    return all(_writable(Path(place)) for place in places)
-
-
-def _writable(folder: Path) -> bool:
-    """True if the folder is writable, or can be made in its nearest parent that exists."""
-    try:
-        with tempfile.TemporaryFile(dir=nearest(folder)):
-            return True
-    except OSError:
-        return False
-
-
-def nearest(folder: Path) -> Path:
-    """The folder itself if it exists, else its nearest parent that does."""
-    return next(place for place in (folder, *folder.absolute().parents) if place.exists())
-
-
-def clean(spill: str | None) -> None:
-    """Stop the kernels that an interrupted run left behind, and remove their temporary folders."""
-    import psutil
-
-    kernels = [process for process in psutil.Process().children() if _is_kernel(process)]
-    for kernel in kernels:
-        kernel.kill()
-    psutil.wait_procs(kernels, timeout=5)
-    scratch.sweep()
-    if spill and Path(spill).expanduser().is_dir():
-        scratch.sweep(Path(spill).expanduser())
-
-
-def _is_kernel(process: Any) -> bool:
-    """True if the process is a Jupyter kernel; other child processes are left alone."""
-    import psutil
-
-    try:
-        return "ipykernel_launcher" in process.cmdline()
-    except psutil.Error:  # it has just ended
-        return False
 
 
 def found_failure(notebook: Any) -> Failure | None:
@@ -221,6 +138,17 @@ def stripped(notebook: Any, failure: Failure | None) -> Any:
     return out
 
 
+def blank(notebook: Any) -> str:
+    """The text of a notebook without outputs."""
+    import nbformat
+
+    out = copy.deepcopy(notebook)
+    for cell in out.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+    return str(nbformat.writes(out))
+
+
 def _injected(notebook: Any) -> Any:
     return next(cell for cell in notebook.cells if "injected-parameters" in cell.metadata.get("tags", []))
 
@@ -240,14 +168,28 @@ def page(notebook: Any) -> str:
     return ReportExporter().from_notebook_node(notebook)[0]
 
 
-def files(run: Run) -> dict[str, str]:
-    """The contents of a run's files by ending; a failed run has other endings and no results."""
+def _executed(run: Run) -> str:
     import nbformat
 
+    return str(nbformat.writes(run.notebook)) + "\n"
+
+
+def _results(run: Run) -> str:
+    return json.dumps(run.results, indent=1, sort_keys=False, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+CONTENTS: dict[str, Callable[[Run], str]] = {
+    ".html": lambda run: page(run.notebook),
+    ".ipynb": _executed,
+    ".json": _results,
+}
+
+
+def files(run: Run) -> dict[str, str]:
+    """The contents of a run's files by ending; a failed run has other endings and no results."""
     if run.failure:
-        return {".failed.html": page(run.notebook), ".failed.ipynb": nbformat.writes(run.notebook) + "\n"}
-    results = json.dumps(run.results, indent=1, sort_keys=False, allow_nan=False, ensure_ascii=False)
-    return {".html": page(run.notebook), ".ipynb": nbformat.writes(run.notebook) + "\n", ".json": results + "\n"}
+        return {f".failed{ending}": CONTENTS[ending](run) for ending in (".html", ".ipynb")}
+    return {ending: content(run) for ending, content in CONTENTS.items()}
 
 
 def write(folder: Path, name: str, contents: Mapping[str, str]) -> list[Path]:
@@ -351,7 +293,7 @@ class EvalkitEngine:
         from papermill.engines import NBClientEngine
 
         try:
-            with quiet() as calm:
+            with kernels.quiet() as calm:
                 NBClientEngine.execute_notebook(notebook, kernel_name, output_path=output_path, **{**calm, **options})
         except (RuntimeError, TimeoutError) as error:
             _write_beside(output_path, notebook, Failure(type(error).__name__, str(error), _last_started(notebook)))

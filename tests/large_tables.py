@@ -10,7 +10,7 @@ import pandas as pd
 from evalkit.limits import USUAL, Limits, Reading
 from evalkit.pages import classification_page, first_screen, page
 from evalkit.parameters import Classification
-from evalkit.reading.engines.base import limits
+from evalkit.reading.engines.base import budget
 from evalkit.reading.engines.duckdb import opened
 from evalkit.reading.inputs.outcomes import Predicted
 from evalkit.reading.reductions import large
@@ -85,7 +85,7 @@ def text(study):
 
 
 def grids(folder, memory, size, most=2**20, **more):
-    with opened(limits(memory, threads=2, reading=replace(SHARDS, shard=size))) as engine:
+    with opened(budget(memory, threads=2, reading=replace(SHARDS, shard=size))) as engine:
         made = large.read(engine, Predicted.of(str(folder), attributes=["country"], **more), ["country"])
         first = passes.First(len(made.systems), [0.5] * len(made.systems), most, most // 4)
         found = made.reduce(pickle.loads(pickle.dumps(first)), first.merge, by_unit=False)

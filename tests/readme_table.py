@@ -1,8 +1,8 @@
 """Write the generated pages of docs: `python tests/readme_table.py`.
 
 docs/metrics.md comes from the catalogue, docs/parameters.md from the parameters of each report, docs/findings.md and
-the codes in evalkit/schema.json from the kinds of findings, the ratios in docs/performance.md from what the benchmarks
-wrote.
+the codes in evalkit/schema.json from the kinds of findings, docs/glossary.md from the terms that pages explain, the
+ratios in docs/performance.md from what the benchmarks wrote.
 """
 
 import re
@@ -10,10 +10,12 @@ from pathlib import Path
 
 from evalkit.catalogue import lookup
 from evalkit.findings import catalogue as findings_catalogue
+from evalkit.page import glossary as terms
 from evalkit.parameters import REPORTS, cells
 
 TOP = Path(__file__).resolve().parents[1]
 PARAMETERS, FINDINGS = TOP / "docs" / "parameters.md", TOP / "docs" / "findings.md"
+GLOSSARY = TOP / "docs" / "glossary.md"
 METRICS, PERFORMANCE = TOP / "docs" / "metrics.md", TOP / "docs" / "performance.md"
 README, RESULTS = TOP / "README.md", TOP / "benchmarks" / "RESULTS.md"
 SCHEMA = TOP / "evalkit" / "schema.json"
@@ -46,6 +48,13 @@ what to do; in the JSON as `findings`. A finding is **severe** (the numbers are 
 or a **note** (good to know). The message says which systems, columns or rows it is about. Codes are stable.
 
 """
+TERMS = """# Glossary
+
+<!-- made by make outputs from evalkit/page/glossary.py -->
+
+The terms that pages link to; each page carries those that it uses.
+
+"""
 CLAIMS = "<!-- claims -->\n", "<!-- end of claims -->"
 
 
@@ -76,6 +85,11 @@ def findings() -> str:
     return FOUND + findings_catalogue.markdown()
 
 
+def glossary() -> str:
+    """The text of docs/glossary.md."""
+    return TERMS + terms.markdown()
+
+
 def schema() -> str:
     """The text of evalkit/schema.json with the codes of findings as they are now."""
     codes = ", ".join(f'"{kind.code}"' for kind in findings_catalogue.kinds())
@@ -86,5 +100,6 @@ if __name__ == "__main__":
     METRICS.write_text(metrics(), encoding="utf-8")
     PARAMETERS.write_text(parameters(), encoding="utf-8")
     FINDINGS.write_text(findings(), encoding="utf-8")
+    GLOSSARY.write_text(glossary(), encoding="utf-8")
     SCHEMA.write_text(schema(), encoding="utf-8")
     PERFORMANCE.write_text(performance(PERFORMANCE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -215,7 +215,8 @@ def test_one_class_only(label):
 def test_a_single_system_without_id():
     study = classification.read(frame().query("system == 'good'").drop(columns=["id", "system"]))
     assert text(first_screen.verdict(study)).startswith("result: system: roc_auc 0.")
-    assert "One system" in whole(study)
+    assert "one system, nothing to compare" in first_screen.verdict(study).html
+    whole(study)
     jsonschema.validate(published(study), SCHEMA)
 
 
@@ -282,8 +283,9 @@ def test_hostile_text_is_escaped():
 def test_predicted_classes_without_scores():
     data = pd.DataFrame({"id": range(6), "label": list("aabbcc"), "predicted": list("abbbca")})
     study = classification.read(data)
-    shown = whole(study)
-    assert "no scores" in shown
+    assert "calibration" not in whole(study)
+    for piece in (classification_page.curve_plot, classification_page.top, classification_page.calibration):
+        assert piece(study).html == ""
     assert study.estimates.set_index("metric")["value"]["accuracy"] == pytest.approx(4 / 6)
     with pytest.raises(ParameterError, match="log_loss needs p_<class> columns, the table has none"):
         classification.read(data, metrics="log_loss")

@@ -151,14 +151,43 @@ def test_thin_curves_keep_points_that_are_exact():
     assert v.thin(EIGHT) is EIGHT
 
 
-def test_thin_curves_keep_what_named_thresholds_decide():
-    score, label = simulated(50_000, base=0.01)
+@pytest.mark.parametrize("rows", [8, 600, 50_000])
+@pytest.mark.parametrize("kind", [v.roc_curve, v.precision_steps, v.gain_curve])
+def test_drawn_points_keep_lines_and_steps_within_a_cell(rows, kind):
+    score, label = simulated(rows, base=0.3)
+    curve = kind(count(score, label))
+    keep = v.drawn(curve.x, curve.y)
+    x, y = curve.x[keep], curve.y[keep]
+    assert (x[[0, -1]] == curve.x[[0, -1]]).all()
+    height = (curve.y.max() - curve.y.min()) / v.CELLS
+    exact = curve.y
+    steps = y[np.minimum(np.searchsorted(x, curve.x), len(x) - 1)]
+    inside = np.diff(curve.x, prepend=-1) > 0  # of points at one x the first is where a step begins
+    assert (np.abs(steps - exact)[inside] <= height + 1e-12).all() or kind is not v.precision_steps
+    if kind is not v.precision_steps:
+        rising = np.interp(curve.y, y, x)  # both rise, so either axis tells
+        far = np.minimum(np.abs(np.interp(curve.x, x, y) - exact), np.abs(rising - curve.x))
+        assert far.max() <= 1 / v.CELLS + 1e-12
+        assert len(x) <= 4 * v.CELLS + 2  # a line that never falls enters as many cells as the grid has sides, at most
+
+
+def test_precision_steps_enclose_average_precision():
+    score, label = simulated(3000, base=0.1)
+    score = np.round(score, 2)
     c = count(score, label)
-    named = [c.threshold[31], 0.123456, np.inf, np.nan, c.threshold[-1] - 1]
-    thin = v.thin(c, 64, named)
-    assert len(thin.threshold) <= 64 + 3
-    for t in named[:3]:
-        np.testing.assert_array_equal([at(thin, t).tp, at(thin, t).fp], [at(c, t).tp, at(c, t).fp])
+    steps = v.precision_steps(c)
+    assert np.sum(np.diff(steps.x) * steps.y[1:]) == pytest.approx(average_precision(c), abs=1e-12)
+
+
+def test_the_first_rows_being_negative_leave_no_artefact():
+    steps = v.precision_steps(count([5, 4, 3, 2, 1], [0, 0, 1, 1, 0]))
+    assert steps.x[0] == 0
+    assert steps.y.min() == pytest.approx(1 / 3)
+
+
+def test_lines_of_what_is_not_finite_or_does_not_vary():
+    assert v.drawn(np.array([np.inf, 2.0, 1.0, 0.5]), np.array([np.nan, 1.0, 1.0, 1.0])).all()
+    assert v.drawn(np.zeros(5), np.zeros(5)).tolist() == [True, False, False, False, True]
 
 
 def test_thresholds_are_chosen_by_their_rule():

@@ -28,7 +28,7 @@ def total(table: pa.Table) -> pa.Table:
 
 def test_shards_hold_whole_groups_and_every_row(tmp_path):
     table = rows(400_000, 9_000)
-    with engine.opened(base.limits("200MB", threads=2, spill=str(tmp_path))) as e:
+    with engine.opened(base.budget("200MB", threads=2, spill=str(tmp_path))) as e:
         found = list(e.shards("SELECT * FROM rows", "query", "rows", rows=table))
     assert len(found) > 2
     groups = [set(one["query"].to_pylist()) for one in found]
@@ -39,7 +39,7 @@ def test_shards_hold_whole_groups_and_every_row(tmp_path):
 
 def test_one_group_larger_than_a_shard_stays_whole():
     table = pa.table({"query": ["a"] * 250_000 + ["b"] * 10})
-    with engine.opened(base.limits("200MB", threads=1)) as e:
+    with engine.opened(base.budget("200MB", threads=1)) as e:
         found = list(e.shards("SELECT * FROM rows", "query", "rows", rows=table))
     assert sorted((len(one), len(set(one["query"].to_pylist()))) for one in found if len(one) > 10) == [(250_000, 1)]
     assert sum(map(len, found)) == 250_010
@@ -47,7 +47,7 @@ def test_one_group_larger_than_a_shard_stays_whole():
 
 def test_reduce_gives_what_the_function_makes_of_the_shards():
     table = rows(300_000, 500)
-    with engine.opened(base.limits("200MB", threads=2)) as e:
+    with engine.opened(base.budget("200MB", threads=2)) as e:
         for by in ("query", None):
             found = e.reduce("SELECT * FROM rows", by, length, "rows", rows=table)
             assert len(found) > 1
@@ -57,7 +57,7 @@ def test_reduce_gives_what_the_function_makes_of_the_shards():
 
 
 def test_a_full_disk_is_said_in_one_line(tmp_path):
-    e = engine.DuckDB(None, base.Limits(10**9, 1, tmp_path))
+    e = engine.DuckDB(None, base.Budget(10**9, 1, tmp_path))
     for message in (
         "IO Error: Could not write file: No space left on device",
         "failed to offload data block of size 1",
@@ -73,39 +73,39 @@ def test_what_killed_runs_left_is_removed(tmp_path):
 import sys, time
 from evalkit.reading.engines import base
 from evalkit.reading.engines import duckdb as engine
-with engine.opened(base.limits("200MB", spill=sys.argv[1])):
+with engine.opened(base.budget("200MB", spill=sys.argv[1])):
     print("in", flush=True)
     time.sleep(60)
 """
     with subprocess.Popen([sys.executable, "-c", code, tmp_path], stdout=subprocess.PIPE, text=True) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == "in\n"
-        with engine.opened(base.limits("200MB", spill=str(tmp_path))):
+        with engine.opened(base.budget("200MB", spill=str(tmp_path))):
             assert len(list(tmp_path.iterdir())) == 2  # a run that lives keeps its folder
         other.kill()
     assert len(list(tmp_path.iterdir())) == 1
-    with engine.opened(base.limits("200MB", spill=str(tmp_path))):
+    with engine.opened(base.budget("200MB", spill=str(tmp_path))):
         assert [one.name.split("-")[1] for one in tmp_path.iterdir()] == [str(os.getpid())]
 
 
 @pytest.mark.parametrize("memory", ["much", "1XB", "10MB", "1.2.3GB", "-1GB"])
 def test_a_memory_that_is_no_size_is_refused(memory):
     with pytest.raises(ParameterError, match=r"memory must be a size of at least 200MB, such as 1GB, got"):
-        base.limits(memory)
+        base.budget(memory)
 
 
 def test_a_spill_folder_must_exist_and_be_writable(tmp_path):
     with pytest.raises(ParameterError, match="spill must be a folder that exists"):
-        base.limits(spill=str(tmp_path / "none"))
+        base.budget(spill=str(tmp_path / "none"))
 
 
 def test_sizes():
-    assert base.limits("1GB").memory == 10**9
-    assert base.limits("0.5 gib").memory == 2**29
-    assert base.limits().memory >= base.LEAST_MEMORY
+    assert base.budget("1GB").memory == 10**9
+    assert base.budget("0.5 gib").memory == 2**29
+    assert base.budget().memory >= base.LEAST_MEMORY
     assert base.available() > 0
 
 
 def test_wrong_sql_names_the_source():
-    with engine.opened(base.limits("200MB")) as e, pytest.raises(InputError, match="the rows: Referenced column"):
+    with engine.opened(base.budget("200MB")) as e, pytest.raises(InputError, match="the rows: Referenced column"):
         e.table("SELECT nope FROM rows", "the rows", rows=rows(3, 1))

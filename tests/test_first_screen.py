@@ -1,11 +1,13 @@
 """The first screen: one sentence that says who is better and by how much, at most five cards, the method folded."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from evalkit.pages import first_screen, rating_page
-from evalkit.studies import rating, significance
+from evalkit.studies import diagnostics, rating, significance
 
 N = 60
 
@@ -55,13 +57,11 @@ def answer(study) -> str:
             {"a": 1, "b": 2, "c": 3, "d": 2},
             {"baseline": "b"},
             r"Against b, by mae: a is better than it; c is worse than it; the data do not show whether d is better or "
-            r"worse\.",
+            r"worse\. Of the two best, a is better than d\.",
         ),
     ],
 )
 def test_the_answer_says_who_is_better_and_by_how_much(errors, options, sentence):
-    import re
-
     assert re.fullmatch(sentence, answer(rating.read(forecasts(**errors), metrics="mae", **options)))
 
 
@@ -70,9 +70,47 @@ def test_many_systems_are_a_tally_and_five_cards():
     shown = first_screen.verdict(rating.read(table, metrics="mae"))
     assert answer(rating.read(table, metrics="mae")).startswith("best is better than all 8 other systems")
     assert shown.html.count('class="verdict') == first_screen.SHOWN == 5
-    assert "5 of 8 comparisons" in shown.html
+    assert "5 of 8 comparisons are listed here" in shown.html
     against = rating.read(table, metrics="mae", baseline="m3")
-    assert answer(against) == "Against m3, by mae: 4 systems are better than it; 4 systems are worse than it."
+    assert answer(against) == (
+        "Against m3, by mae: 4 systems are better than it; 4 systems are worse than it. Of the two best, best is "
+        "better than m0."
+    )
+    cards = first_screen.verdict(against)
+    assert cards.html.count('class="verdict') == first_screen.SHOWN
+    assert "outside the family" in cards.text
+
+
+@pytest.mark.parametrize("size", [1e-6, 1e6])
+def test_tiny_and_huge_metrics_print_digits_that_differ(size):
+    table = forecasts(a=1, b=1.2)
+    table[["actual", "forecast_a", "forecast_b"]] *= size
+    study = rating.read(table, metrics="mae")
+    (_, high), (low, _) = study.estimates[["low", "high"]].to_numpy()
+    assert high < low  # the intervals do not overlap
+    numbers = re.findall(r"\d[\d,.]*\d", answer(study))
+    assert len({text for text in numbers if "%" not in text}) == len(numbers) == 3
+    cells = re.findall(r"<td[^>]*>([^ ]+) <wbr>", rating_page.estimates(study).html)
+    assert cells[0] != cells[1]
+
+
+def test_a_shown_difference_says_on_which_side_it_lies():
+    html = first_screen.verdict(rating.read(forecasts(a=1, b=2), metrics="mae")).html
+    assert re.search(r"\[−[\d.]+, −[\d.]+\], \d\d\.\d % lower</p>", html)
+    assert (
+        "lower" not in first_screen.verdict(rating.read(forecasts(a=1, b=1), metrics="mae")).html.split("How this")[0]
+    )
+
+
+def test_the_two_best_candidates_are_compared_and_p_pays_for_picking_them():
+    study = rating.read(forecasts(a=1, b=1.02, c=1.5, base=3), metrics="mae", baseline="base")
+    (pair,) = diagnostics.best_two(study).to_dict("records")
+    assert {pair["first"], pair["second"]} == {"a", "b"}
+    plain = study.compare(study.primary, (pair["first"], pair["second"]))
+    assert pair["p"] == plain.p_value
+    assert pair["adjusted"] == pytest.approx(min(1.0, 3 * plain.p_value))
+    assert rating_page.results(study).results["best_two"] == [pair]
+    assert not len(diagnostics.best_two(rating.read(forecasts(a=1, base=3), metrics="mae", baseline="base")))
 
 
 def test_a_metric_that_can_be_negative_has_no_per_cent():

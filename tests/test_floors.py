@@ -11,16 +11,16 @@ PACKAGE = Path(__file__).resolve().parents[1] / "evalkit"
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.name != "__init__.py" or path.parent.name == "page")
 
 FLOORS = {
-    0: "arrays findings limits parameters progress scratch",
-    1: "metrics",
+    0: "arrays bundled findings limits numbers parameters places processor progress scratch",
+    1: "metrics kernels report page in_process",
     2: "catalogue",
     3: "statistics",
     4: "reading",
-    5: "validation online",
+    5: "offline online",
     6: "drawing",
     7: "studies",
     8: "pages",
-    9: "report page __main__",
+    9: "commands __main__",
 }
 FLOOR = {name: floor for floor, names in FLOORS.items() for name in names.split()}
 HEAVY = ("duckdb", "matplotlib", "pandas", "papermill", "pyarrow", "scipy", "sklearn")

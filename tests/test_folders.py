@@ -231,7 +231,7 @@ def test_duckdb_out_of_core_reads_folders_as_memory_does(here, kind, monkeypatch
     frame = pd.DataFrame(rows, columns=["system", "query", "item", "score", "grade"])
     in_folders(frame, here / "out", "system", kind=kind)
     whole = runs.read("out")
-    with engine.opened(base.limits("250MB", threads=2)) as opened:
+    with engine.opened(base.budget("250MB", threads=2)) as opened:
         measured = sharded.measured(opened, Ranked.of("out"), [_reciprocal_ranks])
     assert whole.systems == measured.systems == ("A", "B")
     assert whole.accounts == measured.accounts

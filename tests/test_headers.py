@@ -228,7 +228,7 @@ def test_duckdb_out_of_core_reads_the_same_ranked_lists(here, kind):
         )
     ask = Metric(lookup.find("map", "rankings"), 1.0)
     whole = runs.read(*files, columns=columns)
-    with engine.opened(base.limits("250MB", threads=2)) as opened:
+    with engine.opened(base.budget("250MB", threads=2)) as opened:
         measured = sharded.measured(opened, Ranked.of(*files, columns=columns), [ask])
     assert whole.accounts == measured.accounts
     for system in whole.systems:

@@ -54,14 +54,20 @@ def test_a_part_that_was_not_given_is_not_shown():
     only = interleaving.read(log(), **SMALL)
     assert only.users is None
     assert only.planning is None
-    assert experiment_page.findings(only.users).text.startswith("No A/B table of users was given")
-    assert planning_page.answer(only.planning).text.startswith("No world was simulated")
+    assert experiment_page.findings(only.users).html == ""
+    assert planning_page.answer(only.planning).html == ""
     assert planning_page.errors(only.planning).html == ""
     assert "A/B" not in interleaving_page.verdict(only).text
     assert interleaving_page.results(only).results["users"] is None
     other = interleaving.read(users=users(), metrics="orders", **SMALL)
     assert other.log is None
-    assert interleaving_page.findings(other.log).text.startswith("No log of interleaved sessions was given")
+    assert interleaving_page.findings(other.log).html == ""
+
+
+def test_nothing_is_simulated_beside_data_unless_it_is_asked_for():
+    assert interleaving.read(users=users(), metrics="orders").planning is None
+    asked = interleaving.read(users=users(), metrics="orders", world="positions", simulated_users=1000, rankers=3)
+    assert asked.planning.name == "positions"
 
 
 def test_one_gate_for_log_and_table():

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from evalkit.arrays import InputError
-from evalkit.validation import giveaways, leakage, optimism, splits
+from evalkit.offline import giveaways, leakage, optimism, splits
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalkit.drawing import numbers
-from evalkit.drawing.numbers import decimals, estimate, interval, number, p_value, signed, signed_percent
+from evalkit import numbers
+from evalkit.numbers import decimals, estimate, interval, number, p_value, signed, signed_percent
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import sys
 
-from evalkit.validation import fitting
+from evalkit.offline import fitting
 
 
 def test_a_module_in_the_working_directory_is_found_and_hides_nothing(tmp_path, monkeypatch):

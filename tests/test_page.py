@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from evalkit.page import ReportExporter, numbered
+from evalkit.page import ReportExporter, glossary, numbered
 
 HOSTILE = "<script>alert(1)</script>"
 
@@ -129,7 +129,7 @@ def test_a_failed_run_says_so_and_ends_there():
     assert '<details class="traceback"><summary>Traceback</summary><pre>line 1\n&lt;script&gt;' in failed
     assert HOSTILE not in failed
     assert "After" not in failed
-    assert "after" not in failed.split("<main>")[1].split("</main>")[0]
+    assert "after" not in failed.split('<main id="_main">')[1].split("</main>")[0]
 
 
 def test_a_recorded_failure_is_shown_without_an_error_output():
@@ -154,6 +154,69 @@ def test_a_page_without_headings_has_no_contents():
     bare = page(new_markdown_cell("words"))
     assert "<title>Report</title>" in bare
     assert Elements(bare).named("details") == []
+
+
+def test_a_section_whose_pieces_are_all_empty_is_left_out():
+    empty = shown(html="", text="")
+    cells = [
+        new_markdown_cell("# T"),
+        code("read"),
+        new_markdown_cell("## Nothing here\n\nWords."),
+        code("a", empty),
+        code("b", empty),
+        new_markdown_cell("## Half\n\nMore."),
+        code("c", empty),
+        code("d", shown(html="<p>here</p>")),
+        new_markdown_cell("## Setup"),
+        code("x = 1"),
+        new_markdown_cell("## Only words"),
+    ]
+    text = page(*cells)
+    assert "Nothing here" not in text
+    assert "Words." not in text
+    assert "<pre>a</pre>" not in text
+    assert re.findall(r"<h2[^>]*>([^<]*)", text) == ["Half", "Setup", "Only words"]
+    assert "<p>here</p>" in text
+    assert '<div class="output"></div>' not in text
+
+
+def test_a_table_of_ones_own_stands_in_a_box_that_scrolls():
+    own = shown(html='<div><table class="dataframe"><tr><td>1</td></tr></table></div>')
+    ours = shown(html='<div class="scroll"><table class="metrics"></table></div>')
+    text = page(new_markdown_cell("|a|\n|-|\n|1|"), code("frame", own), code("piece", ours))
+    assert text.count('<div class="scroll"><table') == 3 == text.count("<table")
+
+
+def test_the_first_mention_of_a_term_in_each_section_leads_to_the_glossary():
+    said = "<p>By Holm, by Holm.</p><table><tr><th scope='col'>adjusted p</th><td>Holm</td></tr></table>"
+    names = '<table><tr><th scope="row">Wilson</th></tr></table><details><summary>Wilson</summary></details>'
+    text = page(
+        new_markdown_cell("## A"),
+        code("a", shown(html=said)),
+        new_markdown_cell("## B\n\nHolm"),
+        code("b", shown(html=names)),
+    )
+    assert text.count('href="#term-holm"') == 2
+    assert text.count('href="#term-adjusted-p"') == 1
+    assert "term-wilson" not in text
+    assert text.count("<dt id=") == 2
+    assert text.index('<dt id="term-holm">Holm</dt>') > text.index('<h2 id="glossary">')
+    assert "Glossary" not in page(new_markdown_cell("## A"), code("a", shown(html="<p>nothing</p>")))
+
+
+def test_terms_are_told_apart_and_said_in_whole_sentences():
+    ids = [term.id for term in glossary.TERMS]
+    assert len(set(ids)) == len(ids)
+    words = [word for term in glossary.TERMS for word in term.words or (term.name,)]
+    assert len(set(words)) == len(words)
+    assert all(
+        (term.meaning.endswith(".") and term.meaning[0].isupper()) or term.meaning[0] == "p" for term in glossary.TERMS
+    )
+
+
+def test_a_reader_can_skip_the_contents(full):
+    assert full.index('<a class="skip" href="#_main">') < full.index("<nav")
+    assert '<main id="_main">' in full
 
 
 def test_attachments_are_embedded():

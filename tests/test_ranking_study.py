@@ -12,7 +12,7 @@ import pytest
 from evalkit import __main__ as cli
 from evalkit.arrays import InputError, ParameterError
 from evalkit.pages import first_screen, page, ranking_page
-from evalkit.studies import ranking
+from evalkit.studies import provenance, ranking
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 ROOT = Path(__file__).resolve().parents[1]
@@ -65,7 +65,7 @@ def test_the_range_of_ties_holds_the_value(sample):
     wide = rows[(rows["system"] == "binary_overlap_ties") & (rows["metric"] == "ndcg@10")].iloc[0]
     assert wide["best_ties"] - wide["worst_ties"] > 0.2
     assert any(
-        "binary_overlap_ties ndcg@10 lies between" in line for line in ranking_page.findings(sample).text.splitlines()
+        "binary_overlap_ties ndcg@10 lies in [0." in line for line in ranking_page.findings(sample).text.splitlines()
     )
 
 
@@ -156,7 +156,10 @@ def test_the_gate(rule, passed):
 def test_only_parameters_that_differ_are_given_and_the_command_says_them():
     study = ranking.read(frame(), metrics=["mrr", "map"], level=0.9)
     assert dict(study.given) | {"preds": None} == {"preds": None, "metrics": ["mrr", "map"], "level": 0.9}
-    assert "-p metrics '[mrr, map]' -p level 0.9" in ranking_page.origin(study).text
+    called = "ek.ranking(preds=<DataFrame of 12>, metrics=['mrr', 'map'], level=0.9)"
+    assert called in ranking_page.origin(study).text
+    on_file = provenance.command("ranking", dict(study.given) | {"preds": "a.csv"})
+    assert on_file == "evalkit report ranking -p preds a.csv -p metrics '[mrr, map]' -p level 0.9"
 
 
 def test_hostile_text_in_names_and_ids_stays_text():

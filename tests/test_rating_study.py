@@ -117,7 +117,8 @@ def test_a_metric_without_a_better_direction_decides_nothing():
 
 def test_a_single_system():
     study = rating.read(frame(), systems="near")
-    assert "One system" in whole(study)
+    assert "one system, nothing to compare" in first_screen.verdict(study).html
+    whole(study)
     jsonschema.validate(published(study), SCHEMA)
 
 

@@ -5,18 +5,23 @@ import re
 import pytest
 from readme_table import (
     FINDINGS,
+    GLOSSARY,
     METRICS,
     PARAMETERS,
     PERFORMANCE,
     README,
     SCHEMA,
     findings,
+    glossary,
     metrics,
     parameters,
     performance,
     schema,
 )
 
+import evalkit as ek
+
+PYTHON = README.parent / "docs" / "python.md"
 PAGES = [README, *sorted((README.parent / "docs").glob("*.md"))]
 MOST_WORDS = 1_800
 
@@ -36,6 +41,7 @@ def test_the_docs_list_the_parameters_of_every_report():
 
 def test_the_docs_list_every_kind_of_finding():
     assert FINDINGS.read_text(encoding="utf-8") == findings(), "run make outputs"
+    assert GLOSSARY.read_text(encoding="utf-8") == glossary(), "run make outputs"
 
 
 def test_the_schema_lists_every_code():
@@ -63,3 +69,10 @@ def test_every_make_target_that_is_named_exists():
     rules = (README.parent / "Makefile").read_text(encoding="utf-8")
     assert {"report", "test"} <= targets
     assert not [target for target in targets if f"\n{target}:" not in rules]
+
+
+def test_the_last_example_of_python_runs():
+    example = PYTHON.read_text(encoding="utf-8").split("```python\n")[-1].split("```")[0]
+    variables = {"ek": ek}
+    for line in example.strip().splitlines():
+        exec(line, variables)

@@ -1,57 +1,24 @@
 """The command line and the run: exit statuses and messages, the three files, atomicity, identical bytes, the engine."""
 
-import contextlib
 import io
 import json
 import os
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import nbformat
 import papermill
 import pytest
+from command_runs import CHECK, KERNEL, PUBLISH, evalkit, notebook
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from papermill.engines import papermill_engines
 
 from evalkit import __main__ as command
-from evalkit import report
+from evalkit import kernels, report
+from evalkit.commands import runs
 
 ROOT = Path(__file__).resolve().parents[1]
-KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
-DEFAULTS = 'preds = "a.csv"  # a file\nks = [1]  # cut-offs\ngood = True  # passes the gate\n'
-CHECK = "from evalkit import parameters\nparameters.check()"
-PUBLISH = (
-    "results = {'ks': ks, 'preds': preds, 'é': 0.1 + 0.2, 'gate': {'rule': 'good is true', 'passed': good}}\n"
-    "display({'application/vnd.evalkit+json': results, 'text/plain': ''}, raw=True)"
-)
-
-
-@dataclass
-class Ended:
-    """How a command ended: exit status, what it printed, and where it was to write."""
-
-    status: int
-    out: str
-    err: str
-    folder: Path
-
-
-def notebook(path, *sources):
-    cells = [new_markdown_cell("# A report\n\n## First", id="title")]
-    cells.append(new_code_cell(DEFAULTS, id="defaults", metadata={"tags": ["parameters"]}))
-    cells += [new_code_cell(source, id=f"code-{i}") for i, source in enumerate(sources)]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    nbformat.write(new_notebook(cells=cells, metadata=KERNEL), path)
-    return path
-
-
-def evalkit(*arguments, folder, notebooks=command.NOTEBOOKS):
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        status = command.main([*map(str, arguments), "-o", str(folder)], notebooks)
-    return Ended(status, out.getvalue(), err.getvalue(), folder)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -250,9 +217,9 @@ def test_write_replaces_all_or_nothing(tmp_path):
 
 def test_a_good_run_removes_what_a_failed_one_left(tmp_path):
     cells = new_notebook(cells=[new_markdown_cell("# A", id="a")])
-    assert command._finish(report.Run(cells, None, report.Failure("KeyError", "x", 0)), tmp_path, "n") == 1
+    assert runs.finish(report.Run(cells, None, report.Failure("KeyError", "x", 0)), tmp_path, "n").status == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["n.failed.html", "n.failed.ipynb"]
-    assert command._finish(report.Run(cells, {"a": 1}, None), tmp_path, "n") == 0
+    assert runs.finish(report.Run(cells, {"a": 1}, None), tmp_path, "n").status == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["n.html", "n.ipynb", "n.json"]
 
 
@@ -274,7 +241,7 @@ def test_errors_that_a_tag_allows_are_no_failure():
 
 def test_each_run_has_sockets_of_its_own_that_go_with_it(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    with report.quiet() as first, report.quiet() as second:
+    with kernels.quiet() as first, kernels.quiet() as second:
         files = [Path(one["config"].KernelManager.connection_file) for one in (first, second)]
         assert files[0].parent != files[1].parent
         assert files[0].parent.is_dir()
@@ -287,7 +254,7 @@ def test_a_temporary_folder_too_deep_for_a_socket_takes_tcp(monkeypatch, tmp_pat
     deep = tmp_path / ("d" * 120)
     deep.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(deep))
-    with report.quiet() as calm:
+    with kernels.quiet() as calm:
         assert calm["config"].KernelManager.transport == "tcp"
 
 
@@ -380,7 +347,7 @@ def test_folders_of_ipython_and_a_home_that_cannot_be_written_are_not_needed(tmp
 
 def test_a_run_leaves_the_environment_as_it_was():
     before = dict(os.environ)
-    with report.quiet():
+    with kernels.quiet():
         assert os.environ["PYTHONSAFEPATH"] == "1"
     assert dict(os.environ) == before
 
@@ -427,18 +394,16 @@ def test_drafts_of_a_killed_run_are_removed_by_the_next(tmp_path):
 def finished(folder, name, *inputs):
     """What is said at the end of a good run of the inputs."""
     cells = new_notebook(cells=[new_markdown_cell("# A", id="a")])
-    err = io.StringIO()
-    with contextlib.redirect_stderr(err):
-        status = command._finish(report.Run(cells, {"inputs": list(inputs)}, None), folder, name)
-    assert status == 0
-    return err.getvalue()
+    outcome = runs.finish(report.Run(cells, {"inputs": list(inputs)}, None), folder, name)
+    assert outcome.status == 0
+    return "".join(outcome.messages)
 
 
 def test_a_report_of_other_data_is_not_replaced_without_a_word(tmp_path):
     first, second = ({"name": "a.csv", "rows": 3, "sha256": sha} for sha in ("1", "2"))
     assert finished(tmp_path, "n", first) == ""
     assert finished(tmp_path, "n", first) == ""
-    note = "evalkit: note: this replaced a report of other data (a.csv); --name NAME keeps both\n"
+    note = "note: this replaced a report of other data (a.csv); --name NAME keeps both"
     assert finished(tmp_path, "n", second) == note
     assert finished(tmp_path, "other", first) == ""
     (tmp_path / "n.json").write_text("no JSON")
@@ -451,3 +416,11 @@ def test_two_reports_in_one_folder_have_names(tmp_path):
         ended = evalkit("report", path, "--name", name, folder=tmp_path / "out")
         assert (ended.status, ended.err, ended.out) == (0, "", f"{tmp_path / 'out' / name}.html\n")
     assert len(list((tmp_path / "out").iterdir())) == 6
+
+
+def test_notebook_prints_a_copy_without_outputs(capsys):
+    assert command.main(["notebook", "ranking"]) == 0
+    copied = nbformat.reads(capsys.readouterr().out, as_version=4)
+    own = report.read(ROOT / "notebooks" / "ranking.ipynb")
+    assert [cell.source for cell in copied.cells] == [cell.source for cell in own.cells]
+    assert [cell.outputs for cell in copied.cells if cell.cell_type == "code" and cell.outputs] == []

@@ -15,6 +15,7 @@ from evalkit import __main__ as command
 from evalkit import parameters, report
 from evalkit.arrays import InputError, ParameterError
 from evalkit.parameters import REPORTS, cells
+from evalkit.parameters.arrays import argument_of
 from evalkit.parameters.fields import CUT, DATA, SHARES, UNKNOWN, Integers, option_of
 from evalkit.reading.inputs import examples
 from evalkit.statistics import methods
@@ -64,7 +65,12 @@ def test_signature_and_parameters_cell_are_those_of_the_class(name):
     assert [(key, p.comment, p.default) for key, p in cell_of(name).items()] == [
         (key, text, default) for key, (text, default) in wanted.items()
     ]
-    arguments = inspect.signature(READ[name]).parameters
+    arguments = dict(inspect.signature(READ[name]).parameters)
+    in_memory = {key: arguments.pop(key) for key in REPORTS[name].arguments()}
+    kinds = {key: "ColumnsOfEach" if argument_of(e).own else "Columns" for key, e in REPORTS[name].arguments().items()}
+    assert {key: (annotation(a), a.default) for key, a in in_memory.items()} == {
+        key: (f"{kind} | None", None) for key, kind in kinds.items()
+    }
     assert [(key, a.default) for key, a in arguments.items()] == [(key, d) for key, (_, d) in wanted.items()]
     typed = {key: o.kind.accepts + (" | None" if d is None else "") for key, (o, d) in options(name).items()}
     assert {key: annotation(a) for key, a in arguments.items()} == typed
@@ -74,7 +80,8 @@ def annotation(argument):
     """The annotation as it stands in the source, whose aliases are gone at run time."""
     if isinstance(argument.annotation, str):
         return argument.annotation
-    aliases = {getattr(parameters, name) | None: f"{name} | None" for name in ("Tables", "Names", "Named", "Wholes")}
+    names = ("Tables", "Names", "Named", "Wholes", "Columns", "ColumnsOfEach", "Metrics")
+    aliases = {getattr(parameters, name) | None: f"{name} | None" for name in names}
     return aliases.get(argument.annotation) or inspect.formatannotation(argument.annotation)
 
 

@@ -14,12 +14,12 @@ from validation_tables import (
 
 from evalkit.catalogue.lookup import find
 from evalkit.limits import Limits
+from evalkit.offline import fitting, splits
 from evalkit.pages import resplits_page, validation_page
 from evalkit.reading.inputs import examples
 from evalkit.statistics.folds import nadeau_bengio
 from evalkit.statistics.intervals import mean_t, wilson
 from evalkit.studies import resplits, validation
-from evalkit.validation import fitting, splits
 
 # Estimators and splits that mislead
 

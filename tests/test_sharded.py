@@ -34,7 +34,7 @@ ASKS += [InterpolatedPrecision(0.3, 1.0), Unjudged(5), Depth()]
 @pytest.fixture(params=["1GB", "250MB"])
 def limits(request):
     """Shards so small that there are many of them."""
-    return base.limits(request.param, threads=2, reading=Reading(shard=1_000, row=25_000))
+    return base.budget(request.param, threads=2, reading=Reading(shard=1_000, row=25_000))
 
 
 def measured(limits, *args, asks=ASKS, **options):
@@ -200,8 +200,8 @@ def test_rows_that_contradict_each_other_are_refused(limits):
 def test_the_kind_of_reading_follows_the_rows():
     frame = pd.DataFrame(GOOD)
     ask = Metric(lookup.find("map", "rankings"), 1.0)
-    assert isinstance(sharded.read(Ranked.of(frame), [ask], base.limits("200MB")), runs.Runs)
-    found = sharded.read(Ranked.of(frame), [ask], base.limits("200MB", reading=Reading(lists=2)))
+    assert isinstance(sharded.read(Ranked.of(frame), [ask], base.budget("200MB")), runs.Runs)
+    found = sharded.read(Ranked.of(frame), [ask], base.budget("200MB", reading=Reading(lists=2)))
     assert isinstance(found, Measured)
     assert found.measure("system", ask).per_unit.tolist() == [1.0, 1.0]
 

@@ -54,19 +54,14 @@ def test_the_gate_and_one_system():
     for piece in PIECES:
         assert piece(one)._repr_mimebundle_()
     shown = [piece(one).html for piece in PIECES[:-1] if isinstance(piece(one), Html)]
-    assert "".join(shown).count("One system: nothing to compare.") == 1
+    assert "".join(shown).count("nothing to compare") == 1  # the first screen says it
 
 
-def test_why_there_are_no_ranks():
+def test_where_there_are_no_ranks_their_section_is_empty():
     folds = pd.DataFrame({"fold": range(6)} | {name: rng(i).normal(size=6) for i, name in enumerate("abc")})
     arms = pd.DataFrame({"arm": list("ABC"), "successes": [5, 6, 7], "trials": [10, 10, 10]})
-    given = [
-        (folds, {"test_to_train": 0.2}, "folds are not independent"),
-        (arms, {}, "trials"),
-        (wide(), {}, "there are fewer"),
-    ]
-    for table, more, why in given:
-        assert why in significance_plots.ranks(significance.read(table, **more)).text
+    for table, more in [(folds, {"test_to_train": 0.2}), (arms, {}), (wide(), {})]:
+        assert significance_plots.ranks(significance.read(table, **more)).html == ""
 
 
 def test_one_arm_stands_against_nothing():

@@ -348,10 +348,11 @@ def test_half_floats():
         (frame().set_axis(["query", "item", "item"], axis=1), "the frame cannot be read: Duplicate column names found"),
         (pa.table([["1"], ["a"], [1]] * 2, names=["query", "item", "score"] * 2), "data frame: column names must be"),
         (pd.Series([1]), "the frame cannot be read: Cannot import schema"),
-        (
-            {"query": ["1"]},
-            "data must be a path, a list of paths or a data frame (pandas, polars, Arrow, Spark), got dict",
-        ),
+        ({"query": ["1"], "item": []}, "1: no such file or folder"),
+        ({}, "data must name at least one column or table, got an empty dict"),
+        ({"query": ["1", 2]}, "query must be values of one type, one per row: "),
+        ({"query": [["1"]]}, "1: no such file or folder"),
+        ({"query": ["1"], "item": ["a", "b"]}, "item must have as many values as query, 1, got 2"),
         (None, "data must be a path, a list of paths or a data frame (pandas, polars, Arrow, Spark), got NoneType"),
     ],
 )

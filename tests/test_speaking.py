@@ -9,7 +9,7 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[1] / "evalkit"
 PAGES = sorted((PACKAGE / "pages").glob("*.py"))
 STUDIES = sorted((PACKAGE / "studies").glob("*.py"))
-COMPUTING = ("evalkit.statistics", "evalkit.metrics", "evalkit.online", "evalkit.validation", "scipy", "numpy")
+COMPUTING = ("evalkit.statistics", "evalkit.metrics", "evalkit.online", "evalkit.offline", "scipy", "numpy")
 OPERATORS = (ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.MatMult)
 REDUCTIONS = "sum mean std var median quantile cumsum corr argmax argmin idxmax idxmin argsort round prod diff dot"
 LONGEST = 11  # words of a literal in a study: a label or the name of a method, and no sentence

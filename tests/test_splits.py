@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalkit.arrays import InputError, ParameterError
-from evalkit.validation import optimism, splits
+from evalkit.offline import optimism, splits
 
 
 @st.composite

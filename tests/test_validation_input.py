@@ -17,9 +17,9 @@ from validation_tables import (
 
 from evalkit import __main__ as cli
 from evalkit.arrays import InputError, ParameterError
+from evalkit.offline import splits
 from evalkit.pages import folds_page, validation_page
 from evalkit.studies import validation
-from evalkit.validation import splits
 
 # Bad input
 

@@ -16,7 +16,7 @@ from validation_tables import (
     visits,
 )
 
-from evalkit.drawing.numbers import of_frame
+from evalkit.numbers import of_frame
 from evalkit.pages import resplits_page, validation_page
 from evalkit.studies import validation
 

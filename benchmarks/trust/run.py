@@ -23,6 +23,8 @@ import cells
 import numpy as np
 import page
 from numbers_of import Number, numbers, study, values
+from own_worlds import FILE as OWN_METRICS
+from own_worlds import OWN_WORLDS
 from world import World
 from worlds import WORLDS
 
@@ -96,7 +98,7 @@ def _state() -> str:
     digest = hashlib.sha256()
     here = Path(__file__).parent
     own = [path for path in here.glob("*.py") if path.stem not in ("page", "cells", "declared")]
-    for path in sorted([*(ROOT / "evalkit").rglob("*.py"), *own]):
+    for path in sorted([*(ROOT / "evalkit").rglob("*.py"), *own, OWN_METRICS]):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
@@ -105,7 +107,7 @@ def _file(words: str) -> str:
     return "".join(c if c.isalnum() else "-" for c in words)
 
 
-BY_NAME = {_file(f"{world.report} {world.name} {world.n}"): world for world in WORLDS}
+BY_NAME = {_file(f"{world.report} {world.name} {world.n}"): world for world in (*WORLDS, *OWN_WORLDS)}
 
 
 def truth(world: World) -> dict[str, float]:

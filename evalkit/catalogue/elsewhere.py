@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from evalkit.arrays import Floats, ratio
+from evalkit.catalogue import lookup
 from evalkit.catalogue.kinds import Share
 from evalkit.catalogue.metric import Metric
 from evalkit.catalogue.score_kinds import AtRate, AtRates, Depth
@@ -50,11 +51,12 @@ def _average_precision_at(rate: float) -> Metric:
     return Metric("average_precision", "counts", AtRate(of, terms, rate), "", "", "")
 
 
-MOVED: dict[str, Callable[[float], Metric]] = {
-    "average_precision": _average_precision_at,
-    "precision": _precision_at,
-    "f1": _f1_at,
-}
+# What the base rate moves: the metric in the data, and at a base rate.
+MOVED: tuple[tuple[Metric, Callable[[float], Metric]], ...] = (
+    (lookup.find("average_precision", "counts").metric, _average_precision_at),
+    (lookup.find("precision", "counts").metric, _precision_at),
+    (lookup.find("f1", "counts").metric, _f1_at),
+)
 
 
 def lift_at(depth: float) -> Metric:

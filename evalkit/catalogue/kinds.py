@@ -37,7 +37,8 @@ class Kind:
 
     apart: tests take the variance that positive and that negative rows add each by itself. decided: a threshold
     decides the metric, the order of the scores beside it does not matter. joint: value and effects come together.
-    centred: a row moves the metric by its own number, less the mean. of_rows: the metric is a mean over rows.
+    centred: a row moves the metric by its own number, less the mean. of_rows: the metric is a mean over rows. summed:
+    sums over rows that are read twice tell it.
     """
 
     apart: ClassVar[bool] = False
@@ -45,6 +46,7 @@ class Kind:
     joint: ClassVar[bool] = False
     centred: ClassVar[bool] = False
     of_rows: ClassVar[bool] = False
+    summed: ClassVar[bool] = False
 
     @property
     def original(self) -> Metric | None:
@@ -118,6 +120,7 @@ class Loss(Kind):
     per_row: Callable[[Rows, Any], Floats]
     centred: ClassVar[bool] = True
     of_rows: ClassVar[bool] = True
+    summed: ClassVar[bool] = True
 
     def sums(self, structure: Rows, k: int | None, level: float) -> Sums:
         """The losses, times the weights where rows have any."""
@@ -127,7 +130,7 @@ class Loss(Kind):
     def at(self, c: Counts, threshold: float) -> float:
         """The mean over the rows of a table."""
         label = np.repeat([1, 0], len(c.threshold))
-        loss = self.per_row(Rows(label, np.tile(c.threshold, 2)), None)
+        loss = self.per_row(Rows(label, np.tile(c.threshold, 2), threshold), None)
         return float(ratio(np.dot(np.concatenate([c.positive, c.negative]), loss), c.total))
 
 
@@ -138,6 +141,7 @@ class Share(Kind):
     of: Callable[[np.ndarray, np.ndarray], tuple[Bools, Bools]]
     decided: ClassVar[bool] = True
     of_rows: ClassVar[bool] = True
+    summed: ClassVar[bool] = True
 
     def hits(self, rows: Rows) -> tuple[Bools, Bools]:
         """Which rows count, and which of these are hits."""

@@ -6,11 +6,15 @@ tests are made from this table. A convention is a name: two definitions are two 
 
 import difflib
 import re
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from evalkit.arrays import ParameterError
-from evalkit.catalogue import binary, forecasts, multiclass, multilabel, preferences, ranking
+from evalkit.catalogue import binary, forecasts, multiclass, multilabel, own_files, preferences, ranking
 from evalkit.catalogue.metric import Chosen as Chosen
 from evalkit.catalogue.metric import Metric as Metric
+from evalkit.catalogue.own import OwnMetric
+from evalkit.catalogue.own_inputs import INPUTS
 
 TABLES: dict[str, dict[str, Metric]] = {}
 for _metric in (
@@ -22,18 +26,22 @@ for _metric in (
     *preferences.ROWS,
 ):
     TABLES.setdefault(_metric.structure, {})[_metric.name] = _metric
+OF_FILE = re.compile(r"\s*(.+\.py):(\w+)(?:@(.*?))?\s*")
 TABLE = TABLES["rankings"]
 ALIASES = binary.ALIASES | multiclass.ALIASES | multilabel.ALIASES | preferences.ALIASES | ranking.ALIASES
 
 
-def find(name: str, structure: str) -> Chosen:
+def find(name: Any, structure: str) -> Chosen:
     """The metric that a name such as `ndcg@10`, `map` or `bpref` stands for.
 
+    An own metric is named by its file, `my_metrics.py:gain@10`, or is the object that `own.mean` and its like declare.
     Raises ParameterError for an unknown name, a cut-off that the metric lacks or needs, or one below 1.
 
     >>> find("map", "rankings").label
     'average_precision'
     """
+    if not of_catalogue(name):
+        return _own(_loaded(name), structure)
     match = re.fullmatch(r"\s*(\w+)\s*(?:@\s*(.*?))?\s*", name)
     known = TABLES[structure]
     base = match[1].lower() if match else ""
@@ -43,9 +51,52 @@ def find(name: str, structure: str) -> Chosen:
         hint = f"; did you mean {near[0]!r}?" if near else ""
         cut = " (with @k)" if any(metric.cut != "never" for metric in known.values()) else ""
         raise ParameterError(f"metrics: unknown metric {name!r}, must be one of {', '.join(known)}{cut}{hint}")
-    if match[2] is not None and not match[2].isdecimal():
+    return _checked(known[base], _cut(match[2], name), name)
+
+
+def columns(names: Iterable[Any]) -> list[str]:
+    """The further columns that own metrics are computed from."""
+    own = (_loaded(name) for name in names if not of_catalogue(name))
+    return [column for metric in own for column in metric.metric.columns]
+
+
+def of_catalogue(name: Any) -> bool:
+    """True for the name of a metric that is no own one."""
+    return isinstance(name, str) and not OF_FILE.fullmatch(name)
+
+
+def _cut(text: str | None, name: str) -> int | None:
+    if text is not None and not text.isdecimal():
         raise ParameterError(f"metrics: a cut-off must be a whole number of at least 1, got {name!r}")
-    return _checked(known[base], int(match[2]) if match[2] else None, name)
+    return int(text) if text else None
+
+
+def _loaded(name: Any) -> Chosen:
+    """An own metric as it was passed, or from its file. Raises ParameterError for anything else."""
+    if isinstance(name, str) and (file := OF_FILE.fullmatch(name)):
+        return Chosen(own_files.load(file[1], file[2]), _cut(file[3], name))
+    chosen = name if isinstance(name, Chosen) else Chosen(name)
+    if not isinstance(chosen.metric, OwnMetric):
+        raise ParameterError(
+            "metrics: must be names, or functions declared by ek.mean, ek.ratio, ek.share or ek.of_counts, "
+            f"got {getattr(name, '__name__', name)!r}"
+        )
+    return chosen
+
+
+def _own(chosen: Chosen, structure: str) -> Chosen:
+    """An own metric, if it can be computed from this structure and has a name of its own."""
+    own: Any = chosen.metric
+    if structure not in own.structures:
+        has = next(source.reads for source in INPUTS if structure in source.structures)
+        raise ParameterError(
+            f"metrics: {own.name} takes {', '.join(own.arguments)}, which are not the arguments of a metric of "
+            f"{(HEADS | USERS)[structure]}: {', '.join(has) or 'columns of numbers'}"
+        )
+    if own.name in ALIASES or any(own.name in table for table in TABLES.values()):
+        raise ParameterError(f"metrics: {own.name} is a metric of the catalogue; give yours another name")
+    _ = _checked(own, chosen.k, chosen.label)
+    return chosen
 
 
 def _checked(metric: Metric, k: int | None, name: str) -> Chosen:
@@ -60,6 +111,39 @@ def _checked(metric: Metric, k: int | None, name: str) -> Chosen:
     return Chosen(metric, k)
 
 
+def chosen(names: Iterable[Any], structure: str, usual: Iterable[str]) -> tuple[Chosen, ...]:
+    """Return the metrics of these names, and own ones, each once; the usual ones where there is no name.
+
+    Raises ParameterError for an unknown metric, and for two of one name.
+    """
+    metrics = tuple(dict.fromkeys(find(name, structure) for name in tuple(names) or usual))
+    return apart(metrics)
+
+
+def apart(metrics: tuple[Chosen, ...]) -> tuple[Chosen, ...]:
+    """The metrics. Raises ParameterError for two of one name."""
+    labels = [metric.label for metric in metrics]
+    if twice := [label for label in labels if labels.count(label) > 1]:
+        raise ParameterError(f"metrics: two metrics are called {twice[0]}; give one another name")
+    return metrics
+
+
+def possible(
+    names: Iterable[Any], structure: str, usual: Iterable[str], known: Sequence[str], needs: str
+) -> tuple[Chosen, ...]:
+    """Return the metrics of these names, or of the usual ones those that need no more than is given.
+
+    given: of "scores", "probabilities". Raises ParameterError for a metric that needs more; `needs` says what.
+    """
+    allowed = ("", *known)
+    kept = [name for name in usual if find(name, structure).metric.needs in allowed]
+    metrics = chosen(names, structure, kept)
+    for metric in metrics:
+        if metric.metric.needs not in allowed:
+            raise ParameterError(f"metrics: {metric.label} needs {needs}")
+    return metrics
+
+
 HEADS = {
     **ranking.HEADS,
     **binary.HEADS,
@@ -68,6 +152,7 @@ HEADS = {
     **forecasts.HEADS,
     **preferences.HEADS,
 }
+USERS = {"users": "A/B test"}  # its metrics are columns, none is in the table
 
 
 def markdown() -> str:

@@ -20,7 +20,8 @@ class Metric:
 
     kind: what inference needs of it. cut: "may", "must" or "never" carry @k; most: the greatest k.
     best: "high", "low" or "neither". equals: the public tool's name for the same number. tie_range: the best grade
-    first among equal scores gives the metric's highest value. needs: "", "scores" or "probabilities".
+    first among equal scores gives the metric's highest value. needs: "", "scores" or "probabilities". columns: further
+    columns of the input that it is computed from.
     """
 
     name: str
@@ -37,6 +38,17 @@ class Metric:
     tie_range: bool = True
     most: int = 2**31 - 1
     needs: str = ""
+    columns: tuple[str, ...] = ()
+
+    @property
+    def decided(self) -> bool:
+        """True if a threshold decides the metric."""
+        return self.kind.decided
+
+    @property
+    def tabled(self) -> bool:
+        """True if the table of a score tells the metric, without the rows themselves."""
+        return self.kind.summed and not self.columns
 
 
 @dataclass(frozen=True)
@@ -54,7 +66,7 @@ class Chosen:
     @property
     def decided(self) -> bool:
         """True if a threshold decides the metric."""
-        return self.base.metric.kind.decided
+        return self.base.metric.decided
 
     @property
     def base(self) -> Chosen:

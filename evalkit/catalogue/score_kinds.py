@@ -44,6 +44,7 @@ class Curve(Kind):
 
     of: Number
     terms: Callable[[Counts], Floats] | None = None
+    summed: ClassVar[bool] = True
 
     def at(self, c: Counts, threshold: float) -> float:
         """The metric of a table."""

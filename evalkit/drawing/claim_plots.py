@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Floats
-from evalkit.drawing.numbers import signed
-from evalkit.drawing.plots import COLOURS, GREY, intervals, style_of
+from evalkit.drawing.plots import COLOURS, GREY, intervals, legend, style_of
+from evalkit.numbers import signed
 
 BINS = 40  # even: none straddles 0
 MISSED = "#c1272d"
@@ -105,7 +105,7 @@ def hundred(frame: pd.DataFrame, axes: Any, *, truth: float, label: str) -> Any:
         ax.axhline(truth, color=COLOURS[0], linewidth=1.2)
         ax.set_title(f"{name}: {int((~part['covers']).sum())} of {len(part)} miss")
         ax.set_xlabel("sample")
-    axes.flat[0].set_ylabel(label)
+        ax.set_ylabel(label)
     return axes
 
 
@@ -165,9 +165,13 @@ def cliques(ordered: Sequence[float], distance: float) -> list[tuple[int, int]]:
 
 def power(frame: pd.DataFrame, ax: Any, *, observed: float, margin: float | None, xlabel: str) -> Any:
     """The chance to show a true difference, a line for each number of `units`; marks: what was seen, the margin."""
+    lines = []
     for i, (units, line) in enumerate(frame.groupby("units")):
         style = ("--", "-", ":")[i % 3]
-        ax.plot(line["difference"], line["power"], color=COLOURS[i], linestyle=style, label=f"n = {units:,}")
+        name = f"n = {units:,}"
+        lines.append(
+            (name, ax.plot(line["difference"], line["power"], color=COLOURS[i], linestyle=style, label=name)[0])
+        )
     far = float(frame["difference"].max())
     ax.axhline(0.8, color=GREY, linewidth=0.9)
     marks = [(abs(observed), "observed"), (margin or np.inf, "margin")]
@@ -178,7 +182,7 @@ def power(frame: pd.DataFrame, ax: Any, *, observed: float, margin: float | None
     ax.set_ylim(0, 1.02)
     ax.set_xlim(0, far)
     ax.grid(color="#ddd", linewidth=0.6)
-    ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+    legend(ax, lines)
     return _labelled(ax, xlabel, "power")
 
 
@@ -193,10 +197,11 @@ def _labelled(ax: Any, xlabel: str, ylabel: str) -> Any:
 
 def draw_errors(curves: pd.DataFrame, groups: pd.DataFrame, ax: Any) -> Any:
     """One line a `system`, `error` against `users`, and the counted points of `groups` in its colour."""
+    lines = []
     for i, (name, line) in enumerate(curves.groupby("system", sort=False)):
         look = style_of(i)
         dash = "--" if i % 2 else "-"  # two curves that lie on each other both show
-        ax.plot(line["users"], line["error"], label=name, color=look["color"], linestyle=dash)
+        lines.append((str(name), ax.plot(line["users"], line["error"], color=look["color"], linestyle=dash)[0]))
         counted = groups[groups["system"] == name]
         ax.plot(counted["users"], counted["error"], linestyle="none", **look)
     ax.axhline(0.05, color="#444", linewidth=0.9, linestyle="--")
@@ -210,7 +215,7 @@ def draw_errors(curves: pd.DataFrame, groups: pd.DataFrame, ax: Any) -> Any:
     ax.set_xlabel("users in the experiment (log scale)")
     ax.set_ylabel("probability of the wrong sign")
     ax.grid(color="#ddd", linewidth=0.6)
-    ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+    legend(ax, lines)
     return ax
 
 
@@ -224,8 +229,8 @@ def draw_agreement(points: list[np.ndarray], titles: list[str], axes: Any) -> An
         ax.plot(x, np.polyval(np.polyfit(x, y, 1), x), color=GREY, linewidth=1.0)
         ax.set_title(title)
         ax.set_xlabel(f"user share − ½ (n = {len(x)} rankers)")
+        ax.set_ylabel("lift in plays, %")
         ax.grid(color="#ddd", linewidth=0.6)
-    axes.flat[0].set_ylabel("lift in plays, %")
     return axes
 
 

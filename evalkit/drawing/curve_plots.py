@@ -8,12 +8,16 @@ import numpy as np
 import pandas as pd
 
 from evalkit.drawing import plots
-from evalkit.drawing.plots import BESIDE, COLOURS, GREY, MARKERS, legend, short
+from evalkit.drawing.plots import COLOURS, GREY, MARKERS, legend, short
 
 GRID: dict[str, Any] = {"color": "#ddd", "linewidth": 0.6}
+SOLID: dict[str, Any] = {"markersize": 7, "mec": "white"}
+HOLLOW: dict[str, Any] = {"markersize": 6, "marker": "o", "mfc": "none"}
 REFERENCE: dict[str, Any] = {"color": GREY, "linewidth": 0.9, "linestyle": ":"}
 WORDS = 42  # characters that fit above a panel, or beside it
 NAME = 28
+STEPS = "steps-pre"  # a value holds back to the point before it
+FROM_ABOVE = "steps-post"  # the same of points that run from right to left
 DASHES = ("-", "--", "-.", (0, (1, 1.2)))
 
 KINDS = {"test": COLOURS[0], "both": "#9ec6e0", "training": "#d9dce1"}
@@ -23,8 +27,8 @@ KINDS = {"test": COLOURS[0], "both": "#9ec6e0", "training": "#d9dce1"}
 class Panel:
     """What stands in one square of a figure of curves: lines, bands, marked points, a reference line, words.
 
-    lines: system, x, y. bands: system, x, low, high. points: system, x, y, the operating points. reference: the ends of
-    a dotted line.
+    lines: system, x, y. bands: system, x, low, high. points, circles: system, x, y, the operating points and others.
+    reference: the ends of a dotted line. steps: how the points of a line are joined, straight or in steps.
     """
 
     lines: pd.DataFrame
@@ -35,11 +39,12 @@ class Panel:
     points: pd.DataFrame | None = None
     reference: tuple[tuple[float, float], tuple[float, float]] | None = None
     steps: str = "default"
+    circles: pd.DataFrame | None = None
 
 
 def look(i: int) -> dict[str, Any]:
     """Colour and dashes of the i-th system: told apart also without colour."""
-    return {"color": COLOURS[i % len(COLOURS)], "linestyle": DASHES[i % len(DASHES)]}
+    return {"color": plots.colour(i), "linestyle": DASHES[i % len(DASHES)]}
 
 
 def panels(frames: Sequence[Panel], axes: Any) -> Any:
@@ -47,7 +52,7 @@ def panels(frames: Sequence[Panel], axes: Any) -> Any:
     systems = list(dict.fromkeys(name for panel in frames for name in panel.lines["system"]))
     lines = [_panel(panel, ax, systems) for panel, ax in zip(frames, axes.flat, strict=True)]
     if len(systems) > 1:
-        legend(list(axes.flat)[-1], lines[-1], **BESIDE)
+        legend(list(axes.flat)[-1], lines[-1])
     return axes
 
 
@@ -61,12 +66,10 @@ def _panel(panel: Panel, ax: Any, systems: list[str]) -> list[tuple[str, Any]]:
         for name, band in panel.bands.groupby("system", sort=False):
             colour = look(systems.index(str(name)))["color"]
             ax.fill_between(band["x"], band["low"], band["high"], color=colour, alpha=0.12, linewidth=0)
-    if panel.points is not None:
-        for row in panel.points.itertuples():
+    for marks, shape in ((panel.points, SOLID), (panel.circles, HOLLOW)):
+        for row in () if marks is None else marks.itertuples():
             i = systems.index(row.system)
-            ax.plot(
-                [row.x], [row.y], marker=MARKERS[i % len(MARKERS)], color=look(i)["color"], markersize=7, mec="white"
-            )
+            ax.plot([row.x], [row.y], **{"marker": MARKERS[i % len(MARKERS)], "color": look(i)["color"]} | shape)
     if panel.reference is not None:
         (x0, x1), (y0, y1) = panel.reference
         ax.plot([x0, x1], [y0, y1], **REFERENCE)
@@ -86,7 +89,7 @@ def reliability(frame: pd.DataFrame, axes: Any, *, ylabel: str) -> Any:
         ax.set_title(short(str(name), NAME))
         ax.grid(**GRID)
         ax.set_xlabel("mean probability in the bin")
-    axes.flat[0].set_ylabel(ylabel)
+        ax.set_ylabel(ylabel)
     for ax in list(axes.flat)[frame["system"].nunique() :]:
         ax.set_axis_off()
     return axes
@@ -130,8 +133,8 @@ def tenths(frame: pd.DataFrame, axes: Any, *, ylabel: str) -> Any:
         ax.plot(part["tenth"], part["value"], linestyle="none", marker="o", markersize=4, color=COLOURS[0])
         ax.set_title(short(str(name), NAME))
         ax.set_xlabel("decile of the forecast")
+        ax.set_ylabel(ylabel)
         ax.grid(**GRID)
-    axes.flat[0].set_ylabel(ylabel)
     return axes
 
 
@@ -140,21 +143,21 @@ def tenths(frame: pd.DataFrame, axes: Any, *, ylabel: str) -> Any:
 
 def draw_map(frame: pd.DataFrame, ax: Any, *, xlabel: str, dated: bool = False) -> Any:
     """One bar a fold, its stretches coloured by what they do: `fold`, `kind`, `start`, `width`."""
-    folds = list(dict.fromkeys(frame["fold"]))
+    folds, drawn = list(dict.fromkeys(frame["fold"])), []
     for kind, colour in KINDS.items():
         some = frame[frame["kind"] == kind]
         for i, fold in enumerate(folds):
             part = some[some["fold"] == fold]
             ax.broken_barh(list(zip(part["start"], part["width"], strict=True)), (i - 0.4, 0.8), color=colour, lw=0)
         if len(some):
-            ax.plot([], [], color=colour, linewidth=6, label=kind)
+            drawn.append((kind, ax.plot([], [], color=colour, linewidth=6)[0]))
     ax.set_yticks(range(len(folds)), [str(fold) for fold in folds])
     ax.set_ylim(len(folds) - 0.4, -0.6)
     ax.set_ylabel("fold")
     ax.set_xlabel(xlabel)
     if dated:
         ax.xaxis_date()
-    ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+    plots.legend(ax, drawn)
     return ax
 
 
@@ -171,7 +174,7 @@ def draw_folds(frame: pd.DataFrame, ax: Any, *, label: str, subject: str, xlabel
     ax.set_xlabel(xlabel)
     ax.set_ylabel(label)
     ax.grid(axis="y", color="#ddd", linewidth=0.6)
-    plots.legend(ax, drawn, **plots.BESIDE)
+    plots.legend(ax, drawn)
     return ax
 
 

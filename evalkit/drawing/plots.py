@@ -3,13 +3,16 @@
 import re
 import textwrap
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from evalkit.drawing import paths
+from evalkit.drawing.figures import Drawing
 from evalkit.drawing.tables import escape
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#6b6b6b", "#332288")
@@ -32,17 +35,35 @@ STYLE: dict[Any, Any] = {
 MANY = 2000  # more points than a picture can show, thinned by their quantiles
 
 
+WIDTH = 5.4  # inches: on a phone its text is still 8 pixels high
+PANELS = (WIDTH, 4.3, 3.1, 2.4)  # the width of each of one, two, three or four panels in a row
+
+
 @dataclass(frozen=True)
 class Picture:
-    """A drawn figure as SVG, with the text that stands for it and the line below it."""
+    """A drawn figure as SVG, with the text that stands for it and the line below it.
+
+    kind: "" for one that narrows with the screen, "wide" for one that would then be too small to read and scrolls.
+    """
 
     svg: str
     alt: str
     caption: str
+    drawing: Drawing
+    kind: str = ""
+
+    def __call__(self, ax: Any = None) -> Any:
+        """Draw on `ax`, or on a new figure of pyplot, and return the axes; see `Drawing.on`."""
+        return self.drawing.on(ax)
+
+    def save(self, path: str | PathLike[str], *, size: tuple[float, float] | None = None, **options: Any) -> None:
+        """Write the figure as the suffix of the path says: PDF, SVG, PNG; see `Drawing.save`."""
+        self.drawing.save(path, size=size, **options)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         below = f"<figcaption>{escape(self.caption)}</figcaption>"
-        return {"text/html": f'<figure><div class="scroll">{self.svg}</div>{below}</figure>', "text/plain": self.alt}
+        box = f'<div class="{f"scroll {self.kind}".strip()}">{self.svg}</div>'
+        return {"text/html": f"<figure>{box}{below}</figure>", "text/plain": self.alt}
 
 
 def grid(panels: int, *, across: int) -> tuple[int, int]:
@@ -55,14 +76,9 @@ def grid(panels: int, *, across: int) -> tuple[int, int]:
     return -(-panels // columns), columns
 
 
-def tall(rows: int, *, head: float = 0.9, each: float = 0.3) -> tuple[float, float]:
-    """The size of a figure of so many rows, in inches: a head and as much for each."""
-    return 7.6, head + each * rows
-
-
-def wide(panels: int, *, edge: float, each: float, height: float) -> tuple[float, float]:
-    """The size of a figure of so many panels side by side, in inches."""
-    return edge + each * panels, height
+def tall(rows: int, *, head: float = 0.9, each: float = 0.3) -> float:
+    """The height of a figure of so many rows, in inches: a head and as much for each."""
+    return head + each * rows
 
 
 def picture(
@@ -70,14 +86,60 @@ def picture(
     *data: Any,
     caption: str,
     alt: str = "",
-    size: tuple[float, float] = (7.6, 3.4),
+    size: tuple[float, float] = (WIDTH, 3.0),
     panels: tuple[int, int] | None = None,
     **options: Any,
 ) -> Picture:
     """The figure that `draw(*data, ax, **options)` makes, `ax` an array of axes where panels are named.
 
-    alt: the text that stands for it, where the caption does not say enough.
+    alt: the text that stands for it, where the caption does not say enough. size: width and height in inches.
     """
+    svg, axes = _drawn(draw, data, options, size, panels)
+    named = _embedded(svg).replace("<svg ", f'<svg role="img" aria-label="{escape(alt or caption)}" ', 1)
+    drawing = Drawing(draw, data, options, _size(axes), panels, STYLE)
+    return Picture(named, alt or caption, caption, drawing, "wide" if size[0] > WIDTH else "")
+
+
+def row(
+    draw: Callable[..., Any], *data: Any, panels: int, caption: str, alt: str = "", height: float = 3.0, **options: Any
+) -> Picture:
+    """Panels side by side, of which the ones that a narrow screen has no room for move below: `picture`, cut apart."""
+    if panels == 1:
+        return picture(draw, *data, caption=caption, alt=alt, size=(WIDTH, height), panels=(1, 1), **options)
+    width = PANELS[min(panels, len(PANELS)) - 1] * panels
+    every = _labelled(draw)
+    svg, axes = _drawn(every, data, options, (width, height), (1, panels))
+    cut = "".join(_apart(_embedded(svg), [ax.get_tightbbox() for ax in axes.flat], axes.flat[0].figure))
+    together = f'<div class="row" role="img" aria-label="{escape(alt or caption)}">{cut}</div>'
+    drawing = Drawing(every, data, options, _size(axes), (1, panels), STYLE)
+    return Picture(together, alt or caption, caption, drawing)
+
+
+def _size(axes: Any) -> tuple[float, float]:
+    """Width and height in inches of the figure that the axes are in."""
+    width, height = axes.flat[0].figure.get_size_inches()
+    return float(width), float(height)
+
+
+def _labelled(draw: Callable[..., Any]) -> Callable[..., Any]:
+    """The drawing with the numbers of its axis on each panel."""
+
+    def draw_all(*data: Any, **options: Any) -> None:
+        for ax in data[-1].flat:
+            ax.tick_params(labelleft=True)
+        draw(*data, **options)
+
+    return draw_all
+
+
+def _drawn(
+    draw: Callable[..., Any],
+    data: Sequence[Any],
+    options: dict[str, Any],
+    size: tuple[float, float],
+    panels: tuple[int, int] | None,
+) -> tuple[str, Any]:
+    """The figure as SVG, and its axes."""
     import io
 
     import matplotlib as mpl
@@ -87,31 +149,66 @@ def picture(
     with mpl.rc_context(STYLE), warnings.catch_warnings():
         # The page's reader has other fonts than this machine, and a crowded figure is drawn all the same.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font|constrained_layout not applied")
-        figure = Figure(figsize=size, layout="constrained")
+        figure = Figure(figsize=size, layout="constrained", facecolor="none")
         axes = figure.subplots(*(panels or (1, 1)), sharex=True, sharey=True, squeeze=False)
+        for ax in axes.flat:
+            ax.set_facecolor("none")
         draw(*data, axes if panels else axes[0, 0], **options)
+        figure.set_figheight(size[1] + LINE * max(map(_lines_below, axes.flat)))
         buffer = io.StringIO()
         FigureCanvasSVG(figure).print_svg(buffer, metadata={"Date": None, "Creator": None})
-    return Picture(_embedded(buffer.getvalue(), alt or caption), alt or caption, caption)
+    return buffer.getvalue(), axes
 
 
-def _embedded(svg: str, alt: str) -> str:
-    """The SVG element alone, named for screen readers, with only the ids that something refers to."""
-    svg = svg[svg.index("<svg") :]
+def _lines_below(ax: Any) -> int:
+    """How many lines the legend below the axes has."""
+    legend = ax.get_legend()
+    lines = legend.get_label().removesuffix(" lines") if legend else ""
+    return int(lines) if lines.isdecimal() else 0
+
+
+def _apart(svg: str, boxes: Sequence[Any], figure: Any) -> Iterator[str]:
+    """An SVG element for each panel: its group of the figure, seen through a window around its box.
+
+    What one of them defines the others may use, as they stand in one document.
+    """
+    head, *groups = re.split(r'(?=<g class="axes">)', svg)
+    point = 72 / figure.dpi
+    for i, (group, box) in enumerate(zip(groups, boxes, strict=True)):
+        left, width = point * box.x0, point * box.width
+        height = 72 * figure.get_figheight() - point * box.y0
+        window = f'width="{width:.1f}pt" height="{height:.1f}pt" viewBox="{left:.1f} 0 {width:.1f} {height:.1f}"'
+        inner = head[head.index(">") + 1 :] if i == 0 else "<g>"
+        yield f"<svg {window}>{inner}{group}" + ("" if i == len(groups) - 1 else "</g></svg>")
+
+
+def _embedded(svg: str) -> str:
+    """The SVG element alone, with only the ids that something refers to; the groups of axes have a class."""
+    svg = svg[svg.index("<svg") :].replace('<g id="axes_', '<g class="axes" id="axes_')
     svg = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", svg, flags=re.S)
     used = set(re.findall(r"#([\w.-]+)", svg))
     svg = re.sub(r' id="([^"]*)"', lambda match: match[0] if match[1] in used else "", svg)
-    # Two decimals are enough for a coordinate, one for those of a path; what stands between the tags is text and stays.
+    svg = re.sub(r' d="([^"]*)"', lambda path: f' d="{paths.compact(path[1])}"', svg)
+    # Two decimals are enough for another coordinate; what stands between the tags is text and stays.
     svg = re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\d+\.\d{2})\d+", r"\1", tag[0]), svg)
-    svg = re.sub(r' d="[^"]*"', lambda path: re.sub(r"(\d+\.\d)\d+", r"\1", path[0]), svg)
     svg = re.sub(r' xmlns:xlink="[^"]*"| xmlns="[^"]*"| version="1.1"', "", svg, count=3).replace("xlink:href", "href")
     svg = re.sub(r"\n\s*", "\n", svg)
-    return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(alt)}" ', 1).strip()
+    return svg.strip()
+
+
+def colour(i: int) -> str:
+    """The colour of the i-th system: the page's, or that of a cycle of colours that the reader set in rcParams."""
+    import matplotlib as mpl
+
+    usual: Mapping[Any, Any] = mpl.rcParamsDefault
+    cycle = mpl.rcParams["axes.prop_cycle"]
+    colours = COLOURS if cycle == usual["axes.prop_cycle"] else cycle.by_key().get("color", COLOURS)
+    return str(colours[i % len(colours)])
 
 
 def style_of(i: int) -> dict[str, Any]:
     """Colour and marker of the i-th system: told apart also without colour."""
-    return {"color": COLOURS[i % len(COLOURS)], "marker": MARKERS[i % len(MARKERS)], "markersize": 5}
+    return {"color": colour(i), "marker": MARKERS[i % len(MARKERS)], "markersize": 5}
 
 
 def short(name: str, most: int = 32) -> str:
@@ -129,14 +226,20 @@ def title(name: str, width: int) -> str:
     return "\n".join([first, short(" ".join(rest), width)] if rest else [first])
 
 
-def legend(ax: Any, lines: Sequence[tuple[str, Any]], **place: Any) -> None:
-    """A legend of named lines. Matplotlib by itself leaves out names that begin with an underscore."""
-    drawn = ax.legend([line for _, line in lines], [str(i) for i in range(len(lines))], **place)
+HALF = 22  # characters of a name of which a legend holds two side by side
+LINE = 0.2  # inches of a line of a legend
+
+
+def legend(ax: Any, lines: Sequence[tuple[str, Any]]) -> None:
+    """A legend of named lines below the axes. Matplotlib by itself leaves out names that begin with an underscore."""
+    place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.2)}
+    columns = 1 if max(len(name) for name, _ in lines) > HALF else 2
+    drawn = ax.legend([line for _, line in lines], [str(i) for i in range(len(lines))], ncol=columns, **place)
+    drawn.set_label(f"{-(-len(lines) // columns)} lines")
     for text, (name, _) in zip(drawn.get_texts(), lines, strict=True):
         text.set_text(short(name))
 
 
-BESIDE: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}  # where a legend covers no data
 TITLE_SIZE = 8.5
 TITLE_INCHES = 0.085  # that a character of this size needs, wide ones among them
 
@@ -153,7 +256,7 @@ def intervals(frame: pd.DataFrame, ax: Any, *, label: str, zero: bool) -> Any:
     ax.set_yticks(range(len(frame)), [short(name, 48) for name in frame["name"]])
     ax.set_ylim(len(frame) - 0.4, -0.6)
     ax.grid(axis="x", color="#ddd", linewidth=0.6)
-    ax.set_xlabel(label)
+    ax.set_xlabel(short(label, 64), loc="right")
     return ax
 
 
@@ -172,7 +275,7 @@ def curves(frame: pd.DataFrame, ax: Any, *, x: str, y: str, xlabel: str, ylabel:
     ax.set_xlabel(xlabel)
     ax.set_ylabel(ylabel)
     ax.grid(color="#ddd", linewidth=0.6)
-    legend(ax, lines, **BESIDE)
+    legend(ax, lines)
     return ax
 
 
@@ -204,7 +307,7 @@ def multiples(frame: pd.DataFrame, axes: Any, *, label: str) -> Any:
         for row in part.itertuples():
             i = systems.index(row.system)
             low, high = (value if np.isfinite(value) else row.value for value in (row.low, row.high))
-            ax.plot([low, high], [i, i], color=COLOURS[i % len(COLOURS)])
+            ax.plot([low, high], [i, i], color=colour(i))
             ax.plot([row.value], [i], linestyle="none", **style_of(i))
         ax.set_title(f"{title(str(name), width)}\nn = {part['n'].max():,}", fontsize=TITLE_SIZE)
         ax.grid(axis="x", color="#ddd", linewidth=0.6)

@@ -4,13 +4,18 @@ import html
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from os import PathLike
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from evalkit.drawing.numbers import Show, decimals, interval, number
+from evalkit.drawing import exports
+from evalkit.drawing.exports import Cell, Table
 from evalkit.findings.finding import Finding
+from evalkit.numbers import Show, decimals, interval, number
+from evalkit.places import definition
 
 
 @dataclass(frozen=True)
@@ -19,6 +24,27 @@ class Html:
 
     html: str
     text: str = ""
+    tables: tuple["Table", ...] = ()
+
+    def to_frames(self) -> list[pd.DataFrame]:
+        """The tables as frames of numbers with the digits of the page; an interval has columns `low` and `high`."""
+        return [exports.frame(table) for table in self.tables]
+
+    def to_markdown(self) -> str:
+        """The tables in Markdown."""
+        return "\n".join(map(exports.markdown, self.tables))
+
+    def to_latex(self) -> str:
+        """The tables in LaTeX for the package booktabs, with intervals and marks of significance."""
+        return "\n".join(map(exports.latex, self.tables))
+
+    def to_csv(self, path: str | PathLike[str] | None = None) -> str:
+        """The tables as CSV, which is also written if there is a path; several are divided by an empty line."""
+        return exports.written("\n".join(frame.to_csv(index=False) for frame in self.to_frames()), path)
+
+    def to_excel(self, path: str | PathLike[str]) -> None:
+        """Write the tables as the sheets of a workbook; needs openpyxl."""
+        exports.workbook(self.to_frames(), path)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return {"text/html": self.html, "text/plain": self.text}
@@ -44,10 +70,8 @@ def heading(text: str, asked: str, *more: str) -> Html:
 def verdict(word: str, main: str, *small: str) -> Html:
     """The answer: a word, the line beside it, and smaller lines below. The lines are HTML already."""
     lines = "".join(f"<p>{line}</p>" for line in small)
-    kind = word.replace(" ", "-")
-    return Html(
-        f'<div class="verdict {kind}"><p><strong>{escape(word)}</strong> {main}</p>{lines}</div>', f"{word}: {main}"
-    )
+    kind, text = word.replace(" ", "-"), f"{word}: {Cell(main).text}"
+    return Html(f'<div class="verdict {kind}"><p><strong>{escape(word)}</strong> {main}</p>{lines}</div>', text)
 
 
 def answer(sentence: str) -> Html:
@@ -58,16 +82,24 @@ def answer(sentence: str) -> Html:
 def stack(pieces: Iterable[Html]) -> Html:
     """Several pieces below one another."""
     pieces = list(pieces)
-    return Html("".join(piece.html for piece in pieces), "\n".join(piece.text for piece in pieces))
+    every = tuple(table for piece in pieces for table in piece.tables)
+    return Html("".join(piece.html for piece in pieces), "\n".join(piece.text for piece in pieces), every)
 
 
 def findings(items: Iterable[Finding]) -> Html:
     """What to know first, each with its code; one that could change the answer with what to do."""
     several = list(items)
-    rows = "".join(_finding(finding) for finding in several)
-    return Html(
-        f'<ul class="notes">{rows}</ul>', "\n".join(f"{finding.message} [{finding.kind.code}]" for finding in several)
-    )
+    rows = "".join(_alike(list(alike)) for _, alike in groupby(several, key=lambda finding: finding.kind.code))
+    return Html(f'<ul class="notes">{rows}</ul>', "\n".join(map(str, several)))
+
+
+def _alike(findings: list[Finding]) -> str:
+    """Findings of one kind; of many the first ones, the others folded."""
+    rows, rest = "".join(map(_finding, findings[:ALIKE])), "".join(map(_finding, findings[ALIKE:]))
+    if not rest:
+        return rows
+    summary = f"{len(findings) - ALIKE:,} more of {findings[0].kind.code}"
+    return f'{rows}<li><details><summary>{summary}</summary><ul class="notes">{rest}</ul></details></li>'
 
 
 def _finding(finding: Finding) -> str:
@@ -85,25 +117,52 @@ def paragraph(text: str) -> Html:
     return Html(f'<p class="muted">{escape(text)}</p>', text)
 
 
-@dataclass(frozen=True)
-class Cell:
-    """A table cell: HTML, and a class (lead, muted, text)."""
-
-    html: str
-    kind: str = ""
+LISTED = 200  # rows of a table that someone may still read
+UNFOLDED = 30  # rows of a table of which the others are folded
+ALIKE = 3  # findings of one kind that are read one by one
+Head = Cell | str
 
 
-def table(caption: str, columns: Sequence[str], rows: Sequence[Sequence[Cell | str]], note: str = "") -> Html:
-    """A table in a box that scrolls on a phone. The first cell of a row is its head; cells are HTML."""
+def table(
+    caption: str,
+    columns: Sequence[Head],
+    rows: Sequence[Sequence[Cell | str]],
+    note: str = "",
+    place: str = "",
+    *,
+    marks: str = "",
+) -> Html:
+    """A table in a box that scrolls on a phone, of at most `LISTED` rows.
+
+    columns: text, or cells of HTML. The first cell of a row is its head; cells are HTML. place: the id of the box.
+    marks: what the marks of cells mean, which only a printed table has.
+    """
+    note = cut(len(rows), note)
+    below = f'<p class="muted">{escape(note)}</p>' if note else ""
+    plain = [column.text if isinstance(column, Cell) else column for column in columns]
+    content = Table(caption, plain, [[_cell(cell) for cell in row] for row in rows[:LISTED]], note, marks)
+    rest = rows[UNFOLDED:LISTED]
+    if len(rest) < UNFOLDED // 2:
+        return Html(_table(caption, columns, rows[:LISTED], place) + below, content.text, (content,))
+    more = folded(f"{len(rest):,} more rows", Html(_table(f"{caption}, continued", columns, rest)))
+    return Html(_table(caption, columns, rows[:UNFOLDED], place) + below + more.html, content.text, (content,))
+
+
+def cut(rows: int, note: str) -> str:
+    """The note of a table of so many rows, which says so where it does not show all."""
+    return f"The first {LISTED} of {rows:,} rows; the JSON holds all. {note}".strip() if rows > LISTED else note
+
+
+def _table(caption: str, columns: Sequence[Head], rows: Sequence[Sequence[Cell | str]], place: str = "") -> str:
+    """The HTML of a table in its box."""
     words = [bool(rows) and all(_kind(row[i]) == "text" for row in rows) for i in range(len(columns))]
     kinds = [' class="text"' if word else "" for word in words]
-    head = "".join(f'<th scope="col"{kind}>{escape(column)}</th>' for kind, column in zip(kinds, columns, strict=True))
+    heads = [column.html if isinstance(column, Cell) else escape(column) for column in columns]
+    head = "".join(f'<th scope="col"{kind}>{text}</th>' for kind, text in zip(kinds, heads, strict=True))
     body = "".join(f"<tr>{_row(row)}</tr>" for row in rows)
-    below = f'<p class="muted">{escape(note)}</p>' if note else ""
     inner = f"<caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
-    return Html(
-        f'<div class="scroll"><table class="metrics">{inner}</table></div>{below}', _text(caption, columns, rows)
-    )
+    box = f' id="{place}"' if place else ""
+    return f'<div class="scroll"{box}><table class="metrics">{inner}</table></div>'
 
 
 Rows = Sequence[Mapping[str, Any]]
@@ -112,9 +171,9 @@ Column = Callable[[Rows], Sequence[Cell | str]]  # the cells of a column, of all
 
 def of_rows(caption: str, rows: pd.DataFrame, columns: Mapping[str, Column], note: str = "") -> Html:
     """A table of a frame. columns: each head, and what makes its cells; see `words`, `text`, `value`, `limits`."""
-    records = rows.to_dict("records")
+    records = rows.head(LISTED).to_dict("records")
     cells = zip(*(column(records) for column in columns.values()), strict=True)
-    return table(caption, list(columns), list(cells), note)
+    return table(caption, list(columns), list(cells), cut(len(rows), note))
 
 
 def by_system(caption: str, frame: pd.DataFrame, along: str, column: Column, note: str = "", head: Any = str) -> Html:
@@ -170,42 +229,37 @@ def _kind(cell: Cell | str) -> str:
     return cell.kind if isinstance(cell, Cell) else ""
 
 
+def _cell(cell: Cell | str) -> Cell:
+    return cell if isinstance(cell, Cell) else Cell(cell)
+
+
 def _row(row: Sequence[Cell | str]) -> str:
-    cells = [cell if isinstance(cell, Cell) else Cell(cell) for cell in row]
+    cells = [_cell(cell) for cell in row]
     first = f'<th scope="row">{cells[0].html}</th>'
     kinds = [f' class="{cell.kind}"' if cell.kind else "" for cell in cells]
     return first + "".join(f"<td{kind}>{cell.html}</td>" for kind, cell in zip(kinds[1:], cells[1:], strict=True))
 
 
-def _text(caption: str, columns: Sequence[str], rows: Sequence[Sequence[Cell | str]]) -> str:
-    """The same table for a terminal."""
-    import re
-
-    def plain(cell: Cell | str) -> str:
-        return html.unescape(re.sub(r"<[^>]*>", "", cell.html if isinstance(cell, Cell) else cell))
-
-    lines = [list(columns), *([plain(cell) for cell in row] for row in rows)]
-    width = [max(len(line[i]) for line in lines) for i in range(len(columns))]
-    return "\n".join([caption, *("  ".join(c.ljust(w) for c, w in zip(line, width, strict=True)) for line in lines)])
-
-
 def folded(summary: str, piece: Html) -> Html:
     """A piece that opens when its summary is clicked."""
-    return Html(f"<details><summary>{escape(summary)}</summary>{piece.html}</details>", f"{summary}\n{piece.text}")
+    return Html(
+        f"<details><summary>{escape(summary)}</summary>{piece.html}</details>", f"{summary}\n{piece.text}", piece.tables
+    )
 
 
 def definitions(items: Sequence[tuple[str, str]]) -> Html:
-    """Names and what they mean, plain text."""
-    return _listed("definitions", items)
+    """Names and what they mean, plain text; links lead to them by `definition`."""
+    return _listed("definitions", items, [f' id="{definition(name)}"' for name, _ in items])
 
 
 def provenance(items: Sequence[tuple[str, str]]) -> Html:
-    """What made this page: names and values, plain text."""
-    return _listed("definitions provenance", items)
+    """What made this page: names and values, plain text, folded."""
+    return folded("Command, inputs and versions", _listed("definitions provenance", items, [""] * len(items)))
 
 
-def _listed(kind: str, items: Sequence[tuple[str, str]]) -> Html:
-    body = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in items)
+def _listed(kind: str, items: Sequence[tuple[str, str]], places: Sequence[str]) -> Html:
+    listed = zip(places, items, strict=True)
+    body = "".join(f"<dt{place}>{escape(name)}</dt><dd>{escape(text)}</dd>" for place, (name, text) in listed)
     return Html(f'<dl class="{kind}">{body}</dl>', "\n".join(f"{name}: {text}" for name, text in items))
 
 

@@ -1,5 +1,6 @@
 """A finding: one thing that a report tells of its data or of its method, and the kind that it is of."""
 
+import html
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -52,6 +53,13 @@ class Finding:
     count: int | None = None
     of: int | None = None
     rows: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        """The message with its code."""
+        return f"{self.message} [{self.kind.code}]"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{html.escape(str(self))}</p>"
 
     @property
     def name(self) -> str:

@@ -3,6 +3,7 @@
 Predicted positive means score >= threshold. `count` sorts the scores once; the rest is arithmetic on its table.
 """
 
+import html
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from evalkit import numbers
 from evalkit.arrays import Floats, InputError, finite, ratio, same_length
 from evalkit.metrics import keys
 from evalkit.metrics.grouped import GroupedCounts as GroupedCounts
@@ -34,6 +36,15 @@ class Counts:
     fp: Weights
     positives: Any
     negatives: Any
+
+    def __repr__(self) -> str:
+        """The totals and the number of thresholds."""
+        sides = f"{np.sum(self.positives):,} positives, {np.sum(self.negatives):,} negatives"
+        return f"<Counts: {sides}, {self.threshold.shape[-1]:,} thresholds>"
+
+    def _repr_html_(self) -> str:
+        sides = {"true positives": self.tp, "false positives": self.fp}
+        return numbers.points({"threshold": self.threshold, **sides}) if self.tp.ndim == 1 else html.escape(repr(self))
 
     @property
     def positive(self) -> Weights:

@@ -1,12 +1,12 @@
 """Curves over the threshold, areas under them, and rules that choose a threshold."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evalkit.arrays import Floats, ratio
+from evalkit import numbers
+from evalkit.arrays import Bools, Floats, ratio
 from evalkit.metrics.counts import (
     STEP,
     Counts,
@@ -22,6 +22,8 @@ from evalkit.metrics.counts import (
 )
 from evalkit.metrics.influence import placement_squares
 
+CELLS = 1000  # of a side of a picture: finer than half a pixel
+
 
 @dataclass(frozen=True, eq=False)
 class Curve:
@@ -30,6 +32,14 @@ class Curve:
     x: Floats
     y: Floats
     threshold: Floats
+
+    def __repr__(self) -> str:
+        """The number of points and the ends."""
+        ends = " to ".join(f"({numbers.number(self.x[i])}, {numbers.number(self.y[i])})" for i in (0, -1))
+        return f"<Curve: {self.x.size:,} points, {ends}>" if self.x.size else "<Curve: no points>"
+
+    def _repr_html_(self) -> str:
+        return numbers.points({"x": self.x, "y": self.y, "threshold": self.threshold})
 
 
 def roc_curve(c: Counts) -> Curve:
@@ -49,6 +59,48 @@ def gain_curve(c: Counts) -> Curve:
     return Curve(predicted_rate(c), recall(c), c.threshold)
 
 
+def precision_steps(c: Counts) -> Curve:
+    """The precision-recall curve as it is drawn, in steps: each precision holds back to the recall before it.
+
+    So the area below the steps is average precision. It starts at recall 0 with the precision of the first threshold
+    that finds a positive; the thresholds above find none, whatever their number.
+
+    >>> from evalkit.metrics.counts import count
+    >>> steps = precision_steps(count([0.9, 0.8, 0.7], [0, 1, 1]))
+    >>> steps.x.tolist(), steps.y.round(3).tolist()
+    ([0.0, 0.5, 1.0], [0.5, 0.5, 0.667])
+    """
+    curve = precision_recall_curve(c)
+    first = int(np.searchsorted(c.tp, 0, side="right"))
+    x, y, threshold = curve.x[first:], curve.y[first:], curve.threshold[first:]
+    return Curve(np.append(0.0, x), np.append(y[:1], y), np.append(threshold[:1], threshold)) if len(x) else curve
+
+
+def drawn(x: Floats, y: Floats, cells: int = CELLS) -> Bools:
+    """Which points of a line a picture needs: the first and the last of each stretch within one cell of a grid.
+
+    The grid has `cells` rows and columns between the lowest and the highest of each coordinate. Points that follow
+    each other and that are left are joined as before, so the line drawn from them, straight or in steps, is nowhere
+    off by more than a cell. A point that is not finite stays.
+
+    >>> x = np.linspace(0, 1, 100_001)
+    >>> keep = drawn(x, x**2)
+    >>> int(keep.sum()) < 4000, float(np.abs(np.interp(x, x[keep], x[keep] ** 2) - x**2).max()) < 1e-3
+    (True, True)
+    """
+    rows, columns = _cell(y, cells), _cell(x, cells)
+    new = (np.diff(rows) != 0) | (np.diff(columns) != 0)
+    return np.append(True, new) | np.append(new, True)
+
+
+def _cell(values: Floats, cells: int) -> Floats:
+    finite = values[np.isfinite(values)]
+    if finite.size == 0 or finite.max() == finite.min():
+        return np.where(np.isfinite(values), 0.0, np.arange(1.0, values.size + 1))
+    place = np.floor((values - finite.min()) / (finite.max() - finite.min()) * cells)
+    return np.where(np.isfinite(values), place, -np.arange(1.0, values.size + 1))  # each a cell of its own
+
+
 def lift(c: Counts) -> Floats:
     """precision / base rate: how many times more positives than among rows chosen at random."""
     return ratio(precision(c) * c.total, c.positives)
@@ -60,12 +112,11 @@ def from_none(c: Counts) -> Counts:
     return Counts(threshold, tp, fp, c.positives, c.negatives)
 
 
-def thin(c: Counts, points: int = 1000, kept: Sequence[float] = ()) -> Counts:
-    """The counts at no more than `points` thresholds, for drawing.
+def thin(c: Counts, points: int = 1000) -> Counts:
+    """The counts at no more than `points` thresholds.
 
     The thresholds are even in recall and in false positive rate, and dense among the highest scores. Counts at those
-    left are exact; the last one, where every row is predicted positive, always stays. kept: thresholds whose
-    decisions stay in the table, in addition to the points; a threshold above all scores is ignored.
+    left are exact; the last one, where every row is predicted positive, always stays. For drawing see `drawn`.
 
     >>> from evalkit.metrics.counts import count
     >>> c = count(np.arange(5000), np.arange(5000) % 2)
@@ -75,9 +126,7 @@ def thin(c: Counts, points: int = 1000, kept: Sequence[float] = ()) -> Counts:
     if len(c.threshold) <= points:
         return c
     share = np.append(np.linspace(0, 1, points // 4), np.geomspace(1 / c.total, 1, points // 4))
-    place = [np.searchsorted(column, share * column[-1]) for column in (c.tp, c.fp)]
-    decided = np.searchsorted(-c.threshold, -np.array(kept, dtype=np.float64), side="right") - 1
-    stay = np.unique(np.concatenate([*place, decided[(decided >= 0) & ~np.isnan(kept)]])).astype(np.int64)
+    stay = np.unique([np.searchsorted(column, share * column[-1]) for column in (c.tp, c.fp)])
     return replace(c, threshold=c.threshold[stay], tp=c.tp[stay], fp=c.fp[stay])
 
 

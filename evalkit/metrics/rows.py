@@ -1,7 +1,7 @@
 """Rows: what is, and what one system says of it, row by row; the tables that follow are counted once."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -21,7 +21,8 @@ class Rows:
     actual: 0 and 1, class numbers below `classes`, one column of booleans per label, or numbers.
     score: of class 1, one column per class or label, or the forecast; None where only classes are predicted.
     decision: what is predicted, where no threshold decides. threshold: one for all labels, or one per label.
-    weight: None where all rows count alike. unit: what varies; None where it is the row.
+    weight: None where all rows count alike. unit: what varies; None where it is the row. beside: further columns by
+    name, which own metrics are computed from.
     """
 
     actual: np.ndarray
@@ -31,6 +32,7 @@ class Rows:
     unit: np.ndarray | None = None
     decision: np.ndarray | None = None
     classes: int = 2
+    beside: Mapping[str, Floats] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.actual)
@@ -39,7 +41,8 @@ class Rows:
         """The rows that are members."""
         names = ("score", "weight", "unit", "decision")
         sides: dict[str, Any] = {n: None if (side := getattr(self, n)) is None else side[member] for n in names}
-        return replace(self, actual=self.actual[member], **sides)
+        beside = {name: column[member] for name, column in self.beside.items()}
+        return replace(self, actual=self.actual[member], beside=beside, **sides)
 
     def at(self, threshold: float | Floats) -> "Rows":
         """The same rows at another threshold; the score is not counted again."""

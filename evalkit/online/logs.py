@@ -147,7 +147,7 @@ def measured(name: str) -> list[str]:
     return parts
 
 
-def numbers_of(metrics: Sequence[str], before: str | None) -> list[str]:
+def numbers_of(metrics: Iterable[str], before: str | None) -> list[str]:
     """The columns of numbers that metrics and `before` name."""
     return distinct(*map(measured, metrics), (before,))
 

@@ -35,8 +35,13 @@ from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from traitlets import default
 from traitlets.config import Config
 
+from evalkit.page.glossary import linked
+from evalkit.page.sections import without_empty
+from evalkit.places import anchor
+
 HEADING = re.compile(r"<h2(?: id=\"([^\"]*)\")?>(.*?)</h2>", re.DOTALL)
 TITLE = re.compile(r"<h1[^>]*>(.*?)</h1>", re.DOTALL)
+TABLE = re.compile(r"<table\b.*?</table>", re.DOTALL)
 MARKUP = re.compile(r"<[^>]*>")
 PAPERMILL_BANNER = "papermill-error-cell-tag"
 
@@ -82,7 +87,8 @@ class ReportExporter(TemplateExporter):
     def default_filters(self) -> Any:
         """nbconvert's filters and those of this page."""
         yield from super().default_filters()
-        yield from {"prose": prose, "numbered": numbered, "headings": headings, "title": title}.items()
+        own = {"prose": prose, "boxed": boxed, "numbered": numbered, "linked": linked}
+        yield from (own | {"headings": headings, "title": title}).items()
 
     def from_notebook_node(self, nb: Any, resources: Any = None, **options: Any) -> tuple[Any, dict[str, Any]]:
         """The page of a notebook; of one that failed, up to the cell that failed."""
@@ -91,6 +97,7 @@ class ReportExporter(TemplateExporter):
         failed = failure(notebook)
         if failed:
             del notebook.cells[failed["cell"] + 1 :]
+        notebook.cells = without_empty(notebook.cells)
         resources = {**(resources or {}), "failed": failed, "css": _part("page.css"), "js": _part("page.js")}
         return super().from_notebook_node(notebook, resources, **options)
 
@@ -118,7 +125,14 @@ def _part(name: str) -> str:
 def prose(source: str, attachments: dict[str, Any] | None = None) -> str:
     """Markdown as HTML, without the anchor signs that nbconvert puts behind headings."""
     renderer = IPythonRenderer(escape=False, exclude_anchor_links=True, attachments=attachments or {})
-    return str(MarkdownWithMath(renderer=renderer).render(source))
+    return boxed(str(MarkdownWithMath(renderer=renderer).render(source)))
+
+
+def boxed(piece: str) -> str:
+    """The piece with each of its tables in a box that scrolls, unless it has boxes of its own."""
+    if '<div class="scroll"' in piece:
+        return piece
+    return TABLE.sub(r'<div class="scroll">\g<0></div>', piece)
 
 
 def numbered(page: str) -> str:
@@ -126,7 +140,7 @@ def numbered(page: str) -> str:
     taken: dict[str, int] = {}
 
     def with_id(match: re.Match[str]) -> str:
-        words = match[1] or re.sub(r"\W+", "-", _plain(match[2]).lower()).strip("-") or "section"
+        words = match[1] or anchor(_plain(match[2])) or "section"
         taken[words] = taken.get(words, 0) + 1
         name = words if taken[words] == 1 else f"{words}-{taken[words]}"
         return f'<h2 id="{name}">{match[2]}</h2>'

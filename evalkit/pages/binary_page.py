@@ -1,10 +1,10 @@
 """The words and tables of the binary page, each from the study's frames."""
 
 from evalkit.drawing import tables
-from evalkit.drawing.numbers import number
 from evalkit.drawing.tables import Html, Results, by_system, limits, of_rows, text, value
 from evalkit.findings import inputs, methods, predictions
 from evalkit.findings.finding import NOTE, WARNING, Finding
+from evalkit.numbers import number
 from evalkit.pages import first_screen, page, record, shared_findings
 from evalkit.pages.binary_plots import DRAWN
 from evalkit.pages.if_perfect import NO_LIMITS, if_perfect
@@ -23,7 +23,7 @@ from evalkit.pages.shared_findings import (
 from evalkit.studies import classification_diagnostics as diagnostics
 from evalkit.studies.binary import BinaryStudy
 from evalkit.studies.classification_diagnostics import classes, constant, larger_class
-from evalkit.studies.words import counted
+from evalkit.studies.words import counted, listed
 
 
 def title(study: BinaryStudy) -> Html:
@@ -203,7 +203,7 @@ def _bands(study: BinaryStudy) -> list[Finding]:
 
 def _reversed(study: BinaryStudy) -> list[Finding]:
     areas = diagnostics.reversed_scores(study)
-    values = ", ".join(f"{name} {number(area)}" for name, area in areas.items())
+    values = listed(f"{name} {number(area)}" for name, area in areas.items())
     text = f"AUC is below 0.5, so the score may be reversed: {values}."
     return [predictions.REVERSED_SCORE.warning(text, len(areas))] if areas else []
 
@@ -213,8 +213,6 @@ def _probabilities(study: BinaryStudy) -> list[Finding]:
         text = f"Scores outside 0 to 1 are not probabilities: {counts(nonzero(study.facts.outside))} rows."
         left_out = " Left out: log loss, Brier, calibration."
         return [predictions.NO_PROBABILITIES.warning(text + left_out, max(study.facts.outside.values()))]
-    if "log_loss" not in [chosen.label for chosen in study.settings.metrics]:
-        return []
     clipped = diagnostics.clipped(study)
     wrong = nonzero({name: study.facts.wrong[name] for name in clipped})
     more = f"; certain and wrong, 36 nats each: {counts(wrong)}" if wrong else ", none of them wrong"
@@ -224,8 +222,8 @@ def _probabilities(study: BinaryStudy) -> list[Finding]:
 
 
 def _distinct(study: BinaryStudy) -> list[Finding]:
-    listed = ", ".join(f"{name} {_amount(diagnostics.distinct_scores(study, name))}" for name in study.order)
-    return [predictions.DISTINCT_SCORES.note(f"Distinct scores: {listed} of {counted(study.facts.rows, 'row')}.")]
+    distinct = listed(f"{name} {_amount(diagnostics.distinct_scores(study, name))}" for name in study.order)
+    return [predictions.DISTINCT_SCORES.note(f"Distinct scores: {distinct} of {counted(study.facts.rows, 'row')}.")]
 
 
 def _amount(distinct: int | None) -> str:
@@ -235,13 +233,13 @@ def _amount(distinct: int | None) -> str:
 def _binned(study: BinaryStudy) -> list[Finding]:
     """By how much the bins can move the areas, where scores are binned."""
     systems = diagnostics.binned(study)
-    listed = "; ".join(
+    areas = [
         f"{row['system']}: AUC {number(row['auc'])}, binning changes it by less than {_power(row['auc_change'])}, "
         f"average precision {number(row['average_precision'])} by less than {_power(row['average_precision_change'])}"
         for row in systems
-    )
+    ]
     text = f"More than {diagnostics.MOST:,} distinct scores are counted in bins; metrics at the threshold stay exact."
-    return [predictions.BINNED_SCORES.note(f"{text} {listed}.", len(systems))] if systems else []
+    return [predictions.BINNED_SCORES.note(f"{text} {listed(areas, joint='; ')}.", len(systems))] if systems else []
 
 
 def _power(value: float) -> str:
@@ -256,21 +254,21 @@ def _repeated(study: BinaryStudy) -> list[Finding]:
 
 
 def _threshold(study: BinaryStudy) -> list[Finding]:
-    listed = ", ".join(f"{name} {number(t)}" for name, t in study.thresholds.items())
+    values = listed(f"{name} {number(t)}" for name, t in study.thresholds.items())
     unreachable, text = diagnostics.unreachable(study), f"Threshold: {study.rule.text}"
     if study.rule.fixed is None:
-        chosen = f"{text}, chosen on these rows, so metrics at it are optimistic: {listed}."
+        chosen = f"{text}, chosen on these rows, so metrics at it are optimistic: {values}."
         findings = [predictions.CHOSEN_THRESHOLD.note(chosen, study.facts.rows)]
     else:
         findings = [predictions.THRESHOLD.note(f"{text}."), *rounded(study.rule.fixed, study.facts.precision)]
         findings += idle(study.thresholds, diagnostics.score_ends(study))
     if unreachable:
-        text = f"No threshold reaches {study.rule.text} for {', '.join(unreachable)}: its metrics are undefined."
+        text = f"No threshold reaches {study.rule.text} for {listed(unreachable)}: its metrics are undefined."
         findings.append(predictions.UNREACHABLE_THRESHOLD.warning(text, len(unreachable)))
     return findings
 
 
 def _one_class(study: BinaryStudy) -> list[Finding]:
     several = [f"{part.column} {part.label}" for part in study.slices if study.one_class(part)]
-    text = f"Slices with one class, where AUC is undefined: {', '.join(several)}."
+    text = f"Slices with one class, where AUC is undefined: {listed(several)}."
     return [inputs.ONE_CLASS_SLICES.warning(text, len(several))] if several else []

@@ -6,17 +6,25 @@ from typing import Any
 import pandas as pd
 
 from evalkit.drawing import curve_plots, plots, tables
-from evalkit.drawing.curve_plots import Panel
-from evalkit.drawing.numbers import number
+from evalkit.drawing.curve_plots import FROM_ABOVE, STEPS, Panel
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Cell, Html, each, escape, of_rows, value, with_interval
+from evalkit.numbers import number
+from evalkit.pages import page
 from evalkit.studies.binary import LEAST_COST, BinaryStudy
 from evalkit.studies.classes import ClassesStudy
-from evalkit.studies.classification_diagnostics import areas, at_other_rate, classes, operating_points, used_costs
-from evalkit.studies.words import counted
+from evalkit.studies.classification_diagnostics import (
+    areas,
+    at_other_rate,
+    break_even,
+    classes,
+    operating_points,
+    used_costs,
+)
+from evalkit.studies.words import counted, listed
 
-ONE_CLASS = "The rows have only one class, so there are no curves."
 DRAWN = 4  # systems with a square of their own
+LINES = 6  # pairs of curves of which a line each is said
 FEW = 3  # crossings of two curves that a reader may want one by one
 MOST = 0.995  # share of an axis over which a curve lies above all but everywhere
 
@@ -24,40 +32,44 @@ MOST = 0.995  # share of an axis over which a curve lies above all but everywher
 def curve_plot(study: BinaryStudy) -> Picture | Html:
     """ROC and precision-recall curves with pointwise bands and the operating points."""
     if not study.both_classes:
-        return tables.paragraph(ONE_CLASS)
+        return Html("")
     c, base = study.table(study.order[0]), classes(study).base_rate
     n = f"{counted(c.positives, 'positive')}, {counted(c.negatives, 'negative')}"
-    points = {kind: operating_points(study, kind) for kind in ("roc", "pr")}
+    points = {kind: page.drawn(study, operating_points(study, kind)) for kind in ("roc", "pr")}
+    bands_of = {kind: study.bands(kind) for kind in ("roc", "pr")}
+    bands = {kind: None if band is None else page.drawn(study, band) for kind, band in bands_of.items()}
     roc = Panel(
-        study.curve("roc"),
+        page.drawn(study, study.curve("roc")),
         f"false positive rate ({counted(c.negatives, 'negative')})",
         f"recall ({counted(c.positives, 'positive')})",
         "ROC",
-        study.bands("roc"),
+        bands["roc"],
         points["roc"],
         ((0, 1), (0, 1)),
     )
     pr = Panel(
-        study.curve("pr"),
+        page.drawn(study, study.curve("pr")),
         "recall",
         "precision",
         "Precision and recall",
-        study.bands("pr"),
+        bands["pr"],
         points["pr"],
         ((0, 1), (base, base)),
+        STEPS,
+        page.drawn(study, break_even(study)),
     )
     limits = f"Bands: pointwise {study.settings.level:.0%} limits, valid at each point but not for the whole curve. "
-    bands = "" if roc.bands is None else limits
+    pointwise = "" if roc.bands is None else limits
     caption = (
-        f"ROC and precision-recall curves, {n}. {bands}Marks: the threshold used ({study.rule.text}). Dotted: no skill."
+        f"ROC and precision-recall curves, {n}. {pointwise}Marks: the threshold used ({study.rule.text}). Circles: the "
+        f"break-even point, where precision equals recall. Dotted: no skill.{page.few(study)}"
     )
-    listed = " ".join(
-        f"{name}: AUC {number(auc)}, average precision {number(precision)}."
+    values = listed(
+        f"{name}: AUC {number(auc)}, average precision {number(precision)}"
         for name, (auc, precision) in areas(study).items()
     )
-    return plots.picture(
-        curve_plots.panels, [roc, pr], alt=f"{caption} {listed}", caption=caption, size=(9.0, 3.9), panels=(1, 2)
-    )
+    alt = f"{caption} {values}."
+    return plots.row(curve_plots.panels, [roc, pr], alt=alt, caption=caption, height=3.6, panels=2)
 
 
 def _amount(weight: float) -> str:
@@ -72,7 +84,7 @@ def _of(frame: pd.DataFrame, name: str) -> pd.DataFrame:
 def base_rate_plot(study: BinaryStudy) -> Picture | Html:
     """The leader's curves in the data and at another base rate: ROC stays, precision moves."""
     if not study.both_classes:
-        return tables.paragraph(ONE_CLASS)
+        return Html("")
     name, rate = study.leader, study.other_rate
     here = classes(study).base_rate
     titles = f"base rate {here:.3g} (the data)", f"base rate {rate:.3g}"
@@ -82,48 +94,56 @@ def base_rate_plot(study: BinaryStudy) -> Picture | Html:
         return pd.concat([_of(data, name).assign(system=titles[0]), _of(moved, name).assign(system=titles[1])])
 
     roc = Panel(both("roc"), "false positive rate", "recall", f"ROC of {name}", reference=((0, 1), (0, 1)))
-    pr = Panel(both("pr"), "recall", "precision", f"Precision and recall of {name}")
+    pr = Panel(both("pr"), "recall", "precision", f"Precision and recall of {name}", steps=STEPS)
     ap = list(_of(study.elsewhere, name)["value"][:2])
     caption = (
         f"{name} if {rate:.3g} of the rows were positive instead of {here:.3g}, with unchanged scores within each "
         f"class: the ROC "
         f"curve stays the same (the lines coincide), average precision changes from {number(ap[0])} to {number(ap[1])}."
     )
-    return plots.picture(curve_plots.panels, [roc, pr], caption=caption, size=(9.0, 3.6), panels=(1, 2))
+    return plots.row(curve_plots.panels, [roc, pr], caption=caption, height=3.4, panels=2)
 
 
 def sweep_plot(study: BinaryStudy) -> Picture | Html:
     """The leader's precision, recall and F1 along the threshold, and the mean cost of every system."""
     if not study.both_classes:
-        return tables.paragraph(ONE_CLASS)
+        return Html("")
     own = _of(study.sweep, study.leader)
     own = own[own["threshold"].abs() < float("inf")]
     lines = [own.assign(system=metric, x=own["threshold"], y=own[metric]) for metric in ("precision", "recall", "f1")]
     used = study.thresholds[study.leader]
     mark = ((used, used), (0, 1)) if used == used and abs(used) != float("inf") else None
     left = Panel(
-        pd.concat(lines), "threshold", f"metric of {study.leader}", f"{study.leader} by threshold", reference=mark
+        pd.concat(lines),
+        "threshold",
+        f"metric of {study.leader}",
+        f"{study.leader} by threshold",
+        reference=mark,
+        steps=FROM_ABOVE,
     )
     caption = (
         f"{study.leader}: precision, recall and F1 of predicting positive at or above each threshold "
         f"(n = {counted(study.table(study.leader).total, 'row')}). Dotted: the threshold used, {number(used)}."
     )
-    return plots.picture(curve_plots.panels, [left], caption=caption, size=(7.6, 3.2), panels=(1, 1))
+    return plots.row(curve_plots.panels, [left], caption=caption, panels=1)
 
 
 def cost_plot(study: BinaryStudy) -> Picture | Html:
     """The mean cost of a row along the share of rows predicted positive."""
     if not study.both_classes:
-        return tables.paragraph(ONE_CLASS)
-    frame = study.sweep.assign(x=study.sweep["predicted"], y=study.sweep["cost"])
-    panel = Panel(frame, "share of rows predicted positive", "mean cost per row", points=used_costs(study))
+        return Html("")
+    frame = page.drawn(study, study.sweep.assign(x=study.sweep["predicted"], y=study.sweep["cost"]))
+    points = page.drawn(study, used_costs(study))
+    panel = Panel(frame, "share of rows predicted positive", "mean cost per row", points=points)
     best = study.choices[study.choices["rule"] == LEAST_COST]
-    lowest = "; ".join(f"{row.system} {number(row.cost)} {_where(row.threshold)}" for row in best.itertuples())
+    lowest = listed(
+        (f"{row.system} {number(row.cost)} {_where(row.threshold)}" for row in best.itertuples()), page.CURVES, "; "
+    )
     caption = (
         f"Mean cost per row ({study.costs}) against the share predicted positive. Lowest: {lowest}. Marks: the "
-        "threshold used."
+        f"threshold used.{page.few(study)}"
     )
-    return plots.picture(curve_plots.panels, [panel], caption=caption, size=(7.6, 3.2), panels=(1, 1))
+    return plots.row(curve_plots.panels, [panel], caption=caption, panels=1)
 
 
 def _where(threshold: float) -> str:
@@ -133,7 +153,7 @@ def _where(threshold: float) -> str:
 def calibration_plot(study: BinaryStudy) -> Picture | Html:
     """Share of positives against the mean probability, by tenths of the rows."""
     if not study.probabilities:
-        return tables.paragraph("Scores outside 0 to 1 are not probabilities, so there is no calibration.")
+        return Html("")
     n = study.facts.rows
     limits = bin_limits(study.settings.level if study.plain else None)
     caption = (
@@ -152,29 +172,27 @@ def reliability(study: BinaryStudy | ClassesStudy, caption: str, ylabel: str) ->
     """The first systems' shares against the mean probability, one square each."""
     frame = study.reliability[study.reliability["system"].isin(study.order[:DRAWN])]
     across = frame["system"].nunique()
-    size, panels = plots.wide(across, edge=2.6, each=2.2, height=3.2), (1, across)
-    draw = curve_plots.reliability
-    return plots.picture(draw, frame, caption=caption, size=size, panels=panels, ylabel=ylabel)
+    return plots.row(curve_plots.reliability, frame, caption=caption, panels=across, ylabel=ylabel)
 
 
 def gain_plot(study: BinaryStudy) -> Picture | Html:
     """Share of the positives found against the share of rows looked at."""
     if not study.both_classes:
-        return tables.paragraph(ONE_CLASS)
+        return Html("")
     c = study.table(study.leader)
     panel = Panel(
-        study.curve("gain"),
+        page.drawn(study, study.curve("gain")),
         f"share of rows, highest scores first (n = {_amount(c.total)})",
         "share of positives found (recall)",
         reference=((0, 1), (0, 1)),
     )
     top = study.gains[study.gains["depth"] == 0.1]
-    listed = ", ".join(f"{row.system} {row.recall:.0%}" for row in top.itertuples())
+    shares = listed((f"{row.system} {row.recall:.0%}" for row in top.itertuples()), page.CURVES)
     caption = (
-        f"Cumulative gain. The 10 % of rows with the highest scores contain this share of the positives: {listed}. "
-        f"Dotted: no skill."
+        f"Cumulative gain. The 10 % of rows with the highest scores contain this share of the positives: {shares}. "
+        f"Dotted: no skill.{page.few(study)}"
     )
-    return plots.picture(curve_plots.panels, [panel], caption=caption, size=(7.6, 3.4), panels=(1, 1))
+    return plots.row(curve_plots.panels, [panel], caption=caption, panels=1)
 
 
 # What stands beside the pictures
@@ -188,7 +206,9 @@ def crossings(study: BinaryStudy) -> Html:
     for kind, name, axis in (("roc", "ROC", "false positive rate"), ("pr", "precision-recall", "recall")):
         rows = study.crossings(kind).to_dict("records")
         often = [row for row in rows if len(row["crossings"]) > FEW and row["above"] <= MOST]
-        lines += [_crossing(name, axis, row) for row in rows if row not in often]
+        single = [row for row in rows if row not in often]
+        lines += [_crossing(name, axis, row) for row in single[:LINES]]
+        lines += [f"{len(single[LINES:]):,} more pairs of {name} curves are in the JSON."] if single[LINES:] else []
         lines += [_often(name, axis, often)] if often else []
     items = "".join(f"<li>{escape(line)}</li>" for line in lines)
     return Html(f'<ul class="notes">{items}</ul>', "\n".join(lines))
@@ -208,7 +228,7 @@ def _crossing(name: str, axis: str, row: Mapping[str, Any]) -> str:
 
 def _often(name: str, axis: str, rows: Sequence[Mapping[str, Any]]) -> str:
     """Pairs of curves that cross again and again, in one line."""
-    shares = ", ".join(f"{row['first']} above {row['second']} {row['above']:.0%}" for row in rows)
+    shares = listed(f"{row['first']} above {row['second']} {row['above']:.0%}" for row in rows)
     return f"These {name} curves cross often; share of the {axis} axis over which the first lies above: {shares}."
 
 

@@ -14,10 +14,9 @@ from evalkit.pages.shared_findings import counts, few_clusters, few_rows, picked
 from evalkit.studies import classification_diagnostics as diagnostics
 from evalkit.studies.classes import BINS, ClassesStudy
 from evalkit.studies.classification_diagnostics import DOMINANT, drawn_together, largest_class, worst_mistake
-from evalkit.studies.words import counted
+from evalkit.studies.words import counted, listed
 
 COUNTED = {"n": "rows", "predicted": "predicted"}
-NO_SCORES = "The input has predicted classes but no scores, so there are no curves and no probabilities."
 
 
 def title(study: ClassesStudy) -> Html:
@@ -42,7 +41,7 @@ def estimates(study: ClassesStudy) -> Html:
 def curve_plot(study: ClassesStudy) -> Picture | Html:
     """The leader's ROC and precision-recall curves of each class against the rest."""
     if not study.scored:
-        return tables.paragraph(NO_SCORES)
+        return Html("")
     bands = {kind: study.bands(kind) for kind in ("roc", "pr")}
     return each_class.curves(study, "each class against the rest", len(study.data.classes), bands)
 
@@ -87,7 +86,7 @@ def calibration_plot(study: ClassesStudy) -> Picture | Html:
 def calibrated(study: ClassesStudy) -> Html:
     """Confidence against accuracy, and the top-label ECE."""
     if not study.probabilities:
-        return tables.paragraph("The scores are not probabilities, so there is no calibration.")
+        return Html("")
     columns = {
         "system": text("system"),
         "mean probability of the predicted class": value("confidence"),
@@ -106,7 +105,7 @@ def _ece(rows: tables.Rows) -> list[str]:
 def gains(study: ClassesStudy) -> Html:
     """How often the actual class is among the k highest scores."""
     if not study.scored:
-        return tables.paragraph("The input has no scores, so there are no second choices.")
+        return Html("")
     caption, note = "Actual class among the k highest scores", "Rows tied at the cut-off count by their share."
     return by_system(caption, study.tops, "k", limits("value"), note, "top {}".format)
 
@@ -127,13 +126,13 @@ def confusion_plot(study: ClassesStudy) -> Picture:
     if len(classes) < len(study.data.classes):
         few = f"the {len(classes[:-1])} most frequent of {len(study.data.classes):,} classes, and the others together"
         caption += f" Drawn: {few}; the JSON holds all classes."
-    _, side = plots.tall(len(classes), head=2.2, each=0.42)
+    size = plots.tall(len(classes), head=2.8, each=0.42), plots.tall(len(classes), head=1.8, each=0.42)
     labels: dict[str, Any] = {"classes": classes, "xlabel": "predicted", "ylabel": "actual"}
     return plots.picture(
         curve_plots.matrix,
         table,
         caption=caption,
-        size=plots.wide(1, edge=side, each=1.6, height=side),
+        size=size,
         **labels,
     )
 
@@ -185,7 +184,7 @@ def every_finding(study: ClassesStudy) -> list[Finding]:
         *_not_highest(study),
         *_probabilities(study),
         *_incomplete(study),
-        *few_rows(diagnostics.rows_by_class(study), "Classes", each_class.first),
+        *few_rows(diagnostics.rows_by_class(study), "Classes", listed),
         *few_clusters(study),
         *picked(study),
         *skewed(study),
@@ -195,21 +194,20 @@ def every_finding(study: ClassesStudy) -> list[Finding]:
 
 def _classes(study: ClassesStudy) -> list[Finding]:
     rows, majority = diagnostics.rows_by_class(study), float(study.shares.max())
-    listed = each_class.first(f"{name} {n:,}" for name, n in rows.items())
-    text = f"Rows by class: {listed}. Always predicting the largest is right for {majority:.1%}."
+    text = f"Rows by class: {counts(rows)}. Always predicting the largest is right for {majority:.1%}."
     return [inputs.CLASS_SHARES.rated(WARNING if majority > DOMINANT else NOTE, text, len(rows))]
 
 
 def _absent(study: ClassesStudy) -> list[Finding]:
     absent = [name for name, n in diagnostics.rows_by_class(study).items() if n == 0]
-    text = f"Classes without a row, whose recall and AUC are undefined: {', '.join(absent)}."
+    text = f"Classes without a row, whose recall and AUC are undefined: {listed(absent)}."
     return [inputs.ABSENT_CLASSES.warning(text, len(absent))] if absent else []
 
 
 def _never(study: ClassesStudy) -> list[Finding]:
     return [
         predictions.NEVER_PREDICTED.warning(
-            f"{name} never predicts {', '.join(lacking)}: their precision is undefined.", len(lacking)
+            f"{name} never predicts {listed(lacking)}: their precision is undefined.", len(lacking)
         )
         for name, lacking in diagnostics.never_predicted(study).items()
     ]
@@ -228,15 +226,15 @@ def _probabilities(study: ClassesStudy) -> list[Finding]:
         text = "Scores outside 0 to 1 are not probabilities: log loss, Brier and calibration are left out."
         return [predictions.NO_PROBABILITIES.warning(text)]
     far = diagnostics.unnormalised(study)
-    listed = ", ".join(f"{name} by {value:.2g}" for name, value in far.items())
-    text = f"Probabilities that do not add up to 1: {listed}; log loss scales each row."
+    sums = listed(f"{name} by {value:.2g}" for name, value in far.items())
+    text = f"Probabilities that do not add up to 1: {sums}; log loss scales each row."
     return [predictions.UNNORMALISED.warning(text, len(far))] if far else []
 
 
 def _incomplete(study: ClassesStudy) -> list[Finding]:
     lacking = diagnostics.incomplete_slices(study)
     text = (
-        f"Slices that lack a class: {', '.join(lacking)}; averages over classes cover fewer classes or are "
+        f"Slices that lack a class: {listed(lacking)}; averages over classes cover fewer classes or are "
         f"undefined there."
     )
     return [inputs.INCOMPLETE_SLICES.warning(text, len(lacking))] if lacking else []

@@ -3,9 +3,12 @@
 A kind shows nothing in the places that `ABSENT` lists for it; any other name that its modules lack is an error.
 """
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
+from evalkit.drawing import curve_plots, plots
+from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html
 from evalkit.pages import binary_page, binary_plots, classes_page, multilabel_page, pieces
 from evalkit.studies.binary_studies import RowsStudy, SumsStudy
@@ -15,6 +18,7 @@ from evalkit.studies.study import Study
 
 pieces.listed(__name__)
 
+ALONE = (4.9, 3.9)  # inches of one panel of curves
 KINDS: dict[type, tuple[Any, ...]] = {
     RowsStudy: (binary_page, binary_plots),
     SumsStudy: (binary_page, binary_plots),
@@ -41,6 +45,9 @@ def _piece(name: str, doc: str) -> Callable[[Study], Any]:
         return getattr(module, name)(study)
 
     piece.__doc__ = doc
+    modules = (module for kind in KINDS.values() for module in kind)
+    made = next(getattr(module, name) for module in modules if hasattr(module, name))
+    piece.__annotations__["return"] = inspect.signature(made).return_annotation
     return piece
 
 
@@ -63,3 +70,22 @@ confusion = _piece("confusion", "Which decisions were right and wrong.")
 definitions = _piece("definitions", "Exactly the metrics shown, the intervals, the tests.")
 origin = _piece("origin", "Inputs, parameters, versions, the command.")
 results = _piece("results", "Every number of the page, unrounded.")
+
+
+def roc(study: Study) -> Picture | Html:
+    """The ROC curves alone, with bands and operating points."""
+    return _panel(curve_plot(study), 0)
+
+
+def precision_recall(study: Study) -> Picture | Html:
+    """The precision-recall curves alone, with bands and operating points."""
+    return _panel(curve_plot(study), 1)
+
+
+def _panel(curves: Picture | Html, number: int) -> Picture | Html:
+    """One of the panels of a figure; what says that there is no figure stays."""
+    if isinstance(curves, Html):
+        return curves
+    panel = curves.drawing.data[0][number]
+    caption, alt = curves.caption, curves.alt
+    return plots.picture(curve_plots.panels, [panel], caption=caption, alt=alt, size=ALONE, panels=(1, 1))

@@ -1,15 +1,15 @@
 """What the pages of several classes and of several labels show alike: class by class, or label by label."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
 from evalkit.drawing import curve_plots, plots, tables
-from evalkit.drawing.curve_plots import Panel
-from evalkit.drawing.numbers import thousands
+from evalkit.drawing.curve_plots import STEPS, Panel
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Column, Html, each, escape, limits, of_rows, text
+from evalkit.numbers import thousands
 from evalkit.pages import first_screen, page
 from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.multilabel import MultiLabelStudy
@@ -17,8 +17,6 @@ from evalkit.studies.row_study import DRAWN
 from evalkit.studies.words import counted
 
 Either = ClassesStudy | MultiLabelStudy
-
-LISTED = 12  # classes or labels that a line names
 
 
 def title(study: Either, what: str, rows: str) -> Html:
@@ -36,15 +34,15 @@ def title(study: Either, what: str, rows: str) -> Html:
 def curves(study: Either, each: str, many: int, bands: Mapping[str, pd.DataFrame | None]) -> Picture | Html:
     """The leader's ROC and precision-recall curves of each of so many classes; bands: by kind, where there are."""
     if not study.drawn:
-        return tables.paragraph("No curves: every class or label is true on all rows or on none.")
+        return Html("")
     few = f", the {DRAWN} most frequent" if len(study.drawn) == DRAWN < many else ""
     limits = f" Bands: pointwise {study.settings.level:.0%} limits." if bands.get("roc") is not None else ""
     caption = f"{study.leader}: {each}{few}, {counted(len(study.data.rows), 'row')}.{limits}"
     n, diagonal = len(study.data.rows), ((0, 1), (0, 1))
     x, y = "false positive rate", f"recall (n = {counted(n, 'row')})"
     roc = Panel(study.curve("roc"), x, y, "ROC", bands.get("roc"), reference=diagonal)
-    pr = Panel(study.curve("pr"), "recall", "precision", "Precision and recall", bands.get("pr"))
-    return plots.picture(curve_plots.panels, [roc, pr], caption=caption, size=(9.0, 3.9), panels=(1, 2))
+    pr = Panel(study.curve("pr"), "recall", "precision", "Precision and recall", bands.get("pr"), steps=STEPS)
+    return plots.row(curve_plots.panels, [roc, pr], caption=caption, height=3.6, panels=2)
 
 
 def definitions(study: Either, more: list[tuple[str, str]]) -> Html:
@@ -78,8 +76,3 @@ def _table(
     columns: dict[str, Column] = {kind: name} | {head: text(column, thousands) for column, head in counted.items()}
     columns |= {head: limits(column, f"{column}_low", f"{column}_high") for column, head in metrics.items()}
     return of_rows(f"{caption}, with {study.settings.level:.0%} intervals", frame, columns)
-
-
-def first(texts: Iterable[str]) -> str:
-    several = list(texts)
-    return ", ".join([*several[:LISTED], *(["…"] if len(several) > LISTED else [])])

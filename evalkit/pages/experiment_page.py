@@ -3,11 +3,11 @@
 from typing import Any
 
 from evalkit.drawing import plots, tables
-from evalkit.drawing.numbers import number, p_value, signed, signed_percent
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Column, Html, each, escape, limits, of_rows, text, value, words
 from evalkit.findings import methods
 from evalkit.findings.finding import NOTE, WARNING, Finding
+from evalkit.numbers import number, p_value, signed, signed_percent
 from evalkit.pages import page, pieces, record
 from evalkit.pages.shared_findings import columns_read, counts, slices
 from evalkit.studies import online_diagnostics as diagnostics
@@ -18,7 +18,6 @@ from evalkit.studies.words import plural
 
 pieces.listed(__name__)
 
-NO_TABLE = "No A/B table of users was given: set users=FILE and metrics."
 SAMPLE = (
     " (bundled table: RAND health insurance experiment; a block of rows is roughly a person, better means more visits)"
 )
@@ -30,13 +29,13 @@ RAND = (
 )
 
 
-@pieces.of_a_part(NO_TABLE)
+@pieces.of_a_part
 def findings(study: Experiment) -> Html:
     """What to know of the table before the numbers."""
     return tables.findings(of_users(study))
 
 
-@pieces.of_a_part()
+@pieces.of_a_part
 def estimates(study: Experiment) -> Html:
     """The arms in rows, the metrics in columns."""
     n = users(study)
@@ -45,7 +44,7 @@ def estimates(study: Experiment) -> Html:
     )
 
 
-@pieces.of_a_part()
+@pieces.of_a_part
 def comparisons(study: Experiment) -> Html:
     """The differences of the arms, then the lifts."""
     columns: dict[str, Column] = {
@@ -59,11 +58,11 @@ def comparisons(study: Experiment) -> Html:
     return tables.stack([page.comparisons(study), of_rows(caption, study.comparisons, columns, note)])
 
 
-@pieces.of_a_part(NO_TABLE)
+@pieces.of_a_part
 def adjustments(study: Experiment) -> Html:
     """The same difference with and without CUPED, strata and a cap."""
     if not len(study.adjustments) or study.plain is None:
-        return tables.paragraph("No metric is the mean of one column, so there is nothing to cap or to adjust.")
+        return Html("")
     columns = {
         "measured": text("way"),
         "estimand": words("estimand"),
@@ -81,7 +80,7 @@ def adjustments(study: Experiment) -> Html:
     return of_rows(caption, study.adjustments, columns, note)
 
 
-@pieces.of_a_part()
+@pieces.of_a_part
 def users_for(study: Experiment) -> Html:
     """Users per arm for lifts, from this table's own spread."""
     if not len(study.users_for) or study.plain is None:
@@ -103,7 +102,7 @@ def _about(users: float) -> str:
     return f"{float(f'{users:.3g}'):,.0f}"
 
 
-@pieces.of_a_part()
+@pieces.of_a_part
 def segments(study: Experiment) -> Html:
     """The first metric by segment."""
     if not len(study.by_segment):
@@ -203,7 +202,7 @@ def _looks(study: Experiment) -> list[Finding]:
 # Pictures
 
 
-@pieces.of_a_part()
+@pieces.of_a_part
 def heavy_users(study: Experiment) -> Picture | Html:
     """The difference with heavy users capped at falling quantiles."""
     if not len(study.caps) or study.plain is None:
@@ -217,7 +216,7 @@ def heavy_users(study: Experiment) -> Picture | Html:
         "label": f"difference in mean {study.plain.label} (n = {n:,} {plural(study.unit_name, n)})",
         "zero": True,
     }
-    size = plots.tall(len(study.caps))
+    size = plots.WIDTH, plots.tall(len(study.caps))
     return plots.picture(
         plots.intervals, study.caps, alt=f"{caption} {page.listed(study.caps)}", caption=caption, size=size, **label
     )

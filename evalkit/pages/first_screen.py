@@ -4,19 +4,29 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, Protocol
 
+from evalkit import places as places_of
 from evalkit.drawing import tables
-from evalkit.drawing.numbers import estimate, number, of_frame, p_value, percent, signed, signed_percent
 from evalkit.drawing.tables import Html, escape
+from evalkit.numbers import estimate, number, of_frame, p_value, percent, signed, signed_percent
 from evalkit.pages import page, pieces
 from evalkit.reading.tables.parts import Source
 from evalkit.studies import diagnostics
 from evalkit.studies.study import Study
-from evalkit.studies.words import plural, sample_sizes
+from evalkit.studies.words import listed, plural, sample_sizes
 
 pieces.listed(__name__)
 
 SHOWN = 5  # more comparisons than a first screen holds
+BESIDE_TWO_BEST = 4
 NAMED = 3  # more systems than a sentence holds
+NO_MARGIN = (
+    "No margin was set, so equivalence was not tested: 'cannot tell' does not mean 'equal'. Set margin to the "
+    "largest difference that does not matter."
+)
+TWO_BEST = (
+    "The two best candidates are compared outside the family: their adjusted p is p times the number of pairs of "
+    "candidates, which accounts for having picked this pair."
+)
 BETWEEN = {"better": "than", "worse": "than", "equivalent": "to", "cannot tell": "from"}
 
 
@@ -55,9 +65,13 @@ def verdict(study: Study) -> Html:
     if not len(study.headline):
         return tables.stack([*pieces, _alone(study)])
     pieces += [tables.answer(_answer(study))]
-    pieces += [_comparison(study, row) for row in study.headline.head(SHOWN).to_dict("records")]
-    more = f"{SHOWN} of {len(study.headline)} comparisons; the others stand under Paired differences. "
-    how = tables.paragraph(f"{more if len(study.headline) > SHOWN else ''}{_how(study)}")
+    best_two = diagnostics.best_two(study).to_dict("records")
+    most = BESIDE_TWO_BEST if best_two else SHOWN
+    of_family = study.headline.head(most).to_dict("records")
+    pieces += [_comparison(study, row, page.evidence(study)) for row in of_family]
+    pieces += [_comparison(study, row, page.evidence_of_best_two(study)) for row in best_two]
+    more = f"{most} of {len(study.headline)} comparisons are listed here; the evidence table has all of them. "
+    how = tables.paragraph(f"{more if len(study.headline) > most else ''}{_how(study)}")
     return tables.stack([*pieces, tables.folded("How this was tested", how)])
 
 
@@ -114,8 +128,24 @@ def _against_baseline(study: Study) -> str:
         if word in by_word
     ]
     if "cannot tell" in by_word:
-        parts.append(f"the data do not show whether {_several(by_word['cannot tell'], 'or')} is better or worse")
-    return f"Against {study.settings.baseline}, by {study.primary.label}: {'; '.join(parts)}."
+        rest = by_word["cannot tell"]
+        verb = "are" if len(rest) > NAMED else "is"
+        parts.append(f"the data do not show whether {_several(rest, 'or')} {verb} better or worse")
+    return f"Against {study.settings.baseline}, by {study.primary.label}: {'; '.join(parts)}.{_of_best_two(study)}"
+
+
+def _of_best_two(study: Study) -> str:
+    """How the two best candidates compare; empty where there are no two."""
+    if not len(best_two := diagnostics.best_two(study)):
+        return ""
+    row = best_two.iloc[0]
+    first, second = row["first"], row["second"]
+    match row["verdict"]:
+        case "equivalent":
+            return f" The two best, {first} and {second}, are equivalent."
+        case "cannot tell":
+            return f" Of the two best, the data do not show whether {first} or {second} is better."
+    return f" Of the two best, {first} is {row['verdict']} than {second}."
 
 
 def _several(names: Sequence[str], last: str = "and") -> str:
@@ -126,7 +156,7 @@ def _several(names: Sequence[str], last: str = "and") -> str:
 
 
 def _gate(gate: Mapping[str, Any]) -> Html:
-    kept = "met" if gate["passed"] else f"not met by {', '.join(gate.get('failed', []))}".removesuffix(" by ")
+    kept = "met" if gate["passed"] else f"not met by {listed(gate.get('failed', []))}".removesuffix(" by ")
     return tables.verdict("pass" if gate["passed"] else "fail", f"gate: {escape(gate['rule'])}: {escape(kept)}")
 
 
@@ -137,29 +167,42 @@ def _value(study: Study, system: str) -> str:
 
 def _alone(study: Study) -> Html:
     rows = study.estimates[study.estimates["metric"] == study.primary.label]
-    lines = [f"{escape(name)}: {escape(study.primary.label)} {_value(study, name)}" for name in rows["system"]]
+    lines = [f"{escape(name)}: {page.metric_link(study.primary)} {_value(study, name)}" for name in rows["system"]]
     over = sample_sizes(rows["n"], study.unit_name).removeprefix("n = ")
     how = f"{percent(study.settings.level)} interval ({rows.iloc[0]['method']}) over {over}; "
     reason = (
         "one system, nothing to compare" if len(study.order) == 1 else f"{study.primary.label} has no better direction"
     )
-    return tables.verdict("result", "; ".join(lines), escape(how + reason) + ".")
+    return tables.verdict("result", listed(lines, SHOWN, "; "), escape(how + reason) + ".")
 
 
-def _comparison(study: Study, row: dict[str, Any]) -> Html:
+def _comparison(study: Study, row: dict[str, Any], evidence: str) -> Html:
+    """The card of a comparison, with a link to the table that is its evidence."""
     first, second = escape(row["first"]), escape(row["second"])
     same = of_frame(study.headline, "difference")
-    difference = estimate(row["difference"], row["low"], row["high"], signed, same)
-    main = f"{first} {BETWEEN[row['verdict']]} {second}: {escape(row['metric'])} {difference}"
+    difference = estimate(row["difference"], row["low"], row["high"], signed, same) + _side(study, row)
+    main = f"{first} {BETWEEN[row['verdict']]} {second}: {page.metric_link(study.primary)} {difference}"
+    p, adjusted = (escape(p_value(row[name])) for name in ("p", "adjusted"))
     small = (
-        f"{first} {_value(study, row['first'])}, {second} {_value(study, row['second'])}; p {p_value(row['p'])}, "
-        f"adjusted {p_value(row['adjusted'])}; {row['n']:,} {escape(plural(row['unit'], row['n']))}"
+        f"{first} {_value(study, row['first'])}, {second} {_value(study, row['second'])}; p {p}, adjusted {adjusted}; "
+        f"{row['n']:,} {escape(plural(row['unit'], row['n']))}"
     )
-    if "lift" in row:
+    if "lift_low" in row:
         small += f"; lift {estimate(row['lift'], row['lift_low'], row['lift_high'], signed_percent)}"
     if row["verdict"] == "cannot tell" and row.get("detectable", float("nan")) > 0:
         small += f"; a true difference of {number(row['detectable'], same)} would be detected with 80 % power"
+    small += f"; {places_of.link('evidence', evidence)}"
     return tables.verdict(row["verdict"], main, small)
+
+
+def _side(study: Study, row: Mapping[str, Any]) -> str:
+    """On which side the first value lies, in words, where that is shown."""
+    if row["verdict"] not in ("better", "worse"):
+        return ""
+    side = "higher" if row["difference"] > 0 else "lower"
+    by = diagnostics.relative(study, row["first"], row["second"])
+    known = by == by and by and "lift" not in row
+    return f", {signed_percent(by).lstrip('+−')} {side}" if known else f", {side}"
 
 
 def _how(study: Study) -> str:
@@ -169,9 +212,10 @@ def _how(study: Study) -> str:
         f"{study.leader} has the {top} value of {len(study.order)}; the correction over all pairs accounts for "
         f"having picked it. "
     )
-    margin = f" Equivalent: within ±{study.settings.margin:g}." if study.settings.margin else ""
+    equivalent = f"Equivalent: within ±{study.settings.margin:g}." if study.settings.margin else NO_MARGIN
+    picked = f" {TWO_BEST}" if len(diagnostics.best_two(study)) else ""
     return (
         f"Family: {study.family}. {'' if study.settings.baseline else best}{study.differences_are}, {study.sided}; "
         f"{how}. Better or worse: adjusted p below {diagnostics.alpha(study):.2g}. The {percent(level)} intervals are "
-        f"not adjusted for multiple comparisons.{margin}"
+        f"not adjusted for multiple comparisons.{picked} {equivalent}"
     )

@@ -5,9 +5,9 @@ from typing import Any
 import pandas as pd
 
 from evalkit.drawing import curve_plots, plots, tables
-from evalkit.drawing.numbers import number, of_frame, p_value, signed
 from evalkit.drawing.plots import COLOURS, GREY, Picture
 from evalkit.drawing.tables import Cell, Html, escape, with_interval
+from evalkit.numbers import number, of_frame, p_value, signed
 from evalkit.pages import page, pieces
 from evalkit.studies import validation_diagnostics as diagnostics
 from evalkit.studies.validation_diagnostics import fold_ends, fold_map_axis, stretches
@@ -16,6 +16,7 @@ from evalkit.studies.words import counted, plural
 
 pieces.listed(__name__)
 
+INTERVALS, PAIRED = "table-intervals", "table-other-systems"  # where they stand, for links of the first screen
 ALONG = {"time": "time", "group": "groups, in the order of the folds that test them", "row": "rows of the table"}
 
 
@@ -40,7 +41,7 @@ def intervals(study: Validation) -> Html:
         "with 200 rows, the t interval over 10 × 10 folds contained the true value in 43 % of cases instead of 95 %."
     )
     caption = f"{study.primary.label} of {study.subject} with {study.settings.level:.0%} interval"
-    return tables.table(caption, ["estimate", study.primary.label, "n", "interval"], rows, note)
+    return tables.table(caption, ["estimate", study.primary.label, "n", "interval"], rows, note, INTERVALS)
 
 
 def by_fold(study: Validation) -> Html:
@@ -118,7 +119,7 @@ def paired(study: Validation) -> Html:
         "10 × 10 folds it declares two equal learners different in half of all cases."
     )
     columns = ["first − second", "difference", "p", "adjusted p", "verdict"]
-    pooled_table = tables.table(above, columns, pooled, note)
+    pooled_table = tables.table(above, columns, pooled, note, PAIRED)
     if study.holdout:
         return pooled_table
     return tables.stack(
@@ -145,7 +146,7 @@ def fold_map(study: Validation) -> Picture:
     n, folds = len(study.examples), counted(len(study.tests), "fold")
     caption = f"Where each fold trains and tests, along the {along}{mixed}. {folds}, {counted(n, 'row')}."
     labels: dict[str, Any] = {"xlabel": f"{along} (n = {counted(n, 'row')})", "dated": study.examples.dated}
-    size = plots.tall(len(study.tests), head=1.3, each=0.2)
+    size = plots.WIDTH, plots.tall(len(study.tests), head=1.3, each=0.2)
     return plots.picture(curve_plots.draw_map, frame, caption=caption, size=size, **labels)
 
 
@@ -161,7 +162,7 @@ def folds(study: Validation) -> Picture:
         caption = f"{label} on each fold's test rows.{sides} {ends} over {counted(len(study.tests), 'fold')}."
     names: dict[str, Any] = {"label": label, "subject": study.subject}
     names["xlabel"] = f"fold (n = {counted(study.rows.size, 'row')} tested)"
-    return plots.picture(curve_plots.draw_folds, frame, caption=caption, size=(7.6, 3.0), **names)
+    return plots.picture(curve_plots.draw_folds, frame, caption=caption, size=(plots.WIDTH, 2.8), **names)
 
 
 def interval_plot(study: Validation) -> Picture:
@@ -173,5 +174,5 @@ def interval_plot(study: Validation) -> Picture:
         "independent observations."
     )
     label = f"{study.primary.label} (n = {counted(study.rows.size, 'row')})"
-    size = plots.tall(len(frame))
+    size = plots.WIDTH, plots.tall(len(frame))
     return plots.picture(plots.intervals, frame, caption=caption, size=size, label=label, zero=False)

@@ -2,7 +2,7 @@
 
 import math
 
-from evalkit.drawing.numbers import number, p_value
+from evalkit.numbers import number, p_value
 
 NO_LIMITS = (
     "Miscalibration, discrimination and ECE are too large in almost every sample, so no interval holds them. "

@@ -3,11 +3,11 @@
 from typing import Any
 
 from evalkit.drawing import plots, tables
-from evalkit.drawing.numbers import number, p_value, signed
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Column, Html, Results, each, limits, of_rows, text, words
 from evalkit.findings import inputs, methods
 from evalkit.findings.finding import NOTE, WARNING, Finding
+from evalkit.numbers import number, p_value, signed
 from evalkit.pages import experiment_page, first_screen, page, pieces, planning_page, record
 from evalkit.pages.shared_findings import columns_read, skewed, slices
 from evalkit.studies import online_diagnostics as diagnostics
@@ -17,8 +17,6 @@ from evalkit.studies.provenance import table as origin_table
 from evalkit.studies.words import counted, plural
 
 pieces.listed(__name__)
-
-NO_LOG = "No log of interleaved sessions was given: set log=FILE."
 
 
 def title(o: Online) -> Html:
@@ -53,13 +51,13 @@ def _doubted(answer: Html, design: list[Finding]) -> Html:
     return tables.stack([answer, tables.findings(against)]) if against else answer
 
 
-@pieces.of_a_part(NO_LOG)
+@pieces.of_a_part
 def findings(study: Interleaving) -> Html:
     """What to know of the log before the numbers."""
     return tables.findings(of_log(study))
 
 
-@pieces.of_a_part()
+@pieces.of_a_part
 def estimates(study: Interleaving) -> Html:
     """The arms in rows, the ways to count preference in columns."""
     n, arms = study.users, len(study.systems)
@@ -68,19 +66,19 @@ def estimates(study: Interleaving) -> Html:
     return page.estimates(study, caption)
 
 
-@pieces.of_a_part()
+@pieces.of_a_part
 def comparisons(study: Interleaving) -> Html:
     """The difference of the arms by each way to count."""
     return page.comparisons(study)
 
 
-@pieces.of_a_part()
+@pieces.of_a_part
 def segments(study: Interleaving) -> Html:
     """The preference by segment of the sessions."""
     return page.segments(study)
 
 
-@pieces.of_a_part()
+@pieces.of_a_part
 def checks(study: Interleaving) -> Html:
     """The draft's balance by position, then the counts that no draft should have."""
     several = len(study.systems) > 2
@@ -127,7 +125,8 @@ def definitions(o: Online) -> Html:
 
 def origin(o: Online) -> Html:
     """Inputs, parameters, versions, the command."""
-    return tables.provenance(origin_table(o.sources, o.given, "interleaving", o.seed))
+    metrics = [chosen for study in o.studies for chosen in study.settings.metrics]
+    return tables.provenance(origin_table(o.sources, o.given, "interleaving", o.seed, metrics))
 
 
 def results(o: Online) -> Results:
@@ -231,7 +230,7 @@ def fairness(study: Interleaving) -> list[Finding]:
 # Pictures
 
 
-@pieces.of_a_part(NO_LOG)
+@pieces.of_a_part
 def balance(study: Interleaving) -> Picture | Html:
     """The arms' shares of the items at each position, of two arms the first's, around the fair coin."""
     shares = study.coins
@@ -248,12 +247,12 @@ def balance(study: Interleaving) -> Picture | Html:
     )
     label: dict[str, Any] = {"label": f"share of {whose} items − {fraction}", "zero": True}
     listed = "; ".join(f"{name} {signed(value)}" for name, value in zip(names, frame["value"], strict=True))
-    size = plots.tall(len(frame), each=0.24)
+    size = plots.WIDTH, plots.tall(len(frame), each=0.24)
     frame.insert(0, "name", names)
     return plots.picture(plots.intervals, frame, alt=f"{caption} {listed}", caption=caption, size=size, **label)
 
 
-@pieces.of_a_part()
+@pieces.of_a_part
 def by_position(study: Interleaving) -> Picture | Html:
     """Outcome per shown item by position and arm."""
     outcome, n = study.data.columns["outcome"], max(study.by_position["n"])

@@ -4,11 +4,11 @@ from typing import Any
 
 from evalkit.drawing import curve_plots, plots, tables
 from evalkit.drawing.curve_plots import Panel
-from evalkit.drawing.numbers import number, signed
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html, Results, limits, of_rows, text, value
 from evalkit.findings import inputs, predictions
 from evalkit.findings.finding import Finding
+from evalkit.numbers import number, signed
 from evalkit.pages import each_class, page, record, shared_findings
 from evalkit.pages.shared_findings import (
     few_clusters,
@@ -25,7 +25,7 @@ from evalkit.studies import classification_diagnostics
 from evalkit.studies import classification_diagnostics as diagnostics
 from evalkit.studies.diagnostics import ends
 from evalkit.studies.multilabel import SWEPT, MultiLabelStudy
-from evalkit.studies.words import counted
+from evalkit.studies.words import counted, listed
 
 
 def title(study: MultiLabelStudy) -> Html:
@@ -71,13 +71,13 @@ def sweep_plot(study: MultiLabelStudy) -> Picture:
         f"{study.leader}: {', '.join(SWEPT)} along one threshold for all labels (n = {rows}). Best "
         f"micro F1 over all thresholds: {number(best)} at {number(at)}. Dotted: the threshold used."
     )
-    return plots.picture(curve_plots.panels, [panel], caption=caption, size=(7.6, 3.2), panels=(1, 1))
+    return plots.row(curve_plots.panels, [panel], caption=caption, panels=1)
 
 
 def calibrated(study: MultiLabelStudy) -> Html:
     """Mean score against share true, label by label."""
     if not study.probabilities:
-        return tables.paragraph("The scores are not probabilities, so there is no calibration.")
+        return Html("")
     columns = {
         "label": text("label"),
         "mean score": value("score"),
@@ -135,20 +135,20 @@ def results(study: MultiLabelStudy) -> Results:
 def every_finding(study: MultiLabelStudy) -> list[Finding]:
     """Every finding of a multi-label report."""
     data = [*rows_read(study.data.rows), *_labels(study), *weights(study.data.weight is not None), *_constant(study)]
-    few = [*few_rows(diagnostics.rows_by_label(study), "Labels that are true", each_class.first), *few_clusters(study)]
+    few = [*few_rows(diagnostics.rows_by_label(study), "Labels that are true", listed), *few_clusters(study)]
     return [*data, *_threshold(study), *_scores(study), *few, *picked(study), *skewed(study), *slices(study)]
 
 
 def _labels(study: MultiLabelStudy) -> list[Finding]:
     labels = diagnostics.labels(study)
-    listed = each_class.first(f"{name} {share:.1%}" for name, share in labels.shares.items())
-    text = f"Labels that are true: {listed}; {labels.per_row:.2f} per row, {labels.none:.1%} of the rows have none."
+    shares = listed(f"{name} {share:.1%}" for name, share in labels.shares.items())
+    text = f"Labels that are true: {shares}; {labels.per_row:.2f} per row, {labels.none:.1%} of the rows have none."
     return [inputs.CLASS_SHARES.note(text, len(labels.shares))]
 
 
 def _constant(study: MultiLabelStudy) -> list[Finding]:
     constant = [name for name, share in diagnostics.labels(study).shares.items() if share in (0.0, 1.0)]
-    text = f"Labels that are never or always true, whose AUC is undefined: {', '.join(constant)}."
+    text = f"Labels that are never or always true, whose AUC is undefined: {listed(constant)}."
     return [inputs.CONSTANT_LABELS.warning(text, len(constant))] if constant else []
 
 

@@ -1,15 +1,19 @@
 """What every study's page shows in the same way: estimates, comparisons, slices, definitions."""
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from string import ascii_lowercase
 from typing import Any
 
 import pandas as pd
 
+from evalkit import places as places_of
 from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.drawing import plots, tables
-from evalkit.drawing.numbers import estimate, number, of_frame, p_value, percent, signed
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Cell, Html, escape, with_interval
+from evalkit.numbers import estimate, number, of_frame, p_value, percent, signed
 from evalkit.pages import pieces
 from evalkit.studies import diagnostics
 from evalkit.studies.study import Study
@@ -17,8 +21,8 @@ from evalkit.studies.words import counted, sample_sizes
 
 pieces.listed(__name__)
 
-LISTED = 200  # rows of a table that someone may still read
 DRAWN = 30  # more than a figure holds
+CURVES = 8  # more systems than a figure of curves, or of slices, holds
 Row = Sequence[Cell | str]
 
 
@@ -32,12 +36,62 @@ def estimates(
 ) -> Html:
     """Systems in rows, best first, metrics in columns; the best value bold. `more` rows stand below the systems."""
     columns = study.settings.metrics if metrics is None else metrics
-    rows = [[Cell(escape(name)), *(_estimate(study, chosen.label, name) for chosen in columns)] for name in study.order]
-    heads = [f"{chosen.label}\u00a0{_ARROWS[chosen.metric.best]}".strip() for chosen in columns]
+    marks = beaten(study)
+    rows = [
+        [
+            Cell(escape(name), mark=marks.letters.get(name, "")),
+            *(replace(_estimate(study, chosen.label, name), mark=marks.of(chosen.label, name)) for chosen in columns),
+        ]
+        for name in study.order
+    ]
+    heads = [Cell(f"{metric_link(chosen)}\u00a0{_ARROWS[chosen.metric.best]}".strip()) for chosen in columns]
     methods = study.estimates[study.estimates["metric"].isin([chosen.label for chosen in columns])]["method"]
     how = "; ".join(dict.fromkeys(methods))
     below = f"Bold: the best value; ↑ higher is better, ↓ lower is better. Intervals: {how}. {note}"
-    return tables.table(caption, ["system", *heads], [*rows, *more], below.strip())
+    return tables.table(caption, ["system", *heads], [*rows, *more], below.strip(), marks=marks.words)
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Marks of significance for a printed table: each system's letter, and by metric and system whom it beats."""
+
+    letters: Mapping[str, str]
+    beats: Mapping[tuple[str, str], frozenset[str]]
+    words: str
+
+    def of(self, label: str, name: str) -> str:
+        """The letters of the systems than which this one is significantly better."""
+        return "".join(self.letters[other] for other in self.letters if other in self.beats.get((label, name), ()))
+
+
+def beaten(study: Study) -> Marks:
+    """The marks of the comparisons of a study; none of more systems than there are letters."""
+    if not 1 < len(study.order) <= len(ascii_lowercase) or not len(study.comparisons):
+        return Marks({}, {}, "")
+    wins: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for row in study.comparisons.itertuples():
+        sides = {"better": (row.first, row.second), "worse": (row.second, row.first)}
+        if row.verdict in sides:
+            winner, loser = sides[row.verdict]
+            wins[row.metric, winner].add(loser)
+    words = f"Superscripts: significantly better than that system, adjusted p below {diagnostics.alpha(study):.2g}."
+    letters = dict(zip(study.order, ascii_lowercase, strict=False))
+    return Marks(letters, {key: frozenset(losers) for key, losers in wins.items()}, words)
+
+
+def metric_link(chosen: Chosen) -> str:
+    """A metric's name as HTML, with a link to its definition."""
+    return places_of.link(chosen.label, places_of.definition(chosen.metric.name))
+
+
+def evidence(study: Study) -> str:
+    """The id of the table of comparisons that the first screen speaks of."""
+    return f"table-{places_of.anchor(study.differences_are)}"
+
+
+def evidence_of_best_two(study: Study) -> str:
+    """The id of the table of the two best candidates."""
+    return f"{evidence(study)}-best-two"
 
 
 def reference(study: Study, name: str, of: Callable[[Any, Chosen], float], metrics: Sequence[Chosen]) -> list[Cell]:
@@ -69,6 +123,16 @@ def _estimate(study: Study, label: str, name: str) -> Cell:
     return Cell(text, "lead" if len(rows) > 1 and row["value"] == diagnostics.best_value(study, label) else "")
 
 
+def drawn(study: Study, frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the systems that a figure has room for: the best ones."""
+    return frame[frame["system"].isin(study.order[:CURVES])]
+
+
+def few(study: Study) -> str:
+    """That a figure has the best systems only, where there are more."""
+    return f" The best {CURVES} of {len(study.order)} systems." if len(study.order) > CURVES else ""
+
+
 def methods(comparisons: pd.DataFrame) -> str:
     """How comparisons were tested, each way once."""
     return "; or ".join(dict.fromkeys(comparisons["method"]))
@@ -83,24 +147,37 @@ def comparisons(study: Study) -> Html:
     note = f"p by {methods(unfolded)}; adjusted by Holm over {study.adjusted_over}."
     if not deciding.any():
         return tables.stack([_nothing(study), _comparison_table(study, unfolded, "the other metrics", note)])
-    first = _comparison_table(study, unfolded, study.primary.label, note)
-    if deciding.all():
-        return first
-    rest = _comparison_table(study, study.comparisons[~deciding], "the other metrics", "")
-    return tables.stack([first, tables.folded("The other metrics", rest)])
+    first = _comparison_table(study, unfolded, study.primary.label, note, evidence(study))
+    return tables.stack([first, *_other_metrics(study, study.comparisons[~deciding]), *_best_two(study)])
+
+
+def _other_metrics(study: Study, frame: pd.DataFrame) -> list[Html]:
+    """The comparisons on metrics that do not decide, folded."""
+    if not len(frame):
+        return []
+    return [tables.folded("The other metrics", _comparison_table(study, frame, "the other metrics", ""))]
+
+
+def _best_two(study: Study) -> list[Html]:
+    """The comparison of the two best candidates, which is no part of the family."""
+    if not len(best_two := diagnostics.best_two(study)):
+        return []
+    note = "Adjusted p: p times the number of pairs of candidates, as the pair was picked by its values."
+    what = f"{study.primary.label} of the two best candidates"
+    return [_comparison_table(study, best_two, what, note, evidence_of_best_two(study))]
 
 
 def _nothing(study: Study) -> Html:
-    """Why there is no comparison by the metric that decides."""
+    """Why there is no comparison by the metric that decides; of one system the first screen says it."""
     if len(study.order) < 2:
-        return tables.paragraph("One system: nothing to compare.")
+        return Html("")
     return tables.paragraph(f"{study.primary.label} has no better direction, so systems are not compared on it.")
 
 
 _EXTRAS = {"max_t": "max-T p", "p_t": "t-test p", "p_fisher": "Fisher p", "wins": "win / tie / loss"}
 
 
-def _comparison_table(study: Study, frame: pd.DataFrame, metrics: str, note: str) -> Html:
+def _comparison_table(study: Study, frame: pd.DataFrame, metrics: str, note: str, place: str = "") -> Html:
     of = sample_sizes(frame["n"], study.unit_name)
     caption = f"{study.differences_are} in {metrics} with {percent(study.settings.level)} interval, {of}"
     many = frame["metric"].nunique() > 1
@@ -109,17 +186,17 @@ def _comparison_table(study: Study, frame: pd.DataFrame, metrics: str, note: str
     frame = frame.assign(few=few, places=frame["metric"].map(same))
     extra = [name for column, name in _EXTRAS.items() if column in frame]
     columns = ["first − second", *(["metric"] if many else []), "difference", "p", "adjusted p", *extra, "verdict"]
-    if len(frame) > LISTED:
-        note = f"The first {LISTED} of {len(frame):,} pairs; the JSON holds all. {note}"
-    rows = [_comparison_row(row, many=many) for row in frame.head(LISTED).to_dict("records")]
-    return tables.table(caption, columns, rows, note)
+    rows = [_comparison_row(row, many=many) for row in frame.head(tables.LISTED).to_dict("records")]
+    marks = f"*: statistically significant, adjusted p below {diagnostics.alpha(study):.2g}."
+    return tables.table(caption, columns, rows, tables.cut(len(frame), note), place, marks=marks)
 
 
 def _comparison_row(row: dict[str, Any], *, many: bool) -> list[Cell]:
     cells = [Cell(f"{escape(row['first'])} − {escape(row['second'])}")]
     cells += [Cell(escape(row["metric"]), "text")] if many else []
     few = f' <span class="muted">n = {row["n"]:,}</span>' if row["few"] == row["few"] else ""
-    cells.append(Cell(with_interval(row["difference"], row["low"], row["high"], signed, row["places"]) + few))
+    difference = with_interval(row["difference"], row["low"], row["high"], signed, row["places"])
+    cells.append(Cell(difference + few, mark="*" if row["verdict"] in ("better", "worse") else ""))
     cells += [Cell(p_value(row[name])) for name in ("p", "adjusted", "max_t", "p_t", "p_fisher") if name in row]
     if "wins" in row:
         cells.append(Cell(f"{row['wins']:,} / {row['ties']:,} / {row['losses']:,}"))
@@ -147,7 +224,7 @@ def forest(study: Study, draw: Any, caption: str, colours: Mapping[str, str], **
     frame["low"], frame["high"] = pairs["low"], pairs["high"]
     frame["colour"] = [colours.get(word, plots.GREY) for word in pairs["verdict"]]
     label = f"difference in {study.primary.label} ({sample_sizes(pairs['n'], study.unit_name)})"
-    alt, size = f"{caption} {listed(frame)}", plots.tall(len(frame))
+    alt, size = f"{caption} {listed(frame)}", (plots.WIDTH, plots.tall(len(frame)))
     return plots.picture(draw, frame, alt=alt, caption=caption, size=size, label=label, **options)
 
 
@@ -171,14 +248,19 @@ def segments(study: Study) -> Html:
     if not len(study.by_segment):
         return Html("")
     tested = "difference" in study.by_segment
-    columns = ["slice", "n", *study.order, *([" − ".join(study.opponents), "adjusted p"] if tested else [])]
-    parts = [part for _, part in study.by_segment.groupby(["segment", "slice"], sort=False)]
+    frame = drawn(study, study.by_segment)
+    systems = study.order[:CURVES]
+    columns = ["slice", "n", *systems, *([" − ".join(study.opponents), "adjusted p"] if tested else [])]
+    parts = [part for _, part in frame.groupby(["segment", "slice"], sort=False)]
     note = f"p is Holm-adjusted over the {len(parts)} slices; the intervals are not adjusted." if tested else ""
-    same = of_frame(study.by_segment, "value")
-    differ = of_frame(study.by_segment, "difference", "difference_low", "difference_high") if tested else None
+    same = of_frame(frame, "value")
+    differ = of_frame(frame, "difference", "difference_low", "difference_high") if tested else None
     rows = [_slice_row(part, same, differ) for part in parts]
     return tables.table(
-        f"{study.primary.label} by segment with {percent(study.settings.level)} interval", columns, rows, note
+        f"{study.primary.label} by segment with {percent(study.settings.level)} interval",
+        columns,
+        rows,
+        f"{note}{few(study)}".strip(),
     )
 
 
@@ -195,13 +277,13 @@ def _slice_row(part: pd.DataFrame, places: int, differ: int | None) -> list[Cell
 def segment_plot(study: Study) -> Picture | Html:
     """Small multiples of the slices, same axes."""
     if not len(study.by_segment):
-        return tables.paragraph("No segment column was named; set segments to the columns to slice by.")
-    frame = study.by_segment.assign(slice=study.by_segment["segment"] + " " + study.by_segment["slice"])
-    down, across = plots.grid(frame["slice"].nunique(), across=4)
-    caption = (
-        f"{study.primary.label} by segment, {percent(study.settings.level)} intervals; same axes, n in each title."
-    )
-    size = plots.tall(down, head=0.5, each=plots.tall(len(study.order), head=0.85, each=0.17)[1])
+        return Html("")
+    frame = drawn(study, study.by_segment)
+    frame = frame.assign(slice=frame["segment"] + " " + frame["slice"])
+    down, across = plots.grid(frame["slice"].nunique(), across=2)
+    level = percent(study.settings.level)
+    caption = f"{study.primary.label} by segment, {level} intervals; same axes, n in each title.{few(study)}"
+    size = plots.WIDTH, plots.tall(down, head=0.5, each=plots.tall(frame["system"].nunique(), head=0.85, each=0.17))
     label = study.primary.label
     return plots.picture(plots.multiples, frame, caption=caption, size=size, panels=(down, across), label=label)
 
@@ -212,5 +294,6 @@ def metric_definitions(study: Study) -> list[tuple[str, str]]:
 
 
 def _definition(metric: Metric) -> str:
-    reference = f" {metric.reference}." if metric.reference else ""
-    return f"{metric.formula}. Undefined where {metric.undefined}. Equals: {metric.equals}.{reference}"
+    undefined = [f"Undefined where {metric.undefined}"] if metric.undefined else []
+    reference = [metric.reference] if metric.reference else []
+    return " ".join(f"{part}." for part in [metric.formula, *undefined, f"Equals: {metric.equals}", *reference])

@@ -7,7 +7,6 @@ from functools import singledispatch, wraps
 from types import ModuleType
 from typing import Any, NoReturn, TypeVar
 
-from evalkit.drawing import tables
 from evalkit.drawing.tables import Html
 
 Part = TypeVar("Part")
@@ -53,16 +52,11 @@ def nothing(study: object) -> Html:
     return Html("")
 
 
-def of_a_part(without: str = "") -> Callable[[Callable[[Part], Piece]], Callable[[Part | None], Piece | Html]]:
-    """Make a piece say `without`, or nothing, where the part of the study that it is about was not given (None)."""
+def of_a_part(piece: Callable[[Part], Piece]) -> Callable[[Part | None], Piece | Html]:
+    """Make a piece empty where the part of the study that it is about was not given (None)."""
 
-    def optional(piece: Callable[[Part], Piece]) -> Callable[[Part | None], Piece | Html]:
-        @wraps(piece)
-        def of_what_is_there(part: Part | None) -> Piece | Html:
-            if part is not None:
-                return piece(part)
-            return tables.paragraph(without) if without else Html("")
+    @wraps(piece)
+    def of_what_is_there(part: Part | None) -> Piece | Html:
+        return Html("") if part is None else piece(part)
 
-        return of_what_is_there
-
-    return optional
+    return of_what_is_there

@@ -3,22 +3,21 @@
 from typing import Any
 
 from evalkit.drawing import claim_plots, plots, tables
-from evalkit.drawing.numbers import signed, signed_percent, thousands
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Column, Html, each, escape, of_rows, text, value
 from evalkit.findings import methods
 from evalkit.findings.finding import Finding
+from evalkit.numbers import signed, signed_percent, thousands
 from evalkit.pages import pieces
 from evalkit.studies.planning import BAIT, CANDIDATE, FEWEST_GROUPS, KINDS, PRODUCTION, Planning, as_record
 
 pieces.listed(__name__)
 
-NO_WORLD = "No world was simulated: set world to cascade or positions."
 
 HOW = {"true": "true lift", "measured": "measured by an A/B test", "cuped": "measured with CUPED"}
 
 
-@pieces.of_a_part(NO_WORLD)
+@pieces.of_a_part
 def answer(study: Planning) -> Html:
     """How many times the users an A/B test needs, raw and with CUPED, and the world in words."""
     row = study.worlds.set_index("world").loc[study.name]
@@ -40,7 +39,7 @@ def _times(ratio: float) -> str:
     return f"{float(f'{ratio:.2g}'):,.0f}" if ratio >= 10 else f"{ratio:.1f}"
 
 
-@pieces.of_a_part()
+@pieces.of_a_part
 def needed(study: Planning) -> Html:
     """Users by design and criterion."""
     columns: dict[str, Column] = {
@@ -60,7 +59,7 @@ def needed(study: Planning) -> Html:
     return of_rows(f"Users needed, from {study.users:,} simulated users", study.needed, columns, note)
 
 
-@pieces.of_a_part()
+@pieces.of_a_part
 def worlds(study: Planning) -> Html:
     """What the ratio depends on: the click model and heavy users."""
     columns: dict[str, Column] = {
@@ -78,7 +77,7 @@ def worlds(study: Planning) -> Html:
     return of_rows("Users for 95 % agreement, simulated, by assumption", study.worlds, columns, note)
 
 
-@pieces.of_a_part()
+@pieces.of_a_part
 def stages(study: Planning) -> Html:
     """Interleaving keeps s of m candidates, an A/B test decides among them."""
     first = study.stages.iloc[0]
@@ -156,7 +155,7 @@ def assumptions(study: Planning) -> str:
 # Pictures
 
 
-@pieces.of_a_part()
+@pieces.of_a_part
 def errors(study: Planning) -> Picture | Html:
     """How often an experiment prefers the worse ranker, against its number of users, by design."""
     need = study.needed.set_index("design")["agree_95"]
@@ -176,11 +175,11 @@ def errors(study: Planning) -> Picture | Html:
         study.groups,
         alt=f"{caption} {listed}.",
         caption=caption,
-        size=(7.6, 3.6),
+        size=(plots.WIDTH, 3.2),
     )
 
 
-@pieces.of_a_part(NO_WORLD)
+@pieces.of_a_part
 def agreement(study: Planning) -> Picture | Html:
     """The interleaving preference of many rankers against their true and their measured A/B lift."""
     r = {how: study.correlation(how) for how in HOW}
@@ -192,12 +191,10 @@ def agreement(study: Planning) -> Picture | Html:
     titles = [f"{HOW[how]}, r = {r[how]:.2f}" for how in HOW]
     data = [study.candidates[["share", f"plays_{how}"]].to_numpy() for how in HOW]
     alt = f"{caption} {'; '.join(titles)}."
-    return plots.picture(
-        claim_plots.draw_agreement, data, titles, alt=alt, caption=caption, size=(7.6, 2.9), panels=(1, 3)
-    )
+    return plots.row(claim_plots.draw_agreement, data, titles, alt=alt, caption=caption, panels=3)
 
 
-@pieces.of_a_part()
+@pieces.of_a_part
 def families(study: Planning) -> Picture | Html:
     """Preference against the true lifts for rankers by affinity, click-bait and diverse ones."""
     rankers = study.families
@@ -213,6 +210,4 @@ def families(study: Planning) -> Picture | Html:
         f"hours {signed_percent(row.hours)}"
         for row in rankers.itertuples(index=False)
     )
-    return plots.picture(
-        claim_plots.draw_families, rankers, alt=f"{caption} {listed}.", caption=caption, size=(7.6, 3.2), panels=(1, 2)
-    )
+    return plots.row(claim_plots.draw_families, rankers, alt=f"{caption} {listed}.", caption=caption, panels=2)

@@ -5,11 +5,11 @@ from typing import Any
 import pandas as pd
 
 from evalkit.drawing import plots, tables
-from evalkit.drawing.numbers import number, percent, signed
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html, Results, of_rows, text, value
 from evalkit.findings import inputs, measured, predictions
 from evalkit.findings.finding import NOTE, WARNING, Finding
+from evalkit.numbers import interval, number, percent, signed
 from evalkit.pages import first_screen, page, pieces, record
 from evalkit.pages.shared_findings import columns_read, counts, few_units, gaps, picked, skewed, slices, unshared
 from evalkit.parameters.reports import RENUMBER
@@ -17,7 +17,7 @@ from evalkit.studies import diagnostics, ranking_diagnostics
 from evalkit.studies.diagnostics import VISIBLE
 from evalkit.studies.ranking import Ranking
 from evalkit.studies.ranking_diagnostics import total
-from evalkit.studies.words import counted
+from evalkit.studies.words import counted, listed
 
 pieces.listed(__name__)
 
@@ -150,8 +150,8 @@ def _judgements(study: Ranking) -> list[Finding]:
         text = f"{study.runs.negative:,} judgements below 0 count as not judged, as in trec_eval."
         findings.append(inputs.NEGATIVE_GRADES.note(text, study.runs.negative))
     if any(shares.values()):
-        listed = ", ".join(f"{name} {value:.0%}" for name, value in shares.items())
-        text = f"Unjudged items in the first {k}, counted as not relevant: {listed}."
+        text = f"Unjudged items in the first {k}, counted as not relevant: "
+        text += f"{listed(f'{name} {value:.0%}' for name, value in shares.items())}."
         findings.append(inputs.UNJUDGED_ITEMS.rated(WARNING if uneven else NOTE, text))
     return findings
 
@@ -167,9 +167,12 @@ def _ties(study: Ranking) -> list[Finding]:
     if not tied:
         return []
     ties, matters = ranking_diagnostics.ties(study)
-    ranges = "; ".join(
-        f"{row['system']} {label} lies between {number(row['worst_ties'])} and {number(row['best_ties'])}"
-        for row in ties.to_dict("records")
+    ranges = listed(
+        (
+            f"{row['system']} {label} lies in {interval(row['worst_ties'], row['best_ties'])}"
+            for row in ties.to_dict("records")
+        ),
+        joint="; ",
     )
     little = f" Their order changes {label} by less than {VISIBLE:g}."
     moved = f" Depending on their order {ranges}." if ranges else little
@@ -196,7 +199,7 @@ def queries(study: Ranking) -> Picture | Html:
         "xlabel": f"queries, sorted (n = {len(values):,})",
         "ylabel": f"difference in {study.primary.label}",
     }
-    return plots.picture(plots.bars, values.to_numpy(), caption=caption, size=(7.6, 2.8), **labels)
+    return plots.picture(plots.bars, values.to_numpy(), caption=caption, size=(plots.WIDTH, 2.6), **labels)
 
 
 def _values(study: Ranking) -> Picture:
@@ -205,7 +208,7 @@ def _values(study: Ranking) -> Picture:
     score = f"{diagnostics.sides(values)[1]:,} of {counted(len(values), 'query')} score 0"
     caption = f"{study.primary.label} of each query, sorted. {score}; dashed: the mean."
     labels: dict[str, Any] = {"xlabel": f"queries, sorted (n = {len(values):,})", "ylabel": study.primary.label}
-    return plots.picture(plots.bars, values, caption=caption, size=(7.6, 2.8), **labels)
+    return plots.picture(plots.bars, values, caption=caption, size=(plots.WIDTH, 2.6), **labels)
 
 
 def curves(study: Ranking) -> Picture:
@@ -224,8 +227,8 @@ def _curves(
     study: Ranking, frame: pd.DataFrame, what: str, x: str, xlabel: str, ylabel: str, **options: Any
 ) -> Picture:
     """Means over queries along x, in words also each line's first and last point."""
-    n = max(frame["n"])
-    caption = f"Mean {what} with {percent(study.settings.level)} bands, {counted(n, 'query')}."
+    frame, n = page.drawn(study, frame), max(frame["n"])
+    caption = f"Mean {what} with {percent(study.settings.level)} bands, {counted(n, 'query')}.{page.few(study)}"
     ends = [
         f"{name} from {number(ys.iloc[0])} at {xs.iloc[0]:g} to {number(ys.iloc[-1])} at {xs.iloc[-1]:g}"
         for name, xs, ys in ((name, line[x], line["value"]) for name, line in frame.groupby("system", sort=False))

@@ -3,16 +3,16 @@
 from typing import Any
 
 from evalkit.drawing import curve_plots, plots, tables
-from evalkit.drawing.numbers import number, signed, thousands
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html, Results, limits, of_rows, text, value
 from evalkit.findings import inputs, measured, predictions
 from evalkit.findings.finding import Finding
+from evalkit.numbers import number, signed, thousands
 from evalkit.pages import first_screen, page, pieces, record
 from evalkit.pages.shared_findings import few_clusters, picked, rows_read, skewed, slices, weights
 from evalkit.studies import rating_diagnostics
 from evalkit.studies.rating import Rating
-from evalkit.studies.words import counted
+from evalkit.studies.words import counted, listed
 
 pieces.listed(__name__)
 
@@ -58,7 +58,7 @@ def error_plot(study: Rating) -> Picture:
         drawn["error"],
         tenths,
         caption=caption,
-        size=(7.6, 3.6),
+        size=(plots.WIDTH, 3.2),
         **labels,
     )
 
@@ -72,13 +72,11 @@ def bias_plot(study: Rating) -> Picture:
         f"Bias by decile of each system's forecast, lowest first, with {study.settings.level:.0%} intervals "
         f"({counted(len(study.data.rows), 'row')}). Above 0: forecasts too high."
     )
-    size = plots.wide(across, edge=2.2, each=2.4, height=3.0)
-    return plots.picture(
+    return plots.row(
         curve_plots.tenths,
         frame,
         caption=caption,
-        size=size,
-        panels=(1, across),
+        panels=across,
         ylabel="bias (forecast − actual)",
     )
 
@@ -170,7 +168,7 @@ def _units(study: Rating) -> list[Finding]:
 
 def _constant(study: Rating) -> list[Finding]:
     constant = rating_diagnostics.constant_forecasts(study)
-    text = f"The same forecast for every row: {', '.join(constant)}."
+    text = f"The same forecast for every row: {listed(constant)}."
     return [predictions.CONSTANT_FORECAST.warning(text, len(constant))] if constant else []
 
 

@@ -3,19 +3,20 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from evalkit.catalogue.metric import Chosen
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Html, Results
 from evalkit.findings.finding import Finding
+from evalkit.parameters import cells
 from evalkit.reading.inputs.aligned import Aligned
 from evalkit.reading.tables.parts import Source
-from evalkit.studies import provenance
+from evalkit.studies import diagnostics, provenance
 from evalkit.studies.study import Study
 
 
 def origin(study: Study, notebook: str) -> Html:
     """The command that makes the page again, the inputs, the parameters, the versions."""
-    return tables.provenance(provenance.table(study.sources, study.given, notebook, study.settings.seed))
+    settings = study.settings
+    return tables.provenance(provenance.table(study.sources, study.given, notebook, settings.seed, settings.metrics))
 
 
 def population(rows: Aligned) -> dict[str, Any]:
@@ -41,6 +42,7 @@ def about(
         "schema": "evalkit/1",
         "report": notebook,
         "parameters": provenance.printable(parameters),
+        **({"settings": origin} if (origin := cells.settings()) else {}),
         "inputs": provenance.inputs(sources),
         "versions": provenance.versions(),
         "gate": gate,
@@ -50,18 +52,13 @@ def about(
 
 def answers(study: Study) -> dict[str, Any]:
     """The frames of a study that every report's JSON has."""
-    return {
+    best_two = diagnostics.best_two(study).to_dict("records")
+    return ({"best_two": best_two} if best_two else {}) | {
         "primary": study.primary.label,
-        "metrics": [_metric(chosen) for chosen in study.settings.metrics],
+        "metrics": [provenance.metric(chosen) for chosen in study.settings.metrics],
         "order": study.order,
         "headline": study.headline.to_dict("records"),
         "estimates": study.estimates.to_dict("records"),
         "comparisons": study.comparisons.to_dict("records"),
         "segments": study.by_segment.to_dict("records"),
     }
-
-
-def _metric(chosen: Chosen) -> dict[str, Any]:
-    """What a reader of the JSON needs of a metric; best: whether high or low values are, or neither."""
-    metric = chosen.metric
-    return {"name": chosen.label, "best": metric.best, "low": metric.low, "high": metric.high}

@@ -3,9 +3,9 @@
 from typing import Any
 
 from evalkit.drawing import curve_plots, plots, tables
-from evalkit.drawing.numbers import number, of_frame, p_value, signed, thousands
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Cell, Column, Html, escape, of_rows, text, value, with_interval
+from evalkit.numbers import number, of_frame, p_value, signed, thousands
 from evalkit.pages import pieces
 from evalkit.pages.validation_findings import why_not
 from evalkit.studies import validation_diagnostics as diagnostics
@@ -13,8 +13,6 @@ from evalkit.studies.validity import INSIDE, OUTSIDE, Validation
 from evalkit.studies.words import counted, plural
 
 pieces.listed(__name__)
-
-NO_FITS = "Predictions alone cannot be split again. With features and an estimator this page also shows"
 
 
 def selection(study: Validation) -> Html:
@@ -133,7 +131,7 @@ def _ignoring(study: Validation) -> list[Html]:
 def strip(study: Validation) -> Picture | Html:
     """Every estimate that each way of splitting gave, on one axis."""
     if study.other is None:
-        return tables.paragraph(f"{NO_FITS} the estimates of other splits of the same rows, and a learning curve.")
+        return Html("")
     frame, label = study.other.points, study.primary.label
     if not len(frame):
         return tables.paragraph("No other split was fitted: " + "; ".join(map(why_not, study.other.unfitted)))
@@ -145,7 +143,7 @@ def strip(study: Validation) -> Picture | Html:
         f"{label} of {study.subject} by each way of splitting. A point: the test rows of one holdout or bootstrap "
         "sample, all rows over the folds of one draw, or the mean of such draws if the name says so. Bar: their mean."
     )
-    size = plots.tall(frame["way"].nunique(), head=1.0, each=0.5)
+    size = plots.WIDTH, plots.tall(frame["way"].nunique(), head=1.0, each=0.5)
     xlabel = f"{label} (n = {counted(len(study.examples), 'row')})"
     return plots.picture(
         curve_plots.draw_strip, frame, alt=f"{caption} {listed}.", caption=caption, size=size, xlabel=xlabel
@@ -165,4 +163,6 @@ def learning_curve(study: Validation) -> Picture | Html:
     caption = f"{label} of {study.subject} by the number of training rows; band: from the lowest to the highest fold."
     labels: dict[str, Any] = {"x": "rows", "y": "value", "log": True}
     labels |= {"xlabel": "training rows (log scale)", "ylabel": f"{label} (n = {len(study.tests)} folds)"}
-    return plots.picture(plots.curves, frame, alt=f"{caption} {ends}.", caption=caption, size=(7.6, 2.8), **labels)
+    return plots.picture(
+        plots.curves, frame, alt=f"{caption} {ends}.", caption=caption, size=(plots.WIDTH, 2.6), **labels
+    )

@@ -11,7 +11,7 @@ from evalkit.studies import diagnostics
 from evalkit.studies.diagnostics import Ends
 from evalkit.studies.ranking_diagnostics import by_system, total
 from evalkit.studies.study import Study
-from evalkit.studies.words import counted, plural
+from evalkit.studies.words import counted, listed, plural
 
 
 def columns_read(columns: Mapping[str, str]) -> str:
@@ -21,7 +21,7 @@ def columns_read(columns: Mapping[str, str]) -> str:
 
 def counts(by_name: Mapping[str, int]) -> str:
     """Names with their counts, in words."""
-    return ", ".join(f"{name} {n:,}" for name, n in by_name.items())
+    return listed(f"{name} {n:,}" for name, n in by_name.items())
 
 
 def nonzero(by_name: Mapping[str, int]) -> dict[str, int]:
@@ -101,12 +101,12 @@ def slices(study: Study) -> list[Finding]:
     small, hopeless = diagnostics.small_slices(study), diagnostics.untestable_slices(study)
     findings = []
     if small:
-        text = f"Slices with fewer than {diagnostics.FEW} {plural(study.unit_name, 2)}: {', '.join(small)}."
+        text = f"Slices with fewer than {diagnostics.FEW} {plural(study.unit_name, 2)}: {listed(small)}."
         findings.append(inputs.SMALL_SLICES.warning(text, len(small)))
     if hopeless:
         text = (
             f"Interval ∞: too few {plural(study.unit_name, 2)} for any difference to be significant: "
-            f"{', '.join(hopeless)}."
+            f"{listed(hopeless)}."
         )
         findings.append(inputs.UNTESTABLE_SLICES.warning(text, len(hopeless)))
     return findings
@@ -120,7 +120,7 @@ def compared(stored: Mapping[str, Precision]) -> str:
     several = diagnostics.by_precision(stored)
     if len(several) == 1:
         return f"compared in {precision.WORDS[next(iter(several))]}, as the scores are stored"
-    each = "; ".join(f"{', '.join(names)} in {precision.WORDS[to]}" for to, names in several.items())
+    each = "; ".join(f"{listed(names)} in {precision.WORDS[to]}" for to, names in several.items())
     return f"compared as the scores are stored: {each}"
 
 
@@ -128,7 +128,7 @@ def rounded(threshold: float, stored: Mapping[str, Precision]) -> list[Finding]:
     """A note for each precision that changes the value of the threshold."""
     findings = []
     for r in diagnostics.rounded(threshold, stored):
-        whose = "The scores" if r.everywhere else f"The scores of {', '.join(r.systems)}"
+        whose = "The scores" if r.everywhere else f"The scores of {listed(r.systems)}"
         text = f"{whose} are stored in {precision.WORDS[r.stored]}, and the threshold is rounded to it"
         text += f", as numpy and pandas do: {threshold:.12g} becomes {r.value!r}."
         findings.append(predictions.ROUNDED_THRESHOLD.note(text, len(r.systems)))
@@ -167,8 +167,8 @@ def unshared(accounts: Mapping[str, Account]) -> list[Finding]:
 def gaps(accounts: Mapping[str, Account]) -> list[Finding]:
     """A warning that names the systems with lists that start above rank 1 or have gaps."""
     several = {name: _gaps(account) for name, account in accounts.items() if account.late or account.gaps}
-    listed = "; ".join(f"{name}: {text}" for name, text in several.items())
-    text = f"Ranks are used as given. {listed}. A missing rank counts as an item that is not relevant."
+    lists = listed((f"{name}: {text}" for name, text in several.items()), joint="; ")
+    text = f"Ranks are used as given. {lists}. A missing rank counts as an item that is not relevant."
     return [predictions.RANK_GAPS.warning(text, len(several))] if several else []
 
 

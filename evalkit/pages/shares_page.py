@@ -3,11 +3,11 @@
 from typing import Any
 
 from evalkit.drawing import claim_plots, plots, tables
-from evalkit.drawing.numbers import interval, p_value, percent, signed
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html, Results
 from evalkit.findings import inputs, methods
 from evalkit.findings.finding import Finding
+from evalkit.numbers import interval, p_value, percent, signed
 from evalkit.pages import first_screen, page, record
 from evalkit.pages.shared_findings import columns_read
 from evalkit.studies import lessons
@@ -15,11 +15,11 @@ from evalkit.studies import significance_diagnostics as diagnostics
 from evalkit.studies.diagnostics import FEW, equivalence_level
 from evalkit.studies.significance import Significance
 from evalkit.studies.trials import Shares
-from evalkit.studies.words import counted
+from evalkit.studies.words import counted, listed
 
 Either = Significance | Shares
 PAIRS = 3  # pairs that a line names
-WIDE = (7.6, 2.9)
+WIDE = (plots.WIDTH, 2.9)
 
 
 def title(study: Shares) -> Html:
@@ -27,14 +27,8 @@ def title(study: Shares) -> Html:
     n = diagnostics.trials(study)
     against = f" against a share of {study.null:g}" if study.null is not None else ""
     against = against or (" against each other" if len(study.systems) > 1 else "")
-    asked = f"What can be claimed about {', '.join(study.data.systems)}{against}, from {counted(n, 'trial')}?"
+    asked = f"What can be claimed about {listed(study.data.systems)}{against}, from {counted(n, 'trial')}?"
     return first_screen.heading("Significance report", asked, study)
-
-
-def effects(study: Shares) -> Html:
-    """What the size of a difference is."""
-    text = "The effect size is the difference of the shares (successes per trial)."
-    return tables.paragraph(text) if len(study.headline) else Html("")
 
 
 def equivalence(study: Shares) -> Html:
@@ -63,18 +57,12 @@ def definitions(study: Shares) -> Html:
 # Pictures
 
 
-def distribution(study: Shares) -> Html:
-    """Why there is no picture of single differences."""
-    text = "The input has counts of successes. Trials are not paired, so there are no differences per unit."
-    return tables.paragraph(text) if len(study.headline) else Html("")
-
-
 def null_distribution(study: Shares) -> Picture | Html:
     """What chance alone would have given, and where the observed share stands."""
     if not len(study.headline):
         return Html("")
     if study.null is None:
-        return tables.paragraph("Two independent groups: p comes from the score test of equal shares.")
+        return Html("")
     n, shares = study.counts(study.opponents[0])[1], diagnostics.null_shares(study)
     if shares is None:
         return tables.paragraph(
@@ -94,17 +82,6 @@ def null_distribution(study: Shares) -> Picture | Html:
     return plots.picture(claim_plots.null_shares, shares.k, shares.probability, caption=caption, size=WIDE, **drawn)
 
 
-def ranks(study: Shares) -> Html:
-    """Why there are no ranks."""
-    text = "Ranks need units for which every system has a value; different systems have different trials."
-    return tables.paragraph(text)
-
-
-def power(study: Shares) -> Html:
-    """Why there is no curve of power."""
-    return tables.paragraph("Power needs paired differences that vary between independent units.")
-
-
 # Findings
 
 
@@ -116,7 +93,7 @@ def findings(study: Shares) -> list[Finding]:
 def _trials(study: Shares) -> list[Finding]:
     n, small = diagnostics.trials(study), diagnostics.small_systems(study)
     findings = [inputs.ROWS_READ.note(f"{counted(n, 'trial')}. Columns: {columns_read(study.data.columns)}.", n)]
-    text = f"Fewer than {FEW} trials: {', '.join(small)}."
+    text = f"Fewer than {FEW} trials: {listed(small)}."
     return findings + ([inputs.FEW_UNITS.warning(text, len(small))] if small else [])
 
 
@@ -124,16 +101,16 @@ def _score_test(study: Shares) -> list[Finding]:
     pairs = study.beyond_exact if study.alternative == "two-sided" else []
     exact = "Fisher's test" if study.null is None else "the exact binomial test"
     text = f"Above {diagnostics.EXACT:,} trials the score test replaces {exact}, from which it differs"
-    return [methods.SCORE_TEST.note(f"{text} by less than 0.1 %: {', '.join(pairs)}.", len(pairs))] if pairs else []
+    return [methods.SCORE_TEST.note(f"{text} by less than 0.1 %: {listed(pairs)}.", len(pairs))] if pairs else []
 
 
 def _two_methods(study: Shares) -> list[Finding]:
     rows = diagnostics.two_answers(study).to_dict("records")
-    listed = [
+    claims = [
         f"{r['first']} − {r['second']} (p {p_value(r['p'])}, {interval(r['low'], r['high'], signed)})" for r in rows
     ]
-    text = f"The test and the interval use different methods and disagree on {', '.join(listed[:PAIRS])}."
-    return [methods.TEST_AND_INTERVAL.warning(text, len(listed))] if listed else []
+    text = f"The test and the interval use different methods and disagree on {listed(claims, PAIRS)}."
+    return [methods.TEST_AND_INTERVAL.warning(text, len(claims))] if claims else []
 
 
 def _independent() -> Finding:

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from evalkit.drawing.numbers import number, p_value
 from evalkit.findings import inputs, methods
 from evalkit.findings.finding import Finding
+from evalkit.numbers import number, p_value
 from evalkit.pages import shares_page
 from evalkit.pages.pieces import also
 from evalkit.pages.shared_findings import columns_read, counts, few_units, gaps, picked, skewed, unmatched, unshared
@@ -12,10 +12,9 @@ from evalkit.studies import significance_diagnostics as diagnostics
 from evalkit.studies.diagnostics import alpha
 from evalkit.studies.significance import FOLDS, Significance
 from evalkit.studies.trials import Shares
-from evalkit.studies.words import counted, plural
+from evalkit.studies.words import counted, listed, plural
 
 RANKED = {"wilcoxon": "Wilcoxon", "sign": "the sign test"}
-LISTED = 8  # systems and metrics that a line names
 PAIRS = 3  # pairs that a line names
 
 
@@ -54,11 +53,8 @@ def _known(study: Significance) -> list[Finding]:
 
 def _undefined(study: Significance) -> list[Finding]:
     several = diagnostics.undefined(study)
-    rest = list(several)[LISTED:]
-    listed = counts({name: n for name, n in several.items() if name not in rest})
-    text = f"Units without a value are left out of the system's mean and of its comparisons: {listed}"
-    more = f" and {len(rest)} more" if rest else ""
-    return [inputs.UNDEFINED_VALUES.warning(f"{text}{more}.", max(several.values()))] if several else []
+    text = f"Units without a value are left out of the system's mean and of its comparisons: {counts(several)}."
+    return [inputs.UNDEFINED_VALUES.warning(text, max(several.values()))] if several else []
 
 
 def _folds(study: Significance) -> list[Finding]:
@@ -141,8 +137,8 @@ def _both(rows: Sequence[dict]) -> str:
 
 def _metrics(study: Significance) -> list[Finding]:
     leaders = diagnostics.other_leaders(study)
-    listed = ", ".join(f"{best['system']} by {best['metric']} ({number(best['value'])})" for best in leaders)
-    text = f"{study.order[0]} leads by {study.primary.label}, but {listed}."
+    others = listed(f"{best['system']} by {best['metric']} ({number(best['value'])})" for best in leaders)
+    text = f"{study.order[0]} leads by {study.primary.label}, but {others}."
     return [methods.METRICS_DISAGREE.warning(text, len(leaders))] if leaders else []
 
 

@@ -6,9 +6,9 @@ from typing import Any
 import pandas as pd
 
 from evalkit.drawing import tables
-from evalkit.drawing.numbers import interval, number, p_value, percent, signed, signed_percent
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Cell, Column, Html, Results, each, escape, of_rows, pair, text, value, words
+from evalkit.numbers import interval, number, p_value, percent, signed, signed_percent
 from evalkit.pages import first_screen, page, pieces, record, shares_page, significance_findings
 from evalkit.pages import significance_plots as pictures
 from evalkit.pages.pieces import also
@@ -77,7 +77,7 @@ def other_tests(study: Significance) -> Html:
     return tables.folded("The same pairs by other tests", of_rows(caption, frame, columns, f"{note}."))
 
 
-@also(Shares, shares_page.effects)
+@also(Shares, pieces.nothing)
 def effects(study: Significance) -> Html:
     """How large each difference is: the primary metric's pairs, the other metrics folded."""
     if not len(study.headline):
@@ -99,7 +99,7 @@ def effects(study: Significance) -> Html:
 def _effects(frame: pd.DataFrame, caption: str, note: str) -> Html:
     columns: dict[str, Column] = {
         "first − second": pair,
-        "metric": words("metric"),
+        **({"metric": words("metric")} if frame["metric"].nunique() > 1 else {}),
         "difference": value("difference", signed),
         "relative": value("relative", signed_percent),
         "d_z": value("standardised", signed),
@@ -110,14 +110,10 @@ def _effects(frame: pd.DataFrame, caption: str, note: str) -> Html:
 
 
 def equivalence(study: Either) -> Html:
-    """TOST and non-inferiority against the margin; without one, what is missing."""
+    """TOST and non-inferiority against the margin; without one nothing."""
     if not len(study.headline):
         return Html("")
-    margin = study.settings.margin
-    if margin is None:
-        text = "No margin was set, so equivalence was not tested; 'cannot tell' does not mean 'equal'. "
-        return tables.paragraph(f"{text}Set margin to the largest difference that does not matter.")
-    return _equivalence(study)
+    return _equivalence(study) if study.settings.margin is not None else Html("")
 
 
 @also(Shares, shares_page.equivalence)

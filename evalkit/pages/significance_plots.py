@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from evalkit.drawing import claim_plots, plots, tables
-from evalkit.drawing.numbers import interval, number, p_value, percent, signed
+from evalkit.drawing import claim_plots, plots
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html
+from evalkit.numbers import interval, number, p_value, percent, signed
 from evalkit.pages import page, pieces, shares_page
 from evalkit.pages.pieces import also
 from evalkit.pages.shares_page import WIDE, Either
@@ -43,7 +43,7 @@ def differences(study: Either) -> Picture | Html:
     return page.forest(study, claim_plots.forest, caption, colours, margin=study.settings.margin)
 
 
-@also(Shares, shares_page.distribution)
+@also(Shares, pieces.nothing)
 def distribution(study: Significance) -> Picture | Html:
     """The differences of single units of the headline pair."""
     if not len(study.headline):
@@ -68,7 +68,7 @@ def null_distribution(study: Significance) -> Picture | Html:
     if not len(study.headline):
         return Html("")
     if not study.flips:
-        return tables.paragraph("The p-value comes from a t distribution, so there are no sign flips to show.")
+        return Html("")
     row, draws = study.headline.iloc[0], study.null_draws()
     how = "all sign vectors" if row["n"] <= 20 else f"{draws.size:,} random sign vectors"
     caption = (
@@ -85,12 +85,12 @@ def null_distribution(study: Significance) -> Picture | Html:
     return plots.picture(claim_plots.null_distribution, draws, caption=caption, size=WIDE, **drawn)
 
 
-@also(Shares, shares_page.ranks)
+@also(Shares, pieces.nothing)
 def ranks(study: Significance) -> Picture | Html:
     """The critical-difference diagram of three systems or more, with the limits of its approximations."""
     summary = extras.mean_ranks(study)
     if summary is None:
-        return tables.paragraph(_unranked(study))
+        return Html("")
     k, n = len(summary["mean_ranks"]), summary["units"]
     listed = ", ".join(f"{name} {rank:.2f}" for name, rank in summary["mean_ranks"].items())
     rough = (
@@ -104,7 +104,7 @@ def ranks(study: Significance) -> Picture | Html:
         f"within Nemenyi's critical difference, {summary['critical_difference']:.2f}.{rough} Ranks ignore the sizes "
         "of differences and depend on which systems are compared: the paired differences above decide."
     )
-    size = plots.tall(plots.grid(k, across=2)[0], head=1.7, each=0.24)
+    size = plots.WIDTH, plots.tall(plots.grid(k, across=2)[0], head=1.7, each=0.24)
     drawn: dict[str, Any] = {"distance": summary["critical_difference"], "label": "mean rank, best left"}
     means = summary["mean_ranks"]
     return plots.picture(
@@ -112,17 +112,11 @@ def ranks(study: Significance) -> Picture | Html:
     )
 
 
-def _unranked(study: Significance) -> str:
-    if len(study.order) < 3:
-        return "Ranks need at least three paired systems; here there are fewer."
-    return "Ranks need at least two independent units (folds are not independent) and a metric with a better direction."
-
-
-@also(Shares, shares_page.power)
+@also(Shares, pieces.nothing)
 def power(study: Significance) -> Picture | Html:
     """What true difference so many units show, and what a quarter or four times as many would."""
     if not len(study.headline) or not len(frame := extras.power_curve(study)):
-        return tables.paragraph("Power needs paired differences that vary between independent units.")
+        return Html("")
     sd, n = extras.spread(study)
     caption = (
         f"{_pair(study)}: power, the probability of detecting a true difference in {study.primary.label} at α = "
@@ -172,7 +166,7 @@ def hundred() -> Picture:
         f"{lessons.SAMPLES} samples; red: the {missed['t']} (t) and {missed['z with s']} (z with s) that miss the mean."
     )
     drawn: dict[str, Any] = {"truth": lessons.MEAN, "label": "height (cm)"}
-    return plots.picture(claim_plots.hundred, frame, caption=caption, size=WIDE, panels=(1, 2), **drawn)
+    return plots.row(claim_plots.hundred, frame, caption=caption, height=WIDE[1], panels=2, **drawn)
 
 
 def coin() -> Picture:
@@ -181,4 +175,4 @@ def coin() -> Picture:
     caption = f"Heads of {flips} flips of a fair coin. Red: 8 heads or more, {number(0.0546875, 4)} together."
     k, chance = frame["heads"].to_numpy(float), frame["chance"].to_numpy(float)
     drawn: dict[str, Any] = {"seen": 8, "counted": k >= 8, "xlabel": f"heads of {flips} flips"}
-    return plots.picture(claim_plots.null_shares, k, chance, caption=caption, size=(7.6, 2.4), **drawn)
+    return plots.picture(claim_plots.null_shares, k, chance, caption=caption, size=(plots.WIDTH, 2.4), **drawn)

@@ -1,7 +1,5 @@
 """What to know of the rows, the split and the fits of a validation before the numbers, in words."""
 
-from collections.abc import Sequence
-
 from evalkit.findings import inputs, splits
 from evalkit.findings.finding import Finding, Kind
 from evalkit.pages.shared_findings import columns_read, idle, rounded, skewed
@@ -10,9 +8,8 @@ from evalkit.studies import validation_diagnostics as diagnostics
 from evalkit.studies.diagnostics import ends
 from evalkit.studies.resplits import Unfitted
 from evalkit.studies.validity import Validation
-from evalkit.studies.words import counted
+from evalkit.studies.words import counted, listed
 
-LISTED = 10  # names that a line lists
 REASONS: dict[Kind, str] = {
     inputs.UNMATCHED_ROWS: "{n:,} rows whose id is missing from another system",
     inputs.UNUSED_COLUMNS: "the columns {names}, named by ignore",
@@ -47,7 +44,7 @@ def _rows(study: Validation) -> Finding:
 
 
 def _left_out(unused: LeftOut) -> Finding:
-    names = ", ".join(map(repr, unused.names)) if unused.kind is inputs.UNUSED_COLUMNS else ", ".join(unused.names)
+    names = listed(map(repr, unused.names) if unused.kind is inputs.UNUSED_COLUMNS else unused.names)
     reason = REASONS[unused.kind].format(n=unused.count, names=names, of=unused.of)
     return unused.kind.warning(f"Left out: {reason}.", unused.count)
 
@@ -57,8 +54,8 @@ def _label(study: Validation) -> Finding:
     if not label.classes:
         text = f"The label is a number from {label.low:g} to {label.high:g}, mean {label.mean:.4g}."
         return inputs.TARGET_VALUES.note(text, n)
-    listed, names = ", ".join(f"{name}: {n:,}" for name, n in label.classes.items()), study.examples.classes
-    return inputs.CLASS_SHARES.note(f"Classes: {listed}{f'; class 1 is {names[1]}' if len(names) == 2 else ''}.", n)
+    shares, names = listed(f"{name}: {n:,}" for name, n in label.classes.items()), study.examples.classes
+    return inputs.CLASS_SHARES.note(f"Classes: {shares}{f'; class 1 is {names[1]}' if len(names) == 2 else ''}.", n)
 
 
 def _threshold(study: Validation) -> list[Finding]:
@@ -75,15 +72,10 @@ def _features(study: Validation) -> list[Finding]:
         return []
     n, text = table.shape[1], list(table.select_dtypes(exclude="number"))
     constant = [name for name in table if table[name].nunique(dropna=False) < 2]
-    kinds = f"of them text: {_first(text)}" if text else "all numbers"
+    kinds = f"of them text: {listed(text)}" if text else "all numbers"
     findings = [inputs.FEATURES.note(f"{n} features, {kinds}.", n)]
-    line = f"Constant or without any value: {_first(constant)}."
+    line = f"Constant or without any value: {listed(constant)}."
     return findings + ([inputs.CONSTANT_FEATURES.warning(line, len(constant))] if constant else [])
-
-
-def _first(names: Sequence[str]) -> str:
-    rest = names[LISTED:]
-    return ", ".join(names[:LISTED]) + (f" and {len(rest)} more" if rest else "")
 
 
 def _models(study: Validation) -> list[Finding]:

@@ -2,11 +2,12 @@
 
 from typing import Any
 
+from evalkit import places as places_of
 from evalkit.drawing import tables
-from evalkit.drawing.numbers import estimate, number, p_value, signed
 from evalkit.drawing.tables import Cell, Html, Results, escape
 from evalkit.findings.finding import SEVERE, WARNING, Finding
-from evalkit.pages import first_screen, page, pieces, record, validation_findings
+from evalkit.numbers import estimate, number, p_value, signed
+from evalkit.pages import first_screen, folds_page, page, pieces, record, validation_findings
 from evalkit.studies import checks
 from evalkit.studies import validation_diagnostics as diagnostics
 from evalkit.studies.resplits import ONE_OUT, OUT_OF_BAG
@@ -16,6 +17,7 @@ from evalkit.studies.words import counted, plural
 pieces.listed(__name__)
 
 EXAMPLES = 3
+LEAKS = "table-leakage"  # where the findings of the audit stand
 DEFINITIONS = [
     ("out of fold", "predicted by a model that was fitted without the row's fold"),
     (
@@ -91,7 +93,8 @@ def verdict(study: Validation) -> Html:
     )
     lines = [_estimate(study), *_training_gap(study), *_baseline(study), escape(f"Split: {study.folds.rule}.")]
     lines += [escape(f"{finding.message} [{finding.kind.code}]") for finding in validation_findings.unchecked(study)]
-    return tables.stack([*gate, tables.verdict(study.word, escape(_reason(study)), *lines)])
+    findings = f" ({places_of.link('evidence', LEAKS)})" if study.findings else ""
+    return tables.stack([*gate, tables.verdict(study.word, escape(_reason(study)) + findings, *lines)])
 
 
 def _reason(study: Validation) -> str:
@@ -120,12 +123,13 @@ def _estimate(study: Validation) -> str:
     value = estimate(first["value"], first["low"], first["high"])
     unit = f"{first['n']:,} {plural(first['unit'], first['n'])}"
     named = (
-        f"{'Not to be relied on: ' if study.word == 'fail' else ''}{escape(study.primary.label)} of "
+        f"{'Not to be relied on: ' if study.word == 'fail' else ''}{page.metric_link(study.primary)} of "
         f"{escape(study.subject)}"
     )
     if not study.fits and len(study.systems) > 2:
         named += f" (the best of {len(study.systems[1:])}, selected on these rows)"
-    return f"{named}: {value}, {unit}, {escape(first['what'])} ({escape(first['method'])})."
+    how = f"{escape(first['what'])} ({escape(first['method'])})"
+    return f"{named}: {value}, {unit}, {how}; {places_of.link('evidence', folds_page.INTERVALS)}."
 
 
 def _training_gap(study: Validation) -> list[str]:
@@ -148,8 +152,9 @@ def _baseline(study: Validation) -> list[str]:
     difference = estimate(row["pooled"], row["pooled_low"], row["pooled_high"], signed)
     answer = f"<strong>{row['verdict']}</strong> {first_screen.BETWEEN[row['verdict']]} {escape(study.baseline)}"
     return [
-        f"{answer}, which uses no features and has {number(e.value)}: {difference}, "
-        f"adjusted p {p_value(row['adjusted'])} ({escape(row['method'])})."
+        f"{answer}, which uses no features and reaches {number(e.value)}: {difference}, "
+        f"adjusted p {escape(p_value(row['adjusted']))} ({escape(row['method'])}); "
+        f"{places_of.link('evidence', folds_page.PAIRED)}."
     ]
 
 
@@ -168,7 +173,7 @@ def leakage(study: Validation) -> Html:
     rows = [_finding(study, finding) for finding in study.findings]
     note = "severe: the estimate is wrong; warning: it may be wrong; note: for information. At most 3 examples each."
     columns = ["severity", "code", "check", "rows", "finding", "examples"]
-    return tables.table(f"Findings of the audit ({len(rows)})", columns, rows, note)
+    return tables.table(f"Findings of the audit ({len(rows)})", columns, rows, note, LEAKS)
 
 
 def _finding(study: Validation, finding: Finding) -> list[Cell | str]:

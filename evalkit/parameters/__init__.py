@@ -1,7 +1,17 @@
 """The parameters of the reports: each is written once, in `reports.py`; `cells.py` reads those of a notebook."""
 
 from evalkit.parameters.cells import check, values
-from evalkit.parameters.fields import Named, Names, Parameters, Tables, Wholes
+from evalkit.parameters.fields import (
+    Columns,
+    ColumnsOfEach,
+    Metrics,
+    Named,
+    Names,
+    Parameters,
+    Tables,
+    Wholes,
+    documented,
+)
 from evalkit.parameters.reports import (
     REPORTS,
     Classification,
@@ -17,8 +27,11 @@ from evalkit.parameters.reports import (
 __all__ = [
     "REPORTS",
     "Classification",
+    "Columns",
+    "ColumnsOfEach",
     "Compared",
     "Interleaving",
+    "Metrics",
     "Named",
     "Names",
     "Parameters",
@@ -30,5 +43,6 @@ __all__ = [
     "Validation",
     "Wholes",
     "check",
+    "documented",
     "values",
 ]

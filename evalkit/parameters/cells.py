@@ -14,6 +14,7 @@ from evalkit.parameters.readers import refuse_unknown, value_of
 from evalkit.parameters.reports import REPORTS
 
 INJECTED = "# Parameters\n"  # the first line of the cell that papermill inserts after the parameters cell
+SETTINGS = "# settings: "  # the last line of that cell, where parameters came from a file of settings
 SHORT = 40  # longer defaults do not widen the column of defaults
 
 
@@ -104,6 +105,12 @@ def check() -> None:
         if source.startswith(INJECTED):
             refuse_unknown(names, known)
         known |= names
+
+
+def settings() -> str:
+    """The file of settings that parameters of this notebook came from, with its SHA-256; "" where there is none."""
+    lines = [source.splitlines()[-1] for source in _history() if source.startswith(INJECTED)]
+    return next((line.removeprefix(SETTINGS) for line in lines if line.startswith(SETTINGS)), "")
 
 
 def _declared_if_python(source: str) -> dict[str, Parameter]:

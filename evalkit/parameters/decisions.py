@@ -1,8 +1,9 @@
 """Decision rules for scores: the values of the parameters `threshold` and `costs`."""
 
 import re
+from abc import ABC
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Self
 
 from evalkit.arrays import ParameterError
 from evalkit.parameters import readers
@@ -23,11 +24,29 @@ class Costs:
 
 
 @dataclass(frozen=True)
-class Reach:
-    """The threshold at which `metric`, precision or recall, reaches a target."""
+class Reach(ABC):
+    """The threshold at which a metric reaches a target."""
 
-    metric: str
     target: float
+    metric: ClassVar[str]
+
+    @classmethod
+    def read(cls, text: str) -> Self | None:
+        """Return the rule that a text states, None if it states another."""
+        stated = re.fullmatch(rf"{cls.metric}\s*>=\s*(0?\.\d+|1|1\.0)", text)
+        return cls(float(stated[1])) if stated else None
+
+
+class ReachPrecision(Reach):
+    """The threshold at which precision reaches a target."""
+
+    metric = "precision"
+
+
+class ReachRecall(Reach):
+    """The threshold at which recall reaches a target."""
+
+    metric = "recall"
 
 
 @dataclass(frozen=True)
@@ -35,7 +54,7 @@ class BestF1:
     """The threshold of the highest F1."""
 
 
-Threshold = float | BestF1 | Costs | Reach  # Costs: the threshold of least cost
+Threshold = float | BestF1 | Costs | ReachPrecision | ReachRecall  # Costs: the threshold of least cost
 
 
 def costs(name: str, value: Any) -> Costs | None:
@@ -57,7 +76,7 @@ def threshold(name: str, value: Any) -> Threshold | None:
     """Return a threshold or the rule that chooses it, None if none is given.
 
     >>> threshold("threshold", "recall>=0.9"), threshold("threshold", "cost:fp=1,fn=5"), threshold("threshold", 0.3)
-    (Reach(metric='recall', target=0.9), Costs(fp=1.0, fn=5.0), 0.3)
+    (ReachRecall(target=0.9), Costs(fp=1.0, fn=5.0), 0.3)
     """
     stated = readers.text(name, value)
     if stated is None:
@@ -69,6 +88,6 @@ def threshold(name: str, value: Any) -> Threshold | None:
         return BestF1()
     if text.startswith("cost:") and (pair := costs(name, text[5:])):
         return pair
-    if reach := re.fullmatch(r"(precision|recall)\s*>=\s*(0?\.\d+|1|1\.0)", text):
-        return Reach(reach[1], float(reach[2]))
+    if reach := ReachPrecision.read(text) or ReachRecall.read(text):
+        return reach
     raise ParameterError(f"{name} must be {FORMS}, got {value!r}")

@@ -13,17 +13,22 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields, replace
 from os import PathLike
-from typing import Any, ClassVar, Protocol, Self, TypeAlias
+from typing import Any, ClassVar, Protocol, Self, TypeAlias, TypeVar
 
 from evalkit.arrays import ParameterError
 from evalkit.parameters import decisions, readers
+from evalkit.parameters.arrays import Arrays, InPython
 
 # What the arguments of `read` may be.
 Tables: TypeAlias = str | PathLike[str] | Sequence[Any] | Any  # a path, folder, pattern, frame or batches, or several
 Names: TypeAlias = str | Sequence[str]  # "a,b" or a list
+Metrics: TypeAlias = str | Sequence[Any]  # names, and functions declared by ek.mean, ek.ratio, ek.share, ek.of_counts
 Wholes: TypeAlias = str | int | Sequence[int]  # "1,5,10", a number or a list
+Columns: TypeAlias = Sequence[Any] | Any  # a list or an array, or a column of pandas, polars or Arrow
+ColumnsOfEach: TypeAlias = Mapping[str, Any] | Sequence[Any] | Any  # a column, or a dict of columns by system
 Named: TypeAlias = str | Mapping[str, Any]  # "query=topic,item=sku" or a mapping
 
+Function = TypeVar("Function", bound=Callable[..., Any])
 Schema = Mapping[str, Any]
 UNKNOWN = "unknown"
 
@@ -76,6 +81,7 @@ NUMBER_OR_TEXT: Schema = {"type": ["string", "number"]}
 DATA = Plain("a path, folder or pattern, or several", "Tables", LIST, readers.paths)  # or frames and batches
 TEXT = Plain("text", "str", NUMBER_OR_TEXT, readers.text)
 TEXTS = Plain("texts", "Names", LIST, lambda name, value: tuple(readers.texts(name, value)))
+METRICS = Plain("names of metrics, FILE.py:NAME of own ones", "Metrics", LIST, readers.metrics)
 PAIRS = Plain("pairs name=text", "Named", MAPPING, readers.mapping)
 COST_PAIR = Plain("fp=number,fn=number", "Named", {**MAPPING, "required": ["fp", "fn"]}, decisions.costs)
 CUT = Plain(decisions.FORMS, "str | float", NUMBER_OR_TEXT, decisions.threshold)
@@ -241,17 +247,27 @@ class Parameters:
         return {name: own[name] for name in names if name in own}
 
     @classmethod
+    def arguments(cls) -> dict[str, Field[Any]]:
+        """The fields that only `read` has: labels and predictions in memory, instead of a table."""
+        return {entry.name: entry for entry in fields(cls) if InPython in entry.metadata}
+
+    @classmethod
     def of(cls, raw: Mapping[str, Any]) -> Self:
         """Return the parameters read from raw values; those missing from `raw` have their default.
 
         Raises ParameterError for unknown names, and for all invalid values in one message; None is invalid if the
         default is not None.
         """
-        options = cls.options()
-        readers.refuse_unknown(raw, options)
+        options, arguments = cls.options(), cls.arguments()
+        readers.refuse_unknown(raw, [*options, *arguments])
         defaults = {name: entry.default for name, entry in options.items()}
-        changed = {name: value for name, value in raw.items() if not _same(value, defaults[name])}
-        return cls(**_read(options, defaults | dict(raw)), given=changed)
+        changed = {name: value for name, value in raw.items() if not _same(value, defaults.get(name))}
+        in_memory = {name: changed[name] for name in arguments if name in changed}
+        stated = {name: value for name, value in raw.items() if name in options}
+        if in_memory and "preds" in changed:
+            raise ParameterError(f"preds and {next(iter(in_memory))}: give one, a table or arrays")
+        tables = {"preds": Arrays.of(arguments, in_memory)} if in_memory else {}
+        return cls(**_read(options, defaults | stated | tables), given=changed)
 
     def filled(self, values: Mapping[str, Any]) -> Self:
         """Return the parameters with these raw values in place of those at their default."""
@@ -284,3 +300,16 @@ def _required(name: str, value: Any) -> Any:
     if value is None:
         raise ParameterError(f"{name} must have a value, got None")
     return value
+
+
+def documented(report: type[Parameters]) -> Callable[[Function], Function]:
+    """Add to the docstring of `read` a line for each argument, from the parameters of its report."""
+
+    def with_arguments(read: Function) -> Function:
+        lines = {name: entry.metadata[InPython].help for name, entry in report.arguments().items()}  # type: ignore[call-overload]
+        lines |= {name: option_of(entry).help for name, entry in report.options().items()}
+        arguments = (f"{name}: {lines[name]}" for name in inspect.signature(read).parameters)
+        read.__doc__ = f"{inspect.cleandoc(read.__doc__ or '')}\n\nArguments:\n\n" + "\n".join(arguments)
+        return read
+
+    return with_arguments

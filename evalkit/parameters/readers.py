@@ -122,6 +122,22 @@ def texts(name: str, value: Any) -> list[str]:
     return [item for item in items if item]
 
 
+def metrics(name: str, value: Any) -> tuple[Any, ...]:
+    """The names of metrics as `texts` reads them, and own metrics, which are no text, as they are.
+
+    >>> metrics("metrics", "roc_auc, f1"), metrics("metrics", ["roc_auc", len])
+    (('roc_auc', 'f1'), ('roc_auc', <built-in function len>))
+    """
+    if _is_text(value):
+        return tuple(texts(name, value))
+    items = value if isinstance(value, list | tuple) else [value]
+    return tuple(part for item in items for part in (texts(name, [item]) if _is_text(item) else [item]))
+
+
+def _is_text(value: Any) -> bool:
+    return value is None or isinstance(value, str | int | float)
+
+
 def paths(name: str, value: Any) -> Any:
     """Return paths written as text, "[a.run, b.run]" or "a.run,b.run", as a list; any other value unchanged.
 

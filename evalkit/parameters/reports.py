@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from evalkit.parameters.arrays import array, array_of_each
 from evalkit.parameters.decisions import Costs, Threshold
 from evalkit.parameters.fields import (
     COST_PAIR,
     CUT,
     DATA,
     FOLDER,
+    METRICS,
     PAIRS,
     SHARES,
     TEXT,
@@ -88,7 +90,7 @@ class Ranking(Compared, Resources):
     queries: Any = option(DATA, "a table with one row per query, for segments and unit; None: columns of preds")
     columns: Mapping[str, str] = option(PAIRS, f'{ROLES}"{{query: topic, item: sku}}"')
     systems: tuple[str, ...] = option(TEXTS, f"{SYSTEMS}scores")
-    metrics: tuple[str, ...] = option(TEXTS, '"ndcg@10,map,mrr,precision@10,recall@100"; the first decides')
+    metrics: tuple[Any, ...] = option(METRICS, '"ndcg@10,map,mrr,precision@10,recall@100"; the first decides')
     ks: tuple[int, ...] = option(Integers(), 'cut-offs of the curve, "1,3,5,10,20,50,100"')
     relevance_level: float = option(Number(above=0), "the lowest grade that counts as relevant", 1)
     unit: str | None = option(
@@ -110,7 +112,7 @@ class Classification(Compared, Resources):
     positive: str | None = option(TEXT, "the positive label, if labels are not 0 and 1, -1 and 1, or booleans")
     columns: Mapping[str, str] = option(PAIRS, f'{ROLES}"{{label: bad, score: p}}"')
     systems: tuple[str, ...] = option(TEXTS, f"{SYSTEMS}scores")
-    metrics: tuple[str, ...] = option(TEXTS, '"roc_auc,average_precision,f1,brier"; the first decides')
+    metrics: tuple[Any, ...] = option(METRICS, '"roc_auc,average_precision,f1,brier"; the first decides')
     threshold: Threshold | None = option(
         CUT, "a number, best_f1, or a cost, precision or recall to reach (see docs); None: 0.5, or best_f1"
     )
@@ -125,6 +127,12 @@ class Classification(Compared, Resources):
     )
     unit: str | None = option(TEXT, UNIT)
     segments: tuple[str, ...] = option(TEXTS, SEGMENTS)
+    y_true: Any = array("y_true", "instead of preds the labels: one per row, or one column of 0 and 1 per label")
+    y_score: Any = array_of_each(
+        "score", "the scores: one per row or a column per class as predict_proba has them; of several systems a dict"
+    )
+    y_pred: Any = array_of_each("predicted", "the predicted classes, one per row; of several systems a dict")
+    sample_weight: Any = array("sample_weight", "the weights, one per row")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -134,9 +142,12 @@ class Rating(Compared):
     preds: Any = option(DATA, "actual values and forecasts: a file, a folder or a glob; None: the bundled sample")
     columns: Mapping[str, str] = option(PAIRS, f'{ROLES}"{{actual: sales, forecast: p50}}"')
     systems: tuple[str, ...] = option(TEXTS, f"{SYSTEMS}forecasts")
-    metrics: tuple[str, ...] = option(TEXTS, '"mae,rmse,bias,median_absolute_error,r2"; the first decides')
+    metrics: tuple[Any, ...] = option(METRICS, '"mae,rmse,bias,median_absolute_error,r2"; the first decides')
     unit: str | None = option(TEXT, UNIT)
     segments: tuple[str, ...] = option(TEXTS, SEGMENTS)
+    y_true: Any = array("y_true", "instead of preds the actual values, one per row")
+    y_pred: Any = array_of_each("forecast", "the forecasts, one per row; of several systems a dict of arrays")
+    sample_weight: Any = array("sample_weight", "the weights, one per row")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -155,8 +166,8 @@ class Significance(Compared):
     )
     columns: Mapping[str, str] = option(PAIRS, f'{ROLES}"{{system: variant, value: clicks}}"')
     systems: tuple[str, ...] = option(TEXTS, 'the systems to compare, "a,b"; in a wide table their columns')
-    metrics: tuple[str, ...] = option(
-        TEXTS, "of a long table or ranked lists the metrics to test, the first decides; of a wide table its name"
+    metrics: tuple[Any, ...] = option(
+        METRICS, "of a long table or ranked lists the metrics to test, the first decides; of a wide table its name"
     )
     lower_is_better: tuple[str, ...] = option(TEXTS, 'the metrics for which lower is better, "loss,minutes"')
     ranks: str = option(RANKS, "of ranked lists without scores: as given, or renumber, which closes gaps", AS_GIVEN)
@@ -205,7 +216,7 @@ class Validation(Shared):
         Number(least=0), "time between training and test rows, in the unit of the time column; of dates in days"
     )
     threshold: float = option(Number(), "scores of preds of at least this mean class 1", 0.5)
-    metrics: tuple[str, ...] = option(TEXTS, '"accuracy,roc_auc,log_loss,brier" or "mae,rmse"; the first decides')
+    metrics: tuple[Any, ...] = option(METRICS, '"accuracy,roc_auc,log_loss,brier" or "mae,rmse"; the first decides')
     most_rows: int = option(Integer(least=20), "of more rows than this, a random sample is used", 50_000)
     seconds: float = option(
         Number(above=0), "time for the fits beyond the folds; the report lists what was skipped", 60
@@ -227,11 +238,11 @@ class Interleaving(Compared):
     columns: Mapping[str, str] = option(PAIRS, f'{ROLES}"{{outcome: hours, user: member}}"')
     arms: tuple[str, ...] = option(TEXTS, 'the arms, "a,b,c"; None: those of the input, in a log two')
     neutral: str | None = option(TEXT, "the value of the team column for items that both rankers would have shown")
-    preference: tuple[str, ...] = option(
-        TEXTS, '"user_share,user_preference,session_wins,credit_share" of the log; the first decides'
+    preference: tuple[Any, ...] = option(
+        METRICS, '"user_share,user_preference,session_wins,credit_share" of the log; the first decides'
     )
-    metrics: tuple[str, ...] = option(
-        TEXTS, 'columns of users, or ratios of two, "orders,revenue/orders"; the first decides'
+    metrics: tuple[Any, ...] = option(
+        METRICS, 'columns of users, or ratios of two, "orders,revenue/orders"; the first decides'
     )
     best: str = option(
         Choice(("high", "low")), "whether more (high) or less (low) of the metrics of users is better", "high"
@@ -248,10 +259,10 @@ class Interleaving(Compared):
     segments: tuple[str, ...] = option(
         TEXTS, 'columns with one value per session of the log, or per user of the table, "device,country"'
     )
-    world: str = option(
+    world: str | None = option(
         Choice(("cascade", "cascade, even users", "positions", "positions, even users", "none")),
-        'the simulated world: cascade or positions, each also as "cascade, even users", or none',
-        "cascade",
+        'a world to simulate: cascade or positions, each also as "cascade, even users", or none; None: cascade, beside '
+        "data of your own none",
     )
     simulated_users: int = option(Integer(least=1000), "users of the simulation", 100_000)
     rankers: int = option(Integer(least=3), "rankers that the simulation compares with production", 12)

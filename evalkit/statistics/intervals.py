@@ -7,26 +7,13 @@ them up first, and the mean of clustered rows is then a ratio of sums: `ratio_de
 from __future__ import annotations  # np.random is imported when it is used: it costs a tenth of numpy
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from evalkit.arrays import Floats, InputError, Ints, ParameterError, codes, finite, ratio, same_length
 from evalkit.statistics.resampling import bca_shares, defined, resampled_sums
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A value with its two-sided interval at `level` (a share), from n units, by a named method."""
-
-    value: float
-    low: float
-    high: float
-    level: float
-    n: int
-    method: str
-
+from evalkit.statistics.results import Estimate as Estimate
 
 # Means and ratios of sums
 

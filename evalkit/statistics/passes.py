@@ -202,8 +202,13 @@ def collapsed(by_unit: Floats) -> Sums:
 
 
 def cubed(x: Floats) -> Floats:
-    """The sum of the cubes of each row of x."""
-    return np.array([np.dot(row * row, row) for row in x])
+    """The sum of the cubes of each row of x, in pieces that stay in the processor's cache."""
+    step = max(1, ALONE // len(x))
+    whole = np.zeros(len(x))
+    for start in range(0, x.shape[1], step):
+        piece = x[:, start : start + step]
+        whole += np.einsum("ij,ij,ij->i", piece, piece, piece)
+    return whole
 
 
 def products(x: Floats) -> Floats:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -41,7 +42,13 @@ def minimum_detectable(sd: float, n: float, *, level: float = 0.95, power: float
     _check(sd, power, level)
     if not n >= 2 or np.isnan(sd):
         return np.nan
-    return sd * _smallest(lambda d: paired_power(d, 1.0, n, level=level) - power, 0.0, 1.0)
+    return sd * _detectable_effect(n, level, power)
+
+
+@lru_cache(maxsize=256)
+def _detectable_effect(n: float, level: float, power: float) -> float:
+    """The smallest true difference in standard deviations; many pairs of systems have as many units."""
+    return _smallest(lambda d: paired_power(d, 1.0, n, level=level) - power, 0.0, 1.0)
 
 
 def detectable_share(base: float, n: float, m: float, *, level: float = 0.95, power: float = 0.8) -> float:

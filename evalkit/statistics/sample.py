@@ -93,13 +93,13 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class BinColumn:
-    """A number for each row by its class and bin, lowest bin first."""
+    """A number for each row by its class and bin: those of positive rows, lowest bin first, then those of negative."""
 
     bins: Floats
 
     def of(self, rows: Rows, place: Ints) -> Floats:
         """The numbers of rows that stand in these bins."""
-        return self.bins.ravel()[place + np.where(rows.actual, 0, self.bins.shape[1])]
+        return self.bins.take(place)
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,8 +134,8 @@ class Columns:
         columns = np.empty((2 + len(self.of), len(label)))
         decided = np.where(score >= self.threshold, weight, 0.0)
         columns[0], columns[1] = decided * label, decided * ~label
-        rows = Rows(label.astype(np.int64), score)
-        place = _place(self.low, score) if self.of else np.empty(0, np.int64)
+        rows = Rows(label.astype(np.int64), score, self.threshold)
+        place = _place(self.low, score) + np.where(label, 0, len(self.low)) if self.of else np.empty(0, np.int64)
         for i, column in enumerate(self.of.values(), start=2):
             columns[i] = column.of(rows, place) * weight
         return columns

@@ -5,7 +5,7 @@ units; `adjust` corrects a family of comparisons; `verdict` turns one into a wor
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import fsum
 from typing import Literal
 
@@ -27,27 +27,12 @@ from evalkit.statistics.multiplicity import holm as holm
 from evalkit.statistics.multiplicity import max_t as max_t
 from evalkit.statistics.multiplicity import unadjusted as unadjusted
 from evalkit.statistics.resampling import bca_p_value, resampled_sums
+from evalkit.statistics.results import Comparison as Comparison
 
 Verdict = Literal["better", "worse", "equivalent", "cannot tell"]
 Adjustment = Callable[[ArrayLike], Floats]
 WELCH = "influence of rows, Welch t"
 ROUNDING = 1e-12  # a spread this small against the values is rounding, not variance
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """A difference with its interval at level 1 − α, its p-value alone and within its family, and what was resampled.
-
-    `equivalence` is the interval of the same difference at level 1 − 2α: inside a margin, it is the two one-sided
-    tests (TOST) of equivalence at level α.
-    """
-
-    difference: Estimate
-    p_value: float
-    adjusted: float
-    method: str
-    unit: str
-    equivalence: Estimate
 
 
 # Means over units

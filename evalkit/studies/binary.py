@@ -4,12 +4,12 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 
-from evalkit.arrays import Floats
+from evalkit.arrays import Bools, Floats
 from evalkit.catalogue import lookup
 from evalkit.catalogue.elsewhere import BASE_RATE, MOVED, lift_at
 from evalkit.catalogue.metric import Chosen, Metric
@@ -18,24 +18,20 @@ from evalkit.metrics.counts import Counts
 from evalkit.reading.tables.parts import Source
 from evalkit.reading.tables.precision import Precision
 from evalkit.reading.tables.slices import Slice
-from evalkit.statistics import calibration_test, count_bootstrap, inference
+from evalkit.statistics import calibration_test, inference
 from evalkit.statistics.calibration_test import UNKNOWN, Perfect
 from evalkit.statistics.intervals import wilson
-from evalkit.studies.row_study import POINTS, RowStudy
+from evalkit.studies import curve_points
+from evalkit.studies.row_study import RowStudy
 from evalkit.studies.thresholds import Costs, Rule
 
 ORDER = ("roc_auc", "average_precision", "ks", "log_loss", "brier")
 AT = ("f1", "precision", "recall", "specificity", "accuracy", "mcc")
-GRID = np.linspace(0, 1, 41)
 DEPTHS = (0.01, 0.05, 0.1, 0.2, 0.5)
 BINS = 10
 LEAST_COST = "least cost"
 FINE = np.linspace(0, 1, 1001)
 BRIER, BIAS = (lookup.find(name, "counts") for name in ("brier", "calibration_in_the_large"))
-ERRORS: dict[str, Callable[[Counts], float]] = {
-    "miscalibration": lambda c: calibration.decompose(c).miscalibration,
-    "ece_10": lambda c: calibration.ece(calibration.bins_uniform(c, BINS)),
-}
 TIMES = 10  # negatives, in the figure of another base rate where none is named
 
 
@@ -87,6 +83,8 @@ class BinaryStudy(RowStudy):
 
     Everything here follows from the table of each system; where the rows are, and how they vary, its subclasses know.
     """
+
+    report: ClassVar[str] = "classification"
 
     rule: Rule
     costs: Costs
@@ -167,12 +165,12 @@ class BinaryStudy(RowStudy):
     def sweep(self) -> pd.DataFrame:
         """Precision, recall, F1, share predicted and mean cost of every system, from none predicted to all.
 
-        Some of its thresholds, and among them the one that is used, the one of best F1 and the one of least cost.
+        Those of its thresholds that a picture needs, and among them the one that is used, the one of best F1 and the
+        one of least cost.
         """
         frames = []
         for name in self.order:
-            marked = [self.thresholds[name], *self.choices.query("system == @name")["threshold"]]
-            c = curves.from_none(curves.thin(self.table(name), POINTS, marked))
+            c = curves.from_none(self.table(name))
             columns = {
                 "system": name,
                 "threshold": c.threshold,
@@ -182,8 +180,19 @@ class BinaryStudy(RowStudy):
                 "f1": counts.f_score(c),
                 "cost": curves.cost(c, self.costs.fp, self.costs.fn),
             }
-            frames.append(pd.DataFrame(columns))
+            frames.append(pd.DataFrame(columns)[self._swept(name, columns)])
         return pd.concat(frames, ignore_index=True)
+
+    def _swept(self, name: str, columns: Mapping[str, Any]) -> Bools:
+        """Which thresholds of a system the lines of the sweep need, with those that were chosen."""
+        threshold, predicted = columns["threshold"], columns["predicted"]
+        keep = curves.drawn(predicted, columns["cost"])
+        for metric in ("precision", "recall", "f1"):
+            keep |= curves.drawn(threshold, columns[metric])
+        marked = [self.thresholds[name], *self.choices.query("system == @name")["threshold"]]
+        decided = np.searchsorted(-threshold, -np.array(marked), side="right") - 1
+        keep[decided[~np.isnan(marked)]] = True
+        return keep
 
     @cached_property
     def choices(self) -> pd.DataFrame:
@@ -236,23 +245,17 @@ class BinaryStudy(RowStudy):
 
     def curve(self, kind: str, change: Callable[[Counts], Counts] = lambda c: c) -> pd.DataFrame:
         """The points of a kind of curve of every system: x, y, threshold. change: what becomes of the table first."""
-        points_of = {"roc": curves.roc_curve, "pr": curves.precision_recall_curve, "gain": curves.gain_curve}[kind]
-        frames = []
-        for name in self.order:
-            points = points_of(change(curves.thin(self.table(name), POINTS)))
-            frames.append(pd.DataFrame({"system": name, "x": points.x, "y": points.y, "threshold": points.threshold}))
-        return pd.concat(frames, ignore_index=True)
+        tables = {name: change(self.table(name)) for name in self.order}
+        return curve_points.curve(tables, kind)
 
     def bands(self, kind: str) -> pd.DataFrame | None:
         """Pointwise limits of a kind of curve of every system on a grid; None where nothing was resampled."""
-        read = {"roc": read_roc, "pr": read_pr}[kind]
         frames = []
         for name in self.order:
             drawn = self._resampled[name][1:]
             if not drawn:
                 continue
-            low, high = count_bootstrap.band(drawn, read, level=self.settings.level)
-            frames.append(pd.DataFrame({"system": name, "x": GRID, "low": low, "high": high}))
+            frames.append(curve_points.band(name, drawn, kind, level=self.settings.level))
         return pd.concat(frames, ignore_index=True) if frames else None
 
     def crossings(self, kind: str) -> pd.DataFrame:
@@ -285,11 +288,10 @@ class BinaryStudy(RowStudy):
         rows = []
         here = counts.base_rate(self.table(self.order[0]))
         for name in self.order:
-            for metric in MOVED:
-                own, moved = lookup.find(metric, "counts").metric, MOVED[metric](self.other_rate)
-                for rate, of in ((here, own), (self.other_rate, moved)):
+            for own, moved in MOVED:
+                for rate, of in ((here, own), (self.other_rate, moved(self.other_rate))):
                     limits = self.number_of(of, name)
-                    rows.append({"system": name, "base_rate": rate, "metric": metric} | limits)
+                    rows.append({"system": name, "base_rate": rate, "metric": own.name} | limits)
         return pd.DataFrame(rows)
 
     @cached_property
@@ -326,18 +328,18 @@ class BinaryStudy(RowStudy):
         parts = calibration.decompose(c)
         base = self.number_of(BASE_RATE, name)
         numbers = {
-            "brier": self.loss(BRIER, name),
-            "miscalibration": _alone(parts.miscalibration),
-            "discrimination": _alone(parts.discrimination),
-            "uncertainty": {"value": parts.uncertainty} | _spread(base["low"], base["high"]),
-            "ece_10": _alone(ERRORS["ece_10"](c)),
-            "bias": self.loss(BIAS, name),
+            "brier": self.loss(BRIER, name) | _beside(UNKNOWN),
+            "miscalibration": self.error(c, _miscalibration),
+            "discrimination": _alone(parts.discrimination) | _beside(UNKNOWN),
+            "uncertainty": {"value": parts.uncertainty} | _spread(base["low"], base["high"]) | _beside(UNKNOWN),
+            "ece_10": self.error(c, _ece),
+            "bias": self.loss(BIAS, name) | _beside(UNKNOWN),
         }
-        rows = []
-        for part, limits in numbers.items():
-            e = self.perfect(c, ERRORS[part]) if part in ERRORS else UNKNOWN
-            rows.append({"system": name, "part": part} | limits | {"expected": e.expected, "p": e.p})
-        return rows
+        return [{"system": name, "part": part} | limits for part, limits in numbers.items()]
+
+    def error(self, c: Counts, metric: Callable[[Counts], float]) -> dict[str, float]:
+        """An error that is above 0 in every sample, beside what perfect calibration would show."""
+        return _alone(metric(c)) | _beside(self.perfect(c, metric))
 
     def perfect(self, c: Counts, metric: Callable[[Counts], float]) -> Perfect:
         """What perfect calibration would show, where rows are independent and count alike."""
@@ -355,6 +357,14 @@ class BinaryStudy(RowStudy):
         return int(calibration.clipped(self.chances(system)))
 
 
+def _miscalibration(c: Counts) -> float:
+    return calibration.decompose(c).miscalibration
+
+
+def _ece(c: Counts) -> float:
+    return calibration.ece(calibration.bins_uniform(c, BINS))
+
+
 def by_tenths(name: str, c: Counts, *, level: float | None) -> pd.DataFrame:
     """Share of positives against the mean score in bins of about as many rows; Wilson limits at a level, or none."""
     rows = []
@@ -366,21 +376,12 @@ def by_tenths(name: str, c: Counts, *, level: float | None) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def read_roc(c: Counts) -> Floats:
-    """Recall at the false positive rates of the grid, points joined by straight lines."""
-    roc = curves.roc_curve(c)
-    last = np.append(np.diff(roc.x) > 0, True)
-    return np.interp(GRID, roc.x[last], roc.y[last])
-
-
-def read_pr(c: Counts) -> Floats:
-    """Precision at the recalls of the grid: at the first threshold that reaches it."""
-    pr = curves.precision_recall_curve(c)
-    return pr.y[np.minimum(np.searchsorted(pr.x, GRID), len(pr.x) - 1)]
-
-
 def _alone(value: float) -> dict[str, float]:
     return {"value": value, "low": np.nan, "high": np.nan}
+
+
+def _beside(e: Perfect) -> dict[str, float]:
+    return {"expected": e.expected, "p": e.p}
 
 
 def _spread(low: float, high: float) -> dict[str, float]:

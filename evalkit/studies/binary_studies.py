@@ -3,9 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
+from evalkit.arrays import ParameterError
+from evalkit.catalogue import lookup
 from evalkit.catalogue.metric import Chosen
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics import calibration, cells, counts, grid
@@ -60,7 +63,8 @@ class RowsStudy(BinaryStudy):
     @cached_property
     def _rows(self) -> dict[str, Rows]:
         d = self.data
-        return {name: Rows(d.label, score, weight=d.weight, unit=self.unit) for name, score in d.score.items()}
+        shared: dict[str, Any] = {"weight": d.weight, "unit": self.unit, "beside": self.beside(d.rows)}
+        return {name: Rows(d.label, score, **shared) for name, score in d.score.items()}
 
     def table(self, system: str) -> Counts:
         """The counts of a system."""
@@ -107,7 +111,7 @@ class Asked:
 def asked(systems: tuple[str, ...], outside: str, p: Classification, limits: Limits) -> Asked:
     """The parameters, checked. outside: says of a score that is no probability what and where it is, else ""."""
     known = ["scores"] if outside else ["scores", "probabilities"]
-    chosen = study.possible(p.metrics, "counts", (*ORDER, *AT), known, f"probabilities, {outside}")
+    chosen = lookup.possible(p.metrics, "counts", (*ORDER, *AT), known, f"probabilities, {outside}")
     settings = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
     study.check_systems(settings, systems)
     usual: Threshold = BestF1() if outside else 0.5
@@ -208,6 +212,7 @@ class SumsStudy(BinaryStudy):
 def of_sums(t: Large, p: Classification, limits: Limits = USUAL) -> SumsStudy:
     """The study of a table that is read twice."""
     a = asked(t.systems, _outside_of_table(t), p, limits)
+    _refuse_unsummed(a.settings.metrics, t)
     tables, rows, positives = _tables(t, a)
     plain = a.settings.unit is None and t.plan.scale is None
     layout = Layout.SUMMED if plain else Layout.SUMMED_VARIED
@@ -227,6 +232,17 @@ def of_sums(t: Large, p: Classification, limits: Limits = USUAL) -> SumsStudy:
         precision=t.precision,
     )
     return SumsStudy(a.settings, t.systems, {}, p.given, a.rule, a.costs, a.prevalence, facts, sample, t.slices)
+
+
+def _refuse_unsummed(metrics: Sequence[Chosen], t: Large) -> None:
+    """Raises ParameterError for a metric that cannot be computed from sums over rows that are read twice."""
+    for chosen in metrics:
+        why = [] if chosen.base.metric.kind.summed else ["is a ratio of sums"]
+        why += [f"is computed from the column {name}" for name in chosen.metric.columns]
+        if why:
+            raise ParameterError(
+                f"metrics: {chosen.label} {' and '.join(why)}, which needs all rows in memory, got {t.rows:,} rows"
+            )
 
 
 def _tables(t: Large, a: Asked) -> tuple[list[dict[str, Table]], int, int]:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -21,8 +21,8 @@ from evalkit.reading.tables.parts import Source
 from evalkit.statistics import calibration_test, count_bootstrap
 from evalkit.statistics.calibration_test import UNKNOWN, Perfect
 from evalkit.statistics.sample import HeldRows
-from evalkit.studies import row_study, study
-from evalkit.studies.binary import BINS, GRID, by_tenths, read_pr, read_roc
+from evalkit.studies import curve_points, row_study, study
+from evalkit.studies.binary import BINS, by_tenths
 from evalkit.studies.row_study import RowStudy
 
 METRICS = ("accuracy", "macro_f1", "mcc", "roc_auc_ovr", "log_loss", "brier")
@@ -33,6 +33,8 @@ TOPS = (1, 2, 3, 5)
 @dataclass(frozen=True, eq=False, repr=False)
 class ClassesStudy(RowStudy):
     """The study of a multi-class table; the units are rows, or the unit that was named."""
+
+    report: ClassVar[str] = "classification"
 
     data: MultiClass
     target: float
@@ -46,7 +48,7 @@ class ClassesStudy(RowStudy):
     def sample(self) -> HeldRows:
         """What every system predicts beside what is."""
         d, k = self.data, len(self.data.classes)
-        shared: dict[str, Any] = {"weight": d.weight, "unit": self.unit, "classes": k}
+        shared: dict[str, Any] = {"weight": d.weight, "unit": self.unit, "classes": k, "beside": self.beside(d.rows)}
         sides = {name: (d.score.get(name), d.predicted[name]) for name in self.systems}
         return HeldRows({name: Rows(d.actual, score, decision=p, **shared) for name, (score, p) in sides.items()})
 
@@ -84,19 +86,18 @@ class ClassesStudy(RowStudy):
 
     def curve(self, kind: str) -> pd.DataFrame:
         """The leader's curve of every class against the rest: x, y and the class as `system`."""
-        return row_study.curve(self.drawn, kind)
+        return curve_points.curve(dict(self.drawn), kind)
 
     def bands(self, kind: str) -> pd.DataFrame | None:
         """Pointwise limits of these curves; none where rows cluster or carry weights, or there is no curve."""
         if not self.plain or not self.drawn:
             return None
-        read, frames = {"roc": read_roc, "pr": read_pr}[kind], []
+        frames = []
         for c, table in self.drawn:
             drawn = count_bootstrap.resampled(
                 cells.pooled(table), rng=self.rng(3), resamples=self.settings.limits.bands
             )
-            low, high = count_bootstrap.band(drawn, read, level=self.settings.level)
-            frames.append(pd.DataFrame({"system": c, "x": GRID, "low": low, "high": high}))
+            frames.append(curve_points.band(c, drawn, kind, level=self.settings.level))
         return pd.concat(frames, ignore_index=True)
 
     @cached_property
@@ -181,7 +182,7 @@ def make(data: MultiClass, p: Classification, limits: Limits = USUAL) -> Classes
     outside = outcomes.first_outside(data)
     known = [] if not data.score else ["scores"] if outside else ["scores", "probabilities"]
     needs = f"probabilities, {outside}" if data.score else "p_<class> columns, the table has none"
-    chosen = study.possible(p.metrics, "classes", METRICS, known, needs)
+    chosen = lookup.possible(p.metrics, "classes", METRICS, known, needs)
     settings = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
     study.check_systems(settings, data.rows.systems)
     attributes, target = attributes_of(data.rows, settings.attributes, settings.unit), p.precision_target or TARGET

@@ -7,8 +7,9 @@ from typing import Any
 
 from evalkit import parameters
 from evalkit.arrays import ParameterError
+from evalkit.catalogue import lookup
 from evalkit.limits import USUAL, Limits
-from evalkit.parameters import Classification, Named, Names, Tables
+from evalkit.parameters import Classification, Columns, ColumnsOfEach, Metrics, Named, Names, Tables, documented
 from evalkit.reading.engines import base, spark
 from evalkit.reading.engines import duckdb as engine
 from evalkit.reading.inputs.outcomes import Binary, MultiClass, MultiLabel, Predicted
@@ -16,7 +17,7 @@ from evalkit.reading.reductions import large
 from evalkit.reading.reductions.large import Large
 from evalkit.reading.tables import sources
 from evalkit.studies import binary_studies, classes, multilabel
-from evalkit.studies.study import Study
+from evalkit.studies.row_study import RowStudy
 
 SAMPLE = {"preds": "data/german_credit/predictions.csv", "segments": ["age_band", "housing"]}
 
@@ -25,7 +26,7 @@ SAMPLE = {"preds": "data/german_credit/predictions.csv", "segments": ["age_band"
 class ByKind:
     """What is made of one kind of table. idle: parameters without a meaning for it -> the kinds that they are for."""
 
-    study: Callable[[Any, Classification, Limits], Study]
+    study: Callable[[Any, Classification, Limits], RowStudy]
     idle: Mapping[str, str]
 
 
@@ -37,6 +38,7 @@ KINDS: Mapping[type, ByKind] = {
 }
 
 
+@documented(parameters.Classification)
 def read(
     preds: Tables | None = None,
     *,
@@ -44,7 +46,7 @@ def read(
     positive: str | None = None,
     columns: Named | None = None,
     systems: Names | None = None,
-    metrics: Names | None = None,
+    metrics: Metrics | None = None,
     threshold: str | float | None = None,
     costs: Named | None = None,
     prevalence: float | None = None,
@@ -63,24 +65,34 @@ def read(
     memory: str | None = None,
     threads: int | None = None,
     spill: str | None = None,
-) -> Study:
-    """Read the input; `evalkit parameters classification` says what each parameter is.
+    y_true: Columns | None = None,
+    y_score: ColumnsOfEach | None = None,
+    y_pred: ColumnsOfEach | None = None,
+    sample_weight: Columns | None = None,
+) -> RowStudy:
+    """Read labels and scores, and measure, compare and plot how well the scores separate the classes.
 
-    Without `preds` it is the bundled sample. Raises ParameterError for a parameter, InputError for the input.
+    Without `preds` and arrays it is the bundled sample. Raises ParameterError for a parameter, InputError for
+    the input.
+
+    >>> import evalkit as ek
+    >>> study = ek.classification(y_true=[0, 0, 1, 1, 0, 1], y_score={"a": [1, 2, 3, 4, 5, 6], "b": [1, 5, 2, 3, 4, 6]})
+    >>> study.estimates["value"].round(3).tolist()[:2], study.order
+    ([0.778, 0.556], ['a', 'b'])
     """
     return study_of(parameters.Classification.of(locals()))
 
 
-def study_of(p: Classification, limits: Limits = USUAL) -> Study:
+def study_of(p: Classification, limits: Limits = USUAL) -> RowStudy:
     """The study that the parameters of `read` ask for, within these limits."""
     p = p.filled(SAMPLE) if p.preds is None else p
     parts = sources.parts(p.preds, p.header, limits.reading)
-    resources = base.limits(p.memory, p.threads, p.spill, limits.reading)
-    attributes = list(dict.fromkeys([*p.segments, *([p.unit] if p.unit else [])]))
+    budget = base.budget(p.memory, p.threads, p.spill, limits.reading)
+    attributes = list(dict.fromkeys([*p.segments, *([p.unit] if p.unit else []), *lookup.columns(p.metrics)]))
     predicted = Predicted.of(
         parts, kind=p.kind, positive=p.positive, columns=p.columns, systems=p.systems, attributes=attributes
     )
-    with _large(predicted, p, resources) as table:
+    with _large(predicted, p, budget) as table:
         if table is not None:
             _refuse_idle(p, KINDS[Binary].idle)
             return binary_studies.of_sums(table, p, limits)
@@ -91,14 +103,14 @@ def study_of(p: Classification, limits: Limits = USUAL) -> Study:
 
 
 @contextmanager
-def _large(predicted: Predicted, p: Classification, resources: base.Limits) -> Iterator[Large | None]:
+def _large(predicted: Predicted, p: Classification, budget: base.Budget) -> Iterator[Large | None]:
     """The table in an engine where it is binary and has more rows than are kept; None where it is to be kept."""
-    most = resources.reading.rows
+    most = budget.reading.rows
     if predicted.few(most) or predicted.kind != "binary":
         yield None
         return
-    cluster = spark.engine_for(predicted.parts, resources.reading)
-    with nullcontext(cluster) if cluster else engine.opened(resources) as opened:
+    cluster = spark.engine_for(predicted.parts, budget.reading)
+    with nullcontext(cluster) if cluster else engine.opened(budget) as opened:
         many = bool(cluster) or large.count(opened, predicted.parts) > most
         yield large.read(opened, predicted, list(dict.fromkeys(p.segments)), p.unit) if many else None
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from evalkit.catalogue import lookup
 from evalkit.catalogue.metric import Chosen
 from evalkit.metrics import counts, curves, grid
 from evalkit.reading.tables.precision import Precision
@@ -18,6 +19,7 @@ SOME = 30  # rows of a class below which the page warns
 DOMINANT = 0.9  # the share of the larger class from which accuracy says little
 MOST = grid.MOST  # distinct scores that are counted apart
 
+LOG_LOSS = lookup.find("log_loss", "counts")
 TOGETHER = 40  # classes that a picture can show: its size grows with their square
 NORMAL = 1e-3  # how far the probabilities of a row may be from adding up to 1
 
@@ -44,7 +46,9 @@ def reversed_scores(study: BinaryStudy) -> dict[str, float]:
 
 
 def clipped(study: BinaryStudy) -> dict[str, int]:
-    """The rows of each system whose probability log loss clips, without zeros."""
+    """The rows of each system whose probability log loss clips, without zeros; none where it is not asked for."""
+    if LOG_LOSS not in study.settings.metrics:
+        return {}
     return {name: n for name in study.order if (n := study.clipped(name))}
 
 
@@ -111,6 +115,12 @@ def operating_points(study: BinaryStudy, kind: str) -> pd.DataFrame:
     return pd.DataFrame(rows).dropna()
 
 
+def break_even(study: BinaryStudy) -> pd.DataFrame:
+    """Where precision equals recall on the curve of each system: system, x, y."""
+    values = {name: float(curves.break_even(study.table(name))) for name in study.order}
+    return pd.DataFrame([{"system": name, "x": value, "y": value} for name, value in values.items()]).dropna()
+
+
 def at_other_rate(study: BinaryStudy, kind: str) -> pd.DataFrame:
     """The curves if the base rate were another."""
     return study.curve(kind, lambda c: curves.at_base_rate(c, study.other_rate))
@@ -129,6 +139,8 @@ def used_costs(study: BinaryStudy) -> pd.DataFrame:
 def constant(study: BinaryStudy, chosen: Chosen) -> float:
     """The metric of a constant score, the base rate."""
     c = study.table(study.order[0])
+    if not chosen.base.metric.tabled:
+        return _of_rows(study, chosen, score=np.full(study.facts.account.used, counts.base_rate(c)))
     score, positives, negatives = (np.array([value]) for value in (counts.base_rate(c), c.positives, c.negatives))
     return chosen.at(counts.Counts(score, positives, negatives, c.positives, c.negatives))
 
@@ -136,7 +148,14 @@ def constant(study: BinaryStudy, chosen: Chosen) -> float:
 def larger_class(study: BinaryStudy, chosen: Chosen) -> float:
     """The metric of always predicting the larger class."""
     c = study.table(study.order[0])
-    return chosen.at(c, -np.inf if c.positives > c.negatives else np.inf)
+    threshold = -np.inf if c.positives > c.negatives else np.inf
+    return chosen.at(c, threshold) if chosen.base.metric.tabled else _of_rows(study, chosen, threshold=threshold)
+
+
+def _of_rows(study: BinaryStudy, chosen: Chosen, **changed: Any) -> float:
+    """A metric of the rows with other scores or another threshold."""
+    sample: Any = study.sample
+    return chosen.value(replace(sample.rows[study.order[0]], **changed))
 
 
 def rows_by_class(study: ClassesStudy) -> dict[str, int]:

@@ -1,12 +1,13 @@
 """What the findings of several reports are measured by: sizes of units and slices, thresholds beyond the scores."""
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
-from evalkit.arrays import Floats
+from evalkit.arrays import Floats, InputError
 from evalkit.catalogue.metric import Chosen
 from evalkit.reading.tables import precision
 from evalkit.reading.tables.precision import DOUBLE, Precision
@@ -149,6 +150,20 @@ def rounded(threshold: float, stored: Mapping[str, Precision]) -> list[Rounded]:
 def ends(score: Mapping[str, Floats]) -> dict[str, Ends]:
     """The lowest and the highest score of each system."""
     return {name: (float(values.min()), float(values.max())) for name, values in score.items()}
+
+
+def best_two(study: Study) -> pd.DataFrame:
+    """With a baseline the two best other systems, compared outside the family: p times the number of their pairs."""
+    others = [name for name in study.order if name != study.settings.baseline]
+    if not study.settings.baseline or len(others) < 2 or not len(study.headline):
+        return pd.DataFrame()
+    try:
+        c = study.compare(study.primary, (others[0], others[1]))
+    except InputError:
+        return pd.DataFrame()
+    picked = replace(c, adjusted=min(1.0, math.comb(len(others), 2) * c.p_value))
+    frame = pd.DataFrame([study.row(study.primary, (others[0], others[1]), picked)])
+    return frame.drop(columns=["detectable"], errors="ignore")  # that is of the family
 
 
 def deciding(study: Study, system: str) -> pd.Series:

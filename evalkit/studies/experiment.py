@@ -10,6 +10,7 @@ import pandas as pd
 
 from evalkit import parameters
 from evalkit.arrays import Bools, Floats, InputError, ParameterError, codes
+from evalkit.catalogue import lookup
 from evalkit.catalogue.kinds import (
     Kind,
     PerUnit,
@@ -49,15 +50,21 @@ def read(data: list[Part] | None, shared: Settings, o: parameters.Interleaving) 
         raise ParameterError("metrics: name the columns of users to compare, such as metrics='orders,revenue/orders'")
     there, names = logs.column_names(data), tuple(dict.fromkeys(names))
     segments = tuple(name for name in shared.segments if name in there)
-    numbers = logs.numbers_of(names, o.before)
+    numbers = logs.distinct(logs.numbers_of(filter(lookup.of_catalogue, names), o.before), lookup.columns(names))
     table = logs.read_users(data, columns=columns, numbers=numbers, attributes=logs.distinct(segments, (o.strata,)))
     assigned = _assigned(table, o.arms, o.strata)
     _check_shares(o, assigned.arms)
-    kept, values = ({n: x[assigned.rows] for n, x in named.items()} for named in (table.attributes, table.numbers))
-    metrics = tuple(Chosen(_metric(name, o.best, values)) for name in names)
-    own = replace(own_settings(shared, there, assigned.arms), metrics=metrics)
+    kept, values = ({n: x[assigned.rows] for n, x in side.items()} for side in (table.attributes, table.numbers))
+    metrics = _metrics(names, o.best, values)
+    settings = replace(own_settings(shared, there, assigned.arms), metrics=metrics)
     bundled = logs.holds(table.sources, SAMPLE)
-    return Experiment(own, assigned.arms, kept, {}, assigned, values, o, table.columns, table.sources, bundled)
+    return Experiment(settings, assigned.arms, kept, {}, assigned, values, o, table.columns, table.sources, bundled)
+
+
+def _metrics(names: Sequence[Any], best: str, numbers: Mapping[str, Floats]) -> tuple[Chosen, ...]:
+    """The metrics of columns, and own ones of the table."""
+    columns = {name: Chosen(_metric(name, best, numbers)) for name in filter(lookup.of_catalogue, names)}
+    return lookup.apart(tuple(columns.get(name) or lookup.find(name, "users") for name in names))
 
 
 def own_settings(shared: Settings, there: Collection[str], systems: tuple[str, ...]) -> Settings:

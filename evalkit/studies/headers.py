@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from evalkit.catalogue import lookup
 from evalkit.online import logs
 from evalkit.online.logs import distinct
 from evalkit.parameters import Classification, Interleaving, Parameters, Ranking, Rating, Significance, Validation
@@ -22,7 +23,7 @@ def check(p: Parameters) -> None:
 
 
 def _ranking(p: Ranking) -> None:
-    _ranked(p.preds, p.qrels, p.queries, p.header, columns=p.columns, systems=p.systems, attributes=_attributes(p))
+    _ranked(p.preds, p.qrels, p.queries, p.header, columns=p.columns, systems=p.systems, attributes=attributes(p))
 
 
 def _ranked(preds: Any, qrels: Any, queries: Any, header: str | None, **chosen: Any) -> None:
@@ -39,11 +40,11 @@ def _ranked(preds: Any, qrels: Any, queries: Any, header: str | None, **chosen: 
 def _classification(p: Classification) -> None:
     if parts := sources.headers(p.preds, p.header):
         asked: dict[str, Any] = {"kind": p.kind, "columns": p.columns, "systems": p.systems}
-        _ = Predicted.of(parts, **asked, attributes=_attributes(p)).layouts
+        _ = Predicted.of(parts, **asked, attributes=attributes(p)).layouts
 
 
 def _rating(p: Rating) -> None:
-    chosen: dict[str, Any] = {"chosen": p.columns, "systems": p.systems, "attributes": _attributes(p)}
+    chosen: dict[str, Any] = {"chosen": p.columns, "systems": p.systems, "attributes": attributes(p)}
     if parts := sources.headers(p.preds, p.header):
         aligned.layouts(parts, partial(aligned.layout_of, roles=ratings.ROLES, **chosen))
 
@@ -73,10 +74,13 @@ def _interleaving(p: Interleaving) -> None:
         logs.check_segments(p.segments, logs.column_names([*sessions, *users]))
     logs.log_fields(sessions, p.columns, p.segments)
     own = [name for name in p.segments if name in logs.column_names(users)]
-    logs.user_fields(users, p.columns, logs.numbers_of(p.metrics, p.before), distinct(own, (p.strata,)))
+    logs.user_fields(
+        users, p.columns, logs.numbers_of(filter(lookup.of_catalogue, p.metrics), p.before), distinct(own, (p.strata,))
+    )
 
 
-def _attributes(p: Ranking | Classification | Rating) -> list[str]:
+def attributes(p: Ranking | Classification | Rating) -> list[str]:
+    """The columns that segments and unit name, each once."""
     return distinct(p.segments, (p.unit,))
 
 

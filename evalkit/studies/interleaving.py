@@ -3,20 +3,22 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 
 from evalkit import parameters
 from evalkit.arrays import InputError, ParameterError, codes
+from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import Chosen
 from evalkit.catalogue.preferences import Side
+from evalkit.drawing.shown import Shown
 from evalkit.metrics import sums
 from evalkit.online import logs, sessions
 from evalkit.online.experiments import sample_ratio
 from evalkit.online.logs import SessionLog
-from evalkit.parameters import Named, Names, Tables
+from evalkit.parameters import Metrics, Named, Names, Tables, documented
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part, Source
@@ -44,15 +46,21 @@ OWN = {
 METRICS = ("user_share", "user_preference", "session_wins", "credit_share")
 
 
-@dataclass(frozen=True, eq=False)
-class Online:
+@dataclass(frozen=True, eq=False, repr=False)
+class Online(Shown):
     """What the page holds: of log, experiment and planning those that were given; None for the others."""
+
+    report: ClassVar[str] = "interleaving"
 
     log: "Interleaving | None"
     users: Experiment | None
     planning: Planning | None
     given: Mapping[str, Any]
     seed: int
+
+    def __repr__(self) -> str:
+        """One line: the studies that were given."""
+        return f"<Online: {'; '.join(map(repr, self.studies))}>"
 
     @property
     def studies(self) -> list[Study]:
@@ -74,6 +82,7 @@ class Online:
         return {"rule": "; ".join(gate["rule"] for gate in gates), "passed": all(gate["passed"] for gate in gates)}
 
 
+@documented(parameters.Interleaving)
 def read(
     log: Tables | None = None,
     users: Tables | None = None,
@@ -81,8 +90,8 @@ def read(
     columns: Named | None = None,
     arms: Names | None = None,
     neutral: str | None = None,
-    preference: Names | None = None,
-    metrics: Names | None = None,
+    preference: Metrics | None = None,
+    metrics: Metrics | None = None,
     best: str = "high",
     before: str | None = None,
     strata: str | None = None,
@@ -90,7 +99,7 @@ def read(
     shares: Named | None = None,
     looks: int = 1,
     segments: Names | None = None,
-    world: str = "cascade",
+    world: str | None = None,
     simulated_users: int = 100_000,
     rankers: int = 12,
     baseline: str | None = None,
@@ -103,13 +112,18 @@ def read(
     seed: int = 0,
     header: str | None = None,
 ) -> Online:
-    """Read the inputs; `evalkit parameters interleaving` says what each parameter is.
+    """Read a log of interleaved sessions, or an A/B test of users, and say which system users prefer.
 
     Without `log` and `users` both are the bundled samples. Raises ParameterError for a parameter, InputError for the
     input.
+
+    >>> import evalkit as ek
+    >>> rows = {"user": ["u1", "u2", "u3", "u4"], "arm": ["a", "b", "a", "b"], "orders": [1, 3, 2, 4]}
+    >>> ek.interleaving(users=rows, metrics="orders", world="none").users.estimates["value"].tolist()
+    [3.5, 1.5]
     """
     p = parameters.Interleaving.of(locals())
-    shared = study.settings(p, study.chosen(p.preference, "interleaving", METRICS), segments=p.segments)
+    shared = study.settings(p, lookup.chosen(p.preference, "interleaving", METRICS), segments=p.segments)
     sessions_of, users_of = (study.inputs(tables, p.header) for tables in (p.log, p.users))
     inputs = {name: parts for name, parts in (("log", sessions_of), ("users", users_of)) if parts is not None}
     asked = list(inputs) or ["log", "users"]
@@ -118,10 +132,15 @@ def read(
     logs.check_segments(shared.segments, there if inputs else {"device", "health"})
     by_session = _read_log(sessions_of, shared, p) if "log" in asked else None
     by_user = experiment.read(users_of, shared, p) if "users" in asked else None
-    plan = planning.read(p.world, p.simulated_users, p.rankers, seed=p.seed)
+    plan = planning.read(p.world or _usual_world(inputs), p.simulated_users, p.rankers, seed=p.seed)
     online = Online(by_session, by_user, plan, p.given, p.seed)
     _check_baseline(shared, online.studies)
     return online
+
+
+def _usual_world(inputs: Mapping[str, Any]) -> str:
+    """The world that is simulated where none is asked for: one beside the bundled samples, none beside other data."""
+    return planning.NONE if inputs else next(iter(planning.WORLDS))
 
 
 def _check_meant(asked: list[str], p: parameters.Interleaving) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -24,7 +24,7 @@ from evalkit.reading.tables.precision import Precision
 from evalkit.statistics import inference
 from evalkit.statistics.sample import HeldRows
 from evalkit.statistics.statistic import OfRows
-from evalkit.studies import row_study, study
+from evalkit.studies import curve_points, row_study, study
 from evalkit.studies.row_study import RowStudy
 
 METRICS = ("micro_f1", "macro_f1", "exact_match", "hamming_loss", "map_classes", "ranking_loss")
@@ -35,6 +35,8 @@ STEPS = 41
 @dataclass(frozen=True, eq=False, repr=False)
 class MultiLabelStudy(RowStudy):
     """The study of a multi-label table; the units are rows, or the unit that was named."""
+
+    report: ClassVar[str] = "classification"
 
     data: MultiLabel
     threshold: float
@@ -55,7 +57,8 @@ class MultiLabelStudy(RowStudy):
         """Every system's scores beside the true labels."""
         d, at = self.data, self.threshold
         cuts = {name: np.array([precision.rounded(at, to) for to in some]) for name, some in self.precision.items()}
-        return HeldRows({name: Rows(d.actual, own, cuts[name], d.weight, self.unit) for name, own in d.score.items()})
+        shared: dict[str, Any] = {"weight": d.weight, "unit": self.unit, "beside": self.beside(d.rows)}
+        return HeldRows({name: Rows(d.actual, own, cuts[name], **shared) for name, own in d.score.items()})
 
     @property
     def shares(self) -> Floats:
@@ -93,7 +96,7 @@ class MultiLabelStudy(RowStudy):
 
     def curve(self, kind: str) -> pd.DataFrame:
         """The leader's curve of every label: x, y and the label as `system`."""
-        return row_study.curve(self.drawn, kind)
+        return curve_points.curve(dict(self.drawn), kind)
 
     @cached_property
     def sweep(self) -> pd.DataFrame:
@@ -135,7 +138,7 @@ class MultiLabelStudy(RowStudy):
 
 def make(data: MultiLabel, p: Classification, limits: Limits = USUAL) -> MultiLabelStudy:
     """The study of several labels per row."""
-    chosen = study.chosen(p.metrics, "labels", METRICS)
+    chosen = lookup.chosen(p.metrics, "labels", METRICS)
     settings = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
     study.check_systems(settings, data.rows.systems)
     attributes, at = attributes_of(data.rows, settings.attributes, settings.unit), _threshold(data, p)

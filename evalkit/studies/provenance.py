@@ -7,8 +7,12 @@ from collections.abc import Iterable, Mapping
 from importlib.metadata import version
 from typing import Any
 
+from evalkit.catalogue.metric import Chosen
+from evalkit.catalogue.own import OwnMetric
+from evalkit.parameters import cells
 from evalkit.reading.tables.parts import Source
 
+WRITTEN = 20  # numbers of a list that are written down
 PACKAGES = ("numpy", "pandas", "scipy", "matplotlib", "duckdb", "pyarrow", "papermill", "nbconvert")
 
 
@@ -27,24 +31,58 @@ def versions() -> dict[str, str]:
 
 
 def printable(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters as they can be written down; a frame by the name of its type."""
+    """The parameters as they can be written down; a frame and an array by the name of its type."""
     return {name: _printable(value) for name, value in parameters.items()}
 
 
 def _printable(value: Any) -> Any:
+    if is_in_memory(value):
+        return f"<{type(value).__name__}{f' of {len(value):,}' if hasattr(value, '__len__') else ''}>"
     if isinstance(value, Mapping):
         return {str(key): _printable(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
         return [_printable(part) for part in value]
     if isinstance(value, str | int | float) or value is None:
         return value
-    return f"<{type(value).__name__}>" if hasattr(value, "__arrow_c_stream__") else str(value)
+    return str(value)
+
+
+def is_in_memory(value: Any) -> bool:
+    """True if this is a frame, an array or a list of numbers too long to be written down."""
+    if isinstance(value, list | tuple):
+        return len(value) > WRITTEN and isinstance(value[0], int | float)
+    return hasattr(value, "__arrow_c_stream__") or (hasattr(value, "__array__") and hasattr(value, "__len__"))
+
+
+def _holds_memory(value: Any) -> bool:
+    parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
+    return is_in_memory(value) or any(map(_holds_memory, parts))
+
+
+def _call(value: Any) -> str:
+    """A value as an argument in Python; what is in memory by its type."""
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{key!r}: {_call(part)}' for key, part in value.items())}}}"
+    if isinstance(value, list | tuple) and not is_in_memory(value):
+        return f"[{', '.join(map(_call, value))}]"
+    return str(_printable(value)) if is_in_memory(value) else repr(_printable(value))
 
 
 def command(notebook: str, parameters: Mapping[str, Any]) -> str:
-    """The command line that makes the same page."""
+    """The command line that makes the same page; of data in memory the call in Python.
+
+    >>> command("rating", {"preds": "a b.csv", "level": 0.9}), command("rating", {"y_true": [1.0] * 30, "level": 0.9})
+    ("evalkit report rating -p preds 'a b.csv' -p level 0.9", 'ek.rating(y_true=<list of 30>, level=0.9)')
+    """
+    if any(map(_holds_memory, parameters.values())):
+        return f"ek.{notebook}({', '.join(f'{name}={_call(value)}' for name, value in parameters.items())})"
     options = [f"-p {name} {shlex.quote(_argument(value))}" for name, value in printable(parameters).items()]
     return " ".join([f"evalkit report {notebook}", *options])
+
+
+def _own(own: OwnMetric) -> tuple[str, str]:
+    where = f"{own.file}, SHA-256 {own.sha256}" if own.file else "declared in Python, no file"
+    return f"own metric {own.name}", where
 
 
 def _argument(value: Any) -> str:
@@ -55,9 +93,20 @@ def _argument(value: Any) -> str:
     return str(value)
 
 
-def table(sources: Iterable[Source], parameters: Mapping[str, Any], notebook: str, seed: int) -> list[tuple[str, str]]:
+def metric(chosen: Chosen) -> dict[str, Any]:
+    """What a reader of the JSON needs of a metric; best: whether high or low values are, or neither."""
+    row = {"name": chosen.label, "best": chosen.metric.best, "low": chosen.metric.low, "high": chosen.metric.high}
+    own = chosen.metric
+    return row | ({"file": own.file, "sha256": own.sha256} if isinstance(own, OwnMetric) else {})
+
+
+def table(
+    sources: Iterable[Source], parameters: Mapping[str, Any], notebook: str, seed: int, metrics: Iterable[Chosen]
+) -> list[tuple[str, str]]:
     """The rows of the page's last table."""
     rows = [("command", command(notebook, parameters)), ("seed", str(seed))]
+    rows += [("settings", origin)] if (origin := cells.settings()) else []
+    rows += [_own(own) for chosen in metrics if isinstance(own := chosen.metric, OwnMetric)]
     rows += [(f"parameter {name}", str(value)) for name, value in printable(parameters).items()]
     many = list(sources)
     rows += [(source.name, f"{source.rows:,} rows, SHA-256 {source.sha256 or 'none: not a file'}") for source in many]

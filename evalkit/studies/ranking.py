@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -12,10 +12,11 @@ from evalkit import parameters
 from evalkit.arrays import InputError
 from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import Chosen
+from evalkit.drawing.shown import Shown
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics import sums
 from evalkit.metrics.sums import Sums
-from evalkit.parameters import Named, Names, Tables, Wholes
+from evalkit.parameters import Metrics, Named, Names, Tables, Wholes, documented
 from evalkit.reading.engines import base
 from evalkit.reading.inputs import rows, runs
 from evalkit.reading.inputs.runs import Ask, Runs
@@ -44,6 +45,7 @@ EXAMPLES = 5
 UNJUDGED = 10  # ranks looked at for rows without a judgement, where the primary metric has no cut-off
 
 
+@documented(parameters.Ranking)
 def read(
     preds: Tables | None = None,
     qrels: Tables | None = None,
@@ -51,7 +53,7 @@ def read(
     queries: Tables | None = None,
     columns: Named | None = None,
     systems: Names | None = None,
-    metrics: Names | None = None,
+    metrics: Metrics | None = None,
     ks: Wholes | None = None,
     relevance_level: float = 1,
     unit: str | None = None,
@@ -70,9 +72,14 @@ def read(
     threads: int | None = None,
     spill: str | None = None,
 ) -> "Ranking":
-    """Read the input; `evalkit parameters ranking` says what each parameter is.
+    """Read ranked lists and judgements, and measure and compare how well the systems rank.
 
     Without `preds` it is the bundled sample. Raises ParameterError for a parameter, InputError for the input.
+
+    >>> import evalkit as ek
+    >>> rows = {"query": ["q1", "q1", "q2"], "item": ["a", "b", "a"], "score": [2, 1, 5], "grade": [0, 1, 1]}
+    >>> ek.ranking(rows, metrics="mrr").estimates["value"].tolist()
+    [0.75]
     """
     return study_of(parameters.Ranking.of(locals()))
 
@@ -80,7 +87,7 @@ def read(
 def study_of(p: parameters.Ranking, limits: Limits = USUAL) -> "Ranking":
     """The study that the parameters of `read` ask for, within these limits."""
     p = p.filled(SAMPLE) if p.preds is None else p
-    chosen = study.chosen(p.metrics, "rankings", METRICS)
+    chosen = lookup.chosen(p.metrics, "rankings", METRICS)
     shared = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
     run = sources.parts(p.preds, p.header, limits.reading)
     judged = study.inputs(p.qrels, p.header, limits.reading)
@@ -96,8 +103,8 @@ def study_of(p: parameters.Ranking, limits: Limits = USUAL) -> "Ranking":
         queries=study.inputs(p.queries, p.header, limits.reading),
         ranks=p.ranks,
     )
-    resources = base.limits(p.memory, p.threads, p.spill, limits.reading)
-    data = sharded.read(ranked, _asks(shared, cuts, relevant), resources)
+    budget = base.budget(p.memory, p.threads, p.spill, limits.reading)
+    data = sharded.read(ranked, _asks(shared, cuts, relevant), budget)
     study.check_systems(shared, data.systems)
     _check_unit(shared.unit, data)
     return _check_defined(Ranking(shared, data.systems, data.attributes, p.given, data, cuts, relevant, p.ranks))
@@ -140,8 +147,10 @@ def _check_defined(ranking: "Ranking") -> "Ranking":
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Ranking(Study):
+class Ranking(Shown, Study):
     """The study of ranked lists; the units are queries, in the order of `runs.query`."""
+
+    report: ClassVar[str] = "ranking"
 
     runs: Runs | Measured
     ks: tuple[int, ...]

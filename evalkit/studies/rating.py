@@ -2,15 +2,16 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 
 from evalkit import parameters
+from evalkit.catalogue import lookup
 from evalkit.catalogue.metric import Chosen
 from evalkit.metrics.rows import Rows
-from evalkit.parameters import Named, Names, Tables
+from evalkit.parameters import Columns, ColumnsOfEach, Metrics, Named, Names, Tables, documented
 from evalkit.reading.inputs import ratings
 from evalkit.reading.inputs.aligned import attributes_of
 from evalkit.reading.inputs.ratings import Ratings
@@ -26,12 +27,13 @@ TENTHS = 10
 EXAMPLES = 5
 
 
+@documented(parameters.Rating)
 def read(
     preds: Tables | None = None,
     *,
     columns: Named | None = None,
     systems: Names | None = None,
-    metrics: Names | None = None,
+    metrics: Metrics | None = None,
     unit: str | None = None,
     segments: Names | None = None,
     baseline: str | None = None,
@@ -43,16 +45,24 @@ def read(
     level: float = 0.95,
     seed: int = 0,
     header: str | None = None,
+    y_true: Columns | None = None,
+    y_pred: ColumnsOfEach | None = None,
+    sample_weight: Columns | None = None,
 ) -> "Rating":
-    """Read the input; `evalkit parameters rating` says what each parameter is.
+    """Read actual values and forecasts, and measure and compare how far they are apart.
 
-    Without `preds` it is the bundled sample. Raises ParameterError for a parameter, InputError for the input.
+    Without `preds` and arrays it is the bundled sample. Raises ParameterError for a parameter, InputError for
+    the input.
+
+    >>> import evalkit as ek
+    >>> ek.rating(y_true=[3, 5, 4, 8], y_pred=[2, 5, 6, 7], metrics="mae").estimates["value"].tolist()
+    [1.0]
     """
     p = parameters.Rating.of(locals())
     p = p.filled(SAMPLE) if p.preds is None else p
-    settings = study.settings(p, study.chosen(p.metrics, "forecasts", METRICS), unit=p.unit, segments=p.segments)
+    settings = study.settings(p, lookup.chosen(p.metrics, "forecasts", METRICS), unit=p.unit, segments=p.segments)
     parts = sources.parts(p.preds, p.header)
-    data = ratings.read(parts, columns=p.columns, systems=p.systems, attributes=settings.attributes)
+    data = ratings.read(parts, columns=p.columns, systems=p.systems, attributes=settings.beside)
     study.check_systems(settings, data.rows.systems)
     attributes = attributes_of(data.rows, settings.attributes, settings.unit)
     return Rating(settings, data.rows.systems, attributes, p.given, data)
@@ -61,6 +71,8 @@ def read(
 @dataclass(frozen=True, eq=False, repr=False)
 class Rating(RowStudy):
     """The study of forecasts of numbers; the units are rows, or the unit that was named."""
+
+    report: ClassVar[str] = "rating"
 
     data: Ratings
 
@@ -73,7 +85,8 @@ class Rating(RowStudy):
     def sample(self) -> HeldRows:
         """Every system's forecasts beside the actual values."""
         d = self.data
-        return HeldRows({name: Rows(d.actual, f, weight=d.weight, unit=self.unit) for name, f in d.forecast.items()})
+        shared: dict[str, Any] = {"weight": d.weight, "unit": self.unit, "beside": self.beside(d.rows)}
+        return HeldRows({name: Rows(d.actual, f, **shared) for name, f in d.forecast.items()})
 
     def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
         """Rows on which the first is nearer, and the difference that so many rows would show."""

@@ -14,10 +14,10 @@ from evalkit.arrays import Floats, InputError, ratio
 from evalkit.catalogue.lookup import Chosen
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics.rows import Rows
+from evalkit.offline import fitting, fold_column, optimism, splits
+from evalkit.offline.fitting import Fit, Job, Learner
+from evalkit.offline.splits import Folds
 from evalkit.reading.inputs.examples import CLASSES, Examples
-from evalkit.validation import fitting, fold_column, optimism, splits
-from evalkit.validation.fitting import Fit, Job, Learner
-from evalkit.validation.splits import Folds
 
 LEAST_LEFT_OUT = 200  # rows up to which leaving each one out is affordable
 SHARES = (0.1, 0.2, 0.4, 0.7)

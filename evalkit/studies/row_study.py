@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from evalkit.arrays import Bools, Floats
 from evalkit.catalogue.binary import AVERAGE_PRECISION, F1, ROC_AUC
@@ -19,9 +18,11 @@ from evalkit.catalogue.kinds import (
     Share,
 )
 from evalkit.catalogue.metric import Chosen, Metric
-from evalkit.metrics import counts, curves
+from evalkit.drawing.shown import Shown
+from evalkit.metrics import counts
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows
+from evalkit.reading.inputs.aligned import Aligned, number_of
 from evalkit.statistics import inference
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.sample import Sample
@@ -29,18 +30,21 @@ from evalkit.statistics.statistic import Layout, OfRows, Statistic
 from evalkit.studies.study import EVERY, Member, Study
 from evalkit.studies.words import unit_noun
 
-POINTS = 64  # of a drawn curve; the statistics use them all
 DRAWN = 8  # curves that one picture can hold
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RowStudy(Study):
+class RowStudy(Shown, Study):
     """Estimates and comparisons of a sample."""
 
     @property
     @abstractmethod
     def sample(self) -> Sample:
         """All systems on the same rows."""
+
+    def beside(self, rows: Aligned) -> dict[str, Floats]:
+        """The further columns that the metrics are computed from."""
+        return {name: number_of(rows, name) for name in self.settings.columns}
 
     @property
     def layout(self) -> Layout:
@@ -129,13 +133,3 @@ def most_frequent(
     drawn = [(name, c) for name, c in tables if 0 < c.positives < c.total]
     kept = {name for name, _ in sorted(drawn, key=lambda pair: -pair[1].positives)[:DRAWN]}
     return [(name, c) for name, c in drawn if name in kept]
-
-
-def curve(tables: Sequence[tuple[str, Counts]], kind: str) -> pd.DataFrame:
-    """The points of a kind of curve of every class: x, y and the class as `system`."""
-    points_of = {"roc": curves.roc_curve, "pr": curves.precision_recall_curve}[kind]
-    frames = []
-    for name, c in tables:
-        points = points_of(curves.thin(c, POINTS))
-        frames.append(pd.DataFrame({"system": name, "x": points.x, "y": points.y}))
-    return pd.concat(frames, ignore_index=True)

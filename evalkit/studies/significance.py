@@ -11,8 +11,9 @@ import pandas as pd
 from evalkit import parameters
 from evalkit.arrays import Floats, ParameterError
 from evalkit.catalogue.lookup import Chosen
+from evalkit.drawing.shown import Shown
 from evalkit.metrics.sums import Sums, both
-from evalkit.parameters import Named, Names, Tables
+from evalkit.parameters import Metrics, Named, Names, Tables, documented
 from evalkit.reading.inputs import unit_tables, unit_values
 from evalkit.reading.inputs.runs import Account
 from evalkit.reading.inputs.unit_values import UnitValues
@@ -40,6 +41,7 @@ DRAWN = 16_384  # sign vectors of the pictures; p-values come from 100,000
 FOLDS = ("fold", "split", "repeat", "seed", "run")
 
 
+@documented(parameters.Significance)
 def read(
     preds: Tables | None = None,
     qrels: Tables | None = None,
@@ -47,7 +49,7 @@ def read(
     unit: str | None = None,
     columns: Named | None = None,
     systems: Names | None = None,
-    metrics: Names | None = None,
+    metrics: Metrics | None = None,
     lower_is_better: Names | None = None,
     ranks: str = "as given",
     null: float | None = None,
@@ -64,9 +66,15 @@ def read(
     seed: int = 0,
     header: str | None = None,
 ) -> "Significance | Shares":
-    """Read the input; `evalkit parameters significance` says what each parameter is.
+    """Read values of several systems on the same units, and test which differences are statistically significant.
 
     Without `preds` it is the bundled sample. Raises ParameterError for a parameter, InputError for the input.
+
+    >>> import evalkit as ek
+    >>> values = {"new": [0.8, 0.6, 0.9, 0.7, 0.8, 0.9], "old": [0.7, 0.5, 0.7, 0.6, 0.6, 0.8]}
+    >>> study = ek.significance(values, baseline="old")
+    >>> study.comparisons[["first", "p", "verdict"]].to_dict("list")
+    {'first': ['new'], 'p': [0.03125], 'verdict': ['better']}
     """
     p = parameters.Significance.of(locals())
     p = p.filled(SAMPLE) if p.preds is None else p
@@ -107,12 +115,14 @@ def _study(values: Input, p: parameters.Significance) -> "Significance":
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Significance(Study):
+class Significance(Shown, Study):
     """The study of paired values. The family is every pair on every metric; its p-values pay for the looks first.
 
     test_to_train: the units are folds over the same rows, this many test rows for each training row. accounts, alone:
     what was left out, see `unit_sources.Input`.
     """
+
+    report: ClassVar[str] = "significance"
 
     data: UnitValues
     test_to_train: float | None
@@ -222,7 +232,7 @@ class Significance(Study):
         if not every:
             return pd.DataFrame()
         adjusted = significance.adjust([self.compare(chosen, pair) for chosen, pair in every], significance.holm)
-        rows = [self._row(chosen, pair, c) for (chosen, pair), c in zip(every, adjusted, strict=True)]
+        rows = [self.row(chosen, pair, c) for (chosen, pair), c in zip(every, adjusted, strict=True)]
         frame = pd.DataFrame(rows)
         frame["equivalence_low"] = [c.equivalence.low for c in adjusted]
         frame["equivalence_high"] = [c.equivalence.high for c in adjusted]

@@ -4,7 +4,7 @@ A study says what it measures: one metric of one system on some of its units. Al
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Bools, InputError, ParameterError
-from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import Chosen
 from evalkit.limits import USUAL, Limits, Reading
 from evalkit.parameters import Compared
@@ -51,6 +50,16 @@ class Settings:
         """The columns that segments and unit name, each once."""
         return list(dict.fromkeys([*self.segments, *([self.unit] if self.unit else [])]))
 
+    @property
+    def columns(self) -> list[str]:
+        """The further columns of numbers that the metrics are computed from, each once."""
+        return list(dict.fromkeys(name for chosen in self.metrics for name in chosen.metric.columns))
+
+    @property
+    def beside(self) -> list[str]:
+        """Attributes and further columns, each once."""
+        return list(dict.fromkeys([*self.attributes, *self.columns]))
+
 
 def settings(
     p: Compared,
@@ -63,30 +72,6 @@ def settings(
     """Return the settings that the parameters of a report and these ask for; the first metric decides."""
     several = tuple(dict.fromkeys(segments))
     return Settings(tuple(metrics), p.baseline, unit, several, p.level, p.margin, p.gate, p.seed, limits)
-
-
-def chosen(names: Iterable[str], structure: str, usual: Iterable[str]) -> tuple[Chosen, ...]:
-    """Return the metrics of these names, each once, the usual ones where there is no name.
-
-    Raises ParameterError for an unknown metric.
-    """
-    return tuple(dict.fromkeys(lookup.find(name, structure) for name in tuple(names) or usual))
-
-
-def possible(
-    names: Iterable[str], structure: str, usual: Iterable[str], known: Sequence[str], needs: str
-) -> tuple[Chosen, ...]:
-    """Return the metrics of these names, or of the usual ones those that need no more than is given.
-
-    given: of "scores", "probabilities". Raises ParameterError for a metric that needs more; `needs` says what.
-    """
-    allowed = ("", *known)
-    kept = [name for name in usual if lookup.find(name, structure).metric.needs in allowed]
-    metrics = chosen(names, structure, kept)
-    for metric in metrics:
-        if metric.metric.needs not in allowed:
-            raise ParameterError(f"metrics: {metric.label} needs {needs}")
-    return metrics
 
 
 def inputs(tables: Any, header: str | None, reading: Reading = USUAL.reading) -> list[Part] | None:
@@ -294,9 +279,10 @@ class Study(ABC):
         if chosen is self.primary and refused and len(refused) == len(tests):
             raise refused[0]
         adjusted = significance.adjust(tests)
-        return [self._row(chosen, pair, c) for pair, c in zip(self.pairs, adjusted, strict=True)]
+        return [self.row(chosen, pair, c) for pair, c in zip(self.pairs, adjusted, strict=True)]
 
-    def _row(self, chosen: Chosen, pair: tuple[str, str], c: Comparison) -> dict[str, Any]:
+    def row(self, chosen: Chosen, pair: tuple[str, str], c: Comparison) -> dict[str, Any]:
+        """The row of a comparison in `comparisons`."""
         direction = 1 if chosen.metric.best == "high" else -1
         return {
             "metric": chosen.label,

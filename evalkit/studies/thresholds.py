@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from evalkit.metrics import curves
 from evalkit.metrics.counts import Counts
-from evalkit.parameters.decisions import BestF1, Costs, Reach, Threshold
+from evalkit.parameters.decisions import BestF1, Costs, Reach, ReachPrecision, ReachRecall, Threshold
 from evalkit.reading.tables import precision
 from evalkit.reading.tables.precision import Precision
 
@@ -30,7 +30,7 @@ class Rule:
 def rule(threshold: Threshold) -> Rule:
     """Return the rule that a value of the parameter `threshold` stands for.
 
-    >>> rule(Reach("recall", 0.9)).text
+    >>> rule(ReachRecall(0.9)).text
     'recall ≥ 0.9'
     """
     match threshold:
@@ -38,8 +38,10 @@ def rule(threshold: Threshold) -> Rule:
             return Rule("best F1", curves.best_f)
         case Costs():
             return cheapest(threshold)
-        case Reach():
-            return _target(threshold.metric, threshold.target)
+        case ReachPrecision():
+            return _reaching(threshold, curves.for_precision)
+        case ReachRecall():
+            return _reaching(threshold, curves.for_recall)
     return fixed(threshold)
 
 
@@ -53,6 +55,5 @@ def cheapest(costs: Costs) -> Rule:
     return Rule(f"least cost ({costs})", lambda c: curves.cheapest(c, costs.fp, costs.fn), costs=costs)
 
 
-def _target(metric: str, target: float) -> Rule:
-    choose = curves.for_precision if metric == "precision" else curves.for_recall
-    return Rule(f"{metric} ≥ {target:g}", lambda c: choose(c, target))
+def _reaching(reach: Reach, choose: Callable[[Counts, float], float]) -> Rule:
+    return Rule(f"{reach.metric} ≥ {reach.target:g}", lambda c: choose(c, reach.target))

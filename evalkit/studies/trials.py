@@ -10,6 +10,7 @@ from evalkit.catalogue.kinds import (
     Proportion,
 )
 from evalkit.catalogue.lookup import Chosen
+from evalkit.drawing.shown import Shown
 from evalkit.parameters import Significance
 from evalkit.reading.inputs.unit_values import Trials
 from evalkit.reading.tables.parts import Source
@@ -26,8 +27,10 @@ DRAWN = 2000  # more numbers of successes than a picture can show
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Shares(Study):
+class Shares(Shown, Study):
     """The study of shares. With a null it is one more system, known exactly, against which all others stand."""
+
+    report: ClassVar[str] = "significance"
 
     data: Trials
     null: float | None

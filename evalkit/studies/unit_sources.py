@@ -87,6 +87,7 @@ def read(kind: str, parts: Sequence[Part], qrels: list[Part] | None, p: Signific
         return _ranking(parts, qrels, p)
     if kind == "classification":
         return _losses(parts, p.columns, p.metrics, p.unit)
+    _refuse_own(kind, p.metrics)
     if kind == "report":
         data = _report(parts)
     elif kind == "trec_eval":
@@ -186,15 +187,33 @@ def _layout(part: Part, named: Mapping[str, str], attributes: Sequence[str]) -> 
     )
 
 
-def _of_rows(names: Sequence[str]) -> list[Metric]:
+def _of_rows(names: Sequence[Any]) -> list[Metric]:
     """The losses of these names, or the usual ones; raises ParameterError where one is not a mean over rows."""
-    table = lookup.TABLES["counts"]
-    possible = {name: metric for name, metric in table.items() if metric.kind.centred and metric.best != "neither"}
+    possible = {name: metric for name, metric in lookup.TABLES["counts"].items() if _is_loss(metric)}
     for name in names:
+        own = None if lookup.of_catalogue(name) else lookup.find(name, "counts").metric
+        if own is not None and _is_loss(own):
+            possible[name] = own
         if name not in possible:
-            has = ", ".join(sorted(possible))
-            raise ParameterError(f"metrics: for single rows there are {has}, got {name!r}; the other reports have more")
+            has = ", ".join(sorted(map(str, possible)))
+            raise ParameterError(
+                f"metrics: for single rows there are {has}, got {str(name)!r}; the other reports have more"
+            )
     return [possible[name] for name in names or LOSSES]
+
+
+def _is_loss(metric: Metric) -> bool:
+    """True for a mean over rows with a better direction."""
+    return metric.kind.centred and metric.best != "neither"
+
+
+def _refuse_own(content: str, names: Iterable[Any]) -> None:
+    """Raises ParameterError for an own metric where the input holds its values already."""
+    if own := [name for name in names if not lookup.of_catalogue(name)]:
+        raise ParameterError(
+            f"metrics: {own[0]} has nothing to be computed from, preds holds {KINDS[content]}; "
+            "name the metric of these values"
+        )
 
 
 def _units(rows: Aligned, unit: str) -> np.ndarray:

@@ -15,19 +15,19 @@ from evalkit.catalogue.lookup import Chosen
 from evalkit.findings import inputs
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics.rows import Rows
-from evalkit.parameters import Named, Names, Tables
+from evalkit.offline import fitting, fold_column
+from evalkit.offline.fitting import Fit, Learner
+from evalkit.offline.fold_column import FoldColumn
+from evalkit.offline.splits import Folds
+from evalkit.parameters import Metrics, Named, Names, Tables, documented
 from evalkit.reading.inputs import examples, outcomes
 from evalkit.reading.inputs.examples import CLASSES, Examples, LeftOut, Use
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import precision, sources
-from evalkit.studies import resplits, study
+from evalkit.studies import resplits
 from evalkit.studies.resplits import Setting
 from evalkit.studies.study import Settings
 from evalkit.studies.validity import INSIDE, OUTSIDE, Validation
-from evalkit.validation import fitting, fold_column
-from evalkit.validation.fitting import Fit, Learner
-from evalkit.validation.fold_column import FoldColumn
-from evalkit.validation.splits import Folds
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,6 +44,7 @@ METRICS = {
 }
 
 
+@documented(parameters.Validation)
 def read(
     preds: Tables | None = None,
     features: Tables | None = None,
@@ -59,7 +60,7 @@ def read(
     k: int = 10,
     gap: float | None = None,
     threshold: float = 0.5,
-    metrics: Names | None = None,
+    metrics: Metrics | None = None,
     most_rows: int = 50_000,
     seconds: float = 60,
     gate: str | None = None,
@@ -71,10 +72,15 @@ def read(
     seed: int = 0,
     header: str | None = None,
 ) -> Validation:
-    """Read the input; `evalkit parameters validation` says what each parameter is.
+    """Read out-of-fold predictions, or a table to fit estimators on, and check whether the evaluation is sound.
 
     With `features` the estimators are fitted here. Without any input it is the bundled sample of predictions. Raises
     ParameterError for a parameter, InputError for the input or an estimator that fails.
+
+    >>> import evalkit as ek
+    >>> rows = {"label": [0, 1] * 10, "score": [0.2, 0.7] * 10, "fold": ["a", "a", "b", "b"] * 5}
+    >>> ek.validation(rows, metrics="roc_auc").estimates["value"].tolist()
+    [1.0, 0.5]
     """
     return study_of(parameters.Validation.of(locals()))
 
@@ -85,7 +91,7 @@ def study_of(p: parameters.Validation, limits: Limits = USUAL) -> Validation:
     _refuse_idle(p.given)
     p = p.filled(SAMPLE) if p.features is None else p
     data = _examples(p)
-    chosen = study.chosen(p.metrics, _structure(data), _usual(data, p.metrics))
+    chosen = lookup.chosen(p.metrics, _structure(data), _usual(data, p.metrics))
     data = _without_set_aside(data)
     shared = Settings(chosen, None, _unit(data), (), p.level, p.margin, p.gate, p.seed, limits)
     return _given(data, shared, p) if p.features is None else _fitted(data, shared, p)
@@ -162,14 +168,14 @@ def _structure(e: Examples) -> str:
     return "forecasts" if e.kind != CLASSES else "counts" if len(e.classes) == 2 else "classes"
 
 
-def _usual(e: Examples, asked: Iterable[str]) -> list[str]:
+def _usual(e: Examples, asked: Iterable[Any]) -> list[str]:
     """The metrics that the label and the scores allow; raises ParameterError for one that was asked for in vain."""
     structure, inside = _structure(e), all(outcomes.are_probabilities(score) for score in e.score.values())
     needs = ("", "scores", "probabilities") if inside else ("", "scores")
     table = lookup.TABLES[structure]
     possible = [name for name, metric in table.items() if metric.needs in needs]
     why = f"{len(e.classes)} classes" if e.classes else "a numeric target"
-    for name in asked:
+    for name in filter(lookup.of_catalogue, asked):
         base = name.split("@")[0].strip().lower()
         known = lookup.ALIASES.get(base, base)
         if known not in possible and any(known in other for other in lookup.TABLES.values()):

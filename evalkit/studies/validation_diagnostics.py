@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Floats, Ints
+from evalkit.offline.optimism import Bootstrap
 from evalkit.reading.tables import precision
 from evalkit.statistics.intervals import Estimate
 from evalkit.studies.resplits import ONE_OUT
 from evalkit.studies.validity import Validation
-from evalkit.validation.optimism import Bootstrap
 
 BINS = 120  # of the map of the folds
 

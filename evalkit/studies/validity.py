@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Floats, Ints, ratio
 from evalkit.catalogue.lookup import Chosen
+from evalkit.drawing.shown import Shown
 from evalkit.findings import splits as kinds
 from evalkit.findings.finding import NOTE, SEVERE, WARNING, Finding, ordered
 from evalkit.metrics.rows import Rows
+from evalkit.offline import leakage
+from evalkit.offline.fitting import Fit
+from evalkit.offline.splits import Folds
 from evalkit.reading.inputs.examples import Examples
 from evalkit.reading.tables.parts import Source
 from evalkit.statistics import inference
@@ -27,9 +31,6 @@ from evalkit.studies.checks import Check
 from evalkit.studies.resplits import Resplits
 from evalkit.studies.study import EVERY, Member, Study
 from evalkit.studies.words import plural
-from evalkit.validation import leakage
-from evalkit.validation.fitting import Fit
-from evalkit.validation.splits import Folds
 
 FEW = 50  # rows tested, below which no interval is worth much
 UNLIKE = 0.001  # folds differ by more than this chance
@@ -45,13 +46,15 @@ INSIDE = "selected anew, in each fold"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Validation(Study):
+class Validation(Shown, Study):
     """The study of a split. pooled: system -> its out-of-fold rows, aligned with `rows`, the rows that were tested.
 
     tests: each fold's name and the places of its test rows in `rows`. fits: system -> its fits of the folds; empty for
     predictions, and `other`, the fits on other splits, is None. Where columns were selected, pooled also holds the
     subject with other selections, under OUTSIDE and INSIDE. threshold: where scores that were given become class 1.
     """
+
+    report: ClassVar[str] = "validation"
 
     examples: Examples
     folds: Folds

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+NAMED = 12  # more names than a line holds
 EXACT = 1e15  # sums of weights above it are not known to one
 HISSING = ("s", "x", "z", "ch", "sh")
 
@@ -17,6 +18,17 @@ def plural(word: str, n: float) -> str:
     if word.endswith("y") and word[-2:-1] not in "aeiou":
         return f"{word[:-1]}ies"
     return f"{word}es" if word.endswith(HISSING) else f"{word}s"
+
+
+def listed(texts: Iterable[str], most: int = NAMED, joint: str = ", ") -> str:
+    """Some texts in one line; of more than `most` the first ones, and how many more there are.
+
+    >>> listed(["a", "b"]), listed("abcdef", 3)
+    ('a, b', 'a, b, c and 3 more')
+    """
+    several = list(texts)
+    more = f" and {len(several) - most:,} more" if len(several) > most else ""
+    return joint.join(several[:most]) + more
 
 
 def unit_noun(column: str, role: str) -> str:

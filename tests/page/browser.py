@@ -1,64 +1,102 @@
-"""A page in headless Chromium: what axe finds, how wide it is, what it asks for."""
+"""Pages in headless Chromium: what axe finds, how wide and how high they are, what they ask for."""
 
 import html
 import json
 import re
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 FLAGS = (
-    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars"),
+    *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync", "--enable-logging=stderr"),
-    *("--host-resolver-rules=MAP * ~NOTFOUND", "--virtual-time-budget=30000", "--dump-dom"),
+    *("--host-resolver-rules=MAP * ~NOTFOUND", "--virtual-time-budget=60000", "--window-size=1280,900", "--dump-dom"),
 )
 DARK = {"light": "--blink-settings=preferredColorScheme=1", "dark": "--blink-settings=preferredColorScheme=0"}
 PROBE = """
 <script>%s</script>
 <script>
-axe.run(document, {resultTypes: ["violations"]}).then(function (found) {
-  parent.postMessage(JSON.stringify({
+var looked = window.axe ? axe.run(document, {resultTypes: ["violations"]}) : Promise.resolve({violations: []});
+function all(selector) { return [].slice.call(document.querySelectorAll(selector)); }
+looked.then(function (found) {
+  var root = document.documentElement;
+  var seen = {
+    frame: window.name,
     violations: found.violations.map(function (v) {
       return v.id + " (" + v.impact + "): " + v.nodes.map(function (n) { return n.html.slice(0, 120); }).join("; ");
     }),
-    sideways: document.documentElement.scrollWidth - window.innerWidth,
+    sideways: root.scrollWidth - window.innerWidth,
     width: window.innerWidth,
+    height: document.body.scrollHeight,
     dark: matchMedia("(prefers-color-scheme: dark)").matches,
     requests: performance.getEntriesByType("resource").map(function (e) { return e.name; }),
-    idle: [].filter.call(document.querySelectorAll('.scroll[tabindex="0"]'), function (box) {
-      return box.scrollWidth <= box.clientWidth;
-    }).length
-  }), "*");
+    idle: all('.scroll[tabindex="0"]').filter(function (box) { return box.scrollWidth <= box.clientWidth; }).length,
+    cut: all("table").filter(function (table) {
+      return !table.closest(".scroll") && table.scrollWidth > table.parentNode.clientWidth;
+    }).length,
+    clipped: all("figure svg text").filter(function (text) {
+      var inner = text.getBoundingClientRect(), outer = text.closest("svg").getBoundingClientRect();
+      return inner.left < outer.left - 2 || inner.right > outer.right + 2 || inner.top < outer.top - 2 ||
+        inner.bottom > outer.bottom + 2;
+    }).map(function (text) { return text.textContent; }),
+    astray: all('a[href^="#"]').map(function (a) { return a.hash.slice(1); }).filter(function (id) {
+      return !document.getElementById(id);
+    })
+  };
+  var term = document.querySelector("a.term");
+  if (term) location.hash = term.hash;
+  setTimeout(function () {
+    seen.folded = Boolean(term) && !document.getElementById(term.hash.slice(1)).closest("details").open;
+    parent.postMessage(JSON.stringify(seen), "*");
+  }, 50);
 });
 </script>
 """
-# Headless Chromium has no window below 500 pixels: the page stands in a frame of the width that is wanted.
-FRAME = """<!doctype html><title>frame</title><body style="margin:0">
+# Headless Chromium has no window below 500 pixels: each view of the page is a frame of the width that is wanted.
+LISTENER = """<!doctype html><title>frames</title><body style="margin:0">
 <script>
 addEventListener("message", function (event) {
   var told = document.createElement("pre");
-  told.id = "probe"; told.textContent = event.data; document.body.appendChild(told);
+  told.className = "probe"; told.textContent = event.data; document.body.appendChild(told);
 });
-</script>
-<iframe style="border:0;width:%dpx;height:900px" srcdoc="%s"></iframe>"""
+</script>"""
+FRAME = '<iframe name="%d" style="border:0;width:%dpx;height:900px" srcdoc="%s"></iframe>'
+SCRIPT = re.compile(r"<script>.*?</script>", re.S)
+
+
+@dataclass(frozen=True)
+class View:
+    """A width at which to look at a page, and what of it runs: its own script and axe, or neither."""
+
+    width: int
+    scripts: bool = True
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What the browser tells of a page: `PROBE`, and the lines of its console."""
+    """What the browser tells of each view: `PROBE`, and the lines of its console."""
 
-    told: dict[str, Any]
+    views: list[dict[str, Any]]
     console: list[str]
 
 
-def look(page: str, axe: str, folder: Path, *, theme: str, width: int) -> Seen:
-    """A page at a width in a theme."""
-    probe = PROBE % axe.replace("</script>", "<\\/script>")
+def look(page: str, axe: str, folder: Path, theme: str, views: Sequence[View]) -> Seen:
+    """A page in a theme in several views, all in one browser."""
+    frames = [FRAME % (i, view.width, html.escape(_probed(page, axe, view))) for i, view in enumerate(views)]
     framed = folder / "framed.html"
-    framed.write_text(FRAME % (width, html.escape(page + probe)), encoding="utf-8")
-    own = (DARK[theme], f"--window-size={max(width, 500)},900", f"--user-data-dir={folder / 'profile'}")
-    ran = subprocess.run(["chromium", *FLAGS, *own, framed.as_uri()], capture_output=True, text=True, timeout=300)
-    told = re.search(r'<pre id="probe">(.*?)</pre>', ran.stdout, re.S)
-    assert told, ran.stderr[-2000:]
-    return Seen(json.loads(html.unescape(told[1])), [line for line in ran.stderr.splitlines() if ":CONSOLE" in line])
+    framed.write_text(LISTENER + "".join(frames), encoding="utf-8")
+    command = ["chromium", *FLAGS, DARK[theme], f"--user-data-dir={folder / 'profile'}", framed.as_uri()]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    told = [json.loads(html.unescape(text)) for text in re.findall(r'<pre class="probe">(.*?)</pre>', ran.stdout, re.S)]
+    assert len(told) == len(views), ran.stderr[-2000:]
+    console = [line for line in ran.stderr.splitlines() if ":CONSOLE" in line]
+    return Seen(sorted(told, key=lambda seen: seen["frame"]), console)
+
+
+def _probed(page: str, axe: str, view: View) -> str:
+    """The page with the probe behind it; without scripts its own are left out."""
+    if view.scripts:
+        return page + PROBE % axe.replace("</script>", "<\\/script>")
+    return SCRIPT.sub("", page) + PROBE % ""

@@ -5,6 +5,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 AXE = ROOT / ".page" / "node_modules" / "axe-core" / "axe.min.js"
+MORE = ROOT / ".page" / "pages"
+SAMPLES = sorted(ROOT.glob("reports/*.html"))
+OTHERS = [MORE / f"{name}.html" for name in ("multiclass", "multilabel", "many", "users")]
+PAGES = [*SAMPLES, *OTHERS]
 INSTALLED = AXE.exists() and shutil.which("chromium") is not None
 collect_ignore_glob = [] if INSTALLED else ["test_*.py"]
 

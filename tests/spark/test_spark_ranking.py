@@ -32,7 +32,7 @@ def frame(session, rows: pd.DataFrame):
 
 def from_spark(*given, asks=ASKS, **options) -> sharded.Measured:
     tables = (sources.parts(data, reading=READING) for data in given)
-    found = sharded.read(Ranked.of(*tables, **options), asks, base.limits(reading=READING))
+    found = sharded.read(Ranked.of(*tables, **options), asks, base.budget(reading=READING))
     assert isinstance(found, sharded.Measured)
     return found
 

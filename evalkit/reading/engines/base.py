@@ -1,4 +1,4 @@
-"""What an engine does for a reader: answers in SQL, and rows reduced shard by shard; and the limits that it keeps."""
+"""What an engine does for a reader: answers in SQL, and rows reduced shard by shard; and the budget that it keeps."""
 
 import os
 import tempfile
@@ -92,7 +92,7 @@ def refuse(engine: Engine, selection: Selection, broken: Sequence[Check], rows: 
 
 
 @dataclass(frozen=True)
-class Limits:
+class Budget:
     """What reading may use. memory: in bytes. threads: of DuckDB. spill: the folder in which its own one is made."""
 
     memory: int
@@ -106,20 +106,20 @@ class Limits:
         return max(self.reading.shard, self.memory // 2 // self.reading.row)
 
 
-def limits(
+def budget(
     memory: str | int | None = None,
     threads: int | None = None,
     spill: str | Path | None = None,
     reading: Reading = USUAL.reading,
-) -> Limits:
-    """Return the limits; None: half of the machine's memory, all its processors, its temporary folder.
+) -> Budget:
+    """Return the budget; None: half of the machine's memory, all its processors, its temporary folder.
 
-    >>> limits("1.5GB", threads=2).memory
+    >>> budget("1.5GB", threads=2).memory
     1500000000
     """
     folder = readers.folder("spill", spill) or Path(tempfile.gettempdir())
     size = readers.size("memory", memory, LEAST_MEMORY) or max(LEAST_MEMORY, available() // 2)
-    return Limits(size, threads or os.cpu_count() or 1, folder, reading)
+    return Budget(size, threads or os.cpu_count() or 1, folder, reading)
 
 
 def available() -> int:

@@ -1,4 +1,4 @@
-"""DuckDB within limits, for rows that do not fit into memory: they come sorted, whole groups at a time.
+"""DuckDB within a budget, for rows that do not fit into memory: they come sorted, whole groups at a time.
 
 The limit is for all that reading needs. DuckDB has one half of it and spills to a folder of its own, which is gone
 when the work ends; the rest holds the shard that numpy works on.
@@ -15,7 +15,7 @@ from evalkit.arrays import InputError
 from evalkit.limits import Reading
 from evalkit.progress import progress
 from evalkit.reading.engines import stretches
-from evalkit.reading.engines.base import Engine, Limits, Reduction
+from evalkit.reading.engines.base import Budget, Engine, Reduction
 from evalkit.reading.tables import duck
 from evalkit.reading.tables.dialects import DUCKDB, Dialect
 from evalkit.reading.tables.parts import Selection
@@ -25,18 +25,18 @@ SHARE = 2  # one in so many bytes is DuckDB's
 
 @dataclass(frozen=True, eq=False)
 class DuckDB(Engine):
-    """An open DuckDB connection and the limits that it keeps."""
+    """An open DuckDB connection and the budget that it keeps."""
 
     connection: Any
-    limits: Limits
+    budget: Budget
     dialect: ClassVar[Dialect] = DUCKDB
 
     @property
     def reading(self) -> Reading:
-        return self.limits.reading
+        return self.budget.reading
 
     def rows_at_once(self, each: int) -> int:
-        return self.limits.memory // each
+        return self.budget.memory // each
 
     def table(self, query: str, where: str, **frames: Any) -> Any:
         with self._asked(query, where, frames) as relation:
@@ -60,7 +60,7 @@ class DuckDB(Engine):
         import pyarrow as pa
 
         shards = (
-            self.shards(query, by, where, **frames) if by else self.batches(query, where, self.limits.shard, **frames)
+            self.shards(query, by, where, **frames) if by else self.batches(query, where, self.budget.shard, **frames)
         )
         with progress("reading", total, "rows") as draw:
             results = _counted(shards, function, draw)
@@ -80,7 +80,7 @@ class DuckDB(Engine):
         Sorted by hash first: that compares numbers, and texts only where hashes are equal.
         """
         ordered = f"SELECT * FROM ({query}) ORDER BY hash({by}), {by}"
-        yield from stretches.whole_groups(self.batches(ordered, where, self.limits.shard, **frames), by)
+        yield from stretches.whole_groups(self.batches(ordered, where, self.budget.shard, **frames), by)
 
     @contextmanager
     def _asked(self, query: str, where: str, frames: dict[str, Any]) -> Iterator[Any]:
@@ -100,11 +100,11 @@ class DuckDB(Engine):
         low = message.lower()
         if "no space left" in low or "max_temp_directory_size" in low or "offload data block" in low:
             return InputError(
-                f"{where}: no space is left in {self.limits.spill} for data that do not fit into memory; "
+                f"{where}: no space is left in {self.budget.spill} for data that do not fit into memory; "
                 "set spill=FOLDER to another disk, or memory to more"
             )
         if "out of memory" in low:
-            had = f"{self.limits.memory / 10**6:,.0f} MB"
+            had = f"{self.budget.memory / 10**6:,.0f} MB"
             return InputError(f"{where}: {had} of memory is not enough for this input; set memory to more")
         return InputError(f"{where}: {duck.tidy(message)}")
 
@@ -119,25 +119,25 @@ def _counted(shards: Iterator[Any], function: Reduction, draw: Callable[[int], N
 
 
 @contextmanager
-def opened(limits: Limits) -> Iterator[DuckDB]:
-    """A connection with these limits; its folder goes when the block ends, however it ends."""
+def opened(budget: Budget) -> Iterator[DuckDB]:
+    """A connection within this budget; its folder goes when the block ends, however it ends."""
     import duckdb
 
     try:
-        folder = scratch.new_folder(limits.spill)
+        folder = scratch.new_folder(budget.spill)
     except OSError as error:
-        raise InputError(f"spill: {limits.spill} cannot be written to, {error.strerror}") from None
+        raise InputError(f"spill: {budget.spill} cannot be written to, {error.strerror}") from None
     options: dict[str, Any] = {
         "autoinstall_known_extensions": "false",
-        "memory_limit": f"{limits.memory // SHARE // 10**6}MB",
+        "memory_limit": f"{budget.memory // SHARE // 10**6}MB",
         "preserve_insertion_order": "false",
         "temp_directory": str(folder),
-        "threads": str(limits.threads),
+        "threads": str(budget.threads),
     }
     try:
         connection = duckdb.connect(config=options)
         try:
-            yield DuckDB(connection, limits)
+            yield DuckDB(connection, budget)
         finally:
             connection.close()
     finally:

@@ -20,7 +20,7 @@ from evalkit.reading.tables.rules import ANY, Field, Role
 from evalkit.reading.tables.table import Block, Table
 
 NONE = "(none)"  # the value of an attribute that is empty
-ATTRIBUTE = "segments or unit"  # the parameters that name attributes
+ATTRIBUTE = "segments, unit or metrics"  # the parameters that name attributes
 HIDDEN = ("attribute", "true")  # first words of roles that the page prints elsewhere
 SYSTEM = "system"  # the name of a single system that no column or file names
 
@@ -302,6 +302,28 @@ def printed(layout: Layout) -> dict[str, str]:
 def attributes_by_role(names: Iterable[str]) -> dict[str, Field]:
     """The layout's columns for segments and unit."""
     return {f"attribute {name}": Field(name, ANY) for name in names}
+
+
+def number_of(rows: Aligned, name: str) -> Floats:
+    """An attribute column as numbers. Raises InputError for the first value that is none."""
+    text = rows.text[f"attribute {name}"]
+    try:
+        numbers = text.astype(np.float64)
+    except ValueError:
+        numbers = np.array([_number(value) for value in text])
+    if (wrong := np.flatnonzero(~np.isfinite(numbers))).size:
+        row = int(wrong[0])
+        raise InputError(
+            f"{rows.place(row)}: {name} must be a finite number, as an own metric needs it, got {text[row]!r}"
+        )
+    return numbers
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return np.nan
 
 
 def attributes_of(rows: Aligned, names: Iterable[str], unit: str | None = None) -> dict[str, np.ndarray]:

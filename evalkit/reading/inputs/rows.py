@@ -296,7 +296,8 @@ def _one_way(part: Part, roles: Mapping[str, str], systems: Sequence[str]) -> No
 
 def says(part: Part, column: Any) -> Any:
     """The column of systems where rows say theirs, else None; the tag of a TREC run only where there are several."""
-    return None if part.layout and column is not None and len(column.unique()) < 2 else column
+    named = "system" in part.folders
+    return None if part.layout and not named and column is not None and len(column.unique()) < 2 else column
 
 
 def names(parts: Sequence[Part]) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from evalkit.arrays import ParameterError
 from evalkit.reading.engines import spark
-from evalkit.reading.engines.base import Engine, Limits, checked
+from evalkit.reading.engines.base import Budget, Engine, checked
 from evalkit.reading.engines.duckdb import opened
 from evalkit.reading.inputs import rows, runs
 from evalkit.reading.inputs.rows import Ranked
@@ -38,19 +38,19 @@ class _Piece(NamedTuple):
     says: bool = False
 
 
-def read(ranked: Ranked, asks: Sequence[Ask], limits: Limits) -> Runs | Measured:
+def read(ranked: Ranked, asks: Sequence[Ask], budget: Budget) -> Runs | Measured:
     """The input as `runs.read` reads it where its rows fit into memory, or else the values of `asks`."""
     lists = [*ranked.run, *(ranked.judged or ())]
-    cluster = spark.engine_for([*lists, *(ranked.queries or ())], limits.reading)
-    if not cluster and _fits(sum(part.rows for part in lists), limits):
+    cluster = spark.engine_for([*lists, *(ranked.queries or ())], budget.reading)
+    if not cluster and _fits(sum(part.rows for part in lists), budget):
         return runs.of(ranked)
-    with nullcontext(cluster) if cluster else opened(limits) as engine:
+    with nullcontext(cluster) if cluster else opened(budget) as engine:
         return measured(engine, ranked, asks)
 
 
-def _fits(count: int, limits: Limits) -> bool:
+def _fits(count: int, budget: Budget) -> bool:
     """Whether so many rows are read into memory whole."""
-    return count <= limits.reading.lists and count * IN_MEMORY <= limits.memory
+    return count <= budget.reading.lists and count * IN_MEMORY <= budget.memory
 
 
 def measured(engine: Engine, ranked: Ranked, asks: Sequence[Ask]) -> Measured:

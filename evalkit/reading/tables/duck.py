@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from evalkit import bundled
 from evalkit.arrays import InputError
 from evalkit.reading.tables.dialects import DUCKDB
 
@@ -14,7 +15,7 @@ LONGEST = 1000  # bytes of a name; a page repeats names often
 
 def shown(path: Path) -> str:
     """The path as the reader knows it: relative where it lies under the working directory or the checkout."""
-    for root in (Path.cwd(), Path(__file__).resolve().parents[3]):
+    for root in (Path.cwd(), bundled.root()):
         if path.is_relative_to(root):
             return path.relative_to(root).as_posix()
     return str(path)

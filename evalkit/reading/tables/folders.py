@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from urllib.parse import unquote
 
+from evalkit import bundled
 from evalkit.arrays import InputError
 
 MARK = re.compile(r"_[^.]*")  # a name that begins so and has no suffix: _SUCCESS, _committed_1, _metadata
@@ -25,7 +26,7 @@ def find(path: str | Path) -> Path:
     Raises InputError when it is in neither place.
     """
     wanted = Path(path).expanduser()
-    roots = [Path()] if wanted.is_absolute() else [Path.cwd(), Path(__file__).resolve().parents[3]]
+    roots = [Path()] if wanted.is_absolute() else [Path.cwd(), bundled.root()]
     for root in roots:
         if (root / wanted).exists():
             return root / wanted
@@ -95,7 +96,7 @@ def _is_mark(path: Path, pattern: str = "") -> bool:
 
 def _glob(pattern: Path) -> tuple[list[Path], Path]:
     """What matches a pattern, and the folder that its parts before the first wildcard name."""
-    roots = [Path(pattern.anchor)] if pattern.is_absolute() else [Path.cwd(), Path(__file__).resolve().parents[3]]
+    roots = [Path(pattern.anchor)] if pattern.is_absolute() else [Path.cwd(), bundled.root()]
     relative = pattern.relative_to(pattern.anchor)
     plain = itertools.takewhile(lambda part: not any(mark in part for mark in "*?["), relative.parts)
     named = Path(*plain)

@@ -43,7 +43,7 @@ class Frame(Part):
 
     @property
     def stored(self) -> Mapping[str, str]:
-        kinds = {name: str(kind) for name, kind in zip(self.columns, self.table.schema.types, strict=True)}
+        kinds = {name: str(kind) for name, kind in zip(self.table.column_names, self.table.schema.types, strict=True)}
         return kinds | dict.fromkeys(self.halves, "halffloat")
 
     def select(

@@ -5,23 +5,28 @@ value. DuckDB reads CSV, Parquet and JSON lines; `trec` reads TREC text; frames 
 Spark tables by name or as Spark data frames, collected where they are small.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from evalkit.arrays import InputError
 from evalkit.limits import USUAL, Reading
+from evalkit.parameters.arrays import Arrays
 from evalkit.parameters.reports import NO_HEADER
-from evalkit.reading.tables import duck, folders, formats, frames, parquet, spark_tables
+from evalkit.reading.tables import arrays, duck, folders, formats, frames, parquet, spark_tables
 from evalkit.reading.tables.parts import Part
 
 MANY = 200  # files whose headers are read before the report is started
+SYSTEM = "system"  # the column of a mapping's names
 LARGE = 1 << 16  # bytes from which a text is taken to hold more than a header
 
 
 def parts(data: Any, header: str | None = None, reading: Reading = USUAL.reading) -> list[Part]:
     """Every file, frame or table of `data`: a path, folder or pattern, "spark:table", a frame, batches, or a list.
+
+    A mapping of columns is a frame, a mapping of anything else one table per system.
 
     header: "none" where text tables have none. Parts stay as they are: batches can be read only once, so who needs them
     twice asks for the parts first.
@@ -60,11 +65,31 @@ def _parts(data: Any, header: str | None, reading: Reading, top: Path) -> list[P
     """The parts of what is no list; top: the folder that all paths share."""
     if isinstance(data, Part):
         return [data]
+    if isinstance(data, Arrays):
+        return [frames.opened(arrays.table(data))]
+    if isinstance(data, Mapping):
+        return _of_mapping(data, header, reading)
     if table := spark_tables.opened(data, reading.collected):
         return [table]
     if isinstance(data, str | Path):
         return [formats.part_of(path, header, top) for path in _with_rows(folders.located(data)[0], header)]
     return [frames.batches(data) or frames.opened(data)]
+
+
+def _of_mapping(data: Mapping[Any, Any], header: str | None, reading: Reading) -> list[Part]:
+    """The one frame whose columns the values are, or the parts of the systems that the names are."""
+    if not data:
+        raise InputError("data must name at least one column or table, got an empty dict")
+    if all(map(arrays.is_column, data.values())):
+        return [frames.opened(arrays.frame({str(name): values for name, values in data.items()}))]
+    several = {str(name): parts(table, header, reading) for name, table in data.items()}
+    return [_of_system(part, name) for name, every in several.items() for part in every]
+
+
+def _of_system(part: Part, name: str) -> Part:
+    """The part with the name of its system in each row, as if a folder system=NAME held it."""
+    names = tuple(dict.fromkeys([*part.columns, SYSTEM]))
+    return replace(part, columns=names, folders={**part.folders, SYSTEM: name})
 
 
 def _with_rows(paths: Sequence[Path], header: str | None = None) -> list[Path]:

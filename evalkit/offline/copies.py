@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from evalkit.arrays import Floats, Ints, codes, ratio
 from evalkit.findings import splits as kinds
 from evalkit.findings.finding import NOTE, SEVERE, WARNING, Finding
-from evalkit.validation.giveaways import auc, finding, is_class, levels, row_key
-from evalkit.validation.splits import Folds
+from evalkit.offline.giveaways import auc, finding, is_class, levels, row_key
+from evalkit.offline.splits import Folds
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,10 +14,10 @@ from numpy.typing import ArrayLike
 from evalkit.arrays import Floats, Ints, codes, finite, ratio, same_length
 from evalkit.findings import splits as kinds
 from evalkit.findings.finding import NOTE, SEVERE, WARNING, Finding, Severity, ordered
-from evalkit.validation.copies import conflicts as conflicts
-from evalkit.validation.copies import duplicates as duplicates
-from evalkit.validation.copies import shared, test_rows
-from evalkit.validation.giveaways import (
+from evalkit.offline.copies import conflicts as conflicts
+from evalkit.offline.copies import duplicates as duplicates
+from evalkit.offline.copies import shared, test_rows
+from evalkit.offline.giveaways import (
     auc,
     finding,
     id_like,
@@ -28,7 +28,7 @@ from evalkit.validation.giveaways import (
     score_is_label,
     single_features,
 )
-from evalkit.validation.splits import Folds
+from evalkit.offline.splits import Folds
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,7 +88,7 @@ def _of_features(
 def crossing(folds: Folds, key: ArrayLike, name: str) -> Finding | None:
     """Test rows whose group (user, id) is also among the training rows: severe.
 
-    >>> from evalkit.validation.splits import by_column
+    >>> from evalkit.offline.splits import by_column
     >>> crossing(by_column([0, 0, 1]), ["u", "v", "u"], "group").count
     2
     """

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evalkit.arrays import InputError, Ints, codes
-from evalkit.validation import splits
-from evalkit.validation.splits import Folds
+from evalkit.offline import splits
+from evalkit.offline.splits import Folds
 
 CONSECUTIVE = "the fold column: blocks of time, each treated as trained on the earlier ones"
 

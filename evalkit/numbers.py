@@ -1,7 +1,7 @@
 """How numbers are written: with the digits that their intervals leave room for, rounded here and nowhere else."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -109,6 +109,21 @@ def estimate(value: float, low: float, high: float, show: Show = number, places:
     """
     places = decimals([value], [low], [high]) if places is None else places
     return f"{show(value, places)} {interval(low, high, show, places)}".strip()
+
+
+def points(columns: Mapping[str, Any], most: int = 10) -> str:
+    """At most so many rows of columns of numbers, evenly spaced, as an HTML table.
+
+    >>> points({"x": [0.0, 1.0], "y": [0.5, 2.0]})[-53:]
+    '<tr><td>1.000</td><td>2.00</td></tr></tbody></table>'
+    """
+    arrays = {name: np.asarray(values, float) for name, values in columns.items()}
+    size = min(map(len, arrays.values()))
+    rows = np.unique(np.linspace(0, size - 1, min(size, most)).round().astype(int)).tolist() if size else []
+    head = "".join(f"<th>{name}</th>" for name in arrays)
+    cells = (("".join(f"<td>{number(values[i])}</td>" for values in arrays.values())) for i in rows)
+    body = "".join(f"<tr>{row}</tr>" for row in cells)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def p_value(p: float) -> str:

@@ -1,0 +1,228 @@
+"""Several reports by one command: a list of notebooks, or one report for each file, from kernels that stay warm."""
+
+import glob
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from evalkit import kernels, report
+from evalkit.commands import requests, runs
+from evalkit.commands.requests import Refused
+from evalkit.commands.runs import DONE, FAILED, GATE, REFUSED, Job, Outcome
+
+WORST = (FAILED, REFUSED, GATE, DONE)  # of several statuses the first that occurs
+WIDEST = 60  # letters of a column of the table
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A report of the batch: the name of its files, and the notebook and parameters, or why they are refused."""
+
+    name: str
+    job: Job | None
+    refused: str = ""
+
+
+@dataclass(frozen=True)
+class Each:
+    """One input for each report: the parameter that takes it, and the files."""
+
+    parameter: str
+    files: tuple[str, ...]
+
+
+def plan(options: Any, settings: requests.Settings) -> list[Planned]:
+    """All reports that the options ask for, each checked before the first kernel starts.
+
+    Raises Refused for what concerns all of them: a notebook that is not there, a pattern without a file, one name for
+    two reports.
+    """
+    paths = [requests.find(notebook, options.folder_of_notebooks) for notebook in options.notebook]
+    inputs = each(options.each) if options.each else None
+    asked = list(_asked(paths, inputs))
+    names = [name for name, _, _ in asked]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise Refused(f"two reports would have the name {twice[0]!r}")
+    if options.name is not None:
+        raise Refused(f"--name names one report, got {len(asked)}")
+    return [_planned(name, path, more, options, settings) for name, path, more in asked]
+
+
+def _asked(paths: Sequence[Path], inputs: Each | None) -> Iterator[tuple[str, Path, dict[str, str]]]:
+    """Name, notebook and further parameters of every report."""
+    for path in paths:
+        if inputs is None:
+            yield path.stem, path, {}
+            continue
+        for name, file in zip(_names(inputs.files), inputs.files, strict=True):
+            yield f"{path.stem}-{name}", path, {inputs.parameter: file}
+
+
+def _planned(name: str, path: Path, more: dict[str, str], options: Any, settings: requests.Settings) -> Planned:
+    try:
+        return Planned(name, runs.job(path, options, settings, name, more))
+    except Refused as error:
+        return Planned(name, None, str(error))
+
+
+def each(pattern: str) -> Each:
+    """The files of a pattern, in order; `log=PATTERN` names the parameter, otherwise it is `preds`.
+
+    Raises Refused for a pattern that matches nothing.
+    """
+    named = re.fullmatch(r"([a-z_]+)=(.+)", pattern)
+    parameter, files = (named[1], named[2]) if named else ("preds", pattern)
+    matched = tuple(sorted(glob.glob(files, recursive=True)))
+    if not matched:
+        raise Refused(f"--each: no file matches {files!r}")
+    return Each(parameter, matched)
+
+
+def _names(files: Sequence[str]) -> list[str]:
+    """A name for each file: its own without ending, with its folders where two files have the same."""
+    paths = [Path(file) for file in files]
+    stems = [path.name.split(".")[0] for path in paths]
+    if len(set(stems)) == len(stems):
+        return stems
+    return ["-".join([*(part for part in path.parts[:-1] if part not in ("/", "..")), path.name]) for path in paths]
+
+
+# Running ------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Queue:
+    """The reports that are still to make, and the outcomes of those that are made.
+
+    stopped: the command was interrupted; nothing more is written.
+    """
+
+    waiting: SimpleQueue[tuple[int, Job]]
+    outcomes: dict[int, Outcome] = field(default_factory=dict)
+    stopped: bool = False
+
+    def jobs(self) -> Iterator[tuple[int, Job]]:
+        """The next report, until there is none."""
+        while not self.stopped:
+            try:
+                yield self.waiting.get_nowait()
+            except Empty:
+                return
+
+
+def run(planned: Sequence[Planned], workers: int) -> list[Outcome]:
+    """Make the reports, in so many kernels at once; print each page as it is written."""
+    queue = Queue(SimpleQueue(), {i: _refused(p.name, p.refused) for i, p in enumerate(planned) if p.job is None})
+    jobs = [(i, p.job) for i, p in enumerate(planned) if p.job is not None]
+    for job in jobs:
+        queue.waiting.put(job)
+    with ThreadPoolExecutor(max(min(workers, len(jobs)), 1)) as pool, _stopping(queue):
+        tasks = [pool.submit(_work, queue) for _ in range(min(workers, len(jobs)))]
+        for task in wait(tasks, return_when=FIRST_EXCEPTION).done:
+            task.result()
+    return [queue.outcomes[i] for i in range(len(planned))]
+
+
+@contextmanager
+def _stopping(queue: Queue) -> Iterator[None]:
+    """End the kernels at once where the command is interrupted: the workers wait for them."""
+    try:
+        yield
+    except BaseException:
+        queue.stopped = True
+        kernels.clean(None)
+        raise
+
+
+def _refused(name: str, why: str) -> Outcome:
+    runs.say(f"{name}: {why}", REFUSED)
+    return Outcome(REFUSED, messages=(why,))
+
+
+def _work(queue: Queue) -> None:
+    """Make reports one after another in one kernel."""
+    with kernels.loop_of_thread(), kernels.warm() as kernel:
+        for number, job in queue.jobs():
+            run = report.execute(job.notebook, job.parameters, origin=job.origin, kernel=kernel)
+            if not queue.stopped:
+                queue.outcomes[number] = _finished(job, run)
+
+
+def _finished(job: Job, run: report.Run) -> Outcome:
+    try:
+        outcome = runs.finish(run, job.folder, job.name)
+    except Refused as error:
+        return _refused(job.name, str(error))
+    if outcome.status != FAILED:
+        print(outcome.page, flush=True)
+    for message in outcome.messages:
+        runs.say(f"{job.name}: {message}", outcome.status)
+    return outcome
+
+
+# The table at the end -----------------------------------------------------------------------------------------
+
+
+def status(outcomes: Sequence[Outcome]) -> int:
+    """The exit status of the batch: failed before refused before a gate."""
+    statuses = {outcome.status for outcome in outcomes}
+    return next(status for status in WORST if status in statuses)
+
+
+def table(planned: Sequence[Planned], outcomes: Sequence[Outcome]) -> str:
+    """One line per report: its name, how it ended, and what its first comparison says."""
+    rows = [("report", "status", "verdict")]
+    rows += [(p.name, ENDED[o.status], _verdict(o)) for p, o in zip(planned, outcomes, strict=True)]
+    wide = [max(len(row[i]) for row in rows) for i in range(2)]
+    return "\n".join(f"{name:<{wide[0]}}  {ended:<{wide[1]}}  {said}".rstrip() for name, ended, said in rows)
+
+
+ENDED = {DONE: "done", FAILED: "failed", REFUSED: "refused", GATE: "gate failed"}
+
+
+def _verdict(outcome: Outcome) -> str:
+    if outcome.results is None:
+        return _cut(" ".join(outcome.messages))
+    results = outcome.results
+    parts = [part for part in (results, results.get("log"), results.get("users")) if isinstance(part, dict)]
+    if trust := results.get("verdict"):
+        return f"{trust['word']}: {trust['because']}"
+    return "; ".join(_comparison(part["headline"][0]) for part in parts if part.get("headline")) or _value(results)
+
+
+def _comparison(row: dict[str, Any]) -> str:
+    """The first comparison of the page, with the digits that its interval deserves."""
+    difference = f"{row['difference']:+.3g} [{row['low']:+.3g}, {row['high']:+.3g}]" if _defined(row) else "undefined"
+    return f"{row['verdict']}: {row['first']} − {row['second']} on {row['metric']} {difference}"
+
+
+def _defined(row: dict[str, Any]) -> bool:
+    return all(row[name] is not None for name in ("difference", "low", "high"))
+
+
+def _value(results: dict[str, Any]) -> str:
+    """The first estimate of a report without a comparison."""
+    rows = results.get("estimates") or []
+    return f"{rows[0]['system']}: {rows[0]['metric']} {rows[0]['value']:.3g}" if rows and rows[0]["value"] else ""
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= WIDEST else f"{text[:WIDEST]}…"
+
+
+def main(options: Any) -> int:
+    """Make the reports of a command and print the table; return the exit status."""
+    planned = plan(options, requests.settings(options.file))
+    try:
+        outcomes = run(planned, options.workers)
+    finally:
+        for spill in {p.job.parameters.get("spill") for p in planned if p.job} or {None}:
+            kernels.clean(spill)
+    print(f"\n{table(planned, outcomes)}", file=sys.stderr)
+    return status(outcomes)

@@ -1,0 +1,163 @@
+"""The tables of a page elsewhere: as text, Markdown, LaTeX and frames, with the digits of the page."""
+
+import html
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+NUMBER = r"[+−]?(?:\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?|∞)|–"
+WITH_INTERVAL = re.compile(rf"({NUMBER}) \[({NUMBER}), ({NUMBER})\]")
+ALONE = re.compile(NUMBER)
+WORDS = {"lead": r"\textbf{%s}", "ci": r"{\footnotesize %s}"}
+LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+LATEX |= {mark: f"\\{mark}" for mark in "&%$#_{}"}
+LATEX |= {"−": "$-$", "↑": r"$\uparrow$", "↓": r"$\downarrow$", "→": r"$\rightarrow$", "∞": r"$\infty$", "–": "--"}
+LATEX |= {"±": r"$\pm$", "×": r"$\times$", "≥": r"$\geq$", "≤": r"$\leq$", "<": "$<$", ">": "$>$", "\u00a0": "~"}
+LATEX |= {"½": r"$\frac{1}{2}$", "√": r"$\surd$", "…": r"\ldots{}", "·": r"$\cdot$", "α": r"$\alpha$"}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A table cell: HTML, a class (lead, muted, text), and a mark of significance for a printed table."""
+
+    html: str
+    kind: str = ""
+    mark: str = ""
+
+    @property
+    def text(self) -> str:
+        """The cell without its markup.
+
+        >>> Cell('0.79 <wbr><span class="ci">[0.75, 0.81]</span><br>n = 7').text
+        '0.79 [0.75, 0.81] n = 7'
+        """
+        return html.unescape(re.sub(r"<[^>]*>", "", self.html.replace("<br>", " "))).strip()
+
+
+@dataclass(frozen=True)
+class Table:
+    """What a table of the page says. marks: what the marks of its cells mean."""
+
+    caption: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    note: str = ""
+    marks: str = ""
+
+    @property
+    def cells(self) -> list[list[str]]:
+        """The text of each cell."""
+        return [[cell.text for cell in row] for row in self.rows]
+
+    @property
+    def text(self) -> str:
+        """The table for a terminal."""
+        lines = [list(self.columns), *self.cells]
+        width = [max(len(line[i]) for line in lines) for i in range(len(self.columns))]
+        padded = ("  ".join(c.ljust(w) for c, w in zip(line, width, strict=True)) for line in lines)
+        return "\n".join([self.caption, *padded])
+
+
+def markdown(table: Table) -> str:
+    """The table in Markdown, with its caption above and its note below."""
+    rows = [list(table.columns), [":--", *["--:"] * (len(table.columns) - 1)], *table.cells]
+    lines = [f"| {' | '.join(cell.replace('|', '&#124;') for cell in row)} |" for row in rows]
+    return "\n".join([f"**{table.caption}**", "", *lines, "", *([table.note, ""] if table.note else [])])
+
+
+def latex(table: Table) -> str:
+    r"""The table in LaTeX for the package booktabs; the best values bold, marks of significance as superscripts.
+
+    >>> print(latex(Table("AUC", ["system", "auc ↑"], [[Cell("a_b"), Cell("0.81", "lead", "b")]])))
+    \begin{table}
+    \caption{AUC}
+    \begin{tabular}{lr}
+    \toprule
+    system & auc $\uparrow$ \\
+    \midrule
+    a\_b & \textbf{0.81}$^{b}$ \\
+    \bottomrule
+    \end{tabular}
+    \end{table}
+    <BLANKLINE>
+    """
+    heads = " & ".join(map(_escaped, table.columns))
+    rows = [rf"{' & '.join(map(_latex_cell, row))} \\" for row in table.rows]
+    below = " ".join(text for text in (table.note, table.marks) if text)
+    note = [rf"\par\footnotesize {_escaped(below)}"] if below else []
+    body = [rf"{heads} \\", r"\midrule", *rows, r"\bottomrule", r"\end{tabular}", *note]
+    layout = "l" + "r" * (len(table.columns) - 1)
+    head = [r"\begin{table}", rf"\caption{{{_escaped(table.caption)}}}", rf"\begin{{tabular}}{{{layout}}}", r"\toprule"]
+    return "\n".join([*head, *body, r"\end{table}", ""])
+
+
+def _latex_cell(cell: Cell) -> str:
+    """Value and interval, the interval in small type."""
+    match = WITH_INTERVAL.match(cell.text)
+    value = match[1] if match else cell.text
+    rest = cell.text[len(value) :]
+    shown = WORDS["lead"] % _escaped(value) if cell.kind == "lead" else _escaped(value)
+    mark = f"$^{{{cell.mark}}}$" if cell.mark else ""
+    return shown + mark + (f" {WORDS['ci'] % _escaped(rest.strip())}" if rest.strip() else "")
+
+
+def _escaped(text: str) -> str:
+    return "".join(LATEX.get(letter, letter) for letter in text)
+
+
+def frame(table: Table) -> pd.DataFrame:
+    """The table as a frame: numbers are numbers, an interval stands in columns of its own.
+
+    >>> rows = [[Cell("a"), Cell("+1,204 [−3, 2,411]")], [Cell("b"), Cell("–")]]
+    >>> frame(Table("", ["system", "cost"], rows)).to_dict("list")
+    {'system': ['a', 'b'], 'cost': [1204.0, nan], 'cost low': [-3.0, nan], 'cost high': [2411.0, nan]}
+    """
+    columns: dict[str, list[Any]] = {}
+    for i, name in enumerate(table.columns):
+        columns |= _split(name, [row[i] for row in table.cells])
+    return pd.DataFrame(columns)
+
+
+def _split(name: str, cells: Sequence[str]) -> dict[str, list[Any]]:
+    """The columns of a column's cells: what follows an interval, such as n, stands beside it."""
+    matches = [WITH_INTERVAL.match(cell) for cell in cells]
+    if not any(matches):
+        return {name: [_number(cell) for cell in cells]}
+    parts = [
+        [*m.groups(), cell[m.end() :].strip()] if m else [cell, "–", "–", ""]
+        for m, cell in zip(matches, cells, strict=True)
+    ]
+    values, low, high, beside = zip(*parts, strict=True)
+    columns = {name: values, f"{name} low": low, f"{name} high": high}
+    numbers = {key: [_number(cell) for cell in column] for key, column in columns.items()}
+    return numbers | ({f"{name} note": list(beside)} if any(beside) else {})
+
+
+def _number(cell: str) -> Any:
+    """The number that a cell is; any other text as it stands."""
+    if not ALONE.fullmatch(cell):
+        return cell
+    return float(cell.replace("−", "-").replace(",", "").replace("∞", "inf").replace("–", "nan"))
+
+
+def written(text: str, path: str | PathLike[str] | None) -> str:
+    """The text, written to the path if there is one."""
+    if path is not None:
+        Path(path).write_text(text, encoding="utf-8", newline="\n")
+    return text
+
+
+def workbook(frames: Sequence[pd.DataFrame], path: str | PathLike[str]) -> None:
+    """Write the frames as the sheets of an Excel workbook. Raises ImportError without openpyxl."""
+    try:
+        import openpyxl  # noqa: F401
+    except ImportError:
+        raise ImportError("to_excel needs the package openpyxl: pip install openpyxl") from None
+    with pd.ExcelWriter(path, engine="openpyxl") as writer:
+        for number, table in enumerate(frames, start=1):
+            table.to_excel(writer, sheet_name=f"table {number}", index=False)

@@ -1,0 +1,222 @@
+"""Kernels: where one runs, what surrounds it, and one that stays warm for several notebooks."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from evalkit import bundled, processor, scratch
+
+SOCKET_PATH = 100  # bytes a Unix socket's path may have: 103 on macOS, 107 on Linux
+SOCKET_NAME = len("/kernel-ipc-1") + 1
+HOME_FOLDERS = (("XDG_CONFIG_HOME", ".config"), ("XDG_CACHE_HOME", ".cache"))
+STARTING = Lock()  # the environment of this process is that of the kernel while one starts
+FORGET = "from evalkit import kernels; kernels.forget()"
+SECONDS = 60  # for a warm kernel to answer
+
+
+@contextmanager
+def quiet() -> Iterator[dict[str, Any]]:
+    """Yield options for nbclient: stop the kernel at once, no times in the notebook, no kernel log on the terminal.
+
+    The connection file, the sockets and the folder of IPython are in a temporary folder of this run, which is removed
+    at the end. Otherwise jupyter_client would make them in the working directory, where two runs would answer each
+    other's kernels, and IPython would write into the home folder. The environment is that of `surroundings`.
+    """
+    with _folder() as folder, surroundings(folder):
+        yield _options(folder)
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    folder = scratch.new_folder()
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _options(folder: Path) -> dict[str, Any]:
+    """The options for nbclient of a kernel whose files are in a folder."""
+    from traitlets.config import Config
+
+    # A kernel on TCP warns on every run that it is not encrypted; on a Unix socket it does not.
+    fits = len(os.fsencode(folder)) + SOCKET_NAME <= SOCKET_PATH and os.name == "posix"
+    manager = {"transport": "ipc"} if fits else {"transport": "tcp", "transport_encryption": "auto"}
+    manager["connection_file"] = str(folder / "kernel.json")
+    return {"config": Config({"KernelManager": manager}), "shutdown_kernel": "immediate", "record_timing": False}
+
+
+# A kernel for several notebooks -------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class Warm:
+    """A kernel that runs one notebook after another: imports stay, variables and history do not."""
+
+    folder: Path
+    manager: Any = None
+    clients: list[Any] = field(default_factory=list)
+
+    def options(self) -> dict[str, Any]:
+        """Options for nbclient, with the kernel started, or as good as new."""
+        options = _options(self.folder)
+        if self.manager is None:
+            self.manager = self._started(options["config"])
+        else:
+            self._ask(FORGET)
+        return options | {"km": self.manager}
+
+    def _started(self, config: Any) -> Any:
+        from jupyter_client.manager import AsyncKernelManager
+        from nbclient.util import run_sync
+
+        clients = self.clients
+
+        class Manager(AsyncKernelManager):
+            """A manager that closes the client of the notebook before: nbclient closes only those of its own."""
+
+            def client(self, **options: Any) -> Any:
+                while clients:
+                    clients.pop().stop_channels()
+                clients.append(super().client(**options))
+                return clients[-1]
+
+        manager = Manager(config=config, kernel_name="python3")
+        with STARTING, surroundings(self.folder):
+            run_sync(manager.start_kernel)()
+        return manager
+
+    def _ask(self, code: str) -> None:
+        """Run code in the kernel that leaves no trace in the history."""
+        from jupyter_client.blocking.client import BlockingKernelClient
+
+        client = BlockingKernelClient(connection_file=self.manager.connection_file)
+        client.load_connection_file()
+        client.start_channels()
+        try:
+            client.wait_for_ready(timeout=SECONDS)
+            client.execute_interactive(code, silent=True, store_history=False, timeout=SECONDS)
+        finally:
+            client.stop_channels()
+
+    def stop(self) -> None:
+        """Stop the kernel; the next notebook has a new one."""
+        from nbclient.util import run_sync
+
+        while self.clients:
+            self.clients.pop().stop_channels()
+        if self.manager is not None:
+            run_sync(self.manager.shutdown_kernel)(now=True)
+            self.manager = None
+
+
+@contextmanager
+def loop_of_thread() -> Iterator[None]:
+    """Close the event loop that jupyter opens for this thread."""
+    from jupyter_core.utils import ensure_event_loop
+
+    try:
+        yield
+    finally:
+        ensure_event_loop().close()
+
+
+@contextmanager
+def warm() -> Iterator[Warm]:
+    """Yield a kernel for several notebooks, which is stopped at the end."""
+    with _folder() as folder:
+        kernel = Warm(folder)
+        try:
+            yield kernel
+        finally:
+            kernel.stop()
+
+
+def forget() -> None:
+    """Inside a kernel: drop the variables, the history and the figures of the notebook before."""
+    import gc
+    import sys
+
+    from IPython import get_ipython  # type: ignore[attr-defined]
+
+    get_ipython().reset(new_session=True)  # type: ignore[no-untyped-call]
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
+    gc.collect()
+
+
+# What surrounds a kernel --------------------------------------------------------------------------------------
+
+
+@contextmanager
+def surroundings(folder: Path) -> Iterator[None]:
+    """Set the environment of a kernel that imports nothing from the working directory and writes only into `folder`.
+
+    Otherwise a file such as pandas.py beside the data would be imported instead of the package.
+    """
+    profile = folder / "ipython" / "profile_default"
+    profile.mkdir(parents=True, exist_ok=True)
+    (profile / "ipython_kernel_config.py").write_text("get_config().InteractiveShellApp.ignore_cwd = True\n")
+    paths = [str(bundled.root())] if bundled.is_checkout() else []
+    paths += [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+    ours = {"IPYTHONDIR": str(folder / "ipython"), "PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(paths)}
+    if "MPLCONFIGDIR" not in os.environ and not _home_is_writable():
+        ours["MPLCONFIGDIR"] = str(folder)
+    ours |= processor.remedy(os.environ)
+    before = {name: os.environ.get(name) for name in ours}
+    os.environ.update(ours)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name, None)
+            os.environ.update({name: value} if value is not None else {})
+
+
+def _home_is_writable() -> bool:
+    """True if matplotlib can store its list of fonts in its default folder."""
+    places = [os.environ.get(name) or os.path.expanduser(f"~/{usual}") for name, usual in HOME_FOLDERS]
+    return all(_writable(Path(place)) for place in places)
+
+
+def _writable(folder: Path) -> bool:
+    """True if the folder is writable, or can be made in its nearest parent that exists."""
+    try:
+        with tempfile.TemporaryFile(dir=nearest(folder)):
+            return True
+    except OSError:
+        return False
+
+
+def nearest(folder: Path) -> Path:
+    """The folder itself if it exists, else its nearest parent that does."""
+    return next(place for place in (folder, *folder.absolute().parents) if place.exists())
+
+
+def clean(spill: str | None) -> None:
+    """Stop the kernels that an interrupted run left behind, and remove their temporary folders."""
+    import psutil
+
+    kernels = [process for process in psutil.Process().children() if _is_kernel(process)]
+    for kernel in kernels:
+        kernel.kill()
+    psutil.wait_procs(kernels, timeout=5)
+    scratch.sweep()
+    if spill and Path(spill).expanduser().is_dir():
+        scratch.sweep(Path(spill).expanduser())
+
+
+def _is_kernel(process: Any) -> bool:
+    """True if the process is a Jupyter kernel; other child processes are left alone."""
+    import psutil
+
+    try:
+        return "ipykernel_launcher" in process.cmdline()
+    except psutil.Error:  # it has just ended
+        return False

@@ -1,0 +1,53 @@
+"""Points of curves over the threshold as their pictures need them, and bands around them."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from evalkit.arrays import Floats
+from evalkit.metrics import curves
+from evalkit.metrics.counts import Counts
+from evalkit.metrics.curves import Curve
+from evalkit.statistics import count_bootstrap
+
+CURVES: dict[str, Callable[[Counts], Curve]] = {
+    "roc": curves.roc_curve,
+    "pr": curves.precision_steps,
+    "gain": curves.gain_curve,
+}
+GRID = np.linspace(0, 1, 41)  # where bands are known
+
+
+def points(name: str, curve: Curve) -> pd.DataFrame:
+    """The points of a curve that its picture needs: x, y, threshold, and the name as `system`; see `curves.drawn`."""
+    keep = curves.drawn(curve.x, curve.y)
+    columns = {"x": curve.x[keep], "y": curve.y[keep], "threshold": curve.threshold[keep]}
+    return pd.DataFrame({"system": name} | columns)
+
+
+def curve(tables: Mapping[str, Counts], kind: str) -> pd.DataFrame:
+    """The points of a kind of curve of every table, by the name of its system or class."""
+    return pd.concat([points(name, CURVES[kind](c)) for name, c in tables.items()], ignore_index=True)
+
+
+def band(name: str, resampled: Sequence[Counts], kind: str, *, level: float) -> pd.DataFrame:
+    """Pointwise limits of a kind of curve from the tables of resamples: x, low, high, and the name as `system`."""
+    low, high = count_bootstrap.band(resampled, READ[kind], level=level)
+    return pd.DataFrame({"system": name, "x": GRID, "low": low, "high": high})
+
+
+def _recall(c: Counts) -> Floats:
+    """Recall at the false positive rates of the grid, points joined by straight lines."""
+    roc = curves.roc_curve(c)
+    last = np.append(np.diff(roc.x) > 0, True)
+    return np.interp(GRID, roc.x[last], roc.y[last])
+
+
+def _precision(c: Counts) -> Floats:
+    """Precision at the recalls of the grid: at the first threshold that reaches it."""
+    pr = curves.precision_steps(c)
+    return pr.y[np.minimum(np.searchsorted(pr.x, GRID), len(pr.x) - 1)]
+
+
+READ: dict[str, Callable[[Counts], Floats]] = {"roc": _recall, "pr": _precision}

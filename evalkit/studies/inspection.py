@@ -1,0 +1,140 @@
+"""What a report would make of an input: the roles of its columns, its systems, its rows; or why it refuses it.
+
+Headers say most of it; where an input is small, its rows are read too, so that a bad value is refused here already. No
+metric is computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evalkit import parameters
+from evalkit.online import logs
+from evalkit.parameters import Parameters
+from evalkit.reading.inputs import aligned, examples, ratings, rows, runs, unit_tables
+from evalkit.reading.inputs.aligned import Aligned, Layout
+from evalkit.reading.inputs.outcomes import Predicted
+from evalkit.reading.inputs.rows import Ranked
+from evalkit.reading.tables import sources
+from evalkit.reading.tables.parts import Part
+from evalkit.studies import headers, unit_sources
+from evalkit.studies.words import counted
+
+SMALL = 300_000  # rows that are read in about a second
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """An input as a report reads it. columns: role -> column. size: how many units, "" where rows were not read."""
+
+    what: str
+    columns: Mapping[str, str]
+    systems: Sequence[str] = ()
+    size: str = ""
+
+    def others(self, names: Sequence[str]) -> list[str]:
+        """The columns that have no role: they can be segments, or the unit."""
+        used = {name for columns in self.columns.values() for name in columns.split(", ")}
+        return [name for name in names if name not in used]
+
+
+def inspect(p: Parameters) -> Inspection:
+    """What the report of these parameters makes of its input. Raises InputError for what it refuses."""
+    headers.check(p)
+    parts = sources.parts(getattr(p, INPUT.get(type(p), "preds")), p.header)  # type: ignore[attr-defined]
+    return KINDS[type(p)](p, parts)
+
+
+INPUT: Mapping[type[Parameters], str] = {parameters.Interleaving: "log"}  # the parameter of the input, if not preds
+
+
+def small(parts: Sequence[Part]) -> bool:
+    """Whether the rows can be read too."""
+    return sum(part.rows for part in parts) <= SMALL
+
+
+def _ranking(p: parameters.Ranking, parts: Sequence[Part]) -> Inspection:
+    judged, queries = (None if data is None else sources.parts(data, p.header) for data in (p.qrels, p.queries))
+    ranked = Ranked.of(
+        parts,
+        judged,
+        queries=queries,
+        columns=p.columns,
+        systems=p.systems,
+        attributes=headers.attributes(p),
+        unit=p.unit,
+        ranks=p.ranks,
+    )
+    plans = [ranked.plan_run(part) for part in parts]
+    columns = rows.printed(parts[0], plans[0])
+    if small(parts):
+        read = runs.of(ranked)
+        return Inspection("ranked lists", columns, read.systems, counted(len(read.query), "query"))
+    named = [name for name in plans[0].scores if name is not None]
+    return Inspection("ranked lists", columns, named or rows.names(parts))
+
+
+def _classification(p: parameters.Classification, parts: Sequence[Part]) -> Inspection:
+    predicted = Predicted.of(
+        parts,
+        kind=p.kind,
+        positive=p.positive,
+        columns=p.columns,
+        systems=p.systems,
+        attributes=headers.attributes(p),
+    )
+    what = f"{predicted.kind} outcomes"
+    return _of_rows(what, predicted.layouts[0], predicted.read().rows if small(parts) else None)
+
+
+def _rating(p: parameters.Rating, parts: Sequence[Part]) -> Inspection:
+    beside = headers.attributes(p)
+    layout = aligned.layout_of(parts[0], ratings.ROLES, p.columns, p.systems, beside)
+    read = ratings.read(parts, columns=p.columns, systems=p.systems, attributes=beside).rows if small(parts) else None
+    return _of_rows("actual values and forecasts", layout, read)
+
+
+def _of_rows(what: str, layout: Layout, read: Aligned | None) -> Inspection:
+    columns = aligned.printed(layout)
+    if read is not None:
+        return Inspection(what, columns, read.systems, counted(len(read), "row"))
+    return Inspection(what, columns, [name for name in layout.own if name is not None])
+
+
+def _significance(p: parameters.Significance, parts: Sequence[Part]) -> Inspection:
+    kind = unit_tables.kind(parts, p.columns, p.systems)
+    what = unit_sources.KINDS[kind]
+    if not small(parts) or kind == "trials" or (kind == "ranking" and p.qrels is None and parts[0].layout is not None):
+        return Inspection(what, {})
+    qrels = None if p.qrels is None else sources.parts(p.qrels, p.header)
+    values = unit_sources.read(kind, parts, qrels, p).values
+    return Inspection(what, values.columns, values.systems, counted(len(values.unit), "unit"))
+
+
+def _validation(p: parameters.Validation, parts: Sequence[Part]) -> Inspection:
+    layout = examples.layout_of(parts[0], p.columns)
+    if not small(parts):
+        return Inspection("out-of-fold predictions", aligned.printed(layout))
+    read = examples.predictions(parts, columns=p.columns, kind=p.task)
+    return Inspection("out-of-fold predictions", read.columns, list(read.score), counted(len(read), "row"))
+
+
+def _interleaving(p: parameters.Interleaving, parts: Sequence[Part]) -> Inspection:
+    fields = logs.log_fields(parts, p.columns, p.segments)[0]
+    columns = {role: field.column for role, field in fields.items()}
+    if not small(parts):
+        return Inspection("interleaved sessions", columns)
+    read = logs.read_log(parts, columns=p.columns, arms=p.arms, neutral=p.neutral, segments=p.segments)
+    return Inspection("interleaved sessions", read.columns, read.log.arms, counted(len(read.log.team), "item"))
+
+
+KINDS: Mapping[type[Parameters], Callable[[Any, Sequence[Part]], Inspection]] = {
+    parameters.Classification: _classification,
+    parameters.Interleaving: _interleaving,
+    parameters.Ranking: _ranking,
+    parameters.Rating: _rating,
+    parameters.Significance: _significance,
+    parameters.Validation: _validation,
+}

@@ -1,0 +1,72 @@
+"""Write pages of other tables than the bundled samples: `python tests/page/more_pages.py FOLDER`.
+
+Several classes, several labels, 126 systems against a baseline, and an A/B test alone.
+"""
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+ROOT = Path(__file__).resolve().parents[2]
+SYSTEMS, QUERIES, ITEMS, USERS = 126, 30, 8, 1500
+
+
+def systems() -> pd.DataFrame:
+    """Ranked lists of many systems, some of them clearly better than the first."""
+    rng = np.random.default_rng(5)
+    grade = (np.arange(ITEMS) < 3).astype(int)
+    skill = rng.normal(1, 0.4, SYSTEMS)[:, None, None]
+    score = grade * skill + rng.normal(0, 1, (SYSTEMS, QUERIES, ITEMS))
+    system, query, item = np.indices(score.shape).reshape(3, -1)
+    names = [f"system_{i:03d}" for i in range(SYSTEMS)]
+    rows = {"system": np.array(names)[system], "query": query, "item": item, "score": score.ravel().round(4)}
+    return pd.DataFrame(rows | {"grade": grade[item]})
+
+
+def users() -> pd.DataFrame:
+    """Users of two arms, with two numbers each."""
+    rng = np.random.default_rng(6)
+    arm = rng.choice(["a", "b"], USERS)
+    orders = rng.poisson(np.where(arm == "b", 1.2, 1.0))
+    return pd.DataFrame(
+        {"user": range(USERS), "arm": arm, "orders": orders, "revenue": orders * rng.lognormal(2, 0.7, USERS)}
+    )
+
+
+def parameters(folder: Path) -> dict[str, list[str]]:
+    """The report and the parameters of each page; the tables that they need are written into the folder."""
+    systems().to_parquet(folder / "many_systems.parquet")
+    users().to_csv(folder / "users.csv", index=False)
+    many = {"preds": folder / "many_systems.parquet", "baseline": "system_000", "metrics": "ndcg@10,mrr"}
+    asked = {
+        "multiclass": ("classification", {"preds": "data/penguins/predictions.csv"}),
+        "multilabel": ("classification", {"preds": "data/digit_traits/predictions.csv"}),
+        "many": ("ranking", many),
+        "users": ("interleaving", {"users": folder / "users.csv", "metrics": "orders,revenue"}),
+    }
+    return {
+        name: [report, *(part for key, value in given.items() for part in ("-p", key, str(value)))]
+        for name, (report, given) in asked.items()
+    }
+
+
+def write(folder: Path, name: str, arguments: list[str]) -> None:
+    """Write one page and its results as NAME.html and NAME.json."""
+    command = [sys.executable, "-m", "evalkit", "report", *arguments, "-o", str(folder / name)]
+    subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    for ending in ("html", "json"):
+        (folder / name / f"{arguments[0]}.{ending}").replace(folder / f"{name}.{ending}")
+
+
+def main(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda page: write(folder, *page), parameters(folder).items()))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]).resolve())

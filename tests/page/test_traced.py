@@ -1,0 +1,175 @@
+"""Every number of a page's first screen stands in its JSON: unrounded there, and rounded here in the same way."""
+
+import html
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+from conftest import PAGES
+
+NUMBER = re.compile(
+    r"(?P<p>(?:p|adjusted) )?(?P<bound><)?(?P<sign>[+−])?"
+    r"(?P<digits>\d+(?:,\d{3})*(?:\.(?P<places>\d+))?(?:e[+-]\d+)?)(?P<percent> ?%)?"
+)
+FIRST_CARDS, BESIDE_TWO_BEST = 5, 4
+Numbers = list[float]
+
+
+def plain(markup: str) -> str:
+    return html.unescape(re.sub(r"</?[a-z][^>]*>", "", markup))
+
+
+class Screen:
+    """The first screen of a page: what was asked, the sentences, the cards, and the findings beside them."""
+
+    def __init__(self, page: str) -> None:
+        first = re.sub(r"<details.*?</details>", "", page[page.index("<main") : page.index("<h2")], flags=re.S)
+        self.asked = [plain(text) for text in re.findall(r'<p class="asked">(.*?)</p>', first, re.S)]
+        self.answers = [plain(text) for text in re.findall(r'<p class="answer">(.*?)</p>', first, re.S)]
+        cards = re.findall(r'<div class="verdict [\w-]+">(.*?)</div>', first, re.S)
+        self.cards = [[plain(line) for line in re.findall(r"<p>(.*?)</p>", card, re.S)] for card in cards]
+        self.notes = [plain(text) for text in re.findall(r"<li[^>]*>(.*?)</li>", first, re.S)]
+
+
+def studies(results: dict[str, Any]) -> list[dict[str, Any]]:
+    """The parts of the results that have a first screen of their own."""
+    if results["report"] != "interleaving":
+        return [results]
+    return [results[part] for part in ("log", "users") if results[part]]
+
+
+def numbers_of(tree: Any) -> Iterator[float]:
+    """Every number in a tree."""
+    if isinstance(tree, dict):
+        yield from (number for part in tree.values() for number in numbers_of(part))
+    elif isinstance(tree, list):
+        yield from (number for part in tree for number in numbers_of(part))
+    elif isinstance(tree, int | float) and not isinstance(tree, bool):
+        yield float(tree)
+
+
+def strings_of(tree: Any) -> Iterator[str]:
+    """Every text in a tree."""
+    if isinstance(tree, dict):
+        yield from (text for part in tree.values() for text in strings_of(part))
+    elif isinstance(tree, list):
+        yield from (text for part in tree for text in strings_of(part))
+    elif isinstance(tree, str):
+        yield tree
+
+
+def names_of(study: dict[str, Any]) -> list[str]:
+    """The names that hold digits of their own, longest first."""
+    names = {*study["order"], *(metric["name"] for metric in study["metrics"]), *study.get("columns", {}).values()}
+    return sorted(names, key=len, reverse=True)
+
+
+def without(text: str, names: list[str]) -> str:
+    for name in names:
+        text = re.sub(rf"(?<!\w){re.escape(name)}(?![\w@])", "·", text)
+    return text
+
+
+def matches(token: re.Match[str], value: float) -> bool:
+    """True if the value prints as the token does."""
+    value = 100 * value if token["percent"] else value
+    if token["sign"] and (value < 0) != (token["sign"] == "−") and round(value, len(token["places"] or "")) != 0:
+        return False
+    size, printed = abs(value), float(token["digits"].replace(",", ""))
+    if token["bound"]:
+        return size < printed
+    return token["digits"] == (f"{size:.2g}" if token["p"] else f"{size:,.{len(token['places'] or '')}f}")
+
+
+def untraced(text: str, names: list[str], known: Numbers, shares: Sequence[float] = ()) -> list[str]:
+    """The numbers of a text that none of the known ones prints as, nor a share as a percentage."""
+    tokens = list(NUMBER.finditer(without(text.replace("80 % power", ""), names)))
+    several = [(token, [*known, *(shares if token["percent"] else [])]) for token in tokens]
+    return [token[0] for token, values in several if not any(matches(token, value) for value in values)]
+
+
+def of_systems(study: dict[str, Any], systems: list[str]) -> Numbers:
+    """The primary estimates of these systems."""
+    rows = [row for row in study["estimates"] if row["metric"] == study["primary"] and row["system"] in systems]
+    return [*numbers_of([{name: row[name] for name in ("value", "low", "high", "n")} for row in rows])]
+
+
+def relative(study: dict[str, Any]) -> Numbers:
+    """How far the systems of the headline lie above one another by the primary metric, relatively."""
+    return [share for row in study["headline"] for share in relative_of(study, row)]
+
+
+def relative_of(study: dict[str, Any], row: dict[str, Any]) -> Numbers:
+    """How far the first of two systems lies above the second."""
+    value = {e["system"]: e["value"] for e in study["estimates"] if e["metric"] == study["primary"]}
+    return [value[row["first"]] / value[row["second"]] - 1] if value[row["second"]] else []
+
+
+def counts(study: dict[str, Any]) -> Numbers:
+    """How many systems there are, and how many comparisons have each verdict."""
+    words = [row["verdict"] for row in study["headline"]]
+    alone = [len(study["order"]), len(study["order"]) - 1, len(words), *(row["n"] for row in study["headline"])]
+    not_shown = len([word for word in words if word not in ("better", "equivalent")])
+    return [float(n) for n in (*alone, not_shown, *(words.count(word) for word in set(words)))]
+
+
+def rows_of_cards(study: dict[str, Any]) -> list[dict[str, Any]]:
+    two = study.get("best_two", [])
+    return [*study["headline"][: BESIDE_TWO_BEST if two else FIRST_CARDS], *two]
+
+
+def faults(page: str, results: dict[str, Any]) -> list[str]:
+    """Numbers of the first screen that the results do not have."""
+    screen = Screen(page)
+    if results["report"] == "validation":
+        return faults_of_validation(screen, results)
+    parts, texts = studies(results), set(strings_of(results))
+    names = [name for study in parts for name in names_of(study)]
+    population = [*numbers_of([part.get("population", {}) for part in (results, *parts)])]
+    shares = [a / b for a in population for b in population if b]
+    known = [*population, *shares, *(n for study in parts for n in counts(study))]
+    known += [float(len(results[part])) for part in ("classes", "labels") if part in results]
+    found = [
+        fault for text in screen.asked for fault in untraced(text, [f"= {results.get('positive')}", *names], known)
+    ]
+    for study, answer in zip(parts, screen.answers, strict=True):
+        found += untraced(answer, names, [*of_systems(study, study["order"]), *counts(study)], relative(study))
+    cards = [(study, row) for study in parts for row in rows_of_cards(study)]
+    for (study, row), card in zip(cards, screen.cards, strict=True):
+        numbers = [*numbers_of(row), *of_systems(study, [row["first"], row["second"]])]
+        by = relative_of(study, row)
+        found += [fault for line in card for fault in untraced(line, names, numbers, by)]
+    return found + [note for note in screen.notes if not any(text in note for text in texts if len(text) > 40)]
+
+
+def faults_of_validation(screen: Screen, results: dict[str, Any]) -> list[str]:
+    """The verdict and the findings are texts of the results; the estimate, the gap and the baseline are numbers."""
+    (card,), texts = screen.cards, [*strings_of(results)]
+    names = [*results["order"], results["subject"], results["primary"]]
+    baseline = [row for row in results["paired"] if f"than {row['second']}," in " ".join(card)]
+    estimates = of_systems(results, [row["second"] for row in baseline])
+    first = [results["intervals"][0], *baseline, results["training_gap"], results["split"]]
+    known = [*numbers_of(first), *estimates]
+    known += [float(len(results["order"]) - 1)]
+    lines = [line for line in card if not any(len(text) > 20 and text.rstrip(".") in line for text in texts)]
+    held = [line for line in card if line not in lines]
+    assert any(results["verdict"]["because"] in line for line in held)
+    return [fault for line in lines for fault in untraced(line, [*names, "10-fold", ".632"], known)]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_number_of_the_first_screen_is_in_the_json(page):
+    results = json.loads(page.with_suffix(".json").read_text("utf-8"))
+    assert faults(page.read_text("utf-8"), results) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_number_that_is_not_in_the_json_is_found(page):
+    results, text = json.loads(page.with_suffix(".json").read_text("utf-8")), page.read_text("utf-8")
+    place = text.index('<div class="verdict')
+    number = re.compile(r"\d\.\d+").search(text, place)
+    assert number is not None
+    wrong = text[: number.start()] + number[0][:-1] + str((int(number[0][-1]) + 5) % 10) + text[number.end() :]
+    assert faults(wrong, results) != []

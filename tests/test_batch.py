@@ -1,0 +1,295 @@
+"""Several reports by one command, parameters from a file of settings, `evalkit inspect` and `evalkit doctor`."""
+
+import hashlib
+import json
+import os
+import re
+import threading
+import time
+from pathlib import Path
+
+import nbformat
+import pandas as pd
+import pytest
+from command_runs import CHECK, PUBLISH, evalkit, notebook
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from evalkit import __main__ as command
+from evalkit import kernels, report
+from evalkit.commands import batch, doctor, runs
+from evalkit.commands.runs import Job, Outcome
+from evalkit.parameters import cells
+
+ROOT = Path(__file__).resolve().parents[1]
+METRICS = '''import evalkit as ek
+
+@ek.mean(best="low", low=0)
+def overshoot(actual, forecast):
+    """How far forecasts are too high."""
+    return (forecast - actual).clip(0)
+'''
+LEFT = """
+from evalkit.arrays import InputError
+if "bad" in preds:
+    raise InputError(f"{preds}: label must hold only 0 and 1, got 2.0 (row 17)")
+seen = ["left" in dir(), len(In), len(Out)]
+left, good = 1, "gate" not in preds
+seen"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def importable():
+    """The kernels find this checkout from any working directory."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(ROOT), prepend=os.pathsep)
+        yield
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("in")
+    for name in ("april", "bad", "gate", "may"):
+        (folder / f"{name}.csv").write_text("a\n1\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory, inputs):
+    """One report for each of four files, from two kernels, the second notebook of a kernel as good as new."""
+    home = tmp_path_factory.mktemp("batch")
+    path = notebook(home / "n" / "n.ipynb", CHECK, LEFT, PUBLISH)
+    settings = home / "p.toml"
+    settings.write_text("ks = [1, 5]\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(home)
+        each = ("--each", f"{inputs}/*.csv", "-f", settings)
+        return path, settings, evalkit("report", path, *each, "-j", "1", folder=home / "out")
+
+
+def test_each_file_has_its_report_and_the_table_says_how_it_ended(several):
+    _, _, ended = several
+    assert ended.status == 2
+    names = {path.name for path in ended.folder.iterdir()}
+    assert names == {f"n-{name}.{end}" for name in ("april", "gate", "may") for end in ("html", "ipynb", "json")}
+    assert ended.out.splitlines() == [str(ended.folder / f"n-{name}.html") for name in ("april", "gate", "may")]
+    lines = ended.err.splitlines()
+    assert "bad.csv: label must hold only 0 and 1, got 2.0 (row 17)" in lines[0]
+    assert lines[1] == "evalkit: n-gate: gate failed: good is true"
+    rows = [line.split("  ")[0] for line in lines[-5:]]
+    assert rows == ["report", "n-april", "n-bad", "n-gate", "n-may"]
+    assert [word in line for word, line in zip(("done", "refused", "gate failed", "done"), lines[-4:], strict=True)]
+
+
+def test_a_report_of_a_batch_has_the_bytes_of_one_made_alone(several, inputs, tmp_path):
+    path, settings, ended = several
+    given = ("-f", settings, "-p", "preds", inputs / "may.csv", "--name", "n-may")
+    alone = evalkit("report", path, *given, folder=tmp_path)
+    assert alone.status == 0
+    for end in ("html", "ipynb", "json"):
+        assert (tmp_path / f"n-may.{end}").read_bytes() == (ended.folder / f"n-may.{end}").read_bytes()
+
+
+def test_two_notebooks_at_once_and_a_dead_kernel_ends_its_report_alone(tmp_path):
+    cells = {"dying": "import os; os._exit(1)", "good": PUBLISH, "too": PUBLISH}
+    paths = [notebook(tmp_path / f"{name}.ipynb", cell) for name, cell in cells.items()]
+    ended = evalkit("report", *paths, "-j", "2", folder=tmp_path / "out")
+    assert ended.status == 1
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert names == {"dying.failed.html", "dying.failed.ipynb"} | {
+        f"{name}.{end}" for name in ("good", "too") for end in ("html", "ipynb", "json")
+    }
+
+
+@pytest.fixture
+def never_run(monkeypatch):
+    def run(*_: object, **__: object):
+        raise AssertionError("a kernel was started")
+
+    monkeypatch.setattr(report, "execute", run)
+
+
+@pytest.mark.usefixtures("never_run")
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (("--each", "nothing/*.csv"), "--each: no file matches 'nothing/\\*.csv'"),
+        (("--each", "{inputs}/m*.csv", "--name", "x"), "--name names one report, got 1"),
+        (("{path}",), "two reports would have the name 'n'"),
+        (("-f", "none.toml"), "-f: cannot read none.toml: No such file or directory"),
+        (("-f", "{inputs}/may.csv"), "-f: .*may.csv is not a TOML file"),
+        (("-j", "0"), "argument -j: must be a whole number of at least 1, got '0'"),
+    ],
+)
+def test_what_is_refused_before_a_kernel_starts(tmp_path, inputs, arguments, message):
+    path = notebook(tmp_path / "n.ipynb", PUBLISH)
+    given = [text.format(inputs=inputs, path=path) for text in arguments]
+    ended = evalkit("report", path, *given, folder=tmp_path / "out")
+    assert ended.status == 2
+    assert re.search(message, ended.err)
+
+
+@pytest.mark.usefixtures("never_run")
+def test_each_report_of_a_batch_is_refused_by_itself(tmp_path, inputs):
+    path = notebook(tmp_path / "n.ipynb", PUBLISH)
+    ended = evalkit("report", path, "--each", f"prds={inputs}/m*.csv", folder=tmp_path / "out")
+    assert ended.status == 2
+    assert "evalkit: n-may: unknown parameter 'prds' (did you mean 'preds'?)" in ended.err
+
+
+def test_names_of_files():
+    assert batch._names(["a/x.csv", "a/y.csv.gz"]) == ["x", "y"]
+    assert batch._names(["a/x.csv", "b/x.csv"]) == ["a-x.csv", "b-x.csv"]
+
+
+def test_the_worst_status_counts_and_verdicts_are_cut():
+    assert [batch.status([Outcome(s) for s in some]) for some in ([0, 3], [3, 2], [2, 1], [0])] == [3, 2, 1, 0]
+    row = {"verdict": "better", "first": "a", "second": "b", "metric": "mae", "difference": -1.0, "low": -2, "high": 0}
+    results = [
+        {"headline": [row]},
+        {"log": {"headline": [row | {"low": None}]}, "users": None},
+        {"verdict": {"word": "pass", "because": "no problem found"}},
+        {"headline": [], "estimates": [{"system": "a", "metric": "mae", "value": 1.23456}]},
+    ]
+    planned = [batch.Planned(str(i), None) for i in range(5)]
+    outcomes = [*(Outcome(0, results=result) for result in results), Outcome(1, messages=("run failed: " + "x" * 99,))]
+    said = [line.split("  ")[-1].strip() for line in batch.table(planned, outcomes).splitlines()[1:]]
+    assert said[:2] == ["better: a − b on mae -1 [-2, +0]", "better: a − b on mae undefined"]
+    assert said[2:4] == ["pass: no problem found", "a: mae 1.23"]
+    assert said[4].endswith("x…")
+
+
+def test_an_interrupted_batch_writes_nothing_more(monkeypatch, tmp_path):
+    """The workers end when their kernels do, and what they come back with is not written."""
+    killed = threading.Event()
+    empty = report.Run(new_notebook(cells=[new_markdown_cell("# A", id="a")]), {"a": 1}, None)
+
+    def execute(*_, **__):
+        killed.wait(5)
+        return empty
+
+    def wait(*_, **__):
+        time.sleep(0.05)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(report, "execute", execute)
+    monkeypatch.setattr(batch, "wait", wait)
+    monkeypatch.setattr(kernels, "clean", lambda spill: killed.set())
+    jobs = [batch.Planned(name, Job(None, {}, tmp_path, name)) for name in "abc"]
+    with pytest.raises(KeyboardInterrupt):
+        batch.run(jobs, 2)
+    assert not list(tmp_path.iterdir())
+
+
+# A file of settings ---------------------------------------------------------------------------------------------
+
+
+KEPT = ("read", "definitions", "provenance", "results")  # cells of the notebook that a short copy needs
+
+
+def own_notebook(path):
+    """A copy of a notebook with a section of its own, and without most of the others."""
+    book = nbformat.read(ROOT / "notebooks" / "rating.ipynb", 4)
+    kept = [cell for cell in book.cells if cell.id in KEPT or "parameters" in cell.metadata.get("tags", [])]
+    section = [new_markdown_cell("## Worst people"), new_code_cell("study.extremes(most).assign(person=worst)")]
+    kept[0].source += "\nmost = 2  # rows of the section\nworst: str = None  # a name"
+    book.cells = [*kept[:2], *section, *kept[2:]]
+    nbformat.write(book, path)
+    return path
+
+
+def test_an_own_metric_and_an_own_section_with_parameters_from_a_file_of_settings(tmp_path):
+    path, settings, metrics = (tmp_path / name for name in ("own.ipynb", "june.toml", "my_metrics.py"))
+    metrics.write_text(METRICS, encoding="utf-8")
+    settings.write_text(f'metrics = ["mae", "{metrics}:overshoot"]\nmost = 3\nworst = "somebody"\nlevel = 0.8\n')
+    ended = evalkit("report", own_notebook(path), "-f", settings, "-p", "level", "0.9", folder=tmp_path / "out")
+    assert (ended.status, ended.err) == (0, "")
+    page = (tmp_path / "out" / "own.html").read_text(encoding="utf-8")
+    assert f"june.toml, SHA-256 {hashlib.sha256(settings.read_bytes()).hexdigest()}" in page
+    assert f"my_metrics.py, SHA-256 {hashlib.sha256(metrics.read_bytes()).hexdigest()}" in page
+    assert "How far forecasts are too high" in page
+    assert page.count("somebody") >= 3
+    results = json.loads((tmp_path / "out" / "own.json").read_text(encoding="utf-8"))
+    assert {row["level"] for row in results["estimates"]} == {0.9}
+    assert results["settings"].startswith("june.toml, SHA-256 ")
+
+
+def test_settings_of_every_kind(tmp_path):
+    path = tmp_path / "p.toml"
+    path.write_text('level = 0.9\ndata_date = 2026-10-01\ncolumns = {label = "y"}\nsegments = ["a", "b"]\n')
+    read = command.requests.settings(path)
+    assert read.values == {"level": 0.9, "data_date": "2026-10-01", "columns": {"label": "y"}, "segments": ["a", "b"]}
+    assert cells.settings() == ""
+    with pytest.raises(command.Refused, match="unknown parameter 'levle'"):
+        command.requests.parameters([], command.requests.Settings({"levle": 1}), {"level": None})
+
+
+# Inspect and doctor ---------------------------------------------------------------------------------------------
+
+
+def inspected(capsys, *arguments):
+    status = command.main(["inspect", *map(str, arguments)])
+    return status, capsys.readouterr()
+
+
+def test_inspect_says_roles_systems_and_what_is_refused(capsys):
+    status, printed = inspected(capsys, ROOT / "data" / "german_credit" / "predictions.csv")
+    lines = dict(line.split(": ", 1) for line in printed.out.splitlines())
+    assert status == 0
+    assert lines["classification"].startswith("binary outcomes, 1,000 rows; columns id, system = model, label = y_true")
+    assert "systems forest, gbm, logistic; for unit and segments personal_status" in lines["classification"]
+    assert "no column for the query" in lines["ranking"]
+    assert lines["significance"].startswith("predicted chances, 1,000 units")
+    assert lines["validation"].startswith("out-of-fold predictions, 1,000 rows")
+
+
+@pytest.mark.parametrize(
+    "name, given, start",
+    [
+        (
+            "ranking",
+            ("data/digits_retrieval/runs", "-p", "qrels", "data/digits_retrieval/qrels.txt"),
+            "ranked lists, 100",
+        ),
+        ("rating", ("data/visit_forecasts/predictions.csv",), "actual values and forecasts, 2,724 rows"),
+        ("interleaving", ("data/interleaving/sessions.parquet", "-p", "neutral", "both"), "interleaved sessions, "),
+    ],
+)
+def test_inspect_of_one_report(capsys, monkeypatch, name, given, start):
+    monkeypatch.chdir(ROOT)
+    status, printed = inspected(capsys, *given, "--report", name)
+    assert (status, printed.err) == (0, "")
+    assert printed.out.splitlines()[-1].startswith(f"{name}: {start}")
+
+
+def test_inspect_of_bad_rows_and_of_nothing(capsys, tmp_path):
+    path = tmp_path / "x.csv"
+    pd.DataFrame({"label": [0, 1, 2], "score": [0.1, 0.2, 0.3]}).to_csv(path, index=False)
+    status, printed = inspected(capsys, path, "--report", "classification")
+    assert status == 2
+    assert "classification: refused: " in printed.out
+    status, printed = inspected(capsys, tmp_path / "none.csv")
+    assert (status, printed.err.count("\n")) == (2, 1)
+    assert inspected(capsys, path, "--report", "clasification")[0] == 2
+
+
+def test_doctor_finds_nothing_missing_here_and_says_what_is(capsys, monkeypatch):
+    assert command.main(["doctor"]) == 0
+    printed = capsys.readouterr().out
+    assert {"ok       kernel python3", "ok       Python"} <= {line.split(":")[0] for line in printed.splitlines()}
+    monkeypatch.setattr(doctor, "packages_distributions", dict)
+    assert command.main(["doctor"]) == 1
+    assert "missing  evalkit: not installed" in capsys.readouterr().out
+
+
+def test_help_of_a_report_lists_its_parameters(capsys):
+    with pytest.raises(SystemExit):
+        command.main(["report", "rating", "-h"])
+    printed = capsys.readouterr().out
+    assert "--each PATTERN" in printed
+    assert "parameters of rating, each set by -p NAME VALUE:" in printed
+
+
+def test_a_failed_run_has_a_page_that_says_why(tmp_path):
+    run = report.Run(new_notebook(cells=[]), None, report.Failure("KeyError", "x", 0))
+    outcome = runs.finish(run, tmp_path, "n")
+    assert outcome.messages == (f"run failed: KeyError: x; see {tmp_path / 'n.failed.html'}",)

@@ -1,0 +1,224 @@
+"""`import evalkit as ek`: the ten most likely tasks, each in at most three lines, and data from anywhere alike."""
+
+import ast
+import inspect
+import re
+import textwrap
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import evalkit as ek
+from evalkit.arrays import InputError
+
+RNG = np.random.default_rng(7)
+N = 80
+Y = RNG.integers(0, 2, N)
+SCORE = {"new": np.round(Y + RNG.normal(size=N), 3), "old": np.round(RNG.normal(size=N), 3)}
+THREE = {name: np.round(Y * step + RNG.normal(size=N), 3) for name, step in (("a", 2), ("b", 1), ("c", 0))}
+CLASSES = RNG.integers(0, 3, N)
+P = RNG.dirichlet([1, 1, 1], N)
+LISTS = pd.DataFrame(
+    {
+        "query": np.repeat(np.arange(12), 6),
+        "item": np.tile(np.arange(6), 12),
+        "score": RNG.normal(size=72).round(3),
+        "grade": RNG.integers(0, 2, 72),
+        "country": np.repeat(["de", "fr"], 36),
+    }
+)
+OTHER = LISTS.assign(score=RNG.normal(size=72).round(3))
+USER = np.arange(N) // 4
+USERS = pd.DataFrame({"user": np.arange(40), "arm": ["a", "b"] * 20, "orders": RNG.poisson(2, 40)})
+FOLDS = pd.DataFrame({"label": Y, "score": 1 / (1 + np.exp(-SCORE["new"])), "fold": np.arange(N) % 4})
+
+
+# The ten most likely tasks ------------------------------------------------------------------------------------
+
+TASKS = {
+    "two ROC curves with bands, in a paper's size": """
+        study = ek.classification(y_true=Y, y_score=SCORE)
+        study.plot.roc.save("roc.pdf", size=(3.3, 2.6))
+        Path("roc.pdf").read_bytes()[:5] == b"%PDF-"
+    """,
+    "precision@k by segment with intervals": """
+        study = ek.ranking(LISTS, metrics="precision@3", segments="country")
+        study.by_segment[["value", "low", "high"]].notna().all(axis=None)
+    """,
+    "three models with Holm": """
+        study = ek.classification(y_true=Y, y_score=THREE, metrics="roc_auc")
+        len(study.comparisons[["first", "second", "difference", "adjusted", "verdict"]]) == 3
+    """,
+    "two rankers against a baseline, as a page": """
+        study = ek.ranking({"new": LISTS, "old": OTHER}, metrics="ndcg@5", baseline="old")
+        study.save("rankers.html")
+        "ndcg@5" in Path("rankers.html").read_text(encoding="utf-8")
+    """,
+    "errors of forecasts whose rows belong to users": """
+        rows = {"y_true": Y, "forecast_new": SCORE["new"], "user": USER}
+        ek.rating(rows, unit="user", metrics="mae").estimates["n"].tolist() == [len(set(USER))]
+    """,
+    "a table for a paper": """
+        study = ek.classification(y_true=Y, y_score=THREE, metrics="roc_auc,average_precision")
+        r"$^{c}$" in study.tables.estimates.to_latex()
+    """,
+    "calibration of three classes, on one's own axes": """
+        study = ek.classification(y_true=CLASSES, y_score=P)
+        study.plot.calibration(plt.subplots()[1]).get_xlabel() == "mean probability in the bin"
+    """,
+    "two systems on the same units": """
+        study = ek.significance({"new": SCORE["new"], "old": SCORE["old"]}, baseline="old")
+        study.comparisons["verdict"].tolist() == ["better"]
+    """,
+    "whether an evaluation holds": """
+        study = ek.validation(FOLDS, metrics="roc_auc")
+        "roc_auc" in study.tables.estimates.to_markdown()
+    """,
+    "an A/B test, and how many users the next one needs": """
+        study = ek.interleaving(users=USERS, metrics="orders", world="none")
+        ek.power.required_n_independent(0.5, USERS["orders"].std()) > 40 and study.users.comparisons["p"].notna().all()
+    """,
+}
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_task_takes_three_lines(task, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    source = textwrap.dedent(TASKS[task]).strip()
+    assert len(source.splitlines()) <= 3
+    assert run(source)
+
+
+def run(source):
+    """The value of the last line."""
+    *lines, last = source.splitlines()
+    variables = {**globals(), "Path": Path, "plt": plt}
+    exec("\n".join(lines), variables)
+    return eval(last, variables)
+
+
+# Data from anywhere -------------------------------------------------------------------------------------------
+
+WIDE = pd.DataFrame({"y_true": Y, "score_new": SCORE["new"], "score_old": SCORE["old"]})
+
+
+def same(first, *others):
+    """The estimates and comparisons of studies are equal to the last bit."""
+    for other in others:
+        pd.testing.assert_frame_equal(first.estimates, other.estimates, check_exact=True)
+        pd.testing.assert_frame_equal(first.comparisons, other.comparisons, check_exact=True)
+
+
+def test_arrays_frames_and_files_give_the_same_numbers(tmp_path):
+    WIDE.to_csv(tmp_path / "wide.csv", index=False)
+    WIDE.to_parquet(tmp_path / "wide.parquet")
+    columns = {name: WIDE[name].to_numpy() for name in WIDE}
+    sources = [WIDE, pa.Table.from_pandas(WIDE), columns, tmp_path / "wide.csv", str(tmp_path / "wide.parquet")]
+    lists = {"y_true": Y.tolist(), "y_score": {name: score.tolist() for name, score in SCORE.items()}}
+    series = {"y_true": WIDE["y_true"], "y_score": {"new": WIDE["score_new"], "old": pa.array(WIDE["score_old"])}}
+    arrays = [ek.classification(y_true=Y, y_score=SCORE), ek.classification(**lists), ek.classification(**series)]
+    same(*arrays, *map(ek.classification, sources))
+
+
+def test_polars_gives_the_same_numbers():
+    polars = pytest.importorskip("polars")
+    frame = polars.from_pandas(WIDE)
+    by_column = ek.classification(
+        y_true=frame["y_true"], y_score={"new": frame["score_new"], "old": frame["score_old"]}
+    )
+    same(ek.classification(WIDE), ek.classification(frame), by_column)
+
+
+def test_a_dict_of_systems_is_a_column_of_systems(tmp_path):
+    long = pd.concat([LISTS.assign(system="new"), OTHER.assign(system="old")])
+    files = {}
+    for name, frame in (("new", LISTS), ("old", OTHER)):
+        files[name] = tmp_path / f"{len(name)}{name[::-1]}.csv"
+        frame.to_csv(files[name], index=False)
+    same(ek.ranking(long), ek.ranking({"new": LISTS, "old": OTHER}), ek.ranking(files))
+
+
+def test_a_run_of_trec_is_called_what_the_dict_says(tmp_path):
+    runs = {}
+    for name, frame in (("new", LISTS), ("old", OTHER)):
+        lines = [f"{r.query} Q0 {r.item} 1 {r.score} tag" for r in frame.itertuples()]
+        (tmp_path / f"{name}.run").write_text("\n".join(lines))
+        runs[name.upper()] = tmp_path / f"{name}.run"
+    study = ek.ranking(runs, LISTS[["query", "item", "grade"]])
+    assert sorted(study.systems) == ["NEW", "OLD"]
+    values = ek.ranking({"NEW": LISTS, "OLD": OTHER}).estimates["value"]
+    assert study.estimates["value"].tolist() == values.tolist()
+
+
+def test_matrices_are_classes_or_labels():
+    classes = np.array(["x", "y", "z"])[CLASSES]
+    frame = pd.DataFrame(P, columns=["p_x", "p_y", "p_z"]).assign(label=classes)
+    same(ek.classification(frame), ek.classification(y_true=classes, y_score=P))
+    labels = RNG.integers(0, 2, (N, 3))
+    columns = {f"y_{i}": labels[:, i] for i in range(3)} | {f"p_{i}": P[:, i] for i in range(3)}
+    same(ek.classification(columns), ek.classification(y_true=labels, y_score=P))
+    both = np.column_stack([1 - P[:, 0], P[:, 0]])
+    same(ek.classification(y_true=Y, y_score=P[:, 0]), ek.classification(y_true=Y, y_score=both))
+
+
+def test_several_systems_of_classes_are_paired_by_row():
+    other = P[:, [1, 2, 0]]
+    study = ek.classification(y_true=CLASSES, y_score={"a": P, "b": other}, metrics="accuracy")
+    assert dict(zip(study.estimates["system"], study.estimates["value"], strict=True)) == {
+        "a": (P.argmax(axis=1) == CLASSES).mean(),
+        "b": (other.argmax(axis=1) == CLASSES).mean(),
+    }
+
+
+def test_weights_and_forecasts():
+    weight = RNG.integers(1, 4, N)
+    error = np.abs(Y - SCORE["new"])
+    study = ek.rating(y_true=Y, y_pred=SCORE["new"], sample_weight=weight, metrics="mae")
+    assert study.estimates["value"].item() == pytest.approx((weight * error).sum() / weight.sum(), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ({"y_true": Y}, "y_true and y_score or y_pred: both must be given, got y_true"),
+        ({"y_score": Y}, "y_true and y_score or y_pred: both must be given, got y_score"),
+        ({"preds": "a.csv", "y_true": Y, "y_score": Y}, "preds and y_true: give one, a table or arrays"),
+        ({"y_true": Y, "y_score": Y[:5]}, "score must have as many values as y_true, 80, got 5"),
+        ({"y_true": Y, "y_score": {"a": Y, "b": Y[:5]}}, "score_b must have as many values as y_true, 80, got 5"),
+        ({"y_true": CLASSES, "y_score": P[:, :2]}, "score must have one column per class or label, 3, got 2"),
+        ({"y_true": Y, "y_score": [object()] * N}, "score must be values of one type, one per row: "),
+        ({"y_true": Y, "y_score": {"a": Y}, "y_pred": {"b": Y}}, "score and predicted must name the same systems"),
+    ],
+)
+def test_refuses_arrays(arguments, message):
+    with pytest.raises(InputError) as refused:
+        ek.classification(**arguments)
+    assert str(refused.value).startswith(message)
+
+
+# What is there ------------------------------------------------------------------------------------------------
+
+
+def test_public_names_are_typed_as_they_are_at_run_time():
+    """The imports that type checkers read name what `__getattr__` returns."""
+    (block,) = (node for node in ast.parse(inspect.getsource(ek)).body if isinstance(node, ast.If))
+    typed = {}
+    for node in block.body:
+        for alias in node.names:
+            module = node.module.removeprefix("evalkit.")
+            nested = inspect.ismodule(getattr(__import__(node.module, fromlist=[alias.name]), alias.name))
+            typed[alias.asname] = f"{module}.{alias.name}" if nested else f"{module}:{alias.name}"
+    assert typed == ek._PUBLIC
+    assert dir(ek) == ek.__all__ == sorted([*typed, "__version__"])
+
+
+@pytest.mark.parametrize("name", ["classification", "interleaving", "ranking", "rating", "significance", "validation"])
+def test_each_argument_has_a_line_and_each_report_an_example(name):
+    report = getattr(ek, name)
+    assert re.search(rf">>> .*ek\.{name}\(", report.__doc__)
+    lines = report.__doc__.partition("Arguments:")[2].split("\n")
+    assert [line.partition(":")[0] for line in lines if line] == list(inspect.signature(report).parameters)

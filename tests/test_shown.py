@@ -1,0 +1,241 @@
+"""Studies show themselves, and their figures and tables leave the page with its numbers."""
+
+import io
+import json
+import re
+import sys
+from pathlib import Path
+
+import matplotlib as mpl
+import nbformat
+import numpy as np
+import pandas as pd
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook
+
+import evalkit as ek
+from evalkit import in_process, report
+from evalkit.arrays import InputError, ParameterError
+from evalkit.drawing import exports, plots, tables
+from evalkit.drawing.exports import Cell
+from evalkit.drawing.plots import Picture
+
+NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
+RNG = np.random.default_rng(3)
+Y = RNG.integers(0, 2, 60)
+EVIL = "<script>alert(1)</script> a_b & 5%"
+
+
+@pytest.fixture(scope="module")
+def study():
+    score = {EVIL: np.round(Y + RNG.normal(size=60), 2), "old": np.round(RNG.normal(size=60), 2)}
+    return ek.classification(y_true=Y, y_score=score, metrics="roc_auc,accuracy", baseline="old")
+
+
+@pytest.fixture
+def agg(monkeypatch):
+    """Figures of pyplot without a window, closed at the end."""
+    from matplotlib import pyplot
+
+    pyplot.switch_backend("agg")
+    yield pyplot
+    pyplot.close("all")
+
+
+# Studies ------------------------------------------------------------------------------------------------------
+
+
+def test_a_study_shows_its_verdict_and_tables_escaped(study):
+    shown = study._repr_html_()
+    assert "<script>" not in shown
+    assert 'class="verdict better"' in shown
+    assert shown.count("<table") == 4  # estimates without and with a threshold, comparisons by each metric
+    text = str(study)
+    assert f"{EVIL} is better than old" in text
+    assert "roc_auc\u00a0↑" in text
+    assert "&lt;" not in text
+
+
+def html_of(outputs):
+    return [output.data.get("text/html") for output in outputs]
+
+
+def test_the_page_in_this_process_is_that_of_the_notebook():
+    stored = report.read(NOTEBOOKS / "validation.ipynb")
+    run = in_process.run(stored, ek.validation(), {})
+    pairs = zip(stored.cells, run.notebook.cells, strict=True)
+    shown = [(a.id, a.outputs, b.outputs) for a, b in pairs if a.cell_type == "code"]
+    assert len(shown) > 15
+    for place, first, second in shown:
+        if place != "origin":  # the versions of this environment
+            assert html_of(first) == html_of(second), place
+    assert run.results["report"] == "validation"
+
+
+def test_save_writes_page_notebook_and_results(study, tmp_path):
+    sources = (
+        "from evalkit.studies import classification\nstudy = classification.read(preds)",
+        "n = limit + 1\nn",
+        "from evalkit.pages import classification_page as page\npage.results(study)",
+    )
+    cells = [new_code_cell("preds: str = None\nlimit = 3", metadata={"tags": ["parameters"]})]
+    mine = new_notebook(cells=[*cells, *map(new_code_cell, sources)])
+    nbformat.write(mine, tmp_path / "mine.ipynb")
+    for ending in (".html", ".json", ".ipynb"):
+        study.save(tmp_path / f"page{ending}", notebook=tmp_path / "mine.ipynb")
+    saved = json.loads((tmp_path / "page.json").read_text(encoding="utf-8"))
+    assert saved["order"] == study.order
+    assert saved["parameters"]["y_true"] == "<ndarray of 60>"
+    assert "<td" not in (tmp_path / "page.html").read_text(encoding="utf-8")
+    executed = nbformat.read(tmp_path / "page.ipynb", as_version=4)
+    assert executed.cells[2].outputs[0].data["text/plain"] == "4"
+    with pytest.raises(ParameterError, match=r"path must end in one of .html, .ipynb, .json, got 'page.pdf'"):
+        study.save(tmp_path / "page.pdf")
+
+
+def test_offers_are_listed_and_unknown_names_answered(study):
+    assert {"roc", "precision_recall", "curve", "calibration", "differences"} <= {*dir(study.plot)}
+    assert {"estimates", "comparisons"} <= {*dir(study.tables)}
+    assert "roc" not in dir(study.tables)
+    assert "estimates" not in dir(study.plot)
+    with pytest.raises(AttributeError, match=r"no 'rok'; there are .*roc"):
+        study.plot.rok  # noqa: B018 - the attribute itself is what is tested
+    with pytest.raises(InputError, match="segment: this study has none"):
+        study.plot.segment  # noqa: B018
+    assert repr(study.tables).startswith("<")
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb")))
+def test_each_report_has_figures_and_tables_and_a_summary(name):
+    from evalkit.drawing import shown
+
+    contents = shown.contents(name)
+    assert contents.summary
+    assert len(contents.named(Picture)) > 3
+    assert {"estimates", "title"} <= {*contents.named(tables.Html)}
+
+
+def test_of_two_pieces_with_one_name_the_second_has_that_of_its_module():
+    from evalkit.drawing import shown
+
+    assert {"estimates", "experiment_estimates"} <= {*shown.contents("interleaving").pieces}
+
+
+# Figures ------------------------------------------------------------------------------------------------------
+
+
+def line(frame, ax, *, label):
+    ax.plot(frame["x"], frame["y"])
+    ax.set_xlabel(label)
+
+
+def picture(draw=line, panels=None):
+    return plots.picture(draw, pd.DataFrame({"x": [0, 1], "y": [0, 1]}), caption="c", panels=panels, label="steps")
+
+
+def two(frame, axes, *, label):
+    for ax in axes.flat:
+        line(frame, ax, label=label)
+
+
+def test_a_figure_is_drawn_on_axes_or_on_new_ones(agg):
+    ax = agg.subplots()[1]
+    assert picture()(ax) is ax
+    assert (ax.get_xlabel(), len(ax.lines)) == ("steps", 1)
+    assert picture()().figure in map(agg.figure, agg.get_fignums())
+    assert picture(two, (1, 2))(agg.subplots(1, 2)[1]).shape == (1, 2)
+    with pytest.raises(ParameterError, match=r"ax must be .*, 2, such as plt.subplots\(1, 2\)\[1\], got 1"):
+        picture(two, (1, 2))(ax)
+
+
+def test_the_reader_restyles_a_figure(agg):
+    assert picture()().xaxis.label.get_size() == plots.STYLE["font.size"]
+    with mpl.rc_context({"font.size": 17, "figure.figsize": (2, 1)}):
+        ax = picture()()
+    assert ax.xaxis.label.get_size() == 17
+    assert ax.figure.get_size_inches().tolist() == [2, 1]
+
+
+def test_the_reader_sets_the_colours_of_the_systems():
+    assert plots.style_of(1)["color"] == plots.COLOURS[1]
+    with mpl.rc_context({"axes.prop_cycle": mpl.cycler(color=["k", "r"])}):
+        assert [plots.style_of(i)["color"] for i in range(3)] == ["k", "r", "k"]
+
+
+@pytest.mark.parametrize("ending, start", [("pdf", b"%PDF-"), ("svg", b"<?xml"), ("png", b"\x89PNG")])
+def test_a_figure_is_saved_in_any_size(ending, start, tmp_path):
+    path = tmp_path / f"figure.{ending}"
+    picture().save(path, size=(3, 2), dpi=100)
+    assert path.read_bytes().startswith(start)
+    if ending == "png":
+        from matplotlib import image
+
+        assert image.imread(path).shape[:2] == (200, 300)
+
+
+def test_a_panel_of_the_curves_stands_alone(study, agg):
+    ax = study.plot.roc(agg.subplots()[1])
+    assert ax.get_title(loc="left") == "ROC" or ax.get_title() == "ROC"
+    assert len(ax.collections) == 2  # a band for each system
+
+
+# Tables -------------------------------------------------------------------------------------------------------
+
+
+def test_tables_have_the_numbers_of_the_page(study):
+    piece = study.tables.estimates
+    first = piece.to_frames()[0]
+    for name, value, low, high in first.iloc[:2, :4].itertuples(index=False):
+        row = study.estimates[(study.estimates["metric"] == "roc_auc") & (study.estimates["system"] == name)].iloc[0]
+        assert [row["value"], row["low"], row["high"]] == pytest.approx([value, low, high], abs=0.005)
+    cells = [cell for cell in re.split(r"[|\s]+", piece.to_markdown()) if re.fullmatch(r"0\.\d+", cell)]
+    assert len(cells) > 4
+    assert all(f">{cell}" in piece.html for cell in cells)
+    assert pd.read_csv(io.StringIO(piece.to_csv().split("\n\n")[0])).shape == first.shape
+
+
+def test_latex_has_intervals_marks_and_escaped_names(study):
+    latex = study.tables.estimates.to_latex()
+    assert r"\textless" not in latex
+    assert r"$<$script$>$alert(1)$<$/script$>$ a\_b \& 5\%$^{a}$" in latex
+    assert r"$^{b}$ {\footnotesize [" in latex
+    assert "Superscripts: significantly better than that system, adjusted p below 0.05." in latex
+    assert latex.count("{") == latex.count("}")
+    comparisons = study.tables.comparisons.to_latex()
+    assert r"$^{*}$ {\footnotesize [$" in comparisons or r"$^{*}$ {\footnotesize [+" in comparisons
+
+
+def test_no_mark_of_one_system():
+    alone = ek.classification(y_true=Y, y_score=Y + 0.1, metrics="accuracy")
+    assert "$^{" not in alone.tables.estimates.to_latex()
+
+
+def test_cells_that_are_no_numbers_stay_text():
+    rows = [[Cell("a"), Cell("<0.001"), Cell("0.5 [0.4, 0.6] n = 7")], [Cell("b"), Cell("0.2"), Cell("–")]]
+    frame = exports.frame(exports.Table("", ["system", "p", "x"], rows))
+    assert frame["p"].tolist() == ["<0.001", 0.2]
+    assert frame["x note"].tolist() == ["n = 7", ""]
+
+
+def test_csv_is_written_and_excel_needs_its_library(study, tmp_path, monkeypatch):
+    text = study.tables.comparisons.to_csv(tmp_path / "c.csv")
+    assert (tmp_path / "c.csv").read_text(encoding="utf-8") == text
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(ImportError, match="to_excel needs the package openpyxl"):
+        study.tables.comparisons.to_excel(tmp_path / "c.xlsx")
+
+
+# Results ------------------------------------------------------------------------------------------------------
+
+
+def test_results_print_themselves():
+    counts = ek.count([0.1, 0.2, 0.3, 0.9], [0, 1, 0, 1])
+    assert repr(counts) == "<Counts: 2 positives, 2 negatives, 4 thresholds>"
+    assert counts._repr_html_().count("<tr>") == 5
+    assert repr(ek.curves.roc_curve(counts)) == "<Curve: 5 points, (0, 0) to (1.000, 1.000)>"
+    share = ek.intervals.wilson(94, 100)
+    assert (str(share), share._repr_html_()) == ("0.940 [0.875, 0.972]",) * 2
+    assert repr(share) == "Estimate(0.940 [0.875, 0.972], 95% Wilson, n = 100)"
+    test = ek.sign_flip([1, 2, 3, -1, 4, 5], rng=np.random.default_rng(0))
+    assert str(test) == "+2.3 [−1.0, +5.0], p 0.094, adjusted 0.094"
+    assert "&lt;" in ek.sign_flip(np.ones(30), rng=np.random.default_rng(0))._repr_html_()

@@ -1,0 +1,129 @@
+"""Build the wheel, install it as a user does, and use it from an empty folder: `make test-wheel`, `make release`.
+
+python tests/try_wheel.py                one environment, one report, one run of papermill
+python tests/try_wheel.py --release      all reports, on each Python from 3.11 that is there, and with the oldest
+                                         versions of the dependencies that pyproject.toml allows
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+REPORTS = tuple(sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb")))
+PYTHONS = tuple(f"3.{minor}" for minor in range(11, 20))
+LARGEST = 3_000_000  # bytes of the wheel
+OWN = "id,model,y_true,y_score\n" + "".join(
+    f"{i},{model},{i % 2},{(i * step) % 97 / 97}\n" for i in range(60) for model, step in (("a", 53), ("b", 31))
+)
+SHOWN = ("numpy", "pandas", "scipy", "matplotlib", "duckdb", "pyarrow", "scikit-learn", "papermill", "nbconvert")
+IN_PYTHON = """
+from pathlib import Path
+import evalkit as ek
+assert (Path(ek.__file__).parent / "py.typed").is_file()
+study = ek.classification(y_true=[0, 1] * 20, y_score={"a": [i / 40 for i in range(40)], "b": [0.5] * 40})
+print(study)
+study.save("mine.html")
+"""
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Try the wheel; an error ends the program."""
+    release = "--release" in arguments
+    with tempfile.TemporaryDirectory(prefix="wheel-") as place:
+        wheel = build(Path(place))
+        pythons = found_pythons() if release else {"3.11+": sys.executable}
+        for version, python in pythons.items():
+            attempt(Path(place), wheel, f"Python {version}", python, REPORTS if release else REPORTS[:1])
+        if release:
+            oldest = Path(place) / "oldest.txt"
+            oldest.write_text("\n".join(lowest()) + "\n")
+            version, python = next(iter(pythons.items()))
+            attempt(Path(place), wheel, f"oldest dependencies, Python {version}", python, REPORTS, oldest)
+
+
+def build(place: Path) -> Path:
+    """The wheel of the files as they are; folders of an earlier build would bring files that are gone."""
+    for leftover in ("build", "evalkit_reports.egg-info"):
+        shutil.rmtree(ROOT / leftover, ignore_errors=True)
+    run([sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(place), str(ROOT)])
+    (wheel,) = place.glob("*.whl")
+    assert wheel.stat().st_size < LARGEST, f"{wheel.name} has {wheel.stat().st_size:,} bytes"
+    print(f"{wheel.name}: {wheel.stat().st_size:,} bytes")
+    return wheel
+
+
+def attempt(
+    place: Path, wheel: Path, name: str, python: str, reports: Sequence[str], constraints: Path | None = None
+) -> None:
+    """Install the wheel into a new environment, then use it in an empty folder."""
+    start, environment, folder = time.perf_counter(), place / f"venv {name}", place / f"work {name}"
+    run([python, "-m", "venv", str(environment)])
+    options = ["-c", str(constraints)] if constraints else []
+    pip = [str(environment / "bin" / "python"), "-m", "pip", "--disable-pip-version-check"]
+    run([*pip, "install", "-q", "--only-binary", ":all:", *options, str(wheel)])
+    installed = time.perf_counter()
+    folder.mkdir()
+    use(environment / "bin", folder, reports)
+    print(f"{name}: installed in {installed - start:.0f} s, tried in {time.perf_counter() - installed:.0f} s")
+    listed = run([*pip, "freeze"]).lower()
+    print("  " + ", ".join(line for line in listed.splitlines() if line.split("==")[0] in SHOWN))
+    shutil.rmtree(environment)
+
+
+def use(programs: Path, folder: Path, reports: Sequence[str]) -> None:
+    """The reports on the samples, one on data of the user's own, papermill on a copied notebook, and Python."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
+    environment["PATH"] = f"{programs}{os.pathsep}{environment['PATH']}"
+    (folder / "own.csv").write_text(OWN)
+
+    def try_it(*command: str) -> str:
+        return run([str(programs / command[0]), *command[1:]], folder, environment)
+
+    for report in reports:
+        try_it("evalkit", "report", report)
+        assert (folder / "reports" / f"{report}.html").is_file()
+    try_it("evalkit", "report", "classification", "-p", "preds", "own.csv", "--name", "own")
+    (folder / "mine.ipynb").write_text(try_it("evalkit", "notebook", "classification"), encoding="utf-8")
+    try_it("papermill", "--engine", "evalkit", "mine.ipynb", "out.ipynb", "-p", "preds", "own.csv")
+    assert (folder / "out.html").is_file()
+    try_it("python", "-c", IN_PYTHON)
+    assert (folder / "mine.html").is_file()
+
+
+def found_pythons() -> Mapping[str, str]:
+    """Each Python from 3.11 of this machine: on the path, or under pyenv."""
+    return {version: path for version in PYTHONS for path in _pythons(version)}
+
+
+def _pythons(version: str) -> Iterator[str]:
+    """The newest Python of a version, if there is one."""
+    under_pyenv = sorted(Path("~/.pyenv/versions").expanduser().glob(f"{version}.*/bin/python"))
+    paths = [str(path) for path in under_pyenv[-1:]] or [shutil.which(f"python{version}")]
+    yield from (path for path in paths if path)
+
+
+def lowest() -> list[str]:
+    """The lower bound of each dependency as a constraint."""
+    dependencies = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+    bounds = [re.fullmatch(r"([\w-]+)>=([\w.]+)", dependency) for dependency in dependencies]
+    return [f"{bound[1]}=={bound[2]}" for bound in bounds if bound]
+
+
+def run(command: Sequence[str], folder: Path = ROOT, environment: Mapping[str, str] | None = None) -> str:
+    """The output of a program; one that fails ends this one with what it printed."""
+    ended = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    if ended.returncode:
+        sys.exit(f"{' '.join(command)}\nended with {ended.returncode}\n{ended.stdout[-2000:]}{ended.stderr[-4000:]}")
+    return ended.stdout
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
