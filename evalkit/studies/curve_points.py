@@ -16,19 +16,20 @@ CURVES: dict[str, Callable[[Counts], Curve]] = {
     "pr": curves.precision_steps,
     "gain": curves.gain_curve,
 }
+RECORDED = 40  # cells of a side for the points that the JSON holds
 GRID = np.linspace(0, 1, 41)  # where bands are known
 
 
-def points(name: str, curve: Curve) -> pd.DataFrame:
+def points(name: str, curve: Curve, cells: int = curves.CELLS) -> pd.DataFrame:
     """The points of a curve that its picture needs: x, y, threshold, and the name as `system`; see `curves.drawn`."""
-    keep = curves.drawn(curve.x, curve.y)
+    keep = curves.drawn(curve.x, curve.y, cells)
     columns = {"x": curve.x[keep], "y": curve.y[keep], "threshold": curve.threshold[keep]}
     return pd.DataFrame({"system": name} | columns)
 
 
-def curve(tables: Mapping[str, Counts], kind: str) -> pd.DataFrame:
-    """The points of a kind of curve of every table, by the name of its system or class."""
-    return pd.concat([points(name, CURVES[kind](c)) for name, c in tables.items()], ignore_index=True)
+def curve(tables: Mapping[str, Counts], kind: str, cells: int = curves.CELLS) -> pd.DataFrame:
+    """The points of a kind of curve of every table, by the name of its system or class; cells: see `curves.drawn`."""
+    return pd.concat([points(name, CURVES[kind](c), cells) for name, c in tables.items()], ignore_index=True)
 
 
 def band(name: str, resampled: Sequence[Counts], kind: str, *, level: float) -> pd.DataFrame:
