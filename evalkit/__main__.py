@@ -203,7 +203,7 @@ def _parameters(options: argparse.Namespace) -> int:
 
 def _notebook(options: argparse.Namespace) -> int:
     path = requests.find(options.notebook, options.folder_of_notebooks)
-    print(report.blank(requests.load(path)))
+    print(bundled.blank(requests.load(path)))
     return DONE
 
 

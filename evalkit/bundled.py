@@ -1,8 +1,10 @@
 """The notebooks and samples that come with evalkit: in an installed package, or at the top of a checkout."""
 
+import copy
 import os
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 
 @cache
@@ -30,3 +32,14 @@ def notebooks() -> Path:
 def is_checkout() -> bool:
     """True if evalkit runs from a checkout, where notebooks/ lies beside the package."""
     return root() != package() and notebooks().is_dir()
+
+
+def blank(notebook: Any) -> str:
+    """The text of a notebook without outputs."""
+    import nbformat
+
+    out = copy.deepcopy(notebook)
+    for cell in out.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+    return str(nbformat.writes(out))

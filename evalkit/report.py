@@ -138,17 +138,6 @@ def stripped(notebook: Any, failure: Failure | None) -> Any:
     return out
 
 
-def blank(notebook: Any) -> str:
-    """The text of a notebook without outputs."""
-    import nbformat
-
-    out = copy.deepcopy(notebook)
-    for cell in out.cells:
-        if cell.cell_type == "code":
-            cell.outputs, cell.execution_count = [], None
-    return str(nbformat.writes(out))
-
-
 def _injected(notebook: Any) -> Any:
     return next(cell for cell in notebook.cells if "injected-parameters" in cell.metadata.get("tags", []))
 

@@ -257,3 +257,14 @@ def test_half_a_row_is_little_of_many():
     e, statistic = estimate(chosen, rows), OfRows(chosen, rows)
     ends = np.tanh(np.arctanh(e.value) + np.array([-1, 1]) * 1.96 * statistic.error() / (1 - e.value**2))
     assert (e.low, e.high) == pytest.approx(tuple(ends), abs=1e-3 * (e.high - e.low) + 2e-4)
+
+
+def test_one_class_for_all_rows_has_a_kappa_without_limits():
+    """No row moves it, which is no certainty that it is 0."""
+    label = np.arange(60) % 3
+    rows = Rows(label, decision=np.zeros(60, dtype=int), classes=3)
+    e = estimate(lookup.find("kappa", "classes"), rows)
+    assert e.value == 0
+    assert np.isnan([e.low, e.high]).all()
+    perfect = estimate(lookup.find("kappa", "classes"), Rows(label, decision=label, classes=3))
+    assert perfect.high == 1 > perfect.low > 0.8

@@ -31,7 +31,7 @@ from worlds import WORLDS
 ROOT = Path(__file__).resolve().parents[2]
 BATCH = 25  # samples of one task
 SEED = 20261122
-RUNS = {"full": 1000, "quick": 75}
+RUNS = {"full": 1000, "quick": 50}
 
 
 @dataclass
@@ -180,7 +180,7 @@ def _progress(done: int, tasks: int) -> None:
 def main() -> int:
     """Runs the worlds that are asked for and writes the page; 1 where a cell that is not declared is out of bounds."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--size", choices=RUNS, default="full", help="full: 1,000 samples a world; quick: 75")
+    parser.add_argument("--size", choices=RUNS, default="full", help="full: 1,000 samples a world; quick: 50")
     parser.add_argument("--world", default="", help="only worlds whose report or name holds this text; writes no page")
     parser.add_argument("--runs", type=int, help="another number of samples a world; writes no page")
     parser.add_argument("-j", type=int, default=os.cpu_count() or 1, help="processes")

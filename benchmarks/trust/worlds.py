@@ -66,10 +66,7 @@ def _two_classes() -> list[World]:
         World("scores of one digit", report, 200, binary(0.2, digits=1), TWO | RATE, OF_BOTH),
         *(World("two classes by user", report, n, binary_by_user(0.3), TWO | UNIT | RATE, OF_BOTH, FEW) for n in USERS),
         *(World("two classes, weights", report, n, weighted(binary(0.3)), TWO | RATE, OF_BOTH) for n in (200, 1000)),
-        *(
-            World(f"calibrated, {b:.0%} positive", report, n, calibrated(b), ERRORS, ("calibration", "reliability"))
-            for b, n in ((0.1, 200), (0.5, 200))
-        ),
+        World("calibrated, 10% positive", report, 200, calibrated(0.1), ERRORS, ("calibration", "reliability")),
         *(
             World(f"regions, {metric}", report, n, in_regions(binary(0.3)), REGIONS | {"metrics": metric}, OF_SLICES)
             for metric in ("roc_auc", "accuracy", "f1")
@@ -99,7 +96,7 @@ def _classes_and_labels() -> list[World]:
 def _numbers() -> list[World]:
     report, regions = "rating", REGIONS | {"metrics": "mae"}
     return [
-        *(World("normal errors", report, n, rating(normal), NUMBERS) for n in (10, 25, 50)),
+        *(World("normal errors", report, n, rating(normal), NUMBERS) for n in (10, 50)),
         World("normal errors", report, 200, rating(normal), NUMBERS, (*USUAL, "by_tenths")),
         *(World("lognormal errors", report, n, rating(lognormal), NUMBERS) for n in (50, 200, 1000)),
         *(World("errors of Student's t", report, n, rating(student), NUMBERS) for n in (50, 200)),
@@ -113,7 +110,7 @@ def _lists() -> list[World]:
     report, regions = "ranking", REGIONS | {"metrics": "ndcg@10"}
     easy, hard = ranking(0.3, 2.0), ranking(0.05, 0.6)
     return [
-        *(World("queries, an easy task", report, n, easy, LISTS, many=5_000) for n in (10, 25, 200)),
+        *(World("queries, an easy task", report, n, easy, LISTS, many=5_000) for n in (10, 200)),
         World("queries, an easy task", report, 50, easy, LISTS, (*USUAL, "curves", "precision_recall"), 5_000),
         *(World("queries, a hard task", report, n, hard, LISTS, many=5_000) for n in (10, 25, 50)),
         *(World("queries by user", report, n, ranking(0.2, 1.0, 1.0), LISTS | UNIT, many=FEW) for n in USERS),
@@ -160,7 +157,7 @@ def _validated() -> list[World]:
 
     def world(name: str, n: int, draw, frames=of_folds, **more) -> World:
         metrics = {"metrics": "accuracy,roc_auc,log_loss,brier"} | more
-        return World(name, report, n, draw, metrics, frames, n, 400, own=True)
+        return World(name, report, n, draw, metrics, frames, n, 200, own=True)
 
     return [
         *(world("five folds", n, folds(5)) for n in (60, 200, 1000)),

@@ -7,7 +7,7 @@
         \"\"\"Money saved per case: 90 for each fraud that is stopped, less 10 for each case that is reviewed.\"\"\"
         return 90 * (label & predicted) - 10 * predicted
 
-    study = classification.read("cases.csv", metrics=["roc_auc", money_saved])
+    study = ek.classification("cases.csv", metrics=["roc_auc", money_saved])
 
 The names of the function's arguments say what it is computed from: those of rows, of ranked lists or of users.
 """

@@ -27,6 +27,7 @@ from evalkit.statistics.means import hall
 from evalkit.statistics.methods import NONE, Options, flipped_sums
 
 OF_CELLS = "t on the logit scale, half a row added to each cell"
+UNMOVED = "none (no row moves the value)"
 HALF = 0.5  # rows added to each cell
 RESOLVED = 100  # positives that come with the negatives at a base rate: of fewer no limits of average precision hold
 
@@ -146,9 +147,11 @@ def of_cells(statistic: Any, o: Options) -> Estimate:
 
 
 def skewed_rows(statistic: Any, o: Options) -> Estimate:
-    """The same of rows at hand."""
-    moved, n = statistic.effects.rows, statistic.n
-    return hall(statistic.value, statistic.error(), means.skewness(moved), n=n, level=o.level)
+    """The same of rows at hand; none where no row moves a value inside the range, as with one class for all rows."""
+    moved, n, error, metric = statistic.effects.rows, statistic.n, statistic.error(), statistic.chosen.metric
+    if error == 0 and metric.low < statistic.value < metric.high:
+        return Estimate(statistic.value, np.nan, np.nan, o.level, n, UNMOVED)
+    return hall(statistic.value, error, means.skewness(moved), n=n, level=o.level)
 
 
 def overlap(statistic: Any, o: Options) -> Estimate:

@@ -1,0 +1,80 @@
+"""What simulations measured is told where the data are of that kind: a picked leader, few rows, units or queries."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evalkit.findings import measured
+from evalkit.pages import classes_page, ranking_page, rating_page, significance_findings
+from evalkit.studies import classification, ranking, rating, significance
+
+TRUST = Path(__file__).resolve().parents[1] / "benchmarks" / "trust"
+
+
+def messages(findings, code):
+    return [finding.message for finding in findings if finding.kind.code == code]
+
+
+def values(systems):
+    rng = np.random.default_rng(1)
+    return pd.DataFrame({"unit": np.arange(30).astype(str)} | {name: rng.normal(0, 1, 30) for name in systems})
+
+
+def test_a_leader_of_several_is_told_to_be_picked():
+    (text,) = messages(significance_findings.of(significance.read(values("abcd"))), "EK414")
+    assert "best of 4 systems" in text
+    assert measured.LEADER in text
+    (text,) = messages(significance_findings.of(significance.read(values("abcd"), baseline="b")), "EK414")
+    assert "best of 3 candidates" in text
+    assert measured.BEST in text
+
+
+def test_one_of_two_is_not_picked():
+    assert not messages(significance_findings.of(significance.read(values("ab"))), "EK414")
+
+
+def test_classes_of_few_rows_are_named():
+    label = np.array(["a"] * 30 + ["b"] * 20 + ["c"] * 4)
+    table = pd.DataFrame({"id": np.arange(54).astype(str), "label": label, "predicted": np.roll(label, 3)})
+    (text,) = messages(classes_page.every_finding(classification.read(table)), "EK123")
+    assert "c 4" in text
+    assert "b 20" not in text
+    assert measured.SMALL_CLASS in text
+    many = table[table["label"] != "c"]
+    assert not messages(classes_page.every_finding(classification.read(many)), "EK123")
+
+
+def test_rows_of_few_users_are_told():
+    rng = np.random.default_rng(2)
+    table = pd.DataFrame({"id": np.arange(90).astype(str), "actual": rng.normal(0, 1, 90), "forecast": 0.0})
+    table["user"] = (np.arange(90) % 9).astype(str)
+    (text,) = messages(rating_page.every_finding(rating.read(table, unit="user")), "EK201")
+    assert text.startswith("Only 9 users")
+    assert not messages(rating_page.every_finding(rating.read(table)), "EK201")
+
+
+def test_few_queries_are_told_with_what_was_simulated():
+    rng = np.random.default_rng(3)
+    rows = [(f"q{q}", f"i{i}", rng.normal(), int(i % 4 == 0)) for q in range(10) for i in range(8)]
+    study = ranking.read(pd.DataFrame(rows, columns=["query", "item", "score", "grade"]))
+    (text,) = messages(ranking_page.every_finding(study), "EK201")
+    assert measured.FEW_QUERIES in text
+
+
+def test_what_is_declared_is_a_sentence_of_the_pages(monkeypatch):
+    monkeypatch.syspath_prepend(str(TRUST))
+    import declared
+
+    sentences = {text for text in vars(measured).values() if isinstance(text, str)}
+    assert {exception.told for exception in declared.DECLARED} <= sentences
+    assert sys.modules["declared"].__file__ == str(TRUST / "declared.py")
+
+
+@pytest.mark.parametrize("name", ["SMALL_CLASS", "FEW_QUERIES", "HEAVY", "LEADER", "BEST"])
+def test_a_sentence_ends_and_has_a_figure(name):
+    text = getattr(measured, name)
+    assert text.endswith(".")
+    assert " % " in text
