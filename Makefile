@@ -62,6 +62,7 @@ lab: $(VENV)/.ok
 outputs: $(VENV)/.ok
 	$(BIN)/python tests/readme_table.py
 	$(BIN)/jupyter-nbconvert --to notebook --execute --inplace --ExecutePreprocessor.record_timing=False $(NOTEBOOKS)
+	$(BIN)/python tests/stored_outputs.py $(NOTEBOOKS)
 
 # Simulates the intervals and tests that the reports print; batches that are done stay in .trust.
 trust: $(VENV)/.ok
