@@ -17,6 +17,7 @@ from evalkit.studies.words import counted, plural
 pieces.listed(__name__)
 
 EXAMPLES = 3
+WHETHER = "whether this evaluation can be trusted: "
 LEAKS = "table-leakage"  # where the findings of the audit stand
 DEFINITIONS = [
     ("out of fold", "predicted by a model that was fitted without the row's fold"),
@@ -94,7 +95,8 @@ def verdict(study: Validation) -> Html:
     lines = [_estimate(study), *_training_gap(study), *_baseline(study), escape(f"Split: {study.folds.rule}.")]
     lines += [escape(f"{finding.message} [{finding.kind.code}]") for finding in validation_findings.unchecked(study)]
     findings = f" ({places_of.link('evidence', LEAKS)})" if study.findings else ""
-    return tables.stack([*gate, tables.verdict(study.word, escape(_reason(study)) + findings, *lines)])
+    main = f"{WHETHER if study.word == 'cannot tell' else ''}{escape(_reason(study))}{findings}"
+    return tables.stack([*gate, tables.verdict(study.word, main, *lines)])
 
 
 def _reason(study: Validation) -> str:
