@@ -128,6 +128,7 @@ def paragraph(text: str) -> Html:
 
 LISTED = 200  # rows of a table that someone may still read
 UNFOLDED = 30  # rows of a table of which the others are folded
+LONG = 40  # more letters of a row's head than stand on one line
 ALIKE = 3  # findings of one kind that are read one by one
 Head = Cell | str
 
@@ -249,7 +250,8 @@ def _cell(cell: Cell | str) -> Cell:
 
 def _row(row: Sequence[Cell | str]) -> str:
     cells = [_cell(cell) for cell in row]
-    first = f'<th scope="row">{cells[0].html}</th>'
+    long = ' class="long"' if len(cells[0].text) > LONG else ""
+    first = f'<th scope="row"{long}>{cells[0].html}</th>'
     kinds = [f' class="{cell.kind}"' if cell.kind else "" for cell in cells]
     return first + "".join(f"<td{kind}>{cell.html}</td>" for kind, cell in zip(kinds[1:], cells[1:], strict=True))
 
