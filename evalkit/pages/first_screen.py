@@ -5,8 +5,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, Protocol
 
-import numpy as np
-
 from evalkit import places as places_of
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Html, escape
@@ -109,14 +107,8 @@ def _relative(study: Study, row: Mapping[str, Any]) -> str:
 
 def _per_cent(study: Study, row: Mapping[str, Any]) -> str:
     """The relative difference without its sign: of arms their lift; empty where it is undefined."""
-    if "lift" not in row:
-        by, places = diagnostics.relative(study, row["first"], row["second"]), None
-    else:
-        known = (
-            bool(np.isfinite(row["lift_high"] - row["lift_low"]))
-            and diagnostics.deciding(study, row["second"])["value"] > 0
-        )
-        by, places = row["lift"] if known else math.nan, decimals([row["lift"]], [row["lift_low"]], [row["lift_high"]])
+    by = diagnostics.relative(study, row)
+    places = decimals([by], [row["lift_low"]], [row["lift_high"]]) if "lift" in row else None
     return signed_percent(by, places).lstrip("+−") if by == by and by else ""
 
 
