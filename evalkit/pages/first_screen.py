@@ -108,7 +108,7 @@ def _relative(study: Study, row: Mapping[str, Any]) -> str:
 def _per_cent(study: Study, row: Mapping[str, Any]) -> str:
     """The relative difference without its sign: of arms their lift; empty where it is undefined."""
     by = diagnostics.relative(study, row)
-    places = decimals([by], [row["lift_low"]], [row["lift_high"]]) if "lift" in row else None
+    places = decimals([by], [row["lift_low"]], [row["lift_high"]]) if "lift_low" in row else None
     return signed_percent(by, places).lstrip("+−") if by == by and by else ""
 
 

@@ -179,6 +179,6 @@ def relative(study: Study, row: Mapping[str, Any]) -> float:
     NaN where the metric can be negative, the second value is not above 0, or the interval of the lift has no end.
     """
     a, b = (deciding(study, row[side])["value"] for side in ("first", "second"))
-    bounded = "lift" in row and math.isfinite(row["lift_low"]) and math.isfinite(row["lift_high"])
-    known = bounded if "lift" in row else study.primary.metric.low >= 0
+    bounded = "lift_low" in row and math.isfinite(row["lift_low"]) and math.isfinite(row["lift_high"])
+    known = bounded if "lift_low" in row else study.primary.metric.low >= 0
     return float(a / b - 1) if known and b > 0 else float("nan")
