@@ -51,8 +51,8 @@ def number(value: float, places: int | None = None) -> str:
 
     – where it is undefined, never −0.
 
-    >>> number(0.78649), number(-0.0001, 3), number(float("nan")), number(-2.5e300), number(3.2e-11)
-    ('0.786', '0.000', '–', '−2.5e+300', '3.2e-11')
+    >>> number(0.78649), number(-0.0001, 3), number(-0.0, 3), number(float("nan")), number(-2.5e300), number(3.2e-11)
+    ('0.786', '0.000', '0.000', '–', '−2.5e+300', '3.2e-11')
     """
     if value is None or math.isnan(value):
         return "–"
@@ -61,7 +61,7 @@ def number(value: float, places: int | None = None) -> str:
     places = decimals([value]) if places is None else places
     if value and (abs(value) >= LARGE or places > MOST):
         return f"{value:.{SHOWN}g}".replace("-", "−", 1 if value < 0 else 0)
-    text = f"{value:,.{min(places, MOST)}f}"
+    text = f"{value + 0.0:,.{min(places, MOST)}f}"  # −0.0 + 0.0 is 0.0
     return (text[1:] if float(text.replace(",", "")) == 0 else text).replace("-", "−") if value < 0 else text
 
 

@@ -1,15 +1,17 @@
 """The first screen: one sentence that says who is better and by how much, at most five cards, the method folded."""
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from evalkit.pages import first_screen, rating_page
-from evalkit.studies import diagnostics, rating, significance
+from evalkit.studies import classification, diagnostics, interleaving, rating, significance
 
 N = 60
+CREDIT = Path(__file__).resolve().parents[1] / "data" / "german_credit" / "predictions.csv"
 
 
 def forecasts(**errors: float) -> pd.DataFrame:
@@ -47,6 +49,11 @@ def answer(study) -> str:
             {},
             r"[ab] has the lowest mae, [\d.]+, and is better than c; "
             r"the data do not show that it is better than [ab]\.",
+        ),
+        (
+            {"a": 1, "b": 1, "c": 3},
+            {"margin": 0.5},
+            r"[ab] has the lowest mae, [\d.]+, and is better than c and equivalent to [ab] \(within ±0\.5\)\.",
         ),
         (
             {"a": 1, "b": 1, "c": 1},
@@ -100,6 +107,25 @@ def test_a_shown_difference_says_on_which_side_it_lies():
     assert (
         "lower" not in first_screen.verdict(rating.read(forecasts(a=1, b=1), metrics="mae")).html.split("How this")[0]
     )
+
+
+def test_a_card_says_what_equivalent_and_cannot_tell_rest_on():
+    alike = first_screen.verdict(rating.read(forecasts(a=1, b=1), metrics="mae", margin=0.5)).html
+    assert re.search(r"<strong>equivalent</strong> .*\[.*\], within ±0\.5</p>", alike)
+    study = classification.read(CREDIT, metrics="roc_auc")
+    cards = first_screen.verdict(study).html.split('<div class="verdict')[1:]
+    above_0 = (study.headline["low"] > 0).tolist()
+    assert above_0 == [False, True]
+    assert set(study.headline["verdict"]) == {"cannot tell"}
+    assert ["the interval is of this pair alone" in card for card in cards] == above_0
+
+
+def test_an_answer_of_an_experiment_says_its_lift_in_per_cent():
+    rng = np.random.default_rng(2)
+    table = pd.DataFrame({"user": range(400), "arm": np.tile(["a", "b"], 200), "orders": rng.poisson(5, 400)})
+    table["orders"] += 3 * (table["arm"] == "b")
+    study = interleaving.read(users=table, metrics="orders", baseline="a", world="none").users
+    assert re.fullmatch(r"b is better than a: orders is \d\.\d+ \(\d\d % more\) instead of \d\.\d+\.", answer(study))
 
 
 def test_the_two_best_candidates_are_compared_and_p_pays_for_picking_them():

@@ -113,11 +113,11 @@ def matrix(table: Any, ax: Any, *, classes: Sequence[str], xlabel: str, ylabel: 
     return ax
 
 
-def residuals(forecast: Any, error: Any, tenths: pd.DataFrame, ax: Any, *, xlabel: str, ylabel: str) -> Any:
-    """A cloud of residuals, around 0, with the mean residual by tenths and its interval."""
+def errors(forecast: Any, error: Any, tenths: pd.DataFrame, ax: Any, *, xlabel: str, ylabel: str) -> Any:
+    """A cloud of errors, around 0, with the mean error by tenths and its interval."""
     ax.plot(forecast, error, linestyle="none", marker=".", markersize=3, color=GREY, alpha=0.5, rasterized=False)
-    ax.vlines(tenths["forecast"], -tenths["high"], -tenths["low"], color=COLOURS[1], linewidth=2)
-    ax.plot(tenths["forecast"], -tenths["bias"], marker="o", markersize=4, color=COLOURS[1], linewidth=1)
+    ax.vlines(tenths["forecast"], tenths["low"], tenths["high"], color=COLOURS[1], linewidth=2)
+    ax.plot(tenths["forecast"], tenths["bias"], marker="o", markersize=4, color=COLOURS[1], linewidth=1)
     ax.axhline(0, color="#444", linewidth=0.9)
     ax.set_xlabel(xlabel)
     ax.set_ylabel(ylabel)

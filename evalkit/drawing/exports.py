@@ -33,10 +33,10 @@ class Cell:
     def text(self) -> str:
         """The cell without its markup.
 
-        >>> Cell('0.79 <wbr><span class="ci">[0.75, 0.81]</span><br>n = 7').text
-        '0.79 [0.75, 0.81] n = 7'
+        >>> Cell('0.79 <wbr><span class="ci">[0.75, 0.81]</span><br>n = 7').text, Cell("a −&nbsp;b").text
+        ('0.79 [0.75, 0.81] n = 7', 'a − b')
         """
-        return html.unescape(re.sub(r"<[^>]*>", "", self.html.replace("<br>", " "))).strip()
+        return html.unescape(re.sub(r"<[^>]*>", "", self.html.replace("<br>", " ").replace("&nbsp;", " "))).strip()
 
 
 @dataclass(frozen=True)

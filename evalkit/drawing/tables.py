@@ -14,7 +14,7 @@ import pandas as pd
 from evalkit.drawing import exports
 from evalkit.drawing.exports import Cell, Table
 from evalkit.findings.finding import Finding
-from evalkit.numbers import Show, decimals, interval, number
+from evalkit.numbers import Show, decimals, interval, number, p_value
 from evalkit.places import definition
 
 
@@ -59,6 +59,15 @@ def with_interval(value: float, low: float, high: float, show: Show = number, pl
     """A number and its interval as HTML."""
     places = decimals([value], [low], [high]) if places is None else places
     return f'{show(value, places)} <wbr><span class="ci">{interval(low, high, show, places)}</span>'
+
+
+def p_cell(p: float) -> str:
+    """A p-value as HTML.
+
+    >>> p_cell(0.0004)
+    '&lt;0.001'
+    """
+    return escape(p_value(p))
 
 
 def heading(text: str, asked: str, *more: str) -> Html:
@@ -119,6 +128,7 @@ def paragraph(text: str) -> Html:
 
 LISTED = 200  # rows of a table that someone may still read
 UNFOLDED = 30  # rows of a table of which the others are folded
+LONG = 40  # more letters of a row's head than stand on one line
 ALIKE = 3  # findings of one kind that are read one by one
 Head = Cell | str
 
@@ -202,7 +212,12 @@ def words(name: str) -> Column:
 @each
 def pair(row: Mapping[str, Any]) -> str:
     """The heads of rows of comparisons."""
-    return escape(f"{row['first']} − {row['second']}")
+    return minus(row["first"], row["second"])
+
+
+def minus(first: object, second: object) -> str:
+    """The head of one comparison as HTML; in a narrow column the sign stays with the second name."""
+    return f"{escape(first)} −&nbsp;{escape(second)}"
 
 
 def value(name: str, show: Show = number) -> Column:
@@ -235,7 +250,8 @@ def _cell(cell: Cell | str) -> Cell:
 
 def _row(row: Sequence[Cell | str]) -> str:
     cells = [_cell(cell) for cell in row]
-    first = f'<th scope="row">{cells[0].html}</th>'
+    long = ' class="long"' if len(cells[0].text) > LONG else ""
+    first = f'<th scope="row"{long}>{cells[0].html}</th>'
     kinds = [f' class="{cell.kind}"' if cell.kind else "" for cell in cells]
     return first + "".join(f"<td{kind}>{cell.html}</td>" for kind, cell in zip(kinds[1:], cells[1:], strict=True))
 

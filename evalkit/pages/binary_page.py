@@ -4,7 +4,7 @@ from evalkit.drawing import tables
 from evalkit.drawing.tables import Html, Results, by_system, limits, of_rows, text, value
 from evalkit.findings import inputs, methods, predictions
 from evalkit.findings.finding import NOTE, WARNING, Finding
-from evalkit.numbers import number
+from evalkit.numbers import decimals, number
 from evalkit.pages import first_screen, page, record, shared_findings
 from evalkit.pages.binary_plots import DRAWN
 from evalkit.pages.if_perfect import NO_LIMITS, if_perfect
@@ -78,8 +78,9 @@ def calibrated(study: BinaryStudy) -> Html:
 
 def _part(rows: tables.Rows) -> list[str]:
     """The values with their limits, or beside what perfect calibration would show."""
+    places = decimals(*([row[key] for row in rows] for key in ("value", "low", "high")))
     cells = zip(limits("value")(rows), rows, strict=True)
-    return [f"{cell}{if_perfect(row['expected'], row['p'])}" for cell, row in cells]
+    return [f"{cell}{if_perfect(row['expected'], row['p'], places)}" for cell, row in cells]
 
 
 def gains(study: BinaryStudy) -> Html:

@@ -7,6 +7,7 @@ from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Cell, Html, Results, by_system, each, escape, limits, of_rows, text, value
 from evalkit.findings import inputs, predictions
 from evalkit.findings.finding import NOTE, WARNING, Finding
+from evalkit.numbers import decimals
 from evalkit.pages import each_class, page, record
 from evalkit.pages.binary_plots import bin_limits, reliability
 from evalkit.pages.if_perfect import NO_LIMITS, if_perfect
@@ -98,8 +99,9 @@ def calibrated(study: ClassesStudy) -> Html:
 
 
 def _ece(rows: tables.Rows) -> list[str]:
+    places = decimals(row["ece_10"] for row in rows)
     cells = zip(value("ece_10")(rows), rows, strict=True)
-    return [f"{cell}{if_perfect(row['ece_10_expected'], row['ece_10_p'])}" for cell, row in cells]
+    return [f"{cell}{if_perfect(row['ece_10_expected'], row['ece_10_p'], places)}" for cell, row in cells]
 
 
 def gains(study: ClassesStudy) -> Html:

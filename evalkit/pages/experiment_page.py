@@ -4,7 +4,7 @@ from typing import Any
 
 from evalkit.drawing import plots, tables
 from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import Column, Html, each, escape, limits, of_rows, text, value, words
+from evalkit.drawing.tables import Column, Html, each, escape, limits, of_rows, p_cell, text, value, words
 from evalkit.findings import methods
 from evalkit.findings.finding import NOTE, WARNING, Finding
 from evalkit.numbers import number, p_value, signed, signed_percent
@@ -48,7 +48,7 @@ def estimates(study: Experiment) -> Html:
 def comparisons(study: Experiment) -> Html:
     """The differences of the arms, then the lifts."""
     columns: dict[str, Column] = {
-        "lift": each(lambda row: f"{escape(row['first'])} / {escape(row['second'])} − 1"),
+        "lift": each(lambda row: f"{escape(row['first'])} / {escape(row['second'])}&nbsp;−&nbsp;1"),
         "metric": words("metric"),
         "value": limits("lift", "lift_low", "lift_high", signed_percent),
         "detectable": value("detectable", signed),
@@ -67,7 +67,7 @@ def adjustments(study: Experiment) -> Html:
         "measured": text("way"),
         "estimand": words("estimand"),
         "difference": limits("difference", show=signed),
-        "p": text("p", p_value),
+        "p": text("p", p_cell),
         "users": text("users", "{:.0%}".format),
     }
     pair, n = " − ".join(study.opponents), max(study.adjustments["n"])

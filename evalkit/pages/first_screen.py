@@ -1,5 +1,6 @@
 """The first screen: what was asked, the answer in a sentence, the comparisons behind it, and how they were tested."""
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, Protocol
@@ -7,7 +8,7 @@ from typing import Any, Protocol
 from evalkit import places as places_of
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Html, escape
-from evalkit.numbers import estimate, number, of_frame, p_value, percent, signed, signed_percent
+from evalkit.numbers import decimals, estimate, number, of_frame, p_value, percent, signed, signed_percent
 from evalkit.pages import page, pieces
 from evalkit.reading.tables.parts import Source
 from evalkit.studies import diagnostics
@@ -26,6 +27,9 @@ NO_MARGIN = (
 TWO_BEST = (
     "The two best candidates are compared outside the family: their adjusted p is p times the number of pairs of "
     "candidates, which accounts for having picked this pair."
+)
+NOT_ADJUSTED = (
+    "; the interval is of this pair alone: after adjusting for all comparisons the difference is not significant"
 )
 BETWEEN = {"better": "than", "worse": "than", "equivalent": "to", "cannot tell": "from"}
 
@@ -88,19 +92,29 @@ def _of_pair(study: Study, row: Mapping[str, Any]) -> str:
     a, b = (number(diagnostics.deciding(study, name)["value"], same) for name in (first, second))
     match row["verdict"]:
         case "equivalent":
-            margin = f"the interval of their difference lies within ±{study.settings.margin:g}"
+            margin = f"the interval of their difference lies within {_margin(study)}"
             return f"{first} and {second} are equivalent in {metric}: {a} and {b}, and {margin}."
         case "cannot tell":
             return f"The data do not show whether {first} or {second} is better: {metric} is {a} and {b}."
-    return (
-        f"{first} is {row['verdict']} than {second}: {metric} is {a}{_relative(study, first, second)} instead of {b}."
-    )
+    return f"{first} is {row['verdict']} than {second}: {metric} is {a}{_relative(study, row)} instead of {b}."
 
 
-def _relative(study: Study, first: str, second: str) -> str:
-    """By how much per cent one value is above or below another; empty where that says nothing."""
-    by = diagnostics.relative(study, first, second)
-    return f" ({signed_percent(by).lstrip('+−')} {'more' if by > 0 else 'less'})" if by == by and by else ""
+def _relative(study: Study, row: Mapping[str, Any]) -> str:
+    """By how much per cent the first value is above or below the second, in brackets; empty where that is undefined."""
+    by = _per_cent(study, row)
+    return f" ({by} {'more' if row['difference'] > 0 else 'less'})" if by else ""
+
+
+def _per_cent(study: Study, row: Mapping[str, Any]) -> str:
+    """The relative difference without its sign: of arms their lift; empty where it is undefined."""
+    by = diagnostics.relative(study, row)
+    places = decimals([by], [row["lift_low"]], [row["lift_high"]]) if "lift_low" in row else None
+    return signed_percent(by, places).lstrip("+−") if by == by and by else ""
+
+
+def _margin(study: Study) -> str:
+    """The largest difference that does not matter."""
+    return f"±{study.settings.margin:g}"
 
 
 def _of_leader(study: Study) -> str:
@@ -113,7 +127,7 @@ def _of_leader(study: Study) -> str:
     if len(behind) == len(rows):
         return f"{best} is better than all {len(rows)} other systems: it has the {top} {metric}, {value}."
     claims = [f"better than {_several(behind)}"] if behind else []
-    claims += [f"equivalent to {_several(alike)}"] if alike else []
+    claims += [f"equivalent to {_several(alike)} (within {_margin(study)})"] if alike else []
     claim = f" and is {' and '.join(claims)}" if claims else ""
     joined = "; " if claims else " but "
     unlike = f"{joined}the data do not show that it is better than {_several(others, 'or')}" if others else ""
@@ -189,20 +203,22 @@ def _comparison(study: Study, row: dict[str, Any], evidence: str) -> Html:
     )
     if "lift_low" in row:
         small += f"; lift {estimate(row['lift'], row['lift_low'], row['lift_high'], signed_percent)}"
-    if row["verdict"] == "cannot tell" and row.get("detectable", float("nan")) > 0:
+    if row["verdict"] == "cannot tell" and row["p"] < diagnostics.alpha(study):
+        small += NOT_ADJUSTED
+    if row["verdict"] == "cannot tell" and row.get("detectable", math.nan) > 0:
         small += f"; a true difference of {number(row['detectable'], same)} would be detected with 80 % power"
     small += f"; {places_of.link('evidence', evidence)}"
     return tables.verdict(row["verdict"], main, small)
 
 
 def _side(study: Study, row: Mapping[str, Any]) -> str:
-    """On which side the first value lies, in words, where that is shown."""
-    if row["verdict"] not in ("better", "worse"):
+    """On which side the first value lies, or within which margin, in words, where that is shown."""
+    if row["verdict"] == "equivalent":
+        return f", within {_margin(study)}"
+    if row["verdict"] == "cannot tell":
         return ""
     side = "higher" if row["difference"] > 0 else "lower"
-    by = diagnostics.relative(study, row["first"], row["second"])
-    known = by == by and by and "lift_low" not in row
-    return f", {signed_percent(by).lstrip('+−')} {side}" if known else f", {side}"
+    return f", {' '.join(filter(None, [_per_cent(study, row), side]))}"
 
 
 def _how(study: Study) -> str:
@@ -212,7 +228,7 @@ def _how(study: Study) -> str:
         f"{study.leader} has the {top} value of {len(study.order)}; the correction over all pairs accounts for "
         f"having picked it. "
     )
-    equivalent = f"Equivalent: within ±{study.settings.margin:g}." if study.settings.margin else NO_MARGIN
+    equivalent = f"Equivalent: within {_margin(study)}." if study.settings.margin else NO_MARGIN
     picked = f" {TWO_BEST}" if len(diagnostics.best_two(study)) else ""
     return (
         f"Family: {study.family}. {'' if study.settings.baseline else best}{study.differences_are}, {study.sided}; "

@@ -6,7 +6,7 @@ import pandas as pd
 
 from evalkit.drawing import curve_plots, plots, tables
 from evalkit.drawing.plots import COLOURS, GREY, Picture
-from evalkit.drawing.tables import Cell, Html, escape, with_interval
+from evalkit.drawing.tables import Cell, Html, escape, minus, p_cell, with_interval
 from evalkit.numbers import number, of_frame, p_value, signed
 from evalkit.pages import page, pieces
 from evalkit.studies import validation_diagnostics as diagnostics
@@ -104,11 +104,11 @@ def paired(study: Validation) -> Html:
     folded: list[list[Cell | str]] = []
     whole, of_folds = of_frame(study.paired, "pooled", "pooled_low", "pooled_high"), of_frame(study.paired, "by_fold")
     for row in study.paired.to_dict("records"):
-        name = f"{escape(row['first'])} − {escape(row['second'])}"
+        name = minus(row["first"], row["second"])
         limits = with_interval(row["pooled"], row["pooled_low"], row["pooled_high"], signed, whole)
-        pooled.append([name, limits, p_value(row["p_pooled"]), p_value(row["adjusted"]), Cell(row["verdict"], "text")])
+        pooled.append([name, limits, p_cell(row["p_pooled"]), p_cell(row["adjusted"]), Cell(row["verdict"], "text")])
         limits = with_interval(row["by_fold"], row["low"], row["high"], signed, of_folds)
-        folded.append([name, limits, p_value(row["p"]), f"<s>{p_value(row['p_naive'])}</s>"])
+        folded.append([name, limits, p_cell(row["p"]), f"<s>{p_cell(row['p_naive'])}</s>"])
     first, label, level = study.paired.iloc[0], study.primary.label, f"{study.settings.level:.0%} interval"
     n = f"{first['n']:,} {plural(first['unit'], first['n'])}"
     above = f"Differences in {label}, {level}, {n} {'of the test set' if study.holdout else 'pooled out of fold'}"

@@ -2,7 +2,8 @@
 
 import math
 
-from evalkit.numbers import number, p_value
+from evalkit.drawing.tables import p_cell
+from evalkit.numbers import number
 
 NO_LIMITS = (
     "Miscalibration, discrimination and ECE are too large in almost every sample, so no interval holds them. "
@@ -10,8 +11,11 @@ NO_LIMITS = (
 )
 
 
-def if_perfect(expected: float, p: float) -> str:
-    """What the metric would be on average if every score were right, and the p of that; nothing where unknown."""
+def if_perfect(expected: float, p: float, places: int) -> str:
+    """What the metric would be on average if every score were right, with so many decimals, and the p of that.
+
+    Empty where it is unknown.
+    """
     if math.isnan(expected):
         return ""
-    return f'<br><span class="muted">if perfect {number(expected)}, p {p_value(p)}</span>'
+    return f'<br><span class="muted">if perfect {number(expected, places)}, p {p_cell(p)}</span>'

@@ -4,7 +4,7 @@ from typing import Any
 
 from evalkit.drawing import plots, tables
 from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import Column, Html, Results, each, limits, of_rows, text, words
+from evalkit.drawing.tables import Column, Html, Results, each, limits, of_rows, p_cell, text, words
 from evalkit.findings import inputs, methods
 from evalkit.findings.finding import NOTE, WARNING, Finding
 from evalkit.numbers import number, p_value, signed
@@ -88,8 +88,8 @@ def checks(study: Interleaving) -> Html:
         **arm,
         "items" if several else f"items of {study.systems[0]}": each(lambda row: f"{row['count']:,} of {row['n']:,}"),
         "share": limits("share"),
-        "p": text("p", p_value),
-        "adjusted p": text("adjusted", p_value),
+        "p": text("p", p_cell),
+        "adjusted p": text("adjusted", p_cell),
     }
     note = "p: chi-square test against a fair coin, one coin per session; adjusted by Holm over the positions. "
     note += f"Below {diagnostics.BROKEN}: broken."

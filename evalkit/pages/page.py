@@ -12,8 +12,8 @@ from evalkit import places as places_of
 from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.drawing import plots, tables
 from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import Cell, Html, escape, with_interval
-from evalkit.numbers import estimate, number, of_frame, p_value, percent, signed
+from evalkit.drawing.tables import Cell, Html, escape, minus, p_cell, with_interval
+from evalkit.numbers import estimate, number, of_frame, percent, signed
 from evalkit.pages import pieces
 from evalkit.studies import diagnostics
 from evalkit.studies.study import Study
@@ -192,12 +192,12 @@ def _comparison_table(study: Study, frame: pd.DataFrame, metrics: str, note: str
 
 
 def _comparison_row(row: dict[str, Any], *, many: bool) -> list[Cell]:
-    cells = [Cell(f"{escape(row['first'])} − {escape(row['second'])}")]
+    cells = [Cell(minus(row["first"], row["second"]))]
     cells += [Cell(escape(row["metric"]), "text")] if many else []
     few = f' <span class="muted">n = {row["n"]:,}</span>' if row["few"] == row["few"] else ""
     difference = with_interval(row["difference"], row["low"], row["high"], signed, row["places"])
     cells.append(Cell(difference + few, mark="*" if row["verdict"] in ("better", "worse") else ""))
-    cells += [Cell(p_value(row[name])) for name in ("p", "adjusted", "max_t", "p_t", "p_fisher") if name in row]
+    cells += [Cell(p_cell(row[name])) for name in ("p", "adjusted", "max_t", "p_t", "p_fisher") if name in row]
     if "wins" in row:
         cells.append(Cell(f"{row['wins']:,} / {row['ties']:,} / {row['losses']:,}"))
     return [*cells, Cell(row["verdict"], "text")]
@@ -270,7 +270,7 @@ def _slice_row(part: pd.DataFrame, places: int, differ: int | None) -> list[Cell
     cells += [Cell(with_interval(r["value"], r["low"], r["high"], places=places)) for _, r in part.iterrows()]
     if differ is not None:
         limits = with_interval(first["difference"], first["difference_low"], first["difference_high"], signed, differ)
-        cells += [Cell(limits), Cell(p_value(first["adjusted"]))]
+        cells += [Cell(limits), Cell(p_cell(first["adjusted"]))]
     return cells
 
 

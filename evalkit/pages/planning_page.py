@@ -74,7 +74,8 @@ def worlds(study: Planning) -> Html:
         "cascade: a play ends the session; positions: it does not; even users: all equally active. The ratio depends "
         "on heavy users, on what ends a session, and on how the A/B test is analysed: it is not a universal constant."
     )
-    return of_rows("Users for 95 % agreement, simulated, by assumption", study.worlds, columns, note)
+    by_world = of_rows("Users for 95 % agreement, simulated, by assumption", study.worlds, columns, note)
+    return tables.folded("The same under other assumptions", by_world)
 
 
 @pieces.of_a_part
@@ -98,7 +99,8 @@ def stages(study: Planning) -> Html:
         "CUPED); 10,000 repetitions, with the simulated effects as the truth. Effect chosen: mean effect of the winner "
         "as a share of that of the best candidate."
     )
-    return of_rows(f"Two stages, simulated: {study.rankers} candidates, {kept}", study.stages, columns, note)
+    by_design = of_rows(f"Two stages, simulated: {study.rankers} candidates, {kept}", study.stages, columns, note)
+    return tables.folded("First interleaving, then an A/B test (two stages)", by_design)
 
 
 def definitions() -> list[tuple[str, str]]:

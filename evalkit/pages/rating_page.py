@@ -48,12 +48,12 @@ def error_plot(study: Rating) -> Picture:
     name, drawn, n = study.leader, rating_diagnostics.cloud(study), len(study.data.rows)
     tenths = study.tenths[study.tenths["system"] == name]
     caption = (
-        f"{name}: residual (actual − forecast) against the forecast, {len(drawn):,} of {counted(n, 'row')} "
-        f"drawn, and the mean residual by decile of the forecast with {study.settings.level:.0%} intervals."
+        f"{name}: error (forecast − actual) against the forecast, {len(drawn):,} of {counted(n, 'row')} "
+        f"drawn, and the mean error by decile of the forecast with {study.settings.level:.0%} intervals."
     )
-    labels: dict[str, Any] = {"xlabel": "forecast", "ylabel": f"actual − forecast (n = {n:,})"}
+    labels: dict[str, Any] = {"xlabel": "forecast", "ylabel": f"forecast − actual (n = {n:,})"}
     return plots.picture(
-        curve_plots.residuals,
+        curve_plots.errors,
         drawn["forecast"],
         drawn["error"],
         tenths,

@@ -4,8 +4,8 @@ from typing import Any
 
 from evalkit.drawing import curve_plots, plots, tables
 from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import Cell, Column, Html, escape, of_rows, text, value, with_interval
-from evalkit.numbers import number, of_frame, p_value, signed, thousands
+from evalkit.drawing.tables import Cell, Column, Html, escape, of_rows, p_cell, text, value, with_interval
+from evalkit.numbers import number, of_frame, signed, thousands
 from evalkit.pages import pieces
 from evalkit.pages.validation_findings import why_not
 from evalkit.studies import validation_diagnostics as diagnostics
@@ -35,7 +35,7 @@ def selection(study: Validation) -> Html:
         more = ["", ""]
         if row["columns"] != INSIDE:
             more = [with_interval(row["difference"], row["difference_low"], row["difference_high"], signed)]
-            more += [p_value(row["adjusted"])]
+            more += [p_cell(row["adjusted"])]
         rows.append([escape(words.get(row["columns"], "as given")), value, *more])
     first = study.selection.iloc[0]
     note = (

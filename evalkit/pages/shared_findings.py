@@ -101,7 +101,9 @@ def slices(study: Study) -> list[Finding]:
     small, hopeless = diagnostics.small_slices(study), diagnostics.untestable_slices(study)
     findings = []
     if small:
-        text = f"Slices with fewer than {diagnostics.FEW} {plural(study.unit_name, 2)}: {listed(small)}."
+        every = len(study.by_segment[["segment", "slice"]].drop_duplicates())
+        which = f"all {every}" if len(small) == every > 1 else listed(small)
+        text = f"Slices with fewer than {diagnostics.FEW} {plural(study.unit_name, 2)}: {which}."
         findings.append(inputs.SMALL_SLICES.warning(text, len(small)))
     if hopeless:
         text = (

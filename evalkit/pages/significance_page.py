@@ -7,8 +7,8 @@ import pandas as pd
 
 from evalkit.drawing import tables
 from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import Cell, Column, Html, Results, each, escape, of_rows, pair, text, value, words
-from evalkit.numbers import interval, number, p_value, percent, signed, signed_percent
+from evalkit.drawing.tables import Cell, Column, Html, Results, each, escape, of_rows, p_cell, pair, text, value, words
+from evalkit.numbers import interval, number, percent, signed, signed_percent
 from evalkit.pages import first_screen, page, pieces, record, shares_page, significance_findings
 from evalkit.pages import significance_plots as pictures
 from evalkit.pages.pieces import also
@@ -68,7 +68,7 @@ def other_tests(study: Significance) -> Html:
     if not len(study.headline) or not len(frame := extras.other_tests(study)):
         return Html("")
     columns: dict[str, Column] = {"first − second": pair, "metric": words("metric")}
-    columns |= {head: text(test, p_value) for test, (head, _) in SENTENCES.items()}
+    columns |= {head: text(test, p_cell) for test, (head, _) in SENTENCES.items()}
     note = "; ".join(f"{head}: {text}" for head, text in SENTENCES.values())
     if study.settings.unit:
         units = plural(study.unit_name, 2)

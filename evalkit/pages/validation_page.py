@@ -17,6 +17,7 @@ from evalkit.studies.words import counted, plural
 pieces.listed(__name__)
 
 EXAMPLES = 3
+TRUST = "how far to trust this evaluation: "
 LEAKS = "table-leakage"  # where the findings of the audit stand
 DEFINITIONS = [
     ("out of fold", "predicted by a model that was fitted without the row's fold"),
@@ -25,11 +26,6 @@ DEFINITIONS = [
         "the metric of all out-of-fold rows together; accuracy with Wilson's interval, AUC with DeLong's, means "
         "with t corrected for skewness; with a group column, whole groups are the units. A pooled AUC also compares "
         "scores of different folds: a score that is constant within each fold then has an AUC below ½",
-    ),
-    (
-        "training gap",
-        "of a holdout: the metric on its training rows minus that on its test rows. The interval combines those of "
-        "the two values (MOVER), doi:10.1002/sim.3095. A large gap shows overfitting, not a leak",
     ),
     (
         "Nadeau–Bengio",
@@ -43,6 +39,21 @@ DEFINITIONS = [
         "Welch's F if the variance is estimated within each fold",
     ),
     (
+        "verdict",
+        "fail: a severe finding; cannot tell: a warning, or groups, time or copied rows could not be checked; "
+        "pass: neither. The gate 'no severe finding' fails only on fail, even if checks could not be run; "
+        "'trusted' requires pass",
+    ),
+]
+OF_HOLDOUT = [
+    (
+        "training gap",
+        "of a holdout: the metric on its training rows minus that on its test rows. The interval combines those of "
+        "the two values (MOVER), doi:10.1002/sim.3095. A large gap shows overfitting, not a leak",
+    ),
+]
+OF_RESPLITS = [
+    (
         "r × k-fold",
         "repeated cross-validation: the mean over r draws of the folds. Its standard deviation is that of one draw "
         "divided by √r",
@@ -55,12 +66,6 @@ DEFINITIONS = [
         ONE_OUT,
         "each row is tested by a model fitted to all others. Its own class is then slightly rarer in training: a model "
         "that predicts the majority class has accuracy 0 if the classes have equal size",
-    ),
-    (
-        "verdict",
-        "fail: a severe finding; cannot tell: a warning, or groups, time or copied rows could not be checked; "
-        "pass: neither. The gate 'no severe finding' fails only on fail, even if checks could not be run; "
-        "'trusted' requires pass",
     ),
 ]
 
@@ -94,7 +99,8 @@ def verdict(study: Validation) -> Html:
     lines = [_estimate(study), *_training_gap(study), *_baseline(study), escape(f"Split: {study.folds.rule}.")]
     lines += [escape(f"{finding.message} [{finding.kind.code}]") for finding in validation_findings.unchecked(study)]
     findings = f" ({places_of.link('evidence', LEAKS)})" if study.findings else ""
-    return tables.stack([*gate, tables.verdict(study.word, escape(_reason(study)) + findings, *lines)])
+    main = f"{TRUST if study.word == 'cannot tell' else ''}{escape(_reason(study))}{findings}"
+    return tables.stack([*gate, tables.verdict(study.word, main, *lines)])
 
 
 def _reason(study: Validation) -> str:
@@ -196,7 +202,9 @@ def _finding(study: Validation, finding: Finding) -> list[Cell | str]:
 
 def definitions(study: Validation) -> Html:
     """The metrics shown, then the words of this page."""
-    return tables.definitions([*page.metric_definitions(study), *DEFINITIONS])
+    holdout = OF_HOLDOUT if study.training_gap is not None else []
+    resplits = OF_RESPLITS if study.other is not None or study.examples.repeats > 1 else []
+    return tables.definitions([*page.metric_definitions(study), *DEFINITIONS, *holdout, *resplits])
 
 
 def origin(study: Validation) -> Html:

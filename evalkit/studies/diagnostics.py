@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -172,7 +173,12 @@ def deciding(study: Study, system: str) -> pd.Series:
     return frame[(frame["metric"] == study.primary.label) & (frame["system"] == system)].iloc[0]
 
 
-def relative(study: Study, first: str, second: str) -> float:
-    """The first value over the second, less 1; NaN where the metric can be negative or the second is 0."""
-    a, b = (deciding(study, system)["value"] for system in (first, second))
-    return float(a / b - 1) if study.primary.metric.low >= 0 and b > 0 else float("nan")
+def relative(study: Study, row: Mapping[str, Any]) -> float:
+    """The first value of a comparison over the second, less 1; of arms their lift.
+
+    NaN where the metric can be negative, the second value is not above 0, or the interval of the lift has no end.
+    """
+    a, b = (deciding(study, row[side])["value"] for side in ("first", "second"))
+    bounded = "lift_low" in row and math.isfinite(row["lift_low"]) and math.isfinite(row["lift_high"])
+    known = bounded if "lift_low" in row else study.primary.metric.low >= 0
+    return float(a / b - 1) if known and b > 0 else float("nan")

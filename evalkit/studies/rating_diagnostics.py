@@ -39,8 +39,8 @@ def constant_forecasts(study: Rating) -> list[str]:
 
 
 def cloud(study: Rating) -> pd.DataFrame:
-    """Some rows of the leader, evenly along its forecast: forecast and error, which is actual − forecast."""
+    """Some rows of the leader, evenly along its forecast: forecast and error, which is forecast − actual."""
     forecast = study.data.forecast[study.leader]
     order = np.argsort(forecast, kind="stable")
     some = order[np.unique(np.linspace(0, len(order) - 1, DRAWN).astype(int))]
-    return pd.DataFrame({"forecast": forecast[some], "error": (study.data.actual - forecast)[some]})
+    return pd.DataFrame({"forecast": forecast[some], "error": (forecast - study.data.actual)[some]})

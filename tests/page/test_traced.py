@@ -107,6 +107,12 @@ def relative_of(study: dict[str, Any], row: dict[str, Any]) -> Numbers:
     return [value[row["first"]] / value[row["second"]] - 1] if value[row["second"]] else []
 
 
+def margin(results: dict[str, Any]) -> Numbers:
+    """The margin of equivalence: a parameter, or the default that the units needed begin with."""
+    default = [row["difference"] for row in results.get("needed", []) if row["which"] == "the margin"]
+    return [float(results["parameters"].get("margin") or number) for number in default]
+
+
 def counts(study: dict[str, Any]) -> Numbers:
     """How many systems there are, and how many comparisons have each verdict."""
     words = [row["verdict"] for row in study["headline"]]
@@ -135,10 +141,11 @@ def faults(page: str, results: dict[str, Any]) -> list[str]:
         fault for text in screen.asked for fault in untraced(text, [f"= {results.get('positive')}", *names], known)
     ]
     for study, answer in zip(parts, screen.answers, strict=True):
-        found += untraced(answer, names, [*of_systems(study, study["order"]), *counts(study)], relative(study))
+        numbers = [*of_systems(study, study["order"]), *counts(study), *margin(results)]
+        found += untraced(answer, names, numbers, relative(study))
     cards = [(study, row) for study in parts for row in rows_of_cards(study)]
     for (study, row), card in zip(cards, screen.cards, strict=True):
-        numbers = [*numbers_of(row), *of_systems(study, [row["first"], row["second"]])]
+        numbers = [*numbers_of(row), *of_systems(study, [row["first"], row["second"]]), *margin(results)]
         by = relative_of(study, row)
         found += [fault for line in card for fault in untraced(line, names, numbers, by)]
     return found + [note for note in screen.notes if not any(text in note for text in texts if len(text) > 40)]
