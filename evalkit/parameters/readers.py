@@ -9,6 +9,7 @@ import glob
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +106,7 @@ def text(name: str, value: Any) -> str | None:
     """
     if value is None or value == "None":
         return None
-    if isinstance(value, (str, int, float)) and not isinstance(value, bool):
+    if isinstance(value, str | Real) and not isinstance(value, bool):
         return str(value)
     raise ParameterError(f"{name} must be one text, got {value!r}")
 
