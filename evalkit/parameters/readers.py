@@ -16,6 +16,7 @@ from typing import Any
 from evalkit.arrays import ParameterError
 
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+MOST = 10  # unknown names that a message lists
 LEADING_ZERO = re.compile(r"[-+]?0\d.*")
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 WORDS: dict[str, bool | None] = {
@@ -39,11 +40,13 @@ def refuse_unknown(names: Iterable[str], known: Iterable[str]) -> None:
     evalkit.arrays.ParameterError: unknown parameter 'pred' (did you mean 'preds'?); this notebook has: preds, qrels
     """
     known = list(known)
-    wrong = [f"{name!r}{did_you_mean(name, known)}" for name in names if name not in known]
-    if wrong:
-        plural = "s" if len(wrong) > 1 else ""
+    unknown = [name for name in names if name not in known]
+    wrong = [f"{name!r}{did_you_mean(name, known)}" for name in unknown[:MOST]]
+    if unknown:
+        plural = "s" if len(unknown) > 1 else ""
         has = ", ".join(known) or "no parameters"
-        raise ParameterError(f"unknown parameter{plural} {', '.join(wrong)}; this notebook has: {has}")
+        more = f" and {len(unknown) - MOST:,} more" if len(unknown) > MOST else ""
+        raise ParameterError(f"unknown parameter{plural} {', '.join(wrong)}{more}; this notebook has: {has}")
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
