@@ -271,6 +271,8 @@ def test_a_metric_declared_in_python_is_on_the_page_as_plain_text():
         (SOURCE, "undershoot", "has no metric 'undershoot'; it has overshoot"),
         ("import evalkit as ek\n@ek.mean(best='up')\ndef f(actual): ...", "f", "best must be high, low or neither"),
         ("def f(:", "f", "raised SyntaxError"),
+        ("import sys; sys.exit(3)", "f", "raised SystemExit: 3"),
+        (SOURCE, "", "own.py:' names a file; name one of its metrics, such as .*own.py:NAME"),
     ],
 )
 def test_a_file_that_holds_no_such_metric_is_refused(tmp_path, source, name, message):
