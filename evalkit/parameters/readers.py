@@ -134,8 +134,7 @@ def metrics(name: str, value: Any) -> tuple[Any, ...]:
     """
     if _is_text(value):
         return tuple(texts(name, value))
-    items = value if isinstance(value, list | tuple) else [value]
-    return tuple(part for item in items for part in (texts(name, [item]) if _is_text(item) else [item]))
+    return tuple(part for item in _listed(value) for part in (texts(name, [item]) if _is_text(item) else [item]))
 
 
 def _is_text(value: Any) -> bool:
@@ -284,7 +283,13 @@ def _items(value: Any) -> list[Any]:
         return []
     if isinstance(value, str) and not isinstance(read, list):
         return [part.strip() for part in value.split(",")]
-    return list(read) if isinstance(read, (list, tuple)) else [read]
+    return _listed(read)
+
+
+def _listed(value: Any) -> list[Any]:
+    """The items of a list, a range, an array of numpy or a column or index of pandas; anything else alone."""
+    items = value.tolist() if hasattr(value, "tolist") else value
+    return list(items) if isinstance(items, list | tuple | range) else [value]
 
 
 def _number(value: Any) -> float:
