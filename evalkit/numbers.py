@@ -114,7 +114,7 @@ def estimate(value: float, low: float, high: float, show: Show = number, places:
 def points(columns: Mapping[str, Any], most: int = 10) -> str:
     """At most so many rows of columns of numbers, evenly spaced, as an HTML table.
 
-    >>> points({"x": [0.0, 1.0], "y": [0.5, 2.0]})[-53:]
+    >>> points({"x": [0.0, 1.0], "y": [0.5, 2.0]})[-52:]
     '<tr><td>1.000</td><td>2.00</td></tr></tbody></table>'
     """
     arrays = {name: np.asarray(values, float) for name, values in columns.items()}

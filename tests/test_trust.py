@@ -70,10 +70,10 @@ def world(name="a world"):
     return World(name, "rating", 50, lambda rng, n: {})
 
 
-def cell(kind, share, runs=1000):
+def cell(kind, share, runs=1000, **options):
     import cells
 
-    return cells.Cell(world(), "value: mae", getattr(cells, kind), share, runs)
+    return cells.Cell(world(), "value: mae", getattr(cells, kind), share, runs, **options)
 
 
 @pytest.mark.parametrize(
@@ -97,14 +97,12 @@ def test_states_of_a_cell(kind, share, state):
     assert cell(kind, share).state == state
 
 
-def test_an_exception_covers_what_is_no_worse_than_it_says(monkeypatch):
-    import cells
+def test_an_exception_covers_what_is_no_worse_than_it_says():
     from declared import Declared
 
     declared = (Declared("a world", "mae", "few rows", "The page says so.", least=0.85, most=0.1),)
-    monkeypatch.setattr(cells, "DECLARED", declared)
-    assert [cell("INTERVAL", share).state for share in (0.86, 0.84)] == ["declared", "outside"]
-    assert [cell("TEST", share).state for share in (0.09, 0.11)] == ["declared", "outside"]
+    assert [cell("INTERVAL", share, exceptions=declared).state for share in (0.86, 0.84)] == ["declared", "outside"]
+    assert [cell("TEST", share, exceptions=declared).state for share in (0.09, 0.11)] == ["declared", "outside"]
 
 
 def test_a_tally_counts_each_side_and_the_power_at_what_would_show():
@@ -168,11 +166,10 @@ def test_a_run_that_was_stopped_goes_on(tmp_path, monkeypatch):
 
     name = next(name for name, world in run.BY_NAME.items() if world.name == "shares" and world.n == 40)
     folder = run.Folder(tmp_path)
-    monkeypatch.setattr(run, "BATCH", 4)
     true = run.kept_truth(name, folder)
-    first = [run.kept_batch(name, number, true, folder) for number in range(2)]
+    first = [run.kept_batch(name, number, true, folder, 4) for number in range(2)]
     monkeypatch.setattr(run, "batch", None)
-    assert [run.kept_batch(name, number, true, folder) for number in range(2)] == first
+    assert [run.kept_batch(name, number, true, folder, 4) for number in range(2)] == first
     every = cells.cells({name: run.BY_NAME[name]}, {name: first[0]})
     assert {(c.kind.name, c.number) for c in every} == {
         ("interval", "value: share of successes"),

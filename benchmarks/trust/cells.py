@@ -1,7 +1,7 @@
 """What came of the simulation: cells, each one interval, one test or one planned difference in one world."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,6 +56,7 @@ class Cell:
     below: float = np.nan
     above: float = np.nan
     width: float = np.nan
+    exceptions: Sequence[Declared] = DECLARED
 
     @property
     def error(self) -> float:
@@ -77,7 +78,7 @@ class Cell:
     @property
     def declared(self) -> Declared | None:
         """The exception that covers it: named so, and no worse than it says."""
-        for exception in DECLARED:
+        for exception in self.exceptions:
             if exception.names(self.where, self.number) and self.kind.no_worse(self.share, exception):
                 return exception
         return None

@@ -146,7 +146,8 @@ POINTS: dict[str, Frame] = {"values": _points}
 
 def _comparisons(of: Any) -> Iterator[Number]:
     for row in of.comparisons.itertuples():
-        yield _signed("difference", row.metric, row, row.p)
+        if {row.first, row.second} == {FIRST, SECOND}:
+            yield _signed("difference", row.metric, row, row.p)
 
 
 def _signed(table: str, name: str, row: Any, p: float, shows: float = np.nan) -> Number:

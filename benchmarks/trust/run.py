@@ -120,10 +120,10 @@ def truth(world: World) -> dict[str, float]:
     return {key: float(np.mean(some)) for key, some in large.items()}
 
 
-def batch(world: World, place: int, true: dict[str, float]) -> Tallies:
-    """The tallies of some samples."""
+def batch(world: World, place: int, true: dict[str, float], size: int = BATCH) -> Tallies:
+    """The tallies of so many samples."""
     tallies: Tallies = {}
-    for i in range(place * BATCH, (place + 1) * BATCH):
+    for i in range(place * size, (place + 1) * size):
         inputs = world.draw(np.random.default_rng([SEED, 2, i]), world.n)
         for number in numbers(study(world, inputs), world.frames):
             true_value = true.get(number.key, np.nan) if np.isnan(number.truth) else number.truth
@@ -140,11 +140,11 @@ def kept_truth(world: str, folder: Folder) -> dict[str, float]:
     return known
 
 
-def kept_batch(world: str, number: int, true: dict[str, float], folder: Folder) -> Tallies:
+def kept_batch(world: str, number: int, true: dict[str, float], folder: Folder, size: int = BATCH) -> Tallies:
     """The tallies of a batch, drawn once."""
     name = f"{world} {number}"
     if (known := folder.read(name)) is None:
-        known = {key: vars(tally) for key, tally in batch(BY_NAME[world], number, true).items()}
+        known = {key: vars(tally) for key, tally in batch(BY_NAME[world], number, true, size).items()}
         folder.write(name, known)
     return {key: Tally(**counts) for key, counts in known.items()}
 

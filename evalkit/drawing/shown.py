@@ -4,9 +4,10 @@ import ast
 import importlib
 import inspect
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from os import PathLike
 from pathlib import Path
 from types import ModuleType
@@ -58,21 +59,31 @@ def contents(name: str) -> Contents:
 
     Of two with one name the second is called after its module too: `experiment_estimates`.
     """
+    cells = _code(name)
+    modules = {alias: module for tree, _ in cells for alias, module in _modules(tree)}
+    calls = [list(_calls(tree, modules)) for tree, _ in cells]
+    pieces = _by_name([*chain(*calls)], modules)
+    tagged = chain(*(of_cell for of_cell, (_, tags) in zip(calls, cells, strict=True) if SUMMARY in tags))
+    return Contents(pieces, tuple(Piece(getattr(modules[module], piece), of) for module, piece, of in tagged))
+
+
+def _code(name: str) -> list[tuple[ast.Module, list[str]]]:
+    """The code cells of a bundled notebook, parsed, each with its tags."""
     cells = json.loads((bundled.notebooks() / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]
-    code = [cell for cell in cells if cell["cell_type"] == "code"]
-    trees = [ast.parse("".join(cell["source"])) for cell in code]
-    modules = {alias: module for tree in trees for alias, module in _modules(tree)}
-    calls = [call for tree in trees for call in _calls(tree, modules)]
+    code = (cell for cell in cells if cell["cell_type"] == "code")
+    return [(ast.parse("".join(cell["source"])), cell["metadata"].get("tags", [])) for cell in code]
+
+
+def _by_name(calls: Sequence[tuple[str, str, str]], modules: Mapping[str, ModuleType]) -> dict[str, Piece]:
+    """The pieces that are called, then the others of their modules, which take what the first call there takes."""
     usual = {module: of for module, _, of in reversed(calls)}
     others = [(module, piece, usual[module]) for module in usual for piece in _pieces_of(modules[module])]
-    pieces: dict[str, Piece] = {}
     placed = {(module, piece) for module, piece, _ in calls}
+    pieces: dict[str, Piece] = {}
     for module, piece, of in [*calls, *(other for other in others if other[:2] not in placed)]:
         key = f"{module.removesuffix('_page')}_{piece}" if piece in pieces else piece
         pieces[key] = Piece(getattr(modules[module], piece), of)
-    tagged = (tree for cell, tree in zip(code, trees, strict=True) if SUMMARY in cell["metadata"].get("tags", []))
-    summary = (Piece(getattr(modules[m], piece), of) for tree in tagged for m, piece, of in _calls(tree, modules))
-    return Contents(pieces, tuple(summary))
+    return pieces
 
 
 def _modules(tree: ast.Module) -> Iterator[tuple[str, ModuleType]]:

@@ -201,7 +201,7 @@ def _side(study: Study, row: Mapping[str, Any]) -> str:
         return ""
     side = "higher" if row["difference"] > 0 else "lower"
     by = diagnostics.relative(study, row["first"], row["second"])
-    known = by == by and by and "lift" not in row
+    known = by == by and by and "lift_low" not in row
     return f", {signed_percent(by).lstrip('+−')} {side}" if known else f", {side}"
 
 

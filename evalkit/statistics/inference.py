@@ -66,18 +66,17 @@ def estimate(statistic: Any, o: Options) -> Estimate:
 def within(e: Estimate, low: float, high: float) -> Estimate:
     """The interval cut to the metric's range.
 
-    Where all n units lie at one end of the range, t has no width and claims certainty. The share of units at that end
-    bounds the mean, so its Wilson limit stands in.
+    Where all n units are equal, t has no width and claims certainty. No values in the range vary more than zeros and
+    ones of the same mean, so Wilson's limits of that share stand in.
 
     >>> e = within(Estimate(1.0, 1.0, 1.0, 0.95, 50, "t"), 0.0, 1.0)
     >>> round(e.low, 3), e.high, e.method
     (0.929, 1.0, 'Wilson')
     """
-    if e.n > 0 and e.low == e.high and e.value in (low, high) and np.isfinite(low + high):
-        share = intervals.wilson(e.n, e.n, level=e.level).low
-        ends = (high - share * (high - low), low + share * (high - low))
-        top = e.value == high
-        return replace(e, low=ends[1] if top else low, high=high if top else ends[0], method="Wilson")
+    if e.n > 0 and e.low == e.high and np.isfinite(low + high):
+        share = intervals.wilson((e.value - low) / (high - low) * e.n, e.n, level=e.level)
+        ends = (low + (high - low) * share.low, low + (high - low) * share.high)
+        return replace(e, low=float(ends[0]), high=float(ends[1]), method="Wilson")
     return replace(e, low=max(e.low, low), high=min(e.high, high))
 
 
