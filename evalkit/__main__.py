@@ -175,7 +175,7 @@ class _Version(argparse.Action):
 def _report(options: argparse.Namespace) -> int:
     for logger in ("papermill", "asyncio"):  # they repeat, in many lines, the one line at the end
         logging.getLogger(logger).setLevel(logging.CRITICAL)
-    if options.each or len(options.notebook) > 1:
+    if options.each is not None or len(options.notebook) > 1:
         from evalkit.commands import batch
 
         return batch.main(options)

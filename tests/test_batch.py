@@ -110,6 +110,7 @@ def never_run(monkeypatch):
         (("{path}",), "two reports would have the name 'n'"),
         (("-f", "none.toml"), "-f: cannot read none.toml: No such file or directory"),
         (("-f", "{inputs}/may.csv"), "-f: .*may.csv is not a TOML file"),
+        (("--each", ""), "--each: no file matches ''"),
         (("-j", "0"), "argument -j: must be a whole number of at least 1, got '0'"),
     ],
 )
@@ -214,6 +215,18 @@ def test_settings_of_every_kind(tmp_path):
     assert cells.settings() == ""
     with pytest.raises(command.Refused, match="unknown parameter 'levle'"):
         command.requests.parameters([], command.requests.Settings({"levle": 1}), {"level": None})
+    many = command.requests.Settings({f"k{i}": 1 for i in range(100)})
+    with pytest.raises(command.Refused, match=r"'k0', .*'k9' and 90 more; this notebook has: level"):
+        command.requests.parameters([], many, {"level": None})
+
+
+@pytest.mark.parametrize(
+    "source, message", [("a = " + "[" * 5000, "is nested too deep"), ("#" * 10**6 + "#", "must have at most 1,000,000")]
+)
+def test_settings_that_are_too_much(tmp_path, source, message):
+    (tmp_path / "p.toml").write_text(source)
+    with pytest.raises(command.Refused, match=message):
+        command.requests.settings(tmp_path / "p.toml")
 
 
 # Inspect and doctor ---------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 import gc
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -136,3 +137,18 @@ def test_columns_must_be_distinct():
 
 def test_a_path_is_no_iterator():
     assert isinstance(sources.parts(Path("data/german_credit/predictions.csv"))[0], Csv)
+
+
+def test_bins_of_pandas_are_segments():
+    """`pandas.cut` gives categories of intervals, which are nested for Arrow; DuckDB would not survive them."""
+    frame = pd.DataFrame({"label": [0, 1] * 20, "score": np.arange(40.0)})
+    study = classification.read(frame.assign(bin=pd.cut(frame["score"], [-1, 9, 40])), segments="bin")
+    assert set(study.by_segment["slice"]) == {"(-1, 9]", "(9, 40]"}
+
+
+def test_a_database_that_failed_is_opened_anew():
+    nested = pa.DictionaryArray.from_arrays(pa.array([0, 1] * 20), pa.array([{"left": 1}, {"left": 2}]))
+    columns = {"label": pa.array([0, 1] * 20), "score": pa.array(np.arange(40.0))}
+    with suppress(InputError):
+        classification.read(pa.table(columns | {"bin": nested}), segments="bin")
+    assert classification.read(pa.table(columns)).estimates["n"].iloc[0] == 40

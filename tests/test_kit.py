@@ -165,6 +165,28 @@ def test_matrices_are_classes_or_labels():
     same(ek.classification(y_true=Y, y_score=P[:, 0]), ek.classification(y_true=Y, y_score=both))
 
 
+def test_a_matrix_of_two_classes_has_the_score_of_the_positive_one():
+    labels = np.array(["no", "yes"])[Y]
+    both = pd.DataFrame({"yes": P[:, 0], "no": 1 - P[:, 0]})
+    for positive, score in (("yes", P[:, 0]), ("no", 1 - P[:, 0])):
+        alone = ek.classification(y_true=labels, y_score=score, positive=positive)
+        matrix = ek.classification(y_true=labels, y_score=both[["no", "yes"]].to_numpy(), positive=positive)
+        same(alone, matrix, ek.classification(y_true=labels, y_score=both, positive=positive))
+    assert ek.classification(y_true=np.eye(2)[Y], y_score=P[:, :2]).estimates["metric"][0] == "micro_f1"
+
+
+def test_a_matrix_of_one_column_and_any_byte_order_are_columns():
+    score = SCORE["new"]
+    plain = ek.classification(y_true=Y, y_score=score)
+    column = ek.classification(y_true=pd.DataFrame({"y": Y}), y_score=score[:, None])
+    same(plain, column, ek.classification(y_true=Y.astype(">i4"), y_score=score.astype(">f8")))
+
+
+def test_a_number_of_numpy_names_the_positive_label():
+    plain = ek.classification(y_true=Y + 1, y_score=SCORE["new"], positive=2)
+    same(plain, ek.classification(y_true=Y + 1, y_score=SCORE["new"], positive=np.int64(2)))
+
+
 def test_several_systems_of_classes_are_paired_by_row():
     other = P[:, [1, 2, 0]]
     study = ek.classification(y_true=CLASSES, y_score={"a": P, "b": other}, metrics="accuracy")
@@ -192,6 +214,32 @@ def test_weights_and_forecasts():
         ({"y_true": CLASSES, "y_score": P[:, :2]}, "score must have one column per class or label, 3, got 2"),
         ({"y_true": Y, "y_score": [object()] * N}, "score must be values of one type, one per row: "),
         ({"y_true": Y, "y_score": {"a": Y}, "y_pred": {"b": Y}}, "score and predicted must name the same systems"),
+        ({"y_true": Y, "y_score": {"": Y, "b": Y}}, "y_score: a name of the dict must not be blank, got ''"),
+        (
+            {"y_true": Y, "y_score": {1: Y, "1": Y}},
+            "y_score: names of the dict must be distinct as text, got '1' twice",
+        ),
+        ({"y_true": Y, "y_score": {}}, "score must name at least one system, got an empty dict"),
+        ({"y_true": Y, "y_score": (v for v in Y)}, "score must have one value per row, got generator"),
+        ({"y_true": Y, "y_score": Y + 1j}, "score must be values of one type, one per row: got complex128"),
+        (
+            {"y_true": Y, "y_score": np.ma.masked_array(P[:, 0], np.arange(N) == 5)},
+            "data frame: score must be a finite",
+        ),
+        (
+            {"y_true": [[0, 1], [1]], "y_score": Y[:2]},
+            "y_true must have as many values in each row, got rows of several",
+        ),
+        ({"y_true": [None, *Y[1:]], "y_score": P[:, :2]}, "data frame: y_true must not be empty, got nothing (row 1)"),
+        (
+            {"y_true": CLASSES, "y_score": {"a": P, "b": P[:, 0]}},
+            "every system must have the same columns, got p_0, p_1",
+        ),
+        (
+            {"y_true": Y, "y_score": pd.DataFrame(P[:, :2], columns=["a", "b"])},
+            "score must have the columns 0, 1, got a",
+        ),
+        ({"y_true": pd.Series(Y), "y_score": pd.Series(Y)[::-1]}, "score: its index has the rows of y_true in another"),
     ],
 )
 def test_refuses_arrays(arguments, message):

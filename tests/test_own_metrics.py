@@ -271,6 +271,8 @@ def test_a_metric_declared_in_python_is_on_the_page_as_plain_text():
         (SOURCE, "undershoot", "has no metric 'undershoot'; it has overshoot"),
         ("import evalkit as ek\n@ek.mean(best='up')\ndef f(actual): ...", "f", "best must be high, low or neither"),
         ("def f(:", "f", "raised SyntaxError"),
+        ("import sys; sys.exit(3)", "f", "raised SystemExit: 3"),
+        (SOURCE, "", "own.py:' names a file; name one of its metrics, such as .*own.py:NAME"),
     ],
 )
 def test_a_file_that_holds_no_such_metric_is_refused(tmp_path, source, name, message):
@@ -309,7 +311,12 @@ BAD = {
     "nan": (ek.mean(name="bad"), lambda label: label / label, r"must be a number, got nan \(row 2\); say where"),
     "infinite": (ek.mean(name="bad"), lambda label: 1 / label, r"must be finite, got inf \(row 2\)"),
     "text": (ek.mean(name="bad"), lambda label: ["x", "y", "z"], "must return numbers, got list"),
-    "nothing": (ek.mean(name="bad"), lambda label: None, r"must return one number per row \(3\), got one"),
+    "nothing": (ek.mean(name="bad"), lambda label: None, "must return numbers, got NoneType None"),
+    "numbers as text": (ek.mean(name="bad"), lambda label: label.astype(str), "must return numbers, got ndarray"),
+    "objects": (ek.mean(name="bad"), lambda label: np.array(["1", 2, 3], dtype=object), "must return numbers, got"),
+    "complex": (ek.mean(name="bad"), lambda label: label + 1j, "must return numbers, got ndarray"),
+    "times": (ek.mean(name="bad"), lambda label: label.astype("m8[D]"), "must return numbers, got ndarray"),
+    "masked": (ek.mean(name="bad"), lambda label: np.ma.masked_equal(label, 0), r"must be a number, got nan \(row 2\)"),
     "exception": (ek.mean(name="bad"), fails, "raised KeyError: 'amount'"),
     "changes its input": (ek.mean(name="bad"), lambda score: score.sort(), "raised ValueError: .*read-only"),
     "out of range": (
@@ -349,6 +356,23 @@ def test_what_cannot_be_declared(case):
     declare, function, message = DECLARED[case]
     with pytest.raises(ParameterError, match=message):
         declare(function)
+
+
+@pytest.mark.parametrize(
+    "declare, message",
+    [
+        (lambda: ek.mean(fails), r"declare a function by @ek.mean\(\), with parentheses"),
+        (lambda: ek.ratio(bset="low"), "ek.ratio has no argument 'bset', it has name, best, low"),
+        (lambda: ek.mean(low="0"), "low of ek.mean must be a number, got '0'"),
+        (lambda: ek.share(undefined=True), "undefined of ek.share must be text, got True"),
+        (lambda: own_recall_at.at(-1), "must be a whole number of at least 1, got -1"),
+        (lambda: own_recall_at.at(2.5), "must be a whole number of at least 1, got 2.5"),
+        (lambda: own_recall_at.at("3"), "must be a whole number of at least 1, got '3'"),
+    ],
+)
+def test_what_declares_nothing(declare, message):
+    with pytest.raises(ParameterError, match=message):
+        declare()
 
 
 def test_what_cannot_join_a_report():

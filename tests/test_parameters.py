@@ -4,6 +4,8 @@ import math
 import sys
 from types import SimpleNamespace
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from evalkit.arrays import ParameterError
@@ -195,3 +197,11 @@ def test_check_does_nothing_outside_a_kernel(monkeypatch):
     cells.check()
     monkeypatch.setitem(sys.modules, "IPython", None)
     cells.check()
+
+
+def test_lists_of_numpy_and_pandas_are_lists():
+    for names in (np.array(["f1", "brier"]), pd.Index(["f1", "brier"]), pd.Series(["f1", "brier"]), ("f1", "brier")):
+        assert readers.metrics("metrics", names) == ("f1", "brier")
+        assert readers.texts("segments", names) == ["f1", "brier"]
+    for numbers in (np.array([3, 5]), range(3, 6, 2), [3, 5]):
+        assert readers.integers("ks", numbers, least=1) == [3, 5]

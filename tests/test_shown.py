@@ -17,7 +17,7 @@ import evalkit as ek
 from evalkit import in_process, report
 from evalkit.arrays import InputError, ParameterError
 from evalkit.drawing import exports, plots, tables
-from evalkit.drawing.exports import Cell
+from evalkit.drawing.exports import Cell, Table
 from evalkit.drawing.plots import Picture
 
 NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
@@ -155,6 +155,11 @@ def test_the_reader_restyles_a_figure(agg):
     assert ax.figure.get_size_inches().tolist() == [2, 1]
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_name_in_another_script_is_drawn_without_a_warning():
+    assert plots.row(two, pd.DataFrame({"x": [0, 1], "y": [0, 1]}), panels=2, caption="c", label="日本").caption == "c"
+
+
 def test_the_reader_sets_the_colours_of_the_systems():
     assert plots.style_of(1)["color"] == plots.COLOURS[1]
     with mpl.rc_context({"axes.prop_cycle": mpl.cycler(color=["k", "r"])}):
@@ -238,3 +243,36 @@ def test_results_print_themselves():
     test = ek.sign_flip([1, 2, 3, -1, 4, 5], rng=np.random.default_rng(0))
     assert str(test) == "+2.3 [−1.0, +5.0], p 0.094, adjusted 0.094"
     assert "&lt;" in ek.sign_flip(np.ones(30), rng=np.random.default_rng(0))._repr_html_()
+
+
+@pytest.mark.parametrize(
+    "path, size, message",
+    [
+        (".", None, "path must name a file, such as 'figure.pdf', got '.'"),
+        ("", None, "path must name a file"),
+        ("x.pdf", 3, r"size must be width and height in inches, such as \(3.3, 2.6\), got 3"),
+        ("x.pdf", "3x2", "size must be width and height in inches"),
+        ("x.pdf", (0, 1), "size must be width and height in inches"),
+        ("x.pdf", (2, np.nan), "size must be width and height in inches"),
+    ],
+)
+def test_a_figure_is_not_saved_without_a_name_or_in_no_size(path, size, message):
+    with pytest.raises(ParameterError, match=message):
+        picture().save(path, size=size)
+
+
+def test_what_is_no_axes(agg):
+    with pytest.raises(ParameterError, match=r"ax must be axes of matplotlib, such as plt.gca\(\), got str"):
+        picture()("roc")
+
+
+def test_tables_of_odd_names_are_tables(tmp_path):
+    """In LaTeX a row that begins with a bracket is no option of the line above; in Markdown a name is one cell."""
+    odd = tables.Html(
+        "", "", (Table("", ["system", "auc"], [[Cell("[new]"), Cell("0.8")], [Cell("a\n&lt;b&gt;|"), Cell("–")]]),)
+    )
+    lines = odd.to_latex(tmp_path / "t.tex").splitlines()
+    assert r"{}[new] & 0.8 \\" in lines
+    assert r"a $<$b$>$| & -- \\" in lines
+    assert (tmp_path / "t.tex").read_text() == odd.to_latex()
+    assert "| a &lt;b>&#124; | – |" in odd.to_markdown(tmp_path / "t.md").splitlines()

@@ -46,6 +46,8 @@ def find(name: Any, structure: str) -> Chosen:
     known = TABLES[structure]
     base = match[1].lower() if match else ""
     base = base if base in known else ALIASES.get(base, base)
+    if (file := name.strip(" :")).endswith(".py"):
+        raise ParameterError(f"metrics: {name!r} names a file; name one of its metrics, such as '{file}:NAME'")
     if not match or base not in known:
         near = difflib.get_close_matches(base or name, [*known, *ALIASES], n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""

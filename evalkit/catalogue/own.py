@@ -16,7 +16,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypedDict, Unpack
+from functools import wraps
+from numbers import Real
+from typing import Any, Literal, TypedDict, TypeVar, Unpack
 
 import numpy as np
 
@@ -71,7 +73,9 @@ class OwnMetric(Metric):
 
     def at(self, k: int) -> Chosen:
         """The metric of the first k items of each list, as `ndcg@10` is that of the first 10."""
-        return Chosen(self, k)
+        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+            raise ParameterError(f"metrics: the k of {self.name}.at(k) must be a whole number of at least 1, got {k!r}")
+        return Chosen(self, int(k))
 
     def read_from(self, file: str, sha256: str) -> OwnMetric:
         """The same metric, which says where it was read."""
@@ -79,6 +83,7 @@ class OwnMetric(Metric):
 
 
 Declared = Callable[[Callable[..., Any]], OwnMetric]
+Declaring = TypeVar("Declaring", bound=Callable[..., Declared])
 
 
 CUT = ("label", "predicted")  # the arguments of a share
@@ -88,6 +93,26 @@ COUNTS = ("tp", "fp", "fn", "tn")
 # Declaring ----------------------------------------------------------------------------------------------------------
 
 
+def _checked(declaring: Declaring) -> Declaring:
+    """Refuse what nothing can be declared by: a function without parentheses, an unknown argument, or a value of it."""
+
+    @wraps(declaring)
+    def checked(*calls: Any, **about: Any) -> Declared:
+        if calls:
+            raise ParameterError(f"metrics: declare a function by @ek.{declaring.__name__}(), with parentheses")
+        if unknown := [name for name in about if name not in About.__annotations__]:
+            has = ", ".join(About.__annotations__)
+            raise ParameterError(f"metrics: ek.{declaring.__name__} has no argument {unknown[0]!r}, it has {has}")
+        for name, value in about.items():
+            kind, words = (Real, "a number") if name in ("low", "high") else (str, "text")
+            if not isinstance(value, kind):
+                raise ParameterError(f"metrics: {name} of ek.{declaring.__name__} must be {words}, got {value!r}")
+        return declaring(**about)
+
+    return checked  # type: ignore[return-value]
+
+
+@_checked
 def mean(**about: Unpack[About]) -> Declared:
     """Declare a mean of one number per unit: per row, per ranked list or per user, as its arguments say.
 
@@ -113,6 +138,7 @@ def mean(**about: Unpack[About]) -> Declared:
     return declare
 
 
+@_checked
 def ratio(**about: Unpack[About]) -> Declared:
     """Declare a ratio of two sums over units: the function returns a pair (numerator, denominator) per unit.
 
@@ -134,6 +160,7 @@ def ratio(**about: Unpack[About]) -> Declared:
     return declare
 
 
+@_checked
 def share(**about: Unpack[About]) -> Declared:
     """Declare a share of rows, of two classes: the function returns which rows count, and which of them are hits.
 
@@ -158,6 +185,7 @@ def share(**about: Unpack[About]) -> Declared:
     return declare
 
 
+@_checked
 def of_counts(**about: Unpack[About]) -> Declared:
     """Declare a smooth function of the four counts at the threshold, of two classes: tp, fp, fn, tn.
 

@@ -37,7 +37,7 @@ def _metrics(file: str, source: bytes) -> dict[str, OwnMetric]:
         exec(compile(source, file, "exec"), vars(module))
     except ParameterError as error:
         raise ParameterError(f"{error} ({file})") from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ParameterError(f"metrics: {file} raised {type(error).__name__}: {error}") from error
     finally:
         del sys.modules[module.__name__]  # so that functions are sent to workers by value

@@ -58,7 +58,7 @@ class Function:
     def number(self, result: Any, where: str) -> float:
         """One number. Raises ParameterError for anything else."""
         try:
-            return float(np.asarray(result, dtype=np.float64))
+            return float(_floats(result))
         except (TypeError, ValueError):
             raise self.refused(f"must return one number, got {_short(result)} ({where})") from None
 
@@ -74,7 +74,7 @@ class Function:
 
     def _numbers(self, result: Any, n: int, per: str, sides: int) -> Floats:
         try:
-            numbers = np.asarray(result, dtype=np.float64)
+            numbers = _floats(result)
         except (TypeError, ValueError):
             raise self.refused(f"must return numbers, got {_short(result)}") from None
         if numbers.shape != (n,):
@@ -100,6 +100,15 @@ class Function:
     def refused(self, reason: str) -> ParameterError:
         """The error of this metric."""
         return ParameterError(f"metrics: {self.name} {reason}")
+
+
+def _floats(result: Any) -> Floats:
+    """Numbers and booleans as they are; what is masked is NaN. Raises TypeError for text, times and complex numbers."""
+    array = np.ma.asarray(result) if isinstance(result, np.ma.MaskedArray) else np.asarray(result)
+    texts = array.dtype.kind == "O" and any(isinstance(value, str) for value in array.flat)
+    if array.dtype.kind not in "biufO" or result is None or texts:
+        raise TypeError(array.dtype)
+    return np.ma.filled(array.astype(np.float64, copy=False), np.nan)
 
 
 def _read_only(value: Any) -> Any:

@@ -44,7 +44,7 @@ def plan(options: Any, settings: requests.Settings) -> list[Planned]:
     two reports.
     """
     paths = [requests.find(notebook, options.folder_of_notebooks) for notebook in options.notebook]
-    inputs = each(options.each) if options.each else None
+    inputs = None if options.each is None else each(options.each)
     asked = list(_asked(paths, inputs))
     names = [name for name, _, _ in asked]
     if twice := sorted({name for name in names if names.count(name) > 1}):

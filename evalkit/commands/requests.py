@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from evalkit.parameters import Parameters
     from evalkit.parameters.cells import Listing
 
+LARGEST = 10**6  # bytes of a file of settings
+
 
 class Refused(Exception):
     """The request of the user cannot be carried out; the message is the line to print."""
@@ -110,9 +112,13 @@ def settings(path: Path | None) -> Settings:
 
     try:
         source = path.read_bytes()
+        if len(source) > LARGEST:
+            raise Refused(f"-f: {path} must have at most {LARGEST:,} bytes, got {len(source):,}")
         values = tomllib.loads(source.decode("utf-8"))
     except OSError as error:
         raise Refused(f"-f: cannot read {path}: {error.strerror}") from None
+    except RecursionError:
+        raise Refused(f"-f: {path} is nested too deep") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise Refused(f"-f: {path} is not a TOML file: {error}") from None
     return Settings({name: _plain(value) for name, value in values.items()}, _origin(path.name, source))

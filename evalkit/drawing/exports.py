@@ -36,7 +36,8 @@ class Cell:
         >>> Cell('0.79 <wbr><span class="ci">[0.75, 0.81]</span><br>n = 7').text, Cell("a −&nbsp;b").text
         ('0.79 [0.75, 0.81] n = 7', 'a − b')
         """
-        return html.unescape(re.sub(r"<[^>]*>", "", self.html.replace("<br>", " ").replace("&nbsp;", " "))).strip()
+        text = html.unescape(re.sub(r"<[^>]*>", "", self.html.replace("<br>", " ").replace("&nbsp;", " "))).strip()
+        return re.sub(r"[\r\n\t]+", " ", text)
 
 
 @dataclass(frozen=True)
@@ -66,8 +67,12 @@ class Table:
 def markdown(table: Table) -> str:
     """The table in Markdown, with its caption above and its note below."""
     rows = [list(table.columns), [":--", *["--:"] * (len(table.columns) - 1)], *table.cells]
-    lines = [f"| {' | '.join(cell.replace('|', '&#124;') for cell in row)} |" for row in rows]
+    lines = [f"| {' | '.join(map(_markdown_cell, row))} |" for row in rows]
     return "\n".join([f"**{table.caption}**", "", *lines, "", *([table.note, ""] if table.note else [])])
+
+
+def _markdown_cell(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace("|", "&#124;")
 
 
 def latex(table: Table) -> str:
@@ -87,13 +92,18 @@ def latex(table: Table) -> str:
     <BLANKLINE>
     """
     heads = " & ".join(map(_escaped, table.columns))
-    rows = [rf"{' & '.join(map(_latex_cell, row))} \\" for row in table.rows]
+    rows = [rf"{_no_option(' & '.join(map(_latex_cell, row)))} \\" for row in table.rows]
     below = " ".join(text for text in (table.note, table.marks) if text)
     note = [rf"\par\footnotesize {_escaped(below)}"] if below else []
     body = [rf"{heads} \\", r"\midrule", *rows, r"\bottomrule", r"\end{tabular}", *note]
     layout = "l" + "r" * (len(table.columns) - 1)
     head = [r"\begin{table}", rf"\caption{{{_escaped(table.caption)}}}", rf"\begin{{tabular}}{{{layout}}}", r"\toprule"]
     return "\n".join([*head, *body, r"\end{table}", ""])
+
+
+def _no_option(line: str) -> str:
+    """The line of a table, whose first letter the command above it would take for an option."""
+    return f"{{}}{line}" if line.startswith(("[", "*")) else line
 
 
 def _latex_cell(cell: Cell) -> str:

@@ -1,14 +1,35 @@
 """A figure of a page on its own: drawn on any axes in the reader's style, or saved in any size and format."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import math
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from numbers import Real
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from evalkit.arrays import ParameterError
 
-MESSAGES = "Glyph .* missing from font|constrained_layout not applied"  # a crowded figure is drawn all the same
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Draw without the warnings that a reader cannot act on.
+
+    The page's reader has other fonts than this machine, and a crowded figure is drawn all the same.
+    """
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font|constrained_layout not applied")
+        yield
+
+
+def _checked_size(size: Any) -> tuple[float, float]:
+    """Width and height. Raises ParameterError for anything but two numbers above 0."""
+    numbers = tuple(size) if isinstance(size, Iterable) else (size,)
+    if len(numbers) != 2 or not all(isinstance(side, Real) and 0 < float(side) < math.inf for side in numbers):
+        raise ParameterError(f"size must be width and height in inches, such as (3.3, 2.6), got {size!r}")
+    return numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,11 +61,15 @@ class Drawing:
         """Write the figure as the suffix of the path says: PDF, SVG, PNG, …
 
         size: width and height in inches; None: those of the page. options: of matplotlib's `savefig`, such as dpi.
+        Raises ParameterError for a path without a name, and for another size.
         """
         from matplotlib.figure import Figure
 
+        if isinstance(path, str | PathLike) and not Path(path).name:
+            raise ParameterError(f"path must name a file, such as 'figure.pdf', got {str(path)!r}")
+        figsize = self.size if size is None else _checked_size(size)
         with self._styled():
-            figure = Figure(figsize=size or self.size, layout="constrained")
+            figure = Figure(figsize=figsize, layout="constrained")
             self._draw(self._subplots(figure.subplots))
             figure.savefig(path, **options)
 
@@ -68,6 +93,8 @@ class Drawing:
         import numpy as np
 
         axes, (rows, columns) = np.asarray(ax, dtype=object), self.panels or (1, 1)
+        if others := [panel for panel in axes.flat if not hasattr(panel, "transAxes")]:
+            raise ParameterError(f"ax must be axes of matplotlib, such as plt.gca(), got {type(others[0]).__name__}")
         if axes.size != rows * columns:
             wanted = "one" if rows * columns == 1 else f"{rows * columns}, such as plt.subplots({rows}, {columns})[1]"
             raise ParameterError(f"ax must be axes of matplotlib, {wanted}, got {axes.size}")
@@ -76,13 +103,10 @@ class Drawing:
     @contextmanager
     def _styled(self) -> Iterator[None]:
         """The style of the page where the reader set no other."""
-        import warnings
-
         import matplotlib as mpl
 
         usual: Mapping[Any, Any] = mpl.rcParamsDefault
         now: Mapping[Any, Any] = mpl.rcParams
         style = {name: value for name, value in self.style.items() if now[name] == usual[name]}
-        with mpl.rc_context(style), warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message=MESSAGES)
+        with mpl.rc_context(style), quiet():
             yield

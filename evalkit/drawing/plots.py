@@ -2,7 +2,6 @@
 
 import re
 import textwrap
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from evalkit.drawing import paths
+from evalkit.drawing import figures, paths
 from evalkit.drawing.figures import Drawing
 from evalkit.drawing.tables import escape
 
@@ -109,7 +108,9 @@ def row(
     width = PANELS[min(panels, len(PANELS)) - 1] * panels
     every = _labelled(draw)
     svg, axes = _drawn(every, data, options, (width, height), (1, panels))
-    cut = "".join(_apart(_embedded(svg), [ax.get_tightbbox() for ax in axes.flat], axes.flat[0].figure))
+    with figures.quiet():
+        boxes = [ax.get_tightbbox() for ax in axes.flat]
+    cut = "".join(_apart(_embedded(svg), boxes, axes.flat[0].figure))
     together = f'<div class="row" role="img" aria-label="{escape(alt or caption)}">{cut}</div>'
     drawing = Drawing(every, data, options, _size(axes), (1, panels), STYLE)
     return Picture(together, alt or caption, caption, drawing)
@@ -146,9 +147,7 @@ def _drawn(
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
-    with mpl.rc_context(STYLE), warnings.catch_warnings():
-        # The page's reader has other fonts than this machine, and a crowded figure is drawn all the same.
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font|constrained_layout not applied")
+    with mpl.rc_context(STYLE), figures.quiet():
         figure = Figure(figsize=size, layout="constrained", facecolor="none")
         axes = figure.subplots(*(panels or (1, 1)), sharex=True, sharey=True, squeeze=False)
         for ax in axes.flat:

@@ -30,13 +30,13 @@ class Html:
         """The tables as frames of numbers with the digits of the page; an interval has columns `low` and `high`."""
         return [exports.frame(table) for table in self.tables]
 
-    def to_markdown(self) -> str:
-        """The tables in Markdown."""
-        return "\n".join(map(exports.markdown, self.tables))
+    def to_markdown(self, path: str | PathLike[str] | None = None) -> str:
+        """The tables in Markdown, which is also written if there is a path."""
+        return exports.written("\n".join(map(exports.markdown, self.tables)), path)
 
-    def to_latex(self) -> str:
-        """The tables in LaTeX for the package booktabs, with intervals and marks of significance."""
-        return "\n".join(map(exports.latex, self.tables))
+    def to_latex(self, path: str | PathLike[str] | None = None) -> str:
+        """The tables in LaTeX for the package booktabs, with intervals and marks of significance; as `to_markdown`."""
+        return exports.written("\n".join(map(exports.latex, self.tables)), path)
 
     def to_csv(self, path: str | PathLike[str] | None = None) -> str:
         """The tables as CSV, which is also written if there is a path; several are divided by an empty line."""

@@ -266,8 +266,10 @@ class Parameters:
         stated = {name: value for name, value in raw.items() if name in options}
         if in_memory and "preds" in changed:
             raise ParameterError(f"preds and {next(iter(in_memory))}: give one, a table or arrays")
-        tables = {"preds": Arrays.of(arguments, in_memory)} if in_memory else {}
-        return cls(**_read(options, defaults | stated | tables), given=changed)
+        values = _read(options, defaults | stated)
+        if in_memory:
+            values["preds"] = Arrays.of(arguments, in_memory, values.get("positive"))
+        return cls(**values, given=changed)
 
     def filled(self, values: Mapping[str, Any]) -> Self:
         """Return the parameters with these raw values in place of those at their default."""

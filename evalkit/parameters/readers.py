@@ -9,12 +9,14 @@ import glob
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
 from evalkit.arrays import ParameterError
 
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+MOST = 10  # unknown names that a message lists
 LEADING_ZERO = re.compile(r"[-+]?0\d.*")
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 WORDS: dict[str, bool | None] = {
@@ -38,11 +40,13 @@ def refuse_unknown(names: Iterable[str], known: Iterable[str]) -> None:
     evalkit.arrays.ParameterError: unknown parameter 'pred' (did you mean 'preds'?); this notebook has: preds, qrels
     """
     known = list(known)
-    wrong = [f"{name!r}{did_you_mean(name, known)}" for name in names if name not in known]
-    if wrong:
-        plural = "s" if len(wrong) > 1 else ""
+    unknown = [name for name in names if name not in known]
+    wrong = [f"{name!r}{did_you_mean(name, known)}" for name in unknown[:MOST]]
+    if unknown:
+        plural = "s" if len(unknown) > 1 else ""
         has = ", ".join(known) or "no parameters"
-        raise ParameterError(f"unknown parameter{plural} {', '.join(wrong)}; this notebook has: {has}")
+        more = f" and {len(unknown) - MOST:,} more" if len(unknown) > MOST else ""
+        raise ParameterError(f"unknown parameter{plural} {', '.join(wrong)}{more}; this notebook has: {has}")
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -105,7 +109,7 @@ def text(name: str, value: Any) -> str | None:
     """
     if value is None or value == "None":
         return None
-    if isinstance(value, (str, int, float)) and not isinstance(value, bool):
+    if isinstance(value, str | Real) and not isinstance(value, bool):
         return str(value)
     raise ParameterError(f"{name} must be one text, got {value!r}")
 
@@ -130,8 +134,7 @@ def metrics(name: str, value: Any) -> tuple[Any, ...]:
     """
     if _is_text(value):
         return tuple(texts(name, value))
-    items = value if isinstance(value, list | tuple) else [value]
-    return tuple(part for item in items for part in (texts(name, [item]) if _is_text(item) else [item]))
+    return tuple(part for item in _listed(value) for part in (texts(name, [item]) if _is_text(item) else [item]))
 
 
 def _is_text(value: Any) -> bool:
@@ -280,7 +283,13 @@ def _items(value: Any) -> list[Any]:
         return []
     if isinstance(value, str) and not isinstance(read, list):
         return [part.strip() for part in value.split(",")]
-    return list(read) if isinstance(read, (list, tuple)) else [read]
+    return _listed(read)
+
+
+def _listed(value: Any) -> list[Any]:
+    """The items of a list, a range, an array of numpy or a column or index of pandas; anything else alone."""
+    items = value.tolist() if hasattr(value, "tolist") else value
+    return list(items) if isinstance(items, list | tuple | range) else [value]
 
 
 def _number(value: Any) -> float:

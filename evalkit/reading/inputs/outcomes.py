@@ -16,24 +16,9 @@ from evalkit.reading.inputs import aligned
 from evalkit.reading.inputs.aligned import Aligned, Layout
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import rules, sources
+from evalkit.reading.tables.arrays import canonical
 from evalkit.reading.tables.parts import Part
 from evalkit.reading.tables.rules import Field, Role
-
-
-def canonical(label: str) -> str:
-    """A label as one text however it was written: 1.0 and 1, TRUE and true.
-
-    >>> canonical("1.0"), canonical("TRUE"), canonical("spam"), canonical("-1")
-    ('1', 'true', 'spam', '-1')
-    """
-    if label.lower() in ("true", "false"):
-        return label.lower()
-    try:
-        number = float(label)
-    except ValueError:
-        return label
-    return str(int(number)) if number.is_integer() and not label.strip("+-0123456789").strip(".0") else label
-
 
 LABEL, WEIGHT = Role("label", required=True, plain=canonical), Role("weight", rules.WEIGHTS)
 ROLES = (

@@ -97,6 +97,8 @@ def sql(query: str, where: str, **frames: Any) -> Any:
             connection.register(name, frame)
         return connection.sql(query).to_arrow_table()
     except duckdb.Error as error:
+        if isinstance(error, duckdb.FatalException | duckdb.InternalException):
+            _connection.cache_clear()  # the database answers no more; the next query opens another
         raise InputError(f"{where}: {tidy(str(error))}") from None
     finally:
         connection.close()

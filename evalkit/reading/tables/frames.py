@@ -71,7 +71,7 @@ def opened(data: Any) -> Frame:
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "The DataFrame has column names of mixed type")
-            table, mixed = _table(data)
+            table, mixed = _table(_without_intervals(data))
     except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
         why = "; ".join(str(argument).splitlines()[0] for argument in error.args)
         raise InputError(f"the frame cannot be read: {why}") from None
@@ -105,9 +105,24 @@ class Batches(Parquet):
         return Source(self.name, rows)
 
 
+def _is_pandas(data: Any) -> bool:
+    """True for a pandas frame whose columns have distinct names."""
+    return type(data).__module__.split(".")[0] == "pandas" and hasattr(data, "columns") and data.columns.is_unique
+
+
+def _without_intervals(data: Any) -> Any:
+    """The frame with pandas' intervals, such as those of `pandas.cut`, as text: DuckDB does not survive them."""
+    if not _is_pandas(data):
+        return data
+    types = {name: getattr(getattr(kind, "categories", None), "dtype", kind) for name, kind in data.dtypes.items()}
+    intervals = [name for name, kind in types.items() if str(kind).startswith("interval")]
+    texts = {name: data[name].astype(object).map(str, na_action="ignore") for name in intervals}
+    return data.assign(**{str(name): text for name, text in texts.items()}) if texts else data
+
+
 def _mixed(data: Any) -> list[str]:
     """The columns of a pandas frame that hold texts and numbers, which Arrow does not take; none of another frame."""
-    if type(data).__module__.split(".")[0] != "pandas" or not hasattr(data, "columns") or not data.columns.is_unique:
+    if not _is_pandas(data):
         return []
     objects = [name for name in data.columns if isinstance(name, str) and data[name].dtype == object]
     return [name for name in objects if {str} < {*data[name].dropna().map(type)} <= {str, int, float, bool}]

@@ -13,7 +13,7 @@ from typing import Any
 
 from evalkit.arrays import InputError
 from evalkit.limits import USUAL, Reading
-from evalkit.parameters.arrays import Arrays
+from evalkit.parameters.arrays import Arrays, named
 from evalkit.parameters.reports import NO_HEADER
 from evalkit.reading.tables import arrays, duck, folders, formats, frames, parquet, spark_tables
 from evalkit.reading.tables.parts import Part
@@ -81,8 +81,8 @@ def _of_mapping(data: Mapping[Any, Any], header: str | None, reading: Reading) -
     if not data:
         raise InputError("data must name at least one column or table, got an empty dict")
     if all(map(arrays.is_column, data.values())):
-        return [frames.opened(arrays.frame({str(name): values for name, values in data.items()}))]
-    several = {str(name): parts(table, header, reading) for name, table in data.items()}
+        return [frames.opened(arrays.frame(named("data", data)))]
+    several = {name: parts(table, header, reading) for name, table in named("data", data).items()}
     return [_of_system(part, name) for name, every in several.items() for part in every]
 
 
