@@ -54,6 +54,20 @@ def main(arguments: Sequence[str] | None = None, notebooks: Path | None = None) 
         return runs.say("terminated, nothing written", TERMINATED)
 
 
+def run() -> NoReturn:
+    """The command as the shell starts it: run the command line and end the process.
+
+    A stopped run ends at once: what is left of its kernel's client could wait for ever on sockets while Python closes.
+    Its kernel is stopped by then, and its temporary folder removed.
+    """
+    status = main()
+    if status in (INTERRUPTED, TERMINATED):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+    sys.exit(status)
+
+
 def _terminate(*_: Any) -> NoReturn:
     raise Terminated
 
@@ -220,4 +234,4 @@ def _doctor(options: argparse.Namespace) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run()
