@@ -18,7 +18,7 @@ reports/%.html: notebooks/%.ipynb $(SOURCES) $(SAMPLES) $(VENV)/.ok
 	@echo $* >> reports/.stale
 
 test: $(VENV)/.ok
-	$(BIN)/python -m pytest -q -n auto tests evalkit
+	$(BIN)/python -m pytest -q -n auto --ignore tests/page tests evalkit
 	$(BIN)/python -m pytest -q -n auto --dist loadfile $(NOTEBOOKS) --nbval --nbval-current-env --nbval-cell-timeout=120
 
 # Spark for real on two threads of this machine, in the same environment; brings a Java where there is none.
