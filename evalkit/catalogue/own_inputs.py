@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from operator import attrgetter
 from typing import Any, ClassVar, NamedTuple
@@ -17,7 +18,7 @@ from evalkit.metrics.rows import Rows
 from evalkit.metrics.sums import Sums
 
 
-class Input:
+class Input(ABC):
     """What a function can be computed from: the arguments that it may take, and which metrics can be made of it.
 
     unit: what has one number. structures: the tables of the catalogue. reads: each argument from the structure.
@@ -36,13 +37,13 @@ class Input:
         """Whether an argument can be a further column of the input."""
         return False
 
+    @abstractmethod
     def mean(self, function: Function) -> Kind:
         """The mean of one number per unit."""
-        raise NotImplementedError
 
+    @abstractmethod
     def ratio(self, function: Function) -> Kind:
         """The ratio of the sums of two numbers per unit."""
-        raise NotImplementedError
 
 
 class OfRows(Input):
