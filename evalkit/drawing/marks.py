@@ -11,7 +11,7 @@ from evalkit.drawing.tables import escape
 
 MARK = "_evalkit_mark"
 OF_GROUP = re.compile(r'<g id="mark-(\d+)"')
-AXES = '<g class="axes">'
+AXES = '<g class="axes"'
 LINEAR = "linear"
 
 
@@ -47,9 +47,7 @@ def written(svg: str, marks: Sequence[str], axes: Sequence[Any]) -> str:
     """The SVG with the attributes of marks on their groups, and the scales of axes on theirs."""
     svg = OF_GROUP.sub(lambda match: f"<g {marks[int(match[1])]}", svg)
     head, *groups = svg.split(AXES)
-    drawn = [ax for ax in axes if ax.get_visible()]
-    scaled = (f'<g class="axes" {_scales(ax)}>{group}' for ax, group in zip(drawn, groups, strict=True))
-    return head + "".join(scaled)
+    return head + "".join(f"{AXES} {_scales(ax)}{group}" for ax, group in zip(axes, groups, strict=True))
 
 
 def _attributes(texts: dict[str, str]) -> str:

@@ -154,7 +154,7 @@ def table(
     rest = rows[UNFOLDED:LISTED]
     if len(rest) < UNFOLDED // 2:
         return Html(_table(caption, columns, rows[:LISTED], place) + below, content.text, (content,))
-    more = folded(f"{len(rest):,} more rows", Html(_table(f"{caption}, continued", columns, rest)))
+    more = folded(f"{len(rest):,} more rows", Html(_table(f"{caption}, continued", columns, rest)), "rows")
     return Html(_table(caption, columns, rows[:UNFOLDED], place) + below + more.html, content.text, (content,))
 
 
@@ -256,11 +256,10 @@ def _row(row: Sequence[Cell | str]) -> str:
     return first + "".join(f"<td{kind}>{cell.html}</td>" for kind, cell in zip(kinds[1:], cells[1:], strict=True))
 
 
-def folded(summary: str, piece: Html) -> Html:
-    """A piece that opens when its summary is clicked."""
-    return Html(
-        f"<details><summary>{escape(summary)}</summary>{piece.html}</details>", f"{summary}\n{piece.text}", piece.tables
-    )
+def folded(summary: str, piece: Html, kind: str = "") -> Html:
+    """A piece that opens when its summary is clicked. kind: the class of the fold, none if empty."""
+    start = f'<details class="{kind}">' if kind else "<details>"
+    return Html(f"{start}<summary>{escape(summary)}</summary>{piece.html}</details>", f"{summary}\n{piece.text}", piece.tables)
 
 
 def definitions(items: Sequence[tuple[str, str]]) -> Html:

@@ -1,37 +1,22 @@
-// The address keeps what the reader set, #section?key=value, so that it can be sent with the file.
-const readers = []; // called with the address at first, and whenever the reader changes it
-let section, state, waiting;
-function parsed() {
-  const [place, rest] = location.hash.slice(1).split("?");
-  section = decodeURIComponent(place);
-  if (rest !== undefined || !state) state = new URLSearchParams(rest);
-  return rest;
-}
-function write() {
-  try { history.replaceState(null, "", "#" + section + (state.size || String(state) ? "?" + state : "")); } catch { /* in a frame */ }
-}
-function remember(key, value) {
+// The address keeps what the reader sets, as #section?key=value: sent with the file, it opens the same view.
+const readers = []; // called when there is a new address
+let section = "", state = new URLSearchParams();
+const write = () => {
+  try { history.replaceState(0, "", `#${section}?${state}`); } catch { /* a frame has no address */ }
+};
+function remember(key, value, near) {
   if (value) state.set(key, value); else state.delete(key);
+  all("h2[id]").forEach(head => { if (head.compareDocumentPosition(near) & 4) section = head.id; });
   write();
 }
-function reveal() { // opens the folds around a place
-  const place = section && document.getElementById(section);
-  if (!place) return;
-  for (let fold; (fold = place.closest("details:not([open])"));) fold.open = true;
-  place.scrollIntoView();
-}
 function arrive() {
-  if (parsed() !== undefined) readers.forEach(read => read());
-  reveal();
-  if (String(state)) write();
+  const [place, rest] = location.hash.slice(1).split("?"), target = document.getElementById(section = decodeURIComponent(place));
+  if (rest != null) state = new URLSearchParams(rest);
+  else if (String(state)) write();
+  readers.forEach(read => read());
+  if (!target) return;
+  for (let fold; (fold = target.closest("details:not([open])"));) fold.open = true;
+  target.scrollIntoView();
 }
-addEventListener("hashchange", arrive);
-addEventListener("scroll", () => {
-  clearTimeout(waiting);
-  waiting = setTimeout(() => {
-    const above = all("h2[id]").filter(head => head.getBoundingClientRect().top < innerHeight / 3).pop();
-    section = above ? above.id : "";
-    write();
-  }, 300);
-});
-parsed();
+onhashchange = arrive;
+addEventListener("DOMContentLoaded", () => { onresize(); arrive(); });

@@ -1,97 +1,63 @@
 // Tables: sort by a column, filter rows, fold long ones, copy.
-const FEW = 12, NUMBER = "[+−]?(?:\\d[\\d,]*(?:\\.\\d+)?(?:e[+-]?\\d+)?|∞)|–";
-const FIRST = RegExp(`^<?(${NUMBER})`), ESTIMATE = RegExp(`^(${NUMBER})(?: \\[(${NUMBER}), (${NUMBER})\\] ?(.*))?$`);
-const ascii = text => text.replace(/,/g, "").replace("−", "-").replace("∞", "Infinity").replace("–", "");
-function words(cell) {
-  const copy = cell.cloneNode(true);
-  all(".sort", copy).forEach(tool => tool.remove());
-  all("br", copy).forEach(line => line.replaceWith(" "));
-  return copy.textContent.trim().replace(/\s+/g, " ");
-}
+const FEW = 12, NUMBER = "([+−]?(?:\\d[\\d,]*(?:\\.\\d+)?(?:e[+-]?\\d+)?|∞)|–)", START = RegExp("^<?" + NUMBER), WHOLE = RegExp(`^${NUMBER}$`);
+const ESTIMATE = RegExp(`^${NUMBER} \\[${NUMBER}, ${NUMBER}\\](.*)`), HEADS = ["", " low", " high", " note"];
+const words = cell => make("p", {innerHTML: cell.innerHTML.replace(/<br>|<div.*<\/div>/gs, " ")}).textContent.trim().replace(/\s+/g, " ");
+const plain = text => text.replace(/,/g, "").replace("−", "-").replace("∞", "Infinity").replace("–", "");
 function sorted(rows, column, sign) { // by the first number of the cells, else by their words; missing ones last
-  const pairs = rows.map(row => [words(row.cells[column]), row]), lacks = text => /^–?$/.test(text);
-  const numbers = pairs.every(([text]) => lacks(text) || FIRST.test(text)), number = text => ascii(FIRST.exec(text)[1]);
-  const order = (a, b) => numbers ? number(a) - number(b) || 0 : a.localeCompare(b, "en", {numeric: true});
-  return pairs.sort(([a], [b]) => lacks(a) - lacks(b) || (lacks(a) ? 0 : sign * order(a, b))).map(pair => pair[1]);
+  const pairs = rows.map(row => [words(row.cells[column]), row]), lacks = text => !text || text === "–";
+  const numeric = pairs.every(([text]) => lacks(text) || START.test(text)), value = text => plain(START.exec(text)[1]);
+  const order = (a, b) => numeric ? value(a) - value(b) || 0 : a.localeCompare(b, "en", {numeric});
+  return pairs.sort(([a], [b]) => lacks(a) - lacks(b) || !lacks(a) && sign * order(a, b)).map(pair => pair[1]);
 }
-const SIGNS = {"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "–": "--", "−": "$-$", "↑": "$\\uparrow$", "↓": "$\\downarrow$", "→": "$\\rightarrow$", "∞": "$\\infty$", "±": "$\\pm$", "≥": "$\\geq$", "≤": "$\\leq$", "<": "$<$", ">": "$>$"};
-const latex = text => text.replace(/[&%$#_{}]/g, "\0$&").replace(/[\\~^–−↑↓→∞±≥≤<>]/g, c => SIGNS[c]).replace(/\0/g, "\\");
-const bars = text => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/\|/g, "&#124;");
-const FORMATS = {
-  CSV: ({rows}) => { // an interval stands in columns of its own
-    const wide = rows[0].map((_, i) => rows.some(row => (ESTIMATE.exec(row[i]) || [])[2]));
-    return rows.map((row, r) => row.flatMap((text, i) => {
-      const parts = ESTIMATE.exec(text), some = parts ? parts.slice(1).map((part, j) => part && j < 3 ? ascii(part) : part) : [text];
-      return wide[i] ? r ? [0, 1, 2, 3].map(j => some[j]) : ["", " low", " high", " note"].map(end => text + end) : some[0];
-    }).map(text => /[",]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text).join(",") + "\n").join("");
-  },
-  Markdown: ({caption, rows: [head, ...rows], note}) => {
-    const lines = [head, head.map((_, i) => i ? "--:" : ":--"), ...rows].map(row => `| ${row.map(bars).join(" | ")} |\n`);
-    return `**${caption}**\n\n${lines.join("")}\n${note}\n`;
-  },
-  LaTeX: ({caption, rows, note, bold}) => {
-    const [head, ...lines] = rows.map((row, r) => row.map((text, i) => {
-      const [value, ...rest] = text.split(/ (?=\[)/), main = latex(value);
-      return (bold[r][i] ? `\\textbf{${main}}` : main) + (rest.length ? ` {\\footnotesize ${latex(rest.join(" "))}}` : "");
-    }).join(" & ") + " \\\\\n");
-    const layout = rows[0].map((_, i) => i ? "r" : "l").join("");
-    return `\\begin{table}\n\\caption{${latex(caption)}}\n\\begin{tabular}{${layout}}\n\\toprule\n${head}\\midrule\n${lines.join("")}\\bottomrule\n\\end{tabular}\n\\par\\footnotesize ${latex(note)}\n\\end{table}\n`;
-  },
+const SIGNS = {"−": "-", "↑": "\\uparrow", "↓": "\\downarrow", "→": "\\to", "∞": "\\infty", "\\": "\\backslash", "^": "\\hat{}", "~": "\\sim"};
+const latex = text => text.replace(/[&%$#_{}]|[−↑↓→∞<>\\^~]/g, sign => "&%$#_{}".includes(sign) ? "\\" + sign : `$${SIGNS[sign] || sign}$`);
+const FORMATS = { // rows of texts, heads first; bold: the cell that is so
+  CSV: rows => rows.map((row, r) => row.flatMap((text, i) => {
+    const parts = ESTIMATE.exec(text), wide = rows.some(other => ESTIMATE.test(other[i]));
+    return !wide ? text : parts ? parts.slice(1) : HEADS.map(end => r ? end && text : text + end);
+  }).map(text => WHOLE.test(text) ? plain(text) : `"${text.replace(/"/g, '""')}"`).join(",")),
+  Markdown: rows => rows.flatMap((row, r) => [row, ...(r ? [] : [row.map(() => "--:")])]).map(row => `| ${row.join(" | ")} |`),
+  LaTeX: (rows, bold) => [`\\begin{tabular}{l${"r".repeat(rows[0].length - 1)}}`, "\\toprule", ...rows.map((row, r) => row.map((text, i) => {
+    const [value, ...rest] = latex(text).split(/(?= \[)/);
+    return (bold(r, i) ? `\\textbf{${value}}` : value) + (rest[0] ? ` {\\footnotesize${rest}}` : "");
+  }).join(" & ") + " \\\\" + (r ? "" : "\n\\midrule")), "\\bottomrule", "\\end{tabular}"],
 };
-function copied(text, place) {
-  const area = make("textarea", {value: text, readOnly: true, ariaLabel: "Text to copy"}), done = () => { area.remove(); place.value = " copied"; };
-  place.parentNode.append(area);
+async function copy(text, tools) {
+  const area = make("textarea", {value: text, readOnly: true, ariaLabel: "Text to copy"});
+  tools.append(area);
   area.select();
-  if (navigator.clipboard) navigator.clipboard.writeText(text).then(done, () => document.execCommand("copy") && done());
-  else if (document.execCommand("copy")) done(); // else the text stays, selected
+  try { await navigator.clipboard.writeText(text); } catch { if (!document.execCommand("copy")) return; } // else it stays, selected
+  area.replaceWith("copied");
 }
-function furnish(table, index) {
-  const box = table.closest(".scroll") || table, heads = all("thead th", table), body = table.tBodies[0];
-  const more = box.parentNode.querySelector(":scope > details.rows");
-  if (!body || !heads.length) return;
+all("table.metrics").forEach((table, index) => {
+  const heads = all("thead th", table), body = table.tBodies[0], box = table.closest(".scroll"), more = box.parentNode.querySelector(":scope > .rows");
   if (more) { body.append(...all("tbody tr", more)); more.remove(); }
-  const rows = [...body.rows], key = "filter" + index, count = make("output", {className: "muted"});
-  const text = make("input", {type: "search", placeholder: "Filter rows", ariaLabel: "Filter rows"});
-  const every = make("button", {type: "button", textContent: `Show all ${rows.length} rows`});
-  let order = rows, open = false;
+  const rows = [...body.rows], tools = make("div", {className: "tools"}), key = "rows" + index;
+  const text = make("input", {type: "search", placeholder: "Filter rows", ariaLabel: "Filter rows", oninput: () => { remember(key, text.value, table); show(); }});
+  const every = press("", () => { open = true; show(); });
+  let order = rows, open = rows.length <= FEW;
   const show = () => {
-    const wanted = text.value.toLowerCase(), kept = order.filter(row => row.textContent.toLowerCase().includes(wanted));
+    const kept = order.filter(row => words(row).toLowerCase().includes(text.value.toLowerCase()));
+    rows.forEach(row => { row.className = "off"; });
+    kept.forEach((row, i) => { row.className = open || i < FEW ? "" : "rest"; });
     body.append(...order);
-    rows.forEach(row => { row.hidden = true; row.className = ""; });
-    kept.forEach((row, i) => { row.hidden = false; row.className = open || i < FEW ? "" : "rest"; });
-    every.hidden = open || kept.length <= FEW;
-    count.value = wanted ? `${kept.length} of ${rows.length} rows` : "";
+    every.textContent = open ? "" : `All ${kept.length} rows`;
   };
-  const tools = make("div", {className: "tools"}), status = make("output");
-  if (rows.length > 2) heads.forEach((head, column) => {
-    const press = make("button", {type: "button", className: "sort", ariaLabel: "Sort by " + head.textContent});
-    press.onclick = () => {
-      const steps = [null, "descending", "ascending"], next = steps[(steps.indexOf(head.ariaSort) + 1) % 3];
-      heads.forEach(other => { other.ariaSort = null; });
-      head.ariaSort = next;
-      order = next ? sorted(rows, column, next === "ascending" ? 1 : -1) : rows;
-      show();
-    };
-    head.append(press);
-  });
-  if (rows.length > FEW) {
-    const read = () => { text.value = state.get(key) || ""; show(); };
-    text.oninput = () => { remember(key, text.value); show(); };
-    every.onclick = () => { open = true; show(); };
-    box.before(make("div", {className: "tools"}, text, count));
+  if (rows.length > 2) heads.forEach((head, column) => head.append(press("", () => {
+    const next = {descending: "ascending", ascending: null}[head.ariaSort];
+    heads.forEach(other => { other.ariaSort = null; });
+    head.ariaSort = next === undefined ? "descending" : next;
+    order = next === null ? rows : sorted(rows, column, next ? 1 : -1);
+    show();
+  }, {className: "sort", ariaLabel: "Sort by " + head.textContent})));
+  if (!open) {
+    box.before(make("div", {className: "tools"}, text));
     tools.append(every);
-    readers.push(read);
+    readers.push(() => { text.value = state.get(key) || ""; show(); });
   }
-  for (const name in FORMATS) {
-    const press = make("button", {type: "button", textContent: name});
-    press.onclick = () => {
-      const lines = [table.tHead.rows[0], ...order.filter(row => !row.hidden)], below = tools.nextElementSibling;
-      const cells = lines.map(row => [...row.cells]), note = below && below.matches("p.muted") ? words(below) : "";
-      copied(FORMATS[name]({caption: table.caption ? words(table.caption) : "", note, rows: cells.map(row => row.map(words)), bold: cells.map(row => row.map(cell => cell.className === "lead"))}), status);
-    };
-    tools.append(press);
-  }
-  tools.append(status);
+  for (const name in FORMATS) tools.append(press(name, () => {
+    const cells = [table.tHead.rows[0], ...order.filter(row => row.className !== "off")].map(row => [...row.cells]);
+    copy(FORMATS[name](cells.map(row => row.map(words)), (r, i) => cells[r][i].className === "lead").join("\n"), tools);
+  }, {ariaLabel: "Copy as " + name}));
   box.after(tools);
-}
-all("table.metrics").forEach(furnish);
+});
