@@ -158,6 +158,14 @@ def table(
     return Html(_table(caption, columns, rows[:UNFOLDED], place) + below + more.html, content.text, (content,))
 
 
+def whole(caption: str, columns: Sequence[Head], rows: Sequence[Sequence[Cell | str]], note: str = "") -> Html:
+    """A table of all its rows, for a fold of its own."""
+    plain = [column.text if isinstance(column, Cell) else column for column in columns]
+    content = Table(caption, plain, [[_cell(cell) for cell in row] for row in rows], note)
+    below = f'<p class="muted">{escape(note)}</p>' if note else ""
+    return Html(_table(caption, columns, rows) + below, content.text, (content,))
+
+
 def cut(rows: int, note: str) -> str:
     """The note of a table of so many rows, which says so where it does not show all."""
     return f"The first {LISTED} of {rows:,} rows; the JSON holds all. {note}".strip() if rows > LISTED else note

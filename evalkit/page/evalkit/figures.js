@@ -1,10 +1,8 @@
 // Figures: what is drawn under the pointer or at the keyboard, in words; one system alone, by its name in the legend.
 const corners = path => {
   let x = 0, y = 0;
-  return [...path.getAttribute("d").matchAll(/([a-y])([^a-z]+)/gi)].map(([, name, rest]) => {
-    const n = rest.match(/-?(\d+\.?\d*|\.\d+)/g).map(Number), [a, b] = n[1] != null ? n.slice(-2) : name === "h" ? [n[0], 0] : [0, n[0]];
-    return [x, y] = name === "M" ? [a, b] : [x + a, y + b];
-  });
+  const lines = path.getAttribute("d").replace(/h([^a-z]+)/g, "l$1 0").replace(/v/g, "l0 ");
+  return [...lines.matchAll(/([Ml])(-?[\d.]+)\s?(-?[\d.]+)/g)].map(([, step, a, b]) => [x, y] = [x * (step > "M") + a * 1, y * (step > "M") + b * 1]);
 };
 const scale = text => { // from a place in the figure to the number there, with the digits that a tenth of a point tells
   const [low, high, start, end] = text.split(" "), step = (high - low) / (end - start);
@@ -20,7 +18,7 @@ const points = figure => all("[data-series]", figure).flatMap(group => {
   const band = all("[data-band]", axes).find(each => each.dataset.band === series);
   return places.slice(0, lines && lines.length).map(([a, b], i) => ({group, series, a, b, only: lines && !lines[1], text: () => {
     if (lines) return lines[i];
-    const of = scale(y), limits = band ? across(corners(band.querySelector("path")), a).map(of) : [];
+    const of = scale(y), limits = band ? across(corners(band.querySelector("path")), a).map(place => of(place + band.querySelector("use").y.baseVal.value)) : [];
     return `${series}\n${xIs} ${scale(x)(a)}\n${yIs} ${of(b)}` + (limits[1] ? ` [${limits[0]}, ${limits.at(-1)}]` : "");
   }}));
 });

@@ -6,7 +6,7 @@ const make = (tag, properties, ...inside) => {
 };
 const press = (textContent, onclick, more) => make("button", {type: "button", textContent, onclick, ...more});
 const fixed = (value, places) => isNaN(value) ? "–" :
-  value.toLocaleString("en", {minimumFractionDigits: places, maximumFractionDigits: places}).replace("-", "−");
+  value.toLocaleString("en", {minimumFractionDigits: places, maximumFractionDigits: places}).replace(/^-(?=[0.]*$)/, "").replace("-", "−");
 
 const root = document.documentElement.classList, code = all("details.code");
 const contents = document.querySelector(".contents"), button = document.getElementById("show-code");

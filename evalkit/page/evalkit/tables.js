@@ -1,6 +1,6 @@
 // Tables: sort by a column, filter rows, fold long ones, copy.
 const FEW = 12, NUMBER = "([+−]?(?:\\d[\\d,]*(?:\\.\\d+)?(?:e[+-]?\\d+)?|∞)|–)", START = RegExp("^<?" + NUMBER), WHOLE = RegExp(`^${NUMBER}$`);
-const ESTIMATE = RegExp(`^${NUMBER} \\[${NUMBER}, ${NUMBER}\\](.*)`), HEADS = ["", " low", " high", " note"];
+const ESTIMATE = RegExp(`^${NUMBER} \\[${NUMBER}, ${NUMBER}\\](.*)`);
 const words = cell => make("p", {innerHTML: cell.innerHTML.replace(/<br>|<div.*<\/div>/gs, " ")}).textContent.trim().replace(/\s+/g, " ");
 const plain = text => text.replace(/,/g, "").replace("−", "-").replace("∞", "Infinity").replace("–", "");
 function sorted(rows, column, sign) { // by the first number of the cells, else by their words; missing ones last
@@ -13,8 +13,8 @@ const SIGNS = {"−": "-", "↑": "\\uparrow", "↓": "\\downarrow", "→": "\\t
 const latex = text => text.replace(/[&%$#_{}]|[−↑↓→∞<>\\^~]/g, sign => "&%$#_{}".includes(sign) ? "\\" + sign : `$${SIGNS[sign] || sign}$`);
 const FORMATS = { // rows of texts, heads first; bold: the cell that is so
   CSV: rows => rows.map((row, r) => row.flatMap((text, i) => {
-    const parts = ESTIMATE.exec(text), wide = rows.some(other => ESTIMATE.test(other[i]));
-    return !wide ? text : parts ? parts.slice(1) : HEADS.map(end => r ? end && text : text + end);
+    const split = cell => (ESTIMATE.exec(cell) || []).slice(1), size = Math.max(...rows.map(other => split(other[i]).filter(Boolean).length));
+    return ["", " low", " high", " note"].slice(0, size || 1).map((end, j) => r ? split(text)[j] || (j ? "" : text) : text + end);
   }).map(text => WHOLE.test(text) ? plain(text) : `"${text.replace(/"/g, '""')}"`).join(",")),
   Markdown: rows => rows.flatMap((row, r) => [row, ...(r ? [] : [row.map(() => "--:")])]).map(row => `| ${row.join(" | ")} |`),
   LaTeX: (rows, bold) => [`\\begin{tabular}{l${"r".repeat(rows[0].length - 1)}}`, "\\toprule", ...rows.map((row, r) => row.map((text, i) => {
@@ -22,20 +22,13 @@ const FORMATS = { // rows of texts, heads first; bold: the cell that is so
     return (bold(r, i) ? `\\textbf{${value}}` : value) + (rest[0] ? ` {\\footnotesize${rest}}` : "");
   }).join(" & ") + " \\\\" + (r ? "" : "\n\\midrule")), "\\bottomrule", "\\end{tabular}"],
 };
-async function copy(text, tools) {
-  const area = make("textarea", {value: text, readOnly: true, ariaLabel: "Text to copy"});
-  tools.append(area);
-  area.select();
-  try { await navigator.clipboard.writeText(text); } catch { if (!document.execCommand("copy")) return; } // else it stays, selected
-  area.replaceWith("copied");
-}
 all("table.metrics").forEach((table, index) => {
   const heads = all("thead th", table), body = table.tBodies[0], box = table.closest(".scroll"), more = box.parentNode.querySelector(":scope > .rows");
   if (more) { body.append(...all("tbody tr", more)); more.remove(); }
   const rows = [...body.rows], tools = make("div", {className: "tools"}), key = "rows" + index;
   const text = make("input", {type: "search", placeholder: "Filter rows", ariaLabel: "Filter rows", oninput: () => { remember(key, text.value, table); show(); }});
   const every = press("", () => { open = true; show(); });
-  let order = rows, open = rows.length <= FEW;
+  let area = make("output"), order = rows, open = rows.length <= FEW;
   const show = () => {
     const kept = order.filter(row => words(row).toLowerCase().includes(text.value.toLowerCase()));
     rows.forEach(row => { row.className = "off"; });
@@ -57,7 +50,11 @@ all("table.metrics").forEach((table, index) => {
   }
   for (const name in FORMATS) tools.append(press(name, () => {
     const cells = [table.tHead.rows[0], ...order.filter(row => row.className !== "off")].map(row => [...row.cells]);
-    copy(FORMATS[name](cells.map(row => row.map(words)), (r, i) => cells[r][i].className === "lead").join("\n"), tools);
+    const value = FORMATS[name](cells.map(row => row.map(words)), (r, i) => cells[r][i].className === "lead").join("\n");
+    area.replaceWith(area = make("textarea", {value, readOnly: true, ariaLabel: name}));
+    area.select();
+    if (document.execCommand("copy")) area.replaceWith(area = make("output", {value: "copied"})); // else the text stays, selected
   }, {ariaLabel: "Copy as " + name}));
+  tools.append(area);
   box.after(tools);
 });
