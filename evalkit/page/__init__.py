@@ -123,9 +123,18 @@ def failure(notebook: Any) -> dict[str, Any] | None:
 
 @cache
 def script() -> str:
-    """The scripts of the page as one, without comments and without the space that only their reader needs."""
-    parts = (SPACE.sub(lambda part: part[1] or part[2] or "\n", COMMENT.sub("", _part(name))) for name in SCRIPTS)
-    return "(()=>{" + "\n".join(parts) + "})();"
+    """The scripts of the page as one, without comments and without what only their reader needs."""
+    return "(()=>{" + "\n".join(squeezed(_part(name)) for name in SCRIPTS) + "onresize();arrive()})()"
+
+
+def squeezed(source: str) -> str:
+    """A script in fewer bytes, its names as they are; a regular expression must hold no quote and no space.
+
+    >>> squeezed("const a = [1, 2]; // two\\nif (a) { b = 'x'; }")
+    "let a=[1,2];if(a){b='x'}"
+    """
+    text = SPACE.sub(lambda part: part[1] or part[2] or "\n", COMMENT.sub("", source))
+    return text.replace(";}", "}").replace("const ", "let ").replace("const[", "let[").replace("const{", "let{")
 
 
 def _part(name: str) -> str:

@@ -8,9 +8,10 @@ from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, escape, with_interval
 from evalkit.numbers import decimals, number
 from evalkit.statistics.intervals import Estimate
-from evalkit.studies.binary import BinaryStudy
-from evalkit.studies.moving_threshold import SYSTEMS, estimates, moving, quantiles, steps, used
+from evalkit.studies.binary import LEAST_COST, BinaryStudy
+from evalkit.studies.moving_threshold import SYSTEMS, Moving, estimates, moving, quantiles, steps, used
 
+NONE = "none"  # no number, so that neither are the limits
 CELLS = ("tp", "fp", "fn", "tn")
 METRICS = {
     "precision": "precision",
@@ -27,26 +28,48 @@ def moved(study: BinaryStudy) -> Html:
         return Html("")
     systems = study.order[:SYSTEMS]
     decided = {name: c for name, c in zip(systems, used(study, systems), strict=True) if c is not None}
+    moves = moving(study)
     level = study.settings.level if study.plain else None
     cells = {name: estimates(c, study.costs, level) for name, c in decided.items()}
-    columns = [_column([of[metric] for of in cells.values()]) for metric in METRICS]
+    places = [_places([of[metric] for of in cells.values()]) for metric in METRICS]
+    cheapest = study.choices[study.choices["rule"] == LEAST_COST].set_index("system")["threshold"]
     rows = [
         [
             Cell(escape(name)),
-            number(float(c.threshold)),
+            moves.named(float(c.threshold)),
             *(_count(float(getattr(c, cell))) for cell in CELLS),
-            *(column[i] for column in columns),
+            *(_cell(cells[name][metric], same) for metric, same in zip(METRICS, places, strict=True)),
+            moves.named(cheapest[name]),
         ]
-        for i, (name, c) in enumerate(decided.items())
+        for name, c in decided.items()
     ]
-    heads = ["system", "threshold", *(cell.upper() for cell in CELLS), *METRICS.values()]
+    heads = ["system", "threshold", *(cell.upper() for cell in CELLS), *METRICS.values(), "least cost at"]
     piece = tables.table(f"What a threshold decides{_intervals(study)}", heads, rows, _note(study, len(systems)))
-    return Html(f"<div data-sweep=\"{escape(_data(study))}\">{piece.html}</div>", piece.text, piece.tables)
+    whole = f'<div data-sweep="{escape(_data(study, moves, places))}">{_controls(study, len(moves.threshold))}{piece.html}</div>'
+    return Html(whole, piece.text, piece.tables)
 
 
-def _column(of_systems: Sequence[Estimate]) -> list[str]:
-    places = decimals(*([getattr(e, side) for e in of_systems] for side in ("value", "low", "high")))
-    return [with_interval(e.value, e.low, e.high, places=places) for e in of_systems]
+def _controls(study: BinaryStudy, thresholds: int) -> str:
+    """The slider and the costs, which only the script of the page shows."""
+    costs = (("False positive costs", study.costs.fp), ("false negative costs", study.costs.fn))
+    fields = "".join(
+        f'<label>{text} <input type="number" min="0" step="any" value="{cost:g}"></label>' for text, cost in costs
+    )
+    slider = f'<input type="range" min="0" max="{thresholds - 1}">'
+    return f'<div class="tools sweep"><label>Threshold {slider}</label><output></output>{fields}</div>'
+
+
+def _places(of_systems: Sequence[Estimate]) -> int:
+    return decimals(*([getattr(e, side) for e in of_systems] for side in ("value", "low", "high")))
+
+
+def _cell(e: Estimate, places: int) -> str:
+    return with_interval(e.value, e.low, e.high, places=places)
+
+
+def _whole(study: BinaryStudy) -> list[int]:
+    """The decimals of the four counts."""
+    return [2 if study.facts.weighted else 0] * len(CELLS)
 
 
 def _count(weight: float) -> str:
@@ -61,20 +84,19 @@ def _note(study: BinaryStudy, systems: int) -> str:
     first = f" The first {systems} of {len(study.order)} systems." if systems < len(study.order) else ""
     none = "" if study.plain else " No intervals, as rows are clustered or weighted."
     return (
-        f"At the threshold used ({study.rule.text}). Costs: {study.costs}. Intervals hold for a threshold that was not "
-        f"chosen on these rows.{none}{first}"
+        f"The table opens at the threshold used ({study.rule.text}) and the costs {study.costs}. Intervals are for a "
+        f"threshold that was not chosen on these rows.{none}{first}"
     )
 
 
-def _data(study: BinaryStudy) -> str:
+def _data(study: BinaryStudy, moves: Moving, places: Sequence[int]) -> str:
     """What the script of the page computes from: the counts at each threshold as steps."""
-    moves = moving(study)
     total = float(next(iter(moves.tables.values())).total)
     z, t = quantiles(study.settings.level, total)
     systems = [
         {"name": name, "positives": c.positives, "negatives": c.negatives, "tp": steps(c.tp), "fp": steps(c.fp)}
         for name, c in moves.tables.items()
     ]
-    data: dict[str, Any] = {"z": z, "q": t if study.plain else 0, "costs": [study.costs.fp, study.costs.fn]}
-    at = [None, *moves.threshold[1:].tolist()]
-    return json.dumps(data | {"at": at, "systems": systems}, separators=(",", ":"), ensure_ascii=False)
+    data: dict[str, Any] = dict(zip("zq", (z, t) if study.plain else (NONE, NONE), strict=True))
+    named = " ".join(map(moves.named, moves.threshold))
+    return json.dumps(data | {"named": named, "places": [*_whole(study), *places], "systems": systems}, separators=(",", ":"), ensure_ascii=False)

@@ -71,7 +71,7 @@ def explorer(study: Ranking) -> Html:
     columns = [_cells(study, frame, chosen.label) for chosen in metrics]
     beside = [study.attributes[name][frame["number"]] for name in study.settings.attributes]
     heads = [_opened(study, i, int(row.number), row.query) for i, row in enumerate(frame.itertuples())]
-    texts = [[Cell(f"{escape(name)} {escape(value)}", "text") for value in values] for name, values in zip(study.settings.attributes, beside, strict=True)]
+    texts = [[Cell(f"{escape(name)}\u00a0{escape(value)}", "text") for value in values] for name, values in zip(study.settings.attributes, beside, strict=True)]
     cells = [*texts, *(column for _, several in columns for column in several)]
     rows = [[head, *row] for head, *row in zip(heads, *cells, strict=True)]
     names = ["query", *study.settings.attributes, *(name for several, _ in columns for name in several)]

@@ -29,6 +29,11 @@ class Moving:
     threshold: Floats
     tables: Mapping[str, Counts]
 
+    def named(self, threshold: float) -> str:
+        """The shortest number that decides like a threshold that was chosen on these scores."""
+        at = self.threshold[np.flatnonzero(self.threshold <= threshold)[:1]]
+        return "–" if not at.size else "∞" if np.isinf(at[0]) else repr(float(at[0])).removesuffix(".0").replace("-", "−")
+
 
 def quantiles(level: float, n: float) -> tuple[float, float]:
     """The quantiles of the normal distribution, and of t on n − 1 degrees of freedom, that closed intervals take."""

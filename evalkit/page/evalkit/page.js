@@ -1,18 +1,13 @@
 const all = (selector, root = document) => [...root.querySelectorAll(selector)];
-const make = (tag, properties, ...inside) => {
-  const element = Object.assign(document.createElement(tag), properties);
-  element.append(...inside);
-  return element;
-};
-const press = (textContent, onclick, more) => make("button", {type: "button", textContent, onclick, ...more});
+const make = (tag, properties) => Object.assign(document.createElement(tag), properties);
 const fixed = (value, places) => isNaN(value) ? "–" :
   value.toLocaleString("en", {minimumFractionDigits: places, maximumFractionDigits: places}).replace(/^-(?=[0.]*$)/, "").replace("-", "−");
 
 const root = document.documentElement.classList, code = all("details.code");
-const contents = document.querySelector(".contents"), button = document.getElementById("show-code");
-root.add("hide-code");
-if (contents && matchMedia("(max-width: 56rem)").matches) contents.open = false;
-button.hidden = !code.length;
+const [contents] = all(".contents"), [button] = all("#show-code");
+root.add("scripted", "hide-code");
+if (contents) contents.open = !matchMedia("(max-width: 56rem)").matches;
+button.hidden = !code[0];
 button.onclick = () => {
   const hidden = root.toggle("hide-code");
   button.textContent = hidden ? "Show code" : "Hide code";
