@@ -91,8 +91,8 @@ def reliability(frame: pd.DataFrame, axes: Any, *, ylabel: str) -> Any:
         ax.plot([0, 1], [0, 1], **REFERENCE)
         marks.band(ax.vlines(part["x"], part["low"], part["high"], color=COLOURS[0], linewidth=1.2), name)
         points = ax.plot(part["x"], part["y"], marker="o", markersize=4, color=COLOURS[0], linewidth=0.8)[0]
-        shares = zip(part["x"], said(part, value="y"), part["n"], strict=True)
-        marks.series(points, name, [f"{name}: probability {number(x)}, share {text}, n = {n:,.0f}" for x, text, n in shares])
+        shares = zip(part["x"], said(part, value="y"), strict=True)
+        marks.series(points, name, [f"{name}: probability {number(x)}, share {text}" for x, text in shares])
         ax.set_title(short(str(name), NAME))
         ax.grid(**GRID)
         ax.set_xlabel("mean probability in the bin")

@@ -12,7 +12,7 @@ from evalkit.drawing.tables import escape
 
 MARK = "_evalkit_mark"
 OF_GROUP = re.compile(r'<g id="mark-(\d+)"')
-OF_PATH = re.compile(r'(<g data-(?:series|band)="[^>]*>\s*(?:<defs>\s*)?<path [^>]*?\bd=")([^"]*)')
+OF_PATH = re.compile(r'(<g data-(?:series|limits)="[^>]*>\s*(?:<defs>\s*)?<path [^>]*?\bd=")([^"]*)')
 AXES = '<g class="axes"'
 LINEAR = "linear"
 
@@ -24,12 +24,12 @@ def series(artist: Any, system: object, says: Iterable[str] = ()) -> Any:
 
 def band(artist: Any, system: object) -> Any:
     """Mark what draws the limits of a system, and return it."""
-    return _mark(artist, band=str(system))
+    return _mark(artist, limits=str(system))
 
 
 def legend(artist: Any, system: object) -> Any:
     """Mark what names a system in the legend, and return it."""
-    return _mark(artist, legend=str(system))
+    return _mark(artist, key=str(system))
 
 
 def _mark(artist: Any, **attributes: str) -> Any:
@@ -67,10 +67,13 @@ def _attributes(texts: dict[str, str]) -> str:
 
 
 def _scales(ax: Any) -> str:
-    """What each axis is, and of linear ones the number at the edge of the figure, that of a point more, the decimals."""
+    """What each axis is; of linear ones the number at the edge of the figure, that of a point more, the decimals."""
     box, (width, height) = ax.get_position(), 72 * ax.figure.get_size_inches()
     ends = {"x": (box.x0 * width, box.x1 * width), "y": (height - box.y0 * height, height - box.y1 * height)}
-    axes = {"x": (ax.get_xscale(), ax.get_xlim(), ax.get_xlabel()), "y": (ax.get_yscale(), ax.get_ylim(), ax.get_ylabel())}
+    axes = {
+        "x": (ax.get_xscale(), ax.get_xlim(), ax.get_xlabel()),
+        "y": (ax.get_yscale(), ax.get_ylim(), ax.get_ylabel()),
+    }
     texts = {}
     for name, (kind, limits, label) in axes.items():
         if kind == LINEAR:

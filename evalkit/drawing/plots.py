@@ -187,7 +187,9 @@ def _embedded(svg: str) -> str:
     svg = svg[svg.index("<svg") :].replace('<g id="axes_', '<g class="axes" id="axes_')
     svg = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", svg, flags=re.S)
     used = set(re.findall(r"#([\w.-]+)", svg))
-    svg = re.sub(r' id="([^"]*)"', lambda match: match[0] if match[1] in used or match[1].startswith("mark-") else "", svg)
+    svg = re.sub(
+        r' id="([^"]*)"', lambda match: match[0] if match[1] in used or match[1].startswith("mark-") else "", svg
+    )
     svg = re.sub(r"font-family: [^;\"]*", "font-family: 'DejaVu Sans', sans-serif", svg)
     svg = re.sub(r' d="([^"]*)"', lambda path: f' d="{paths.compact(path[1])}"', svg)
     # Two decimals are enough for another coordinate; what stands between the tags is text and stays.
@@ -268,7 +270,7 @@ def said(frame: pd.DataFrame, show: Show = number, value: str = "value") -> list
     rows = frame[np.isfinite(frame[value])]
     columns = [rows[name].tolist() for name in (value, "low", "high")]
     places = decimals(*columns)
-    return [estimate(*row, show, places) for row in zip(*columns, strict=True)]
+    return [estimate(x, low, high, show, places) for x, low, high in zip(*columns, strict=True)]
 
 
 def curves(frame: pd.DataFrame, ax: Any, *, x: str, y: str, xlabel: str, ylabel: str, log: bool = False) -> Any:

@@ -267,7 +267,9 @@ def _row(row: Sequence[Cell | str]) -> str:
 def folded(summary: str, piece: Html, kind: str = "") -> Html:
     """A piece that opens when its summary is clicked. kind: the class of the fold, none if empty."""
     start = f'<details class="{kind}">' if kind else "<details>"
-    return Html(f"{start}<summary>{escape(summary)}</summary>{piece.html}</details>", f"{summary}\n{piece.text}", piece.tables)
+    return Html(
+        f"{start}<summary>{escape(summary)}</summary>{piece.html}</details>", f"{summary}\n{piece.text}", piece.tables
+    )
 
 
 def definitions(items: Sequence[tuple[str, str]]) -> Html:

@@ -33,7 +33,7 @@ def moved(study: BinaryStudy) -> Html:
     cells = {name: estimates(c, study.costs, level) for name, c in decided.items()}
     places = [_places([of[metric] for of in cells.values()]) for metric in METRICS]
     cheapest = study.choices[study.choices["rule"] == LEAST_COST].set_index("system")["threshold"]
-    rows = [
+    rows: list[list[Cell | str]] = [
         [
             Cell(escape(name)),
             moves.named(float(c.threshold)),
@@ -45,7 +45,8 @@ def moved(study: BinaryStudy) -> Html:
     ]
     heads = ["system", "threshold", *(cell.upper() for cell in CELLS), *METRICS.values(), "least cost at"]
     piece = tables.table(f"What a threshold decides{_intervals(study)}", heads, rows, _note(study, len(systems)))
-    whole = f'<div data-sweep="{escape(_data(study, moves, places))}">{_controls(study, len(moves.threshold))}{piece.html}</div>'
+    controls = _controls(study, len(moves.threshold))
+    whole = f'<div data-sweep="{escape(_data(study, moves, places))}">{controls}{piece.html}</div>'
     return Html(whole, piece.text, piece.tables)
 
 
@@ -99,4 +100,8 @@ def _data(study: BinaryStudy, moves: Moving, places: Sequence[int]) -> str:
     ]
     data: dict[str, Any] = dict(zip("zq", (z, t) if study.plain else (NONE, NONE), strict=True))
     named = " ".join(map(moves.named, moves.threshold))
-    return json.dumps(data | {"named": named, "places": [*_whole(study), *places], "systems": systems}, separators=(",", ":"), ensure_ascii=False)
+    return json.dumps(
+        data | {"named": named, "places": [*_whole(study), *places], "systems": systems},
+        separators=(",", ":"),
+        ensure_ascii=False,
+    )

@@ -71,9 +71,11 @@ def explorer(study: Ranking) -> Html:
     columns = [_cells(study, frame, chosen.label) for chosen in metrics]
     beside = [study.attributes[name][frame["number"]] for name in study.settings.attributes]
     heads = [_opened(study, i, int(row.number), row.query) for i, row in enumerate(frame.itertuples())]
-    texts = [[Cell(f"{escape(name)}\u00a0{escape(value)}", "text") for value in values] for name, values in zip(study.settings.attributes, beside, strict=True)]
-    cells = [*texts, *(column for _, several in columns for column in several)]
-    rows = [[head, *row] for head, *row in zip(heads, *cells, strict=True)]
+    texts = [
+        [Cell(f"{escape(name)}\u00a0{escape(value)}", "text") for value in values]
+        for name, values in zip(study.settings.attributes, beside, strict=True)
+    ]
+    rows: list[Any] = list(zip(heads, *texts, *(column for _, several in columns for column in several), strict=True))
     names = ["query", *study.settings.attributes, *(name for several, _ in columns for name in several)]
     which = f"All {counted(every, 'query')}" if len(frame) == every else f"The {len(frame)} queries that differ most"
     note = "The JSON has the differences of all queries." if len(frame) < every else ""
@@ -84,7 +86,7 @@ def _cells(study: Ranking, frame: pd.DataFrame, label: str) -> tuple[list[str], 
     """The heads and the columns of one metric: each system, and for the metric that decides their difference."""
     values = [study.per_query[label, name].per_unit[frame["number"]] for name in study.shown]
     heads = [f"{label} {name}" for name in study.shown]
-    places = decimals(number for column in values for number in column)
+    places = decimals(value for column in values for value in column)
     columns = [[number(value, places) for value in column] for column in values]
     if label == study.primary.label and len(values) > 1:
         heads.append("difference")
@@ -96,7 +98,8 @@ def _opened(study: Ranking, place: int, query: int, name: str) -> Cell:
     """The head of a row, which opens to the first items of each list; those of the first rows only."""
     lists = [(system, study.top(system, query, TOP)) for system in study.shown] if place < OPENED else []
     lines = "<br>".join(
-        f"{escape(system)}: " + ", ".join(f"{escape(item)}\u00a0({grade:g})".replace("(nan)", "(–)") for item, grade in items)
+        f"{escape(system)}: "
+        + ", ".join(f"{escape(item)}\u00a0({grade:g})".replace("(nan)", "(–)") for item, grade in items)
         for system, items in lists
         if items
     )

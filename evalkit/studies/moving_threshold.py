@@ -32,7 +32,9 @@ class Moving:
     def named(self, threshold: float) -> str:
         """The shortest number that decides like a threshold that was chosen on these scores."""
         at = self.threshold[np.flatnonzero(self.threshold <= threshold)[:1]]
-        return "–" if not at.size else "∞" if np.isinf(at[0]) else repr(float(at[0])).removesuffix(".0").replace("-", "−")
+        return (
+            "–" if not at.size else "∞" if np.isinf(at[0]) else repr(float(at[0])).removesuffix(".0").replace("-", "−")
+        )
 
 
 def quantiles(level: float, n: float) -> tuple[float, float]:

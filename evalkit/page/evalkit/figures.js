@@ -15,7 +15,7 @@ const points = figure => all("[data-series]", figure).flatMap(group => {
   const {series, says} = group.dataset, axes = group.closest(".axes"), {x, xIs, y, yIs} = axes.dataset, uses = all("use", group), lines = says?.split("\n");
   const places = uses[0] ? uses.map(use => [use.x.baseVal.value, use.y.baseVal.value]) : corners(group), box = group.getBBox();
   if (lines && !uses[0]) places[0] = [box.x + box.width / 2, box.y];
-  const band = all("[data-band]", axes).find(each => each.dataset.band === series);
+  const band = all("[data-limits]", axes).find(each => each.dataset.limits === series);
   return places.slice(0, lines?.length).map(([a, b], i) => ({group, series, a, b, text: () => {
     if (lines) return lines[i];
     const of = scale(y), limits = band ? across(corners(band), a).map(place => of(place + band.querySelector("use").y.baseVal.value)) : [];
@@ -29,7 +29,7 @@ all("figure").forEach(figure => {
   const known = () => every ||= points(figure);
   const focus = name => {
     only = only === name ? null : name;
-    all("[data-series], [data-band], [data-legend]", figure).forEach(part => part.classList.toggle("away", only != null && !Object.values(part.dataset).includes(only)));
+    all("[data-series], [data-limits], [data-key]", figure).forEach(part => part.classList.toggle("away", only != null && !Object.values(part.dataset).includes(only)));
   };
   const show = point => {
     now = point;
@@ -49,8 +49,8 @@ all("figure").forEach(figure => {
   };
   figure.onpointerleave = figure.onblur = () => show();
   figure.onclick = event => {
-    const part = event.target.closest("[data-legend]");
-    if (part) focus(part.dataset.legend);
+    const part = event.target.closest("[data-key]");
+    if (part) focus(part.dataset.key);
   };
   figure.onkeydown = event => { // left and right go along a system, up and down to another, Enter shows it alone
     const way = ["ArrowLeft", "ArrowUp", "Enter", "ArrowDown", "ArrowRight"].indexOf(event.key) - 2, groups = [...new Set(known().map(point => point.group))];

@@ -17,6 +17,7 @@ from evalkit.metrics.rankings import Lists, Rankings
 from evalkit.metrics.sums import Sums
 from evalkit.reading.inputs import places
 from evalkit.reading.inputs import rows as reading
+from evalkit.reading.inputs.accounts import Account as Account
 from evalkit.reading.inputs.rows import Ranked, Rows
 from evalkit.reading.tables import ids
 from evalkit.reading.tables.parts import Source
@@ -26,26 +27,6 @@ Ask = Callable[[Rankings], Sums]  # one value a query; where shards are measured
 Items = Callable[[str, int, int], list[str]]
 KEPT = 100_000  # rows of all runs up to which the items stay beside the grades
 NONE = "(none)"  # the value of a query that has none in a column beside it
-
-
-@dataclass(frozen=True)
-class Account:
-    """What became of one system's rows, and of the queries: everything that the page must own up to.
-
-    rows = used + unjudged_query. missing: judged queries without a row. extra: queries of the run without judgements.
-    tied: used rows with the score of the row before. unjudged: used rows without a judgement. late: lists whose first
-    rank is above 1. gaps: lists with a rank that no row has, behind the first.
-    """
-
-    rows: int
-    used: int
-    unjudged_query: int
-    missing: int
-    extra: int
-    tied: int
-    unjudged: int
-    late: int = 0
-    gaps: int = 0
 
 
 @dataclass(frozen=True)
