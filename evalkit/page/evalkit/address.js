@@ -9,11 +9,14 @@ const remember = (key, value, near) => {
   all("h2[id]").forEach(head => { if (head.compareDocumentPosition(near) & 4) section = head.id; });
   write();
 };
-const arrive = () => { // opens the folds around the place
+const unfold = place => {
+  for (let fold; (fold = place?.closest("details:not([open])"));) fold.open = true;
+};
+const arrive = () => {
   section = decodeURIComponent(location.hash.slice(1).split("?")[0]);
   if (String(state)) write();
   const place = document.getElementById(section);
-  for (let fold; (fold = place?.closest("details:not([open])"));) fold.open = true;
+  unfold(place);
   place?.scrollIntoView();
 };
 onhashchange = () => location.hash.includes("?") ? location.reload() : arrive();

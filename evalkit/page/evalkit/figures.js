@@ -29,11 +29,11 @@ all("figure").forEach(figure => {
   const known = () => every ||= points(figure);
   const focus = name => {
     only = only === name ? null : name;
-    all("[data-series], [data-limits], [data-key]", figure).forEach(part => part.classList.toggle("away", only != null && !Object.values(part.dataset).includes(only)));
+    all("[data-series], [data-limits], [data-key]", figure).forEach(part => part.classList.toggle("away", only && !Object.values(part.dataset).includes(only)));
   };
   const show = point => {
     now = point;
-    tip.textContent = point ? point.text().trim() : "";
+    tip.textContent = point?.text().trim() || "";
     if (!point) return;
     const box = figure.getBoundingClientRect(), {x, y} = new DOMPoint(point.a, point.b).matrixTransform(point.group.getScreenCTM());
     tip.style = `left: ${x - box.x}px; top: ${y - box.y}px; --side: ${x - box.x > box.width / 2 ? -100 : 0}%`;
@@ -44,7 +44,7 @@ all("figure").forEach(figure => {
     const svg = event.target.closest("svg");
     if (!svg) return show();
     const {x, y} = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
-    const far = point => point.group.ownerSVGElement === svg ? Math.hypot(point.a - x, point.b - y) : Infinity;
+    const far = point => point.group.ownerSVGElement === svg ? Math.hypot(point.a - x, point.b - y) : 1e9;
     show(known().reduce((a, b) => far(b) < far(a) ? b : a));
   };
   figure.onpointerleave = figure.onblur = () => show();

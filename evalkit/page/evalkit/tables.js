@@ -56,4 +56,5 @@ all("table.metrics").forEach((table, index) => {
   if (!open) box.before(filter);
   box.after(tools);
   show();
+  if (text.value) unfold(box);
 });
