@@ -20,7 +20,7 @@ def _within(importance: Importance) -> Ratio:
     """The mean of the units' AUC: what a unit counts stands in its first row; one of a single class takes no part."""
 
     def of(rows: Rows, k: int | None, level: float) -> Sums:
-        code, _ = codes(rows.unit)
+        code, _ = codes(np.zeros(len(rows)) if rows.unit is None else rows.unit)  # without units the rows are one
         g = _grouped(rows, code)
         weight = np.zeros(len(rows))
         weight[np.unique(code, return_index=True)[1]] = importance(g)

@@ -112,7 +112,7 @@ FEW_ROWS_DOMINATE = Kind(
 )
 WITHIN_UNITS = Kind(
     "EK341",
-    "AUC within units",
+    "order within units",
     "AUC over all rows differs from that within units: the scores tell units apart better, or worse, than rows of one.",
-    "Use `gauc` where rows of one unit compete with each other, and AUC over all rows where all of them do.",
+    "Decide by GAUC where rows of one unit compete with each other, and by AUC over all rows where all of them do.",
 )

@@ -69,7 +69,8 @@ def weighted_auc_by_group(label: ArrayLike, score: ArrayLike, group: ArrayLike, 
     >>> g.auc, g.impressions
     (array([0.75]), array([5.]))
     """
-    label, (unit, names), (rank, distinct) = keys.zero_one("label", label), codes(np.asarray(group)), codes(score)
+    label, weight = keys.zero_one("label", label), np.asarray(weight, dtype=np.float64)
+    (unit, names), (rank, distinct) = codes(group), codes(score)
     place, cell = codes(unit * len(distinct) + rank)
     owner = cell // len(distinct)
     hits, misses = (np.bincount(place, weight * side, len(cell)) for side in (label, 1 - label))

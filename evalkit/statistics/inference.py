@@ -229,8 +229,8 @@ PLAIN: dict[type[Kind], Method] = {
 OF_KISH = "delta method, on Kish's degrees of freedom"
 OF_UNITS = "t on the logit scale, by unit or weighted row, on Kish's degrees of freedom"
 BY_UNIT = Method(interval_methods.of_units, OF_UNITS, methods.influence, OF_KISH)
-LEFT = f"{JACKKNIFE}, with the freedom that the kurtosis of the influence values leaves"
-LEFT_OUT = replace(BY_ROW, interval=interval_methods.jackknife_of_few, interval_is=LEFT)
+LEFT = f"{JACKKNIFE}, with the freedom that the kurtosis of the influence values leaves, {DELTA} above 20,000 units"
+LEFT_OUT = replace(BY_ROW, interval=interval_methods.few_or_delta, interval_is=LEFT)
 WEIGHTED = dict.fromkeys(PLAIN, BY_UNIT) | {
     Loss: LEFT_OUT,
     Ratio: RATIO,
@@ -247,7 +247,7 @@ WEIGHTED = dict.fromkeys(PLAIN, BY_UNIT) | {
 }
 OR_DELTA = f"sign flips of whole units, {DELTA} above 20,000 units"
 CLUSTERED = WEIGHTED | {
-    Loss: Method(interval_methods.jackknife_of_few, LEFT, methods.flips_or_influence, OR_DELTA),
+    Loss: Method(interval_methods.few_or_delta, LEFT, methods.flips_or_influence, OR_DELTA),
     Share: Method(interval_methods.of_units, OF_UNITS, methods.flips_or_influence, OR_DELTA),
     PerUnit: Method(interval_methods.jackknife, JACKKNIFE, methods.flips, "sign flips of whole units"),
 }

@@ -56,6 +56,10 @@ def jackknife_of_few(statistic: Any, o: Options) -> Estimate:
     return _by_jackknife(statistic, arm, freedom, o)
 
 
+def few_or_delta(statistic: Any, o: Options) -> Estimate:
+    return (delta if statistic.n > o.limits.flipped else jackknife_of_few)(statistic, o)
+
+
 def _left_out(statistic: Any) -> Arm:
     """The ratio of sums with what leaving out each unit changes."""
     return independent.ratio_of(Sums(*statistic.sums.by_unit(statistic.sums.defined, statistic.unit)))
