@@ -25,6 +25,7 @@ from pathlib import Path
 import cells
 import numpy as np
 import page
+from fresh_worlds import ROUNDS
 from numbers_of import Number, numbers, study, values
 from own_worlds import FILE as OWN_METRICS
 from own_worlds import OWN_WORLDS
@@ -104,6 +105,7 @@ def _state() -> str:
     digest = hashlib.sha256()
     here, package = Path(__file__).parent, ROOT / "evalkit"
     own = [path for path in here.glob("*.py") if path.stem in ("run", "world", "worlds") or "_" in path.stem]
+    own.remove(here / "fresh_worlds.py")  # a round that is written down is not changed, and a further one changes none
     places = [package / name for name in COMPUTING]
     modules = [module for place in places for module in ([place] if place.is_file() else place.rglob("*.py"))]
     for path in sorted([*modules, *own, OWN_METRICS]):
@@ -115,7 +117,10 @@ def _file(words: str) -> str:
     return "".join(c if c.isalnum() else "-" for c in words)
 
 
-BY_NAME = {_file(f"{world.report} {world.name} {world.n}"): world for world in (*WORLDS, *OWN_WORLDS)}
+BY_NAME = {
+    _file(f"{world.report} {world.name} {world.n}"): world
+    for world in (*WORLDS, *OWN_WORLDS, *(world for worlds in ROUNDS.values() for world in worlds))
+}
 
 
 def truth(world: World) -> dict[str, float]:
@@ -209,15 +214,18 @@ def main() -> int:
     parser.add_argument("--world", default="", help="only worlds whose report or name holds this text; writes no page")
     parser.add_argument("--runs", type=int, help="another number of samples a world; writes no page")
     parser.add_argument("-j", type=int, default=os.cpu_count() or 1, help="processes")
+    parser.add_argument("--fresh", type=int, choices=ROUNDS, help="a round of worlds that no method was chosen by")
     parser.add_argument("--earlier", type=Path, help="a folder of .trust/: batches of an earlier state")
     options = parser.parse_args()
-    worlds = {name: world for name, world in BY_NAME.items() if options.world in f"{world.report} {world.name}"}
+    asked = ROUNDS[options.fresh] if options.fresh else (*WORLDS, *OWN_WORLDS)
+    names = {name: world for name, world in BY_NAME.items() if world in asked}
+    worlds = {name: world for name, world in names.items() if options.world in f"{world.report} {world.name}"}
     begin = time.monotonic()
     earlier = Folder(options.earlier) if options.earlier else None
     tallies = run(list(worlds), options.runs or RUNS[options.size], options.j, Folder(), earlier)
     every = cells.cells(worlds, tallies)
     print(cells.summary(every, time.monotonic() - begin))
-    if options.size == "full" and not options.world and not options.runs:
+    if options.size == "full" and not (options.world or options.runs or options.fresh):
         page.write(ROOT / "docs" / "trust.md", every, runs=RUNS["full"], seed=SEED)
     return int(any(cell.state == "outside" for cell in every))
 
