@@ -58,7 +58,7 @@ def _controls(study: BinaryStudy, thresholds: int, used: Set[str]) -> str:
     )
     at = "".join(used) if len(used) == 1 else ""
     slider = f'<input type="range" min="0" max="{thresholds - 1}">'
-    return f'<div class="tools sweep"><label>Threshold {slider}</label><output>{at}</output>{fields}</div>'
+    return f'<div class="tools sweep" hidden><label>Threshold {slider}</label><output>{at}</output>{fields}</div>'
 
 
 def _places(of_systems: Sequence[Estimate]) -> int:
