@@ -51,3 +51,12 @@ def test_a_figure_of_ones_own_has_no_marks_in_its_ids(tmp_path):
     frame = pd.DataFrame({"name": ["a"], "value": [0.1], "low": [0.0], "high": [0.3]})
     plots.picture(plots.intervals, frame, caption="x", label="l", zero=True).save(tmp_path / "f.svg")
     assert "mark-" not in (tmp_path / "f.svg").read_text("utf-8")
+
+
+def test_a_point_without_a_value_is_neither_marked_nor_counted():
+    frame = pd.DataFrame({"name": ["a", "b"], "value": [np.nan, 0.1], "low": [np.nan, 0.0], "high": [np.nan, 0.2]})
+    svg = plots.picture(plots.intervals, frame, caption="x", label="l", zero=False).svg
+    assert attributes(svg, "series") == ["b"]
+    line = pd.DataFrame({"system": "s", "k": [1, 2, 3], "value": [0.1, np.nan, 0.3], "low": 0.0, "high": 0.5})
+    svg = plots.picture(plots.curves, line, caption="x", x="k", y="value", xlabel="k", ylabel="y").svg
+    assert attributes(svg, "says") == ["s, k 1: 0.10 [0.00, 0.50]\ns, k 3: 0.30 [0.00, 0.50]"]

@@ -8,6 +8,9 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
+from evalkit.arrays import Bools
 from evalkit.drawing.tables import escape
 
 MARK = "_evalkit_mark"
@@ -19,8 +22,24 @@ LINEAR = "linear"
 
 
 def series(artist: Any, system: object, says: Iterable[str] = ()) -> Any:
-    """Mark what draws points of a system, and return it. says: a line for each point; without, its place says it."""
-    return _mark(artist, series=str(system), says="\n".join(line.replace("\n", " ") for line in says))
+    """Mark what draws points of a system, and return it; what draws none stays without a mark.
+
+    says: a line for each point, of which that of a point that is not finite is left out; without, its place says it.
+    """
+    lines, drawn = [line.replace("\n", " ") for line in says], _drawn(artist)
+    if not drawn.any():
+        return artist
+    if lines and len(drawn) > 1:
+        lines = [line for line, there in zip(lines, drawn, strict=True) if there]
+    return _mark(artist, series=str(system), says="\n".join(lines))
+
+
+def _drawn(artist: Any) -> Bools:
+    """Which points of a line are finite; an artist of another kind is drawn."""
+    if not hasattr(artist, "get_xydata"):
+        return np.ones(1, dtype=bool)
+    finite: Bools = np.isfinite(np.asarray(artist.get_xydata(), float)).all(axis=1)
+    return finite
 
 
 def band(artist: Any, system: object) -> Any:

@@ -266,9 +266,8 @@ def intervals(frame: pd.DataFrame, ax: Any, *, label: str, zero: bool) -> Any:
 
 
 def said(frame: pd.DataFrame, show: Show = number, value: str = "value") -> list[str]:
-    """The values of a frame that are there with their intervals, in words, all with the same decimals."""
-    rows = frame[np.isfinite(frame[value])]
-    columns = [rows[name].tolist() for name in (value, "low", "high")]
+    """The values of a frame with their intervals, in words, all with the same decimals."""
+    columns = [frame[name].tolist() for name in (value, "low", "high")]
     places = decimals(*columns)
     return [estimate(x, low, high, show, places) for x, low, high in zip(*columns, strict=True)]
 
@@ -278,8 +277,7 @@ def curves(frame: pd.DataFrame, ax: Any, *, x: str, y: str, xlabel: str, ylabel:
     lines = []
     for i, (name, line) in enumerate(frame.groupby("system", sort=False)):
         look = style_of(i)
-        places = line[x][np.isfinite(line[y])]
-        says = [f"{name}, {x} {place:g}: {text}" for place, text in zip(places, said(line, value=y), strict=True)]
+        says = [f"{name}, {x} {place:g}: {text}" for place, text in zip(line[x], said(line, value=y), strict=True)]
         lines.append((str(name), marks.series(ax.plot(line[x], line[y], **look)[0], name, says)))
         limits = ax.fill_between(line[x], line["low"], line["high"], color=look["color"], alpha=0.12, linewidth=0)
         marks.band(limits, name)
@@ -321,7 +319,7 @@ def multiples(frame: pd.DataFrame, axes: Any, *, label: str) -> Any:
     beside = 0.08 * max(len(short(name, 22)) for name in systems)
     width = int((axes.flat[0].figure.get_figwidth() - beside) / axes.shape[1] / TITLE_INCHES)
     for ax, (name, part) in zip(axes.flat, frame.groupby("slice", sort=False), strict=False):
-        for row, text in zip(part[np.isfinite(part["value"])].itertuples(), said(part), strict=True):
+        for row, text in zip(part.itertuples(), said(part), strict=True):
             i = systems.index(row.system)
             low, high = (value if np.isfinite(value) else row.value for value in (row.low, row.high))
             marks.band(ax.plot([low, high], [i, i], color=colour(i))[0], row.system)
