@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Floats
+from evalkit.drawing import marks
 from evalkit.drawing.plots import COLOURS, GREY, intervals, legend, style_of
-from evalkit.numbers import signed
+from evalkit.numbers import number, signed
 
 BINS = 40  # even: none straddles 0
 MISSED = "#c1272d"
@@ -33,7 +34,9 @@ def histogram(values: Floats, ax: Any, *, xlabel: str, ylabel: str, less_is_bett
     middle = (edges[1:] + edges[:-1]) / 2
     better, worse = (middle < 0, middle > 0) if less_is_better else (middle > 0, middle < 0)
     for side, colour in ((better, COLOURS[0]), (worse, COLOURS[1])):
-        ax.bar(middle[side], counts[side], width=edges[1] - edges[0], color=colour, linewidth=0)
+        drawn = ax.bar(middle[side], counts[side], width=edges[1] - edges[0], color=colour, linewidth=0)
+        for bar, low, count in zip(drawn, edges[:-1][side], counts[side], strict=True):
+            marks.series(bar, "", [f"{signed(low)} to {signed(low + edges[1] - edges[0])}: {count:,}"])
     zeros = int(values.size - moved.size)
     if zeros:
         ax.bar([0], [zeros], width=(edges[1] - edges[0]) / 2, color="none", edgecolor=GREY, hatch="////", linewidth=0.8)
@@ -83,7 +86,7 @@ def duality(
     curve: pd.DataFrame, ax: Any, *, observed: float, alpha: float, limits: tuple[float, float], label: str
 ) -> Any:
     """p against the mean under the null: where it is at least α is the interval, and at 0 stands the test's p."""
-    ax.plot(curve["mean"], curve["p"], color=COLOURS[0])
+    marks.series(ax.plot(curve["mean"], curve["p"], color=COLOURS[0])[0], "")
     ax.axhline(alpha, color=GREY, linestyle="--", linewidth=1)
     inside = curve["p"] >= alpha
     ax.fill_between(curve["mean"], 0, curve["p"], where=inside, color=COLOURS[0], alpha=0.14, linewidth=0)
@@ -169,13 +172,12 @@ def power(frame: pd.DataFrame, ax: Any, *, observed: float, margin: float | None
     for i, (units, line) in enumerate(frame.groupby("units")):
         style = ("--", "-", ":")[i % 3]
         name = f"n = {units:,}"
-        lines.append(
-            (name, ax.plot(line["difference"], line["power"], color=COLOURS[i], linestyle=style, label=name)[0])
-        )
+        drawn = ax.plot(line["difference"], line["power"], color=COLOURS[i], linestyle=style, label=name)[0]
+        lines.append((name, marks.series(drawn, name)))
     far = float(frame["difference"].max())
     ax.axhline(0.8, color=GREY, linewidth=0.9)
-    marks = [(abs(observed), "observed"), (margin or np.inf, "margin")]
-    for at, name in marks:
+    places = [(abs(observed), "observed"), (margin or np.inf, "margin")]
+    for at, name in places:
         if at <= far:
             ax.axvline(at, color="#444", linewidth=1, linestyle="-." if name == "margin" else ":")
             ax.annotate(name, (at, 0.02), xytext=(3, 0), textcoords="offset points")
@@ -201,9 +203,12 @@ def draw_errors(curves: pd.DataFrame, groups: pd.DataFrame, ax: Any) -> Any:
     for i, (name, line) in enumerate(curves.groupby("system", sort=False)):
         look = style_of(i)
         dash = "--" if i % 2 else "-"  # two curves that lie on each other both show
-        lines.append((str(name), ax.plot(line["users"], line["error"], color=look["color"], linestyle=dash)[0]))
+        drawn = ax.plot(line["users"], line["error"], color=look["color"], linestyle=dash)[0]
+        lines.append((str(name), marks.band(drawn, name)))
         counted = groups[groups["system"] == name]
-        ax.plot(counted["users"], counted["error"], linestyle="none", **look)
+        points = ax.plot(counted["users"], counted["error"], linestyle="none", **look)[0]
+        pairs = zip(counted["users"], counted["error"], strict=True)
+        marks.series(points, name, [f"{name}, {users:,.0f} users: {number(error)}" for users, error in pairs])
     ax.axhline(0.05, color="#444", linewidth=0.9, linestyle="--")
     ax.annotate(
         "5 %: agrees in 95 %", (curves["users"].max(), 0.05), xytext=(0, 3), textcoords="offset points", ha="right"
@@ -225,7 +230,7 @@ def draw_agreement(points: list[np.ndarray], titles: list[str], axes: Any) -> An
         x, y = xy[:, 0], 100 * xy[:, 1]
         ax.axhline(0, color="#444", linewidth=0.8)
         ax.axvline(0, color="#444", linewidth=0.8)
-        ax.plot(x, y, "o", color=COLOURS[0], markersize=4.5)
+        marks.series(ax.plot(x, y, "o", color=COLOURS[0], markersize=4.5)[0], "")
         ax.plot(x, np.polyval(np.polyfit(x, y, 1), x), color=GREY, linewidth=1.0)
         ax.set_title(title)
         ax.set_xlabel(f"user share − ½ (n = {len(x)} rankers)")
@@ -244,7 +249,8 @@ def draw_families(frame: pd.DataFrame, axes: Any) -> Any:
                 line = np.polyfit(rows["share"], 100 * rows[lift], 1)
                 across = np.array([frame["share"].min(), frame["share"].max()])
                 ax.plot(across, np.polyval(line, across), color=GREY, linewidth=1.0)
-            ax.plot(rows["share"], 100 * rows[lift], linestyle="none", label=family, **style_of(i))
+            points = ax.plot(rows["share"], 100 * rows[lift], linestyle="none", label=family, **style_of(i))[0]
+            marks.series(points, family)
         ax.set_xlabel(f"user share of plays − ½ (n = {len(frame)} rankers)")
         ax.set_ylabel(f"true lift in {lift}, %")
         ax.grid(color="#ddd", linewidth=0.6)

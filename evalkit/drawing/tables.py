@@ -154,8 +154,16 @@ def table(
     rest = rows[UNFOLDED:LISTED]
     if len(rest) < UNFOLDED // 2:
         return Html(_table(caption, columns, rows[:LISTED], place) + below, content.text, (content,))
-    more = folded(f"{len(rest):,} more rows", Html(_table(f"{caption}, continued", columns, rest)))
+    more = folded(f"{len(rest):,} more rows", Html(_table(f"{caption}, continued", columns, rest)), "rows")
     return Html(_table(caption, columns, rows[:UNFOLDED], place) + below + more.html, content.text, (content,))
+
+
+def whole(caption: str, columns: Sequence[Head], rows: Sequence[Sequence[Cell | str]], note: str = "") -> Html:
+    """A table of all its rows, for a fold of its own."""
+    plain = [column.text if isinstance(column, Cell) else column for column in columns]
+    content = Table(caption, plain, [[_cell(cell) for cell in row] for row in rows], note)
+    below = f'<p class="muted">{escape(note)}</p>' if note else ""
+    return Html(_table(caption, columns, rows) + below, content.text, (content,))
 
 
 def cut(rows: int, note: str) -> str:
@@ -256,10 +264,11 @@ def _row(row: Sequence[Cell | str]) -> str:
     return first + "".join(f"<td{kind}>{cell.html}</td>" for kind, cell in zip(kinds[1:], cells[1:], strict=True))
 
 
-def folded(summary: str, piece: Html) -> Html:
-    """A piece that opens when its summary is clicked."""
+def folded(summary: str, piece: Html, kind: str = "") -> Html:
+    """A piece that opens when its summary is clicked. kind: the class of the fold, none if empty."""
+    start = f'<details class="{kind}">' if kind else "<details>"
     return Html(
-        f"<details><summary>{escape(summary)}</summary>{piece.html}</details>", f"{summary}\n{piece.text}", piece.tables
+        f"{start}<summary>{escape(summary)}</summary>{piece.html}</details>", f"{summary}\n{piece.text}", piece.tables
     )
 
 
