@@ -242,7 +242,7 @@ def test_certain_and_wrong_is_told():
     sure = frame().assign(score=lambda f: np.where(f["score"] > 0.6, 1.0, f["score"]))
     shown = whole(classification.read(sure))
     assert "Probabilities of exactly 0 or 1, which log loss clips: good" in shown
-    assert "certain and wrong, 36 nats each" in shown
+    assert "wrong ones cost 36 nats each" in shown
 
 
 def test_constant_scores():

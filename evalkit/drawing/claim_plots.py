@@ -206,7 +206,7 @@ def draw_errors(curves: pd.DataFrame, groups: pd.DataFrame, ax: Any) -> Any:
         ax.plot(counted["users"], counted["error"], linestyle="none", **look)
     ax.axhline(0.05, color="#444", linewidth=0.9, linestyle="--")
     ax.annotate(
-        "5 %: agrees in 95 %", (curves["users"].max(), 0.05), xytext=(0, 3), textcoords="offset points", ha="right"
+        "5%: agrees in 95%", (curves["users"].max(), 0.05), xytext=(0, 3), textcoords="offset points", ha="right"
     )
     ax.set_xscale("log")
     ax.set_xticks(TICKS, [f"{tick:,}" for tick in TICKS])

@@ -88,6 +88,11 @@ def answer(sentence: str) -> Html:
     return Html(f'<p class="answer">{escape(sentence)}</p>', sentence)
 
 
+def gloss(metric: str, meaning: str) -> Html:
+    """What the metric of the answer measures: its name, HTML already, and what it is in plain words."""
+    return Html(f'<p class="gloss muted">{metric}: {escape(meaning)}</p>', f"{Cell(metric).text}: {meaning}")
+
+
 def stack(pieces: Iterable[Html]) -> Html:
     """Several pieces below one another."""
     pieces = list(pieces)

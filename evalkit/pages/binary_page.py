@@ -216,7 +216,7 @@ def _probabilities(study: BinaryStudy) -> list[Finding]:
         return [predictions.NO_PROBABILITIES.warning(text + left_out, max(study.facts.outside.values()))]
     clipped = diagnostics.clipped(study)
     wrong = nonzero({name: study.facts.wrong[name] for name in clipped})
-    more = f"; certain and wrong, 36 nats each: {counts(wrong)}" if wrong else ", none of them wrong"
+    more = f". Of these, wrong ones cost 36 nats each: {counts(wrong)}" if wrong else ", none of them wrong"
     text = f"Probabilities of exactly 0 or 1, which log loss clips: {counts(clipped)}{more}."
     severity = WARNING if wrong else NOTE
     return [predictions.CERTAIN.rated(severity, text, max(clipped.values()))] if clipped else []

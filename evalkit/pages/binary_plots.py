@@ -189,7 +189,7 @@ def gain_plot(study: BinaryStudy) -> Picture | Html:
     top = study.gains[study.gains["depth"] == 0.1]
     shares = listed((f"{row.system} {row.recall:.0%}" for row in top.itertuples()), page.CURVES)
     caption = (
-        f"Cumulative gain. The 10 % of rows with the highest scores contain this share of the positives: {shares}. "
+        f"Cumulative gain. The 10% of rows with the highest scores contain this share of the positives: {shares}. "
         f"Dotted: no skill.{page.few(study)}"
     )
     return plots.row(curve_plots.panels, [panel], caption=caption, panels=1)

@@ -55,8 +55,9 @@ def title(report: str, study: Study, rows: str, *, alone: str, against: str, bes
 
 
 def heading(report: str, asked: str, of: Origin) -> Html:
-    """The title, what was asked, and what the parameters say of the data."""
-    first, others = PurePath(of.sources[0].name).name if of.sources else "", len(of.sources[1:])
+    """The title, what was asked, and what the parameters say of the data; a file is named with its folder."""
+    first = "/".join(PurePath(of.sources[0].name).parts[-2:]) if of.sources else ""
+    others = len(of.sources[1:])
     usual = f"{report}: {first}{f' and {others} more' if others > 0 else ''}" if first else report
     date = of.given.get("data_date")
     more = [of.given.get("note"), f"Data of {date}" if date else None]
@@ -67,8 +68,8 @@ def verdict(study: Study) -> Html:
     """The gate where one is set, the answer in a sentence, the comparisons behind it, and how they were tested."""
     pieces = [_gate(study.gate)] if study.gate else []
     if not len(study.headline):
-        return tables.stack([*pieces, _alone(study)])
-    pieces += [tables.answer(_answer(study))]
+        return tables.stack([*pieces, _alone(study), gloss(study)])
+    pieces += [tables.answer(_answer(study)), gloss(study)]
     best_two = diagnostics.best_two(study).to_dict("records")
     most = BESIDE_TWO_BEST if best_two else SHOWN
     of_family = study.headline.head(most).to_dict("records")
@@ -77,6 +78,13 @@ def verdict(study: Study) -> Html:
     more = f"{most} of {len(study.headline)} comparisons are listed here; the evidence table has all of them. "
     how = tables.paragraph(f"{more if len(study.headline) > most else ''}{_how(study)}")
     return tables.stack([*pieces, tables.folded("How this was tested", how)])
+
+
+def gloss(study: Study) -> Html:
+    """What the metric that decides measures, in plain words, and which of its values are better."""
+    metric = study.primary.metric
+    side = {"high": "higher is better", "low": "lower is better"}.get(metric.best, "neither high nor low is better")
+    return tables.gloss(page.metric_link(study.primary), f"{study.primary.plain} ({side}).")
 
 
 def _answer(study: Study) -> str:
@@ -206,7 +214,7 @@ def _comparison(study: Study, row: dict[str, Any], evidence: str) -> Html:
     if row["verdict"] == "cannot tell" and row["p"] < diagnostics.alpha(study):
         small += NOT_ADJUSTED
     if row["verdict"] == "cannot tell" and row.get("detectable", math.nan) > 0:
-        small += f"; a true difference of {number(row['detectable'], same)} would be detected with 80 % power"
+        small += f"; a true difference of {number(row['detectable'], same)} would be detected with 80% power"
     small += f"; {places_of.link('evidence', evidence)}"
     return tables.verdict(row["verdict"], main, small)
 

@@ -115,7 +115,7 @@ def definitions(o: Online) -> Html:
         )
         test = (
             f"{o.log.tests_are}; sessions are not independent: a sign test over sessions declares a winner between two "
-            "equal rankers in 47 % of experiments with 2,000 users of the default simulated world"
+            "equal rankers in 47% of experiments with 2,000 users of the default simulated world"
         )
         items += [("interleaving", draft), ("test of the log", test)]
     items += experiment_page.definitions(o.users) if o.users else []

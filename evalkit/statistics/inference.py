@@ -332,12 +332,12 @@ def lift(a: Any, b: Any, o: Options) -> Comparison:
 
 
 def detectable(a: Any, b: Any, c: Comparison, level: float) -> float:
-    """The smallest true difference that the test of this comparison shows at a level with 80 % power."""
+    """The smallest true difference that the test of this comparison shows at a level with 80% power."""
     return method(a).shows(a, b, c, level)
 
 
 def detectable_by_t(a: Any, b: Any, level: float) -> float:
-    """The smallest true difference that these units would show with 80 % power, from the spread that they have."""
+    """The smallest true difference that these units would show with 80% power, from the spread that they have."""
     sd, n = spread(a, b)
     return power.minimum_detectable(sd, n, level=level)
 

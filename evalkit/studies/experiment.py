@@ -259,7 +259,7 @@ class Experiment(Study):
 
     @cached_property
     def users_for(self) -> pd.DataFrame:
-        """Users an arm for a lift over the headline's second arm at 80 % power: lift, difference, raw, cuped."""
+        """Users an arm for a lift over the headline's second arm at 80% power: lift, difference, raw, cuped."""
         if self.plain is None:
             return pd.DataFrame()
         control = self._sides(self.plain.sums(self.numbers).numerator)[1]

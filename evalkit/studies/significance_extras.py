@@ -141,14 +141,14 @@ def power_curve(study: Significance, points: int = 41) -> pd.DataFrame:
 
 
 def needed(study: Significance) -> pd.DataFrame:
-    """How many units show which true difference with 80 and 90 % power: the margin, what was seen, what would show."""
+    """How many units show which true difference with 80 and 90% power: the margin, what was seen, what would show."""
     sd, n = spread(study)
     if not sd > 0:
         return pd.DataFrame()
     seen = abs(float(study.headline.iloc[0]["difference"]))
     least = power.minimum_detectable(sd, n, level=study.family_level)
     wanted = [("the margin", study.settings.margin or 0.0), ("as large as observed", seen), ("half of it", seen / 2)]
-    wanted += [(f"what {n:,} detect with 80 %", least), ("half of that", least / 2)]
+    wanted += [(f"what {n:,} detect with 80%", least), ("half of that", least / 2)]
     rows = []
     for name, d in wanted:
         if d > 0:

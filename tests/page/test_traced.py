@@ -85,7 +85,7 @@ def matches(token: re.Match[str], value: float) -> bool:
 
 def untraced(text: str, names: list[str], known: Numbers, shares: Sequence[float] = ()) -> list[str]:
     """The numbers of a text that none of the known ones prints as, nor a share as a percentage."""
-    tokens = list(NUMBER.finditer(without(text.replace("80 % power", ""), names)))
+    tokens = list(NUMBER.finditer(without(text.replace("80% power", ""), names)))
     several = [(token, [*known, *(shares if token["percent"] else [])]) for token in tokens]
     return [token[0] for token, values in several if not any(matches(token, value) for value in values)]
 
