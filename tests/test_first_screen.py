@@ -7,6 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from evalkit.catalogue import lookup
+from evalkit.catalogue.metric import Chosen
 from evalkit.pages import first_screen, rating_page
 from evalkit.studies import classification, diagnostics, interleaving, rating, significance
 
@@ -104,9 +106,23 @@ def test_tiny_and_huge_metrics_print_digits_that_differ(size):
 def test_a_shown_difference_says_on_which_side_it_lies():
     html = first_screen.verdict(rating.read(forecasts(a=1, b=2), metrics="mae")).html
     assert re.search(r"\[−[\d.]+, −[\d.]+\], \d\d\.\d% lower</p>", html)
-    assert (
-        "lower" not in first_screen.verdict(rating.read(forecasts(a=1, b=1), metrics="mae")).html.split("How this")[0]
-    )
+    cards = first_screen.verdict(rating.read(forecasts(a=1, b=1), metrics="mae")).html.split('<div class="verdict')[1:]
+    assert "lower" not in "".join(cards).split("How this")[0]
+
+
+def test_below_the_answer_the_metric_is_said_in_plain_words():
+    lines = first_screen.verdict(rating.read(forecasts(a=1, b=2), metrics="mae")).text.splitlines()
+    assert lines[1] == "mae: the mean distance between forecast and actual value (lower is better)."
+
+
+def test_every_metric_of_the_catalogue_has_plain_words():
+    metrics = [metric for table in lookup.TABLES.values() for metric in table.values()]
+    assert [metric.name for metric in metrics if not metric.plain] == []
+    assert [
+        metric.name for metric in metrics if re.search(r"[Σ√²|/{}]", Chosen(metric, 5).plain.replace("1 / ", ""))
+    ] == []
+    assert Chosen(lookup.TABLES["rankings"]["ndcg"], 10).plain.startswith("how close the first 10 items are to")
+    assert Chosen(lookup.TABLES["rankings"]["ndcg"]).plain.startswith("how close all items are to")
 
 
 def test_a_card_says_what_equivalent_and_cannot_tell_rest_on():

@@ -69,7 +69,7 @@ class Chosen:
     def plain(self) -> str:
         """What it measures, in plain words."""
         top = "all items" if self.k is None else "the first item" if self.k == 1 else f"the first {self.k} items"
-        return self.metric.plain.format(k=self.k, top=top) or self.metric.formula
+        return self.metric.plain.replace("{top}", top).replace("{k}", str(self.k)) or self.metric.formula
 
     @property
     def decided(self) -> bool:

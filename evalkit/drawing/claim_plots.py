@@ -117,7 +117,8 @@ def critical_difference(ranks: Mapping[str, float], ax: Any, *, distance: float,
     left = (k + 1) // 2
     lines = max(left, k - left)
     ax.set_xlim(1, k)
-    ax.set_ylim(-(len(bars) * 0.45 + lines * 0.8 + 0.7), 1.3)
+    bottom = -(0.45 * len(bars) + 0.9 * lines + 0.9)
+    ax.set_ylim(bottom - 0.4, 0.6)
     ax.xaxis.tick_top()
     ax.xaxis.set_label_position("top")
     ax.set_xlabel(label)
@@ -126,19 +127,19 @@ def critical_difference(ranks: Mapping[str, float], ax: Any, *, distance: float,
     ax.spines["left"].set_visible(False)
     ax.spines["bottom"].set_visible(False)
     ax.spines["top"].set_visible(True)
-    ax.plot([1, min(1 + distance, k)], [0.85, 0.85], color="#444", linewidth=2, solid_capstyle="butt")
-    apart: dict[str, Any] = {"xytext": (0, -4), "textcoords": "offset points", "va": "top", "zorder": 5}
-    white = {"facecolor": "white", "edgecolor": "none", "pad": 1}
-    ax.annotate(f"critical difference {distance:.2f}", (1, 0.85), bbox=white, **apart)
+    end = min(1 + distance, k)
+    ax.plot([1, end], [bottom, bottom], color="#444", linewidth=2, solid_capstyle="butt")
+    apart: dict[str, Any] = {"xytext": (6, 0), "textcoords": "offset points", "va": "center"}
+    ax.annotate(f"critical difference {distance:.2f}", (end, bottom), **apart)
     for i, (first, last) in enumerate(bars):
         y = -0.45 * (i + 1)
         ends = [ordered[first][1] - 0.04, ordered[last][1] + 0.04]
         ax.plot(ends, [y, y], color=COLOURS[1], linewidth=4, solid_capstyle="butt")
     for i, (name, rank) in enumerate(ordered):
         row = i if i < left else k - 1 - i
-        y = -(0.45 * len(bars) + 0.55 + 0.8 * row)
+        y = -(0.45 * len(bars) + 0.5 + 0.9 * row)
         edge, side = (0.0, "right") if i < left else (1.0, "left")
-        ax.plot([rank, rank], [1.3, y], color=GREY, linewidth=0.8, clip_on=False)
+        ax.plot([rank, rank], [0.6, y], color=GREY, linewidth=0.8, clip_on=False)
         corner = 1 if i < left else k
         ax.plot([rank, corner], [y, y], color=GREY, linewidth=0.8)
         label_of = f"{name} {rank:.2f}"

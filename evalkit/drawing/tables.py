@@ -269,8 +269,9 @@ def folded(summary: str, piece: Html) -> Html:
 
 
 def definitions(items: Sequence[tuple[str, str]]) -> Html:
-    """Names and what they mean, plain text; links lead to them by `definition`."""
-    return _listed("definitions", items, [f' id="{definition(name)}"' for name, _ in items])
+    """Names and what they mean, plain text, folded; links open them and lead to them by `definition`."""
+    listed = _listed("definitions", items, [f' id="{definition(name)}"' for name, _ in items])
+    return folded(f"{len(items)} metrics, methods and terms", listed)
 
 
 def provenance(items: Sequence[tuple[str, str]]) -> Html:

@@ -90,9 +90,11 @@ def gains(study: BinaryStudy) -> Html:
 
     def lift(rows: tables.Rows) -> list[str]:
         cells = zip(limits("value")(rows), rows, strict=True)
-        return [f"{cell}, finds {row['recall']:.0%}" for cell, row in cells]
+        return [f'{cell}<br><span class="muted">finds {row["recall"]:.0%}</span>' for cell, row in cells]
 
-    note = "Lift: precision / base rate. Rows tied at the cut-off count by their share."
+    note = (
+        "Lift: precision / base rate. Finds: the share of all positives. Rows tied at the cut-off count by their share."
+    )
     return by_system("Lift among the highest scores", study.gains, "depth", lift, note, "top {:.0%}".format)
 
 

@@ -93,7 +93,8 @@ def checks(study: Interleaving) -> Html:
     }
     note = "p: chi-square test against a fair coin, one coin per session; adjusted by Holm over the positions. "
     note += f"Below {diagnostics.BROKEN}: broken."
-    balance = of_rows("Balance of teams by position (position 1: the coin)", study.coins, columns, note)
+    by_position = of_rows("Balance of teams by position (position 1: the coin)", study.coins, columns, note)
+    balance = tables.folded("The balance of teams in numbers", by_position)
     counts = {
         "check": text("check"),
         "count": text("count", "{:,.0f}".format),

@@ -56,7 +56,8 @@ def needed(study: Planning) -> Html:
         "95% agree: the sign is right in 95% of experiments, the published criterion; power: two-sided at 0.05. "
         "An A/B test counts both arms. Noise: one standard error of the simulation. Times: against the first row."
     )
-    return of_rows(f"Users needed, from {study.users:,} simulated users", study.needed, columns, note)
+    by_design = of_rows(f"Users needed, from {study.users:,} simulated users", study.needed, columns, note)
+    return tables.folded("Users needed by design", by_design)
 
 
 @pieces.of_a_part
@@ -188,7 +189,7 @@ def agreement(study: Planning) -> Picture | Html:
     caption = (
         f"Simulated, not observed: {study.rankers} rankers against production, one point each; {study.each:,} users "
         f"interleaved and as many in an A/B test, half in each arm. Pearson's r of preference and lift in the titles. "
-        "All rank by affinity, and every play has the same value; the next figure has rankers for which neither holds."
+        "All rank by affinity, and every play has the same value; the figure folded below has others."
     )
     titles = [f"{HOW[how]}, r = {r[how]:.2f}" for how in HOW]
     data = [study.candidates[["share", f"plays_{how}"]].to_numpy() for how in HOW]
@@ -212,4 +213,5 @@ def families(study: Planning) -> Picture | Html:
         f"hours {signed_percent(row.hours)}"
         for row in rankers.itertuples(index=False)
     )
-    return plots.row(claim_plots.draw_families, rankers, alt=f"{caption} {listed}.", caption=caption, panels=2)
+    drawn = plots.row(claim_plots.draw_families, rankers, alt=f"{caption} {listed}.", caption=caption, panels=2)
+    return drawn.folded("Rankers that a preference misjudges (click-bait and diverse lists)")

@@ -104,7 +104,7 @@ def ranks(study: Significance) -> Picture | Html:
         f"within Nemenyi's critical difference, {summary['critical_difference']:.2f}.{rough} Ranks ignore the sizes "
         "of differences and depend on which systems are compared: the paired differences above decide."
     )
-    size = plots.WIDTH, plots.tall(plots.grid(k, across=2)[0], head=1.7, each=0.24)
+    size = plots.WIDTH, plots.tall(plots.grid(k, across=2)[0], head=1.9, each=0.34)
     drawn: dict[str, Any] = {"distance": summary["critical_difference"], "label": "mean rank, best left"}
     means = summary["mean_ranks"]
     return plots.picture(

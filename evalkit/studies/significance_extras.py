@@ -148,7 +148,7 @@ def needed(study: Significance) -> pd.DataFrame:
     seen = abs(float(study.headline.iloc[0]["difference"]))
     least = power.minimum_detectable(sd, n, level=study.family_level)
     wanted = [("the margin", study.settings.margin or 0.0), ("as large as observed", seen), ("half of it", seen / 2)]
-    wanted += [(f"what {n:,} detect with 80%", least), ("half of that", least / 2)]
+    wanted += [(f"detectable by {n:,} with 80% power", least), ("half of that", least / 2)]
     rows = []
     for name, d in wanted:
         if d > 0:
