@@ -170,7 +170,7 @@ def _holdouts(setting: Setting, name: str) -> Way:
 def _one_out(setting: Setting, name: str) -> Way:
     rows = len(setting.examples)
     if rows > LEAST_LEFT_OUT:
-        raise InputError(f"{rows:,} fits; made only up to {LEAST_LEFT_OUT} rows")
+        raise InputError(f"{rows:,} fits; they are only made for up to {LEAST_LEFT_OUT} rows")
     return Way(name, splits.leave_out(rows), rows)
 
 
