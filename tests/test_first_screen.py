@@ -172,7 +172,7 @@ def test_the_heading_names_the_input_or_is_what_the_parameter_says(tmp_path):
     forecasts(a=1, b=2).to_csv(tmp_path / "june <1>.csv", index=False)
     path = tmp_path / "june <1>.csv"
     assert rating_page.title(rating.read(path)).html.startswith(
-        f"<h1>Rating report: {tmp_path.name}/june &lt;1&gt;.csv</h1>"
+        f"<h1>Rating report: {tmp_path.name}/<wbr>june &lt;1&gt;.csv</h1>"
     )
     options = {"title": "Tide <b>", "note": "Gauge 7 only.", "data_date": "June 2026"}
     named = rating_page.title(rating.read(path, **options))

@@ -61,7 +61,8 @@ def null_distribution(draws: Floats, ax: Any, *, observed: float, xlabel: str, y
     for at, style in ((observed, "-"), (-observed, ":")):
         ax.axvline(at, color=COLOURS[0], linestyle=style, linewidth=1.6)
     side = "right" if observed > 0 else "left"
-    top = ax.get_ylim()[1]
+    top = 1.15 * ax.get_ylim()[1]
+    ax.set_ylim(top=top)
     place: dict[str, Any] = {"xytext": (-4 if side == "right" else 4, -2), "textcoords": "offset points", "va": "top"}
     ax.annotate(f"observed {signed(observed)}", (observed, top), ha=side, color=COLOURS[0], **place)
     return _labelled(ax, xlabel, ylabel)
@@ -176,10 +177,10 @@ def power(frame: pd.DataFrame, ax: Any, *, observed: float, margin: float | None
     far = float(frame["difference"].max())
     ax.axhline(0.8, color=GREY, linewidth=0.9)
     marks = [(abs(observed), "observed"), (margin or np.inf, "margin")]
-    for at, name in marks:
+    for line_above, (at, name) in enumerate(marks):
         if at <= far:
             ax.axvline(at, color="#444", linewidth=1, linestyle="-." if name == "margin" else ":")
-            ax.annotate(name, (at, 0.02), xytext=(3, 0), textcoords="offset points")
+            ax.annotate(name, (at, 1.02), xytext=(0, 2 + 9 * line_above), textcoords="offset points", ha="center")
     ax.set_ylim(0, 1.02)
     ax.set_xlim(0, far)
     ax.grid(color="#ddd", linewidth=0.6)

@@ -73,7 +73,8 @@ def p_cell(p: float) -> str:
 def heading(text: str, asked: str, *more: str) -> Html:
     """The title and the question that the page answers, then what else is to be said first."""
     lines = "".join(f'<p class="asked">{escape(line)}</p>' for line in (asked, *more))
-    return Html(f"<h1>{escape(text)}</h1>{lines}", "\n".join([text, asked, *more]))
+    breaking = escape(text).replace("/", "/<wbr>")
+    return Html(f"<h1>{breaking}</h1>{lines}", "\n".join([text, asked, *more]))
 
 
 def verdict(word: str, main: str, *small: str) -> Html:

@@ -68,8 +68,9 @@ def other_tests(study: Significance) -> Html:
     if not len(study.headline) or not len(frame := extras.other_tests(study)):
         return Html("")
     columns: dict[str, Column] = {"first − second": pair, "metric": words("metric")}
-    columns |= {head: text(test, p_cell) for test, (head, _) in SENTENCES.items()}
-    note = "; ".join(f"{head}: {text}" for head, text in SENTENCES.values())
+    known = {test: words for test, words in SENTENCES.items() if frame[test].notna().any()}
+    columns |= {head: text(test, p_cell) for test, (head, _) in known.items()}
+    note = "; ".join(f"{head}: {text}" for head, text in known.values())
     if study.settings.unit:
         units = plural(study.unit_name, 2)
         note += f"; t and bootstrap take whole {units}, the other tests the mean of each {study.unit_name}"

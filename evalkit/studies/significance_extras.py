@@ -14,6 +14,7 @@ from evalkit.statistics.power import effect
 from evalkit.studies.significance import Significance
 
 RESAMPLES = 2_000
+MOST_OF_TUKEY = 20  # systems; of 200 its integrals would take ten minutes
 
 
 def effects(study: Significance) -> pd.DataFrame:
@@ -88,7 +89,7 @@ def table(study: Significance, chosen: Chosen) -> Floats:
 
 def _tukey(study: Significance, chosen: Chosen) -> dict[tuple[str, str], float]:
     values = table(study, chosen)
-    if len(study.order) < 3 or len(values) < 2:
+    if not 3 <= len(study.order) <= MOST_OF_TUKEY or len(values) < 2:
         return {}
     with np.errstate(invalid="ignore", divide="ignore"):
         p = ranks.blocked_tukey(values)
