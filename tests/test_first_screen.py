@@ -161,6 +161,16 @@ def test_a_metric_that_can_be_negative_has_no_per_cent():
     assert "%" not in answer(rating.read(forecasts(a=1, b=20), metrics="r2"))
 
 
+def test_long_names_are_shortened_in_the_answer_and_on_the_cards():
+    table = forecasts(**{"a" * 150 + "1": 1, "a" * 150 + "2": 2, "b": 3})
+    for options in ({}, {"baseline": "b"}):
+        study = rating.read(table, metrics="mae", **options)
+        shown = first_screen.verdict(study).html.split("<details>")[0]
+        assert "a" * 41 not in shown
+        assert {"a…" + "a" * 18 + end in shown for end in "12"} == {True}
+        assert len(answer(study)) < 300
+
+
 def test_how_it_was_tested_is_folded():
     html = first_screen.verdict(rating.read(forecasts(a=1, b=2), metrics="mae")).html
     assert html.index("<details>") > html.index("Family") - 200

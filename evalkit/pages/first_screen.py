@@ -13,7 +13,7 @@ from evalkit.pages import page, pieces
 from evalkit.reading.tables.parts import Source
 from evalkit.studies import diagnostics
 from evalkit.studies.study import Study
-from evalkit.studies.words import listed, plural, sample_sizes
+from evalkit.studies.words import listed, plural, sample_sizes, shortened
 
 pieces.listed(__name__)
 
@@ -95,9 +95,10 @@ def _answer(study: Study) -> str:
 
 
 def _of_pair(study: Study, row: Mapping[str, Any]) -> str:
-    first, second, metric = row["first"], row["second"], row["metric"]
+    metric, names = row["metric"], (row["first"], row["second"])
     same = page.places(study, metric)
-    a, b = (number(diagnostics.deciding(study, name)["value"], same) for name in (first, second))
+    a, b = (number(diagnostics.deciding(study, name)["value"], same) for name in names)
+    first, second = map(shortened, names)
     match row["verdict"]:
         case "equivalent":
             margin = f"the interval of their difference lies within {_margin(study)}"
@@ -126,11 +127,11 @@ def _margin(study: Study) -> str:
 
 
 def _of_leader(study: Study) -> str:
-    best, rows = study.leader, study.headline
+    best, rows = shortened(study.leader), study.headline
     behind, alike = (rows[rows["verdict"] == word]["second"].tolist() for word in ("better", "equivalent"))
     others = rows[~rows["verdict"].isin(["better", "equivalent"])]["second"].tolist()
     metric = study.primary.label
-    value = number(diagnostics.deciding(study, best)["value"], page.places(study, metric))
+    value = number(diagnostics.deciding(study, study.leader)["value"], page.places(study, metric))
     top = "highest" if study.primary.metric.best == "high" else "lowest"
     if len(behind) == len(rows):
         return f"{best} is better than all {len(rows)} other systems: it has the {top} {metric}, {value}."
@@ -153,7 +154,8 @@ def _against_baseline(study: Study) -> str:
         rest = by_word["cannot tell"]
         verb = "are" if len(rest) > NAMED else "is"
         parts.append(f"the data do not show whether {_several(rest, 'or')} {verb} better or worse")
-    return f"Against {study.settings.baseline}, by {study.primary.label}: {'; '.join(parts)}.{_of_best_two(study)}"
+    baseline = shortened(study.settings.baseline or "")
+    return f"Against {baseline}, by {study.primary.label}: {'; '.join(parts)}.{_of_best_two(study)}"
 
 
 def _of_best_two(study: Study) -> str:
@@ -161,7 +163,7 @@ def _of_best_two(study: Study) -> str:
     if not len(best_two := diagnostics.best_two(study)):
         return ""
     row = best_two.iloc[0]
-    first, second = row["first"], row["second"]
+    first, second = shortened(row["first"]), shortened(row["second"])
     match row["verdict"]:
         case "equivalent":
             return f" The two best, {first} and {second}, are equivalent."
@@ -174,6 +176,7 @@ def _several(names: Sequence[str], last: str = "and") -> str:
     """Some names in a sentence; of more than three their number."""
     if len(names) > NAMED:
         return f"{len(names)} systems"
+    names = [shortened(name) for name in names]
     return f" {last} ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
 
 
@@ -189,7 +192,9 @@ def _value(study: Study, system: str) -> str:
 
 def _alone(study: Study) -> Html:
     rows = study.estimates[study.estimates["metric"] == study.primary.label]
-    lines = [f"{escape(name)}: {page.metric_link(study.primary)} {_value(study, name)}" for name in rows["system"]]
+    lines = [
+        f"{escape(shortened(name))}: {page.metric_link(study.primary)} {_value(study, name)}" for name in rows["system"]
+    ]
     over = sample_sizes(rows["n"], study.unit_name).removeprefix("n = ")
     how = f"{percent(study.settings.level)} interval ({rows.iloc[0]['method']}) over {over}; "
     reason = (
@@ -200,7 +205,7 @@ def _alone(study: Study) -> Html:
 
 def _comparison(study: Study, row: dict[str, Any], evidence: str) -> Html:
     """The card of a comparison, with a link to the table that is its evidence."""
-    first, second = escape(row["first"]), escape(row["second"])
+    first, second = (escape(shortened(row[side])) for side in ("first", "second"))
     same = of_frame(study.headline, "difference")
     difference = estimate(row["difference"], row["low"], row["high"], signed, same) + _side(study, row)
     main = f"{first} {BETWEEN[row['verdict']]} {second}: {page.metric_link(study.primary)} {difference}"
