@@ -91,9 +91,11 @@ def gains(study: BinaryStudy) -> Html:
 
     def lift(rows: tables.Rows) -> list[str]:
         cells = zip(limits("value")(rows), rows, strict=True)
-        return [f"{cell}, finds {row['recall']:.0%}" for cell, row in cells]
+        return [f'{cell}<br><span class="muted">finds {row["recall"]:.0%}</span>' for cell, row in cells]
 
-    note = "Lift: precision / base rate. Rows tied at the cut-off count by their share."
+    note = (
+        "Lift: precision / base rate. Finds: the share of all positives. Rows tied at the cut-off count by their share."
+    )
     return by_system("Lift among the highest scores", study.gains, "depth", lift, note, "top {:.0%}".format)
 
 
@@ -230,7 +232,7 @@ def _probabilities(study: BinaryStudy) -> list[Finding]:
         return [predictions.NO_PROBABILITIES.warning(text + left_out, max(study.facts.outside.values()))]
     clipped = diagnostics.clipped(study)
     wrong = nonzero({name: study.facts.wrong[name] for name in clipped})
-    more = f"; certain and wrong, 36 nats each: {counts(wrong)}" if wrong else ", none of them wrong"
+    more = f". Of these, wrong ones cost 36 nats each: {counts(wrong)}" if wrong else ", none of them wrong"
     text = f"Probabilities of exactly 0 or 1, which log loss clips: {counts(clipped)}{more}."
     severity = WARNING if wrong else NOTE
     return [predictions.CERTAIN.rated(severity, text, max(clipped.values()))] if clipped else []

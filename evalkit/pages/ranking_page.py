@@ -121,7 +121,7 @@ def definitions(study: Ranking) -> Html:
         "its mean, one that has no judgements is left out"
     )
     detectable = (
-        "the smallest true difference that a t-test detects with 80 % power on as many units, after Holm's first step"
+        "the smallest true difference that a t-test detects with 80% power on as many units, after Holm's first step"
     )
     items += [("relevant", relevant), ("order of ranks", order), ("population", population)]
     return tables.definitions([*items, ("tests", study.tests_are), ("detectable difference", detectable)])

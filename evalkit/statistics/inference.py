@@ -193,7 +193,7 @@ OVERLAP = "Wilson's limits of the Jaccard index, mapped"
 LIFT = "MOVER of Wilson's limits of precision and base rate"
 AT_RATES = "MOVER of Wilson's limits of recall and false positive rate"
 LARGEST = "at its threshold Newcombe's limit above, below a bootstrap over all thresholds"
-FEW = "delta method, with the freedom that the kurtosis of the influence values leaves"
+FEW = "delta method, with degrees of freedom from the kurtosis of the influence values"
 BY_CLASS = "Welch's t on the influence of each row, by class; where rows have several labels, or a class one row, "
 BY_CLASS += FEW
 BY_PARTS = "MOVER of the limits of each class or label"
@@ -332,12 +332,12 @@ def lift(a: Any, b: Any, o: Options) -> Comparison:
 
 
 def detectable(a: Any, b: Any, c: Comparison, level: float) -> float:
-    """The smallest true difference that the test of this comparison shows at a level with 80 % power."""
+    """The smallest true difference that the test of this comparison shows at a level with 80% power."""
     return method(a).shows(a, b, c, level)
 
 
 def detectable_by_t(a: Any, b: Any, level: float) -> float:
-    """The smallest true difference that these units would show with 80 % power, from the spread that they have."""
+    """The smallest true difference that these units would show with 80% power, from the spread that they have."""
     sd, n = spread(a, b)
     return power.minimum_detectable(sd, n, level=level)
 

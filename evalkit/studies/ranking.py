@@ -132,7 +132,7 @@ def _check_unit(unit: str | None, data: Runs | Measured) -> None:
     if len(without):
         query = data.query[without[0]]
         raise InputError(
-            f"unit: every query must have a {unit}, got none for query {query!r} and {len(without)} in all"
+            f"unit: every query must have a {unit}, got none for query {query!r} (missing in {len(without):,} queries)"
         )
 
 
