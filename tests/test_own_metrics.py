@@ -75,6 +75,11 @@ def own_alarms(label, predicted):
     return predicted & (label == 0), predicted
 
 
+@ek.ratio(low=0)
+def own_gap(label, score):
+    return np.abs(label - score), 0.5 + label
+
+
 @ek.mean()
 def saved(label, predicted, amount):
     """Money saved per case <b>: the amount of each positive that is predicted, less 1 per case predicted."""
@@ -127,10 +132,26 @@ def test_sums_over_rows_read_twice_give_the_numbers_of_memory(layout):
     np.testing.assert_allclose(summed.estimates[NUMBERS], memory.estimates[NUMBERS], rtol=wide)
 
 
-@pytest.mark.parametrize("metric, why", [(own_wape, "is a ratio of sums"), (saved, "computed from the column amount")])
-def test_what_needs_rows_in_memory_is_refused_of_a_large_table(metric, why):
-    with pytest.raises(ParameterError, match=f"metrics: {metric.name} .*{why}.*needs all rows in memory, got 3,000"):
-        classified(frame().assign(amount=1.0), TWICE, metrics=[metric])
+@pytest.mark.parametrize("layout", ["plain", "weights", "units"])
+def test_a_ratio_of_rows_read_twice_has_the_value_of_memory_and_the_first_order_of_its_jackknife(layout):
+    given = {"metrics": [own_alarms, own_gap], "threshold": 0.4, **LAYOUTS[layout]}
+    memory, summed = (classified(frame(900), limits, **given) for limits in (USUAL, TWICE))
+    np.testing.assert_allclose(summed.estimates["value"], memory.estimates["value"], rtol=1e-10)
+    np.testing.assert_allclose(summed.estimates[NUMBERS], memory.estimates[NUMBERS], rtol=1e-3)
+    first, second = (study.comparisons[["difference", "low", "high"]] for study in (summed, memory))
+    np.testing.assert_allclose(first, second, atol=4e-4)
+
+
+def test_what_needs_rows_in_memory_is_refused_of_a_large_table():
+    why = "metrics: saved is computed from the column amount, which needs all rows in memory, got 3,000 rows"
+    with pytest.raises(ParameterError, match=why):
+        classified(frame().assign(amount=1.0), TWICE, metrics=[saved])
+    for declare, side in ((ek.mean, lambda values: values), (ek.ratio, lambda values: (values, values))):
+        part = declare(name="part", undefined="negative")(
+            lambda label, score, s=side: s(np.where(label, score, np.nan))
+        )
+        with pytest.raises(ParameterError, match="metrics: part leaves rows out, which needs all rows in memory"):
+            classified(frame(), TWICE, metrics=[part])
 
 
 def forecasts(n=90):

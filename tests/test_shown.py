@@ -229,6 +229,18 @@ def test_csv_is_written_and_excel_needs_its_library(study, tmp_path, monkeypatch
         study.tables.comparisons.to_excel(tmp_path / "c.xlsx")
 
 
+def test_a_missing_folder_is_made_and_one_that_cannot_be_is_named(study, tmp_path):
+    new, file = tmp_path / "new", tmp_path / "file"
+    study.plot.roc.save(new / "figures" / "roc.svg")
+    study.tables.estimates.to_csv(new / "tables" / "e.csv")
+    study.save(new / "pages" / "p.json")
+    assert sum(path.is_file() for path in new.rglob("*")) == 3
+    file.touch()
+    for write in (study.plot.roc.save, study.tables.estimates.to_markdown, study.save):
+        with pytest.raises(ParameterError, match=r"path: cannot write to .*file.*: (File exists|Not a directory)"):
+            write(file / "more" / "x.html")
+
+
 # Results ------------------------------------------------------------------------------------------------------
 
 
@@ -248,7 +260,7 @@ def test_results_print_themselves():
 @pytest.mark.parametrize(
     "path, size, message",
     [
-        (".", None, "path must name a file, such as 'figure.pdf', got '.'"),
+        (".", None, "path must name a file, such as 'figure.pdf' or 'table.csv', got '.'"),
         ("", None, "path must name a file"),
         ("x.pdf", 3, r"size must be width and height in inches, such as \(3.3, 2.6\), got 3"),
         ("x.pdf", "3x2", "size must be width and height in inches"),

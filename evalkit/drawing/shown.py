@@ -163,7 +163,8 @@ class Shown:
     def save(self, path: str | PathLike[str], notebook: str | PathLike[str] | None = None) -> None:
         """Write the page of the report, .html, or its executed notebook, .ipynb, or its results, .json.
 
-        notebook: a copy that was adapted; None: the bundled one. Raises ParameterError for another suffix.
+        A missing folder is made. notebook: a copy that was adapted; None: the bundled one. Raises ParameterError for
+        another suffix, and where the folder cannot be.
         """
         source = bundled.notebooks() / f"{self.report}.ipynb" if notebook is None else Path(notebook)
         in_process.save(Path(path), report.read(source), self, self.given)
