@@ -277,10 +277,7 @@ def test_refuses_arrays(arguments, message):
 @pytest.mark.parametrize(
     "call, message",
     [
-        (
-            lambda: ek.ranking(metric="map"),
-            r"ranking\(\) got an unexpected keyword argument 'metric' .did you mean 'metrics'",
-        ),
+        (lambda: ek.ranking(metric="map"), r"ranking\(\) got an unexpected .* 'metric' \(did you mean 'metrics'\?\)$"),
         (lambda: ek.rating(foo=1), r"rating\(\) got an unexpected keyword argument 'foo'$"),
         (lambda: ek.rating(1, 2, 3), r"rating\(\) takes from 0 to 1 positional arguments but 3 were given"),
     ],
