@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -49,8 +49,8 @@ INSIDE = "selected anew, in each fold"
 class Validation(Shown, Study):
     """The study of a split. pooled: system -> its out-of-fold rows, aligned with `rows`, the rows that were tested.
 
-    tests: each fold's name and the places of its test rows in `rows`. fits: system -> its fits of the folds; empty for
-    predictions, and `other`, the fits on other splits, is None. Where columns were selected, pooled also holds the
+    tests: each fold's name and the places of its test rows in `rows`. fits: system -> its fits of the folds, and refit
+    makes those on other splits; of predictions there are none. Where columns were selected, pooled also holds the
     subject with other selections, under OUTSIDE and INSIDE. threshold: where scores that were given become class 1.
     """
 
@@ -62,10 +62,15 @@ class Validation(Shown, Study):
     rows: Ints
     tests: list[tuple[str, Ints]]
     fits: Mapping[str, list[Fit]]
-    other: Resplits | None
     described: tuple[str, ...]
     on_training: Mapping[str, Rows] = field(default_factory=dict)
     threshold: float | None = None
+    refit: Callable[[], Resplits] | None = None
+
+    @cached_property
+    def other(self) -> Resplits | None:
+        """The fits on other splits, which are made when something first asks for them; None of predictions."""
+        return None if self.refit is None else self.refit()
 
     @property
     def sources(self) -> tuple[Source, ...]:
