@@ -23,7 +23,7 @@ from evalkit.drawing.plots import Picture
 NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
 RNG = np.random.default_rng(3)
 Y = RNG.integers(0, 2, 60)
-EVIL = "<script>alert(1)</script> a_b & 5%"
+EVIL = "<script>alert(1)</script> a_b & 5% | x"
 
 
 @pytest.fixture(scope="module")
@@ -201,7 +201,7 @@ def test_tables_have_the_numbers_of_the_page(study):
 def test_latex_has_intervals_marks_and_escaped_names(study):
     latex = study.tables.estimates.to_latex()
     assert r"\textless" not in latex
-    assert r"$<$script$>$alert(1)$<$/script$>$ a\_b \& 5\%$^{a}$" in latex
+    assert r"$<$script$>$alert(1)$<$/script$>$ a\_b \& 5\% $|$ x$^{a}$" in latex
     assert r"$^{b}$ {\footnotesize [" in latex
     assert "Superscripts: significantly better than that system, adjusted p below 0.05." in latex
     assert latex.count("{") == latex.count("}")

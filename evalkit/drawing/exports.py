@@ -20,7 +20,7 @@ LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textascii
 LATEX |= {mark: f"\\{mark}" for mark in "&%$#_{}"}
 LATEX |= {"−": "$-$", "↑": r"$\uparrow$", "↓": r"$\downarrow$", "→": r"$\rightarrow$", "∞": r"$\infty$", "–": "--"}
 LATEX |= {"±": r"$\pm$", "×": r"$\times$", "≥": r"$\geq$", "≤": r"$\leq$", "<": "$<$", ">": "$>$", "\u00a0": "~"}
-LATEX |= {"½": r"$\frac{1}{2}$", "√": r"$\surd$", "…": r"\ldots{}", "·": r"$\cdot$", "α": r"$\alpha$"}
+LATEX |= {"|": "$|$", "½": r"$\frac{1}{2}$", "√": r"$\surd$", "…": r"\ldots{}", "·": r"$\cdot$", "α": r"$\alpha$"}
 
 
 @dataclass(frozen=True)
