@@ -49,6 +49,8 @@ def test_a_study_shows_its_verdict_and_tables_escaped(study):
     shown = study._repr_html_()
     assert "<script>" not in shown
     assert 'class="verdict better"' in shown
+    assert not re.search("href|evidence", shown)  # places of the page
+    assert "<b>" in shown
     assert shown.count("<table") == 4  # estimates without and with a threshold, comparisons by each metric
     text = str(study)
     assert f"{EVIL} is better than old" in text
@@ -90,6 +92,11 @@ def test_save_writes_page_notebook_and_results(study, tmp_path):
     assert executed.cells[2].outputs[0].data["text/plain"] == "4"
     with pytest.raises(ParameterError, match=r"path must end in one of .html, .ipynb, .json, got 'page.pdf'"):
         study.save(tmp_path / "page.pdf")
+
+
+def test_a_name_that_is_nearly_one_is_suggested(study):
+    with pytest.raises(AttributeError, match=r"no 'rok' \(did you mean 'roc'\?\); there are differences"):
+        study.plot.rok  # noqa: B018
 
 
 def test_offers_are_listed_and_unknown_names_answered(study):
