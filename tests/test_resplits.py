@@ -32,7 +32,8 @@ def test_one_neighbour_on_noise():
     folds = resplits.choose(e, k=5, gap=0.0, seed=0)
     setting = resplits.Setting(e, folds, 5, 0.0, 0, Limits(averaged=1))
     learner = fitting.Learner({"one": KNeighborsClassifier(1)}, e.features, e.label, 2)
-    _, other = resplits.fit_all(setting, learner, find("accuracy", "counts"), ["one"], 60.0, list("abcde"))
+    own = resplits.fit_folds(setting, learner, ["one"], list("abcde"))["one"]
+    other = resplits.fit_others(setting, learner, find("accuracy", "counts"), "one", own, 60.0)
     assert other.bootstrap.apparent == 0
     assert other.bootstrap.out_of_bag == pytest.approx(0.5, abs=0.08)
     assert other.bootstrap.no_information == pytest.approx(0.5, abs=0.01)

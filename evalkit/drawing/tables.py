@@ -266,8 +266,13 @@ def _row(row: Sequence[Cell | str]) -> str:
     cells = [_cell(cell) for cell in row]
     long = ' class="long"' if len(cells[0].text) > LONG else ""
     first = f'<th scope="row"{long}>{cells[0].html}</th>'
-    kinds = [f' class="{cell.kind}"' if cell.kind else "" for cell in cells]
-    return first + "".join(f"<td{kind}>{cell.html}</td>" for kind, cell in zip(kinds[1:], cells[1:], strict=True))
+    return first + "".join(map(_td, cells[1:]))
+
+
+def _td(cell: Cell) -> str:
+    """The HTML of a cell; the best value is bold without the style of the page too, as in JupyterLab."""
+    kind = f' class="{cell.kind}"' if cell.kind else ""
+    return f"<td{kind}>{f'<b>{cell.html}</b>' if cell.kind == 'lead' else cell.html}</td>"
 
 
 def folded(summary: str, piece: Html, kind: str = "") -> Html:

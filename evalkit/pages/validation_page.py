@@ -145,8 +145,7 @@ def _more(findings: list[Finding]) -> str:
 
 
 def _estimate(study: Validation) -> str:
-    honest = study.intervals[study.intervals["honest"]]
-    first = (honest if len(honest) else study.intervals).iloc[0]
+    first = study.answer
     value = estimate(first["value"], first["low"], first["high"])
     unit = f"{first['n']:,} {plural(first['unit'], first['n'])}"
     named = (

@@ -25,6 +25,7 @@ from evalkit.catalogue.kinds import (
     Proportion,
     Quantile,
     Ratio,
+    RatioOfRows,
     Share,
     Smooth,
     Transformed,
@@ -206,6 +207,7 @@ PLAIN: dict[type[Kind], Method] = {
     Loss: Method(interval_methods.mean, SKEWED, methods.flips_or_t, "sign flips, paired t above 20,000 rows"),
     PerUnit: MEAN,
     Ratio: RATIO,
+    RatioOfRows: RATIO,
     Smooth: BY_ROW,
     Quantile: BY_ROW,
     Agreement: Method(interval_methods.skewed_rows, HALL, methods.influence, DELTA),
@@ -234,6 +236,7 @@ LEFT_OUT = replace(BY_ROW, interval=interval_methods.few_or_delta, interval_is=L
 WEIGHTED = dict.fromkeys(PLAIN, BY_UNIT) | {
     Loss: LEFT_OUT,
     Ratio: RATIO,
+    RatioOfRows: RATIO,
     PerUnit: BY_ROW,
     Smooth: BY_ROW,
     Quantile: BY_ROW,
@@ -251,7 +254,10 @@ CLUSTERED = WEIGHTED | {
     Share: Method(interval_methods.of_units, OF_UNITS, methods.flips_or_influence, OR_DELTA),
     PerUnit: Method(interval_methods.jackknife, JACKKNIFE, methods.flips, "sign flips of whole units"),
 }
-SUMMED = PLAIN | {Loss: Method(interval_methods.summed_mean, HALL, methods.paired_t, "paired t")}
+SUMMED = PLAIN | {
+    Loss: Method(interval_methods.summed_mean, HALL, methods.paired_t, "paired t"),
+    RatioOfRows: BY_ROW,
+}
 DIVIDED = "half the interval of the difference, from sign flips of the units' sums"
 UNLIKE = "Welch's t, the studentised permutation test if arms are skewed and unequal"
 TABLE: dict[Layout, dict[type[Kind], Method]] = {
@@ -259,7 +265,7 @@ TABLE: dict[Layout, dict[type[Kind], Method]] = {
     Layout.CLUSTERED: CLUSTERED,
     Layout.WEIGHTED: WEIGHTED,
     Layout.SUMMED: SUMMED,
-    Layout.SUMMED_VARIED: WEIGHTED | {Loss: BY_ROW, Ratio: BY_ROW},
+    Layout.SUMMED_VARIED: WEIGHTED | {Loss: BY_ROW, RatioOfRows: BY_ROW},
     Layout.DIVIDED: dict.fromkeys(
         (PerUnit, Ratio),
         Method(interval_methods.divided_or_jackknife, DIVIDED, methods.flips_of_sums, "sign flips of the units' sums"),

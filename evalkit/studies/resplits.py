@@ -332,22 +332,23 @@ def _bootstrap(setting: Setting, fitted: Fitted) -> optimism.Bootstrap | None:
     return optimism.Bootstrap(apparent, oob, gamma, optimism.error_632(apparent, oob), plus)
 
 
-def fit_all(
-    setting: Setting, learner: Learner, metric: Chosen, systems: Sequence[str], seconds: float, names: Sequence[str]
-) -> tuple[dict[str, list[Fit]], Resplits]:
-    """Every system on the chosen folds, whatever it takes; then the first on all other splits, within the seconds.
+def fit_folds(setting: Setting, learner: Learner, systems: Sequence[str], names: Sequence[str]) -> dict[str, list[Fit]]:
+    """Every system on the chosen folds, whatever it takes. names: of the folds, for errors."""
+    places, pairs = list(zip(names, setting.folds.pairs, strict=True)), len(setting.folds.pairs)
+    jobs = [Job(system, *sides, f"fold {name}", on_train=True) for system in systems for name, sides in places]
+    done = fitting.run(learner, jobs, required=len(jobs), seconds=np.inf, worth=setting.limits.worth)
+    return {name: done[i * pairs : (i + 1) * pairs] for i, name in enumerate(systems)}
 
-    `names` are those of the chosen folds, for errors.
-    """
-    first, pairs = systems[0], len(setting.folds.pairs)
-    places = list(zip(names, setting.folds.pairs, strict=True))
-    needed = [Job(system, *sides, f"fold {name}", on_train=True) for system in systems for name, sides in places]
+
+def fit_others(
+    setting: Setting, learner: Learner, metric: Chosen, system: str, own: list[Fit], seconds: float
+) -> Resplits:
+    """A system on all other splits, as far as the seconds allow. own: its fits of the chosen folds."""
     chosen, missing = ways(setting)
-    parts = extra(setting, first, chosen)
-    jobs = needed + [job for _, some in parts for job in some]
-    done = fitting.run(learner, jobs, required=len(needed), seconds=seconds, worth=setting.limits.worth)
-    own = {name: done[i * pairs : (i + 1) * pairs] for i, name in enumerate(systems)}
-    return own, reduce(setting, metric, chosen, Fitted.of(parts, done[len(needed) :]), own[first], missing)
+    parts = extra(setting, system, chosen)
+    jobs = [job for _, some in parts for job in some]
+    done = fitting.run(learner, jobs, required=0, seconds=seconds, worth=setting.limits.worth)
+    return reduce(setting, metric, chosen, Fitted.of(parts, done), own, missing)
 
 
 # A selection of columns, inside the folds and outside
