@@ -167,6 +167,7 @@ ROWS = (
         best="low",
         reference="Hyndman and Koehler 2006, doi:10.1016/j.ijforecast.2006.03.001",
         columns=("naive_mae",),
+        plain="the mean error as a multiple of that of a naive forecast, the value before; below 1 is better than it",
     ),
     _row(
         "pinball",

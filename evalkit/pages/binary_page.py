@@ -185,9 +185,9 @@ def _within(study: BinaryStudy) -> list[Finding]:
     c = diagnostics.within_units(study)
     if c is None or not c.p_value < alpha(study):
         return []
-    pooled, d = diagnostics.areas(study)[study.leader][0], c.difference
+    (pooled, inside), d = diagnostics.pooled_and_within(study, c), c.difference
     text = (
-        f"AUC of {study.leader}: {number(pooled)} over all rows, {number(pooled - d.value)} within each "
+        f"AUC of {study.leader}: {number(pooled)} over all rows, {number(inside)} within each "
         f"{study.unit_name} (gauc), difference {estimate(d.value, d.low, d.high)}."
     )
     return [predictions.WITHIN_UNITS.note(text, d.n)]
