@@ -150,7 +150,7 @@ def results(study: BinaryStudy) -> Results:
     if study.both_classes:
         more |= {
             "curves": {kind: study.recorded(kind).to_dict("list") for kind in ("roc", "pr")},
-            "crossings": [row for kind in ("roc", "pr") for row in study.crossings(kind).to_dict("records")],
+            "crossings": study.crossings.to_dict("records"),
             "base_rates": study.elsewhere.to_dict("records"),
             "gains": study.gains.to_dict("records"),
         }

@@ -1,7 +1,6 @@
 """The classification study: reads the input, finds its kind, and hands over to the study of that kind."""
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,11 +9,9 @@ from evalkit.arrays import ParameterError
 from evalkit.catalogue import lookup
 from evalkit.limits import USUAL, Limits
 from evalkit.parameters import Classification, Columns, ColumnsOfEach, Metrics, Named, Names, Tables, documented
-from evalkit.reading.engines import base, spark
-from evalkit.reading.engines import duckdb as engine
+from evalkit.reading.engines import base
 from evalkit.reading.inputs.outcomes import Binary, MultiClass, MultiLabel, Predicted
 from evalkit.reading.reductions import large
-from evalkit.reading.reductions.large import Large
 from evalkit.reading.tables import sources
 from evalkit.studies import binary_studies, classes, multilabel
 from evalkit.studies.row_study import RowStudy
@@ -92,7 +89,7 @@ def study_of(p: Classification, limits: Limits = USUAL) -> RowStudy:
     predicted = Predicted.of(
         parts, kind=p.kind, positive=p.positive, columns=p.columns, systems=p.systems, attributes=attributes
     )
-    with _large(predicted, p, budget) as table:
+    with large.opened(predicted, budget, p.segments, p.unit) as table:
         if table is not None:
             _refuse_idle(p, KINDS[Binary].idle)
             return binary_studies.of_sums(table, p, limits)
@@ -100,19 +97,6 @@ def study_of(p: Classification, limits: Limits = USUAL) -> RowStudy:
     kind = KINDS[type(data)]
     _refuse_idle(p, kind.idle)
     return kind.study(data, p, limits)
-
-
-@contextmanager
-def _large(predicted: Predicted, p: Classification, budget: base.Budget) -> Iterator[Large | None]:
-    """The table in an engine where it is binary and has more rows than are kept; None where it is to be kept."""
-    most = budget.reading.rows
-    if predicted.few(most) or predicted.kind != "binary":
-        yield None
-        return
-    cluster = spark.engine_for(predicted.parts, budget.reading)
-    with nullcontext(cluster) if cluster else engine.opened(budget) as opened:
-        many = bool(cluster) or large.count(opened, predicted.parts) > most
-        yield large.read(opened, predicted, list(dict.fromkeys(p.segments)), p.unit) if many else None
 
 
 def _refuse_idle(p: Classification, idle: Mapping[str, str]) -> None:

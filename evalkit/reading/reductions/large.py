@@ -4,7 +4,8 @@ One query for each part counts its rows by system and label, and with them whate
 those of tables in memory. The parts laid end to end are then one query with short names, whose shards `shards` reads.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +13,8 @@ import numpy as np
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.metrics.rows import Shard
-from evalkit.reading.engines.base import Engine
+from evalkit.reading.engines import duckdb, spark
+from evalkit.reading.engines.base import Budget, Engine
 from evalkit.reading.inputs import aligned, pairing
 from evalkit.reading.inputs.outcomes import Predicted
 from evalkit.reading.reductions.profiles import LABELS, Piece, Profiles, system_of
@@ -96,7 +98,20 @@ class Large:
         return self.engine.reduce(query, by, of_table, self.name, merge, total=self.rows, **self.frames)
 
 
-def count(engine: Engine, parts: Sequence[Part]) -> int:
+@contextmanager
+def opened(predicted: Predicted, budget: Budget, segments: Sequence[str], unit: str | None) -> Iterator[Large | None]:
+    """The table in an engine where it is binary and has more rows than are kept; None where it is to be kept."""
+    most = budget.reading.rows
+    if predicted.few(most) or predicted.kind != "binary":
+        yield None
+        return
+    cluster = spark.engine_for(predicted.parts, budget.reading)
+    with nullcontext(cluster) if cluster else duckdb.opened(budget) as engine:
+        many = bool(cluster) or _rows_of(engine, predicted.parts) > most
+        yield read(engine, predicted, list(dict.fromkeys(segments)), unit) if many else None
+
+
+def _rows_of(engine: Engine, parts: Sequence[Part]) -> int:
     """The rows of all parts."""
     return sum(_count(engine, part) if part.counted is None else part.counted for part in parts)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import InputError
-from evalkit.parameters.arrays import Arrays
+from evalkit.parameters.arrays import Arrays, named
 
 CELL = str | int | float | bool | None
 PREFIX = {"y_true": "y_", "score": "p_"}  # of the columns of several labels or classes
@@ -44,7 +44,19 @@ def _is_table(values: Any) -> bool:
     return isinstance(values, str | bytes | Mapping) or hasattr(values, "column_names") or hasattr(values, "columns")
 
 
-def frame(columns: Mapping[str, Any]) -> Any:
+def joined(data: Any) -> Any:
+    """Labels and predictions in memory, or a dict of columns, as one Arrow table; anything else as it is.
+
+    Raises InputError if columns differ in length, or one is not one value per row.
+    """
+    if isinstance(data, Arrays):
+        return _table(data)
+    if isinstance(data, Mapping) and data and all(map(is_column, data.values())):
+        return _frame(named("data", data))
+    return data
+
+
+def _frame(columns: Mapping[str, Any]) -> Any:
     """The columns as an Arrow table.
 
     Raises InputError if they differ in length, or one is not one value per row.
@@ -148,20 +160,20 @@ class Classes:
         return columns.index(wanted if wanted in columns else classes[1])
 
 
-def table(arrays: Arrays) -> Any:
+def _table(arrays: Arrays) -> Any:
     """Labels and predictions as a frame: a column of scores per system; with several columns per system, its rows."""
     own = {role if name is None else f"{role}_{name}": v for role, o in arrays.own.items() for name, v in o.items()}
     _refuse_other_order({**arrays.shared, **own})
     arrays = _flat(arrays)
     classes = Classes.of(arrays)
     shared = _columns(classes, arrays.shared)
-    named = {name: {role: own[name] for role, own in arrays.own.items()} for name in _systems(arrays)}
-    systems = {name: _columns(classes, own) for name, own in named.items()}
+    by_system = {name: {role: own[name] for role, own in arrays.own.items()} for name in _systems(arrays)}
+    systems = {name: _columns(classes, own) for name, own in by_system.items()}
     if None in systems:
-        return frame({**shared, **systems[None]})
+        return _frame({**shared, **systems[None]})
     if all(len(columns) == 1 for columns in systems.values()) and "predicted" not in arrays.own:
         wide = {f"{role}_{name}": v for name, columns in systems.items() for role, v in columns.items()}
-        return frame({**shared, **wide})
+        return _frame({**shared, **wide})
     return _long(shared, systems)
 
 
@@ -209,7 +221,7 @@ def _long(shared: Mapping[str, Any], systems: Mapping[Any, Mapping[str, Any]]) -
             raise InputError(f"every system must have the same columns, got {got}")
     tables = []
     for name, columns in systems.items():
-        rows = frame({**shared, **columns})
+        rows = _frame({**shared, **columns})
         tables.append(rows.append_column("id", pa.array(range(len(rows)))))
         tables[-1] = tables[-1].append_column("system", pa.array([name] * len(rows)))
     return pa.concat_tables(tables)

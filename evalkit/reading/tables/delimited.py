@@ -49,10 +49,9 @@ def opened(path: Path, header: str | None) -> Csv:
         return Headless(name=where, columns=names, own=names, delimiter=delimiter, path=path, stamp=stamp(path))
     names = tuple(name or f"column {i}" for i, name in enumerate(cells, start=1))
     try:
-        duck.distinct(names, where)
+        return Csv(name=where, columns=names, own=names, delimiter=delimiter, path=path, stamp=stamp(path))
     except InputError as error:
         raise InputError(f"{error}{columns.no_header(names)}") from None
-    return Csv(name=where, columns=names, own=names, delimiter=delimiter, path=path, stamp=stamp(path))
 
 
 def _first_line(path: Path) -> tuple[list[str], str]:

@@ -1,7 +1,6 @@
 """DuckDB as a reader of files: its connection, its errors as one line, and what every table file must keep to."""
 
 import re
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -38,22 +37,6 @@ def long_text(values: Any, what: str) -> None:
     every = values.cast(texts.type)
     row = int(pc.index(pc.greater(pc.binary_length(every), LONGEST), True).as_py())
     raise too_long(what, every[row].as_py(), f" (row {row + 1})")
-
-
-def distinct(names: Sequence[str], where: str) -> None:
-    """Raises InputError where two columns have one name, or one holds a NUL character.
-
-    DuckDB's names are the same in capitals and small letters.
-    """
-    if nul := [name for name in names if "\0" in name]:
-        raise InputError(f"{where}: column names must hold no NUL character (UTF-16?), got {nul[0][:80]!r}")
-    if long := [name for name in names if len(name.encode(errors="replace")) > LONGEST]:
-        raise too_long(f"{where}: a column's name", long[0])
-    seen: dict[str, str] = {}
-    for name in names:
-        if name.lower() in seen:
-            raise InputError(f"{where}: column names must be distinct, got {seen[name.lower()]!r} and {name!r}")
-        seen[name.lower()] = name
 
 
 @cache

@@ -15,7 +15,6 @@ from typing import Any, ClassVar
 
 from evalkit import scratch
 from evalkit.arrays import InputError
-from evalkit.reading.tables import duck
 from evalkit.reading.tables.dialects import DUCKDB, Dialect
 from evalkit.reading.tables.parquet import Parquet
 from evalkit.reading.tables.parts import IDS, Frames, Part, Selection, Source, stamp
@@ -61,7 +60,12 @@ class Frame(Part):
         return super()._types(source, frames) if self.rows else dict.fromkeys(self.columns, "VARCHAR")
 
 
-def opened(data: Any) -> Frame:
+def part_of(data: Any) -> Part:
+    """The frame, or in a file the batches of an iterator or an Arrow reader; raises InputError for anything else."""
+    return _batches(data) if isinstance(data, Iterator) or type(data).__name__ == "RecordBatchReader" else _frame(data)
+
+
+def _frame(data: Any) -> Frame:
     """The frame; raises InputError for what is none, cannot be read, or has one name twice."""
     import pyarrow as pa
 
@@ -79,7 +83,6 @@ def opened(data: Any) -> Frame:
     table = table.select(kept) if len(kept) < table.num_columns else table  # pandas' own index has no name
     names = [str(name) or f"column {i}" for i, name in enumerate(table.column_names, start=1)]
     table = table.rename_columns(names)
-    duck.distinct(names, NAME)
     halves = tuple(name for name, kind in zip(names, table.schema.types, strict=True) if kind == pa.float16())
     types = [pa.float32() if name in halves else kind for name, kind in zip(names, table.schema.types, strict=True)]
     table = table.cast(pa.schema(list(zip(names, types, strict=True))))
@@ -141,19 +144,13 @@ def _table(data: Any) -> tuple[Any, list[str]]:
         return pa.table(data.assign(**{name: data[name].map(str, na_action="ignore") for name in mixed})), mixed
 
 
-def batches(data: Any) -> Batches | None:
-    """The batches of an iterator or an Arrow reader in a file, None for anything else.
-
-    Raises InputError where there is no batch, or something else.
-    """
-    if not isinstance(data, Iterator) and type(data).__name__ != "RecordBatchReader":
-        return None
+def _batches(data: Any) -> Batches:
+    """The batches of an iterator or an Arrow reader in a file; raises InputError where there is no batch."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     schema, stream = _stream(data)
     names = [str(name) for name in schema.names]
-    duck.distinct(names, BATCHES)
     folder = _Folder()
     path = folder.path / "batches.parquet"
     try:

@@ -60,8 +60,6 @@ def opened(path: Path, header: str | None = None) -> Parquet:
     where, names = duck.shown(path), types(path).names
     if "" in names:  # DuckDB names what has no name
         names = _names_by_duck(path, where)
-    else:
-        duck.distinct(names, where)
     return Parquet(name=where, columns=tuple(names), path=path, stamp=stamp(path))
 
 

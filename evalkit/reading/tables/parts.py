@@ -68,6 +68,10 @@ class Part:
     dialect: ClassVar[Dialect | None] = DUCKDB  # of the engine that reads it where it is
     without_rows: ClassVar[str] = "the table has columns and no rows"
 
+    def __post_init__(self) -> None:
+        """Raises InputError where two columns have one name, or one has a name that no query or page can hold."""
+        _check_names(self.columns, self.name)
+
     # What is known before reading
 
     @property
@@ -172,6 +176,22 @@ class Part:
     def no_rows(self) -> InputError:
         """The error for a part without a row."""
         return InputError(f"{self.name}: {self.without_rows}")
+
+
+def _check_names(names: Collection[str], where: str) -> None:
+    """Raises InputError where two columns have one name, or one is too long or holds a NUL character.
+
+    DuckDB's names are the same in capitals and small letters.
+    """
+    if nul := [name for name in names if "\0" in name]:
+        raise InputError(f"{where}: column names must hold no NUL character (UTF-16?), got {nul[0][:80]!r}")
+    if long := [name for name in names if len(name.encode(errors="replace")) > duck.LONGEST]:
+        raise duck.too_long(f"{where}: a column's name", long[0])
+    seen: dict[str, str] = {}
+    for name in names:
+        if name.lower() in seen:
+            raise InputError(f"{where}: column names must be distinct, got {seen[name.lower()]!r} and {name!r}")
+        seen[name.lower()] = name
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -13,7 +13,7 @@ from typing import Any
 
 from evalkit.arrays import InputError
 from evalkit.limits import USUAL, Reading
-from evalkit.parameters.arrays import Arrays, named
+from evalkit.parameters.arrays import named
 from evalkit.parameters.reports import NO_HEADER
 from evalkit.reading.tables import arrays, duck, folders, formats, frames, parquet, spark_tables
 from evalkit.reading.tables.parts import Part
@@ -63,26 +63,21 @@ def _is_path(data: Any) -> bool:
 
 def _parts(data: Any, header: str | None, reading: Reading, top: Path) -> list[Part]:
     """The parts of what is no list; top: the folder that all paths share."""
+    data = arrays.joined(data)
     if isinstance(data, Part):
         return [data]
-    if isinstance(data, Arrays):
-        return [frames.opened(arrays.table(data))]
     if isinstance(data, Mapping):
-        return _of_mapping(data, header, reading)
-    if table := spark_tables.opened(data, reading.collected):
-        return [table]
-    if isinstance(data, str | Path):
+        return _of_systems(data, header, reading)
+    if _is_path(data):
         return [formats.part_of(path, header, top) for path in _with_rows(folders.located(data)[0], header)]
-    return [frames.batches(data) or frames.opened(data)]
+    return [spark_tables.part_of(data, reading.collected) or frames.part_of(data)]
 
 
-def _of_mapping(data: Mapping[Any, Any], header: str | None, reading: Reading) -> list[Part]:
-    """The one frame whose columns the values are, or the parts of the systems that the names are."""
-    if not data:
+def _of_systems(tables: Mapping[Any, Any], header: str | None, reading: Reading) -> list[Part]:
+    """The parts of the systems that the names are."""
+    if not tables:
         raise InputError("data must name at least one column or table, got an empty dict")
-    if all(map(arrays.is_column, data.values())):
-        return [frames.opened(arrays.frame(named("data", data)))]
-    several = {name: parts(table, header, reading) for name, table in named("data", data).items()}
+    several = {name: parts(table, header, reading) for name, table in named("data", tables).items()}
     return [_of_system(part, name) for name, every in several.items() for part in every]
 
 

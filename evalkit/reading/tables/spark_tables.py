@@ -17,7 +17,6 @@ from typing import Any, ClassVar
 
 from evalkit.arrays import InputError
 from evalkit.limits import USUAL
-from evalkit.reading.tables import duck
 from evalkit.reading.tables.dialects import SPARK, Dialect
 from evalkit.reading.tables.frames import Frame
 from evalkit.reading.tables.parts import Frames, Part, Selection
@@ -91,7 +90,7 @@ class SparkTable(Part):
         return {name: kind.upper() for name, kind in self.types.items()}
 
 
-def opened(data: Any, most: int = USUAL.reading.collected) -> SparkTable | None:
+def part_of(data: Any, most: int = USUAL.reading.collected) -> SparkTable | None:
     """The table that is meant by "spark:catalog.table" or by a Spark data frame, None for anything else."""
     if is_frame(data):
         return table(data, most)
@@ -115,9 +114,9 @@ def table(frame: Any, most: int, name: str = "Spark data frame", path: Path = Pa
     """The part of a Spark data frame: its name in messages, and the path that a system is called after."""
     with asked(name):
         fields = frame.schema.fields
-    duck.distinct([column.name for column in fields], name)
+    names = tuple(column.name for column in fields)
     types = {column.name: column.dataType.simpleString().split(" collate")[0] for column in fields}
-    return SparkTable(name=name, columns=tuple(types), path=path, frame=frame, types=types, most=most)
+    return SparkTable(name=name, columns=names, path=path, frame=frame, types=types, most=most)
 
 
 def path_of(name: str) -> Path:
