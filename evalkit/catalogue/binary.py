@@ -20,7 +20,7 @@ from evalkit.catalogue.score_kinds import (
     Skill,
 )
 from evalkit.metrics import calibration, counts, curves, losses
-from evalkit.metrics.influence import auc_bins, average_precision_bins, ks_bins
+from evalkit.metrics.influence import auc_bins, average_precision_bias, average_precision_bins, ks_bins
 
 HEADS = {"counts": "Binary classification"}
 ALIASES = {
@@ -95,7 +95,7 @@ ROC_AUC = _row(
 
 AVERAGE_PRECISION = _row(
     "average_precision",
-    Order(counts.average_precision, average_precision_bins),
+    Order(counts.average_precision, average_precision_bins, average_precision_bias),
     "Σ precision at each positive's score / positives; the PR curve in steps, never by trapezoids",
     NO_POSITIVE,
     "scikit-learn average_precision_score",

@@ -20,5 +20,10 @@ BEST = (
     "In simulations of 8 candidates as good as the baseline, the 95% interval of the best one's difference contained "
     "0 in 89% of cases."
 )
+POOLED = (
+    "In simulations of 60 rows in five folds, the 95% interval of the pooled AUC contained its mean over samples in "
+    "86% of cases, that of log loss in 90%, and 5% tests of these and of the Brier score found two equally good "
+    "learners different in 8 to 15%; of 200 rows the figures are 91%, 92% and 7 to 9%."
+)
 SKEWED = "a 5% test rejected 6 to 13% of true null hypotheses"
 FAR_SKEWED = "a 5% test rejected 9 to 36% of true null hypotheses"

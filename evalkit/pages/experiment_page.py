@@ -9,7 +9,7 @@ from evalkit.findings import methods
 from evalkit.findings.finding import NOTE, WARNING, Finding
 from evalkit.numbers import number, p_value, signed, signed_percent
 from evalkit.pages import page, pieces, record
-from evalkit.pages.shared_findings import columns_read, counts, slices
+from evalkit.pages.shared_findings import columns_read, counts, picked, slices
 from evalkit.studies import online_diagnostics as diagnostics
 from evalkit.studies.diagnostics import alpha
 from evalkit.studies.experiment import Experiment
@@ -156,6 +156,7 @@ def of_users(study: Experiment) -> list[Finding]:
         methods.ARMS.note(arms, diagnostics.users(study)),
         *design(study),
         *_concentration(study),
+        *picked(study),
         *slices(study),
     ]
 

@@ -9,7 +9,7 @@ from evalkit.findings import inputs, methods
 from evalkit.findings.finding import NOTE, WARNING, Finding
 from evalkit.numbers import number, p_value, signed
 from evalkit.pages import experiment_page, first_screen, page, pieces, planning_page, record
-from evalkit.pages.shared_findings import columns_read, skewed, slices
+from evalkit.pages.shared_findings import columns_read, picked, skewed, slices
 from evalkit.studies import online_diagnostics as diagnostics
 from evalkit.studies.interleaving import Interleaving, Online
 from evalkit.studies.online_diagnostics import less_even
@@ -172,6 +172,7 @@ def of_log(study: Interleaving) -> list[Finding]:
         _heavy(study),
         _sessions(study),
         *fairness(study),
+        *picked(study),
         *skewed(study),
         *slices(study),
     ]

@@ -128,16 +128,23 @@ def _of_originals(a: Any, b: Any, o: Options) -> Comparison:
 def _combined(statistic: Any, o: Options) -> Estimate:
     """MOVER of the limits of the parts, with the correlation of what moves them, and of the shares that are estimated.
 
-    The shares add as a part of value 0, whose limits are normal.
+    The shares add as a part of value 0, whose limits are normal. Limits of parts that are biased are moved by the bias,
+    which a mean of many leaves as it is while its interval narrows; they still hold the value.
     """
-    kind, rows, unit = statistic.chosen.metric.kind, statistic.rows, statistic.unit
+    kind, rows, unit, value = statistic.chosen.metric.kind, statistic.rows, statistic.unit, statistic.value
     parts = ((part, OfRows(Chosen(kind.of), part.rows)) for part in kind.weighed(rows))
     sides = (
-        Part(part.share, estimate(side, o), by_unit(part.spread(side.effects.rows, len(rows)), unit))
+        Part(part.share, _centred(side, o), by_unit(part.spread(side.effects.rows, len(rows)), unit))
         for part, side in parts
     )
     e = mover_mean(chain(sides, _of_shares(statistic, o)), n=statistic.n, level=o.level)
-    return replace(e, value=statistic.value)
+    return replace(e, value=value, low=float(np.fmin(e.low, value)), high=float(np.fmax(e.high, value)))
+
+
+def _centred(part: OfRows, o: Options) -> Estimate:
+    """The value and the limits less what the value is too high."""
+    e, excess = estimate(part, o), part.chosen.metric.kind.excess(part.rows)
+    return replace(e, value=e.value - excess, low=e.low - excess, high=e.high - excess)
 
 
 def _of_shares(statistic: Any, o: Options) -> Iterator[Part]:
