@@ -49,6 +49,15 @@ def _turned(e):
     return type(e)(-e.value, -e.high, -e.low, e.level, e.n, e.method)
 
 
+def test_mover_with_correlation_is_newcombes_interval_of_paired_shares():
+    """Newcombe 1998's method 8 of 20, 12, 2 and 16 pairs, as R's ratesci has it: 0.20 [0.0618, 0.3242]."""
+    first, second = np.repeat([1.0, 1, 0, 0], [20, 12, 2, 16]), np.repeat([1.0, 0, 1, 0], [20, 12, 2, 16])
+    sides = [(32, first - 0.64), (28, 0.44 - second)]
+    parts = [closed_forms.Part(1.0, wilson(hits, 50), moved) for hits, moved in sides]
+    e = closed_forms.mover_mean(parts, n=50, level=0.95)
+    assert (e.value - 1, e.low - 1, e.high - 1) == pytest.approx((0.2, 0.0618, 0.3242), abs=5e-5)
+
+
 def test_mover_follows_the_correlation():
     """Two equal parts are one, two opposite ones nothing."""
     moved = np.array([1.0, -2.0, 1.0])

@@ -22,7 +22,7 @@ from evalkit.statistics import inference
 from evalkit.statistics.methods import Options
 from evalkit.statistics.statistic import OfRows
 
-NAMES = list(lookup.TABLES["counts"])
+NAMES = [name for name, metric in lookup.TABLES["counts"].items() if metric.needs != "scores of units"]
 ALONE = [name for name in NAMES if isinstance(lookup.find(name, "counts").metric.kind, Calibration)]
 LIMITED = [name for name in NAMES if name not in ALONE]
 SMOOTH = ("roc_auc", "average_precision", "brier_skill", "log_loss", "recall", "precision", "f1", "mcc", "lift")

@@ -133,6 +133,12 @@ def test_difference_of_independent_proportions():
     assert limits(mirrored) == pytest.approx((-e.high, -e.low), rel=1e-12)
 
 
+# ratesci's pairbinci: Fagerland, Lydersen and Laake 2014, table V; Agresti and Min 2005
+@pytest.mark.parametrize("table, published", [((1, 7, 21), (-0.517, -0.026)), ((16, 8, 86), (-0.020, 0.207))])
+def test_tango_as_published(table, published):
+    assert limits(iv.tango(*table)) == pytest.approx(published, abs=5.1e-4)
+
+
 @given(st.integers(0, 30), st.integers(0, 30), st.integers(1, 40))
 @settings(max_examples=200, deadline=None)
 def test_paired_score_interval_is_dual_to_the_asymptotic_test(first, second, rest):

@@ -16,11 +16,11 @@ from evalkit.studies.binary_studies import RowsStudy, SumsStudy
 LAYOUTS = {"wide": frame, "long": lambda: long(frame())}
 
 
-T = replace(LESS, flipped=1)  # t instead of sign flips, as for many rows
+T = replace(LESS, flipped=1)  # the methods of many rows or units: t in place of sign flips, delta of the jackknife
 
 
-def both(data, limits=LESS, **given):
-    """The study in memory and the one from sums."""
+def both(data, limits=T, **given):
+    """The study in memory and the one from sums, with the methods of many units."""
     kept = classification.read(data, **given)
     reduced = classified(data, SMALL, **given)
     assert isinstance(kept, RowsStudy)

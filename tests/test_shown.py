@@ -153,10 +153,10 @@ def test_what_the_first_figure_switches_on_stays_on_for_the_next(agg):
     """In a notebook pyplot turns interactive when it draws first; without it no later figure is shown."""
 
     def switched(frame, ax, *, label):
-        mpl.interactive(True)
+        mpl.interactive(b=True)
 
     with mpl.rc_context():
-        mpl.interactive(False)
+        mpl.interactive(b=False)
         picture(switched)()
         assert mpl.is_interactive()
 

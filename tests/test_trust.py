@@ -181,3 +181,18 @@ def test_a_run_that_was_stopped_goes_on(tmp_path, monkeypatch):
     assert "| significance | 3 |" in text
     assert str(tmp_path) not in text
     assert sys.prefix not in text
+
+
+def test_batches_of_an_earlier_state_are_taken_where_the_first_come_out_the_same(tmp_path):
+    import run
+
+    name = next(name for name, world in run.BY_NAME.items() if world.name == "shares" and world.n == 40)
+    earlier, folder, other = (run.Folder(tmp_path / part) for part in ("earlier", "same", "changed"))
+    true = run.kept_truth(name, earlier)
+    for number in range(3):
+        run.kept_batch(name, number, true, earlier)
+    run.take_over(name, folder, earlier)
+    assert folder.read(f"{name} 2") == earlier.read(f"{name} 2") is not None
+    earlier.write(f"{name} 1", earlier.read(f"{name} 0"))
+    run.take_over(name, other, earlier)
+    assert other.read(f"{name} 2") is None

@@ -9,7 +9,16 @@ import numpy as np
 import pandas as pd
 from world import Inputs, World
 
-from evalkit.studies import classification, interleaving, ranking, rating, significance, significance_extras, validation
+from evalkit.studies import (
+    classification,
+    classification_diagnostics,
+    interleaving,
+    ranking,
+    rating,
+    significance,
+    significance_extras,
+    validation,
+)
 
 READ = {
     "classification": classification.read,
@@ -200,6 +209,12 @@ def _coins(of: Any) -> Iterator[Number]:
     yield Number("draft", "any position, adjusted", np.nan, np.nan, np.nan, float(of.coins["adjusted"].min()))
 
 
+def _within_units(of: Any) -> Iterator[Number]:
+    """Of units that mean nothing: AUC over all rows and within units are the same."""
+    c = classification_diagnostics.within_units(of)
+    yield Number("all rows", "within units", np.nan, c.difference.low, c.difference.high, c.p_value, 0.0)
+
+
 def _calibration(of: Any) -> Iterator[Number]:
     """Of scores that are the rows' chances: the parts of Brier, and the tests of perfect calibration."""
     for row in _alone(of).calibration.to_dict("records"):
@@ -253,6 +268,7 @@ TESTS: dict[str, Frame] = {
     "adjustments": _adjustments,
     "caps": _caps,
     "coins": _coins,
+    "within_units": _within_units,
     "calibration": _calibration,
     "reliability": _reliability,
     "other_tests": _other_tests,

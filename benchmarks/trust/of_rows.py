@@ -87,7 +87,8 @@ def weighted(of: Draw) -> Draw:
 
     def draw(rng: Generator, n: int) -> Inputs:
         table = of(rng, n)["preds"]
-        return {"preds": table.assign(weight=np.tile(rng.lognormal(0, 1, n), len(table) // n))}
+        rows = table["id"].nunique()
+        return {"preds": table.assign(weight=np.tile(rng.lognormal(0, 1, rows), len(table) // rows))}
 
     return draw
 
@@ -180,6 +181,17 @@ def rating(errors: Errors) -> Draw:
         level, shared = rng.normal(0, 1.5, n), errors(rng, n)
         columns = {f"forecast_{name}": level + 0.3 * errors(rng, n) for name in "ab"}
         return {"preds": pd.DataFrame({"id": ids(n), "actual": level + shared} | columns)}
+
+    return draw
+
+
+def series(errors: Errors) -> Draw:
+    """Rows of series of unlike scale, each with the naive error of its series; errors in proportion to it."""
+
+    def draw(rng: Generator, n: int) -> Inputs:
+        naive, table = rng.lognormal(0, 1, n), rating(errors)(rng, n)["preds"]
+        numbers = table.select_dtypes("number").mul(naive, axis=0)
+        return {"preds": pd.concat([table[["id"]], numbers], axis=1).assign(naive_mae=naive)}
 
     return draw
 

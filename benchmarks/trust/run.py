@@ -4,14 +4,17 @@ Each sample of each world (`worlds.py`) is read by the report's own `read`, and 
 that the page prints (`numbers_of.py`). An interval should hold the true value in 95 % of the samples, a test at 5 %
 should reject a difference that is not there in 5 % of them, and what "would show with 80 % power" should show in 80 %.
 Writes docs/trust.md, and exits 1 where a cell leaves its bounds and is not declared with its reason in `declared.py`.
-Batches that are done stay in .trust/, so that a run which was stopped goes on where it was; a change of the package or
-of a world begins anew.
+Batches that are done stay in .trust/, so that a run which was stopped goes on where it was; a change of what computes,
+or of a world, begins anew. `--earlier FOLDER` takes the batches of an earlier state for those worlds whose first two
+batches come out the very same.
 """
 
 import argparse
+import glob
 import hashlib
 import json
 import os
+import shutil
 import sys
 import time
 from collections.abc import Sequence
@@ -22,6 +25,7 @@ from pathlib import Path
 import cells
 import numpy as np
 import page
+from fresh_worlds import ROUNDS
 from numbers_of import Number, numbers, study, values
 from own_worlds import FILE as OWN_METRICS
 from own_worlds import OWN_WORLDS
@@ -93,12 +97,18 @@ class Folder:
         part.replace(self.path / f"{name}.json")
 
 
+COMPUTING = ("arrays.py", "limits.py", "metrics", "catalogue", "statistics", "reading", "offline", "online", "studies")
+
+
 def _state() -> str:
-    """A name for the code that the numbers depend on."""
+    """A name for the code that the numbers depend on: no words, pages or drawings."""
     digest = hashlib.sha256()
-    here = Path(__file__).parent
-    own = [path for path in here.glob("*.py") if path.stem not in ("page", "cells", "declared")]
-    for path in sorted([*(ROOT / "evalkit").rglob("*.py"), *own, OWN_METRICS]):
+    here, package = Path(__file__).parent, ROOT / "evalkit"
+    own = [path for path in here.glob("*.py") if path.stem in ("run", "world", "worlds") or "_" in path.stem]
+    own.remove(here / "fresh_worlds.py")  # a round that is written down is not changed, and a further one changes none
+    places = [package / name for name in COMPUTING]
+    modules = [module for place in places for module in ([place] if place.is_file() else place.rglob("*.py"))]
+    for path in sorted([*modules, *own, OWN_METRICS]):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
@@ -107,7 +117,10 @@ def _file(words: str) -> str:
     return "".join(c if c.isalnum() else "-" for c in words)
 
 
-BY_NAME = {_file(f"{world.report} {world.name} {world.n}"): world for world in (*WORLDS, *OWN_WORLDS)}
+BY_NAME = {
+    _file(f"{world.report} {world.name} {world.n}"): world
+    for world in (*WORLDS, *OWN_WORLDS, *(world for worlds in ROUNDS.values() for world in worlds))
+}
 
 
 def truth(world: World) -> dict[str, float]:
@@ -149,12 +162,29 @@ def kept_batch(world: str, number: int, true: dict[str, float], folder: Folder, 
     return {key: Tally(**counts) for key, counts in known.items()}
 
 
+def take_over(world: str, folder: Folder, earlier: Folder) -> None:
+    """Takes what an earlier state has of a world, if its first two batches come out the very same."""
+    names = [f"truth {_file(BY_NAME[world].kind)}", f"{world} 0", f"{world} 1"]
+    true, *known = (earlier.read(name) for name in names)
+    if true is None or None in known:
+        return
+    drawn = [{key: vars(t) for key, t in batch(BY_NAME[world], number, true).items()} for number in range(2)]
+    if json.dumps(drawn) == json.dumps(known):  # where NaN is NaN
+        folder.write(names[0], true)
+        for path in earlier.path.glob(f"{glob.escape(world)} *.json"):
+            shutil.copy(path, folder.path)
+
+
 # The whole run ------------------------------------------------------------------------------------------------------
 
 
-def run(worlds: Sequence[str], runs: int, workers: int, folder: Folder) -> dict[str, Tallies]:
+def run(
+    worlds: Sequence[str], runs: int, workers: int, folder: Folder, earlier: Folder | None = None
+) -> dict[str, Tallies]:
     """The tallies of every world, each from so many samples."""
     with ProcessPoolExecutor(workers) as pool:
+        if earlier:
+            list(pool.map(take_over, worlds, [folder] * len(worlds), [earlier] * len(worlds)))
         alike = list({BY_NAME[world].kind: world for world in worlds}.values())
         known = dict(zip(alike, pool.map(kept_truth, alike, [folder] * len(alike)), strict=True))
         by_kind = {BY_NAME[world].kind: true for world, true in known.items()}
@@ -184,13 +214,18 @@ def main() -> int:
     parser.add_argument("--world", default="", help="only worlds whose report or name holds this text; writes no page")
     parser.add_argument("--runs", type=int, help="another number of samples a world; writes no page")
     parser.add_argument("-j", type=int, default=os.cpu_count() or 1, help="processes")
+    parser.add_argument("--fresh", type=int, choices=ROUNDS, help="a round of worlds that no method was chosen by")
+    parser.add_argument("--earlier", type=Path, help="a folder of .trust/: batches of an earlier state")
     options = parser.parse_args()
-    worlds = {name: world for name, world in BY_NAME.items() if options.world in f"{world.report} {world.name}"}
+    asked = ROUNDS[options.fresh] if options.fresh else (*WORLDS, *OWN_WORLDS)
+    names = {name: world for name, world in BY_NAME.items() if world in asked}
+    worlds = {name: world for name, world in names.items() if options.world in f"{world.report} {world.name}"}
     begin = time.monotonic()
-    tallies = run(list(worlds), options.runs or RUNS[options.size], options.j, Folder())
+    earlier = Folder(options.earlier) if options.earlier else None
+    tallies = run(list(worlds), options.runs or RUNS[options.size], options.j, Folder(), earlier)
     every = cells.cells(worlds, tallies)
     print(cells.summary(every, time.monotonic() - begin))
-    if options.size == "full" and not options.world and not options.runs:
+    if options.size == "full" and not (options.world or options.runs or options.fresh):
         page.write(ROOT / "docs" / "trust.md", every, runs=RUNS["full"], seed=SEED)
     return int(any(cell.state == "outside" for cell in every))
 

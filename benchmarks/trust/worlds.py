@@ -18,6 +18,7 @@ from of_rows import (
     normal,
     rating,
     rating_by_user,
+    series,
     sharper,
     student,
     weighted,
@@ -44,6 +45,7 @@ USUAL = ("values", "differences")
 RATE, UNIT = {"prevalence": 0.05}, {"unit": "user"}
 TWO, NUMBERS, LISTS = {"metrics": BINARY}, {"metrics": RATING}, {"metrics": RANKING}
 SEVERAL, MANY = {"metrics": CLASSES}, {"metrics": LABELS}
+WITHIN = {"metrics": "gauc,gauc_positives,gauc_uniform"}
 KS = {"metrics": "roc_auc,ks"}
 ERRORS = {"metrics": "brier,ece_10,miscalibration"}
 REGIONS = {"segments": "region"}
@@ -66,6 +68,9 @@ def _two_classes() -> list[World]:
         World("scores of one digit", report, 200, binary(0.2, digits=1), TWO | RATE, OF_BOTH),
         *(World("two classes by user", report, n, binary_by_user(0.3), TWO | UNIT | RATE, OF_BOTH, FEW) for n in USERS),
         *(World("two classes, weights", report, n, weighted(binary(0.3)), TWO | RATE, OF_BOTH) for n in (200, 1000)),
+        *(World("AUC within users", report, n, binary_by_user(0.3), WITHIN | UNIT, many=FEW) for n in USERS),
+        World("AUC within users, weights", report, 50, weighted(binary_by_user(0.3)), WITHIN | UNIT, many=FEW),
+        World("users without meaning", report, 50, by_user(binary(0.3)), WITHIN | UNIT, ("within_units",)),
         World("calibrated, 10% positive", report, 200, calibrated(0.1), ERRORS, ("calibration", "reliability")),
         *(
             World(f"regions, {metric}", report, n, in_regions(binary(0.3)), REGIONS | {"metrics": metric}, OF_SLICES)
@@ -102,6 +107,7 @@ def _numbers() -> list[World]:
         *(World("errors of Student's t", report, n, rating(student), NUMBERS) for n in (50, 200)),
         World("normal errors, weights", report, 200, weighted(rating(normal)), NUMBERS),
         *(World("errors by user", report, n, rating_by_user(normal), NUMBERS | UNIT, many=FEW) for n in USERS),
+        World("series of unlike scale", report, 50, series(normal), {"metrics": "mase"}),
         World("errors, regions", report, 50, in_regions(rating(normal)), regions, OF_SLICES),
     ]
 

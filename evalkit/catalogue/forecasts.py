@@ -150,6 +150,17 @@ ROWS = (
         high=2.0,
     ),
     _row(
+        "mase",
+        Loss(lambda f, k: losses.scaled(f.actual, f.scores, f.beside["naive_mae"])),
+        "mean |actual − forecast| / naive_mae, over rows where that is above 0; the column naive_mae: mean "
+        "|value − the one before it| of the row's series in training, with seasons the one a season before",
+        "no naive_mae is above 0",
+        "sktime mean_absolute_scaled_error of one series",
+        best="low",
+        reference="Hyndman and Koehler 2006, doi:10.1016/j.ijforecast.2006.03.001",
+        columns=("naive_mae",),
+    ),
+    _row(
         "pinball",
         Loss(lambda f, k: losses.quantile(f.actual, f.scores, k / 100)),
         "mean of q (actual − forecast) where that is above 0, (1 − q) (forecast − actual) elsewhere, q = k %",

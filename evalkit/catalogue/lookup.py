@@ -6,11 +6,20 @@ tests are made from this table. A convention is a name: two definitions are two 
 
 import difflib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from evalkit.arrays import ParameterError
-from evalkit.catalogue import binary, forecasts, multiclass, multilabel, own_files, preferences, ranking
+from evalkit.catalogue import (
+    binary,
+    forecasts,
+    multiclass,
+    multilabel,
+    own_files,
+    preferences,
+    ranking,
+    within_units,
+)
 from evalkit.catalogue.metric import Chosen as Chosen
 from evalkit.catalogue.metric import Metric as Metric
 from evalkit.catalogue.own import OwnMetric
@@ -20,6 +29,7 @@ TABLES: dict[str, dict[str, Metric]] = {}
 for _metric in (
     *ranking.ROWS,
     *binary.ROWS,
+    *within_units.ROWS,
     *multiclass.ROWS,
     *multilabel.ROWS,
     *forecasts.ROWS,
@@ -131,18 +141,18 @@ def apart(metrics: tuple[Chosen, ...]) -> tuple[Chosen, ...]:
 
 
 def possible(
-    names: Iterable[Any], structure: str, usual: Iterable[str], known: Sequence[str], needs: str
+    names: Iterable[Any], structure: str, usual: Iterable[str], lacks: Mapping[str, str]
 ) -> tuple[Chosen, ...]:
     """Return the metrics of these names, or of the usual ones those that need no more than is given.
 
-    given: of "scores", "probabilities". Raises ParameterError for a metric that needs more; `needs` says what.
+    lacks: what is not given, of "scores", "probabilities", "scores of units", and what a metric that needs it would
+    need. Raises ParameterError for such a metric.
     """
-    allowed = ("", *known)
-    kept = [name for name in usual if find(name, structure).metric.needs in allowed]
+    kept = [name for name in usual if find(name, structure).metric.needs not in lacks]
     metrics = chosen(names, structure, kept)
     for metric in metrics:
-        if metric.metric.needs not in allowed:
-            raise ParameterError(f"metrics: {metric.label} needs {needs}")
+        if metric.metric.needs in lacks:
+            raise ParameterError(f"metrics: {metric.label} needs {lacks[metric.metric.needs]}")
     return metrics
 
 

@@ -20,8 +20,8 @@ class Metric:
 
     kind: what inference needs of it. cut: "may", "must" or "never" carry @k; most: the greatest k.
     best: "high", "low" or "neither". equals: the public tool's name for the same number. tie_range: the best grade
-    first among equal scores gives the metric's highest value. needs: "", "scores" or "probabilities". columns: further
-    columns of the input that it is computed from.
+    first among equal scores gives the metric's highest value. needs: "", "scores", "probabilities" or
+    "scores of units". columns: further columns of the input that it is computed from.
     """
 
     name: str

@@ -110,3 +110,9 @@ FEW_ROWS_DOMINATE = Kind(
     "A small share of the rows accounts for much of the squared error, so RMSE is driven by a few rows.",
     "Read MAE beside RMSE, and look at the rows with the largest errors.",
 )
+WITHIN_UNITS = Kind(
+    "EK341",
+    "order within units",
+    "AUC over all rows differs from that within units: the scores tell units apart better, or worse, than rows of one.",
+    "Decide by GAUC where rows of one unit compete with each other, and by AUC over all rows where all of them do.",
+)

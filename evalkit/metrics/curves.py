@@ -94,11 +94,12 @@ def drawn(x: Floats, y: Floats, cells: int = CELLS) -> Bools:
 
 
 def _cell(values: Floats, cells: int) -> Floats:
-    finite = values[np.isfinite(values)]
-    if finite.size == 0 or finite.max() == finite.min():
-        return np.where(np.isfinite(values), 0.0, np.arange(1.0, values.size + 1))
-    place = np.floor((values - finite.min()) / (finite.max() - finite.min()) * cells)
-    return np.where(np.isfinite(values), place, -np.arange(1.0, values.size + 1))  # each a cell of its own
+    known = np.isfinite(values)
+    alone = None if known.all() else -np.arange(1.0, values.size + 1)  # what is not finite is each a cell of its own
+    finite = values if alone is None else values[known]
+    low, high = (finite.min(), finite.max()) if finite.size else (0.0, 0.0)
+    place = np.floor((values - low) / (high - low) * cells) if high > low else np.zeros(values.size)
+    return place if alone is None else np.where(known, place, alone)
 
 
 def lift(c: Counts) -> Floats:

@@ -39,6 +39,17 @@ def symmetric_percentage(actual: Floats, forecast: Floats) -> Floats:
     return 2 * absolute(actual, forecast) / np.where(whole > 0, whole, 1.0)
 
 
+def scaled(actual: Floats, forecast: Floats, scale: Floats) -> Floats:
+    """|actual - forecast| / scale, NaN unless scale > 0. The mean is the MASE, the scale then the naive error.
+
+    Hyndman and Koehler 2006, doi:10.1016/j.ijforecast.2006.03.001.
+
+    >>> scaled(np.array([3.0, 1.0]), np.array([1.0, 3.0]), np.array([4.0, 0.0]))
+    array([0.5, nan])
+    """
+    return ratio(absolute(actual, forecast), np.where(scale > 0, scale, 0.0))
+
+
 def quantile(actual: Floats, forecast: Floats, level: float = 0.5) -> Floats:
     """Pinball loss: level (actual - forecast) if that is positive, else (1 - level) (forecast - actual).
 

@@ -4,7 +4,7 @@ from evalkit.drawing import tables
 from evalkit.drawing.tables import Html, Results, by_system, limits, of_rows, text, value
 from evalkit.findings import inputs, methods, predictions
 from evalkit.findings.finding import NOTE, WARNING, Finding
-from evalkit.numbers import decimals, number
+from evalkit.numbers import decimals, estimate, number
 from evalkit.pages import first_screen, page, record, shared_findings
 from evalkit.pages.binary_plots import DRAWN
 from evalkit.pages.if_perfect import NO_LIMITS, if_perfect
@@ -23,6 +23,7 @@ from evalkit.pages.shared_findings import (
 from evalkit.studies import classification_diagnostics as diagnostics
 from evalkit.studies.binary import BinaryStudy
 from evalkit.studies.classification_diagnostics import classes, constant, larger_class
+from evalkit.studies.diagnostics import alpha
 from evalkit.studies.words import counted, listed
 
 
@@ -149,7 +150,7 @@ def results(study: BinaryStudy) -> Results:
     if study.both_classes:
         more |= {
             "curves": {kind: study.recorded(kind).to_dict("list") for kind in ("roc", "pr")},
-            "crossings": [row for kind in ("roc", "pr") for row in study.crossings(kind).to_dict("records")],
+            "crossings": study.crossings.to_dict("records"),
             "base_rates": study.elsewhere.to_dict("records"),
             "gains": study.gains.to_dict("records"),
         }
@@ -166,7 +167,7 @@ def results(study: BinaryStudy) -> Results:
 
 def every_finding(study: BinaryStudy) -> list[Finding]:
     """Every finding of a binary report."""
-    rows = [*rows_read(study.facts.account), *_classes(study), *weights(study.facts.weighted)]
+    rows = [*rows_read(study.facts.account), *_classes(study), *_within(study), *weights(study.facts.weighted)]
     scores = [*_reversed(study), *_probabilities(study), *_distinct(study), *_binned(study), *_repeated(study)]
     sample = [*_one_class(study), *few_clusters(study), *picked(study), *skewed(study), *slices(study)]
     return [*rows, *_bands(study), *scores, *_threshold(study), *sample]
@@ -175,6 +176,19 @@ def every_finding(study: BinaryStudy) -> list[Finding]:
 def share(value: float) -> str:
     """A share of rows as a percentage, below a thousandth as a number."""
     return f"{value:.1%}" if value >= 0.001 else f"{value:.2g}"
+
+
+def _within(study: BinaryStudy) -> list[Finding]:
+    """That AUC over all rows is another than within units, if it is."""
+    c = diagnostics.within_units(study)
+    if c is None or not c.p_value < alpha(study):
+        return []
+    pooled, d = diagnostics.areas(study)[study.leader][0], c.difference
+    text = (
+        f"AUC of {study.leader}: {number(pooled)} over all rows, {number(pooled - d.value)} within each "
+        f"{study.unit_name} (gauc), difference {estimate(d.value, d.low, d.high)}."
+    )
+    return [predictions.WITHIN_UNITS.note(text, d.n)]
 
 
 def _classes(study: BinaryStudy) -> list[Finding]:

@@ -204,7 +204,7 @@ def crossings(study: BinaryStudy) -> Html:
         return Html("")
     lines = []
     for kind, name, axis in (("roc", "ROC", "false positive rate"), ("pr", "precision-recall", "recall")):
-        rows = study.crossings(kind).to_dict("records")
+        rows = study.crossings[study.crossings["curve"] == kind].to_dict("records")
         often = [row for row in rows if len(row["crossings"]) > FEW and row["above"] <= MOST]
         single = [row for row in rows if row not in often]
         lines += [_crossing(name, axis, row) for row in single[:LINES]]

@@ -231,8 +231,10 @@ PLAIN: dict[type[Kind], Method] = {
 OF_KISH = "delta method, on Kish's degrees of freedom"
 OF_UNITS = "t on the logit scale, by unit or weighted row, on Kish's degrees of freedom"
 BY_UNIT = Method(interval_methods.of_units, OF_UNITS, methods.influence, OF_KISH)
+LEFT = f"{JACKKNIFE}, with the freedom that the kurtosis of the influence values leaves, {DELTA} above 20,000 units"
+LEFT_OUT = replace(BY_ROW, interval=interval_methods.few_or_delta, interval_is=LEFT)
 WEIGHTED = dict.fromkeys(PLAIN, BY_UNIT) | {
-    Loss: BY_ROW,
+    Loss: LEFT_OUT,
     Ratio: RATIO,
     RatioOfRows: RATIO,
     PerUnit: BY_ROW,
@@ -246,12 +248,10 @@ WEIGHTED = dict.fromkeys(PLAIN, BY_UNIT) | {
     Calibration: ALONE,
     Transformed: LIKE_ITS_ORIGINAL,
 }
-FLIPPED = Method(
-    interval_methods.delta, DELTA, methods.flips_or_influence, f"sign flips of whole units, {DELTA} above 20,000 units"
-)
+OR_DELTA = f"sign flips of whole units, {DELTA} above 20,000 units"
 CLUSTERED = WEIGHTED | {
-    Loss: FLIPPED,
-    Share: replace(FLIPPED, interval=interval_methods.of_units, interval_is=OF_UNITS),
+    Loss: Method(interval_methods.few_or_delta, LEFT, methods.flips_or_influence, OR_DELTA),
+    Share: Method(interval_methods.of_units, OF_UNITS, methods.flips_or_influence, OR_DELTA),
     PerUnit: Method(interval_methods.jackknife, JACKKNIFE, methods.flips, "sign flips of whole units"),
 }
 SUMMED = PLAIN | {
@@ -265,7 +265,7 @@ TABLE: dict[Layout, dict[type[Kind], Method]] = {
     Layout.CLUSTERED: CLUSTERED,
     Layout.WEIGHTED: WEIGHTED,
     Layout.SUMMED: SUMMED,
-    Layout.SUMMED_VARIED: WEIGHTED | {RatioOfRows: BY_ROW},
+    Layout.SUMMED_VARIED: WEIGHTED | dict.fromkeys((Loss, RatioOfRows), BY_ROW),
     Layout.DIVIDED: dict.fromkeys(
         (PerUnit, Ratio),
         Method(interval_methods.divided_or_jackknife, DIVIDED, methods.flips_of_sums, "sign flips of the units' sums"),

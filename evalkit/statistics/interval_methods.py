@@ -22,6 +22,7 @@ from evalkit.statistics import (
     means,
 )
 from evalkit.statistics.auc_intervals import auc_interval
+from evalkit.statistics.independent import Arm
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.means import hall
 from evalkit.statistics.methods import NONE, Options, flipped_sums
@@ -44,9 +45,29 @@ def mean(statistic: Any, o: Options) -> Estimate:
 
 def jackknife(statistic: Any, o: Options) -> Estimate:
     """The ratio of sums over units: the jackknife's error and t with Kish's freedom, on a scale without ends."""
-    arm = independent.ratio_of(Sums(*statistic.sums.by_unit(statistic.sums.defined, statistic.unit)))
-    error, n = float(np.sqrt(arm.variance)), arm.effect.size
-    return ranged(statistic, error, n=n, freedom=arm.freedom, level=o.level, method="jackknife t")
+    arm = _left_out(statistic)
+    return _by_jackknife(statistic, arm, arm.freedom, o)
+
+
+def jackknife_of_few(statistic: Any, o: Options) -> Estimate:
+    """The same, where few units of many rows or large losses may carry the variance: on the freedom that they leave."""
+    arm = _left_out(statistic)
+    freedom = intervals.freedom_left(arm.effect - arm.effect.mean(), arm.freedom)
+    return _by_jackknife(statistic, arm, freedom, o)
+
+
+def few_or_delta(statistic: Any, o: Options) -> Estimate:
+    return (delta if statistic.n > o.limits.flipped else jackknife_of_few)(statistic, o)
+
+
+def _left_out(statistic: Any) -> Arm:
+    """The ratio of sums with what leaving out each unit changes."""
+    return independent.ratio_of(Sums(*statistic.sums.by_unit(statistic.sums.defined, statistic.unit)))
+
+
+def _by_jackknife(statistic: Any, arm: Arm, freedom: float, o: Options) -> Estimate:
+    error = float(np.sqrt(arm.variance))
+    return ranged(statistic, error, n=arm.effect.size, freedom=freedom, level=o.level, method="jackknife t")
 
 
 def divided(statistic: Any, o: Options) -> Estimate:

@@ -272,6 +272,19 @@ def satterthwaite(variance: Floats, freedom: Floats | Ints) -> float:
     return float(ratio(variance.sum() ** 2, (variance**2 / freedom).sum()))
 
 
+def freedom_left(moved: Floats, most: float) -> float:
+    """The degrees of freedom of the variance Σ l² of influence values l, by their kurtosis: at least 1, at most `most`.
+
+    The variance of Σ l², from their fourth powers, is that of a chi-square with 2 / (Σ l⁴ / (Σ l²)² − 1 / n) of them.
+
+    >>> round(freedom_left(np.array([4.0, -1, -1, -1, -1, 0]), 5.0), 3)
+    4.138
+    """
+    squares, most = moved**2, max(most, 1.0)
+    spread = float(ratio(squares @ squares, squares.sum() ** 2)) - 1 / max(len(squares), 1)
+    return min(max(2 / spread, 1.0), most) if spread > 0 else most
+
+
 def t_interval(
     value: float, error: float, *, n: int, level: float, method: str, freedom: float | None = None
 ) -> Estimate:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import Bools, ratio
+from evalkit.arrays import Bools
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics.sums import Sums, both
 from evalkit.statistics import (
@@ -138,9 +138,8 @@ def influence(a: Any, b: Any, o: Options) -> Comparison:
 def of_few(a: Any, b: Any, o: Options) -> Comparison:
     """The same where few rows, those of a rare class, may carry most of the variance.
 
-    Where a row has one class, Welch's t takes the variance of each class's rows by itself. Else the variance of
-    Σ l² / n, from the fourth powers of the influence values l, is that of a chi-square with
-    2 / (Σ l⁴ / (Σ l²)² − 1 / n) degrees of freedom.
+    Where a row has one class, Welch's t takes the variance of each class's rows by itself, else t the degrees of
+    freedom that the kurtosis of the influence values leaves.
     """
     moved, value = a.effects.rows - b.effects.rows, a.value - b.value
     strata = a.chosen.metric.kind.strata(a.rows) if a.layout is Layout.PLAIN else []
@@ -148,10 +147,7 @@ def of_few(a: Any, b: Any, o: Options) -> Comparison:
     if rows.size and rows.min() > 1:
         variance = np.array([np.sum(moved[stratum] ** 2) for stratum in strata]) * rows / (rows - 1)
         return significance.welch_t(value, variance, rows, level=o.level, unit=o.unit, method=BY_CLASS)
-    squares = by_unit(moved, a.unit) ** 2
-    spread = float(ratio(np.dot(squares, squares), squares.sum() ** 2)) - 1 / max(len(squares), 1)
-    most = max(a.n - 1.0, 1.0)
-    freedom = min(max(2 / spread, 1.0), most) if spread > 0 else most
+    freedom = intervals.freedom_left(by_unit(moved, a.unit), a.n - 1.0)
     error = a.difference_error(b)
     return significance.error_t(value, error, n=a.n, freedom=freedom, level=o.level, unit=o.unit, method=a.how)
 

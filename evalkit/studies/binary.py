@@ -1,7 +1,7 @@
 """The study of binary outcomes: everything that the page asks of the table of each system's scores."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -15,6 +15,7 @@ from evalkit.catalogue.elsewhere import BASE_RATE, MOVED, lift_at
 from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.metrics import calibration, counts, curves
 from evalkit.metrics.counts import Counts
+from evalkit.metrics.curves import Curve
 from evalkit.reading.tables.parts import Source
 from evalkit.reading.tables.precision import Precision
 from evalkit.reading.tables.slices import Slice
@@ -263,23 +264,25 @@ class BinaryStudy(RowStudy):
             frames.append(curve_points.band(name, drawn, kind, level=self.settings.level))
         return pd.concat(frames, ignore_index=True) if frames else None
 
-    def crossings(self, kind: str) -> pd.DataFrame:
-        """For every pair of the family, where along x the two curves cross; who lies above where they do not."""
-        points_of, area = (
-            (curves.roc_curve, counts.auc)
-            if kind == "roc"
-            else (curves.precision_recall_curve, counts.average_precision)
-        )
-        rows = []
-        for pair in self.pairs:
-            a, b = (self.table(name) for name in pair)
-            at = curves.crossings(points_of(a), points_of(b))
-            above = pair if area(a) >= area(b) else pair[::-1]
-            high, low = (points_of(self.table(name)) for name in above)
-            share = float(np.mean(np.interp(FINE, high.x, high.y) > np.interp(FINE, low.x, low.y)))
-            crossed = {"crossings": at.tolist(), "above": share}
-            rows.append({"curve": kind, "first": above[0], "second": above[1]} | crossed)
-        return pd.DataFrame(rows)
+    @cached_property
+    def crossings(self) -> pd.DataFrame:
+        """For every pair of the family, where along x two curves of a kind cross; who lies above where they do not."""
+        kinds = {
+            "roc": (curves.roc_curve, counts.auc),
+            "pr": (curves.precision_recall_curve, counts.average_precision),
+        }
+        rows = [{"curve": kind} | self._crossing(pair, *of) for kind, of in kinds.items() for pair in self.pairs]
+        return pd.DataFrame(rows, columns=["curve", "first", "second", "crossings", "above"])
+
+    def _crossing(
+        self, pair: Sequence[str], points_of: Callable[[Counts], Curve], area: Callable[[Counts], float]
+    ) -> dict[str, Any]:
+        points = {name: points_of(self.table(name)) for name in pair}
+        first, second = sorted(pair, key=lambda name: area(self.table(name)), reverse=True)
+        high, low = points[first], points[second]
+        share = float(np.mean(np.interp(FINE, high.x, high.y) > np.interp(FINE, low.x, low.y)))
+        at = curves.crossings(*points.values())
+        return {"first": first, "second": second, "crossings": at.tolist(), "above": share}
 
     @property
     def other_rate(self) -> float:

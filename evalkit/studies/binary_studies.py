@@ -98,6 +98,9 @@ def _repeated_rows(d: Binary) -> int:
 # The parameters ---------------------------------------------------------------------------------------------------
 
 
+OF_UNITS = "units whose rows are ranked among themselves; set unit='COLUMN', such as the user"
+
+
 @dataclass(frozen=True, eq=False)
 class Asked:
     """What the parameters ask of a binary study."""
@@ -110,8 +113,9 @@ class Asked:
 
 def asked(systems: tuple[str, ...], outside: str, p: Classification, limits: Limits) -> Asked:
     """The parameters, checked. outside: says of a score that is no probability what and where it is, else ""."""
-    known = ["scores"] if outside else ["scores", "probabilities"]
-    chosen = lookup.possible(p.metrics, "counts", (*ORDER, *AT), known, f"probabilities, {outside}")
+    lacks = {"probabilities": f"probabilities, {outside}"} if outside else {}
+    lacks |= {} if p.unit else {"scores of units": OF_UNITS}
+    chosen = lookup.possible(p.metrics, "counts", (*ORDER, *AT), lacks)
     settings = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
     study.check_systems(settings, systems)
     usual: Threshold = BestF1() if outside else 0.5

@@ -180,9 +180,9 @@ def _ece(c: Counts) -> float:
 def make(data: MultiClass, p: Classification, limits: Limits = USUAL) -> ClassesStudy:
     """The study of several classes."""
     outside = outcomes.first_outside(data)
-    known = [] if not data.score else ["scores"] if outside else ["scores", "probabilities"]
-    needs = f"probabilities, {outside}" if data.score else "p_<class> columns, the table has none"
-    chosen = lookup.possible(p.metrics, "classes", METRICS, known, needs)
+    columns = dict.fromkeys(("scores", "probabilities"), "p_<class> columns, the table has none")
+    lacks = ({"probabilities": f"probabilities, {outside}"} if outside else {}) if data.score else columns
+    chosen = lookup.possible(p.metrics, "classes", METRICS, lacks)
     settings = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
     study.check_systems(settings, data.rows.systems)
     attributes, target = attributes_of(data.rows, settings.attributes, settings.unit), p.precision_target or TARGET

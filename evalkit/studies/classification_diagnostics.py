@@ -7,9 +7,14 @@ import numpy as np
 import pandas as pd
 
 from evalkit.catalogue import lookup
+from evalkit.catalogue.binary import ROC_AUC
 from evalkit.catalogue.metric import Chosen
+from evalkit.catalogue.within_units import GAUC
 from evalkit.metrics import counts, curves, grid
 from evalkit.reading.tables.precision import Precision
+from evalkit.statistics import methods
+from evalkit.statistics.significance import Comparison
+from evalkit.statistics.statistic import Layout
 from evalkit.studies.binary import BinaryStudy
 from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.diagnostics import Ends
@@ -43,6 +48,14 @@ def reversed_scores(study: BinaryStudy) -> dict[str, float]:
     """The AUC of each system for which it is below 0.5."""
     areas = {name: counts.auc(study.table(name)) for name in study.order}
     return {name: area for name, area in areas.items() if area < 0.5}
+
+
+def within_units(study: BinaryStudy) -> Comparison | None:
+    """The leader's AUC of all rows − that within units (GAUC), the rows in units; None where these are not at hand."""
+    if study.settings.unit is None or study.layout is Layout.SUMMED_VARIED:
+        return None
+    pooled, within = (study.measure(Chosen(metric), study.leader) for metric in (ROC_AUC, GAUC))
+    return methods.influence(pooled, within, study.inference_options(1))
 
 
 def clipped(study: BinaryStudy) -> dict[str, int]:

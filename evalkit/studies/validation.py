@@ -39,6 +39,7 @@ ROLES = ("system", "id", "label", "score", "group", "time", "fold", "repeat")
 FOR_FITS = ("target", "estimator", "against", "ignore", "selected", "categorical", "k", "gap")
 BASELINE = "majority"
 MEDIAN = "median"
+UNDEFINED_FOR = {"probabilities": "scores outside 0 to 1", "scores of units": "folds, which name no units"}
 METRICS = {
     "counts": ("accuracy", "roc_auc", "log_loss", "brier"),
     "classes": ("accuracy", "log_loss", "brier"),
@@ -181,7 +182,7 @@ def _usual(e: Examples, asked: Iterable[Any]) -> list[str]:
         base = name.split("@")[0].strip().lower()
         known = lookup.ALIASES.get(base, base)
         if known not in possible and any(known in other for other in lookup.TABLES.values()):
-            why = "scores outside 0 to 1" if known in table else why
+            why = UNDEFINED_FOR[table[known].needs] if known in table else why
             raise ParameterError(f"metrics: {name!r} is undefined for {why}; choose from {', '.join(possible)}")
     return [name for name in METRICS[structure] if name in possible]
 

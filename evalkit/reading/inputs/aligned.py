@@ -313,9 +313,7 @@ def number_of(rows: Aligned, name: str) -> Floats:
         numbers = np.array([_number(value) for value in text])
     if (wrong := np.flatnonzero(~np.isfinite(numbers))).size:
         row = int(wrong[0])
-        raise InputError(
-            f"{rows.place(row)}: {name} must be a finite number, as an own metric needs it, got {text[row]!r}"
-        )
+        raise InputError(f"{rows.place(row)}: {name} must be a finite number, as a metric needs it, got {text[row]!r}")
     return numbers
 
 

@@ -1,0 +1,159 @@
+"""Worlds that no method was chosen by: each round was written down before it was run, and run when methods were fixed.
+
+`run.py --fresh ROUND` simulates the worlds of a round; the bounds are those of all worlds.
+"""
+
+import numpy as np
+import pandas as pd
+from of_rows import classes
+from world import Draw, Generator, Inputs, World, ids, logistic
+
+# Two classes --------------------------------------------------------------------------------------------------------
+
+
+def stars(rng: Generator, n: int) -> Inputs:
+    """Scores of five levels, 40 % positive."""
+    label = (rng.random(n) < 0.4).astype(int)
+    levels = {f"score_{s}": np.clip(np.round(2 + 1.2 * label + rng.normal(0, 1, n)), 0, 4) / 4 for s in "ab"}
+    return {"preds": pd.DataFrame({"id": ids(n), "y_true": label} | levels)}
+
+
+def blind(rng: Generator, n: int) -> Inputs:
+    """Scores that tell nothing, 15 % positive."""
+    label = (rng.random(n) < 0.15).astype(int)
+    return {"preds": pd.DataFrame({"id": ids(n), "y_true": label} | {f"score_{s}": rng.beta(2, 5, n) for s in "ab"})}
+
+
+def sharp(rng: Generator, n: int) -> Inputs:
+    """Scores that hardly ever err, 20 % positive."""
+    label = (rng.random(n) < 0.2).astype(int)
+    scores = {f"score_{s}": logistic(6 * label - 3 + rng.logistic(0, 0.9, n)) for s in "ab"}
+    return {"preds": pd.DataFrame({"id": ids(n), "y_true": label} | scores)}
+
+
+def two_groups(rng: Generator, n: int) -> Inputs:
+    """Users of two kinds, loud ones with ten times the rows and another base rate; the scores know the kind."""
+    loud = rng.random(n) < 0.2
+    user = np.repeat(np.arange(n), np.where(loud, 20, 2))
+    kind = loud[user]
+    label = (rng.random(len(user)) < np.where(kind, 0.5, 0.2)).astype(int)
+    scores = {f"score_{s}": logistic(1.2 * label + 0.8 * kind - 1 + rng.normal(0, 1, len(user))) for s in "ab"}
+    return {"preds": pd.DataFrame({"id": ids(len(user)), "user": user.astype(str), "y_true": label} | scores)}
+
+
+# Labels, numbers, lists ---------------------------------------------------------------------------------------------
+
+
+def twelve_labels(rng: Generator, n: int) -> Inputs:
+    """Twelve labels that are true in a tenth of the rows each."""
+    merit = rng.normal(-3, 1.5, (n, 12))
+    label = (rng.random((n, 12)) < logistic(merit)).astype(int)
+    tables = []
+    for system in "ab":
+        chance = logistic(0.9 * (merit + rng.normal(0, 0.8, (n, 12))) + 0.3)
+        columns = {f"y_l{j}": label[:, j] for j in range(12)} | {f"p_l{j}": chance[:, j] for j in range(12)}
+        tables.append(pd.DataFrame({"id": ids(n), "model": system} | columns))
+    return {"preds": pd.concat(tables, ignore_index=True)}
+
+
+def in_proportion(rng: Generator, n: int) -> Inputs:
+    """Amounts above 0 that two systems miss by a share of themselves."""
+    actual = rng.gamma(2, 10, n)
+    columns = {f"forecast_{s}": actual * rng.gamma(20, 1 / 20, n) for s in "ab"}
+    return {"preds": pd.DataFrame({"id": ids(n), "actual": actual} | columns)}
+
+
+def equal_users(rng: Generator, n: int) -> Inputs:
+    """Eight rows of each user, whose errors have much in common."""
+    user = np.repeat(np.arange(n), 8)
+    level, lean = rng.normal(0, 2, len(user)), rng.normal(0, 1, n)[user]
+    columns = {f"forecast_{s}": level + rng.normal(0, 0.5, n)[user] + rng.normal(0, 0.5, len(user)) for s in "ab"}
+    table = {"id": ids(len(user)), "user": user.astype(str), "actual": level + lean}
+    return {"preds": pd.DataFrame(table | columns)}
+
+
+def graded(rng: Generator, n: int) -> Inputs:
+    """Queries with 5 to 40 items of grade 0 to 3, few of them relevant."""
+    query = np.repeat(np.arange(n), rng.integers(5, 41, n))
+    grade = rng.choice(4, len(query), p=(0.7, 0.15, 0.1, 0.05))
+    names = {"query": np.char.add("q", query.astype(str)), "item": ids(len(query)), "grade": grade}
+    tables = [pd.DataFrame({"system": s, "score": 0.6 * grade + rng.gumbel(0, 1, len(query))} | names) for s in "ab"]
+    return {"preds": pd.concat(tables, ignore_index=True)}
+
+
+# Units and arms -----------------------------------------------------------------------------------------------------
+
+
+def visits(share: float) -> Draw:
+    """Users of whom an arm has a share: counts of visits that vary more than Poisson's, and what comes of them."""
+
+    def draw(rng: Generator, n: int) -> Inputs:
+        count = rng.negative_binomial(1.5, 0.3, n) + 1
+        table = {
+            "user": ids(n),
+            "arm": np.where(np.arange(n) < round(share * n), "a", "b"),
+            "orders": rng.binomial(count, rng.beta(1, 6, n)),
+            "visits": count,
+            "came_back": (rng.random(n) < 0.35).astype(int),
+        }
+        return {"users": pd.DataFrame(table)}
+
+    return draw
+
+
+# Rounds -------------------------------------------------------------------------------------------------------------
+
+SCORES = {"metrics": "roc_auc,average_precision,log_loss,brier,f1,precision,recall,accuracy,mcc,balanced_accuracy"}
+EIGHT = (0.34, 0.2, 0.14, 0.1, 0.08, 0.06, 0.05, 0.03)
+FIRST = (
+    World("fresh: scores of five levels", "classification", 120, stars, SCORES),
+    World("fresh: scores that tell nothing", "classification", 150, blind, SCORES),
+    World("fresh: scores that hardly err", "classification", 300, sharp, SCORES),
+    World(
+        "fresh: loud and quiet users",
+        "classification",
+        40,
+        two_groups,
+        {"metrics": "roc_auc,gauc,recall,log_loss,f1", "unit": "user"},
+        many=4_000,
+    ),
+    World(
+        "fresh: eight classes",
+        "classification",
+        400,
+        classes(EIGHT),
+        {"metrics": "accuracy,macro_f1,balanced_accuracy,roc_auc_ovr,kappa,log_loss"},
+    ),
+    World(
+        "fresh: twelve labels",
+        "classification",
+        150,
+        twelve_labels,
+        {"metrics": "micro_f1,macro_f1,samples_f1,map_classes,roc_auc_macro,hamming_loss"},
+    ),
+    World("fresh: errors in proportion", "rating", 80, in_proportion, {"metrics": "mae,rmse,bias,r2,wape,smape"}),
+    World(
+        "fresh: eight rows a user",
+        "rating",
+        15,
+        equal_users,
+        {"metrics": "mae,rmse,bias,r2", "unit": "user"},
+        many=4_000,
+    ),
+    World(
+        "fresh: graded items",
+        "ranking",
+        40,
+        graded,
+        {"metrics": "ndcg@10,err@10,average_precision,recall@5"},
+        many=5_000,
+    ),
+    World(
+        "fresh: visits, arms 1 to 3",
+        "interleaving",
+        160,
+        visits(0.25),
+        {"metrics": "orders,came_back,orders/visits", "world": "none"},
+    ),
+)
+ROUNDS = {1: FIRST}
