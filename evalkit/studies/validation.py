@@ -77,7 +77,8 @@ def read(
 ) -> Validation:
     """Read out-of-fold predictions, or a table to fit estimators on, and check whether the evaluation is sound.
 
-    With `features` the estimators are fitted here. Without any input it is the bundled sample of predictions. Raises
+    With `features` the estimators are fitted here on the folds; the frames and the verdict need no more. They are fitted
+    on other splits, for at most `seconds`, when a figure, a finding or the page first asks for them. Without any input it is the bundled sample of predictions. Raises
     ParameterError for a parameter, InputError for the input or an estimator that fails.
 
     >>> import evalkit as ek
