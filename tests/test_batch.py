@@ -267,7 +267,7 @@ def test_inspect_of_many_rows_says_what_it_did_not_read(capsys, tmp_path, monkey
     assert status == 0
     assert "values: not read, as there are more than 300,000 rows; the report checks them" in printed.out
     assert "classification: binary outcomes, values not read; columns label, score" in printed.out
-    assert "significance: a table of results or of predictions, which its rows tell apart, values not" in printed.out
+    assert "significance: a table of results or of predictions, values not" in printed.out
     assert f"ranking: refused: {path}: no column for the query" in printed.out
 
 

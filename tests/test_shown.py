@@ -149,6 +149,18 @@ def test_a_figure_is_drawn_on_axes_or_on_new_ones(agg):
         picture(two, (1, 2))(ax)
 
 
+def test_what_the_first_figure_switches_on_stays_on_for_the_next(agg):
+    """In a notebook pyplot turns interactive when it draws first; without it no later figure is shown."""
+
+    def switched(frame, ax, *, label):
+        mpl.interactive(b=True)
+
+    with mpl.rc_context():
+        mpl.interactive(b=False)
+        picture(switched)()
+        assert mpl.is_interactive()
+
+
 def test_the_reader_restyles_a_figure(agg):
     assert picture()().xaxis.label.get_size() == plots.STYLE["font.size"]
     with mpl.rc_context({"font.size": 17, "figure.figsize": (2, 1)}):
@@ -287,6 +299,6 @@ def test_tables_of_odd_names_are_tables(tmp_path):
     )
     lines = odd.to_latex(tmp_path / "t.tex").splitlines()
     assert r"{}[new] & 0.8 \\" in lines
-    assert r"a $<$b$>$| & -- \\" in lines
+    assert r"a $<$b$>$$|$ & -- \\" in lines
     assert (tmp_path / "t.tex").read_text() == odd.to_latex()
     assert "| a &lt;b>&#124; | – |" in odd.to_markdown(tmp_path / "t.md").splitlines()

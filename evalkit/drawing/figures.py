@@ -101,7 +101,10 @@ class Drawing:
 
     @contextmanager
     def _styled(self) -> Iterator[None]:
-        """The style of the page where the reader set no other."""
+        """The style of the page where the reader set no other.
+
+        A notebook's first figure switches pyplot to interactive, which must outlast it: else no other one is shown.
+        """
         import matplotlib as mpl
 
         usual: Mapping[Any, Any] = mpl.rcParamsDefault
@@ -109,3 +112,5 @@ class Drawing:
         style = {name: value for name, value in self.style.items() if now[name] == usual[name]}
         with mpl.rc_context(style), quiet():
             yield
+            interactive = mpl.is_interactive()
+        mpl.interactive(interactive)

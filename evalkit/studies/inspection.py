@@ -105,7 +105,7 @@ def _of_rows(what: str, layout: Layout, read: Aligned | None) -> Inspection:
 
 def _significance(p: parameters.Significance, parts: Sequence[Part]) -> Inspection:
     if not small(parts):
-        return Inspection("a table of results or of predictions, which its rows tell apart", {})
+        return Inspection("a table of results or of predictions", {})
     kind = unit_tables.kind(parts, p.columns, p.systems)
     what = unit_sources.KINDS[kind]
     if kind == "trials" or (kind == "ranking" and p.qrels is None and parts[0].layout is not None):

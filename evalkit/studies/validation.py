@@ -77,8 +77,10 @@ def read(
 ) -> Validation:
     """Read out-of-fold predictions, or a table to fit estimators on, and check whether the evaluation is sound.
 
-    With `features` the estimators are fitted here. Without any input it is the bundled sample of predictions. Raises
-    ParameterError for a parameter, InputError for the input or an estimator that fails.
+    With `features` the estimators are fitted here on the folds, which the frames and the verdict need, and on other
+    splits, for at most `seconds`, when a figure, a finding or the page first asks for them. Without any input it is the
+    bundled sample of predictions. Raises ParameterError for a parameter, InputError for the input or an estimator that
+    fails.
 
     >>> import evalkit as ek
     >>> rows = {"label": [0, 1] * 10, "score": [0.2, 0.7] * 10, "fold": ["a", "a", "b", "b"] * 5}
