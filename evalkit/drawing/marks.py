@@ -12,6 +12,7 @@ from evalkit.drawing.tables import escape
 
 MARK = "_evalkit_mark"
 OF_GROUP = re.compile(r'<g id="mark-(\d+)"')
+EMPTY = re.compile(r'<g id="mark-\d+"/>')
 OF_PATH = re.compile(r'(<g data-(?:series|limits)="[^>]*>\s*(?:<defs>\s*)?<path [^>]*?\bd=")([^"]*)')
 AXES = '<g class="axes"'
 LINEAR = "linear"
@@ -47,6 +48,7 @@ def numbered(figure: Any) -> list[str]:
 
 def written(svg: str, marks: Sequence[str], axes: Sequence[Any]) -> str:
     """The SVG with the attributes of marks on their groups, and the scales of axes on theirs."""
+    svg = EMPTY.sub("", svg)
     svg = OF_GROUP.sub(lambda match: f"<g {marks[int(match[1])]}", svg)
     svg = OF_PATH.sub(lambda match: match[1] + _sloped(match[2]), svg)
     head, *groups = svg.split(AXES)

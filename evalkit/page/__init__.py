@@ -23,6 +23,16 @@ Classes that tables and studies may use in the HTML that they display; all text 
 `<details><summary>…</summary>…</details>`.
 
 The contents are the h2 headings, of markdown cells and of displayed HTML.
+
+The script adds controls; without it all rows stand. What it reads:
+
+`table.metrics`
+    a column sorts by the first number of its cells; what a cell opens to stands in a `<div>` and is not copied.
+    `<details class="rows">` behind a table holds more of its rows.
+`<g data-series="system" data-says="line per point">`, `data-limits`, `data-key` in `<g class="axes" data-x data-y>`
+    who is drawn there, the band of it, its name in the legend; see `evalkit/drawing/marks.py`.
+`<div data-sweep="…"><div class="tools sweep" hidden>…</div><table>…</table></div>`
+    counts by threshold, the slider over them, and the table that it writes; see `evalkit/pages/moving_threshold.py`.
 """
 
 import copy

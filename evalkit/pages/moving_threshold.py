@@ -1,7 +1,7 @@
 """The table of decisions at the threshold used, which the page's script computes again for any other threshold."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any
 
 from evalkit.drawing import tables
@@ -45,19 +45,20 @@ def moved(study: BinaryStudy) -> Html:
     ]
     heads = ["system", "threshold", *(cell.upper() for cell in CELLS), *METRICS.values(), "least cost at"]
     piece = tables.table(f"What a threshold decides{_intervals(study)}", heads, rows, _note(study, len(systems)))
-    controls = _controls(study, len(moves.threshold))
+    controls = _controls(study, len(moves.threshold), {moves.named(float(c.threshold)) for c in decided.values()})
     whole = f'<div data-sweep="{escape(_data(study, moves, places))}">{controls}{piece.html}</div>'
     return Html(whole, piece.text, piece.tables)
 
 
-def _controls(study: BinaryStudy, thresholds: int) -> str:
-    """The slider and the costs, which only the script of the page shows."""
+def _controls(study: BinaryStudy, thresholds: int, used: Set[str]) -> str:
+    """The slider and the costs, which only the script of the page shows. used: by each system; one is the slider's."""
     costs = (("False positive costs", study.costs.fp), ("false negative costs", study.costs.fn))
     fields = "".join(
         f'<label>{text} <input type="number" min="0" step="any" value="{cost:g}"></label>' for text, cost in costs
     )
+    at = "".join(used) if len(used) == 1 else ""
     slider = f'<input type="range" min="0" max="{thresholds - 1}">'
-    return f'<div class="tools sweep"><label>Threshold {slider}</label><output></output>{fields}</div>'
+    return f'<div class="tools sweep" hidden><label>Threshold {slider}</label><output>{at}</output>{fields}</div>'
 
 
 def _places(of_systems: Sequence[Estimate]) -> int:

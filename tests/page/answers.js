@@ -2,7 +2,7 @@
 const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
 const texts = row => [...row.cells].map(cell => cell.innerText.replace(/\s+/g, " ").trim());
 const lines = table => $$("tbody tr", table).filter(row => row.offsetParent).map(texts);
-const captioned = words => $$("table.metrics").find(table => table.caption.innerText.includes(words));
+const captioned = words => $$("table.metrics").find(table => table.caption.textContent.includes(words));
 const key = (figure, name) => figure.dispatchEvent(new KeyboardEvent("keydown", {key: name, bubbles: true, cancelable: true}));
 const type = (input, value) => { input.value = value; input.dispatchEvent(new Event("input", {bubbles: true})); };
 function said(figure) { return $$(".tip", figure)[0].textContent; }

@@ -29,7 +29,7 @@ all("figure").forEach(figure => {
   const known = () => every ||= points(figure);
   const focus = name => {
     only = only === name ? null : name;
-    all("[data-series], [data-limits], [data-key]", figure).forEach(part => part.classList.toggle("away", only && !Object.values(part.dataset).includes(only)));
+    all("[data-series],[data-limits],[data-key]", figure).forEach(part => part.classList.toggle("away", only && !Object.values(part.dataset).includes(only)));
   };
   const show = point => {
     now = point;

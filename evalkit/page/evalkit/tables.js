@@ -52,9 +52,10 @@ all("table.metrics").forEach((table, index) => {
     area.hidden = document.execCommand("copy"); // else the text stays, selected
     said.value = area.hidden ? "copied" : "";
   };
-  text.value = state.get(key) || "";
-  if (!open) box.before(filter);
+  text.value = state.get(key); // nothing where there is none
   box.after(tools);
+  if (open) return;
+  box.before(filter);
   show();
   if (text.value) unfold(box);
 });

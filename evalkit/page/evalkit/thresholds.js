@@ -3,7 +3,7 @@ all("[data-sweep]").forEach(sweep => {
   const {z, q, named, places, systems} = JSON.parse(sweep.dataset.sweep), at = named.split(" "), [slider, ...price] = all(".sweep input", sweep), [said] = all("output", sweep), rows = all("tbody tr", sweep), square = z * z;
   const wilson = (k, n) => {
     const half = z * Math.sqrt(k * (1 - k / n) + square / 4), limit = side => (k + square / 2 + side * half) / (n + square);
-    return [k / n, k && limit(-1), k < n ? limit(1) : 1];
+    return [k / n, limit(-1) * !!k, k < n ? limit(1) : 1];
   };
   const mean = (fp, fn, n) => { // of the costs of rows, corrected for skewness as in evalkit/statistics/means.py
     const [a, b] = price.map(input => +input.value), m = (a * fp + b * fn) / n;
@@ -25,7 +25,7 @@ all("[data-sweep]").forEach(sweep => {
     every.forEach((estimates, r) => estimates.forEach((e, c) => {
       const text = value => fixed(value, places[c]);
       rows[r].cells[1].textContent = at[i];
-      rows[r].cells[c + 2].innerHTML = text(e[0]) + (e[1] <= e[2] ? ` <wbr><span class="ci">[${text(e[1])}, ${text(e[2])}]</span>` : "");
+      rows[r].cells[c + 2].innerHTML = text(e[0]) + (e[1] <= e[0] ? ` <wbr><span class="ci">[${text(e[1])}, ${text(e[2])}]</span>` : "");
     }));
   };
   const weigh = () => rows.forEach((row, r) => {
