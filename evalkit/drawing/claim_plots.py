@@ -64,7 +64,8 @@ def null_distribution(draws: Floats, ax: Any, *, observed: float, xlabel: str, y
     for at, style in ((observed, "-"), (-observed, ":")):
         ax.axvline(at, color=COLOURS[0], linestyle=style, linewidth=1.6)
     side = "right" if observed > 0 else "left"
-    top = ax.get_ylim()[1]
+    top = 1.15 * ax.get_ylim()[1]
+    ax.set_ylim(top=top)
     place: dict[str, Any] = {"xytext": (-4 if side == "right" else 4, -2), "textcoords": "offset points", "va": "top"}
     ax.annotate(f"observed {signed(observed)}", (observed, top), ha=side, color=COLOURS[0], **place)
     return _labelled(ax, xlabel, ylabel)
@@ -120,7 +121,8 @@ def critical_difference(ranks: Mapping[str, float], ax: Any, *, distance: float,
     left = (k + 1) // 2
     lines = max(left, k - left)
     ax.set_xlim(1, k)
-    ax.set_ylim(-(len(bars) * 0.45 + lines * 0.8 + 0.7), 1.3)
+    bottom = -(0.45 * len(bars) + 0.9 * lines + 0.9)
+    ax.set_ylim(bottom - 0.4, 0.6)
     ax.xaxis.tick_top()
     ax.xaxis.set_label_position("top")
     ax.set_xlabel(label)
@@ -129,19 +131,19 @@ def critical_difference(ranks: Mapping[str, float], ax: Any, *, distance: float,
     ax.spines["left"].set_visible(False)
     ax.spines["bottom"].set_visible(False)
     ax.spines["top"].set_visible(True)
-    ax.plot([1, min(1 + distance, k)], [0.85, 0.85], color="#444", linewidth=2, solid_capstyle="butt")
-    apart: dict[str, Any] = {"xytext": (0, -4), "textcoords": "offset points", "va": "top", "zorder": 5}
-    white = {"facecolor": "white", "edgecolor": "none", "pad": 1}
-    ax.annotate(f"critical difference {distance:.2f}", (1, 0.85), bbox=white, **apart)
+    end = min(1 + distance, k)
+    ax.plot([1, end], [bottom, bottom], color="#444", linewidth=2, solid_capstyle="butt")
+    apart: dict[str, Any] = {"xytext": (6, 0), "textcoords": "offset points", "va": "center"}
+    ax.annotate(f"critical difference {distance:.2f}", (end, bottom), **apart)
     for i, (first, last) in enumerate(bars):
         y = -0.45 * (i + 1)
         ends = [ordered[first][1] - 0.04, ordered[last][1] + 0.04]
         ax.plot(ends, [y, y], color=COLOURS[1], linewidth=4, solid_capstyle="butt")
     for i, (name, rank) in enumerate(ordered):
         row = i if i < left else k - 1 - i
-        y = -(0.45 * len(bars) + 0.55 + 0.8 * row)
+        y = -(0.45 * len(bars) + 0.5 + 0.9 * row)
         edge, side = (0.0, "right") if i < left else (1.0, "left")
-        ax.plot([rank, rank], [1.3, y], color=GREY, linewidth=0.8, clip_on=False)
+        ax.plot([rank, rank], [0.6, y], color=GREY, linewidth=0.8, clip_on=False)
         corner = 1 if i < left else k
         ax.plot([rank, corner], [y, y], color=GREY, linewidth=0.8)
         label_of = f"{name} {rank:.2f}"
@@ -177,10 +179,10 @@ def power(frame: pd.DataFrame, ax: Any, *, observed: float, margin: float | None
     far = float(frame["difference"].max())
     ax.axhline(0.8, color=GREY, linewidth=0.9)
     places = [(abs(observed), "observed"), (margin or np.inf, "margin")]
-    for at, name in places:
+    for line_above, (at, name) in enumerate(places):
         if at <= far:
             ax.axvline(at, color="#444", linewidth=1, linestyle="-." if name == "margin" else ":")
-            ax.annotate(name, (at, 0.02), xytext=(3, 0), textcoords="offset points")
+            ax.annotate(name, (at, 1.02), xytext=(0, 2 + 9 * line_above), textcoords="offset points", ha="center")
     ax.set_ylim(0, 1.02)
     ax.set_xlim(0, far)
     ax.grid(color="#ddd", linewidth=0.6)
@@ -211,7 +213,7 @@ def draw_errors(curves: pd.DataFrame, groups: pd.DataFrame, ax: Any) -> Any:
         marks.series(points, name, [f"{name}, {users:,.0f} users: {number(error)}" for users, error in pairs])
     ax.axhline(0.05, color="#444", linewidth=0.9, linestyle="--")
     ax.annotate(
-        "5 %: agrees in 95 %", (curves["users"].max(), 0.05), xytext=(0, 3), textcoords="offset points", ha="right"
+        "5%: agrees in 95%", (curves["users"].max(), 0.05), xytext=(0, 3), textcoords="offset points", ha="right"
     )
     ax.set_xscale("log")
     ax.set_xticks(TICKS, [f"{tick:,}" for tick in TICKS])

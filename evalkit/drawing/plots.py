@@ -3,7 +3,7 @@
 import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
 
@@ -44,6 +44,7 @@ class Picture:
     """A drawn figure as SVG, with the text that stands for it and the line below it.
 
     kind: "" for one that narrows with the screen, "wide" for one that would then be too small to read and scrolls.
+    summary: the line that opens a folded figure; "" for one that is not folded.
     """
 
     svg: str
@@ -51,6 +52,7 @@ class Picture:
     caption: str
     drawing: Drawing
     kind: str = ""
+    summary: str = ""
 
     def __call__(self, ax: Any = None) -> Any:
         """Draw on `ax`, or on a new figure of pyplot, and return the axes; see `Drawing.on`."""
@@ -63,7 +65,13 @@ class Picture:
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         below = f"<figcaption>{escape(self.caption)}</figcaption>"
         box = f'<div class="{f"scroll {self.kind}".strip()}">{self.svg}</div>'
-        return {"text/html": f"<figure>{box}{below}</figure>", "text/plain": self.alt}
+        figure = f"<figure>{box}{below}</figure>"
+        folded = f"<details><summary>{escape(self.summary)}</summary>{figure}</details>"
+        return {"text/html": folded if self.summary else figure, "text/plain": self.alt}
+
+    def folded(self, summary: str) -> "Picture":
+        """The figure folded below a line that opens it."""
+        return replace(self, summary=summary)
 
 
 def grid(panels: int, *, across: int) -> tuple[int, int]:

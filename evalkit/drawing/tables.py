@@ -73,7 +73,8 @@ def p_cell(p: float) -> str:
 def heading(text: str, asked: str, *more: str) -> Html:
     """The title and the question that the page answers, then what else is to be said first."""
     lines = "".join(f'<p class="asked">{escape(line)}</p>' for line in (asked, *more))
-    return Html(f"<h1>{escape(text)}</h1>{lines}", "\n".join([text, asked, *more]))
+    breaking = escape(text).replace("/", "/<wbr>")
+    return Html(f"<h1>{breaking}</h1>{lines}", "\n".join([text, asked, *more]))
 
 
 def verdict(word: str, main: str, *small: str) -> Html:
@@ -86,6 +87,11 @@ def verdict(word: str, main: str, *small: str) -> Html:
 def answer(sentence: str) -> Html:
     """The answer in a sentence that a reader can repeat."""
     return Html(f'<p class="answer">{escape(sentence)}</p>', sentence)
+
+
+def gloss(metric: str, meaning: str) -> Html:
+    """What the metric of the answer measures: its name, HTML already, and what it is in plain words."""
+    return Html(f'<p class="gloss muted">{metric}: {escape(meaning)}</p>', f"{Cell(metric).text}: {meaning}")
 
 
 def stack(pieces: Iterable[Html]) -> Html:
@@ -260,8 +266,13 @@ def _row(row: Sequence[Cell | str]) -> str:
     cells = [_cell(cell) for cell in row]
     long = ' class="long"' if len(cells[0].text) > LONG else ""
     first = f'<th scope="row"{long}>{cells[0].html}</th>'
-    kinds = [f' class="{cell.kind}"' if cell.kind else "" for cell in cells]
-    return first + "".join(f"<td{kind}>{cell.html}</td>" for kind, cell in zip(kinds[1:], cells[1:], strict=True))
+    return first + "".join(map(_td, cells[1:]))
+
+
+def _td(cell: Cell) -> str:
+    """The HTML of a cell; the best value is bold without the style of the page too, as in JupyterLab."""
+    kind = f' class="{cell.kind}"' if cell.kind else ""
+    return f"<td{kind}>{f'<b>{cell.html}</b>' if cell.kind == 'lead' else cell.html}</td>"
 
 
 def folded(summary: str, piece: Html, kind: str = "") -> Html:
@@ -273,8 +284,9 @@ def folded(summary: str, piece: Html, kind: str = "") -> Html:
 
 
 def definitions(items: Sequence[tuple[str, str]]) -> Html:
-    """Names and what they mean, plain text; links lead to them by `definition`."""
-    return _listed("definitions", items, [f' id="{definition(name)}"' for name, _ in items])
+    """Names and what they mean, plain text, folded; links open them and lead to them by `definition`."""
+    listed = _listed("definitions", items, [f' id="{definition(name)}"' for name, _ in items])
+    return folded(f"{len(items)} metrics, methods and terms", listed)
 
 
 def provenance(items: Sequence[tuple[str, str]]) -> Html:

@@ -19,6 +19,7 @@ Classes that tables and studies may use in the HTML that they display; all text 
     a picture on a white card; drawn for white, or in currentColor.
 `<dl class="definitions"><dt>name</dt><dd>definition</dd>…</dl>`, with `class="definitions provenance"` for values,
 `<p class="muted">`, `<p class="asked">` (what was asked, under the title), `<p class="answer">` (the answer, under it),
+`<p class="gloss muted">` (what its metric measures),
 `<details><summary>…</summary>…</details>`.
 
 The contents are the h2 headings, of markdown cells and of displayed HTML.

@@ -7,7 +7,6 @@ from typing import Any
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, escape, with_interval
 from evalkit.numbers import decimals, number
-from evalkit.statistics.intervals import Estimate
 from evalkit.studies.binary import LEAST_COST, BinaryStudy
 from evalkit.studies.moving_threshold import SYSTEMS, Moving, estimates, moving, quantiles, steps, used
 
@@ -45,33 +44,33 @@ def moved(study: BinaryStudy) -> Html:
     ]
     heads = ["system", "threshold", *(cell.upper() for cell in CELLS), *METRICS.values(), "least cost at"]
     piece = tables.table(f"What a threshold decides{_intervals(study)}", heads, rows, _note(study, len(systems)))
-    controls = _controls(study, len(moves.threshold), {moves.named(float(c.threshold)) for c in decided.values()})
+    controls = _controls(study, moves.last, {moves.named(float(c.threshold)) for c in decided.values()})
     whole = f'<div data-sweep="{escape(_data(study, moves, places))}">{controls}{piece.html}</div>'
     return Html(whole, piece.text, piece.tables)
 
 
-def _controls(study: BinaryStudy, thresholds: int, used: Set[str]) -> str:
+def _controls(study: BinaryStudy, last: int, used: Set[str]) -> str:
     """The slider and the costs, which only the script of the page shows. used: by each system; one is the slider's."""
     costs = (("False positive costs", study.costs.fp), ("false negative costs", study.costs.fn))
     fields = "".join(
         f'<label>{text} <input type="number" min="0" step="any" value="{cost:g}"></label>' for text, cost in costs
     )
     at = "".join(used) if len(used) == 1 else ""
-    slider = f'<input type="range" min="0" max="{thresholds - 1}">'
+    slider = f'<input type="range" min="0" max="{last}">'
     return f'<div class="tools sweep" hidden><label>Threshold {slider}</label><output>{at}</output>{fields}</div>'
 
 
-def _places(of_systems: Sequence[Estimate]) -> int:
+def _places(of_systems: Sequence[Any]) -> int:
     return decimals(*([getattr(e, side) for e in of_systems] for side in ("value", "low", "high")))
 
 
-def _cell(e: Estimate, places: int) -> str:
+def _cell(e: Any, places: int) -> str:
     return with_interval(e.value, e.low, e.high, places=places)
 
 
 def _whole(study: BinaryStudy) -> list[int]:
     """The decimals of the four counts."""
-    return [2 if study.facts.weighted else 0] * len(CELLS)
+    return [2 if study.facts.weighted else 0 for _ in CELLS]
 
 
 def _count(weight: float) -> str:

@@ -67,8 +67,7 @@ def extremes(study: Ranking) -> Html:
 def explorer(study: Ranking) -> Html:
     """Every query with the values of the two systems, and the first items of their lists; of many the most moved."""
     frame, every = study.moved(MOVED), len(study.runs.query)
-    metrics = study.settings.metrics[: max(1, NUMBERS // (len(study.shown) * len(frame)))]
-    columns = [_cells(study, frame, chosen.label) for chosen in metrics]
+    columns = [_cells(study, frame, chosen.label) for chosen in study.explored(len(frame), NUMBERS)]
     beside = [study.attributes[name][frame["number"]] for name in study.settings.attributes]
     heads = [_opened(study, i, int(row.number), row.query) for i, row in enumerate(frame.itertuples())]
     texts = [
@@ -90,7 +89,7 @@ def _cells(study: Ranking, frame: pd.DataFrame, label: str) -> tuple[list[str], 
     columns = [[number(value, places) for value in column] for column in values]
     if label == study.primary.label and len(values) > 1:
         heads.append("difference")
-        columns.append([signed(value, places) for value in values[0] - values[1]])
+        columns.append([signed(value, places) for value in frame["difference"]])
     return heads, columns
 
 
@@ -121,7 +120,7 @@ def definitions(study: Ranking) -> Html:
         "its mean, one that has no judgements is left out"
     )
     detectable = (
-        "the smallest true difference that a t-test detects with 80 % power on as many units, after Holm's first step"
+        "the smallest true difference that a t-test detects with 80% power on as many units, after Holm's first step"
     )
     items += [("relevant", relevant), ("order of ranks", order), ("population", population)]
     return tables.definitions([*items, ("tests", study.tests_are), ("detectable difference", detectable)])

@@ -29,6 +29,11 @@ class Moving:
     threshold: Floats
     tables: Mapping[str, Counts]
 
+    @property
+    def last(self) -> int:
+        """The place of the lowest threshold."""
+        return len(self.threshold) - 1
+
     def named(self, threshold: float) -> str:
         """The shortest number that decides like a threshold that was chosen on these scores."""
         at = self.threshold[np.flatnonzero(self.threshold <= threshold)[:1]]

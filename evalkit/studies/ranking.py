@@ -132,7 +132,7 @@ def _check_unit(unit: str | None, data: Runs | Measured) -> None:
     if len(without):
         query = data.query[without[0]]
         raise InputError(
-            f"unit: every query must have a {unit}, got none for query {query!r} and {len(without)} in all"
+            f"unit: every query must have a {unit}, got none for query {query!r} (missing in {len(without):,} queries)"
         )
 
 
@@ -243,10 +243,15 @@ class Ranking(Shown, Study):
     def moved(self, most: int) -> pd.DataFrame:
         """The queries that differ most between the headline's two systems, by number, most first; of one its worst."""
         values = self.values()
-        own = values[list(self.shown)]
-        far = own[self.leader] if len(self.shown) == 1 else -(own.iloc[:, 0] - own.iloc[:, 1]).abs()
-        order = np.argsort(far.to_numpy(), kind="stable")
-        return pd.DataFrame({"number": order, "query": self.runs.query[order]}).head(most)
+        first, last = (values[name].to_numpy() for name in (self.shown[0], self.shown[-1]))
+        difference = first - last
+        order = np.argsort(first if len(self.shown) == 1 else -np.abs(difference), kind="stable")
+        frame = pd.DataFrame({"number": order, "query": self.runs.query[order], "difference": difference[order]})
+        return frame.head(most)
+
+    def explored(self, queries: int, numbers: int) -> tuple[Chosen, ...]:
+        """The first metrics, at least one, of which so many queries show no more than so many numbers."""
+        return self.settings.metrics[: max(1, numbers // (len(self.shown) * queries))]
 
     @property
     def shown(self) -> tuple[str, ...]:
