@@ -16,11 +16,15 @@ STUDY = "study"  # what the cells of a report call it
 def save(path: Path, notebook: Any, study: Any, given: Mapping[str, Any]) -> None:
     """Write the page (.html), the executed notebook (.ipynb) or the results (.json), as the suffix of the path says.
 
-    Raises ParameterError for another suffix.
+    A missing folder is made. Raises ParameterError for another suffix, and where the folder cannot be.
     """
     if path.suffix not in report.CONTENTS:
         raise ParameterError(f"path must end in one of {', '.join(report.CONTENTS)}, got {path.name!r}")
-    report.write(path.parent, path.stem, {path.suffix: report.CONTENTS[path.suffix](run(notebook, study, given))})
+    contents = {path.suffix: report.CONTENTS[path.suffix](run(notebook, study, given))}
+    try:
+        report.write(path.parent, path.stem, contents)
+    except OSError as error:
+        raise ParameterError(f"path: cannot write to {path.parent}: {error.strerror}") from None
 
 
 def run(notebook: Any, study: Any, given: Mapping[str, Any]) -> Run:

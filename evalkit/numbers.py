@@ -84,9 +84,9 @@ def signed_percent(value: float, places: int | None = None) -> str:
     """A relative difference as a percentage with its sign. places: of the difference itself, two more than printed.
 
     >>> signed_percent(0.0312), signed_percent(0.0312, 5), signed_percent(float("nan"))
-    ('+3.1 %', '+3.120 %', '–')
+    ('+3.1%', '+3.120%', '–')
     """
-    return f"{signed(100 * value, 1 if places is None else max(0, places - 2))} %" if math.isfinite(value) else "–"
+    return f"{signed(100 * value, 1 if places is None else max(0, places - 2))}%" if math.isfinite(value) else "–"
 
 
 def interval(low: float, high: float, show: Show = number, places: int | None = None) -> str:
@@ -112,16 +112,17 @@ def estimate(value: float, low: float, high: float, show: Show = number, places:
 
 
 def points(columns: Mapping[str, Any], most: int = 10) -> str:
-    """At most so many rows of columns of numbers, evenly spaced, as an HTML table.
+    """At most so many rows of columns of numbers, evenly spaced, as an HTML table; whole numbers without decimals.
 
-    >>> points({"x": [0.0, 1.0], "y": [0.5, 2.0]})[-52:]
-    '<tr><td>1.000</td><td>2.00</td></tr></tbody></table>'
+    >>> points({"x": [0.0, 1.0], "y": [1, 2]})[-49:]
+    '<tr><td>1.000</td><td>2</td></tr></tbody></table>'
     """
-    arrays = {name: np.asarray(values, float) for name, values in columns.items()}
+    arrays = {name: np.asarray(values) for name, values in columns.items()}
+    places = {name: 0 if np.issubdtype(values.dtype, np.integer) else None for name, values in arrays.items()}
     size = min(map(len, arrays.values()))
     rows = np.unique(np.linspace(0, size - 1, min(size, most)).round().astype(int)).tolist() if size else []
     head = "".join(f"<th>{name}</th>" for name in arrays)
-    cells = (("".join(f"<td>{number(values[i])}</td>" for values in arrays.values())) for i in rows)
+    cells = (("".join(f"<td>{number(values[i], places[name])}</td>" for name, values in arrays.items())) for i in rows)
     body = "".join(f"<tr>{row}</tr>" for row in cells)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 

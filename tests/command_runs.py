@@ -2,14 +2,17 @@
 
 import contextlib
 import io
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
 import nbformat
+import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from evalkit import __main__ as command
 
+ROOT = Path(__file__).resolve().parents[1]
 KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
 DEFAULTS = 'preds = "a.csv"  # a file\nks = [1]  # cut-offs\ngood = True  # passes the gate\n'
 CHECK = "from evalkit import parameters\nparameters.check()"
@@ -17,6 +20,14 @@ PUBLISH = (
     "results = {'ks': ks, 'preds': preds, 'é': 0.1 + 0.2, 'gate': {'rule': 'good is true', 'passed': good}}\n"
     "display({'application/vnd.evalkit+json': results, 'text/plain': ''}, raw=True)"
 )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def importable():
+    """The kernels find this checkout from any working directory."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(ROOT), prepend=os.pathsep)
+        yield
 
 
 @dataclass

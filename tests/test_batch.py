@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import re
 import threading
 import time
@@ -11,7 +10,7 @@ from pathlib import Path
 import nbformat
 import pandas as pd
 import pytest
-from command_runs import CHECK, PUBLISH, evalkit, notebook
+from command_runs import CHECK, PUBLISH, evalkit, importable, notebook  # noqa: F401
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from evalkit import __main__ as command
@@ -19,6 +18,7 @@ from evalkit import kernels, report
 from evalkit.commands import batch, doctor, runs
 from evalkit.commands.runs import Job, Outcome
 from evalkit.parameters import cells
+from evalkit.reading.tables.parts import Part
 
 ROOT = Path(__file__).resolve().parents[1]
 METRICS = '''import evalkit as ek
@@ -38,14 +38,6 @@ if "bad" in preds:
 seen = ["left" in dir(), len(In), len(Out)]
 left, good = 1, "gate" not in preds
 seen"""
-
-
-@pytest.fixture(scope="module", autouse=True)
-def importable():
-    """The kernels find this checkout from any working directory."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", str(ROOT), prepend=os.pathsep)
-        yield
 
 
 @pytest.fixture(scope="module")
@@ -244,7 +236,7 @@ def test_inspect_says_roles_systems_and_what_is_refused(capsys):
     assert lines["classification"].startswith("binary outcomes, 1,000 rows; columns id, system = model, label = y_true")
     assert "systems forest, gbm, logistic; for unit and segments personal_status" in lines["classification"]
     assert "no column for the query" in lines["ranking"]
-    assert lines["significance"].startswith("predicted chances, 1,000 units")
+    assert lines["significance"].startswith("predicted probabilities, 1,000 units")
     assert lines["validation"].startswith("out-of-fold predictions, 1,000 rows")
 
 
@@ -265,6 +257,18 @@ def test_inspect_of_one_report(capsys, monkeypatch, name, given, start):
     status, printed = inspected(capsys, *given, "--report", name)
     assert (status, printed.err) == (0, "")
     assert printed.out.splitlines()[-1].startswith(f"{name}: {start}")
+
+
+def test_inspect_of_many_rows_says_what_it_did_not_read(capsys, tmp_path, monkeypatch):
+    path = tmp_path / "x.parquet"
+    pd.DataFrame({"label": [0, 1, 2] * 100_001, "score": 0.5}).to_parquet(path)
+    monkeypatch.setattr(Part, "load", lambda *_: pytest.fail("rows were read"))
+    status, printed = inspected(capsys, path)
+    assert status == 0
+    assert "values: not read, as there are more than 300,000 rows; the report checks them" in printed.out
+    assert "classification: binary outcomes, values not read; columns label, score" in printed.out
+    assert "significance: a table of results or of predictions, values not" in printed.out
+    assert f"ranking: refused: {path}: no column for the query" in printed.out
 
 
 def test_inspect_of_bad_rows_and_of_nothing(capsys, tmp_path):

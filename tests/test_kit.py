@@ -1,7 +1,8 @@
-"""`import evalkit as ek`: the ten most likely tasks, each in at most three lines, and data from anywhere alike."""
+"""`import evalkit as ek`: the most likely tasks, each in at most three lines, and data from anywhere alike."""
 
 import ast
 import inspect
+import pickle
 import re
 import textwrap
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 import evalkit as ek
 from evalkit.arrays import InputError
 
+REPORTS = ("classification", "interleaving", "ranking", "rating", "significance", "validation")
 RNG = np.random.default_rng(7)
 N = 80
 Y = RNG.integers(0, 2, N)
@@ -37,7 +39,7 @@ USERS = pd.DataFrame({"user": np.arange(40), "arm": ["a", "b"] * 20, "orders": R
 FOLDS = pd.DataFrame({"label": Y, "score": 1 / (1 + np.exp(-SCORE["new"])), "fold": np.arange(N) % 4})
 
 
-# The ten most likely tasks ------------------------------------------------------------------------------------
+# The most likely tasks ----------------------------------------------------------------------------------------
 
 TASKS = {
     "two ROC curves with bands, in a paper's size": """
@@ -77,6 +79,11 @@ TASKS = {
     "whether an evaluation holds": """
         study = ek.validation(FOLDS, metrics="roc_auc")
         "roc_auc" in study.tables.estimates.to_markdown()
+    """,
+    "an own metric, with its interval and its paired test": """
+        saved = ek.mean(name="saved")(lambda label, predicted: 90 * (label & predicted) - 10 * predicted)
+        study = ek.classification(y_true=Y, y_score=SCORE, metrics=["roc_auc", saved])
+        study.comparisons.query("metric == 'saved'")[["difference", "low", "high", "p"]].notna().all(axis=None)
     """,
     "an A/B test, and how many users the next one needs": """
         study = ek.interleaving(users=USERS, metrics="orders", world="none")
@@ -124,13 +131,32 @@ def test_arrays_frames_and_files_give_the_same_numbers(tmp_path):
     same(*arrays, *map(ek.classification, sources))
 
 
-def test_polars_gives_the_same_numbers():
-    polars = pytest.importorskip("polars")
-    frame = polars.from_pandas(WIDE)
-    by_column = ek.classification(
-        y_true=frame["y_true"], y_score={"new": frame["score_new"], "old": frame["score_old"]}
+class Polars:
+    """What evalkit asks of a column or a frame of polars: the PyCapsule interface of Arrow, in several chunks.
+
+    `tests/try_wheel.py` asks polars itself.
+    """
+
+    def __init__(self, data):
+        self.data = data
+
+    def __len__(self):
+        return len(self.data)
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self.data.__arrow_c_stream__(requested_schema)
+
+
+def test_what_offers_arrow_gives_the_same_numbers():
+    table = pa.concat_tables([pa.Table.from_pandas(part, preserve_index=False) for part in (WIDE[:30], WIDE[30:])])
+    column = {name: Polars(table[name]) for name in table.column_names}
+    scores = {"new": column["score_new"], "old": column["score_old"]}
+    same(
+        ek.classification(WIDE),
+        ek.classification(Polars(table)),
+        ek.classification(column),
+        ek.classification(y_true=column["y_true"], y_score=scores),
     )
-    same(ek.classification(WIDE), ek.classification(frame), by_column)
 
 
 def test_a_dict_of_systems_is_a_column_of_systems(tmp_path):
@@ -248,6 +274,26 @@ def test_refuses_arrays(arguments, message):
     assert str(refused.value).startswith(message)
 
 
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: ek.ranking(metric="map"), r"ranking\(\) got an unexpected .* 'metric' \(did you mean 'metrics'\?\)$"),
+        (lambda: ek.rating(foo=1), r"rating\(\) got an unexpected keyword argument 'foo'$"),
+        (lambda: ek.rating(1, 2, 3), r"rating\(\) takes from 0 to 1 positional arguments but 3 were given"),
+    ],
+)
+def test_an_error_of_python_names_the_report(call, message):
+    with pytest.raises(TypeError, match=message):
+        call()
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_a_report_is_known_by_its_name_and_can_be_sent_to_another_process(name):
+    report = getattr(ek, name)
+    assert report.__name__ == name
+    assert pickle.loads(pickle.dumps(report)) is report
+
+
 # What is there ------------------------------------------------------------------------------------------------
 
 
@@ -264,7 +310,7 @@ def test_public_names_are_typed_as_they_are_at_run_time():
     assert dir(ek) == ek.__all__ == sorted([*typed, "__version__"])
 
 
-@pytest.mark.parametrize("name", ["classification", "interleaving", "ranking", "rating", "significance", "validation"])
+@pytest.mark.parametrize("name", REPORTS)
 def test_each_argument_has_a_line_and_each_report_an_example(name):
     report = getattr(ek, name)
     assert re.search(rf">>> .*ek\.{name}\(", report.__doc__)

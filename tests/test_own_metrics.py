@@ -10,9 +10,23 @@ import numpy as np
 import pandas as pd
 import pytest
 from large_tables import SMALL as TWICE
-from large_tables import classified, frame, limited, long
+from large_tables import classified, frame, limited
 from online_samples import SMALL, log, users
-from significance_tables import wide
+from own_metric_samples import (
+    CHANCES,
+    forecasts,
+    own_alarms,
+    own_brier,
+    own_errors,
+    own_gap,
+    own_hits,
+    own_mcc,
+    own_precision,
+    own_recall,
+    own_recall_at,
+    own_wape,
+    saved,
+)
 
 import evalkit as ek
 from evalkit.arrays import InputError, ParameterError
@@ -27,62 +41,6 @@ ROOT = Path(__file__).resolve().parents[1]
 SCHEMA = json.loads((ROOT / "evalkit" / "schema.json").read_text(encoding="utf-8"))
 NUMBERS = ["value", "low", "high"]
 TESTS = ["difference", "low", "high", "p", "verdict"]
-
-
-@ek.mean(best="low", low=0, high=1)
-def own_brier(label, score):
-    """Mean squared distance of score and label."""
-    return (score - label) ** 2
-
-
-@ek.mean(best="low")
-def own_errors(label, predicted):
-    return predicted != (label == 1)
-
-
-@ek.share()
-def own_recall(label, predicted):
-    return label, predicted
-
-
-@ek.share()
-def own_precision(label, predicted):
-    return predicted, label
-
-
-@ek.of_counts(low=-1, high=1, undefined="labels or decisions are all one class")
-def own_mcc(tp, fp, fn, tn):
-    return (tp * tn - fp * fn) / np.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn))
-
-
-@ek.ratio(best="low", low=0)
-def own_wape(actual, forecast):
-    return np.abs(actual - forecast), np.abs(actual)
-
-
-@ek.mean(low=0, high=1, undefined="nothing is relevant")
-def own_recall_at(grades, ideal, level):
-    relevant = (ideal >= level).sum()
-    return (grades >= level).sum() / relevant if relevant else np.nan
-
-
-@ek.ratio(low=0, high=1)
-def own_hits(grades, ideal, level):
-    return (grades >= level).sum(), (ideal >= level).sum()
-
-
-@ek.ratio(undefined="nothing is predicted")
-def own_alarms(label, predicted):
-    return predicted & (label == 0), predicted
-
-
-@ek.mean()
-def saved(label, predicted, amount):
-    """Money saved per case <b>: the amount of each positive that is predicted, less 1 per case predicted."""
-    return amount * label * predicted - predicted
-
-
-CHANCES = long(frame(300, ties=12))[["id", "label", "system", "score"]]
 
 
 def pairs(study, own, known, columns, frame="estimates"):
@@ -129,25 +87,26 @@ def test_sums_over_rows_read_twice_give_the_numbers_of_memory(layout):
     np.testing.assert_allclose(summed.estimates[NUMBERS], memory.estimates[NUMBERS], rtol=wide)
 
 
-@pytest.mark.parametrize("metric, why", [(own_wape, "is a ratio of sums"), (saved, "computed from the column amount")])
-def test_what_needs_rows_in_memory_is_refused_of_a_large_table(metric, why):
-    with pytest.raises(ParameterError, match=f"metrics: {metric.name} .*{why}.*needs all rows in memory, got 3,000"):
-        classified(frame().assign(amount=1.0), TWICE, metrics=[metric])
+@pytest.mark.parametrize("layout", ["plain", "weights", "units"])
+def test_a_ratio_of_rows_read_twice_has_the_value_of_memory_and_the_first_order_of_its_jackknife(layout):
+    given = {"metrics": [own_alarms, own_gap], "threshold": 0.4, **LAYOUTS[layout]}
+    memory, summed = (classified(frame(900), limits, **given) for limits in (USUAL, TWICE))
+    np.testing.assert_allclose(summed.estimates["value"], memory.estimates["value"], rtol=1e-10)
+    np.testing.assert_allclose(summed.estimates[NUMBERS], memory.estimates[NUMBERS], rtol=1e-3)
+    first, second = (study.comparisons[["difference", "low", "high"]] for study in (summed, memory))
+    np.testing.assert_allclose(first, second, atol=4e-4)
 
 
-def forecasts(n=90):
-    rng = np.random.default_rng(1)
-    actual = rng.gamma(2, 2, n)
-    return pd.DataFrame(
-        {
-            "id": np.arange(n),
-            "actual": actual,
-            "forecast_a": actual + rng.normal(0, 1, n),
-            "forecast_b": actual + rng.normal(0, 2, n),
-            "exact": rng.random(n) + 0.1,
-            "user_id": rng.integers(0, 20, n),
-        }
-    )
+def test_what_needs_rows_in_memory_is_refused_of_a_large_table():
+    why = "metrics: saved is computed from the column amount, which needs all rows in memory, got 3,000 rows"
+    with pytest.raises(ParameterError, match=why):
+        classified(frame().assign(amount=1.0), TWICE, metrics=[saved])
+    for declare, side in ((ek.mean, lambda values: values), (ek.ratio, lambda values: (values, values))):
+        part = declare(name="part", undefined="negative")(
+            lambda label, score, s=side: s(np.where(label, score, np.nan))
+        )
+        with pytest.raises(ParameterError, match="metrics: part leaves rows out, which needs all rows in memory"):
+            classified(frame(), TWICE, metrics=[part])
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -299,124 +258,13 @@ def test_the_examples_of_the_docs_are_metrics():
     assert find(variables["found_early"].at(1), "rankings").sums(lists).value == 0.5
 
 
-# Bad ones -------------------------------------------------------------------------------------------------------
-
-
-def fails(label, score):
-    raise KeyError("amount")
-
-
-ROWS = Rows(np.array([1, 0, 1]), np.array([0.9, 0.4, 0.2]))
-BAD = {
-    "wrong length": (ek.mean(name="bad"), lambda label: label[:2], r"must return one number per row \(3\), got 2"),
-    "one number": (ek.mean(name="bad"), lambda label: label.mean(), r"must return one number per row \(3\), got one"),
-    "nan": (ek.mean(name="bad"), lambda label: label / label, r"must be a number, got nan \(row 2\); say where"),
-    "infinite": (ek.mean(name="bad"), lambda label: 1 / label, r"must be finite, got inf \(row 2\)"),
-    "text": (ek.mean(name="bad"), lambda label: ["x", "y", "z"], "must return numbers, got list"),
-    "nothing": (ek.mean(name="bad"), lambda label: None, "must return numbers, got NoneType None"),
-    "numbers as text": (ek.mean(name="bad"), lambda label: label.astype(str), "must return numbers, got ndarray"),
-    "objects": (ek.mean(name="bad"), lambda label: np.array(["1", 2, 3], dtype=object), "must return numbers, got"),
-    "complex": (ek.mean(name="bad"), lambda label: label + 1j, "must return numbers, got ndarray"),
-    "times": (ek.mean(name="bad"), lambda label: label.astype("m8[D]"), "must return numbers, got ndarray"),
-    "masked": (ek.mean(name="bad"), lambda label: np.ma.masked_equal(label, 0), r"must be a number, got nan \(row 2\)"),
-    "exception": (ek.mean(name="bad"), fails, "raised KeyError: 'amount'"),
-    "changes its input": (ek.mean(name="bad"), lambda score: score.sort(), "raised ValueError: .*read-only"),
-    "out of range": (
-        ek.mean(name="bad", low=0, high=1),
-        lambda score: score + 1,
-        r"must be within 0 and 1, .* got 1.9",
-    ),
-    "no pair": (ek.ratio(name="bad"), lambda label: label, r"must return a pair \(numerator, denominator\)"),
-    "pair of numbers": (ek.ratio(name="bad"), lambda label: (1, 2), "must return a pair .* per row .3., got one"),
-    "no rate": (ek.of_counts(name="bad"), lambda tp, fp, fn, tn: fp, "must be a rate.*got 0 and 0|must be a rate"),
-    "counts nan": (ek.of_counts(name="bad"), lambda fp, tn: fp / (fp * 0), "must be a number, got nan"),
-    "no number": (ek.of_counts(name="bad"), lambda tp: "x", "must return one number, got str 'x'"),
-}
-
-
-@pytest.mark.parametrize("case", BAD)
-def test_a_bad_result_is_refused_with_name_and_reason(case):
-    declare, function, message = BAD[case]
-    rows = Rows(np.array([1, 0, 1]), np.array([0.9, 0.8, 0.2])) if case == "no rate" else ROWS
-    with pytest.raises(ParameterError, match=f"^metrics: bad ({message})"):
-        find(declare(function), "counts").value(rows)
-
-
-DECLARED = {
-    "unknown argument": (ek.of_counts(), lambda tp, positives: 1, "name must be a word"),
-    "counts": (ek.of_counts(name="bad"), lambda tp, positives: 1, "must be of: tp, fp, fn, tn; got positives"),
-    "star": (ek.mean(name="bad"), lambda *columns: 1, r"must be of: columns of numbers; got \*columns"),
-    "nothing at all": (ek.mean(name="bad"), lambda: 1, "must be of: columns of numbers; got none"),
-    "range": (ek.mean(name="bad", low=1, high=0), lambda label: 1, "low must be below high, got 1 and 0"),
-    "share of numbers": (ek.share(name="bad"), lambda label, predicted: (label, 0.5 * label), "pair of booleans"),
-    "not a function": (ek.mean(name="bad"), 7, "must be a function, got int 7"),
-}
-
-
-@pytest.mark.parametrize("case", DECLARED)
-def test_what_cannot_be_declared(case):
-    declare, function, message = DECLARED[case]
-    with pytest.raises(ParameterError, match=message):
-        declare(function)
-
-
-@pytest.mark.parametrize(
-    "declare, message",
-    [
-        (lambda: ek.mean(fails), r"declare a function by @ek.mean\(\), with parentheses"),
-        (lambda: ek.ratio(bset="low"), "ek.ratio has no argument 'bset', it has name, best, low"),
-        (lambda: ek.mean(low="0"), "low of ek.mean must be a number, got '0'"),
-        (lambda: ek.share(undefined=True), "undefined of ek.share must be text, got True"),
-        (lambda: own_recall_at.at(-1), "must be a whole number of at least 1, got -1"),
-        (lambda: own_recall_at.at(2.5), "must be a whole number of at least 1, got 2.5"),
-        (lambda: own_recall_at.at("3"), "must be a whole number of at least 1, got '3'"),
-    ],
-)
-def test_what_declares_nothing(declare, message):
-    with pytest.raises(ParameterError, match=message):
-        declare()
-
-
-def test_what_cannot_join_a_report():
-    with pytest.raises(
-        ParameterError,
-        match=r"own_recall_at takes grades, ideal, level, which are not the arguments of .* Rating",
-    ):
-        rating.read(forecasts(), metrics=[own_recall_at])
-    with pytest.raises(ParameterError, match=r"must be names, or functions declared by ek.mean.* got 'fails'"):
-        rating.read(forecasts(), metrics=["mae", fails])
-    with pytest.raises(ParameterError, match="brier is a metric of the catalogue; give yours another name"):
-        find(ek.mean(name="brier")(lambda label, score: score), "counts")
-    twin = [ek.mean(name="twice")(lambda label, score, c=c: c * score) for c in (1, 2)]
-    with pytest.raises(ParameterError, match="two metrics are called twice"):
-        classification.read(frame(100), metrics=twin)
-    with pytest.raises(ParameterError, match="own_brier has no cut-off"):
-        find(own_brier.at(3), "counts")
-    with pytest.raises(ParameterError, match=r"own_wape.* has nothing to be computed from, preds holds a wide table"):
-        significance.read(wide(), metrics=[own_wape])
-    with pytest.raises(ParameterError, match="for single rows there are"):
-        significance.read(CHANCES, metrics=[own_mcc])
-
-
-def test_lists_are_refused_by_query():
-    lists = from_grades([[1, 0], [0, 1], [1, 1]])
-    bad = ek.mean(name="bad")(lambda grades, ideal: 1 / grades[0])
-    with pytest.raises(ParameterError, match=r"metrics: bad must be finite, got inf \(query 2\)"):
-        find(bad, "rankings").sums(lists)
-    pair = ek.ratio(name="bad")(lambda grades: 1)
-    with pytest.raises(
-        ParameterError, match=r"must return a pair \(numerator, denominator\) for each query, got int 1"
-    ):
-        find(pair, "rankings").sums(lists)
-
-
 # Coverage -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("by_unit", [False, True], ids=["weighted", "by unit"])
 def test_intervals_hold_the_truth(by_unit):
-    """400 samples: 93 % to 97 %, and what their number leaves open; benchmarks/trust/own_worlds.py has more."""
+    """400 samples: 93% to 97%, and what their number leaves open; benchmarks/trust/own_worlds.py has more."""
 
     @ek.ratio(low=0)
     def cost_per_positive(label, predicted):

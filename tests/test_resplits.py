@@ -32,7 +32,8 @@ def test_one_neighbour_on_noise():
     folds = resplits.choose(e, k=5, gap=0.0, seed=0)
     setting = resplits.Setting(e, folds, 5, 0.0, 0, Limits(averaged=1))
     learner = fitting.Learner({"one": KNeighborsClassifier(1)}, e.features, e.label, 2)
-    _, other = resplits.fit_all(setting, learner, find("accuracy", "counts"), ["one"], 60.0, list("abcde"))
+    own = resplits.fit_folds(setting, learner, ["one"], list("abcde"))["one"]
+    other = resplits.fit_others(setting, learner, find("accuracy", "counts"), "one", own, 60.0)
     assert other.bootstrap.apparent == 0
     assert other.bootstrap.out_of_bag == pytest.approx(0.5, abs=0.08)
     assert other.bootstrap.no_information == pytest.approx(0.5, abs=0.01)
@@ -119,7 +120,7 @@ def test_a_repeated_k_fold_is_the_mean_of_its_draws():
 def test_ways_that_the_rows_do_not_allow_are_named_and_the_others_made():
     frame = noise(80).assign(label=[f"c{i % 27}" for i in range(80)])
     study = validation.read(features=frame, k=2, **FAST)
-    assert "one holdout of 30 %: share must leave a row for each of 27 classes" in validation_page.findings(study).text
+    assert "one holdout of 30%: share must leave a row for each of 27 classes" in validation_page.findings(study).text
     made = ["2-fold", "mean of 10 × 2-fold", "bootstrap, out of bag", "leave one out"]
     assert study.other.summary["way"].tolist() == made
 

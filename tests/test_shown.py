@@ -23,7 +23,7 @@ from evalkit.drawing.plots import Picture
 NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
 RNG = np.random.default_rng(3)
 Y = RNG.integers(0, 2, 60)
-EVIL = "<script>alert(1)</script> a_b & 5%"
+EVIL = "<script>alert(1)</script> a_b & 5% | x"
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +49,8 @@ def test_a_study_shows_its_verdict_and_tables_escaped(study):
     shown = study._repr_html_()
     assert "<script>" not in shown
     assert 'class="verdict better"' in shown
+    assert not re.search("href|evidence", shown)  # places of the page
+    assert "<b>" in shown
     assert shown.count("<table") == 4  # estimates without and with a threshold, comparisons by each metric
     text = str(study)
     assert f"{EVIL} is better than old" in text
@@ -97,7 +99,7 @@ def test_offers_are_listed_and_unknown_names_answered(study):
     assert {"estimates", "comparisons"} <= {*dir(study.tables)}
     assert "roc" not in dir(study.tables)
     assert "estimates" not in dir(study.plot)
-    with pytest.raises(AttributeError, match=r"no 'rok'; there are .*roc"):
+    with pytest.raises(AttributeError, match=r"no 'rok' \(did you mean 'roc'\?\); there are .*roc"):
         study.plot.rok  # noqa: B018 - the attribute itself is what is tested
     with pytest.raises(InputError, match="segment: this study has none"):
         study.plot.segment  # noqa: B018
@@ -145,6 +147,18 @@ def test_a_figure_is_drawn_on_axes_or_on_new_ones(agg):
     assert picture(two, (1, 2))(agg.subplots(1, 2)[1]).shape == (1, 2)
     with pytest.raises(ParameterError, match=r"ax must be .*, 2, such as plt.subplots\(1, 2\)\[1\], got 1"):
         picture(two, (1, 2))(ax)
+
+
+def test_what_the_first_figure_switches_on_stays_on_for_the_next(agg):
+    """In a notebook pyplot turns interactive when it draws first; without it no later figure is shown."""
+
+    def switched(frame, ax, *, label):
+        mpl.interactive(b=True)
+
+    with mpl.rc_context():
+        mpl.interactive(b=False)
+        picture(switched)()
+        assert mpl.is_interactive()
 
 
 def test_the_reader_restyles_a_figure(agg):
@@ -201,7 +215,7 @@ def test_tables_have_the_numbers_of_the_page(study):
 def test_latex_has_intervals_marks_and_escaped_names(study):
     latex = study.tables.estimates.to_latex()
     assert r"\textless" not in latex
-    assert r"$<$script$>$alert(1)$<$/script$>$ a\_b \& 5\%$^{a}$" in latex
+    assert r"$<$script$>$alert(1)$<$/script$>$ a\_b \& 5\% $|$ x$^{a}$" in latex
     assert r"$^{b}$ {\footnotesize [" in latex
     assert "Superscripts: significantly better than that system, adjusted p below 0.05." in latex
     assert latex.count("{") == latex.count("}")
@@ -229,6 +243,18 @@ def test_csv_is_written_and_excel_needs_its_library(study, tmp_path, monkeypatch
         study.tables.comparisons.to_excel(tmp_path / "c.xlsx")
 
 
+def test_a_missing_folder_is_made_and_one_that_cannot_be_is_named(study, tmp_path):
+    new, file = tmp_path / "new", tmp_path / "file"
+    study.plot.roc.save(new / "figures" / "roc.svg")
+    study.tables.estimates.to_csv(new / "tables" / "e.csv")
+    study.save(new / "pages" / "p.json")
+    assert sum(path.is_file() for path in new.rglob("*")) == 3
+    file.touch()
+    for write in (study.plot.roc.save, study.tables.estimates.to_markdown, study.save):
+        with pytest.raises(ParameterError, match=r"path: cannot write to .*file.*: (File exists|Not a directory)"):
+            write(file / "more" / "x.html")
+
+
 # Results ------------------------------------------------------------------------------------------------------
 
 
@@ -248,7 +274,7 @@ def test_results_print_themselves():
 @pytest.mark.parametrize(
     "path, size, message",
     [
-        (".", None, "path must name a file, such as 'figure.pdf', got '.'"),
+        (".", None, "path must name a file, such as 'figure.pdf' or 'table.csv', got '.'"),
         ("", None, "path must name a file"),
         ("x.pdf", 3, r"size must be width and height in inches, such as \(3.3, 2.6\), got 3"),
         ("x.pdf", "3x2", "size must be width and height in inches"),
@@ -273,6 +299,6 @@ def test_tables_of_odd_names_are_tables(tmp_path):
     )
     lines = odd.to_latex(tmp_path / "t.tex").splitlines()
     assert r"{}[new] & 0.8 \\" in lines
-    assert r"a $<$b$>$| & -- \\" in lines
+    assert r"a $<$b$>$$|$ & -- \\" in lines
     assert (tmp_path / "t.tex").read_text() == odd.to_latex()
     assert "| a &lt;b>&#124; | – |" in odd.to_markdown(tmp_path / "t.md").splitlines()

@@ -93,7 +93,7 @@ def cell(kind, share, runs=1000, **options):
     ],
 )
 def test_states_of_a_cell(kind, share, state):
-    """Bounds 93 %, 6 %, 75 to 85 %, and two standard errors of 1,000 samples beyond."""
+    """Bounds 93%, 6%, 75 to 85%, and two standard errors of 1,000 samples beyond."""
     assert cell(kind, share).state == state
 
 

@@ -24,14 +24,23 @@ LARGEST = 3_000_000  # bytes of the wheel
 OWN = "id,model,y_true,y_score\n" + "".join(
     f"{i},{model},{i % 2},{(i * step) % 97 / 97}\n" for i in range(60) for model, step in (("a", 53), ("b", 31))
 )
-SHOWN = ("numpy", "pandas", "scipy", "matplotlib", "duckdb", "pyarrow", "scikit-learn", "papermill", "nbconvert")
+BESIDE = ("polars",)  # whose frames are read too
+USED = ("numpy", "pandas", "scipy", "matplotlib", "duckdb", "pyarrow", "scikit-learn", "papermill", "nbconvert")
 IN_PYTHON = """
 from pathlib import Path
 import evalkit as ek
+import polars
 assert (Path(ek.__file__).parent / "py.typed").is_file()
-study = ek.classification(y_true=[0, 1] * 20, y_score={"a": [i / 40 for i in range(40)], "b": [0.5] * 40})
+label, a, b = [0, 1] * 20, [i / 39 for i in range(40)], [0.5, 0.6, 0.7, 0.1] * 10
+study = ek.classification(y_true=label, y_score={"a": a, "b": b})
 print(study)
 study.save("mine.html")
+frame = polars.DataFrame({"label": label, "score_a": a, "score_b": b})
+frame.write_parquet("polars.parquet")
+columns = {"y_true": frame["label"], "y_score": {"a": frame["score_a"], "b": frame["score_b"]}}
+for other in (ek.classification(frame), ek.classification("polars.parquet"), ek.classification(**columns)):
+    assert other.estimates.equals(study.estimates)
+    assert other.comparisons.equals(study.comparisons)
 """
 
 
@@ -69,13 +78,13 @@ def attempt(
     run([python, "-m", "venv", str(environment)])
     options = ["-c", str(constraints)] if constraints else []
     pip = [str(environment / "bin" / "python"), "-m", "pip", "--disable-pip-version-check"]
-    run([*pip, "install", "-q", "--only-binary", ":all:", *options, str(wheel)])
+    run([*pip, "install", "-q", "--only-binary", ":all:", *options, str(wheel), *BESIDE])
     installed = time.perf_counter()
     folder.mkdir()
     use(environment / "bin", folder, reports)
     print(f"{name}: installed in {installed - start:.0f} s, tried in {time.perf_counter() - installed:.0f} s")
     listed = run([*pip, "freeze"]).lower()
-    print("  " + ", ".join(line for line in listed.splitlines() if line.split("==")[0] in SHOWN))
+    print("  " + ", ".join(line for line in listed.splitlines() if line.split("==")[0] in (*USED, *BESIDE)))
     shutil.rmtree(environment)
 
 

@@ -12,20 +12,20 @@ from world import Draw, Generator, Inputs, World, ids, logistic
 
 
 def stars(rng: Generator, n: int) -> Inputs:
-    """Scores of five levels, 40 % positive."""
+    """Scores of five levels, 40% positive."""
     label = (rng.random(n) < 0.4).astype(int)
     levels = {f"score_{s}": np.clip(np.round(2 + 1.2 * label + rng.normal(0, 1, n)), 0, 4) / 4 for s in "ab"}
     return {"preds": pd.DataFrame({"id": ids(n), "y_true": label} | levels)}
 
 
 def blind(rng: Generator, n: int) -> Inputs:
-    """Scores that tell nothing, 15 % positive."""
+    """Scores that tell nothing, 15% positive."""
     label = (rng.random(n) < 0.15).astype(int)
     return {"preds": pd.DataFrame({"id": ids(n), "y_true": label} | {f"score_{s}": rng.beta(2, 5, n) for s in "ab"})}
 
 
 def sharp(rng: Generator, n: int) -> Inputs:
-    """Scores that hardly ever err, 20 % positive."""
+    """Scores that hardly ever err, 20% positive."""
     label = (rng.random(n) < 0.2).astype(int)
     scores = {f"score_{s}": logistic(6 * label - 3 + rng.logistic(0, 0.9, n)) for s in "ab"}
     return {"preds": pd.DataFrame({"id": ids(n), "y_true": label} | scores)}

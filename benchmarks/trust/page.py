@@ -48,9 +48,9 @@ def _head(every: list[Cell], seed: int) -> str:
     return f"""# Do the intervals and tests hold what they say?
 
 Simulated by `make trust` on {date}: {runs} samples of each world, seed {seed}, {versions}.
-{count["interval"]} intervals should hold the true value in 95 % of the samples; {count["test"]} tests at 5 % should
-reject in 5 % of the samples a difference that is not there; {count["power"]} differences that a page says "would show
-with 80 % power" should be shown in 75 to 85 %. Bold: an interval below 93 %, a test above 6 %, by more than two
+{count["interval"]} intervals should hold the true value in 95% of the samples; {count["test"]} tests at 5% should
+reject in 5% of the samples a difference that is not there; {count["power"]} differences that a page says "would show
+with 80% power" should be shown in 75 to 85%. Bold: an interval below 93%, a test above 6%, by more than two
 standard errors of the simulation. Every number is computed by the functions that the pages call.
 
 {_counts(every)}"""
@@ -122,7 +122,7 @@ def _conservative(every: list[Cell]) -> str:
         if cell.state == "conservative"
     ]
     head = "| world | number | % | cause |\n|---|---|---|---|"
-    return "\n".join(["## Conservative: above 97 %, below 4 %", "", head, *rows])
+    return "\n".join(["## Conservative: above 97%, below 4%", "", head, *rows])
 
 
 def cause(cell: Cell) -> str:

@@ -1,8 +1,8 @@
 """`make trust`: simulates intervals and tests of the reports, and says which hold.
 
 Each sample of each world (`worlds.py`) is read by the report's own `read`, and its numbers are taken from the frames
-that the page prints (`numbers_of.py`). An interval should hold the true value in 95 % of the samples, a test at 5 %
-should reject a difference that is not there in 5 % of them, and what "would show with 80 % power" should show in 80 %.
+that the page prints (`numbers_of.py`). An interval should hold the true value in 95% of the samples, a test at 5%
+should reject a difference that is not there in 5% of them, and what "would show with 80% power" should show in 80%.
 Writes docs/trust.md, and exits 1 where a cell leaves its bounds and is not declared with its reason in `declared.py`.
 Batches that are done stay in .trust/, so that a run which was stopped goes on where it was; a change of what computes,
 or of a world, begins anew. `--earlier FOLDER` takes the batches of an earlier state for those worlds whose first two

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -37,8 +37,8 @@ class Kind:
 
     apart: tests take the variance that positive and that negative rows add each by itself. decided: a threshold
     decides the metric, the order of the scores beside it does not matter. joint: value and effects come together.
-    centred: a row moves the metric by its own number, less the mean. of_rows: the metric is a mean over rows. summed:
-    sums over rows that are read twice tell it.
+    centred: a row moves the metric by numbers of its own, not of its place in the table. of_rows: the metric is a mean
+    over rows. summed: sums over rows that are read twice tell it.
     """
 
     apart: ClassVar[bool] = False
@@ -133,9 +133,53 @@ class Loss(Kind):
 
     def at(self, c: Counts, threshold: float) -> float:
         """The mean over the rows of a table."""
-        label = np.repeat([1, 0], len(c.threshold))
-        loss = self.per_row(Rows(label, np.tile(c.threshold, 2), threshold), None)
-        return float(ratio(np.dot(np.concatenate([c.positive, c.negative]), loss), c.total))
+        return self.of_table(c, threshold)[0]
+
+    def of_table(self, c: Counts, threshold: float) -> tuple[float, float]:
+        """The mean over the rows of a table and their weight; NaN if some take no part: their pairs are not known."""
+        rows, weight = rows_of(c, threshold)
+        loss = self.per_row(rows, None)
+        if np.isnan(loss[weight > 0]).any():
+            return np.nan, np.nan
+        return float(ratio(np.dot(weight, np.nan_to_num(loss)), c.total)), float(c.total)
+
+    def above(self, rows: Rows, value: float) -> Floats:
+        """What each row adds to the sum beyond the value."""
+        return self.per_row(rows, None) - value
+
+
+@dataclass(frozen=True)
+class RatioOfRows(Kind):
+    """A ratio of sums over rows. sides: the two numbers of each row, before its weight."""
+
+    sides: Callable[[Rows], Sequence[Floats]]
+    centred: ClassVar[bool] = True
+    summed: ClassVar[bool] = True
+
+    def sums(self, structure: Rows, k: int | None, level: float) -> Sums:
+        """Both numbers, times the weights of the rows."""
+        return Sums(*(structure.weights * side for side in self.sides(structure)))
+
+    def at(self, c: Counts, threshold: float) -> float:
+        """The ratio over the rows of a table."""
+        return self.of_table(c, threshold)[0]
+
+    def of_table(self, c: Counts, threshold: float) -> tuple[float, float]:
+        """The ratio over the rows of a table and the sum of their denominators; NaN if some take no part."""
+        rows, weight = rows_of(c, threshold)
+        top, bottom = (np.dot(weight[weight > 0], side[weight > 0]) for side in self.sides(rows))
+        return (float(ratio(top, bottom)), float(bottom)) if np.isfinite(top) else (np.nan, np.nan)
+
+    def above(self, rows: Rows, value: float) -> Floats:
+        """What each row adds to the numerator beyond the value times its denominator."""
+        top, bottom = self.sides(rows)
+        return top - value * bottom
+
+
+def rows_of(c: Counts, threshold: float) -> tuple[Rows, Floats]:
+    """One row for each class and threshold of a table, and how much it weighs."""
+    label = np.repeat([1, 0], len(c.threshold))
+    return Rows(label, np.tile(c.threshold, 2), threshold), np.concatenate([c.positive, c.negative])
 
 
 @dataclass(frozen=True)

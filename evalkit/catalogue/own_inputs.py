@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from evalkit.arrays import Floats
-from evalkit.catalogue.kinds import Kind, Loss, PerUnit, Ratio
+from evalkit.catalogue.kinds import Kind, Loss, PerUnit, Ratio, RatioOfRows
 from evalkit.catalogue.own_functions import Function
 from evalkit.catalogue.preferences import Side
 from evalkit.metrics.rankings import Rankings
@@ -80,11 +80,7 @@ class OfRows(Input):
 
     def ratio(self, function: Function) -> Kind:
         """The ratio of the sums over rows, weighted where rows have weights."""
-
-        def terms(rows: Rows, k: int | None, level: float) -> Sums:
-            return Sums(*(rows.weights * side for side in self.sides(function, rows, 2)))
-
-        return Ratio(terms)
+        return RatioOfRows(lambda rows: self.sides(function, rows, 2))
 
 
 class OfUsers(Input):

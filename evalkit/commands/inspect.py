@@ -31,15 +31,18 @@ def main(options: Any) -> int:
 def _table(files: list[str]) -> str:
     """The parts of the input: rows and columns, with the types that a part states."""
     from evalkit.reading.tables import sources
+    from evalkit.studies import inspection
 
-    lines = []
-    for part in sources.parts(list(files)):
+    lines, parts = [], sources.parts(list(files))
+    for part in parts:
         about = "" if part.counted is not None else "about "
         columns = (
             f"{name} ({part.stored[name].removeprefix('large_')})" if name in part.stored else name
             for name in part.columns
         )
         lines.append(f"{part.name}: {about}{part.rows:,} rows; columns {', '.join(columns)}")
+    if not inspection.small(parts):
+        lines.append(f"values: not read, as there are more than {inspection.SMALL:,} rows; the report checks them")
     return "\n".join(lines)
 
 
@@ -55,7 +58,7 @@ def _fits(name: str, options: Any) -> str:
     values = requests.parameters(options.parameters, requests.settings(options.file), known)
     of = inspection.inspect(report.of({inspection.INPUT.get(report, "preds"): list(options.files), **values}))
     others = of.others(sources.parts(list(options.files))[0].columns) if of.columns else []
-    parts = [f"{of.what}, {of.size}" if of.size else of.what]
+    parts = [f"{of.what}, {of.size or 'values not read'}"]
     parts += [f"columns {_pairs(of.columns)}"] if of.columns else []
     parts += [f"systems {', '.join(of.systems)}"] if of.systems else []
     parts += [f"for unit and segments {', '.join(others)}"] if others else []

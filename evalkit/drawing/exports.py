@@ -10,6 +10,8 @@ from typing import Any
 
 import pandas as pd
 
+from evalkit.arrays import ParameterError
+
 NUMBER = r"[+−]?(?:\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?|∞)|–"
 WITH_INTERVAL = re.compile(rf"({NUMBER}) \[({NUMBER}), ({NUMBER})\]")
 ALONE = re.compile(NUMBER)
@@ -18,7 +20,7 @@ LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textascii
 LATEX |= {mark: f"\\{mark}" for mark in "&%$#_{}"}
 LATEX |= {"−": "$-$", "↑": r"$\uparrow$", "↓": r"$\downarrow$", "→": r"$\rightarrow$", "∞": r"$\infty$", "–": "--"}
 LATEX |= {"±": r"$\pm$", "×": r"$\times$", "≥": r"$\geq$", "≤": r"$\leq$", "<": "$<$", ">": "$>$", "\u00a0": "~"}
-LATEX |= {"½": r"$\frac{1}{2}$", "√": r"$\surd$", "…": r"\ldots{}", "·": r"$\cdot$", "α": r"$\alpha$"}
+LATEX |= {"|": "$|$", "½": r"$\frac{1}{2}$", "√": r"$\surd$", "…": r"\ldots{}", "·": r"$\cdot$", "α": r"$\alpha$"}
 
 
 @dataclass(frozen=True)
@@ -31,12 +33,14 @@ class Cell:
 
     @property
     def text(self) -> str:
-        """The cell without its markup.
+        """The cell without its markup, and without what it opens to, which stands in a div.
 
         >>> Cell('0.79 <wbr><span class="ci">[0.75, 0.81]</span><br>n = 7').text, Cell("a −&nbsp;b").text
         ('0.79 [0.75, 0.81] n = 7', 'a − b')
         """
-        text = html.unescape(re.sub(r"<[^>]*>", "", self.html.replace("<br>", " ").replace("&nbsp;", " "))).strip()
+        text = html.unescape(
+            re.sub(r"<div>.*?</div>|<[^>]*>", "", self.html.replace("<br>", " ").replace("&nbsp;", " "))
+        ).strip()
         return re.sub(r"[\r\n\t]+", " ", text)
 
 
@@ -158,16 +162,31 @@ def _number(cell: str) -> Any:
 def written(text: str, path: str | PathLike[str] | None) -> str:
     """The text, written to the path if there is one."""
     if path is not None:
-        Path(path).write_text(text, encoding="utf-8", newline="\n")
+        writable(path).write_text(text, encoding="utf-8", newline="\n")
     return text
 
 
+def writable(path: str | PathLike[str]) -> Path:
+    """The path of a file to write, whose folder is made if it is missing.
+
+    Raises ParameterError for a path without a name, and where the folder cannot be.
+    """
+    file = Path(path)
+    if not file.name:
+        raise ParameterError(f"path must name a file, such as 'figure.pdf' or 'table.csv', got {str(path)!r}")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ParameterError(f"path: cannot write to {file.parent}: {error.strerror}") from None
+    return file
+
+
 def workbook(frames: Sequence[pd.DataFrame], path: str | PathLike[str]) -> None:
-    """Write the frames as the sheets of an Excel workbook. Raises ImportError without openpyxl."""
+    """Write the frames as the sheets of an Excel workbook. Raises ImportError without openpyxl, else as `writable`."""
     try:
         import openpyxl  # noqa: F401
     except ImportError:
         raise ImportError("to_excel needs the package openpyxl: pip install openpyxl") from None
-    with pd.ExcelWriter(path, engine="openpyxl") as writer:
+    with pd.ExcelWriter(writable(path), engine="openpyxl") as writer:
         for number, table in enumerate(frames, start=1):
             table.to_excel(writer, sheet_name=f"table {number}", index=False)

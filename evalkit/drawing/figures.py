@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Real
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 from evalkit.arrays import ParameterError
+from evalkit.drawing.exports import writable
 
 
 @contextmanager
@@ -61,17 +61,16 @@ class Drawing:
         """Write the figure as the suffix of the path says: PDF, SVG, PNG, …
 
         size: width and height in inches; None: those of the page. options: of matplotlib's `savefig`, such as dpi.
-        Raises ParameterError for a path without a name, and for another size.
+        A missing folder is made. Raises ParameterError for a path without a name, and for another size.
         """
         from matplotlib.figure import Figure
 
-        if isinstance(path, str | PathLike) and not Path(path).name:
-            raise ParameterError(f"path must name a file, such as 'figure.pdf', got {str(path)!r}")
+        file = writable(path) if isinstance(path, str | PathLike) else path
         figsize = self.size if size is None else _checked_size(size)
         with self._styled():
             figure = Figure(figsize=figsize, layout="constrained")
             self._draw(self._subplots(figure.subplots))
-            figure.savefig(path, **options)
+            figure.savefig(file, **options)
 
     def _draw(self, axes: Any) -> None:
         self.draw(*self.data, axes if self.panels else axes.flat[0], **self.options)
@@ -102,7 +101,10 @@ class Drawing:
 
     @contextmanager
     def _styled(self) -> Iterator[None]:
-        """The style of the page where the reader set no other."""
+        """The style of the page where the reader set no other.
+
+        A notebook's first figure switches pyplot to interactive, which must outlast it: else no other one is shown.
+        """
         import matplotlib as mpl
 
         usual: Mapping[Any, Any] = mpl.rcParamsDefault
@@ -110,3 +112,5 @@ class Drawing:
         style = {name: value for name, value in self.style.items() if now[name] == usual[name]}
         with mpl.rc_context(style), quiet():
             yield
+            interactive = mpl.is_interactive()
+        mpl.interactive(interactive)

@@ -4,6 +4,7 @@ import ast
 import importlib
 import inspect
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -17,9 +18,12 @@ from evalkit import bundled, in_process, report
 from evalkit.arrays import InputError
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html, stack
+from evalkit.parameters.readers import did_you_mean
 
 PAGES = "evalkit.pages"
 SUMMARY = "summary"  # the tag of the cells that a study shows of itself
+EVIDENCE = re.compile(r'(; | \()<a href="#[^"]*">evidence</a>\)?')  # what leads to another place of the page
+LINK = re.compile(r'<a [^>]*href="#[^"]*">(.*?)</a>')
 Shape = TypeVar("Shape", Picture, Html)
 
 
@@ -128,7 +132,7 @@ class Offer(Generic[Shape]):
         """
         pieces = contents(self.study.report).named(self.shape)
         if name.startswith("_") or name not in pieces:
-            raise AttributeError(f"no {name!r}; there are {', '.join(pieces)}")
+            raise AttributeError(f"no {name!r}{did_you_mean(name, pieces)}; there are {', '.join(pieces)}")
         made = pieces[name](self.study)
         if not isinstance(made, self.shape):
             raise InputError(f"{name}: {getattr(made, 'text', '') or 'this study has none'}")
@@ -163,7 +167,8 @@ class Shown:
     def save(self, path: str | PathLike[str], notebook: str | PathLike[str] | None = None) -> None:
         """Write the page of the report, .html, or its executed notebook, .ipynb, or its results, .json.
 
-        notebook: a copy that was adapted; None: the bundled one. Raises ParameterError for another suffix.
+        A missing folder is made. notebook: a copy that was adapted; None: the bundled one. Raises ParameterError for
+        another suffix, and where the folder cannot be.
         """
         source = bundled.notebooks() / f"{self.report}.ipynb" if notebook is None else Path(notebook)
         in_process.save(Path(path), report.read(source), self, self.given)
@@ -173,7 +178,8 @@ class Shown:
         return stack(piece(self) for piece in contents(self.report).summary)
 
     def _repr_html_(self) -> str:
-        return self.summary().html
+        """The summary without its links, whose places are on the page alone."""
+        return LINK.sub(r"\1", EVIDENCE.sub("", self.summary().html))
 
     def __str__(self) -> str:
         return self.summary().text

@@ -12,6 +12,7 @@ import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields, replace
+from functools import wraps
 from os import PathLike
 from typing import Any, ClassVar, Protocol, Self, TypeAlias, TypeVar
 
@@ -305,13 +306,27 @@ def _required(name: str, value: Any) -> Any:
 
 
 def documented(report: type[Parameters]) -> Callable[[Function], Function]:
-    """Add to the docstring of `read` a line for each argument, from the parameters of its report."""
+    """Give `read` its public name, and its docstring a line for each argument, from the parameters of its report.
+
+    Python's own errors then say `ranking()`, and an unknown argument is refused with the one that is nearest.
+    """
 
     def with_arguments(read: Function) -> Function:
         lines = {name: entry.metadata[InPython].help for name, entry in report.arguments().items()}  # type: ignore[call-overload]
         lines |= {name: option_of(entry).help for name, entry in report.options().items()}
-        arguments = (f"{name}: {lines[name]}" for name in inspect.signature(read).parameters)
-        read.__doc__ = f"{inspect.cleandoc(read.__doc__ or '')}\n\nArguments:\n\n" + "\n".join(arguments)
-        return read
+        known, public = inspect.signature(read).parameters, report.__name__.lower()
+
+        @wraps(read)
+        def named(*data: Any, **arguments: Any) -> Any:
+            if unknown := next((name for name in arguments if name not in known), None):
+                near = readers.did_you_mean(unknown, known)
+                raise TypeError(f"{public}() got an unexpected keyword argument {unknown!r}{near}")
+            return read(*data, **arguments)
+
+        named.__name__ = read.__qualname__ = public  # a pickle finds `named` by its own __qualname__, `read`
+        named.__doc__ = f"{inspect.cleandoc(read.__doc__ or '')}\n\nArguments:\n\n" + "\n".join(
+            f"{name}: {lines[name]}" for name in known
+        )
+        return named  # type: ignore[return-value]
 
     return with_arguments

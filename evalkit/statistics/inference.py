@@ -25,6 +25,7 @@ from evalkit.catalogue.kinds import (
     Proportion,
     Quantile,
     Ratio,
+    RatioOfRows,
     Share,
     Smooth,
     Transformed,
@@ -200,7 +201,7 @@ OVERLAP = "Wilson's limits of the Jaccard index, mapped"
 LIFT = "MOVER of Wilson's limits of precision and base rate"
 AT_RATES = "MOVER of Wilson's limits of recall and false positive rate"
 LARGEST = "at its threshold Newcombe's limit above, below a bootstrap over all thresholds"
-FEW = "delta method, with the freedom that the kurtosis of the influence values leaves"
+FEW = "delta method, with degrees of freedom from the kurtosis of the influence values"
 BY_CLASS = "Welch's t on the influence of each row, by class; where rows have several labels, or a class one row, "
 BY_CLASS += FEW
 BY_PARTS = "MOVER of the limits of each class or label"
@@ -213,6 +214,7 @@ PLAIN: dict[type[Kind], Method] = {
     Loss: Method(interval_methods.mean, SKEWED, methods.flips_or_t, "sign flips, paired t above 20,000 rows"),
     PerUnit: MEAN,
     Ratio: RATIO,
+    RatioOfRows: RATIO,
     Smooth: BY_ROW,
     Quantile: BY_ROW,
     Agreement: Method(interval_methods.skewed_rows, HALL, methods.influence, DELTA),
@@ -241,6 +243,7 @@ LEFT_OUT = replace(BY_ROW, interval=interval_methods.few_or_delta, interval_is=L
 WEIGHTED = dict.fromkeys(PLAIN, BY_UNIT) | {
     Loss: LEFT_OUT,
     Ratio: RATIO,
+    RatioOfRows: RATIO,
     PerUnit: BY_ROW,
     Smooth: BY_ROW,
     Quantile: BY_ROW,
@@ -258,7 +261,10 @@ CLUSTERED = WEIGHTED | {
     Share: Method(interval_methods.of_units, OF_UNITS, methods.flips_or_influence, OR_DELTA),
     PerUnit: Method(interval_methods.jackknife, JACKKNIFE, methods.flips, "sign flips of whole units"),
 }
-SUMMED = PLAIN | {Loss: Method(interval_methods.summed_mean, HALL, methods.paired_t, "paired t")}
+SUMMED = PLAIN | {
+    Loss: Method(interval_methods.summed_mean, HALL, methods.paired_t, "paired t"),
+    RatioOfRows: BY_ROW,
+}
 DIVIDED = "half the interval of the difference, from sign flips of the units' sums"
 UNLIKE = "Welch's t, the studentised permutation test if arms are skewed and unequal"
 TABLE: dict[Layout, dict[type[Kind], Method]] = {
@@ -266,7 +272,7 @@ TABLE: dict[Layout, dict[type[Kind], Method]] = {
     Layout.CLUSTERED: CLUSTERED,
     Layout.WEIGHTED: WEIGHTED,
     Layout.SUMMED: SUMMED,
-    Layout.SUMMED_VARIED: WEIGHTED | {Loss: BY_ROW, Ratio: BY_ROW},
+    Layout.SUMMED_VARIED: WEIGHTED | dict.fromkeys((Loss, RatioOfRows), BY_ROW),
     Layout.DIVIDED: dict.fromkeys(
         (PerUnit, Ratio),
         Method(interval_methods.divided_or_jackknife, DIVIDED, methods.flips_of_sums, "sign flips of the units' sums"),
@@ -339,12 +345,12 @@ def lift(a: Any, b: Any, o: Options) -> Comparison:
 
 
 def detectable(a: Any, b: Any, c: Comparison, level: float) -> float:
-    """The smallest true difference that the test of this comparison shows at a level with 80 % power."""
+    """The smallest true difference that the test of this comparison shows at a level with 80% power."""
     return method(a).shows(a, b, c, level)
 
 
 def detectable_by_t(a: Any, b: Any, level: float) -> float:
-    """The smallest true difference that these units would show with 80 % power, from the spread that they have."""
+    """The smallest true difference that these units would show with 80% power, from the spread that they have."""
     sd, n = spread(a, b)
     return power.minimum_detectable(sd, n, level=level)
 

@@ -12,8 +12,8 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, Ints, ratio
-from evalkit.catalogue.kinds import Loss
+from evalkit.arrays import Bools, Floats, Ints, ParameterError, ratio
+from evalkit.catalogue.kinds import Loss, RatioOfRows
 from evalkit.catalogue.metric import Chosen
 from evalkit.metrics import cells, grid
 from evalkit.metrics.counts import Counts
@@ -103,16 +103,16 @@ class BinColumn:
 
 
 @dataclass(frozen=True, eq=False)
-class LossColumn:
-    """The row's own loss above `offset`, times `weight`."""
+class RowColumn:
+    """What the row's own numbers add beyond the `value` of the table, times `weight`."""
 
-    loss: Loss
-    offset: float
+    kind: Loss | RatioOfRows
+    value: float
     weight: float
 
     def of(self, rows: Rows, place: Ints) -> Floats:
         """The numbers of rows."""
-        return (self.loss.per_row(rows, None) - self.offset) * self.weight
+        return self.kind.above(rows, self.value) * self.weight
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +122,7 @@ class Columns:
     name: str
     low: Ints
     threshold: float
-    of: Mapping[str, BinColumn | LossColumn]
+    of: Mapping[str, BinColumn | RowColumn]
 
     @property
     def names(self) -> list[str]:
@@ -152,18 +152,21 @@ def _place(low: Ints, score: Floats) -> Ints:
 
 def columns(t: Table, metrics: Sequence[Chosen]) -> Columns:
     """The columns that these metrics need; what a threshold decides is always there."""
-    of: dict[str, BinColumn | LossColumn] = {}
+    of: dict[str, BinColumn | RowColumn] = {}
     for chosen in dict.fromkeys(chosen.base for chosen in metrics):
         of |= _columns(t, chosen)
     return Columns(t.name, grid.codes(t.counts.threshold[::-1]), t.threshold, of)
 
 
-def _columns(t: Table, chosen: Chosen) -> dict[str, BinColumn | LossColumn]:
+def _columns(t: Table, chosen: Chosen) -> dict[str, BinColumn | RowColumn]:
     kind: Any = chosen.metric.kind
     if kind.decided:
         return {}
     if kind.centred:
-        return {chosen.label: LossColumn(kind, kind.at(t.chances, t.threshold), float(ratio(1.0, t.rows)))}
+        value, size = kind.of_table(t.chances, t.threshold)
+        if np.isnan(size):
+            raise ParameterError(f"metrics: {chosen.label} leaves rows out, which needs all rows in memory")
+        return {chosen.label: RowColumn(kind, value, float(ratio(1.0, size)))}
     bins = np.ascontiguousarray(kind.bins(t.chances)[:, ::-1])
     if not kind.apart:
         return {chosen.label: BinColumn(bins)}

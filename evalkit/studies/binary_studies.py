@@ -98,7 +98,7 @@ def _repeated_rows(d: Binary) -> int:
 # The parameters ---------------------------------------------------------------------------------------------------
 
 
-OF_UNITS = "units whose rows are ranked among themselves; set unit='COLUMN', such as the user"
+OF_UNITS = "units to rank rows within; set unit='COLUMN', such as the user"
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,11 +241,11 @@ def of_sums(t: Large, p: Classification, limits: Limits = USUAL) -> SumsStudy:
 def _refuse_unsummed(metrics: Sequence[Chosen], t: Large) -> None:
     """Raises ParameterError for a metric that cannot be computed from sums over rows that are read twice."""
     for chosen in metrics:
-        why = [] if chosen.base.metric.kind.summed else ["is a ratio of sums"]
-        why += [f"is computed from the column {name}" for name in chosen.metric.columns]
-        if why:
+        if not chosen.base.metric.tabled:
+            why = " and ".join(chosen.metric.columns)
             raise ParameterError(
-                f"metrics: {chosen.label} {' and '.join(why)}, which needs all rows in memory, got {t.rows:,} rows"
+                f"metrics: {chosen.label} is computed from the column {why}, "
+                f"which needs all rows in memory, got {t.rows:,} rows"
             )
 
 

@@ -1,7 +1,7 @@
 """What a report would make of an input: the roles of its columns, its systems, its rows; or why it refuses it.
 
 Headers say most of it; where an input is small, its rows are read too, so that a bad value is refused here already. No
-metric is computed.
+metric is computed, and no row of a larger input is read.
 """
 
 from __future__ import annotations
@@ -104,9 +104,11 @@ def _of_rows(what: str, layout: Layout, read: Aligned | None) -> Inspection:
 
 
 def _significance(p: parameters.Significance, parts: Sequence[Part]) -> Inspection:
+    if not small(parts):
+        return Inspection("a table of results or of predictions", {})
     kind = unit_tables.kind(parts, p.columns, p.systems)
     what = unit_sources.KINDS[kind]
-    if not small(parts) or kind == "trials" or (kind == "ranking" and p.qrels is None and parts[0].layout is not None):
+    if kind == "trials" or (kind == "ranking" and p.qrels is None and parts[0].layout is not None):
         return Inspection(what, {})
     qrels = None if p.qrels is None else sources.parts(p.qrels, p.header)
     values = unit_sources.read(kind, parts, qrels, p).values

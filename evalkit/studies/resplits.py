@@ -130,10 +130,10 @@ def _makers(setting: Setting) -> dict[str, Callable[[str], Way]]:
         forward = {"blocks forward in time": lambda name: Way(name, setting.folds, pairs)}
         return {"one split at a moment": lambda name: _at_a_moment(setting, name)} | (own or forward) | blind
     if setting.ignores == "group":
-        whole = {"one holdout of 30 % of groups": lambda name: _group_holdouts(setting, name)}
+        whole = {"one holdout of 30% of groups": lambda name: _group_holdouts(setting, name)}
         return own | whole | {f"{folds} of groups": lambda name: Way(name, _group_folds(setting), setting.k)} | blind
     return own | {
-        "one holdout of 30 %": lambda name: _holdouts(setting, name),
+        "one holdout of 30%": lambda name: _holdouts(setting, name),
         folds: lambda name: Way(name, _drawn(setting, limits.repeats), setting.k),
         f"mean of {limits.averaged} × {folds}": lambda name: _averaged(setting, name),
         OUT_OF_BAG: lambda name: Way(name, _samples(setting)),
@@ -170,7 +170,7 @@ def _holdouts(setting: Setting, name: str) -> Way:
 def _one_out(setting: Setting, name: str) -> Way:
     rows = len(setting.examples)
     if rows > LEAST_LEFT_OUT:
-        raise InputError(f"{rows:,} fits; made only up to {LEAST_LEFT_OUT} rows")
+        raise InputError(f"{rows:,} fits; they are only made for up to {LEAST_LEFT_OUT} rows")
     return Way(name, splits.leave_out(rows), rows)
 
 
@@ -332,22 +332,23 @@ def _bootstrap(setting: Setting, fitted: Fitted) -> optimism.Bootstrap | None:
     return optimism.Bootstrap(apparent, oob, gamma, optimism.error_632(apparent, oob), plus)
 
 
-def fit_all(
-    setting: Setting, learner: Learner, metric: Chosen, systems: Sequence[str], seconds: float, names: Sequence[str]
-) -> tuple[dict[str, list[Fit]], Resplits]:
-    """Every system on the chosen folds, whatever it takes; then the first on all other splits, within the seconds.
+def fit_folds(setting: Setting, learner: Learner, systems: Sequence[str], names: Sequence[str]) -> dict[str, list[Fit]]:
+    """Every system on the chosen folds, whatever it takes. names: of the folds, for errors."""
+    places, pairs = list(zip(names, setting.folds.pairs, strict=True)), len(setting.folds.pairs)
+    jobs = [Job(system, *sides, f"fold {name}", on_train=True) for system in systems for name, sides in places]
+    done = fitting.run(learner, jobs, required=len(jobs), seconds=np.inf, worth=setting.limits.worth)
+    return {name: done[i * pairs : (i + 1) * pairs] for i, name in enumerate(systems)}
 
-    `names` are those of the chosen folds, for errors.
-    """
-    first, pairs = systems[0], len(setting.folds.pairs)
-    places = list(zip(names, setting.folds.pairs, strict=True))
-    needed = [Job(system, *sides, f"fold {name}", on_train=True) for system in systems for name, sides in places]
+
+def fit_others(
+    setting: Setting, learner: Learner, metric: Chosen, system: str, own: list[Fit], seconds: float
+) -> Resplits:
+    """A system on all other splits, as far as the seconds allow. own: its fits of the chosen folds."""
     chosen, missing = ways(setting)
-    parts = extra(setting, first, chosen)
-    jobs = needed + [job for _, some in parts for job in some]
-    done = fitting.run(learner, jobs, required=len(needed), seconds=seconds, worth=setting.limits.worth)
-    own = {name: done[i * pairs : (i + 1) * pairs] for i, name in enumerate(systems)}
-    return own, reduce(setting, metric, chosen, Fitted.of(parts, done[len(needed) :]), own[first], missing)
+    parts = extra(setting, system, chosen)
+    jobs = [job for _, some in parts for job in some]
+    done = fitting.run(learner, jobs, required=0, seconds=seconds, worth=setting.limits.worth)
+    return reduce(setting, metric, chosen, Fitted.of(parts, done), own, missing)
 
 
 # A selection of columns, inside the folds and outside

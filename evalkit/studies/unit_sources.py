@@ -1,4 +1,4 @@
-"""Every input that holds one value a unit for several systems: tables, ranked lists, predicted chances, reports."""
+"""Inputs with one value per unit of several systems: tables, ranked lists, predicted probabilities, reports."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -31,7 +31,7 @@ KINDS = {
     "trials": "successes and trials",
     "long": "a long table of values",
     "wide": "a wide table of values",
-    "classification": "predicted chances",
+    "classification": "predicted probabilities",
     "report": "an earlier report",
     "trec_eval": "the output of trec_eval -q",
 }
@@ -204,7 +204,7 @@ def _of_rows(names: Sequence[Any]) -> list[Metric]:
 
 def _is_loss(metric: Metric) -> bool:
     """True for a mean over rows with a better direction."""
-    return metric.kind.centred and metric.best != "neither"
+    return metric.kind.centred and metric.kind.of_rows and metric.best != "neither"
 
 
 def _refuse_own(content: str, names: Iterable[Any]) -> None:

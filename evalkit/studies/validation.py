@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -75,8 +77,10 @@ def read(
 ) -> Validation:
     """Read out-of-fold predictions, or a table to fit estimators on, and check whether the evaluation is sound.
 
-    With `features` the estimators are fitted here. Without any input it is the bundled sample of predictions. Raises
-    ParameterError for a parameter, InputError for the input or an estimator that fails.
+    With `features` the estimators are fitted here on the folds, which the frames and the verdict need, and on other
+    splits, for at most `seconds`, when a figure, a finding or the page first asks for them. Without any input it is the
+    bundled sample of predictions. Raises ParameterError for a parameter, InputError for the input or an estimator that
+    fails.
 
     >>> import evalkit as ek
     >>> rows = {"label": [0, 1] * 10, "score": [0.2, 0.7] * 10, "fold": ["a", "a", "b", "b"] * 5}
@@ -210,7 +214,6 @@ def _given(e: Examples, shared: Settings, p: parameters.Validation) -> Validatio
         rows=rows,
         tests=tests,
         fits={},
-        other=None,
         described=(),
         on_training=_on_training(column, systems),
         threshold=p.threshold if e.classes else None,
@@ -278,7 +281,9 @@ def _fitted(e: Examples, shared: Settings, p: parameters.Validation) -> Validati
     learner = Learner(models, e.features, e.label, len(e.classes))
     setting = Setting(e, folds, p.k, gap, shared.seed, shared.limits)
     labels = _labels(e, folds)
-    fits, other = resplits.fit_all(setting, learner, shared.metrics[0], list(models), p.seconds, labels)
+    start, first = time.monotonic(), next(iter(models))
+    fits = resplits.fit_folds(setting, learner, list(models), labels)
+    left = p.seconds - (time.monotonic() - start)
     rows = np.concatenate([test for _, test in folds.pairs])
     order = np.argsort(rows, kind="stable")
     pooled = {name: _pooled(some, order) for name, some in fits.items()}
@@ -301,7 +306,7 @@ def _fitted(e: Examples, shared: Settings, p: parameters.Validation) -> Validati
         rows=rows[order],
         tests=list(zip(labels, np.split(place, ends), strict=True)),
         fits=fits,
-        other=other,
+        refit=partial(resplits.fit_others, setting, learner, shared.metrics[0], first, fits[first], left),
         described=tuple(f"{name}: {' → '.join(fitting.steps(model))}" for name, model in models.items()),
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -49,8 +49,8 @@ INSIDE = "selected anew, in each fold"
 class Validation(Shown, Study):
     """The study of a split. pooled: system -> its out-of-fold rows, aligned with `rows`, the rows that were tested.
 
-    tests: each fold's name and the places of its test rows in `rows`. fits: system -> its fits of the folds; empty for
-    predictions, and `other`, the fits on other splits, is None. Where columns were selected, pooled also holds the
+    tests: each fold's name and the places of its test rows in `rows`. fits: system -> its fits of the folds, and refit
+    makes those on other splits; of predictions there are none. Where columns were selected, pooled also holds the
     subject with other selections, under OUTSIDE and INSIDE. threshold: where scores that were given become class 1.
     """
 
@@ -62,10 +62,15 @@ class Validation(Shown, Study):
     rows: Ints
     tests: list[tuple[str, Ints]]
     fits: Mapping[str, list[Fit]]
-    other: Resplits | None
     described: tuple[str, ...]
     on_training: Mapping[str, Rows] = field(default_factory=dict)
     threshold: float | None = None
+    refit: Callable[[], Resplits] | None = None
+
+    @cached_property
+    def other(self) -> Resplits | None:
+        """The fits on other splits, which are made when something first asks for them; None of predictions."""
+        return None if self.refit is None else self.refit()
 
     @property
     def sources(self) -> tuple[Source, ...]:
@@ -215,24 +220,41 @@ class Validation(Shown, Study):
     @cached_property
     def intervals(self) -> pd.DataFrame:
         """The subject's primary metric with honest and with naive intervals: what, honest, unit and an `Estimate`."""
-        pooled = self.estimate(self.primary, self.subject)
         values = self.fold_values(self.subject) if self.other is None else self.other.folds
         values = values[~np.isnan(values)]
-        # Where folds are of different kinds, how they vary counts, and not how the rows within them do.
-        every = [(self.measured_on, pooled, self.unit_name, not self.folds_differ)]
+        every = []
         if values.size > 1:
             train, test = self._sizes()
             corrected = nadeau_bengio(values, train=train, test=test, level=self.settings.level).difference
-            every += [(CORRECTED, corrected, "fold", True)]
-            every += [(NAIVE, mean_t(values, level=self.settings.level), "fold", False)]
+            every += [self._row(CORRECTED, corrected, "fold", honest=True)]
+            every += [self._row(NAIVE, mean_t(values, level=self.settings.level), "fold", honest=False)]
         if self.settings.unit:
             alone = self.interval(self.primary, self.pooled[self.subject], None)
-            every.append((BY_ROW if self.settings.unit == "group" else BY_REPEAT, alone, "row", False))
+            what = BY_ROW if self.settings.unit == "group" else BY_REPEAT
+            every.append(self._row(what, alone, "row", honest=False))
+        return pd.DataFrame([self.of_rows, *every])
+
+    @cached_property
+    def of_rows(self) -> dict[str, Any]:
+        """The first of `intervals`, over rows or units: the one that needs no other splits.
+
+        Where folds are of different kinds, how they vary counts, and not how the rows within them do.
+        """
+        pooled = self.estimate(self.primary, self.subject)
+        return self._row(self.measured_on, pooled, self.unit_name, honest=not self.folds_differ)
+
+    def _row(self, what: str, e: Estimate, unit: str, *, honest: bool) -> dict[str, Any]:
         low, high = self.primary.metric.low, self.primary.metric.high
-        cut = [
-            (what, inference.within(e, low, high) if np.isfinite(e.low) else e, unit, ok) for what, e, unit, ok in every
-        ]
-        return pd.DataFrame([{"what": what, "unit": unit, "honest": ok} | vars(e) for what, e, unit, ok in cut])
+        cut = inference.within(e, low, high) if np.isfinite(e.low) else e
+        return {"what": what, "unit": unit, "honest": honest} | vars(cut)
+
+    @property
+    def answer(self) -> Mapping[str, Any]:
+        """The first honest one of `intervals`."""
+        if self.of_rows["honest"]:
+            return self.of_rows
+        honest = self.intervals[self.intervals["honest"]]
+        return (honest if len(honest) else self.intervals).iloc[0].to_dict()
 
     def _sizes(self) -> tuple[float, float]:
         sides = [(train.size, test.size) for train, test in self.folds.pairs]

@@ -1,0 +1,67 @@
+"""Own metrics on Spark tables too large to collect: the numbers of rows in files, and refusals that come back whole."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from large_tables import classified, frame
+from own_metric_samples import own_alarms, own_brier, own_gap, own_mcc, own_recall, own_recall_at, saved
+from test_sharded import table
+
+import evalkit as ek
+from evalkit.arrays import ParameterError
+from evalkit.limits import Limits, Reading
+from evalkit.parameters import Ranking
+from evalkit.studies import ranking
+from evalkit.studies.binary_studies import SumsStudy
+
+LIMITS = Limits(reading=Reading(rows=100, collected=0, worker=9_000))  # every table is large and falls into shards
+SOURCE = '''import evalkit as ek
+SHARE = 0.5
+
+@ek.mean(low=0)
+def near(label, score):
+    """Rows whose score is near the label."""
+    return abs(label - score) < SHARE
+'''
+
+
+@pytest.fixture
+def rows(session):
+    here = frame(20_000, seed=3)
+    return here, session.createDataFrame(pa.Table.from_pandas(here, preserve_index=False)).repartition(5)
+
+
+@pytest.mark.parametrize("layout", [{}, {"unit": "user_id"}, {"columns": "{weight: exact}"}], ids=str)
+def test_every_kind_has_the_numbers_of_memory(rows, tmp_path, layout):
+    path = tmp_path / "mine.py"
+    path.write_text(SOURCE, encoding="utf-8")
+    metrics = [own_brier, own_recall, own_mcc, own_alarms, own_gap, f"{path}:near"]
+    here, there = (classified(data, LIMITS, metrics=metrics, threshold=0.4, **layout) for data in rows)
+    assert isinstance(there, SumsStudy)
+    for first, second in ((here.estimates, there.estimates), (here.comparisons, there.comparisons)):
+        numbers = first.select_dtypes("number").columns
+        np.testing.assert_allclose(second[numbers], first[numbers], rtol=1e-8, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "metric, message",
+    [
+        (saved, "metrics: saved is computed from the column amount, which needs all rows in memory, got 20,000 rows"),
+        (ek.mean(name="bad")(lambda label: label[:2]), "metrics: bad must return one number per row"),
+        (ek.mean(name="bad")(lambda score: 1 / (score > 2)), "metrics: bad must be finite, got inf"),
+        (ek.ratio(name="bad")(lambda label: {}["amount"]), "metrics: bad raised KeyError: 'amount'"),
+    ],
+)
+def test_what_is_wrong_is_refused_in_the_words_of_memory(rows, metric, message):
+    with pytest.raises(ParameterError, match=message):
+        _ = classified(rows[1].withColumn("amount", rows[1].exact), LIMITS, metrics=[metric]).estimates
+
+
+def test_of_ranked_lists_it_is_computed_where_the_lists_are(session):
+    here = table(20_000)
+    given = {"metrics": [own_recall_at.at(5), "recall@5"]}
+    there = session.createDataFrame(pa.Table.from_pandas(here, preserve_index=False))
+    studies = [ranking.study_of(Ranking.of({"preds": data, **given}), LIMITS) for data in (here, there)]
+    pd.testing.assert_frame_equal(studies[0].estimates, studies[1].estimates, check_exact=True)
+    assert studies[1].estimates["value"].nunique() == len(studies[1].systems)
