@@ -138,7 +138,7 @@ def _combined(statistic: Any, o: Options) -> Estimate:
         for part, side in parts
     )
     e = mover_mean(chain(sides, _of_shares(statistic, o)), n=statistic.n, level=o.level)
-    return replace(e, value=value, low=float(np.fmin(e.low, value)), high=float(np.fmax(e.high, value)))
+    return replace(e, value=value, low=float(np.minimum(e.low, value)), high=float(np.maximum(e.high, value)))
 
 
 def _centred(part: OfRows, o: Options) -> Estimate:
