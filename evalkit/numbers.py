@@ -84,9 +84,9 @@ def signed_percent(value: float, places: int | None = None) -> str:
     """A relative difference as a percentage with its sign. places: of the difference itself, two more than printed.
 
     >>> signed_percent(0.0312), signed_percent(0.0312, 5), signed_percent(float("nan"))
-    ('+3.1 %', '+3.120 %', '–')
+    ('+3.1%', '+3.120%', '–')
     """
-    return f"{signed(100 * value, 1 if places is None else max(0, places - 2))} %" if math.isfinite(value) else "–"
+    return f"{signed(100 * value, 1 if places is None else max(0, places - 2))}%" if math.isfinite(value) else "–"
 
 
 def interval(low: float, high: float, show: Show = number, places: int | None = None) -> str:

@@ -236,7 +236,7 @@ def test_inspect_says_roles_systems_and_what_is_refused(capsys):
     assert lines["classification"].startswith("binary outcomes, 1,000 rows; columns id, system = model, label = y_true")
     assert "systems forest, gbm, logistic; for unit and segments personal_status" in lines["classification"]
     assert "no column for the query" in lines["ranking"]
-    assert lines["significance"].startswith("predicted chances, 1,000 units")
+    assert lines["significance"].startswith("predicted probabilities, 1,000 units")
     assert lines["validation"].startswith("out-of-fold predictions, 1,000 rows")
 
 

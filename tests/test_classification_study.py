@@ -116,6 +116,7 @@ def test_the_first_screen_of_the_sample(binary):
     assert binary.order == ["forest", "logistic", "gbm"]
     assert text(first_screen.verdict(binary)).startswith(
         "forest has the highest roc_auc, 0.793, but the data do not show that it is better than logistic or gbm.\n"
+        "roc_auc: how often a positive row scores higher than a negative one; ½ without skill (higher is better).\n"
         "cannot tell: forest from logistic: roc_auc +0.011"
     )
     row = binary.comparisons.query("metric == 'roc_auc' and first == 'forest' and second == 'gbm'").iloc[0]
@@ -242,7 +243,7 @@ def test_certain_and_wrong_is_told():
     sure = frame().assign(score=lambda f: np.where(f["score"] > 0.6, 1.0, f["score"]))
     shown = whole(classification.read(sure))
     assert "Probabilities of exactly 0 or 1, which log loss clips: good" in shown
-    assert "certain and wrong, 36 nats each" in shown
+    assert "wrong ones cost 36 nats each" in shown
 
 
 def test_constant_scores():

@@ -188,7 +188,7 @@ def normal_scores(rng, shift, positives, negatives):
 
 
 def covered(name, shift, positives, negatives, truth, runs):
-    """The share of nominal 95 % intervals that hold the truth."""
+    """The share of nominal 95% intervals that hold the truth."""
     rng = np.random.default_rng(0)
     drawn = [estimate(Chosen(TABLE[name]), normal_scores(rng, shift, positives, negatives)) for _ in range(runs)]
     return np.mean([e.low <= truth <= e.high for e in drawn])

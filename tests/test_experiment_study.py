@@ -105,7 +105,7 @@ def test_several_looks_have_a_price():
     study = interleaving.read(users=users(), metrics="orders", looks=5, **SMALL).users
     assert study.looks["false_positive_rate"] == pytest.approx(0.142, abs=5e-4)
     assert study.looks["pocock"] == pytest.approx(0.0158, abs=1e-4)
-    assert "5 looks at 0.05 each" in experiment_page.findings(study).text
+    assert "5 analyses of the running test at 0.05 each" in experiment_page.findings(study).text
 
 
 def test_less_can_be_better():

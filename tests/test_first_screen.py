@@ -7,6 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from evalkit.catalogue import lookup
+from evalkit.catalogue.metric import Chosen
 from evalkit.pages import first_screen, rating_page
 from evalkit.studies import classification, diagnostics, interleaving, rating, significance
 
@@ -30,8 +32,8 @@ def answer(study) -> str:
 @pytest.mark.parametrize(
     "errors, options, sentence",
     [
-        ({"a": 1, "b": 2}, {}, r"a is better than b: mae is 1\.\d+ \(\d\d\.\d % less\) instead of \d\.\d+\."),
-        ({"a": 2, "b": 1}, {"baseline": "b"}, r"a is worse than b: mae is .* \(\d+\.\d % more\) instead of .*"),
+        ({"a": 1, "b": 2}, {}, r"a is better than b: mae is 1\.\d+ \(\d\d\.\d% less\) instead of \d\.\d+\."),
+        ({"a": 2, "b": 1}, {"baseline": "b"}, r"a is worse than b: mae is .* \(\d+\.\d% more\) instead of .*"),
         (
             {"a": 1, "b": 1},
             {},
@@ -103,10 +105,24 @@ def test_tiny_and_huge_metrics_print_digits_that_differ(size):
 
 def test_a_shown_difference_says_on_which_side_it_lies():
     html = first_screen.verdict(rating.read(forecasts(a=1, b=2), metrics="mae")).html
-    assert re.search(r"\[−[\d.]+, −[\d.]+\], \d\d\.\d % lower</p>", html)
-    assert (
-        "lower" not in first_screen.verdict(rating.read(forecasts(a=1, b=1), metrics="mae")).html.split("How this")[0]
-    )
+    assert re.search(r"\[−[\d.]+, −[\d.]+\], \d\d\.\d% lower</p>", html)
+    cards = first_screen.verdict(rating.read(forecasts(a=1, b=1), metrics="mae")).html.split('<div class="verdict')[1:]
+    assert "lower" not in "".join(cards).split("How this")[0]
+
+
+def test_below_the_answer_the_metric_is_said_in_plain_words():
+    lines = first_screen.verdict(rating.read(forecasts(a=1, b=2), metrics="mae")).text.splitlines()
+    assert lines[1] == "mae: the mean distance between forecast and actual value (lower is better)."
+
+
+def test_every_metric_of_the_catalogue_has_plain_words():
+    metrics = [metric for table in lookup.TABLES.values() for metric in table.values()]
+    assert [metric.name for metric in metrics if not metric.plain] == []
+    assert [
+        metric.name for metric in metrics if re.search(r"[Σ√²|/{}]", Chosen(metric, 5).plain.replace("1 / ", ""))
+    ] == []
+    assert Chosen(lookup.TABLES["rankings"]["ndcg"], 10).plain.startswith("how close the first 10 items are to")
+    assert Chosen(lookup.TABLES["rankings"]["ndcg"]).plain.startswith("how close all items are to")
 
 
 def test_a_card_says_what_equivalent_and_cannot_tell_rest_on():
@@ -125,7 +141,7 @@ def test_an_answer_of_an_experiment_says_its_lift_in_per_cent():
     table = pd.DataFrame({"user": range(400), "arm": np.tile(["a", "b"], 200), "orders": rng.poisson(5, 400)})
     table["orders"] += 3 * (table["arm"] == "b")
     study = interleaving.read(users=table, metrics="orders", baseline="a", world="none").users
-    assert re.fullmatch(r"b is better than a: orders is \d\.\d+ \(\d\d % more\) instead of \d\.\d+\.", answer(study))
+    assert re.fullmatch(r"b is better than a: orders is \d\.\d+ \(\d\d% more\) instead of \d\.\d+\.", answer(study))
 
 
 def test_the_two_best_candidates_are_compared_and_p_pays_for_picking_them():
@@ -145,6 +161,16 @@ def test_a_metric_that_can_be_negative_has_no_per_cent():
     assert "%" not in answer(rating.read(forecasts(a=1, b=20), metrics="r2"))
 
 
+def test_long_names_are_shortened_in_the_answer_and_on_the_cards():
+    table = forecasts(**{"a" * 150 + "1": 1, "a" * 150 + "2": 2, "b": 3})
+    for options in ({}, {"baseline": "b"}):
+        study = rating.read(table, metrics="mae", **options)
+        shown = first_screen.verdict(study).html.split("<details>")[0]
+        assert "a" * 41 not in shown
+        assert {"a…" + "a" * 18 + end in shown for end in "12"} == {True}
+        assert len(answer(study)) < 350
+
+
 def test_how_it_was_tested_is_folded():
     html = first_screen.verdict(rating.read(forecasts(a=1, b=2), metrics="mae")).html
     assert html.index("<details>") > html.index("Family") - 200
@@ -155,7 +181,9 @@ def test_how_it_was_tested_is_folded():
 def test_the_heading_names_the_input_or_is_what_the_parameter_says(tmp_path):
     forecasts(a=1, b=2).to_csv(tmp_path / "june <1>.csv", index=False)
     path = tmp_path / "june <1>.csv"
-    assert rating_page.title(rating.read(path)).html.startswith("<h1>Rating report: june &lt;1&gt;.csv</h1>")
+    assert rating_page.title(rating.read(path)).html.startswith(
+        f"<h1>Rating report: {tmp_path.name}/<wbr>june &lt;1&gt;.csv</h1>"
+    )
     options = {"title": "Tide <b>", "note": "Gauge 7 only.", "data_date": "June 2026"}
     named = rating_page.title(rating.read(path, **options))
     assert named.html.startswith("<h1>Tide &lt;b&gt;</h1>")

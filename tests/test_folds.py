@@ -17,7 +17,7 @@ def test_correction_is_the_share_of_test_rows():
 
 
 def test_figures_of_the_scikit_learn_example():
-    # t 2.611 uncorrected, 0.750 corrected over 100 folds of 90 and 10 %: their ratio is the correction
+    # t 2.611 uncorrected, 0.750 corrected over 100 folds of 90 and 10%: their ratio is the correction
     assert np.sqrt(1 + 100 * 10 / 90) == pytest.approx(2.611 / 0.750, abs=0.01)
     d = np.random.default_rng(1).normal(size=100)
     d = (d - d.mean()) / d.std(ddof=1) * 10 + 2.611

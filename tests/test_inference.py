@@ -66,7 +66,7 @@ def test_areas_are_compared_as_by_proc(pair):
 
 def test_right_and_wrong_are_compared_by_mcnemar():
     c = compare("accuracy", credit("gbm"), credit("forest"))
-    assert c.method == "McNemar asymptotic"
+    assert c.method == "asymptotic McNemar test"
     assert c.p_value == pytest.approx(0.0563, abs=5e-5)
     assert compare("error_rate", credit("gbm"), credit("forest")).p_value == c.p_value
     positives = compare("recall", credit("gbm"), credit("forest"))

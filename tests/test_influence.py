@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from samples import ANY_TIME, auc_covariance, expected, games, predictions
 
 from evalkit.metrics.counts import auc, average_precision, count
-from evalkit.metrics.influence import auc_bins, auc_variance, average_precision_bins, of_rows
+from evalkit.metrics.influence import auc_bins, auc_variance, average_precision_bias, average_precision_bins, of_rows
 
 
 def auc_influence(c, label, score):
@@ -116,3 +116,14 @@ def test_rows_without_weight_may_have_the_lowest_score():
     c = count(score, weight * label, weight * (1 - label))
     assert (weight * auc_influence(c, label, score)).tolist() == [0.0, 0.0, 0.0]
     assert np.isfinite(average_precision_influence(c, label, score)).all()
+
+
+@pytest.mark.parametrize("digits", [1, 3])
+def test_the_bias_of_average_precision_is_that_of_leaving_out_each_row(digits):
+    rng = np.random.default_rng(digits)
+    label = rng.integers(0, 2, 40)
+    score = np.round(rng.random(40) + 0.3 * label, digits)
+    without = [average_precision(count(np.delete(score, i), np.delete(label, i))) for i in range(40)]
+    bias = 39 * (np.mean(without) - average_precision(count(score, label)))
+    assert average_precision_bias(count(score, label)) == pytest.approx(bias, abs=1e-12)
+    assert average_precision_bias(count([0.2, 0.1], [1, 0])) == 0

@@ -39,7 +39,7 @@ def test_the_page_says_where_the_score_test_stands_in():
     note = "Above 1,000,000,000 trials the score test replaces Fisher's test"
     assert note in significance_page.findings(significance.read(counts(10**9, 40_000))).text
     assert note not in significance_page.findings(significance.read(counts(10**8, 40_000))).text
-    exact = "replaces the exact binomial test, from which it differs by less than 0.1 %: A − null 0.5, B − null"
+    exact = "replaces the exact binomial test, from which it differs by less than 0.1%: A − null 0.5, B − null"
     assert exact in significance_page.findings(significance.read(counts(10**10, 40_000), null=0.5)).text
 
 

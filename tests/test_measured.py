@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from evalkit.findings import measured
-from evalkit.pages import classes_page, ranking_page, rating_page, significance_findings
-from evalkit.studies import classification, ranking, rating, significance
+from evalkit.pages import classes_page, ranking_page, rating_page, significance_findings, validation_findings
+from evalkit.studies import classification, ranking, rating, significance, validation
 
 TRUST = Path(__file__).resolve().parents[1] / "benchmarks" / "trust"
 
@@ -64,6 +64,16 @@ def test_few_queries_are_told_with_what_was_simulated():
     assert measured.FEW_QUERIES in text
 
 
+def test_few_rows_of_several_folds_are_told():
+    rng = np.random.default_rng(4)
+    table = pd.DataFrame({"label": rng.integers(0, 2, 60), "score": rng.random(60), "fold": np.arange(60) % 5})
+    (text,) = messages(validation_findings.of(validation.read(table)), "EK520")
+    assert text.startswith("60 rows pooled from 5 folds.")
+    assert measured.POOLED in text
+    assert not messages(validation_findings.of(validation.read(table, metrics="accuracy")), "EK520")
+    assert not messages(validation_findings.of(validation.read(pd.concat([table] * 5, ignore_index=True))), "EK520")
+
+
 def test_what_is_declared_is_a_sentence_of_the_pages(monkeypatch):
     monkeypatch.syspath_prepend(str(TRUST))
     import declared
@@ -73,7 +83,7 @@ def test_what_is_declared_is_a_sentence_of_the_pages(monkeypatch):
     assert sys.modules["declared"].__file__ == str(TRUST / "declared.py")
 
 
-@pytest.mark.parametrize("name", ["SMALL_CLASS", "FEW_QUERIES", "HEAVY", "LEADER", "BEST"])
+@pytest.mark.parametrize("name", ["SMALL_CLASS", "FEW_QUERIES", "HEAVY", "LEADER", "BEST", "POOLED"])
 def test_a_sentence_ends_and_has_a_figure(name):
     text = getattr(measured, name)
     assert text.endswith(".")

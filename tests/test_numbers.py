@@ -40,9 +40,9 @@ def test_signed(value, places, text):
 
 
 def test_percent_has_two_decimals_less_than_the_difference():
-    assert signed_percent(0.03124, 3) == "+3.1 %"
-    assert signed_percent(0.03124) == "+3.1 %"
-    assert signed_percent(-0.5, 1) == "−50 %"
+    assert signed_percent(0.03124, 3) == "+3.1%"
+    assert signed_percent(0.03124) == "+3.1%"
+    assert signed_percent(-0.5, 1) == "−50%"
 
 
 @pytest.mark.parametrize("p, text", [(0.0004, "<0.001"), (0.001, "0.001"), (0.1234, "0.12"), (1.0, "1"), (0.996, "1")])

@@ -264,7 +264,7 @@ def test_the_examples_of_the_docs_are_metrics():
 @pytest.mark.slow
 @pytest.mark.parametrize("by_unit", [False, True], ids=["weighted", "by unit"])
 def test_intervals_hold_the_truth(by_unit):
-    """400 samples: 93 % to 97 %, and what their number leaves open; benchmarks/trust/own_worlds.py has more."""
+    """400 samples: 93% to 97%, and what their number leaves open; benchmarks/trust/own_worlds.py has more."""
 
     @ek.ratio(low=0)
     def cost_per_positive(label, predicted):

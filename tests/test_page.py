@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from evalkit.page import ReportExporter, glossary, numbered
+from evalkit.page import SCRIPTS, ReportExporter, glossary, numbered, script
 
+PARTS = Path(__file__).resolve().parents[1] / "evalkit" / "page" / "evalkit"
 HOSTILE = "<script>alert(1)</script>"
 
 
@@ -94,7 +95,8 @@ def test_contents_list_the_headings(full):
 
 def test_code_is_folded_behind_one_button(full):
     elements = Elements(full)
-    assert elements.named("button") == [{"type": "button", "id": "show-code", "aria-pressed": "false", "hidden": None}]
+    buttons = [button for button in elements.named("button") if "id" in button]
+    assert buttons == [{"type": "button", "id": "show-code", "aria-pressed": "false", "hidden": None}]
     folded = [a for a in elements.named("details") if a.get("class") == "code"]
     assert len(folded) == 6  # every cell with a source, those of the parameters too
     assert all("open" not in a for a in folded)
@@ -231,9 +233,19 @@ def test_headings_keep_an_id_of_their_own():
 
 
 def test_style_is_small():
-    parts = Path(__file__).resolve().parents[1] / "evalkit" / "page" / "evalkit"
-    assert (parts / "page.css").stat().st_size < 12_000
-    assert (parts / "page.js").stat().st_size < 1_000
+    assert (PARTS / "page.css").stat().st_size < 12_000
+    assert (PARTS / "controls.css").stat().st_size < 5_000
+    assert len(script().encode()) < 10_000
+
+
+def test_the_script_has_the_words_of_its_source_and_no_more():
+    source = "".join((PARTS / name).read_text("utf-8") for name in SCRIPTS)
+    bare = re.sub(r"(?m)^\s*//.*|\s//.*$|/\*.*?\*/", "", source)
+    every, shipped = (re.findall(r"[A-Za-z]\w+", text) for text in (bare, script()))
+    assert [word for word in shipped if word != "let"] == [
+        *(word for word in every if word not in ("let", "const")),
+        *("onresize", "arrive"),
+    ]
 
 
 def _channel(value):

@@ -127,7 +127,7 @@ def test_wilcoxon_rejects_exactly_where_its_interval_excludes_0(n):
     assert rejected or n == 5
 
 
-CRITICAL = {6: 0, 7: 2, 8: 3, 9: 5, 10: 8, 15: 25, 20: 52, 25: 89, 30: 137}  # of the rank sum, two-sided 5 %
+CRITICAL = {6: 0, 7: 2, 8: 3, 9: 5, 10: 8, 15: 25, 20: 52, 25: 89, 30: 137}  # of the rank sum, two-sided 5%
 
 
 @pytest.mark.parametrize("n, critical", CRITICAL.items())

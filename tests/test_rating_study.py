@@ -43,7 +43,7 @@ def test_the_sample():
     assert study.unit_name == "person"
     assert (study.estimates.query("metric == 'mae'")["n"] == 700).all()
     shown = whole(study)
-    assert "1 % of the rows account for 50% of poisson's squared error" in shown
+    assert "1% of the rows account for 50% of poisson's squared error" in shown
     jsonschema.validate(published(study), SCHEMA)
     assert json.dumps(published(study)) == json.dumps(published(rating.read()))
 

@@ -120,7 +120,7 @@ def test_a_repeated_k_fold_is_the_mean_of_its_draws():
 def test_ways_that_the_rows_do_not_allow_are_named_and_the_others_made():
     frame = noise(80).assign(label=[f"c{i % 27}" for i in range(80)])
     study = validation.read(features=frame, k=2, **FAST)
-    assert "one holdout of 30 %: share must leave a row for each of 27 classes" in validation_page.findings(study).text
+    assert "one holdout of 30%: share must leave a row for each of 27 classes" in validation_page.findings(study).text
     made = ["2-fold", "mean of 10 × 2-fold", "bootstrap, out of bag", "leave one out"]
     assert study.other.summary["way"].tolist() == made
 

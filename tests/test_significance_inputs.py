@@ -243,7 +243,7 @@ def test_independent_shares():
             {"columns": "tries=trials"},
             "columns: unknown role 'tries', must be one of system, successes, trials",
         ),
-        (chances(), {"test_to_train": 0.1}, "test_to_train: only for .*; preds holds predicted chances"),
+        (chances(), {"test_to_train": 0.1}, "test_to_train: only for .*; preds holds predicted probabilities"),
         (chances(), {"columns": "lable=y_true"}, "columns: unknown role 'lable'"),
         (chances(), {"unit": "person"}, "has no column 'person'"),
         (chances(), {"metrics": "auc"}, "metrics: for single rows there are brier, log_loss, got 'auc'"),

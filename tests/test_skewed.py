@@ -45,7 +45,7 @@ def test_skewed_differences_are_told_on_every_page_that_flips_signs(read):
     skew = diagnostics.skew(study)
     assert skew.units == N < skew.wanted
     (text,) = [finding.message for finding in findings(study) if finding.kind.code == "EK402"]
-    assert "a 5 % test rejected" in text
+    assert "a 5% test rejected" in text
     assert skew.metric in text
 
 

@@ -170,7 +170,7 @@ def spread(rows, estimates):
 # 100 rows vary by p(1 − p)/30, less the factor 70/99 for what of it is the row's own. A 10-fold tests every row once
 # and varies by p(1 − p)/100 at most, when no row is surer than another; the mean of 10 of them by a tenth of that. So
 # holdout against repeated is √(1000/30) = 5.8 or more, the more the surer the rows, against one 10-fold √(100/30) =
-# 1.8 or more. A standard deviation of five estimates is known to 35 %: hence 3 there.
+# 1.8 or more. A standard deviation of five estimates is known to 35%: hence 3 there.
 
 
 def test_one_holdout_varies_several_times_as_much_as_repeated_k_fold():

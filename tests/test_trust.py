@@ -93,7 +93,7 @@ def cell(kind, share, runs=1000, **options):
     ],
 )
 def test_states_of_a_cell(kind, share, state):
-    """Bounds 93 %, 6 %, 75 to 85 %, and two standard errors of 1,000 samples beyond."""
+    """Bounds 93%, 6%, 75 to 85%, and two standard errors of 1,000 samples beyond."""
     assert cell(kind, share).state == state
 
 
@@ -176,8 +176,19 @@ def test_a_run_that_was_stopped_goes_on(tmp_path, monkeypatch):
         ("interval", "difference: share of successes"),
         ("test", "difference: share of successes"),
     }
-    text = page.text(every, runs=4, seed=1)
+    text = page.text(every, seed=1)
+    assert "4 samples of each world" in text
     assert "shares, n = 40" in text
+    assert run.so_far([name], folder)[name]["value: share of successes"].runs == 8
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "README.md").write_text("Before\n" + "old".join(page.BOUNDS) + "\nafter", encoding="utf-8")
+    page.write(tmp_path, every, seed=1)
+    assert (tmp_path / "docs" / "trust.md").read_text(encoding="utf-8") == text
+    readme = (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert readme.startswith("Before\n")
+    assert readme.endswith("\nafter")
+    assert "| significance | 3 |" in readme
+    assert "old" not in readme
     assert "| significance | 3 |" in text
     assert str(tmp_path) not in text
     assert sys.prefix not in text

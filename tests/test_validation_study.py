@@ -63,7 +63,7 @@ def test_cancer_holds_every_part_of_the_page(fitted):
     assert not severe(fitted)
     ways = fitted.other.summary.set_index("way")
     assert ways["fits"].to_dict() == {
-        "one holdout of 30 %": 200,
+        "one holdout of 30%": 200,
         "10-fold": 100,
         "mean of 3 × 10-fold": 300,
         "bootstrap, out of bag": 50,
@@ -72,7 +72,7 @@ def test_cancer_holds_every_part_of_the_page(fitted):
     assert ways["estimates"].tolist() == [200, 10, 10, 50, 1]
     lesson = resplits_page.other_splits(fitted).html
     for name in ("10-fold", "mean of 3 × 10-fold"):
-        times = ways.loc["one holdout of 30 %", "sd"] / ways.loc[name, "sd"]
+        times = ways.loc["one holdout of 30%", "sd"] / ways.loc[name, "sd"]
         assert f"{times:.1f} times as much as {name}" in lesson
     curve = fitted.other.curve
     assert curve.groupby("system")["rows"].max().to_dict() == {"on test rows": 90, "on its training rows": 90}

@@ -72,7 +72,7 @@ def test_rows_of_weight_are_read():
 
 
 def test_without_units_it_is_refused():
-    with pytest.raises(ParameterError, match="gauc needs units whose rows are ranked among themselves; set unit="):
+    with pytest.raises(ParameterError, match="gauc needs units to rank rows within; set unit="):
         ek.classification(table(), metrics="gauc")
     folds = table().assign(fold=lambda f: f["id"] % 5, score=lambda f: f["score_a"])[["label", "fold", "score"]]
     with pytest.raises(ParameterError, match="'gauc' is undefined for folds, which name no units"):

@@ -11,7 +11,7 @@ from scipy.special import ndtr, ndtri
 from world import World
 
 LEAST, MOST = 0.93, 0.97  # of samples whose interval holds the truth
-LEAST_SIZE, MOST_SIZE = 0.04, 0.06  # of samples in which a test at 5 % rejects what is true
+LEAST_SIZE, MOST_SIZE = 0.04, 0.06  # of samples in which a test at 5% rejects what is true
 ERRORS = 2  # standard errors of the simulation that a cell may lie outside
 
 

@@ -12,20 +12,20 @@ from world import Draw, Generator, Inputs, World, ids, logistic
 
 
 def stars(rng: Generator, n: int) -> Inputs:
-    """Scores of five levels, 40 % positive."""
+    """Scores of five levels, 40% positive."""
     label = (rng.random(n) < 0.4).astype(int)
     levels = {f"score_{s}": np.clip(np.round(2 + 1.2 * label + rng.normal(0, 1, n)), 0, 4) / 4 for s in "ab"}
     return {"preds": pd.DataFrame({"id": ids(n), "y_true": label} | levels)}
 
 
 def blind(rng: Generator, n: int) -> Inputs:
-    """Scores that tell nothing, 15 % positive."""
+    """Scores that tell nothing, 15% positive."""
     label = (rng.random(n) < 0.15).astype(int)
     return {"preds": pd.DataFrame({"id": ids(n), "y_true": label} | {f"score_{s}": rng.beta(2, 5, n) for s in "ab"})}
 
 
 def sharp(rng: Generator, n: int) -> Inputs:
-    """Scores that hardly ever err, 20 % positive."""
+    """Scores that hardly ever err, 20% positive."""
     label = (rng.random(n) < 0.2).astype(int)
     scores = {f"score_{s}": logistic(6 * label - 3 + rng.logistic(0, 0.9, n)) for s in "ab"}
     return {"preds": pd.DataFrame({"id": ids(n), "y_true": label} | scores)}
@@ -38,6 +38,39 @@ def two_groups(rng: Generator, n: int) -> Inputs:
     kind = loud[user]
     label = (rng.random(len(user)) < np.where(kind, 0.5, 0.2)).astype(int)
     scores = {f"score_{s}": logistic(1.2 * label + 0.8 * kind - 1 + rng.normal(0, 1, len(user))) for s in "ab"}
+    return {"preds": pd.DataFrame({"id": ids(len(user)), "user": user.astype(str), "y_true": label} | scores)}
+
+
+def mostly(rng: Generator, n: int) -> Inputs:
+    """Seven in ten positive, scores with long tails."""
+    label = (rng.random(n) < 0.7).astype(int)
+    return {
+        "preds": pd.DataFrame(
+            {"id": ids(n), "y_true": label} | {f"score_{s}": logistic(label + rng.standard_t(3, n)) for s in "ab"}
+        )
+    }
+
+
+def in_part(rng: Generator, n: int) -> Inputs:
+    """A quarter positive, of which three in ten rows are plain to see and the others not at all."""
+    label, plain = (rng.random(n) < 0.25).astype(int), rng.random(n) < 0.3
+    scores = {f"score_{s}": logistic(6 * plain * (label - 0.5) - 1 + rng.normal(0, 1, n)) for s in "ab"}
+    return {"preds": pd.DataFrame({"id": ids(n), "y_true": label} | scores)}
+
+
+def survey(rng: Generator, n: int) -> Inputs:
+    """A third positive; one row in five stands for six."""
+    label = (rng.random(n) < 1 / 3).astype(int)
+    scores = {f"score_{s}": logistic(1.5 * label - 1 + rng.normal(0, 1, n)) for s in "ab"}
+    weight = np.where(rng.random(n) < 0.2, 6.0, 1.0)
+    return {"preds": pd.DataFrame({"id": ids(n), "y_true": label, "weight": weight} | scores)}
+
+
+def of_one_mind(rng: Generator, n: int) -> Inputs:
+    """Ten rows of each user, whose labels are mostly the same."""
+    user = np.repeat(np.arange(n), 10)
+    label = (rng.random(len(user)) < rng.beta(0.4, 0.8, n)[user]).astype(int)
+    scores = {f"score_{s}": logistic(1.5 * label - 1 + rng.normal(0, 1, len(user))) for s in "ab"}
     return {"preds": pd.DataFrame({"id": ids(len(user)), "user": user.astype(str), "y_true": label} | scores)}
 
 
@@ -81,6 +114,44 @@ def graded(rng: Generator, n: int) -> Inputs:
     return {"preds": pd.concat(tables, ignore_index=True)}
 
 
+def one_of_many_topics(rng: Generator, n: int) -> Inputs:
+    """Eight labels, each true in some rows of one topic in four."""
+    topic = rng.integers(0, 4, n)
+    merit = np.where(topic[:, None] == np.arange(8) // 2, 0.5, -4.0) + rng.normal(0, 1, (n, 8))
+    label = (rng.random((n, 8)) < logistic(merit)).astype(int)
+    tables = []
+    for system in "ab":
+        chance = logistic(merit + rng.normal(0, 1.2, (n, 8)))
+        columns = {f"y_l{j}": label[:, j] for j in range(8)} | {f"p_l{j}": chance[:, j] for j in range(8)}
+        tables.append(pd.DataFrame({"id": ids(n), "model": system} | columns))
+    return {"preds": pd.concat(tables, ignore_index=True)}
+
+
+def one_to_five(rng: Generator, n: int) -> Inputs:
+    """Ratings of 1 to 5, forecast in steps of a half."""
+    taste = rng.normal(3.6, 1, n)
+    actual = np.clip(np.round(taste + rng.normal(0, 0.7, n)), 1, 5)
+    columns = {f"forecast_{s}": np.clip(np.round(2 * (taste + rng.normal(0, 0.6, n))) / 2, 1, 5) for s in "ab"}
+    return {"preds": pd.DataFrame({"id": ids(n), "actual": actual} | columns)}
+
+
+def wider_above(rng: Generator, n: int) -> Inputs:
+    """Values whose errors grow with them, and weights that do too."""
+    level = rng.uniform(1, 10, n)
+    columns = {f"forecast_{s}": level + rng.normal(0, 0.05, n) * level**1.5 for s in "ab"}
+    actual = level + rng.normal(0, 0.1, n) * level**1.5
+    return {"preds": pd.DataFrame({"id": ids(n), "actual": actual, "weight": 1 + level / 5} | columns)}
+
+
+def one_answer(rng: Generator, n: int) -> Inputs:
+    """Queries of 3 to 8 items, one of them relevant."""
+    query = np.repeat(np.arange(n), rng.integers(3, 9, n))
+    grade = np.append(1, (query[1:] != query[:-1]).astype(int))
+    names = {"query": np.char.add("q", query.astype(str)), "item": ids(len(query)), "grade": grade}
+    tables = [pd.DataFrame({"system": s, "score": grade + rng.normal(0, 1, len(query))} | names) for s in "ab"]
+    return {"preds": pd.concat(tables, ignore_index=True)}
+
+
 # Units and arms -----------------------------------------------------------------------------------------------------
 
 
@@ -99,6 +170,19 @@ def visits(share: float) -> Draw:
         return {"users": pd.DataFrame(table)}
 
     return draw
+
+
+def outliers(rng: Generator, n: int) -> Inputs:
+    """Paired values of which one in ten lies five times as far out."""
+    values = {s: 3 + rng.normal(0, 1, n) * np.where(rng.random(n) < 0.1, 5, 1) for s in "ab"}
+    return {"preds": pd.DataFrame({"unit": ids(n)} | values)}
+
+
+def spenders(rng: Generator, n: int) -> Inputs:
+    """Users of two equal arms, six in ten of whom spend an amount with a moderate tail."""
+    spent = (rng.random(n) < 0.6) * rng.gamma(1.2, 20, n)
+    arm = np.where(np.arange(n) % 2 == 0, "a", "b")
+    return {"users": pd.DataFrame({"user": ids(n), "arm": arm, "spent": spent, "items": rng.poisson(2, n)})}
 
 
 # Rounds -------------------------------------------------------------------------------------------------------------
@@ -156,4 +240,29 @@ FIRST = (
         {"metrics": "orders,came_back,orders/visits", "world": "none"},
     ),
 )
-ROUNDS = {1: FIRST}
+SECOND = (
+    World("fresh: mostly positive", "classification", 80, mostly, SCORES),
+    World("fresh: plain in part", "classification", 250, in_part, SCORES),
+    World("fresh: survey weights", "classification", 200, survey, SCORES),
+    World(
+        "fresh: users of one mind",
+        "classification",
+        40,
+        of_one_mind,
+        {"metrics": "roc_auc,gauc_positives,brier,precision", "unit": "user"},
+        many=4_000,
+    ),
+    World(
+        "fresh: labels by topic",
+        "classification",
+        120,
+        one_of_many_topics,
+        {"metrics": "micro_f1,macro_f1,samples_jaccard,map_classes,roc_auc_macro,exact_match"},
+    ),
+    World("fresh: one to five", "rating", 100, one_to_five, {"metrics": "mae,rmse,bias,r2,median_absolute_error"}),
+    World("fresh: wider above", "rating", 150, wider_above, {"metrics": "mae,rmse,wape,r2,r2_correlation"}),
+    World("fresh: one answer", "ranking", 60, one_answer, {"metrics": "reciprocal_rank,hit_rate@1,ndcg@3"}, many=5_000),
+    World("fresh: outliers", "significance", 30, outliers),
+    World("fresh: spenders", "interleaving", 120, spenders, {"metrics": "spent,items,spent/items", "world": "none"}),
+)
+ROUNDS = {1: FIRST, 2: SECOND}

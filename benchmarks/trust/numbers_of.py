@@ -36,7 +36,7 @@ class Number:
     """A number of the page. table: where it stands. p: of a test of what is true, NaN where there is none.
 
     truth: what the interval should hold, where the sample says so itself; NaN for the value of large samples. shows:
-    the difference that "would show"; the test should then reject what is not true, and p be below 5 % in 80 %.
+    the difference that "would show"; the test should then reject what is not true, and p be below 5% in 80%.
     """
 
     table: str

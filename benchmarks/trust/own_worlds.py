@@ -23,6 +23,6 @@ OWN_WORLDS = (
     World("own metrics", "rating", 200, rating(normal), _FORECASTS),
     World("own metrics, weights", "rating", 1000, weighted(rating(normal)), _FORECASTS),
     World("own metrics by user", "rating", 100, rating_by_user(normal), _FORECASTS | _BY_USER),
-    World("own metrics", "ranking", 50, ranking(0.3, 2.0), _LISTS),
-    World("own metrics by user", "ranking", 50, ranking(0.2, 1.0, 1.0), _LISTS | _BY_USER),
+    World("own metrics", "ranking", 50, ranking(0.3, 2.0), _LISTS, many=5_000),
+    World("own metrics by user", "ranking", 50, ranking(0.2, 1.0, 1.0), _LISTS | _BY_USER, many=500, large=12),
 )

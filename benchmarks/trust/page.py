@@ -10,19 +10,25 @@ from pathlib import Path
 from cells import KINDS, STATES, Cell, Kind
 from declared import CAUSES
 
-
-def write(path: Path, every: list[Cell], *, runs: int, seed: int) -> None:
-    """Writes the tables: one for each report, worlds down, numbers across."""
-    path.write_text(text(every, runs=runs, seed=seed), encoding="utf-8")
+BOUNDS = "<!-- trust: made by make trust -->\n", "<!-- end of trust -->"
 
 
-def text(every: list[Cell], *, runs: int, seed: int) -> str:
+def write(top: Path, every: list[Cell], *, seed: int) -> None:
+    """Writes docs/trust.md, a table for each report, worlds across, numbers down; and the counts in the README."""
+    (top / "docs" / "trust.md").write_text(text(every, seed=seed), encoding="utf-8")
+    readme = (top / "README.md").read_text(encoding="utf-8")
+    before, _, rest = readme.partition(BOUNDS[0])
+    after = rest.partition(BOUNDS[1])[2]
+    (top / "README.md").write_text(f"{before}{BOUNDS[0]}{_counts(every)}\n{BOUNDS[1]}{after}", encoding="utf-8")
+
+
+def text(every: list[Cell], *, seed: int) -> str:
     """The page in Markdown."""
     reports = list(dict.fromkeys(cell.world.report for cell in every))
     return (
         "\n\n".join(
             [
-                _head(every, runs, seed),
+                _head(every, seed),
                 *(_report(name, every) for name in reports),
                 _exceptions(every),
                 _conservative(every),
@@ -32,20 +38,29 @@ def text(every: list[Cell], *, runs: int, seed: int) -> str:
     )
 
 
-def _head(every: list[Cell], runs: int, seed: int) -> str:
+def _head(every: list[Cell], seed: int) -> str:
+    samples = Counter(max(cell.runs for cell in some) for some in _by_world(every).values())
+    runs = f"{min(samples):,}" if len(samples) == 1 else f"{min(samples):,} to {max(samples):,}"
     known = [f"{name} {version(name)}" for name in ("numpy", "pandas", "scipy")]
     versions = ", ".join([f"Python {platform.python_version()}", *known])
     count = Counter(cell.kind.name for cell in every)
     date = datetime.datetime.now(datetime.UTC).date()
     return f"""# Do the intervals and tests hold what they say?
 
-Simulated by `make trust` on {date}: {runs:,} samples of each world, seed {seed}, {versions}.
-{count["interval"]} intervals should hold the true value in 95 % of the samples; {count["test"]} tests at 5 % should
-reject in 5 % of the samples a difference that is not there; {count["power"]} differences that a page says "would show
-with 80 % power" should be shown in 75 to 85 %. Bold: an interval below 93 %, a test above 6 %, by more than two
+Simulated by `make trust` on {date}: {runs} samples of each world, seed {seed}, {versions}.
+{count["interval"]} intervals should hold the true value in 95% of the samples; {count["test"]} tests at 5% should
+reject in 5% of the samples a difference that is not there; {count["power"]} differences that a page says "would show
+with 80% power" should be shown in 75 to 85%. Bold: an interval below 93%, a test above 6%, by more than two
 standard errors of the simulation. Every number is computed by the functions that the pages call.
 
 {_counts(every)}"""
+
+
+def _by_world(every: list[Cell]) -> dict[str, list[Cell]]:
+    worlds: dict[str, list[Cell]] = {}
+    for cell in every:
+        worlds.setdefault(cell.where, []).append(cell)
+    return worlds
 
 
 def _counts(every: list[Cell]) -> str:
@@ -107,7 +122,7 @@ def _conservative(every: list[Cell]) -> str:
         if cell.state == "conservative"
     ]
     head = "| world | number | % | cause |\n|---|---|---|---|"
-    return "\n".join(["## Conservative: above 97 %, below 4 %", "", head, *rows])
+    return "\n".join(["## Conservative: above 97%, below 4%", "", head, *rows])
 
 
 def cause(cell: Cell) -> str:

@@ -1,8 +1,8 @@
 """`make trust`: simulates intervals and tests of the reports, and says which hold.
 
 Each sample of each world (`worlds.py`) is read by the report's own `read`, and its numbers are taken from the frames
-that the page prints (`numbers_of.py`). An interval should hold the true value in 95 % of the samples, a test at 5 %
-should reject a difference that is not there in 5 % of them, and what "would show with 80 % power" should show in 80 %.
+that the page prints (`numbers_of.py`). An interval should hold the true value in 95% of the samples, a test at 5%
+should reject a difference that is not there in 5% of them, and what "would show with 80% power" should show in 80%.
 Writes docs/trust.md, and exits 1 where a cell leaves its bounds and is not declared with its reason in `declared.py`.
 Batches that are done stay in .trust/, so that a run which was stopped goes on where it was; a change of what computes,
 or of a world, begins anew. `--earlier FOLDER` takes the batches of an earlier state for those worlds whose first two
@@ -202,6 +202,16 @@ def run(
     return tallies
 
 
+def so_far(worlds: Sequence[str], folder: Folder) -> dict[str, Tallies]:
+    """The tallies of the batches that are done."""
+    tallies: dict[str, Tallies] = {world: {} for world in worlds}
+    for world in worlds:
+        for path in folder.path.glob(f"{glob.escape(world)} *.json"):
+            for key, counts in json.loads(path.read_text(encoding="utf-8")).items():
+                tallies[world].setdefault(key, Tally()).merge(Tally(**counts))
+    return tallies
+
+
 def _progress(done: int, tasks: int) -> None:
     if sys.stderr.isatty():
         print(f"\r{done:,} of {tasks:,} batches", end="" if done < tasks else "\n", file=sys.stderr, flush=True)
@@ -215,18 +225,22 @@ def main() -> int:
     parser.add_argument("--runs", type=int, help="another number of samples a world; writes no page")
     parser.add_argument("-j", type=int, default=os.cpu_count() or 1, help="processes")
     parser.add_argument("--fresh", type=int, choices=ROUNDS, help="a round of worlds that no method was chosen by")
+    parser.add_argument("--so-far", type=Path, help="a folder of .trust/: only the batches that are done there")
     parser.add_argument("--earlier", type=Path, help="a folder of .trust/: batches of an earlier state")
     options = parser.parse_args()
     asked = ROUNDS[options.fresh] if options.fresh else (*WORLDS, *OWN_WORLDS)
     names = {name: world for name, world in BY_NAME.items() if world in asked}
     worlds = {name: world for name, world in names.items() if options.world in f"{world.report} {world.name}"}
     begin = time.monotonic()
-    earlier = Folder(options.earlier) if options.earlier else None
-    tallies = run(list(worlds), options.runs or RUNS[options.size], options.j, Folder(), earlier)
+    if options.so_far:
+        tallies = so_far(list(worlds), Folder(options.so_far))
+    else:
+        earlier = Folder(options.earlier) if options.earlier else None
+        tallies = run(list(worlds), options.runs or RUNS[options.size], options.j, Folder(), earlier)
     every = cells.cells(worlds, tallies)
     print(cells.summary(every, time.monotonic() - begin))
     if options.size == "full" and not (options.world or options.runs or options.fresh):
-        page.write(ROOT / "docs" / "trust.md", every, runs=RUNS["full"], seed=SEED)
+        page.write(ROOT, every, seed=SEED)
     return int(any(cell.state == "outside" for cell in every))
 
 

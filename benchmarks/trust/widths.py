@@ -1,7 +1,7 @@
 """How wide the intervals are beside others that hold: AUC, average precision, F1 and means.
 
 `python benchmarks/trust/widths.py [samples]`: for each world the coverage and the mean width of evalkit's interval and
-of each competitor. A competitor holds if it covers 94 % or more; the best is the narrowest of these.
+of each competitor. A competitor holds if it covers 94% or more; the best is the narrowest of these.
 """
 
 import sys

@@ -1,7 +1,7 @@
 """A world: what the data are like, and how many units a sample has.
 
 A world draws the input of a report. Its systems are exchangeable: whatever the metric, they are equally good, so every
-difference is 0 and a test at 5 % should reject in 5 % of the samples. A world of power is the exception.
+difference is 0 and a test at 5% should reject in 5% of the samples. A world of power is the exception.
 """
 
 from collections.abc import Callable, Mapping

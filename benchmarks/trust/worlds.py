@@ -177,7 +177,7 @@ def _validated() -> list[World]:
 
 
 def _power() -> list[World]:
-    """Differences about as large as what "would show": then 80 % of the tests should reject."""
+    """Differences about as large as what "would show": then 80% of the tests should reject."""
     frames, paid = ("power",), {"world": "none"}
     ranked = {"metrics": "roc_auc,average_precision,accuracy"}
     return [

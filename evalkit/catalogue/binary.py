@@ -5,13 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints
-from evalkit.catalogue.kinds import (
-    Kind,
-    Loss,
-    OwnShare,
-    Share,
-    Transformed,
-)
+from evalkit.catalogue.kinds import Kind, Loss, OwnShare, Share, Transformed
 from evalkit.catalogue.metric import Metric
 from evalkit.catalogue.score_kinds import (
     Area,
@@ -26,7 +20,7 @@ from evalkit.catalogue.score_kinds import (
     Skill,
 )
 from evalkit.metrics import calibration, counts, curves, losses
-from evalkit.metrics.influence import auc_bins, average_precision_bins, ks_bins
+from evalkit.metrics.influence import auc_bins, average_precision_bias, average_precision_bins, ks_bins
 
 HEADS = {"counts": "Binary classification"}
 ALIASES = {
@@ -46,7 +40,6 @@ NO_POSITIVE = "there is no positive"
 NO_NEGATIVE = "there is no negative"
 NOTHING_PREDICTED = "nothing is predicted positive"
 NO_ROWS = "there is no row"
-
 
 Rule = Callable[[Bools, Bools], tuple[Bools, Bools]]
 
@@ -84,17 +77,9 @@ def _twice_less_one(name: str, of: Metric, *text: str, **rest) -> Metric:
     return _row(name, Transformed(of, lambda x: 2 * x - 1, lambda x: 2.0), *text, **rest)
 
 
-def _excess(label: Ints, probability: Floats) -> Floats:
-    return probability - label
-
-
-def _every(label: Bools) -> Bools:
-    return np.ones(len(label), dtype=bool)
-
-
-def _f(name: str, beta: float, *text: str) -> Metric:
+def _f(name: str, beta: float, *text: str, plain: str) -> Metric:
     kind = Overlap(lambda c: counts.f_score(c, beta), weight=beta**2, times=1 + beta**2)
-    return _row(name, kind, *text)
+    return _row(name, kind, *text, plain=plain)
 
 
 ROC_AUC = _row(
@@ -105,19 +90,30 @@ ROC_AUC = _row(
     "scikit-learn roc_auc_score; pROC auc",
     reference="Hanley and McNeil 1982, doi:10.1148/radiology.143.1.7063747",
     needs="scores",
+    plain="how often a positive row scores higher than a negative one; ½ without skill",
 )
 
 AVERAGE_PRECISION = _row(
     "average_precision",
-    Order(counts.average_precision, average_precision_bins),
+    Order(counts.average_precision, average_precision_bins, average_precision_bias),
     "Σ precision at each positive's score / positives; the PR curve in steps, never by trapezoids",
     NO_POSITIVE,
     "scikit-learn average_precision_score",
+    plain="the mean share of positives among the highest scores; the base rate without skill",
 )
 
 _ORDER = (
     ROC_AUC,
-    _twice_less_one("gini", ROC_AUC, "2 AUC − 1", ONE_CLASS, "Somers' D; accuracy ratio", low=-1.0, needs="scores"),
+    _twice_less_one(
+        "gini",
+        ROC_AUC,
+        "2 AUC − 1",
+        ONE_CLASS,
+        "Somers' D; accuracy ratio",
+        low=-1.0,
+        needs="scores",
+        plain="how much more often a positive row scores higher than a negative one than lower; 0 without skill",
+    ),
     AVERAGE_PRECISION,
     _order(
         "average_precision_interpolated",
@@ -125,6 +121,7 @@ _ORDER = (
         "as average_precision, with the largest precision there or at a lower score",
         NO_POSITIVE,
         "VOC 2010 AP, all points",
+        plain="the mean share of positives among the highest scores, interpolated; the base rate without skill",
     ),
     _order(
         "pr_auc_davis_goadrich",
@@ -133,6 +130,7 @@ _ORDER = (
         NO_POSITIVE,
         "precrec auc",
         reference="Davis and Goadrich 2006, doi:10.1145/1143844.1143874",
+        plain="the mean precision over all levels of recall; the base rate without skill",
     ),
     _order(
         "pr_auc_trapezoid",
@@ -140,6 +138,7 @@ _ORDER = (
         "area under the PR curve by trapezoids from (0, 1); too high where scores tie",
         NO_POSITIVE,
         "yardstick pr_auc; scikit-learn auc(recall, precision)",
+        plain="the mean precision over all levels of recall, by trapezoids; the base rate without skill",
     ),
     _order(
         "partial_auc_mcclish_10",
@@ -149,6 +148,7 @@ _ORDER = (
         "scikit-learn roc_auc_score(max_fpr=0.1)",
         low=-1.0,
         reference="McClish 1989, doi:10.1177/0272989X8900900307",
+        plain="how well positives score above the highest tenth of the negatives; ½ without skill",
     ),
     _order(
         "break_even",
@@ -156,6 +156,7 @@ _ORDER = (
         "recall, which is precision, when as many rows are predicted positive as are",
         NO_POSITIVE,
         "none as such",
+        plain="the precision if as many rows are predicted positive as there are positives",
     ),
     _row(
         "ks",
@@ -164,6 +165,7 @@ _ORDER = (
         ONE_CLASS,
         "scipy ks_2samp",
         needs="scores",
+        plain="the largest difference between recall and false positive rate over all thresholds; 0 without skill",
     ),
     _loss(
         "log_loss",
@@ -173,6 +175,7 @@ _ORDER = (
         "scikit-learn log_loss",
         best="low",
         high=float("inf"),
+        plain="the mean penalty for wrong probabilities, which is large for confident errors",
     ),
     _loss(
         "brier",
@@ -182,6 +185,7 @@ _ORDER = (
         "scikit-learn brier_score_loss",
         best="low",
         reference="Brier 1950",
+        plain="the mean squared distance between the probability and what happened",
     ),
     _row(
         "brier_skill",
@@ -191,15 +195,17 @@ _ORDER = (
         "none as such",
         low=float("-inf"),
         needs="probabilities",
+        plain="by what share the Brier score is below that of always predicting the base rate",
     ),
     _loss(
         "calibration_in_the_large",
-        _excess,
+        lambda label, probability: probability - label,
         "mean probability − base rate",
         NO_ROWS,
         "none as such",
         low=-1.0,
         best="neither",
+        plain="the mean probability minus the share of positives",
     ),
     _row(
         "ece_10",
@@ -210,6 +216,7 @@ _ORDER = (
         best="low",
         reference="Naeini et al. 2015, doi:10.1609/aaai.v29i1.9602",
         needs="probabilities",
+        plain="the mean distance between probabilities and observed shares, in 10 bins",
     ),
     _row(
         "miscalibration",
@@ -220,11 +227,17 @@ _ORDER = (
         best="low",
         reference="Dimitriadis et al. 2021, doi:10.1073/pnas.2016191118",
         needs="probabilities",
+        plain="the part of the Brier score that recalibration would remove",
     ),
 )
 
 _ACCURACY = _share(
-    "accuracy", lambda y, d: (_every(y), y == d), "(TP + TN) / all", NO_ROWS, "scikit-learn accuracy_score"
+    "accuracy",
+    lambda y, d: (np.ones_like(y), y == d),
+    "(TP + TN) / all",
+    NO_ROWS,
+    "scikit-learn accuracy_score",
+    plain="the share of rows that are classified correctly",
 )
 RECALL = _share(
     "recall",
@@ -232,6 +245,7 @@ RECALL = _share(
     "TP / (TP + FN); also sensitivity, true positive rate",
     NO_POSITIVE,
     "scikit-learn recall_score",
+    plain="the share of the positives that are predicted positive",
 )
 _SPECIFICITY = _share(
     "specificity",
@@ -239,6 +253,7 @@ _SPECIFICITY = _share(
     "TN / (TN + FP); also true negative rate",
     NO_NEGATIVE,
     "yardstick specificity",
+    plain="the share of the negatives that are predicted negative",
 )
 PRECISION = _share(
     "precision",
@@ -247,19 +262,36 @@ PRECISION = _share(
     NOTHING_PREDICTED,
     "scikit-learn precision_score",
     kind=OwnShare,
+    plain="the share of the rows predicted positive that are positive",
 )
-F1 = _f("f1", 1, "2 TP / (2 TP + FP + FN)", "no positive and none predicted", "scikit-learn f1_score")
+F1 = _f(
+    "f1",
+    1,
+    "2 TP / (2 TP + FP + FN)",
+    "no positive and none predicted",
+    "scikit-learn f1_score",
+    plain="the harmonic mean of precision and recall",
+)
 _BALANCED = _row(
     "balanced_accuracy",
     OfShares(counts.balanced_accuracy, shares=(RECALL, _SPECIFICITY)),
     "(recall + specificity) / 2",
     ONE_CLASS,
     "scikit-learn balanced_accuracy_score",
+    plain="the mean of the shares of positives and of negatives that are recognised; ½ without skill",
 )
 
 _DECISIONS = (
     _ACCURACY,
-    _one_minus("error_rate", _ACCURACY, "(FP + FN) / all", NO_ROWS, "1 − accuracy_score", best="low"),
+    _one_minus(
+        "error_rate",
+        _ACCURACY,
+        "(FP + FN) / all",
+        NO_ROWS,
+        "1 − accuracy_score",
+        best="low",
+        plain="the share of rows that are classified wrongly",
+    ),
     _BALANCED,
     PRECISION,
     RECALL,
@@ -271,6 +303,7 @@ _DECISIONS = (
         NO_NEGATIVE,
         "1 − yardstick specificity",
         best="low",
+        plain="the share of the negatives that are predicted positive",
     ),
     _one_minus(
         "false_negative_rate",
@@ -279,6 +312,7 @@ _DECISIONS = (
         NO_POSITIVE,
         "1 − recall_score",
         best="low",
+        plain="the share of the positives that are predicted negative",
     ),
     _share(
         "negative_predictive_value",
@@ -287,6 +321,7 @@ _DECISIONS = (
         "nothing is predicted negative",
         "yardstick npv",
         kind=OwnShare,
+        plain="the share of the rows predicted negative that are negative",
     ),
     F1,
     _f(
@@ -295,6 +330,7 @@ _DECISIONS = (
         "5 TP / (5 TP + FP + 4 FN): recall weighs twice as much",
         "no positive and none predicted",
         "scikit-learn fbeta_score(beta=2)",
+        plain="a mean of precision and recall in which recall weighs more",
     ),
     _f(
         "f05",
@@ -302,6 +338,7 @@ _DECISIONS = (
         "1.25 TP / (1.25 TP + FP + 0.25 FN): precision weighs twice as much",
         "no positive and none predicted",
         "scikit-learn fbeta_score(beta=0.5)",
+        plain="a mean of precision and recall in which precision weighs more",
     ),
     _row(
         "jaccard",
@@ -309,6 +346,7 @@ _DECISIONS = (
         "TP / (TP + FP + FN)",
         "no positive and none predicted",
         "scikit-learn jaccard_score",
+        plain="the true positives as a share of all rows that are positive or predicted positive",
     ),
     _decision(
         "mcc",
@@ -318,6 +356,7 @@ _DECISIONS = (
         "scikit-learn matthews_corrcoef, which gives 0 where undefined",
         low=-1.0,
         reference="Matthews 1975, doi:10.1016/0005-2795(75)90109-9",
+        plain="the correlation of label and decision; 0 without skill",
     ),
     _decision(
         "kappa",
@@ -327,18 +366,34 @@ _DECISIONS = (
         "scikit-learn cohen_kappa_score",
         low=-1.0,
         reference="Cohen 1960, doi:10.1177/001316446002000104",
+        plain="the agreement of label and decision beyond chance; 0 without skill",
     ),
-    _twice_less_one("youden", _BALANCED, "recall + specificity − 1", ONE_CLASS, "yardstick j_index", low=-1.0),
+    _twice_less_one(
+        "youden",
+        _BALANCED,
+        "recall + specificity − 1",
+        ONE_CLASS,
+        "yardstick j_index",
+        low=-1.0,
+        plain="recall plus specificity minus 1; 0 without skill",
+    ),
     _row(
-        "lift", Lift(curves.lift), "precision / base rate", NOTHING_PREDICTED, "mlxtend lift_score", high=float("inf")
+        "lift",
+        Lift(curves.lift),
+        "precision / base rate",
+        NOTHING_PREDICTED,
+        "mlxtend lift_score",
+        high=float("inf"),
+        plain="how many times as frequent positives are among the rows predicted positive as among all",
     ),
     _share(
         "predicted_rate",
-        lambda y, d: (_every(y), d),
+        lambda y, d: (np.ones_like(y), d),
         "(TP + FP) / all: the share of rows predicted positive",
         NO_ROWS,
         "yardstick detection_prevalence",
         best="neither",
+        plain="the share of rows that are predicted positive",
     ),
 )
 

@@ -48,7 +48,7 @@ def _average_precision_at(rate: float) -> Metric:
         ]
         return bins - np.array(mean)[:, None]
 
-    return Metric("average_precision", "counts", AtRate(of, terms, rate), "", "", "")
+    return Metric("average_precision", "counts", AtRate(of, terms, rate=rate), "", "", "")
 
 
 # What the base rate moves: the metric in the data, and at a base rate.

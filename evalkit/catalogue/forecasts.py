@@ -87,6 +87,7 @@ _MSE = _row(
     NO_ROWS,
     "scikit-learn mean_squared_error",
     best="low",
+    plain="the mean squared error; large errors weigh more",
 )
 
 ROWS = (
@@ -97,6 +98,7 @@ ROWS = (
         NO_ROWS,
         "scikit-learn mean_absolute_error",
         best="low",
+        plain="the mean distance between forecast and actual value",
     ),
     _row(
         "rmse",
@@ -105,6 +107,7 @@ ROWS = (
         NO_ROWS,
         "scikit-learn root_mean_squared_error",
         best="low",
+        plain="the root of the mean squared error; large errors weigh more",
     ),
     _MSE,
     _row(
@@ -115,6 +118,7 @@ ROWS = (
         "− model-diagnostics bias",
         best="neither",
         low=-np.inf,
+        plain="the mean of forecast minus actual value; above 0 if forecasts are too high",
     ),
     _row(
         "median_absolute_error",
@@ -123,6 +127,7 @@ ROWS = (
         NO_ROWS,
         "scikit-learn median_absolute_error",
         best="low",
+        plain="the distance between forecast and actual value that half of the rows stay below",
     ),
     _row(
         "mape",
@@ -131,6 +136,7 @@ ROWS = (
         "all actual values are 0",
         "scikit-learn mean_absolute_percentage_error where no actual value is 0",
         best="low",
+        plain="the mean distance between forecast and actual value as a share of the actual value",
     ),
     _row(
         "wape",
@@ -139,6 +145,7 @@ ROWS = (
         "all actual values are 0",
         "GluonTS ND",
         best="low",
+        plain="the sum of all absolute errors as a share of the sum of the actual values",
     ),
     _row(
         "smape",
@@ -148,6 +155,7 @@ ROWS = (
         "sktime mean_absolute_percentage_error(symmetric=True)",
         best="low",
         high=2.0,
+        plain="the mean distance between forecast and actual value as a share of the mean of both",
     ),
     _row(
         "mase",
@@ -159,16 +167,18 @@ ROWS = (
         best="low",
         reference="Hyndman and Koehler 2006, doi:10.1016/j.ijforecast.2006.03.001",
         columns=("naive_mae",),
+        plain="the mean error as a multiple of that of a naive forecast, the value before; below 1 is better than it",
     ),
     _row(
         "pinball",
         Loss(lambda f, k: losses.quantile(f.actual, f.scores, k / 100)),
-        "mean of q (actual − forecast) where that is above 0, (1 − q) (forecast − actual) elsewhere, q = k %",
+        "mean of q (actual − forecast) where that is above 0, (1 − q) (forecast − actual) elsewhere, q = k%",
         NO_ROWS,
         "scikit-learn mean_pinball_loss(alpha=k/100)",
         best="low",
         cut="must",
         most=99,
+        plain="the mean error of the forecast of the {k}% quantile",
     ),
     _row(
         "poisson_deviance",
@@ -177,6 +187,7 @@ ROWS = (
         "no forecast is above 0",
         "scikit-learn mean_poisson_deviance",
         best="low",
+        plain="the misfit of forecasts of counts; 0 is perfect",
     ),
     _row(
         "r2",
@@ -186,6 +197,7 @@ ROWS = (
         "scikit-learn r2_score; yardstick rsq_trad",
         low=-np.inf,
         high=1.0,
+        plain="the share of the variance of the actual values that the forecasts explain; 0 for forecasting their mean",
     ),
     _row(
         "r2_correlation",
@@ -194,5 +206,6 @@ ROWS = (
         "actual values or forecasts are all equal",
         "yardstick rsq",
         high=1.0,
+        plain="the squared correlation of forecast and actual value",
     ),
 )

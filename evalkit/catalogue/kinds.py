@@ -67,6 +67,10 @@ class Kind:
         """The groups of rows that add to the variance of a difference each by themselves; none where all do alike."""
         return []
 
+    def excess(self, rows: Rows) -> float:
+        """How much too high the value of so few rows is; what adds up where a metric is a mean of several."""
+        return 0.0
+
     def sums(self, structure: Any, k: int | None, level: float) -> Sums:
         """The terms of each unit, where the metric is a ratio of sums."""
         raise NotImplementedError

@@ -21,7 +21,8 @@ class Metric:
     kind: what inference needs of it. cut: "may", "must" or "never" carry @k; most: the greatest k.
     best: "high", "low" or "neither". equals: the public tool's name for the same number. tie_range: the best grade
     first among equal scores gives the metric's highest value. needs: "", "scores", "probabilities" or
-    "scores of units". columns: further columns of the input that it is computed from.
+    "scores of units". columns: further columns of the input that it is computed from. plain: what it measures in plain
+    words, with {k} or {top} for the cut-off; empty where the formula says it.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Metric:
     most: int = 2**31 - 1
     needs: str = ""
     columns: tuple[str, ...] = ()
+    plain: str = ""
 
     @property
     def decided(self) -> bool:
@@ -62,6 +64,12 @@ class Chosen:
     def label(self) -> str:
         """The name that is printed and that finds this metric again."""
         return self.metric.name if self.k is None else f"{self.metric.name}@{self.k}"
+
+    @property
+    def plain(self) -> str:
+        """What it measures, in plain words."""
+        top = "all items" if self.k is None else "the first item" if self.k == 1 else f"the first {self.k} items"
+        return self.metric.plain.replace("{top}", top).replace("{k}", str(self.k)) or self.metric.formula
 
     @property
     def decided(self) -> bool:

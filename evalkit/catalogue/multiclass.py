@@ -126,6 +126,7 @@ MACRO_PRECISION = _class(
     "mean over the classes of precision",
     "a class is never predicted",
     "scikit-learn precision_score(average='macro'), which counts 0 where undefined",
+    plain="the mean over the classes of the share of predictions that are right",
 )
 MACRO_RECALL = _class(
     "macro_recall",
@@ -133,6 +134,7 @@ MACRO_RECALL = _class(
     "mean over the classes of recall",
     UNSEEN,
     "scikit-learn recall_score(average='macro')",
+    plain="the mean over the classes of the share of their rows that is recognised",
 )
 
 ROWS = (
@@ -142,6 +144,7 @@ ROWS = (
         "rows whose class is predicted / all; also micro F1",
         NO_ROWS,
         "scikit-learn accuracy_score",
+        plain="the share of rows whose class is predicted correctly",
     ),
     _class(
         "macro_f1",
@@ -149,6 +152,7 @@ ROWS = (
         "mean over the classes of F1; a class that neither occurs nor is predicted takes no part",
         NO_ROWS,
         "scikit-learn f1_score(average='macro')",
+        plain="the mean over the classes of F1, the harmonic mean of precision and recall",
     ),
     MACRO_PRECISION,
     MACRO_RECALL,
@@ -159,6 +163,7 @@ ROWS = (
         "a class is never predicted",
         "none as such",
         reference="Opitz and Burst 2019, arXiv:1911.03347",
+        plain="the harmonic mean of macro precision and macro recall",
     ),
     _class(
         "weighted_f1",
@@ -166,6 +171,7 @@ ROWS = (
         "mean over the classes of F1 weighted by their rows",
         NO_ROWS,
         "scikit-learn f1_score(average='weighted')",
+        plain="F1, the harmonic mean of precision and recall, averaged over the rows' classes",
     ),
     _class(
         "weighted_precision",
@@ -173,6 +179,7 @@ ROWS = (
         "mean over the classes of precision weighted by their rows",
         "a class with rows is never predicted",
         "scikit-learn precision_score(average='weighted'), which counts 0 where undefined",
+        plain="the share of predictions that are right, averaged over the rows' classes",
     ),
     _class(
         "weighted_recall",
@@ -180,6 +187,7 @@ ROWS = (
         "mean over the classes of recall weighted by their rows, which is the accuracy",
         NO_ROWS,
         "scikit-learn recall_score(average='weighted')",
+        plain="the share of rows whose class is predicted correctly",
     ),
     _class(
         "balanced_accuracy",
@@ -187,6 +195,7 @@ ROWS = (
         "mean recall of the classes that have rows",
         NO_ROWS,
         "scikit-learn balanced_accuracy_score",
+        plain="the mean over the classes of the share of their rows that is recognised",
     ),
     _class(
         "mcc",
@@ -196,6 +205,7 @@ ROWS = (
         "scikit-learn matthews_corrcoef",
         low=-1.0,
         reference="Gorodkin 2004, doi:10.1016/j.compbiolchem.2004.09.006",
+        plain="the correlation of actual and predicted class; 0 without skill",
     ),
     _class(
         "kappa",
@@ -204,6 +214,7 @@ ROWS = (
         "actual and predicted classes are all one and the same",
         "scikit-learn cohen_kappa_score",
         low=-1.0,
+        plain="the agreement of actual and predicted class beyond chance; 0 without skill",
     ),
     _class(
         "kappa_quadratic",
@@ -212,6 +223,7 @@ ROWS = (
         "actual and predicted classes are all one and the same",
         "scikit-learn cohen_kappa_score(weights='quadratic')",
         low=-1.0,
+        plain="the agreement of actual and predicted class beyond chance, where far misses weigh more",
     ),
     _class(
         "top",
@@ -221,6 +233,7 @@ ROWS = (
         "scikit-learn top_k_accuracy_score where no scores tie",
         cut="must",
         needs="scores",
+        plain="the share of rows whose class has one of the {k} highest scores",
     ),
     _class(
         "roc_auc_ovr",
@@ -229,6 +242,7 @@ ROWS = (
         ABSENT,
         "scikit-learn roc_auc_score(multi_class='ovr')",
         needs="scores",
+        plain="how often a row of a class scores higher for it than other rows, mean over classes; ½ without skill",
     ),
     _class(
         "roc_auc_hand_till",
@@ -238,6 +252,7 @@ ROWS = (
         "scikit-learn roc_auc_score(multi_class='ovo'); pROC multiclass.roc",
         reference="Hand and Till 2001, doi:10.1023/A:1010920819831",
         needs="scores",
+        plain="how often a row scores higher for its class than a row of another, mean over pairs; ½ without skill",
     ),
     _class(
         "roc_auc_ovr_weighted",
@@ -246,6 +261,7 @@ ROWS = (
         "all rows are of one class",
         "scikit-learn roc_auc_score(multi_class='ovr', average='weighted')",
         needs="scores",
+        plain="how often a row of a class scores higher for it than other rows, classes weighted; ½ without skill",
     ),
     _class(
         "roc_auc_ovo_weighted",
@@ -254,6 +270,7 @@ ROWS = (
         ABSENT,
         "scikit-learn roc_auc_score(multi_class='ovo', average='weighted')",
         needs="scores",
+        plain="how often a row scores higher for its class than a row of another, pairs weighted; ½ without skill",
     ),
     _class(
         "map_classes",
@@ -262,6 +279,7 @@ ROWS = (
         ABSENT,
         "mean of scikit-learn average_precision_score by class",
         needs="scores",
+        plain="the mean over the classes of the average precision, which says how pure the highest scores are",
     ),
     _class(
         "log_loss",
@@ -272,6 +290,7 @@ ROWS = (
         best="low",
         high=np.inf,
         needs="probabilities",
+        plain="the mean penalty for low probabilities of the actual class, which is large for confident errors",
     ),
     _class(
         "brier",
@@ -282,5 +301,6 @@ ROWS = (
         best="low",
         high=2.0,
         needs="probabilities",
+        plain="the mean squared distance between the probabilities and what happened",
     ),
 )

@@ -84,6 +84,7 @@ ROWS = (
         "2 Σ TP / (2 Σ TP + Σ FP + Σ FN) over all labels",
         "no label is true and none predicted",
         "scikit-learn f1_score(average='micro')",
+        plain="the harmonic mean of precision and recall over all labels together",
     ),
     _label(
         "micro_precision",
@@ -91,6 +92,7 @@ ROWS = (
         "Σ TP / Σ (TP + FP) over all labels",
         "nothing is predicted",
         "scikit-learn precision_score(average='micro')",
+        plain="the share of the predicted labels that are true, over all labels together",
     ),
     _label(
         "micro_recall",
@@ -98,6 +100,7 @@ ROWS = (
         "Σ TP / Σ (TP + FN) over all labels",
         "no label is true",
         "scikit-learn recall_score(average='micro')",
+        plain="the share of the true labels that are predicted, over all labels together",
     ),
     _label(
         "macro_f1",
@@ -105,6 +108,7 @@ ROWS = (
         "mean over the labels of F1",
         "a label is never true and never predicted",
         "scikit-learn f1_score(average='macro')",
+        plain="the mean over the labels of F1, the harmonic mean of precision and recall",
     ),
     _label(
         "weighted_f1",
@@ -112,6 +116,7 @@ ROWS = (
         "mean over the labels of F1, weighted by how often each is true",
         "no label is true",
         "scikit-learn f1_score(average='weighted')",
+        plain="F1, the harmonic mean of precision and recall, averaged over the true labels",
     ),
     _label(
         "weighted_precision",
@@ -119,6 +124,7 @@ ROWS = (
         "mean over the labels of precision, weighted by how often each is true",
         "a label that is true is never predicted",
         "scikit-learn precision_score(average='weighted'), which counts 0 where undefined",
+        plain="the share of the predictions that are right, averaged over the true labels",
     ),
     _label(
         "weighted_recall",
@@ -126,6 +132,7 @@ ROWS = (
         "mean over the labels of recall, weighted by how often each is true, which is micro_recall",
         "no label is true",
         "scikit-learn recall_score(average='weighted')",
+        plain="the share of the true labels that are predicted",
     ),
     _label(
         "samples_f1",
@@ -133,6 +140,7 @@ ROWS = (
         "mean over rows of F1 of the row's labels; a row with none true and none predicted takes no part",
         "no row has a label true or predicted",
         "scikit-learn f1_score(average='samples') where every row has a label true or predicted",
+        plain="the mean over rows of the harmonic mean of precision and recall of their labels",
     ),
     _label(
         "samples_jaccard",
@@ -140,6 +148,7 @@ ROWS = (
         "mean over rows of labels true and predicted / true or predicted; a row with neither takes no part",
         "no row has a label true or predicted",
         "scikit-learn jaccard_score(average='samples') where every row has a label true or predicted",
+        plain="the mean over rows of the share that is right of the labels that are true or predicted",
     ),
     _label(
         "exact_match",
@@ -147,6 +156,7 @@ ROWS = (
         "rows with every label right / all",
         NO_ROWS,
         "scikit-learn accuracy_score (subset accuracy)",
+        plain="the share of rows with every label right",
     ),
     _label(
         "hamming_loss",
@@ -155,6 +165,7 @@ ROWS = (
         NO_ROWS,
         "scikit-learn hamming_loss",
         best="low",
+        plain="the share of labels that are wrong",
     ),
     _label(
         "map_classes",
@@ -162,6 +173,7 @@ ROWS = (
         "mean over the labels of average precision",
         "a label is never true",
         "scikit-learn average_precision_score(average='macro')",
+        plain="the mean over the labels of the average precision, which says how pure the highest scores are",
     ),
     _label(
         "roc_auc_macro",
@@ -169,6 +181,7 @@ ROWS = (
         "mean over the labels of AUC",
         "a label is never or always true",
         "scikit-learn roc_auc_score(average='macro')",
+        plain="how often a row with a label scores higher for it than a row without, mean over labels; ½ without skill",
     ),
     _label(
         "ranking_loss",
@@ -177,6 +190,7 @@ ROWS = (
         "every row has all labels or none",
         "scikit-learn label_ranking_loss where scores do not tie and no row has all labels or none",
         best="low",
+        plain="how often a false label of a row scores above a true one",
     ),
     _label(
         "label_ranking_average_precision",
@@ -184,6 +198,7 @@ ROWS = (
         "mean over rows with a true label of the mean precision at their true labels",
         "no row has a true label",
         "scikit-learn label_ranking_average_precision_score where every row has a true label",
+        plain="how early the true labels of a row stand if its labels are ordered by score; 1 if they come first",
     ),
     _label(
         "coverage_error",
@@ -193,5 +208,6 @@ ROWS = (
         "scikit-learn coverage_error where every row has a true label",
         best="low",
         high=np.inf,
+        plain="how many of the highest scores of a row are needed to cover its true labels",
     ),
 )

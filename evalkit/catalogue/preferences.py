@@ -76,6 +76,7 @@ ROWS = (
         "mean over users of credit of the arm's items / credit of all arms' items; every user has the same weight",
         NO_CREDIT,
         "none as such",
+        plain="the share of each user's clicks, or other outcome, that the arm's items got, averaged over users",
     ),
     _row(
         "user_preference",
@@ -83,6 +84,7 @@ ROWS = (
         "1 where the arm has more of the user's credit than the other, ½ as much, 0 less; the mean over several others",
         NO_CREDIT,
         "for two arms scipy binomtest of the users without a tie",
+        plain="the share of users who preferred the arm's items; ties count half",
     ),
     _row(
         "session_wins",
@@ -91,6 +93,7 @@ ROWS = (
         "there is no session",
         "none as such",
         reference="Chapelle, Joachims, Radlinski, Yue 2012, doi:10.1145/2094072.2094078",
+        plain="the share of sessions in which the arm's items got more clicks, or other outcome; ties count half",
     ),
     _row(
         "credit_share",
@@ -98,5 +101,6 @@ ROWS = (
         "Σ credit of the arm's items / Σ credit of all arms' items; users are weighted by their credit",
         NO_CREDIT,
         "none as such",
+        plain="the share of all clicks, or other outcome, that the arm's items got",
     ),
 )

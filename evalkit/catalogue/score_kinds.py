@@ -81,10 +81,16 @@ class Area(Curve):
     apart: ClassVar[bool] = True
 
 
+@dataclass(frozen=True)
 class Order(Curve):
-    """A smooth number of the order between 0 and 1, or at least bounded."""
+    """A smooth number of the order between 0 and 1, or at least bounded. bias: of a table whose rows count alike."""
 
+    bias: Number | None = None
     apart: ClassVar[bool] = True
+
+    def excess(self, rows: Rows) -> float:
+        """The bias, where it is known."""
+        return 0.0 if self.bias is None or rows.weight is not None else float(self.bias(rows.counts))
 
 
 @dataclass(frozen=True)

@@ -37,9 +37,19 @@ def _grouped(rows: Rows, code: Ints) -> GroupedCounts:
 
 def _gauc(name: str, importance: Importance, by: str, equals: str, reference: str = "") -> Metric:
     formula = f"mean of the AUC within each unit, {by}; units with one class are left out"
+    plain = f"how often a positive row of a unit scores higher than a negative one of it, {by}; ½ without skill"
     of = _within(importance)
     return Metric(
-        name, "counts", of, formula, ONE_CLASS, equals, cut="never", reference=reference, needs="scores of units"
+        name,
+        "counts",
+        of,
+        formula,
+        ONE_CLASS,
+        equals,
+        cut="never",
+        reference=reference,
+        needs="scores of units",
+        plain=plain,
     )
 
 

@@ -154,10 +154,13 @@ def parameters(pairs: Sequence[Sequence[str]], file: Settings, known: Mapping[st
 def refuse_values(values: Mapping[str, Any], path: Path) -> None:
     """Refuse values, and inputs by their columns, that a bundled notebook would refuse, before a kernel starts."""
     if parameters := report_of(path):
-        from evalkit.studies import headers
-
         with one_line():
-            headers.check(parameters.of(values))
+            asked = parameters.of(values)
+        if asked.given:  # the columns of the bundled sample are known
+            from evalkit.studies import headers
+
+            with one_line():
+                headers.check(asked)
 
 
 # Names and folders --------------------------------------------------------------------------------------------

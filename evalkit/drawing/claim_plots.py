@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Floats
+from evalkit.drawing import marks
 from evalkit.drawing.plots import COLOURS, GREY, intervals, legend, style_of
-from evalkit.numbers import signed
+from evalkit.numbers import number, signed
 
 BINS = 40  # even: none straddles 0
 MISSED = "#c1272d"
@@ -33,7 +34,9 @@ def histogram(values: Floats, ax: Any, *, xlabel: str, ylabel: str, less_is_bett
     middle = (edges[1:] + edges[:-1]) / 2
     better, worse = (middle < 0, middle > 0) if less_is_better else (middle > 0, middle < 0)
     for side, colour in ((better, COLOURS[0]), (worse, COLOURS[1])):
-        ax.bar(middle[side], counts[side], width=edges[1] - edges[0], color=colour, linewidth=0)
+        drawn = ax.bar(middle[side], counts[side], width=edges[1] - edges[0], color=colour, linewidth=0)
+        for bar, low, count in zip(drawn, edges[:-1][side], counts[side], strict=True):
+            marks.series(bar, "", [f"{signed(low)} to {signed(low + edges[1] - edges[0])}: {count:,}"])
     zeros = int(values.size - moved.size)
     if zeros:
         ax.bar([0], [zeros], width=(edges[1] - edges[0]) / 2, color="none", edgecolor=GREY, hatch="////", linewidth=0.8)
@@ -61,7 +64,8 @@ def null_distribution(draws: Floats, ax: Any, *, observed: float, xlabel: str, y
     for at, style in ((observed, "-"), (-observed, ":")):
         ax.axvline(at, color=COLOURS[0], linestyle=style, linewidth=1.6)
     side = "right" if observed > 0 else "left"
-    top = ax.get_ylim()[1]
+    top = 1.15 * ax.get_ylim()[1]
+    ax.set_ylim(top=top)
     place: dict[str, Any] = {"xytext": (-4 if side == "right" else 4, -2), "textcoords": "offset points", "va": "top"}
     ax.annotate(f"observed {signed(observed)}", (observed, top), ha=side, color=COLOURS[0], **place)
     return _labelled(ax, xlabel, ylabel)
@@ -83,7 +87,7 @@ def duality(
     curve: pd.DataFrame, ax: Any, *, observed: float, alpha: float, limits: tuple[float, float], label: str
 ) -> Any:
     """p against the mean under the null: where it is at least α is the interval, and at 0 stands the test's p."""
-    ax.plot(curve["mean"], curve["p"], color=COLOURS[0])
+    marks.series(ax.plot(curve["mean"], curve["p"], color=COLOURS[0])[0], "")
     ax.axhline(alpha, color=GREY, linestyle="--", linewidth=1)
     inside = curve["p"] >= alpha
     ax.fill_between(curve["mean"], 0, curve["p"], where=inside, color=COLOURS[0], alpha=0.14, linewidth=0)
@@ -117,7 +121,8 @@ def critical_difference(ranks: Mapping[str, float], ax: Any, *, distance: float,
     left = (k + 1) // 2
     lines = max(left, k - left)
     ax.set_xlim(1, k)
-    ax.set_ylim(-(len(bars) * 0.45 + lines * 0.8 + 0.7), 1.3)
+    bottom = -(0.45 * len(bars) + 0.9 * lines + 0.9)
+    ax.set_ylim(bottom - 0.4, 0.6)
     ax.xaxis.tick_top()
     ax.xaxis.set_label_position("top")
     ax.set_xlabel(label)
@@ -126,19 +131,19 @@ def critical_difference(ranks: Mapping[str, float], ax: Any, *, distance: float,
     ax.spines["left"].set_visible(False)
     ax.spines["bottom"].set_visible(False)
     ax.spines["top"].set_visible(True)
-    ax.plot([1, min(1 + distance, k)], [0.85, 0.85], color="#444", linewidth=2, solid_capstyle="butt")
-    apart: dict[str, Any] = {"xytext": (0, -4), "textcoords": "offset points", "va": "top", "zorder": 5}
-    white = {"facecolor": "white", "edgecolor": "none", "pad": 1}
-    ax.annotate(f"critical difference {distance:.2f}", (1, 0.85), bbox=white, **apart)
+    end = min(1 + distance, k)
+    ax.plot([1, end], [bottom, bottom], color="#444", linewidth=2, solid_capstyle="butt")
+    apart: dict[str, Any] = {"xytext": (6, 0), "textcoords": "offset points", "va": "center"}
+    ax.annotate(f"critical difference {distance:.2f}", (end, bottom), **apart)
     for i, (first, last) in enumerate(bars):
         y = -0.45 * (i + 1)
         ends = [ordered[first][1] - 0.04, ordered[last][1] + 0.04]
         ax.plot(ends, [y, y], color=COLOURS[1], linewidth=4, solid_capstyle="butt")
     for i, (name, rank) in enumerate(ordered):
         row = i if i < left else k - 1 - i
-        y = -(0.45 * len(bars) + 0.55 + 0.8 * row)
+        y = -(0.45 * len(bars) + 0.5 + 0.9 * row)
         edge, side = (0.0, "right") if i < left else (1.0, "left")
-        ax.plot([rank, rank], [1.3, y], color=GREY, linewidth=0.8, clip_on=False)
+        ax.plot([rank, rank], [0.6, y], color=GREY, linewidth=0.8, clip_on=False)
         corner = 1 if i < left else k
         ax.plot([rank, corner], [y, y], color=GREY, linewidth=0.8)
         label_of = f"{name} {rank:.2f}"
@@ -169,16 +174,15 @@ def power(frame: pd.DataFrame, ax: Any, *, observed: float, margin: float | None
     for i, (units, line) in enumerate(frame.groupby("units")):
         style = ("--", "-", ":")[i % 3]
         name = f"n = {units:,}"
-        lines.append(
-            (name, ax.plot(line["difference"], line["power"], color=COLOURS[i], linestyle=style, label=name)[0])
-        )
+        drawn = ax.plot(line["difference"], line["power"], color=COLOURS[i], linestyle=style, label=name)[0]
+        lines.append((name, marks.series(drawn, name)))
     far = float(frame["difference"].max())
     ax.axhline(0.8, color=GREY, linewidth=0.9)
-    marks = [(abs(observed), "observed"), (margin or np.inf, "margin")]
-    for at, name in marks:
+    places = [(abs(observed), "observed"), (margin or np.inf, "margin")]
+    for line_above, (at, name) in enumerate(places):
         if at <= far:
             ax.axvline(at, color="#444", linewidth=1, linestyle="-." if name == "margin" else ":")
-            ax.annotate(name, (at, 0.02), xytext=(3, 0), textcoords="offset points")
+            ax.annotate(name, (at, 1.02), xytext=(0, 2 + 9 * line_above), textcoords="offset points", ha="center")
     ax.set_ylim(0, 1.02)
     ax.set_xlim(0, far)
     ax.grid(color="#ddd", linewidth=0.6)
@@ -201,12 +205,15 @@ def draw_errors(curves: pd.DataFrame, groups: pd.DataFrame, ax: Any) -> Any:
     for i, (name, line) in enumerate(curves.groupby("system", sort=False)):
         look = style_of(i)
         dash = "--" if i % 2 else "-"  # two curves that lie on each other both show
-        lines.append((str(name), ax.plot(line["users"], line["error"], color=look["color"], linestyle=dash)[0]))
+        drawn = ax.plot(line["users"], line["error"], color=look["color"], linestyle=dash)[0]
+        lines.append((str(name), marks.band(drawn, name)))
         counted = groups[groups["system"] == name]
-        ax.plot(counted["users"], counted["error"], linestyle="none", **look)
+        points = ax.plot(counted["users"], counted["error"], linestyle="none", **look)[0]
+        pairs = zip(counted["users"], counted["error"], strict=True)
+        marks.series(points, name, [f"{name}, {users:,.0f} users: {number(error)}" for users, error in pairs])
     ax.axhline(0.05, color="#444", linewidth=0.9, linestyle="--")
     ax.annotate(
-        "5 %: agrees in 95 %", (curves["users"].max(), 0.05), xytext=(0, 3), textcoords="offset points", ha="right"
+        "5%: agrees in 95%", (curves["users"].max(), 0.05), xytext=(0, 3), textcoords="offset points", ha="right"
     )
     ax.set_xscale("log")
     ax.set_xticks(TICKS, [f"{tick:,}" for tick in TICKS])
@@ -225,7 +232,7 @@ def draw_agreement(points: list[np.ndarray], titles: list[str], axes: Any) -> An
         x, y = xy[:, 0], 100 * xy[:, 1]
         ax.axhline(0, color="#444", linewidth=0.8)
         ax.axvline(0, color="#444", linewidth=0.8)
-        ax.plot(x, y, "o", color=COLOURS[0], markersize=4.5)
+        marks.series(ax.plot(x, y, "o", color=COLOURS[0], markersize=4.5)[0], "")
         ax.plot(x, np.polyval(np.polyfit(x, y, 1), x), color=GREY, linewidth=1.0)
         ax.set_title(title)
         ax.set_xlabel(f"user share − ½ (n = {len(x)} rankers)")
@@ -244,7 +251,8 @@ def draw_families(frame: pd.DataFrame, axes: Any) -> Any:
                 line = np.polyfit(rows["share"], 100 * rows[lift], 1)
                 across = np.array([frame["share"].min(), frame["share"].max()])
                 ax.plot(across, np.polyval(line, across), color=GREY, linewidth=1.0)
-            ax.plot(rows["share"], 100 * rows[lift], linestyle="none", label=family, **style_of(i))
+            points = ax.plot(rows["share"], 100 * rows[lift], linestyle="none", label=family, **style_of(i))[0]
+            marks.series(points, family)
         ax.set_xlabel(f"user share of plays − ½ (n = {len(frame)} rankers)")
         ax.set_ylabel(f"true lift in {lift}, %")
         ax.grid(color="#ddd", linewidth=0.6)

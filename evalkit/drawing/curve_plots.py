@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from evalkit.drawing import plots
-from evalkit.drawing.plots import COLOURS, GREY, MARKERS, legend, short
+from evalkit.drawing import marks, plots
+from evalkit.drawing.plots import COLOURS, GREY, MARKERS, legend, said, short
+from evalkit.numbers import number, signed
 
 GRID: dict[str, Any] = {"color": "#ddd", "linewidth": 0.6}
 SOLID: dict[str, Any] = {"markersize": 7, "mec": "white"}
@@ -20,6 +21,7 @@ STEPS = "steps-pre"  # a value holds back to the point before it
 FROM_ABOVE = "steps-post"  # the same of points that run from right to left
 DASHES = ("-", "--", "-.", (0, (1, 1.2)))
 
+MEAN = "mean error"
 KINDS = {"test": COLOURS[0], "both": "#9ec6e0", "training": "#d9dce1"}
 
 
@@ -61,15 +63,18 @@ def _panel(panel: Panel, ax: Any, systems: list[str]) -> list[tuple[str, Any]]:
     lines = []
     for name, line in panel.lines.groupby("system", sort=False):
         i = systems.index(str(name))
-        lines.append((str(name), ax.plot(line["x"], line["y"], drawstyle=panel.steps, **look(i))[0]))
+        drawn = ax.plot(line["x"], line["y"], drawstyle=panel.steps, **look(i))[0]
+        lines.append((str(name), marks.series(drawn, name)))
     if panel.bands is not None:
         for name, band in panel.bands.groupby("system", sort=False):
             colour = look(systems.index(str(name)))["color"]
-            ax.fill_between(band["x"], band["low"], band["high"], color=colour, alpha=0.12, linewidth=0)
-    for marks, shape in ((panel.points, SOLID), (panel.circles, HOLLOW)):
-        for row in () if marks is None else marks.itertuples():
+            drawn = ax.fill_between(band["x"], band["low"], band["high"], color=colour, alpha=0.12, linewidth=0)
+            marks.band(drawn, name)
+    for rows, shape in ((panel.points, SOLID), (panel.circles, HOLLOW)):
+        for row in () if rows is None else rows[np.isfinite(rows["x"]) & np.isfinite(rows["y"])].itertuples():
             i = systems.index(row.system)
-            ax.plot([row.x], [row.y], **{"marker": MARKERS[i % len(MARKERS)], "color": look(i)["color"]} | shape)
+            style = {"marker": MARKERS[i % len(MARKERS)], "color": look(i)["color"]} | shape
+            marks.series(ax.plot([row.x], [row.y], **style)[0], row.system)
     if panel.reference is not None:
         (x0, x1), (y0, y1) = panel.reference
         ax.plot([x0, x1], [y0, y1], **REFERENCE)
@@ -84,8 +89,10 @@ def reliability(frame: pd.DataFrame, axes: Any, *, ylabel: str) -> Any:
     """One square a system: a share against the mean score by bin with intervals; the diagonal is honest."""
     for (name, part), ax in zip(frame.groupby("system", sort=False), axes.flat, strict=False):
         ax.plot([0, 1], [0, 1], **REFERENCE)
-        ax.vlines(part["x"], part["low"], part["high"], color=COLOURS[0], linewidth=1.2)
-        ax.plot(part["x"], part["y"], marker="o", markersize=4, color=COLOURS[0], linewidth=0.8)
+        marks.band(ax.vlines(part["x"], part["low"], part["high"], color=COLOURS[0], linewidth=1.2), name)
+        points = ax.plot(part["x"], part["y"], marker="o", markersize=4, color=COLOURS[0], linewidth=0.8)[0]
+        shares = zip(part["x"], said(part, value="y"), strict=True)
+        marks.series(points, name, [f"{name}: probability {number(x)}, share {text}" for x, text in shares])
         ax.set_title(short(str(name), NAME))
         ax.grid(**GRID)
         ax.set_xlabel("mean probability in the bin")
@@ -115,9 +122,12 @@ def matrix(table: Any, ax: Any, *, classes: Sequence[str], xlabel: str, ylabel: 
 
 def errors(forecast: Any, error: Any, tenths: pd.DataFrame, ax: Any, *, xlabel: str, ylabel: str) -> Any:
     """A cloud of errors, around 0, with the mean error by tenths and its interval."""
-    ax.plot(forecast, error, linestyle="none", marker=".", markersize=3, color=GREY, alpha=0.5, rasterized=False)
-    ax.vlines(tenths["forecast"], tenths["low"], tenths["high"], color=COLOURS[1], linewidth=2)
-    ax.plot(tenths["forecast"], tenths["bias"], marker="o", markersize=4, color=COLOURS[1], linewidth=1)
+    cloud: dict[str, Any] = {"linestyle": "none", "marker": ".", "markersize": 3, "color": GREY, "alpha": 0.5}
+    marks.series(ax.plot(forecast, error, rasterized=False, **cloud)[0], "")
+    marks.band(ax.vlines(tenths["forecast"], tenths["low"], tenths["high"], color=COLOURS[1], linewidth=2), MEAN)
+    means = ax.plot(tenths["forecast"], tenths["bias"], marker="o", markersize=4, color=COLOURS[1], linewidth=1)[0]
+    texts = zip(tenths["forecast"], said(tenths, signed, "bias"), strict=True)
+    marks.series(means, MEAN, [f"forecast {number(x)}: {MEAN} {text}" for x, text in texts])
     ax.axhline(0, color="#444", linewidth=0.9)
     ax.set_xlabel(xlabel)
     ax.set_ylabel(ylabel)
@@ -129,8 +139,10 @@ def tenths(frame: pd.DataFrame, axes: Any, *, ylabel: str) -> Any:
     """One panel a system: a value by tenths with its interval, around 0."""
     for (name, part), ax in zip(frame.groupby("system", sort=False), axes.flat, strict=True):
         ax.axhline(0, color="#444", linewidth=0.9)
-        ax.vlines(part["tenth"], part["low"], part["high"], color=COLOURS[0], linewidth=1.6)
-        ax.plot(part["tenth"], part["value"], linestyle="none", marker="o", markersize=4, color=COLOURS[0])
+        marks.band(ax.vlines(part["tenth"], part["low"], part["high"], color=COLOURS[0], linewidth=1.6), name)
+        points = ax.plot(part["tenth"], part["value"], linestyle="none", marker="o", markersize=4, color=COLOURS[0])[0]
+        texts = zip(part["tenth"], said(part, signed), strict=True)
+        marks.series(points, name, [f"{name}, decile {tenth}: {text}" for tenth, text in texts])
         ax.set_title(short(str(name), NAME))
         ax.set_xlabel("decile of the forecast")
         ax.set_ylabel(ylabel)
@@ -167,9 +179,12 @@ def draw_folds(frame: pd.DataFrame, ax: Any, *, label: str, subject: str, xlabel
     for i, (name, part) in enumerate(frame.groupby("system", sort=False)):
         x = [order.index(fold) + 0.12 * i for fold in part["fold"]]
         look = plots.style_of(i)
-        drawn.append((str(name), ax.plot(x, part[label], linestyle="none", **look)[0]))
+        says = [f"{name}, fold {fold}: {number(value)}" for fold, value in zip(part["fold"], part[label], strict=True)]
+        drawn.append((str(name), marks.series(ax.plot(x, part[label], linestyle="none", **look)[0], name, says)))
         if name == subject and "on_train" in part:
-            ax.plot(x, part["on_train"], linestyle="none", **(look | {"markerfacecolor": "none"}))
+            on_train = ax.plot(x, part["on_train"], linestyle="none", **(look | {"markerfacecolor": "none"}))[0]
+            texts = zip(part["fold"], part["on_train"], strict=True)
+            marks.series(on_train, name, [f"{name}, training rows of fold {fold}: {number(y)}" for fold, y in texts])
     ax.set_xticks(range(len(order)), [str(fold) for fold in order])
     ax.set_xlabel(xlabel)
     ax.set_ylabel(label)
@@ -184,7 +199,9 @@ def draw_strip(frame: pd.DataFrame, ax: Any, *, xlabel: str) -> Any:
     for i, name in enumerate(names):
         values = np.sort(frame[frame["way"] == name]["value"].dropna().to_numpy(float))
         step = np.arange(values.size) * 0.618 % 1 - 0.5  # a fixed sequence that spreads evenly
-        ax.plot(values, i + 0.55 * step * (values.size > 1), "o", color=COLOURS[0], markersize=3.2, alpha=0.55)
+        heights = i + 0.55 * step * (values.size > 1)
+        points = ax.plot(values, heights, "o", color=COLOURS[0], markersize=3.2, alpha=0.55)[0]
+        marks.series(points, name, [f"{name}: {number(value)}" for value in values])
         if values.size:
             ax.plot([values.mean()] * 2, [i - 0.36, i + 0.36], color=COLOURS[1], linewidth=2)
     counts = frame.groupby("way", sort=False).size()

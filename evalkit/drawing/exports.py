@@ -33,12 +33,14 @@ class Cell:
 
     @property
     def text(self) -> str:
-        """The cell without its markup.
+        """The cell without its markup, and without what it opens to, which stands in a div.
 
         >>> Cell('0.79 <wbr><span class="ci">[0.75, 0.81]</span><br>n = 7').text, Cell("a −&nbsp;b").text
         ('0.79 [0.75, 0.81] n = 7', 'a − b')
         """
-        text = html.unescape(re.sub(r"<[^>]*>", "", self.html.replace("<br>", " ").replace("&nbsp;", " "))).strip()
+        text = html.unescape(
+            re.sub(r"<div>.*?</div>|<[^>]*>", "", self.html.replace("<br>", " ").replace("&nbsp;", " "))
+        ).strip()
         return re.sub(r"[\r\n\t]+", " ", text)
 
 

@@ -3,16 +3,17 @@
 import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from evalkit.drawing import figures, paths
+from evalkit.drawing import figures, marks, paths
 from evalkit.drawing.figures import Drawing
 from evalkit.drawing.tables import escape
+from evalkit.numbers import Show, decimals, estimate, number, signed
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#6b6b6b", "#332288")
 GREY = "#767676"
@@ -43,6 +44,7 @@ class Picture:
     """A drawn figure as SVG, with the text that stands for it and the line below it.
 
     kind: "" for one that narrows with the screen, "wide" for one that would then be too small to read and scrolls.
+    summary: the line that opens a folded figure; "" for one that is not folded.
     """
 
     svg: str
@@ -50,6 +52,7 @@ class Picture:
     caption: str
     drawing: Drawing
     kind: str = ""
+    summary: str = ""
 
     def __call__(self, ax: Any = None) -> Any:
         """Draw on `ax`, or on a new figure of pyplot, and return the axes; see `Drawing.on`."""
@@ -62,7 +65,13 @@ class Picture:
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         below = f"<figcaption>{escape(self.caption)}</figcaption>"
         box = f'<div class="{f"scroll {self.kind}".strip()}">{self.svg}</div>'
-        return {"text/html": f"<figure>{box}{below}</figure>", "text/plain": self.alt}
+        figure = f"<figure>{box}{below}</figure>"
+        folded = f"<details><summary>{escape(self.summary)}</summary>{figure}</details>"
+        return {"text/html": folded if self.summary else figure, "text/plain": self.alt}
+
+    def folded(self, summary: str) -> "Picture":
+        """The figure folded below a line that opens it."""
+        return replace(self, summary=summary)
 
 
 def grid(panels: int, *, across: int) -> tuple[int, int]:
@@ -94,7 +103,7 @@ def picture(
     alt: the text that stands for it, where the caption does not say enough. size: width and height in inches.
     """
     svg, axes = _drawn(draw, data, options, size, panels)
-    named = _embedded(svg).replace("<svg ", f'<svg role="img" aria-label="{escape(alt or caption)}" ', 1)
+    named = svg.replace("<svg ", f'<svg role="img" aria-label="{escape(alt or caption)}" ', 1)
     drawing = Drawing(draw, data, options, _size(axes), panels, STYLE)
     return Picture(named, alt or caption, caption, drawing, "wide" if size[0] > WIDTH else "")
 
@@ -110,7 +119,7 @@ def row(
     svg, axes = _drawn(every, data, options, (width, height), (1, panels))
     with figures.quiet():
         boxes = [ax.get_tightbbox() for ax in axes.flat]
-    cut = "".join(_apart(_embedded(svg), boxes, axes.flat[0].figure))
+    cut = "".join(_apart(svg, boxes, axes.flat[0].figure))
     together = f'<div class="row" role="img" aria-label="{escape(alt or caption)}">{cut}</div>'
     drawing = Drawing(every, data, options, _size(axes), (1, panels), STYLE)
     return Picture(together, alt or caption, caption, drawing)
@@ -140,7 +149,7 @@ def _drawn(
     size: tuple[float, float],
     panels: tuple[int, int] | None,
 ) -> tuple[str, Any]:
-    """The figure as SVG, and its axes."""
+    """The figure as an SVG element, its marks on it, and its axes."""
     import io
 
     import matplotlib as mpl
@@ -154,9 +163,9 @@ def _drawn(
             ax.set_facecolor("none")
         draw(*data, axes if panels else axes[0, 0], **options)
         figure.set_figheight(size[1] + LINE * max(map(_lines_below, axes.flat)))
-        buffer = io.StringIO()
+        attributes, buffer = marks.numbered(figure), io.StringIO()
         FigureCanvasSVG(figure).print_svg(buffer, metadata={"Date": None, "Creator": None})
-    return buffer.getvalue(), axes
+    return marks.written(_embedded(buffer.getvalue()), attributes, list(axes.flat)), axes
 
 
 def _lines_below(ax: Any) -> int:
@@ -171,7 +180,7 @@ def _apart(svg: str, boxes: Sequence[Any], figure: Any) -> Iterator[str]:
 
     What one of them defines the others may use, as they stand in one document.
     """
-    head, *groups = re.split(r'(?=<g class="axes">)', svg)
+    head, *groups = re.split(r'(?=<g class="axes")', svg)
     point = 72 / figure.dpi
     for i, (group, box) in enumerate(zip(groups, boxes, strict=True)):
         left, width = point * box.x0, point * box.width
@@ -182,11 +191,14 @@ def _apart(svg: str, boxes: Sequence[Any], figure: Any) -> Iterator[str]:
 
 
 def _embedded(svg: str) -> str:
-    """The SVG element alone, with only the ids that something refers to; the groups of axes have a class."""
+    """The SVG element alone, with the ids that something refers to and those of marks; groups of axes have a class."""
     svg = svg[svg.index("<svg") :].replace('<g id="axes_', '<g class="axes" id="axes_')
     svg = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", svg, flags=re.S)
     used = set(re.findall(r"#([\w.-]+)", svg))
-    svg = re.sub(r' id="([^"]*)"', lambda match: match[0] if match[1] in used else "", svg)
+    svg = re.sub(
+        r' id="([^"]*)"', lambda match: match[0] if match[1] in used or match[1].startswith("mark-") else "", svg
+    )
+    svg = re.sub(r"font-family: [^;\"]*", "font-family: 'DejaVu Sans', sans-serif", svg)
     svg = re.sub(r' d="([^"]*)"', lambda path: f' d="{paths.compact(path[1])}"', svg)
     # Two decimals are enough for another coordinate; what stands between the tags is text and stays.
     svg = re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\d+\.\d{2})\d+", r"\1", tag[0]), svg)
@@ -235,8 +247,9 @@ def legend(ax: Any, lines: Sequence[tuple[str, Any]]) -> None:
     columns = 1 if max(len(name) for name, _ in lines) > HALF else 2
     drawn = ax.legend([line for _, line in lines], [str(i) for i in range(len(lines))], ncol=columns, **place)
     drawn.set_label(f"{-(-len(lines) // columns)} lines")
-    for text, (name, _) in zip(drawn.get_texts(), lines, strict=True):
-        text.set_text(short(name))
+    for text, handle, (name, _) in zip(drawn.get_texts(), drawn.legend_handles, lines, strict=True):
+        marks.legend(text, name).set_text(short(name))
+        marks.legend(handle, name)
 
 
 TITLE_SIZE = 8.5
@@ -245,11 +258,12 @@ TITLE_INCHES = 0.085  # that a character of this size needs, wide ones among the
 
 def intervals(frame: pd.DataFrame, ax: Any, *, label: str, zero: bool) -> Any:
     """One row a result, `name`, `value`, `low`, `high`: a point and its interval, best reading from top to bottom."""
-    for i, row in enumerate(frame.itertuples()):
+    for i, (row, text) in enumerate(zip(frame.itertuples(), said(frame, signed if zero else number), strict=True)):
         colour = row.colour if "colour" in frame else COLOURS[0]
         low, high = (value if np.isfinite(value) else row.value for value in (row.low, row.high))
-        ax.plot([low, high], [i, i], color=colour, solid_capstyle="butt")
-        ax.plot([row.value], [i], marker="o", markersize=6, color=colour, linestyle="none")
+        marks.band(ax.plot([low, high], [i, i], color=colour, solid_capstyle="butt")[0], row.name)
+        point = ax.plot([row.value], [i], marker="o", markersize=6, color=colour, linestyle="none")[0]
+        marks.series(point, row.name, [f"{row.name}: {text}"])
     if zero:
         ax.axvline(0, color="#444", linewidth=0.9)
     ax.set_yticks(range(len(frame)), [short(name, 48) for name in frame["name"]])
@@ -259,13 +273,24 @@ def intervals(frame: pd.DataFrame, ax: Any, *, label: str, zero: bool) -> Any:
     return ax
 
 
+def said(frame: pd.DataFrame, show: Show = number, value: str = "value") -> list[str]:
+    """The values of a frame that are there with their intervals, in words, all with the same decimals."""
+    rows = frame[np.isfinite(frame[value])]
+    columns = [rows[name].tolist() for name in (value, "low", "high")]
+    places = decimals(*columns)
+    return [estimate(x, low, high, show, places) for x, low, high in zip(*columns, strict=True)]
+
+
 def curves(frame: pd.DataFrame, ax: Any, *, x: str, y: str, xlabel: str, ylabel: str, log: bool = False) -> Any:
     """One line a `system` with its band from `low` to `high`."""
     lines = []
     for i, (name, line) in enumerate(frame.groupby("system", sort=False)):
         look = style_of(i)
-        lines.append((str(name), ax.plot(line[x], line[y], **look)[0]))
-        ax.fill_between(line[x], line["low"], line["high"], color=look["color"], alpha=0.12, linewidth=0)
+        places = line[x][np.isfinite(line[y])]
+        says = [f"{name}, {x} {place:g}: {text}" for place, text in zip(places, said(line, value=y), strict=True)]
+        lines.append((str(name), marks.series(ax.plot(line[x], line[y], **look)[0], name, says)))
+        limits = ax.fill_between(line[x], line["low"], line["high"], color=look["color"], alpha=0.12, linewidth=0)
+        marks.band(limits, name)
     if log:
         ax.set_xscale("log")
         ticks = sorted(set(frame[x]))
@@ -287,7 +312,8 @@ def bars(values: Sequence[float], ax: Any, *, xlabel: str, ylabel: str) -> Any:
     place = (np.arange(len(kept)) + 0.5) * len(every) / len(kept)
     edges = np.arange(len(kept) + 1) * len(every) / len(kept)
     for sign, colour in ((1, COLOURS[0]), (-1, COLOURS[1])):
-        ax.stairs(np.where(sign * kept > 0, kept, 0.0), edges, fill=True, color=colour, linewidth=0)
+        bar = ax.stairs(np.where(sign * kept > 0, kept, 0.0), edges, fill=True, color=colour, linewidth=0)
+        marks.series(bar, "")
     ax.axhline(0, color="#444", linewidth=0.9)
     ax.axhline(float(every.mean()), color="#444", linewidth=1.2, linestyle="--")
     plus = "+" if every.min(initial=0) < 0 else ""
@@ -303,11 +329,12 @@ def multiples(frame: pd.DataFrame, axes: Any, *, label: str) -> Any:
     beside = 0.08 * max(len(short(name, 22)) for name in systems)
     width = int((axes.flat[0].figure.get_figwidth() - beside) / axes.shape[1] / TITLE_INCHES)
     for ax, (name, part) in zip(axes.flat, frame.groupby("slice", sort=False), strict=False):
-        for row in part.itertuples():
+        for row, text in zip(part[np.isfinite(part["value"])].itertuples(), said(part), strict=True):
             i = systems.index(row.system)
             low, high = (value if np.isfinite(value) else row.value for value in (row.low, row.high))
-            ax.plot([low, high], [i, i], color=colour(i))
-            ax.plot([row.value], [i], linestyle="none", **style_of(i))
+            marks.band(ax.plot([low, high], [i, i], color=colour(i))[0], row.system)
+            point = ax.plot([row.value], [i], linestyle="none", **style_of(i))[0]
+            marks.series(point, row.system, [f"{row.system}, {name}: {text}"])
         ax.set_title(f"{title(str(name), width)}\nn = {part['n'].max():,}", fontsize=TITLE_SIZE)
         ax.grid(axis="x", color="#ddd", linewidth=0.6)
     for ax in list(axes.flat)[frame["slice"].nunique() :]:

@@ -73,7 +73,8 @@ def p_cell(p: float) -> str:
 def heading(text: str, asked: str, *more: str) -> Html:
     """The title and the question that the page answers, then what else is to be said first."""
     lines = "".join(f'<p class="asked">{escape(line)}</p>' for line in (asked, *more))
-    return Html(f"<h1>{escape(text)}</h1>{lines}", "\n".join([text, asked, *more]))
+    breaking = escape(text).replace("/", "/<wbr>")
+    return Html(f"<h1>{breaking}</h1>{lines}", "\n".join([text, asked, *more]))
 
 
 def verdict(word: str, main: str, *small: str) -> Html:
@@ -86,6 +87,11 @@ def verdict(word: str, main: str, *small: str) -> Html:
 def answer(sentence: str) -> Html:
     """The answer in a sentence that a reader can repeat."""
     return Html(f'<p class="answer">{escape(sentence)}</p>', sentence)
+
+
+def gloss(metric: str, meaning: str) -> Html:
+    """What the metric of the answer measures: its name, HTML already, and what it is in plain words."""
+    return Html(f'<p class="gloss muted">{metric}: {escape(meaning)}</p>', f"{Cell(metric).text}: {meaning}")
 
 
 def stack(pieces: Iterable[Html]) -> Html:
@@ -154,8 +160,16 @@ def table(
     rest = rows[UNFOLDED:LISTED]
     if len(rest) < UNFOLDED // 2:
         return Html(_table(caption, columns, rows[:LISTED], place) + below, content.text, (content,))
-    more = folded(f"{len(rest):,} more rows", Html(_table(f"{caption}, continued", columns, rest)))
+    more = folded(f"{len(rest):,} more rows", Html(_table(f"{caption}, continued", columns, rest)), "rows")
     return Html(_table(caption, columns, rows[:UNFOLDED], place) + below + more.html, content.text, (content,))
+
+
+def whole(caption: str, columns: Sequence[Head], rows: Sequence[Sequence[Cell | str]], note: str = "") -> Html:
+    """A table of all its rows, for a fold of its own."""
+    plain = [column.text if isinstance(column, Cell) else column for column in columns]
+    content = Table(caption, plain, [[_cell(cell) for cell in row] for row in rows], note)
+    below = f'<p class="muted">{escape(note)}</p>' if note else ""
+    return Html(_table(caption, columns, rows) + below, content.text, (content,))
 
 
 def cut(rows: int, note: str) -> str:
@@ -261,16 +275,18 @@ def _td(cell: Cell) -> str:
     return f"<td{kind}>{f'<b>{cell.html}</b>' if cell.kind == 'lead' else cell.html}</td>"
 
 
-def folded(summary: str, piece: Html) -> Html:
-    """A piece that opens when its summary is clicked."""
+def folded(summary: str, piece: Html, kind: str = "") -> Html:
+    """A piece that opens when its summary is clicked. kind: the class of the fold, none if empty."""
+    start = f'<details class="{kind}">' if kind else "<details>"
     return Html(
-        f"<details><summary>{escape(summary)}</summary>{piece.html}</details>", f"{summary}\n{piece.text}", piece.tables
+        f"{start}<summary>{escape(summary)}</summary>{piece.html}</details>", f"{summary}\n{piece.text}", piece.tables
     )
 
 
 def definitions(items: Sequence[tuple[str, str]]) -> Html:
-    """Names and what they mean, plain text; links lead to them by `definition`."""
-    return _listed("definitions", items, [f' id="{definition(name)}"' for name, _ in items])
+    """Names and what they mean, plain text, folded; links open them and lead to them by `definition`."""
+    listed = _listed("definitions", items, [f' id="{definition(name)}"' for name, _ in items])
+    return folded(f"{len(items)} metrics, methods and terms", listed)
 
 
 def provenance(items: Sequence[tuple[str, str]]) -> Html:

@@ -65,7 +65,7 @@ FOLDS_AS_UNITS = Kind(
 SCORE_TEST = Kind(
     "EK411",
     "score test for many trials",
-    "With very many trials the score test replaces the exact test, from which it differs by less than 0.1 %.",
+    "With very many trials the score test replaces the exact test, from which it differs by less than 0.1%.",
     "Nothing: this changes no decision.",
 )
 TEST_AND_INTERVAL = Kind(
@@ -127,7 +127,7 @@ COIN = Kind(
 UNEVEN_TEAMS = Kind(
     "EK707",
     "uneven teams",
-    "Sessions in which one team leads by more items than a draft by rounds allows; a warning above 1 % of them.",
+    "Sessions in which one team leads by more items than a draft by rounds allows; a warning above 1% of them.",
     "Check the draft, and whether sessions were logged completely.",
 )
 REPEATED_ITEMS = Kind(
@@ -140,7 +140,7 @@ ARMS = Kind("EK709", "arms", "How many users each arm has.", "Check that the siz
 CROSSED = Kind(
     "EK710",
     "users in several arms",
-    "Users seen in several arms are left out of all; a warning above 1 % of them.",
+    "Users seen in several arms are left out of all; a warning above 1% of them.",
     "Check the assignment; every user must stay in one arm.",
 )
 SAMPLE_RATIO = Kind(

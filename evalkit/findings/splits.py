@@ -116,6 +116,12 @@ SELECTED_OUTSIDE = Kind(
     "Features were selected on all rows, before the split.",
     "Select features inside each fold, as part of the model.",
 )
+FEW_POOLED = Kind(
+    "EK520",
+    "few rows out of fold",
+    "Each fold has a model of its own, which depends on few rows; pooled intervals and tests take the models as fixed.",
+    "Read the mean of folds with its corrected interval and test beside the pooled ones, or use more rows.",
+)
 UNCHECKED = Kind(
     "EK601",
     "not checked",

@@ -168,7 +168,7 @@ def _weights(name: str, values: ArrayLike) -> Weights:
 
 
 def accuracy(c: Counts) -> Floats:
-    """(TP + TN) / all. Compare it with `majority`: at a base rate of 1 %, predicting no positive gives 0.99."""
+    """(TP + TN) / all. Compare it with `majority`: at a base rate of 1%, predicting no positive gives 0.99."""
     return ratio(c.tp + c.tn, c.total)
 
 

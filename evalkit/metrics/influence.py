@@ -82,6 +82,28 @@ def average_precision_bins(c: Counts) -> Floats:
     return bins
 
 
+def average_precision_bias(c: Counts) -> float:
+    """How much too high average precision is, by the jackknife, where rows count alike; 0 below two positives.
+
+    A positive counts itself in its precision, which matters where positives are few. With T, F and M = T + F at a score
+    of p positives, leaving out a negative above it makes T / (M − 1), a positive (T − 1) / (M − 1). Quenouille 1956,
+    doi:10.1093/biomet/43.3-4.353.
+
+    >>> from evalkit.metrics.counts import count
+    >>> round(average_precision_bias(count([0.9, 0.8, 0.7, 0.6, 0.5], [0, 1, 0, 0, 1])), 4)
+    0.2
+    """
+    positives, negatives = float(c.positives), float(c.negatives)
+    if positives < 2:
+        return 0.0
+    rows = c.tp + c.fp
+    precision, fewer = c.tp / rows, np.maximum(rows - 1, 1)
+    without_one = c.positive @ (c.fp * c.tp / fewer + (negatives - c.fp) * precision) / positives
+    without_one += c.positive @ ((c.tp - 1.0) ** 2 / fewer + (positives - c.tp) * precision) / (positives - 1)
+    n = positives + negatives
+    return float((n - 1) * (without_one / n - average_precision(c)))
+
+
 def ks_bins(c: Counts) -> Floats:
     """What a positive (first row) and a negative (second) at each threshold adds to max |TPR - FPR|, to first order.
 

@@ -277,7 +277,7 @@ def _drop_groups(train: Ints, test: Ints, group: ArrayLike | None) -> Ints:
 
 
 def out_of_bag(rows: int, *, rng: np.random.Generator, repeats: int = 100) -> Folds:
-    """`repeats` bootstrap samples train, with repeated rows; the rows not drawn, about 36.8 %, test."""
+    """`repeats` bootstrap samples train, with repeated rows; the rows not drawn, about 36.8%, test."""
     if rows < 2:
         raise ParameterError(f"rows must be at least 2, got {rows}")
     pairs: list[tuple[NDArray, NDArray]] = []

@@ -27,7 +27,7 @@ BLOCK = 20_000  # users simulated at once: their candidates fit in memory
 class World:
     """Assumptions about users, rankers and clicks.
 
-    Users have `sessions` on average, lognormal with sigma `spread` (1.5: the top tenth has 59 % of them). There are
+    Users have `sessions` on average, lognormal with sigma `spread` (1.5: the top tenth has 59% of them). There are
     `candidates` items with logit affinity N(`affinity`, 1) and lists of length `k`. A user looks at the next position
     with probability `stay`; a play ends the session with probability `leave` (1 is the cascade model, 0 the
     position-based model). Hours per play vary between users with lognormal sigma `hours_spread`; a session includes
@@ -231,7 +231,7 @@ def _duel(world: World, users: int, noise: tuple[float, float], *, rng: np.rando
 def users_needed(outcome: pd.DataFrame) -> pd.DataFrame:
     """Number of users that each design of a `duel` needs: design, effect, sd, agree_95, power_80, power_95.
 
-    agree_95: the sign is correct in 95 % of experiments, the published criterion. power_80, power_95: a two-sided test
+    agree_95: the sign is correct in 95% of experiments, the published criterion. power_80, power_95: a two-sided test
     at 0.05 has that power. N users see the interleaved lists, or N/2 each arm of the A/B test; sd² is N times the
     variance of the estimated effect. The covariate of CUPED is the same metric in the period before.
     """

@@ -19,14 +19,26 @@ Classes that tables and studies may use in the HTML that they display; all text 
     a picture on a white card; drawn for white, or in currentColor.
 `<dl class="definitions"><dt>name</dt><dd>definition</dd>…</dl>`, with `class="definitions provenance"` for values,
 `<p class="muted">`, `<p class="asked">` (what was asked, under the title), `<p class="answer">` (the answer, under it),
+`<p class="gloss muted">` (what its metric measures),
 `<details><summary>…</summary>…</details>`.
 
 The contents are the h2 headings, of markdown cells and of displayed HTML.
+
+The script adds controls; without it all rows stand. What it reads:
+
+`table.metrics`
+    a column sorts by the first number of its cells; what a cell opens to stands in a `<div>` and is not copied.
+    `<details class="rows">` behind a table holds more of its rows.
+`<g data-series="system" data-says="line per point">`, `data-limits`, `data-key` in `<g class="axes" data-x data-y>`
+    who is drawn there, the band of it, its name in the legend; see `evalkit/drawing/marks.py`.
+`<div data-sweep="…"><div class="tools sweep" hidden>…</div><table>…</table></div>`
+    counts by threshold, the slider over them, and the table that it writes; see `evalkit/pages/moving_threshold.py`.
 """
 
 import copy
 import html
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +56,10 @@ TITLE = re.compile(r"<h1[^>]*>(.*?)</h1>", re.DOTALL)
 TABLE = re.compile(r"<table\b.*?</table>", re.DOTALL)
 MARKUP = re.compile(r"<[^>]*>")
 PAPERMILL_BANNER = "papermill-error-cell-tag"
+STYLES = ("page.css", "controls.css")
+SCRIPTS = ("page.js", "address.js", "tables.js", "figures.js", "thresholds.js")
+COMMENT = re.compile(r"^\s*//.*\n|\s+//.*$|/\*.*?\*/", re.MULTILINE)
+SPACE = re.compile(r"""("(?:[^"\\]|\\.)*"|`(?:[^`\\]|\\.)*`)|\s*([{}()\[\],;:?=<>+\-*/&|!])\s*|\s*\n\s*""")
 
 
 class ReportExporter(TemplateExporter):
@@ -98,7 +114,8 @@ class ReportExporter(TemplateExporter):
         if failed:
             del notebook.cells[failed["cell"] + 1 :]
         notebook.cells = without_empty(notebook.cells)
-        resources = {**(resources or {}), "failed": failed, "css": _part("page.css"), "js": _part("page.js")}
+        css = "\n".join(map(_part, STYLES))
+        resources = {**(resources or {}), "failed": failed, "css": css, "js": script()}
         return super().from_notebook_node(notebook, resources, **options)
 
 
@@ -113,6 +130,22 @@ def failure(notebook: Any) -> dict[str, Any] | None:
                 if output.output_type == "error":
                     return {"name": output.ename, "message": output.evalue, "cell": i}
     return None
+
+
+@cache
+def script() -> str:
+    """The scripts of the page as one, without comments and without what only their reader needs."""
+    return "(()=>{" + "\n".join(squeezed(_part(name)) for name in SCRIPTS) + "onresize();arrive()})()"
+
+
+def squeezed(source: str) -> str:
+    """A script in fewer bytes, its names as they are; a regular expression must hold no quote and no space.
+
+    >>> squeezed("const a = [1, 2]; // two\\nif (a) { b = 'x'; }")
+    "let a=[1,2];if(a){b='x'}"
+    """
+    text = SPACE.sub(lambda part: part[1] or part[2] or "\n", COMMENT.sub("", source))
+    return text.replace(";}", "}").replace("const ", "let ").replace("const[", "let[").replace("const{", "let{")
 
 
 def _part(name: str) -> str:

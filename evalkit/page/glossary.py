@@ -41,13 +41,13 @@ TERMS = (
     ),
     Term(
         "calibration",
-        "Agreement of probabilities with what happens: of all rows with a predicted probability of 0.7, 70 % are "
+        "Agreement of probabilities with what happens: of all rows with a predicted probability of 0.7, 70% are "
         "positive. A reliability diagram shows it.",
         ("calibration", "calibrated", "reliability diagram"),
     ),
     Term(
         "confidence interval",
-        "The range of true values that fit the data: of 100 such intervals at 95 %, about 95 contain the "
+        "The range of true values that fit the data: of 100 such intervals at 95%, about 95 contain the "
         "true value. The wider the interval, the less the data say.",
         ("confidence intervals", "confidence interval", "intervals", "interval"),
     ),
@@ -62,8 +62,8 @@ TERMS = (
     ),
     Term(
         "detectable difference",
-        "The smallest true difference that such data would show as better or worse with 80 % probability.",
-        ("detectable difference", "Detectable", "be detected with 80 % power"),
+        "The smallest true difference that such data would show as better or worse with 80% probability.",
+        ("detectable difference", "Detectable", "be detected with 80% power"),
     ),
     Term(
         "equivalent",
@@ -134,7 +134,7 @@ TERMS = (
     Term(
         "power",
         "The probability that data of this size show a true difference of a stated size.",
-        ("80 % power", "95 % power", "power"),
+        ("80% power", "95% power", "power"),
     ),
     Term(
         "sample ratio",

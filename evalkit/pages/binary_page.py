@@ -91,9 +91,11 @@ def gains(study: BinaryStudy) -> Html:
 
     def lift(rows: tables.Rows) -> list[str]:
         cells = zip(limits("value")(rows), rows, strict=True)
-        return [f"{cell}, finds {row['recall']:.0%}" for cell, row in cells]
+        return [f'{cell}<br><span class="muted">finds {row["recall"]:.0%}</span>' for cell, row in cells]
 
-    note = "Lift: precision / base rate. Rows tied at the cut-off count by their share."
+    note = (
+        "Lift: precision / base rate. Finds: the share of all positives. Rows tied at the cut-off count by their share."
+    )
     return by_system("Lift among the highest scores", study.gains, "depth", lift, note, "top {:.0%}".format)
 
 
@@ -183,9 +185,9 @@ def _within(study: BinaryStudy) -> list[Finding]:
     c = diagnostics.within_units(study)
     if c is None or not c.p_value < alpha(study):
         return []
-    pooled, d = diagnostics.areas(study)[study.leader][0], c.difference
+    (pooled, inside), d = diagnostics.pooled_and_within(study, c), c.difference
     text = (
-        f"AUC of {study.leader}: {number(pooled)} over all rows, {number(pooled - d.value)} within each "
+        f"AUC of {study.leader}: {number(pooled)} over all rows, {number(inside)} within each "
         f"{study.unit_name} (gauc), difference {estimate(d.value, d.low, d.high)}."
     )
     return [predictions.WITHIN_UNITS.note(text, d.n)]
@@ -230,7 +232,7 @@ def _probabilities(study: BinaryStudy) -> list[Finding]:
         return [predictions.NO_PROBABILITIES.warning(text + left_out, max(study.facts.outside.values()))]
     clipped = diagnostics.clipped(study)
     wrong = nonzero({name: study.facts.wrong[name] for name in clipped})
-    more = f"; certain and wrong, 36 nats each: {counts(wrong)}" if wrong else ", none of them wrong"
+    more = f". Of these, wrong ones cost 36 nats each: {counts(wrong)}" if wrong else ", none of them wrong"
     text = f"Probabilities of exactly 0 or 1, which log loss clips: {counts(clipped)}{more}."
     severity = WARNING if wrong else NOTE
     return [predictions.CERTAIN.rated(severity, text, max(clipped.values()))] if clipped else []

@@ -8,7 +8,7 @@ import pandas as pd
 from evalkit.drawing import curve_plots, plots, tables
 from evalkit.drawing.curve_plots import FROM_ABOVE, STEPS, Panel
 from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import Cell, Html, each, escape, of_rows, value, with_interval
+from evalkit.drawing.tables import Cell, Html, escape, of_rows, text, value, with_interval
 from evalkit.numbers import number
 from evalkit.pages import page
 from evalkit.studies.binary import LEAST_COST, BinaryStudy
@@ -101,7 +101,8 @@ def base_rate_plot(study: BinaryStudy) -> Picture | Html:
         f"class: the ROC "
         f"curve stays the same (the lines coincide), average precision changes from {number(ap[0])} to {number(ap[1])}."
     )
-    return plots.row(curve_plots.panels, [roc, pr], caption=caption, height=3.4, panels=2)
+    curves = plots.row(curve_plots.panels, [roc, pr], caption=caption, height=3.4, panels=2)
+    return curves.folded("Curves at another base rate")
 
 
 def sweep_plot(study: BinaryStudy) -> Picture | Html:
@@ -189,7 +190,7 @@ def gain_plot(study: BinaryStudy) -> Picture | Html:
     top = study.gains[study.gains["depth"] == 0.1]
     shares = listed((f"{row.system} {row.recall:.0%}" for row in top.itertuples()), page.CURVES)
     caption = (
-        f"Cumulative gain. The 10 % of rows with the highest scores contain this share of the positives: {shares}. "
+        f"Cumulative gain. The 10% of rows with the highest scores contain this share of the positives: {shares}. "
         f"Dotted: no skill.{page.few(study)}"
     )
     return plots.row(curve_plots.panels, [panel], caption=caption, panels=1)
@@ -252,7 +253,8 @@ def base_rate(study: BinaryStudy) -> Html:
     )
     if study.elsewhere.query("metric == 'average_precision'")["low"].isna().any():
         note += " No interval of average precision: at this rate it depends on the few highest-scoring negatives."
-    return tables.table(caption, ["system", "average_precision", "precision", "f1"], rows, note)
+    table = tables.table(caption, ["system", "average_precision", "precision", "f1"], rows, note)
+    return tables.folded("Metrics at another base rate", table)
 
 
 def choices(study: BinaryStudy) -> Html:
@@ -264,16 +266,18 @@ def choices(study: BinaryStudy) -> Html:
         f"results on new rows."
     )
     own = study.choices["system"] == study.leader
-    first = _choices(study.choices[own], f"Ways to choose the threshold of {study.leader}", note)
+    leader = study.choices[own].assign(name=study.choices["rule"])
+    first = _choices(leader, f"Ways to choose the threshold of {study.leader}", note)
     if own.all():
         return first
-    rest = _choices(study.choices[~own], "Ways to choose the threshold of the others", "")
+    others = study.choices[~own].assign(name=study.choices["system"] + ": " + study.choices["rule"])
+    rest = _choices(others, "Ways to choose the threshold of the others", "")
     return tables.stack([first, tables.folded("The other systems", rest)])
 
 
 def _choices(frame: pd.DataFrame, caption: str, note: str) -> Html:
     columns = {
-        "chosen by": each(lambda row: escape(f"{row['system']}: {row['rule']}")),
+        "chosen by": text("name"),
         "threshold": value("threshold"),
         "predicted positive": value("predicted"),
         "precision": value("precision"),

@@ -61,7 +61,7 @@ def choices(study: ClassesStudy) -> Html:
         "system": text("system"),
         "coverage": limits("coverage"),
         "accuracy among them": limits("right", "right_low", "right_high"),
-        "classes": each(lambda row: Cell(escape(row["classes"] or "none"), "text")),
+        "classes": each(lambda row: Cell(escape(listed((row["classes"] or "none").split(", "))), "text")),
     }
     caption = f"Coverage at precision ≥ {study.target:g}: rows predicted into classes that reach it"
     note = (

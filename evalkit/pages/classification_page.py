@@ -10,7 +10,7 @@ from typing import Any
 from evalkit.drawing import curve_plots, plots
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html
-from evalkit.pages import binary_page, binary_plots, classes_page, multilabel_page, pieces
+from evalkit.pages import binary_page, binary_plots, classes_page, moving_threshold, multilabel_page, pieces
 from evalkit.studies.binary_studies import RowsStudy, SumsStudy
 from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.multilabel import MultiLabelStudy
@@ -20,12 +20,12 @@ pieces.listed(__name__)
 
 ALONE = (4.9, 3.9)  # inches of one panel of curves
 KINDS: dict[type, tuple[Any, ...]] = {
-    RowsStudy: (binary_page, binary_plots),
-    SumsStudy: (binary_page, binary_plots),
+    RowsStudy: (binary_page, binary_plots, moving_threshold),
+    SumsStudy: (binary_page, binary_plots, moving_threshold),
     ClassesStudy: (classes_page,),
     MultiLabelStudy: (multilabel_page,),
 }
-OF_TWO = ("base_rate_plot", "base_rate", "cost_plot", "gain_plot")
+OF_TWO = ("base_rate_plot", "base_rate", "cost_plot", "gain_plot", "moved")
 ABSENT: dict[type, tuple[str, ...]] = {
     RowsStudy: ("confusion_plot",),
     SumsStudy: ("confusion_plot",),
@@ -61,6 +61,7 @@ base_rate = _piece("base_rate", "Metrics at another base rate.")
 threshold_plot = _piece("sweep_plot", "Metrics along the threshold, or along the target.")
 cost_plot = _piece("cost_plot", "Cost along the share predicted positive.")
 thresholds = _piece("choices", "What ways to choose a threshold would give.")
+moving_threshold_table = _piece("moved", "What any other threshold would decide.")
 calibration_plot = _piece("calibration_plot", "Probabilities against what happened.")
 calibration = _piece("calibrated", "The calibration of the probabilities.")
 top_plot = _piece("gain_plot", "What stands among the highest scores.")

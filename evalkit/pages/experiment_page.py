@@ -9,7 +9,7 @@ from evalkit.findings import methods
 from evalkit.findings.finding import NOTE, WARNING, Finding
 from evalkit.numbers import number, p_value, signed, signed_percent
 from evalkit.pages import page, pieces, record
-from evalkit.pages.shared_findings import columns_read, counts, slices
+from evalkit.pages.shared_findings import columns_read, counts, picked, slices
 from evalkit.studies import online_diagnostics as diagnostics
 from evalkit.studies.diagnostics import alpha
 from evalkit.studies.experiment import Experiment
@@ -54,7 +54,7 @@ def comparisons(study: Experiment) -> Html:
         "detectable": value("detectable", signed),
     }
     caption = f"Lift with its {study.settings.level:.0%} interval"
-    note = "Detectable: the true difference that a table of this size detects with 80 % power."
+    note = "Detectable: the true difference that a table of this size detects with 80% power."
     return tables.stack([page.comparisons(study), of_rows(caption, study.comparisons, columns, note)])
 
 
@@ -93,7 +93,7 @@ def users_for(study: Experiment) -> Html:
     if study.options.before:
         columns[f"with CUPED on {study.options.before}"] = text("cuped", _about)
     what = f"{study.plain.label} over {study.opponents[1]}"
-    caption = f"Users needed to detect a lift in {what} with 80 % power, from the standard deviation in this table"
+    caption = f"Users needed to detect a lift in {what} with 80% power, from the standard deviation in this table"
     return of_rows(caption, study.users_for, columns)
 
 
@@ -156,12 +156,13 @@ def of_users(study: Experiment) -> list[Finding]:
         methods.ARMS.note(arms, diagnostics.users(study)),
         *design(study),
         *_concentration(study),
+        *picked(study),
         *slices(study),
     ]
 
 
 def design(study: Experiment) -> list[Finding]:
-    """What the verdict stands on: users in one arm each, the planned shares, the looks."""
+    """What the verdict stands on: users in one arm each, the planned shares, the interim analyses."""
     n = study.assigned.crossed
     text = f"{n:,} {plural(study.unit_name, n)} seen in several arms: left out of all arms."
     severity = WARNING if diagnostics.many_crossed(study) else NOTE
@@ -191,8 +192,9 @@ def _looks(study: Experiment) -> list[Finding]:
     if cost is None:
         return []
     text = (
-        f"{cost['looks']:.0f} looks at {alpha(study):.2g} each: a false positive in {cost['false_positive_rate']:.1%} "
-        "of experiments without a difference. To correct for this, the last p must be below "
+        f"{cost['looks']:.0f} analyses of the running test at {alpha(study):.2g} each give a false positive in "
+        f"{cost['false_positive_rate']:.1%} of experiments without a difference. To correct for this, the last p must "
+        "be below "
         f"{number(cost['obrien_fleming'], 4)} (O'Brien–Fleming) or {number(cost['pocock'], 4)} (Pocock)."
     )
     severity = WARNING if diagnostics.only_without_looks(study) else NOTE

@@ -13,7 +13,7 @@ from evalkit.pages import page, pieces
 from evalkit.reading.tables.parts import Source
 from evalkit.studies import diagnostics
 from evalkit.studies.study import Study
-from evalkit.studies.words import listed, plural, sample_sizes
+from evalkit.studies.words import listed, plural, sample_sizes, shortened
 
 pieces.listed(__name__)
 
@@ -55,8 +55,9 @@ def title(report: str, study: Study, rows: str, *, alone: str, against: str, bes
 
 
 def heading(report: str, asked: str, of: Origin) -> Html:
-    """The title, what was asked, and what the parameters say of the data."""
-    first, others = PurePath(of.sources[0].name).name if of.sources else "", len(of.sources[1:])
+    """The title, what was asked, and what the parameters say of the data; a file is named with its folder."""
+    first = "/".join(PurePath(of.sources[0].name).parts[-2:]) if of.sources else ""
+    others = len(of.sources[1:])
     usual = f"{report}: {first}{f' and {others} more' if others > 0 else ''}" if first else report
     date = of.given.get("data_date")
     more = [of.given.get("note"), f"Data of {date}" if date else None]
@@ -67,8 +68,8 @@ def verdict(study: Study) -> Html:
     """The gate where one is set, the answer in a sentence, the comparisons behind it, and how they were tested."""
     pieces = [_gate(study.gate)] if study.gate else []
     if not len(study.headline):
-        return tables.stack([*pieces, _alone(study)])
-    pieces += [tables.answer(_answer(study))]
+        return tables.stack([*pieces, _alone(study), gloss(study)])
+    pieces += [tables.answer(_answer(study)), gloss(study)]
     best_two = diagnostics.best_two(study).to_dict("records")
     most = BESIDE_TWO_BEST if best_two else SHOWN
     of_family = study.headline.head(most).to_dict("records")
@@ -79,6 +80,13 @@ def verdict(study: Study) -> Html:
     return tables.stack([*pieces, tables.folded("How this was tested", how)])
 
 
+def gloss(study: Study) -> Html:
+    """What the metric that decides measures, in plain words, and which of its values are better."""
+    metric = study.primary.metric
+    side = {"high": "higher is better", "low": "lower is better"}.get(metric.best, "neither high nor low is better")
+    return tables.gloss(page.metric_link(study.primary), f"{study.primary.plain} ({side}).")
+
+
 def _answer(study: Study) -> str:
     """The headline in one sentence: who is better, and by how much, or that the data do not show it."""
     if len(study.headline) == 1:
@@ -87,9 +95,10 @@ def _answer(study: Study) -> str:
 
 
 def _of_pair(study: Study, row: Mapping[str, Any]) -> str:
-    first, second, metric = row["first"], row["second"], row["metric"]
+    metric, names = row["metric"], (row["first"], row["second"])
     same = page.places(study, metric)
-    a, b = (number(diagnostics.deciding(study, name)["value"], same) for name in (first, second))
+    a, b = (number(diagnostics.deciding(study, name)["value"], same) for name in names)
+    first, second = map(shortened, names)
     match row["verdict"]:
         case "equivalent":
             margin = f"the interval of their difference lies within {_margin(study)}"
@@ -118,11 +127,11 @@ def _margin(study: Study) -> str:
 
 
 def _of_leader(study: Study) -> str:
-    best, rows = study.leader, study.headline
+    best, rows = shortened(study.leader), study.headline
     behind, alike = (rows[rows["verdict"] == word]["second"].tolist() for word in ("better", "equivalent"))
     others = rows[~rows["verdict"].isin(["better", "equivalent"])]["second"].tolist()
     metric = study.primary.label
-    value = number(diagnostics.deciding(study, best)["value"], page.places(study, metric))
+    value = number(diagnostics.deciding(study, study.leader)["value"], page.places(study, metric))
     top = "highest" if study.primary.metric.best == "high" else "lowest"
     if len(behind) == len(rows):
         return f"{best} is better than all {len(rows)} other systems: it has the {top} {metric}, {value}."
@@ -145,7 +154,8 @@ def _against_baseline(study: Study) -> str:
         rest = by_word["cannot tell"]
         verb = "are" if len(rest) > NAMED else "is"
         parts.append(f"the data do not show whether {_several(rest, 'or')} {verb} better or worse")
-    return f"Against {study.settings.baseline}, by {study.primary.label}: {'; '.join(parts)}.{_of_best_two(study)}"
+    baseline = shortened(study.settings.baseline or "")
+    return f"Against {baseline}, by {study.primary.label}: {'; '.join(parts)}.{_of_best_two(study)}"
 
 
 def _of_best_two(study: Study) -> str:
@@ -153,7 +163,7 @@ def _of_best_two(study: Study) -> str:
     if not len(best_two := diagnostics.best_two(study)):
         return ""
     row = best_two.iloc[0]
-    first, second = row["first"], row["second"]
+    first, second = shortened(row["first"]), shortened(row["second"])
     match row["verdict"]:
         case "equivalent":
             return f" The two best, {first} and {second}, are equivalent."
@@ -166,6 +176,7 @@ def _several(names: Sequence[str], last: str = "and") -> str:
     """Some names in a sentence; of more than three their number."""
     if len(names) > NAMED:
         return f"{len(names)} systems"
+    names = [shortened(name) for name in names]
     return f" {last} ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
 
 
@@ -181,7 +192,9 @@ def _value(study: Study, system: str) -> str:
 
 def _alone(study: Study) -> Html:
     rows = study.estimates[study.estimates["metric"] == study.primary.label]
-    lines = [f"{escape(name)}: {page.metric_link(study.primary)} {_value(study, name)}" for name in rows["system"]]
+    lines = [
+        f"{escape(shortened(name))}: {page.metric_link(study.primary)} {_value(study, name)}" for name in rows["system"]
+    ]
     over = sample_sizes(rows["n"], study.unit_name).removeprefix("n = ")
     how = f"{percent(study.settings.level)} interval ({rows.iloc[0]['method']}) over {over}; "
     reason = (
@@ -192,7 +205,7 @@ def _alone(study: Study) -> Html:
 
 def _comparison(study: Study, row: dict[str, Any], evidence: str) -> Html:
     """The card of a comparison, with a link to the table that is its evidence."""
-    first, second = escape(row["first"]), escape(row["second"])
+    first, second = (escape(shortened(row[side])) for side in ("first", "second"))
     same = of_frame(study.headline, "difference")
     difference = estimate(row["difference"], row["low"], row["high"], signed, same) + _side(study, row)
     main = f"{first} {BETWEEN[row['verdict']]} {second}: {page.metric_link(study.primary)} {difference}"
@@ -206,7 +219,7 @@ def _comparison(study: Study, row: dict[str, Any], evidence: str) -> Html:
     if row["verdict"] == "cannot tell" and row["p"] < diagnostics.alpha(study):
         small += NOT_ADJUSTED
     if row["verdict"] == "cannot tell" and row.get("detectable", math.nan) > 0:
-        small += f"; a true difference of {number(row['detectable'], same)} would be detected with 80 % power"
+        small += f"; a true difference of {number(row['detectable'], same)} would be detected with 80% power"
     small += f"; {places_of.link('evidence', evidence)}"
     return tables.verdict(row["verdict"], main, small)
 

@@ -38,7 +38,7 @@ def intervals(study: Validation) -> Html:
         "Crossed out: assumes independent observations where there are none. Folds share training rows, rows of a "
         "group "
         "are correlated, and if folds differ significantly, the rows are not one homogeneous sample. In a simulation "
-        "with 200 rows, the t interval over 10 × 10 folds contained the true value in 43 % of cases instead of 95 %."
+        "with 200 rows, the t interval over 10 × 10 folds contained the true value in 43% of cases instead of 95%."
     )
     caption = f"{study.primary.label} of {study.subject} with {study.settings.level:.0%} interval"
     return tables.table(caption, ["estimate", study.primary.label, "n", "interval"], rows, note, INTERVALS)

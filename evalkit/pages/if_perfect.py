@@ -6,8 +6,8 @@ from evalkit.drawing.tables import p_cell
 from evalkit.numbers import number
 
 NO_LIMITS = (
-    "Miscalibration, discrimination and ECE are too large in almost every sample, so no interval holds them. "
-    "If perfect: the mean over labels drawn from the scores, and p, how often such labels reach the value."
+    "Miscalibration, discrimination and ECE are too large in almost every sample, so they have no valid interval. "
+    "If perfect: the mean of the metric if labels are drawn from the scores; p: how often it is then at least as large."
 )
 
 
@@ -18,4 +18,4 @@ def if_perfect(expected: float, p: float, places: int) -> str:
     """
     if math.isnan(expected):
         return ""
-    return f'<br><span class="muted">if perfect {number(expected, places)}, p {p_cell(p)}</span>'
+    return f'<br><span class="muted">if perfect {number(expected, places)},<br>p {p_cell(p)}</span>'

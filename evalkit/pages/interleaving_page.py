@@ -9,7 +9,7 @@ from evalkit.findings import inputs, methods
 from evalkit.findings.finding import NOTE, WARNING, Finding
 from evalkit.numbers import number, p_value, signed
 from evalkit.pages import experiment_page, first_screen, page, pieces, planning_page, record
-from evalkit.pages.shared_findings import columns_read, skewed, slices
+from evalkit.pages.shared_findings import columns_read, picked, skewed, slices
 from evalkit.studies import online_diagnostics as diagnostics
 from evalkit.studies.interleaving import Interleaving, Online
 from evalkit.studies.online_diagnostics import less_even
@@ -93,7 +93,8 @@ def checks(study: Interleaving) -> Html:
     }
     note = "p: chi-square test against a fair coin, one coin per session; adjusted by Holm over the positions. "
     note += f"Below {diagnostics.BROKEN}: broken."
-    balance = of_rows("Balance of teams by position (position 1: the coin)", study.coins, columns, note)
+    by_position = of_rows("Balance of teams by position (position 1: the coin)", study.coins, columns, note)
+    balance = tables.folded("The balance of teams in numbers", by_position)
     counts = {
         "check": text("check"),
         "count": text("count", "{:,.0f}".format),
@@ -115,7 +116,7 @@ def definitions(o: Online) -> Html:
         )
         test = (
             f"{o.log.tests_are}; sessions are not independent: a sign test over sessions declares a winner between two "
-            "equal rankers in 47 % of experiments with 2,000 users of the default simulated world"
+            "equal rankers in 47% of experiments with 2,000 users of the default simulated world"
         )
         items += [("interleaving", draft), ("test of the log", test)]
     items += experiment_page.definitions(o.users) if o.users else []
@@ -171,6 +172,7 @@ def of_log(study: Interleaving) -> list[Finding]:
         _heavy(study),
         _sessions(study),
         *fairness(study),
+        *picked(study),
         *skewed(study),
         *slices(study),
     ]

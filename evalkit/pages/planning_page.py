@@ -23,7 +23,7 @@ def answer(study: Planning) -> Html:
     row = study.worlds.set_index("world").loc[study.name]
     text = (
         f"In the simulated world '{study.name}' interleaving (sign of each user's preference) needs about "
-        f"{_about(row['interleaving'])} users to agree with the truth in 95 % of experiments; the best raw A/B metric "
+        f"{_about(row['interleaving'])} users to agree with the truth in 95% of experiments; the best raw A/B metric "
         f"({row['raw_metric']}) {_times(row['raw_times'])} times as many, the best with CUPED "
         f"({row['cuped_metric'].removesuffix(', CUPED')}) {_times(row['cuped_times'])} times."
     )
@@ -46,17 +46,18 @@ def needed(study: Planning) -> Html:
         "design": text("design"),
         "effect": value("effect", signed),
         "sd per user": value("sd"),
-        "95 % agree": text("agree_95", _about),
-        "80 % power": text("power_80", _about),
-        "95 % power": text("power_95", _about),
+        "95% agree": text("agree_95", _about),
+        "80% power": text("power_80", _about),
+        "95% power": text("power_95", _about),
         "noise": text("error", "±{:.0%}".format),
         "times": text("times", _times),
     }
     note = (
-        "95 % agree: the sign is right in 95 % of experiments, the published criterion; power: two-sided at 0.05. "
+        "95% agree: the sign is right in 95% of experiments, the published criterion; power: two-sided at 0.05. "
         "An A/B test counts both arms. Noise: one standard error of the simulation. Times: against the first row."
     )
-    return of_rows(f"Users needed, from {study.users:,} simulated users", study.needed, columns, note)
+    by_design = of_rows(f"Users needed, from {study.users:,} simulated users", study.needed, columns, note)
+    return tables.folded("Users needed by design", by_design)
 
 
 @pieces.of_a_part
@@ -74,7 +75,7 @@ def worlds(study: Planning) -> Html:
         "cascade: a play ends the session; positions: it does not; even users: all equally active. The ratio depends "
         "on heavy users, on what ends a session, and on how the A/B test is analysed: it is not a universal constant."
     )
-    by_world = of_rows("Users for 95 % agreement, simulated, by assumption", study.worlds, columns, note)
+    by_world = of_rows("Users for 95% agreement, simulated, by assumption", study.worlds, columns, note)
     return tables.folded("The same under other assumptions", by_world)
 
 
@@ -106,12 +107,12 @@ def stages(study: Planning) -> Html:
 def definitions() -> list[tuple[str, str]]:
     """The words of this part."""
     agree = (
-        "the number of users N with P(wrong sign) = 5 %: 1.645² · sd² / effect², where sd² / N is the variance of the "
-        "estimated effect; a two-sided test at 0.05 needs 2.90 times as many for 80 % power, 4.80 times for 95 %"
+        "the number of users N with P(wrong sign) = 5%: 1.645² · sd² / effect², where sd² / N is the variance of the "
+        "estimated effect; a two-sided test at 0.05 needs 2.90 times as many for 80% power, 4.80 times for 95%"
     )
     win = "interleaving, win: +½ or −½ by which ranker got more of the user's plays, 0 for a tie; share: the share − ½"
     model = "Netflix Technology Blog, 29 November 2017, on personalization algorithms and interleaving, figures 5 and 6"
-    return [("95 % agree", agree), ("win and share", win), ("model of the figures", model)]
+    return [("95% agree", agree), ("win and share", win), ("model of the figures", model)]
 
 
 def answers(study: Planning) -> dict[str, Any]:
@@ -169,7 +170,7 @@ def errors(study: Planning) -> Picture | Html:
         f"Assumed: {assumptions(study)}. N users see the interleaved list, or N/2 each arm."
     )
     listed = "; ".join(
-        f"{name} reaches 5 % at {need[name]:,.0f} users" for name in dict.fromkeys(study.curves["system"])
+        f"{name} reaches 5% at {need[name]:,.0f} users" for name in dict.fromkeys(study.curves["system"])
     )
     return plots.picture(
         claim_plots.draw_errors,
@@ -188,7 +189,7 @@ def agreement(study: Planning) -> Picture | Html:
     caption = (
         f"Simulated, not observed: {study.rankers} rankers against production, one point each; {study.each:,} users "
         f"interleaved and as many in an A/B test, half in each arm. Pearson's r of preference and lift in the titles. "
-        "All rank by affinity, and every play has the same value; the next figure has rankers for which neither holds."
+        "All rank by affinity, and every play has the same value; the figure folded below has others."
     )
     titles = [f"{HOW[how]}, r = {r[how]:.2f}" for how in HOW]
     data = [study.candidates[["share", f"plays_{how}"]].to_numpy() for how in HOW]
@@ -212,4 +213,5 @@ def families(study: Planning) -> Picture | Html:
         f"hours {signed_percent(row.hours)}"
         for row in rankers.itertuples(index=False)
     )
-    return plots.row(claim_plots.draw_families, rankers, alt=f"{caption} {listed}.", caption=caption, panels=2)
+    drawn = plots.row(claim_plots.draw_families, rankers, alt=f"{caption} {listed}.", caption=caption, panels=2)
+    return drawn.folded("Rankers that a preference misjudges (click-bait and diverse lists)")

@@ -6,10 +6,10 @@ import pandas as pd
 
 from evalkit.drawing import plots, tables
 from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import Html, Results, of_rows, text, value
+from evalkit.drawing.tables import Cell, Html, Results, escape, of_rows, text, value
 from evalkit.findings import inputs, measured, predictions
 from evalkit.findings.finding import NOTE, WARNING, Finding
-from evalkit.numbers import interval, number, percent, signed
+from evalkit.numbers import decimals, interval, number, percent, signed
 from evalkit.pages import first_screen, page, pieces, record
 from evalkit.pages.shared_findings import columns_read, counts, few_units, gaps, picked, skewed, slices, unshared
 from evalkit.parameters.reports import RENUMBER
@@ -20,6 +20,11 @@ from evalkit.studies.ranking_diagnostics import total
 from evalkit.studies.words import counted, listed
 
 pieces.listed(__name__)
+
+MOVED = 500  # queries that a page lists
+NUMBERS = 2_000  # of all metrics of these queries; of more queries fewer metrics
+OPENED = 100  # queries whose lists stand on the page, with so many items each
+TOP = 5
 
 
 def title(study: Ranking) -> Html:
@@ -59,6 +64,48 @@ def extremes(study: Ranking) -> Html:
     return of_rows(caption, study.extremes(), columns)
 
 
+def explorer(study: Ranking) -> Html:
+    """Every query with the values of the two systems, and the first items of their lists; of many the most moved."""
+    frame, every = study.moved(MOVED), len(study.runs.query)
+    metrics = study.settings.metrics[: max(1, NUMBERS // (len(study.shown) * len(frame)))]
+    columns = [_cells(study, frame, chosen.label) for chosen in metrics]
+    beside = [study.attributes[name][frame["number"]] for name in study.settings.attributes]
+    heads = [_opened(study, i, int(row.number), row.query) for i, row in enumerate(frame.itertuples())]
+    texts = [
+        [Cell(f"{escape(name)}\u00a0{escape(value)}", "text") for value in values]
+        for name, values in zip(study.settings.attributes, beside, strict=True)
+    ]
+    rows: list[Any] = list(zip(heads, *texts, *(column for _, several in columns for column in several), strict=True))
+    names = ["query", *study.settings.attributes, *(name for several, _ in columns for name in several)]
+    which = f"All {counted(every, 'query')}" if len(frame) == every else f"The {len(frame)} queries that differ most"
+    note = "The JSON has the differences of all queries." if len(frame) < every else ""
+    return tables.folded(which, tables.whole(f"{which}, {' and '.join(study.shown)}", names, rows, note))
+
+
+def _cells(study: Ranking, frame: pd.DataFrame, label: str) -> tuple[list[str], list[list[str]]]:
+    """The heads and the columns of one metric: each system, and for the metric that decides their difference."""
+    values = [study.per_query[label, name].per_unit[frame["number"]] for name in study.shown]
+    heads = [f"{label} {name}" for name in study.shown]
+    places = decimals(value for column in values for value in column)
+    columns = [[number(value, places) for value in column] for column in values]
+    if label == study.primary.label and len(values) > 1:
+        heads.append("difference")
+        columns.append([signed(value, places) for value in values[0] - values[1]])
+    return heads, columns
+
+
+def _opened(study: Ranking, place: int, query: int, name: str) -> Cell:
+    """The head of a row, which opens to the first items of each list; those of the first rows only."""
+    lists = [(system, study.top(system, query, TOP)) for system in study.shown] if place < OPENED else []
+    lines = "<br>".join(
+        f"{escape(system)}: "
+        + ", ".join(f"{escape(item)}\u00a0({grade:g})".replace("(nan)", "(–)") for item, grade in items)
+        for system, items in lists
+        if items
+    )
+    return Cell(f"<details><summary>{escape(name)}</summary><div>{lines}</div></details>" if lines else escape(name))
+
+
 def definitions(study: Ranking) -> Html:
     """Exactly the metrics shown, then the order, the population, the intervals and the test."""
     items = page.metric_definitions(study)
@@ -74,7 +121,7 @@ def definitions(study: Ranking) -> Html:
         "its mean, one that has no judgements is left out"
     )
     detectable = (
-        "the smallest true difference that a t-test detects with 80 % power on as many units, after Holm's first step"
+        "the smallest true difference that a t-test detects with 80% power on as many units, after Holm's first step"
     )
     items += [("relevant", relevant), ("order of ranks", order), ("population", population)]
     return tables.definitions([*items, ("tests", study.tests_are), ("detectable difference", detectable)])

@@ -174,7 +174,7 @@ def _constant(study: Rating) -> list[Finding]:
 
 def _heavy(study: Rating) -> list[Finding]:
     text = (
-        f"1 % of the rows account for {study.heavy:.0%} of {study.leader}'s squared error: RMSE is driven by a "
+        f"1% of the rows account for {study.heavy:.0%} of {study.leader}'s squared error: RMSE is driven by a "
         f"few rows. {measured.HEAVY}"
     )
     return [predictions.FEW_ROWS_DOMINATE.warning(text)] if study.heavy > rating_diagnostics.HEAVY else []

@@ -95,7 +95,7 @@ def _bootstrap(study: Validation) -> list[Html]:
         return []
     items = {
         "apparent": "on the rows that the model was fitted to",
-        "out_of_bag": "out of bag (trained on 63 % of the rows: pessimistic)",
+        "out_of_bag": "out of bag (trained on 63% of the rows: pessimistic)",
         "error_632": ".632",
         "error_632_plus": ".632+",
         "no_information": "with features that carry no information",

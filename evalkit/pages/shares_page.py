@@ -101,7 +101,7 @@ def _score_test(study: Shares) -> list[Finding]:
     pairs = study.beyond_exact if study.alternative == "two-sided" else []
     exact = "Fisher's test" if study.null is None else "the exact binomial test"
     text = f"Above {diagnostics.EXACT:,} trials the score test replaces {exact}, from which it differs"
-    return [methods.SCORE_TEST.note(f"{text} by less than 0.1 %: {listed(pairs)}.", len(pairs))] if pairs else []
+    return [methods.SCORE_TEST.note(f"{text} by less than 0.1%: {listed(pairs)}.", len(pairs))] if pairs else []
 
 
 def _two_methods(study: Shares) -> list[Finding]:

@@ -68,8 +68,9 @@ def other_tests(study: Significance) -> Html:
     if not len(study.headline) or not len(frame := extras.other_tests(study)):
         return Html("")
     columns: dict[str, Column] = {"first − second": pair, "metric": words("metric")}
-    columns |= {head: text(test, p_cell) for test, (head, _) in SENTENCES.items()}
-    note = "; ".join(f"{head}: {text}" for head, text in SENTENCES.values())
+    known = {test: words for test, words in SENTENCES.items() if frame[test].notna().any()}
+    columns |= {head: text(test, p_cell) for test, (head, _) in known.items()}
+    note = "; ".join(f"{head}: {text}" for head, text in known.values())
     if study.settings.unit:
         units = plural(study.unit_name, 2)
         note += f"; t and bootstrap take whole {units}, the other tests the mean of each {study.unit_name}"
@@ -147,8 +148,8 @@ def needed(study: Significance) -> Html:
     columns: dict[str, Column] = {
         "true difference": value("difference"),
         "which is": words("which"),
-        f"{units} for 80 %": text("n_80", _count),
-        f"{units} for 90 %": text("n_90", _count),
+        f"{units} for 80%": text("n_80", _count),
+        f"{units} for 90%": text("n_90", _count),
     }
     caption = f"Units needed for {' − '.join(study.opponents)} in {study.primary.label}, after Holm's first step"
     note = "Plan for a difference that would matter: the observed one is as uncertain as the verdict."
@@ -166,10 +167,10 @@ def teaching(study: Either) -> Html:
     """Why the answers above are made as they are: folded, computed live."""
     parts = [
         tables.folded("Is the coin fair? 8 heads in 10 flips are not enough evidence, 9 are", _coin()),
-        tables.folded("What 95 % confidence means: a hundred intervals, some of which miss", _hundred()),
+        tables.folded("What 95% confidence means: a hundred intervals, some of which miss", _hundred()),
         tables.folded("A test and its interval say the same (duality)", _duality(study)),
         tables.folded("Common mistakes and their error rates", _wrong()),
-        tables.folded("Repeated looks at growing data (sequential testing)", _looks()),
+        tables.folded("Repeated analyses of growing data (sequential testing)", _looks()),
     ]
     return tables.stack([part for part in parts if part.html])
 
@@ -210,18 +211,18 @@ def _coin() -> Html:
 def _hundred() -> Html:
     listed = ", ".join(f"{r.z_with_s:.1%} at n = {r.n}" for r in lessons.coverage().itertuples())
     text = (
-        "A point estimate alone does not say how far off it may be. The 95 % describes the procedure: 95 of 100 such "
+        "A point estimate alone does not say how far off it may be. The 95% describes the procedure: 95 of 100 such "
         "intervals contain the fixed, unknown mean; a single interval either does or does not. With σ known, M ± 1.96 "
         f"σ/√n has exactly this coverage. With s in place of σ the z interval covers too rarely ({listed}); Student's "
         "t corrects that. The mean of a new sample falls into an earlier interval in "
-        f"{lessons.replicate():.1%} of cases, not in 95 %."
+        f"{lessons.replicate():.1%} of cases, not in 95%."
     )
     return tables.stack([_picture(pictures.hundred()), tables.paragraph(text)])
 
 
 def _duality(study: Either) -> Html:
     text = (
-        "The 95 % interval contains exactly the differences that the same two-sided test would not reject at 0.05: p "
+        "The 95% interval contains exactly the differences that the same two-sided test would not reject at 0.05: p "
         "is below 0.05 if and only if 0 lies outside the interval. This does not hold if test and interval come from "
         "different methods, such as a pooled z-test with an unpooled interval. If p is exact and the limits are "
         "simulated, p decides on which side of the limit 0 lies."
@@ -240,7 +241,7 @@ def _wrong() -> Html:
         ]
         for r in lessons.wrong().to_dict("records")
     ]
-    heads = ["situation (nominal error rate 5 %)", "wrong method", "error rate", "better method", "error rate"]
+    heads = ["situation (nominal error rate 5%)", "wrong method", "error rate", "better method", "error rate"]
     near = f"rates are accurate to about {lessons.noise():.0f} percentage points"
     note = f"Simulated with a fixed seed, {lessons.RUNS} runs (Wilcoxon {lessons.FEWER_RUNS}): {near}."
     return tables.table("Error rates of common mistakes", heads, rows, note)
@@ -248,14 +249,14 @@ def _wrong() -> Html:
 
 def _looks() -> Html:
     columns: dict[str, Column] = {
-        "looks": text("looks", str),
+        "analyses": text("looks", str),
         "false positives at 0.05 each": text("rate", "{:.1%}".format),
-        "Pocock: p at each look": each(lambda row: number(row["pocock"], 4)),
+        "Pocock: p at each analysis": each(lambda row: number(row["pocock"], 4)),
         "O'Brien–Fleming: p at the last": each(lambda row: number(row["obrien_fleming"], 4)),
     }
-    note = "Set looks to the number of times the data were tested as they grew. Equally spaced analyses are assumed."
+    note = "Set `looks` to the number of times the data were tested as they grew. Equally spaced analyses are assumed."
     return of_rows(
-        "False positives from repeated looks, and the bounds that correct for them", lessons.looks(), columns, note
+        "False positives from repeated analyses, and the bounds that correct for them", lessons.looks(), columns, note
     )
 
 

@@ -25,7 +25,7 @@ def _pair(study: Either) -> str:
 
 
 def _p(study: Significance) -> str:
-    """The p-value of the headline, which is no share of the draws where it pays for several looks."""
+    """The p-value of the headline, which is not a share of the draws if it is corrected for several analyses."""
     paid = f", corrected for {study.looks} analyses" if study.looks > 1 else ""
     return f"p {p_value(study.headline.iloc[0]['p'])}{paid}"
 
@@ -104,7 +104,7 @@ def ranks(study: Significance) -> Picture | Html:
         f"within Nemenyi's critical difference, {summary['critical_difference']:.2f}.{rough} Ranks ignore the sizes "
         "of differences and depend on which systems are compared: the paired differences above decide."
     )
-    size = plots.WIDTH, plots.tall(plots.grid(k, across=2)[0], head=1.7, each=0.24)
+    size = plots.WIDTH, plots.tall(plots.grid(k, across=2)[0], head=1.9, each=0.34)
     drawn: dict[str, Any] = {"distance": summary["critical_difference"], "label": "mean rank, best left"}
     means = summary["mean_ranks"]
     return plots.picture(
@@ -122,7 +122,7 @@ def power(study: Significance) -> Picture | Html:
         f"{_pair(study)}: power, the probability of detecting a true difference in {study.primary.label} at α = "
         f"{diagnostics.family_alpha(study):.2g} (Holm's first step), from the spread of these differences (standard "
         f"deviation {number(sd)}); "
-        f"n = {n:,} {plural(study.unit_name, n)} as here, a quarter, four times as many. Horizontal: 80 %."
+        f"n = {n:,} {plural(study.unit_name, n)} as here, a quarter, four times as many. Horizontal: 80%."
     )
     drawn: dict[str, Any] = {
         "observed": float(study.headline.iloc[0]["difference"]),
@@ -162,7 +162,7 @@ def hundred() -> Picture:
     frame = lessons.hundred()
     missed = frame[~frame["covers"]].groupby("method", sort=False).size()
     caption = (
-        f"95 % intervals of the mean of {lessons.FEW} heights from N({lessons.MEAN:g}, {lessons.SIGMA:g}²), "
+        f"95% intervals of the mean of {lessons.FEW} heights from N({lessons.MEAN:g}, {lessons.SIGMA:g}²), "
         f"{lessons.SAMPLES} samples; red: the {missed['t']} (t) and {missed['z with s']} (z with s) that miss the mean."
     )
     drawn: dict[str, Any] = {"truth": lessons.MEAN, "label": "height (cm)"}

@@ -1,6 +1,6 @@
 """What to know of the rows, the split and the fits of a validation before the numbers, in words."""
 
-from evalkit.findings import inputs, splits
+from evalkit.findings import inputs, measured, splits
 from evalkit.findings.finding import Finding, Kind
 from evalkit.pages.shared_findings import columns_read, idle, rounded, skewed
 from evalkit.reading.inputs.examples import LeftOut
@@ -32,6 +32,7 @@ def of_data(study: Validation) -> list[Finding]:
         *_models(study),
         *_repeats(study),
         *_untested(study),
+        *_pooled(study),
         *_fits(study),
         *skewed(study),
     ]
@@ -97,6 +98,12 @@ def _untested(study: Validation) -> list[Finding]:
     n = diagnostics.untested(study)
     text = f"Used for training only, tested by no fold: {counted(n, 'row')}."
     return [inputs.UNTESTED_ROWS.note(text, n)] if n else []
+
+
+def _pooled(study: Validation) -> list[Finding]:
+    """That few rows are pooled out of fold, with what was simulated."""
+    text = f"{counted(study.distinct, study.row_name)} pooled from {len(study.tests)} folds. {measured.POOLED}"
+    return [splits.FEW_POOLED.note(text, study.distinct)] if diagnostics.few_pooled(study) else []
 
 
 def unchecked(study: Validation) -> list[Finding]:

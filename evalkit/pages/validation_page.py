@@ -100,7 +100,28 @@ def verdict(study: Validation) -> Html:
     lines += [escape(f"{finding.message} [{finding.kind.code}]") for finding in validation_findings.unchecked(study)]
     findings = f" ({places_of.link('evidence', LEAKS)})" if study.findings else ""
     main = f"{TRUST if study.word == 'cannot tell' else ''}{escape(_reason(study))}{findings}"
-    return tables.stack([*gate, tables.verdict(study.word, main, *lines)])
+    card = tables.verdict(study.word, main, *lines)
+    return tables.stack([*gate, tables.answer(_answer(study)), first_screen.gloss(study), card])
+
+
+def _answer(study: Validation) -> str:
+    """In one sentence whether the evaluation is sound, as far as could be checked."""
+    run, every = len([check for check in study.checks if not check.lacks]), len(study.checks)
+    extent = f"the {run} checks that could be run, of {every}"
+    warned = [finding for finding in study.findings if finding.matters]
+    if study.word == "fail":
+        return f"Do not rely on this evaluation: {_problems(warned)} found in {extent}."
+    if warned:
+        return (
+            f"Do not rely on this evaluation before the warnings are explained: {_problems(warned)} found in {extent}."
+        )
+    if study.word == "pass":
+        return f"No problem was found in {extent}; the most important checks are among them."
+    return f"No problem was found, but only {run} of {every} checks could be run, and important ones are missing."
+
+
+def _problems(findings: list[Finding]) -> str:
+    return f"{counted(len(findings), 'problem')} {'was' if len(findings) == 1 else 'were'}"
 
 
 def _reason(study: Validation) -> str:

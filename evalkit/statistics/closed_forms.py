@@ -15,7 +15,7 @@ SCALES = {0: "t on the logit scale", 1: "t on the log scale", 2: "t"}  # by how 
 OVERLAP = "Wilson of the Jaccard index, mapped"
 MOVER = "MOVER"
 FARTHEST = 100.0  # a step on a logarithmic scale beyond which nothing changes
-GAP = "largest distance: Newcombe at its place, below a bootstrap over all places"
+GAP = "for the largest distance Newcombe's upper limit and a lower limit by bootstrap"
 
 
 def ranged_t(

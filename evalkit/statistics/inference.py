@@ -128,16 +128,23 @@ def _of_originals(a: Any, b: Any, o: Options) -> Comparison:
 def _combined(statistic: Any, o: Options) -> Estimate:
     """MOVER of the limits of the parts, with the correlation of what moves them, and of the shares that are estimated.
 
-    The shares add as a part of value 0, whose limits are normal.
+    The shares add as a part of value 0, whose limits are normal. Limits of parts that are biased are moved by the bias,
+    which a mean of many leaves as it is while its interval narrows; they still hold the value.
     """
-    kind, rows, unit = statistic.chosen.metric.kind, statistic.rows, statistic.unit
+    kind, rows, unit, value = statistic.chosen.metric.kind, statistic.rows, statistic.unit, statistic.value
     parts = ((part, OfRows(Chosen(kind.of), part.rows)) for part in kind.weighed(rows))
     sides = (
-        Part(part.share, estimate(side, o), by_unit(part.spread(side.effects.rows, len(rows)), unit))
+        Part(part.share, _centred(side, o), by_unit(part.spread(side.effects.rows, len(rows)), unit))
         for part, side in parts
     )
     e = mover_mean(chain(sides, _of_shares(statistic, o)), n=statistic.n, level=o.level)
-    return replace(e, value=statistic.value)
+    return replace(e, value=value, low=float(np.fmin(e.low, value)), high=float(np.fmax(e.high, value)))
+
+
+def _centred(part: OfRows, o: Options) -> Estimate:
+    """The value and the limits less what the value is too high."""
+    e, excess = estimate(part, o), part.chosen.metric.kind.excess(part.rows)
+    return replace(e, value=e.value - excess, low=e.low - excess, high=e.high - excess)
 
 
 def _of_shares(statistic: Any, o: Options) -> Iterator[Part]:
@@ -194,7 +201,7 @@ OVERLAP = "Wilson's limits of the Jaccard index, mapped"
 LIFT = "MOVER of Wilson's limits of precision and base rate"
 AT_RATES = "MOVER of Wilson's limits of recall and false positive rate"
 LARGEST = "at its threshold Newcombe's limit above, below a bootstrap over all thresholds"
-FEW = "delta method, with the freedom that the kurtosis of the influence values leaves"
+FEW = "delta method, with degrees of freedom from the kurtosis of the influence values"
 BY_CLASS = "Welch's t on the influence of each row, by class; where rows have several labels, or a class one row, "
 BY_CLASS += FEW
 BY_PARTS = "MOVER of the limits of each class or label"
@@ -338,12 +345,12 @@ def lift(a: Any, b: Any, o: Options) -> Comparison:
 
 
 def detectable(a: Any, b: Any, c: Comparison, level: float) -> float:
-    """The smallest true difference that the test of this comparison shows at a level with 80 % power."""
+    """The smallest true difference that the test of this comparison shows at a level with 80% power."""
     return method(a).shows(a, b, c, level)
 
 
 def detectable_by_t(a: Any, b: Any, level: float) -> float:
-    """The smallest true difference that these units would show with 80 % power, from the spread that they have."""
+    """The smallest true difference that these units would show with 80% power, from the spread that they have."""
     sd, n = spread(a, b)
     return power.minimum_detectable(sd, n, level=level)
 

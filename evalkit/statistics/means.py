@@ -25,6 +25,23 @@ def mean(values: ArrayLike, *, level: float = 0.95) -> Estimate:
     return hall(value, standard_error(spread), skewness(spread), n=units.size, level=level)
 
 
+def mean_of_counts(values: ArrayLike, rows: ArrayLike, *, level: float = 0.95) -> Estimate:
+    """`mean` of values of which each comes so many times.
+
+    >>> counted, alone = mean_of_counts([0, 1, 5], [90, 7, 3]), mean([0] * 90 + [1] * 7 + [5] * 3)
+    >>> round(counted.low, 12) == round(alone.low, 12), round(counted.high, 6)
+    (True, 0.860684)
+    """
+    each, times = finite("values", values), finite("rows", rows)
+    each, times, n = each[times > 0], times[times > 0], float(times.sum())
+    if ((each == 0) | (each == 1)).all():
+        return wilson(float(times @ each), n, level=level)
+    value = float(times @ each) / n
+    square, cube = (float(times @ (each - value) ** power) / n for power in (2, 3))
+    error, skew = float(np.sqrt(ratio(square, n - 1))), float(np.nan_to_num(ratio(cube, square**1.5)))
+    return hall(value, error, skew, n=int(n), level=level)
+
+
 def skewness(spread: Floats) -> float:
     """The mean cube over the cubed root mean square of values less their mean; 0 where nothing varies.
 

@@ -212,7 +212,7 @@ def two_proportions(a: Any, b: Any, o: Options) -> Comparison:
 
 
 def shown_by_width(a: Any, b: Any, c: Comparison, level: float) -> float:
-    """From the width of the interval: z(level) + z(80 %) standard errors."""
+    """From the width of the interval: z(level) + z(80%) standard errors."""
     width = (c.difference.high - c.difference.low) / 2
     error = width / intervals.normal_quantile(c.difference.level)
     return float(error * (intervals.normal_quantile(level) + intervals.normal_quantile(2 * POWER - 1)))
@@ -226,8 +226,8 @@ def shown_by_shares(a: Any, b: Any, c: Comparison, level: float) -> float:
 def shown_by_means(a: Any, b: Any, c: Comparison, level: float) -> float:
     """From the second mean, its spread and both sizes: what is never below 0 grows by a factor, and so does its spread.
 
-    In simulated revenue of 200 to 2,000 users an arm such a difference shows in 76 to 79 %; by the width of the
-    interval in 22 to 56 %. Of values that can be below 0 the width decides.
+    In simulated revenue of 200 to 2,000 users an arm such a difference shows in 76 to 79%; by the width of the
+    interval in 22 to 56%. Of values that can be below 0 the width decides.
     """
     first, second = a.sums.numerator, b.sums.numerator
     if min(first.min(), second.min()) < 0 or not second.any() or second.size < 2:

@@ -1,4 +1,4 @@
-"""Several tests: adjusted p-values of a family, and what repeated looks at growing data cost, with bounds for them."""
+"""Several tests: adjusted p-values of a family, and what repeated tests of growing data cost, with bounds for them."""
 
 from collections.abc import Callable
 from functools import cache
@@ -12,7 +12,7 @@ from evalkit.statistics.intervals import check_level, normal_quantile
 
 
 def holm(p_values: ArrayLike) -> Floats:
-    """Holm's adjusted p-values, which control the chance of any false rejection; NaN stays NaN and is not counted.
+    """Holm's adjusted p-values, which control the probability of any false rejection; NaN stays NaN and is not counted.
 
     Scandinavian Journal of Statistics 1979.
 
@@ -83,7 +83,7 @@ NODES = 160  # of the Gauss–Legendre rule; the error of the level is below 1e-
 
 
 def false_positive_rate(looks: int, *, level: float = 0.95) -> float:
-    """The chance that at least one of `looks` equally spaced tests at 1 − level rejects a true null.
+    """The probability that at least one of `looks` equally spaced tests at 1 − level rejects a true null.
 
     Armitage, McPherson, Rowe, JRSS A 1969, doi:10.2307/2343787.
 

@@ -28,7 +28,7 @@ DRAWS, FEWEST = 9_999, 1_999
 WORK = 2**25  # units dealt in all: half a second
 TIE = 1e-9  # t closer than this are equal
 STEPS = 50  # halvings of the interval that holds a limit
-SKEWED = 0.1  # skewness of the difference of the means from which Welch's tails are no longer 2.5 % each
+SKEWED = 0.1  # skewness of the difference of the means from which Welch's tails are no longer 2.5% each
 
 
 def difference_skewness(first: Floats, second: Floats) -> float:

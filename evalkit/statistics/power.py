@@ -12,7 +12,7 @@ from evalkit.statistics.intervals import check_level, normal_quantile
 
 
 def paired_power(difference: float, sd: float, n: float, *, level: float = 0.95) -> float:
-    """The chance that a paired t-test of n units at α = 1 − level rejects on the true side, given the true difference.
+    """The probability that a paired t-test of n units at α = 1 − level rejects on the true side.
 
     `sd` is the standard deviation of the paired differences. NaN below two units.
 

@@ -61,7 +61,7 @@ def mcnemar_asymptotic(
 
     both = first_only + second_only
     p = float(2 * ndtr(-abs(first_only - second_only) / np.sqrt(both))) if both else 1.0
-    return _mcnemar(first_only, second_only, n, p, level=level, unit=unit, method="McNemar asymptotic")
+    return _mcnemar(first_only, second_only, n, p, level=level, unit=unit, method="asymptotic McNemar test")
 
 
 def two_proportions(

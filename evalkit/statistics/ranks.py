@@ -125,7 +125,10 @@ def blocked_tukey(values: ArrayLike) -> Floats:
     residual = table - mean - table.mean(axis=1, keepdims=True) + table.mean()
     freedom = (n - 1) * (k - 1)
     error = np.sqrt(np.sum(residual**2) / freedom / n)
-    return studentized_range.sf(np.abs(mean[:, None] - mean) / error, k, freedom)
+    first, second = np.triu_indices(k, 1)  # each pair once: an integral takes 30 ms
+    p = np.ones((k, k))
+    p[first, second] = p[second, first] = studentized_range.sf(np.abs(mean[first] - mean[second]) / error, k, freedom)
+    return p
 
 
 def _friedman_statistic(values: ArrayLike) -> tuple[float, int, int]:

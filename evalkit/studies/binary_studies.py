@@ -98,7 +98,7 @@ def _repeated_rows(d: Binary) -> int:
 # The parameters ---------------------------------------------------------------------------------------------------
 
 
-OF_UNITS = "units whose rows are ranked among themselves; set unit='COLUMN', such as the user"
+OF_UNITS = "units to rank rows within; set unit='COLUMN', such as the user"
 
 
 @dataclass(frozen=True, eq=False)

@@ -58,6 +58,12 @@ def within_units(study: BinaryStudy) -> Comparison | None:
     return methods.influence(pooled, within, study.inference_options(1))
 
 
+def pooled_and_within(study: BinaryStudy, difference: Comparison) -> tuple[float, float]:
+    """The leader's AUC of all rows and that within units, which lies below it by the difference."""
+    pooled = areas(study)[study.leader][0]
+    return pooled, pooled - difference.difference.value
+
+
 def clipped(study: BinaryStudy) -> dict[str, int]:
     """The rows of each system whose probability log loss clips, without zeros; none where it is not asked for."""
     if LOG_LOSS not in study.settings.metrics:

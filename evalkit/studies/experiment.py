@@ -110,9 +110,11 @@ def _metric(name: str, best: str, numbers: Mapping[str, Floats]) -> Metric:
     parts = logs.measured(name)
     alone = len(parts) == 1
     what = f"mean of {name} over users" if alone else f"Σ {parts[0]} / Σ {parts[1]} over users, users as units"
+    plain = f"the mean of {name} in each arm" if alone else f"all {parts[0]} of an arm divided by all its {parts[1]}"
     equals = "scipy ttest_ind(equal_var=False); of 0 and 1 statsmodels proportions_ztest" if alone else "none as such"
     undefined = "the arm has no user" if alone else f"Σ {parts[1]} is 0"
-    return Metric(name, "users", _kind(parts, numbers), what, undefined, equals, "never", -np.inf, np.inf, best)
+    kind = _kind(parts, numbers)
+    return Metric(name, "users", kind, what, undefined, equals, "never", -np.inf, np.inf, best, plain=plain)
 
 
 def _kind(parts: Sequence[str], numbers: Mapping[str, Floats]) -> Kind:
@@ -259,7 +261,7 @@ class Experiment(Study):
 
     @cached_property
     def users_for(self) -> pd.DataFrame:
-        """Users an arm for a lift over the headline's second arm at 80 % power: lift, difference, raw, cuped."""
+        """Users an arm for a lift over the headline's second arm at 80% power: lift, difference, raw, cuped."""
         if self.plain is None:
             return pd.DataFrame()
         control = self._sides(self.plain.sums(self.numbers).numerator)[1]

@@ -36,7 +36,7 @@ def coin(flips: int = FLIPS) -> pd.DataFrame:
 
 
 def hundred(n: int = FEW) -> pd.DataFrame:
-    """95 % intervals of the mean from 100 samples, by t and by z with the sample's own s: which of them miss."""
+    """95% intervals of the mean from 100 samples, by t and by z with the sample's own s: which of them miss."""
     samples = np.random.default_rng(SEED).normal(MEAN, SIGMA, (SAMPLES, n))
     rows = []
     for i, sample in enumerate(samples, start=1):
@@ -61,7 +61,7 @@ def coverage() -> pd.DataFrame:
 
 
 def replicate() -> float:
-    """The chance that the mean of a new sample falls into an earlier 95 % interval: 2 Φ(1.96 / √2) − 1.
+    """The chance that the mean of a new sample falls into an earlier 95% interval: 2 Φ(1.96 / √2) − 1.
 
     >>> round(replicate(), 3)
     0.834
@@ -88,11 +88,11 @@ def noise() -> float:
     return float(200 * np.sqrt(0.25 / RUNS))
 
 
-# Wrong methods beside right ones, under a true null or at a nominal coverage of 95 % ------------------------------
+# Wrong methods beside right ones, under a true null or at a nominal coverage of 95% ------------------------------
 
 
 def wrong() -> pd.DataFrame:
-    """How often each method errs where 5 % were promised: setting, wrong method, its rate, right method, its rate."""
+    """How often each method errs where 5% were promised: setting, wrong method, its rate, right method, its rate."""
     return pd.DataFrame(_measured(), columns=["setting", "wrong", "wrong_rate", "right", "right_rate"])
 
 
@@ -123,7 +123,7 @@ def _rows_of_users() -> Row:
         return not by_row.low <= truth <= by_row.high, not by_user.low <= truth <= by_user.high
 
     wrong, right = _rate(errs)
-    setting = f"click-through rate, {USERS:,} users: 95 % interval misses it"
+    setting = f"click-through rate, {USERS:,} users: 95% interval misses it"
     return setting, "rows as units (Wilson)", wrong, "users as units (delta method)", right
 
 
@@ -156,7 +156,7 @@ def _accuracies(x: Floats, label: np.ndarray, fold: np.ndarray) -> Floats:
 
 
 def _signed_ranks(n: int = 500) -> Row:
-    """Differences of mean 0: 70 % zeros, many small losses, a few large gains."""
+    """Differences of mean 0: 70% zeros, many small losses, a few large gains."""
     rng = np.random.default_rng(SEED + 3)
 
     samples = rng.choice(SKEWED[0], (RUNS, n), p=SKEWED[1])

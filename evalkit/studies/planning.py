@@ -110,7 +110,7 @@ class Planning:
 
     @cached_property
     def worlds(self) -> pd.DataFrame:
-        """Users for 95 % agreement in every world, and the ratios to interleaving by the user's win."""
+        """Users for 95% agreement in every world, and the ratios to interleaving by the user's win."""
         rows = []
         for name, world in WORLDS.items():
             designs = self.needed if name == self.name else simulation.users_needed(self._duel(world))

@@ -132,7 +132,7 @@ def _check_unit(unit: str | None, data: Runs | Measured) -> None:
     if len(without):
         query = data.query[without[0]]
         raise InputError(
-            f"unit: every query must have a {unit}, got none for query {query!r} and {len(without)} in all"
+            f"unit: every query must have a {unit}, got none for query {query!r} (missing in {len(without):,} queries)"
         )
 
 
@@ -239,6 +239,27 @@ class Ranking(Shown, Study):
         chosen = pd.concat([gains[gains > 0], losses[losses < 0]])
         sides = {"first": values[first][chosen.index].to_numpy(), "second": values[second][chosen.index].to_numpy()}
         return pd.DataFrame({"query": chosen.index, "difference": chosen.to_numpy(), **sides})
+
+    def moved(self, most: int) -> pd.DataFrame:
+        """The queries that differ most between the headline's two systems, by number, most first; of one its worst."""
+        values = self.values()
+        own = values[list(self.shown)]
+        far = own[self.leader] if len(self.shown) == 1 else -(own.iloc[:, 0] - own.iloc[:, 1]).abs()
+        order = np.argsort(far.to_numpy(), kind="stable")
+        return pd.DataFrame({"number": order, "query": self.runs.query[order]}).head(most)
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The systems that are compared query by query: the headline's two, or the only one."""
+        return tuple(self.opponents) if len(self.headline) else (self.leader,)
+
+    def top(self, name: str, query: int, k: int) -> list[tuple[str, float]]:
+        """Item and grade of the first k rows of a list, NaN of an item without judgement; of no items nothing."""
+        if self.runs.items is None:
+            return []
+        lists = self.runs.rankings[name].retrieved
+        grades = lists.grade[lists.offset[query] : lists.offset[query + 1]][:k]
+        return list(zip(self.runs.items(name, query, k), grades.tolist(), strict=True))
 
     @cached_property
     def curves(self) -> pd.DataFrame:

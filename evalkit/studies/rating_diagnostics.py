@@ -8,7 +8,7 @@ import pandas as pd
 from evalkit.studies.rating import Rating
 
 DRAWN = 700  # rows of a drawn cloud
-HEAVY = 0.25  # the share of the squared error in 1 % of the rows from which RMSE is driven by a few
+HEAVY = 0.25  # the share of the squared error in 1% of the rows from which RMSE is driven by a few
 
 
 @dataclass(frozen=True)

@@ -130,10 +130,10 @@ def _makers(setting: Setting) -> dict[str, Callable[[str], Way]]:
         forward = {"blocks forward in time": lambda name: Way(name, setting.folds, pairs)}
         return {"one split at a moment": lambda name: _at_a_moment(setting, name)} | (own or forward) | blind
     if setting.ignores == "group":
-        whole = {"one holdout of 30 % of groups": lambda name: _group_holdouts(setting, name)}
+        whole = {"one holdout of 30% of groups": lambda name: _group_holdouts(setting, name)}
         return own | whole | {f"{folds} of groups": lambda name: Way(name, _group_folds(setting), setting.k)} | blind
     return own | {
-        "one holdout of 30 %": lambda name: _holdouts(setting, name),
+        "one holdout of 30%": lambda name: _holdouts(setting, name),
         folds: lambda name: Way(name, _drawn(setting, limits.repeats), setting.k),
         f"mean of {limits.averaged} × {folds}": lambda name: _averaged(setting, name),
         OUT_OF_BAG: lambda name: Way(name, _samples(setting)),
@@ -170,7 +170,7 @@ def _holdouts(setting: Setting, name: str) -> Way:
 def _one_out(setting: Setting, name: str) -> Way:
     rows = len(setting.examples)
     if rows > LEAST_LEFT_OUT:
-        raise InputError(f"{rows:,} fits; made only up to {LEAST_LEFT_OUT} rows")
+        raise InputError(f"{rows:,} fits; they are only made for up to {LEAST_LEFT_OUT} rows")
     return Way(name, splits.leave_out(rows), rows)
 
 

@@ -107,7 +107,7 @@ def _study(values: Input, p: parameters.Significance) -> "Significance":
     shared = study.settings(p, metrics, unit=data.name if clustered else None)
     study.check_systems(shared, data.systems)
     if p.test_to_train and clustered:
-        raise ParameterError("test_to_train: needs one row a fold, the input has several")
+        raise ParameterError("test_to_train: needs one row per fold, the input has several")
     attributes = {data.name: data.unit.astype(str)} if clustered else {}
     return Significance(
         shared, data.systems, attributes, p.given, data, p.test_to_train, p.looks, values.accounts, values.alone

@@ -14,6 +14,7 @@ from evalkit.statistics.power import effect
 from evalkit.studies.significance import Significance
 
 RESAMPLES = 2_000
+MOST_OF_TUKEY = 20  # systems; of 200 its integrals would take ten minutes
 
 
 def effects(study: Significance) -> pd.DataFrame:
@@ -88,7 +89,7 @@ def table(study: Significance, chosen: Chosen) -> Floats:
 
 def _tukey(study: Significance, chosen: Chosen) -> dict[tuple[str, str], float]:
     values = table(study, chosen)
-    if len(study.order) < 3 or len(values) < 2:
+    if not 3 <= len(study.order) <= MOST_OF_TUKEY or len(values) < 2:
         return {}
     with np.errstate(invalid="ignore", divide="ignore"):
         p = ranks.blocked_tukey(values)
@@ -141,14 +142,14 @@ def power_curve(study: Significance, points: int = 41) -> pd.DataFrame:
 
 
 def needed(study: Significance) -> pd.DataFrame:
-    """How many units show which true difference with 80 and 90 % power: the margin, what was seen, what would show."""
+    """How many units show which true difference with 80 and 90% power: the margin, what was seen, what would show."""
     sd, n = spread(study)
     if not sd > 0:
         return pd.DataFrame()
     seen = abs(float(study.headline.iloc[0]["difference"]))
     least = power.minimum_detectable(sd, n, level=study.family_level)
     wanted = [("the margin", study.settings.margin or 0.0), ("as large as observed", seen), ("half of it", seen / 2)]
-    wanted += [(f"what {n:,} detect with 80 %", least), ("half of that", least / 2)]
+    wanted += [(f"detectable by {n:,} with 80% power", least), ("half of that", least / 2)]
     rows = []
     for name, d in wanted:
         if d > 0:

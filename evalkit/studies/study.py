@@ -162,7 +162,7 @@ class Study(ABC):
         return 1 - (1 - self.test_level) / max(self.family_size, 1)
 
     def would_show(self, chosen: Chosen, pair: tuple[str, str]) -> float:
-        """The smallest true difference that the verdict shows with 80 % power, after the correction for the others."""
+        """The smallest true difference that the verdict shows with 80% power, after the correction for the others."""
         first, second = (self.measure(chosen, name) for name in pair)
         return inference.detectable(first, second, self.compare(chosen, pair), self.family_level)
 

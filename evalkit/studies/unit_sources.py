@@ -1,4 +1,4 @@
-"""Every input that holds one value a unit for several systems: tables, ranked lists, predicted chances, reports."""
+"""Inputs with one value per unit of several systems: tables, ranked lists, predicted probabilities, reports."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -31,7 +31,7 @@ KINDS = {
     "trials": "successes and trials",
     "long": "a long table of values",
     "wide": "a wide table of values",
-    "classification": "predicted chances",
+    "classification": "predicted probabilities",
     "report": "an earlier report",
     "trec_eval": "the output of trec_eval -q",
 }

@@ -13,6 +13,7 @@ from evalkit.studies.resplits import ONE_OUT
 from evalkit.studies.validity import Validation
 
 BINS = 120  # of the map of the folds
+POOLED_ROWS = 300  # below which what is pooled depends on the models of the folds more than its interval knows
 
 
 @dataclass(frozen=True)
@@ -176,3 +177,9 @@ def _kinds(part: Ints, place: Floats, test: Ints, train: Ints, bins: int) -> np.
     tests, trains = count[0] > 0, count[1] > 0
     more = np.where(count[0] >= count[1], "test", "training")
     return np.where(tests & trains, np.where(mixed, "both", more), np.select([tests, trains], ["test", "training"], ""))
+
+
+def few_pooled(study: Validation) -> bool:
+    """Whether the scores of several folds' models are measured together, on few rows."""
+    scored = any(not chosen.decided for chosen in study.settings.metrics)
+    return scored and not study.holdout and study.distinct < POOLED_ROWS

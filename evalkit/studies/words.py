@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 NAMED = 12  # more names than a line holds
+LONG = 60  # more characters than a name has in a sentence
 EXACT = 1e15  # sums of weights above it are not known to one
 HISSING = ("s", "x", "z", "ch", "sh")
 
@@ -29,6 +30,15 @@ def listed(texts: Iterable[str], most: int = NAMED, joint: str = ", ") -> str:
     several = list(texts)
     more = f" and {len(several) - most:,} more" if len(several) > most else ""
     return joint.join(several[:most]) + more
+
+
+def shortened(name: str) -> str:
+    """A name in a sentence: of a long one its beginning and its end.
+
+    >>> shortened("bm25"), shortened("a" * 50 + "b" * 50)
+    ('bm25', 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…bbbbbbbbbbbbbbbbbbb')
+    """
+    return name if len(name) <= LONG else f"{name[:40]}…{name[-19:]}"
 
 
 def unit_noun(column: str, role: str) -> str:

@@ -94,7 +94,7 @@ RANKING = (
     ranking("digits by segment", **RUNS, segments="digit"),
     ranking("digits by unit", **RUNS, unit="digit", metrics="ndcg@10,map", ks="5,10"),
     ranking("digits, every metric", **RUNS, metrics=RANKING_METRICS, systems="pca8_euclid,lda_cosine"),
-    ranking("digits, 90 %", **RUNS, metrics="ndcg@10,mrr", ks="10", level=0.9),
+    ranking("digits, 90%", **RUNS, metrics="ndcg@10,mrr", ks="10", level=0.9),
     ranking("digits, another seed", **RUNS, metrics="ndcg@10,mrr", ks="10", seed=3),
     ranking("digits, baseline and margin", **RUNS, baseline="pixel_cosine", margin=0.02, gate="not worse"),
     ranking("modechoice", preds=CHOICES, systems="cond_logit,logistic,gbm,cheapest", segments="party_size"),

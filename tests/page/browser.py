@@ -100,3 +100,46 @@ def _probed(page: str, axe: str, view: View) -> str:
     if view.scripts:
         return page + PROBE % axe.replace("</script>", "<\\/script>")
     return SCRIPT.sub("", page) + PROBE % ""
+
+
+ANSWERS = (Path(__file__).parent / "answers.js").read_text("utf-8")
+ASK = """
+<script>
+addEventListener("load", async () => {
+  const wait = () => new Promise(done => setTimeout(done, 100));
+  let answer;
+  try { answer = await (async () => { %s })(); } catch (error) { answer = {error: error.stack}; }
+  const told = document.createElement("pre");
+  told.className = "answer-of-test"; told.textContent = JSON.stringify({
+    answer, requests: performance.getEntriesByType("resource").length, address: location.hash
+  });
+  document.body.appendChild(told);
+});
+</script>
+"""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a script in a page returned, what the page asked for, its address, and the lines of its console."""
+
+    answer: Any
+    requests: int
+    address: str
+    console: list[str]
+
+
+def ask(page: str, script: str, folder: Path, address: str = "", head: str = "") -> Answer:
+    """Run a script, which may call the functions of answers.js, in a page opened from a file at an address.
+
+    head: what is put into the head of the page, such as a policy.
+    """
+    file = folder / "page.html"
+    asked = page.replace("<head>", f"<head>{head}", 1) + f"<script>{ANSWERS}</script>" + ASK % script
+    file.write_text(asked, encoding="utf-8")
+    command = ["chromium", *FLAGS, f"--user-data-dir={folder / 'profile'}", file.as_uri() + address]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    (told,) = re.findall(r'<pre class="answer-of-test">(.*?)</pre>', ran.stdout, re.S)
+    found = json.loads(html.unescape(told))
+    console = [line for line in ran.stderr.splitlines() if ":CONSOLE" in line]
+    return Answer(found["answer"], found["requests"], found["address"], console)

@@ -85,7 +85,7 @@ def matches(token: re.Match[str], value: float) -> bool:
 
 def untraced(text: str, names: list[str], known: Numbers, shares: Sequence[float] = ()) -> list[str]:
     """The numbers of a text that none of the known ones prints as, nor a share as a percentage."""
-    tokens = list(NUMBER.finditer(without(text.replace("80 % power", ""), names)))
+    tokens = list(NUMBER.finditer(without(text.replace("80% power", ""), names)))
     several = [(token, [*known, *(shares if token["percent"] else [])]) for token in tokens]
     return [token[0] for token, values in several if not any(matches(token, value) for value in values)]
 
@@ -161,9 +161,13 @@ def faults_of_validation(screen: Screen, results: dict[str, Any]) -> list[str]:
     known = [*numbers_of(first), *estimates]
     known += [float(len(results["order"]) - 1)]
     lines = [line for line in card if not any(len(text) > 20 and text.rstrip(".") in line for text in texts)]
+    checks = results["verdict"]["checks"]
     held = [line for line in card if line not in lines]
+    problems = [finding for finding in results["findings"] if finding["code"].startswith("EK5")]
+    of_checks = [float(len(checks[which])) for which in ("run", "all")] + [float(len(problems))]
     assert any(results["verdict"]["because"] in line for line in held)
-    return [fault for line in lines for fault in untraced(line, [*names, "10-fold", ".632"], known)]
+    answers = [fault for line in screen.answers for fault in untraced(line, names, of_checks)]
+    return answers + [fault for line in lines for fault in untraced(line, [*names, "10-fold", ".632"], known)]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

@@ -1,22 +1,22 @@
-(function () {
-  var button = document.getElementById("show-code"), contents = document.querySelector(".contents");
-  var code = document.querySelectorAll("details.code"), root = document.documentElement.classList;
-  root.add("hide-code");
-  if (contents && window.matchMedia("(max-width: 56rem)").matches) contents.open = false;
-  button.hidden = code.length === 0;
-  button.onclick = function () {
-    var hidden = root.toggle("hide-code");
-    button.textContent = hidden ? "Show code" : "Hide code";
-    button.setAttribute("aria-pressed", String(!hidden));
-    code.forEach(function (each) { each.open = !hidden; });
-  };
-  function reach() {
-    document.querySelectorAll(".scroll").forEach(function (box) {
-      var of = box.querySelector("caption, [role=img], tr"), on = box.scrollWidth > box.clientWidth;
-      box.tabIndex = on - 1;
-      box.role = on ? "region" : null;
-      box.ariaLabel = on ? of.ariaLabel || of.textContent : null;
-    });
-  }
-  (onresize = reach)();
-})();
+const all = (selector, root = document) => [...root.querySelectorAll(selector)];
+const make = (tag, properties) => Object.assign(document.createElement(tag), properties);
+const fixed = (value, places) => isNaN(value) ? "–" :
+  value.toLocaleString("en", {minimumFractionDigits: places, maximumFractionDigits: places}).replace(/^-(?=[0.]*$)/, "").replace("-", "−");
+
+const root = document.documentElement.classList, code = all("details.code");
+const [contents] = all(".contents"), [button] = all("#show-code");
+root.add("scripted", "hide-code");
+if (contents) contents.open = !matchMedia("(max-width: 56rem)").matches;
+button.hidden = !code[0];
+button.onclick = () => {
+  const hidden = root.toggle("hide-code");
+  button.textContent = hidden ? "Show code" : "Hide code";
+  button.ariaPressed = !hidden;
+  code.forEach(each => { each.open = !hidden; });
+};
+onresize = () => all(".scroll").forEach(box => { // the keyboard stops at boxes that scroll
+  const name = box.querySelector("caption, [role=img], tr"), on = box.scrollWidth > box.clientWidth;
+  box.tabIndex = on - 1;
+  box.role = on ? "region" : null;
+  box.ariaLabel = on ? name.ariaLabel || name.textContent : null;
+});

@@ -17,33 +17,16 @@ from evalkit.metrics.rankings import Lists, Rankings
 from evalkit.metrics.sums import Sums
 from evalkit.reading.inputs import places
 from evalkit.reading.inputs import rows as reading
+from evalkit.reading.inputs.accounts import Account as Account
 from evalkit.reading.inputs.rows import Ranked, Rows
 from evalkit.reading.tables import ids
 from evalkit.reading.tables.parts import Source
 
 Made = TypeVar("Made")
 Ask = Callable[[Rankings], Sums]  # one value a query; where shards are measured, hashable and fit to be pickled
+Items = Callable[[str, int, int], list[str]]
+KEPT = 100_000  # rows of all runs up to which the items stay beside the grades
 NONE = "(none)"  # the value of a query that has none in a column beside it
-
-
-@dataclass(frozen=True)
-class Account:
-    """What became of one system's rows, and of the queries: everything that the page must own up to.
-
-    rows = used + unjudged_query. missing: judged queries without a row. extra: queries of the run without judgements.
-    tied: used rows with the score of the row before. unjudged: used rows without a judgement. late: lists whose first
-    rank is above 1. gaps: lists with a rank that no row has, behind the first.
-    """
-
-    rows: int
-    used: int
-    unjudged_query: int
-    missing: int
-    extra: int
-    tied: int
-    unjudged: int
-    late: int = 0
-    gaps: int = 0
 
 
 @dataclass(frozen=True)
@@ -51,7 +34,8 @@ class Runs:
     """Every system's rankings over one population, what stands beside each query, and the accounts.
 
     attributes: text a query by column name. pooled_ideal: no judgement file, so the ideal knows returned rows only.
-    negative: judgements below 0, which count as not judged.
+    negative: judgements below 0, which count as not judged. items: (system, number of the query, k) -> the items of the
+    first k rows of its list; None of more than `KEPT` rows.
     """
 
     systems: tuple[str, ...]
@@ -62,6 +46,7 @@ class Runs:
     sources: tuple[Source, ...]
     pooled_ideal: bool
     negative: int
+    items: Items | None = None
 
     @property
     def query(self) -> np.ndarray:
@@ -279,7 +264,26 @@ class Build:
             sources=(*self.run.sources, *shared, *table),
             pooled_ideal=self.judged is self.run,
             negative=self.negative,
+            items=self.items if len(self._list) <= KEPT else None,
         )
+
+    def items(self, name: str, query: int, k: int) -> list[str]:
+        """The items of the first k rows of a system's list."""
+        order, (system,) = self._ranked[0], np.flatnonzero(self._systems[0] == name)
+        place = system * len(self._queries[0]) + self._population[query]
+        start, stop = self._ends[place : place + 2]
+        return self._texts(self.run, order[start : min(start + k, stop)]).to_pylist()
+
+    @cached_property
+    def _ranked(self) -> tuple[Ints, Bools]:
+        """The rows list by list, best rank first, and which have the score of the row before."""
+        return ids.by_rank(self._list, ids.joined(self.run.score), self._item_places)
+
+    @cached_property
+    def _ends(self) -> Ints:
+        """Where each list begins among the ranked rows, and where the last one ends."""
+        lists = len(self._systems[0]) * len(self._queries[0])
+        return np.concatenate([[0], np.cumsum(np.bincount(self._list, minlength=lists))])
 
     @property
     def negative(self) -> int:
@@ -288,10 +292,7 @@ class Build:
 
     def built(self, names: Sequence[str], top: float | None = None) -> dict[str, tuple[Rankings, Account]]:
         """Rankings and account of each system; top: the best grade of the scale, where it is not that of these rows."""
-        grade = self._grades
-        order, tied = ids.by_rank(self._list, ids.joined(self.run.score), self._item_places)
-        lists = len(self._systems[0]) * len(self._queries[0])
-        ends = np.concatenate([[0], np.cumsum(np.bincount(self._list, minlength=lists))])
+        grade, (order, tied), ends = self._grades, self._ranked, self._ends
         all_ranked, ideal = Lists(grade[order], tied, ends, self._positions(order, tied, ends)), self._ideal()
         best = float(ideal.grade.max(initial=0)) if top is None else top
         return {name: self._one(name, all_ranked, ideal, best) for name in names}

@@ -7,7 +7,7 @@ asked for stay, one a query: the same to the last bit wherever the shard was cut
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -36,6 +36,8 @@ class Measured:
     query: np.ndarray
     top_grade: float
     found: Mapping[tuple[str, Ask], Sums]
+
+    items: ClassVar[None] = None
 
     def measure(self, system: str, ask: Ask) -> Sums:
         """One value a query of a system; one of those that were asked for."""

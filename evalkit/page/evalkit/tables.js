@@ -1,0 +1,61 @@
+// Tables: sort by a column, filter rows, fold long ones, copy.
+const FEW = 12, NUMBER = "([+−]?(?:\\d[\\d,]*(?:\\.\\d+)?(?:e[+-]?\\d+)?|∞)|–)", START = RegExp("^<?" + NUMBER), WHOLE = RegExp(`^${NUMBER}$`);
+const ESTIMATE = RegExp(`^${NUMBER} \\[${NUMBER}, ${NUMBER}\\]`);
+const words = cell => make("p", {innerHTML: cell.innerHTML.replace(/<br>|<div.*<\/div>/gs, " ")}).textContent.trim().replace(/\s+/g, " ");
+const plain = text => text.replace(/,/g, "").replace("−", "-").replace("∞", "Infinity").replace("–", "");
+const sorted = (rows, column, sign) => rows.map(row => { // by the first number of the cells, else by their words; missing ones last
+  const text = words(row.cells[column]), number = START.exec(text);
+  return [number ? plain(number[1]) : text, row];
+}).sort(([a], [b]) => !a - !b || a && sign * (isNaN(a - b) ? a.localeCompare(b, "en", {numeric: true}) : a - b)).map(pair => pair[1]);
+const SIGNS = {"−": "-", "↑": "\\uparrow", "↓": "\\downarrow", "→": "\\to", "∞": "\\infty", "\\": "\\backslash", "^": "\\hat{}", "~": "\\sim"};
+const latex = text => text.replace(/[&%$#_{}]|[−↑↓→∞<>\\^~]/g, sign => "&%$#_{}".includes(sign) ? "\\" + sign : `$${SIGNS[sign] || sign}$`);
+const FORMATS = { // rows of texts, heads first; bold: the cell that is so
+  CSV: rows => rows.map((row, r) => row.flatMap((text, i) => {
+    const parts = ESTIMATE.exec(text), wide = rows.some(other => ESTIMATE.test(other[i]));
+    return parts ? parts.slice(1) : !wide ? text : r ? [text, "", ""] : [text, text + " low", text + " high"];
+  }).map(text => WHOLE.test(text) ? plain(text) : `"${text.replace(/"/g, '""')}"`).join(",")),
+  Markdown: rows => rows.flatMap((row, r) => [row, ...(r ? [] : [row.map(() => "--:")])]).map(row => `| ${row.join(" | ")} |`),
+  LaTeX: (rows, bold) => [`\\begin{tabular}{l${"r".repeat(rows[0].length - 1)}}`, "\\toprule", ...rows.map((row, r) => row.map((text, i) => {
+    const [value, ...rest] = latex(text).split(/\s(?=\[)/);
+    return (bold(r, i) ? `\\textbf{${value}}` : value) + (rest[0] ? ` {\\footnotesize ${rest}}` : "");
+  }).join(" & ") + " \\\\" + (r ? "" : "\n\\midrule")), "\\bottomrule", "\\end{tabular}"],
+};
+all("table.metrics").forEach((table, index) => {
+  const heads = all("thead th", table), body = table.tBodies[0], box = table.closest(".scroll"), [more] = all(":scope > .rows", box.parentNode);
+  if (more) { body.append(...all("tbody tr", more)); more.remove(); }
+  const rows = [...body.rows], key = "rows" + index, controls = all("#controls")[0].content.cloneNode(true);
+  const [filter, tools] = controls.children, text = filter.firstChild, [every, area, said] = all("button:empty, textarea, output", tools);
+  let order = rows, open = rows.length <= FEW;
+  const show = () => {
+    const kept = order.filter(row => words(row).toLowerCase().includes(text.value.toLowerCase()));
+    rows.forEach(row => { row.className = "off"; });
+    kept.forEach((row, i) => { row.className = open || i < FEW ? "" : "rest"; });
+    body.append(...order);
+    every.textContent = open ? "" : `All ${kept.length} rows`;
+  };
+  if (rows[2]) heads.forEach((head, column) => head.append(make("button", {className: "sort", ariaLabel: "Sort by " + head.textContent, onclick: () => {
+    const steps = [null, "descending", "ascending"], step = (steps.indexOf(head.ariaSort) + 1) % 3;
+    heads.forEach(other => { other.ariaSort = null; });
+    head.ariaSort = steps[step];
+    order = step ? sorted(rows, column, step * 2 - 3) : rows;
+    show();
+  }})));
+  text.oninput = () => { remember(key, text.value, table); show(); };
+  tools.onclick = ({target}) => {
+    const format = FORMATS[target.textContent];
+    if (target === every) { open = true; show(); }
+    if (!format) return;
+    const cells = [table.tHead.rows[0], ...order.filter(row => row.className !== "off")].map(row => [...row.cells]);
+    area.value = format(cells.map(row => row.map(words)), (r, i) => cells[r][i].className === "lead").join("\n");
+    area.hidden = false;
+    area.select();
+    area.hidden = document.execCommand("copy"); // else the text stays, selected
+    said.value = area.hidden ? "copied" : "";
+  };
+  text.value = state.get(key); // nothing where there is none
+  box.after(tools);
+  if (open) return;
+  box.before(filter);
+  show();
+  if (text.value) unfold(box);
+});

@@ -1,0 +1,259 @@
+"""What a page answers in Chromium: tables sort and copy, figures speak, a slider counts, the address keeps it."""
+
+import csv
+import io
+import json
+import math
+import re
+
+import numpy as np
+import pytest
+from browser import ask
+from conftest import PAGES, ROOT
+
+from evalkit.metrics import curves
+from evalkit.numbers import estimate, number
+from evalkit.statistics.means import mean
+from evalkit.studies import classification
+
+REPORTS = ROOT / "reports"
+
+
+def page(name):
+    return (REPORTS / f"{name}.html").read_text("utf-8")
+
+
+def results(name):
+    return json.loads((REPORTS / f"{name}.json").read_text("utf-8"))
+
+
+def value(text):
+    """The number that a cell begins with."""
+    match = re.match(r"[+−]?[\d,.]+", text)
+    return float(match[0].replace("−", "-").replace(",", "")) if match else math.nan
+
+
+def quiet(told):
+    assert told.console == []
+    assert told.requests == 0
+    assert not isinstance(told.answer, dict) or "error" not in told.answer
+    return told.answer
+
+
+# Tables -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_table_sorts_by_its_numbers_and_back(tmp_path):
+    script = "return sorts(captioned('Metrics that need no threshold'), 1);"
+    (first, down), (second, up), (third, back) = quiet(ask(page("classification"), script, tmp_path))
+    assert (first, second, third) == ("descending", "ascending", None)
+    sizes = [value(row[1]) for row in down]
+    assert sizes == sorted(sizes, reverse=True)
+    assert [row[0] for row in up] == [row[0] for row in back[::-1]] or up == down[::-1]
+    aucs = {row["system"]: row["value"] for row in results("classification")["estimates"] if row["metric"] == "roc_auc"}
+    named = [row[0] for row in down if row[0] in aucs]
+    assert named == sorted(aucs, key=aucs.get, reverse=True)
+
+
+def test_a_table_is_copied_with_its_intervals(tmp_path):
+    texts = quiet(ask(page("classification"), "return copied(captioned('Paired differences in roc_auc'));", tmp_path))
+    rows = list(csv.DictReader(io.StringIO(texts["CSV"])))
+    pairs = [row for row in results("classification")["comparisons"] if row["metric"] == "roc_auc"]
+    assert [row["first − second"] for row in rows] == [f"{row['first']} − {row['second']}" for row in pairs]
+    for row, pair in zip(rows, pairs, strict=True):
+        for column, key in (("difference", "difference"), ("difference low", "low"), ("difference high", "high")):
+            assert float(row[column]) == pytest.approx(pair[key], abs=5e-4)
+    assert texts["Markdown"].splitlines()[1].startswith("| --: |")
+    lines = texts["LaTeX"].splitlines()
+    assert (lines[0], lines[1], lines[-1]) == ("\\begin{tabular}{lrrrr}", "\\toprule", "\\end{tabular}")
+    assert "forest $-$ logistic & +0.011 {\\footnotesize [$-$0.010, +0.032]} &" in lines[4]
+
+
+ROWS = """
+const table = captioned("All 100 queries"), fold = table.closest("details"), filter = $$("[type=search]", fold)[0];
+const seen = {open: fold.open, kept: filter.value, number: $$("table.metrics").indexOf(table), fours: lines(table)};
+fold.open = true;
+type(filter, ""); seen.first = lines(table).length;
+fold.querySelector(".scroll + .tools button").click(); seen.whole = lines(table).length;
+seen.losses = sorts(table, 4)[1][1];
+type(filter, "digit 4"); seen.typed = lines(table);
+return seen;
+"""
+
+
+def test_rows_are_filtered_and_folded_and_the_address_opens_the_same_rows(tmp_path):
+    fresh = quiet(ask(page("ranking"), ROWS, tmp_path))
+    assert (fresh["open"], fresh["kept"], fresh["first"], fresh["whole"]) == (False, "", 12, 100)
+    differences = results("ranking")["differences"]
+    worst = min(zip(differences["values"], differences["queries"], strict=True))
+    assert (fresh["losses"][0][0], fresh["losses"][0][4]) == (worst[1], number(worst[0], 3))
+    assert {row[1] for row in fresh["typed"]} == {"digit 4"}
+    told = ask(page("ranking"), ROWS, tmp_path, f"#query-by-query?rows{fresh['number']}=digit+4")
+    linked = quiet(told)
+    assert (linked["open"], linked["kept"]) == (True, "digit 4")
+    assert sorted(linked["fours"]) == sorted(fresh["typed"])
+    assert told.address == f"#query-by-query?rows{fresh['number']}=digit+4"
+
+
+def test_every_query_has_both_values_and_opens_to_its_lists(tmp_path):
+    script = """
+    const table = captioned("All 100 queries"); table.closest("details").open = true;
+    table.closest("details").querySelector(".scroll + .tools button").click();
+    $$("th details", table)[0].open = true;
+    return {rows: $$("tbody tr", table).map(texts), heads: texts(table.tHead.rows[0])};
+    """
+    seen = quiet(ask(page("ranking"), script, tmp_path))
+    found = results("ranking")
+    differences = dict(zip(found["differences"]["queries"], found["differences"]["values"], strict=True))
+    assert len(seen["rows"]) == len(differences) == 100
+    for query, _, first, second, difference, *_ in seen["rows"]:
+        assert value(difference) == pytest.approx(differences[query.split()[0]], abs=6e-4)
+        assert value(first) - value(second) == pytest.approx(value(difference), abs=1.1e-3)
+    moved = [abs(value(row[4])) for row in seen["rows"]]
+    assert moved == sorted(moved, reverse=True)
+    assert re.search(r"pixel_cosine: img\d+ \([01–]\), img", seen["rows"][0][0])
+    assert "lda_cosine: img" in seen["rows"][0][0]
+    assert len(seen["heads"]) == 2 + 2 * len(found["metrics"]) + 1
+
+
+# The slider -------------------------------------------------------------------------------------------------------
+
+SLIDE = """
+const box = document.querySelector("[data-sweep]"), [slider, fp, fn] = $$(".sweep input", box), seen = {};
+seen.at = box.querySelector("output").value; seen.opened = lines(box.querySelector("table"));
+for (const place of %s) {
+  type(slider, place); seen[place] = {at: box.querySelector("output").value, rows: lines(box.querySelector("table"))};
+}
+type(fp, 1); type(fn, 5); seen.dear = lines(box.querySelector("table"));
+box.querySelector("tbody button").click(); seen.best = box.querySelector("output").value;
+seen.chosen = lines(box.querySelector("table"));
+return seen;
+"""
+
+
+def test_the_slider_shows_what_the_kit_computes_at_each_threshold(tmp_path):
+    told = ask(page("classification"), SLIDE % [3, 90, 200], tmp_path)
+    seen = quiet(told)
+    study = classification.read(metrics="precision,recall,f1,predicted_rate")
+    for place in ("3", "90", "200"):
+        at = float(seen[place]["at"])
+        shown = {row[0]: row[2:] for row in seen[place]["rows"]}
+        moved = classification.read(metrics="precision,recall,f1,predicted_rate", threshold=at)
+        for row in moved.decisions.to_dict("records"):
+            assert shown[row["system"]][:4] == [f"{row[cell]:,.0f}" for cell in ("tp", "fp", "fn", "tn")]
+        for row in moved.estimates.to_dict("records"):
+            column = ["precision", "recall", "f1", "predicted_rate"].index(row["metric"]) + 4
+            text = shown[row["system"]][column]
+            assert text == estimate(row["value"], row["low"], row["high"], places=places(text))
+    dear = {row[0]: row for row in seen["dear"]}
+    for name in study.order:
+        assert float(dear[name][11]) == pytest.approx(curves.cheapest(study.table(name), 1, 5), rel=0.01)
+        cost = costs(study, name, float(dear[name][1]))
+        assert dear[name][10] == estimate(cost.value, cost.low, cost.high, places=places(dear[name][10]))
+    assert seen["best"] == dear[study.order[0]][11] == seen["chosen"][0][1]
+    assert told.address == f"#thresholds?threshold={seen['best']}_1_5"
+
+
+def places(text):
+    return len(text.split()[0].partition(".")[2])
+
+
+def costs(study, name, threshold):
+    """The mean cost of rows with its interval, from the rows themselves."""
+    label, decided = study.data.label, study.data.score[name] >= threshold
+    return mean(np.where(decided & (label == 0), 1.0, np.where(~decided & (label == 1), 5.0, 0.0)))
+
+
+def test_the_address_moves_the_slider_and_without_it_the_threshold_used_stands(tmp_path):
+    script = "const box = $$('[data-sweep]')[0]; return [location.hash, lines(box), $$('output', box)[0].value];"
+    address = "#thresholds?threshold=0.558_1_5"
+    hash_, rows, at = quiet(ask(page("classification"), script, tmp_path, address))
+    assert (hash_, at, rows[0][1]) == (address, "0.558", "0.558")
+    _, rows, _ = quiet(ask(page("classification"), script, tmp_path))
+    used = {row["system"]: row for row in results("classification")["decisions"]}
+    for row in rows:
+        assert row[1:6] == ["0.5", *(number(used[row[0]][cell], 0) for cell in ("tp", "fp", "fn", "tn"))]
+
+
+# Figures ----------------------------------------------------------------------------------------------------------
+
+WALK = """
+$$("details").forEach(fold => { fold.open = true; });
+return $$("figure").filter(figure => figure.tabIndex === 0).map(walk);
+"""
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_every_figure_speaks_to_the_keyboard_and_to_the_pointer(path, tmp_path):
+    told = ask(path.read_text("utf-8"), WALK, tmp_path)
+    figures = quiet(told)
+    assert len(figures) == len(re.findall(r"<figure>(?:(?!</figure>).)*data-series", path.read_text("utf-8"), re.S)) > 0
+    for seen in figures:
+        assert re.search(r"\d", seen["first"])
+        assert re.search(r"\d", seen["other"])
+        assert re.search(r"\d", seen["over"])
+        assert seen["left"] == ""
+        assert seen["back"] == 0
+        assert (seen["away"] > 0) == (seen["systems"] > 1)
+        assert (seen["alone"] > 0) == (seen["legend"] and seen["systems"] > 1)
+
+
+def test_a_figure_says_the_numbers_of_the_json(tmp_path):
+    script = """
+    const [forest, roc] = $$("figure"), told = [];
+    forest.focus(); for (let i = 0; i < 3; i++) { key(forest, "ArrowDown"); told.push(said(forest)); }
+    roc.focus(); const curve = []; for (let i = 0; i < 40; i++) { key(roc, "ArrowRight"); curve.push(said(roc)); }
+    return {told, curve};
+    """
+    seen, found = quiet(ask(page("classification"), script, tmp_path)), results("classification")
+    pairs = [row for row in found["comparisons"] if row["metric"] == "roc_auc"]
+    for text, row in zip(seen["told"], pairs, strict=True):
+        assert text.startswith(f"{row['first']} − {row['second']}: ")
+        low, high = re.search(r"\[(.*), (.*)\]", text).groups()
+        assert [value(low), value(high)] == pytest.approx([row["low"], row["high"]], abs=5e-4)
+    x, y = (np.array(found["curves"]["roc"][side]) for side in ("x", "y"))
+    own = np.array(found["curves"]["roc"]["system"]) == "forest"
+    for text in seen["curve"]:
+        name, across, up = text.split("\n")
+        at = np.array([value(across.removeprefix("false positive rate ")), value(up.removeprefix("recall "))])
+        assert name == "forest"
+        low, high = (value(end) for end in re.search(r"\[(.*), (.*)\]", up).groups())
+        assert 0 <= low < high <= 1.001
+        assert np.interp(at[0] - 0.02, x[own], y[own]) - 0.03 <= at[1] <= np.interp(at[0] + 0.02, x[own], y[own]) + 0.03
+
+
+# The whole page ---------------------------------------------------------------------------------------------------
+
+
+def test_a_verdict_opens_its_evidence(tmp_path):
+    script = """
+    const link = $$(".verdict a").find(each => each.textContent === "evidence");
+    const target = document.getElementById(link.hash.slice(1));
+    const fold = document.createElement("details"); target.replaceWith(fold); fold.append(target);
+    link.click(); await wait();
+    return [fold.open, Math.abs(target.getBoundingClientRect().top) < innerHeight, location.hash === link.hash];
+    """
+    assert quiet(ask(page("ranking"), script, tmp_path)) == [True, True, True]
+
+
+def test_without_its_script_a_page_shows_every_row_and_no_control(tmp_path):
+    script = """
+    $$("details").forEach(fold => { fold.open = true; });
+    const controls = $$(".tools, [type=search], .sort");
+    return [$$("tr").filter(row => !row.offsetParent).length, controls.filter(each => each.offsetParent).length,
+      lines($$("table")[0]).length];
+    """
+    for name in ("classification", "ranking"):
+        bare = re.sub(r"<script>.*?</script>", "", page(name), flags=re.S)
+        hidden, controls, rows = quiet(ask(bare, script, tmp_path))
+        assert (hidden, controls) == (0, 0)
+        assert rows >= 3
+
+
+def test_a_page_works_under_a_policy_that_lets_nothing_in(tmp_path):
+    policy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
+    head = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+    script = "return [sorts(captioned('Metrics at the threshold'), 1).length, walk($$('figure')[0]).first];"
+    length, first = quiet(ask(page("classification"), script, tmp_path, head=head))
+    assert length == 3
+    assert "[" in first

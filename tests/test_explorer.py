@@ -1,0 +1,76 @@
+"""The explorer of queries: the most moved ones with both values, and the first items of their lists."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evalkit.pages import ranking_page
+from evalkit.reading.inputs import runs
+from evalkit.studies import ranking
+
+
+def table(queries=30, items=8, seed=1):
+    rng = np.random.default_rng(seed)
+    grade = rng.integers(0, 3, (queries, items))
+    frames = []
+    for system, noise in (("x", 1.0), ("y", 3.0)):
+        score = grade + rng.normal(0, noise, grade.shape)
+        query, item = np.indices(grade.shape).reshape(2, -1)
+        names = [f"q{i:02d}" for i in query], [f"i{i}" for i in item]
+        columns = {"query": names[0], "item": names[1], "score": score.ravel(), "grade": grade.ravel()}
+        frames.append(pd.DataFrame({"system": system} | columns | {"kind": [f"k{i % 3}" for i in query]}))
+    return pd.concat(frames).sample(frac=1, random_state=seed)
+
+
+def test_queries_are_listed_by_how_far_they_moved_with_the_values_of_the_study():
+    study = ranking.read(table(), segments="kind")
+    (shown,) = ranking_page.explorer(study).to_frames()
+    assert list(shown)[:5] == ["query", "kind", "ndcg@10 x", "ndcg@10 y", "difference"]
+    differences, values = study.differences(), study.values()
+    assert shown["difference"].abs().is_monotonic_decreasing
+    for row in shown.to_dict("records"):
+        query = row["query"]
+        assert row["kind"] == f"kind\u00a0k{int(query[1:]) % 3}"
+        assert row["ndcg@10 x"] == pytest.approx(values["x"][query], abs=5.1e-4)
+        assert row["difference"] == pytest.approx(differences[query], abs=5.1e-4)
+
+
+def test_a_list_has_its_items_in_the_order_of_its_scores():
+    rows = table()
+    study = ranking.read(rows)
+    for number, query in enumerate(study.runs.query[:10]):
+        own = rows[(rows["query"] == query) & (rows["system"] == "y")].sort_values("score", ascending=False)
+        assert study.top("y", number, 5) == list(zip(own["item"][:5], own["grade"][:5].astype(float), strict=True))
+
+
+def test_of_many_queries_the_most_moved_are_shown_and_fewer_metrics(monkeypatch):
+    monkeypatch.setattr(ranking_page, "MOVED", 10)
+    monkeypatch.setattr(ranking_page, "NUMBERS", 40)
+    monkeypatch.setattr(ranking_page, "OPENED", 4)
+    piece = ranking_page.explorer(ranking.read(table()))
+    (shown,) = piece.to_frames()
+    assert (len(shown), piece.html.count("<details><summary>q")) == (10, 4)
+    assert list(shown)[1:] == ["ndcg@10 x", "ndcg@10 y", "difference", "average_precision x", "average_precision y"]
+    assert "The 10 queries that differ most" in piece.html
+    assert "The JSON has the differences of all queries." in piece.html
+
+
+def test_without_items_at_hand_there_are_values_and_no_lists(monkeypatch):
+    monkeypatch.setattr(runs, "KEPT", 10)
+    piece = ranking_page.explorer(ranking.read(table()))
+    assert piece.html.count("<details>") == 1
+    assert len(piece.to_frames()[0]) == 30
+
+
+def test_one_system_is_listed_from_its_worst_query_on():
+    (shown,) = ranking_page.explorer(ranking.read(table(), systems="x")).to_frames()
+    assert list(shown)[:2] == ["query", "ndcg@10 x"]
+    assert shown["ndcg@10 x"].is_monotonic_increasing
+
+
+def test_hostile_names_are_escaped():
+    rows = table(queries=3).replace({"item": {"i0": "<script>"}, "query": {"q00": "<i>q"}})
+    html = ranking_page.explorer(ranking.read(rows)).html
+    assert "<script>" not in html
+    assert "<i>q" not in html
+    assert "&lt;script&gt;" in html
