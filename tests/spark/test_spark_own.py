@@ -15,7 +15,7 @@ from evalkit.parameters import Ranking
 from evalkit.studies import ranking
 from evalkit.studies.binary_studies import SumsStudy
 
-LIMITS = Limits(reading=Reading(rows=100, collected=0, worker=9_000))  # every table is large and falls into shards
+LIMITS = Limits(reading=Reading(rows=100, collected=0, worker=2_000))  # every table is large and falls into shards
 SOURCE = '''import evalkit as ek
 SHARE = 0.5
 
@@ -28,8 +28,8 @@ def near(label, score):
 
 @pytest.fixture
 def rows(session):
-    here = frame(20_000, seed=3)
-    return here, session.createDataFrame(pa.Table.from_pandas(here, preserve_index=False)).repartition(5)
+    here = frame(6_000, seed=3)
+    return here, session.createDataFrame(pa.Table.from_pandas(here, preserve_index=False)).repartition(3)
 
 
 @pytest.mark.parametrize("layout", [{}, {"unit": "user_id"}, {"columns": "{weight: exact}"}], ids=str)
@@ -47,7 +47,7 @@ def test_every_kind_has_the_numbers_of_memory(rows, tmp_path, layout):
 @pytest.mark.parametrize(
     "metric, message",
     [
-        (saved, "metrics: saved is computed from the column amount, which needs all rows in memory, got 20,000 rows"),
+        (saved, "metrics: saved is computed from the column amount, which needs all rows in memory, got 6,000 rows"),
         (ek.mean(name="bad")(lambda label: label[:2]), "metrics: bad must return one number per row"),
         (ek.mean(name="bad")(lambda score: 1 / (score > 2)), "metrics: bad must be finite, got inf"),
         (ek.ratio(name="bad")(lambda label: {}["amount"]), "metrics: bad raised KeyError: 'amount'"),
@@ -59,7 +59,7 @@ def test_what_is_wrong_is_refused_in_the_words_of_memory(rows, metric, message):
 
 
 def test_of_ranked_lists_it_is_computed_where_the_lists_are(session):
-    here = table(20_000)
+    here = table(5_000)
     given = {"metrics": [own_recall_at.at(5), "recall@5"]}
     there = session.createDataFrame(pa.Table.from_pandas(here, preserve_index=False))
     studies = [ranking.study_of(Ranking.of({"preds": data, **given}), LIMITS) for data in (here, there)]
