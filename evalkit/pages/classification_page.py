@@ -10,7 +10,15 @@ from typing import Any
 from evalkit.drawing import curve_plots, plots
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html
-from evalkit.pages import binary_page, binary_plots, classes_page, moving_threshold, multilabel_page, pieces
+from evalkit.pages import (
+    binary_page,
+    binary_plots,
+    classes_page,
+    moving_threshold,
+    multilabel_page,
+    pieces,
+    probabilities,
+)
 from evalkit.studies.binary_studies import RowsStudy, SumsStudy
 from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.multilabel import MultiLabelStudy
@@ -20,8 +28,8 @@ pieces.listed(__name__)
 
 ALONE = (4.9, 3.9)  # inches of one panel of curves
 KINDS: dict[type, tuple[Any, ...]] = {
-    RowsStudy: (binary_page, binary_plots, moving_threshold),
-    SumsStudy: (binary_page, binary_plots, moving_threshold),
+    RowsStudy: (binary_page, binary_plots, probabilities, moving_threshold),
+    SumsStudy: (binary_page, binary_plots, probabilities, moving_threshold),
     ClassesStudy: (classes_page,),
     MultiLabelStudy: (multilabel_page,),
 }
