@@ -1,5 +1,7 @@
 """The words and tables of the binary page, each from the study's frames."""
 
+from typing import Any
+
 import pandas as pd
 
 from evalkit.drawing import tables
@@ -23,6 +25,7 @@ from evalkit.pages.shared_findings import (
     weights,
 )
 from evalkit.studies import classification_diagnostics as diagnostics
+from evalkit.studies import decision_curve
 from evalkit.studies.binary import FITTED, BinaryStudy
 from evalkit.studies.classification_diagnostics import classes, constant, larger_class
 from evalkit.studies.diagnostics import alpha
@@ -174,8 +177,18 @@ def results(study: BinaryStudy) -> Results:
             "calibration": study.calibration.to_dict("records"),
             "reliability": study.reliability.to_dict("records"),
             "isotonic": study.isotonic.recorded(),
+            **_net_benefit(study),
         }
     return record.results(study, "classification", every_finding(study), more)
+
+
+def _net_benefit(study: BinaryStudy) -> dict[str, Any]:
+    if not study.both_classes:
+        return {}
+    curve = decision_curve.benefits(study, decision_curve.COARSE).to_dict("list")
+    differences = decision_curve.apart(study).to_dict("list")
+    at_costs = decision_curve.at_costs(study).to_dict("records")
+    return {"net_benefit": {"curve": curve, "at_costs": at_costs, "differences": differences}}
 
 
 # Findings

@@ -16,6 +16,7 @@ from evalkit.pages import (
     classes_page,
     moving_threshold,
     multilabel_page,
+    net_benefits,
     pieces,
     probabilities,
 )
@@ -28,12 +29,13 @@ pieces.listed(__name__)
 
 ALONE = (4.9, 3.9)  # inches of one panel of curves
 KINDS: dict[type, tuple[Any, ...]] = {
-    RowsStudy: (binary_page, binary_plots, probabilities, moving_threshold),
-    SumsStudy: (binary_page, binary_plots, probabilities, moving_threshold),
+    RowsStudy: (binary_page, binary_plots, probabilities, net_benefits, moving_threshold),
+    SumsStudy: (binary_page, binary_plots, probabilities, net_benefits, moving_threshold),
     ClassesStudy: (classes_page,),
     MultiLabelStudy: (multilabel_page,),
 }
-OF_TWO = ("base_rate_plot", "base_rate", "cost_plot", "gain_plot", "moved")
+BENEFITS = ("decision_curve_plot", "decision_difference_plot")
+OF_TWO = ("base_rate_plot", "base_rate", "cost_plot", "gain_plot", "moved", *BENEFITS)
 ABSENT: dict[type, tuple[str, ...]] = {
     RowsStudy: ("confusion_plot",),
     SumsStudy: ("confusion_plot",),
@@ -72,6 +74,8 @@ thresholds = _piece("choices", "What ways to choose a threshold would give.")
 moving_threshold_table = _piece("moved", "What any other threshold would decide.")
 calibration_plot = _piece("calibration_plot", "Probabilities against what happened.")
 calibration = _piece("calibrated", "The calibration of the probabilities.")
+decision_curve = _piece("decision_curve_plot", "Net benefit along the threshold probability.")
+decision_difference = _piece("decision_difference_plot", "Differences in net benefit.")
 top_plot = _piece("gain_plot", "What stands among the highest scores.")
 top = _piece("gains", "Lift, or how often the class is among the highest scores.")
 confusion_plot = _piece("confusion_plot", "The confusion table as a picture.")

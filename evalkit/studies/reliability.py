@@ -12,7 +12,7 @@ from evalkit.statistics import calibration_test
 from evalkit.statistics.intervals import wilson
 
 SPREAD = np.linspace(0, 1, 26)  # edges of the bins in which scores are counted
-BAND = 200  # cells of a side to which bands are drawn
+BAND = 100  # cells of a side to which bands are drawn
 RECORDED = 40  # the same of what the JSON holds
 
 
