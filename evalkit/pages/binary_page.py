@@ -25,7 +25,7 @@ from evalkit.pages.shared_findings import (
     weights,
 )
 from evalkit.studies import classification_diagnostics as diagnostics
-from evalkit.studies import decision_curve
+from evalkit.studies import decision_curve, score_spread
 from evalkit.studies.binary import FITTED, BinaryStudy
 from evalkit.studies.classification_diagnostics import classes, constant, larger_class
 from evalkit.studies.diagnostics import alpha
@@ -171,6 +171,10 @@ def results(study: BinaryStudy) -> Results:
             "crossings": study.crossings.to_dict("records"),
             "base_rates": study.elsewhere.to_dict("records"),
             "gains": study.gains.to_dict("records"),
+            "scores_by_class": {
+                "histogram": score_spread.histogram(study).to_dict("list"),
+                "distances": score_spread.distances(study).to_dict("records"),
+            },
         }
     if study.probabilities:
         more |= {

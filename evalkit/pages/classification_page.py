@@ -19,6 +19,7 @@ from evalkit.pages import (
     net_benefits,
     pieces,
     probabilities,
+    score_spreads,
 )
 from evalkit.studies.binary_studies import RowsStudy, SumsStudy
 from evalkit.studies.classes import ClassesStudy
@@ -29,13 +30,13 @@ pieces.listed(__name__)
 
 ALONE = (4.9, 3.9)  # inches of one panel of curves
 KINDS: dict[type, tuple[Any, ...]] = {
-    RowsStudy: (binary_page, binary_plots, probabilities, net_benefits, moving_threshold),
-    SumsStudy: (binary_page, binary_plots, probabilities, net_benefits, moving_threshold),
+    RowsStudy: (binary_page, binary_plots, probabilities, net_benefits, score_spreads, moving_threshold),
+    SumsStudy: (binary_page, binary_plots, probabilities, net_benefits, score_spreads, moving_threshold),
     ClassesStudy: (classes_page,),
     MultiLabelStudy: (multilabel_page,),
 }
-BENEFITS = ("decision_curve_plot", "decision_difference_plot")
-OF_TWO = ("base_rate_plot", "base_rate", "cost_plot", "gain_plot", "moved", *BENEFITS)
+DRAWN_OF_TWO = ("decision_curve_plot", "decision_difference_plot", "score_plot", "ks_plot")
+OF_TWO = ("base_rate_plot", "base_rate", "cost_plot", "gain_plot", "moved", *DRAWN_OF_TWO)
 ABSENT: dict[type, tuple[str, ...]] = {
     RowsStudy: ("confusion_plot",),
     SumsStudy: ("confusion_plot",),
@@ -64,6 +65,8 @@ def _piece(name: str, doc: str) -> Callable[[Study], Any]:
 title = _piece("title", "The title and what was asked.")
 findings = _piece("findings", "What to know of the data first.")
 estimates = _piece("estimates", "Every metric of every system with its interval.")
+score_plot = _piece("score_plot", "The scores of each class.")
+ks_plot = _piece("ks_plot", "The distribution functions of the scores of each class, with their largest distance.")
 curve_plot = _piece("curve_plot", "The curves of scores under a moving threshold.")
 curves = _piece("crossings", "What the curves say: containment and crossings, or the areas class by class.")
 base_rate_plot = _piece("base_rate_plot", "Curves at another base rate.")
