@@ -112,14 +112,17 @@ def test_systems_with_underscores_and_dollars_stand_in_every_legend_as_they_are(
 
 
 def test_names_in_ticks_and_titles_are_taken_as_they_stand():
-    from evalkit.drawing import curve_plots
+    from evalkit.drawing import curve_plots, score_plots
 
     frame = pd.DataFrame({"name": ODD, "value": 0.1, "low": 0.0, "high": 0.2, "slice": ODD, "system": ODD, "n": 3})
-    points = pd.DataFrame({"system": ODD, "x": 0.5, "y": 0.5, "low": 0.4, "high": 0.6})
+    points = pd.DataFrame({"system": ODD, "x": 0.5, "y": 0.5, "low": 0.4, "high": 0.6, "rows": 1})
+    of_each = {"ylabel": "y", "words": {name: ["MCB 0"] for name in ODD}}
     drawn = [
         plots.picture(plots.intervals, frame, alt="", caption="", label="x", zero=True),
         plots.picture(plots.multiples, frame, alt="", caption="", panels=(1, 4), label="x", size=(12, 3)),
-        plots.picture(curve_plots.reliability, points, alt="", caption="", panels=(1, 4), ylabel="y", size=(12, 3)),
+        plots.picture(
+            score_plots.reliability, points, points, points, caption="", panels=(1, 4), size=(12, 3), **of_each
+        ),
         plots.picture(curve_plots.matrix, np.eye(4), alt="", caption="", classes=ODD, xlabel="x", ylabel="y"),
     ]
     for one in drawn:

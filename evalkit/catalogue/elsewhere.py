@@ -1,4 +1,4 @@
-"""Metrics of two classes in other conditions: at another base rate, and among the highest scores."""
+"""Numbers of two classes beside the metrics: at another base rate, among the highest scores, after recalibration."""
 
 from collections.abc import Callable
 
@@ -8,8 +8,8 @@ from evalkit.arrays import Floats, ratio
 from evalkit.catalogue import lookup
 from evalkit.catalogue.kinds import Share
 from evalkit.catalogue.metric import Metric
-from evalkit.catalogue.score_kinds import AtRate, AtRates, Depth
-from evalkit.metrics import counts, curves
+from evalkit.catalogue.score_kinds import AtRate, AtRates, Coefficient, Depth
+from evalkit.metrics import counts, curves, recalibration
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.influence import average_precision_bins
 
@@ -66,3 +66,12 @@ def lift_at(depth: float) -> Metric:
         return float(curves.lift(curves.at_depth(c, depth * c.total)))
 
     return Metric("lift", "counts", Depth(of, depth=depth), "", "", "", high=float("inf"))
+
+
+def _coefficient(name: str, of: Callable[[Counts], float], terms: Callable[[Counts], Floats]) -> Metric:
+    return Metric(name, "counts", Coefficient(of, terms), "", "", "", low=-np.inf, high=np.inf)
+
+
+# Of the logistic regression of the labels on the logit of the score.
+SLOPE = _coefficient("slope", recalibration.slope, recalibration.slope_bins)
+INTERCEPT = _coefficient("intercept", recalibration.intercept, recalibration.intercept_bins)

@@ -110,6 +110,12 @@ class Skill(Curve):
     apart: ClassVar[bool] = True
 
 
+class Coefficient(Curve):
+    """A coefficient of a regression of the labels on the scores, which has no ends."""
+
+    apart: ClassVar[bool] = True
+
+
 class Gap(Curve):
     """The largest distance of two rates over the thresholds: larger in almost every sample than it is."""
 

@@ -1,4 +1,4 @@
-"""Drawings of scores under a moving threshold: curves with bands, sweeps, reliability, confusion tables, residuals."""
+"""Drawings of scores under a moving threshold: curves with bands, sweeps, confusion tables, residuals."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -83,23 +83,6 @@ def _panel(panel: Panel, ax: Any, systems: list[str]) -> list[tuple[str, Any]]:
     ax.set_title(short(panel.title, WORDS))
     ax.grid(**GRID)
     return lines
-
-
-def reliability(frame: pd.DataFrame, axes: Any, *, ylabel: str) -> Any:
-    """One square a system: a share against the mean score by bin with intervals; the diagonal is honest."""
-    for (name, part), ax in zip(frame.groupby("system", sort=False), axes.flat, strict=False):
-        ax.plot([0, 1], [0, 1], **REFERENCE)
-        marks.band(ax.vlines(part["x"], part["low"], part["high"], color=COLOURS[0], linewidth=1.2), name)
-        points = ax.plot(part["x"], part["y"], marker="o", markersize=4, color=COLOURS[0], linewidth=0.8)[0]
-        shares = zip(part["x"], said(part, value="y"), strict=True)
-        marks.series(points, name, [f"{name}: probability {number(x)}, share {text}" for x, text in shares])
-        ax.set_title(short(str(name), NAME))
-        ax.grid(**GRID)
-        ax.set_xlabel("mean probability in the bin")
-        ax.set_ylabel(ylabel)
-    for ax in list(axes.flat)[frame["system"].nunique() :]:
-        ax.set_axis_off()
-    return axes
 
 
 def matrix(table: Any, ax: Any, *, classes: Sequence[str], xlabel: str, ylabel: str) -> Any:

@@ -190,6 +190,19 @@ def _apart(svg: str, boxes: Sequence[Any], figure: Any) -> Iterator[str]:
         yield f"<svg {window}>{inner}{group}" + ("" if i == len(groups) - 1 else "</g></svg>")
 
 
+SHARED = "text{font-family: 'DejaVu Sans', sans-serif}path.grid{fill: none; stroke: #ddd; stroke-width: .6}"
+GRID = re.compile(r' clip-path="[^"]*" style="fill: none; stroke: #dddddd; stroke-width: 0.6; stroke-linecap: square"')
+SINGLE = re.compile(r"<g>\s*(<(?:path|use|text)\b[^\n]*(?:/>|</text>))\s*</g>")
+
+
+def _shared(svg: str) -> str:
+    """The SVG with what all texts, grid lines and ticks have in common said once, and no groups of one element."""
+    svg = re.sub(r" font-family: [^;\"]*;", "", svg).replace("*{stroke", f"{SHARED}*{{stroke", 1)
+    svg = re.sub(r' transform="rotate\(-0 [^"]*\)"', "", GRID.sub(' class="grid"', svg))
+    svg = re.sub(r'(<use [^>]*?) style="stroke: #000000; stroke-width: 0.8"', r"\1", svg)  # as the tick is defined
+    return SINGLE.sub(r"\1", SINGLE.sub(r"\1", svg))
+
+
 def _embedded(svg: str) -> str:
     """The SVG element alone, with the ids that something refers to and those of marks; groups of axes have a class."""
     svg = svg[svg.index("<svg") :].replace('<g id="axes_', '<g class="axes" id="axes_')
@@ -198,7 +211,7 @@ def _embedded(svg: str) -> str:
     svg = re.sub(
         r' id="([^"]*)"', lambda match: match[0] if match[1] in used or match[1].startswith("mark-") else "", svg
     )
-    svg = re.sub(r"font-family: [^;\"]*", "font-family: 'DejaVu Sans', sans-serif", svg)
+    svg = _shared(svg)
     svg = re.sub(r' d="([^"]*)"', lambda path: f' d="{paths.compact(path[1])}"', svg)
     # Two decimals are enough for another coordinate; what stands between the tags is text and stays.
     svg = re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\d+\.\d{2})\d+", r"\1", tag[0]), svg)
@@ -258,7 +271,9 @@ TITLE_INCHES = 0.085  # that a character of this size needs, wide ones among the
 
 def intervals(frame: pd.DataFrame, ax: Any, *, label: str, zero: bool) -> Any:
     """One row a result, `name`, `value`, `low`, `high`: a point and its interval, best reading from top to bottom."""
-    for i, (row, text) in enumerate(zip(frame.itertuples(), said(frame, signed if zero else number), strict=True)):
+    known, rows = np.flatnonzero(np.isfinite(frame["value"])), list(frame.itertuples())
+    for i, text in zip(known, said(frame, signed if zero else number), strict=True):
+        row = rows[i]
         colour = row.colour if "colour" in frame else COLOURS[0]
         low, high = (value if np.isfinite(value) else row.value for value in (row.low, row.high))
         marks.band(ax.plot([low, high], [i, i], color=colour, solid_capstyle="butt")[0], row.name)

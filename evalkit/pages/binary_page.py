@@ -1,13 +1,17 @@
 """The words and tables of the binary page, each from the study's frames."""
 
+from typing import Any
+
+import pandas as pd
+
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Html, Results, by_system, limits, of_rows, text, value
 from evalkit.findings import inputs, methods, predictions
 from evalkit.findings.finding import NOTE, WARNING, Finding
 from evalkit.numbers import decimals, estimate, number
 from evalkit.pages import first_screen, page, record, shared_findings
-from evalkit.pages.binary_plots import DRAWN
 from evalkit.pages.if_perfect import NO_LIMITS, if_perfect
+from evalkit.pages.probabilities import DRAWN
 from evalkit.pages.shared_findings import (
     counts,
     few_clusters,
@@ -21,7 +25,8 @@ from evalkit.pages.shared_findings import (
     weights,
 )
 from evalkit.studies import classification_diagnostics as diagnostics
-from evalkit.studies.binary import BinaryStudy
+from evalkit.studies import decision_curve, score_spread
+from evalkit.studies.binary import FITTED, BinaryStudy
 from evalkit.studies.classification_diagnostics import classes, constant, larger_class
 from evalkit.studies.diagnostics import alpha
 from evalkit.studies.words import counted, listed
@@ -64,7 +69,7 @@ def estimates(study: BinaryStudy) -> Html:
 
 
 def calibrated(study: BinaryStudy) -> Html:
-    """The Brier score taken apart, ECE, and the mean error."""
+    """The Brier score taken apart, ECE, and the mean error; then slope and intercept."""
     if not study.probabilities:
         return Html("")
     note = (
@@ -74,7 +79,18 @@ def calibrated(study: BinaryStudy) -> Html:
     )
     if len(study.order) > DRAWN:
         note += f" The figure shows the first {DRAWN}."
-    return by_system("Calibration", study.calibration, "part", _part, note)
+    fitted = study.calibration["part"].isin(FITTED)
+    parts = by_system("Calibration", study.calibration[~fitted], "part", _part, note)
+    return tables.stack([parts, _logistic(study, study.calibration[fitted])])
+
+
+def _logistic(study: BinaryStudy, rows: pd.DataFrame) -> Html:
+    caption = f"Logistic recalibration, with {study.settings.level:.0%} intervals"
+    note = (
+        "slope: of the logit of the probability in a logistic regression; 1 if calibrated, below 1: "
+        "too extreme. intercept: with the slope fixed at 1; 0 if calibrated, above 0 if they are too low."
+    )
+    return by_system(caption, rows, "part", limits("value"), note)
 
 
 def _part(rows: tables.Rows) -> list[str]:
@@ -155,13 +171,28 @@ def results(study: BinaryStudy) -> Results:
             "crossings": study.crossings.to_dict("records"),
             "base_rates": study.elsewhere.to_dict("records"),
             "gains": study.gains.to_dict("records"),
+            "scores_by_class": {
+                "histogram": score_spread.histogram(study).to_dict("list"),
+                "distances": score_spread.distances(study).to_dict("records"),
+            },
         }
     if study.probabilities:
         more |= {
             "calibration": study.calibration.to_dict("records"),
             "reliability": study.reliability.to_dict("records"),
+            "isotonic": study.isotonic.recorded(),
+            **_net_benefit(study),
         }
     return record.results(study, "classification", every_finding(study), more)
+
+
+def _net_benefit(study: BinaryStudy) -> dict[str, Any]:
+    if not study.both_classes:
+        return {}
+    curve = decision_curve.benefits(study, decision_curve.COARSE).to_dict("list")
+    differences = decision_curve.apart(study).to_dict("list")
+    at_costs = decision_curve.at_costs(study).to_dict("records")
+    return {"net_benefit": {"curve": curve, "at_costs": at_costs, "differences": differences}}
 
 
 # Findings

@@ -12,7 +12,6 @@ from evalkit.drawing.tables import Cell, Html, escape, of_rows, text, value, wit
 from evalkit.numbers import number
 from evalkit.pages import page
 from evalkit.studies.binary import LEAST_COST, BinaryStudy
-from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.classification_diagnostics import (
     areas,
     at_other_rate,
@@ -23,7 +22,6 @@ from evalkit.studies.classification_diagnostics import (
 )
 from evalkit.studies.words import counted, listed
 
-DRAWN = 4  # systems with a square of their own
 LINES = 6  # pairs of curves of which a line each is said
 FEW = 3  # crossings of two curves that a reader may want one by one
 MOST = 0.995  # share of an axis over which a curve lies above all but everywhere
@@ -149,31 +147,6 @@ def cost_plot(study: BinaryStudy) -> Picture | Html:
 
 def _where(threshold: float) -> str:
     return "with no row predicted positive" if threshold == float("inf") else f"at threshold {number(threshold)}"
-
-
-def calibration_plot(study: BinaryStudy) -> Picture | Html:
-    """Share of positives against the mean probability, by tenths of the rows."""
-    if not study.probabilities:
-        return Html("")
-    n = study.facts.rows
-    limits = bin_limits(study.settings.level if study.plain else None)
-    caption = (
-        f"Share of positives in bins of about equally many rows, {limits} "
-        f"({counted(n, 'row')}). On the dotted line probabilities are calibrated; above it they are too low."
-    )
-    return reliability(study, caption, f"share of positives (n = {n:,})")
-
-
-def bin_limits(level: float | None) -> str:
-    """What is said of the limits of bins, which only rows have that vary alone and count alike."""
-    return f"with {level:.0%} Wilson intervals" if level else "without intervals, as rows are clustered or weighted"
-
-
-def reliability(study: BinaryStudy | ClassesStudy, caption: str, ylabel: str) -> Picture:
-    """The first systems' shares against the mean probability, one square each."""
-    frame = study.reliability[study.reliability["system"].isin(study.order[:DRAWN])]
-    across = frame["system"].nunique()
-    return plots.row(curve_plots.reliability, frame, caption=caption, panels=across, ylabel=ylabel)
 
 
 def gain_plot(study: BinaryStudy) -> Picture | Html:

@@ -7,10 +7,10 @@ from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Cell, Html, Results, by_system, each, escape, limits, of_rows, text, value
 from evalkit.findings import inputs, predictions
 from evalkit.findings.finding import NOTE, WARNING, Finding
-from evalkit.numbers import decimals
+from evalkit.numbers import decimals, number
 from evalkit.pages import each_class, page, record
-from evalkit.pages.binary_plots import bin_limits, reliability
 from evalkit.pages.if_perfect import NO_LIMITS, if_perfect
+from evalkit.pages.probabilities import DRAWN, reliability
 from evalkit.pages.shared_findings import counts, few_clusters, few_rows, picked, rows_read, skewed, slices, weights
 from evalkit.studies import classification_diagnostics as diagnostics
 from evalkit.studies.classes import BINS, ClassesStudy
@@ -75,13 +75,10 @@ def calibration_plot(study: ClassesStudy) -> Picture | Html:
     """Share of right predictions against the score of the predicted class."""
     if not study.probabilities:
         return Html("")
-    n = len(study.data.rows)
-    limits = bin_limits(study.settings.level if study.plain else None)
-    caption = (
-        f"Share of right predictions in bins of about equally many rows by the probability of the predicted class, "
-        f"{limits} ({counted(n, 'row')}). Above the dotted line: underconfident."
-    )
-    return reliability(study, caption, f"share right (n = {n:,})")
+    rows = study.calibration.to_dict("records")[:DRAWN]
+    words = {row["system"]: [f"accuracy {number(row['right'])}", f"mean {number(row['confidence'])}"] for row in rows}
+    how = "The probability is that of the predicted class. Above the dotted line: underconfident."
+    return reliability(study, "share of right predictions", how, words, len(study.data.rows))
 
 
 def calibrated(study: ClassesStudy) -> Html:
@@ -171,6 +168,7 @@ def results(study: ClassesStudy) -> Results:
         more["tops"] = study.tops.to_dict("records")
     if study.probabilities:
         more["calibration"] = study.calibration.to_dict("records")
+        more["isotonic"] = study.isotonic.recorded()
     return record.results(study, "classification", every_finding(study), more)
 
 

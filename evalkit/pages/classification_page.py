@@ -10,7 +10,17 @@ from typing import Any
 from evalkit.drawing import curve_plots, plots
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html
-from evalkit.pages import binary_page, binary_plots, classes_page, moving_threshold, multilabel_page, pieces
+from evalkit.pages import (
+    binary_page,
+    binary_plots,
+    classes_page,
+    moving_threshold,
+    multilabel_page,
+    net_benefits,
+    pieces,
+    probabilities,
+    score_spreads,
+)
 from evalkit.studies.binary_studies import RowsStudy, SumsStudy
 from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.multilabel import MultiLabelStudy
@@ -20,12 +30,13 @@ pieces.listed(__name__)
 
 ALONE = (4.9, 3.9)  # inches of one panel of curves
 KINDS: dict[type, tuple[Any, ...]] = {
-    RowsStudy: (binary_page, binary_plots, moving_threshold),
-    SumsStudy: (binary_page, binary_plots, moving_threshold),
+    RowsStudy: (binary_page, binary_plots, probabilities, net_benefits, score_spreads, moving_threshold),
+    SumsStudy: (binary_page, binary_plots, probabilities, net_benefits, score_spreads, moving_threshold),
     ClassesStudy: (classes_page,),
     MultiLabelStudy: (multilabel_page,),
 }
-OF_TWO = ("base_rate_plot", "base_rate", "cost_plot", "gain_plot", "moved")
+DRAWN_OF_TWO = ("decision_curve_plot", "decision_difference_plot", "score_plot", "ks_plot")
+OF_TWO = ("base_rate_plot", "base_rate", "cost_plot", "gain_plot", "moved", *DRAWN_OF_TWO)
 ABSENT: dict[type, tuple[str, ...]] = {
     RowsStudy: ("confusion_plot",),
     SumsStudy: ("confusion_plot",),
@@ -54,6 +65,8 @@ def _piece(name: str, doc: str) -> Callable[[Study], Any]:
 title = _piece("title", "The title and what was asked.")
 findings = _piece("findings", "What to know of the data first.")
 estimates = _piece("estimates", "Every metric of every system with its interval.")
+score_plot = _piece("score_plot", "The scores of each class.")
+ks_plot = _piece("ks_plot", "The distribution functions of the scores of each class, with their largest distance.")
 curve_plot = _piece("curve_plot", "The curves of scores under a moving threshold.")
 curves = _piece("crossings", "What the curves say: containment and crossings, or the areas class by class.")
 base_rate_plot = _piece("base_rate_plot", "Curves at another base rate.")
@@ -64,6 +77,8 @@ thresholds = _piece("choices", "What ways to choose a threshold would give.")
 moving_threshold_table = _piece("moved", "What any other threshold would decide.")
 calibration_plot = _piece("calibration_plot", "Probabilities against what happened.")
 calibration = _piece("calibrated", "The calibration of the probabilities.")
+decision_curve = _piece("decision_curve_plot", "Net benefit along the threshold probability.")
+decision_difference = _piece("decision_difference_plot", "Differences in net benefit.")
 top_plot = _piece("gain_plot", "What stands among the highest scores.")
 top = _piece("gains", "Lift, or how often the class is among the highest scores.")
 confusion_plot = _piece("confusion_plot", "The confusion table as a picture.")

@@ -37,6 +37,7 @@ from evalkit.catalogue.score_kinds import (
     AtRate,
     AtRates,
     Calibration,
+    Coefficient,
     Decision,
     Depth,
     Gap,
@@ -196,6 +197,7 @@ MCNEMAR = "McNemar's test with Tango's interval"
 SHARE = Method(interval_methods.wilson, "Wilson", methods.mcnemar, MCNEMAR)
 OWN_SCALE = "t on the logit scale, on as many degrees of freedom as the rarer class has rows"
 AREA = "DeLong's variance on the logit scale, Newcombe's method 5 where a class has fewer than 50 rows"
+SANDWICH = "sandwich variance, t on as many degrees of freedom as the rarer class has rows"
 OF_CELLS = "delta method on the logit scale of the range, half a row added to each cell"
 OVERLAP = "Wilson's limits of the Jaccard index, mapped"
 LIFT = "MOVER of Wilson's limits of precision and base rate"
@@ -225,6 +227,7 @@ PLAIN: dict[type[Kind], Method] = {
     Order: Method(interval_methods.of_table, OWN_SCALE, methods.welch, FIRST_ORDER),
     AtRate: Method(interval_methods.at_rate, OWN_SCALE, methods.welch, FIRST_ORDER),
     Skill: Method(interval_methods.skewed, HALL, methods.welch, FIRST_ORDER),
+    Coefficient: Method(interval_methods.of_table, SANDWICH, methods.welch, FIRST_ORDER),
     Gap: Method(interval_methods.gap, LARGEST, methods.two_gaps, FIRST_ORDER + ", half a row added to each cell"),
     Calibration: ALONE,
     Decision: Method(interval_methods.of_cells, OF_CELLS, methods.welch, FIRST_ORDER),

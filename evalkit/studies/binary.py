@@ -11,7 +11,7 @@ import pandas as pd
 
 from evalkit.arrays import Bools, Floats
 from evalkit.catalogue import lookup
-from evalkit.catalogue.elsewhere import BASE_RATE, MOVED, lift_at
+from evalkit.catalogue.elsewhere import BASE_RATE, INTERCEPT, MOVED, SLOPE, lift_at
 from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.metrics import calibration, counts, curves
 from evalkit.metrics.counts import Counts
@@ -21,8 +21,8 @@ from evalkit.reading.tables.precision import Precision
 from evalkit.reading.tables.slices import Slice
 from evalkit.statistics import calibration_test, inference
 from evalkit.statistics.calibration_test import UNKNOWN, Perfect
-from evalkit.statistics.intervals import wilson
-from evalkit.studies import curve_points
+from evalkit.studies import curve_points, reliability
+from evalkit.studies.reliability import Reliability
 from evalkit.studies.row_study import RowStudy
 from evalkit.studies.thresholds import Costs, Rule
 
@@ -33,6 +33,7 @@ BINS = 10
 LEAST_COST = "least cost"
 FINE = np.linspace(0, 1, 1001)
 BRIER, BIAS = (lookup.find(name, "counts") for name in ("brier", "calibration_in_the_large"))
+FITTED = {metric.name: metric for metric in (SLOPE, INTERCEPT)}
 TIMES = 10  # negatives, in the figure of another base rate where none is named
 
 
@@ -320,7 +321,14 @@ class BinaryStudy(RowStudy):
     def reliability(self) -> pd.DataFrame:
         """Share of positives by tenths of the score, its Wilson limits where rows are plain, and rows of each."""
         level = self.settings.level if self.plain else None
-        return pd.concat([by_tenths(name, self.chances(name), level=level) for name in self.order], ignore_index=True)
+        return reliability.by_tenths({name: self.chances(name) for name in self.order}, BINS, level=level)
+
+    @cached_property
+    def isotonic(self) -> Reliability:
+        """The reliability of every system without bins."""
+        tables = {name: self.chances(name) for name in self.order}
+        level = self.settings.level if self.plain else None
+        return reliability.reliability(tables, lambda: self.rng(6), draws=self.settings.limits.bands, level=level)
 
     @cached_property
     def calibration(self) -> pd.DataFrame:
@@ -343,6 +351,7 @@ class BinaryStudy(RowStudy):
             "ece_10": self.error(c, _ece),
             "bias": self.loss(BIAS, name) | _beside(UNKNOWN),
         }
+        numbers |= {metric.name: self.number_of(metric, name) | _beside(UNKNOWN) for metric in FITTED.values()}
         return [{"system": name, "part": part} | limits for part, limits in numbers.items()]
 
     def error(self, c: Counts, metric: Callable[[Counts], float]) -> dict[str, float]:
@@ -371,17 +380,6 @@ def _miscalibration(c: Counts) -> float:
 
 def _ece(c: Counts) -> float:
     return calibration.ece(calibration.bins_uniform(c, BINS))
-
-
-def by_tenths(name: str, c: Counts, *, level: float | None) -> pd.DataFrame:
-    """Share of positives against the mean score in bins of about as many rows; Wilson limits at a level, or none."""
-    rows = []
-    bins = calibration.bins_quantile(c, BINS)
-    for n, hits, score in zip(bins.rows, bins.positives, bins.score, strict=True):
-        e = wilson(min(hits, n), n, level=level or 0.95)
-        limits = {"low": e.low, "high": e.high} if level else {"low": np.nan, "high": np.nan}
-        rows.append({"system": name, "x": score / n, "y": e.value} | limits | {"n": n})
-    return pd.DataFrame(rows)
 
 
 def _alone(value: float) -> dict[str, float]:

@@ -21,8 +21,9 @@ from evalkit.reading.tables.parts import Source
 from evalkit.statistics import calibration_test, count_bootstrap
 from evalkit.statistics.calibration_test import UNKNOWN, Perfect
 from evalkit.statistics.sample import HeldRows
-from evalkit.studies import curve_points, row_study, study
-from evalkit.studies.binary import BINS, by_tenths
+from evalkit.studies import curve_points, reliability, row_study, study
+from evalkit.studies.binary import BINS
+from evalkit.studies.reliability import Reliability
 from evalkit.studies.row_study import RowStudy
 
 METRICS = ("accuracy", "macro_f1", "mcc", "roc_auc_ovr", "log_loss", "brier")
@@ -150,7 +151,14 @@ class ClassesStudy(RowStudy):
     def reliability(self) -> pd.DataFrame:
         """Share of right predictions by tenths of their score, with Wilson limits where rows are plain."""
         level = self.settings.level if self.plain else None
-        return pd.concat([by_tenths(name, self.top_label[name], level=level) for name in self.order], ignore_index=True)
+        return reliability.by_tenths({name: self.top_label[name] for name in self.order}, BINS, level=level)
+
+    @cached_property
+    def isotonic(self) -> Reliability:
+        """The reliability of the score of the predicted class, of every system, without bins."""
+        tables = {name: self.top_label[name] for name in self.order}
+        level = self.settings.level if self.plain else None
+        return reliability.reliability(tables, lambda: self.rng(6), draws=self.settings.limits.bands, level=level)
 
     @cached_property
     def calibration(self) -> pd.DataFrame:

@@ -1,0 +1,59 @@
+"""The decision curve: net benefit over the threshold probability, and the differences of two systems in it."""
+
+import pandas as pd
+
+from evalkit.drawing import curve_plots, plots
+from evalkit.drawing.curve_plots import Panel
+from evalkit.drawing.plots import Picture
+from evalkit.drawing.tables import Html
+from evalkit.numbers import number
+from evalkit.pages import page
+from evalkit.studies import decision_curve
+from evalkit.studies.binary import BinaryStudy
+from evalkit.studies.words import listed
+
+THRESHOLD = "threshold probability"
+
+
+def decision_curve_plot(study: BinaryStudy) -> Picture | Html:
+    """Net benefit of the systems, of predicting all rows positive and of predicting none."""
+    if not (study.probabilities and study.both_classes):
+        return Html("")
+    names = [*study.order[: page.CURVES], decision_curve.ALL]
+    frame = decision_curve.drawn(study)
+    frame = frame[frame["system"].isin(names)]
+    at = decision_curve.at_costs(study)
+    values = listed((f"{row.system} {number(row.value)}" for row in at.itertuples()), page.CURVES + 1)
+    chance = number(at["threshold"].iloc[0], 2)
+    caption = (
+        f"Decision curve (n = {study.facts.rows:,}). Net benefit: true positives per row less false positives per row "
+        f"times t / (1 − t), where t is the probability from which a case is acted on; higher is better. Dotted: "
+        f"no case is acted on. At t = {chance}, which the costs imply ({study.costs}): {values}."
+        f"{page.few(study)}"
+    )
+    panel = Panel(frame, THRESHOLD, "net benefit per row", reference=((0, 1), (0, 0)))
+    return plots.row(curve_plots.panels, [panel], caption=caption, panels=1, height=3.3)
+
+
+def decision_difference_plot(study: BinaryStudy) -> Picture | Html:
+    """Differences in net benefit of the pairs of the first screen, with intervals."""
+    if not (study.probabilities and study.both_classes) or not len(frame := decision_curve.apart(study)):
+        return Html("")
+    frame = frame.assign(system=frame["first"] + " − " + frame["second"], y=frame["value"])
+    banded = bool(frame["low"].notna().any())
+    limits = f"Bands: pointwise {study.settings.level:.0%} intervals from the paired rows." if banded else NO_LIMITS
+    caption = f"Differences in net benefit by threshold probability. {limits} {_ends(frame)}"
+    panel = Panel(frame, THRESHOLD, "difference per row", "", frame if banded else None, None, ((0, 1), (0, 0)))
+    picture = plots.row(curve_plots.panels, [panel], caption=caption, panels=1, height=3.3)
+    return picture.folded("Differences in net benefit")
+
+
+NO_LIMITS = "Without intervals, as the rows are not in memory."
+
+
+def _ends(frame: pd.DataFrame) -> str:
+    """How many thresholds each pair's interval excludes 0 at."""
+    parts = frame.groupby("system", sort=False)
+    shares = {name: ((part["low"] > 0).sum(), (part["high"] < 0).sum(), len(part)) for name, part in parts}
+    words = (f"{name} above at {above} and below at {below} of {n}" for name, (above, below, n) in shares.items())
+    return f"Thresholds whose interval excludes 0: {listed(words, joint='; ')}."

@@ -1,0 +1,64 @@
+"""The decision curve of a binary study: net benefit over the threshold probability, and its paired differences."""
+
+import numpy as np
+import pandas as pd
+
+from evalkit.arrays import Floats
+from evalkit.metrics import counts, curves
+from evalkit.metrics.net_benefit import net_benefit, treat_all
+from evalkit.statistics.benefit_differences import Differences, differences
+from evalkit.statistics.sample import HeldRows
+from evalkit.studies.binary import BinaryStudy
+
+ALL = "predict all positive"
+FINE = np.arange(1, 200) / 200  # threshold probabilities of the picture
+COARSE = np.arange(1, 50) / 50  # those of differences and of the JSON
+LOWEST = -0.25  # net benefit down to which is drawn, as a multiple of the base rate
+PAIRS = 3  # differences that one picture holds
+
+
+def benefits(study: BinaryStudy, chance: Floats = FINE) -> pd.DataFrame:
+    """Net benefit of every system and of predicting all rows positive: system, x, y."""
+    tables = {name: study.table(name) for name in study.order}
+    lines = {name: net_benefit(c, chance) for name, c in tables.items()}
+    lines[ALL] = treat_all(tables[study.order[0]], chance)
+    return pd.concat(
+        [pd.DataFrame({"system": name, "x": chance, "y": y}) for name, y in lines.items()], ignore_index=True
+    )
+
+
+def drawn(study: BinaryStudy) -> pd.DataFrame:
+    """The points of the lines that a picture needs, down to a little below 0."""
+    every = benefits(study)
+    seen = every[every["y"] >= LOWEST * counts.base_rate(study.table(study.order[0]))]
+    parts = (part for _, part in seen.groupby("system", sort=False))
+    return pd.concat([part[curves.drawn(part["x"].to_numpy(), part["y"].to_numpy())] for part in parts])
+
+
+def at_costs(study: BinaryStudy) -> pd.DataFrame:
+    """Net benefit of each line at the threshold probability that the costs imply: system, threshold, value."""
+    chance = study.costs.fp / (study.costs.fp + study.costs.fn)
+    frame = benefits(study, np.array([chance]))
+    return frame.rename(columns={"x": "threshold", "y": "value"})
+
+
+def apart(study: BinaryStudy) -> pd.DataFrame:
+    """Differences in net benefit of the first pairs of the first screen: first, second, x, value, low, high.
+
+    Limits are NaN where the rows are not at hand.
+    """
+    pairs = list(study.headline[["first", "second"]].itertuples(index=False))[:PAIRS] if len(study.headline) else []
+    columns = ["first", "second", "x", "value", "low", "high"]
+    frames = []
+    for first, second in pairs:
+        d = _of_pair(study, first, second)
+        frames.append(pd.DataFrame({"first": first, "second": second, "x": COARSE} | vars(d)))
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns)
+
+
+def _of_pair(study: BinaryStudy, first: str, second: str) -> Differences:
+    match study.sample:
+        case HeldRows(rows):
+            return differences(rows[first], rows[second], COARSE, level=study.settings.level)
+    value = net_benefit(study.table(first), COARSE) - net_benefit(study.table(second), COARSE)
+    return Differences(value, np.full_like(value, np.nan), np.full_like(value, np.nan))

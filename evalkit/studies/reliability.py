@@ -1,0 +1,93 @@
+"""Reliability of probabilities without bins (CORP): isotonic curves, consistency bands, and how scores are spread."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from evalkit.metrics import calibration, curves, recalibration
+from evalkit.metrics.counts import Counts
+from evalkit.statistics import calibration_test
+from evalkit.statistics.intervals import wilson
+
+SPREAD = np.linspace(0, 1, 26)  # edges of the bins in which scores are counted
+BAND = 100  # cells of a side to which bands are drawn
+RECORDED = 40  # the same of what the JSON holds
+
+
+@dataclass(frozen=True, eq=False)
+class Reliability:
+    """Frames by `system`. curve: x, y, straight between them. bands: x, low, high. spread: low, high, rows of a bin.
+
+    bands are None where rows are clustered or weighted, so that their labels cannot be drawn.
+    """
+
+    curve: pd.DataFrame
+    bands: pd.DataFrame | None
+    spread: pd.DataFrame
+
+    def only(self, systems: Sequence[str]) -> "Reliability":
+        """That of some systems."""
+        curve, spread = (frame[frame["system"].isin(systems)] for frame in (self.curve, self.spread))
+        return Reliability(
+            curve, None if self.bands is None else self.bands[self.bands["system"].isin(systems)], spread
+        )
+
+    def recorded(self) -> dict[str, dict[str, list[object]]]:
+        """Columns of few points of each: all are exact."""
+        frames = {"curve": _few(self.curve, "y"), "spread": self.spread}
+        frames |= {} if self.bands is None else {"bands": _few(self.bands, "low", "high")}
+        return {name: frame.to_dict("list") for name, frame in frames.items()}
+
+
+def reliability(
+    tables: Mapping[str, Counts], rng: Callable[[], np.random.Generator], *, draws: int, level: float | None
+) -> Reliability:
+    """Return the reliability of each system from its table; level: of the bands, None for none."""
+    every = [_curve(name, c) for name, c in tables.items()]
+    bands = None if level is None else [_band(name, c, rng(), draws, level) for name, c in tables.items()]
+    spread = [_spread(name, c) for name, c in tables.items()]
+    joined = None if bands is None else pd.concat(bands, ignore_index=True)
+    return Reliability(pd.concat(every, ignore_index=True), joined, pd.concat(spread, ignore_index=True))
+
+
+def _curve(name: str, c: Counts) -> pd.DataFrame:
+    x, y = recalibration.isotonic_curve(c)
+    return _drawn(pd.DataFrame({"system": name, "x": x, "y": y}), curves.CELLS, "y")
+
+
+def _band(name: str, c: Counts, rng: np.random.Generator, draws: int, level: float) -> pd.DataFrame:
+    x, low, high = calibration_test.consistency(c, rng=rng, draws=draws, level=level)
+    return _drawn(pd.DataFrame({"system": name, "x": x, "low": low, "high": high}), BAND, "low", "high")
+
+
+def _spread(name: str, c: Counts) -> pd.DataFrame:
+    place = np.clip(np.searchsorted(SPREAD, c.threshold, side="right") - 1, 0, len(SPREAD) - 2)
+    rows = np.bincount(place, c.positive + c.negative, len(SPREAD) - 1)
+    return pd.DataFrame({"system": name, "low": SPREAD[:-1], "high": SPREAD[1:], "rows": rows})
+
+
+def _few(frame: pd.DataFrame, *columns: str) -> pd.DataFrame:
+    return pd.concat([_drawn(part, RECORDED, *columns) for _, part in frame.groupby("system", sort=False)])
+
+
+def _drawn(frame: pd.DataFrame, cells: int, *columns: str) -> pd.DataFrame:
+    """The points that a picture of so many cells a side needs, of lines over x."""
+    keep = [curves.drawn(frame["x"].to_numpy(), frame[column].to_numpy(), cells) for column in columns]
+    return frame[np.any(keep, axis=0)]
+
+
+# Bins -----------------------------------------------------------------------------------------------------------------
+
+
+def by_tenths(tables: Mapping[str, Counts], bins: int, *, level: float | None) -> pd.DataFrame:
+    """Share of positives against the mean score in bins of about as many rows; Wilson limits at a level, or none."""
+    rows = []
+    for name, c in tables.items():
+        parts = calibration.bins_quantile(c, bins)
+        for n, hits, score in zip(parts.rows, parts.positives, parts.score, strict=True):
+            e = wilson(min(hits, n), n, level=level or 0.95)
+            limits = {"low": e.low, "high": e.high} if level else {"low": np.nan, "high": np.nan}
+            rows.append({"system": name, "x": score / n, "y": e.value} | limits | {"n": n})
+    return pd.DataFrame(rows)

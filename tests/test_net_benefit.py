@@ -1,0 +1,86 @@
+"""Net benefit by the formula of dcurves 0.5.0, and how often the intervals of its paired differences hold."""
+
+import numpy as np
+import pytest
+
+from evalkit.limits import Limits, Reading
+from evalkit.metrics.counts import count
+from evalkit.metrics.net_benefit import net_benefit, treat_all
+from evalkit.metrics.rows import Rows
+from evalkit.statistics.benefit_differences import differences
+from evalkit.studies import classification, decision_curve
+
+RNG = np.random.default_rng(5)
+CHANCE = np.array([0.05, 0.2, 0.5, 0.8])
+
+
+def rows(n, rng):
+    risk = rng.beta(1, 3, n)
+    label = (rng.random(n) < risk).astype(int)
+    return label, np.clip(risk + rng.normal(0, 0.05, n), 0.001, 0.999), np.clip(rng.beta(1, 3, n), 0.001, 0.999)
+
+
+def dcurves(label, score, t):
+    """tp_rate − t / (1 − t) fp_rate, as `dca` has it, with rates over all rows."""
+    return np.mean((score >= t) & (label == 1)) - t / (1 - t) * np.mean((score >= t) & (label == 0))
+
+
+def test_equals_dcurves_formula():
+    label, score, _ = rows(700, RNG)
+    c = count(score.round(2), label)
+    expected = [dcurves(label, score.round(2), t) for t in CHANCE]
+    np.testing.assert_allclose(net_benefit(c, CHANCE), expected, atol=1e-10)
+    everything = [dcurves(label, np.ones(700), t) for t in CHANCE]
+    np.testing.assert_allclose(treat_all(c, CHANCE), everything, atol=1e-10)
+
+
+def test_differences_equal_the_mean_over_rows_and_its_error():
+    label, first, second = rows(500, RNG)
+    d = differences(Rows(label, first), Rows(label, second), CHANCE, level=0.95)
+    for i, t in enumerate(CHANCE):
+        cost = t / (1 - t)
+        each = ((first >= t) * 1.0 - (second >= t)) * np.where(label == 1, 1, -cost)
+        error = np.sqrt((np.sum((each - each.mean()) ** 2) + 1 + cost**2) / 499 / 500)
+        assert d.value[i] == pytest.approx(each.mean(), abs=1e-10)
+        assert (d.high[i] - d.low[i]) / 2 == pytest.approx(1.96473 * error, rel=1e-5)
+
+
+def test_units_of_equal_rows_tell_as_little_as_one_row_each():
+    label, first, second = rows(200, RNG)
+    single = differences(Rows(label, first), Rows(label, second), CHANCE, level=0.95)
+    times = [np.repeat(column, 3) for column in (label, first, second)]
+    unit = np.repeat(np.arange(200), 3)
+    units = differences(Rows(times[0], times[1], unit=unit), Rows(times[0], times[2], unit=unit), CHANCE, level=0.95)
+    np.testing.assert_allclose(units.value, single.value, atol=1e-12)
+    assert np.all((units.high - units.low) / (single.high - single.low) < 1.001)
+    assert np.all((units.high - units.low) / (single.high - single.low) > 0.9)
+
+
+def test_intervals_hold_the_true_difference():
+    rng = np.random.default_rng(8)
+    truth = rows(400_000, rng)
+    true = differences(Rows(truth[0], truth[1]), Rows(truth[0], truth[2]), CHANCE, level=0.95).value
+    inside = np.zeros(len(CHANCE))
+    for _ in range(600):
+        label, first, second = rows(250, rng)
+        d = differences(Rows(label, first), Rows(label, second), CHANCE, level=0.95)
+        inside += (d.low <= true) & (true <= d.high)
+    assert np.all(inside / 600 > 0.93), inside / 600
+
+
+def test_out_of_core_has_the_same_values_without_limits():
+    label, first, second = rows(3000, RNG)
+    frame = {"label": label, "a": first, "b": second}
+    held = classification.read(frame, systems="a,b", metrics="roc_auc")
+    large = Limits(reading=Reading(rows=100))
+    from evalkit import parameters
+
+    summed = classification.study_of(
+        parameters.Classification.of({"preds": frame, "systems": "a,b", "metrics": "roc_auc"}), large
+    )
+    first, second = decision_curve.apart(held), decision_curve.apart(summed)
+    np.testing.assert_allclose(first["value"], second["value"], atol=1e-12)
+    assert first["low"].notna().all()
+    assert second["low"].isna().all()
+    pieces = summed.plot.decision_curve, summed.plot.decision_difference
+    assert "as the rows are not in memory" in pieces[1].caption

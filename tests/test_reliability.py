@@ -1,0 +1,108 @@
+"""Reliability without bins: isotonic curve, band and logistic recalibration, by formulas and by scikit-learn 1.9.1."""
+
+import numpy as np
+import pytest
+from sklearn.isotonic import IsotonicRegression
+
+from evalkit.metrics import calibration, recalibration
+from evalkit.metrics.counts import count
+from evalkit.statistics.calibration_test import consistency
+from evalkit.studies import classification
+
+RNG = np.random.default_rng(11)
+SCORE = RNG.beta(1, 3, 800).round(3)
+LABEL = (RNG.random(800) < SCORE**1.2).astype(int)
+TABLE = count(SCORE, LABEL)
+
+
+def test_the_curve_equals_scikit_learn():
+    x, y = recalibration.isotonic_curve(TABLE)
+    fitted = IsotonicRegression().fit(SCORE, LABEL)
+    np.testing.assert_allclose(np.interp(SCORE, x, y), fitted.predict(SCORE), atol=1e-10)
+    assert len(x) < len(TABLE.threshold) / 2
+
+
+def test_one_score_is_a_point():
+    x, y = recalibration.isotonic_curve(count([0.4, 0.4], [0, 1]))
+    assert (x.tolist(), y.tolist()) == ([0.4], [0.5])
+
+
+def test_slope_of_two_scores_is_the_ratio_of_logits():
+    c = count([0.3, 0.6], positive=[20, 50], negative=[80, 50])
+    expected = (np.log(50 / 50) - np.log(20 / 80)) / (np.log(0.6 / 0.4) - np.log(0.3 / 0.7))
+    assert recalibration.slope(c) == pytest.approx(expected, abs=1e-10)
+
+
+def logits(score):
+    return np.log(score) - np.log1p(-score)
+
+
+def test_slope_and_intercept_solve_the_score_equations():
+    use = (SCORE > 0) & (SCORE < 1)
+    x, label = logits(SCORE[use]), LABEL[use]
+    c = count(SCORE[use], label)
+    chance = 1 / (1 + np.exp(-(x + recalibration.intercept(c))))
+    assert np.sum(label - chance) == pytest.approx(0, abs=1e-9)
+    slope, moved = recalibration.slope(c), recalibration.slope_bins(c)
+    # The intercept beside this slope follows from the first equation; the second must then hold too.
+    offset = logits(label.mean())
+    for _ in range(60):
+        chance = 1 / (1 + np.exp(-(offset + slope * x)))
+        offset += np.sum(label - chance) / np.sum(chance * (1 - chance))
+    assert np.sum((label - chance) * x) == pytest.approx(0, abs=1e-7)
+    columns = np.array([np.ones_like(x), x])
+    bread = np.linalg.inv((columns * chance * (1 - chance)) @ columns.T)
+    sandwich = bread @ ((columns * (label - chance) ** 2) @ columns.T) @ bread
+    variance = np.dot(c.positive, moved[0] ** 2) + np.dot(c.negative, moved[1] ** 2)
+    assert variance == pytest.approx(sandwich[1, 1], rel=1e-8)
+
+
+@pytest.mark.parametrize("labels", [[0, 0, 1, 1], [1, 1, 0, 0], [0, 0, 0, 0]])
+def test_classes_that_a_threshold_separates_have_no_slope(labels):
+    c = count([0.1, 0.2, 0.7, 0.9], labels)
+    assert np.isnan(recalibration.slope(c))
+    assert np.isnan(recalibration.slope_bins(c)).all()
+
+
+def test_the_band_of_scores_far_apart_is_binomial():
+    from scipy.stats import binom
+
+    rows, scores = 400, np.array([0.1, 0.5, 0.9])
+    c = count(scores, positive=[40, 200, 360], negative=[360, 200, 40])
+    x, low, high = consistency(c, rng=np.random.default_rng(2), draws=4000, level=0.9)
+    np.testing.assert_array_equal(x, scores)
+    np.testing.assert_allclose(low, binom.ppf(0.05, rows, scores) / rows, atol=2 / rows)
+    np.testing.assert_allclose(high, binom.ppf(0.95, rows, scores) / rows, atol=2 / rows)
+
+
+def test_cells_of_many_scores_do_not_move_the_band():
+    score = np.random.default_rng(3).beta(1, 3, 20_000)
+    c = count(score, np.random.default_rng(4).random(20_000) < score)
+    x, low, high = consistency(c, rng=np.random.default_rng(5), draws=200, level=0.9)
+    exact = [IsotonicRegression().fit(score, RNG.random(20_000) < score).predict([0.1, 0.3, 0.6]) for _ in range(100)]
+    limits = np.quantile(exact, [0.05, 0.95], axis=0)
+    spread = np.std(exact, axis=0)
+    for mine, other in zip((low, high), limits, strict=True):
+        assert np.all(np.abs(np.interp([0.1, 0.3, 0.6], x, mine) - other) < 0.7 * spread)
+
+
+@pytest.fixture(scope="module")
+def study():
+    return classification.read(y_true=LABEL, y_score={"a": SCORE, "b": np.sqrt(SCORE)}, metrics="brier")
+
+
+def test_the_picture_agrees_with_the_table(study):
+    parts = study.calibration.set_index(["system", "part"])["value"]
+    words = study.plot.calibration.alt
+    for name in ("a", "b"):
+        miscalibration = calibration.decompose(study.table(name)).miscalibration
+        assert parts[name, "miscalibration"] == pytest.approx(miscalibration, abs=1e-12)
+        assert f"slope {parts[name, 'slope']:.2f}" in words
+
+
+def test_rows_in_units_have_no_band_and_a_slope_with_limits():
+    unit = np.arange(800) // 4
+    study = classification.read({"label": LABEL, "score": SCORE, "user": unit}, unit="user", metrics="brier")
+    assert study.isotonic.bands is None
+    row = study.calibration.set_index("part").loc["slope"]
+    assert row["low"] < row["value"] < row["high"]
