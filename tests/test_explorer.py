@@ -43,21 +43,17 @@ def test_a_list_has_its_items_in_the_order_of_its_scores():
         assert study.top("y", number, 5) == list(zip(own["item"][:5], own["grade"][:5].astype(float), strict=True))
 
 
-def test_of_many_queries_the_most_moved_are_shown_and_fewer_metrics(monkeypatch):
-    monkeypatch.setattr(ranking_page, "MOVED", 10)
-    monkeypatch.setattr(ranking_page, "NUMBERS", 40)
-    monkeypatch.setattr(ranking_page, "OPENED", 4)
-    piece = ranking_page.explorer(ranking.read(table()))
+def test_of_many_queries_the_most_moved_are_shown_and_fewer_metrics():
+    piece = ranking_page.explorer(ranking.read(table(queries=510)))
     (shown,) = piece.to_frames()
-    assert (len(shown), piece.html.count("<details><summary>q")) == (10, 4)
+    assert (len(shown), piece.html.count("<details><summary>q")) == (500, 100)
     assert list(shown)[1:] == ["ndcg@10 x", "ndcg@10 y", "difference", "average_precision x", "average_precision y"]
-    assert "The 10 queries that differ most" in piece.html
+    assert "The 500 queries that differ most" in piece.html
     assert "The JSON has the differences of all queries." in piece.html
 
 
-def test_without_items_at_hand_there_are_values_and_no_lists(monkeypatch):
-    monkeypatch.setattr(runs, "KEPT", 10)
-    piece = ranking_page.explorer(ranking.read(table()))
+def test_without_items_at_hand_there_are_values_and_no_lists():
+    piece = ranking_page.explorer(ranking.read(table(items=runs.KEPT // 60 + 1)))
     assert piece.html.count("<details>") == 1
     assert len(piece.to_frames()[0]) == 30
 

@@ -53,7 +53,6 @@ NO_LIMITS = "Without intervals, as the rows are not in memory."
 
 def _ends(frame: pd.DataFrame) -> str:
     """How many thresholds each pair's interval excludes 0 at."""
-    parts = frame.groupby("system", sort=False)
-    shares = {name: ((part["low"] > 0).sum(), (part["high"] < 0).sum(), len(part)) for name, part in parts}
-    words = (f"{name} above at {above} and below at {below} of {n}" for name, (above, below, n) in shares.items())
+    ends = decision_curve.excluding(frame).itertuples()
+    words = (f"{row.first} − {row.second} above at {row.above} and below at {row.below} of {row.of}" for row in ends)
     return f"Thresholds whose interval excludes 0: {listed(words, joint='; ')}."

@@ -56,6 +56,12 @@ def apart(study: BinaryStudy) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns)
 
 
+def excluding(differences: pd.DataFrame) -> pd.DataFrame:
+    """By pair, in order: at how many thresholds the interval lies above 0, how many below, and of how many."""
+    sides = differences.assign(above=differences["low"] > 0, below=differences["high"] < 0, of=True)
+    return sides.groupby(["first", "second"], sort=False)[["above", "below", "of"]].sum().reset_index()
+
+
 def _of_pair(study: BinaryStudy, first: str, second: str) -> Differences:
     match study.sample:
         case HeldRows(rows):
