@@ -47,3 +47,18 @@ def test_both_pictures_say_the_distance(study):
     value = score_spread.distances(study)["value"][0]
     for picture in (study.plot.score, study.plot.ks):
         assert f"a {value:.3f} at" in picture.alt
+
+
+def test_the_confusion_matrix_of_two_classes_says_counts_and_shares(study):
+    decided = study.decisions.set_index("system").loc["a"]
+    picture = study.plot.confusion
+    assert f"a: {decided['tp']:.0f} true positives, {decided['fn']:.0f} false negatives" in picture.alt
+    assert f">{decided['tp'] / LABEL.sum():.0%}</t" in picture.svg
+
+
+def test_a_system_without_a_threshold_has_no_matrix():
+    scores = {"good": LABEL * 1.0, "bad": 1 - LABEL * 1.0}
+    study = classification.read(y_true=LABEL, y_score=scores, metrics="roc_auc", threshold="precision>=0.9")
+    alt = study.plot.confusion.alt
+    assert "good: " in alt
+    assert "bad: " not in alt

@@ -1,6 +1,6 @@
 """Drawings of scores under a moving threshold: curves with bands, sweeps, confusion tables, residuals."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,7 @@ STEPS = "steps-pre"  # a value holds back to the point before it
 FROM_ABOVE = "steps-post"  # the same of points that run from right to left
 DASHES = ("-", "--", "-.", (0, (1, 1.2)))
 
+FEW = 6  # classes whose shares fit into the cells of a confusion table
 MEAN = "mean error"
 KINDS = {"test": COLOURS[0], "both": "#9ec6e0", "training": "#d9dce1"}
 
@@ -86,14 +87,15 @@ def _panel(panel: Panel, ax: Any, systems: list[str]) -> list[tuple[str, Any]]:
 
 
 def matrix(table: Any, ax: Any, *, classes: Sequence[str], xlabel: str, ylabel: str) -> Any:
-    """A confusion table: shade by the share of the row, counts in the cells."""
+    """A confusion table: shade by the share of the row, counts in the cells, and of few classes the shares too."""
     counts = np.asarray(table, float)
     share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     ax.pcolormesh(np.arange(len(classes) + 1), np.arange(len(classes) + 1), share, cmap="Blues", vmin=0, vmax=1)
     if len(classes) <= 15:
         for i, j in np.ndindex(counts.shape):
             ink = "white" if share[i, j] > 0.55 else "#222"
-            ax.text(j + 0.5, i + 0.5, f"{counts[i, j]:,.0f}", ha="center", va="center", color=ink)
+            words = f"{counts[i, j]:,.0f}\n{share[i, j]:.0%}" if len(classes) <= FEW else f"{counts[i, j]:,.0f}"
+            ax.text(j + 0.5, i + 0.5, words, ha="center", va="center", color=ink)
     ticks, names = np.arange(len(classes)) + 0.5, [short(name, 16) for name in classes]
     ax.set_xticks(ticks, names, rotation=0 if len(classes) <= 6 else 90)
     ax.set_yticks(ticks, names)
@@ -101,6 +103,13 @@ def matrix(table: Any, ax: Any, *, classes: Sequence[str], xlabel: str, ylabel: 
     ax.set_xlabel(xlabel)
     ax.set_ylabel(ylabel)
     return ax
+
+
+def matrices(tables: Mapping[str, Any], axes: Any, **labels: Any) -> Any:
+    """A confusion table a system, side by side; labels: those of `matrix`."""
+    for (name, table), ax in zip(tables.items(), axes.flat, strict=True):
+        matrix(table, ax, **labels).set_title(short(name, NAME))
+    return axes
 
 
 def errors(forecast: Any, error: Any, tenths: pd.DataFrame, ax: Any, *, xlabel: str, ylabel: str) -> Any:

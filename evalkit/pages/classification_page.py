@@ -38,8 +38,8 @@ KINDS: dict[type, tuple[Any, ...]] = {
 DRAWN_OF_TWO = ("decision_curve_plot", "decision_difference_plot", "score_plot", "ks_plot")
 OF_TWO = ("base_rate_plot", "base_rate", "cost_plot", "gain_plot", "moved", *DRAWN_OF_TWO)
 ABSENT: dict[type, tuple[str, ...]] = {
-    RowsStudy: ("confusion_plot",),
-    SumsStudy: ("confusion_plot",),
+    RowsStudy: (),
+    SumsStudy: (),
     ClassesStudy: (*OF_TWO, "sweep_plot"),
     MultiLabelStudy: (*OF_TWO, "choices", "calibration_plot", "confusion_plot"),
 }

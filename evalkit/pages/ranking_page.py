@@ -15,6 +15,7 @@ from evalkit.pages.shared_findings import columns_read, counts, few_units, gaps,
 from evalkit.parameters.reports import RENUMBER
 from evalkit.studies import diagnostics, ranking_diagnostics
 from evalkit.studies.diagnostics import VISIBLE
+from evalkit.studies.rank_tiers import rank_tiers
 from evalkit.studies.ranking import Ranking
 from evalkit.studies.ranking_diagnostics import total
 from evalkit.studies.words import counted, listed
@@ -141,6 +142,7 @@ def results(study: Ranking) -> Results:
         "population": population,
         "curves": study.curves.to_dict("records"),
         "precision_recall": study.precision_recall.to_dict("records"),
+        "tiers": rank_tiers(study).to_dict("records"),
         "differences": {"queries": list(differences.index), "values": list(differences)},
     }
     return record.results(study, "ranking", every_finding(study), more)

@@ -1,8 +1,8 @@
-"""The pictures of the scores of the two classes: histograms, and distribution functions with their distance (KS)."""
+"""The pictures of the scores of the two classes: histograms, distribution functions (KS), and decisions."""
 
 from typing import Any
 
-from evalkit.drawing import plots, score_plots
+from evalkit.drawing import curve_plots, plots, score_plots
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html
 from evalkit.numbers import decimals, number
@@ -41,6 +41,30 @@ def ks_plot(study: BinaryStudy) -> Picture | Html:
     labels: dict[str, Any] = {"xlabel": "score", "ylabel": "share at or below"}
     figure = plots.row(score_plots.distributions, frame, widest, caption=caption, panels=1, **labels)
     return figure.folded("Distribution functions of the scores (KS)")
+
+
+def confusion_plot(study: BinaryStudy) -> Picture | Html:
+    """The confusion table of each system at its threshold, with shares of the actual class."""
+    decided = study.decisions.dropna(subset=["threshold"])
+    tables = {row.system: [[row.tp, row.fn], [row.fp, row.tn]] for row in decided.itertuples()}
+    names = list(tables)[:DRAWN]
+    if not names:
+        return Html("")
+    what = "weight of the rows" if study.facts.weighted else "rows"
+    caption = (
+        f"Confusion matrix at the threshold ({study.rule.text}): {what} by actual and predicted class. The shares, and "
+        f"the shades, are of the actual class."
+    )
+    words = [_said(name, tables[name]) for name in names]
+    classes = [study.facts.positive, study.facts.negative or "the rest"]
+    labels: dict[str, Any] = {"classes": classes, "xlabel": "predicted", "ylabel": "actual"}
+    drawn, alt = {name: tables[name] for name in names}, f"{caption} {'; '.join(words)}."
+    return plots.row(curve_plots.matrices, drawn, caption=caption, alt=alt, panels=len(names), height=2.5, **labels)
+
+
+def _said(name: str, table: list[list[float]]) -> str:
+    (tp, fn), (fp, tn) = table
+    return f"{name}: {tp:,g} true positives, {fn:,g} false negatives, {fp:,g} false positives, {tn:,g} true negatives"
 
 
 def _distances(study: BinaryStudy) -> str:

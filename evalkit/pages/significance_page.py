@@ -17,6 +17,7 @@ from evalkit.studies import lessons
 from evalkit.studies import significance_diagnostics as diagnostics
 from evalkit.studies import significance_extras as extras
 from evalkit.studies.diagnostics import alpha, equivalence_level, most_units
+from evalkit.studies.rank_tiers import rank_tiers
 from evalkit.studies.significance import Significance
 from evalkit.studies.trials import Shares
 from evalkit.studies.words import plural
@@ -302,6 +303,7 @@ def results(study: Significance) -> Results:
             "effects": extras.effects(study).to_dict("records"),
             "other_tests": extras.other_tests(study).to_dict("records"),
             "ranks": extras.mean_ranks(study),
+            "tiers": rank_tiers(study).to_dict("records"),
             "needed": extras.needed(study).to_dict("records"),
             "differences": {"units": list(differences.index), "values": list(differences)},
         }

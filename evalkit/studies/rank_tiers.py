@@ -1,0 +1,44 @@
+"""Which systems of a study can be told apart: the interval of each rank, and tiers without a significant pair."""
+
+import numpy as np
+import pandas as pd
+
+from evalkit.arrays import Floats
+from evalkit.statistics import intervals, tiers
+from evalkit.statistics.statistic import Layout, OfUnits
+from evalkit.studies.study import Study
+
+SYSTEMS = 30  # whose pairs are tested together
+VALUES = 1_000_000  # differences, units × pairs, that are
+
+
+def rank_tiers(study: Study) -> pd.DataFrame:
+    """Rank intervals of three systems or more by the primary metric: system, value, rank_low, rank_high, tier.
+
+    Empty where units are not shared, the metric has no better direction or is a ratio of sums, or there are too many.
+    """
+    columns = ["system", "value", "rank_low", "rank_high", "tier"]
+    pairs = len(study.order) * (len(study.order) - 1) // 2
+    values = _table(study) if 3 <= len(study.order) <= SYSTEMS and study.primary.metric.best != "neither" else None
+    if values is None or len(values) < 2 or len(values) * pairs > VALUES:
+        return pd.DataFrame(columns=columns)
+    signed = values if study.primary.metric.best == "high" else -values
+    r = tiers.ranks(signed, level=study.settings.level, rng=study.rng(7))
+    means = [study.estimate(study.primary, name).value for name in study.order]
+    return pd.DataFrame(dict(zip(columns, (study.order, means, r.low, r.high, r.tier), strict=True)))
+
+
+def _table(study: Study) -> Floats | None:
+    """Units × systems of the primary metric, the units that all systems have; None where there are no such units."""
+    sides = [study.measure(study.primary, name) for name in study.order]
+    if not all(isinstance(side, OfUnits) and side.sums.denominator is None for side in sides):
+        return None
+    every: list[OfUnits] = [side for side in sides if isinstance(side, OfUnits)]
+    if every[0].layout not in (Layout.PLAIN, Layout.CLUSTERED):
+        return None
+    values = np.column_stack([side.sums.per_unit for side in every])
+    keep, unit = ~np.isnan(values).any(axis=1), every[0].unit
+    if unit is None:
+        return values[keep]
+    sums = [intervals.by_unit(column, unit[keep]) for column in values[keep].T]
+    return np.column_stack([total / count for total, count in sums])
