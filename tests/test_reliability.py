@@ -64,6 +64,12 @@ def test_classes_that_a_threshold_separates_have_no_slope(labels):
     assert np.isnan(recalibration.slope_bins(c)).all()
 
 
+def test_scores_that_are_all_clipped_have_an_intercept_and_no_slope():
+    c = count([1e-300, 2e-300, 3e-300], positive=[1, 1, 3], negative=[2, 3, 1])
+    assert np.isnan(recalibration.slope(c))
+    assert recalibration.intercept(c) == pytest.approx(logits(5 / 11) - logits(calibration.EPSILON), abs=1e-6)
+
+
 def test_the_band_of_scores_far_apart_is_binomial():
     from scipy.stats import binom
 

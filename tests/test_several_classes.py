@@ -109,8 +109,9 @@ def test_bins_have_limits_only_where_rows_vary_alone_and_count_alike(given):
         plain, study = classification.read(data), classification.read(data, **given)
         assert plain.reliability[["low", "high"]].notna().all(axis=None)
         assert study.reliability[["low", "high"]].isna().all(axis=None)
-        assert "with 95% Wilson intervals" in shown(plain, "calibration_plot")
-        assert "without intervals, as rows are clustered or weighted" in shown(study, "calibration_plot")
+        assert "95% of such curves if the probabilities are right" in shown(plain, "calibration_plot")
+        assert "No bands, as rows are clustered or weighted" in shown(study, "calibration_plot")
+        assert (plain.isotonic.bands is None, study.isotonic.bands is None) == (False, True)
 
 
 @pytest.mark.parametrize("data, right, mean", [(several, "accuracy", "brier"), (traits, "exact_match", "ranking_loss")])

@@ -79,7 +79,7 @@ def intercept_bins(c: Counts) -> Floats:
 def _slope(c: Counts) -> Fit:
     logit = _logit(c)
     columns = np.array([np.ones_like(logit), logit])
-    if _separated(c):
+    if _separated(c) or logit[0] == logit[-1]:
         return Fit(np.full(2, np.nan), np.full((2, 2, len(logit)), np.nan))
     return _fitted(c, columns, np.zeros_like(logit), np.array([0.0, 1.0]))
 
