@@ -38,7 +38,8 @@ def labelled(rows=250):
 def forecasts(rows=300):
     rng = np.random.default_rng(5)
     actual = rng.gamma(2, 2, rows)
-    return Rows(actual, np.maximum(actual + rng.normal(0.3, 1.5, rows), 0.05))
+    forecast = np.maximum(actual + rng.normal(0.3, 1.5, rows), 0.05)
+    return Rows(actual, forecast, beside={"naive_mae": rng.gamma(4, 0.5, rows)})
 
 
 SAMPLES = {"classes": penguins(), "labels": labelled(), "forecasts": forecasts()}

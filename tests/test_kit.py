@@ -70,7 +70,7 @@ TASKS = {
     """,
     "calibration of three classes, on one's own axes": """
         study = ek.classification(y_true=CLASSES, y_score=P)
-        study.plot.calibration(plt.subplots()[1]).get_xlabel() == "mean probability in the bin"
+        study.plot.calibration(plt.subplots()[1]).get_xlabel() == "predicted probability"
     """,
     "two systems on the same units": """
         study = ek.significance({"new": SCORE["new"], "old": SCORE["old"]}, baseline="old")

@@ -272,7 +272,7 @@ TITLE_INCHES = 0.085  # that a character of this size needs, wide ones among the
 def intervals(frame: pd.DataFrame, ax: Any, *, label: str, zero: bool) -> Any:
     """One row a result, `name`, `value`, `low`, `high`: a point and its interval, best reading from top to bottom."""
     known, rows = np.flatnonzero(np.isfinite(frame["value"])), list(frame.itertuples())
-    for i, text in zip(known, said(frame, signed if zero else number), strict=True):
+    for i, text in zip(known, said(frame.iloc[known], signed if zero else number), strict=True):
         row = rows[i]
         colour = row.colour if "colour" in frame else COLOURS[0]
         low, high = (value if np.isfinite(value) else row.value for value in (row.low, row.high))

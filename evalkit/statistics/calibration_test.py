@@ -60,8 +60,8 @@ def consistency(c: Counts, *, rng: np.random.Generator, draws: int, level: float
     >>> from evalkit.metrics.counts import count
     >>> c = count([0.2, 0.8], positive=[10, 40], negative=[40, 10])
     >>> score, low, high = consistency(c, rng=np.random.default_rng(1), draws=1000, level=0.9)
-    >>> score.tolist(), low.round(2).tolist(), high.round(2).tolist()
-    ([0.2, 0.8], [0.12, 0.7], [0.3, 0.88])
+    >>> score.tolist(), bool((0.05 < score - low).all()), bool((high - score < 0.15).all())
+    ([0.2, 0.8], True, True)
     """
     from scipy.optimize import isotonic_regression
 
