@@ -46,6 +46,10 @@ class Statistic:
         """Whether any unit has both values."""
         return True
 
+    def shared_means(self) -> list[OfUnits]:
+        """This one, if it is the mean of values of units that all systems share; else none."""
+        return []
+
     def base(self) -> Self:
         """The statistic of the metric that this one transforms."""
         return replace(self, chosen=self.chosen.base)
@@ -82,6 +86,10 @@ class OfUnits(Statistic):
         if self.layout is Layout.INDEPENDENT:
             return bool(self.n and other.n)
         return bool((self.sums.defined & other.sums.defined).any())
+
+    def shared_means(self) -> list[OfUnits]:
+        shared = self.sums.denominator is None and self.layout in (Layout.PLAIN, Layout.CLUSTERED)
+        return [self] if shared else []
 
     def hits(self) -> tuple[int, int]:
         """Ones and units, where each unit is 0 or 1."""

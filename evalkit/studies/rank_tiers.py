@@ -5,7 +5,6 @@ import pandas as pd
 
 from evalkit.arrays import Floats
 from evalkit.statistics import intervals, tiers
-from evalkit.statistics.statistic import Layout, OfUnits
 from evalkit.studies.study import Study
 
 SYSTEMS = 30  # whose pairs are tested together
@@ -30,14 +29,11 @@ def rank_tiers(study: Study) -> pd.DataFrame:
 
 def _table(study: Study) -> Floats | None:
     """Units × systems of the primary metric, the units that all systems have; None where there are no such units."""
-    sides = [study.measure(study.primary, name) for name in study.order]
-    if not all(isinstance(side, OfUnits) and side.sums.denominator is None for side in sides):
+    sides = [side for name in study.order for side in study.measure(study.primary, name).shared_means()]
+    if len(sides) < len(study.order):
         return None
-    every: list[OfUnits] = [side for side in sides if isinstance(side, OfUnits)]
-    if every[0].layout not in (Layout.PLAIN, Layout.CLUSTERED):
-        return None
-    values = np.column_stack([side.sums.per_unit for side in every])
-    keep, unit = ~np.isnan(values).any(axis=1), every[0].unit
+    values = np.column_stack([side.sums.per_unit for side in sides])
+    keep, unit = ~np.isnan(values).any(axis=1), sides[0].unit
     if unit is None:
         return values[keep]
     sums = [intervals.by_unit(column, unit[keep]) for column in values[keep].T]
