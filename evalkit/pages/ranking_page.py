@@ -1,5 +1,7 @@
 """The words and tables that only the ranking page has, each from the study's frames."""
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -9,10 +11,12 @@ from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Cell, Html, Results, escape, of_rows, text, value
 from evalkit.findings import inputs, measured, predictions
 from evalkit.findings.finding import NOTE, WARNING, Finding
+from evalkit.metrics.overlap import PERSISTENCE
 from evalkit.numbers import decimals, interval, number, percent, signed
 from evalkit.pages import first_screen, page, pieces, record
 from evalkit.pages.shared_findings import columns_read, counts, few_units, gaps, picked, skewed, slices, unshared
 from evalkit.parameters.reports import RENUMBER
+from evalkit.reading.inputs.retrieved import DEEPEST
 from evalkit.studies import diagnostics, ranking_diagnostics
 from evalkit.studies.diagnostics import VISIBLE
 from evalkit.studies.rank_tiers import rank_tiers
@@ -24,8 +28,14 @@ pieces.listed(__name__)
 
 MOVED = 500  # queries that a page lists
 NUMBERS = 2_000  # of all metrics of these queries; of more queries fewer metrics
-OPENED = 100  # queries whose lists stand on the page, with so many items each
-TOP = 5
+OPENED = 50  # queries whose lists stand on the page, with so many items each
+TOP = 10
+OVERLAP = "items that both lists have among their first k / the items of the longer list, at most k"
+RBO = (
+    f"rank-biased overlap with p = {PERSISTENCE}: the mean share of common items at each depth, weighted towards the "
+    "top and extrapolated beyond the ends of the lists, which may differ in length (Webber, Moffat and Zobel 2010, "
+    f"equation 32); of at most {DEEPEST} rows of each list, tied items in the order of ranks"
+)
 
 
 def title(study: Ranking) -> Html:
@@ -66,9 +76,10 @@ def extremes(study: Ranking) -> Html:
 
 
 def explorer(study: Ranking) -> Html:
-    """Every query with the values of the two systems, and the first items of their lists; of many the most moved."""
+    """Every query with the values of the two systems, and their lists side by side; of many the most moved."""
     frame, every = study.moved(MOVED), len(study.runs.query)
     columns = [_cells(study, frame, chosen.label) for chosen in study.explored(len(frame), NUMBERS)]
+    columns[1:1] = _likeness(study, frame)
     beside = [study.attributes[name][frame["number"]] for name in study.settings.attributes]
     heads = [_opened(study, i, int(row.number), row.query) for i, row in enumerate(frame.itertuples())]
     texts = [
@@ -78,8 +89,24 @@ def explorer(study: Ranking) -> Html:
     rows: list[Any] = list(zip(heads, *texts, *(column for _, several in columns for column in several), strict=True))
     names = ["query", *study.settings.attributes, *(name for several, _ in columns for name in several)]
     which = f"All {counted(every, 'query')}" if len(frame) == every else f"The {len(frame)} queries that differ most"
-    note = "The JSON has the differences of all queries." if len(frame) < every else ""
-    return tables.folded(which, tables.whole(f"{which}, {' and '.join(study.shown)}", names, rows, note))
+    notes = ["The JSON has the differences of all queries."] if len(frame) < every else []
+    if any(study.top(name, int(frame["number"].iloc[0]), 1) for name in study.shown):
+        notes.append(f"The first {min(OPENED, len(frame))} queries open to the first {TOP} items and their grades.")
+    if len(study.likeness):
+        means = study.likeness[["overlap", "rbo"]].mean()
+        notes.append(f"Mean overlap@{study.depth} {number(means['overlap'], 2)}, mean RBO {number(means['rbo'], 2)}.")
+    table = tables.whole(f"{which}, {' and '.join(study.shown)}", names, rows, " ".join(notes))
+    return tables.folded(which, table)
+
+
+def _likeness(study: Ranking, frame: pd.DataFrame) -> list[tuple[list[str], list[list[str]]]]:
+    """The heads and the columns of how alike the two lists of each query are; none if the items are not at hand."""
+    if not len(study.likeness):
+        return []
+    rows = study.likeness.iloc[frame["number"]]
+    return [
+        ([f"overlap@{study.depth}", "RBO"], [[number(value, 2) for value in rows[name]] for name in ("overlap", "rbo")])
+    ]
 
 
 def _cells(study: Ranking, frame: pd.DataFrame, label: str) -> tuple[list[str], list[list[str]]]:
@@ -97,13 +124,16 @@ def _cells(study: Ranking, frame: pd.DataFrame, label: str) -> tuple[list[str], 
 def _opened(study: Ranking, place: int, query: int, name: str) -> Cell:
     """The head of a row, which opens to the first items of each list; those of the first rows only."""
     lists = [(system, study.top(system, query, TOP)) for system in study.shown] if place < OPENED else []
-    lines = "<br>".join(
-        f"{escape(system)}: "
-        + ", ".join(f"{escape(item)}\u00a0({grade:g})".replace("(nan)", "(–)") for item, grade in items)
-        for system, items in lists
-        if items
-    )
-    return Cell(f"<details><summary>{escape(name)}</summary><div>{lines}</div></details>" if lines else escape(name))
+    if not any(items for _, items in lists):
+        return Cell(escape(name))
+    beside = "".join(_list(system, items) for system, items in lists)
+    return Cell(f"<details><summary>{escape(name)}</summary><div>{beside}</div></details>")
+
+
+def _list(system: str, items: Sequence[tuple[str, float]]) -> str:
+    """A system's list of items with their grades; a dash for one without a judgement."""
+    rows = "".join(f"<li>{escape(item)} ({'–' if math.isnan(grade) else f'{grade:g}'})" for item, grade in items)
+    return f"<section>{escape(system)}<ol>{rows}</ol></section>"
 
 
 def definitions(study: Ranking) -> Html:
@@ -124,6 +154,8 @@ def definitions(study: Ranking) -> Html:
         "the smallest true difference that a t-test detects with 80% power on as many units, after Holm's first step"
     )
     items += [("relevant", relevant), ("order of ranks", order), ("population", population)]
+    if len(study.likeness):
+        items += [(f"overlap@{study.depth}", OVERLAP), ("RBO", RBO)]
     return tables.definitions([*items, ("tests", study.tests_are), ("detectable difference", detectable)])
 
 
@@ -144,6 +176,7 @@ def results(study: Ranking) -> Results:
         "precision_recall": study.precision_recall.to_dict("records"),
         "tiers": rank_tiers(study).to_dict("records"),
         "differences": {"queries": list(differences.index), "values": list(differences)},
+        "likeness": study.likeness.to_dict("list"),
     }
     return record.results(study, "ranking", every_finding(study), more)
 

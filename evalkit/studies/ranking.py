@@ -14,11 +14,12 @@ from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import Chosen
 from evalkit.drawing.shown import Shown
 from evalkit.limits import USUAL, Limits
-from evalkit.metrics import sums
+from evalkit.metrics import overlap, sums
 from evalkit.metrics.sums import Sums
 from evalkit.parameters import Metrics, Named, Names, Tables, Wholes, documented
 from evalkit.reading.engines import base
 from evalkit.reading.inputs import rows, runs
+from evalkit.reading.inputs.retrieved import DEEPEST
 from evalkit.reading.inputs.runs import Ask, Runs
 from evalkit.reading.reductions import sharded
 from evalkit.reading.reductions.measured import Measured
@@ -260,11 +261,28 @@ class Ranking(Shown, Study):
 
     def top(self, name: str, query: int, k: int) -> list[tuple[str, float]]:
         """Item and grade of the first k rows of a list, NaN of an item without judgement; of no items nothing."""
-        if self.runs.items is None:
+        if not isinstance(self.runs, Runs) or self.runs.retrieved is None:
             return []
-        lists = self.runs.rankings[name].retrieved
-        grades = lists.grade[lists.offset[query] : lists.offset[query + 1]][:k]
-        return list(zip(self.runs.items(name, query, k), grades.tolist(), strict=True))
+        lists, items = self.runs.rankings[name].retrieved, self.runs.retrieved.first(name, query, k)
+        grades = lists.grade[lists.offset[query] : lists.offset[query] + len(items)]
+        return list(zip(items, grades.tolist(), strict=True))
+
+    @cached_property
+    def likeness(self) -> pd.DataFrame:
+        """How alike the lists of the headline's two systems are, by query: `overlap` of the first `depth`, and `rbo`.
+
+        Empty where there is one system or the items are not at hand. RBO sees the rows that are kept: 100 at most.
+        """
+        if len(self.shown) < 2 or self.runs.retrieved is None:
+            return pd.DataFrame(columns=["query", "overlap", "rbo"])
+        first, second = (self.runs.retrieved.lists[name] for name in self.shown)
+        shares = {"overlap": overlap.overlap(first, second, self.depth), "rbo": overlap.rbo(first, second)}
+        return pd.DataFrame({"query": self.runs.query} | shares)
+
+    @property
+    def depth(self) -> int:
+        """The ranks that count where no metric says: the cut-off of the metric that decides, or 10."""
+        return min(self.primary.k or UNJUDGED, DEEPEST)
 
     @cached_property
     def curves(self) -> pd.DataFrame:
