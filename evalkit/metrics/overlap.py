@@ -1,7 +1,7 @@
 """Overlap of two ranked lists of one query, by their items alone: two `Items` in, one value per list out.
 
-Undefined is NaN. The two structures have the same lists in the same order and number items alike, each of which occurs once in a list.
-Items with equal scores stand in the order of the lists: no rank is shared.
+Undefined is NaN. The two structures have the same lists in the same order and number items alike, each of which occurs
+once in a list. Items with equal scores stand in the order of the lists: no rank is shared.
 """
 
 import numpy as np
