@@ -1,4 +1,4 @@
-"""Bounds of the metrics where items are not judged: every way to judge them lies within; by hand; where there is none."""
+"""Limits of the metrics where items are not judged: every way to judge them, by hand, where there is none."""
 
 import itertools
 
@@ -8,6 +8,7 @@ import pytest
 
 from evalkit.pages import unjudged as page
 from evalkit.studies import ranking, unjudged
+
 
 def table(seed=2, queries=6, items=6):
     """Lists of which some items have no judgement; every query has a relevant and a non-relevant item."""

@@ -24,8 +24,8 @@ def tiers(study: Study) -> Html:
     columns |= {"tier": text("tier"), f"{plural(study.unit_name, 2)} to tell it from the next": text("needed", _count)}
     note = (
         f"All true ranks lie within these ranges together with probability {level} (step-down max-T, all pairs). No "
-        f"two systems of one tier differ significantly; systems of neighbouring tiers need not either. The last column: with 80% power, if the "
-        "true difference is the observed one, which is itself uncertain."
+        "two systems of one tier differ significantly; systems of neighbouring tiers need not either. The last column: "
+        "with 80% power, if the true difference is the observed one, which is itself uncertain."
     )
     caption = f"Ranks by {study.primary.label}: {len(frame)} systems in {several} tier{'s' if several > 1 else ''}"
     return of_rows(caption, frame, columns, note)
@@ -34,4 +34,3 @@ def tiers(study: Study) -> Html:
 def _count(units: float) -> str:
     """A number of units; a dash for none."""
     return "–" if math.isnan(units) else f"{units:,.0f}"
-

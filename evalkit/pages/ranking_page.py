@@ -17,7 +17,7 @@ from evalkit.pages import first_screen, page, pieces, record
 from evalkit.pages.shared_findings import columns_read, counts, few_units, gaps, picked, skewed, slices, unshared
 from evalkit.parameters.reports import RENUMBER
 from evalkit.reading.inputs.retrieved import DEEPEST
-from evalkit.studies import diagnostics, ranking_diagnostics, unjudged
+from evalkit.studies import diagnostics, diversity, ranking_diagnostics, unjudged
 from evalkit.studies.diagnostics import VISIBLE
 from evalkit.studies.rank_tiers import rank_tiers
 from evalkit.studies.ranking import Ranking
@@ -178,6 +178,7 @@ def results(study: Ranking) -> Results:
         "differences": {"queries": list(differences.index), "values": list(differences)},
         "likeness": study.likeness.to_dict("list"),
         "unjudged": unjudged.bounds(study).to_dict("records"),
+        "diversity": diversity.of_lists(study).to_dict("records"),
     }
     return record.results(study, "ranking", every_finding(study), more)
 

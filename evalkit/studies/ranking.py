@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from evalkit import parameters
-from evalkit.arrays import InputError
+from evalkit.arrays import InputError, ParameterError
 from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import Chosen
 from evalkit.drawing.shown import Shown
@@ -18,9 +18,10 @@ from evalkit.metrics import overlap, sums
 from evalkit.metrics.sums import Sums
 from evalkit.parameters import Metrics, Named, Names, Tables, Wholes, documented
 from evalkit.reading.engines import base
-from evalkit.reading.inputs import rows, runs
+from evalkit.reading.inputs import rows, runs, stock
 from evalkit.reading.inputs.retrieved import DEEPEST
 from evalkit.reading.inputs.runs import Ask, Runs
+from evalkit.reading.inputs.stock import Stock
 from evalkit.reading.reductions import sharded
 from evalkit.reading.reductions.measured import Measured
 from evalkit.reading.tables import precision, sources
@@ -52,6 +53,7 @@ def read(
     qrels: Tables | None = None,
     *,
     queries: Tables | None = None,
+    items: Tables | None = None,
     columns: Named | None = None,
     systems: Names | None = None,
     metrics: Metrics | None = None,
@@ -92,12 +94,13 @@ def study_of(p: parameters.Ranking, limits: Limits = USUAL) -> "Ranking":
     shared = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
     run = sources.parts(p.preds, p.header, limits.reading)
     judged = study.inputs(p.qrels, p.header, limits.reading)
+    catalogue = _stock(p, limits)
     relevant = precision.rounded(p.relevance_level, precision.of_role(judged or run, "grade", p.columns))
     cuts = p.ks or KS
     ranked = rows.Ranked.of(
         run,
         judged,
-        columns=p.columns,
+        columns=stock.others(p.columns),
         systems=p.systems,
         attributes=shared.attributes,
         unit=shared.unit,
@@ -108,7 +111,16 @@ def study_of(p: parameters.Ranking, limits: Limits = USUAL) -> "Ranking":
     data = sharded.read(ranked, _asks(shared, cuts, relevant), budget)
     study.check_systems(shared, data.systems)
     _check_unit(shared.unit, data)
-    return _check_defined(Ranking(shared, data.systems, data.attributes, p.given, data, cuts, relevant, p.ranks))
+    ranking = Ranking(shared, data.systems, data.attributes, p.given, data, cuts, relevant, p.ranks, catalogue)
+    return _check_defined(ranking)
+
+
+def _stock(p: parameters.Ranking, limits: Limits) -> Stock | None:
+    """The table of items, None where none is given; raises ParameterError for a column of it then."""
+    own = [role for role in stock.OWN if role in p.columns]
+    if p.items is None and own:
+        raise ParameterError(f"columns: {own[0]} is a column of the table of items; set items=TABLE")
+    return None if p.items is None else stock.read(sources.parts(p.items, p.header, limits.reading), p.columns)
 
 
 def _asks(settings: study.Settings, cuts: Sequence[int], level: float) -> list[Ask]:
@@ -157,11 +169,12 @@ class Ranking(Shown, Study):
     ks: tuple[int, ...]
     relevance_level: float
     ranks: str = rows.AS_GIVEN
+    catalogue: Stock | None = None
 
     @property
     def sources(self) -> tuple[Source, ...]:
         """What was read."""
-        return self.runs.sources
+        return (*self.runs.sources, *(self.catalogue.sources if self.catalogue else ()))
 
     @property
     def unit_name(self) -> str:

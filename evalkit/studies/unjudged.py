@@ -44,7 +44,10 @@ def _of_system(study: Ranking, r: Rankings) -> Iterator[tuple[Chosen, dict[str, 
     for chosen in study.settings.metrics:
         values = [chosen.sums(world, study.relevance_level) for world in worlds]
         if values[0].denominator is None and values[0].defined.any():
-            yield chosen, _limits(np.array([sums.numerator for sums in values])) | {"unjudged": int(unknown.count.sum())}
+            yield (
+                chosen,
+                _limits(np.array([sums.numerator for sums in values])) | {"unjudged": int(unknown.count.sum())},
+            )
 
 
 def _limits(values: Floats) -> dict[str, float]:
@@ -56,7 +59,7 @@ def _limits(values: Floats) -> dict[str, float]:
 
 @dataclass(frozen=True, eq=False)
 class Unknown:
-    """The unjudged rows among the first ranks of each list: row, owner, their number from the top; how many per list."""
+    """The unjudged rows among the first ranks of each list: row, list, number from the top. count: of each list."""
 
     r: Rankings
     row: Ints
