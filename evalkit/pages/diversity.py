@@ -16,8 +16,8 @@ pieces.listed(__name__)
 MEANING = {
     "diversity by category": "pairs of items of a list with different categories / all pairs (ILD, Hamming distance)",
     "diversity by features": "mean cosine distance of two items of a list (ILD)",
-    "novelty by interactions": "mean of −log2 p in bits, p: interactions of an item / those of all items",
-    "novelty by users": "mean of −log2 p in bits, p: share of the users that had the item (MIUF)",
+    "novelty by interactions": "mean of −log2 p in bits, where p is the interactions of an item / those of all items",
+    "novelty by users": "mean of −log2 p in bits, where p is the share of the users that had the item (MIUF)",
     "coverage": "items that at least one list shows / items of the table",
     "Gini of exposure": (
         "how unevenly the items of the table are shown: 0 if all are shown in as many lists, near 1 if a few have all"

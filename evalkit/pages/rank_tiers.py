@@ -23,14 +23,18 @@ def tiers(study: Study) -> Html:
     columns = {"system": text("system"), study.primary.label: value("value"), "rank": text("rank")}
     columns |= {"tier": text("tier"), f"{plural(study.unit_name, 2)} to tell it from the next": text("needed", _count)}
     note = (
-        f"All true ranks lie within these ranges together with probability {level} (step-down max-T, all pairs). No "
-        "two systems of one tier differ significantly; systems of neighbouring tiers need not either. The last column: "
-        "with 80% power, if the true difference is the observed one, which is itself uncertain."
+        f"The rank intervals contain all true ranks at once with probability {level} (step-down max-T, all pairs). No "
+        "two systems of one tier differ significantly; systems of neighbouring tiers need not either. The last column "
+        "is an estimate for 80% power, if the true difference is the observed one, which is itself uncertain."
     )
     caption = f"Ranks by {study.primary.label}: {len(frame)} systems in {several} tier{'s' if several > 1 else ''}"
     return of_rows(caption, frame, columns, note)
 
 
 def _count(units: float) -> str:
-    """A number of units; a dash for none."""
-    return "–" if math.isnan(units) else f"{units:,.0f}"
+    """A number of units to two digits; a dash for none.
+
+    >>> _count(337_153.0), _count(22.0)
+    ('340,000', '22')
+    """
+    return "–" if math.isnan(units) else f"{float(f'{units:.2g}'):,.0f}"

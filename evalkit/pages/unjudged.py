@@ -10,6 +10,8 @@ from evalkit.studies.ranking import Ranking
 
 pieces.listed(__name__)
 
+PLACES = 3  # decimals of a limit at most
+
 
 def bounds(study: Ranking) -> Html:
     """The lowest and the highest value of each metric, whatever the unjudged items of each system are."""
@@ -35,7 +37,7 @@ def _range(low: str, high: str) -> Column:
     """A column of ranges, all with the same decimals."""
 
     def cells(rows: Rows) -> list[str]:
-        places = decimals(*([row[key] for row in rows] for key in (low, low, high)))
+        places = min(decimals(*([row[key] for row in rows] for key in (low, low, high))), PLACES)
         return [f"{number(row[low], places)} to {number(row[high], places)}" for row in rows]
 
     return cells
