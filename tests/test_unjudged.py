@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from evalkit.pages import ranking_page
 from evalkit.pages import unjudged as page
 from evalkit.studies import ranking, unjudged
 
@@ -67,3 +68,11 @@ def test_a_query_without_a_relevant_item_stays_out():
     rows = pd.concat([pd.DataFrame(rows), pd.DataFrame({"query": ["r"], "item": ["d"], "score": [0.5]})])
     frame = unjudged.bounds(ranking.read(rows, metrics="precision@2,recall@1")).query("metric == 'recall@1'")
     assert frame[["low", "high", "n"]].to_numpy().tolist() == [[0.5, 1.0, 1]]
+
+
+def test_a_cut_off_beyond_the_lists_is_noted():
+    rows = table()
+    codes = [finding.kind.code for finding in ranking_page.every_finding(ranking.read(rows, metrics="ndcg@6,recall@7"))]
+    assert "EK146" in codes
+    codes = [finding.kind.code for finding in ranking_page.every_finding(ranking.read(rows, metrics="ndcg@6,map"))]
+    assert "EK146" not in codes

@@ -161,6 +161,12 @@ UNJUDGED_ITEMS = Kind(
     "Returned items without a judgement count as not relevant; a warning if their share differs between systems.",
     "Judge the items at the top of every system's lists; a new system is at a disadvantage otherwise.",
 )
+SHORT_LISTS = Kind(
+    "EK146",
+    "lists shorter than a cut-off",
+    "No list reaches the cut-off of a metric, which then sees whole lists, and nothing beyond their ends.",
+    "Give longer lists, or set `metrics` to cut-offs that the lists reach.",
+)
 
 # Units, weights, slices
 

@@ -188,7 +188,7 @@ def results(study: Ranking) -> Results:
 
 def every_finding(study: Ranking) -> list[Finding]:
     """Every finding of a ranking report."""
-    lists = [*gaps(study.runs.accounts), *_renumbered(study), *_ties(study)]
+    lists = [*_short(study), *gaps(study.runs.accounts), *_renumbered(study), *_ties(study)]
     data = [*_rows(study), *unshared(study.runs.accounts), *_undefined(study), *_without(study), *_judgements(study)]
     few = few_units(study, diagnostics.most_units(study), f" {measured.FEW_QUERIES}")
     return [*data, *lists, *few, *picked(study), *skewed(study), *slices(study)]
@@ -237,6 +237,13 @@ def _judgements(study: Ranking) -> list[Finding]:
         text += f"{listed(f'{name} {value:.0%}' for name, value in shares.items())}."
         findings.append(inputs.UNJUDGED_ITEMS.rated(WARNING if uneven else NOTE, text))
     return findings
+
+
+def _short(study: Ranking) -> list[Finding]:
+    """A note that no list reaches the cut-off of a metric."""
+    last, labels = ranking_diagnostics.beyond(study)
+    text = f"No list goes beyond rank {last:,}; cut-offs beyond it: {listed(labels)}."
+    return [inputs.SHORT_LISTS.note(text)] if labels else []
 
 
 def _renumbered(study: Ranking) -> list[Finding]:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import pandas as pd
 
 from evalkit.reading.inputs.runs import NONE, Account
+from evalkit.studies.asks import Depth
 from evalkit.studies.diagnostics import VISIBLE
 from evalkit.studies.ranking import Ranking
 
@@ -47,6 +48,12 @@ def unjudged(study: Ranking) -> tuple[int, dict[str, float], bool]:
     """k, the share of items without a judgement among the first k by system, and True if the systems differ in it."""
     shares = {name: study.unjudged(name)[1] for name in study.order}
     return study.unjudged(study.order[0])[0], shares, max(shares.values()) - min(shares.values()) > UNEVEN
+
+
+def beyond(study: Ranking) -> tuple[int, list[str]]:
+    """The last rank that any list reaches, and the metrics whose cut-off lies beyond it."""
+    last = max(int(study.runs.measure(name, Depth()).per_unit.max(initial=0)) for name in study.systems)
+    return last, [chosen.label for chosen in study.settings.metrics if (chosen.k or 0) > last]
 
 
 def ties(study: Ranking) -> tuple[pd.DataFrame, bool]:
