@@ -10,7 +10,7 @@ from evalkit.findings.finding import Finding
 from evalkit.numbers import number, signed, thousands
 from evalkit.pages import first_screen, page, pieces, record
 from evalkit.pages.shared_findings import few_clusters, picked, rows_read, skewed, slices, weights
-from evalkit.studies import rating_diagnostics
+from evalkit.studies import forecast_spread, mean_reliability, rating_diagnostics
 from evalkit.studies.rating import Rating
 from evalkit.studies.words import counted, listed
 
@@ -129,7 +129,18 @@ def results(study: Rating) -> Results:
     rows = study.data.rows
     frames = {"tenths": study.tenths, "errors": study.spread, "extremes": study.extremes()}
     more = record.population(rows) | {name: frame.to_dict("records") for name, frame in frames.items()}
-    return record.results(study, "rating", every_finding(study), more)
+    return record.results(study, "rating", every_finding(study), more | {"forecasts": _forecasts(study)})
+
+
+def _forecasts(study: Rating) -> dict[str, Any]:
+    """What the pictures of forecasts draw."""
+    drawn = mean_reliability.drawn(study.means)
+    return {
+        "actual": forecast_spread.cells(study, study.order).to_dict("list"),
+        "errors": forecast_spread.errors(study, study.order).to_dict("list"),
+        "isotonic": drawn.recorded(),
+        "parts": study.parts.to_dict("records"),
+    }
 
 
 # Findings

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evalkit.arrays import Floats
+from evalkit.arrays import Floats, Ints
 from evalkit.metrics.cells import CELLS, pool
 from evalkit.metrics.counts import Counts
 
@@ -76,12 +76,24 @@ def consistency(c: Counts, *, rng: np.random.Generator, draws: int, level: float
 
 def _fine(c: Counts) -> Counts:
     """The table in at most 4,096 cells, by the scores alone."""
-    if len(c.threshold) <= FINE:
-        return c
-    rank = (c.tp + c.fp) - (c.positive + c.negative) / 2
-    ends = (np.log1p(rank) - np.log1p(c.total - rank)) / np.log1p(c.total)
-    part = (FINE * (rank / c.total + (1 + ends) / 2) / 2).astype(np.int64)
-    return pool(c, np.cumsum(np.append(0, np.diff(part) > 0)))
+    return c if len(c.threshold) <= FINE else pool(c, fine(c.positive + c.negative))
+
+
+def fine(weight: Floats) -> Ints:
+    """The cell of each of some sorted scores of these weights: its own, or one of at most 4,096.
+
+    Cells are about even in rank and, at both ends, in its logarithm, where isotonic regression has its small blocks.
+
+    >>> fine(np.ones(3)).tolist(), len(np.unique(fine(np.ones(10_000)))) <= FINE
+    ([0, 1, 2], True)
+    """
+    if len(weight) <= FINE:
+        return np.arange(len(weight))
+    rank = np.cumsum(weight) - weight / 2
+    total = rank[-1] + weight[-1] / 2
+    ends = (np.log1p(rank) - np.log1p(total - rank)) / np.log1p(total)
+    part = (FINE * (rank / total + (1 + ends) / 2) / 2).astype(np.int64)
+    return np.cumsum(np.append(0, np.diff(part) > 0))
 
 
 def by_rank(c: Counts) -> Counts:
