@@ -8,10 +8,11 @@ import pandas as pd
 
 from evalkit.drawing import marks
 from evalkit.drawing.curve_plots import GRID, NAME, REFERENCE
-from evalkit.drawing.plots import COLOURS, GREY, short
+from evalkit.drawing.plots import COLOURS, GREY, said, short
 from evalkit.drawing.score_plots import SMALL
-from evalkit.numbers import signed
+from evalkit.numbers import number, signed
 
+MEAN = "mean error"
 SHADES = 5  # of cells, even in the logarithm of their rows
 BENEATH = 0.17  # share of the height that a histogram below takes
 BULK = (0.05, 0.95)  # shares of rows between which a line always lies inside the axes
@@ -19,18 +20,37 @@ BULK = (0.05, 0.95)  # shares of rows between which a line always lies inside th
 
 def cells(frame: pd.DataFrame, axes: Any, *, xlabel: str, ylabel: str) -> Any:
     """One square a system: cells `x`, `y`, `width`, `height`, the darker the more `rows`, and the diagonal."""
-    most = np.log(frame["rows"].max()) if len(frame) else 0.0
+    most = frame["rows"].max()
     low, high = frame[["x", "y"]].min(), (frame[["x", "y"]] + frame[["width", "height"]].to_numpy()).max()
+    ends = [min(low["x"], low["y"]), max(high["x"], high["y"])]
     for (name, part), ax in zip(frame.groupby("system", sort=False), axes.flat, strict=True):
-        level = np.clip(np.log(np.maximum(part["rows"], 1)) / most * SHADES, 0, SHADES - 1) if most > 0 else 0 * part.x
-        for shade, some in part.groupby(level.astype(int)):
-            _filled(some, ax, alpha=0.15 + 0.85 * float(str(shade)) / (SHADES - 1))
-        ends = [min(low["x"], low["y"]), max(high["x"], high["y"])]
+        _shaded(part, most, ax)
         ax.plot(ends, ends, **REFERENCE | {"color": "#444"})
         ax.set_xlim(low["x"], high["x"])
         ax.set_ylim(low["y"], high["y"])
         _titled(ax, str(name), xlabel, ylabel)
     return axes
+
+
+def error_cells(frame: pd.DataFrame, tenths: pd.DataFrame, ax: Any, *, xlabel: str, ylabel: str) -> Any:
+    """Cells of forecast and error around 0, with the mean error by tenths and its interval."""
+    _shaded(frame, frame["rows"].max(), ax)
+    marks.band(ax.vlines(tenths["forecast"], tenths["low"], tenths["high"], color=COLOURS[1], linewidth=2), MEAN)
+    means = ax.plot(tenths["forecast"], tenths["bias"], marker="o", markersize=4, color=COLOURS[1], linewidth=1)[0]
+    texts = zip(tenths["forecast"], said(tenths, signed, "bias"), strict=True)
+    marks.series(means, MEAN, [f"forecast {number(x)}: {MEAN} {text}" for x, text in texts])
+    ax.axhline(0, color="#444", linewidth=0.9)
+    ax.set_xlabel(xlabel)
+    ax.set_ylabel(ylabel)
+    ax.grid(**GRID)
+    return ax
+
+
+def _shaded(part: pd.DataFrame, most: float, ax: Any) -> None:
+    """Cells in shades by the logarithm of their rows, the darkest where there are most."""
+    share = np.log(np.maximum(part["rows"], 1)) / max(np.log(most), 1e-9)
+    for shade, some in part.groupby(np.minimum(share * SHADES, SHADES - 1).astype(int)):
+        _filled(some, ax, alpha=0.15 + 0.85 * float(str(shade)) / (SHADES - 1))
 
 
 def _filled(part: pd.DataFrame, ax: Any, *, alpha: float) -> None:
@@ -60,7 +80,9 @@ def errors(frame: pd.DataFrame, means: Mapping[str, float], axes: Any, *, xlabel
         mean = means[str(name)]
         if edges[0] <= mean <= edges[-1]:
             ax.axvline(mean, color=COLOURS[1], linewidth=1.3, linestyle="--")
-        ax.text(0.98, 0.97, f"mean {signed(mean)}", fontsize=SMALL, ha="right", va="top", transform=ax.transAxes)
+        side = 0.98 if np.argmax(part["share"]) < len(part) / 2 else 0.02
+        place = {"ha": "right" if side > 0.5 else "left", "va": "top", "transform": ax.transAxes}
+        ax.text(side, 0.97, f"mean {signed(mean)}", fontsize=SMALL, **place)
         ax.set_xlim(edges[0], edges[-1])
         _titled(ax, str(name), xlabel, ylabel)
     return axes
@@ -87,6 +109,7 @@ def means(
         ax.text(0.03, 0.98, "\n".join(words[str(name)]), fontsize=SMALL, va="top", transform=ax.transAxes)
         ax.set_xlim(left, right)
         ax.set_ylim(bottom - room, top)
+        ax.set_yticks([tick for tick in ax.get_yticks() if bottom <= tick <= top])
         _titled(ax, str(name), "forecast", "mean actual")
     return axes
 

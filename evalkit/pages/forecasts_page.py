@@ -26,7 +26,7 @@ def actual_plot(study: Rating) -> Picture:
         f"Actual value against forecast ({counted(len(study.data.rows), 'row')}), in {forecast_spread.CELLS} × "
         f"{forecast_spread.CELLS} cells: the darker, the more {what} (logarithmic, up to "
         f"{number(frame['rows'].max(), 0)} in a cell). Dotted: forecast = actual. "
-        f"{_few(study)}"
+        f"{_axes('each axis holds the central 99% of its values')}{_few(study)}"
     )
     labels: dict[str, Any] = {"xlabel": "forecast", "ylabel": "actual"}
     return plots.row(forecast_plots.cells, frame, caption=caption, panels=len(names), height=3.2, **labels)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from evalkit.drawing import curve_plots, plots, tables
+from evalkit.drawing import curve_plots, forecast_plots, plots, tables
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html, Results, limits, of_rows, text, value
 from evalkit.findings import inputs, measured, predictions
@@ -45,22 +45,15 @@ def estimates(study: Rating) -> Html:
 
 def error_plot(study: Rating) -> Picture:
     """The leader's error against its forecast."""
-    name, drawn, n = study.leader, rating_diagnostics.cloud(study), len(study.data.rows)
+    name, n = study.leader, len(study.data.rows)
     tenths = study.tenths[study.tenths["system"] == name]
     caption = (
-        f"{name}: error (forecast − actual) against the forecast, {len(drawn):,} of {counted(n, 'row')} "
-        f"drawn, and the mean error by decile of the forecast with {study.settings.level:.0%} intervals."
+        f"{name}: error (forecast − actual) against the forecast, the central 99% of {counted(n, 'row')} each way, the "
+        f"darker the more; and the mean error by decile of the forecast with {study.settings.level:.0%} intervals."
     )
     labels: dict[str, Any] = {"xlabel": "forecast", "ylabel": f"forecast − actual (n = {n:,})"}
-    return plots.picture(
-        curve_plots.errors,
-        drawn["forecast"],
-        drawn["error"],
-        tenths,
-        caption=caption,
-        size=(plots.WIDTH, 3.2),
-        **labels,
-    )
+    drawn, size = forecast_spread.error_cells(study), (plots.WIDTH, 3.2)
+    return plots.picture(forecast_plots.error_cells, drawn, tenths, caption=caption, size=size, **labels)
 
 
 def bias_plot(study: Rating) -> Picture:
@@ -137,6 +130,7 @@ def _forecasts(study: Rating) -> dict[str, Any]:
     drawn = mean_reliability.drawn(study.means)
     return {
         "actual": forecast_spread.cells(study, study.order).to_dict("list"),
+        "leader": forecast_spread.error_cells(study).to_dict("list"),
         "errors": forecast_spread.errors(study, study.order).to_dict("list"),
         "isotonic": drawn.recorded(),
         "parts": study.parts.to_dict("records"),

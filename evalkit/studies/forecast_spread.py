@@ -18,14 +18,25 @@ def cells(study: Rating, systems: Sequence[str]) -> pd.DataFrame:
 
     Cells without rows are left out, and the rows beyond the axes, which hold the central 99%.
     """
-    actual = study.data.actual
-    x, y = _edges([study.data.forecast[name] for name in systems], CELLS), _edges([actual], CELLS)
-    frames = []
-    for name in systems:
-        rows = np.histogram2d(study.data.forecast[name], actual, [x, y], weights=study.data.weight)[0]
-        i, j = np.nonzero(rows)
-        frames.append(pd.DataFrame({"system": name, "x": x[i], "y": y[j], "rows": rows[i, j]}))
-    return pd.concat(frames, ignore_index=True).assign(width=x[1] - x[0], height=y[1] - y[0])
+    forecast, actual = study.data.forecast, study.data.actual
+    edges = _edges([forecast[name] for name in systems], CELLS), _edges([actual], CELLS)
+    frames = [_cells(forecast[name], actual, study.data.weight, edges).assign(system=name) for name in systems]
+    return pd.concat(frames, ignore_index=True)
+
+
+def error_cells(study: Rating) -> pd.DataFrame:
+    """The same of the leader's forecast and its error."""
+    forecast = study.data.forecast[study.leader]
+    error = forecast - study.data.actual
+    return _cells(forecast, error, study.data.weight, (_edges([forecast], CELLS), _edges([error], CELLS)))
+
+
+def _cells(x: Floats, y: Floats, weight: Floats | None, edges: tuple[Floats, Floats]) -> pd.DataFrame:
+    rows = np.histogram2d(x, y, edges, weights=weight)[0]
+    i, j = np.nonzero(rows)
+    (width, height) = (float(side[1] - side[0]) for side in edges)
+    lower = {"x": edges[0][i], "y": edges[1][j], "width": width, "height": height}
+    return pd.DataFrame(lower | {"rows": rows[i, j]})
 
 
 def errors(study: Rating, systems: Sequence[str]) -> pd.DataFrame:
@@ -41,4 +52,9 @@ def errors(study: Rating, systems: Sequence[str]) -> pd.DataFrame:
 
 
 def _edges(columns: Sequence[Floats], bins: int) -> Floats:
-    return np.linspace(*window(columns), bins + 1)
+    """Edges of so many equal bins; of whole numbers each bin holds as many, and there may be fewer bins."""
+    low, high = window(columns)
+    if any(np.any(column != np.rint(column)) for column in columns):
+        return np.linspace(low, high, bins + 1)
+    width = max(np.ceil((high - low + 1) / bins), 1.0)
+    return np.arange(low - 0.5, high + width, width)
