@@ -10,7 +10,7 @@ from evalkit.drawing import marks
 from evalkit.drawing.curve_plots import GRID, NAME, REFERENCE
 from evalkit.drawing.plots import COLOURS, GREY, said, short
 from evalkit.drawing.score_plots import SMALL
-from evalkit.numbers import number, signed
+from evalkit.numbers import decimals, number, signed
 
 MEAN = "mean error"
 SHADES = 5  # of cells, even in the logarithm of their rows
@@ -72,6 +72,7 @@ def _filled(part: pd.DataFrame, ax: Any, *, alpha: float) -> None:
 
 def errors(frame: pd.DataFrame, means: Mapping[str, float], axes: Any, *, xlabel: str, ylabel: str) -> Any:
     """One square a system: the share of rows in bins of the error, `low`, `high`, `share`; means: a line of each."""
+    places = decimals(frame["high"] - frame["low"])
     for (name, part), ax in zip(frame.groupby("system", sort=False), axes.flat, strict=True):
         edges = np.append(part["low"], part["high"].iloc[-1])
         bars = ax.stairs(part["share"], edges, fill=True, color=COLOURS[0], alpha=0.55, linewidth=0)
@@ -82,7 +83,7 @@ def errors(frame: pd.DataFrame, means: Mapping[str, float], axes: Any, *, xlabel
             ax.axvline(mean, color=COLOURS[1], linewidth=1.3, linestyle="--")
         side = 0.98 if np.argmax(part["share"]) < len(part) / 2 else 0.02
         place = {"ha": "right" if side > 0.5 else "left", "va": "top", "transform": ax.transAxes}
-        ax.text(side, 0.97, f"mean {signed(mean)}", fontsize=SMALL, **place)
+        ax.text(side, 0.97, f"mean {signed(mean, places)}", fontsize=SMALL, **place)
         ax.set_xlim(edges[0], edges[-1])
         _titled(ax, str(name), xlabel, ylabel)
     return axes

@@ -36,7 +36,8 @@ def error_histogram_plot(study: Rating) -> Picture:
     """How the errors of each system are spread."""
     names = study.order[:DRAWN]
     means = {name: float(study.sample.rows[name].shares @ _error(study, name)) for name in names}
-    places = decimals(means.values())
+    frame = forecast_spread.errors(study, names)
+    places = decimals(frame["high"] - frame["low"])
     values = "; ".join(f"{name} {signed(mean, places)}" for name, mean in means.items())
     caption = (
         f"Errors (forecast − actual) of {counted(len(study.data.rows), 'row')}: share of the rows in "
@@ -44,7 +45,7 @@ def error_histogram_plot(study: Rating) -> Picture:
         f"{_few(study)}"
     )
     labels: dict[str, Any] = {"xlabel": "error (forecast − actual)", "ylabel": "share of rows"}
-    frame, alt = forecast_spread.errors(study, names), f"{caption} Mean errors: {values}."
+    alt = f"{caption} Mean errors: {values}."
     return plots.row(
         forecast_plots.errors, frame, means, caption=caption, alt=alt, panels=len(names), height=2.6, **labels
     )

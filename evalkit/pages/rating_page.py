@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pandas as pd
+
 from evalkit.drawing import curve_plots, forecast_plots, plots, tables
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html, Results, limits, of_rows, text, value
@@ -129,12 +131,18 @@ def _forecasts(study: Rating) -> dict[str, Any]:
     """What the pictures of forecasts draw."""
     drawn = mean_reliability.drawn(study.means)
     return {
-        "actual": forecast_spread.cells(study, study.order).to_dict("list"),
-        "leader": forecast_spread.error_cells(study).to_dict("list"),
+        "actual": _cells(forecast_spread.cells(study, study.order)),
+        "leader": _cells(forecast_spread.error_cells(study)),
         "errors": forecast_spread.errors(study, study.order).to_dict("list"),
         "isotonic": drawn.recorded(),
         "parts": study.parts.to_dict("records"),
     }
+
+
+def _cells(frame: pd.DataFrame) -> dict[str, Any]:
+    """The size of all cells, and the columns of each."""
+    size = ["width", "height"]
+    return {side: frame[side].iloc[0] for side in size} | frame.drop(columns=size).to_dict("list")
 
 
 # Findings

@@ -106,6 +106,11 @@ class BinaryStudy(RowStudy):
     def table(self, system: str) -> Counts:
         """The counts of a system."""
 
+    @property
+    def counts_by_system(self) -> dict[str, Counts]:
+        """The counts of every system, best first."""
+        return {name: self.table(name) for name in self.order}
+
     @abstractmethod
     def one_class(self, part: Slice) -> bool:
         """Whether the rows of a slice are all positive or all negative."""
