@@ -73,7 +73,7 @@ def calibrated(study: BinaryStudy) -> Html:
     if not study.probabilities:
         return Html("")
     note = (
-        "Brier = miscalibration − discrimination + uncertainty (CORP, isotonic, no bins). Recalibration would remove "
+        "Brier = miscalibration (MCB) − discrimination (DSC) + uncertainty (UNC): CORP, no bins. Recalibration removes "
         "the miscalibration; only a better ranking adds discrimination. bias: mean probability − base rate. "
         + NO_LIMITS
     )

@@ -61,7 +61,8 @@ def class_calibration_plot(study: Either) -> Picture | Html:
     grey = f"Grey: at each probability, {study.settings.level:.0%} of such curves if the probabilities are right. "
     caption = (
         f"{_of_each(study)}: reliability diagram without bins (CORP) of the probability of each. Above the dotted line "
-        f"probabilities are too low. {'' if drawn.bands is None else grey}Below: histogram of the probabilities."
+        f"probabilities are too low. {'' if drawn.bands is None else grey}Below: histogram of the probabilities. MCB: "
+        f"miscalibration, DSC: discrimination, parts of the Brier score of each."
     )
     values = "; ".join(f"{name}: {', '.join(lines)}" for name, lines in words.items())
     more = _size(study) | {"ylabel": f"share of the {study.noun}", "words": words, "height": 2.9}

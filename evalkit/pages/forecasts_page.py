@@ -66,7 +66,8 @@ def reliability_plot(study: Rating) -> Picture:
         f"Reliability diagram of the mean without bins (CORP, isotonic regression, n = {len(study.data.rows):,}). On "
         f"the dotted line forecasts are right on average; above it they are too low, below it too high. Grey: at each "
         f"forecast, {study.settings.level:.0%} of such curves if the forecasts are right (wild bootstrap).{of_units} "
-        f"Below: histogram of the forecasts. {_axes('the axis holds the central 99% of the forecasts')}{_few(study)}"
+        f"Below: histogram of the forecasts. MCB, DSC, UNC: see below. "
+        f"{_axes('the axis holds the central 99% of the forecasts')}{_few(study)}"
     )
     values = "; ".join(f"{name}: {', '.join(lines)}" for name, lines in words.items())
     alt = f"{caption} {values}."
