@@ -14,6 +14,7 @@ from evalkit.pages import (
     binary_page,
     binary_plots,
     classes_page,
+    explorers,
     moving_threshold,
     multilabel_page,
     net_benefits,
@@ -30,16 +31,16 @@ pieces.listed(__name__)
 
 ALONE = (4.9, 3.9)  # inches of one panel of curves
 KINDS: dict[type, tuple[Any, ...]] = {
-    RowsStudy: (binary_page, binary_plots, probabilities, net_benefits, score_spreads, moving_threshold),
+    RowsStudy: (binary_page, binary_plots, probabilities, net_benefits, score_spreads, moving_threshold, explorers),
     SumsStudy: (binary_page, binary_plots, probabilities, net_benefits, score_spreads, moving_threshold),
-    ClassesStudy: (classes_page,),
-    MultiLabelStudy: (multilabel_page,),
+    ClassesStudy: (classes_page, explorers),
+    MultiLabelStudy: (multilabel_page, explorers),
 }
 DRAWN_OF_TWO = ("decision_curve_plot", "decision_difference_plot", "score_plot", "ks_plot")
 OF_TWO = ("base_rate_plot", "base_rate", "cost_plot", "gain_plot", "moved", *DRAWN_OF_TWO)
 ABSENT: dict[type, tuple[str, ...]] = {
     RowsStudy: (),
-    SumsStudy: (),
+    SumsStudy: ("row_by_row",),
     ClassesStudy: (*OF_TWO, "sweep_plot"),
     MultiLabelStudy: (*OF_TWO, "choices", "calibration_plot", "confusion_plot"),
 }
@@ -83,6 +84,7 @@ top_plot = _piece("gain_plot", "What stands among the highest scores.")
 top = _piece("gains", "Lift, or how often the class is among the highest scores.")
 confusion_plot = _piece("confusion_plot", "The confusion table as a picture.")
 confusion = _piece("confusion", "Which decisions were right and wrong.")
+explorer = _piece("row_by_row", "The rows that are missed by most, with what every system says of them.")
 definitions = _piece("definitions", "Exactly the metrics shown, the intervals, the tests.")
 origin = _piece("origin", "Inputs, parameters, versions, the command.")
 results = _piece("results", "Every number of the page, unrounded.")
