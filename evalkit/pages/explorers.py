@@ -15,7 +15,7 @@ from evalkit.studies.row_study import RowStudy
 from evalkit.studies.words import counted
 
 MOST = 500  # rows that a page lists
-ROOM = 18_000  # letters that they may take
+ROOM = 14_000  # letters that they may take
 OPENED = 40  # rows that open to the other columns of the input
 SYSTEMS = 4  # whose values stand beside the two that are compared
 CELL = 12  # letters of HTML around a cell, and its share of those around a row

@@ -24,7 +24,7 @@ from evalkit.studies.words import counted, listed
 pieces.listed(__name__)
 
 MOVED = 500  # queries that a page lists
-NUMBERS = 2_000  # of all metrics of these queries; of more queries fewer metrics
+NUMBERS = 700  # of all metrics of these queries, at least of one; of more queries fewer metrics
 OPENED = 100  # queries whose lists stand on the page, with so many items each
 TOP = 5
 
@@ -95,7 +95,7 @@ def _opened(study: Ranking, query: int) -> str:
     lists = [(system, study.top(system, query, TOP)) for system in study.shown]
     return "<br>".join(
         f"{escape(system)}: "
-        + ", ".join(f"{escape(item)}\u00a0({grade:g})".replace("(nan)", "(–)") for item, grade in items)
+        + ", ".join(f"{escape(item)} ({grade:g})".replace("(nan)", "(–)") for item, grade in items)
         for system, items in lists
         if items
     )

@@ -28,7 +28,7 @@ all("[data-sweep]").forEach(sweep => {
   const show = () => systems.forEach((s, r) => measured(s, slider.value).forEach((e, c) => {
     const [value, low, high] = e.map(number => fixed(number, places[c]));
     said.value = rows[r].cells[1].textContent = at[slider.value];
-    rows[r].cells[c + 2].innerHTML = value + (e[2] >= 0 ? ` <wbr><span class="ci">[${low}, ${high}]</span>` : "");
+    rows[r].cells[c + 2].innerHTML = value + (e[0] + e[2] >= 0 ? ` <wbr><span class="ci">[${low}, ${high}]</span>` : "");
   }));
   const weigh = () => rows.map((row, r) => { // the cheapest threshold of each system that keeps the target
     const least = set()[3], costs = at.map((_, i) => measured(systems[r], i)).map(e => least && !(e[fields[2].selectedIndex + 4][0] >= least) ? 1 / 0 : e[8][0]), best = costs.indexOf(Math.min(...costs));
