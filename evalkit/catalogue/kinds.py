@@ -119,9 +119,13 @@ class Ratio(Kind):
 
 @dataclass(frozen=True)
 class Loss(Kind):
-    """The mean of one number a row. per_row: (rows, k) -> the numbers, NaN for a row that takes no part."""
+    """The mean of one number a row. per_row: (rows, k) -> the numbers, NaN for a row that takes no part.
+
+    worst: the number of a row whose prediction is certain and wrong, where that is far from all others.
+    """
 
     per_row: Callable[[Rows, Any], Floats]
+    worst: float = np.inf
     centred: ClassVar[bool] = True
     of_rows: ClassVar[bool] = True
     summed: ClassVar[bool] = True

@@ -283,7 +283,7 @@ ROWS = (
     ),
     _class(
         "log_loss",
-        Loss(lambda rows, k: losses.log_classes(rows.actual, rows.scores)),
+        Loss(lambda rows, k: losses.log_classes(rows.actual, rows.scores), losses.WORST),
         "mean −log(probability of the actual class), probabilities scaled to sum 1, clipped at ε",
         NO_ROWS,
         "scikit-learn log_loss",

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from evalkit.arrays import Bools
+from evalkit.catalogue.metric import Chosen
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics.sums import Sums, both
 from evalkit.statistics import (
+    closed_forms,
     folds,
     independent,
     intervals,
@@ -152,6 +154,12 @@ def of_few(a: Any, b: Any, o: Options) -> Comparison:
     return significance.error_t(value, error, n=a.n, freedom=freedom, level=o.level, unit=o.unit, method=a.how)
 
 
+def of_few_decided(a: Any, b: Any, o: Options) -> Comparison:
+    """The same of what a threshold decides, from the counts of rows on which the decisions differ."""
+    value, error, freedom = a.value - b.value, a.difference_error(b), a.freedom_left(b)
+    return significance.error_t(value, error, n=a.n, freedom=freedom, level=o.level, unit=o.unit, method=a.how)
+
+
 def paired_t(a: Any, b: Any, o: Options) -> Comparison:
     value, error = a.value - b.value, a.difference_error(b)
     return significance.error_t(value, error, n=a.n, level=o.level, unit=o.unit, method="paired t")
@@ -171,6 +179,23 @@ def two_gaps(a: Any, b: Any, o: Options) -> Comparison:
     variance, rows = a.apart(b)
     more = variance + 1.0 / np.maximum(rows, 1) ** 2
     return significance.welch_t(a.value - b.value, more, rows, level=o.level, unit=o.unit, method=GAPS)
+
+
+def predictive_values(a: Any, b: Any, o: Options) -> Comparison:
+    """The score test of two systems' precisions, whose rows overlap."""
+    return proportions.predictive_values(a.hits(), b.hits(), a.shared(b), n=a.n, level=o.level, unit=o.unit)
+
+
+def two_lifts(a: Any, b: Any, o: Options) -> Comparison:
+    """The precisions' test, as both have one base rate; the limits are divided by it."""
+    share, c = Chosen(a.chosen.metric.kind.share), a.tables.cut
+    first, second = (replace(side, chosen=share) for side in (a, b))
+    of = predictive_values(first, second, o)
+
+    def divided(e: Estimate) -> Estimate:
+        return closed_forms.divided(e, intervals.wilson(c.positives, c.total, level=e.level))
+
+    return replace(of, difference=divided(of.difference), equivalence=divided(of.equivalence))
 
 
 def no_test(a: Any, b: Any, o: Options) -> Comparison:

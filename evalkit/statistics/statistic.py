@@ -19,7 +19,7 @@ from evalkit.catalogue.metric import Chosen
 from evalkit.catalogue.score_kinds import Tables
 from evalkit.metrics.rows import Rows
 from evalkit.metrics.sums import Sums
-from evalkit.statistics.intervals import Estimate
+from evalkit.statistics.intervals import Estimate, freedom_left
 
 
 class Layout(Enum):
@@ -199,6 +199,10 @@ class OfRows(Statistic):
         """√(Σ e² K / (K − 1)) of the effects e of K units, by Kish's number, where they weigh unlike."""
         return float(np.sqrt(np.sum(by_unit(rows, self.unit) ** 2) * ratio(self.freedom + 1, self.freedom)))
 
+    def freedom_left(self, other: OfRows) -> float:
+        """The degrees of freedom that the kurtosis of what moves the difference leaves."""
+        return freedom_left(by_unit(self.effects.rows - other.effects.rows, self.unit), self.n - 1.0)
+
     def apart(self, other: OfRows) -> tuple[Floats, Ints]:
         """The variance of the difference that the rows of each class add, on one degree of freedom less; how many."""
         label = self.rows.actual == 1
@@ -220,6 +224,12 @@ class OfRows(Statistic):
         """Rows on which this alone is a hit, on which the other alone is, and the rows that count."""
         (member, first), (_, second) = self._hits, other._hits
         return int((first & ~second).sum()), int((member & second & ~first).sum()), int(member.sum())
+
+    def shared(self, other: OfRows) -> Ints:
+        """The rows that count for both: hits of this one or not (rows), of the other or not (columns)."""
+        (member, first), (others, second) = self._hits, other._hits
+        both = member & others
+        return np.bincount(2 * ~first[both] + ~second[both], minlength=4).reshape(2, 2)
 
     @cached_property
     def _hits(self) -> tuple[Bools, Bools]:
