@@ -53,9 +53,9 @@ def _share(name: str, rule: Rule, *text: str, kind: type[Share] = Share, **rest)
     return _row(name, kind(lambda y, d: rule(y == 1, d == 1)), *text, **rest)
 
 
-def _loss(name: str, loss: Callable[[Ints, Floats], Floats], *text: str, worst: float = float("inf"), **rest) -> Metric:
+def _loss(name: str, loss: Callable[[Ints, Floats], Floats], *text: str, **rest) -> Metric:
     """The mean over rows of a loss of label and probability."""
-    kind = Loss(lambda rows, k: loss(rows.actual, rows.scores), worst)
+    kind = Loss(lambda rows, k: loss(rows.actual, rows.scores), losses.WORST if loss is losses.log else np.inf)
     return _row(name, kind, *text, needs="probabilities", **rest)
 
 
@@ -173,7 +173,6 @@ _ORDER = (
         "mean −log(probability of what happened) in nats, clipped to [ε, 1 − ε] of float64",
         NO_ROWS,
         "scikit-learn log_loss",
-        worst=losses.WORST,
         best="low",
         high=float("inf"),
         plain="the mean penalty for wrong probabilities, which is large for confident errors",

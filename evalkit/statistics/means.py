@@ -39,7 +39,7 @@ def mean_with_ends(values: ArrayLike, *, worst: float, level: float = 0.95) -> E
     """
     units = finite("values", values)
     wrong = units >= worst * (1 - ROUNDING)
-    certain = int(np.sum(wrong | (units <= ROUNDING)))
+    certain = int(np.sum(wrong | (units <= ROUNDING))) if np.isfinite(worst) else 0
     rest = mean(np.where(wrong, 0.0, units), level=level)
     if not certain:
         return rest

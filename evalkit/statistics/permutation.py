@@ -91,10 +91,14 @@ def studentised(
     arms = finite("first", first), finite("second", second)
     deals = _deals(*arms, strata, rng, dealt)
     value, units = deals.value, arms[0].size + arms[1].size
-    step = float(deals.error(0.0)[0]) or 1.0
+    step = float(np.sqrt(deals.variance(0.0)[0])) or 1.0
+    line = deals.along(lambda x: (x, 1.0), value, step)
+
+    def limit(at: float, side: int, away: float) -> float:
+        return value + away * _farthest(lambda far: not rejected(2 * line.tails(value + away * far)[side], at), step)
 
     def interval(at: float) -> Estimate:
-        low, high = (value + away * _farthest(deals.holds(at, side, value, away), step) for side, away in SIDES)
+        low, high = (limit(at, side, away) for side, away in SIDES)
         return Estimate(value, *agree(value, (low, high), deals.p, at), at, units, METHOD)
 
     return compare(interval, deals.p, level=level, unit=unit, method=METHOD)
@@ -117,22 +121,23 @@ def lift(
     a, b = finite("first", first), finite("second", second)
     deals = _deals(a, b, None, rng, DEALT)
     value, p = float(ratio(a.mean(), b.mean())) - 1, deals.p if b.any() else np.nan
+    line = deals.along(lambda x: ((x - 1) * deals.usual, x), 1.0, 0.5)
 
     def interval(at: float) -> Estimate:
         if not b.any():
             return Estimate(value, np.nan, np.nan, at, a.size + b.size, METHOD)
-        ends = (_ratio_limit(deals, 1 + value, at, side, away) - 1 for side, away in SIDES)
+        ends = (_ratio_limit(line, 1 + value, at, side, away) - 1 for side, away in SIDES)
         return Estimate(value, *agree(value, (next(ends), next(ends)), p, at), at, a.size + b.size, METHOD)
 
     return compare(interval, p, level=level, unit=unit, method=METHOD)
 
 
-def _ratio_limit(deals: Deals, ratio_is: float, level: float, side: int, away: float) -> float:
+def _ratio_limit(line: Line, ratio_is: float, level: float, side: int, away: float) -> float:
     """The farthest ratio on one side that is not rejected, on the log scale; from 0 where the data's own is."""
 
     def holds(distance: float) -> bool:
         times = ratio_is * np.exp(away * distance) if ratio_is > 0 else distance
-        return not rejected(2 * deals.tails((times - 1) * deals.usual, times)[side], level)
+        return not rejected(2 * line.tails(times)[side], level)
 
     if ratio_is == 0:
         return _farthest(holds, 1.0) if side else 0.0
@@ -171,12 +176,12 @@ class Deals:
     @property
     def value(self) -> float:
         """The difference of the data."""
-        return float(self._gap(*self._first(0.0, 1.0), *self._all(0.0, 1.0))[0])
+        return float(self.gap(0.0)[0])
 
     @property
     def p(self) -> float:
         """Twice the smaller tail of no difference."""
-        return min(1.0, 2 * min(self.tails()))
+        return min(1.0, 2 * min(self.along(lambda x: (x, 1.0), 0.0, 1.0).tails(0.0)))
 
     def _first(self, theta: float, times: float) -> tuple[Floats, Floats]:
         """Sum and squares of the first arms, theta taken from the own units and the others times a number."""
@@ -193,27 +198,46 @@ class Deals:
     def _gap(self, first: Floats, _: Floats, total: Floats, __: Floats) -> Floats:
         return (self.weight * (first / self.n - (total - first) / self.m)).sum(axis=0)
 
-    def error(self, theta: float, times: float = 1.0) -> Floats:
-        """The standard error of each deal's difference."""
+    def gap(self, theta: float, times: float = 1.0) -> Floats:
+        """The difference of each deal."""
+        return self._gap(*self._first(theta, times), *self._all(theta, times))
+
+    def variance(self, theta: float, times: float = 1.0) -> Floats:
+        """The squared standard error of each deal's difference."""
         (first, squares), (total, square) = self._first(theta, times), self._all(theta, times)
         variance = _error(squares, first, self.n, self.weight)
-        return np.sqrt(variance + _error(square - squares, total - first, self.m, self.weight))
+        return variance + _error(square - squares, total - first, self.m, self.weight)
 
-    def t(self, theta: float, times: float) -> Floats:
-        """Welch's t of each deal."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            t = self._gap(*self._first(theta, times), *self._all(theta, times)) / self.error(theta, times)
-        return np.nan_to_num(t, nan=0.0, posinf=np.inf, neginf=-np.inf)
+    def along(self, path: Callable[[float], tuple[float, float]], centre: float, step: float) -> Line:
+        """The deals where theta and times are linear in x."""
+        below, here, above = (path(centre + side * step) for side in (-1, 0, 1))
+        gap, variance = self.gap(*here), [self.variance(*at) for at in (below, here, above)]
+        slope, bend = (variance[2] - variance[0]) / 2, (variance[2] + variance[0]) / 2 - variance[1]
+        return Line(centre, step, (gap, self.gap(*above) - gap), (variance[1], slope, bend))
 
-    def tails(self, theta: float = 0.0, times: float = 1.0) -> tuple[float, float]:
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """The deals along one number x: the difference of each is linear in y = (x − centre) / step, its variance square.
+
+    gap, variance: the coefficients of 1, y and y².
+    """
+
+    centre: float
+    step: float
+    gap: tuple[Floats, Floats]
+    variance: tuple[Floats, Floats, Floats]
+
+    def tails(self, x: float) -> tuple[float, float]:
         """The shares of the deals whose t is at least, and at most, that of the data."""
-        t = self.t(theta, times)
+        y, (level, slope, bend) = (x - self.centre) / self.step, self.variance
+        variance = level + y * (slope + y * bend)
+        variance[variance < 1e-12 * variance.max()] = 0.0  # what rounding leaves of none
+        with np.errstate(divide="ignore", invalid="ignore"):
+            t = (self.gap[0] + y * self.gap[1]) / np.sqrt(variance)
+        t = np.nan_to_num(t, nan=0.0, posinf=np.inf, neginf=-np.inf)
         edge = TIE * max(1.0, abs(t[0])) if np.isfinite(t[0]) else 0.0
         return float(np.mean(t >= t[0] - edge)), float(np.mean(t <= t[0] + edge))
-
-    def holds(self, level: float, side: int, value: float, away: float) -> Callable[[float], bool]:
-        """Whether the difference so far away is not rejected."""
-        return lambda distance: not rejected(2 * self.tails(value + away * distance)[side], level)
 
 
 def _error(squares: Floats, total: Floats, n: Floats, weight: Floats) -> Floats:
