@@ -7,16 +7,13 @@ import numpy as np
 
 from evalkit.arrays import Bools, Ints, ratio
 from evalkit.catalogue.binary import AVERAGE_PRECISION, F1, PRECISION, RECALL, ROC_AUC
+from evalkit.catalogue.combined_kinds import Combined, Harmonic, Part, Weighted
 from evalkit.catalogue.kinds import (
     Agreement,
-    Combined,
     Effects,
-    Harmonic,
     Kind,
     Loss,
-    Part,
     Share,
-    Weighted,
 )
 from evalkit.catalogue.metric import Metric
 from evalkit.metrics import counts, labels, losses

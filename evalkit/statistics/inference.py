@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import Floats
+from evalkit.catalogue.combined_kinds import Combined, Harmonic, Weighted
 from evalkit.catalogue.kinds import (
     Agreement,
-    Combined,
-    Harmonic,
     Kind,
     Loss,
     OwnShare,
@@ -29,7 +28,6 @@ from evalkit.catalogue.kinds import (
     Share,
     Smooth,
     Transformed,
-    Weighted,
 )
 from evalkit.catalogue.metric import Chosen
 from evalkit.catalogue.score_kinds import (
@@ -69,7 +67,8 @@ def within(e: Estimate, low: float, high: float) -> Estimate:
     """The interval cut to the metric's range.
 
     Where all n units are equal, t has no width and claims certainty. No values in the range vary more than zeros and
-    ones of the same mean, so Wilson's limits of that share stand in.
+    ones of the same mean, so Wilson's limits of that share stand in. Without such a range nothing tells how far values
+    vary that are equal in the sample, and there is no interval.
 
     >>> e = within(Estimate(1.0, 1.0, 1.0, 0.95, 50, "t"), 0.0, 1.0)
     >>> round(e.low, 3), e.high, e.method
@@ -79,6 +78,8 @@ def within(e: Estimate, low: float, high: float) -> Estimate:
         share = intervals.wilson((e.value - low) / (high - low) * e.n, e.n, level=e.level)
         ends = (low + (high - low) * share.low, low + (high - low) * share.high)
         return replace(e, low=float(ends[0]), high=float(ends[1]), method="Wilson")
+    if e.n > 0 and e.low == e.high:
+        return replace(e, low=np.nan, high=np.nan, method=interval_methods.UNMOVED)
     return replace(e, low=max(e.low, low), high=min(e.high, high))
 
 

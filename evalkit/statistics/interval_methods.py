@@ -63,6 +63,14 @@ def jackknife_of_few(statistic: Any, o: Options) -> Estimate:
     return _by_jackknife(statistic, arm, freedom, o)
 
 
+def ratio_within(sums: Sums, low: float, high: float, *, level: float) -> Estimate:
+    """A ratio of sums in a range, by the jackknife in the same way."""
+    arm = independent.ratio_of(sums)
+    freedom, error = intervals.freedom_left(arm.effect - arm.effect.mean(), arm.freedom), float(np.sqrt(arm.variance))
+    size = arm.effect.size
+    return closed_forms.ranged_t(arm.value, error, freedom=freedom, n=size, level=level, low=low, high=high)
+
+
 def few_or_delta(statistic: Any, o: Options) -> Estimate:
     return (delta if statistic.n > o.limits.flipped else jackknife_of_few)(statistic, o)
 

@@ -143,14 +143,15 @@ def of_few(a: Any, b: Any, o: Options) -> Comparison:
     Where a row has one class, Welch's t takes the variance of each class's rows by itself, else t the degrees of
     freedom that the kurtosis of the influence values leaves.
     """
-    moved, value = a.effects.rows - b.effects.rows, a.value - b.value
-    strata = a.chosen.metric.kind.strata(a.rows) if a.layout is Layout.PLAIN else []
+    value, plain = a.value - b.value, a.layout is Layout.PLAIN
+    moved = a.apart_by(b) if plain else a.effects.rows - b.effects.rows
+    strata = a.chosen.metric.kind.strata(a.rows) if plain else []
     rows = np.array([stratum.sum() for stratum in strata])
     if rows.size and rows.min() > 1:
         variance = np.array([np.sum(moved[stratum] ** 2) for stratum in strata]) * rows / (rows - 1)
         return significance.welch_t(value, variance, rows, level=o.level, unit=o.unit, method=BY_CLASS)
     freedom = intervals.freedom_left(by_unit(moved, a.unit), a.n - 1.0)
-    error = a.difference_error(b)
+    error = a.error_of(moved)
     return significance.error_t(value, error, n=a.n, freedom=freedom, level=o.level, unit=o.unit, method=a.how)
 
 

@@ -189,15 +189,19 @@ class OfRows(Statistic):
 
     def error(self) -> float:
         """The standard error, to first order."""
-        return self._error(self.effects.rows)
+        return self.error_of(self.effects.rows)
 
     def difference_error(self, other: OfRows) -> float:
         """The standard error of the difference on the same rows."""
-        return self._error(self.effects.rows - other.effects.rows)
+        return self.error_of(self.effects.rows - other.effects.rows)
 
-    def _error(self, rows: Floats) -> float:
+    def error_of(self, rows: Floats) -> float:
         """√(Σ e² K / (K − 1)) of the effects e of K units, by Kish's number, where they weigh unlike."""
         return float(np.sqrt(np.sum(by_unit(rows, self.unit) ** 2) * ratio(self.freedom + 1, self.freedom)))
+
+    def apart_by(self, other: OfRows) -> Floats:
+        """How much each row moves the difference, of rows that count alike."""
+        return self.chosen.metric.kind.apart_by(self.rows, other.rows, self.chosen.k)
 
     def freedom_left(self, other: OfRows) -> float:
         """The degrees of freedom that the kurtosis of what moves the difference leaves."""
