@@ -54,8 +54,8 @@ def _share(name: str, rule: Rule, *text: str, kind: type[Share] = Share, **rest)
 
 
 def _loss(name: str, loss: Callable[[Ints, Floats], Floats], *text: str, **rest) -> Metric:
-    """The mean over rows of a loss of label and probability."""
-    kind = Loss(lambda rows, k: loss(rows.actual, rows.scores))
+    """The mean over rows of a loss of label and probability, `worst` for a row that is certain and wrong."""
+    kind = Loss(lambda rows, k: loss(rows.actual, rows.scores), rest.pop("worst", np.inf))
     return _row(name, kind, *text, needs="probabilities", **rest)
 
 
@@ -175,7 +175,9 @@ _ORDER = (
         "scikit-learn log_loss",
         best="low",
         high=float("inf"),
+        worst=losses.WORST,
         plain="the mean penalty for wrong probabilities, which is large for confident errors",
+        unit="nats",
     ),
     _loss(
         "brier",
@@ -379,7 +381,7 @@ _DECISIONS = (
     ),
     _row(
         "lift",
-        Lift(curves.lift),
+        Lift(curves.lift, share=PRECISION),
         "precision / base rate",
         NOTHING_PREDICTED,
         "mlxtend lift_score",

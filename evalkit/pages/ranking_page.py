@@ -1,19 +1,20 @@
 """The words and tables that only the ranking page has, each from the study's frames."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pandas as pd
 
 from evalkit.drawing import plots, tables
 from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import Cell, Html, Results, escape, of_rows, text, value
+from evalkit.drawing.tables import Html, Results, escape, of_rows, text, value
 from evalkit.findings import inputs, measured, predictions
 from evalkit.findings.finding import NOTE, WARNING, Finding
 from evalkit.metrics.overlap import PERSISTENCE
 from evalkit.numbers import decimals, interval, number, percent, signed
-from evalkit.pages import first_screen, page, pieces, record
+from evalkit.pages import explorers, first_screen, page, pieces, record
+from evalkit.pages.explorers import Explored
 from evalkit.pages.shared_findings import columns_read, counts, few_units, gaps, picked, skewed, slices, unshared
 from evalkit.parameters.reports import RENUMBER
 from evalkit.reading.inputs.retrieved import DEEPEST
@@ -27,7 +28,7 @@ from evalkit.studies.words import counted, listed
 pieces.listed(__name__)
 
 MOVED = 500  # queries that a page lists
-NUMBERS = 2_000  # of all metrics of these queries; of more queries fewer metrics
+NUMBERS = 700  # of all metrics of these queries, at least of one; of more queries fewer metrics
 OPENED = 50  # queries whose lists stand on the page, with so many items each
 TOP = 10
 OVERLAP = "items that both lists have among their first k / the items of the longer list, at most k"
@@ -78,56 +79,52 @@ def extremes(study: Ranking) -> Html:
 def explorer(study: Ranking) -> Html:
     """Every query with the values of the two systems, and their lists side by side; of many the most moved."""
     frame, every = study.moved(MOVED), len(study.runs.query)
-    columns = [_cells(study, frame, chosen.label) for chosen in study.explored(len(frame), NUMBERS)]
-    columns[1:1] = _likeness(study, frame)
-    beside = [study.attributes[name][frame["number"]] for name in study.settings.attributes]
-    heads = [_opened(study, i, int(row.number), row.query) for i, row in enumerate(frame.itertuples())]
-    texts = [
-        [Cell(f"{escape(name)}\u00a0{escape(value)}", "text") for value in values]
-        for name, values in zip(study.settings.attributes, beside, strict=True)
-    ]
-    rows: list[Any] = list(zip(heads, *texts, *(column for _, several in columns for column in several), strict=True))
-    names = ["query", *study.settings.attributes, *(name for several, _ in columns for name in several)]
+    decisive, *others = [_cells(study, frame, chosen.label) for chosen in study.explored(len(frame), NUMBERS)]
+    columns: dict[str, Any] = decisive | _likeness(study, frame)
+    for cells in others:
+        columns |= cells
+    beside = {name: study.attributes[name][frame["number"]] for name in study.settings.attributes}
+    opened = [_opened(study, number) for number in frame["number"][:OPENED].tolist()]
     which = f"All {counted(every, 'query')}" if len(frame) == every else f"The {len(frame)} queries that differ most"
-    notes = ["The JSON has the differences of all queries."] if len(frame) < every else []
-    if any(study.top(name, int(frame["number"].iloc[0]), 1) for name in study.shown):
-        notes.append(f"The first {min(OPENED, len(frame))} queries open to the first {TOP} items and their grades.")
+    note = " ".join(_explained(study, len(frame), every, sum(map(bool, opened))))
+    of = " and ".join(study.shown)
+    return explorers.explorer(Explored(which, of, "query", list(frame["query"]), beside, columns, opened, note))
+
+
+def _explained(study: Ranking, queries: int, every: int, opened: int) -> Iterator[str]:
+    """What stands below the queries."""
+    if queries < every:
+        yield "The JSON has the differences of all queries."
+    if opened:
+        yield f"The first {opened} queries open to the first {TOP} items and their grades."
     if len(study.likeness):
         means = study.likeness[["overlap", "rbo"]].mean()
-        notes.append(f"Mean overlap@{study.depth} {number(means['overlap'], 2)}, mean RBO {number(means['rbo'], 2)}.")
-    table = tables.whole(f"{which}, {' and '.join(study.shown)}", names, rows, " ".join(notes))
-    return tables.folded(which, table)
+        yield f"Mean overlap@{study.depth} {number(means['overlap'], 2)}, mean RBO {number(means['rbo'], 2)}."
 
 
-def _likeness(study: Ranking, frame: pd.DataFrame) -> list[tuple[list[str], list[list[str]]]]:
-    """The heads and the columns of how alike the two lists of each query are; none if the items are not at hand."""
+def _likeness(study: Ranking, frame: pd.DataFrame) -> dict[str, list[str]]:
+    """The columns of how alike the two lists of each query are; none if the items are not at hand."""
     if not len(study.likeness):
-        return []
+        return {}
     rows = study.likeness.iloc[frame["number"]]
-    return [
-        ([f"overlap@{study.depth}", "RBO"], [[number(value, 2) for value in rows[name]] for name in ("overlap", "rbo")])
-    ]
+    heads = {"overlap": f"overlap@{study.depth}", "rbo": "RBO"}
+    return {head: [number(value, 2) for value in rows[name]] for name, head in heads.items()}
 
 
-def _cells(study: Ranking, frame: pd.DataFrame, label: str) -> tuple[list[str], list[list[str]]]:
-    """The heads and the columns of one metric: each system, and for the metric that decides their difference."""
-    values = [study.per_query[label, name].per_unit[frame["number"]] for name in study.shown]
-    heads = [f"{label} {name}" for name in study.shown]
-    places = decimals(value for column in values for value in column)
-    columns = [[number(value, places) for value in column] for column in values]
+def _cells(study: Ranking, frame: pd.DataFrame, label: str) -> dict[str, list[str]]:
+    """The columns of one metric: each system, and for the metric that decides their difference."""
+    values = {name: study.per_query[label, name].per_unit[frame["number"]] for name in study.shown}
+    places = decimals(value for column in values.values() for value in column)
+    columns = {f"{label} {name}": [number(value, places) for value in column] for name, column in values.items()}
     if label == study.primary.label and len(values) > 1:
-        heads.append("difference")
-        columns.append([signed(value, places) for value in frame["difference"]])
-    return heads, columns
+        columns["difference"] = [signed(value, places) for value in frame["difference"]]
+    return columns
 
 
-def _opened(study: Ranking, place: int, query: int, name: str) -> Cell:
-    """The head of a row, which opens to the first items of each list; those of the first rows only."""
-    lists = [(system, study.top(system, query, TOP)) for system in study.shown] if place < OPENED else []
-    if not any(items for _, items in lists):
-        return Cell(escape(name))
-    beside = "".join(_list(system, items) for system, items in lists)
-    return Cell(f"<details><summary>{escape(name)}</summary><div>{beside}</div></details>")
+def _opened(study: Ranking, query: int) -> str:
+    """The first items of each list side by side, as HTML; empty if the items are not at hand."""
+    lists = [(system, study.top(system, query, TOP)) for system in study.shown]
+    return "".join(_list(system, items) for system, items in lists) if any(items for _, items in lists) else ""
 
 
 def _list(system: str, items: Sequence[tuple[str, float]]) -> str:
