@@ -54,10 +54,15 @@ def histogram(values: Floats, ax: Any, *, xlabel: str, ylabel: str, less_is_bett
     return _labelled(ax, xlabel, ylabel)
 
 
+def null_edges(draws: Floats, observed: float) -> Floats:
+    """The edges of the bars of `null_distribution`."""
+    reach = 1.08 * max(float(np.abs(draws).max(initial=0.0)), abs(observed)) or 1.0
+    return np.linspace(-reach, reach, 2 * BINS)
+
+
 def null_distribution(draws: Floats, ax: Any, *, observed: float, xlabel: str, ylabel: str) -> Any:
     """Means under random signs; the share as far from 0 as the observed one, both sides, is p and drawn red."""
-    reach = 1.08 * max(float(np.abs(draws).max(initial=0.0)), abs(observed)) or 1.0
-    edges = np.linspace(-reach, reach, 2 * BINS)
+    edges = null_edges(draws, observed)
     weight = np.full(draws.size, 1 / max(draws.size, 1))
     far = np.abs(draws) >= abs(observed) * (1 - 1e-9)
     ax.hist([draws[~far], draws[far]], edges, weights=[weight[~far], weight[far]], stacked=True, color=[GREY, MISSED])

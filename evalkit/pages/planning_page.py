@@ -124,6 +124,7 @@ def answers(study: Planning) -> dict[str, Any]:
         "users": study.users,
         "needed": study.needed.to_dict("records"),
         "counted": study.groups.to_dict("records"),
+        "curves": study.curves.to_dict("list"),
         "worlds": study.worlds.to_dict("records"),
         "candidates": study.candidates.to_dict("records"),
         "correlation": {how: study.correlation(how) for how in ("true", "measured", "cuped")},

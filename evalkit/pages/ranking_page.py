@@ -173,6 +173,7 @@ def results(study: Ranking) -> Results:
         "precision_recall": study.precision_recall.to_dict("records"),
         "tiers": rank_tiers(study).to_dict("records"),
         "differences": {"queries": list(differences.index), "values": list(differences)},
+        "values": {"query": list(study.runs.query), "systems": study.values()[list(study.shown)].to_dict("list")},
         "likeness": study.likeness.to_dict("list"),
         "unjudged": unjudged.bounds(study).to_dict("records"),
         "diversity": diversity.of_lists(study).to_dict("records"),

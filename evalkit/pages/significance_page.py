@@ -305,6 +305,9 @@ def results(study: Significance) -> Results:
             "ranks": extras.mean_ranks(study),
             "tiers": rank_tiers(study).to_dict("records"),
             "needed": extras.needed(study).to_dict("records"),
+            "power": extras.power_curve(study).to_dict("list"),
+            "null_distribution": extras.null_histogram(study),
+            "p_curve": extras.p_curve(study),
             "differences": {"units": list(differences.index), "values": list(differences)},
         }
     return shares_page.published(study, significance_findings.of(study), more)

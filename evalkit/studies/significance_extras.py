@@ -8,6 +8,7 @@ import pandas as pd
 
 from evalkit.arrays import Floats
 from evalkit.catalogue.lookup import Chosen
+from evalkit.drawing import claim_plots
 from evalkit.metrics.sums import both
 from evalkit.statistics import inference, intervals, methods, multiplicity, power, proportions, ranks, significance
 from evalkit.statistics.power import effect
@@ -139,6 +140,20 @@ def power_curve(study: Significance, points: int = 41) -> pd.DataFrame:
             chance = power.paired_power(float(d), sd, size, level=study.family_level)
             rows.append({"units": size, "difference": float(d), "power": chance})
     return pd.DataFrame(rows)
+
+
+def null_histogram(study: Significance) -> dict[str, Floats]:
+    """The bars of the null distribution: both ends of each, and its share of sign vectors; empty without flips."""
+    if not study.flips:
+        return {}
+    draws = study.null_draws()
+    edges = claim_plots.null_edges(draws, float(study.headline.iloc[0]["difference"]))
+    return {"low": edges[:-1], "high": edges[1:], "share": np.histogram(draws, edges)[0] / draws.size}
+
+
+def p_curve(study: Significance) -> dict[str, list[float]]:
+    """p of every mean difference around the headline's; empty without flips."""
+    return study.p_curve().to_dict("list") if study.flips else {}
 
 
 def needed(study: Significance) -> pd.DataFrame:
