@@ -15,6 +15,7 @@ from evalkit.pages import (
     binary_plots,
     class_pictures,
     classes_page,
+    explorers,
     moving_threshold,
     multilabel_page,
     net_benefits,
@@ -31,15 +32,15 @@ pieces.listed(__name__)
 
 ALONE = (4.9, 3.9)  # inches of one panel of curves
 KINDS: dict[type, tuple[Any, ...]] = {
-    RowsStudy: (binary_page, binary_plots, probabilities, net_benefits, score_spreads, moving_threshold),
+    RowsStudy: (binary_page, binary_plots, probabilities, net_benefits, score_spreads, moving_threshold, explorers),
     SumsStudy: (binary_page, binary_plots, probabilities, net_benefits, score_spreads, moving_threshold),
-    ClassesStudy: (classes_page, class_pictures),
-    MultiLabelStudy: (multilabel_page, class_pictures),
+    ClassesStudy: (classes_page, class_pictures, explorers),
+    MultiLabelStudy: (multilabel_page, class_pictures, explorers),
 }
 OF_TWO = ("base_rate_plot", "base_rate", "cost_plot", "gain_plot", "moved", "decision_difference_plot")
 ABSENT: dict[type, tuple[str, ...]] = {
     RowsStudy: ("class_calibration_plot",),
-    SumsStudy: ("class_calibration_plot",),
+    SumsStudy: ("class_calibration_plot", "row_by_row"),
     ClassesStudy: (*OF_TWO, "sweep_plot"),
     MultiLabelStudy: (*OF_TWO, "choices", "calibration_plot", "confusion_plot"),
 }
@@ -84,6 +85,7 @@ top_plot = _piece("gain_plot", "What stands among the highest scores.")
 top = _piece("gains", "Lift, or how often the class is among the highest scores.")
 confusion_plot = _piece("confusion_plot", "The confusion table as a picture.")
 confusion = _piece("confusion", "Which decisions were right and wrong.")
+explorer = _piece("row_by_row", "The rows that are missed by most, with what every system says of them.")
 definitions = _piece("definitions", "Exactly the metrics shown, the intervals, the tests.")
 origin = _piece("origin", "Inputs, parameters, versions, the command.")
 results = _piece("results", "Every number of the page, unrounded.")
