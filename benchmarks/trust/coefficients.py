@@ -1,4 +1,4 @@
-"""How often the intervals of calibration slope and intercept hold the true values: `python benchmarks/trust/coefficients.py`.
+"""How often intervals of calibration slope and intercept hold the truth: `python benchmarks/trust/coefficients.py`.
 
 Labels follow a logistic model of the logit of the score, so that the true slope is known, and the true intercept with
 the slope fixed at 1 is that of a large sample. Prints a line for each world and size: coverage of 95% intervals over

@@ -16,6 +16,7 @@ from evalkit.studies.binary import BinaryStudy
 ALL = "predict all positive"
 FINE = np.union1d(np.arange(1, 200) / 200, 1 - np.geomspace(0.005, 0.1, 40))  # of the picture: t / (1 − t) bends
 COARSE = np.arange(1, 50) / 50  # those of differences and of the JSON
+SIDE = 600  # cells of a side of the picture
 LOWEST = -0.25  # net benefit down to which is drawn, as a multiple of the base rate
 PAIRS = 3  # differences that one picture holds
 
@@ -29,7 +30,7 @@ def benefits(tables: Mapping[str, Counts], chance: Floats) -> pd.DataFrame:
     )
 
 
-def drawn(tables: Mapping[str, Counts], cells: int = curves.CELLS) -> pd.DataFrame:
+def drawn(tables: Mapping[str, Counts], cells: int = SIDE) -> pd.DataFrame:
     """The points of the lines of these tables, and of predicting all rows positive, that a picture needs: system, x, y.
 
     Down to a little below 0: a line breaks where it is lower. cells: see `curves.drawn`.
