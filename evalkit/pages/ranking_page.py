@@ -86,17 +86,17 @@ def explorer(study: Ranking) -> Html:
     beside = {name: study.attributes[name][frame["number"]] for name in study.settings.attributes}
     opened = [_opened(study, number) for number in frame["number"][:OPENED].tolist()]
     which = f"All {counted(every, 'query')}" if len(frame) == every else f"The {len(frame)} queries that differ most"
-    note = " ".join(_explained(study, len(frame), every, any(opened)))
+    note = " ".join(_explained(study, len(frame), every, sum(map(bool, opened))))
     of = " and ".join(study.shown)
     return explorers.explorer(Explored(which, of, "query", list(frame["query"]), beside, columns, opened, note))
 
 
-def _explained(study: Ranking, queries: int, every: int, opened: bool) -> Iterator[str]:
+def _explained(study: Ranking, queries: int, every: int, opened: int) -> Iterator[str]:
     """What stands below the queries."""
     if queries < every:
         yield "The JSON has the differences of all queries."
     if opened:
-        yield f"The first {min(OPENED, queries)} queries open to the first {TOP} items and their grades."
+        yield f"The first {opened} queries open to the first {TOP} items and their grades."
     if len(study.likeness):
         means = study.likeness[["overlap", "rbo"]].mean()
         yield f"Mean overlap@{study.depth} {number(means['overlap'], 2)}, mean RBO {number(means['rbo'], 2)}."

@@ -1,6 +1,6 @@
 """Findings that several reports share, in words: rows, units, weights, slices, thresholds and stored scores."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from evalkit.findings import inputs, measured, methods, predictions
 from evalkit.findings.finding import Finding
@@ -71,9 +71,12 @@ def few_rows(rows: Mapping[str, int], of: str, listed: Callable[[Iterable[str]],
     return [inputs.SMALL_CLASS.warning(text, len(few))] if few else []
 
 
-def picked(study: Study) -> list[Finding]:
-    """That the leader is the best of several on these data, with what that does to its interval."""
-    several = len(study.systems)
+def picked(study: Study, candidates: Collection[str] | None = None) -> list[Finding]:
+    """That the leader is the best of several on these data, with what that does to its interval.
+
+    candidates: the systems that it was picked of, where these are not all.
+    """
+    several = len(study.systems if candidates is None else candidates)
     if several < 3:
         return []
     if study.settings.baseline:
