@@ -197,14 +197,25 @@ def _apart(svg: str, boxes: Sequence[Any], figure: Any) -> Iterator[str]:
         yield f"<svg {window}>{inner}{group}" + ("" if i == len(groups) - 1 else "</g></svg>")
 
 
-SHARED = "text{font-family: 'DejaVu Sans', sans-serif}path.grid{fill: none; stroke: #ddd; stroke-width: .6}"
+ENDS = "stroke: #000000; stroke-width: 0.8; stroke-linejoin: miter; stroke-linecap: square"
+FREQUENT = {  # class of the elements with a style that a figure has often
+    "txt-m": "font-size: 9px; text-anchor: middle",
+    "txt-e": "font-size: 9px; text-anchor: end",
+    "txt-s": "font-size: 9px; text-anchor: start",
+    "spine": f"fill: none; {ENDS}",
+}
+SHARED = "text{font-family: 'DejaVu Sans', sans-serif}path.grid{fill: none; stroke: #ddd; stroke-width: .6}" + "".join(
+    f".{name}{{{style}}}" for name, style in FREQUENT.items()
+)
 GRID = re.compile(r' clip-path="[^"]*" style="fill: none; stroke: #dddddd; stroke-width: 0.6; stroke-linecap: square"')
 SINGLE = re.compile(r"<g>\s*(<(?:path|use|text)\b[^\n]*(?:/>|</text>))\s*</g>")
 
 
 def _shared(svg: str) -> str:
     """The SVG with what all texts, grid lines and ticks have in common said once, and no groups of one element."""
-    svg = re.sub(r" font-family: [^;\"]*;", "", svg).replace("*{stroke", f"{SHARED}*{{stroke", 1)
+    svg = re.sub(r";? font-family: [^;\"]*(?=;|\")", "", svg).replace("*{stroke", f"{SHARED}*{{stroke", 1)
+    for name, style in FREQUENT.items():
+        svg = svg.replace(f' style="{style}"', f' class="{name}"')
     svg = re.sub(r' transform="rotate\(-0 [^"]*\)"', "", GRID.sub(' class="grid"', svg))
     svg = re.sub(r'(<use [^>]*?) style="stroke: #000000; stroke-width: 0.8"', r"\1", svg)  # as the tick is defined
     return SINGLE.sub(r"\1", SINGLE.sub(r"\1", svg))

@@ -13,6 +13,7 @@ from evalkit.numbers import number
 
 BELOW = 0.2  # height of the histogram, of the axis of shares
 SMALL = 7.5
+LEFT, HIGH = 0.4, 0.7  # left of which and above which the words in the corner stand
 
 
 def reliability(
@@ -35,7 +36,7 @@ def reliability(
             marks.band(ax.fill_between(own["x"], own["low"], own["high"], color=GREY, alpha=0.25, linewidth=0), name)
         marks.series(ax.plot(line["x"], line["y"], color=COLOURS[0], linewidth=1.4)[0], name)
         _beneath(spread[spread["system"] == name], ax)
-        ax.text(0.03, 0.98, "\n".join(words[str(name)]), fontsize=SMALL, va="top", transform=ax.transAxes)
+        _corner(line, words[str(name)], ax)
         ax.set_title(short(str(name), NAME))
         ax.grid(**GRID)
         ax.set_xlim(-0.02, 1.02)
@@ -46,6 +47,13 @@ def reliability(
     for ax in list(axes.flat)[curve["system"].nunique() :]:
         ax.set_axis_off()
     return axes
+
+
+def _corner(line: pd.DataFrame, words: Sequence[str], ax: Any) -> None:
+    """Words in the upper left corner, or at the lower right where the curve passes through the upper left."""
+    taken = np.interp(LEFT, line["x"], line["y"]) > HIGH
+    place: dict[str, Any] = {"x": 0.97, "y": 0.2, "ha": "right", "va": "bottom"} if taken else {"x": 0.03, "y": 0.98}
+    ax.text(**{"va": "top"} | place, s="\n".join(words), fontsize=SMALL, transform=ax.transAxes)
 
 
 def _beneath(spread: pd.DataFrame, ax: Any) -> None:

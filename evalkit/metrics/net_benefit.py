@@ -31,14 +31,14 @@ def decision_curve(c: Counts, grid: Floats) -> tuple[Floats, Floats]:
     >>> x.tolist(), y.round(3).tolist()
     ([0.5, 0.6, 0.6, 0.7], [0.5, 0.375, 0.0, 0.0])
     """
-    inside = (c.threshold > grid[0]) & (c.threshold < grid[-1])
-    at = c.threshold[inside]
-    tp, fp = (np.append(0, column[:-1])[inside] for column in (c.tp, c.fp))
-    above = ratio(tp - fp * odds(at), c.total)
-    x = np.concatenate([grid, at, at])
-    y = np.concatenate([net_benefit(c, grid), net_benefit(c, at), above])
-    order = np.lexsort([np.repeat([0, 0, 1], [len(grid), len(at), len(at)]), x])
-    return x[order], y[order]
+    inside = slice(*np.searchsorted(-c.threshold, [-grid[-1], -grid[0]]))
+    at, cost = c.threshold[inside][::-1], odds(c.threshold[inside])[::-1]
+    above, tp, fp = np.empty((2, len(at))), np.append(0, c.tp), np.append(0, c.fp)
+    for row, first in zip(above, (1, 0), strict=True):  # at the score, and just above it
+        both = slice(inside.start + first, inside.stop + first)
+        row[:] = ratio(tp[both][::-1] - fp[both][::-1] * cost, c.total)
+    place = 2 * np.searchsorted(at, grid)
+    return np.insert(np.repeat(at, 2), place, grid), np.insert(above.T.ravel(), place, net_benefit(c, grid))
 
 
 def treat_all(c: Counts, chance: Floats) -> Floats:

@@ -1,15 +1,18 @@
 """Recalibrated probabilities: isotonic without bins (CORP), and by a logistic regression on the logit of the score."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from evalkit.arrays import Bools, Floats
+from evalkit.metrics import cells
 from evalkit.metrics.calibration import EPSILON, recalibrate
 from evalkit.metrics.counts import Counts
 
 STEPS = 100  # of Newton's method, which needs about eight
 ENOUGH = 1e-12  # relative change of a coefficient at which it stops
+MANY = 10_000  # scores from which a table in cells is fitted first
 LONG = 0.2  # change of a coefficient from which Newton's method may overshoot
 
 
@@ -91,14 +94,22 @@ def _slope(c: Counts) -> Fit:
     columns = np.array([np.ones_like(logit), logit])
     if _separated(c) or logit[0] == logit[-1]:
         return Fit(np.full(2, np.nan), np.full((2, 2, len(logit)), np.nan))
-    return _fitted(c, columns, np.zeros_like(logit), np.array([0.0, 1.0]))
+    return _fitted(c, columns, np.zeros_like(logit), _start(c, _slope, np.array([0.0, 1.0])))
 
 
 def _intercept(c: Counts) -> Fit:
     logit = _logit(c)
     if not (c.positives and c.negatives):
         return Fit(np.full(1, np.nan), np.full((1, 2, len(logit)), np.nan))
-    return _fitted(c, np.ones((1, len(logit))), logit, np.zeros(1))
+    return _fitted(c, np.ones((1, len(logit))), logit, _start(c, _intercept, np.zeros(1)))
+
+
+def _start(c: Counts, fit: Callable[[Counts], Fit], usual: Floats) -> Floats:
+    """Where Newton's method begins: of many scores with the coefficients of the table in cells, which is near."""
+    if len(c.threshold) <= MANY:
+        return usual
+    near = fit(cells.pooled(c)).coefficients
+    return near if np.isfinite(near).all() else usual
 
 
 def _logit(c: Counts) -> Floats:

@@ -9,10 +9,13 @@ import numpy as np
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, escape
 from evalkit.numbers import decimals, number, signed
+from evalkit.pages import pieces
 from evalkit.studies import row_explorer
 from evalkit.studies.row_explorer import Missed
 from evalkit.studies.row_study import RowStudy
 from evalkit.studies.words import counted
+
+pieces.listed(__name__)
 
 MOST = 500  # rows that a page lists
 ROOM = 14_000  # letters that they may take

@@ -39,8 +39,8 @@ def decision_difference_plot(study: BinaryStudy) -> Picture | Html:
         return Html("")
     frame = frame.assign(system=frame["first"] + " − " + frame["second"], y=frame["value"])
     banded = bool(frame["low"].notna().any())
-    limits = f"Bands: pointwise {study.settings.level:.0%} intervals from the paired rows." if banded else NO_LIMITS
-    caption = f"Differences in net benefit by threshold probability. {limits} {_ends(frame)}"
+    bands = f"Bands: pointwise {study.settings.level:.0%} intervals from the paired rows. {_ends(frame)}"
+    caption = f"Differences in net benefit by threshold probability. {bands if banded else NO_LIMITS}"
     panel = Panel(frame, THRESHOLD, "difference per row", "", frame if banded else None, None, ((0, 1), (0, 0)))
     picture = plots.row(curve_plots.panels, [panel], caption=caption, panels=1, height=3.3)
     return picture.folded("Differences in net benefit")

@@ -14,8 +14,9 @@ from evalkit.statistics.sample import HeldRows
 from evalkit.studies.binary import BinaryStudy
 
 ALL = "predict all positive"
-FINE = np.arange(1, 200) / 200  # threshold probabilities of the picture
+FINE = np.union1d(np.arange(1, 200) / 200, 1 - np.geomspace(0.005, 0.1, 40))  # of the picture: t / (1 − t) bends
 COARSE = np.arange(1, 50) / 50  # those of differences and of the JSON
+SIDE = 600  # cells of a side of the picture
 LOWEST = -0.25  # net benefit down to which is drawn, as a multiple of the base rate
 PAIRS = 3  # differences that one picture holds
 
@@ -29,7 +30,7 @@ def benefits(tables: Mapping[str, Counts], chance: Floats) -> pd.DataFrame:
     )
 
 
-def drawn(tables: Mapping[str, Counts], cells: int = curves.CELLS) -> pd.DataFrame:
+def drawn(tables: Mapping[str, Counts], cells: int = SIDE) -> pd.DataFrame:
     """The points of the lines of these tables, and of predicting all rows positive, that a picture needs: system, x, y.
 
     Down to a little below 0: a line breaks where it is lower. cells: see `curves.drawn`.
@@ -41,9 +42,14 @@ def drawn(tables: Mapping[str, Counts], cells: int = curves.CELLS) -> pd.DataFra
 
 
 def _seen(x: Floats, y: Floats, lowest: float, cells: int) -> pd.DataFrame:
+    """The points of a line that a picture needs, down to a height; NaN where the line breaks."""
+    turn = np.flatnonzero(np.diff(y < lowest)) + 1  # where the line comes from the other side of that height
+    share = (lowest - y[turn - 1]) / (y[turn] - y[turn - 1])
+    x = np.insert(x, turn, x[turn - 1] + share * (x[turn] - x[turn - 1]))
+    y = np.insert(y, turn, lowest)
     low = y < lowest
-    y, keep = np.where(low, np.nan, y), ~(low & np.append(False, low[:-1]))
-    x, y = x[keep], y[keep]
+    keep = ~(low & np.append(False, low[:-1]))
+    x, y = x[keep], np.where(low, np.nan, y)[keep]
     thin = curves.drawn(x, y, cells)
     return pd.DataFrame({"x": x[thin], "y": y[thin]})
 
