@@ -71,12 +71,13 @@ def row_by_row(study: RowStudy) -> Html:
         m = row_explorer.missed(study, room)
     total, (first, *others) = len(m.aligned), m.pair
     which = f"All {counted(total, 'row')}" if len(m.rows) == total else f"The {len(m.rows)} most missed rows"
-    unlike = f" and those that it and {others[0]} miss most unlike" if others else ""
-    note = f"Of {total:,} rows those that {first} misses by most{unlike}. " if len(m.rows) < total else ""
+    slices = ", of all and of each segment" if study.slices else ""
+    unlike = f", and those that it and {others[0]} miss most unlike" if others else ""
+    note = f"Of {total:,} rows those that {first} misses by most{slices}{unlike}. " if len(m.rows) < total else ""
     opened = ["<br>".join(f"{escape(name)}: {_short(text)}" for name, text in row.items()) for row in m.opened(OPENED)]
     names, beside = m.aligned.id[m.rows].tolist(), _attributes(m)
     return explorer(
-        Explored(which, " and ".join(m.pair), "row", names, beside, _columns(m), opened, f"{note}{m.misses.by}.")
+        Explored(which, " and ".join(m.pair), "row", names, beside, _columns(m), opened, f"{note}{m.misses.by}")
     )
 
 
