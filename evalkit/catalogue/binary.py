@@ -55,8 +55,7 @@ def _share(name: str, rule: Rule, *text: str, kind: type[Share] = Share, **rest)
 
 def _loss(name: str, loss: Callable[[Ints, Floats], Floats], *text: str, **rest) -> Metric:
     """The mean over rows of a loss of label and probability."""
-    kind = Loss(lambda rows, k: loss(rows.actual, rows.scores))
-    return _row(name, kind, *text, needs="probabilities", **rest)
+    return _row(name, Loss(lambda rows, k: loss(rows.actual, rows.scores)), *text, needs="probabilities", **rest)
 
 
 def _order(name: str, metric: Number, *text: str, **rest) -> Metric:
@@ -176,6 +175,7 @@ _ORDER = (
         best="low",
         high=float("inf"),
         plain="the mean penalty for wrong probabilities, which is large for confident errors",
+        unit="nats",
     ),
     _loss(
         "brier",

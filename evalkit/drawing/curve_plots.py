@@ -22,7 +22,6 @@ FROM_ABOVE = "steps-post"  # the same of points that run from right to left
 DASHES = ("-", "--", "-.", (0, (1, 1.2)))
 
 FEW = 6  # classes whose shares fit into the cells of a confusion table
-MEAN = "mean error"
 KINDS = {"test": COLOURS[0], "both": "#9ec6e0", "training": "#d9dce1"}
 
 
@@ -110,21 +109,6 @@ def matrices(tables: Mapping[str, Any], axes: Any, **labels: Any) -> Any:
     for (name, table), ax in zip(tables.items(), axes.flat, strict=True):
         matrix(table, ax, **labels).set_title(short(name, NAME))
     return axes
-
-
-def errors(forecast: Any, error: Any, tenths: pd.DataFrame, ax: Any, *, xlabel: str, ylabel: str) -> Any:
-    """A cloud of errors, around 0, with the mean error by tenths and its interval."""
-    cloud: dict[str, Any] = {"linestyle": "none", "marker": ".", "markersize": 3, "color": GREY, "alpha": 0.5}
-    marks.series(ax.plot(forecast, error, rasterized=False, **cloud)[0], "")
-    marks.band(ax.vlines(tenths["forecast"], tenths["low"], tenths["high"], color=COLOURS[1], linewidth=2), MEAN)
-    means = ax.plot(tenths["forecast"], tenths["bias"], marker="o", markersize=4, color=COLOURS[1], linewidth=1)[0]
-    texts = zip(tenths["forecast"], said(tenths, signed, "bias"), strict=True)
-    marks.series(means, MEAN, [f"forecast {number(x)}: {MEAN} {text}" for x, text in texts])
-    ax.axhline(0, color="#444", linewidth=0.9)
-    ax.set_xlabel(xlabel)
-    ax.set_ylabel(ylabel)
-    ax.grid(**GRID)
-    return ax
 
 
 def tenths(frame: pd.DataFrame, axes: Any, *, ylabel: str) -> Any:

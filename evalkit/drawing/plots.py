@@ -117,12 +117,18 @@ def row(
     width = PANELS[min(panels, len(PANELS)) - 1] * panels
     every = _labelled(draw)
     svg, axes = _drawn(every, data, options, (width, height), (1, panels))
-    with figures.quiet():
-        boxes = [ax.get_tightbbox() for ax in axes.flat]
-    cut = "".join(_apart(svg, boxes, axes.flat[0].figure))
+    cut = "".join(_apart(svg, _boxes(axes), axes.flat[0].figure))
     together = f'<div class="row" role="img" aria-label="{escape(alt or caption)}">{cut}</div>'
     drawing = Drawing(every, data, options, _size(axes), (1, panels), STYLE)
     return Picture(together, alt or caption, caption, drawing)
+
+
+def _boxes(axes: Any) -> list[Any]:
+    """What each panel covers, in the style in which it was drawn: in another there are other ticks."""
+    import matplotlib as mpl
+
+    with mpl.rc_context(STYLE), figures.quiet():
+        return [ax.get_tightbbox() for ax in axes.flat]
 
 
 def _size(axes: Any) -> tuple[float, float]:

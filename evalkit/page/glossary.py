@@ -46,10 +46,30 @@ TERMS = (
         ("calibration", "calibrated", "reliability diagram"),
     ),
     Term(
+        "calibration slope",
+        "The slope of a logistic regression of the labels on the logit of the probability: 1 if calibrated, below 1 if "
+        "probabilities are too extreme, above 1 if they are too moderate. The calibration intercept, with the slope "
+        "fixed at 1, is 0 if calibrated on average and above 0 if probabilities are too low.",
+        ("Logistic recalibration", "calibration slope", "calibration intercept"),
+    ),
+    Term(
         "confidence interval",
         "The range of true values that fit the data: of 100 such intervals at 95%, about 95 contain the "
         "true value. The wider the interval, the less the data say.",
         ("confidence intervals", "confidence interval", "intervals", "interval"),
+    ),
+    Term(
+        "consistency band",
+        "Where the curve of a reliability diagram lies at each probability or forecast in 95% of samples of this size "
+        "if the probabilities or forecasts are right. A curve that leaves it over a stretch is evidence of "
+        "miscalibration; it is pointwise, so a curve may leave it somewhere by chance.",
+        ("of such curves",),
+    ),
+    Term(
+        "CORP",
+        "A reliability diagram and a decomposition of the loss without bins: isotonic regression fits the share of "
+        "positives, or the mean of the actual values, as a step function that never falls along the forecast.",
+        ("CORP",),
     ),
     Term(
         "CUPED",
@@ -70,6 +90,12 @@ TERMS = (
         "The difference was shown to lie within the margin that was set, by two one-sided tests (TOST). Not being "
         "significantly different is not evidence of equivalence.",
         ("Equivalent", "equivalence", "Equivalence", "TOST"),
+    ),
+    Term(
+        "discrimination (DSC)",
+        "The part of the loss that a forecast removes by telling rows apart, after perfect recalibration (CORP). "
+        "Higher is better.",
+        ("discrimination", "DSC"),
     ),
     Term("estimand", "The quantity that is to be estimated. Capping or weighting the data changes it."),
     Term(
@@ -113,10 +139,22 @@ TERMS = (
     ),
     Term("MOVER", "An interval of a sum or difference that is put together from the intervals of its parts."),
     Term(
+        "miscalibration (MCB)",
+        "The part of the loss that perfect recalibration would remove (CORP): 0 if calibrated. Loss = MCB − DSC + UNC.",
+        ("miscalibration", "MCB"),
+    ),
+    Term(
         "Nemenyi",
         "A test of all pairs by mean rank: two systems differ if their mean ranks are further apart than the critical "
         "difference.",
         ("Nemenyi's", "Nemenyi"),
+    ),
+    Term(
+        "net benefit",
+        "True positives per row less false positives per row times t / (1 − t), where t is the probability from which "
+        "a case is acted on. The decision curve draws it over t, beside acting on every case and on none: a model is "
+        "useful where it lies above both.",
+        ("Net benefit", "net benefit", "Decision curve", "decision curve"),
     ),
     Term("non-inferiority", "The difference was shown not to be worse than the margin that was set."),
     Term(
@@ -161,6 +199,12 @@ TERMS = (
         "Equal scores of several items of a list, whose order is then arbitrary; the range shows how much that "
         "matters.",
         ("Ties:", "tied items"),
+    ),
+    Term(
+        "uncertainty (UNC)",
+        "The loss of always predicting the base rate or the mean, the same for all systems (CORP): how hard the data "
+        "are.",
+        ("UNC",),
     ),
     Term(
         "unit",

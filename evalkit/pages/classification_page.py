@@ -13,6 +13,7 @@ from evalkit.drawing.tables import Html
 from evalkit.pages import (
     binary_page,
     binary_plots,
+    class_pictures,
     classes_page,
     explorers,
     moving_threshold,
@@ -33,14 +34,13 @@ ALONE = (4.9, 3.9)  # inches of one panel of curves
 KINDS: dict[type, tuple[Any, ...]] = {
     RowsStudy: (binary_page, binary_plots, probabilities, net_benefits, score_spreads, moving_threshold, explorers),
     SumsStudy: (binary_page, binary_plots, probabilities, net_benefits, score_spreads, moving_threshold),
-    ClassesStudy: (classes_page, explorers),
-    MultiLabelStudy: (multilabel_page, explorers),
+    ClassesStudy: (classes_page, class_pictures, explorers),
+    MultiLabelStudy: (multilabel_page, class_pictures, explorers),
 }
-DRAWN_OF_TWO = ("decision_curve_plot", "decision_difference_plot", "score_plot", "ks_plot")
-OF_TWO = ("base_rate_plot", "base_rate", "cost_plot", "gain_plot", "moved", *DRAWN_OF_TWO)
+OF_TWO = ("base_rate_plot", "base_rate", "cost_plot", "gain_plot", "moved", "decision_difference_plot")
 ABSENT: dict[type, tuple[str, ...]] = {
-    RowsStudy: (),
-    SumsStudy: ("row_by_row",),
+    RowsStudy: ("class_calibration_plot",),
+    SumsStudy: ("class_calibration_plot", "row_by_row"),
     ClassesStudy: (*OF_TWO, "sweep_plot"),
     MultiLabelStudy: (*OF_TWO, "choices", "calibration_plot", "confusion_plot"),
 }
@@ -77,6 +77,7 @@ cost_plot = _piece("cost_plot", "Cost along the share predicted positive.")
 thresholds = _piece("choices", "What ways to choose a threshold would give.")
 moving_threshold_table = _piece("moved", "What any other threshold would decide.")
 calibration_plot = _piece("calibration_plot", "Probabilities against what happened.")
+class_calibration_plot = _piece("class_calibration_plot", "Probabilities against what happened, class by class.")
 calibration = _piece("calibrated", "The calibration of the probabilities.")
 decision_curve = _piece("decision_curve_plot", "Net benefit along the threshold probability.")
 decision_difference = _piece("decision_difference_plot", "Differences in net benefit.")
