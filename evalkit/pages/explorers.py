@@ -15,8 +15,8 @@ from evalkit.studies.row_study import RowStudy
 from evalkit.studies.words import counted
 
 MOST = 500  # rows that a page lists
-ROOM = 14_000  # letters that they may take
-OPENED = 40  # rows that open to the other columns of the input
+ROOM = 10_000  # letters that they may take
+OPENED = 30  # rows that open to the other columns of the input
 SYSTEMS = 4  # whose values stand beside the two that are compared
 CELL = 12  # letters of HTML around a cell, and its share of those around a row
 CUT = 80  # letters of a cell
@@ -57,7 +57,7 @@ def _head(name: object, opened: str) -> Cell:
 
 def _beside(name: str, value: object) -> Cell:
     """A value with the name of its column, which a reader can type to filter."""
-    return Cell(f"{escape(name)}\u00a0{escape(value)}", "text")
+    return Cell(f"{escape(name)} {escape(value)}", "text")
 
 
 # Rows ---------------------------------------------------------------------------------------------------------------

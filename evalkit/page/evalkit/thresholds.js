@@ -44,6 +44,6 @@ all("[data-sweep]").forEach(sweep => {
   const kept = state.get("threshold"), [first, ...values] = (kept || words(rows[0].cells[1])).split("_");
   slider.value = at.indexOf(first); // the first of all where it is not there
   values.forEach((value, i) => { fields[i].value = value; });
-  weigh();
+  setTimeout(weigh); // after the first paint
   if (kept) show();
 });
