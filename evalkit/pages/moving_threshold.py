@@ -37,18 +37,18 @@ def moved(study: BinaryStudy) -> Html:
     limits = intervals(study, moves)
     cells = {name: limits.estimates(name, c, study.costs) for name, c in decided.items()}
     places = [_places([of[metric] for of in cells.values()]) for metric in METRICS]
-    cheapest = study.choices[study.choices["rule"] == LEAST_COST].set_index("system")["threshold"]
+    cheapest = study.choices[study.choices["rule"] == LEAST_COST].set_index("system")[["threshold", "cost"]]
     rows: list[list[Cell | str]] = [
         [
             Cell(escape(name)),
             moves.named(float(c.threshold)),
             *(_count(float(getattr(c, cell))) for cell in CELLS),
             *(_cell(cells[name][metric], same) for metric, same in zip(METRICS, places, strict=True)),
-            moves.named(cheapest[name]),
+            f"{moves.named(best)} ({number(cost, places[-1])})",
         ]
-        for name, c in decided.items()
+        for (name, c), (best, cost) in zip(decided.items(), cheapest.loc[list(decided)].to_numpy(), strict=True)
     ]
-    heads = ["system", "threshold", *(cell.upper() for cell in CELLS), *METRICS.values(), "least cost at"]
+    heads = ["system", "threshold", *(cell.upper() for cell in CELLS), *METRICS.values(), "least cost at (cost)"]
     caption = f"What a threshold decides{f', with {limits.level:.0%} intervals' if limits.level else ''}"
     piece = tables.table(caption, heads, rows, _note(study, limits, len(systems)))
     controls = _controls(study, moves.last, {moves.named(float(c.threshold)) for c in decided.values()})
