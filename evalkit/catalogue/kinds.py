@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -82,6 +82,10 @@ class Kind:
         moved = ratio(top - terms.value * bottom, np.nansum(np.where(np.isnan(top), np.nan, bottom)))
         return Effects(terms.value, np.nan_to_num(moved) if np.isfinite(terms.value) else moved)
 
+    def apart_by(self, first: Rows, second: Rows, k: int | None) -> Floats:
+        """How much each row, all of which count alike, moves the difference of two systems."""
+        return self.effects(first, k).rows - self.effects(second, k).rows
+
     def value(self, rows: Rows, k: int | None) -> float:
         """The metric of all rows."""
         return self.sums(rows, k, 1).value
@@ -119,9 +123,13 @@ class Ratio(Kind):
 
 @dataclass(frozen=True)
 class Loss(Kind):
-    """The mean of one number a row. per_row: (rows, k) -> the numbers, NaN for a row that takes no part."""
+    """The mean of one number a row. per_row: (rows, k) -> the numbers, NaN for a row that takes no part.
+
+    worst: the number of a row whose prediction is certain and wrong, where that is far from all others.
+    """
 
     per_row: Callable[[Rows, Any], Floats]
+    worst: float = np.inf
     centred: ClassVar[bool] = True
     of_rows: ClassVar[bool] = True
     summed: ClassVar[bool] = True
@@ -233,6 +241,20 @@ class Share(Kind):
 class OwnShare(Share):
     """A share of rows that each system picks for itself: two systems differ in the rows that count."""
 
+    def apart_by(self, first: Rows, second: Rows, k: int | None) -> Floats:
+        """The same where both shares are equal, so that few rows, all of them hits, claim no certainty.
+
+        Their squares add up to the variance of the weighted generalised score test.
+        Kosinski 2013, doi:10.1002/sim.5587.
+        """
+        sides = [self.hits(rows) for rows in (first, second)]
+        sizes = np.array([member.sum() for member, _ in sides])
+        equal = float(ratio(sum(hit.sum() for _, hit in sides), sizes.sum()))
+        a, b = (member * (hit - equal) for member, hit in sides)
+        variance = max(equal * (1 - equal) - 2 * float(a @ b) / sizes.sum(), 0.0) * float(ratio(1.0, sizes).sum())
+        moved = ratio(a, sizes[0]) - ratio(b, sizes[1])
+        return moved * np.sqrt(np.nan_to_num(ratio(variance, float(moved @ moved))))
+
 
 @dataclass(frozen=True)
 class Smooth(Kind):
@@ -256,114 +278,6 @@ class Quantile(Smooth):
 
 class Agreement(Smooth):
     """A smooth number of the table of actual and predicted classes."""
-
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """The rows of one class or label among all: its share in the mean, and where its rows stand; None: all of them."""
-
-    share: float
-    rows: Rows
-    places: np.ndarray | None = None
-
-    def spread(self, moved: Floats, n: int) -> Floats:
-        """What moves the part, of all n rows: 0 for those that take no part."""
-        if self.places is None:
-            return moved
-        every = np.zeros(n)
-        every[self.places] = moved
-        return every
-
-
-@dataclass(frozen=True)
-class Combined(Kind):
-    """A mean of one metric of each class or label. of: that metric. parts: the rows of each. by: the strata."""
-
-    of: Metric
-    parts: Callable[[Rows], Iterable[Part]]
-    by: Callable[[Rows], list[Bools]] = lambda rows: []
-
-    def strata(self, rows: Rows) -> list[Bools]:
-        """The rows of each class, where a row has one."""
-        return self.by(rows)
-
-    def weighed(self, rows: Rows) -> Iterable[Part]:
-        """The parts with their shares in the mean."""
-        return self.parts(rows)
-
-    def by_share(self, rows: Rows, k: int | None, value: float) -> Floats | None:
-        """How much each row moves the mean as it moves the shares; None where these are fixed."""
-        return None
-
-    def value(self, rows: Rows, k: int | None) -> float:
-        """The mean; undefined where there is no part, or one is undefined."""
-        values = [(part.share, self.of.kind.value(part.rows, k)) for part in self.weighed(rows)]
-        return float(sum(share * value for share, value in values)) if values else float("nan")
-
-    def effects(self, rows: Rows, k: int | None) -> Effects:
-        """The value, and how much each row moves it: the effects of the parts, added up."""
-        value, moved = float("nan"), np.zeros(len(rows))
-        for number, part in enumerate(self.weighed(rows)):
-            e = self.of.kind.effects(part.rows, k)
-            value = part.share * e.value + (value if number else 0.0)
-            moved += part.share * part.spread(e.rows, len(rows))
-        shares = self.by_share(rows, k, value)
-        return Effects(value, moved if shares is None else moved + shares)
-
-
-def _positive(rows: Rows) -> Bools:
-    return rows.actual == 1
-
-
-@dataclass(frozen=True)
-class Weighted(Combined):
-    """The mean with the weight that each part has in the rows. counted: which of a part's rows these are."""
-
-    counted: Callable[[Rows], Bools] = _positive
-
-    def _weight(self, part: Part) -> Floats:
-        return part.rows.weights * self.counted(part.rows)
-
-    def weighed(self, rows: Rows) -> Iterable[Part]:
-        """The parts that have any weight."""
-        sizes = [float(self._weight(part).sum()) for part in self.parts(rows)]
-        pairs = zip(self.parts(rows), sizes, strict=True)
-        return (replace(part, share=size / sum(sizes)) for part, size in pairs if size > 0)
-
-    def by_share(self, rows: Rows, k: int | None, value: float) -> Floats:
-        """A row counts for its parts: by how much these are above the mean."""
-        moved, total = np.zeros(len(rows)), 0.0
-        for part in self.weighed(rows):
-            weight = self._weight(part)
-            moved += part.spread(weight * (self.of.kind.value(part.rows, k) - value), len(rows))
-            total += float(weight.sum())
-        return ratio(moved, total)
-
-
-@dataclass(frozen=True)
-class Harmonic(Kind):
-    """The harmonic mean of two metrics, both of which it rises with."""
-
-    pair: tuple[Metric, Metric]
-
-    def strata(self, rows: Rows) -> list[Bools]:
-        """Those of the two."""
-        return self.pair[0].kind.strata(rows)
-
-    def of(self, first: float, second: float) -> float:
-        """The mean of two values."""
-        return float(ratio(2 * first * second, first + second))
-
-    def value(self, rows: Rows, k: int | None) -> float:
-        """The mean of the two metrics."""
-        first, second = (of.kind.value(rows, k) for of in self.pair)
-        return self.of(first, second)
-
-    def effects(self, rows: Rows, k: int | None) -> Effects:
-        """The value, and how much each row moves it."""
-        a, b = (of.kind.effects(rows, k) for of in self.pair)
-        moved = 2 * (b.value**2 * a.rows + a.value**2 * b.rows)
-        return Effects(self.of(a.value, b.value), ratio(moved, (a.value + b.value) ** 2))
 
 
 # Of another metric ------------------------------------------------------------------------------------------------

@@ -7,16 +7,13 @@ import numpy as np
 
 from evalkit.arrays import Bools, Ints, ratio
 from evalkit.catalogue.binary import AVERAGE_PRECISION, F1, PRECISION, RECALL, ROC_AUC
+from evalkit.catalogue.combined_kinds import Combined, Harmonic, Part, Weighted
 from evalkit.catalogue.kinds import (
     Agreement,
-    Combined,
     Effects,
-    Harmonic,
     Kind,
     Loss,
-    Part,
     Share,
-    Weighted,
 )
 from evalkit.catalogue.metric import Metric
 from evalkit.metrics import counts, labels, losses
@@ -283,7 +280,7 @@ ROWS = (
     ),
     _class(
         "log_loss",
-        Loss(lambda rows, k: losses.log_classes(rows.actual, rows.scores)),
+        Loss(lambda rows, k: losses.log_classes(rows.actual, rows.scores), losses.WORST),
         "mean −log(probability of the actual class), probabilities scaled to sum 1, clipped at ε",
         NO_ROWS,
         "scikit-learn log_loss",

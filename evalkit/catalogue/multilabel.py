@@ -7,14 +7,12 @@ import numpy as np
 
 from evalkit.arrays import Bools, Floats
 from evalkit.catalogue.binary import AVERAGE_PRECISION, F1, NO_ROWS, PRECISION, ROC_AUC
+from evalkit.catalogue.combined_kinds import Combined, Part, Weighted
 from evalkit.catalogue.kinds import (
-    Combined,
     Kind,
     Loss,
-    Part,
     Ratio,
     Share,
-    Weighted,
 )
 from evalkit.catalogue.metric import Metric
 from evalkit.metrics import labels

@@ -168,8 +168,11 @@ class Overlap(Decision):
         return ratio(np.array([[self.times * (1 - value), -self.weight * value], [-value, 0.0]]), size)
 
 
+@dataclass(frozen=True)
 class Lift(Decision):
-    """Precision of the rows that are picked / base rate."""
+    """Precision of the rows that are picked / base rate. share: the precision."""
+
+    share: Metric | None = None
 
     def picked(self, c: Counts) -> tuple[float, float, float]:
         """Hits among the rows picked, the rows picked, and the share of hits at their border."""

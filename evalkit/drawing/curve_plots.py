@@ -19,7 +19,6 @@ WORDS = 42  # characters that fit above a panel, or beside it
 NAME = 28
 STEPS = "steps-pre"  # a value holds back to the point before it
 FROM_ABOVE = "steps-post"  # the same of points that run from right to left
-DASHES = ("-", "--", "-.", (0, (1, 1.2)))
 
 FEW = 6  # classes whose shares fit into the cells of a confusion table
 KINDS = {"test": COLOURS[0], "both": "#9ec6e0", "training": "#d9dce1"}
@@ -46,7 +45,7 @@ class Panel:
 
 def look(i: int) -> dict[str, Any]:
     """Colour and dashes of the i-th system: told apart also without colour."""
-    return {"color": plots.colour(i), "linestyle": DASHES[i % len(DASHES)]}
+    return {"color": plots.colour(i), "linestyle": plots.DASHES[i % len(plots.DASHES)]}
 
 
 def panels(frames: Sequence[Panel], axes: Any) -> Any:

@@ -9,8 +9,12 @@ FEW_QUERIES = (
     "the true value in 77% of cases."
 )
 HEAVY = (
-    "In simulations with lognormal errors, 95% intervals of RMSE and R² contained the true value in 77 to 91% of "
-    "cases, those of the mean error of 50 rows in 88 to 91%."
+    "In simulations with lognormal errors, or errors of Student's t on 3 degrees of freedom, 95% intervals of RMSE and "
+    "R² contained the true value in 77 to 92% of cases, those of the mean error of 50 rows in 88 to 92%."
+)
+SPARSE = (
+    "In simulations of the revenue of 22 customers, of whom one in ten buys, the 95% interval of an arm's mean "
+    "contained the true value in 78 to 90% of cases."
 )
 LEADER = (
     "In simulations of 5 equal systems, the 95% interval of the leader contained the true value in 91% of cases, and "

@@ -5,6 +5,7 @@ import numpy as np
 from evalkit.arrays import Floats, Ints, ratio
 
 EPSILON = float(np.finfo(np.float64).eps)
+WORST = -float(np.log(EPSILON))  # the logarithmic loss of a certain prediction that is wrong
 
 # Per row: actual values and forecasts ----------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evalkit.arrays import Floats, InputError, Ints, ParameterError, RowError, codes, finite, ratio, same_length
-from evalkit.statistics.independent import arm_of, mean_of, minus, t_of_arms
+from evalkit.statistics.independent import Arm, arm_of, mean_of, minus, t_of_arms
 from evalkit.statistics.significance import Comparison
 
 
@@ -120,6 +120,29 @@ def cuped(
     >>> round(cuped([3, 5, 8], [2, 4, 6], [1, 2, 3], [1, 2, 3]).difference.value, 3)
     1.333
     """
+    after, before, slope = _slope(treatment, control, treatment_before, control_before)
+    value = after[0].value - after[1].value - slope * (before[0].value - before[1].value)
+    parts = [arm_of(value, minus(y.effect, slope * x.effect)) for y, x in zip(after, before, strict=True)]
+    return t_of_arms(value, parts, level, unit, "CUPED")
+
+
+def adjusted(
+    treatment: ArrayLike, control: ArrayLike, treatment_before: ArrayLike, control_before: ArrayLike
+) -> tuple[Floats, Floats]:
+    """The values of both arms less the slope of `cuped` times the covariate: their means differ as `cuped` has it.
+
+    >>> [values.round(3).tolist() for values in adjusted([3, 5, 8], [2, 4, 6], [1, 2, 3], [1, 2, 3])]
+    [[0.75, 0.5, 1.25], [-0.25, -0.5, -0.75]]
+    """
+    after, before, slope = _slope(treatment, control, treatment_before, control_before)
+    first, second = (y.value + y.effect - slope * (x.value + x.effect) for y, x in zip(after, before, strict=True))
+    return first, second
+
+
+def _slope(
+    treatment: ArrayLike, control: ArrayLike, treatment_before: ArrayLike, control_before: ArrayLike
+) -> tuple[list[Arm], list[Arm], float]:
+    """Both arms, both before, and the slope within arms."""
     arms = {"treatment": treatment, "control": control}
     after = [mean_of(finite(name, values)) for name, values in arms.items()]
     befores = zip(arms, (treatment_before, control_before), strict=True)
@@ -127,10 +150,7 @@ def cuped(
     for name, y, x in zip(arms, after, before, strict=True):
         same_length(**{name: y.effect, f"{name}_before": x.effect})
     product = sum(float(y.effect @ x.effect) for y, x in zip(after, before, strict=True))
-    slope = float(np.nan_to_num(ratio(product, sum(float(x.effect @ x.effect) for x in before))))
-    value = after[0].value - after[1].value - slope * (before[0].value - before[1].value)
-    parts = [arm_of(value, minus(y.effect, slope * x.effect)) for y, x in zip(after, before, strict=True)]
-    return t_of_arms(value, parts, level, unit, "CUPED")
+    return after, before, float(np.nan_to_num(ratio(product, sum(float(x.effect @ x.effect) for x in before))))
 
 
 def stratified(

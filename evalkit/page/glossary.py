@@ -86,22 +86,33 @@ TERMS = (
         ("detectable difference", "Detectable", "be detected with 80% power"),
     ),
     Term(
-        "equivalent",
-        "The difference was shown to lie within the margin that was set, by two one-sided tests (TOST). Not being "
-        "significantly different is not evidence of equivalence.",
-        ("Equivalent", "equivalence", "Equivalence", "TOST"),
-    ),
-    Term(
         "discrimination (DSC)",
         "The part of the loss that a forecast removes by telling rows apart, after perfect recalibration (CORP). "
         "Higher is better.",
         ("discrimination", "DSC"),
+    ),
+    Term(
+        "diversity",
+        "How different the items of one list are from each other (intra-list diversity, ILD): the share of its pairs "
+        "with different categories, or their mean cosine distance by features. It says nothing about relevance.",
+        ("diversity by category", "diversity by features"),
+    ),
+    Term(
+        "equivalent",
+        "The difference was shown to lie within the margin that was set, by two one-sided tests (TOST). Not being "
+        "significantly different is not evidence of equivalence.",
+        ("Equivalent", "equivalence", "Equivalence", "TOST"),
     ),
     Term("estimand", "The quantity that is to be estimated. Capping or weighting the data changes it."),
     Term(
         "family",
         "The comparisons that are corrected together for being several.",
         ("Family",),
+    ),
+    Term(
+        "Gini of exposure",
+        "How unevenly the lists show the items of the catalogue, items never shown included: 0 if all are shown "
+        "equally often, near 1 if a few are shown always.",
     ),
     Term(
         "Holm",
@@ -158,6 +169,17 @@ TERMS = (
     ),
     Term("non-inferiority", "The difference was shown not to be worse than the margin that was set."),
     Term(
+        "novelty",
+        "How unexpected the items of a list are: the mean of −log2 of their popularity, in bits. One bit more means "
+        "half as popular.",
+        ("novelty by interactions", "novelty by users"),
+    ),
+    Term(
+        "overlap",
+        "The share of items that the first k of two lists have in common, whatever their order and relevance.",
+        ("Mean overlap",),
+    ),
+    Term(
         "p",
         "The probability of a difference at least as large as the observed one if there were no true difference. It is "
         "not the probability that there is none, and it does not say how large the difference is.",
@@ -173,6 +195,17 @@ TERMS = (
         "power",
         "The probability that data of this size show a true difference of a stated size.",
         ("80% power", "95% power", "power"),
+    ),
+    Term(
+        "rank interval",
+        "The ranks that a system may truly have: from 1 plus the number of systems that are significantly better to "
+        "the number of systems less those that are significantly worse. The intervals hold for all systems at once.",
+        ("rank intervals",),
+    ),
+    Term(
+        "RBO",
+        "Rank-biased overlap: how alike two lists are, from 0 for no common item to 1 for the same items in the same "
+        "order; ranks near the top weigh most.",
     ),
     Term(
         "sample ratio",
@@ -195,6 +228,11 @@ TERMS = (
     ),
     Term("threshold", "The score from which on a row is predicted positive.", ("threshold", "Thresholds", "Threshold")),
     Term(
+        "tier",
+        "Systems that follow each other in the ranking without a significant difference between any two of them.",
+        ("tiers", "tier"),
+    ),
+    Term(
         "tied scores",
         "Equal scores of several items of a list, whose order is then arbitrary; the range shows how much that "
         "matters.",
@@ -210,6 +248,12 @@ TERMS = (
         "unit",
         "What varies independently from sample to sample: a row, a query, a user. Intervals and tests count units.",
         ("as units", "the units"),
+    ),
+    Term(
+        "unjudged item",
+        "An item of a list that nobody judged. It counts as not relevant, which is unfair to a system that finds what "
+        "earlier systems did not.",
+        ("Unjudged items", "unjudged items"),
     ),
     Term(
         "Walsh–Hadamard draws",

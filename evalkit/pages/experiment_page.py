@@ -5,7 +5,7 @@ from typing import Any
 from evalkit.drawing import plots, tables
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Column, Html, each, escape, limits, of_rows, p_cell, text, value, words
-from evalkit.findings import methods
+from evalkit.findings import inputs, measured, methods
 from evalkit.findings.finding import NOTE, WARNING, Finding
 from evalkit.numbers import number, p_value, signed, signed_percent
 from evalkit.pages import page, pieces, record
@@ -156,6 +156,7 @@ def of_users(study: Experiment) -> list[Finding]:
         methods.ARMS.note(arms, diagnostics.users(study)),
         *design(study),
         *_concentration(study),
+        *_few_others(study),
         *picked(study),
         *slices(study),
     ]
@@ -185,6 +186,14 @@ def _concentration(study: Experiment) -> list[Finding]:
         return []
     listed = ", ".join(f"{share:.0%} by the top {top:.0%}" for top, share in study.concentration.items())
     return [methods.HEAVY_USERS.note(f"Share of all {study.plain.label} by heavy users: {listed}.")]
+
+
+def _few_others(study: Experiment) -> list[Finding]:
+    few = diagnostics.few_others(study)
+    if not few or study.plain is None:
+        return []
+    text = f"{plural(study.unit_name, 2).capitalize()} whose {study.plain.label} is not the usual value: {counts(few)}."
+    return [inputs.FEW_UNITS.warning(f"{text} {measured.SPARSE}", min(few.values()))]
 
 
 def _looks(study: Experiment) -> list[Finding]:

@@ -1,5 +1,7 @@
 """The words and tables that only the ranking page has, each from the study's frames."""
 
+import math
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pandas as pd
@@ -9,12 +11,14 @@ from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html, Results, escape, of_rows, text, value
 from evalkit.findings import inputs, measured, predictions
 from evalkit.findings.finding import NOTE, WARNING, Finding
+from evalkit.metrics.overlap import PERSISTENCE
 from evalkit.numbers import decimals, interval, number, percent, signed
 from evalkit.pages import explorers, first_screen, page, pieces, record
 from evalkit.pages.explorers import Explored
 from evalkit.pages.shared_findings import columns_read, counts, few_units, gaps, picked, skewed, slices, unshared
 from evalkit.parameters.reports import RENUMBER
-from evalkit.studies import diagnostics, ranking_diagnostics
+from evalkit.reading.inputs.retrieved import DEEPEST
+from evalkit.studies import diagnostics, diversity, ranking_diagnostics, unjudged
 from evalkit.studies.diagnostics import VISIBLE
 from evalkit.studies.rank_tiers import rank_tiers
 from evalkit.studies.ranking import Ranking
@@ -25,8 +29,14 @@ pieces.listed(__name__)
 
 MOVED = 500  # queries that a page lists
 NUMBERS = 700  # of all metrics of these queries, at least of one; of more queries fewer metrics
-OPENED = 100  # queries whose lists stand on the page, with so many items each
-TOP = 5
+OPENED = 50  # queries whose lists stand on the page, with so many items each
+TOP = 10
+OVERLAP = "items that both lists have among their first k / the items of the longer list, at most k"
+RBO = (
+    f"rank-biased overlap with p = {PERSISTENCE}: the mean share of common items at each depth, weighted towards the "
+    "top and extrapolated beyond the ends of the lists, which may differ in length (Webber, Moffat and Zobel 2010, "
+    f"equation 32); of at most {DEEPEST} rows of each list, tied items in the order of ranks"
+)
 
 
 def title(study: Ranking) -> Html:
@@ -67,17 +77,38 @@ def extremes(study: Ranking) -> Html:
 
 
 def explorer(study: Ranking) -> Html:
-    """Every query with the values of the two systems, and the first items of their lists; of many the most moved."""
+    """Every query with the values of the two systems, and their lists side by side; of many the most moved."""
     frame, every = study.moved(MOVED), len(study.runs.query)
-    columns: dict[str, Any] = {}
-    for chosen in study.explored(len(frame), NUMBERS):
-        columns |= _cells(study, frame, chosen.label)
+    decisive, *others = [_cells(study, frame, chosen.label) for chosen in study.explored(len(frame), NUMBERS)]
+    columns: dict[str, Any] = decisive | _likeness(study, frame)
+    for cells in others:
+        columns |= cells
     beside = {name: study.attributes[name][frame["number"]] for name in study.settings.attributes}
     opened = [_opened(study, number) for number in frame["number"][:OPENED].tolist()]
     which = f"All {counted(every, 'query')}" if len(frame) == every else f"The {len(frame)} queries that differ most"
-    note = "The JSON has the differences of all queries." if len(frame) < every else ""
+    note = " ".join(_explained(study, len(frame), every, sum(map(bool, opened))))
     of = " and ".join(study.shown)
     return explorers.explorer(Explored(which, of, "query", list(frame["query"]), beside, columns, opened, note))
+
+
+def _explained(study: Ranking, queries: int, every: int, opened: int) -> Iterator[str]:
+    """What stands below the queries."""
+    if queries < every:
+        yield "The JSON has the differences of all queries."
+    if opened:
+        yield f"The first {opened} queries open to the first {TOP} items and their grades."
+    if len(study.likeness):
+        means = study.likeness[["overlap", "rbo"]].mean()
+        yield f"Mean overlap@{study.depth} {number(means['overlap'], 2)}, mean RBO {number(means['rbo'], 2)}."
+
+
+def _likeness(study: Ranking, frame: pd.DataFrame) -> dict[str, list[str]]:
+    """The columns of how alike the two lists of each query are; none if the items are not at hand."""
+    if not len(study.likeness):
+        return {}
+    rows = study.likeness.iloc[frame["number"]]
+    heads = {"overlap": f"overlap@{study.depth}", "rbo": "RBO"}
+    return {head: [number(value, 2) for value in rows[name]] for name, head in heads.items()}
 
 
 def _cells(study: Ranking, frame: pd.DataFrame, label: str) -> dict[str, list[str]]:
@@ -91,14 +122,15 @@ def _cells(study: Ranking, frame: pd.DataFrame, label: str) -> dict[str, list[st
 
 
 def _opened(study: Ranking, query: int) -> str:
-    """The first items of each list as HTML."""
+    """The first items of each list side by side, as HTML; empty if the items are not at hand."""
     lists = [(system, study.top(system, query, TOP)) for system in study.shown]
-    return "<br>".join(
-        f"{escape(system)}: "
-        + ", ".join(f"{escape(item)} ({grade:g})".replace("(nan)", "(–)") for item, grade in items)
-        for system, items in lists
-        if items
-    )
+    return "".join(_list(system, items) for system, items in lists) if any(items for _, items in lists) else ""
+
+
+def _list(system: str, items: Sequence[tuple[str, float]]) -> str:
+    """A system's list of items with their grades; a dash for one without a judgement."""
+    rows = "".join(f"<li>{escape(item)} ({'–' if math.isnan(grade) else f'{grade:g}'})" for item, grade in items)
+    return f"<section>{escape(system)}<ol>{rows}</ol></section>"
 
 
 def definitions(study: Ranking) -> Html:
@@ -119,6 +151,8 @@ def definitions(study: Ranking) -> Html:
         "the smallest true difference that a t-test detects with 80% power on as many units, after Holm's first step"
     )
     items += [("relevant", relevant), ("order of ranks", order), ("population", population)]
+    if len(study.likeness):
+        items += [(f"overlap@{study.depth}", OVERLAP), ("RBO", RBO)]
     return tables.definitions([*items, ("tests", study.tests_are), ("detectable difference", detectable)])
 
 
@@ -139,6 +173,9 @@ def results(study: Ranking) -> Results:
         "precision_recall": study.precision_recall.to_dict("records"),
         "tiers": rank_tiers(study).to_dict("records"),
         "differences": {"queries": list(differences.index), "values": list(differences)},
+        "likeness": study.likeness.to_dict("list"),
+        "unjudged": unjudged.bounds(study).to_dict("records"),
+        "diversity": diversity.of_lists(study).to_dict("records"),
     }
     return record.results(study, "ranking", every_finding(study), more)
 

@@ -1,9 +1,10 @@
 """Findings that several reports share, in words: rows, units, weights, slices, thresholds and stored scores."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from evalkit.findings import inputs, measured, methods, predictions
 from evalkit.findings.finding import Finding
+from evalkit.numbers import signed
 from evalkit.reading.inputs.runs import Account
 from evalkit.reading.tables import precision
 from evalkit.reading.tables.precision import Precision
@@ -70,9 +71,12 @@ def few_rows(rows: Mapping[str, int], of: str, listed: Callable[[Iterable[str]],
     return [inputs.SMALL_CLASS.warning(text, len(few))] if few else []
 
 
-def picked(study: Study) -> list[Finding]:
-    """That the leader is the best of several on these data, with what that does to its interval."""
-    several = len(study.systems)
+def picked(study: Study, candidates: Collection[str] | None = None) -> list[Finding]:
+    """That the leader is the best of several on these data, with what that does to its interval.
+
+    candidates: the systems that it was picked of, where these are not all.
+    """
+    several = len(study.systems if candidates is None else candidates)
     if several < 3:
         return []
     if study.settings.baseline:
@@ -89,7 +93,7 @@ def skewed(study: Study) -> list[Finding]:
         return []
     n, rejected = plural(study.unit_name, skew.units), measured.FAR_SKEWED if skew.far else measured.SKEWED
     text = (
-        f"Skewed differences of {' − '.join(skew.pair)} in {skew.metric} (skewness {skew.skewness:+.1f}, "
+        f"Skewed differences of {' − '.join(skew.pair)} in {skew.metric} (skewness {signed(skew.skewness, 1)}, "
         f"{skew.units:,} {n}, about {skew.wanted:,} are needed): the sign-flip test assumes symmetric differences. "
         f"In simulations of such differences {rejected}."
     )

@@ -2,7 +2,7 @@
 
 from evalkit.findings import inputs, measured, splits
 from evalkit.findings.finding import Finding, Kind
-from evalkit.pages.shared_findings import columns_read, idle, rounded, skewed
+from evalkit.pages.shared_findings import columns_read, idle, picked, rounded, skewed
 from evalkit.reading.inputs.examples import LeftOut
 from evalkit.studies import validation_diagnostics as diagnostics
 from evalkit.studies.diagnostics import ends
@@ -34,6 +34,7 @@ def of_data(study: Validation) -> list[Finding]:
         *_untested(study),
         *_pooled(study),
         *_fits(study),
+        *picked(study, [name for name in study.systems if name != study.baseline]),
         *skewed(study),
     ]
 

@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import Floats
+from evalkit.catalogue.combined_kinds import Combined, Harmonic, Weighted
 from evalkit.catalogue.kinds import (
     Agreement,
-    Combined,
-    Harmonic,
     Kind,
     Loss,
     OwnShare,
@@ -29,7 +28,6 @@ from evalkit.catalogue.kinds import (
     Share,
     Smooth,
     Transformed,
-    Weighted,
 )
 from evalkit.catalogue.metric import Chosen
 from evalkit.catalogue.score_kinds import (
@@ -48,7 +46,7 @@ from evalkit.catalogue.score_kinds import (
     Skill,
 )
 from evalkit.metrics.sums import both
-from evalkit.statistics import independent, interval_methods, intervals, methods, power
+from evalkit.statistics import independent, interval_methods, intervals, methods, permutation, power
 from evalkit.statistics.closed_forms import Part, mover_mean
 from evalkit.statistics.intervals import Estimate, z_interval
 from evalkit.statistics.methods import Options
@@ -69,7 +67,8 @@ def within(e: Estimate, low: float, high: float) -> Estimate:
     """The interval cut to the metric's range.
 
     Where all n units are equal, t has no width and claims certainty. No values in the range vary more than zeros and
-    ones of the same mean, so Wilson's limits of that share stand in.
+    ones of the same mean, so Wilson's limits of that share stand in. Without such a range nothing tells how far values
+    vary that are equal in the sample, and there is no interval.
 
     >>> e = within(Estimate(1.0, 1.0, 1.0, 0.95, 50, "t"), 0.0, 1.0)
     >>> round(e.low, 3), e.high, e.method
@@ -79,6 +78,8 @@ def within(e: Estimate, low: float, high: float) -> Estimate:
         share = intervals.wilson((e.value - low) / (high - low) * e.n, e.n, level=e.level)
         ends = (low + (high - low) * share.low, low + (high - low) * share.high)
         return replace(e, low=float(ends[0]), high=float(ends[1]), method="Wilson")
+    if e.n > 0 and e.low == e.high:
+        return replace(e, low=np.nan, high=np.nan, method=interval_methods.UNMOVED)
     return replace(e, low=max(e.low, low), high=min(e.high, high))
 
 
@@ -187,6 +188,7 @@ class Method:
 FIRST_ORDER = "Welch's t on the influence of each row"
 DELTA = "delta method"
 BY_ROW = Method(interval_methods.delta, DELTA, methods.influence, DELTA)
+FEW = f"{DELTA}, with degrees of freedom from the kurtosis of the influence values"
 HALL = "skewness-corrected t (Hall)"
 SKEWED = f"{HALL}, Wilson if all values are 0 or 1"
 MEAN = Method(interval_methods.mean, SKEWED, methods.flips, "sign flips")
@@ -194,6 +196,7 @@ JACKKNIFE = "jackknife t"
 ONE_DENOMINATOR = f"sign flips of whole units, {JACKKNIFE} if the denominators differ"
 RATIO = Method(interval_methods.jackknife, JACKKNIFE, methods.flips_of_sums, ONE_DENOMINATOR)
 MCNEMAR = "McNemar's test with Tango's interval"
+PREDICTIVE = "weighted generalised score test (Kosinski)"
 SHARE = Method(interval_methods.wilson, "Wilson", methods.mcnemar, MCNEMAR)
 OWN_SCALE = "t on the logit scale, on as many degrees of freedom as the rarer class has rows"
 AREA = "DeLong's variance on the logit scale, Newcombe's method 5 where a class has fewer than 50 rows"
@@ -203,7 +206,6 @@ OVERLAP = "Wilson's limits of the Jaccard index, mapped"
 LIFT = "MOVER of Wilson's limits of precision and base rate"
 AT_RATES = "MOVER of Wilson's limits of recall and false positive rate"
 LARGEST = "at its threshold Newcombe's limit above, below a bootstrap over all thresholds"
-FEW = "delta method, with degrees of freedom from the kurtosis of the influence values"
 BY_CLASS = "Welch's t on the influence of each row, by class; where rows have several labels, or a class one row, "
 BY_CLASS += FEW
 BY_PARTS = "MOVER of the limits of each class or label"
@@ -212,12 +214,12 @@ LIKE_ITS_ORIGINAL = Method(_transformed, "the original's, transformed", _of_orig
 
 PLAIN: dict[type[Kind], Method] = {
     Share: SHARE,
-    OwnShare: Method(interval_methods.wilson, "Wilson", methods.welch, FIRST_ORDER),
-    Loss: Method(interval_methods.mean, SKEWED, methods.flips_or_t, "sign flips, paired t above 20,000 rows"),
+    OwnShare: Method(interval_methods.wilson, "Wilson", methods.predictive_values, PREDICTIVE),
+    Loss: Method(interval_methods.mean_of_losses, SKEWED, methods.flips_or_t, "sign flips, paired t above 20,000 rows"),
     PerUnit: MEAN,
     Ratio: RATIO,
     RatioOfRows: RATIO,
-    Smooth: BY_ROW,
+    Smooth: replace(BY_ROW, interval=interval_methods.delta_of_few, interval_is=FEW),
     Quantile: BY_ROW,
     Agreement: Method(interval_methods.skewed_rows, HALL, methods.influence, DELTA),
     Combined: Method(_combined, BY_PARTS, methods.of_few, BY_CLASS),
@@ -230,10 +232,10 @@ PLAIN: dict[type[Kind], Method] = {
     Coefficient: Method(interval_methods.of_table, SANDWICH, methods.welch, FIRST_ORDER),
     Gap: Method(interval_methods.gap, LARGEST, methods.two_gaps, FIRST_ORDER + ", half a row added to each cell"),
     Calibration: ALONE,
-    Decision: Method(interval_methods.of_cells, OF_CELLS, methods.welch, FIRST_ORDER),
+    Decision: Method(interval_methods.of_cells, OF_CELLS, methods.of_few_decided, FEW),
     Overlap: Method(interval_methods.overlap, OVERLAP, methods.welch, FIRST_ORDER),
     OfShares: Method(interval_methods.of_shares, "MOVER of Wilson's limits", methods.welch, FIRST_ORDER),
-    Lift: Method(interval_methods.lift, LIFT, methods.welch, FIRST_ORDER),
+    Lift: Method(interval_methods.lift, LIFT, methods.two_lifts, PREDICTIVE + " of the precision"),
     Depth: Method(interval_methods.depth, LIFT, methods.welch, FIRST_ORDER),
     AtRates: Method(interval_methods.at_rates, AT_RATES, methods.welch, FIRST_ORDER),
     Transformed: LIKE_ITS_ORIGINAL,
@@ -341,7 +343,10 @@ def lift(a: Any, b: Any, o: Options) -> Comparison:
             return independent.ratio_lift(a.sums, b.sums, level=o.level)
         case Proportion():
             return independent.share_lift(*a.hits(), *b.hits(), level=o.level)
-    return independent.lift(a.sums.numerator, b.sums.numerator, level=o.level)
+    arms = a.sums.numerator, b.sums.numerator
+    if permutation.fits(*arms) and min(arms[0].min(), arms[1].min()) >= 0:
+        return permutation.lift(*arms, rng=o.rng, level=o.level)
+    return independent.lift(*arms, level=o.level)
 
 
 # What a comparison could show -------------------------------------------------------------------------------------

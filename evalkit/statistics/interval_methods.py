@@ -43,6 +43,13 @@ def mean(statistic: Any, o: Options) -> Estimate:
     return means.mean(sums.numerator[sums.defined], level=o.level)
 
 
+def mean_of_losses(statistic: Any, o: Options) -> Estimate:
+    """The same of losses: of predictions that are certain, Wilson's limits say how many may be wrong."""
+    sums = statistic.sums
+    worst = statistic.chosen.metric.kind.worst
+    return means.mean_with_ends(sums.numerator[sums.defined], worst=worst, level=o.level)
+
+
 def jackknife(statistic: Any, o: Options) -> Estimate:
     """The ratio of sums over units: the jackknife's error and t with Kish's freedom, on a scale without ends."""
     arm = _left_out(statistic)
@@ -54,6 +61,14 @@ def jackknife_of_few(statistic: Any, o: Options) -> Estimate:
     arm = _left_out(statistic)
     freedom = intervals.freedom_left(arm.effect - arm.effect.mean(), arm.freedom)
     return _by_jackknife(statistic, arm, freedom, o)
+
+
+def ratio_within(sums: Sums, low: float, high: float, *, level: float) -> Estimate:
+    """A ratio of sums in a range, by the jackknife in the same way."""
+    arm = independent.ratio_of(sums)
+    freedom, error = intervals.freedom_left(arm.effect - arm.effect.mean(), arm.freedom), float(np.sqrt(arm.variance))
+    size = arm.effect.size
+    return closed_forms.ranged_t(arm.value, error, freedom=freedom, n=size, level=level, low=low, high=high)
 
 
 def few_or_delta(statistic: Any, o: Options) -> Estimate:
@@ -88,6 +103,12 @@ def divided_or_jackknife(statistic: Any, o: Options) -> Estimate:
 def delta(statistic: Any, o: Options) -> Estimate:
     """t from how much each row, or unit, moves the metric, on a scale without ends."""
     n, freedom = statistic.n, max(statistic.freedom, 1.0)
+    return ranged(statistic, statistic.error(), n=n, freedom=freedom, level=o.level, method=statistic.how)
+
+
+def delta_of_few(statistic: Any, o: Options) -> Estimate:
+    """The same where few rows may carry the variance: on the degrees of freedom that their kurtosis leaves."""
+    freedom, n = intervals.freedom_left(statistic.effects.rows, statistic.freedom), statistic.n
     return ranged(statistic, statistic.error(), n=n, freedom=freedom, level=o.level, method=statistic.how)
 
 

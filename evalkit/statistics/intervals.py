@@ -272,16 +272,17 @@ def satterthwaite(variance: Floats, freedom: Floats | Ints) -> float:
     return float(ratio(variance.sum() ** 2, (variance**2 / freedom).sum()))
 
 
-def freedom_left(moved: Floats, most: float) -> float:
+def freedom_left(moved: Floats, most: float, times: Floats | None = None) -> float:
     """The degrees of freedom of the variance Σ l² of influence values l, by their kurtosis: at least 1, at most `most`.
 
     The variance of Σ l², from their fourth powers, is that of a chi-square with 2 / (Σ l⁴ / (Σ l²)² − 1 / n) of them.
+    times: how many units have each value.
 
     >>> round(freedom_left(np.array([4.0, -1, -1, -1, -1, 0]), 5.0), 3)
     4.138
     """
-    squares, most = moved**2, max(most, 1.0)
-    spread = float(ratio(squares @ squares, squares.sum() ** 2)) - 1 / max(len(squares), 1)
+    squares, most, rows = moved**2, max(most, 1.0), np.ones(len(moved)) if times is None else times
+    spread = float(ratio(rows @ squares**2, (rows @ squares) ** 2)) - 1 / max(rows.sum(), 1)
     return min(max(2 / spread, 1.0), most) if spread > 0 else most
 
 

@@ -7,6 +7,8 @@ from evalkit.arrays import Floats, finite, ratio
 from evalkit.statistics.intervals import Estimate, check_level, standard_error, wilson
 
 HALL = "t, corrected for skewness"
+CERTAIN = "t, corrected for skewness, with Wilson's limits for predictions that are certain"
+ROUNDING = 1e-12
 
 
 def mean(values: ArrayLike, *, level: float = 0.95) -> Estimate:
@@ -25,12 +27,35 @@ def mean(values: ArrayLike, *, level: float = 0.95) -> Estimate:
     return hall(value, standard_error(spread), skewness(spread), n=units.size, level=level)
 
 
+def mean_with_ends(values: ArrayLike, *, worst: float, level: float = 0.95) -> Estimate:
+    """The mean of losses of which the worst, that of a certain prediction that is wrong, is very large.
+
+    Few units, or none, have it, and their share among those predicted with certainty (with no loss, or this one) says
+    how many there may be: Wilson's limits of it are added to those of the others by MOVER.
+
+    >>> e = mean_with_ends([0, 0, 0, 1, 1, 2, 1, 2], worst=36.0)
+    >>> round(e.value, 3), round(e.low, 3), round(e.high, 3)
+    (0.875, 0.22, 8.492)
+    """
+    units = finite("values", values)
+    wrong = units >= worst * (1 - ROUNDING)
+    certain = int(np.sum(wrong | (units <= ROUNDING))) if np.isfinite(worst) else 0
+    rest = mean(np.where(wrong, 0.0, units), level=level)
+    if not certain:
+        return rest
+    share, times = wilson(int(wrong.sum()), certain, level=level), worst * certain / units.size
+    value = rest.value + times * share.value
+    low = value - np.hypot(rest.value - rest.low, times * (share.value - share.low))
+    high = value + np.hypot(rest.high - rest.value, times * (share.high - share.value))
+    return Estimate(value, float(low), float(high), level, units.size, CERTAIN)
+
+
 def mean_of_counts(values: ArrayLike, rows: ArrayLike, *, level: float = 0.95) -> Estimate:
     """`mean` of values of which each comes so many times.
 
     >>> counted, alone = mean_of_counts([0, 1, 5], [90, 7, 3]), mean([0] * 90 + [1] * 7 + [5] * 3)
     >>> round(counted.low, 12) == round(alone.low, 12), round(counted.high, 6)
-    (True, 0.860684)
+    (True, 1.054424)
     """
     each, times = finite("values", values), finite("rows", rows)
     each, times, n = each[times > 0], times[times > 0], float(times.sum())
@@ -56,22 +81,24 @@ def skewness(spread: Floats) -> float:
 
 
 def hall(value: float, error: float, skew: float, *, n: int, level: float, method: str = HALL) -> Estimate:
-    """A mean of n units by Hall's cubic transformation of t, with the quantiles of t on n − 1 degrees of freedom.
+    """A mean of n units by Hall's cubic transformation of t.
 
     g(T) = T + γ (T² / 3 + 1 / 6) / √n + γ² T³ / 27 n is nearly symmetric where T is not; it rises, so its inverse gives
     the limits. Of symmetric values (skew 0) it is Student's interval. Hall, JRSS B 1992,
-    doi:10.1111/j.2517-6161.1992.tb01876.x.
+    doi:10.1111/j.2517-6161.1992.tb01876.x. The quantiles are those of t on n − 1 degrees of freedom, or on 2 n / γ²
+    where few units carry the variance: `intervals.freedom_left` with the least kurtosis that goes with γ, γ² + 1.
 
     >>> e = hall(1.0, 0.1, 2.0, n=25, level=0.95)
     >>> round(e.low, 3), round(e.high, 3)
-    (0.838, 1.353)
+    (0.831, 1.395)
     """
     from scipy.special import stdtrit
 
     check_level(level)
     if n < 2:
         return Estimate(float(value), np.nan, np.nan, level, int(n), method)
-    q = float(stdtrit(n - 1, (1 + level) / 2))
+    freedom = np.clip(ratio(2 * n, skew**2), 1, n - 1) if skew else n - 1
+    q = float(stdtrit(freedom, (1 + level) / 2))
     low, high = (value - error * _untransformed(at, skew, n) for at in (q, -q))
     return Estimate(float(value), float(low), float(high), level, int(n), method)
 

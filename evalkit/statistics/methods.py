@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from evalkit.arrays import Bools
+from evalkit.catalogue.metric import Chosen
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics.sums import Sums, both
 from evalkit.statistics import (
+    closed_forms,
     folds,
     independent,
     intervals,
@@ -141,14 +143,21 @@ def of_few(a: Any, b: Any, o: Options) -> Comparison:
     Where a row has one class, Welch's t takes the variance of each class's rows by itself, else t the degrees of
     freedom that the kurtosis of the influence values leaves.
     """
-    moved, value = a.effects.rows - b.effects.rows, a.value - b.value
-    strata = a.chosen.metric.kind.strata(a.rows) if a.layout is Layout.PLAIN else []
+    value, plain = a.value - b.value, a.layout is Layout.PLAIN
+    moved = a.apart_by(b) if plain else a.effects.rows - b.effects.rows
+    strata = a.chosen.metric.kind.strata(a.rows) if plain else []
     rows = np.array([stratum.sum() for stratum in strata])
     if rows.size and rows.min() > 1:
         variance = np.array([np.sum(moved[stratum] ** 2) for stratum in strata]) * rows / (rows - 1)
         return significance.welch_t(value, variance, rows, level=o.level, unit=o.unit, method=BY_CLASS)
     freedom = intervals.freedom_left(by_unit(moved, a.unit), a.n - 1.0)
-    error = a.difference_error(b)
+    error = a.error_of(moved)
+    return significance.error_t(value, error, n=a.n, freedom=freedom, level=o.level, unit=o.unit, method=a.how)
+
+
+def of_few_decided(a: Any, b: Any, o: Options) -> Comparison:
+    """The same of what a threshold decides, from the counts of rows on which the decisions differ."""
+    value, error, freedom = a.value - b.value, a.difference_error(b), a.freedom_left(b)
     return significance.error_t(value, error, n=a.n, freedom=freedom, level=o.level, unit=o.unit, method=a.how)
 
 
@@ -171,6 +180,23 @@ def two_gaps(a: Any, b: Any, o: Options) -> Comparison:
     variance, rows = a.apart(b)
     more = variance + 1.0 / np.maximum(rows, 1) ** 2
     return significance.welch_t(a.value - b.value, more, rows, level=o.level, unit=o.unit, method=GAPS)
+
+
+def predictive_values(a: Any, b: Any, o: Options) -> Comparison:
+    """The score test of two systems' precisions, whose rows overlap."""
+    return proportions.predictive_values(a.hits(), b.hits(), a.shared(b), n=a.n, level=o.level, unit=o.unit)
+
+
+def two_lifts(a: Any, b: Any, o: Options) -> Comparison:
+    """The precisions' test, as both have one base rate; the limits are divided by it."""
+    share, c = Chosen(a.chosen.metric.kind.share), a.tables.cut
+    first, second = (replace(side, chosen=share) for side in (a, b))
+    of = predictive_values(first, second, o)
+
+    def divided(e: Estimate) -> Estimate:
+        return closed_forms.divided(e, intervals.wilson(c.positives, c.total, level=e.level))
+
+    return replace(of, difference=divided(of.difference), equivalence=divided(of.equivalence))
 
 
 def no_test(a: Any, b: Any, o: Options) -> Comparison:

@@ -1,9 +1,11 @@
 """The studentised permutation test of two means of other units each, which holds where skewed arms differ in size.
 
 Under "the first mean is θ larger" the units of the first, less θ, and those of the second are dealt anew into arms of
-the same sizes. Each deal has its own Welch t, so that the test is exact where the two distributions are the same, and
-right for many units where only the means are. Of each deal four sums are kept, from which t follows for every θ: the
-interval is the θ that are not rejected, and test and interval cannot disagree.
+the same sizes; under "it is r times the second", the units of the first and r times those of the second. Each deal has
+its own Welch t, so that the test is exact where the two distributions are the same, and right for many units where only
+the means are. Of each deal five sums are kept, from which t follows for every θ and r: the intervals are those that are
+not rejected, and test and intervals cannot disagree. In strata the units of each are dealt by themselves, and t is that
+of the mean of the strata's differences, by the strata's shares of all units.
 Janssen 1997, doi:10.1016/S0167-7152(97)00043-6; Chung and Romano 2013, doi:10.1214/13-AOS1090.
 """
 
@@ -13,11 +15,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evalkit.arrays import Floats, finite
+from evalkit.arrays import Floats, codes, finite, ratio
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.means import skewness
 from evalkit.statistics.significance import Comparison, agree, compare, rejected
@@ -27,7 +30,7 @@ DEALT = 20_000  # deals up to which all are visited
 DRAWS, FEWEST = 9_999, 1_999
 WORK = 2**25  # units dealt in all: half a second
 TIE = 1e-9  # t closer than this are equal
-STEPS = 50  # halvings of the interval that holds a limit
+STEPS = 25  # halvings of the interval that holds a limit
 SKEWED = 0.1  # skewness of the difference of the means from which Welch's tails are no longer 2.5% each
 
 
@@ -46,9 +49,22 @@ def difference_skewness(first: Floats, second: Floats) -> float:
     return float(cube / variance**1.5) if variance > 0 else 0.0
 
 
+def pooled_skewness(first: Floats, second: Floats) -> float:
+    """The same where both arms have the shape that all units together have: an arm of few units may not show it.
+
+    >>> round(pooled_skewness(np.array([0.0, 0.0]), np.array([0.0, 0.0, 3.0, 0.0])), 3)
+    0.408
+    """
+    spread = np.concatenate([first - first.mean(), second - second.mean()])
+    n, m = first.size, second.size
+    return float(skewness(spread) * abs(1 / n**2 - 1 / m**2) / (1 / n + 1 / m) ** 1.5)
+
+
 def fits(first: Floats, second: Floats) -> bool:
     """Whether Welch's t would not do, as the arms are skewed and unlike, and the deals can be paid: 16,000 units."""
-    if min(first.size, second.size) < 2 or abs(difference_skewness(first, second)) <= SKEWED:
+    if min(first.size, second.size) < 2:
+        return False
+    if max(abs(difference_skewness(first, second)), abs(pooled_skewness(first, second))) <= SKEWED:
         return False
     times = np.unique(np.concatenate([first, second]), return_counts=True)[1]
     return int(times.sum() - times.max()) * FEWEST <= WORK
@@ -59,100 +75,218 @@ def studentised(
     second: ArrayLike,
     *,
     rng: np.random.Generator,
+    strata: tuple[ArrayLike, ArrayLike] | None = None,
     level: float = 0.95,
     unit: str = "user",
     dealt: int = DEALT,
 ) -> Comparison:
     """Mean of the first − mean of the second; p is twice the smaller tail. dealt: deals up to which all are visited.
 
+    strata: that of each unit of both arms; every stratum has units of both.
+
     >>> c = studentised([1, 2, 9, 30], [0, 1, 1, 2], rng=np.random.default_rng(1))
     >>> round(c.p_value * 70), c.method
     (14, 'studentised permutation')
     """
-    a, b = finite("first", first), finite("second", second)
-    deals = _deals(a, b, rng, dealt)
-    value = float(a.mean() - b.mean())
-    p = min(1.0, 2 * min(deals.tails(0.0)))
+    arms = finite("first", first), finite("second", second)
+    deals = _deals(*arms, strata, rng, dealt)
+    value, units = deals.value, arms[0].size + arms[1].size
+    step = float(np.sqrt(deals.variance(0.0)[0])) or 1.0
+    line = deals.along(lambda x: (x, 1.0), value, step)
+
+    def limit(at: float, side: int, away: float) -> float:
+        return value + away * _farthest(lambda far: not rejected(2 * line.tails(value + away * far)[side], at), step)
 
     def interval(at: float) -> Estimate:
-        low, high = (_limit(deals, value, side, 1 - at) for side in (0, 1))
-        return Estimate(value, *agree(value, (low, high), p, at), at, a.size + b.size, METHOD)
+        low, high = (limit(at, side, away) for side, away in SIDES)
+        return Estimate(value, *agree(value, (low, high), deals.p, at), at, units, METHOD)
+
+    return compare(interval, deals.p, level=level, unit=unit, method=METHOD)
+
+
+SIDES = ((0, -1.0), (1, 1.0))  # below and above
+
+
+def lift(
+    first: ArrayLike, second: ArrayLike, *, rng: np.random.Generator, level: float = 0.95, unit: str = "user"
+) -> Comparison:
+    """Mean of the first / mean of the second − 1, of values that are never below 0; p is that of `studentised`.
+
+    A limit is infinite where no ratio is rejected; all is NaN where the second mean is 0.
+
+    >>> c = lift([1, 2, 9, 30], [0, 1, 1, 2], rng=np.random.default_rng(1))
+    >>> round(c.p_value * 70), round(c.difference.value, 2)
+    (14, 9.5)
+    """
+    a, b = finite("first", first), finite("second", second)
+    deals = _deals(a, b, None, rng, DEALT)
+    value, p = float(ratio(a.mean(), b.mean())) - 1, deals.p if b.any() else np.nan
+    line = deals.along(lambda x: ((x - 1) * deals.usual, x), 1.0, 0.5)
+
+    def interval(at: float) -> Estimate:
+        if not b.any():
+            return Estimate(value, np.nan, np.nan, at, a.size + b.size, METHOD)
+        ends = (_ratio_limit(line, 1 + value, at, side, away) - 1 for side, away in SIDES)
+        return Estimate(value, *agree(value, (next(ends), next(ends)), p, at), at, a.size + b.size, METHOD)
 
     return compare(interval, p, level=level, unit=unit, method=METHOD)
 
 
+def _ratio_limit(line: Line, ratio_is: float, level: float, side: int, away: float) -> float:
+    """The farthest ratio on one side that is not rejected, on the log scale; from 0 where the data's own is."""
+
+    def holds(distance: float) -> bool:
+        times = ratio_is * np.exp(away * distance) if ratio_is > 0 else distance
+        return not rejected(2 * line.tails(times)[side], level)
+
+    if ratio_is == 0:
+        return _farthest(holds, 1.0) if side else 0.0
+    distance = _farthest(holds, 1.0, most=FARTHEST)
+    return float(ratio_is * np.exp(away * distance)) if distance < np.inf else (np.inf if side else 0.0)
+
+
+FARTHEST = 30.0  # a ratio of e^30, or its inverse, beyond which nothing changes
+
+
 @dataclass(frozen=True, eq=False)
 class Deals:
-    """The first arm of each deal, the data's own first: how many of it come from the first arm, and their sums.
+    """The first arm of each deal (columns) in each stratum (rows), the data's own first, in sums over its units.
 
-    own, own_sum: how many of its units are of the first arm, and their sum. total, square: of all its units.
-    whole: own_sum, total and square of all units. n, m: units of the arms.
+    own, own_sum, own_square: the units that are of the first arm, their number, sum and sum of squares. total, square:
+    the sums of all its units. whole: own_sum, own_square, total and square of all units of the strata. n, m: units of
+    the arms. usual: what was taken from every value.
     """
 
     own: Floats
     own_sum: Floats
+    own_square: Floats
     total: Floats
     square: Floats
-    whole: tuple[float, float, float]
-    n: int
-    m: int
+    whole: Floats
+    n: Floats
+    m: Floats
+    usual: float
 
-    def t(self, theta: float) -> Floats:
-        """Welch's t of each deal, after theta is taken from the units of the first arm."""
-        own_sum, total, square = self.whole
-        first = self.total - theta * self.own
-        squares = self.square - 2 * theta * self.own_sum + theta**2 * self.own
-        rest = total - theta * self.n - first
-        rest_squares = square - 2 * theta * own_sum + theta**2 * self.n - squares
-        variance = _error(squares, first, self.n) + _error(rest_squares, rest, self.m)
-        gap = first / self.n - rest / self.m
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.nan_to_num(gap / np.sqrt(variance), nan=0.0, posinf=np.inf, neginf=-np.inf)
+    @property
+    def weight(self) -> Floats:
+        """The shares of the strata."""
+        units = self.n + self.m
+        return units / units.sum()
 
-    def tails(self, theta: float) -> tuple[float, float]:
+    @property
+    def value(self) -> float:
+        """The difference of the data."""
+        return float(self.gap(0.0)[0])
+
+    @property
+    def p(self) -> float:
+        """Twice the smaller tail of no difference."""
+        return min(1.0, 2 * min(self.along(lambda x: (x, 1.0), 0.0, 1.0).tails(0.0)))
+
+    def _first(self, theta: float, times: float) -> tuple[Floats, Floats]:
+        """Sum and squares of the first arms, theta taken from the own units and the others times a number."""
+        total = self.own_sum - theta * self.own + times * (self.total - self.own_sum)
+        own = self.own_square - 2 * theta * self.own_sum + theta**2 * self.own
+        return total, own + times**2 * (self.square - self.own_square)
+
+    def _all(self, theta: float, times: float) -> tuple[Floats, Floats]:
+        """The same of all units of the strata."""
+        own_sum, own_square, total, square = self.whole[:, :, None]
+        own = own_square - 2 * theta * own_sum + theta**2 * self.n
+        return own_sum - theta * self.n + times * (total - own_sum), own + times**2 * (square - own_square)
+
+    def _gap(self, first: Floats, _: Floats, total: Floats, __: Floats) -> Floats:
+        return (self.weight * (first / self.n - (total - first) / self.m)).sum(axis=0)
+
+    def gap(self, theta: float, times: float = 1.0) -> Floats:
+        """The difference of each deal."""
+        return self._gap(*self._first(theta, times), *self._all(theta, times))
+
+    def variance(self, theta: float, times: float = 1.0) -> Floats:
+        """The squared standard error of each deal's difference."""
+        (first, squares), (total, square) = self._first(theta, times), self._all(theta, times)
+        variance = _error(squares, first, self.n, self.weight)
+        return variance + _error(square - squares, total - first, self.m, self.weight)
+
+    def along(self, path: Callable[[float], tuple[float, float]], centre: float, step: float) -> Line:
+        """The deals where theta and times are linear in x."""
+        below, here, above = (path(centre + side * step) for side in (-1, 0, 1))
+        gap, variance = self.gap(*here), [self.variance(*at) for at in (below, here, above)]
+        slope, bend = (variance[2] - variance[0]) / 2, (variance[2] + variance[0]) / 2 - variance[1]
+        return Line(centre, step, (gap, self.gap(*above) - gap), (variance[1], slope, bend))
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """The deals along one number x: the difference of each is linear in y = (x − centre) / step, its variance square.
+
+    gap, variance: the coefficients of 1, y and y².
+    """
+
+    centre: float
+    step: float
+    gap: tuple[Floats, Floats]
+    variance: tuple[Floats, Floats, Floats]
+
+    def tails(self, x: float) -> tuple[float, float]:
         """The shares of the deals whose t is at least, and at most, that of the data."""
-        t = self.t(theta)
+        y, (level, slope, bend) = (x - self.centre) / self.step, self.variance
+        variance = level + y * (slope + y * bend)
+        variance[variance < 1e-12 * variance.max()] = 0.0  # what rounding leaves of none
+        with np.errstate(divide="ignore", invalid="ignore"):
+            t = (self.gap[0] + y * self.gap[1]) / np.sqrt(variance)
+        t = np.nan_to_num(t, nan=0.0, posinf=np.inf, neginf=-np.inf)
         edge = TIE * max(1.0, abs(t[0])) if np.isfinite(t[0]) else 0.0
         return float(np.mean(t >= t[0] - edge)), float(np.mean(t <= t[0] + edge))
 
 
-def _error(squares: Floats, total: Floats, n: int) -> Floats:
-    """The squared standard error of a mean; what rounding leaves of none is 0."""
+def _error(squares: Floats, total: Floats, n: Floats, weight: Floats) -> Floats:
+    """The squared standard error of a mean of strata; what rounding leaves of none is 0."""
     spread = squares - total**2 / n
-    return np.where(spread > 1e-12 * squares, spread, 0.0) / (n * (n - 1.0))
+    spread = np.where(spread > 1e-12 * squares, spread, 0.0)
+    return (weight**2 * spread / n**2).sum(axis=0) * n.sum() / (n.sum() - 1)
 
 
-def _deals(a: Floats, b: Floats, rng: np.random.Generator, dealt: int) -> Deals:
-    """All deals where they are few, else random ones. Values are counted from the most frequent one."""
-    pooled = np.concatenate([a, b])
+def _deals(
+    a: Floats, b: Floats, strata: tuple[ArrayLike, ArrayLike] | None, rng: np.random.Generator, dealt: int
+) -> Deals:
+    """All deals where they are few and of one stratum, else random ones. Values are counted from the most frequent."""
+    pooled, mine = np.concatenate([a, b]), np.arange(a.size + b.size) < a.size
     values, counts = np.unique(pooled, return_counts=True)
     usual = values[counts.argmax()]
-    x, mine = pooled - usual, np.arange(pooled.size) < a.size
-    draw = _every if comb(x.size, a.size) <= dealt else _drawn
-    columns = draw(x, mine, a.size, rng)
-    data = np.array([[a.size], [x[mine].sum()], [x[mine].sum()], [np.sum(x[mine] ** 2)]])
-    whole = (float(x[mine].sum()), float(x.sum()), float(x @ x))
-    own, own_sum, total, square = np.hstack([data, columns])
-    return Deals(own, own_sum, total, square, whole, a.size, b.size)
+    x = pooled - usual
+    of = np.zeros(x.size, np.int64) if strata is None else codes(np.concatenate([np.asarray(s) for s in strata]))[0]
+    draws = int(np.clip(WORK // max(int(np.count_nonzero(x)), 1), FEWEST, DRAWS))
+    draw = _every if strata is None and comb(x.size, a.size) <= dealt else _drawn
+    parts = [_with_the_data(draw, x[of == at], mine[of == at], draws, rng) for at in range(of.max(initial=0) + 1)]
+    whole = np.array([_sums(x[of == at], mine[of == at]).sum(axis=0)[1:] for at in range(len(parts))]).T
+    n, m = (np.bincount(of[side], minlength=len(parts)).astype(np.float64)[:, None] for side in (mine, ~mine))
+    own, own_sum, own_square, total, square = np.stack(parts, axis=1)
+    return Deals(own, own_sum, own_square, total, square, whole, n, m, float(usual))
+
+
+def _with_the_data(draw: Callable[..., Floats], x: Floats, mine: np.ndarray, draws: int, rng: Any) -> Floats:
+    """The sums of the data's own deal, and those of others: sums × deals."""
+    return np.hstack([_sums(x, mine)[mine].sum(axis=0)[:, None], draw(x, mine, draws, rng)])
 
 
 def _sums(x: Floats, mine: np.ndarray) -> Floats:
-    """What is summed over the units of a deal: one of the first arm, its value, every value, its square."""
-    return np.column_stack([mine, x * mine, x, x * x])
+    """What is summed over the units of a deal: one of the first arm, its value and square, every value, its square."""
+    return np.column_stack([mine, x * mine, x * x * mine, x, x * x])
 
 
-def _every(x: Floats, mine: np.ndarray, n: int, rng: np.random.Generator) -> Floats:
+def _every(x: Floats, mine: np.ndarray, draws: int, rng: np.random.Generator) -> Floats:
     """Every deal but the data's own, which comes first in lexicographic order."""
+    n = int(mine.sum())
     places = np.array(list(combinations(range(x.size), n)))[1:].reshape(-1, n)
     return _sums(x, mine)[places].sum(axis=1).T
 
 
-def _drawn(x: Floats, mine: np.ndarray, n: int, rng: np.random.Generator) -> Floats:
+def _drawn(x: Floats, mine: np.ndarray, draws: int, rng: np.random.Generator) -> Floats:
     """Random deals. Of the units with the usual value only numbers are drawn: how many, and from which arm."""
-    moving = np.flatnonzero(x)
+    moving, n = np.flatnonzero(x), int(mine.sum())
     order = np.lexsort([mine[moving], x[moving]])  # the order of the units changes no deal
     sums, k = _sums(x, mine)[moving[order]], moving.size
-    draws = int(np.clip(WORK // max(k, 1), FEWEST, DRAWS))
     taken = rng.hypergeometric(k, x.size - k, n, draws)
     parts = [_dealt(sums, taken[at : at + 500], rng) for at in range(0, draws, 500)]
     columns = np.vstack(parts).T
@@ -168,27 +302,24 @@ def _dealt(sums: Floats, taken: np.ndarray, rng: np.random.Generator) -> Floats:
     return (ranks < taken[:, None]).astype(np.float64) @ sums
 
 
-def _limit(deals: Deals, value: float, side: int, alpha: float) -> float:
-    """The farthest difference on one side (0 below, 1 above) that is not rejected; infinite where none is rejected."""
-    away = -1.0 if side == 0 else 1.0
-
-    def holds(distance: float) -> bool:
-        return not rejected(2 * deals.tails(value + away * distance)[side], 1 - alpha)
-
-    far = _past(holds, float(np.abs(np.diff(deals.whole)).max() + abs(value)) / (deals.n * deals.m) or 1.0)
+def _farthest(holds: Callable[[float], bool], step: float, most: float = np.inf) -> float:
+    """The largest distance that holds; infinite where each does, of those up to `most`."""
+    far = _past(holds, step, most)
     if np.isinf(far):
-        return away * np.inf
+        return np.inf
     near = 0.0
     for _ in range(STEPS):
         middle = (near + far) / 2
         near, far = (middle, far) if holds(middle) else (near, middle)
-    return value + away * near
+    return near
 
 
-def _past(holds: Callable[[float], bool], step: float) -> float:
+def _past(holds: Callable[[float], bool], step: float, most: float) -> float:
     """A distance that does not hold, found by doubling; infinite where there is none."""
     for _ in range(80):
         if not holds(step):
             return step
+        if step > most:
+            break
         step *= 2
     return float("inf")

@@ -19,6 +19,7 @@ from evalkit.metrics import cells, grid
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.grid import Grid
 from evalkit.metrics.rows import Rows
+from evalkit.statistics import intervals
 from evalkit.statistics.statistic import Layout, OfRows, Statistic, of_rows
 
 POSITIVE = ("positive", "\nhit", "+")  # ends of the names of columns that only positive rows have
@@ -348,6 +349,31 @@ class OfSums(Statistic):
             only = [x + y for x, y in zip(only, apart if hit[2 * part] else apart[::-1], strict=True)]
             rows += round(m.sums[m.names.index(("positive", "negative")[part])])
         return only[0], only[1], rows
+
+    def shared(self, other: "OfSums") -> Ints:
+        """The rows that count for both: hits of this one or not (rows), of the other or not (columns)."""
+        (member, hit), counted = self.kind.cells(), np.zeros((2, 2))
+        for part, rows in enumerate(self._decided(other)):
+            cells = slice(2 * part, 2 * part + 2)  # predicted positive, and not
+            sides = np.array([member[cells] & hit[cells], member[cells] & ~hit[cells]], dtype=float)
+            counted += sides @ rows @ sides.T
+        return counted.round().astype(np.int64)
+
+    def freedom_left(self, other: "OfSums") -> float:
+        """The degrees of freedom that the kurtosis of what moves the difference leaves, of what a threshold decides."""
+        sides = [side.kind.bins(side.tables.cut) for side in (self, other)]
+        moved = (sides[0][:, :, None] - sides[1][:, None, :]).ravel()
+        return intervals.freedom_left(moved, self.n - 1.0, self._decided(other).ravel())
+
+    def _decided(self, other: "OfSums") -> Floats:
+        """Positive rows and negative ones by what this one decides and what the other does, predicted ones first."""
+        m, counted = self.moments, []
+        for whole, name in (("positive", "hit"), ("negative", "alarm")):
+            a, b = (m.names.index(f"{side.system}\n{name}") for side in (self, other))
+            first, second, both = m.gram[a, a], m.gram[b, b], m.gram[a, b]
+            neither = m.sums[m.names.index(whole)] - first - second + both
+            counted.append([[both, first - both], [second - both, neither]])
+        return np.array(counted)
 
 
 def _minus(first: Form, second: Form) -> Form:

@@ -19,7 +19,7 @@ from evalkit.catalogue.metric import Chosen
 from evalkit.catalogue.score_kinds import Tables
 from evalkit.metrics.rows import Rows
 from evalkit.metrics.sums import Sums
-from evalkit.statistics.intervals import Estimate
+from evalkit.statistics.intervals import Estimate, freedom_left
 
 
 class Layout(Enum):
@@ -189,15 +189,23 @@ class OfRows(Statistic):
 
     def error(self) -> float:
         """The standard error, to first order."""
-        return self._error(self.effects.rows)
+        return self.error_of(self.effects.rows)
 
     def difference_error(self, other: OfRows) -> float:
         """The standard error of the difference on the same rows."""
-        return self._error(self.effects.rows - other.effects.rows)
+        return self.error_of(self.effects.rows - other.effects.rows)
 
-    def _error(self, rows: Floats) -> float:
+    def error_of(self, rows: Floats) -> float:
         """√(Σ e² K / (K − 1)) of the effects e of K units, by Kish's number, where they weigh unlike."""
         return float(np.sqrt(np.sum(by_unit(rows, self.unit) ** 2) * ratio(self.freedom + 1, self.freedom)))
+
+    def apart_by(self, other: OfRows) -> Floats:
+        """How much each row moves the difference, of rows that count alike."""
+        return self.chosen.metric.kind.apart_by(self.rows, other.rows, self.chosen.k)
+
+    def freedom_left(self, other: OfRows) -> float:
+        """The degrees of freedom that the kurtosis of what moves the difference leaves."""
+        return freedom_left(by_unit(self.effects.rows - other.effects.rows, self.unit), self.n - 1.0)
 
     def apart(self, other: OfRows) -> tuple[Floats, Ints]:
         """The variance of the difference that the rows of each class add, on one degree of freedom less; how many."""
@@ -220,6 +228,12 @@ class OfRows(Statistic):
         """Rows on which this alone is a hit, on which the other alone is, and the rows that count."""
         (member, first), (_, second) = self._hits, other._hits
         return int((first & ~second).sum()), int((member & second & ~first).sum()), int(member.sum())
+
+    def shared(self, other: OfRows) -> Ints:
+        """The rows that count for both: hits of this one or not (rows), of the other or not (columns)."""
+        (member, first), (others, second) = self._hits, other._hits
+        both = member & others
+        return np.bincount(2 * ~first[both] + ~second[both], minlength=4).reshape(2, 2)
 
     @cached_property
     def _hits(self) -> tuple[Bools, Bools]:

@@ -25,7 +25,7 @@ from evalkit.online.experiments import Assignment
 from evalkit.parameters.fields import UNKNOWN
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part, Source
-from evalkit.statistics import inference, methods, multiplicity, power
+from evalkit.statistics import inference, methods, multiplicity, permutation, power
 from evalkit.statistics.significance import Comparison
 from evalkit.statistics.statistic import Layout, OfUnits
 from evalkit.studies.study import EVERY, Member, Settings, Study
@@ -185,20 +185,18 @@ class Experiment(Study):
         """
         if self.plain is None:
             return pd.DataFrame()
-        values, level, o = self.plain.sums(self.numbers).numerator, self.settings.level, self.options
+        values, o = self.plain.sums(self.numbers).numerator, self.options
         capped, same = experiments.capped(values, share=o.cap), "the same"
         other = f"mean of min(value, {np.quantile(values, o.cap):.3g})"
         ways = [("as it is", same, self.compare(self.plain, self.opponents))]
         if o.before:
             before = self._sides(self.numbers[o.before])
-            cuped = experiments.cuped(*self._sides(values), *before, level=level)
-            ways.append((f"CUPED with {o.before}", same, cuped))
+            ways.append((f"CUPED with {o.before}", same, self._cuped(self._sides(values), before)))
         if o.strata:
             ways.append((f"stratified by {o.strata}", same, self._stratified(values)))
         ways.append((f"capped at {o.cap:.1%}", other, self._means(capped)))
         if o.before:
-            both = experiments.cuped(*self._sides(capped), *before, level=level)
-            ways.append((f"capped at {o.cap:.1%}, CUPED", other, both))
+            ways.append((f"capped at {o.cap:.1%}, CUPED", other, self._cuped(self._sides(capped), before)))
         wide = ways[0][2].difference
         return pd.DataFrame([self._way(*way, wide=wide.high - wide.low) for way in ways])
 
@@ -212,13 +210,25 @@ class Experiment(Study):
         row = {"way": name, "estimand": estimand, "difference": e.value, "low": e.low, "high": e.high, "p": c.p_value}
         return row | {"n": e.n, "users": ((e.high - e.low) / wide) ** 2 if 0 < wide < np.inf else float("nan")}
 
+    def _cuped(self, sides: Sequence[Floats], before: Sequence[Floats]) -> Comparison:
+        """CUPED; where skewed arms are so unlike that t does not hold, the studentised permutation of what is left."""
+        left = experiments.adjusted(*sides, *before)
+        if permutation.fits(*left):
+            return self._permuted(*left)
+        return experiments.cuped(*sides, *before, level=self.settings.level)
+
     def _stratified(self, values: Floats) -> Comparison:
-        label = self.attributes[str(self.options.strata)]
-        arms = ("treatment", "control")
-        return experiments.stratified(
-            dict(zip(arms, self._sides(values), strict=True)),
-            {arm: label[self._in(name)] for arm, name in zip(arms, self.opponents, strict=True)},
-            level=self.settings.level,
+        """Post-stratified t; in the same way the studentised permutation within strata."""
+        label, arms, sides = self.attributes[str(self.options.strata)], ("treatment", "control"), self._sides(values)
+        strata = [label[self._in(name)] for name in self.opponents]
+        if permutation.fits(*sides):
+            return self._permuted(*sides, strata=strata)
+        of = (dict(zip(arms, each, strict=True)) for each in (sides, strata))
+        return experiments.stratified(*of, level=self.settings.level)
+
+    def _permuted(self, first: Floats, second: Floats, **more: Any) -> Comparison:
+        return permutation.studentised(
+            first, second, rng=self.inference_options(2).rng, level=self.settings.level, **more
         )
 
     @cached_property

@@ -22,7 +22,7 @@ from evalkit.parameters import Metrics, Named, Names, Tables, documented
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part, Source
-from evalkit.statistics import inference, intervals, multiplicity
+from evalkit.statistics import inference, interval_methods, intervals, multiplicity
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.methods import Options
 from evalkit.statistics.statistic import Layout, OfUnits
@@ -272,17 +272,18 @@ class Interleaving(Study):
 
     @cached_property
     def by_position(self) -> pd.DataFrame:
-        """Outcome per item shown at each position for each arm, users as units, delta method."""
-        log = self.data.log
+        """Outcome per item shown at each position for each arm, users as units, by the jackknife."""
+        log, rows = self.data.log, []
         user, names = codes(log.unit)
-        rows = []
+        ends = (0.0 if log.outcome.min() >= 0 else -np.inf, 1.0 if log.outcome.max() <= 1 else np.inf)
         for position in range(1, int(log.position.max()) + 1):
             for arm, system in enumerate(self.systems):
                 here = (log.position == position) & (log.team == arm)
                 unit = user[log.session[here]]
                 top = np.bincount(unit, log.outcome[here], names.size)
                 items = np.bincount(unit, minlength=names.size)
-                e = intervals.ratio_delta(top[items > 0], items[items > 0], level=self.settings.level)
+                of = sums.Sums(top[items > 0].astype(float), items[items > 0].astype(float))
+                e = interval_methods.ratio_within(of, *ends, level=self.settings.level)
                 place = {"system": system, "position": position, "shown": int(here.sum())}
                 rows.append(place | {"value": e.value, "low": e.low, "high": e.high, "n": e.n})
         return pd.DataFrame(rows)

@@ -1,5 +1,6 @@
 """What the findings of interleaved sessions and A/B tables are measured by: the coin, credit, assignment, looks."""
 
+import numpy as np
 import pandas as pd
 
 from evalkit.catalogue.preferences import credit_share, session_wins, user_share
@@ -44,6 +45,21 @@ def delta_ab(study: Interleaving) -> float | None:
 
 
 # The table of users
+
+FEW_OTHERS = 10  # users of an arm with a value other than the usual one, of fewer the interval of its mean is too short
+
+
+def few_others(study: Experiment) -> dict[str, int]:
+    """Arms of so few users with a value other than the most frequent one of the first mean, and how many they are."""
+    if study.plain is None:
+        return {}
+    values = study.plain.sums(study.numbers).numerator
+    levels, counts = np.unique(values, return_counts=True)
+    if counts.max() <= values.size / 2:
+        return {}
+    others = {name: values[study.assigned.arm == i] for i, name in enumerate(study.systems)}
+    sizes = {name: int(np.sum(own != levels[counts.argmax()])) for name, own in others.items()}
+    return {name: n for name, n in sizes.items() if n < FEW_OTHERS}
 
 
 def users(study: Experiment) -> int:
