@@ -32,7 +32,7 @@ def test_queries_are_listed_by_how_far_they_moved_with_the_values_of_the_study()
     assert shown["difference"].abs().is_monotonic_decreasing
     for row in shown.to_dict("records"):
         query = row["query"]
-        assert row["kind"] == f"kind\u00a0k{int(query[1:]) % 3}"
+        assert row["kind"] == f"kind k{int(query[1:]) % 3}"
         assert row["ndcg@10 x"] == pytest.approx(values["x"][query], abs=5.1e-4)
         assert row["difference"] == pytest.approx(differences[query], abs=5.1e-4)
 

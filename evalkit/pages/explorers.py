@@ -18,8 +18,8 @@ from evalkit.studies.words import counted
 pieces.listed(__name__)
 
 MOST = 500  # rows that a page lists
-ROOM = 14_000  # letters that they may take
-OPENED = 40  # rows that open to the other columns of the input
+ROOM = 10_000  # letters that they may take
+OPENED = 30  # rows that open to the other columns of the input
 SYSTEMS = 4  # whose values stand beside the two that are compared
 CELL = 12  # letters of HTML around a cell, and its share of those around a row
 CUT = 80  # letters of a cell
@@ -60,7 +60,7 @@ def _head(name: object, opened: str) -> Cell:
 
 def _beside(name: str, value: object) -> Cell:
     """A value with the name of its column, which a reader can type to filter."""
-    return Cell(f"{escape(name)}\u00a0{escape(value)}", "text")
+    return Cell(f"{escape(name)} {escape(value)}", "text")
 
 
 # Rows ---------------------------------------------------------------------------------------------------------------
@@ -74,12 +74,13 @@ def row_by_row(study: RowStudy) -> Html:
         m = row_explorer.missed(study, room)
     total, (first, *others) = len(m.aligned), m.pair
     which = f"All {counted(total, 'row')}" if len(m.rows) == total else f"The {len(m.rows)} most missed rows"
-    unlike = f" and those that it and {others[0]} miss most unlike" if others else ""
-    note = f"Of {total:,} rows those that {first} misses by most{unlike}. " if len(m.rows) < total else ""
+    slices = ", of all and of each segment" if study.slices else ""
+    unlike = f", and those that it and {others[0]} miss most unlike" if others else ""
+    note = f"Of {total:,} rows those that {first} misses by most{slices}{unlike}. " if len(m.rows) < total else ""
     opened = ["<br>".join(f"{escape(name)}: {_short(text)}" for name, text in row.items()) for row in m.opened(OPENED)]
     names, beside = m.aligned.id[m.rows].tolist(), _attributes(m)
     return explorer(
-        Explored(which, " and ".join(m.pair), "row", names, beside, _columns(m), opened, f"{note}{m.misses.by}.")
+        Explored(which, " and ".join(m.pair), "row", names, beside, _columns(m), opened, f"{note}{m.misses.by}")
     )
 
 

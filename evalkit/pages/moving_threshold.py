@@ -12,7 +12,7 @@ from evalkit.drawing.tables import Cell, Html, escape, with_interval
 from evalkit.numbers import decimals, number
 from evalkit.studies.binary import LEAST_COST, BinaryStudy
 from evalkit.studies.moving_threshold import METRICS as TARGETS
-from evalkit.studies.moving_threshold import SYSTEMS, Moving, Plain, Varied, intervals, moving, quantiles, used
+from evalkit.studies.moving_threshold import Moving, Plain, Varied, intervals, moving, quantiles, used
 
 NONE = "none"  # no number, so that neither are the limits
 UNDEFINED = -1  # the limits of what has no value
@@ -31,26 +31,25 @@ def moved(study: BinaryStudy) -> Html:
     """Counts, and metrics of counts, of every system at its threshold; on the page at any other one."""
     if not study.both_classes:
         return Html("")
-    systems = study.order[:SYSTEMS]
-    decided = {name: c for name, c in zip(systems, used(study, systems), strict=True) if c is not None}
     moves = moving(study)
+    decided = {name: c for name, c in zip(moves.tables, used(study, moves.tables), strict=True) if c is not None}
     limits = intervals(study, moves)
     cells = {name: limits.estimates(name, c, study.costs) for name, c in decided.items()}
     places = [_places([of[metric] for of in cells.values()]) for metric in METRICS]
-    cheapest = study.choices[study.choices["rule"] == LEAST_COST].set_index("system")["threshold"]
+    cheapest = study.choices[study.choices["rule"] == LEAST_COST].set_index("system")[["threshold", "cost"]]
     rows: list[list[Cell | str]] = [
         [
             Cell(escape(name)),
             moves.named(float(c.threshold)),
             *(_count(float(getattr(c, cell))) for cell in CELLS),
             *(_cell(cells[name][metric], same) for metric, same in zip(METRICS, places, strict=True)),
-            moves.named(cheapest[name]),
+            f"{moves.named(best)} ({number(cost, places[-1])})",
         ]
-        for name, c in decided.items()
+        for (name, c), (best, cost) in zip(decided.items(), cheapest.loc[list(decided)].to_numpy(), strict=True)
     ]
-    heads = ["system", "threshold", *(cell.upper() for cell in CELLS), *METRICS.values(), "least cost at"]
+    heads = ["system", "threshold", *(cell.upper() for cell in CELLS), *METRICS.values(), "least cost at (cost)"]
     caption = f"What a threshold decides{f', with {limits.level:.0%} intervals' if limits.level else ''}"
-    piece = tables.table(caption, heads, rows, _note(study, limits, len(systems)))
+    piece = tables.table(caption, heads, rows, _note(study, limits, len(moves.tables)))
     controls = _controls(study, moves.last, {moves.named(float(c.threshold)) for c in decided.values()})
     whole = f'<div data-sweep="{escape(_data(study, moves, limits, places))}">{controls}{piece.html}</div>'
     return Html(whole, piece.text, piece.tables)

@@ -19,8 +19,8 @@ from evalkit.statistics.sample import HeldRows
 from evalkit.studies.binary import BinaryStudy
 
 MOST = 240  # thresholds of all systems together, beside those of least cost
-VARIED = 480  # of them times the systems, where each has intervals of its own
-SYSTEMS = 8  # more than a reader compares while a slider moves
+VARIED = 240  # of them times the systems, where each has intervals of its own
+SYSTEMS, FEW = 8, 4  # more than a reader compares while a slider moves; of these where each has intervals of its own
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,12 +57,17 @@ def quantiles(level: float, n: float) -> tuple[float, float]:
     return normal_quantile(level), float(stdtrit(n - 1, (1 + level) / 2))
 
 
+def systems(study: BinaryStudy) -> list[str]:
+    """The first systems of a study, whose decisions the slider moves."""
+    return study.order[: SYSTEMS if study.plain else FEW]
+
+
 def moving(study: BinaryStudy) -> Moving:
     """The first systems of a study at some hundred thresholds.
 
     Among them are those that were chosen, and all that are cheapest for any costs of the two errors.
     """
-    tables = {name: study.table(name) for name in study.order[:SYSTEMS]}
+    tables = {name: study.table(name) for name in systems(study)}
     most = MOST if study.plain else VARIED // len(tables)
     marked = [*study.thresholds.values(), *study.choices["threshold"]]
     chosen = [_thresholds(c, most // len(tables)) for c in tables.values()]

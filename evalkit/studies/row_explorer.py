@@ -41,9 +41,9 @@ def _(data: Binary) -> Misses:
     sure = all(map(outcomes.are_probabilities, data.score.values()))
     near = data.score if sure else {name: _rank(score) for name, score in data.score.items()}
     names = np.array([data.negative or f"not {data.positive}", data.positive], dtype=object)
-    by = "miss: how far the probability is from the label, 0 or 1"
+    by = "A miss is how far the probability is from the label, 0 or 1."
     if not sure:
-        by = "miss: how far the rank of the score, as a share of the rows, is from the label, 0 or 1"
+        by = "A miss is how far the rank of the score, as a share of the rows, is from the label, 0 or 1."
     off = {name: np.abs(data.label - own) for name, own in near.items()}
     return Misses(names[data.label], "label", data.score, off, by)
 
@@ -61,9 +61,9 @@ def _(data: MultiClass) -> Misses:
     says = {name: classes[own] for name, own in data.predicted.items()}
     if data.score and all(map(outcomes.are_probabilities, data.score.values())):
         off = {name: 1 - own[every, data.actual] for name, own in data.score.items()}
-        return Misses(classes[data.actual], "class", says, off, "miss: 1 − the probability of the true class")
+        return Misses(classes[data.actual], "class", says, off, "A miss is 1 − the probability of the true class.")
     off = {name: (own != data.actual).astype(float) for name, own in data.predicted.items()}
-    return Misses(classes[data.actual], "class", says, off, "miss: 1 where another class is predicted")
+    return Misses(classes[data.actual], "class", says, off, "A miss is 1 where another class is predicted.")
 
 
 @misses.register
@@ -74,7 +74,7 @@ def _(data: MultiLabel) -> Misses:
     if all(map(outcomes.are_probabilities, data.score.values())):
         near = dict(data.score)
     off = {name: np.abs(data.actual - own).mean(axis=1) for name, own in near.items()}
-    by = "miss: the mean distance of the scores from the labels, 0 or 1; beside a system: the label it misses by most"
+    by = "A miss is the mean distance of the scores from the labels, 0 or 1. Below a system: its worst label."
     says = {name: names[np.abs(data.actual - own).argmax(axis=1)] for name, own in near.items()}
     return Misses(truth, "labels", says, off, by)
 
@@ -82,7 +82,7 @@ def _(data: MultiLabel) -> Misses:
 @misses.register
 def _(data: Ratings) -> Misses:
     off = {name: np.abs(own - data.actual) for name, own in data.forecast.items()}
-    return Misses(data.actual, "actual", data.forecast, off, "miss: |forecast − actual|")
+    return Misses(data.actual, "actual", data.forecast, off, "A miss is |forecast − actual|.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,14 +112,18 @@ def compared(study: RowStudy) -> Sequence[str]:
 
 
 def missed(study: Any, most: int) -> Missed:
-    """The rows that the leader misses by most, and those whose misses differ most between it and its opponent.
+    """The rows that the leader misses by most, of all and of each segment, and most unlike its opponent.
 
     Of each as many, the most missed first; all rows where there are no more than `most`.
     """
     m, pair = misses(study.data), compared(study)
     first, last = m.off[pair[0]], m.off[pair[-1]]
-    place = np.minimum(_place(first), _place(np.abs(first - last))) if len(pair) > 1 else _place(first)
-    rows = np.argsort(place, kind="stable")[:most]
+    places = [_place(first), *([_place(np.abs(first - last))] if len(pair) > 1 else [])]
+    for part in study.slices:
+        place = np.full(len(first), len(first))
+        place[part.member] = _place(first[part.member]) * len(study.slices)
+        places.append(place)
+    rows = np.argsort(np.min(places, axis=0), kind="stable")[:most]
     return Missed(study, study.data.rows, m, rows[np.argsort(-first[rows], kind="stable")])
 
 

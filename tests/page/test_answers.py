@@ -185,10 +185,12 @@ def test_the_slider_shows_what_the_kit_computes_at_each_threshold(tmp_path):
             assert text == estimate(row["value"], row["low"], row["high"], places=places(text))
     dear = {row[0]: row for row in seen["dear"]}
     for name in study.order:
-        assert float(dear[name][11]) == pytest.approx(curves.cheapest(study.table(name), 1, 5), rel=0.01)
+        assert float(dear[name][11].split()[0]) == pytest.approx(curves.cheapest(study.table(name), 1, 5), rel=0.01)
         cost = costs(study, name, float(dear[name][1]))
         assert dear[name][10] == estimate(cost.value, cost.low, cost.high, places=places(dear[name][10]))
-    assert seen["best"] == dear[study.order[0]][11] == seen["chosen"][0][1]
+    best, cost = dear[study.order[0]][11].split()
+    assert seen["best"] == best == seen["chosen"][0][1]
+    assert cost == f"({seen['chosen'][0][10].split()[0]})"
     assert told.address == f"#thresholds?threshold={seen['best']}_1_5_precision_"
 
 
@@ -228,14 +230,16 @@ def test_a_target_moves_the_slider_to_the_cheapest_threshold_that_keeps_it(tmp_p
     seen, study = quiet(told), classification.read()
     for name, column in (("precision", 6), ("recall", 7)):
         least = {"precision": 0.6, "recall": 0.9}[name]
-        assert seen[name]["at"] == seen[name]["rows"][0][11] == seen[name]["rows"][0][1]
+        assert seen[name]["at"] == seen[name]["rows"][0][11].split()[0] == seen[name]["rows"][0][1]
         assert value(seen[name]["rows"][0][column]) >= least - 5e-4
         for row in seen[name]["rows"]:
-            c = counts.at(study.table(row[0]), float(row[11]))
+            c = counts.at(study.table(row[0]), float(row[11].split()[0]))
             assert getattr(counts, name)(c) >= least
             every = study.table(row[0])
             kept = curves.cost(every, study.costs.fp, study.costs.fn)[getattr(counts, name)(every) >= least]
-            assert curves.cost(c, study.costs.fp, study.costs.fn) <= kept.min() + 0.02
+            cost = float(curves.cost(c, study.costs.fp, study.costs.fn))
+            assert row[11].split()[1] == f"({number(cost, 3)})"
+            assert cost <= kept.min() + 0.02
     assert [row[11] for row in seen["never"]["rows"]] == ["–"] * 3
     assert told.address.startswith("#thresholds?threshold=")
 

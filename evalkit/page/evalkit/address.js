@@ -10,7 +10,7 @@ const remember = (key, value, near) => {
   write();
 };
 const unfold = place => { // only folds mind that they are open
-  for (; place; place = place.parentNode) place.open = true;
+  for (; place; place = place.parentElement) place.open = true;
 };
 const arrive = () => {
   section = decodeURIComponent(location.hash.slice(1).split("?")[0]);

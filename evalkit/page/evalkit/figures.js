@@ -18,7 +18,7 @@ const points = figure => all("[data-series]", figure).flatMap(group => {
   const band = all("[data-limits]", axes).find(each => each.dataset.limits === series);
   return places.slice(0, lines?.length).map(([a, b], i) => ({group, series, a, b, text: () => {
     if (lines) return lines[i];
-    const of = scale(y), limits = band ? across(corners(band), a).map(place => of(place + band.querySelector("use").y.baseVal.value)) : [];
+    const of = scale(y), limits = band ? across(corners(band), a).map(place => of(place + (band.querySelector("use")?.y.baseVal.value || 0))) : [];
     return `${series}\n${xIs} ${scale(x)(a)}\n${yIs} ${of(b)}` + (limits[1] ? ` [${limits[0]}, ${limits.at(-1)}]` : "");
   }}));
 });

@@ -1,5 +1,5 @@
-const all = (selector, root = document) => [...root.querySelectorAll(selector)];
-const make = (tag, properties) => Object.assign(document.createElement(tag), properties);
+const all = (what, root = document) => [...root.querySelectorAll(what)];
+const make = (tag, more) => Object.assign(document.createElement(tag), more);
 const fixed = (value, places) => isNaN(value) ? "–" :
   value.toLocaleString("en", {minimumFractionDigits: places, maximumFractionDigits: places, signDisplay: "negative"}).replace("-", "−");
 

@@ -24,10 +24,10 @@ all("table.metrics").forEach((table, index) => {
   const heads = all("thead th", table), body = table.tBodies[0], box = table.closest(".scroll");
   all(":scope > .rows", box.parentNode).forEach(more => { body.append(...all("tbody tr", more)); more.remove(); });
   const rows = [...body.rows], key = "rows" + index, controls = all("#controls")[0].content.cloneNode(true);
-  const [filter, tools] = controls.children, text = filter.firstChild, [every, area, said] = all("button:empty, textarea, output", tools);
+  const [filter, tools] = controls.children, text = filter.firstChild, [every, , , , area, said] = tools.children;
   let order = rows, open = rows.length <= FEW;
   const show = () => {
-    const kept = order.filter(row => words(row).toLowerCase().includes(text.value.toLowerCase()));
+    const kept = order.filter(row => row.textContent.toLowerCase().includes(text.value.toLowerCase()));
     rows.forEach(row => { row.className = "off"; });
     kept.forEach((row, i) => { row.className = open || i < FEW ? "" : "rest"; });
     body.append(...order);

@@ -1,10 +1,10 @@
 // Thresholds: a slider over the counts of every system; the costs of errors and a target move the cheapest threshold.
 all("[data-sweep]").forEach(sweep => {
-  const {z, q, units, named, places, systems} = JSON.parse(sweep.dataset.sweep), at = named.split(" "), [slider, ...fields] = all(".sweep input, .sweep select", sweep), [said] = all("output", sweep), rows = all("tbody tr", sweep), square = z * z;
+  const {z, q, units, named, places, systems} = JSON.parse(sweep.dataset.sweep), at = named.split(" "), [slider, ...fields] = all("input, select", sweep), [said] = all("output", sweep), rows = all("tbody tr", sweep), square = z * z;
   const set = () => fields.map(field => field.value);
   const wilson = (k, n) => {
     const half = z * Math.sqrt(k * (1 - k / n) + square / 4), limit = side => (k + square / 2 + side * half) / (n + square);
-    return [k / n, limit(-1) * !!k, k < n ? limit(1) : 1];
+    return [k / n, k && limit(-1), k < n ? limit(1) : 1];
   };
   const mean = (fp, fn, n, [x, xy, y] = []) => { // of the costs of rows
     const [a, b] = set().map(Number), m = (a * fp + b * fn) / n, top = a > b ? a : b;
@@ -32,7 +32,7 @@ all("[data-sweep]").forEach(sweep => {
   }));
   const weigh = () => rows.map((row, r) => { // the cheapest threshold of each system that keeps the target
     const least = set()[3], costs = at.map((_, i) => measured(systems[r], i)).map(e => least && !(e[fields[2].selectedIndex + 4][0] >= least) ? 1 / 0 : e[8][0]), best = costs.indexOf(Math.min(...costs));
-    row.cells[11].replaceChildren(costs[best] < 1 / 0 ? make("button", {textContent: at[best], onclick: () => choose(best)}) : "–");
+    row.cells[11].replaceChildren(costs[best] < 1 / 0 ? make("button", {textContent: `${at[best]} (${fixed(costs[best], places[8])})`, onclick: () => choose(best)}) : "–");
     return best;
   });
   const choose = place => {
@@ -44,6 +44,6 @@ all("[data-sweep]").forEach(sweep => {
   const kept = state.get("threshold"), [first, ...values] = (kept || words(rows[0].cells[1])).split("_");
   slider.value = at.indexOf(first); // the first of all where it is not there
   values.forEach((value, i) => { fields[i].value = value; });
-  weigh();
+  setTimeout(weigh); // after the first paint
   if (kept) show();
 });
