@@ -180,6 +180,7 @@ def _power() -> list[World]:
     """Differences about as large as what "would show": then 80% of the tests should reject."""
     frames, paid = ("power",), {"world": "none"}
     ordered, decided = {"metrics": "roc_auc,average_precision"}, {"metrics": "accuracy"}
+    both = {"metrics": "roc_auc,average_precision,accuracy"}
     return [
         World("power, normal differences", "significance", 25, better(0.84), {}, frames),
         World("power, normal differences", "significance", 100, better(0.4), {}, frames),
