@@ -107,9 +107,14 @@ def delta(statistic: Any, o: Options) -> Estimate:
 
 
 def delta_of_few(statistic: Any, o: Options) -> Estimate:
-    """The same where few rows may carry the variance: on the degrees of freedom that their kurtosis leaves."""
-    freedom, n = intervals.freedom_left(statistic.effects.rows, statistic.freedom), statistic.n
-    return ranged(statistic, statistic.error(), n=n, freedom=freedom, level=o.level, method=statistic.how)
+    """The same where few rows may carry the variance: on the degrees of freedom that their kurtosis leaves.
+
+    The scale is that of the logarithm of what is missing to the top, on which shares of variance are nearly symmetric.
+    """
+    freedom = intervals.freedom_left(statistic.effects.rows, statistic.freedom)
+    more: Any = {"n": statistic.n, "level": o.level, "method": statistic.how}
+    high = statistic.chosen.metric.high
+    return closed_forms.ranged_t(statistic.value, statistic.error(), freedom=freedom, low=-np.inf, high=high, **more)
 
 
 def summed_mean(statistic: Any, o: Options) -> Estimate:
