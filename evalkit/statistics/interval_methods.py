@@ -64,10 +64,10 @@ def jackknife_of_few(statistic: Any, o: Options) -> Estimate:
 
 
 def ratio_within(sums: Sums, low: float, high: float, *, level: float) -> Estimate:
-    """A ratio of sums in a range, by the jackknife in the same way."""
+    """A ratio of sums in a range, by the jackknife in the same way; NaN of no unit."""
     arm = independent.ratio_of(sums)
-    freedom, error = intervals.freedom_left(arm.effect - arm.effect.mean(), arm.freedom), float(np.sqrt(arm.variance))
-    size = arm.effect.size
+    size, error = arm.effect.size, float(np.sqrt(arm.variance))
+    freedom = intervals.freedom_left(arm.effect - arm.effect.mean(), arm.freedom) if size else 0.0
     return closed_forms.ranged_t(arm.value, error, freedom=freedom, n=size, level=level, low=low, high=high)
 
 
