@@ -1,5 +1,8 @@
 """Diversity: against plain loops over pairs and over left-out lists, invariants, undefined cases, refusals."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -212,3 +215,21 @@ def test_ids_are_text_and_keep_their_zeros():
 def test_refusals_say_what_is_wrong(call, message):
     with pytest.raises(InputError, match=message):
         call()
+
+
+def test_diversity_novelty_coverage_and_gini_equal_the_figures_of_rectools():
+    """By `oracles/lists.py`; RecTools has no Gini, whose figure is its formula term by term."""
+    figures = json.loads((Path(__file__).parent / "oracles" / "lists.json").read_text(encoding="utf-8"))
+    catalogue, k = figures["catalogue"], figures["k"]
+    lists, category = (
+        d.items(figures["shown"], catalogue["item"]),
+        np.unique(catalogue["category"], return_inverse=True),
+    )
+    share = d.user_share(catalogue["users"], figures["users"])
+    expected = figures["figures"]
+    np.testing.assert_allclose(
+        d.intra_list_diversity_category(lists, category[1], k), expected["diversity"], atol=1e-12
+    )
+    np.testing.assert_allclose(d.novelty(lists, share, k), expected["novelty"], atol=1e-12)
+    assert d.catalogue_coverage(lists, k) == pytest.approx(expected["coverage"], abs=1e-12)
+    assert d.exposure_gini(lists, k) == pytest.approx(expected["gini"], abs=1e-12)

@@ -1,11 +1,13 @@
 """The explorer of queries: the most moved ones with both values, and the first items of their lists."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from evalkit.pages import ranking_page
-from evalkit.reading.inputs import runs
+from evalkit.reading.inputs import retrieved
 from evalkit.studies import ranking
 
 
@@ -46,16 +48,47 @@ def test_a_list_has_its_items_in_the_order_of_its_scores():
 def test_of_many_queries_the_most_moved_are_shown_and_fewer_metrics():
     piece = ranking_page.explorer(ranking.read(table(queries=510)))
     (shown,) = piece.to_frames()
-    assert (len(shown), piece.html.count("<details><summary>q")) == (500, 100)
-    assert list(shown)[1:] == ["ndcg@10 x", "ndcg@10 y", "difference", "average_precision x", "average_precision y"]
+    assert (len(shown), piece.html.count("<details><summary>q")) == (500, 50)
+    assert list(shown)[1:] == ["ndcg@10 x", "ndcg@10 y", "difference", "overlap@10", "RBO"]
+    (fewer,) = ranking_page.explorer(ranking.read(table(queries=150))).to_frames()
+    assert list(fewer)[6:] == ["average_precision x", "average_precision y"]
     assert "The 500 queries that differ most" in piece.html
     assert "The JSON has the differences of all queries." in piece.html
 
 
-def test_without_items_at_hand_there_are_values_and_no_lists():
-    piece = ranking_page.explorer(ranking.read(table(items=runs.KEPT // 60 + 1)))
+def test_each_query_has_the_overlap_of_its_two_lists_and_those_side_by_side():
+    study = ranking.read(table())
+    piece = ranking_page.explorer(study)
+    (shown,) = piece.to_frames()
+    by_query = study.likeness.set_index("query")
+    for row in shown.to_dict("records"):
+        number = list(study.runs.query).index(row["query"])
+        lists = [[item for item, _ in study.top(name, number, 10)] for name in ("x", "y")]
+        common = len({*lists[0]} & {*lists[1]})
+        assert row["overlap@10"] == pytest.approx(common / max(map(len, lists)), abs=5.1e-3)
+        assert row["RBO"] == pytest.approx(by_query["rbo"][row["query"]], abs=5.1e-3)
+    opened = piece.html.split("<details><summary>q", 2)[1].split("</details>")[0]
+    assert re.findall("<section>(.)<ol>", opened) == list(study.shown)
+    assert opened.count("<li>") == 16
+
+
+def test_without_items_at_hand_there_are_values_and_no_lists(monkeypatch):
+    monkeypatch.setattr(retrieved, "KEPT", 30 * 2 * retrieved.SHALLOWEST - 1)
+    study = ranking.read(table())
+    piece = ranking_page.explorer(study)
     assert piece.html.count("<details>") == 1
-    assert len(piece.to_frames()[0]) == 30
+    (shown,) = piece.to_frames()
+    assert len(shown) == 30
+    assert "RBO" not in shown
+    assert not len(study.likeness)
+
+
+def test_no_more_rows_of_a_list_are_kept_than_there_is_room_for(monkeypatch):
+    monkeypatch.setattr(retrieved, "SHALLOWEST", 2)
+    monkeypatch.setattr(retrieved, "KEPT", 30 * 2 * 3)
+    first = ranking.read(table()).top("x", 4, 10)
+    monkeypatch.undo()
+    assert first == ranking.read(table()).top("x", 4, 3)
 
 
 def test_one_system_is_listed_from_its_worst_query_on():

@@ -194,4 +194,4 @@ def test_the_json_says_which_values_of_a_metric_are_better():
     study = rating.read(forecasts(a=1, b=2), metrics="mae,r2,bias")
     metrics = rating_page.results(study).results["metrics"]
     assert [metric["best"] for metric in metrics] == ["low", "high", "neither"]
-    assert metrics[0] == {"name": "mae", "best": "low", "low": 0.0, "high": np.inf}
+    assert metrics[0] == {"name": "mae", "best": "low", "unit": "actual", "low": 0.0, "high": np.inf}

@@ -14,6 +14,7 @@ from evalkit.metrics import counts, curves
 from evalkit.pages import moving_threshold as page
 from evalkit.parameters import Classification
 from evalkit.parameters.decisions import Costs
+from evalkit.statistics.moving_cut import MovingCut, mean_cost
 from evalkit.studies import classification
 from evalkit.studies import moving_threshold as moving
 
@@ -46,10 +47,9 @@ def test_the_counts_on_the_page_are_those_at_its_thresholds(limits):
     data = data_of(study)
     at = [float(text.replace("∞", "inf").replace("−", "-")) for text in data["named"].split()]
     assert 100 < len(at) < 700
-    for system in data["systems"]:
-        c = counts.at(study.table(system["name"]), at)
-        assert np.cumsum(system["tp"]).tolist() == c.tp.tolist()
-        assert np.cumsum(system["fp"]).tolist() == c.fp.tolist()
+    for name, system in zip(study.order, data["systems"], strict=True):
+        c = counts.at(study.table(name), at)
+        assert (system["tp"], system["fp"]) == (c.tp.tolist(), c.fp.tolist())
         assert (system["positives"], system["negatives"]) == (c.positives, c.negatives)
 
 
@@ -79,23 +79,79 @@ def test_a_short_threshold_decides_as_the_score_that_it_stands_for():
 
 def test_the_numbers_at_a_threshold_are_the_estimates_of_the_study():
     study = study_of(frame(), metrics="precision,recall,f1,predicted_rate", threshold=0.4, costs="fp=1,fn=4")
-    names = {"precision": "precision", "recall": "recall", "f1": "f1", "predicted_rate": "predicted"}
     for row in study.estimates.to_dict("records"):
-        e = moving.estimates(counts.at(study.table(row["system"]), 0.4), Costs(1, 4), 0.95)[names[row["metric"]]]
+        e = moving.Plain(0.95).estimates("", counts.at(study.table(row["system"]), 0.4), Costs(1, 4))[row["metric"]]
         assert (e.value, e.low, e.high) == pytest.approx((row["value"], row["low"], row["high"]), abs=1e-12)
     cost = {row["system"]: row["cost"] for row in study.decisions.to_dict("records")}
     for name, value in cost.items():
-        assert moving.estimates(counts.at(study.table(name), 0.4), Costs(1, 4), 0.95)["cost"].value == pytest.approx(
-            value
-        )
+        c = counts.at(study.table(name), 0.4)
+        assert moving.Plain(0.95).estimates("", c, Costs(1, 4))["cost"].value == pytest.approx(value)
 
 
-def test_rows_that_cluster_or_weigh_have_no_closed_intervals():
-    table = frame(user=np.arange(600) // 3)
-    study = study_of(table, unit="user")
+VARIED = {
+    "units": ({"user": np.arange(600) // 3}, {"unit": "user"}),
+    "weights": ({"weight": np.tile([0.5, 1.25, 2.0], 200)}, {}),
+    "both": ({"user": np.arange(600) // 3, "weight": np.tile([0.5, 1.25], 300)}, {"unit": "user"}),
+}
+
+
+@pytest.mark.parametrize("more, asked", VARIED.values(), ids=VARIED)
+def test_rows_that_cluster_or_weigh_have_the_intervals_of_the_study(more, asked):
+    asked = {"metrics": "precision,recall,f1,predicted_rate", **asked}
+    study = study_of(frame(**more), **asked)
+    moves = moving.moving(study)
+    limits = moving.intervals(study, moves)
+    for place in (0, 20, len(moves.threshold) // 2, moves.last):
+        threshold = float(min(moves.threshold[place], 2.0))
+        there = study_of(frame(**more), threshold=threshold, **asked)
+        for row in there.estimates.to_dict("records"):
+            e = limits.limits[row["system"]][place][moving.METRICS.index(row["metric"])]
+            expected = (row["value"], row["low"], row["high"])
+            assert (e.value, e.low, e.high) == pytest.approx(expected, abs=1e-10, nan_ok=True)
+
+
+@pytest.mark.parametrize("more, asked", VARIED.values(), ids=VARIED)
+def test_the_spread_of_costs_is_that_of_units(more, asked):
+    table = frame(**more)
+    study = study_of(table, **asked)
+    moves = moving.moving(study)
+    place = len(moves.threshold) // 3
+    threshold = moves.threshold[place]
+    cut = MovingCut.of(study.sample.rows["a"], moves.tables["a"])
+    weight = table.get("weight", pd.Series(np.ones(600)))
+    alarm, miss = (table["a"] >= threshold) & (table["label"] == 0), (table["a"] < threshold) & (table["label"] == 1)
+    loss = 2.0 * alarm + 7.0 * miss
+    mean = np.average(loss, weights=weight)
+    moved = (weight * (loss - mean) / weight.sum()).groupby(table.get("user", pd.Series(np.arange(600)))).sum()
+    size = weight.groupby(table.get("user", pd.Series(np.arange(600)))).sum()
+    units = size.sum() ** 2 / (size**2).sum()
+    variance = (moved**2).sum() * units / (units - 1)
+    assert cut.units == pytest.approx(units)
+    assert cut.spread[place] @ [4.0, 14.0, 49.0] == pytest.approx(variance)
+    e = mean_cost(mean, 7.0, variance, units, 0.95)
+    assert 0 < e.low < e.value == mean < e.high < 7
+    assert moving.Varied(moves, {"a": cut}, {"a": [[]] * place + [[e] * 4]}, 0.95).estimates(
+        "a", counts.at(study.table("a"), threshold), Costs(2, 7)
+    )["cost"].high == pytest.approx(e.high)
+
+
+def test_the_page_has_the_limits_of_units_as_they_are_shown():
+    study = study_of(frame(user=np.arange(600) // 3), unit="user", threshold=0.4)
+    data, html = data_of(study), page.moved(study).html
+    at = data["named"].split().index("0.4")
+    for name, system in zip(study.order, data["systems"], strict=True):
+        assert len(system["limits"]) == len(system["spread"]) == len(system["tp"])
+        low, high = system["limits"][at][0]
+        row = next(row for row in html.split("<tr>") if row.startswith(f'<th scope="row">{name}<'))
+        assert f"[{low:.{data['places'][4]}f}, {high:.{data['places'][4]}f}]" in row
+    assert data["systems"][0]["limits"][0][0] == [page.UNDEFINED, page.UNDEFINED]
+
+
+def test_sums_of_units_have_no_intervals():
+    study = study_of(frame(user=np.arange(600) // 3), SMALL, unit="user")
     assert (data_of(study)["z"], data_of(study)["q"]) == ("none", "none")
     assert "[" not in page.moved(study).text
-    assert "No intervals, as rows are clustered or weighted." in page.moved(study).html
+    assert "No intervals: sums over rows" in page.moved(study).html
 
 
 def test_a_study_of_one_class_has_no_slider():
@@ -104,6 +160,5 @@ def test_a_study_of_one_class_has_no_slider():
 
 def test_weights_that_are_no_whole_numbers_stay_exact():
     study = study_of(frame(weight=np.tile([0.5, 1.25], 300)))
-    for system in data_of(study)["systems"]:
-        c = study.table(system["name"])
-        assert np.cumsum(system["tp"])[-1] == pytest.approx(c.positives, abs=1e-6)
+    for name, system in zip(study.order, data_of(study)["systems"], strict=True):
+        assert system["tp"][-1] == pytest.approx(study.table(name).positives, abs=1e-6)

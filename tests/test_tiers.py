@@ -1,30 +1,67 @@
 """Rank intervals: how often they hold the whole true order, ties included."""
 
+from dataclasses import dataclass
+
 import numpy as np
+import pandas as pd
 import pytest
 
+from evalkit.arrays import Floats
 from evalkit.statistics import tiers
 from evalkit.studies import ranking
 from evalkit.studies.rank_tiers import rank_tiers
 
 
-def true_ranks(means):
-    """The best and the worst rank of each system; equally good ones share theirs."""
-    better = np.array([(means > mean).sum() for mean in means])
-    worse = np.array([(means < mean).sum() for mean in means])
-    return 1 + better, len(means) - worse
+@dataclass(frozen=True)
+class World:
+    """Systems with these true means on so many shared units, whose own noise has this spread for each system."""
+
+    means: Floats
+    units: int = 40
+    spread: Floats | float = 0.8
+
+    @property
+    def true_ranks(self):
+        """The best and the worst rank of each system; equally good ones share theirs."""
+        better = np.array([(self.means > mean).sum() for mean in self.means])
+        worse = np.array([(self.means < mean).sum() for mean in self.means])
+        return 1 + better, len(self.means) - worse
+
+    def drawn(self, rng):
+        """Values of units × systems."""
+        own = rng.normal(size=(self.units, len(self.means))) * self.spread
+        return self.means + rng.normal(size=(self.units, 1)) + own
 
 
-@pytest.mark.parametrize("means", [np.zeros(5), np.array([0.5, 0.5, 0.2, 0.2, 0.0])])
-def test_intervals_hold_the_whole_true_order(means):
-    rng = np.random.default_rng(12)
-    low, high = true_ranks(means)
-    held = 0
-    for _ in range(500):
-        of_unit = rng.normal(0, 1, (40, 1))
-        r = tiers.ranks(means + of_unit + rng.normal(0, 0.8, (40, 5)), level=0.95, rng=rng, draws=400)
-        held += bool(np.all(r.low <= low) and np.all(r.high >= high))
-    assert held / 500 >= 0.935  # 95% less 1.5 standard errors of 500 runs
+WORLDS = {
+    "5 equal": World(np.zeros(5)),
+    "5 with two ties": World(np.array([0.5, 0.5, 0.2, 0.2, 0.0])),
+    "7 of unequal spread, three tied": World(
+        np.array([0.4, 0.4, 0.4, 0.2, 0.1, 0.0, 0.0]), 60, np.linspace(0.2, 1.4, 7)
+    ),
+    "10 equal": World(np.zeros(10), 50),
+    "10 in five pairs": World(np.repeat([0.8, 0.6, 0.4, 0.2, 0.0], 2), 50),
+    "10 without ties": World(np.linspace(0.9, 0, 10), 50),
+}
+
+
+def covered(world, runs, draws, level=0.95):
+    """The share of runs whose intervals hold every true rank."""
+    rng, (low, high) = np.random.default_rng(12), world.true_ranks
+    several = (tiers.ranks(world.drawn(rng), level=level, rng=rng, draws=draws) for _ in range(runs))
+    return np.mean([np.all(r.low <= low) and np.all(r.high >= high) for r in several])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WORLDS)
+def test_intervals_hold_the_whole_true_order_in_1000_runs(name):
+    """All six: at least 95%, less two standard errors of 1,000 runs where all are equal and 95% is exact."""
+    assert covered(WORLDS[name], 1000, 10_000) >= 0.95 - 0.014 * name.endswith("equal")
+
+
+@pytest.mark.parametrize("name", ["5 equal", "5 with two ties"])
+def test_intervals_hold_the_whole_true_order(name):
+    assert covered(WORLDS[name], 400, 400) >= 0.935  # 95% less 1.4 standard errors of 400 runs
 
 
 def test_clear_differences_leave_one_rank_each():
@@ -41,12 +78,16 @@ def test_a_tier_holds_no_significant_pair():
     assert not any(better[i, j] for i in range(5) for j in range(5) if tier[i] == tier[j])
 
 
-def test_ranking_and_significance_show_them():
-    study = ranking.read()
+def test_ranking_shows_them():
+    rng = np.random.default_rng(8)
+    grade = np.tile(np.arange(6) % 3, 40)
+    rows = {"query": np.repeat([f"q{i}" for i in range(40)], 6), "item": np.tile(list("abcdef"), 40), "grade": grade}
+    noise = {"best": 0.1, "good": 2.0, "fair": 2.2, "poor": 20.0}
+    scores = {f"score_{name}": grade + rng.normal(0, spread, 240) for name, spread in noise.items()}
+    study = ranking.read(pd.DataFrame(rows | scores), metrics="ndcg@3")
     frame = rank_tiers(study).set_index("system")
     assert (frame["rank_low"] <= frame["rank_high"]).all()
-    better = study.comparisons[(study.comparisons["metric"] == study.primary.label)]
-    clear = better[(better["verdict"] == "better") & (better["adjusted"] < 1e-3)]
+    clear = study.comparisons[(study.comparisons["verdict"] == "better") & (study.comparisons["adjusted"] < 1e-3)]
     assert len(clear)
     assert (frame.loc[clear["first"], "tier"].to_numpy() < frame.loc[clear["second"], "tier"].to_numpy()).all()
     assert study.order[0] in study.tables.tiers.to_markdown()

@@ -53,10 +53,9 @@ def _share(name: str, rule: Rule, *text: str, kind: type[Share] = Share, **rest)
     return _row(name, kind(lambda y, d: rule(y == 1, d == 1)), *text, **rest)
 
 
-def _loss(name: str, loss: Callable[[Ints, Floats], Floats], *text: str, **rest) -> Metric:
-    """The mean over rows of a loss of label and probability."""
-    kind = Loss(lambda rows, k: loss(rows.actual, rows.scores), losses.WORST if loss is losses.log else np.inf)
-    return _row(name, kind, *text, needs="probabilities", **rest)
+def _loss(name: str, loss: Callable[[Ints, Floats], Floats], *text: str, worst: float = np.inf, **rest) -> Metric:
+    """The mean over rows of a loss of label and probability, `worst` for a row that is certain and wrong."""
+    return _row(name, Loss(lambda rows, k: loss(rows.actual, rows.scores), worst), *text, needs="probabilities", **rest)
 
 
 def _order(name: str, metric: Number, *text: str, **rest) -> Metric:
@@ -78,8 +77,7 @@ def _twice_less_one(name: str, of: Metric, *text: str, **rest) -> Metric:
 
 
 def _f(name: str, beta: float, *text: str, plain: str) -> Metric:
-    kind = Overlap(lambda c: counts.f_score(c, beta), weight=beta**2, times=1 + beta**2)
-    return _row(name, kind, *text, plain=plain)
+    return _row(name, Overlap(lambda c: counts.f_score(c, beta), weight=beta**2, times=1 + beta**2), *text, plain=plain)
 
 
 ROC_AUC = _row(
@@ -175,7 +173,9 @@ _ORDER = (
         "scikit-learn log_loss",
         best="low",
         high=float("inf"),
+        worst=losses.WORST,
         plain="the mean penalty for wrong probabilities, which is large for confident errors",
+        unit="nats",
     ),
     _loss(
         "brier",

@@ -88,6 +88,7 @@ _MSE = _row(
     "scikit-learn mean_squared_error",
     best="low",
     plain="the mean squared error; large errors weigh more",
+    unit="actual²",
 )
 
 ROWS = (
@@ -99,6 +100,7 @@ ROWS = (
         "scikit-learn mean_absolute_error",
         best="low",
         plain="the mean distance between forecast and actual value",
+        unit="actual",
     ),
     _row(
         "rmse",
@@ -108,6 +110,7 @@ ROWS = (
         "scikit-learn root_mean_squared_error",
         best="low",
         plain="the root of the mean squared error; large errors weigh more",
+        unit="actual",
     ),
     _MSE,
     _row(
@@ -119,6 +122,7 @@ ROWS = (
         best="neither",
         low=-np.inf,
         plain="the mean of forecast minus actual value; above 0 if forecasts are too high",
+        unit="actual",
     ),
     _row(
         "median_absolute_error",
@@ -128,6 +132,7 @@ ROWS = (
         "scikit-learn median_absolute_error",
         best="low",
         plain="the distance between forecast and actual value that half of the rows stay below",
+        unit="actual",
     ),
     _row(
         "mape",
@@ -179,6 +184,7 @@ ROWS = (
         cut="must",
         most=99,
         plain="the mean error of the forecast of the {k}% quantile",
+        unit="actual",
     ),
     _row(
         "poisson_deviance",
@@ -188,6 +194,7 @@ ROWS = (
         "scikit-learn mean_poisson_deviance",
         best="low",
         plain="the misfit of forecasts of counts; 0 is perfect",
+        unit="actual",
     ),
     _row(
         "r2",

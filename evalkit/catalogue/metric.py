@@ -22,7 +22,8 @@ class Metric:
     best: "high", "low" or "neither". equals: the public tool's name for the same number. tie_range: the best grade
     first among equal scores gives the metric's highest value. needs: "", "scores", "probabilities" or
     "scores of units". columns: further columns of the input that it is computed from. plain: what it measures in plain
-    words, with {k} or {top} for the cut-off; empty where the formula says it.
+    words, with {k} or {top} for the cut-off; empty where the formula says it. unit: of measurement: "1" for a pure
+    number, "actual" for that of the actual values, "nats", a column; empty where it is not known.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Metric:
     needs: str = ""
     columns: tuple[str, ...] = ()
     plain: str = ""
+    unit: str = "1"
 
     @property
     def decided(self) -> bool:

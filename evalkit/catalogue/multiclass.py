@@ -288,6 +288,7 @@ ROWS = (
         high=np.inf,
         needs="probabilities",
         plain="the mean penalty for low probabilities of the actual class, which is large for confident errors",
+        unit="nats",
     ),
     _class(
         "brier",

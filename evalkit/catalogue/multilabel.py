@@ -207,5 +207,6 @@ ROWS = (
         best="low",
         high=np.inf,
         plain="how many of the highest scores of a row are needed to cover its true labels",
+        unit="labels",
     ),
 )

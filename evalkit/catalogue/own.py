@@ -284,6 +284,7 @@ def _metric(
         columns=function.columns,
         structures=structures,
         arguments=function.arguments,
+        unit="",
     )
 
 

@@ -211,6 +211,7 @@ ROWS = (
         high=np.inf,
         reference=JARVELIN,
         plain="the sum of the grades of {top}; the top ranks weigh most",
+        unit="grade",
     ),
     _ranking(
         "dcg_exp",
@@ -229,6 +230,7 @@ ROWS = (
         undefined=NO_GAIN,
         high=np.inf,
         plain="the sum of the grades of {top}",
+        unit="grade",
     ),
     _ranking(
         "rbp",

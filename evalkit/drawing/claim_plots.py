@@ -8,7 +8,7 @@ import pandas as pd
 
 from evalkit.arrays import Floats
 from evalkit.drawing import marks
-from evalkit.drawing.plots import COLOURS, GREY, intervals, legend, style_of
+from evalkit.drawing.plots import COLOURS, GREY, Sides, intervals, legend, style_of
 from evalkit.numbers import number, signed
 
 BINS = 40  # even: none straddles 0
@@ -17,12 +17,12 @@ MISSED = "#c1272d"
 TICKS = (100, 1000, 10_000, 100_000, 1_000_000, 10_000_000)
 
 
-def forest(frame: pd.DataFrame, ax: Any, *, label: str, margin: float | None) -> Any:
+def forest(frame: pd.DataFrame, ax: Any, *, label: str, margin: float | None, sides: Sides | None = None) -> Any:
     """Differences with their intervals around 0, and the margin inside which they are equivalent as a band."""
     if margin:
         ax.axvspan(-margin, margin, color=COLOURS[4], alpha=0.16, linewidth=0)
         ax.annotate(f"±{margin:g}", (margin, -0.55), xytext=(3, 0), textcoords="offset points", color=GREY, va="top")
-    return intervals(frame, ax, label=label, zero=True)
+    return intervals(frame, ax, label=label, zero=True, sides=sides)
 
 
 def histogram(values: Floats, ax: Any, *, xlabel: str, ylabel: str, less_is_better: bool = False) -> Any:

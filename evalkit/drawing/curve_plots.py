@@ -19,10 +19,8 @@ WORDS = 42  # characters that fit above a panel, or beside it
 NAME = 28
 STEPS = "steps-pre"  # a value holds back to the point before it
 FROM_ABOVE = "steps-post"  # the same of points that run from right to left
-DASHES = ("-", "--", "-.", (0, (1, 1.2)))
 
 FEW = 6  # classes whose shares fit into the cells of a confusion table
-MEAN = "mean error"
 KINDS = {"test": COLOURS[0], "both": "#9ec6e0", "training": "#d9dce1"}
 
 
@@ -47,7 +45,7 @@ class Panel:
 
 def look(i: int) -> dict[str, Any]:
     """Colour and dashes of the i-th system: told apart also without colour."""
-    return {"color": plots.colour(i), "linestyle": DASHES[i % len(DASHES)]}
+    return {"color": plots.colour(i), "linestyle": plots.DASHES[i % len(plots.DASHES)]}
 
 
 def panels(frames: Sequence[Panel], axes: Any) -> Any:
@@ -110,21 +108,6 @@ def matrices(tables: Mapping[str, Any], axes: Any, **labels: Any) -> Any:
     for (name, table), ax in zip(tables.items(), axes.flat, strict=True):
         matrix(table, ax, **labels).set_title(short(name, NAME))
     return axes
-
-
-def errors(forecast: Any, error: Any, tenths: pd.DataFrame, ax: Any, *, xlabel: str, ylabel: str) -> Any:
-    """A cloud of errors, around 0, with the mean error by tenths and its interval."""
-    cloud: dict[str, Any] = {"linestyle": "none", "marker": ".", "markersize": 3, "color": GREY, "alpha": 0.5}
-    marks.series(ax.plot(forecast, error, rasterized=False, **cloud)[0], "")
-    marks.band(ax.vlines(tenths["forecast"], tenths["low"], tenths["high"], color=COLOURS[1], linewidth=2), MEAN)
-    means = ax.plot(tenths["forecast"], tenths["bias"], marker="o", markersize=4, color=COLOURS[1], linewidth=1)[0]
-    texts = zip(tenths["forecast"], said(tenths, signed, "bias"), strict=True)
-    marks.series(means, MEAN, [f"forecast {number(x)}: {MEAN} {text}" for x, text in texts])
-    ax.axhline(0, color="#444", linewidth=0.9)
-    ax.set_xlabel(xlabel)
-    ax.set_ylabel(ylabel)
-    ax.grid(**GRID)
-    return ax
 
 
 def tenths(frame: pd.DataFrame, axes: Any, *, ylabel: str) -> Any:

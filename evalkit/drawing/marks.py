@@ -84,7 +84,7 @@ def _sloped(path: str) -> str:
 
 
 def _attributes(texts: dict[str, str]) -> str:
-    return " ".join(f'data-{name}="{escape(text).replace(chr(10), "&#10;")}"' for name, text in texts.items())
+    return " ".join(f'data-{name}="{escape(text)}"' for name, text in texts.items())
 
 
 def _scales(ax: Any) -> str:

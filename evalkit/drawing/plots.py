@@ -15,6 +15,7 @@ from evalkit.drawing.figures import Drawing
 from evalkit.drawing.tables import escape
 from evalkit.numbers import Show, decimals, estimate, number, signed
 
+DASHES = ("-", "--", "-.", (0, (1, 1.2)))
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#6b6b6b", "#332288")
 GREY = "#767676"
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
@@ -117,12 +118,18 @@ def row(
     width = PANELS[min(panels, len(PANELS)) - 1] * panels
     every = _labelled(draw)
     svg, axes = _drawn(every, data, options, (width, height), (1, panels))
-    with figures.quiet():
-        boxes = [ax.get_tightbbox() for ax in axes.flat]
-    cut = "".join(_apart(svg, boxes, axes.flat[0].figure))
+    cut = "".join(_apart(svg, _boxes(axes), axes.flat[0].figure))
     together = f'<div class="row" role="img" aria-label="{escape(alt or caption)}">{cut}</div>'
     drawing = Drawing(every, data, options, _size(axes), (1, panels), STYLE)
     return Picture(together, alt or caption, caption, drawing)
+
+
+def _boxes(axes: Any) -> list[Any]:
+    """What each panel covers, in the style in which it was drawn: in another there are other ticks."""
+    import matplotlib as mpl
+
+    with mpl.rc_context(STYLE), figures.quiet():
+        return [ax.get_tightbbox() for ax in axes.flat]
 
 
 def _size(axes: Any) -> tuple[float, float]:
@@ -162,7 +169,7 @@ def _drawn(
         for ax in axes.flat:
             ax.set_facecolor("none")
         draw(*data, axes if panels else axes[0, 0], **options)
-        figure.set_figheight(size[1] + LINE * max(map(_lines_below, axes.flat)))
+        figure.set_figheight(figure.get_figheight() + LINE * max(map(_lines_below, axes.flat)))
         attributes, buffer = marks.numbered(figure), io.StringIO()
         FigureCanvasSVG(figure).print_svg(buffer, metadata={"Date": None, "Creator": None})
     return marks.written(_embedded(buffer.getvalue()), attributes, list(axes.flat)), axes
@@ -241,15 +248,15 @@ def short(name: str, most: int = 32) -> str:
 
 
 def title(name: str, width: int) -> str:
-    """A name in at most two lines of so many characters.
+    """A name in as many lines of so many characters as it needs, at most `LINES`.
 
     >>> title("housing rented from a relative", 16)
     'housing rented\\nfrom a relative'
     """
-    first, *rest = textwrap.wrap(name, width, break_on_hyphens=False) or [name]
-    return "\n".join([first, short(" ".join(rest), width)] if rest else [first])
+    return "\n".join(textwrap.wrap(name, width, break_on_hyphens=False, max_lines=LINES, placeholder=" …") or [name])
 
 
+LINES = 6  # of a title
 HALF = 22  # characters of a name of which a legend holds two side by side
 LINE = 0.2  # inches of a line of a legend
 
@@ -266,10 +273,14 @@ def legend(ax: Any, lines: Sequence[tuple[str, Any]]) -> None:
 
 
 TITLE_SIZE = 8.5
+TITLE_LINE = 0.15  # inches of a line of this size
 TITLE_INCHES = 0.085  # that a character of this size needs, wide ones among them
 
 
-def intervals(frame: pd.DataFrame, ax: Any, *, label: str, zero: bool) -> Any:
+Sides = tuple[str, str]  # what it means to lie to the left of 0, and to the right
+
+
+def intervals(frame: pd.DataFrame, ax: Any, *, label: str, zero: bool, sides: Sides | None = None) -> Any:
     """One row a result, `name`, `value`, `low`, `high`: a point and its interval, best reading from top to bottom."""
     known, rows = np.flatnonzero(np.isfinite(frame["value"])), list(frame.itertuples())
     for i, text in zip(known, said(frame.iloc[known], signed if zero else number), strict=True):
@@ -281,6 +292,10 @@ def intervals(frame: pd.DataFrame, ax: Any, *, label: str, zero: bool) -> Any:
         marks.series(point, row.name, [f"{row.name}: {text}"])
     if zero:
         ax.axvline(0, color="#444", linewidth=0.9)
+    if sides:
+        above: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "fontsize": 8}
+        ax.annotate(f"← {sides[0]}", (0, 1), xytext=(-5, 2), ha="right", color="#444", **above)
+        ax.annotate(f"{sides[1]} →", (0, 1), xytext=(5, 2), ha="left", color="#444", **above)
     ax.set_yticks(range(len(frame)), [short(name, 48) for name in frame["name"]])
     ax.set_ylim(len(frame) - 0.4, -0.6)
     ax.grid(axis="x", color="#ddd", linewidth=0.6)
@@ -301,7 +316,8 @@ def curves(frame: pd.DataFrame, ax: Any, *, x: str, y: str, xlabel: str, ylabel:
     for i, (name, line) in enumerate(frame.groupby("system", sort=False)):
         look = style_of(i)
         says = [f"{name}, {x} {place:g}: {text}" for place, text in zip(line[x], said(line, value=y), strict=True)]
-        lines.append((str(name), marks.series(ax.plot(line[x], line[y], **look)[0], name, says)))
+        drawn = ax.plot(line[x], line[y], linestyle=DASHES[i % len(DASHES)], **look)[0]
+        lines.append((str(name), marks.series(drawn, name, says)))
         limits = ax.fill_between(line[x], line["low"], line["high"], color=look["color"], alpha=0.12, linewidth=0)
         marks.band(limits, name)
     if log:
@@ -356,4 +372,12 @@ def multiples(frame: pd.DataFrame, axes: Any, *, label: str) -> Any:
     axes.flat[0].set_ylim(len(systems) - 0.5, -0.5)
     for ax in axes[-1]:
         ax.set_xlabel(label)
+    _room_for_titles(axes)
     return axes
+
+
+def _room_for_titles(axes: Any) -> None:
+    """Make the figure higher by the lines that the longest title of each row of panels has beyond two and n."""
+    lines = [max(ax.get_title(loc="left").count("\n") for ax in row) for row in axes]
+    figure = axes.flat[0].figure
+    figure.set_figheight(figure.get_figheight() + TITLE_LINE * sum(max(n - 2, 0) for n in lines))

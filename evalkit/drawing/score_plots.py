@@ -60,13 +60,18 @@ def _beneath(spread: pd.DataFrame, ax: Any) -> None:
 CLASSES = {"positive": COLOURS[1], "negative": COLOURS[0]}
 
 
-def histograms(frame: pd.DataFrame, axes: Any, *, xlabel: str, ylabel: str) -> Any:
-    """One square a system: the share of each class in bins, `low`, `high`, `positive`, `negative`."""
+def histograms(
+    frame: pd.DataFrame, axes: Any, *, xlabel: str, ylabel: str, sides: Sequence[str] = tuple(CLASSES)
+) -> Any:
+    """One square a system: the share of each class in bins, `low`, `high`, `positive`, `negative`.
+
+    sides: what the two are called.
+    """
     for (name, part), ax in zip(frame.groupby("system", sort=False), axes.flat, strict=True):
         edges = np.append(part["low"], part["high"].iloc[-1])
         drawn = [
-            (side, marks.series(ax.stairs(part[side], edges, fill=True, color=colour, alpha=0.45, linewidth=0), side))
-            for side, colour in CLASSES.items()
+            (shown, marks.series(ax.stairs(part[side], edges, fill=True, color=colour, alpha=0.45, linewidth=0), shown))
+            for (side, colour), shown in zip(CLASSES.items(), sides, strict=True)
         ]
         for side, colour in CLASSES.items():
             ax.stairs(part[side], edges, color=colour, linewidth=0.9)
@@ -75,18 +80,27 @@ def histograms(frame: pd.DataFrame, axes: Any, *, xlabel: str, ylabel: str) -> A
     return axes
 
 
-def distributions(frame: pd.DataFrame, distances: pd.DataFrame, axes: Any, *, xlabel: str, ylabel: str) -> Any:
+def distributions(
+    frame: pd.DataFrame,
+    distances: pd.DataFrame,
+    axes: Any,
+    *,
+    xlabel: str,
+    ylabel: str,
+    sides: Sequence[str] = tuple(CLASSES),
+) -> Any:
     """One square a system: the distribution function of each class in steps, and where they are farthest apart."""
     of_system = distances.set_index("system")
     for (name, part), ax in zip(frame.groupby("system", sort=False), axes.flat, strict=True):
         drawn = []
-        for side, dashes in zip(CLASSES, ("-", "--"), strict=True):
+        for side, shown, dashes in zip(CLASSES, sides, ("-", "--"), strict=True):
             line = ax.plot(part["x"], part[side], drawstyle="steps-post", color=CLASSES[side], linestyle=dashes)[0]
-            drawn.append((side, marks.series(line, side)))
+            drawn.append((shown, marks.series(line, shown)))
         widest = of_system.loc[name]
         ax.plot([widest["x"]] * 2, [widest["negative"], widest["positive"]], color="#444", marker="_", linewidth=1.2)
         middle = (widest["negative"] + widest["positive"]) / 2
         place: dict[str, Any] = {"xytext": (4, 0), "textcoords": "offset points", "va": "center", "fontsize": SMALL}
+        place["bbox"] = {"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 0.5}
         ax.annotate(f"KS {number(widest['value'])}", (widest["x"], middle), **place)
         _titled(ax, str(name), xlabel, ylabel)
     legend(list(axes.flat)[-1], drawn)

@@ -2,6 +2,7 @@
 
 import html
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -136,6 +137,7 @@ LISTED = 200  # rows of a table that someone may still read
 UNFOLDED = 30  # rows of a table of which the others are folded
 LONG = 40  # more letters of a row's head than stand on one line
 ALIKE = 3  # findings of one kind that are read one by one
+ENDS = re.compile("</t[rhd]>")
 Head = Cell | str
 
 
@@ -165,11 +167,11 @@ def table(
 
 
 def whole(caption: str, columns: Sequence[Head], rows: Sequence[Sequence[Cell | str]], note: str = "") -> Html:
-    """A table of all its rows, for a fold of its own."""
+    """A table of all its rows, for a fold of its own; HTML lets it do without the end tags of rows and cells."""
     plain = [column.text if isinstance(column, Cell) else column for column in columns]
     content = Table(caption, plain, [[_cell(cell) for cell in row] for row in rows], note)
     below = f'<p class="muted">{escape(note)}</p>' if note else ""
-    return Html(_table(caption, columns, rows) + below, content.text, (content,))
+    return Html(ENDS.sub("", _table(caption, columns, rows)) + below, content.text, (content,))
 
 
 def cut(rows: int, note: str) -> str:

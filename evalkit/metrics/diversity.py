@@ -32,9 +32,19 @@ class Items:
         return len(self.offset) - 1
 
     @cached_property
+    def length(self) -> Ints:
+        """Rows of each list."""
+        return np.diff(self.offset)
+
+    @cached_property
     def owner(self) -> Ints:
         """The list that each row belongs to."""
-        return np.repeat(np.arange(len(self)), np.diff(self.offset))
+        return np.repeat(np.arange(len(self)), self.length)
+
+    @cached_property
+    def rank(self) -> Ints:
+        """The place of each row in its list, from 1."""
+        return np.arange(1, len(self.item) + 1) - self.offset[self.owner]
 
     @cached_property
     def known(self) -> Bools:
@@ -110,9 +120,8 @@ def top(lists: Items, k: int | None) -> Items:
     """
     if k is None:
         return lists
-    rank = np.arange(1, len(lists.item) + 1) - lists.offset[lists.owner]
-    length = np.minimum(np.diff(lists.offset), k)
-    return Items(lists.item[rank <= k], np.concatenate([[0], np.cumsum(length)]), lists.size)
+    length = np.minimum(lists.length, k)
+    return Items(lists.item[lists.rank <= k], np.concatenate([[0], np.cumsum(length)]), lists.size)
 
 
 def left_out(lists: Items, has: ArrayLike, k: int | None = None) -> Floats:

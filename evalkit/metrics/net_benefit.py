@@ -21,6 +21,26 @@ def net_benefit(c: Counts, chance: Floats) -> Floats:
     return ratio(decided.tp - decided.fp * odds(chance), c.total)
 
 
+def decision_curve(c: Counts, grid: Floats) -> tuple[Floats, Floats]:
+    """Threshold probabilities, lowest first, and the net benefit at them: at each of a grid and on both sides of jumps.
+
+    Just above a score, rows with that score are no longer predicted positive; between scores the curve is smooth.
+
+    >>> from evalkit.metrics.counts import count
+    >>> x, y = decision_curve(count([0.6], positive=[3], negative=[1]), np.array([0.5, 0.7]))
+    >>> x.tolist(), y.round(3).tolist()
+    ([0.5, 0.6, 0.6, 0.7], [0.5, 0.375, 0.0, 0.0])
+    """
+    inside = (c.threshold > grid[0]) & (c.threshold < grid[-1])
+    at = c.threshold[inside]
+    tp, fp = (np.append(0, column[:-1])[inside] for column in (c.tp, c.fp))
+    above = ratio(tp - fp * odds(at), c.total)
+    x = np.concatenate([grid, at, at])
+    y = np.concatenate([net_benefit(c, grid), net_benefit(c, at), above])
+    order = np.lexsort([np.repeat([0, 0, 1], [len(grid), len(at), len(at)]), x])
+    return x[order], y[order]
+
+
 def treat_all(c: Counts, chance: Floats) -> Floats:
     """The net benefit of predicting every row positive.
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evalkit.arrays import Floats
+from evalkit.arrays import Bools, Floats
 from evalkit.metrics.calibration import EPSILON, recalibrate
 from evalkit.metrics.counts import Counts
 
@@ -25,9 +25,19 @@ def isotonic_curve(c: Counts) -> tuple[Floats, Floats]:
     ([0.1, 0.4, 0.6, 0.9], [0.0, 0.333, 0.333, 1.0])
     """
     score, share = c.threshold[::-1], recalibrate(c).threshold[::-1]
+    ends = block_ends(share)
+    return score[ends], share[ends]
+
+
+def block_ends(share: Floats) -> Bools:
+    """Which values of an isotonic fit begin or end a block of equal ones.
+
+    >>> block_ends(np.array([1.0, 1.0, 1.0, 2.0])).tolist()
+    [True, False, True, True]
+    """
     changes = np.diff(share) != 0
-    ends = np.append(True, changes) | np.append(changes, True)
-    return score[ends[: len(score)]], share[ends[: len(score)]]
+    ends: Bools = np.append(True, changes) | np.append(changes, True)
+    return ends[: len(share)]
 
 
 # Logistic recalibration ---------------------------------------------------------------------------------------------

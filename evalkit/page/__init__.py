@@ -59,7 +59,11 @@ PAPERMILL_BANNER = "papermill-error-cell-tag"
 STYLES = ("page.css", "controls.css")
 SCRIPTS = ("page.js", "address.js", "tables.js", "figures.js", "thresholds.js")
 COMMENT = re.compile(r"^\s*//.*\n|\s+//.*$|/\*.*?\*/", re.MULTILINE)
-SPACE = re.compile(r"""("(?:[^"\\]|\\.)*"|`(?:[^`\\]|\\.)*`)|\s*([{}()\[\],;:?=<>+\-*/&|!])\s*|\s*\n\s*""")
+SPACE = re.compile(r"""("(?:[^"\\]|\\.)*"|`(?:[^`\\]|\\.)*`)|\s*([{}()\[\],;:?=<>+\-*/%&|!])\s*|\s*\n\s*""")
+HOLE = re.compile(r"\$\{[^{}]*\}")  # of a template
+ALONE = re.compile(r"=>\{(?!return|if|let|for)([^{};,]+)\}")  # a function of one statement, which is an expression
+CLOSED = r"(?:[^;\n]\n(?:\1 .*\n|\1[)}\]].*[^;\n]\n)*\1[)}\]].*)?"  # the rest of what does not end on its first line
+DECLARED = re.compile(rf"^( *)((?:const|let)\b.*{CLOSED});\n\1(?:const|let)\b", re.MULTILINE)  # and another after it
 
 
 class ReportExporter(TemplateExporter):
@@ -141,11 +145,21 @@ def script() -> str:
 def squeezed(source: str) -> str:
     """A script in fewer bytes, its names as they are; a regular expression must hold no quote and no space.
 
-    >>> squeezed("const a = [1, 2]; // two\\nif (a) { b = 'x'; }")
-    "let a=[1,2];if(a){b='x'}"
+    A line that begins with `const` or `let` and ends with a semicolon must be one declaration.
+
+    >>> squeezed("const a = [1, 2]; // two\\nconst c = 3;\\nif (a) { b = 'x'; }")
+    "let a=[1,2],c=3;if(a){b='x'}"
     """
-    text = SPACE.sub(lambda part: part[1] or part[2] or "\n", COMMENT.sub("", source))
-    return text.replace(";}", "}").replace("const ", "let ").replace("const[", "let[").replace("const{", "let{")
+    text, again = COMMENT.sub("", source), 1
+    while again:
+        text, again = DECLARED.subn(r"\1\2,", text)
+    text = HOLE.sub(lambda hole: _dense(hole[0]), _dense(text)).replace(";}", "}")
+    return ALONE.sub(r"=>\1", text).replace("const ", "let ").replace("const[", "let[").replace("const{", "let{")
+
+
+def _dense(source: str) -> str:
+    """A script without the spaces that it can do without; those in strings stay."""
+    return SPACE.sub(lambda part: part[1] or part[2] or "\n", source)
 
 
 def _part(name: str) -> str:

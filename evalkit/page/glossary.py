@@ -46,10 +46,30 @@ TERMS = (
         ("calibration", "calibrated", "reliability diagram"),
     ),
     Term(
+        "calibration slope",
+        "The slope of a logistic regression of the labels on the logit of the probability: 1 if calibrated, below 1 if "
+        "probabilities are too extreme, above 1 if they are too moderate. The calibration intercept, with the slope "
+        "fixed at 1, is 0 if calibrated on average and above 0 if probabilities are too low.",
+        ("Logistic recalibration", "calibration slope", "calibration intercept"),
+    ),
+    Term(
         "confidence interval",
         "The range of true values that fit the data: of 100 such intervals at 95%, about 95 contain the "
         "true value. The wider the interval, the less the data say.",
         ("confidence intervals", "confidence interval", "intervals", "interval"),
+    ),
+    Term(
+        "consistency band",
+        "Where the curve of a reliability diagram lies at each probability or forecast in 95% of samples of this size "
+        "if the probabilities or forecasts are right. A curve that leaves it over a stretch is evidence of "
+        "miscalibration; it is pointwise, so a curve may leave it somewhere by chance.",
+        ("of such curves",),
+    ),
+    Term(
+        "CORP",
+        "A reliability diagram and a decomposition of the loss without bins: isotonic regression fits the share of "
+        "positives, or the mean of the actual values, as a step function that never falls along the forecast.",
+        ("CORP",),
     ),
     Term(
         "CUPED",
@@ -66,6 +86,18 @@ TERMS = (
         ("detectable difference", "Detectable", "be detected with 80% power"),
     ),
     Term(
+        "discrimination (DSC)",
+        "The part of the loss that a forecast removes by telling rows apart, after perfect recalibration (CORP). "
+        "Higher is better.",
+        ("discrimination", "DSC"),
+    ),
+    Term(
+        "diversity",
+        "How different the items of one list are from each other (intra-list diversity, ILD): the share of its pairs "
+        "with different categories, or their mean cosine distance by features. It says nothing about relevance.",
+        ("diversity by category", "diversity by features"),
+    ),
+    Term(
         "equivalent",
         "The difference was shown to lie within the margin that was set, by two one-sided tests (TOST). Not being "
         "significantly different is not evidence of equivalence.",
@@ -76,6 +108,11 @@ TERMS = (
         "family",
         "The comparisons that are corrected together for being several.",
         ("Family",),
+    ),
+    Term(
+        "Gini of exposure",
+        "How unevenly the lists show the items of the catalogue, items never shown included: 0 if all are shown "
+        "equally often, near 1 if a few are shown always.",
     ),
     Term(
         "Holm",
@@ -113,12 +150,35 @@ TERMS = (
     ),
     Term("MOVER", "An interval of a sum or difference that is put together from the intervals of its parts."),
     Term(
+        "miscalibration (MCB)",
+        "The part of the loss that perfect recalibration would remove (CORP): 0 if calibrated. Loss = MCB − DSC + UNC.",
+        ("miscalibration", "MCB"),
+    ),
+    Term(
         "Nemenyi",
         "A test of all pairs by mean rank: two systems differ if their mean ranks are further apart than the critical "
         "difference.",
         ("Nemenyi's", "Nemenyi"),
     ),
+    Term(
+        "net benefit",
+        "True positives per row less false positives per row times t / (1 − t), where t is the probability from which "
+        "a case is acted on. The decision curve draws it over t, beside acting on every case and on none: a model is "
+        "useful where it lies above both.",
+        ("Net benefit", "net benefit", "Decision curve", "decision curve"),
+    ),
     Term("non-inferiority", "The difference was shown not to be worse than the margin that was set."),
+    Term(
+        "novelty",
+        "How unexpected the items of a list are: the mean of −log2 of their popularity, in bits. One bit more means "
+        "half as popular.",
+        ("novelty by interactions", "novelty by users"),
+    ),
+    Term(
+        "overlap",
+        "The share of items that the first k of two lists have in common, whatever their order and relevance.",
+        ("Mean overlap",),
+    ),
     Term(
         "p",
         "The probability of a difference at least as large as the observed one if there were no true difference. It is "
@@ -135,6 +195,17 @@ TERMS = (
         "power",
         "The probability that data of this size show a true difference of a stated size.",
         ("80% power", "95% power", "power"),
+    ),
+    Term(
+        "rank interval",
+        "The ranks that a system may truly have: from 1 plus the number of systems that are significantly better to "
+        "the number of systems less those that are significantly worse. The intervals hold for all systems at once.",
+        ("rank intervals",),
+    ),
+    Term(
+        "RBO",
+        "Rank-biased overlap: how alike two lists are, from 0 for no common item to 1 for the same items in the same "
+        "order; ranks near the top weigh most.",
     ),
     Term(
         "sample ratio",
@@ -157,15 +228,32 @@ TERMS = (
     ),
     Term("threshold", "The score from which on a row is predicted positive.", ("threshold", "Thresholds", "Threshold")),
     Term(
+        "tier",
+        "Systems that follow each other in the ranking without a significant difference between any two of them.",
+        ("tiers", "tier"),
+    ),
+    Term(
         "tied scores",
         "Equal scores of several items of a list, whose order is then arbitrary; the range shows how much that "
         "matters.",
         ("Ties:", "tied items"),
     ),
     Term(
+        "uncertainty (UNC)",
+        "The loss of always predicting the base rate or the mean, the same for all systems (CORP): how hard the data "
+        "are.",
+        ("UNC",),
+    ),
+    Term(
         "unit",
         "What varies independently from sample to sample: a row, a query, a user. Intervals and tests count units.",
         ("as units", "the units"),
+    ),
+    Term(
+        "unjudged item",
+        "An item of a list that nobody judged. It counts as not relevant, which is unfair to a system that finds what "
+        "earlier systems did not.",
+        ("Unjudged items", "unjudged items"),
     ),
     Term(
         "Walsh–Hadamard draws",

@@ -73,7 +73,7 @@ def calibrated(study: BinaryStudy) -> Html:
     if not study.probabilities:
         return Html("")
     note = (
-        "Brier = miscalibration − discrimination + uncertainty (CORP, isotonic, no bins). Recalibration would remove "
+        "Brier = miscalibration (MCB) − discrimination (DSC) + uncertainty (UNC): CORP, no bins. Recalibration removes "
         "the miscalibration; only a better ranking adds discrimination. bias: mean probability − base rate. "
         + NO_LIMITS
     )
@@ -166,14 +166,15 @@ def results(study: BinaryStudy) -> Results:
             {"system": name} | dict(zip(names, bounds, strict=True)) for name, bounds in bounds_by_system
         ]
     if study.both_classes:
+        of_systems = study.counts_by_system
         more |= {
             "curves": {kind: study.recorded(kind).to_dict("list") for kind in ("roc", "pr")},
             "crossings": study.crossings.to_dict("records"),
             "base_rates": study.elsewhere.to_dict("records"),
             "gains": study.gains.to_dict("records"),
             "scores_by_class": {
-                "histogram": score_spread.histogram(study).to_dict("list"),
-                "distances": score_spread.distances(study).to_dict("records"),
+                "histogram": score_spread.histogram(of_systems, score_spread.edges(study, of_systems)).to_dict("list"),
+                "distances": score_spread.distances(of_systems).to_dict("records"),
             },
         }
     if study.probabilities:
@@ -189,7 +190,7 @@ def results(study: BinaryStudy) -> Results:
 def _net_benefit(study: BinaryStudy) -> dict[str, Any]:
     if not study.both_classes:
         return {}
-    curve = decision_curve.benefits(study, decision_curve.COARSE).to_dict("list")
+    curve = decision_curve.benefits(study.counts_by_system, decision_curve.COARSE).to_dict("list")
     differences = decision_curve.apart(study).to_dict("list")
     at_costs = decision_curve.at_costs(study).to_dict("records")
     return {"net_benefit": {"curve": curve, "at_costs": at_costs, "differences": differences}}

@@ -7,8 +7,8 @@ from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Cell, Html, Results, by_system, each, escape, limits, of_rows, text, value
 from evalkit.findings import inputs, predictions
 from evalkit.findings.finding import NOTE, WARNING, Finding
-from evalkit.numbers import decimals, number
-from evalkit.pages import each_class, page, record
+from evalkit.numbers import decimals, number, thousands
+from evalkit.pages import class_pictures, each_class, page, record
 from evalkit.pages.if_perfect import NO_LIMITS, if_perfect
 from evalkit.pages.probabilities import DRAWN, reliability
 from evalkit.pages.shared_findings import counts, few_clusters, few_rows, picked, rows_read, skewed, slices, weights
@@ -137,9 +137,24 @@ def confusion_plot(study: ClassesStudy) -> Picture:
 
 
 def confusion(study: ClassesStudy) -> Html:
-    """Precision, recall and F1 of every class."""
+    """Precision, recall and F1 of every class, and the most frequent mistakes."""
     decided = {"precision": "precision", "recall": "recall", "f1": "F1"}
-    return each_class.one_by_one(study, study.by_class, "Class by class", COUNTED, decided)
+    by_class = each_class.one_by_one(study, study.by_class, "Class by class", COUNTED, decided)
+    return tables.stack([_confused(study), by_class])
+
+
+def _confused(study: ClassesStudy) -> Html:
+    """Which classes are most often predicted instead of which."""
+    if not len(study.confused):
+        return Html("")
+    columns = {
+        "actual": text("actual"),
+        "predicted": text("predicted"),
+        "rows" if study.data.weight is None else "weight": text("n", thousands),
+        "share of the actual class": limits("share"),
+        "share of all errors": value("of_errors"),
+    }
+    return of_rows(f"Most confused pairs of classes: {study.leader}", study.confused, columns)
 
 
 def definitions(study: ClassesStudy) -> Html:
@@ -163,6 +178,8 @@ def results(study: ClassesStudy) -> Results:
         "confusion": {name: rows_of.confusion.table.tolist() for name, rows_of in study.sample.rows.items()},
         "by_class": study.by_class.to_dict("records"),
         "coverage": study.covered.to_dict("records"),
+        "confused": study.confused.to_dict("records"),
+        **class_pictures.recorded(study),
     }
     if study.scored:
         more["tops"] = study.tops.to_dict("records")

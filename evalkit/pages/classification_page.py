@@ -13,7 +13,9 @@ from evalkit.drawing.tables import Html
 from evalkit.pages import (
     binary_page,
     binary_plots,
+    class_pictures,
     classes_page,
+    explorers,
     moving_threshold,
     multilabel_page,
     net_benefits,
@@ -30,16 +32,15 @@ pieces.listed(__name__)
 
 ALONE = (4.9, 3.9)  # inches of one panel of curves
 KINDS: dict[type, tuple[Any, ...]] = {
-    RowsStudy: (binary_page, binary_plots, probabilities, net_benefits, score_spreads, moving_threshold),
+    RowsStudy: (binary_page, binary_plots, probabilities, net_benefits, score_spreads, moving_threshold, explorers),
     SumsStudy: (binary_page, binary_plots, probabilities, net_benefits, score_spreads, moving_threshold),
-    ClassesStudy: (classes_page,),
-    MultiLabelStudy: (multilabel_page,),
+    ClassesStudy: (classes_page, class_pictures, explorers),
+    MultiLabelStudy: (multilabel_page, class_pictures, explorers),
 }
-DRAWN_OF_TWO = ("decision_curve_plot", "decision_difference_plot", "score_plot", "ks_plot")
-OF_TWO = ("base_rate_plot", "base_rate", "cost_plot", "gain_plot", "moved", *DRAWN_OF_TWO)
+OF_TWO = ("base_rate_plot", "base_rate", "cost_plot", "gain_plot", "moved", "decision_difference_plot")
 ABSENT: dict[type, tuple[str, ...]] = {
-    RowsStudy: (),
-    SumsStudy: (),
+    RowsStudy: ("class_calibration_plot",),
+    SumsStudy: ("class_calibration_plot", "row_by_row"),
     ClassesStudy: (*OF_TWO, "sweep_plot"),
     MultiLabelStudy: (*OF_TWO, "choices", "calibration_plot", "confusion_plot"),
 }
@@ -76,6 +77,7 @@ cost_plot = _piece("cost_plot", "Cost along the share predicted positive.")
 thresholds = _piece("choices", "What ways to choose a threshold would give.")
 moving_threshold_table = _piece("moved", "What any other threshold would decide.")
 calibration_plot = _piece("calibration_plot", "Probabilities against what happened.")
+class_calibration_plot = _piece("class_calibration_plot", "Probabilities against what happened, class by class.")
 calibration = _piece("calibrated", "The calibration of the probabilities.")
 decision_curve = _piece("decision_curve_plot", "Net benefit along the threshold probability.")
 decision_difference = _piece("decision_difference_plot", "Differences in net benefit.")
@@ -83,6 +85,7 @@ top_plot = _piece("gain_plot", "What stands among the highest scores.")
 top = _piece("gains", "Lift, or how often the class is among the highest scores.")
 confusion_plot = _piece("confusion_plot", "The confusion table as a picture.")
 confusion = _piece("confusion", "Which decisions were right and wrong.")
+explorer = _piece("row_by_row", "The rows that are missed by most, with what every system says of them.")
 definitions = _piece("definitions", "Exactly the metrics shown, the intervals, the tests.")
 origin = _piece("origin", "Inputs, parameters, versions, the command.")
 results = _piece("results", "Every number of the page, unrounded.")

@@ -19,9 +19,7 @@ def decision_curve_plot(study: BinaryStudy) -> Picture | Html:
     """Net benefit of the systems, of predicting all rows positive and of predicting none."""
     if not (study.probabilities and study.both_classes):
         return Html("")
-    names = [*study.order[: page.CURVES], decision_curve.ALL]
-    frame = decision_curve.drawn(study)
-    frame = frame[frame["system"].isin(names)]
+    frame = decision_curve.drawn({name: study.table(name) for name in study.order[: page.CURVES]})
     at = decision_curve.at_costs(study)
     values = listed((f"{row.system} {number(row.value)}" for row in at.itertuples()), page.CURVES + 1)
     chance = number(at["threshold"].iloc[0], 2)

@@ -22,6 +22,7 @@ from evalkit.studies.words import counted, sample_sizes
 pieces.listed(__name__)
 
 DRAWN = 30  # more than a figure holds
+SIDES = {"high": ("second better", "first better"), "low": ("first better", "second better"), "neither": None}
 CURVES = 8  # more systems than a figure of curves, or of slices, holds
 Row = Sequence[Cell | str]
 
@@ -225,6 +226,7 @@ def forest(study: Study, draw: Any, caption: str, colours: Mapping[str, str], **
     frame["colour"] = [colours.get(word, plots.GREY) for word in pairs["verdict"]]
     label = f"difference in {study.primary.label} ({sample_sizes(pairs['n'], study.unit_name)})"
     alt, size = f"{caption} {listed(frame)}", (plots.WIDTH, plots.tall(len(frame)))
+    options["sides"] = SIDES[study.primary.metric.best]
     return plots.picture(draw, frame, alt=alt, caption=caption, size=size, label=label, **options)
 
 

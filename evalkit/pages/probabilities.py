@@ -23,6 +23,7 @@ def calibration_plot(study: BinaryStudy) -> Picture | Html:
         for row in rows[rows["system"].isin(list(words))].itertuples():
             words[row.system] += [f"{CORNER[part]} {number(row.value, places)}"] if part in CORNER else []
     how = "On the dotted line probabilities are calibrated; above it they are too low, below it too high."
+    how += " MCB, DSC, UNC: miscalibration, discrimination and uncertainty; Brier = MCB − DSC + UNC."
     return reliability(study, "share of positives", how, words, study.facts.rows)
 
 

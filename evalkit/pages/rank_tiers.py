@@ -1,10 +1,13 @@
 """The table of rank intervals and tiers of a page that compares systems on shared units."""
 
+import math
+
 from evalkit.drawing.tables import Html, of_rows, text, value
 from evalkit.numbers import percent
 from evalkit.pages import pieces
 from evalkit.studies.rank_tiers import rank_tiers
 from evalkit.studies.study import Study
+from evalkit.studies.words import plural
 
 pieces.listed(__name__)
 
@@ -18,9 +21,20 @@ def tiers(study: Study) -> Html:
     ranks = frame["rank_low"].astype(str) + "–" + frame["rank_high"].astype(str)
     frame = frame.assign(rank=ranks.where(frame["rank_low"] != frame["rank_high"], frame["rank_low"].astype(str)))
     columns = {"system": text("system"), study.primary.label: value("value"), "rank": text("rank")}
+    columns |= {"tier": text("tier"), f"{plural(study.unit_name, 2)} to tell it from the next": text("needed", _count)}
     note = (
-        f"All true ranks lie within these ranges together with probability {level} (step-down max-T, all pairs). No "
-        f"two systems of one tier differ significantly; systems of neighbouring tiers need not either."
+        f"The rank intervals contain all true ranks at once with probability {level} (step-down max-T, all pairs). No "
+        "two systems of one tier differ significantly; systems of neighbouring tiers need not either. The last column "
+        "is an estimate for 80% power, if the true difference is the observed one, which is itself uncertain."
     )
     caption = f"Ranks by {study.primary.label}: {len(frame)} systems in {several} tier{'s' if several > 1 else ''}"
-    return of_rows(caption, frame, columns | {"tier": text("tier")}, note)
+    return of_rows(caption, frame, columns, note)
+
+
+def _count(units: float) -> str:
+    """A number of units to two digits; a dash for none.
+
+    >>> _count(337_153.0), _count(22.0)
+    ('340,000', '22')
+    """
+    return "–" if math.isnan(units) else f"{float(f'{units:.2g}'):,.0f}"

@@ -1,19 +1,24 @@
 """The words and tables that only the ranking page has, each from the study's frames."""
 
+import math
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pandas as pd
 
 from evalkit.drawing import plots, tables
 from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import Cell, Html, Results, escape, of_rows, text, value
+from evalkit.drawing.tables import Html, Results, escape, of_rows, text, value
 from evalkit.findings import inputs, measured, predictions
 from evalkit.findings.finding import NOTE, WARNING, Finding
+from evalkit.metrics.overlap import PERSISTENCE
 from evalkit.numbers import decimals, interval, number, percent, signed
-from evalkit.pages import first_screen, page, pieces, record
+from evalkit.pages import explorers, first_screen, page, pieces, record
+from evalkit.pages.explorers import Explored
 from evalkit.pages.shared_findings import columns_read, counts, few_units, gaps, picked, skewed, slices, unshared
 from evalkit.parameters.reports import RENUMBER
-from evalkit.studies import diagnostics, ranking_diagnostics
+from evalkit.reading.inputs.retrieved import DEEPEST
+from evalkit.studies import diagnostics, diversity, ranking_diagnostics, unjudged
 from evalkit.studies.diagnostics import VISIBLE
 from evalkit.studies.rank_tiers import rank_tiers
 from evalkit.studies.ranking import Ranking
@@ -23,9 +28,15 @@ from evalkit.studies.words import counted, listed
 pieces.listed(__name__)
 
 MOVED = 500  # queries that a page lists
-NUMBERS = 2_000  # of all metrics of these queries; of more queries fewer metrics
-OPENED = 100  # queries whose lists stand on the page, with so many items each
-TOP = 5
+NUMBERS = 700  # of all metrics of these queries, at least of one; of more queries fewer metrics
+OPENED = 50  # queries whose lists stand on the page, with so many items each
+TOP = 10
+OVERLAP = "items that both lists have among their first k / the items of the longer list, at most k"
+RBO = (
+    f"rank-biased overlap with p = {PERSISTENCE}: the mean share of common items at each depth, weighted towards the "
+    "top and extrapolated beyond the ends of the lists, which may differ in length (Webber, Moffat and Zobel 2010, "
+    f"equation 32); of at most {DEEPEST} rows of each list, tied items in the order of ranks"
+)
 
 
 def title(study: Ranking) -> Html:
@@ -66,44 +77,60 @@ def extremes(study: Ranking) -> Html:
 
 
 def explorer(study: Ranking) -> Html:
-    """Every query with the values of the two systems, and the first items of their lists; of many the most moved."""
+    """Every query with the values of the two systems, and their lists side by side; of many the most moved."""
     frame, every = study.moved(MOVED), len(study.runs.query)
-    columns = [_cells(study, frame, chosen.label) for chosen in study.explored(len(frame), NUMBERS)]
-    beside = [study.attributes[name][frame["number"]] for name in study.settings.attributes]
-    heads = [_opened(study, i, int(row.number), row.query) for i, row in enumerate(frame.itertuples())]
-    texts = [
-        [Cell(f"{escape(name)}\u00a0{escape(value)}", "text") for value in values]
-        for name, values in zip(study.settings.attributes, beside, strict=True)
-    ]
-    rows: list[Any] = list(zip(heads, *texts, *(column for _, several in columns for column in several), strict=True))
-    names = ["query", *study.settings.attributes, *(name for several, _ in columns for name in several)]
+    decisive, *others = [_cells(study, frame, chosen.label) for chosen in study.explored(len(frame), NUMBERS)]
+    columns: dict[str, Any] = decisive | _likeness(study, frame)
+    for cells in others:
+        columns |= cells
+    beside = {name: study.attributes[name][frame["number"]] for name in study.settings.attributes}
+    opened = [_opened(study, number) for number in frame["number"][:OPENED].tolist()]
     which = f"All {counted(every, 'query')}" if len(frame) == every else f"The {len(frame)} queries that differ most"
-    note = "The JSON has the differences of all queries." if len(frame) < every else ""
-    return tables.folded(which, tables.whole(f"{which}, {' and '.join(study.shown)}", names, rows, note))
+    note = " ".join(_explained(study, len(frame), every, sum(map(bool, opened))))
+    of = " and ".join(study.shown)
+    return explorers.explorer(Explored(which, of, "query", list(frame["query"]), beside, columns, opened, note))
 
 
-def _cells(study: Ranking, frame: pd.DataFrame, label: str) -> tuple[list[str], list[list[str]]]:
-    """The heads and the columns of one metric: each system, and for the metric that decides their difference."""
-    values = [study.per_query[label, name].per_unit[frame["number"]] for name in study.shown]
-    heads = [f"{label} {name}" for name in study.shown]
-    places = decimals(value for column in values for value in column)
-    columns = [[number(value, places) for value in column] for column in values]
+def _explained(study: Ranking, queries: int, every: int, opened: int) -> Iterator[str]:
+    """What stands below the queries."""
+    if queries < every:
+        yield "The JSON has the differences of all queries."
+    if opened:
+        yield f"The first {opened} queries open to the first {TOP} items and their grades."
+    if len(study.likeness):
+        means = study.likeness[["overlap", "rbo"]].mean()
+        yield f"Mean overlap@{study.depth} {number(means['overlap'], 2)}, mean RBO {number(means['rbo'], 2)}."
+
+
+def _likeness(study: Ranking, frame: pd.DataFrame) -> dict[str, list[str]]:
+    """The columns of how alike the two lists of each query are; none if the items are not at hand."""
+    if not len(study.likeness):
+        return {}
+    rows = study.likeness.iloc[frame["number"]]
+    heads = {"overlap": f"overlap@{study.depth}", "rbo": "RBO"}
+    return {head: [number(value, 2) for value in rows[name]] for name, head in heads.items()}
+
+
+def _cells(study: Ranking, frame: pd.DataFrame, label: str) -> dict[str, list[str]]:
+    """The columns of one metric: each system, and for the metric that decides their difference."""
+    values = {name: study.per_query[label, name].per_unit[frame["number"]] for name in study.shown}
+    places = decimals(value for column in values.values() for value in column)
+    columns = {f"{label} {name}": [number(value, places) for value in column] for name, column in values.items()}
     if label == study.primary.label and len(values) > 1:
-        heads.append("difference")
-        columns.append([signed(value, places) for value in frame["difference"]])
-    return heads, columns
+        columns["difference"] = [signed(value, places) for value in frame["difference"]]
+    return columns
 
 
-def _opened(study: Ranking, place: int, query: int, name: str) -> Cell:
-    """The head of a row, which opens to the first items of each list; those of the first rows only."""
-    lists = [(system, study.top(system, query, TOP)) for system in study.shown] if place < OPENED else []
-    lines = "<br>".join(
-        f"{escape(system)}: "
-        + ", ".join(f"{escape(item)}\u00a0({grade:g})".replace("(nan)", "(–)") for item, grade in items)
-        for system, items in lists
-        if items
-    )
-    return Cell(f"<details><summary>{escape(name)}</summary><div>{lines}</div></details>" if lines else escape(name))
+def _opened(study: Ranking, query: int) -> str:
+    """The first items of each list side by side, as HTML; empty if the items are not at hand."""
+    lists = [(system, study.top(system, query, TOP)) for system in study.shown]
+    return "".join(_list(system, items) for system, items in lists) if any(items for _, items in lists) else ""
+
+
+def _list(system: str, items: Sequence[tuple[str, float]]) -> str:
+    """A system's list of items with their grades; a dash for one without a judgement."""
+    rows = "".join(f"<li>{escape(item)} ({'–' if math.isnan(grade) else f'{grade:g}'})" for item, grade in items)
+    return f"<section>{escape(system)}<ol>{rows}</ol></section>"
 
 
 def definitions(study: Ranking) -> Html:
@@ -124,6 +151,8 @@ def definitions(study: Ranking) -> Html:
         "the smallest true difference that a t-test detects with 80% power on as many units, after Holm's first step"
     )
     items += [("relevant", relevant), ("order of ranks", order), ("population", population)]
+    if len(study.likeness):
+        items += [(f"overlap@{study.depth}", OVERLAP), ("RBO", RBO)]
     return tables.definitions([*items, ("tests", study.tests_are), ("detectable difference", detectable)])
 
 
@@ -144,6 +173,9 @@ def results(study: Ranking) -> Results:
         "precision_recall": study.precision_recall.to_dict("records"),
         "tiers": rank_tiers(study).to_dict("records"),
         "differences": {"queries": list(differences.index), "values": list(differences)},
+        "likeness": study.likeness.to_dict("list"),
+        "unjudged": unjudged.bounds(study).to_dict("records"),
+        "diversity": diversity.of_lists(study).to_dict("records"),
     }
     return record.results(study, "ranking", every_finding(study), more)
 

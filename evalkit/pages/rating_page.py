@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from evalkit.drawing import curve_plots, plots, tables
+import pandas as pd
+
+from evalkit.drawing import curve_plots, forecast_plots, plots, tables
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html, Results, limits, of_rows, text, value
 from evalkit.findings import inputs, measured, predictions
@@ -10,7 +12,7 @@ from evalkit.findings.finding import Finding
 from evalkit.numbers import number, signed, thousands
 from evalkit.pages import first_screen, page, pieces, record
 from evalkit.pages.shared_findings import few_clusters, picked, rows_read, skewed, slices, weights
-from evalkit.studies import rating_diagnostics
+from evalkit.studies import forecast_spread, mean_reliability, rating_diagnostics
 from evalkit.studies.rating import Rating
 from evalkit.studies.words import counted, listed
 
@@ -45,22 +47,15 @@ def estimates(study: Rating) -> Html:
 
 def error_plot(study: Rating) -> Picture:
     """The leader's error against its forecast."""
-    name, drawn, n = study.leader, rating_diagnostics.cloud(study), len(study.data.rows)
+    name, n = study.leader, len(study.data.rows)
     tenths = study.tenths[study.tenths["system"] == name]
     caption = (
-        f"{name}: error (forecast − actual) against the forecast, {len(drawn):,} of {counted(n, 'row')} "
-        f"drawn, and the mean error by decile of the forecast with {study.settings.level:.0%} intervals."
+        f"{name}: error (forecast − actual) against the forecast, the central 99% of {counted(n, 'row')} each way, the "
+        f"darker the more; and the mean error by decile of the forecast with {study.settings.level:.0%} intervals."
     )
     labels: dict[str, Any] = {"xlabel": "forecast", "ylabel": f"forecast − actual (n = {n:,})"}
-    return plots.picture(
-        curve_plots.errors,
-        drawn["forecast"],
-        drawn["error"],
-        tenths,
-        caption=caption,
-        size=(plots.WIDTH, 3.2),
-        **labels,
-    )
+    drawn, size = forecast_spread.error_cells(study), (plots.WIDTH, 3.2)
+    return plots.picture(forecast_plots.error_cells, drawn, tenths, caption=caption, size=size, **labels)
 
 
 def bias_plot(study: Rating) -> Picture:
@@ -129,7 +124,25 @@ def results(study: Rating) -> Results:
     rows = study.data.rows
     frames = {"tenths": study.tenths, "errors": study.spread, "extremes": study.extremes()}
     more = record.population(rows) | {name: frame.to_dict("records") for name, frame in frames.items()}
-    return record.results(study, "rating", every_finding(study), more)
+    return record.results(study, "rating", every_finding(study), more | {"forecasts": _forecasts(study)})
+
+
+def _forecasts(study: Rating) -> dict[str, Any]:
+    """What the pictures of forecasts draw."""
+    drawn = mean_reliability.drawn(study.means)
+    return {
+        "actual": _cells(forecast_spread.cells(study, study.order)),
+        "leader": _cells(forecast_spread.error_cells(study)),
+        "errors": forecast_spread.errors(study, study.order).to_dict("list"),
+        "isotonic": drawn.recorded(),
+        "parts": study.parts.to_dict("records"),
+    }
+
+
+def _cells(frame: pd.DataFrame) -> dict[str, Any]:
+    """The size of all cells, and the columns of each."""
+    size = ["width", "height"]
+    return {side: frame[side].iloc[0] for side in size} | frame.drop(columns=size).to_dict("list")
 
 
 # Findings

@@ -17,8 +17,8 @@ def score_plot(study: BinaryStudy) -> Picture | Html:
     if not study.both_classes:
         return Html("")
     names, c = study.order[:DRAWN], study.table(study.order[0])
-    frame = score_spread.histogram(study)
-    frame = frame[frame["system"].isin(names)]
+    tables = study.counts_by_system
+    frame = score_spread.histogram({name: tables[name] for name in names}, score_spread.edges(study, tables))
     caption = (
         f"Scores by class ({counted(c.positives, 'positive')}, {counted(c.negatives, 'negative')}): the share of each "
         f"class in {score_spread.BINS} equal bins. The less the two overlap, the better a threshold can separate them."
@@ -33,7 +33,7 @@ def ks_plot(study: BinaryStudy) -> Picture | Html:
     if not study.both_classes:
         return Html("")
     name = study.leader
-    frame, widest = score_spread.distribution(name, study.table(name)), score_spread.distances(study)
+    frame, widest = score_spread.distribution(name, study.table(name)), score_spread.distances(study.counts_by_system)
     caption = (
         f"{name}: share of each class at or below a score; the upright line marks the largest distance "
         f"(Kolmogorov–Smirnov). {_distances(study)}"
@@ -68,7 +68,7 @@ def _said(name: str, table: list[list[float]]) -> str:
 
 
 def _distances(study: BinaryStudy) -> str:
-    rows = score_spread.distances(study).head(DRAWN)
+    rows = score_spread.distances(study.counts_by_system).head(DRAWN)
     places = decimals(rows["value"])
     words = (f"{row.system} {number(row.value, places)} at {number(row.x)}" for row in rows.itertuples())
     return f"KS: {listed(words)}."

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 
 from evalkit.findings import inputs, measured, methods, predictions
 from evalkit.findings.finding import Finding
+from evalkit.numbers import signed
 from evalkit.reading.inputs.runs import Account
 from evalkit.reading.tables import precision
 from evalkit.reading.tables.precision import Precision
@@ -92,7 +93,7 @@ def skewed(study: Study) -> list[Finding]:
         return []
     n, rejected = plural(study.unit_name, skew.units), measured.FAR_SKEWED if skew.far else measured.SKEWED
     text = (
-        f"Skewed differences of {' − '.join(skew.pair)} in {skew.metric} (skewness {skew.skewness:+.1f}, "
+        f"Skewed differences of {' − '.join(skew.pair)} in {skew.metric} (skewness {signed(skew.skewness, 1)}, "
         f"{skew.units:,} {n}, about {skew.wanted:,} are needed): the sign-flip test assumes symmetric differences. "
         f"In simulations of such differences {rejected}."
     )

@@ -88,6 +88,9 @@ class Ranking(Compared, Resources):
     preds: Any = option(DATA, "ranked results: a file, a folder or a glob of runs; None: the bundled sample")
     qrels: Any = option(DATA, "judgements (query, item, grade); None: the grade column of preds")
     queries: Any = option(DATA, "a table with one row per query, for segments and unit; None: columns of preds")
+    items: Any = option(
+        DATA, "a table with one row per item: category, feature_…, popularity, for diversity and novelty"
+    )
     columns: Mapping[str, str] = option(PAIRS, f'{ROLES}"{{query: topic, item: sku}}"')
     systems: tuple[str, ...] = option(TEXTS, f"{SYSTEMS}scores")
     metrics: tuple[Any, ...] = option(METRICS, '"ndcg@10,map,mrr,precision@10,recall@100"; the first decides')

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evalkit.arrays import Floats
+from evalkit.arrays import Floats, Ints
 from evalkit.metrics.cells import CELLS, pool
 from evalkit.metrics.counts import Counts
 
@@ -51,10 +51,12 @@ def perfect(c: Counts, metric: Callable[[Counts], float], *, rng: np.random.Gene
 FINE = 4_096  # cells of a consistency band: far more than isotonic regression has blocks
 
 
-def consistency(c: Counts, *, rng: np.random.Generator, draws: int, level: float) -> tuple[Floats, Floats, Floats]:
+def consistency(
+    c: Counts, *, rng: np.random.Generator, draws: int, level: float, most: int = FINE
+) -> tuple[Floats, Floats, Floats]:
     """Scores, lowest first, and the limits between which isotonic shares lie there if the scores are right: pointwise.
 
-    Labels are drawn from the scores. Rows must count alike. Of more than 4,096 distinct scores neighbours are pooled,
+    Labels are drawn from the scores. Rows must count alike. Of more than `most` distinct scores neighbours are pooled,
     about evenly in rank and, at both ends, in its logarithm. doi:10.1073/pnas.2016191118.
 
     >>> from evalkit.metrics.counts import count
@@ -65,7 +67,7 @@ def consistency(c: Counts, *, rng: np.random.Generator, draws: int, level: float
     """
     from scipy.optimize import isotonic_regression
 
-    table = _fine(c)
+    table = _fine(c, most)
     score = table.threshold[::-1]
     rows = (table.positive + table.negative)[::-1]
     hits = rng.binomial(rows, np.clip(score, 0, 1), size=(draws, len(rows)))
@@ -74,14 +76,26 @@ def consistency(c: Counts, *, rng: np.random.Generator, draws: int, level: float
     return score, low, high
 
 
-def _fine(c: Counts) -> Counts:
-    """The table in at most 4,096 cells, by the scores alone."""
-    if len(c.threshold) <= FINE:
-        return c
-    rank = (c.tp + c.fp) - (c.positive + c.negative) / 2
-    ends = (np.log1p(rank) - np.log1p(c.total - rank)) / np.log1p(c.total)
-    part = (FINE * (rank / c.total + (1 + ends) / 2) / 2).astype(np.int64)
-    return pool(c, np.cumsum(np.append(0, np.diff(part) > 0)))
+def _fine(c: Counts, most: int) -> Counts:
+    """The table in at most so many cells, by the scores alone."""
+    return c if len(c.threshold) <= most else pool(c, fine(c.positive + c.negative, most))
+
+
+def fine(weight: Floats, most: int = FINE) -> Ints:
+    """The cell of each of some sorted scores of these weights: its own, or one of at most so many.
+
+    Cells are about even in rank and, at both ends, in its logarithm, where isotonic regression has its small blocks.
+
+    >>> fine(np.ones(3)).tolist(), len(np.unique(fine(np.ones(10_000)))) <= FINE
+    ([0, 1, 2], True)
+    """
+    if len(weight) <= most:
+        return np.arange(len(weight))
+    rank = np.cumsum(weight) - weight / 2
+    total = rank[-1] + weight[-1] / 2
+    ends = (np.log1p(rank) - np.log1p(total - rank)) / np.log1p(total)
+    part = (most * (rank / total + (1 + ends) / 2) / 2).astype(np.int64)
+    return np.cumsum(np.append(0, np.diff(part) > 0))
 
 
 def by_rank(c: Counts) -> Counts:

@@ -106,6 +106,11 @@ class BinaryStudy(RowStudy):
     def table(self, system: str) -> Counts:
         """The counts of a system."""
 
+    @property
+    def counts_by_system(self) -> dict[str, Counts]:
+        """The counts of every system, best first."""
+        return {name: self.table(name) for name in self.order}
+
     @abstractmethod
     def one_class(self, part: Slice) -> bool:
         """Whether the rows of a slice are all positive or all negative."""
@@ -252,8 +257,7 @@ class BinaryStudy(RowStudy):
 
     def recorded(self, kind: str) -> pd.DataFrame:
         """Some points of a kind of curve of every system: all are exact, and between two it moves by a 40th at most."""
-        tables = {name: self.table(name) for name in self.order}
-        return curve_points.curve(tables, kind, curve_points.RECORDED)
+        return curve_points.curve(self.counts_by_system, kind, curve_points.RECORDED)
 
     def bands(self, kind: str) -> pd.DataFrame | None:
         """Pointwise limits of a kind of curve of every system on a grid; None where nothing was resampled."""

@@ -1,5 +1,6 @@
 """The study of several classes: one class a row, a predicted class or a score for each class by every system."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -21,21 +22,25 @@ from evalkit.reading.tables.parts import Source
 from evalkit.statistics import calibration_test, count_bootstrap
 from evalkit.statistics.calibration_test import UNKNOWN, Perfect
 from evalkit.statistics.sample import HeldRows
-from evalkit.studies import curve_points, reliability, row_study, study
+from evalkit.studies import curve_points, one_by_one, reliability, row_study, study
 from evalkit.studies.binary import BINS
+from evalkit.studies.one_by_one import EachStudy
 from evalkit.studies.reliability import Reliability
-from evalkit.studies.row_study import RowStudy
 
 METRICS = ("accuracy", "macro_f1", "mcc", "roc_auc_ovr", "log_loss", "brier")
 TARGET = 0.9
 TOPS = (1, 2, 3, 5)
+PAIRS = 10  # mistakes of a table
+CONFUSED = ["actual", "predicted", "n", "share", "low", "high", "of_errors"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ClassesStudy(RowStudy):
+class ClassesStudy(EachStudy):
     """The study of a multi-class table; the units are rows, or the unit that was named."""
 
     report: ClassVar[str] = "classification"
+    noun: ClassVar[str] = "class"
+    sides: ClassVar[tuple[str, str]] = ("rows of the class", "other rows")
 
     data: MultiClass
     target: float
@@ -107,6 +112,37 @@ class ClassesStudy(RowStudy):
         d = self.data
         actual = d.actual[:, None] == np.arange(len(d.classes))
         return row_study.most_frequent(d.classes, actual, d.score[self.leader], d.weight)
+
+    @property
+    def names(self) -> Sequence[str]:
+        """All classes."""
+        return self.data.classes
+
+    @cached_property
+    def one_by_one(self) -> dict[str, Counts]:
+        """The leader's table of each class against the rest, of at most half a dozen classes; none without scores."""
+        d = self.data
+        if not self.scored:
+            return {}
+        actual = d.actual[:, None] == np.arange(len(d.classes))
+        return one_by_one.tables(d.classes, actual, d.score[self.leader], d.weight, self.chosen_by)
+
+    @cached_property
+    def confused(self) -> pd.DataFrame:
+        """The leader's most frequent mistakes: actual, predicted, rows, share of the actual class with limits."""
+        rows = self.sample.rows[self.leader]
+        table = np.array(rows.confusion.table)
+        np.fill_diagonal(table, 0)
+        order = np.argsort(-table, axis=None, kind="stable")[:PAIRS]
+        pairs = [divmod(int(place), len(table)) for place in order if table.flat[place] > 0]
+        return pd.DataFrame([self._pair(rows, *pair, table) for pair in pairs], columns=CONFUSED)
+
+    def _pair(self, rows: Rows, actual: int, predicted: int, table: np.ndarray) -> dict[str, Any]:
+        e = self.share(rows.actual == actual, rows.predicted == predicted, rows.weight)
+        names = {"actual": self.data.classes[actual], "predicted": self.data.classes[predicted]}
+        of_errors = float(table[actual, predicted] / table.sum())
+        sides = {"n": table[actual, predicted].item(), "share": e.value, "low": e.low, "high": e.high}
+        return names | sides | {"of_errors": of_errors}
 
     @cached_property
     def covered(self) -> pd.DataFrame:

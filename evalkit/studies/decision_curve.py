@@ -1,11 +1,14 @@
 """The decision curve of a binary study: net benefit over the threshold probability, and its paired differences."""
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Floats
 from evalkit.metrics import counts, curves
-from evalkit.metrics.net_benefit import net_benefit, treat_all
+from evalkit.metrics.counts import Counts
+from evalkit.metrics.net_benefit import decision_curve, net_benefit, treat_all
 from evalkit.statistics.benefit_differences import Differences, differences
 from evalkit.statistics.sample import HeldRows
 from evalkit.studies.binary import BinaryStudy
@@ -17,28 +20,38 @@ LOWEST = -0.25  # net benefit down to which is drawn, as a multiple of the base 
 PAIRS = 3  # differences that one picture holds
 
 
-def benefits(study: BinaryStudy, chance: Floats = FINE) -> pd.DataFrame:
-    """Net benefit of every system and of predicting all rows positive: system, x, y."""
-    tables = {name: study.table(name) for name in study.order}
+def benefits(tables: Mapping[str, Counts], chance: Floats) -> pd.DataFrame:
+    """Net benefit of every table and of predicting all rows positive at these probabilities: system, x, y."""
     lines = {name: net_benefit(c, chance) for name, c in tables.items()}
-    lines[ALL] = treat_all(tables[study.order[0]], chance)
+    lines[ALL] = treat_all(next(iter(tables.values())), chance)
     return pd.concat(
         [pd.DataFrame({"system": name, "x": chance, "y": y}) for name, y in lines.items()], ignore_index=True
     )
 
 
-def drawn(study: BinaryStudy) -> pd.DataFrame:
-    """The points of the lines that a picture needs, down to a little below 0."""
-    every = benefits(study)
-    seen = every[every["y"] >= LOWEST * counts.base_rate(study.table(study.order[0]))]
-    parts = (part for _, part in seen.groupby("system", sort=False))
-    return pd.concat([part[curves.drawn(part["x"].to_numpy(), part["y"].to_numpy())] for part in parts])
+def drawn(tables: Mapping[str, Counts], cells: int = curves.CELLS) -> pd.DataFrame:
+    """The points of the lines of these tables, and of predicting all rows positive, that a picture needs: system, x, y.
+
+    Down to a little below 0: a line breaks where it is lower. cells: see `curves.drawn`.
+    """
+    first = next(iter(tables.values()))
+    lines = {name: decision_curve(c, FINE) for name, c in tables.items()} | {ALL: (FINE, treat_all(first, FINE))}
+    lowest = LOWEST * counts.base_rate(first)
+    return pd.concat([_seen(x, y, lowest, cells).assign(system=name) for name, (x, y) in lines.items()])
+
+
+def _seen(x: Floats, y: Floats, lowest: float, cells: int) -> pd.DataFrame:
+    low = y < lowest
+    y, keep = np.where(low, np.nan, y), ~(low & np.append(False, low[:-1]))
+    x, y = x[keep], y[keep]
+    thin = curves.drawn(x, y, cells)
+    return pd.DataFrame({"x": x[thin], "y": y[thin]})
 
 
 def at_costs(study: BinaryStudy) -> pd.DataFrame:
     """Net benefit of each line at the threshold probability that the costs imply: system, threshold, value."""
     chance = study.costs.fp / (study.costs.fp + study.costs.fn)
-    frame = benefits(study, np.array([chance]))
+    frame = benefits(study.counts_by_system, np.array([chance]))
     return frame.rename(columns={"x": "threshold", "y": "value"})
 
 

@@ -114,7 +114,7 @@ def _metric(name: str, best: str, numbers: Mapping[str, Floats]) -> Metric:
     equals = "scipy ttest_ind(equal_var=False); of 0 and 1 statsmodels proportions_ztest" if alone else "none as such"
     undefined = "the arm has no user" if alone else f"Σ {parts[1]} is 0"
     kind = _kind(parts, numbers)
-    return Metric(name, "users", kind, what, undefined, equals, "never", -np.inf, np.inf, best, plain=plain)
+    return Metric(name, "users", kind, what, undefined, equals, "never", -np.inf, np.inf, best, plain=plain, unit=name)
 
 
 def _kind(parts: Sequence[str], numbers: Mapping[str, Floats]) -> Kind:

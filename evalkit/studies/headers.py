@@ -11,7 +11,7 @@ from evalkit.catalogue import lookup
 from evalkit.online import logs
 from evalkit.online.logs import distinct
 from evalkit.parameters import Classification, Interleaving, Parameters, Ranking, Rating, Significance, Validation
-from evalkit.reading.inputs import aligned, examples, ratings, trec_eval, unit_tables
+from evalkit.reading.inputs import aligned, examples, ratings, stock, trec_eval, unit_tables
 from evalkit.reading.inputs.outcomes import Predicted
 from evalkit.reading.inputs.rows import Ranked
 from evalkit.reading.tables import sources
@@ -23,7 +23,10 @@ def check(p: Parameters) -> None:
 
 
 def _ranking(p: Ranking) -> None:
-    _ranked(p.preds, p.qrels, p.queries, p.header, columns=p.columns, systems=p.systems, attributes=attributes(p))
+    for part in sources.headers(p.items, p.header):
+        stock.plan(part, p.columns)
+    shared = stock.others(p.columns)
+    _ranked(p.preds, p.qrels, p.queries, p.header, columns=shared, systems=p.systems, attributes=attributes(p))
 
 
 def _ranked(preds: Any, qrels: Any, queries: Any, header: str | None, **chosen: Any) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from evalkit import parameters
 from evalkit.online import logs
 from evalkit.parameters import Parameters
-from evalkit.reading.inputs import aligned, examples, ratings, rows, runs, unit_tables
+from evalkit.reading.inputs import aligned, examples, ratings, rows, runs, stock, unit_tables
 from evalkit.reading.inputs.aligned import Aligned, Layout
 from evalkit.reading.inputs.outcomes import Predicted
 from evalkit.reading.inputs.rows import Ranked
@@ -61,7 +61,7 @@ def _ranking(p: parameters.Ranking, parts: Sequence[Part]) -> Inspection:
         parts,
         judged,
         queries=queries,
-        columns=p.columns,
+        columns=stock.others(p.columns),
         systems=p.systems,
         attributes=headers.attributes(p),
         unit=p.unit,

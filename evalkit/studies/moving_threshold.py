@@ -7,15 +7,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evalkit.arrays import Floats, Ints
+from evalkit.catalogue import lookup
 from evalkit.metrics import calibration, counts, curves
 from evalkit.metrics.counts import Counts
 from evalkit.parameters.decisions import Costs
 from evalkit.statistics import closed_forms
 from evalkit.statistics.intervals import Estimate, normal_quantile, wilson
 from evalkit.statistics.means import mean_of_counts
+from evalkit.statistics.moving_cut import MovingCut, mean_cost
+from evalkit.statistics.sample import HeldRows
 from evalkit.studies.binary import BinaryStudy
 
 MOST = 240  # thresholds of all systems together, beside those of least cost
+VARIED = 480  # of them times the systems, where each has intervals of its own
 SYSTEMS = 8  # more than a reader compares while a slider moves
 
 
@@ -36,10 +40,14 @@ class Moving:
 
     def named(self, threshold: float) -> str:
         """The shortest number that decides like a threshold that was chosen on these scores."""
-        at = self.threshold[np.flatnonzero(self.threshold <= threshold)[:1]]
+        at = self.threshold[self.place(threshold) :][:1]
         return (
             "–" if not at.size else "∞" if np.isinf(at[0]) else repr(float(at[0])).removesuffix(".0").replace("-", "−")
         )
+
+    def place(self, threshold: float) -> int:
+        """The place of the threshold that decides like one that was chosen on these scores."""
+        return int(np.sum(~(self.threshold <= threshold)))
 
 
 def quantiles(level: float, n: float) -> tuple[float, float]:
@@ -55,8 +63,9 @@ def moving(study: BinaryStudy) -> Moving:
     Among them are those that were chosen, and all that are cheapest for any costs of the two errors.
     """
     tables = {name: study.table(name) for name in study.order[:SYSTEMS]}
+    most = MOST if study.plain else VARIED // len(tables)
     marked = [*study.thresholds.values(), *study.choices["threshold"]]
-    chosen = [_thresholds(c, MOST // len(tables)) for c in tables.values()]
+    chosen = [_thresholds(c, most // len(tables)) for c in tables.values()]
     every = np.unique(np.concatenate([*chosen, marked]))
     scores = np.unique(np.concatenate([c.threshold for c in tables.values()]))
     threshold = np.append(np.inf, _shortened(every[np.isfinite(every)], scores)[::-1])
@@ -99,30 +108,69 @@ def shortest(low: float, high: float) -> float:
     return high
 
 
-def estimates(c: Counts, costs: Costs, level: float | None) -> dict[str, Estimate]:
-    """What is read off the counts at one threshold, with closed intervals of rows that count alike, or without (None).
+METRICS = ("precision", "recall", "f1", "predicted_rate")
 
-    The mean cost is a mean of three values: 0, and what each error costs.
+
+@dataclass(frozen=True, eq=False)
+class Plain:
+    """Closed intervals, of rows that are independent and unweighted, or none (level: None)."""
+
+    level: float | None
+
+    def estimates(self, name: str, c: Counts, costs: Costs) -> dict[str, Estimate]:
+        """What is read off the counts at one threshold; the mean cost is a mean of 0 and what each error costs."""
+        tp, fp, fn, tn = (float(cell) for cell in (c.tp, c.fp, c.fn, c.tn))
+        at = self.level or 0.95
+        of = {
+            "precision": wilson(tp, tp + fp, level=at),
+            "recall": wilson(tp, tp + fn, level=at),
+            "f1": closed_forms.overlap(tp, fn, fp, weight=1.0, times=2.0, level=at),
+            "predicted_rate": wilson(tp + fp, float(c.total), level=at),
+            "cost": mean_of_counts([0, costs.fp, costs.fn], [tp + tn, fp, fn], level=at),
+        }
+        return of if self.level else {name: replace(e, low=np.nan, high=np.nan) for name, e in of.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Varied:
+    """The intervals of rows in units, or with weights: those of the study's own methods at each of the thresholds.
+
+    limits: of each system, for each threshold those of each of `METRICS`.
     """
-    tp, fp, fn, tn = (float(cell) for cell in (c.tp, c.fp, c.fn, c.tn))
-    at = level or 0.95
-    of = {
-        "precision": wilson(tp, tp + fp, level=at),
-        "recall": wilson(tp, tp + fn, level=at),
-        "f1": closed_forms.overlap(tp, fn, fp, weight=1.0, times=2.0, level=at),
-        "predicted": wilson(tp + fp, float(c.total), level=at),
-        "cost": mean_of_counts([0, costs.fp, costs.fn], [tp + tn, fp, fn], level=at),
+
+    moves: Moving
+    cuts: Mapping[str, MovingCut]
+    limits: Mapping[str, Sequence[Sequence[Estimate]]]
+    level: float
+
+    @property
+    def units(self) -> float:
+        """Kish's number of units, the same for all systems."""
+        return next(iter(self.cuts.values())).units
+
+    def estimates(self, name: str, c: Counts, costs: Costs) -> dict[str, Estimate]:
+        """What is read off the counts of a system at one of the thresholds."""
+        place = self.moves.place(float(c.threshold))
+        mean, top = float(curves.cost(c, costs.fp, costs.fn)), max(costs.fp, costs.fn)
+        variance = float(self.cuts[name].spread[place] @ [costs.fp**2, costs.fp * costs.fn, costs.fn**2])
+        cost = mean_cost(mean, top, variance, self.units, self.level)
+        return dict(zip(METRICS, self.limits[name][place], strict=True)) | {"cost": cost}
+
+
+def intervals(study: BinaryStudy, moves: Moving) -> Plain | Varied:
+    """The intervals of the decisions of a study; none of sums over rows that vary by unit or weight."""
+    if study.plain or not isinstance(study.sample, HeldRows):
+        return Plain(study.settings.level if study.plain else None)
+    options, chosen = study.inference_options(1), [lookup.find(name, "counts") for name in METRICS]
+    cuts = {name: MovingCut.of(study.sample.rows[name], c) for name, c in moves.tables.items()}
+    limits = {
+        name: [[cut.estimate(metric, place, options) for metric in chosen] for place in range(moves.last + 1)]
+        for name, cut in cuts.items()
     }
-    return of if level else {name: replace(e, low=np.nan, high=np.nan) for name, e in of.items()}
+    return Varied(moves, cuts, limits, study.settings.level)
 
 
 def used(study: BinaryStudy, systems: Iterable[str]) -> list[Counts | None]:
     """The counts of systems at the threshold that each uses; None where there is none."""
     chosen = [(study.table(name), study.thresholds[name]) for name in systems]
     return [None if math.isnan(threshold) else counts.at(c, threshold) for c, threshold in chosen]
-
-
-def steps(column: Sequence[float] | Floats) -> list[float]:
-    """The first number of a column, and by how much each other is above the one before; whole numbers as such."""
-    each = np.diff(np.asarray(column, float), prepend=0.0)
-    return [int(step) if float(step).is_integer() else float(f"{step:.9g}") for step in each.tolist()]

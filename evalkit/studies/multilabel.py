@@ -1,6 +1,6 @@
 """The study of several labels a row: a score for every label by every system, decided at one threshold."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -24,8 +24,8 @@ from evalkit.reading.tables.precision import Precision
 from evalkit.statistics import inference
 from evalkit.statistics.sample import HeldRows
 from evalkit.statistics.statistic import OfRows
-from evalkit.studies import curve_points, row_study, study
-from evalkit.studies.row_study import RowStudy
+from evalkit.studies import curve_points, one_by_one, row_study, study
+from evalkit.studies.one_by_one import EachStudy
 
 METRICS = ("micro_f1", "macro_f1", "exact_match", "hamming_loss", "map_classes", "ranking_loss")
 SWEPT = ("micro_f1", "micro_precision", "micro_recall", "macro_f1")
@@ -33,10 +33,12 @@ STEPS = 41
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MultiLabelStudy(RowStudy):
+class MultiLabelStudy(EachStudy):
     """The study of a multi-label table; the units are rows, or the unit that was named."""
 
     report: ClassVar[str] = "classification"
+    noun: ClassVar[str] = "label"
+    sides: ClassVar[tuple[str, str]] = ("label true", "label not true")
 
     data: MultiLabel
     threshold: float
@@ -93,6 +95,17 @@ class MultiLabelStudy(RowStudy):
         """The leader's table of each label that has a curve, the most frequent eight."""
         d = self.data
         return row_study.most_frequent(d.labels, d.actual, d.score[self.leader], d.weight)
+
+    @property
+    def names(self) -> Sequence[str]:
+        """All labels."""
+        return self.data.labels
+
+    @cached_property
+    def one_by_one(self) -> dict[str, Counts]:
+        """The leader's table of each label, of at most half a dozen labels."""
+        d = self.data
+        return one_by_one.tables(d.labels, d.actual, d.score[self.leader], d.weight, self.chosen_by)
 
     def curve(self, kind: str) -> pd.DataFrame:
         """The leader's curve of every label: x, y and the label as `system`."""

@@ -94,9 +94,9 @@ def _argument(value: Any) -> str:
 
 
 def metric(chosen: Chosen) -> dict[str, Any]:
-    """What a reader of the JSON needs of a metric; best: whether high or low values are, or neither."""
-    row = {"name": chosen.label, "best": chosen.metric.best, "low": chosen.metric.low, "high": chosen.metric.high}
+    """What a reader of the JSON needs of a metric; best: whether high or low values are better, or neither."""
     own = chosen.metric
+    row = {"name": chosen.label, "best": own.best, "unit": own.unit, "low": own.low, "high": own.high}
     return row | ({"file": own.file, "sha256": own.sha256} if isinstance(own, OwnMetric) else {})
 
 

@@ -9,17 +9,19 @@ import numpy as np
 import pandas as pd
 
 from evalkit import parameters
-from evalkit.arrays import InputError
+from evalkit.arrays import InputError, ParameterError
 from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import Chosen
 from evalkit.drawing.shown import Shown
 from evalkit.limits import USUAL, Limits
-from evalkit.metrics import sums
+from evalkit.metrics import overlap, sums
 from evalkit.metrics.sums import Sums
 from evalkit.parameters import Metrics, Named, Names, Tables, Wholes, documented
 from evalkit.reading.engines import base
-from evalkit.reading.inputs import rows, runs
+from evalkit.reading.inputs import rows, runs, stock
+from evalkit.reading.inputs.retrieved import DEEPEST
 from evalkit.reading.inputs.runs import Ask, Runs
+from evalkit.reading.inputs.stock import Stock
 from evalkit.reading.reductions import sharded
 from evalkit.reading.reductions.measured import Measured
 from evalkit.reading.tables import precision, sources
@@ -51,6 +53,7 @@ def read(
     qrels: Tables | None = None,
     *,
     queries: Tables | None = None,
+    items: Tables | None = None,
     columns: Named | None = None,
     systems: Names | None = None,
     metrics: Metrics | None = None,
@@ -91,12 +94,13 @@ def study_of(p: parameters.Ranking, limits: Limits = USUAL) -> "Ranking":
     shared = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
     run = sources.parts(p.preds, p.header, limits.reading)
     judged = study.inputs(p.qrels, p.header, limits.reading)
+    catalogue = _stock(p, limits)
     relevant = precision.rounded(p.relevance_level, precision.of_role(judged or run, "grade", p.columns))
     cuts = p.ks or KS
     ranked = rows.Ranked.of(
         run,
         judged,
-        columns=p.columns,
+        columns=stock.others(p.columns),
         systems=p.systems,
         attributes=shared.attributes,
         unit=shared.unit,
@@ -107,7 +111,16 @@ def study_of(p: parameters.Ranking, limits: Limits = USUAL) -> "Ranking":
     data = sharded.read(ranked, _asks(shared, cuts, relevant), budget)
     study.check_systems(shared, data.systems)
     _check_unit(shared.unit, data)
-    return _check_defined(Ranking(shared, data.systems, data.attributes, p.given, data, cuts, relevant, p.ranks))
+    ranking = Ranking(shared, data.systems, data.attributes, p.given, data, cuts, relevant, p.ranks, catalogue)
+    return _check_defined(ranking)
+
+
+def _stock(p: parameters.Ranking, limits: Limits) -> Stock | None:
+    """The table of items, None where none is given; raises ParameterError for a column of it then."""
+    own = [role for role in stock.OWN if role in p.columns]
+    if p.items is None and own:
+        raise ParameterError(f"columns: {own[0]} is a column of the table of items; set items=TABLE")
+    return None if p.items is None else stock.read(sources.parts(p.items, p.header, limits.reading), p.columns)
 
 
 def _asks(settings: study.Settings, cuts: Sequence[int], level: float) -> list[Ask]:
@@ -156,11 +169,12 @@ class Ranking(Shown, Study):
     ks: tuple[int, ...]
     relevance_level: float
     ranks: str = rows.AS_GIVEN
+    catalogue: Stock | None = None
 
     @property
     def sources(self) -> tuple[Source, ...]:
         """What was read."""
-        return self.runs.sources
+        return (*self.runs.sources, *(self.catalogue.sources if self.catalogue else ()))
 
     @property
     def unit_name(self) -> str:
@@ -260,11 +274,28 @@ class Ranking(Shown, Study):
 
     def top(self, name: str, query: int, k: int) -> list[tuple[str, float]]:
         """Item and grade of the first k rows of a list, NaN of an item without judgement; of no items nothing."""
-        if self.runs.items is None:
+        if not isinstance(self.runs, Runs) or self.runs.retrieved is None:
             return []
-        lists = self.runs.rankings[name].retrieved
-        grades = lists.grade[lists.offset[query] : lists.offset[query + 1]][:k]
-        return list(zip(self.runs.items(name, query, k), grades.tolist(), strict=True))
+        lists, items = self.runs.rankings[name].retrieved, self.runs.retrieved.first(name, query, k)
+        grades = lists.grade[lists.offset[query] : lists.offset[query] + len(items)]
+        return list(zip(items, grades.tolist(), strict=True))
+
+    @cached_property
+    def likeness(self) -> pd.DataFrame:
+        """How alike the lists of the headline's two systems are, by query: `overlap` of the first `depth`, and `rbo`.
+
+        Empty where there is one system or the items are not at hand. RBO sees the rows that are kept: 100 at most.
+        """
+        if len(self.shown) < 2 or self.runs.retrieved is None:
+            return pd.DataFrame(columns=["query", "overlap", "rbo"])
+        first, second = (self.runs.retrieved.lists[name] for name in self.shown)
+        shares = {"overlap": overlap.overlap(first, second, self.depth), "rbo": overlap.rbo(first, second)}
+        return pd.DataFrame({"query": self.runs.query} | shares)
+
+    @property
+    def depth(self) -> int:
+        """The ranks that count where no metric says: the cut-off of the metric that decides, or 10."""
+        return min(self.primary.k or UNJUDGED, DEEPEST)
 
     @cached_property
     def curves(self) -> pd.DataFrame:

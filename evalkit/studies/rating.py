@@ -1,6 +1,6 @@
 """The rating study: actual values and forecasts, errors with intervals, bias along the forecast, paired comparisons."""
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from evalkit import parameters
+from evalkit.arrays import ratio
 from evalkit.catalogue import lookup
 from evalkit.catalogue.metric import Chosen
 from evalkit.metrics.rows import Rows
@@ -18,7 +19,8 @@ from evalkit.reading.inputs.ratings import Ratings
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Source
 from evalkit.statistics.sample import HeldRows
-from evalkit.studies import study
+from evalkit.studies import mean_reliability, study
+from evalkit.studies.mean_reliability import MeanReliability
 from evalkit.studies.row_study import RowStudy
 
 SAMPLE = {"preds": "data/visit_forecasts/predictions.csv", "unit": "person", "segments": ["plan", "health"]}
@@ -118,6 +120,27 @@ class Rating(RowStudy):
                 }
                 interval = {"bias": bias.value, "low": bias.low, "high": bias.high, "n": int(member.sum())}
                 rows.append({"system": name, "tenth": int(i) + 1} | means | interval)
+        return pd.DataFrame(rows)
+
+    @cached_property
+    def means(self) -> dict[str, MeanReliability]:
+        """The mean of the actual values along the forecast of every system, best first."""
+        draws, level = self.settings.limits.bands, self.settings.level
+        rows = {name: self.sample.rows[name] for name in self.order}
+        return {name: mean_reliability.of_rows(r, self.rng(5), draws=draws, level=level) for name, r in rows.items()}
+
+    @cached_property
+    def parts(self) -> pd.DataFrame:
+        """The squared error of every system by CORP: mse, miscalibration, discrimination, uncertainty, skill.
+
+        skill: (discrimination − miscalibration) / uncertainty, the R² against the mean of the actual values.
+        """
+        rows = []
+        for name, of_system in self.means.items():
+            d = of_system.parts
+            gained = d.discrimination - d.miscalibration
+            skill = float(ratio(gained, d.uncertainty))
+            rows.append({"system": name, "mse": d.uncertainty - gained} | asdict(d) | {"skill": skill})
         return pd.DataFrame(rows)
 
     @cached_property

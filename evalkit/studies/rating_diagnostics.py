@@ -1,13 +1,11 @@
-"""What the findings of a rating report are measured by, and the rows that its figure of errors draws."""
+"""What the findings of a rating report are measured by."""
 
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
 from evalkit.studies.rating import Rating
 
-DRAWN = 700  # rows of a drawn cloud
 HEAVY = 0.25  # the share of the squared error in 1% of the rows from which RMSE is driven by a few
 
 
@@ -36,11 +34,3 @@ def units(study: Rating) -> int:
 def constant_forecasts(study: Rating) -> list[str]:
     """The systems that forecast the same value for every row."""
     return [name for name, forecast in study.data.forecast.items() if np.ptp(forecast) == 0]
-
-
-def cloud(study: Rating) -> pd.DataFrame:
-    """Some rows of the leader, evenly along its forecast: forecast and error, which is forecast − actual."""
-    forecast = study.data.forecast[study.leader]
-    order = np.argsort(forecast, kind="stable")
-    some = order[np.unique(np.linspace(0, len(order) - 1, DRAWN).astype(int))]
-    return pd.DataFrame({"forecast": forecast[some], "error": (forecast - study.data.actual)[some]})

@@ -12,8 +12,19 @@ from evalkit.statistics import calibration_test
 from evalkit.statistics.intervals import wilson
 
 SPREAD = np.linspace(0, 1, 26)  # edges of the bins in which scores are counted
-BAND = 100  # cells of a side to which bands are drawn
 RECORDED = 40  # the same of what the JSON holds
+
+
+@dataclass(frozen=True)
+class Fine:
+    """How finely a picture is drawn: cells of a side for its curve and its band, and the most scores in a band.
+
+    See `curves.drawn` and `calibration_test.consistency`.
+    """
+
+    curve: int = curves.CELLS
+    band: int = 100
+    pooled: int = calibration_test.FINE
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,24 +53,29 @@ class Reliability:
 
 
 def reliability(
-    tables: Mapping[str, Counts], rng: Callable[[], np.random.Generator], *, draws: int, level: float | None
+    tables: Mapping[str, Counts],
+    rng: Callable[[], np.random.Generator],
+    *,
+    draws: int,
+    level: float | None,
+    fine: Fine = Fine(),
 ) -> Reliability:
     """Return the reliability of each system from its table; level: of the bands, None for none."""
-    every = [_curve(name, c) for name, c in tables.items()]
-    bands = None if level is None else [_band(name, c, rng(), draws, level) for name, c in tables.items()]
+    every = [_curve(name, c, fine.curve) for name, c in tables.items()]
+    bands = None if level is None else [_band(name, c, rng(), draws, level, fine) for name, c in tables.items()]
     spread = [_spread(name, c) for name, c in tables.items()]
     joined = None if bands is None else pd.concat(bands, ignore_index=True)
     return Reliability(pd.concat(every, ignore_index=True), joined, pd.concat(spread, ignore_index=True))
 
 
-def _curve(name: str, c: Counts) -> pd.DataFrame:
+def _curve(name: str, c: Counts, cells: int) -> pd.DataFrame:
     x, y = recalibration.isotonic_curve(c)
-    return _drawn(pd.DataFrame({"system": name, "x": x, "y": y}), curves.CELLS, "y")
+    return _drawn(pd.DataFrame({"system": name, "x": x, "y": y}), cells, "y")
 
 
-def _band(name: str, c: Counts, rng: np.random.Generator, draws: int, level: float) -> pd.DataFrame:
-    x, low, high = calibration_test.consistency(c, rng=rng, draws=draws, level=level)
-    return _drawn(pd.DataFrame({"system": name, "x": x, "low": low, "high": high}), BAND, "low", "high")
+def _band(name: str, c: Counts, rng: np.random.Generator, draws: int, level: float, fine: Fine) -> pd.DataFrame:
+    x, low, high = calibration_test.consistency(c, rng=rng, draws=draws, level=level, most=fine.pooled)
+    return _drawn(pd.DataFrame({"system": name, "x": x, "low": low, "high": high}), fine.band, "low", "high")
 
 
 def _spread(name: str, c: Counts) -> pd.DataFrame:

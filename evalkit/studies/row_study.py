@@ -129,7 +129,7 @@ def most_frequent(
 
     actual, score: one column a class.
     """
-    tables = [(name, table(hit, own, weight)) for name, hit, own in zip(names, actual.T, score.T, strict=True)]
-    drawn = [(name, c) for name, c in tables if 0 < c.positives < c.total]
-    kept = {name for name, _ in sorted(drawn, key=lambda pair: -pair[1].positives)[:DRAWN]}
-    return [(name, c) for name, c in drawn if name in kept]
+    size = np.dot(np.ones(len(actual)) if weight is None else weight, actual)
+    drawn = [i for i, hit in enumerate(actual.T) if hit.any() and not hit.all()]
+    kept = sorted(sorted(drawn, key=lambda i: -size[i])[:DRAWN])
+    return [(names[i], table(actual[:, i], score[:, i], weight)) for i in kept]

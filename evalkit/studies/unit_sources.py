@@ -110,7 +110,8 @@ def named(name: str, best: str | None = None) -> Metric:
     known = {table[base].best for table in lookup.TABLES.values() if base in table}
     best = best or ("low" if known == {"low"} else "high")
     formula, undefined = "the mean of the values in the input", "the input holds no value"
-    return Metric(name, "units", PerUnit(absent), formula, undefined, "the input", low=-np.inf, high=np.inf, best=best)
+    about: dict[str, Any] = {"low": -np.inf, "high": np.inf, "best": best, "unit": ""}
+    return Metric(name, "units", PerUnit(absent), formula, undefined, "the input", **about)
 
 
 def absent(*_: Any) -> Any:

@@ -173,6 +173,15 @@ RANKED, JUDGED = _ranked()[["query", "item", "score"]], _ranked(2 * UNITS)[["que
 QUERIES = _ranked(2 * UNITS)[["query", "user", "country"]].drop_duplicates("query", ignore_index=True)
 ALL_RANKED = _ranked(2 * UNITS)[["query", "item", "score"]]
 BY_RANK = _ranked().assign(rank=np.tile([1, 2, 3, 4], UNITS))[["query", "item", "rank", "grade"]]
+ITEMS = pd.DataFrame(
+    {
+        "item": _ids("d", 2 * UNITS),
+        "category": ["x", "y"] * UNITS,
+        "popularity": np.arange(2 * UNITS) % 9,
+        "user_share": _numbers(2 * UNITS, 14),
+        "feature_a": _numbers(2 * UNITS, 15),
+    }
+)
 BY_UNIT = {"unit": "user", "segments": "country"}
 
 READERS = (
@@ -199,6 +208,11 @@ READERS = (
         "queries", ranking, "queries", *halves(QUERIES, "query"),
         {"id": "query", "unit": "user", "segment": "country"}, ("query", "user", "country"),
         {"preds": ALL_RANKED, "qrels": JUDGED} | BY_UNIT, large=True,
+    ),
+    Reader(
+        "items", ranking, "items", *halves(ITEMS, "item"),
+        {"id": "item", "amount": "popularity", "probability": "user_share", "feature": "feature_a", "twin": "item"},
+        ("item",), {"preds": _ranked()},
     ),
     Reader(
         "binary", classification, "preds", *two_systems(_binary(), "score"),

@@ -129,17 +129,32 @@ class Answer:
     console: list[str]
 
 
-def ask(page: str, script: str, folder: Path, address: str = "", head: str = "") -> Answer:
+def ask(page: str, script: str, folder: Path, address: str = "", head: str = "", theme: str = "light") -> Answer:
     """Run a script, which may call the functions of answers.js, in a page opened from a file at an address.
 
     head: what is put into the head of the page, such as a policy.
     """
-    file = folder / "page.html"
-    asked = page.replace("<head>", f"<head>{head}", 1) + f"<script>{ANSWERS}</script>" + ASK % script
-    file.write_text(asked, encoding="utf-8")
-    command = ["chromium", *FLAGS, f"--user-data-dir={folder / 'profile'}", file.as_uri() + address]
+    file = _asking(page, script, folder, head)
+    command = ["chromium", *FLAGS, DARK[theme], f"--user-data-dir={folder / 'profile'}", file.as_uri() + address]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=300)
     (told,) = re.findall(r'<pre class="answer-of-test">(.*?)</pre>', ran.stdout, re.S)
     found = json.loads(html.unescape(told))
     console = [line for line in ran.stderr.splitlines() if ":CONSOLE" in line]
     return Answer(found["answer"], found["requests"], found["address"], console)
+
+
+def printed(page: str, script: str, folder: Path) -> bytes:
+    """The PDF of a page in which a script ran."""
+    file, pdf = _asking(page, script, folder), folder / "page.pdf"
+    flags = [flag for flag in FLAGS if flag != "--dump-dom"]
+    command = ["chromium", *flags, f"--print-to-pdf={pdf}", f"--user-data-dir={folder / 'profile'}", file.as_uri()]
+    subprocess.run(command, capture_output=True, timeout=300, check=True)
+    return pdf.read_bytes()
+
+
+def _asking(page: str, script: str, folder: Path, head: str = "") -> Path:
+    """The file of a page with a script behind it."""
+    file = folder / "page.html"
+    asked = page.replace("<head>", f"<head>{head}", 1) + f"<script>{ANSWERS}</script>" + ASK % script
+    file.write_text(asked, encoding="utf-8")
+    return file

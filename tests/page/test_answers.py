@@ -7,14 +7,20 @@ import math
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
-from browser import ask
+from browser import DARK, ask, printed
 from conftest import PAGES, ROOT
+from nbformat.v4 import new_code_cell, new_notebook, new_output
 
-from evalkit.metrics import curves
+from evalkit.metrics import counts, curves
 from evalkit.numbers import estimate, number
+from evalkit.page import ReportExporter
+from evalkit.pages import moving_threshold
+from evalkit.parameters.decisions import Costs
 from evalkit.statistics.means import mean
 from evalkit.studies import classification
+from evalkit.studies import moving_threshold as studied
 
 REPORTS = ROOT / "reports"
 
@@ -113,7 +119,39 @@ def test_every_query_has_both_values_and_opens_to_its_lists(tmp_path):
     assert moved == sorted(moved, reverse=True)
     assert re.search(r"pixel_cosine: img\d+ \([01–]\), img", seen["rows"][0][0])
     assert "lda_cosine: img" in seen["rows"][0][0]
-    assert len(seen["heads"]) == 2 + 2 * len(found["metrics"]) + 1
+    assert len(seen["heads"]) == 2 + 2 * 3 + 1
+    labels = [" ".join(head.split()[:-1]) for head in seen["heads"][5:]]
+    assert labels == [metric["name"] for metric in found["metrics"][1:3] for _ in range(2)]
+
+
+MISSED = """
+const table = captioned("most missed rows"), fold = table.closest("details"), filter = $$("[type=search]", fold)[0];
+const cue = getComputedStyle(fold.querySelector("summary"), "::after").content, closed = fold.open;
+fold.open = true;
+type(filter, "housing rent"); fold.querySelector(".scroll + .tools button").click();
+const kept = lines(table), filtered = getComputedStyle(fold.querySelector("summary"), "::after").content;
+type(filter, ""); $$("th details", table)[0].open = true;
+const heads = texts(table.tHead.rows[0]);
+return {cue, closed, kept, filtered, first: lines(table)[0], heads, copied: copied(table).CSV};
+"""
+
+
+def test_rows_that_are_missed_by_most_are_filtered_by_segment_and_open(tmp_path):
+    seen = quiet(ask(page("classification"), MISSED, tmp_path))
+    assert (seen["closed"], seen["cue"], seen["filtered"]) == (False, '" · filter, sort, copy"', '" · filtered"')
+    table = pd.read_csv(ROOT / "data/german_credit/predictions.csv", dtype={"id": str})
+    scores = table.pivot(index="id", columns="model", values="y_score")
+    label, rent = (table.groupby("id")[name].first() for name in ("y_true", "housing"))
+    assert len(seen["kept"]) > 5
+    systems = [re.sub("Sort by ", "", head) for head in seen["heads"][4:7]]
+    for row in seen["kept"]:
+        assert rent[row[0]] == "rent"
+        assert [value(text) for text in row[4:7]] == pytest.approx(scores.loc[row[0], systems].tolist(), abs=6e-4)
+        assert value(row[7]) == pytest.approx(abs(label[row[0]] - scores.loc[row[0], systems[0]]), abs=6e-4)
+    misses = [value(row[7]) for row in seen["kept"]]
+    assert misses == sorted(misses, reverse=True)
+    assert "credit_amount: " in seen["first"][0]
+    assert "credit_amount" not in seen["copied"]
 
 
 # The slider -------------------------------------------------------------------------------------------------------
@@ -151,7 +189,7 @@ def test_the_slider_shows_what_the_kit_computes_at_each_threshold(tmp_path):
         cost = costs(study, name, float(dear[name][1]))
         assert dear[name][10] == estimate(cost.value, cost.low, cost.high, places=places(dear[name][10]))
     assert seen["best"] == dear[study.order[0]][11] == seen["chosen"][0][1]
-    assert told.address == f"#thresholds?threshold={seen['best']}_1_5"
+    assert told.address == f"#thresholds?threshold={seen['best']}_1_5_precision_"
 
 
 def places(text):
@@ -173,6 +211,57 @@ def test_the_address_moves_the_slider_and_without_it_the_threshold_used_stands(t
     used = {row["system"]: row for row in results("classification")["decisions"]}
     for row in rows:
         assert row[1:6] == ["0.5", *(number(used[row[0]][cell], 0) for cell in ("tp", "fp", "fn", "tn"))]
+
+
+KEEP = """
+const box = document.querySelector("[data-sweep]"), target = $$(".sweep input", box)[3], kind = $$("select", box)[0];
+const read = () => ({at: box.querySelector("output").value, rows: lines(box.querySelector("table"))}), seen = {};
+type(target, 0.6); seen.precision = read();
+kind.selectedIndex = 1; type(kind, kind.value); type(target, 0.9); seen.recall = read();
+type(target, 2); seen.never = read();
+return seen;
+"""
+
+
+def test_a_target_moves_the_slider_to_the_cheapest_threshold_that_keeps_it(tmp_path):
+    told = ask(page("classification"), KEEP, tmp_path)
+    seen, study = quiet(told), classification.read()
+    for name, column in (("precision", 6), ("recall", 7)):
+        least = {"precision": 0.6, "recall": 0.9}[name]
+        assert seen[name]["at"] == seen[name]["rows"][0][11] == seen[name]["rows"][0][1]
+        assert value(seen[name]["rows"][0][column]) >= least - 5e-4
+        for row in seen[name]["rows"]:
+            c = counts.at(study.table(row[0]), float(row[11]))
+            assert getattr(counts, name)(c) >= least
+            every = study.table(row[0])
+            kept = curves.cost(every, study.costs.fp, study.costs.fn)[getattr(counts, name)(every) >= least]
+            assert curves.cost(c, study.costs.fp, study.costs.fn) <= kept.min() + 0.02
+    assert [row[11] for row in seen["never"]["rows"]] == ["–"] * 3
+    assert told.address.startswith("#thresholds?threshold=")
+
+
+def test_the_slider_shows_the_intervals_of_units(tmp_path):
+    rng = np.random.default_rng(8)
+    label = np.repeat(rng.integers(0, 2, 150), 2)
+    scores = {f"score_{name}": rng.beta(1 + skill * label, 2) for name, skill in (("a", 2.0), ("b", 1.0))}
+    table = pd.DataFrame({"user": np.arange(300) // 2, "label": label, **scores})
+    metrics = "precision,recall,f1,predicted_rate"
+    study = classification.read(table, unit="user", metrics=metrics)
+    output = new_output("display_data", data={"text/html": moving_threshold.moved(study).html})
+    whole = ReportExporter().from_notebook_node(new_notebook(cells=[new_code_cell("", outputs=[output])]))[0]
+    seen = quiet(ask(whole, SLIDE % [5, 40, 80], tmp_path))
+    moves = studied.moving(study)
+    limits = studied.intervals(study, moves)
+    for place in (5, 40, 80):
+        there = classification.read(table, unit="user", metrics=metrics, threshold=moves.threshold[place])
+        shown = {row[0]: row for row in seen[str(place)]["rows"]}
+        for row in there.estimates.to_dict("records"):
+            text = shown[row["system"]][metrics.split(",").index(row["metric"]) + 6]
+            assert text == estimate(row["value"], row["low"], row["high"], places=places(text))
+    for row in seen["dear"]:
+        c = counts.at(study.table(row[0]), float(row[1]))
+        cost = limits.estimates(row[0], c, Costs(1, 5))["cost"]
+        assert row[10] == estimate(cost.value, cost.low, cost.high, places=places(row[10]))
 
 
 # Figures ----------------------------------------------------------------------------------------------------------
@@ -220,6 +309,36 @@ def test_a_figure_says_the_numbers_of_the_json(tmp_path):
         low, high = (value(end) for end in re.search(r"\[(.*), (.*)\]", up).groups())
         assert 0 <= low < high <= 1.001
         assert np.interp(at[0] - 0.02, x[own], y[own]) - 0.03 <= at[1] <= np.interp(at[0] + 0.02, x[own], y[own]) + 0.03
+
+
+ALONE = """
+const figure = $$("figure").find(each => each.querySelector("[data-key]")), legend = $$("[data-key]", figure);
+legend[1].dispatchEvent(new MouseEvent("click", {bubbles: true}));
+const every = [...document.styleSheets].flatMap(sheet => [...sheet.cssRules]);
+const rules = every.filter(rule => rule.media?.mediaText === "print");
+const faint = () => $$("[data-series]", figure).map(part => [part.dataset.series, getComputedStyle(part).opacity]);
+const screen = faint();
+rules.forEach(rule => { rule.media.mediaText = "all"; });
+return {alone: legend[1].dataset.key, screen, print: faint(), dark: matchMedia("(prefers-color-scheme: dark)").matches,
+  card: getComputedStyle($$(".scroll", figure)[0]).backgroundColor, rules: rules.length};
+"""
+
+
+@pytest.mark.parametrize("theme", DARK)
+def test_one_system_alone_stays_alone_in_the_dark_and_in_print(theme, tmp_path):
+    seen = quiet(ask(page("classification"), ALONE, tmp_path, theme=theme))
+    assert (seen["dark"], seen["rules"] > 1) == (theme == "dark", True)
+    for drawn in (seen["screen"], seen["print"]):
+        assert {opacity for system, opacity in drawn if system == seen["alone"]} == {"1"}
+        assert {opacity for system, opacity in drawn if system != seen["alone"]} == {"0.15"}
+
+
+def test_one_system_alone_is_printed_alone(tmp_path):
+    click, whole = ALONE.split("const every")[0], page("classification")
+    figure = next(part for part in re.findall(r"<figure>.*?</figure>", whole, re.S) if "data-key" in part)
+    short = re.sub(r"<main.*</main>", lambda _: f"<main>{figure}</main>", whole, flags=re.S)
+    faint = [printed(short, script, tmp_path) for script in ("", click)]
+    assert [re.search(rb"/ca 0?\.15\b", pdf) is not None for pdf in faint] == [False, True]
 
 
 # The whole page ---------------------------------------------------------------------------------------------------

@@ -6,11 +6,11 @@ const write = () => {
 };
 const remember = (key, value, near) => {
   state.set(key, value);
-  all("h2[id]").forEach(head => { if (head.compareDocumentPosition(near) & 4) section = head.id; });
+  section = all("h2[id]").findLast(head => head.compareDocumentPosition(near) & 4)?.id;
   write();
 };
-const unfold = place => {
-  for (let fold; (fold = place?.closest("details:not([open])"));) fold.open = true;
+const unfold = place => { // only folds mind that they are open
+  for (; place; place = place.parentNode) place.open = true;
 };
 const arrive = () => {
   section = decodeURIComponent(location.hash.slice(1).split("?")[0]);

@@ -22,14 +22,13 @@ const points = figure => all("[data-series]", figure).flatMap(group => {
     return `${series}\n${xIs} ${scale(x)(a)}\n${yIs} ${of(b)}` + (limits[1] ? ` [${limits[0]}, ${limits.at(-1)}]` : "");
   }}));
 });
-all("figure").forEach(figure => {
-  if (!figure.querySelector("[data-series]")) return;
+all("figure:has([data-series])").forEach(figure => {
   const tip = make("div", {className: "tip", role: "status"});
   let every, now, only;
   const known = () => every ||= points(figure);
   const focus = name => {
     only = only === name ? null : name;
-    all("[data-series],[data-limits],[data-key]", figure).forEach(part => part.classList.toggle("away", only && !Object.values(part.dataset).includes(only)));
+    all("[data-series],[data-limits],[data-key]", figure).forEach(part => part.classList.toggle("away", only > "" && !Object.values(part.dataset).includes(only)));
   };
   const show = point => {
     now = point;
@@ -48,10 +47,7 @@ all("figure").forEach(figure => {
     show(known().reduce((a, b) => far(b) < far(a) ? b : a));
   };
   figure.onpointerleave = figure.onblur = () => show();
-  figure.onclick = event => {
-    const part = event.target.closest("[data-key]");
-    if (part) focus(part.dataset.key);
-  };
+  figure.onclick = ({target}) => focus(target.closest("[data-key]")?.dataset.key);
   figure.onkeydown = event => { // left and right go along a system, up and down to another, Enter shows it alone
     const way = ["ArrowLeft", "ArrowUp", "Enter", "ArrowDown", "ArrowRight"].indexOf(event.key) - 2, groups = [...new Set(known().map(point => point.group))];
     if (event.target !== figure || way < -2) return;

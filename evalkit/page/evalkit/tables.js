@@ -8,7 +8,7 @@ const sorted = (rows, column, sign) => rows.map(row => { // by the first number 
   return [number ? plain(number[1]) : text, row];
 }).sort(([a], [b]) => !a - !b || a && sign * (isNaN(a - b) ? a.localeCompare(b, "en", {numeric: true}) : a - b)).map(pair => pair[1]);
 const SIGNS = {"−": "-", "↑": "\\uparrow", "↓": "\\downarrow", "→": "\\to", "∞": "\\infty", "\\": "\\backslash", "^": "\\hat{}", "~": "\\sim"};
-const latex = text => text.replace(/[&%$#_{}]|[−↑↓→∞<>\\^~]/g, sign => "&%$#_{}".includes(sign) ? "\\" + sign : `$${SIGNS[sign] || sign}$`);
+const latex = text => text.replace(/([&%$#_{}])|[−↑↓→∞<>\\^~]/g, (sign, own) => own ? "\\" + own : `$${SIGNS[sign] || sign}$`);
 const FORMATS = { // rows of texts, heads first; bold: the cell that is so
   CSV: rows => rows.map((row, r) => row.flatMap((text, i) => {
     const parts = ESTIMATE.exec(text), wide = rows.some(other => ESTIMATE.test(other[i]));
@@ -21,8 +21,8 @@ const FORMATS = { // rows of texts, heads first; bold: the cell that is so
   }).join(" & ") + " \\\\" + (r ? "" : "\n\\midrule")), "\\bottomrule", "\\end{tabular}"],
 };
 all("table.metrics").forEach((table, index) => {
-  const heads = all("thead th", table), body = table.tBodies[0], box = table.closest(".scroll"), [more] = all(":scope > .rows", box.parentNode);
-  if (more) { body.append(...all("tbody tr", more)); more.remove(); }
+  const heads = all("thead th", table), body = table.tBodies[0], box = table.closest(".scroll");
+  all(":scope > .rows", box.parentNode).forEach(more => { body.append(...all("tbody tr", more)); more.remove(); });
   const rows = [...body.rows], key = "rows" + index, controls = all("#controls")[0].content.cloneNode(true);
   const [filter, tools] = controls.children, text = filter.firstChild, [every, area, said] = all("button:empty, textarea, output", tools);
   let order = rows, open = rows.length <= FEW;
@@ -45,7 +45,7 @@ all("table.metrics").forEach((table, index) => {
     const format = FORMATS[target.textContent];
     if (target === every) { open = true; show(); }
     if (!format) return;
-    const cells = [table.tHead.rows[0], ...order.filter(row => row.className !== "off")].map(row => [...row.cells]);
+    const cells = [heads, ...order.filter(row => row.className !== "off").map(row => [...row.cells])];
     area.value = format(cells.map(row => row.map(words)), (r, i) => cells[r][i].className === "lead").join("\n");
     area.hidden = false;
     area.select();

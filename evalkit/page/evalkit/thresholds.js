@@ -1,46 +1,49 @@
-// Thresholds: a slider over the counts of every system; the costs of errors move the cheapest threshold.
+// Thresholds: a slider over the counts of every system; the costs of errors and a target move the cheapest threshold.
 all("[data-sweep]").forEach(sweep => {
-  const {z, q, named, places, systems} = JSON.parse(sweep.dataset.sweep), at = named.split(" "), [slider, ...price] = all(".sweep input", sweep), [said] = all("output", sweep), rows = all("tbody tr", sweep), square = z * z;
+  const {z, q, units, named, places, systems} = JSON.parse(sweep.dataset.sweep), at = named.split(" "), [slider, ...fields] = all(".sweep input, .sweep select", sweep), [said] = all("output", sweep), rows = all("tbody tr", sweep), square = z * z;
+  const set = () => fields.map(field => field.value);
   const wilson = (k, n) => {
     const half = z * Math.sqrt(k * (1 - k / n) + square / 4), limit = side => (k + square / 2 + side * half) / (n + square);
     return [k / n, limit(-1) * !!k, k < n ? limit(1) : 1];
   };
-  const mean = (fp, fn, n) => { // of the costs of rows, corrected for skewness as in evalkit/statistics/means.py
-    const [a, b] = price.map(input => +input.value), m = (a * fp + b * fn) / n;
+  const mean = (fp, fn, n, [x, xy, y] = []) => { // of the costs of rows
+    const [a, b] = set().map(Number), m = (a * fp + b * fn) / n, top = a > b ? a : b;
+    if (units) { // as in evalkit/statistics/moving_cut.py
+      const half = q * Math.sqrt(a * a * x + a * b * xy + b * b * y) * top / m / (top - m);
+      return half > 0 ? [m, ...[1, -1].map(side => top / (1 + (top / m - 1) * Math.exp(side * half)))] : wilson(m / top * units, units).map(share => share * top);
+    }
     if (!(fp * a * (a - 1) || fn * b * (b - 1))) return wilson(m * n, n);
-    const sum = power => fp * (a - m) ** power + fn * (b - m) ** power + (n - fp - fn) * (0 - m) ** power, spread = sum(2), skew = sum(3) / n / (spread / n) ** 1.5;
-    return [0, q, q * -1].map(t => {
+    const sum = power => fp * (a - m) ** power + fn * (b - m) ** power + (n - fp - fn) * (-m) ** power, squares = sum(2), skew = sum(3) / n / (squares / n) ** 1.5;
+    return [0, q, -q].map(t => { // corrected for skewness as in evalkit/statistics/means.py
       const u = t / Math.sqrt(n) - skew / 6 / n, root = Math.cbrt(1 + skew * u);
-      return m - (t && Math.sqrt(spread / (n - 1)) * 3 * u / (root * root + root + 1));
+      return m - (t && Math.sqrt(squares / (n - 1)) * 3 * u / (root * root + root + 1));
     });
   };
   const measured = (s, i) => {
-    const tp = s.tp[i], fp = s.fp[i], fn = s.positives - tp, n = s.positives + s.negatives, picked = tp + fp;
-    return [[tp], [fp], [fn], [s.negatives - fp], wilson(tp, picked), wilson(tp, s.positives), wilson(tp, s.positives + fp).map(j => 2 * j / (1 + j)), wilson(picked, n), mean(fp, fn, n)];
+    const tp = s.tp[i], fp = s.fp[i], fn = s.positives - tp, n = s.positives + s.negatives;
+    const shares = [wilson(tp, tp + fp), wilson(tp, s.positives), wilson(tp, s.positives + fp).map(j => 2 * j / (1 + j)), wilson(tp + fp, n)];
+    s.limits?.[i].forEach((limits, c) => shares[c].splice(1, 2, ...limits));
+    return [[tp], [fp], [fn], [s.negatives - fp], ...shares, mean(fp, fn, n, s.spread?.[i])];
   };
-  systems.forEach(s => [s.tp, s.fp].forEach(sums => sums.forEach((step, i) => { sums[i] = step + (i && sums[i - 1]); })));
-  const show = () => {
-    const i = slider.value, every = systems.map(s => measured(s, i));
-    said.value = at[i];
-    every.forEach((estimates, r) => estimates.forEach((e, c) => {
-      const text = value => fixed(value, places[c]);
-      rows[r].cells[1].textContent = at[i];
-      rows[r].cells[c + 2].innerHTML = text(e[0]) + (e[1] <= e[0] ? ` <wbr><span class="ci">[${text(e[1])}, ${text(e[2])}]</span>` : "");
-    }));
-  };
-  const weigh = () => rows.forEach((row, r) => {
-    const cost = at.map((_, i) => measured(systems[r], i)[8][0]), best = cost.indexOf(Math.min(...cost));
-    row.cells[11].replaceChildren(make("button", {textContent: at[best], onclick: () => { slider.value = best; choose(); }}));
+  const show = () => systems.forEach((s, r) => measured(s, slider.value).forEach((e, c) => {
+    const [value, low, high] = e.map(number => fixed(number, places[c]));
+    said.value = rows[r].cells[1].textContent = at[slider.value];
+    rows[r].cells[c + 2].innerHTML = value + (e[0] + e[2] >= 0 ? ` <wbr><span class="ci">[${low}, ${high}]</span>` : "");
+  }));
+  const weigh = () => rows.map((row, r) => { // the cheapest threshold of each system that keeps the target
+    const least = set()[3], costs = at.map((_, i) => measured(systems[r], i)).map(e => least && !(e[fields[2].selectedIndex + 4][0] >= least) ? 1 / 0 : e[8][0]), best = costs.indexOf(Math.min(...costs));
+    row.cells[11].replaceChildren(costs[best] < 1 / 0 ? make("button", {textContent: at[best], onclick: () => choose(best)}) : "–");
+    return best;
   });
-  const choose = () => {
-    remember("threshold", [at[slider.value], ...price.map(input => input.value)].join("_"), sweep);
-    weigh();
+  const choose = place => {
+    slider.value = place;
+    remember("threshold", [at[place], ...set()].join("_"), sweep);
     show();
   };
-  sweep.oninput = choose;
-  const kept = state.get("threshold"), [first, ...costs] = (kept || words(rows[0].cells[1])).split("_");
-  slider.value = Math.max(0, at.indexOf(first));
-  costs.forEach((value, i) => { price[i].value = value; });
+  sweep.oninput = ({target}) => choose(target === slider ? slider.value : weigh()[0]);
+  const kept = state.get("threshold"), [first, ...values] = (kept || words(rows[0].cells[1])).split("_");
+  slider.value = at.indexOf(first); // the first of all where it is not there
+  values.forEach((value, i) => { fields[i].value = value; });
   weigh();
   if (kept) show();
 });

@@ -71,7 +71,7 @@ class Aligned:
     text, numbers: what the systems share, by role. own: system -> role -> doubles. words: system -> role -> text.
     locate: a row's part and its number there, from 1, in the rows of a system, or of the first one. read: rows read;
     alone: rows left out because another system lacks their id. precision: system -> role -> what its own numbers were
-    stored in.
+    stored in. others: the columns of the input that were not read.
     """
 
     systems: tuple[str, ...]
@@ -86,6 +86,7 @@ class Aligned:
     read: int
     alone: int
     precision: Mapping[str, Mapping[str, Precision]]
+    others: tuple[str, ...]
 
     def __len__(self) -> int:
         return len(self.id)
@@ -229,7 +230,13 @@ def _aligned(rows: Table, layout: Layout, id: np.ndarray, systems: Sequence[_Sys
         read=len(rows),
         alone=wanted - len(first) * (1 if layout.wide else len(systems)),
         precision={system.name: system.precision(layout.own[system.key]) for system in systems},
+        others=_unread(rows.blocks[0].part, layout),
     )
+
+
+def _unread(part: Part, layout: Layout) -> tuple[str, ...]:
+    read = {field.column for field in layout.fields.values()}
+    return tuple(name for name in part.columns if name not in read)
 
 
 def _column(rows: Table, key: str, field: Field) -> np.ndarray:

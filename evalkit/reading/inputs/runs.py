@@ -15,17 +15,16 @@ from numpy.typing import NDArray
 from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError
 from evalkit.metrics.rankings import Lists, Rankings
 from evalkit.metrics.sums import Sums
-from evalkit.reading.inputs import places
+from evalkit.reading.inputs import places, retrieved
 from evalkit.reading.inputs import rows as reading
 from evalkit.reading.inputs.accounts import Account as Account
+from evalkit.reading.inputs.retrieved import Retrieved
 from evalkit.reading.inputs.rows import Ranked, Rows
 from evalkit.reading.tables import ids
 from evalkit.reading.tables.parts import Source
 
 Made = TypeVar("Made")
 Ask = Callable[[Rankings], Sums]  # one value a query; where shards are measured, hashable and fit to be pickled
-Items = Callable[[str, int, int], list[str]]
-KEPT = 100_000  # rows of all runs up to which the items stay beside the grades
 NONE = "(none)"  # the value of a query that has none in a column beside it
 
 
@@ -34,8 +33,8 @@ class Runs:
     """Every system's rankings over one population, what stands beside each query, and the accounts.
 
     attributes: text a query by column name. pooled_ideal: no judgement file, so the ideal knows returned rows only.
-    negative: judgements below 0, which count as not judged. items: (system, number of the query, k) -> the items of the
-    first k rows of its list; None of more than `KEPT` rows.
+    negative: judgements below 0, which count as not judged. retrieved: the items of the first rows of each list; None
+    where these are too many to keep.
     """
 
     systems: tuple[str, ...]
@@ -46,7 +45,7 @@ class Runs:
     sources: tuple[Source, ...]
     pooled_ideal: bool
     negative: int
-    items: Items | None = None
+    retrieved: Retrieved | None = None
 
     @property
     def query(self) -> np.ndarray:
@@ -264,15 +263,19 @@ class Build:
             sources=(*self.run.sources, *shared, *table),
             pooled_ideal=self.judged is self.run,
             negative=self.negative,
-            items=self.items if len(self._list) <= KEPT else None,
+            retrieved=self._retrieved(names),
         )
 
-    def items(self, name: str, query: int, k: int) -> list[str]:
-        """The items of the first k rows of a system's list."""
-        order, (system,) = self._ranked[0], np.flatnonzero(self._systems[0] == name)
-        place = system * len(self._queries[0]) + self._population[query]
-        start, stop = self._ends[place : place + 2]
-        return self._texts(self.run, order[start : min(start + k, stop)]).to_pylist()
+    def _retrieved(self, names: Sequence[str]) -> Retrieved | None:
+        """The items of the first rows of each list of these systems."""
+        depth = retrieved.depth(len(names) * len(self._population))
+        if not depth:
+            return None
+        place = np.concatenate([np.flatnonzero(self._systems[0] == name) for name in names])[:, None]
+        lists = (place * len(self._queries[0]) + self._population).ravel()
+        length = np.minimum(self._ends[lists + 1] - self._ends[lists], depth)
+        texts = self._texts(self.run, self._ranked[0][retrieved.stretches(self._ends[lists], length)])
+        return retrieved.of(texts, length, names, depth)
 
     @cached_property
     def _ranked(self) -> tuple[Ints, Bools]:

@@ -37,7 +37,7 @@ class Measured:
     top_grade: float
     found: Mapping[tuple[str, Ask], Sums]
 
-    items: ClassVar[None] = None
+    retrieved: ClassVar[None] = None
 
     def measure(self, system: str, ask: Ask) -> Sums:
         """One value a query of a system; one of those that were asked for."""

@@ -1,5 +1,6 @@
 """Slices: the groups of units that share a value of a column; numbers with many values fall into quarters."""
 
+import re
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -25,7 +26,7 @@ class Slice:
 
 
 def slices(column: str, values: ArrayLike, most: int = MOST) -> list[Slice]:
-    """The groups of a column of text, in order of the value; every unit lies in one of them.
+    """The groups of a column of text, in natural order of the value; every unit lies in one of them.
 
     Numbers with more than `most` distinct values fall into quarters; of more texts the most frequent stay, and the
     rest is one group, so that no unit is left out.
@@ -56,9 +57,20 @@ def groups(names: np.ndarray, rows: Ints, most: int = MOST) -> Groups:
     """
     numbers = _numbers(names)
     if len(names) <= most:
-        order = np.argsort(numbers, kind="stable") if numbers is not None else np.arange(len(names))
+        order = np.argsort(numbers, kind="stable") if numbers is not None else natural(names)
         return Groups([str(names[i]) for i in order], np.argsort(order))
     return _quarters(numbers, rows) if numbers is not None else _frequent(names, rows, most)
+
+
+def natural(names: np.ndarray) -> Ints:
+    """The order of texts in which the whole numbers that they hold count as numbers.
+
+    >>> natural(np.array(["10+", "2-9", "week 10", "week 9"])).tolist()
+    [1, 0, 3, 2]
+    """
+    parts = [re.split(r"([0-9]+)", name) for name in names.tolist()]
+    keys = [[int(part) if i % 2 else part for i, part in enumerate(split)] for split in parts]
+    return np.array(sorted(range(len(names)), key=keys.__getitem__), np.int64)
 
 
 def _numbers(names: np.ndarray) -> Floats | None:
@@ -81,6 +93,7 @@ def _quarters(values: Floats, rows: Ints) -> Groups:
 def _frequent(names: np.ndarray, rows: Ints, most: int) -> Groups:
     order = np.argsort(-rows, kind="stable")
     kept, rest = np.sort(order[: most - 1]), order[most - 1 :]
+    kept = kept[natural(names[kept])]
     of = np.empty(len(names), dtype=np.int64)
     of[kept], of[rest] = np.arange(len(kept)), len(kept)
     return Groups([*(str(names[i]) for i in kept), f"({len(rest)} other values)"], of)

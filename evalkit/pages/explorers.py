@@ -1,0 +1,121 @@
+"""Explorers: the units that matter most, one by one, each with the values of the systems and what it opens to."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evalkit.drawing import tables
+from evalkit.drawing.tables import Cell, Html, escape
+from evalkit.numbers import decimals, number, signed
+from evalkit.studies import row_explorer
+from evalkit.studies.row_explorer import Missed
+from evalkit.studies.row_study import RowStudy
+from evalkit.studies.words import counted
+
+MOST = 500  # rows that a page lists
+ROOM = 14_000  # letters that they may take
+OPENED = 40  # rows that open to the other columns of the input
+SYSTEMS = 4  # whose values stand beside the two that are compared
+CELL = 12  # letters of HTML around a cell, and its share of those around a row
+CUT = 80  # letters of a cell
+
+
+@dataclass(frozen=True, eq=False)
+class Explored:
+    """The units that a page lists. beside: column -> text of each, such as its segments. columns: head -> cells.
+
+    opened: HTML, what the first of them open to; nothing where that is empty.
+    """
+
+    which: str
+    of: str
+    unit: str
+    names: Sequence[object]
+    beside: Mapping[str, Sequence[object]]
+    columns: Mapping[str, Sequence[Cell | str]]
+    opened: Sequence[str]
+    note: str = ""
+
+
+def explorer(e: Explored) -> Html:
+    """A fold with a table of the units."""
+    opened = [*e.opened, *[""] * (len(e.names) - len(e.opened))]
+    heads = [_head(name, text) for name, text in zip(e.names, opened, strict=True)]
+    beside = [[_beside(name, value) for value in values] for name, values in e.beside.items()]
+    rows: list[Any] = list(zip(heads, *beside, *e.columns.values(), strict=True))
+    names = [e.unit, *e.beside, *e.columns]
+    return tables.folded(e.which, tables.whole(f"{e.which}, {e.of}", names, rows, e.note))
+
+
+def _head(name: object, opened: str) -> Cell:
+    if not opened:
+        return Cell(escape(name))
+    return Cell(f"<details><summary>{escape(name)}</summary><div>{opened}</div></details>")
+
+
+def _beside(name: str, value: object) -> Cell:
+    """A value with the name of its column, which a reader can type to filter."""
+    return Cell(f"{escape(name)}\u00a0{escape(value)}", "text")
+
+
+# Rows ---------------------------------------------------------------------------------------------------------------
+
+
+def row_by_row(study: RowStudy) -> Html:
+    """The rows that the leader misses by most or unlike its opponent, with what every system says of them."""
+    m = row_explorer.missed(study, MOST)
+    room = ROOM * len(m.rows) // _letters(m)
+    if room < len(m.rows):
+        m = row_explorer.missed(study, room)
+    total, (first, *others) = len(m.aligned), m.pair
+    which = f"All {counted(total, 'row')}" if len(m.rows) == total else f"The {len(m.rows)} most missed rows"
+    unlike = f" and those that it and {others[0]} miss most unlike" if others else ""
+    note = f"Of {total:,} rows those that {first} misses by most{unlike}. " if len(m.rows) < total else ""
+    opened = ["<br>".join(f"{escape(name)}: {_short(text)}" for name, text in row.items()) for row in m.opened(OPENED)]
+    names, beside = m.aligned.id[m.rows].tolist(), _attributes(m)
+    return explorer(
+        Explored(which, " and ".join(m.pair), "row", names, beside, _columns(m), opened, f"{note}{m.misses.by}.")
+    )
+
+
+def _letters(m: Missed) -> int:
+    """The letters of HTML that all rows take without what they open to."""
+    beside = ([_beside(name, value) for value in values] for name, values in _attributes(m).items())
+    columns: list[list[Any]] = [m.aligned.id[m.rows].tolist(), *beside, *_columns(m).values()]
+    return sum(CELL + len(cell.html if isinstance(cell, Cell) else cell) for column in columns for cell in column)
+
+
+def _attributes(m: Missed) -> dict[str, list[object]]:
+    return {name: m.study.attributes[name][m.rows].tolist() for name in m.study.settings.attributes}
+
+
+def _columns(m: Missed) -> dict[str, list[Cell | str]]:
+    """What rows are and systems say, then the misses of the two that are compared and the difference of these."""
+    says = {name: _cells(m.misses.says[name][m.rows]) for name in _systems(m)}
+    off = [m.misses.off[name][m.rows] for name in m.pair]
+    places = decimals(value for values in off for value in values)
+    columns = {m.misses.truth_is: _cells(m.misses.truth[m.rows])} | says
+    columns[f"miss {m.pair[0]}"] = [number(value, places) for value in off[0]]
+    if len(off) > 1:
+        columns[f"miss {m.pair[0]} − {m.pair[1]}"] = [signed(value, places) for value in off[0] - off[1]]
+    return columns
+
+
+def _systems(m: Missed) -> list[str]:
+    return list(dict.fromkeys([*m.pair, *m.study.order]))[:SYSTEMS]
+
+
+def _cells(values: np.ndarray) -> list[Cell | str]:
+    """Numbers with the same decimals, or words."""
+    if values.dtype == object:
+        return [Cell(_short(value), "text") for value in values]
+    places = decimals(values)
+    return [number(value, places) for value in values]
+
+
+def _short(value: object) -> str:
+    """The first letters of a text as HTML."""
+    text = str(value)
+    return escape(text if len(text) <= CUT else f"{text[:CUT]}…")

@@ -1,0 +1,79 @@
+"""One class against the rest, or one label: the leader's tables of the classes that an expert looks at first."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from heapq import nlargest
+from typing import ClassVar
+
+from evalkit.arrays import Bools, Floats
+from evalkit.metrics import calibration
+from evalkit.metrics.counts import Counts
+from evalkit.studies import reliability, row_study
+from evalkit.studies.reliability import Fine, Reliability
+from evalkit.studies.row_study import RowStudy
+
+MOST = 6  # classes that have a square each
+SMALL = Fine(curve=500, band=60, pooled=512)  # in such a square
+BINS = 20
+
+
+@dataclass(frozen=True)
+class Choice:
+    """By what the classes of a figure are chosen, in words, and the number of each table: the largest are drawn."""
+
+    words: str
+    of: Callable[[Counts], float]
+
+
+CALIBRATION = Choice("largest miscalibration", lambda c: calibration.decompose(c).miscalibration)
+SIZE = Choice("most rows", lambda c: float(c.positives))
+
+
+def tables(names: Sequence[str], actual: Bools, score: Floats, weight: Floats | None, by: Choice) -> dict[str, Counts]:
+    """The tables of at most half a dozen classes, in their order; a class that all rows or none have is left out.
+
+    actual, score: one column a class.
+    """
+    every = (row_study.table(hit, own, weight) for hit, own in zip(actual.T, score.T, strict=True))
+    ranked = ((by.of(c), -i, c) for i, c in enumerate(every) if 0 < c.positives < c.total)
+    kept = nlargest(MOST, ranked, key=lambda row: row[:2])
+    return {names[-i]: c for _, i, c in sorted(kept, key=lambda row: -row[1])}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EachStudy(RowStudy):
+    """A study of several classes or labels, each of which may have scores of its own.
+
+    noun: what each is called. sides: what its rows and the others are called.
+    """
+
+    noun: ClassVar[str]
+    sides: ClassVar[tuple[str, str]]
+
+    @property
+    @abstractmethod
+    def probabilities(self) -> bool:
+        """Whether every system's scores lie in 0..1."""
+
+    @property
+    @abstractmethod
+    def one_by_one(self) -> dict[str, Counts]:
+        """The leader's table of each class against the rest, of at most half a dozen."""
+
+    @property
+    @abstractmethod
+    def names(self) -> Sequence[str]:
+        """All classes or labels."""
+
+    @property
+    def chosen_by(self) -> Choice:
+        """By what they are chosen."""
+        return CALIBRATION if self.probabilities else SIZE
+
+    @cached_property
+    def each_reliability(self) -> Reliability:
+        """Their reliability without bins."""
+        draws, level = self.settings.limits.bands, self.settings.level if self.plain else None
+        return reliability.reliability(self.one_by_one, lambda: self.rng(7), draws=draws, level=level, fine=SMALL)

@@ -1,0 +1,130 @@
+"""The rows of a study that its systems miss by most, or that two of them miss most unlike."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+
+from evalkit.arrays import Floats, Ints
+from evalkit.metrics import counts
+from evalkit.reading.inputs import other_columns, outcomes
+from evalkit.reading.inputs.aligned import Aligned
+from evalkit.reading.inputs.outcomes import Binary, MultiClass, MultiLabel
+from evalkit.reading.inputs.ratings import Ratings
+from evalkit.studies.row_study import RowStudy
+
+
+@dataclass(frozen=True, eq=False)
+class Misses:
+    """What rows are, what each system says of them, and how far off that is, at least 0.
+
+    truth: text, or numbers. by: in words what `off` is.
+    """
+
+    truth: np.ndarray
+    truth_is: str
+    says: Mapping[str, np.ndarray]
+    off: Mapping[str, Floats]
+    by: str
+
+
+@singledispatch
+def misses(data: Any) -> Misses:
+    """How far off every system is on each row of some data."""
+    raise NotImplementedError
+
+
+@misses.register
+def _(data: Binary) -> Misses:
+    sure = all(map(outcomes.are_probabilities, data.score.values()))
+    near = data.score if sure else {name: _rank(score) for name, score in data.score.items()}
+    names = np.array([data.negative or f"not {data.positive}", data.positive], dtype=object)
+    by = "miss: how far the probability is from the label, 0 or 1"
+    if not sure:
+        by = "miss: how far the rank of the score, as a share of the rows, is from the label, 0 or 1"
+    off = {name: np.abs(data.label - own) for name, own in near.items()}
+    return Misses(names[data.label], "label", data.score, off, by)
+
+
+def _rank(score: Floats) -> Floats:
+    """The share of rows that score lower, those of equal score by half."""
+    table = counts.count(score, np.zeros(len(score), dtype=np.int64))
+    place = np.searchsorted(-table.threshold, -score)
+    return 1 - (table.fp[place] - table.negative[place] / 2) / len(score)
+
+
+@misses.register
+def _(data: MultiClass) -> Misses:
+    classes, every = np.array(data.classes, dtype=object), np.arange(len(data.actual))
+    says = {name: classes[own] for name, own in data.predicted.items()}
+    if data.score and all(map(outcomes.are_probabilities, data.score.values())):
+        off = {name: 1 - own[every, data.actual] for name, own in data.score.items()}
+        return Misses(classes[data.actual], "class", says, off, "miss: 1 − the probability of the true class")
+    off = {name: (own != data.actual).astype(float) for name, own in data.predicted.items()}
+    return Misses(classes[data.actual], "class", says, off, "miss: 1 where another class is predicted")
+
+
+@misses.register
+def _(data: MultiLabel) -> Misses:
+    names = np.array(data.labels, dtype=object)
+    truth = np.array([", ".join(names[own]) or "–" for own in data.actual], dtype=object)
+    near = {name: np.column_stack([_rank(column) for column in own.T]) for name, own in data.score.items()}
+    if all(map(outcomes.are_probabilities, data.score.values())):
+        near = dict(data.score)
+    off = {name: np.abs(data.actual - own).mean(axis=1) for name, own in near.items()}
+    by = "miss: the mean distance of the scores from the labels, 0 or 1; beside a system: the label it misses by most"
+    says = {name: names[np.abs(data.actual - own).argmax(axis=1)] for name, own in near.items()}
+    return Misses(truth, "labels", says, off, by)
+
+
+@misses.register
+def _(data: Ratings) -> Misses:
+    off = {name: np.abs(own - data.actual) for name, own in data.forecast.items()}
+    return Misses(data.actual, "actual", data.forecast, off, "miss: |forecast − actual|")
+
+
+@dataclass(frozen=True, eq=False)
+class Missed:
+    """Some rows of a study, the most missed first; see `missed`."""
+
+    study: RowStudy
+    aligned: Aligned
+    misses: Misses
+    rows: Ints
+
+    @property
+    def pair(self) -> Sequence[str]:
+        """The leader, and whom it is compared with."""
+        return compared(self.study)
+
+    def opened(self, most: int) -> list[dict[str, str]]:
+        """The other columns of the input, of the first rows."""
+        return other_columns.of_rows(self.aligned, self.rows[:most].tolist())
+
+
+def compared(study: RowStudy) -> Sequence[str]:
+    """The leader of a study, and whom it is compared with."""
+    if not len(study.headline):
+        return [study.leader]
+    return [study.leader, *(name for name in study.opponents if name != study.leader)]
+
+
+def missed(study: Any, most: int) -> Missed:
+    """The rows that the leader misses by most, and those whose misses differ most between it and its opponent.
+
+    Of each as many, the most missed first; all rows where there are no more than `most`.
+    """
+    m, pair = misses(study.data), compared(study)
+    first, last = m.off[pair[0]], m.off[pair[-1]]
+    place = np.minimum(_place(first), _place(np.abs(first - last))) if len(pair) > 1 else _place(first)
+    rows = np.argsort(place, kind="stable")[:most]
+    return Missed(study, study.data.rows, m, rows[np.argsort(-first[rows], kind="stable")])
+
+
+def _place(values: Floats) -> Ints:
+    """The place of each value, from the largest on."""
+    place = np.empty(len(values), dtype=np.int64)
+    place[np.argsort(-values, kind="stable")] = np.arange(len(values))
+    return place

@@ -1,0 +1,112 @@
+"""Diversity, novelty and coverage on the ranking page: RecTools' figures, what is left out, intervals, refusals."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evalkit.arrays import InputError, ParameterError
+from evalkit.pages import diversity as page
+from evalkit.reading.inputs import retrieved
+from evalkit.studies import diversity, ranking
+
+FIGURES = json.loads((Path(__file__).parent / "oracles" / "lists.json").read_text(encoding="utf-8"))
+
+
+def runs():
+    """The lists of the figures as a ranking table."""
+    rows = [
+        {"query": f"q{i}", "item": item, "score": -rank, "grade": rank % 2}
+        for i, ids in enumerate(FIGURES["shown"])
+        for rank, item in enumerate(ids)
+    ]
+    return pd.DataFrame(rows)
+
+
+def catalogue(**more):
+    table = pd.DataFrame({name: FIGURES["catalogue"][name] for name in ("item", "category")})
+    share = np.array(FIGURES["catalogue"]["users"]) / FIGURES["users"]
+    return table.assign(user_share=share, **more)
+
+
+def read(items=None, **options):
+    return ranking.read(runs(), items=catalogue() if items is None else items, metrics="ndcg@5", **options)
+
+
+def test_the_page_has_the_figures_of_rectools():
+    frame = diversity.of_lists(read()).set_index("metric")
+    expected = FIGURES["figures"]
+    assert frame.loc["diversity by category", "value"] == pytest.approx(np.mean(expected["diversity"]), abs=1e-12)
+    assert frame.loc["novelty by users", "value"] == pytest.approx(np.mean(expected["novelty"]), abs=1e-12)
+    assert frame.loc["coverage", "value"] == pytest.approx(expected["coverage"], abs=1e-12)
+    assert frame.loc["Gini of exposure", "value"] == pytest.approx(expected["gini"], abs=1e-12)
+    assert (frame["k"] == 5).all()
+    assert (frame["low"] <= frame["value"]).all()
+    assert (frame["value"] <= frame["high"]).all()
+    assert not frame["left_out"].any()
+
+
+def test_a_measure_needs_its_column():
+    frame = diversity.of_lists(read(catalogue()[["item"]]))
+    assert list(frame["metric"]) == ["coverage", "Gini of exposure"]
+    every = catalogue(popularity=range(12), feature_a=1.0, feature_b=range(12))
+    assert list(diversity.of_lists(read(every))["metric"])[:4] == [
+        "diversity by category",
+        "diversity by features",
+        "novelty by interactions",
+        "novelty by users",
+    ]
+
+
+def test_items_without_an_entry_are_left_out_and_counted():
+    items = catalogue(popularity=1.0)
+    items.loc[items["item"] == "i0", ["category", "popularity"]] = np.nan
+    study = read(items[items["item"] != "i1"])
+    frame = diversity.of_lists(study).set_index("metric")
+    shown = [ids[:5] for ids in FIGURES["shown"]]
+    absent, empty = (sum(name in ids for ids in shown) for name in ("i1", "i0"))
+    assert frame.loc["coverage", "left_out"] == absent
+    assert frame.loc[["diversity by category", "novelty by interactions"], "left_out"].tolist() == [absent + empty] * 2
+    assert "left out" in page.of_lists(study).html
+
+
+def test_clusters_widen_the_intervals_and_leave_the_values():
+    rows = pd.concat(
+        [runs().assign(query=lambda r, i=i: r["query"] + f"_{i}", user=lambda r: r["query"]) for i in range(4)]
+    )
+    rows["user"] = rows["query"].str[:2]
+    alone, together = (
+        diversity.of_lists(ranking.read(rows, items=catalogue(), metrics="ndcg@5", unit=unit))
+        for unit in (None, "user")
+    )
+    np.testing.assert_allclose(alone["value"], together["value"])
+    wider = (together["high"] - together["low"]) > (alone["high"] - alone["low"])
+    assert wider[alone["metric"].isin(["diversity by category", "novelty by users"])].all()
+
+
+def test_without_items_or_without_lists_at_hand_there_is_none(monkeypatch):
+    study = ranking.read(runs())
+    assert not len(diversity.of_lists(study))
+    assert not page.of_lists(study).html
+    monkeypatch.setattr(retrieved, "KEPT", 1)
+    assert "Not computed" in page.of_lists(read()).html
+
+
+@pytest.mark.parametrize(
+    "items, options, error, message",
+    [
+        (catalogue().assign(item=lambda t: t["item"] + "x"), {}, InputError, "must share items with the ranked lists"),
+        (pd.concat([catalogue(), catalogue()[2:3]]), {}, InputError, r"item must appear once, got 'i2' again"),
+        (catalogue(), {"columns": {"category": "genre"}}, ParameterError, "has no column 'genre'"),
+    ],
+)
+def test_refusals(items, options, error, message):
+    with pytest.raises(error, match=message):
+        diversity.of_lists(read(items, **options))
+
+
+def test_a_column_of_items_without_items_is_refused():
+    with pytest.raises(ParameterError, match="category is a column of the table of items; set items=TABLE"):
+        ranking.read(runs(), columns={"category": "genre"})

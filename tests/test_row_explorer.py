@@ -1,0 +1,117 @@
+"""The explorer of rows: those that are missed by most, with what each system says and their other columns."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evalkit.limits import Limits, Reading
+from evalkit.pages import classification_page, explorers
+from evalkit.parameters import Classification
+from evalkit.studies import classification, rating, row_explorer
+
+
+def binary(n=80, seed=2, **more):
+    rng = np.random.default_rng(seed)
+    label = rng.integers(0, 2, n)
+    scores = {f"score_{name}": rng.beta(1 + s * label, 1 + s * (1 - label)) for name, s in (("a", 2.0), ("b", 0.5))}
+    return pd.DataFrame({"id": [f"r{i:04d}" for i in range(n)], "label": label, **scores, **more})
+
+
+def rows_of(study):
+    (frame,) = explorers.row_by_row(study).to_frames()
+    return frame
+
+
+def test_rows_are_listed_by_the_leaders_miss_with_the_scores_of_each_system():
+    table = binary(part=np.tile(["x", "y"], 40))
+    frame = rows_of(classification.read(table, segments="part")).set_index("row")
+    assert list(frame) == ["part", "label", "a", "b", "miss a", "miss a − b"]
+    assert frame["miss a"].is_monotonic_decreasing
+    for row in table.to_dict("records"):
+        listed = frame.loc[row["id"]]
+        misses = [abs(row["label"] - row[f"score_{name}"]) for name in "ab"]
+        assert listed[["a", "miss a", "miss a − b"]].tolist() == pytest.approx(
+            [row["score_a"], misses[0], misses[0] - misses[1]], abs=6e-4
+        )
+        assert (listed["part"], listed["label"]) == (f"part\u00a0{row['part']}", row["label"])
+
+
+def test_of_many_rows_the_most_missed_and_those_missed_most_unlike_are_kept():
+    study = classification.read(binary(3000))
+    m = row_explorer.missed(study, 40)
+    off = {name: np.abs(study.data.label - score) for name, score in study.data.score.items()}
+    first, apart = off[study.leader], np.abs(off["a"] - off["b"])
+    assert {*np.argsort(-first)[:20], *np.argsort(-apart)[:20]} <= {*m.rows}
+    assert len(m.rows) == 40
+    piece = explorers.row_by_row(study)
+    listed = len(piece.to_frames()[0])
+    assert 100 < listed <= explorers.MOST
+    assert len(piece.html) < 1.2 * explorers.ROOM
+    assert f"The {listed} most missed rows" in piece.html
+    assert "Of 3,000 rows those that a misses by most and those that it and b miss most unlike." in piece.html
+
+
+def test_a_row_opens_to_its_other_columns(tmp_path):
+    table = binary(city=[f"<b>{i}</b>" for i in range(80)], age=np.where(np.arange(80) % 2, np.arange(80.0), np.nan))
+    table.iloc[:50].to_csv(tmp_path / "1.csv", index=False)
+    table.iloc[50:].to_csv(tmp_path / "2.csv", index=False)
+    m = row_explorer.missed(classification.read(str(tmp_path / "*.csv")), 80)
+    for row, others in zip(m.rows, m.opened(40), strict=False):
+        age = {"age": str(row)} if row % 2 else {}
+        assert {**others, **({"age": others["age"].removesuffix(".0")} if row % 2 else {})} == (
+            {"city": f"<b>{row}</b>"} | age
+        )
+    html = explorers.row_by_row(classification.read(table)).html
+    assert html.count("<details><summary>r") == explorers.OPENED
+    assert "city: &lt;b&gt;" in html
+
+
+def test_long_tables_and_frames_open_too():
+    wide = binary(city="Ulm")
+    long = pd.concat(
+        [
+            wide[["id", "label", "city"]].assign(system=name, score=wide[f"score_{name}"], machine=f"m{name}")
+            for name in "ab"
+        ]
+    )
+    opened = row_explorer.missed(classification.read(long), 80).opened(3)
+    assert opened == [{"city": "Ulm", "machine": "ma"}] * 3
+
+
+def test_scores_that_are_no_probabilities_are_ranked():
+    table = binary()
+    table["score_a"] = 10 * table["score_a"]
+    m = row_explorer.misses(classification.read(table).data)
+    rank = (table["score_a"].rank() - 0.5) / len(table)
+    assert m.off["a"] == pytest.approx(np.abs(table["label"] - rank).to_numpy())
+    assert "rank of the score" in m.by
+
+
+def test_forecasts_are_missed_by_their_error():
+    rng = np.random.default_rng(4)
+    table = pd.DataFrame({"actual": rng.normal(0, 5, 60), "forecast": rng.normal(0, 5, 60), "shop": "s1"})
+    study = rating.read(table)
+    frame = rows_of(study)
+    errors = (table["forecast"] - table["actual"]).abs().sort_values(ascending=False)
+    assert frame.filter(like="miss").iloc[:, 0].tolist() == pytest.approx(errors.tolist(), abs=0.051)
+    assert "shop: s1" in explorers.row_by_row(study).html
+
+
+@pytest.mark.parametrize("name, truth", [("penguins", "class"), ("digit_traits", "labels")])
+def test_classes_and_labels_have_an_explorer(name, truth):
+    study = classification.read(f"data/{name}/predictions.csv")
+    frame = classification_page.explorer(study).to_frames()[0]
+    assert list(frame)[1] == truth
+    assert frame[f"miss {study.leader}"].is_monotonic_decreasing
+
+
+def test_a_class_without_probabilities_is_hit_or_missed():
+    table = pd.DataFrame({"y_true": list("abcabc"), "y_pred": list("abccba")})
+    m = row_explorer.misses(classification.read(table).data)
+    assert next(iter(m.off.values())).tolist() == [0, 0, 0, 1, 0, 1]
+
+
+def test_a_table_that_is_not_at_hand_has_none():
+    small = Limits(reading=Reading(rows=100, shard=100))
+    study = classification.study_of(Classification.of({"preds": binary(600)}), small)
+    assert classification_page.explorer(study).html == ""
