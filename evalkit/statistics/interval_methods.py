@@ -43,6 +43,14 @@ def mean(statistic: Any, o: Options) -> Estimate:
     return means.mean(sums.numerator[sums.defined], level=o.level)
 
 
+def mean_of_arm(statistic: Any, o: Options) -> Estimate:
+    """The same of an arm of amounts; none where all are equal, such as no revenue at all: they have no upper end."""
+    values = statistic.sums.numerator[statistic.sums.defined]
+    if values.size and np.ptp(values) == 0:
+        return Estimate(statistic.value, np.nan, np.nan, o.level, statistic.n, UNMOVED)
+    return mean(statistic, o)
+
+
 def mean_of_losses(statistic: Any, o: Options) -> Estimate:
     """The same of losses: of predictions that are certain, Wilson's limits say how many may be wrong."""
     sums = statistic.sums
