@@ -187,3 +187,21 @@ def test_means_by_user_are_covered_where_the_delta_method_is_short():
     held = covered(jackknife, by_user, 0.5, 800, 6)
     assert 0.93 <= held <= 0.98
     assert covered(lambda pair: intervals.ratio_delta(*pair), by_user, 0.5, 800, 6) < held - 0.02
+
+
+def test_no_certain_prediction_leaves_the_mean_as_it_is():
+    losses = np.random.default_rng(2).exponential(1, 30)
+    assert means.mean_with_ends(losses, worst=36.0) == means.mean(losses)
+
+
+def test_certain_predictions_that_were_right_may_be_wrong_elsewhere():
+    """40 certain rows of 100, none wrong: the upper limit holds Wilson's for 0 of 40."""
+    losses = np.concatenate([np.zeros(40), np.full(60, 0.5)])
+    e = means.mean_with_ends(losses, worst=36.0)
+    assert e.high > e.value + 36.0 * 0.4 * 0.08
+    assert e.low == pytest.approx(means.mean(losses).low)
+
+
+def test_few_units_that_differ_leave_few_degrees_of_freedom():
+    few, many = (means.hall(1.0, 0.1, skew, n=100, level=0.95) for skew in (6.0, 0.0))
+    assert few.high > many.high

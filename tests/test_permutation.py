@@ -98,3 +98,32 @@ def test_unlike_arms_of_revenue_keep_the_level_which_welch_does_not():
 def test_many_units_are_left_to_welch():
     first, second = rng(1).exponential(1, 3_000), rng(2).exponential(1, 20_000)
     assert not permutation.fits(first, second)
+
+
+def test_strata_are_dealt_by_themselves():
+    """Two strata of which one has nothing to deal: p is that of the other, by all its deals."""
+    first, second = np.array([1.0, 2.0, 9.0, 5.0]), np.array([0.5, 1.5, 1.0, 5.0])
+    strata = (np.array(["x", "x", "x", "y"]), np.array(["x", "x", "x", "y"]))
+    t = every_t(first[:3], second[:3])
+    expected = min(1, 2 * min(np.mean(t >= t[0] - 1e-9), np.mean(t <= t[0] + 1e-9)))
+    c = permutation.studentised(first, second, rng=rng(), strata=strata)
+    assert c.p_value == pytest.approx(expected, abs=0.03)
+    assert c.difference.value == pytest.approx(0.75 * 3.0)
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 10**6), st.integers(3, 10), st.integers(4, 25))
+def test_a_lift_excludes_0_exactly_where_the_difference_does(seed, n, m):
+    g = rng(seed)
+    first, second = g.exponential(1, n), g.exponential(1.5, m)
+    difference, lift = (test(first, second, rng=rng(1)) for test in (permutation.studentised, permutation.lift))
+    assert lift.p_value == pytest.approx(difference.p_value)
+    e = lift.difference
+    assert (lift.p_value < 0.05) == (e.low > 0 or e.high < 0)
+    assert -1 <= e.low <= e.value <= e.high
+
+
+def test_an_arm_whose_sample_is_not_skewed_is_still_dealt():
+    """Eight in ten samples of so few buyers hide the tail that the other arm shows."""
+    first, second = np.array([0.0] * 20 + [0.4, 0.5]), revenue(rng(3), 200)
+    assert permutation.fits(first, second)

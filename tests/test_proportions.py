@@ -178,3 +178,20 @@ def test_successes_that_count_are_near_the_null():
     kept = stats.binom.cdf(high, 1_000_000, 0.3) - stats.binom.cdf(low - 1, 1_000_000, 0.3)
     assert kept == pytest.approx(1, abs=1e-12)
     assert high - low < 20_000
+
+
+def test_predictive_values_have_the_variance_at_the_equal_share_row_by_row():
+    """Kosinski's statistic from rows: the pooled share's variance less twice the covariance of rows that both count."""
+    rng = np.random.default_rng(5)
+    y, a, b = rng.random(80) < 0.4, rng.random(80) < 0.3, rng.random(80) < 0.5
+    shared = np.array([[(y & a & b).sum(), 0], [0, (~y & a & b).sum()]])
+    c = prop.predictive_values((int((y & a).sum()), int(a.sum())), (int((y & b).sum()), int(b.sum())), shared, n=80)
+    equal = np.concatenate([y[a], y[b]]).mean()
+    both = ((y[a & b] - equal) ** 2).sum() / (a.sum() + b.sum())
+    z = (y[a].mean() - y[b].mean()) / np.sqrt((equal * (1 - equal) - 2 * both) * (1 / a.sum() + 1 / b.sum()))
+    assert c.p_value == pytest.approx(2 * stats.norm.sf(abs(z)))
+
+
+def test_the_same_rows_differ_in_nothing():
+    c = prop.predictive_values((3, 3), (3, 3), np.array([[3, 0], [0, 0]]), n=10)
+    assert (c.p_value, c.difference.low, c.difference.high) == (1.0, 0.0, 0.0)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 
+import earlier
 from cells import KINDS, STATES, Cell, Kind
 from declared import CAUSES
 
@@ -29,6 +30,7 @@ def text(every: list[Cell], *, seed: int) -> str:
         "\n\n".join(
             [
                 _head(every, seed),
+                earlier.table(every),
                 *(_report(name, every) for name in reports),
                 _exceptions(every),
                 _conservative(every),

@@ -46,6 +46,13 @@ def on_logits(value: float, error: float, n: int) -> Limits:
     return float(low), float(high)
 
 
+def bootstrap_t(value: float, error: float, drawn: np.ndarray) -> Limits:
+    """value − t* error with the quantiles of t of samples drawn from the sample. Efron 1981, doi:10.2307/3314608."""
+    errors = drawn.std(axis=1, ddof=1) / np.sqrt(drawn.shape[1])
+    below, above = np.quantile((drawn.mean(axis=1) - value)[errors > 0] / errors[errors > 0], [0.025, 0.975])
+    return float(value - above * error), float(value - below * error)
+
+
 SHARES: Competitors = {"Wald": wald, "logit": on_logits}
 MEANS: Competitors = {"Student's t": by_t, "normal": wald}
 
@@ -119,9 +126,10 @@ def of_means(draw: Callable[[np.random.Generator, int], np.ndarray], n: int, sam
         tallies.setdefault(OURS, Tally()).add((e.low, e.high), truth)
         for competitor, of in MEANS.items():
             tallies.setdefault(competitor, Tally()).add(of(value, error, n), truth)
-        drawn = rng.choice(values, (500, n)).mean(axis=1)
-        low, high = np.quantile(drawn, [0.025, 0.975])
+        drawn = rng.choice(values, (500, n))
+        low, high = np.quantile(drawn.mean(axis=1), [0.025, 0.975])
         tallies.setdefault("percentile bootstrap", Tally()).add((float(low), float(high)), truth)
+        tallies.setdefault("bootstrap-t", Tally()).add(bootstrap_t(value, error, drawn), truth)
     return tallies
 
 

@@ -179,12 +179,14 @@ def _validated() -> list[World]:
 def _power() -> list[World]:
     """Differences about as large as what "would show": then 80% of the tests should reject."""
     frames, paid = ("power",), {"world": "none"}
-    ranked = {"metrics": "roc_auc,average_precision,accuracy"}
+    ordered, decided = {"metrics": "roc_auc,average_precision"}, {"metrics": "accuracy"}
+    both = {"metrics": "roc_auc,average_precision,accuracy"}
     return [
         World("power, normal differences", "significance", 25, better(0.84), {}, frames),
         World("power, normal differences", "significance", 100, better(0.4), {}, frames),
-        World("power, 30% positive", "classification", 400, sharper(0.3, 1.7), ranked, frames),
-        World("power, 10% positive", "classification", 1000, sharper(0.1, 1.7), ranked, frames),
+        World("power, 30% positive", "classification", 400, sharper(0.3, 1.7), both, frames),
+        World("power, 10% positive", "classification", 1000, sharper(0.1, 1.7), ordered, frames),
+        World("power of decisions, 10% positive", "classification", 1000, sharper(0.1, 1.33), decided, frames),
         World("power, revenue", "interleaving", 4000, arms(0.5, 0.8), paid | {"metrics": "revenue"}, frames),
         World("power, buyers", "interleaving", 1000, arms(0.5, 0.6), paid | {"metrics": "bought"}, frames),
     ]

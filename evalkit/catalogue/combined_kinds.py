@@ -53,6 +53,11 @@ class Combined(Kind):
         """How much each row moves the mean as it moves the shares; None where these are fixed."""
         return None
 
+    @property
+    def picks(self) -> bool:
+        """That of the metric."""
+        return self.of.kind.picks
+
     def value(self, rows: Rows, k: int | None) -> float:
         """The mean; undefined where there is no part, or one is undefined."""
         values = [(part.share, self.of.kind.value(part.rows, k)) for part in self.weighed(rows)]
@@ -69,12 +74,11 @@ class Combined(Kind):
         return Effects(value, moved if shares is None else moved + shares)
 
     def apart_by(self, first: Rows, second: Rows, k: int | None) -> Floats:
-        """The same of the difference: that of the parts, added up, and of the shares."""
+        """The same of the difference: that of the parts, added up."""
         moved = np.zeros(len(first))
         for a, b in zip(self.weighed(first), self.weighed(second), strict=True):
             moved += a.share * a.spread(self.of.kind.apart_by(a.rows, b.rows, k), len(first))
-        shares = [self.by_share(rows, k, self.value(rows, k)) for rows in (first, second)]
-        return moved if shares[0] is None or shares[1] is None else moved + shares[0] - shares[1]
+        return moved
 
 
 def _positive(rows: Rows) -> Bools:
@@ -105,6 +109,11 @@ class Weighted(Combined):
             total += float(weight.sum())
         return ratio(moved, total)
 
+    def apart_by(self, first: Rows, second: Rows, k: int | None) -> Floats:
+        """The same of the difference: that of the parts, and of the shares."""
+        sides = [self.by_share(rows, k, self.value(rows, k)) for rows in (first, second)]
+        return super().apart_by(first, second, k) + sides[0] - sides[1]
+
 
 @dataclass(frozen=True)
 class Harmonic(Kind):
@@ -115,6 +124,11 @@ class Harmonic(Kind):
     def strata(self, rows: Rows) -> list[Bools]:
         """Those of the two."""
         return self.pair[0].kind.strata(rows)
+
+    @property
+    def picks(self) -> bool:
+        """Whether either does."""
+        return any(of.kind.picks for of in self.pair)
 
     def of(self, first: float, second: float) -> float:
         """The mean of two values."""

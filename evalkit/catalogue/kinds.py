@@ -49,6 +49,11 @@ class Kind:
     summed: ClassVar[bool] = False
 
     @property
+    def picks(self) -> bool:
+        """Whether two systems differ in the rows that count."""
+        return False
+
+    @property
     def original(self) -> Metric | None:
         """The metric that this one transforms."""
         return None
@@ -240,6 +245,11 @@ class Share(Kind):
 @dataclass(frozen=True)
 class OwnShare(Share):
     """A share of rows that each system picks for itself: two systems differ in the rows that count."""
+
+    @property
+    def picks(self) -> bool:
+        """They do."""
+        return True
 
     def apart_by(self, first: Rows, second: Rows, k: int | None) -> Floats:
         """The same where both shares are equal, so that few rows, all of them hits, claim no certainty.

@@ -283,7 +283,7 @@ TABLE: dict[Layout, dict[type[Kind], Method]] = {
         Method(interval_methods.divided_or_jackknife, DIVIDED, methods.flips_of_sums, "sign flips of the units' sums"),
     ),
     Layout.INDEPENDENT: {
-        PerUnit: Method(interval_methods.mean, SKEWED, methods.two_means, UNLIKE, methods.shown_by_means),
+        PerUnit: Method(interval_methods.mean_of_arm, SKEWED, methods.two_means, UNLIKE, methods.shown_by_means),
         Ratio: Method(interval_methods.jackknife, JACKKNIFE, methods.two_ratios, JACKKNIFE),
         Proportion: Method(
             interval_methods.wilson,

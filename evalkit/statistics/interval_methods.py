@@ -43,6 +43,14 @@ def mean(statistic: Any, o: Options) -> Estimate:
     return means.mean(sums.numerator[sums.defined], level=o.level)
 
 
+def mean_of_arm(statistic: Any, o: Options) -> Estimate:
+    """The same of an arm of amounts; none where all are equal, such as no revenue at all: they have no upper end."""
+    values = statistic.sums.numerator[statistic.sums.defined]
+    if values.size and np.ptp(values) == 0:
+        return Estimate(statistic.value, np.nan, np.nan, o.level, statistic.n, UNMOVED)
+    return mean(statistic, o)
+
+
 def mean_of_losses(statistic: Any, o: Options) -> Estimate:
     """The same of losses: of predictions that are certain, Wilson's limits say how many may be wrong."""
     sums = statistic.sums
@@ -64,10 +72,10 @@ def jackknife_of_few(statistic: Any, o: Options) -> Estimate:
 
 
 def ratio_within(sums: Sums, low: float, high: float, *, level: float) -> Estimate:
-    """A ratio of sums in a range, by the jackknife in the same way."""
+    """A ratio of sums in a range, by the jackknife in the same way; NaN of no unit."""
     arm = independent.ratio_of(sums)
-    freedom, error = intervals.freedom_left(arm.effect - arm.effect.mean(), arm.freedom), float(np.sqrt(arm.variance))
-    size = arm.effect.size
+    size, error = arm.effect.size, float(np.sqrt(arm.variance))
+    freedom = intervals.freedom_left(arm.effect - arm.effect.mean(), arm.freedom) if size else 0.0
     return closed_forms.ranged_t(arm.value, error, freedom=freedom, n=size, level=level, low=low, high=high)
 
 
@@ -107,9 +115,14 @@ def delta(statistic: Any, o: Options) -> Estimate:
 
 
 def delta_of_few(statistic: Any, o: Options) -> Estimate:
-    """The same where few rows may carry the variance: on the degrees of freedom that their kurtosis leaves."""
-    freedom, n = intervals.freedom_left(statistic.effects.rows, statistic.freedom), statistic.n
-    return ranged(statistic, statistic.error(), n=n, freedom=freedom, level=o.level, method=statistic.how)
+    """The same where few rows may carry the variance: on the degrees of freedom that their kurtosis leaves.
+
+    The scale is that of the logarithm of what is missing to the top, on which shares of variance are nearly symmetric.
+    """
+    freedom = intervals.freedom_left(statistic.effects.rows, statistic.freedom)
+    more: Any = {"n": statistic.n, "level": o.level, "method": statistic.how}
+    high = statistic.chosen.metric.high
+    return closed_forms.ranged_t(statistic.value, statistic.error(), freedom=freedom, low=-np.inf, high=high, **more)
 
 
 def summed_mean(statistic: Any, o: Options) -> Estimate:

@@ -143,9 +143,9 @@ def of_few(a: Any, b: Any, o: Options) -> Comparison:
     Where a row has one class, Welch's t takes the variance of each class's rows by itself, else t the degrees of
     freedom that the kurtosis of the influence values leaves.
     """
-    value, plain = a.value - b.value, a.layout is Layout.PLAIN
-    moved = a.apart_by(b) if plain else a.effects.rows - b.effects.rows
-    strata = a.chosen.metric.kind.strata(a.rows) if plain else []
+    value, plain, kind = a.value - b.value, a.layout is Layout.PLAIN, a.chosen.metric.kind
+    moved = a.apart_by(b) if plain and kind.picks else a.effects.rows - b.effects.rows
+    strata = kind.strata(a.rows) if plain else []
     rows = np.array([stratum.sum() for stratum in strata])
     if rows.size and rows.min() > 1:
         variance = np.array([np.sum(moved[stratum] ** 2) for stratum in strata]) * rows / (rows - 1)
