@@ -117,11 +117,11 @@ def test_every_query_has_both_values_and_opens_to_its_lists(tmp_path):
         assert value(first) - value(second) == pytest.approx(value(difference), abs=1.1e-3)
     moved = [abs(value(row[4])) for row in seen["rows"]]
     assert moved == sorted(moved, reverse=True)
-    assert re.search(r"pixel_cosine: img\d+ \([01–]\), img", seen["rows"][0][0])
-    assert "lda_cosine: img" in seen["rows"][0][0]
-    assert len(seen["heads"]) == 2 + 2 * 3 + 1
-    labels = [" ".join(head.split()[:-1]) for head in seen["heads"][5:]]
-    assert labels == [metric["name"] for metric in found["metrics"][1:3] for _ in range(2)]
+    assert re.search(r"pixel_cosine:? img\d+ \([01–]\),? img", seen["rows"][0][0])
+    assert re.search(r"lda_cosine:? img", seen["rows"][0][0])
+    of_system = [head.rsplit(" ", 1) for head in seen["heads"] if head.endswith((" pixel_cosine", " lda_cosine"))]
+    metrics = [metric["name"] for metric in found["metrics"][1:3] for _ in range(2)]
+    assert [label for label, _ in of_system] == ["ndcg@10", "ndcg@10", *metrics]
 
 
 MISSED = """
