@@ -105,7 +105,7 @@ def _data(study: BinaryStudy, moves: Moving, limits: Plain | Varied, places: Seq
         {"positives": c.positives, "negatives": c.negatives, "tp": _column(c.tp), "fp": _column(c.fp)}
         for c in moves.tables.values()
     ]
-    more = _varied(systems, limits, places) if isinstance(limits, Varied) else _plain(study, moves)
+    more = _varied(systems, limits, places) if isinstance(limits, Varied) else _plain(study)
     named = " ".join(map(moves.named, moves.threshold))
     return json.dumps(
         {"named": named, "places": [*_whole(study), *places], "systems": systems} | more,
@@ -114,12 +114,9 @@ def _data(study: BinaryStudy, moves: Moving, limits: Plain | Varied, places: Seq
     )
 
 
-def _plain(study: BinaryStudy, moves: Moving) -> dict[str, Any]:
-    """The quantiles that closed intervals take."""
-    if not study.plain:
-        return {"z": NONE, "q": NONE}
-    z, t = quantiles(study.settings.level, float(next(iter(moves.tables.values())).total))
-    return {"z": z, "q": t}
+def _plain(study: BinaryStudy) -> dict[str, Any]:
+    """The quantile that closed intervals take."""
+    return {"z": quantiles(study.settings.level, np.inf)[0] if study.plain else NONE}
 
 
 def _varied(systems: list[dict[str, Any]], limits: Varied, places: Sequence[int]) -> dict[str, Any]:

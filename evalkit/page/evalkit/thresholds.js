@@ -1,23 +1,24 @@
 // Thresholds: a slider over the counts of every system; the costs of errors and a target move the cheapest threshold.
 all("[data-sweep]").forEach(sweep => {
-  const {z, q, units, named, places, systems} = JSON.parse(sweep.dataset.sweep), at = named.split(" "), [slider, ...fields] = all("input, select", sweep), [said] = all("output", sweep), rows = all("tbody tr", sweep), square = z * z;
+  const {z, q, units, named, places, systems} = JSON.parse(sweep.dataset.sweep), at = named.split(" "), [slider, ...fields] = all("input, select", sweep), [said] = all("output", sweep), rows = all("tbody tr", sweep), z2 = z * z;
   const set = () => fields.map(field => field.value);
   const wilson = (k, n) => {
-    const half = z * Math.sqrt(k * (1 - k / n) + square / 4), limit = side => (k + square / 2 + side * half) / (n + square);
+    const half = z * (k * (1 - k / n) + z2 / 4) ** .5, limit = side => (k + z2 / 2 + side * half) / (n + z2);
     return [k / n, k && limit(-1), k < n ? limit(1) : 1];
   };
   const mean = (fp, fn, n, [x, xy, y] = []) => { // of the costs of rows
     const [a, b] = set().map(Number), m = (a * fp + b * fn) / n, top = a > b ? a : b;
     if (units) { // as in evalkit/statistics/moving_cut.py
-      const half = q * Math.sqrt(a * a * x + a * b * xy + b * b * y) * top / m / (top - m);
-      return half > 0 ? [m, ...[1, -1].map(side => top / (1 + (top / m - 1) * Math.exp(side * half)))] : wilson(m / top * units, units).map(share => share * top);
+      const half = q * (a * a * x + a * b * xy + b * b * y) ** .5 * top / m / (top - m);
+      return half > 0 ? [m, ...[1, -1].map(side => top / (1 + (top / m - 1) * Math.exp(side * half)))] : wilson(m / top * units, units).map(k => k * top);
     }
     if (!(fp * a * (a - 1) || fn * b * (b - 1))) return wilson(m * n, n);
-    const sum = power => fp * (a - m) ** power + fn * (b - m) ** power + (n - fp - fn) * (-m) ** power, squares = sum(2), skew = sum(3) / n / (squares / n) ** 1.5;
-    return [0, q, -q].map(t => { // corrected for skewness as in evalkit/statistics/means.py
-      const u = t / Math.sqrt(n) - skew / 6 / n, root = Math.cbrt(1 + skew * u);
-      return m - (t && Math.sqrt(squares / (n - 1)) * 3 * u / (root * root + root + 1));
-    });
+    const sum = k => fp * (a - m) ** k + fn * (b - m) ** k + (n - fp - fn) * (-m) ** k, v = sum(2) / n, skew = sum(3) / n / v ** 1.5;
+    const df = Math.min(n - 1, 2 * n / skew ** 2), t = z * (1 + (z2 + 1 + ((5 * z2 + 16) * z2 + 3) / 24 / df) / 4 / df); // the quantile of t, by Fisher's expansion
+    return [m, ...[t, -t].map(side => { // corrected for skewness as in evalkit/statistics/means.py
+      const u = side / n ** .5 - skew / 6 / n, root = Math.cbrt(1 + skew * u);
+      return m - (v * n / (n - 1)) ** .5 * 3 * u / (root ** 2 + root + 1);
+    })];
   };
   const measured = (s, i) => {
     const tp = s.tp[i], fp = s.fp[i], fn = s.positives - tp, n = s.positives + s.negatives;
