@@ -124,3 +124,14 @@ def test_a_table_that_is_not_at_hand_has_none():
     small = Limits(reading=Reading(rows=100, shard=100))
     study = classification.study_of(Classification.of({"preds": binary(600)}), small)
     assert classification_page.explorer(study).html == ""
+
+
+def test_the_json_has_the_rows_that_the_page_lists_unrounded():
+    study = classification.read(binary(3000))
+    frame, missed = rows_of(study), classification_page.results(study).results["missed"]
+    assert [row["row"] for row in missed] == frame["row"].tolist()
+    for row, shown in zip(missed, frame.to_dict("records"), strict=True):
+        systems = {system["system"]: system for system in row["systems"]}
+        assert shown["miss a"] == pytest.approx(systems["a"]["miss"], abs=6e-4)
+        assert shown["miss a − b"] == pytest.approx(systems["a"]["miss"] - systems["b"]["miss"], abs=6e-4)
+        assert (shown["a"], shown["b"]) == pytest.approx([systems[name]["says"] for name in "ab"], abs=6e-4)

@@ -9,7 +9,7 @@ from evalkit.drawing.tables import Html, Results, by_system, limits, of_rows, te
 from evalkit.findings import inputs, methods, predictions
 from evalkit.findings.finding import NOTE, WARNING, Finding
 from evalkit.numbers import decimals, estimate, number
-from evalkit.pages import first_screen, page, record, shared_findings
+from evalkit.pages import explorers, first_screen, page, record, shared_findings
 from evalkit.pages.if_perfect import NO_LIMITS, if_perfect
 from evalkit.pages.probabilities import DRAWN
 from evalkit.pages.shared_findings import (
@@ -158,6 +158,7 @@ def results(study: BinaryStudy) -> Results:
         "precision": {name: stored_in.name for name, stored_in in study.facts.precision.items()},
         "decisions": study.decisions.to_dict("records"),
         "thresholds": study.choices.to_dict("records") if study.both_classes else [],
+        **explorers.recorded(study),
     }
     if study.facts.binned:
         names = ("roc_auc_change", "average_precision_low", "average_precision_high")

@@ -8,7 +8,7 @@ from evalkit.drawing.tables import Cell, Html, Results, by_system, each, escape,
 from evalkit.findings import inputs, predictions
 from evalkit.findings.finding import NOTE, WARNING, Finding
 from evalkit.numbers import decimals, number, thousands
-from evalkit.pages import class_pictures, each_class, page, record
+from evalkit.pages import class_pictures, each_class, explorers, page, record
 from evalkit.pages.if_perfect import NO_LIMITS, if_perfect
 from evalkit.pages.probabilities import DRAWN, reliability
 from evalkit.pages.shared_findings import counts, few_clusters, few_rows, picked, rows_read, skewed, slices, weights
@@ -179,6 +179,7 @@ def results(study: ClassesStudy) -> Results:
         "by_class": study.by_class.to_dict("records"),
         "coverage": study.covered.to_dict("records"),
         "confused": study.confused.to_dict("records"),
+        **explorers.recorded(study),
         **class_pictures.recorded(study),
     }
     if study.scored:

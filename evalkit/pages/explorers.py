@@ -68,10 +68,7 @@ def _beside(name: str, value: object) -> Cell:
 
 def row_by_row(study: RowStudy) -> Html:
     """The rows that the leader misses by most or unlike its opponent, with what every system says of them."""
-    m = row_explorer.missed(study, MOST)
-    room = ROOM * len(m.rows) // _letters(m)
-    if room < len(m.rows):
-        m = row_explorer.missed(study, room)
+    m = _listed(study)
     total, (first, *others) = len(m.aligned), m.pair
     which = f"All {counted(total, 'row')}" if len(m.rows) == total else f"The {len(m.rows)} most missed rows"
     slices = ", of all and of each segment" if study.slices else ""
@@ -82,6 +79,27 @@ def row_by_row(study: RowStudy) -> Html:
     return explorer(
         Explored(which, " and ".join(m.pair), "row", names, beside, _columns(m), opened, f"{note}{m.misses.by}")
     )
+
+
+def recorded(study: RowStudy) -> dict[str, Any]:
+    """The rows that the page lists, unrounded; nothing where the rows are not at hand."""
+    if not row_explorer.at_hand(study):
+        return {}
+    m = _listed(study)
+    return {"missed": [_record(m, row) for row in m.rows.tolist()]}
+
+
+def _record(m: Missed, row: int) -> dict[str, Any]:
+    by_system = ((name, m.misses.says[name][row], m.misses.off[name][row]) for name in m.misses.says)
+    said = [{"system": name, "says": says, "miss": off} for name, says, off in by_system]
+    return {"row": m.aligned.id[row], m.misses.truth_is: m.misses.truth[row], "systems": said}
+
+
+def _listed(study: RowStudy) -> Missed:
+    """As many rows as a page has room for."""
+    m = row_explorer.missed(study, MOST)
+    room = ROOM * len(m.rows) // _letters(m)
+    return row_explorer.missed(study, room) if room < len(m.rows) else m
 
 
 def _letters(m: Missed) -> int:

@@ -9,7 +9,7 @@ from evalkit.drawing.tables import Html, Results, limits, of_rows, text, value
 from evalkit.findings import inputs, predictions
 from evalkit.findings.finding import Finding
 from evalkit.numbers import number, signed
-from evalkit.pages import class_pictures, each_class, page, record, shared_findings
+from evalkit.pages import class_pictures, each_class, explorers, page, record, shared_findings
 from evalkit.pages.shared_findings import (
     few_clusters,
     few_rows,
@@ -123,6 +123,7 @@ def results(study: MultiLabelStudy) -> Results:
         "threshold": study.threshold,
         "precision": {name: stored_in.name for name, stored_in in classification_diagnostics.stored(study).items()},
         "by_label": study.by_label.to_dict("records"),
+        **explorers.recorded(study),
         **class_pictures.recorded(study),
         "sweep": study.sweep.to_dict("records"),
         "tops": study.tops.to_dict("records"),

@@ -10,7 +10,7 @@ from evalkit.drawing.tables import Html, Results, limits, of_rows, text, value
 from evalkit.findings import inputs, measured, predictions
 from evalkit.findings.finding import Finding
 from evalkit.numbers import number, signed, thousands
-from evalkit.pages import first_screen, page, pieces, record
+from evalkit.pages import explorers, first_screen, page, pieces, record
 from evalkit.pages.shared_findings import few_clusters, picked, rows_read, skewed, slices, weights
 from evalkit.studies import forecast_spread, mean_reliability, rating_diagnostics
 from evalkit.studies.rating import Rating
@@ -123,8 +123,10 @@ def results(study: Rating) -> Results:
     """Every number of the page, unrounded."""
     rows = study.data.rows
     frames = {"tenths": study.tenths, "errors": study.spread, "extremes": study.extremes()}
-    more = record.population(rows) | {name: frame.to_dict("records") for name, frame in frames.items()}
-    return record.results(study, "rating", every_finding(study), more | {"forecasts": _forecasts(study)})
+    more: dict[str, Any] = record.population(rows) | {name: frame.to_dict("records") for name, frame in frames.items()}
+    return record.results(
+        study, "rating", every_finding(study), more | {"forecasts": _forecasts(study)} | explorers.recorded(study)
+    )
 
 
 def _forecasts(study: Rating) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from evalkit.reading.inputs import other_columns, outcomes
 from evalkit.reading.inputs.aligned import Aligned
 from evalkit.reading.inputs.outcomes import Binary, MultiClass, MultiLabel
 from evalkit.reading.inputs.ratings import Ratings
+from evalkit.statistics.sample import HeldRows
 from evalkit.studies.row_study import RowStudy
 
 
@@ -102,6 +103,11 @@ class Missed:
     def opened(self, most: int) -> list[dict[str, str]]:
         """The other columns of the input, of the first rows."""
         return other_columns.of_rows(self.aligned, self.rows[:most].tolist())
+
+
+def at_hand(study: RowStudy) -> bool:
+    """True if the rows of a study are in memory."""
+    return isinstance(study.sample, HeldRows)
 
 
 def compared(study: RowStudy) -> Sequence[str]:
