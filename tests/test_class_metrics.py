@@ -66,6 +66,8 @@ def test_every_label_finds_its_metric_again(chosen):
 @each
 def test_intervals_are_as_wide_as_the_spread_of_resamples(chosen):
     s = SAMPLES[chosen.metric.structure]
+    if chosen.label == "log_loss":  # its interval says how many certain predictions may be wrong; no resample has one
+        s = s.take(s.scores.max(axis=1) < 1 - 1e-9)
     rng, n = np.random.default_rng(6), len(s.actual)
     drawn = [number(chosen, s.take(rng.integers(0, n, n))) for _ in range(150)]
     e = estimate(chosen, s)

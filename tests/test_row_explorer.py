@@ -93,7 +93,7 @@ def test_scores_that_are_no_probabilities_are_ranked():
     m = row_explorer.misses(classification.read(table).data)
     rank = (table["score_a"].rank() - 0.5) / len(table)
     assert m.off["a"] == pytest.approx(np.abs(table["label"] - rank).to_numpy())
-    assert "rank of the score" in m.by
+    assert m.by is row_explorer.By.RANK
 
 
 def test_forecasts_are_missed_by_their_error():

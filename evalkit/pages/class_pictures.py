@@ -8,8 +8,6 @@ from evalkit.drawing import curve_plots, plots, score_plots
 from evalkit.drawing.curve_plots import Panel
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html
-from evalkit.metrics import calibration, recalibration
-from evalkit.metrics.counts import Counts
 from evalkit.numbers import decimals, number
 from evalkit.pages.net_benefits import THRESHOLD
 from evalkit.studies import decision_curve, one_by_one, score_spread
@@ -85,19 +83,22 @@ def decision_curve_plot(study: Either) -> Picture | Html:
     return figure.folded(f"Net benefit, {study.noun} by {study.noun}")
 
 
-def _benefit(leader: str, name: str, c: Counts) -> Panel:
+def _benefit(leader: str, name: str, c: Any) -> Panel:
     frame = decision_curve.drawn({leader: c}, one_by_one.SMALL.curve)
     return Panel(frame, THRESHOLD, "net benefit per row", name, reference=((0, 1), (0, 0)))
 
 
-def _corners(tables: dict[str, Counts]) -> dict[str, list[str]]:
-    parts = {name: calibration.decompose(c) for name, c in tables.items()}
-    places = decimals([size for d in parts.values() for size in (d.miscalibration, d.discrimination)])
-    of_class = {
-        name: [f"MCB {number(d.miscalibration, places)}", f"DSC {number(d.discrimination, places)}"]
-        for name, d in parts.items()
+def _corners(tables: Any) -> dict[str, list[str]]:
+    parts = one_by_one.parts(tables)
+    places = decimals([size for d, _ in parts.values() for size in (d.miscalibration, d.discrimination)])
+    return {
+        name: [
+            f"MCB {number(d.miscalibration, places)}",
+            f"DSC {number(d.discrimination, places)}",
+            f"slope {number(slope, 2)}",
+        ]
+        for name, (d, slope) in parts.items()
     }
-    return {name: [*of_class[name], f"slope {number(recalibration.slope(c), 2)}"] for name, c in tables.items()}
 
 
 def _of_each(study: Either) -> str:

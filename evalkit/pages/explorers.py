@@ -2,27 +2,33 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
-
-import numpy as np
 
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, escape
 from evalkit.numbers import decimals, number, signed
 from evalkit.pages import pieces
 from evalkit.studies import row_explorer
-from evalkit.studies.row_explorer import Missed
+from evalkit.studies.row_explorer import By, Missed
 from evalkit.studies.row_study import RowStudy
 from evalkit.studies.words import counted
 
 pieces.listed(__name__)
 
 MOST = 500  # rows that a page lists
-ROOM = 10_000  # letters that they may take
+ROOM = 10_000  # letters of HTML that they may take, without what they open to
 OPENED = 30  # rows that open to the other columns of the input
 SYSTEMS = 4  # whose values stand beside the two that are compared
-CELL = 12  # letters of HTML around a cell, and its share of those around a row
 CUT = 80  # letters of a cell
+MISSES = {
+    By.PROBABILITY: "A miss is how far the probability is from the label, 0 or 1.",
+    By.RANK: "A miss is how far the rank of the score, as a share of the rows, is from the label, 0 or 1.",
+    By.CLASS: "A miss is 1 − the probability of the true class.",
+    By.DECISION: "A miss is 1 where another class is predicted.",
+    By.LABELS: "A miss is the mean distance of the scores from the labels, 0 or 1. Below a system: its worst label.",
+    By.ERROR: "A miss is |forecast − actual|.",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,12 +50,14 @@ class Explored:
 
 def explorer(e: Explored) -> Html:
     """A fold with a table of the units."""
-    opened = [*e.opened, *[""] * (len(e.names) - len(e.opened))]
-    heads = [_head(name, text) for name, text in zip(e.names, opened, strict=True)]
+    heads = [_head(name, text) for name, text in zip_longest(e.names, e.opened, fillvalue="")]
+    return tables.folded(e.which, _table(e, heads))
+
+
+def _table(e: Explored, heads: Sequence[Cell]) -> Html:
     beside = [[_beside(name, value) for value in values] for name, values in e.beside.items()]
     rows: list[Any] = list(zip(heads, *beside, *e.columns.values(), strict=True))
-    names = [e.unit, *e.beside, *e.columns]
-    return tables.folded(e.which, tables.whole(f"{e.which}, {e.of}", names, rows, e.note))
+    return tables.whole(f"{e.which}, {e.of}", [e.unit, *e.beside, *e.columns], rows, e.note)
 
 
 def _head(name: object, opened: str) -> Cell:
@@ -69,16 +77,19 @@ def _beside(name: str, value: object) -> Cell:
 def row_by_row(study: RowStudy) -> Html:
     """The rows that the leader misses by most or unlike its opponent, with what every system says of them."""
     m = _listed(study)
+    opened = ["<br>".join(f"{escape(name)}: {_short(text)}" for name, text in row.items()) for row in m.opened(OPENED)]
+    return explorer(_explored(m, opened))
+
+
+def _explored(m: Missed, opened: Sequence[str] = ()) -> Explored:
     total, (first, *others) = len(m.aligned), m.pair
     which = f"All {counted(total, 'row')}" if len(m.rows) == total else f"The {len(m.rows)} most missed rows"
-    slices = ", of all and of each segment" if study.slices else ""
+    slices = ", of all and of each segment" if m.study.slices else ""
     unlike = f", and those that it and {others[0]} miss most unlike" if others else ""
     note = f"Of {total:,} rows those that {first} misses by most{slices}{unlike}. " if len(m.rows) < total else ""
-    opened = ["<br>".join(f"{escape(name)}: {_short(text)}" for name, text in row.items()) for row in m.opened(OPENED)]
-    names, beside = m.aligned.id[m.rows].tolist(), _attributes(m)
-    return explorer(
-        Explored(which, " and ".join(m.pair), "row", names, beside, _columns(m), opened, f"{note}{m.misses.by}")
-    )
+    beside = {name: m.study.attributes[name][m.rows].tolist() for name in m.study.settings.attributes}
+    names, note = m.aligned.id[m.rows].tolist(), f"{note}{MISSES[m.misses.by]}"
+    return Explored(which, " and ".join(m.pair), "row", names, beside, _columns(m), opened, note)
 
 
 def recorded(study: RowStudy) -> dict[str, Any]:
@@ -97,20 +108,12 @@ def _record(m: Missed, row: int) -> dict[str, Any]:
 
 def _listed(study: RowStudy) -> Missed:
     """As many rows as a page has room for."""
-    m = row_explorer.missed(study, MOST)
-    room = ROOM * len(m.rows) // _letters(m)
-    return row_explorer.missed(study, room) if room < len(m.rows) else m
+    return row_explorer.fitting(study, MOST, ROOM, _letters)
 
 
 def _letters(m: Missed) -> int:
-    """The letters of HTML that all rows take without what they open to."""
-    beside = ([_beside(name, value) for value in values] for name, values in _attributes(m).items())
-    columns: list[list[Any]] = [m.aligned.id[m.rows].tolist(), *beside, *_columns(m).values()]
-    return sum(CELL + len(cell.html if isinstance(cell, Cell) else cell) for column in columns for cell in column)
-
-
-def _attributes(m: Missed) -> dict[str, list[object]]:
-    return {name: m.study.attributes[name][m.rows].tolist() for name in m.study.settings.attributes}
+    e = _explored(m)
+    return len(_table(e, [Cell(escape(name)) for name in e.names]).html)
 
 
 def _columns(m: Missed) -> dict[str, list[Cell | str]]:
@@ -121,7 +124,7 @@ def _columns(m: Missed) -> dict[str, list[Cell | str]]:
     columns = {m.misses.truth_is: _cells(m.misses.truth[m.rows])} | says
     columns[f"miss {m.pair[0]}"] = [number(value, places) for value in off[0]]
     if len(off) > 1:
-        columns[f"miss {m.pair[0]} − {m.pair[1]}"] = [signed(value, places) for value in off[0] - off[1]]
+        columns[f"miss {m.pair[0]} − {m.pair[1]}"] = [signed(value, places) for value in m.apart]
     return columns
 
 
@@ -129,7 +132,7 @@ def _systems(m: Missed) -> list[str]:
     return list(dict.fromkeys([*m.pair, *m.study.order]))[:SYSTEMS]
 
 
-def _cells(values: np.ndarray) -> list[Cell | str]:
+def _cells(values: Any) -> list[Cell | str]:
     """Numbers with the same decimals, or words."""
     if values.dtype == object:
         return [Cell(_short(value), "text") for value in values]

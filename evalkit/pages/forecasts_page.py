@@ -35,9 +35,9 @@ def actual_plot(study: Rating) -> Picture:
 def error_histogram_plot(study: Rating) -> Picture:
     """How the errors of each system are spread."""
     names = study.order[:DRAWN]
-    means = {name: float(study.sample.rows[name].shares @ _error(study, name)) for name in names}
+    means = forecast_spread.mean_errors(study, names)
     frame = forecast_spread.errors(study, names)
-    places = decimals(frame["high"] - frame["low"])
+    places = decimals(forecast_spread.widths(frame))
     values = "; ".join(f"{name} {signed(mean, places)}" for name, mean in means.items())
     caption = (
         f"Errors (forecast − actual) of {counted(len(study.data.rows), 'row')}: share of the rows in "
@@ -100,7 +100,3 @@ def _axes(words: str) -> str:
 
 def _few(study: Rating) -> str:
     return f" The first {DRAWN} of {len(study.order)} systems." if len(study.order) > DRAWN else ""
-
-
-def _error(study: Rating, name: str) -> Any:
-    return study.data.forecast[name] - study.data.actual

@@ -1,22 +1,16 @@
 """The table of decisions at the threshold used, which the page's script computes again for any other threshold."""
 
 import json
-import math
 from collections.abc import Sequence, Set
 from typing import Any
-
-import numpy as np
 
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, escape, with_interval
 from evalkit.numbers import decimals, number
 from evalkit.studies.binary import LEAST_COST, BinaryStudy
 from evalkit.studies.moving_threshold import METRICS as TARGETS
-from evalkit.studies.moving_threshold import Moving, Plain, Varied, intervals, moving, quantiles, used
+from evalkit.studies.moving_threshold import Moving, Plain, Varied, intervals, moving, used
 
-NONE = "none"  # no number, so that neither are the limits
-UNDEFINED = -1  # the limits of what has no value
-FINE = 1e6  # whole numbers in place of shares of the largest variance
 CELLS = ("tp", "fp", "fn", "tn")
 METRICS = {
     "precision": "precision",
@@ -51,7 +45,7 @@ def moved(study: BinaryStudy) -> Html:
     caption = f"What a threshold decides{f', with {limits.level:.0%} intervals' if limits.level else ''}"
     piece = tables.table(caption, heads, rows, _note(study, limits, len(moves.tables)))
     controls = _controls(study, moves.last, {moves.named(float(c.threshold)) for c in decided.values()})
-    whole = f'<div data-sweep="{escape(_data(study, moves, limits, places))}">{controls}{piece.html}</div>'
+    whole = f'<div data-sweep="{escape(_data(moves, limits, _whole(study), places))}">{controls}{piece.html}</div>'
     return Html(whole, piece.text, piece.tables)
 
 
@@ -99,39 +93,22 @@ def _note(study: BinaryStudy, limits: Plain | Varied, systems: int) -> str:
     )
 
 
-def _data(study: BinaryStudy, moves: Moving, limits: Plain | Varied, places: Sequence[int]) -> str:
-    """What the script of the page computes from: the counts at each threshold, and what their intervals need."""
+def _data(moves: Moving, limits: Plain | Varied, counts: Sequence[int], places: Sequence[int]) -> str:
+    """What the script of the page computes from: the counts at each threshold, and what their intervals need.
+
+    counts, places: the decimals of the counts and of the metrics.
+    """
     systems = [
         {"positives": c.positives, "negatives": c.negatives, "tp": _column(c.tp), "fp": _column(c.fp)}
-        for c in moves.tables.values()
+        | limits.of_system(name, places)
+        for name, c in moves.tables.items()
     ]
-    more = _varied(systems, limits, places) if isinstance(limits, Varied) else _plain(study)
     named = " ".join(map(moves.named, moves.threshold))
     return json.dumps(
-        {"named": named, "places": [*_whole(study), *places], "systems": systems} | more,
+        {"named": named, "places": [*counts, *places], "systems": systems} | limits.quantiles(),
         separators=(",", ":"),
         ensure_ascii=False,
     )
-
-
-def _plain(study: BinaryStudy) -> dict[str, Any]:
-    """The quantile that closed intervals take."""
-    return {"z": quantiles(study.settings.level, np.inf)[0] if study.plain else NONE}
-
-
-def _varied(systems: list[dict[str, Any]], limits: Varied, places: Sequence[int]) -> dict[str, Any]:
-    """The limits at each threshold, as they are shown; the spread of costs, whose unit `q` takes in."""
-    largest = max(float(np.abs(cut.spread).max()) for cut in limits.cuts.values()) or 1.0
-    for system, cut, own in zip(systems, limits.cuts.values(), limits.limits.values(), strict=True):
-        system["spread"] = np.rint(cut.spread * FINE / largest).astype(int).tolist()
-        system["limits"] = [[_limits(e, places[m]) for m, e in enumerate(of_place)] for of_place in own]
-    z, t = quantiles(limits.level, limits.units)
-    return {"z": z, "q": t * (largest / FINE) ** 0.5, "units": limits.units}
-
-
-def _limits(e: Any, places: int) -> list[float]:
-    """The limits, rounded as they are shown."""
-    return [UNDEFINED if math.isnan(limit) else float(f"{limit:.{places}f}") for limit in (e.low, e.high)]
 
 
 def _column(column: Any) -> list[float]:

@@ -11,7 +11,6 @@ from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html, Results, escape, of_rows, text, value
 from evalkit.findings import inputs, measured, predictions
 from evalkit.findings.finding import NOTE, WARNING, Finding
-from evalkit.metrics.overlap import PERSISTENCE
 from evalkit.numbers import decimals, interval, number, percent, signed
 from evalkit.pages import explorers, first_screen, page, pieces, record
 from evalkit.pages.explorers import Explored
@@ -21,7 +20,7 @@ from evalkit.reading.inputs.retrieved import DEEPEST
 from evalkit.studies import diagnostics, diversity, ranking_diagnostics, unjudged
 from evalkit.studies.diagnostics import VISIBLE
 from evalkit.studies.rank_tiers import rank_tiers
-from evalkit.studies.ranking import Ranking
+from evalkit.studies.ranking import PERSISTENCE, Ranking
 from evalkit.studies.ranking_diagnostics import total
 from evalkit.studies.words import counted, listed
 
@@ -86,7 +85,7 @@ def explorer(study: Ranking) -> Html:
     beside = {name: study.attributes[name][frame["number"]] for name in study.settings.attributes}
     opened = [_opened(study, number) for number in frame["number"][:OPENED].tolist()]
     which = f"All {counted(every, 'query')}" if len(frame) == every else f"The {len(frame)} queries that differ most"
-    note = " ".join(_explained(study, len(frame), every, sum(map(bool, opened))))
+    note = " ".join(_explained(study, len(frame), every, len(list(filter(None, opened)))))
     of = " and ".join(study.shown)
     return explorers.explorer(Explored(which, of, "query", list(frame["query"]), beside, columns, opened, note))
 
@@ -98,8 +97,8 @@ def _explained(study: Ranking, queries: int, every: int, opened: int) -> Iterato
     if opened:
         yield f"The first {opened} queries open to the first {TOP} items and their grades."
     if len(study.likeness):
-        means = study.likeness[["overlap", "rbo"]].mean()
-        yield f"Mean overlap@{study.depth} {number(means['overlap'], 2)}, mean RBO {number(means['rbo'], 2)}."
+        shared, biased = (number(mean, 2) for mean in study.mean_likeness)
+        yield f"Mean overlap@{study.depth} {shared}, mean RBO {biased}."
 
 
 def _likeness(study: Ranking, frame: pd.DataFrame) -> dict[str, list[str]]:

@@ -283,7 +283,7 @@ def freedom_left(moved: Floats, most: float, times: Floats | None = None) -> flo
     """
     squares, most, rows = moved**2, max(most, 1.0), np.ones(len(moved)) if times is None else times
     spread = float(ratio(rows @ squares**2, (rows @ squares) ** 2)) - 1 / max(rows.sum(), 1)
-    return min(max(2 / spread, 1.0), most) if spread > 0 else most
+    return float(min(max(2 / spread, 1.0), most)) if spread > 0 else float(most)
 
 
 def t_interval(

@@ -51,6 +51,17 @@ def errors(study: Rating, systems: Sequence[str]) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
+def widths(frame: pd.DataFrame) -> pd.Series:
+    """How wide the bins of `errors` are."""
+    return frame["high"] - frame["low"]
+
+
+def mean_errors(study: Rating, systems: Sequence[str]) -> dict[str, float]:
+    """The mean of forecast − actual of each system."""
+    rows = {name: study.sample.rows[name] for name in systems}
+    return {name: float(own.shares @ (own.scores - own.actual)) for name, own in rows.items()}
+
+
 def _edges(columns: Sequence[Floats], bins: int) -> Floats:
     """Edges of so many equal bins; of whole numbers each bin holds as many, and there may be fewer bins."""
     low, high = window(columns)

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -48,13 +49,6 @@ class Moving:
     def place(self, threshold: float) -> int:
         """The place of the threshold that decides like one that was chosen on these scores."""
         return int(np.sum(~(self.threshold <= threshold)))
-
-
-def quantiles(level: float, n: float) -> tuple[float, float]:
-    """The quantiles of the normal distribution, and of t on n − 1 degrees of freedom, that closed intervals take."""
-    from scipy.special import stdtrit
-
-    return normal_quantile(level), float(stdtrit(n - 1, (1 + level) / 2))
 
 
 def systems(study: BinaryStudy) -> list[str]:
@@ -114,6 +108,9 @@ def shortest(low: float, high: float) -> float:
 
 
 METRICS = ("precision", "recall", "f1", "predicted_rate")
+NONE = "none"  # no number, so that neither are the limits
+UNDEFINED = -1  # the limits of what has no value
+FINE = 1e6  # whole numbers in place of shares of the largest variance
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,6 +131,14 @@ class Plain:
             "cost": mean_of_counts([0, costs.fp, costs.fn], [tp + tn, fp, fn], level=at),
         }
         return of if self.level else {name: replace(e, low=np.nan, high=np.nan) for name, e in of.items()}
+
+    def quantiles(self) -> dict[str, float | str]:
+        """What intervals at any threshold are computed from: the quantile z of the normal distribution, or none."""
+        return {"z": normal_quantile(self.level) if self.level else NONE}
+
+    def of_system(self, name: str, places: Sequence[int]) -> dict[str, list[Any]]:
+        """What a system adds to that: nothing."""
+        return {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,6 +165,28 @@ class Varied:
         variance = float(self.cuts[name].spread[place] @ [costs.fp**2, costs.fp * costs.fn, costs.fn**2])
         cost = mean_cost(mean, top, variance, self.units, self.level)
         return dict(zip(METRICS, self.limits[name][place], strict=True)) | {"cost": cost}
+
+    def quantiles(self) -> dict[str, float | str]:
+        """The quantiles of the normal distribution and, times the unit of each `spread`, of t; the number of units."""
+        from scipy.special import stdtrit
+
+        t = float(stdtrit(self.units - 1, (1 + self.level) / 2))
+        return {"z": normal_quantile(self.level), "q": t * (self._largest / FINE) ** 0.5, "units": self.units}
+
+    def of_system(self, name: str, places: Sequence[int]) -> dict[str, list[Any]]:
+        """By threshold the limits of each of `METRICS`, rounded to so many decimals, and the spread of costs."""
+        return {
+            "spread": np.rint(self.cuts[name].spread * FINE / self._largest).astype(int).tolist(),
+            "limits": [[_limits(e, n) for e, n in zip(at, places, strict=False)] for at in self.limits[name]],
+        }
+
+    @property
+    def _largest(self) -> float:
+        return max(float(np.abs(cut.spread).max()) for cut in self.cuts.values()) or 1.0
+
+
+def _limits(e: Estimate, places: int) -> list[float]:
+    return [UNDEFINED if math.isnan(limit) else float(f"{limit:.{places}f}") for limit in (e.low, e.high)]
 
 
 def intervals(study: BinaryStudy, moves: Moving) -> Plain | Varied:

@@ -1,14 +1,14 @@
 """One class against the rest, or one label: the leader's tables of the classes that an expert looks at first."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from heapq import nlargest
 from typing import ClassVar
 
 from evalkit.arrays import Bools, Floats
-from evalkit.metrics import calibration
+from evalkit.metrics import calibration, recalibration
 from evalkit.metrics.counts import Counts
 from evalkit.studies import reliability, row_study
 from evalkit.studies.reliability import Fine, Reliability
@@ -40,6 +40,11 @@ def tables(names: Sequence[str], actual: Bools, score: Floats, weight: Floats | 
     ranked = ((by.of(c), -i, c) for i, c in enumerate(every) if 0 < c.positives < c.total)
     kept = nlargest(MOST, ranked, key=lambda row: row[:2])
     return {names[-i]: c for _, i, c in sorted(kept, key=lambda row: -row[1])}
+
+
+def parts(tables: Mapping[str, Counts]) -> dict[str, tuple[calibration.Decomposition, float]]:
+    """The Brier score of each table taken apart, and its calibration slope."""
+    return {name: (calibration.decompose(c), recalibration.slope(c)) for name, c in tables.items()}
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -15,6 +15,7 @@ from evalkit.catalogue.lookup import Chosen
 from evalkit.drawing.shown import Shown
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics import overlap, sums
+from evalkit.metrics.overlap import PERSISTENCE as PERSISTENCE
 from evalkit.metrics.sums import Sums
 from evalkit.parameters import Metrics, Named, Names, Tables, Wholes, documented
 from evalkit.reading.engines import base
@@ -291,6 +292,11 @@ class Ranking(Shown, Study):
         first, second = (self.runs.retrieved.lists[name] for name in self.shown)
         shares = {"overlap": overlap.overlap(first, second, self.depth), "rbo": overlap.rbo(first, second)}
         return pd.DataFrame({"query": self.runs.query} | shares)
+
+    @property
+    def mean_likeness(self) -> tuple[float, float]:
+        """The means over queries of both."""
+        return float(self.likeness["overlap"].mean()), float(self.likeness["rbo"].mean())
 
     @property
     def depth(self) -> int:

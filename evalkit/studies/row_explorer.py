@@ -1,7 +1,8 @@
 """The rows of a study that its systems miss by most, or that two of them miss most unlike."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum, auto
 from functools import singledispatch
 from typing import Any
 
@@ -17,18 +18,29 @@ from evalkit.statistics.sample import HeldRows
 from evalkit.studies.row_study import RowStudy
 
 
+class By(Enum):
+    """What a miss is."""
+
+    PROBABILITY = auto()
+    RANK = auto()
+    CLASS = auto()
+    DECISION = auto()
+    LABELS = auto()
+    ERROR = auto()
+
+
 @dataclass(frozen=True, eq=False)
 class Misses:
     """What rows are, what each system says of them, and how far off that is, at least 0.
 
-    truth: text, or numbers. by: in words what `off` is.
+    truth: text, or numbers. by: what `off` is.
     """
 
     truth: np.ndarray
     truth_is: str
     says: Mapping[str, np.ndarray]
     off: Mapping[str, Floats]
-    by: str
+    by: By
 
 
 @singledispatch
@@ -42,10 +54,8 @@ def _(data: Binary) -> Misses:
     sure = all(map(outcomes.are_probabilities, data.score.values()))
     near = data.score if sure else {name: _rank(score) for name, score in data.score.items()}
     names = np.array([data.negative or f"not {data.positive}", data.positive], dtype=object)
-    by = "A miss is how far the probability is from the label, 0 or 1."
-    if not sure:
-        by = "A miss is how far the rank of the score, as a share of the rows, is from the label, 0 or 1."
     off = {name: np.abs(data.label - own) for name, own in near.items()}
+    by = By.PROBABILITY if sure else By.RANK
     return Misses(names[data.label], "label", data.score, off, by)
 
 
@@ -62,9 +72,9 @@ def _(data: MultiClass) -> Misses:
     says = {name: classes[own] for name, own in data.predicted.items()}
     if data.score and all(map(outcomes.are_probabilities, data.score.values())):
         off = {name: 1 - own[every, data.actual] for name, own in data.score.items()}
-        return Misses(classes[data.actual], "class", says, off, "A miss is 1 − the probability of the true class.")
+        return Misses(classes[data.actual], "class", says, off, By.CLASS)
     off = {name: (own != data.actual).astype(float) for name, own in data.predicted.items()}
-    return Misses(classes[data.actual], "class", says, off, "A miss is 1 where another class is predicted.")
+    return Misses(classes[data.actual], "class", says, off, By.DECISION)
 
 
 @misses.register
@@ -75,15 +85,14 @@ def _(data: MultiLabel) -> Misses:
     if all(map(outcomes.are_probabilities, data.score.values())):
         near = dict(data.score)
     off = {name: np.abs(data.actual - own).mean(axis=1) for name, own in near.items()}
-    by = "A miss is the mean distance of the scores from the labels, 0 or 1. Below a system: its worst label."
     says = {name: names[np.abs(data.actual - own).argmax(axis=1)] for name, own in near.items()}
-    return Misses(truth, "labels", says, off, by)
+    return Misses(truth, "labels", says, off, By.LABELS)
 
 
 @misses.register
 def _(data: Ratings) -> Misses:
     off = {name: np.abs(own - data.actual) for name, own in data.forecast.items()}
-    return Misses(data.actual, "actual", data.forecast, off, "A miss is |forecast − actual|.")
+    return Misses(data.actual, "actual", data.forecast, off, By.ERROR)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +108,12 @@ class Missed:
     def pair(self) -> Sequence[str]:
         """The leader, and whom it is compared with."""
         return compared(self.study)
+
+    @property
+    def apart(self) -> Floats:
+        """How much more the first of the pair misses each of the rows."""
+        first, last = (self.misses.off[name][self.rows] for name in (self.pair[0], self.pair[-1]))
+        return first - last
 
     def opened(self, most: int) -> list[dict[str, str]]:
         """The other columns of the input, of the first rows."""
@@ -131,6 +146,13 @@ def missed(study: Any, most: int) -> Missed:
         places.append(place)
     rows = np.argsort(np.min(places, axis=0), kind="stable")[:most]
     return Missed(study, study.data.rows, m, rows[np.argsort(-first[rows], kind="stable")])
+
+
+def fitting(study: RowStudy, most: int, room: int, size: Callable[[Missed], int]) -> Missed:
+    """`missed`, of fewer rows where they would take more than so much room."""
+    m = missed(study, most)
+    fewer = room * len(m.rows) // size(m)
+    return missed(study, fewer) if fewer < len(m.rows) else m
 
 
 def _place(values: Floats) -> Ints:

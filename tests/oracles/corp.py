@@ -11,8 +11,6 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
-from model_diagnostics._utils.isotonic import IsotonicRegression
-from model_diagnostics.scoring import LogLoss, SquaredError, decompose
 
 TOOLS = ("model-diagnostics", "scikit-learn", "numpy", "scipy", "polars")
 ROWS = 150
@@ -21,12 +19,16 @@ PARTS = ("miscalibration", "discrimination", "uncertainty", "score")
 
 def parts(actual, forecast, weight, loss):
     """The decomposition as a dict."""
+    from model_diagnostics.scoring import decompose
+
     frame = decompose(actual, forecast, weights=weight, scoring_function=loss)
     return {name: float(frame[name][0]) for name in PARTS}
 
 
 def case(actual, forecast, weight, losses):
     """One table of rows with its decompositions and the isotonic mean of each row."""
+    from model_diagnostics._utils.isotonic import IsotonicRegression
+
     fitted = IsotonicRegression(functional="mean").fit(forecast, actual, sample_weight=weight)
     columns = {"actual": actual, "forecast": forecast} | ({} if weight is None else {"weight": weight})
     return {
@@ -38,6 +40,8 @@ def case(actual, forecast, weight, losses):
 
 def main():
     """Write the file."""
+    from model_diagnostics.scoring import LogLoss, SquaredError
+
     rng = np.random.default_rng(17)
     forecast = rng.gamma(2, 2, ROWS).round(1)  # ties
     actual, weight = rng.gamma(0.8, forecast / 0.7 + 0.1).round(2), rng.integers(1, 6, ROWS).astype(float)
