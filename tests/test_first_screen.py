@@ -9,6 +9,7 @@ import pytest
 
 from evalkit.catalogue import lookup
 from evalkit.catalogue.metric import Chosen
+from evalkit.numbers import signed
 from evalkit.pages import first_screen, rating_page
 from evalkit.studies import classification, diagnostics, interleaving, rating, significance
 
@@ -195,3 +196,17 @@ def test_the_json_says_which_values_of_a_metric_are_better():
     metrics = rating_page.results(study).results["metrics"]
     assert [metric["best"] for metric in metrics] == ["low", "high", "neither"]
     assert metrics[0] == {"name": "mae", "best": "low", "unit": "actual", "low": 0.0, "high": np.inf}
+
+
+def test_a_system_that_is_worse_by_another_metric_is_told():
+    rng = np.random.default_rng(6)
+    actual = rng.normal(0, 1, 300)
+    seldom = actual + np.where(np.arange(300) % 10, 0.01, 3.0)
+    often = actual + rng.choice([-0.5, 0.5], 300)
+    frame = pd.DataFrame({"actual": actual, "forecast_seldom": seldom, "forecast_often": often})
+    study = rating.read(frame, metrics="mae,rmse")
+    (finding,) = [finding for finding in rating_page.every_finding(study) if finding.kind.code == "EK415"]
+    row = study.comparisons[study.comparisons["metric"] == "rmse"].iloc[0]
+    assert (row["first"], row["second"], row["verdict"]) == ("seldom", "often", "worse")
+    assert f"seldom than often by rmse ({signed(row['difference'])})" in finding.message
+    assert not len(diagnostics.contrary(rating.read(frame, metrics="mae")))

@@ -146,3 +146,23 @@ def test_refuses_bad_input(change, message):
 def test_refuses_parameters(options, message):
     with pytest.raises(ParameterError, match=message):
         rating.read(frame(), **options)
+
+
+def test_a_constant_that_is_better_than_every_system_is_told():
+    rng = np.random.default_rng(3)
+    actual = rng.poisson(rng.gamma(0.5, 4, 400)).astype(float)
+    study = rating.read(pd.DataFrame({"actual": actual, "forecast": actual.mean() + rng.normal(0, 0.1, 400)}))
+    assert study.constant_median(study.primary) == np.abs(actual - np.median(actual)).mean()
+    (finding,) = [finding for finding in rating_page.every_finding(study) if finding.kind.code == "EK332"]
+    assert "Forecasting the median" in finding.message
+    near = rating.read(pd.DataFrame({"actual": actual, "forecast": actual + 0.1}))
+    assert not [finding for finding in rating_page.every_finding(near) if finding.kind.code == "EK332"]
+
+
+def test_the_median_of_weighted_rows_is_that_of_repeated_ones():
+    rng = np.random.default_rng(4)
+    actual, weight = rng.gamma(2, 2, 60), rng.integers(1, 5, 60)
+    frame = pd.DataFrame({"actual": actual, "forecast": actual + 1, "weight": weight.astype(float)})
+    repeated = frame.drop(columns="weight").loc[frame.index.repeat(weight)]
+    weighted, plain = rating.read(frame), rating.read(repeated)
+    assert weighted.constant_median(weighted.primary) == pytest.approx(plain.constant_median(plain.primary), rel=1e-12)

@@ -88,6 +88,13 @@ PICKED = Kind(
     "Decide by the adjusted p-values, and evaluate the system that was picked on new data.",
 )
 
+CONTRARY = Kind(
+    "EK415",
+    "worse by another metric",
+    "A system that is not worse by the metric that decides is significantly worse by another one.",
+    "Decide which metric is the goal before the results are seen, and report both.",
+)
+
 SIMULATED = Kind(
     "EK701",
     "simulated data",

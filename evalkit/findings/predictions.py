@@ -110,6 +110,13 @@ FEW_ROWS_DOMINATE = Kind(
     "A small share of the rows accounts for much of the squared error, so RMSE is driven by a few rows.",
     "Read MAE beside RMSE, and look at the rows with the largest errors.",
 )
+CONSTANT_WINS = Kind(
+    "EK332",
+    "a constant forecast wins",
+    "By the metric that decides no system is better than forecasting the same value for every row.",
+    "Decide by a metric that fits what is forecast: MAE is least for the median, squared errors and deviances for the "
+    "mean.",
+)
 WITHIN_UNITS = Kind(
     "EK341",
     "order within units",

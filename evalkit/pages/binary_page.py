@@ -13,6 +13,7 @@ from evalkit.pages import explorers, first_screen, page, record, shared_findings
 from evalkit.pages.if_perfect import NO_LIMITS, if_perfect
 from evalkit.pages.probabilities import DRAWN
 from evalkit.pages.shared_findings import (
+    contrary,
     counts,
     few_clusters,
     idle,
@@ -204,7 +205,14 @@ def every_finding(study: BinaryStudy) -> list[Finding]:
     """Every finding of a binary report."""
     rows = [*rows_read(study.facts.account), *_classes(study), *_within(study), *weights(study.facts.weighted)]
     scores = [*_reversed(study), *_probabilities(study), *_distinct(study), *_binned(study), *_repeated(study)]
-    sample = [*_one_class(study), *few_clusters(study), *picked(study), *skewed(study), *slices(study)]
+    sample = [
+        *_one_class(study),
+        *few_clusters(study),
+        *picked(study),
+        *contrary(study),
+        *skewed(study),
+        *slices(study),
+    ]
     return [*rows, *_bands(study), *scores, *_threshold(study), *sample]
 
 

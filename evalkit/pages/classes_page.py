@@ -11,7 +11,17 @@ from evalkit.numbers import decimals, number, thousands
 from evalkit.pages import class_pictures, each_class, explorers, page, record
 from evalkit.pages.if_perfect import NO_LIMITS, if_perfect
 from evalkit.pages.probabilities import DRAWN, reliability
-from evalkit.pages.shared_findings import counts, few_clusters, few_rows, picked, rows_read, skewed, slices, weights
+from evalkit.pages.shared_findings import (
+    contrary,
+    counts,
+    few_clusters,
+    few_rows,
+    picked,
+    rows_read,
+    skewed,
+    slices,
+    weights,
+)
 from evalkit.studies import classification_diagnostics as diagnostics
 from evalkit.studies.classes import BINS, ClassesStudy
 from evalkit.studies.classification_diagnostics import DOMINANT, drawn_together, largest_class, worst_mistake
@@ -205,6 +215,7 @@ def every_finding(study: ClassesStudy) -> list[Finding]:
         *few_rows(diagnostics.rows_by_class(study), "Classes", listed),
         *few_clusters(study),
         *picked(study),
+        *contrary(study),
         *skewed(study),
         *slices(study),
     ]

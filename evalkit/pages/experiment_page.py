@@ -9,7 +9,7 @@ from evalkit.findings import inputs, measured, methods
 from evalkit.findings.finding import NOTE, WARNING, Finding
 from evalkit.numbers import number, p_value, signed, signed_percent
 from evalkit.pages import page, pieces, record
-from evalkit.pages.shared_findings import columns_read, counts, picked, slices
+from evalkit.pages.shared_findings import columns_read, contrary, counts, picked, slices
 from evalkit.studies import online_diagnostics as diagnostics
 from evalkit.studies.diagnostics import alpha
 from evalkit.studies.experiment import Experiment
@@ -158,6 +158,7 @@ def of_users(study: Experiment) -> list[Finding]:
         *_concentration(study),
         *_few_others(study),
         *picked(study),
+        *contrary(study),
         *slices(study),
     ]
 

@@ -11,6 +11,7 @@ from evalkit.findings.finding import Finding
 from evalkit.numbers import number, signed
 from evalkit.pages import class_pictures, each_class, explorers, page, record, shared_findings
 from evalkit.pages.shared_findings import (
+    contrary,
     few_clusters,
     few_rows,
     idle,
@@ -138,7 +139,16 @@ def every_finding(study: MultiLabelStudy) -> list[Finding]:
     """Every finding of a multi-label report."""
     data = [*rows_read(study.data.rows), *_labels(study), *weights(study.data.weight is not None), *_constant(study)]
     few = [*few_rows(diagnostics.rows_by_label(study), "Labels that are true", listed), *few_clusters(study)]
-    return [*data, *_threshold(study), *_scores(study), *few, *picked(study), *skewed(study), *slices(study)]
+    return [
+        *data,
+        *_threshold(study),
+        *_scores(study),
+        *few,
+        *picked(study),
+        *contrary(study),
+        *skewed(study),
+        *slices(study),
+    ]
 
 
 def _labels(study: MultiLabelStudy) -> list[Finding]:

@@ -14,7 +14,17 @@ from evalkit.findings.finding import NOTE, WARNING, Finding
 from evalkit.numbers import decimals, interval, number, percent, signed
 from evalkit.pages import explorers, first_screen, page, pieces, record
 from evalkit.pages.explorers import Explored
-from evalkit.pages.shared_findings import columns_read, counts, few_units, gaps, picked, skewed, slices, unshared
+from evalkit.pages.shared_findings import (
+    columns_read,
+    contrary,
+    counts,
+    few_units,
+    gaps,
+    picked,
+    skewed,
+    slices,
+    unshared,
+)
 from evalkit.parameters.reports import RENUMBER
 from evalkit.reading.inputs.retrieved import DEEPEST
 from evalkit.studies import diagnostics, diversity, ranking_diagnostics, unjudged
@@ -95,7 +105,7 @@ def _explained(study: Ranking, queries: int, every: int, opened: int) -> Iterato
     if queries < every:
         yield "The JSON has the differences of all queries."
     if opened:
-        yield f"The first {opened} queries open to the first {TOP} items and their grades."
+        yield f"The first {opened} queries open to the first {TOP} items and their grades (–: not judged)."
     if len(study.likeness):
         shared, biased = (number(mean, 2) for mean in study.mean_likeness)
         yield f"Mean overlap@{study.depth} {shared}, mean RBO {biased}."
@@ -188,7 +198,7 @@ def every_finding(study: Ranking) -> list[Finding]:
     lists = [*_short(study), *gaps(study.runs.accounts), *_renumbered(study), *_ties(study)]
     data = [*_rows(study), *unshared(study.runs.accounts), *_undefined(study), *_without(study), *_judgements(study)]
     few = few_units(study, diagnostics.most_units(study), f" {measured.FEW_QUERIES}")
-    return [*data, *lists, *few, *picked(study), *skewed(study), *slices(study)]
+    return [*data, *lists, *few, *picked(study), *contrary(study), *skewed(study), *slices(study)]
 
 
 def _rows(study: Ranking) -> list[Finding]:

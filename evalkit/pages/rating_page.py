@@ -11,7 +11,7 @@ from evalkit.findings import inputs, measured, predictions
 from evalkit.findings.finding import Finding
 from evalkit.numbers import number, signed, thousands
 from evalkit.pages import explorers, first_screen, page, pieces, record
-from evalkit.pages.shared_findings import few_clusters, picked, rows_read, skewed, slices, weights
+from evalkit.pages.shared_findings import contrary, few_clusters, picked, rows_read, skewed, slices, weights
 from evalkit.studies import forecast_spread, mean_reliability, rating_diagnostics
 from evalkit.studies.rating import Rating
 from evalkit.studies.words import counted, listed
@@ -39,10 +39,12 @@ def findings(study: Rating) -> Html:
 def estimates(study: Rating) -> Html:
     """Every metric, and below what forecasting the mean would give."""
     caption = f"Errors with {study.settings.level:.0%} intervals, {page.sample(study, len(study.data.rows))}"
-    row = page.reference(study, "(mean of actual)", Rating.constant, study.settings.metrics)
-    return page.estimates(
-        study, caption, "(mean of actual): a constant forecast, the mean actual value of these rows.", more=[row]
+    constant = {"(mean of actual)": Rating.constant, "(median of actual)": Rating.constant_median}
+    rows = [page.reference(study, name, of, study.settings.metrics) for name, of in constant.items()]
+    note = (
+        "(mean of actual), (median of actual): constant forecasts, the mean and the median actual value of these rows."
     )
+    return page.estimates(study, caption, note, more=rows)
 
 
 def error_plot(study: Rating) -> Picture:
@@ -156,10 +158,12 @@ def every_finding(study: Rating) -> list[Finding]:
     return [
         *data,
         *_constant(study),
+        *_constant_wins(study),
         *_heavy(study),
         *weights(study.data.weight is not None),
         *few_clusters(study),
         *picked(study),
+        *contrary(study),
         *skewed(study),
         *slices(study),
     ]
@@ -185,6 +189,17 @@ def _constant(study: Rating) -> list[Finding]:
     constant = rating_diagnostics.constant_forecasts(study)
     text = f"The same forecast for every row: {listed(constant)}."
     return [predictions.CONSTANT_FORECAST.warning(text, len(constant))] if constant else []
+
+
+def _constant_wins(study: Rating) -> list[Finding]:
+    constant = rating_diagnostics.constant_wins(study)
+    if constant is None:
+        return []
+    text = (
+        f"Forecasting the {constant.name} of the actual values for every row has a better {study.primary.label} than "
+        f"every system: {number(constant.value)}."
+    )
+    return [predictions.CONSTANT_WINS.warning(text)]
 
 
 def _heavy(study: Rating) -> list[Finding]:

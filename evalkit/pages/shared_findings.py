@@ -86,6 +86,20 @@ def picked(study: Study, candidates: Collection[str] | None = None) -> list[Find
     return [methods.PICKED.note(f"{text} The adjusted p-values allow for all comparisons.", several)]
 
 
+def contrary(study: Study) -> list[Finding]:
+    """Pairs of the first screen whose first system is significantly worse by another metric than the one that decides.
+
+    Such a pair is not worse by the metric that decides.
+    """
+    pairs = diagnostics.contrary(study)
+    words = [
+        f"{first} than {second} by {listed(f'{row.metric} ({signed(row.difference)})' for row in rows.itertuples())}"
+        for (first, second), rows in pairs.groupby(["first", "second"], sort=False)
+    ]
+    text = f"Not worse by {study.primary.label}, but significantly worse by other metrics: {listed(words, joint='; ')}."
+    return [methods.CONTRARY.warning(text, len(words))] if words else []
+
+
 def skewed(study: Study) -> list[Finding]:
     """That differences are too skewed for sign flips to keep their level, if so, with the levels of simulations."""
     skew = diagnostics.skew(study)

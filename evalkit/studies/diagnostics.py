@@ -89,6 +89,15 @@ class Skew:
         return self.units < FAR * self.skewness**2
 
 
+def contrary(study: Study) -> pd.DataFrame:
+    """Comparisons by other metrics in which the first system is worse, of pairs where it is not by the primary one."""
+    shown, every = study.headline, study.comparisons
+    if not len(shown):
+        return pd.DataFrame(columns=["metric", "first", "second", "difference"])
+    pairs = shown.loc[shown["verdict"] != "worse", ["first", "second"]]
+    return every[(every["metric"] != study.primary.label) & (every["verdict"] == "worse")].merge(pairs)
+
+
 def skew(study: Study) -> Skew | None:
     """The most skewed comparison by sign flips, which need symmetry, where it has too few units for a normal mean."""
     several = [_skew(study, chosen, pair) for chosen in study.directed for pair in study.pairs]

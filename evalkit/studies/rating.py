@@ -27,6 +27,7 @@ SAMPLE = {"preds": "data/visit_forecasts/predictions.csv", "unit": "person", "se
 METRICS = ("mae", "rmse", "bias", "median_absolute_error", "r2")
 TENTHS = 10
 EXAMPLES = 5
+ROUNDING = 1e-12  # of sums of shares
 
 
 @documented(parameters.Rating)
@@ -100,8 +101,18 @@ class Rating(RowStudy):
     def constant(self, chosen: Chosen) -> float:
         """The metric of forecasting the mean of the actual values for every row."""
         rows = self.sample.rows[self.leader]
-        mean = float(np.dot(rows.shares, rows.actual))
-        return chosen.value(replace(rows, score=np.full(len(rows), mean)))
+        return self._of_constant(chosen, float(np.dot(rows.shares, rows.actual)))
+
+    def constant_median(self, chosen: Chosen) -> float:
+        """The metric of forecasting the median of the actual values for every row, which has the least MAE of all."""
+        rows = self.sample.rows[self.leader]
+        order = np.argsort(rows.actual, kind="stable")
+        half = int(np.searchsorted(np.cumsum(rows.shares[order]), 0.5 - ROUNDING))
+        return self._of_constant(chosen, float(rows.actual[order[half]]))
+
+    def _of_constant(self, chosen: Chosen, value: float) -> float:
+        rows = self.sample.rows[self.leader]
+        return chosen.value(replace(rows, score=np.full(len(rows), value)))
 
     @cached_property
     def tenths(self) -> pd.DataFrame:

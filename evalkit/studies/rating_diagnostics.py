@@ -34,3 +34,20 @@ def units(study: Rating) -> int:
 def constant_forecasts(study: Rating) -> list[str]:
     """The systems that forecast the same value for every row."""
     return [name for name, forecast in study.data.forecast.items() if np.ptp(forecast) == 0]
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A value that, forecast for every row, is better than every system by the primary metric: its name, the metric."""
+
+    name: str
+    value: float
+
+
+def constant_wins(study: Rating) -> Constant | None:
+    """The mean or the median of the actual values, if one of them is better than every system."""
+    chosen = study.primary
+    sign = {"low": 1.0, "high": -1.0, "neither": np.nan}[chosen.metric.best]
+    every = (Constant("mean", study.constant(chosen)), Constant("median", study.constant_median(chosen)))
+    best = min(every, key=lambda constant: sign * constant.value)
+    return best if sign * best.value < sign * study.estimate(chosen, study.leader).value else None

@@ -4,7 +4,7 @@ let section;
 const write = () => {
   try { history.replaceState(0, "", `#${section}?${state}`); } catch { /* a frame has no address */ }
 };
-const remember = (key, value, near) => {
+const keep = (key, value, near) => {
   state.set(key, value);
   section = all("h2[id]").findLast(head => head.compareDocumentPosition(near) & 4)?.id;
   write();
@@ -14,7 +14,7 @@ const unfold = place => { // only folds mind that they are open
 };
 const arrive = () => {
   section = decodeURIComponent(location.hash.slice(1).split("?")[0]);
-  if (String(state)) write();
+  if ("" + state) write();
   const place = document.getElementById(section);
   unfold(place);
   place?.scrollIntoView();

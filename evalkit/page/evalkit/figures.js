@@ -35,7 +35,7 @@ all("figure:has([data-series])").forEach(figure => {
     tip.textContent = point?.text().trim() || "";
     if (!point) return;
     const box = figure.getBoundingClientRect(), {x, y} = new DOMPoint(point.a, point.b).matrixTransform(point.group.getScreenCTM());
-    tip.style = `left: ${x - box.x}px; top: ${y - box.y}px; --side: ${x - box.x > box.width / 2 ? -100 : 0}%`;
+    tip.style = `left:${x - box.x}px;top:${y - box.y}px;--side:${x - box.x > box.width / 2 ? -100 : 0}%`;
   };
   figure.tabIndex = 0;
   figure.append(tip);
@@ -43,7 +43,7 @@ all("figure:has([data-series])").forEach(figure => {
     const svg = event.target.closest("svg");
     if (!svg) return show();
     const {x, y} = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
-    const far = point => point.group.ownerSVGElement === svg ? Math.hypot(point.a - x, point.b - y) : 1e9;
+    const far = point => point.group.ownerSVGElement === svg && !point.group.classList[0] ? Math.hypot(point.a - x, point.b - y) : 1e9;
     show(known().reduce((a, b) => far(b) < far(a) ? b : a));
   };
   figure.onpointerleave = figure.onblur = () => show();

@@ -40,7 +40,7 @@ all("table.metrics").forEach((table, index) => {
     order = step ? sorted(rows, column, step * 2 - 3) : rows;
     show();
   }})));
-  text.oninput = () => { remember(key, text.value, table); show(); };
+  text.oninput = () => { keep(key, text.value, table); show(); };
   tools.onclick = ({target}) => {
     const format = FORMATS[target.textContent];
     if (target === every) { open = true; show(); }

@@ -1,7 +1,7 @@
 // Thresholds: a slider over the counts of every system; the costs of errors and a target move the cheapest threshold.
 all("[data-sweep]").forEach(sweep => {
   const {z, q, units, named, places, systems} = JSON.parse(sweep.dataset.sweep), at = named.split(" "), [slider, ...fields] = all("input, select", sweep), [said] = all("output", sweep), rows = all("tbody tr", sweep), z2 = z * z;
-  const set = () => fields.map(field => field.value);
+  const set = () => fields.map(({value}) => value);
   const wilson = (k, n) => {
     const half = z * (k * (1 - k / n) + z2 / 4) ** .5, limit = side => (k + z2 / 2 + side * half) / (n + z2);
     return [k / n, k && limit(-1), k < n ? limit(1) : 1];
@@ -20,25 +20,25 @@ all("[data-sweep]").forEach(sweep => {
       return m - (v * n / (n - 1)) ** .5 * 3 * u / (root ** 2 + root + 1);
     })];
   };
-  const measured = (s, i) => {
+  const metrics = (s, i) => {
     const tp = s.tp[i], fp = s.fp[i], fn = s.positives - tp, n = s.positives + s.negatives;
     const shares = [wilson(tp, tp + fp), wilson(tp, s.positives), wilson(tp, s.positives + fp).map(j => 2 * j / (1 + j)), wilson(tp + fp, n)];
     s.limits?.[i].forEach((limits, c) => shares[c].splice(1, 2, ...limits));
     return [[tp], [fp], [fn], [s.negatives - fp], ...shares, mean(fp, fn, n, s.spread?.[i])];
   };
-  const show = () => systems.forEach((s, r) => measured(s, slider.value).forEach((e, c) => {
+  const show = () => systems.forEach((s, r) => metrics(s, slider.value).forEach((e, c) => {
     const [value, low, high] = e.map(number => fixed(number, places[c]));
     said.value = rows[r].cells[1].textContent = at[slider.value];
-    rows[r].cells[c + 2].innerHTML = value + (e[0] + e[2] >= 0 ? ` <wbr><span class="ci">[${low}, ${high}]</span>` : "");
+    rows[r].cells[c + 2].innerHTML = value + (e[0] + e[2] >= 0 ? ` <wbr><span class=ci>[${low}, ${high}]</span>` : "");
   }));
   const weigh = () => rows.map((row, r) => { // the cheapest threshold of each system that keeps the target
-    const least = set()[3], costs = at.map((_, i) => measured(systems[r], i)).map(e => least && !(e[fields[2].selectedIndex + 4][0] >= least) ? 1 / 0 : e[8][0]), best = costs.indexOf(Math.min(...costs));
+    const least = set()[3], costs = at.map((_, i) => metrics(systems[r], i)).map(e => least && !(e[fields[2].selectedIndex + 4][0] >= least) ? 1 / 0 : e[8][0]), best = costs.indexOf(Math.min(...costs));
     row.cells[11].replaceChildren(costs[best] < 1 / 0 ? make("button", {textContent: `${at[best]} (${fixed(costs[best], places[8])})`, onclick: () => choose(best)}) : "–");
     return best;
   });
   const choose = place => {
     slider.value = place;
-    remember("threshold", [at[place], ...set()].join("_"), sweep);
+    keep("threshold", [at[place], ...set()].join("_"), sweep);
     show();
   };
   sweep.oninput = ({target}) => choose(target === slider ? slider.value : weigh()[0]);
