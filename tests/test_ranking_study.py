@@ -214,3 +214,8 @@ def test_bad_input_leaves_the_old_report_alone(tmp_path, capsys):
     )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.csv", "ranking.html"]
     assert (tmp_path / "ranking.html").read_text(encoding="utf-8") == "old"
+
+
+def test_a_slice_says_where_its_queries_are_listed():
+    note = page.segments(ranking.read()).tables[0].note
+    assert "the list under “Query by query”, filtered by “digit 0”" in note

@@ -262,8 +262,15 @@ def segments(study: Study) -> Html:
         f"{study.primary.label} by segment with {percent(study.settings.level)} interval",
         columns,
         rows,
-        f"{note}{few(study)}".strip(),
+        f"{note}{_inside(study, parts[0])}{few(study)}".strip(),
     )
+
+
+def _inside(study: Study, part: pd.DataFrame) -> str:
+    """Where a page lists what is in a slice."""
+    slice_ = f"{part['segment'].iloc[0]} {part['slice'].iloc[0]}"
+    where = f" What is in a slice: the list under “{study.listed_under}”, filtered by “{slice_}”."
+    return where if study.listed_under else ""
 
 
 def _slice_row(part: pd.DataFrame, places: int, differ: int | None) -> list[Cell]:

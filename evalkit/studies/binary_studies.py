@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -35,6 +35,8 @@ from evalkit.studies.thresholds import Rule
 @dataclass(frozen=True, eq=False, repr=False)
 class RowsStudy(BinaryStudy):
     """Intervals and tests from the rows themselves."""
+
+    listed_under: ClassVar[str] = "Row by row"
 
     data: Binary
 

@@ -39,6 +39,7 @@ class ClassesStudy(EachStudy):
     """The study of a multi-class table; the units are rows, or the unit that was named."""
 
     report: ClassVar[str] = "classification"
+    listed_under: ClassVar[str] = "Row by row"
     noun: ClassVar[str] = "class"
     sides: ClassVar[tuple[str, str]] = ("rows of the class", "other rows")
 

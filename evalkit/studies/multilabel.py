@@ -37,6 +37,7 @@ class MultiLabelStudy(EachStudy):
     """The study of a multi-label table; the units are rows, or the unit that was named."""
 
     report: ClassVar[str] = "classification"
+    listed_under: ClassVar[str] = "Row by row"
     noun: ClassVar[str] = "label"
     sides: ClassVar[tuple[str, str]] = ("label true", "label not true")
 

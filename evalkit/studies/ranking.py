@@ -165,6 +165,7 @@ class Ranking(Shown, Study):
     """The study of ranked lists; the units are queries, in the order of `runs.query`."""
 
     report: ClassVar[str] = "ranking"
+    listed_under: ClassVar[str] = "Query by query"
 
     runs: Runs | Measured
     ks: tuple[int, ...]

@@ -76,6 +76,7 @@ class Rating(RowStudy):
     """The study of forecasts of numbers; the units are rows, or the unit that was named."""
 
     report: ClassVar[str] = "rating"
+    listed_under: ClassVar[str] = "Errors"
 
     data: Ratings
 
