@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from evalkit.drawing.tables import Column, Html, Rows, of_rows, text
+from evalkit.drawing.tables import Column, Html, Rows, folded, of_rows, text
 from evalkit.numbers import decimals, number
 from evalkit.pages import pieces
 from evalkit.studies import unjudged
@@ -30,7 +30,8 @@ def bounds(study: Ranking) -> Html:
         f"From the lowest to the highest mean if each unjudged item in a system's own first {study.depth} were judged: "
         "not relevant, or relevant with the highest grade. Not confidence intervals: they say nothing of chance."
     )
-    return of_rows("What the unjudged items could change", rows, columns, note)
+    table = of_rows("From the lowest to the highest value", rows, columns, note)
+    return folded("What the unjudged items could change", table)
 
 
 def _range(low: str, high: str) -> Column:
