@@ -45,8 +45,8 @@ class Misses:
 
 @singledispatch
 def misses(data: Any) -> Misses:
-    """How far off every system is on each row of some data."""
-    raise NotImplementedError
+    """How far off every system is on each row of some data. Raises TypeError for data without a rule of their own."""
+    raise TypeError(f"rows of {type(data).__name__} have no misses")
 
 
 @misses.register
