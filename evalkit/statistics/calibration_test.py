@@ -61,9 +61,9 @@ def consistency(
 
     >>> from evalkit.metrics.counts import count
     >>> c = count([0.2, 0.8], positive=[10, 40], negative=[40, 10])
-    >>> score, low, high = consistency(c, rng=np.random.default_rng(1), draws=1000, level=0.9)
-    >>> score.tolist(), bool((0.05 < score - low).all()), bool((high - score < 0.15).all())
-    ([0.2, 0.8], True, True)
+    >>> score, low, high = consistency(c, rng=np.random.default_rng(1), draws=1000, level=0.7)
+    >>> score.tolist(), low.round(2).tolist(), high.round(2).tolist()  # the binomial quantiles of 50 rows
+    ([0.2, 0.8], [0.14, 0.74], [0.26, 0.86])
     """
     from scipy.optimize import isotonic_regression
 
