@@ -260,7 +260,7 @@ def by_position(study: Interleaving) -> Picture | Html:
     outcome, n = study.data.columns["outcome"], max(study.by_position["n"])
     caption = (
         f"{outcome.capitalize()} per item shown, by position and arm, {study.settings.level:.0%} bands, "
-        f"{plural(study.unit_name, 2)} as units (delta method){', simulated clicks' if study.simulated else ''}."
+        f"{plural(study.unit_name, 2)} as units (jackknife){', simulated clicks' if study.simulated else ''}."
     )
     listed = "; ".join(
         f"{name}: {', '.join(number(value) for value in line['value'])}"
