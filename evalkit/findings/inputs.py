@@ -164,7 +164,7 @@ UNJUDGED_ITEMS = Kind(
 SHORT_LISTS = Kind(
     "EK146",
     "lists shorter than a cut-off",
-    "No list reaches the cut-off of a metric, which then sees whole lists, and nothing beyond their ends.",
+    "All lists end before the cut-off of a metric, which then looks at whole lists.",
     "Give longer lists, or set `metrics` to cut-offs that the lists reach.",
 )
 

@@ -90,12 +90,16 @@ class Skew:
 
 
 def contrary(study: Study) -> pd.DataFrame:
-    """Comparisons by other metrics in which the first system is worse, of pairs where it is not by the primary one."""
-    shown, every = study.headline, study.comparisons
-    if not len(shown):
-        return pd.DataFrame(columns=["metric", "first", "second", "difference"])
-    pairs = shown.loc[shown["verdict"] != "worse", ["first", "second"]]
-    return every[(every["metric"] != study.primary.label) & (every["verdict"] == "worse")].merge(pairs)
+    """Comparisons by other metrics in which the first system is worse, of pairs where it is not by the primary one.
+
+    deciding: the pair's verdict by the primary metric.
+    """
+    headline, every = study.headline, study.comparisons
+    if not len(headline):
+        return pd.DataFrame(columns=["metric", "first", "second", "difference", "deciding"])
+    pairs = headline.loc[headline["verdict"] != "worse", ["first", "second", "verdict"]]
+    worse = every[(every["metric"] != study.primary.label) & (every["verdict"] == "worse")]
+    return worse.merge(pairs.rename(columns={"verdict": "deciding"}), on=["first", "second"])
 
 
 def skew(study: Study) -> Skew | None:
