@@ -17,7 +17,7 @@ from evalkit.numbers import estimate, number, of_frame, percent, signed
 from evalkit.pages import pieces
 from evalkit.studies import diagnostics
 from evalkit.studies.study import Study
-from evalkit.studies.words import counted, sample_sizes
+from evalkit.studies.words import counted, plural, sample_sizes
 
 pieces.listed(__name__)
 
@@ -49,7 +49,7 @@ def estimates(
     methods = study.estimates[study.estimates["metric"].isin([chosen.label for chosen in columns])]["method"]
     how = "; ".join(dict.fromkeys(methods))
     below = f"Bold: the best value; ↑ higher is better, ↓ lower is better. Intervals: {how}. {note}"
-    return tables.table(caption, ["system", *heads], [*rows, *more], below.strip(), marks=marks.words)
+    return tables.table(caption, [study.compares, *heads], [*rows, *more], below.strip(), marks=marks.words)
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,8 @@ def beaten(study: Study) -> Marks:
         if row.verdict in sides:
             winner, loser = sides[row.verdict]
             wins[row.metric, winner].add(loser)
-    words = f"Superscripts: significantly better than that system, adjusted p below {diagnostics.alpha(study):.2g}."
+    than = f"Superscripts: significantly better than that {study.compares}"
+    words = f"{than}, adjusted p below {diagnostics.alpha(study):.2g}."
     letters = dict(zip(study.order, ascii_lowercase, strict=False))
     return Marks(letters, {key: frozenset(losers) for key, losers in wins.items()}, words)
 
@@ -131,7 +132,8 @@ def drawn(study: Study, frame: pd.DataFrame) -> pd.DataFrame:
 
 def few(study: Study) -> str:
     """That a figure has the best systems only, where there are more."""
-    return f" The best {CURVES} of {len(study.order)} systems." if len(study.order) > CURVES else ""
+    every = counted(len(study.order), study.compares)
+    return f" The best {CURVES} of {every}." if len(study.order) > CURVES else ""
 
 
 def methods(comparisons: pd.DataFrame) -> str:
@@ -172,7 +174,9 @@ def _nothing(study: Study) -> Html:
     """Why there is no comparison by the metric that decides; of one system the first screen says it."""
     if len(study.order) < 2:
         return Html("")
-    return tables.paragraph(f"{study.primary.label} has no better direction, so systems are not compared on it.")
+    return tables.paragraph(
+        f"{study.primary.label} has no better direction, so {plural(study.compares, 2)} are not compared on it."
+    )
 
 
 _EXTRAS = {"max_t": "max-T p", "p_t": "t-test p", "p_fisher": "Fisher p", "wins": "win / tie / loss"}

@@ -82,7 +82,7 @@ def picked(study: Study, candidates: Collection[str] | None = None) -> list[Find
     if study.settings.baseline:
         several, what, simulated = len(study.pairs), "candidates", measured.BEST
     else:
-        what, simulated = "systems", measured.LEADER
+        what, simulated = plural(study.compares, 2), measured.LEADER
     text = (
         f"{shortened(study.leader)} was picked as the best of {several} {what} on these data, so its value and its "
         f"interval are somewhat too favourable, and the more so the more {what} there are. {simulated} The adjusted "
