@@ -158,6 +158,6 @@ def test_the_difference_of_shares_that_would_show_is_that_of_their_test():
 
 def test_what_a_table_of_users_compares_is_called_an_arm():
     table = pd.DataFrame({"user": np.arange(60).astype(str), "arm": ["a", "b", "c"] * 20, "plays": np.arange(60) % 7})
-    page_text = experiment_page.estimates(interleaving.read(users=table, metrics="plays", segments="").users).html
+    page_text = experiment_page.estimates(interleaving.read(users=table, metrics="plays").users).html
     assert '<th scope="col">arm</th>' in page_text
     assert "system" not in page_text

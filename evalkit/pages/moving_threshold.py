@@ -88,8 +88,8 @@ def _note(study: BinaryStudy, limits: Plain | Varied, systems: int) -> str:
         else " No intervals: sums over rows that are clustered or weighted tell those of one threshold."
     )
     return (
-        f"The table opens at the threshold used ({study.rule.text}) and the costs {study.costs}. Intervals are for a "
-        f"threshold that was not chosen on these rows.{none}{first}"
+        f"The table opens at the threshold used ({study.rule.text}). {study.costs.said} Intervals are for a threshold "
+        f"that was not chosen on these rows.{none}{first}"
     )
 
 

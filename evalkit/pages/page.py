@@ -46,10 +46,17 @@ def estimates(
         for name in study.order
     ]
     heads = [Cell(f"{metric_link(chosen)}\u00a0{_ARROWS[chosen.metric.best]}".strip()) for chosen in columns]
-    methods = study.estimates[study.estimates["metric"].isin([chosen.label for chosen in columns])]["method"]
-    how = "; ".join(dict.fromkeys(methods))
-    below = f"Bold: the best value; ↑ higher is better, ↓ lower is better. Intervals: {how}. {note}"
+    of_columns = study.estimates[study.estimates["metric"].isin([chosen.label for chosen in columns])]
+    below = f"Bold: the best value; ↑ higher is better, ↓ lower is better. Intervals: {_ways(of_columns)}. {note}"
     return tables.table(caption, [study.compares, *heads], [*rows, *more], below.strip(), marks=marks.words)
+
+
+def _ways(estimates: pd.DataFrame) -> str:
+    """The method of the intervals, or each method after the metrics that it is for."""
+    metrics = estimates.groupby("method", sort=False)["metric"].unique()
+    if len(metrics) < 2:
+        return "".join(metrics.index)
+    return "; ".join(f"{', '.join(labels)}: {method}" for method, labels in metrics.items())
 
 
 @dataclass(frozen=True)
@@ -122,7 +129,9 @@ def _estimate(study: Study, label: str, name: str) -> Cell:
         text += f'<br><span class="muted">ties {ends}</span>'
     if row["n"] != diagnostics.most_units(study) or rows["n"].nunique() > 1:
         text += f'<br><span class="muted">n = {row["n"]:,}</span>'
-    return Cell(text, "lead" if len(rows) > 1 and row["value"] == diagnostics.best_value(study, label) else "")
+    best = diagnostics.best_value(study, label)
+    leads = len(rows) > 1 and best == best and number(row["value"], same) == number(best, same)
+    return Cell(text, "lead" if leads else "")
 
 
 def drawn(study: Study, frame: pd.DataFrame) -> pd.DataFrame:
@@ -179,7 +188,7 @@ def _nothing(study: Study) -> Html:
     )
 
 
-_EXTRAS = {"max_t": "max-T p", "p_t": "t-test p", "p_fisher": "Fisher p", "wins": "win / tie / loss"}
+_EXTRAS = {"max_t": "max-T p", "p_t": "t-test p", "p_fisher": "Fisher p", "wins": "{units} won / tied / lost"}
 
 
 def _comparison_table(study: Study, frame: pd.DataFrame, metrics: str, note: str, place: str = "") -> Html:
@@ -189,7 +198,8 @@ def _comparison_table(study: Study, frame: pd.DataFrame, metrics: str, note: str
     same = {metric: of_frame(part, "difference") for metric, part in frame.groupby("metric")}
     few = frame["n"] if frame["n"].nunique() > 1 else float("nan")
     frame = frame.assign(few=few, places=frame["metric"].map(same))
-    extra = [name for column, name in _EXTRAS.items() if column in frame]
+    units = plural(study.unit_name, 2)
+    extra = [name.format(units=units) for column, name in _EXTRAS.items() if column in frame]
     columns = ["first − second", *(["metric"] if many else []), "difference", "p", "adjusted p", *extra, "verdict"]
     rows = [_comparison_row(row, many=many) for row in frame.head(tables.LISTED).to_dict("records")]
     marks = f"*: statistically significant, adjusted p below {diagnostics.alpha(study):.2g}."

@@ -34,7 +34,18 @@ def rows_read(rows) -> list[Finding]:
     """How many rows were read and used, the columns, and the rows that another system lacks."""
     many = f"{len(rows.systems)} systems" if len(rows.systems) > 1 else "one system"
     text = f"{counted(rows.read, 'row')} read: {len(rows):,} for each of {many}. Columns: {columns_read(rows.columns)}."
-    return [inputs.ROWS_READ.note(text, rows.read), *unmatched(rows.alone)]
+    return [inputs.ROWS_READ.note(text, rows.read), *unmatched(rows.alone), *_folds(rows.others)]
+
+
+def _folds(unread: Collection[str]) -> list[Finding]:
+    """That the input has a column of folds, which only the validation report reads."""
+    text = "The input has a column fold, which this report does not read; the validation report checks the split."
+    return [inputs.FOLDS_UNREAD.note(text)] if "fold" in unread else []
+
+
+def class_named(label: str, column: str) -> str:
+    """A class in words: a number says only how it is coded."""
+    return f"the class coded {label} in {column}" if label.lstrip("-").isdecimal() else f"{column} = {label}"
 
 
 def unmatched(alone: int) -> list[Finding]:
@@ -133,7 +144,7 @@ def skewed(study: Study) -> list[Finding]:
 def slices(study: Study) -> list[Finding]:
     """Slices of few units, and those of so few that nothing can be shown."""
     small, hopeless = diagnostics.small_slices(study), diagnostics.untestable_slices(study)
-    findings = []
+    flat, findings = diagnostics.flat_slices(study), []
     if small:
         every = len(study.by_segment[["segment", "slice"]].drop_duplicates())
         which = f"all {every}" if len(small) == every > 1 else listed(small)
@@ -145,6 +156,12 @@ def slices(study: Study) -> list[Finding]:
             f"{listed(hopeless)}."
         )
         findings.append(inputs.UNTESTABLE_SLICES.warning(text, len(hopeless)))
+    if flat:
+        text = (
+            f"An interval without width in {listed(flat)}: all {plural(study.unit_name, 2)} there have the same value, "
+            "or the same difference. It does not mean that the next ones have it too."
+        )
+        findings.append(inputs.FLAT_SLICES.warning(text, len(flat)))
     return findings
 
 

@@ -39,7 +39,7 @@ TIMES = 10  # negatives, in the figure of another base rate where none is named
 
 @dataclass(frozen=True, eq=False)
 class Account:
-    """What was read: systems, columns by role, inputs, rows read, rows used, rows that another system lacks."""
+    """What was read: systems, columns by role, inputs, rows read, used, without a match; columns that were not read."""
 
     systems: tuple[str, ...]
     columns: Mapping[str, str]
@@ -47,6 +47,7 @@ class Account:
     read: int
     used: int
     alone: int
+    others: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return self.used
@@ -349,7 +350,7 @@ class BinaryStudy(RowStudy):
         base = self.number_of(BASE_RATE, name)
         numbers = {
             "brier": self.loss(BRIER, name) | _beside(UNKNOWN),
-            "miscalibration": self.error(c, _miscalibration),
+            "miscalibration": self.error(c, lambda c: calibration.decompose(c).miscalibration),
             "discrimination": _alone(parts.discrimination) | _beside(UNKNOWN),
             "uncertainty": {"value": parts.uncertainty} | _spread(base["low"], base["high"]) | _beside(UNKNOWN),
             "ece_10": self.error(c, _ece),
@@ -376,10 +377,6 @@ class BinaryStudy(RowStudy):
     def clipped(self, system: str) -> int:
         """Rows whose probability log loss clips."""
         return int(calibration.clipped(self.chances(system)))
-
-
-def _miscalibration(c: Counts) -> float:
-    return calibration.decompose(c).miscalibration
 
 
 def _ece(c: Counts) -> float:

@@ -127,6 +127,13 @@ def untestable_slices(study: Study) -> list[str]:
     return [name for name, part in _slices(study) if np.isinf(part[limits].to_numpy(float)).any()]
 
 
+def flat_slices(study: Study) -> list[str]:
+    """The slices of which an interval, of a value or of the difference, has no width: all units are equal there."""
+    limits = [("low", "high"), ("difference_low", "difference_high")]
+    known = [(low, high) for low, high in limits if low in study.by_segment]
+    return [name for name, part in _slices(study) if any((part[low] == part[high]).any() for low, high in known)]
+
+
 def _slices(study: Study) -> list:
     if not len(study.by_segment):
         return []
