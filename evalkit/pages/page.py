@@ -271,25 +271,25 @@ def segments(study: Study) -> Html:
     note = f"p is Holm-adjusted over the {len(parts)} slices; the intervals are not adjusted." if tested else ""
     same = of_frame(frame, "value")
     differ = of_frame(frame, "difference", "difference_low", "difference_high") if tested else None
-    rows = [_slice_row(part, same, differ) for part in parts]
+    rows = [_slice_row(study, part, same, differ) for part in parts]
     return tables.table(
         f"{study.primary.label} by segment with {percent(study.settings.level)} interval",
         columns,
         rows,
-        f"{note}{_inside(study, parts[0])}{few(study)}".strip(),
+        f"{note}{_inside(study)}{few(study)}".strip(),
     )
 
 
-def _inside(study: Study, part: pd.DataFrame) -> str:
+def _inside(study: Study) -> str:
     """Where a page lists what is in a slice."""
-    slice_ = f"{part['segment'].iloc[0]} {part['slice'].iloc[0]}"
-    where = f" What is in a slice: the list under “{study.listed_under}”, filtered by “{slice_}”."
-    return where if study.listed_under else ""
+    return f" A slice opens its part of the list under “{study.listed_under}”." if study.listed_under else ""
 
 
-def _slice_row(part: pd.DataFrame, places: int, differ: int | None) -> list[Cell]:
+def _slice_row(study: Study, part: pd.DataFrame, places: int, differ: int | None) -> list[Cell]:
     first = part.iloc[0]
-    cells = [Cell(escape(f"{first['segment']} {first['slice']}")), Cell(f"{max(part['n']):,}")]
+    name = f"{first['segment']} {first['slice']}"
+    head = places_of.link(name, places_of.LISTED, "slice") if study.listed_under else escape(name)
+    cells = [Cell(head), Cell(f"{max(part['n']):,}")]
     cells += [Cell(with_interval(r["value"], r["low"], r["high"], places=places)) for _, r in part.iterrows()]
     if differ is not None:
         limits = with_interval(first["difference"], first["difference_low"], first["difference_high"], signed, differ)
