@@ -4,10 +4,6 @@ SMALL_CLASS = (
     "In simulations of a class of about four rows, seldom predicted, the 95% interval of its precision contained the "
     "true value in 80% of cases."
 )
-FEW_QUERIES = (
-    "In simulations of 10 queries, most of them with few relevant items, the 95% interval of precision@10 contained "
-    "the true value in 77% of cases."
-)
 HEAVY = (
     "In simulations with lognormal errors, or errors of Student's t on 3 degrees of freedom, 95% intervals of RMSE and "
     "R² contained the true value in 77 to 92% of cases, those of the mean error of 50 rows in 88 to 92%."

@@ -9,7 +9,7 @@ import pandas as pd
 from evalkit.drawing import plots, tables
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html, Results, escape, of_rows, text, value
-from evalkit.findings import inputs, measured, predictions
+from evalkit.findings import inputs, predictions
 from evalkit.findings.finding import NOTE, WARNING, Finding
 from evalkit.numbers import decimals, interval, number, percent, signed
 from evalkit.pages import explorers, first_screen, page, pieces, record
@@ -197,7 +197,7 @@ def every_finding(study: Ranking) -> list[Finding]:
     """Every finding of a ranking report."""
     lists = [*_short(study), *gaps(study.runs.accounts), *_renumbered(study), *_ties(study)]
     data = [*_rows(study), *unshared(study.runs.accounts), *_undefined(study), *_without(study), *_judgements(study)]
-    few = few_units(study, diagnostics.most_units(study), f" {measured.FEW_QUERIES}")
+    few = few_units(study, diagnostics.most_units(study))
     return [*data, *lists, *few, *picked(study), *contrary(study), *skewed(study), *slices(study)]
 
 

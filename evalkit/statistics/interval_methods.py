@@ -38,9 +38,9 @@ def wilson(statistic: Any, o: Options) -> Estimate:
 
 
 def mean(statistic: Any, o: Options) -> Estimate:
-    """The mean of one value a unit: Wilson where all are 0 or 1, else t corrected for skewness."""
+    """The mean of one value a unit."""
     sums = statistic.sums
-    return means.mean(sums.numerator[sums.defined], level=o.level)
+    return means.mean(sums.numerator[sums.defined], level=o.level, ends=statistic.chosen.metric.ends)
 
 
 def mean_of_arm(statistic: Any, o: Options) -> Estimate:
@@ -54,8 +54,9 @@ def mean_of_arm(statistic: Any, o: Options) -> Estimate:
 def mean_of_losses(statistic: Any, o: Options) -> Estimate:
     """The same of losses: of predictions that are certain, Wilson's limits say how many may be wrong."""
     sums = statistic.sums
-    worst = statistic.chosen.metric.kind.worst
-    return means.mean_with_ends(sums.numerator[sums.defined], worst=worst, level=o.level)
+    metric = statistic.chosen.metric
+    worst = metric.kind.worst
+    return means.mean_of_losses(sums.numerator[sums.defined], worst=worst, level=o.level, ends=metric.ends)
 
 
 def jackknife(statistic: Any, o: Options) -> Estimate:
@@ -126,18 +127,19 @@ def delta_of_few(statistic: Any, o: Options) -> Estimate:
 
 
 def summed_mean(statistic: Any, o: Options) -> Estimate:
-    return hall(statistic.value, statistic.error(), statistic.skewness(), n=statistic.n, level=o.level)
+    moments = statistic.value, statistic.error(), statistic.skewness()
+    return means.of_moments(*moments, n=statistic.n, level=o.level, ends=statistic.chosen.metric.ends)
 
 
 def mean_of_table(chosen: Chosen, c: Counts, *, level: float) -> Estimate:
-    """The mean of a loss, with t corrected for skewness, from a table whose rows count alike."""
+    """The mean of a loss from a table whose rows count alike."""
     kind: Any = chosen.metric.kind
     label, rows = np.repeat([1, 0], len(c.threshold)), np.concatenate([c.positive, c.negative])
     loss = kind.per_row(Rows(label, np.tile(c.threshold, 2)), chosen.k)
     value = kind.at(c, np.nan)
     square, cube = (float(ratio(np.dot(rows, (loss - value) ** power), c.total)) for power in (2, 3))
     error, skew = float(np.sqrt(ratio(square, c.total - 1.0))), float(np.nan_to_num(ratio(cube, square**1.5)))
-    return hall(value, error, skew, n=int(c.total), level=level)
+    return means.of_moments(value, error, skew, n=int(c.total), level=level, ends=chosen.metric.ends)
 
 
 def delong(statistic: Any, o: Options) -> Estimate:
