@@ -249,7 +249,10 @@ def _judgements(study: Ranking) -> list[Finding]:
 def _short(study: Ranking) -> list[Finding]:
     """A note that no list reaches the cut-off of a metric."""
     last, labels = ranking_diagnostics.beyond(study)
-    text = f"No list goes beyond rank {last:,}; cut-offs beyond it: {listed(labels)}."
+    text = (
+        f"The longest list ends at rank {last:,}. So {listed(labels)} {'looks' if len(labels) == 1 else 'look'} at "
+        "whole lists, and the ranks after it count as empty."
+    )
     return [inputs.SHORT_LISTS.note(text)] if labels else []
 
 

@@ -52,7 +52,7 @@ def mean_of_arm(statistic: Any, o: Options) -> Estimate:
 
 
 def mean_of_losses(statistic: Any, o: Options) -> Estimate:
-    """The same of losses: of predictions that are certain, Wilson's limits say how many may be wrong."""
+    """`mean` of losses, with Wilson's limits for the share of certain predictions that are wrong."""
     sums = statistic.sums
     metric = statistic.chosen.metric
     worst = metric.kind.worst
@@ -60,13 +60,13 @@ def mean_of_losses(statistic: Any, o: Options) -> Estimate:
 
 
 def jackknife(statistic: Any, o: Options) -> Estimate:
-    """The ratio of sums over units: the jackknife's error and t with Kish's freedom, on a scale without ends."""
+    """A ratio of sums with the jackknife's error; t on Kish's degrees of freedom, on the logit or log scale."""
     arm = _left_out(statistic)
     return _by_jackknife(statistic, arm, arm.freedom, o)
 
 
 def jackknife_of_few(statistic: Any, o: Options) -> Estimate:
-    """The same, where few units of many rows or large losses may carry the variance: on the freedom that they leave."""
+    """`jackknife`, with fewer degrees of freedom if a few units carry most of the variance."""
     arm = _left_out(statistic)
     freedom = intervals.freedom_left(arm.effect - arm.effect.mean(), arm.freedom)
     return _by_jackknife(statistic, arm, freedom, o)
@@ -95,9 +95,10 @@ def _by_jackknife(statistic: Any, arm: Arm, freedom: float, o: Options) -> Estim
 
 
 def divided(statistic: Any, o: Options) -> Estimate:
-    """What one of two systems has of units that both divide: its limits are half of those of the difference, above ½.
+    """The share of one of two systems that divide each unit between them, with limits from those of the difference.
 
-    The other has the rest, so that the difference is twice the value less 1: value and difference tell one story.
+    The other system has the rest, so the difference is twice the value less 1, and a limit is (1 + that of the
+    difference) / 2. Value and difference therefore agree.
     """
     sums = statistic.sums
     over_rest = Sums(2 * sums.numerator - sums.size, sums.denominator)

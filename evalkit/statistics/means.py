@@ -1,4 +1,4 @@
-"""Intervals of means of skewed values: closed forms where t alone is too short, for values in a range and without."""
+"""Intervals of means of skewed values in closed form, for values within a range and for values without bounds."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +16,7 @@ ANY = (-np.inf, np.inf)  # the range of values that may be anything
 def mean(values: ArrayLike, *, level: float = 0.95, ends: tuple[float, float] = ANY) -> Estimate:
     """The mean of the units: Wilson's interval where each is 0 or 1, else by `of_moments`.
 
-    ends: between which all values lie. The limits are NaN below two units. Raises InputError for a value that is not
+    ends: the bounds of the values. The limits are NaN below two units. Raises InputError for a value that is not
     finite.
 
     >>> mean([0, 1, 1, 1]).method, mean([0, 1, 2, 3]).method, mean([0.2, 0.4], ends=(0, 1)).method
@@ -42,10 +42,10 @@ def of_moments(
 def mean_of_losses(
     values: ArrayLike, *, worst: float, level: float = 0.95, ends: tuple[float, float] = ANY
 ) -> Estimate:
-    """`mean` of losses of which the worst, that of a certain prediction that is wrong, is very large.
+    """`mean` of losses whose largest value, the loss of a certain prediction that is wrong, is very large.
 
-    Few units, or none, have it, and their share among those predicted with certainty (with no loss, or this one) says
-    how many there may be: Wilson's limits of it are added to those of the others by MOVER.
+    Few units or none have the largest loss. Its share is taken among the units predicted with certainty, which have
+    either no loss or the largest one; Wilson's limits of this share are combined with those of the others by MOVER.
 
     >>> e = mean_of_losses([0, 0, 0, 1, 1, 2, 1, 2], worst=36.0)
     >>> round(e.value, 3), round(e.low, 3), round(e.high, 3)
@@ -67,11 +67,12 @@ def mean_of_losses(
 def bounded(
     value: float, error: float, skew: float, *, n: int, level: float, ends: tuple[float, float] = (0.0, 1.0)
 ) -> Estimate:
-    """A mean of n units between two ends: Wilson's interval of as many zeros and ones as would vary as much.
+    """A mean of n units within a range, with Wilson's interval of the effective sample size.
 
-    One unit of the largest variance that goes with the mean is added, for a few units may be alike by chance, and the
-    quantile is that of t, on the freedom that `hall` takes. Wilson's interval of an effective sample size is that of
-    Korn and Graubard, Survey Methodology 1998. Of units that are all equal it still has a width.
+    The effective sample size is the number of zeros and ones whose share would have the same variance (Korn and
+    Graubard, Survey Methodology 1998). One unit of the largest variance that the mean allows is added, because a few
+    units may be alike by chance. The quantile is that of t on the degrees of freedom of `hall`. The interval has a
+    width even if all units are equal.
 
     >>> e = bounded(0.8, 0.02, -1.0, n=25, level=0.95)
     >>> round(e.low, 3), round(e.high, 3)
@@ -103,7 +104,7 @@ def _score(share: float, n: float, q: float) -> tuple[float, float]:
 
 
 def _quantile(skew: float, n: int, level: float) -> float:
-    """That of t, on the degrees of freedom that the skewness leaves: see `hall`."""
+    """The quantile of t, with degrees of freedom reduced for skewness; see `hall`."""
     from scipy.special import stdtrit
 
     freedom = np.clip(ratio(2 * n, skew**2), 1, n - 1) if skew else n - 1
@@ -111,7 +112,7 @@ def _quantile(skew: float, n: int, level: float) -> float:
 
 
 def mean_of_counts(values: ArrayLike, rows: ArrayLike, *, level: float = 0.95) -> Estimate:
-    """`mean` of values of which each comes so many times.
+    """`mean` of values with the number of times that each occurs.
 
     >>> counted, alone = mean_of_counts([0, 1, 5], [90, 7, 3]), mean([0] * 90 + [1] * 7 + [5] * 3)
     >>> round(counted.low, 12) == round(alone.low, 12), round(counted.high, 6)
@@ -128,7 +129,7 @@ def mean_of_counts(values: ArrayLike, rows: ArrayLike, *, level: float = 0.95) -
 
 
 def skewness(spread: Floats) -> float:
-    """The mean cube over the cubed root mean square of values less their mean; 0 where nothing varies.
+    """The skewness of centred values: mean cube / (mean square)^1.5; 0 if all are equal.
 
     >>> round(skewness(np.array([-1.0, -1.0, 2.0])), 4)
     0.7071
@@ -143,10 +144,11 @@ def skewness(spread: Floats) -> float:
 def hall(value: float, error: float, skew: float, *, n: int, level: float, method: str = HALL) -> Estimate:
     """A mean of n units by Hall's cubic transformation of t.
 
-    g(T) = T + γ (T² / 3 + 1 / 6) / √n + γ² T³ / 27 n is nearly symmetric where T is not; it rises, so its inverse gives
-    the limits. Of symmetric values (skew 0) it is Student's interval. Hall, JRSS B 1992,
-    doi:10.1111/j.2517-6161.1992.tb01876.x. The quantiles are those of t on n − 1 degrees of freedom, or on 2 n / γ²
-    where few units carry the variance: `intervals.freedom_left` with the least kurtosis that goes with γ, γ² + 1.
+    For skewed values T = (mean − μ) / standard error is skewed, but g(T) = T + γ (T² / 3 + 1 / 6) / √n + γ² T³ / 27 n
+    is nearly symmetric. g is increasing, so its inverse at the quantiles of t gives the limits. γ is the skewness of
+    the units; with γ = 0 this is Student's interval. The degrees of freedom are the smaller of n − 1 and 2 n / γ²: that
+    is `intervals.freedom_left` at the smallest kurtosis that a skewness of γ allows, γ² + 1.
+    Hall, JRSS B 1992, doi:10.1111/j.2517-6161.1992.tb01876.x.
 
     >>> e = hall(1.0, 0.1, 2.0, n=25, level=0.95)
     >>> round(e.low, 3), round(e.high, 3)

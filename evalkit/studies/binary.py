@@ -39,7 +39,7 @@ TIMES = 10  # negatives, in the figure of another base rate where none is named
 
 @dataclass(frozen=True, eq=False)
 class Account:
-    """What was read: systems, columns by role, inputs, rows read, rows used, rows that another system lacks."""
+    """What was read: systems, columns by role, inputs, rows read, used, without a match; columns that were not read."""
 
     systems: tuple[str, ...]
     columns: Mapping[str, str]
@@ -47,6 +47,7 @@ class Account:
     read: int
     used: int
     alone: int
+    others: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return self.used
