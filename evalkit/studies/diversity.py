@@ -12,11 +12,13 @@ from evalkit.metrics.diversity import Items
 from evalkit.reading.inputs.stock import Stock
 from evalkit.statistics import intervals
 from evalkit.statistics.intervals import Estimate
+from evalkit.studies.once import once
 from evalkit.studies.ranking import Ranking
 
 COLUMNS = ["metric", "system", "k", "value", "low", "high", "n", "left_out"]
 
 
+@once
 def of_lists(study: Ranking) -> pd.DataFrame:
     """Every measure of every system at `study.depth`: `COLUMNS`; empty without `items` and without lists at hand.
 
