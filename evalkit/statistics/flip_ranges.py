@@ -19,9 +19,9 @@ from evalkit.statistics import signflip
 
 @dataclass(frozen=True, eq=False)
 class Ranges:
-    """Each draw's range [low, high] of the means under which the draw is at least as extreme as the data.
+    """The lower and the upper ends of each draw's range of means under which it is at least as extreme as the data.
 
-    rounding: means closer than this are one mean.
+    Their order says nothing. rounding: means closer than this are one mean.
     """
 
     low: Floats
@@ -35,9 +35,8 @@ class Ranges:
 
     def share(self, null: float = 0.0) -> float:
         """The two-sided p-value of the mean `null`: the share of draws whose range holds it."""
-        holds = self.low <= null + self.rounding
-        holds &= null - self.rounding <= self.high
-        return int(np.count_nonzero(holds)) / self.draws
+        above, below = self.low > null + self.rounding, self.high < null - self.rounding
+        return (self.draws - int(np.count_nonzero(above)) - int(np.count_nonzero(below))) / self.draws
 
     def limits(self, *levels: float) -> dict[float, tuple[float, float]]:
         """For each level the smallest and the largest mean with a p-value of at least 1 − level.
@@ -49,7 +48,9 @@ class Ranges:
         for level in sorted(levels):  # what a level leaves out, the next leaves out as well
             rank = max(int(np.ceil(round(self.draws * (1 - level), 9))) - 1, 0)
             last = high.size - 1 - rank
-            low, high = np.partition(low, rank)[: rank + 1], np.partition(high, last)[last:]
+            low.partition(rank)
+            high.partition(last)
+            low, high = low[: rank + 1], high[last:]
             limits[level] = self._cleaned(low[rank]), self._cleaned(high[0])
         return limits
 

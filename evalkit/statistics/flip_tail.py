@@ -23,6 +23,7 @@ from evalkit.statistics.flip_ranges import Ranges
 DRAWS = 8_192
 TAIL = f"importance sampling with {DRAWS:,} draws"
 RARE = 100  # plain draws as extreme as the data from which their share is precise: p with a tenth of error at most
+STEPS = 100  # of Newton's method, which is within rounding after some ten
 STREAMS = 2  # draws that are kept for the next pair of systems, at most 16 MB each
 LARGEST = 256  # units whose signs are drawn; the sum of the smaller ones is normal
 
@@ -76,16 +77,19 @@ def tail_p(differences: Floats, *, rng: np.random.Generator, draws: int = DRAWS)
 
 
 def _tilt(size: Floats, total: float) -> float:
-    """The θ with Σ a tanh(θ a) = total."""
-    from scipy.optimize import brentq
+    """The θ with Σ a tanh(θ a) = total, by Newton's steps from below: the sum is concave in θ.
 
-    def excess(theta: float) -> float:
-        return float(size @ np.tanh(theta * size)) - total
-
-    high = 1.0
-    while excess(high) < 0:
-        high *= 2
-    return float(brentq(excess, 0.0, high, xtol=1e-300, rtol=1e-10))
+    >>> round(_tilt(np.array([1.0, 1.0]), 1.0), 12) == round(np.arctanh(0.5), 12)
+    True
+    """
+    theta = 0.0
+    for _ in range(STEPS):
+        bent = np.tanh(theta * size)
+        step = (total - float(size @ bent)) / float(size**2 @ (1 - bent**2))
+        theta += step
+        if step <= 1e-15 * theta:
+            break
+    return theta
 
 
 def _log_weights(size: Floats, missing: float, theta: float, rng: np.random.Generator, draws: int) -> Floats:
