@@ -33,6 +33,7 @@ def p_value(total: Floats, drawn: Ranges, *, rng: np.random.Generator) -> tuple[
 
     Exact where that is possible, else the share of the draws, else the tail behind them.
 
+    >>> from evalkit.statistics.flip_ranges import ranges
     >>> drawn = ranges(np.array([1.0, 3.0]), np.ones(2), rng=np.random.default_rng(1), draws=0)
     >>> p_value(np.array([1.0, 3.0]), drawn, rng=np.random.default_rng(1))
     (0.5, 'exact enumeration')
@@ -79,8 +80,8 @@ def tail_p(differences: Floats, *, rng: np.random.Generator, draws: int = DRAWS)
 def _tilt(size: Floats, total: float) -> float:
     """The θ with Σ a tanh(θ a) = total, by Newton's steps from below: the sum is concave in θ.
 
-    >>> round(_tilt(np.array([1.0, 1.0]), 1.0), 12) == round(np.arctanh(0.5), 12)
-    True
+    >>> round(_tilt(np.array([1.0, 1.0]), 1.0), 9)  # the inverse hyperbolic tangent of 0.5
+    0.549306144
     """
     theta = 0.0
     for _ in range(STEPS):
