@@ -97,9 +97,9 @@ def picked(study: Study, candidates: Collection[str] | None = None) -> list[Find
     else:
         what, simulated = plural(study.compares, 2), measured.LEADER
     text = (
-        f"{shortened(study.leader)} was picked as the best of {several} {what} on these data, which makes its value and "
-        f"its interval somewhat too favourable; the effect grows with the number of {what}. {simulated} The adjusted "
-        "p-values account for the choice."
+        f"{shortened(study.leader)} was picked as the best of {several} {what} on these data, which makes its value "
+        f"and its interval somewhat too favourable; the effect grows with the number of {what}. {simulated} The "
+        "adjusted p-values account for the choice."
     )
     return [methods.PICKED.note(text, several)]
 
