@@ -84,7 +84,7 @@ def test_what_is_declared_is_a_sentence_of_the_pages(monkeypatch):
     assert sys.modules["declared"].__file__ == str(TRUST / "declared.py")
 
 
-@pytest.mark.parametrize("name", ["SMALL_CLASS", "HEAVY", "SPARSE", "LEADER", "BEST", "POOLED"])
+@pytest.mark.parametrize("name", ["SMALL_CLASS", "RARE", "HEAVY", "SPARSE", "LEADER", "BEST", "POOLED"])
 def test_a_sentence_ends_and_has_a_figure(name):
     text = getattr(measured, name)
     assert text.endswith(".")

@@ -76,8 +76,8 @@ def calibrated(study: BinaryStudy) -> Html:
         return Html("")
     note = (
         "Brier = miscalibration (MCB) − discrimination (DSC) + uncertainty (UNC): CORP, no bins. Recalibration removes "
-        "the miscalibration; only a better ranking adds discrimination. bias: mean probability − base rate. "
-        + NO_LIMITS
+        "the miscalibration; only a better ranking adds discrimination. ece_10_debiased: ECE less what chance adds to "
+        "it on average. bias: mean probability − base rate. " + NO_LIMITS
     )
     if len(study.order) > DRAWN:
         note += f" The figure shows the first {DRAWN}."

@@ -11,6 +11,7 @@ from evalkit.numbers import decimals, number, signed
 from evalkit.pages import pieces
 from evalkit.places import LISTED
 from evalkit.studies import row_explorer
+from evalkit.studies.once import once
 from evalkit.studies.row_explorer import By, Missed
 from evalkit.studies.row_study import RowStudy
 from evalkit.studies.words import counted
@@ -107,6 +108,7 @@ def _record(m: Missed, row: int) -> dict[str, Any]:
     return {"row": m.aligned.id[row], m.misses.truth_is: m.misses.truth[row], "systems": said}
 
 
+@once
 def _listed(study: RowStudy) -> Missed:
     """As many rows as a page has room for."""
     return row_explorer.fitting(study, MOST, ROOM, _letters)

@@ -36,6 +36,7 @@ from evalkit.studies.words import counted, listed
 
 pieces.listed(__name__)
 
+HALF = 0.5  # of the lists reach a recall level that is drawn: beyond it those that end before pull the mean to 0
 MOVED = 500  # queries that a page lists
 NUMBERS = 700  # of all metrics of these queries, at least of one; of more queries fewer metrics
 OPENED = 50  # queries whose lists stand on the page, with so many items each
@@ -318,9 +319,11 @@ def curves(study: Ranking) -> Picture:
 
 
 def precision_recall(study: Ranking) -> Picture:
-    """Interpolated precision at eleven recall levels."""
-    what = "interpolated precision"
-    return _curves(study, study.precision_recall, f"{what} at 11 recall levels", "recall", "recall", what)
+    """Interpolated precision at eleven recall levels, as far as at least half of a system's lists reach."""
+    what, frame = "interpolated precision", study.precision_recall
+    near = frame[(frame["reached"] >= HALF) | (frame["recall"] == 0)]
+    end = ", up to the last that at least half of a system's lists reach," if len(near) < len(frame) else ""
+    return _curves(study, near, f"{what} at 11 recall levels{end}", "recall", "recall", what)
 
 
 def _curves(

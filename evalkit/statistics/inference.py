@@ -15,6 +15,7 @@ import numpy as np
 
 from evalkit.arrays import Floats
 from evalkit.catalogue.combined_kinds import Combined, Harmonic, Weighted
+from evalkit.catalogue.forecast_kinds import OfMeans, Quantile
 from evalkit.catalogue.kinds import (
     Agreement,
     Kind,
@@ -22,7 +23,6 @@ from evalkit.catalogue.kinds import (
     OwnShare,
     PerUnit,
     Proportion,
-    Quantile,
     Ratio,
     RatioOfRows,
     Share,
@@ -221,6 +221,7 @@ PLAIN: dict[type[Kind], Method] = {
     Ratio: RATIO,
     RatioOfRows: RATIO,
     Smooth: replace(BY_ROW, interval=interval_methods.delta_of_few, interval_is=FEW),
+    OfMeans: replace(BY_ROW, interval=interval_methods.delta_of_few, interval_is=FEW),
     Quantile: BY_ROW,
     Agreement: Method(interval_methods.skewed_rows, HALL, methods.influence, DELTA),
     Combined: Method(_combined, BY_PARTS, methods.of_few, BY_CLASS),
@@ -252,6 +253,7 @@ WEIGHTED = dict.fromkeys(PLAIN, BY_UNIT) | {
     RatioOfRows: RATIO,
     PerUnit: BY_ROW,
     Smooth: BY_ROW,
+    OfMeans: BY_ROW,
     Quantile: BY_ROW,
     Combined: Method(_combined, BY_PARTS, methods.of_few, FEW),
     Weighted: Method(_combined, BY_PARTS, methods.of_few, FEW),
@@ -270,6 +272,7 @@ CLUSTERED = WEIGHTED | {
 SUMMED = PLAIN | {
     Loss: Method(interval_methods.summed_mean, MEANS, methods.paired_t, "paired t"),
     RatioOfRows: BY_ROW,
+    OfMeans: BY_ROW,
 }
 DIVIDED = "half the interval of the difference, from sign flips of the units' sums"
 UNLIKE = "Welch's t, the studentised permutation test if arms are skewed and unequal"

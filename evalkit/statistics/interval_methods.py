@@ -191,16 +191,18 @@ def skewed(statistic: Any, o: Options) -> Estimate:
 def of_cells(statistic: Any, o: Options) -> Estimate:
     """t on the logit scale of the range, half a row added to each cell of the table of decisions.
 
-    So few predictions, or none, claim no certainty; the limits are stretched to the value itself.
+    So few predictions, or none, claim no certainty; the limits are stretched to the value itself. The degrees of
+    freedom are those that the kurtosis of the cells' influence values leaves.
     """
     kind, c = statistic.chosen.metric.kind, statistic.tables.cut
     (tp, fn), (fp, tn) = c.positive + HALF, c.negative + HALF
     more = Counts(c.threshold, np.cumsum([tp, fn]), np.cumsum([fp, tn]), tp + fn, fp + tn)
-    n, moved = more.total, kind.bins(more)
-    error = float(np.sqrt(np.sum(np.array([[tp, fn], [fp, tn]]) * moved**2) * n / (n - 1)))
+    n, moved, cells = more.total, np.ravel(kind.bins(more)), np.array([tp, fn, fp, tn])
+    error = float(np.sqrt(cells @ moved**2 * n / (n - 1)))
+    freedom = intervals.freedom_left(moved, n - 1, cells)
     metric = statistic.chosen.metric
     ends: Any = {"low": metric.low, "high": metric.high, "method": OF_CELLS}
-    e = closed_forms.ranged_t(kind.read(more), error, freedom=n - 1, n=int(c.total), level=o.level, **ends)
+    e = closed_forms.ranged_t(kind.read(more), error, freedom=freedom, n=int(c.total), level=o.level, **ends)
     return replace(e, value=statistic.value, low=min(e.low, statistic.value), high=max(e.high, statistic.value))
 
 

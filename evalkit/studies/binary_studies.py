@@ -19,7 +19,7 @@ from evalkit.parameters.decisions import BestF1, Costs, EqualCosts, Threshold
 from evalkit.reading.inputs import outcomes, pairing
 from evalkit.reading.inputs.aligned import attributes_of
 from evalkit.reading.inputs.outcomes import Binary
-from evalkit.reading.reductions import large
+from evalkit.reading.reductions import large, tabled
 from evalkit.reading.reductions.large import Large
 from evalkit.reading.tables.slices import Slice
 from evalkit.statistics import count_bootstrap, interval_methods, passes
@@ -259,11 +259,11 @@ def _tables(t: Large, a: Asked) -> tuple[list[dict[str, Table]], int, int]:
     binned = t.reduce(first, first.merge, by_unit=False)
     rows, positives, twice, differ = map(int, passes.facts(binned))
     if twice or differ:
-        raise large.refuse(t)
+        raise tabled.refuse(t)
     if not rows:
         raise pairing.nothing_shared(t.systems)
     if not t.plan.paired and rows != t.rows:
-        raise large.changed(t)
+        raise tabled.changed(t)
     groups: dict[int, dict[str, Table]] = {}
     chosen: dict[str, float] = {}
     for key, bins in sorted(first.bins(binned).items()):

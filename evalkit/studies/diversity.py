@@ -13,12 +13,14 @@ from evalkit.metrics.sums import Sums
 from evalkit.reading.inputs.stock import Stock
 from evalkit.statistics import interval_methods
 from evalkit.statistics.intervals import Estimate
+from evalkit.studies.once import once
 from evalkit.studies.ranking import Ranking
 
 OPPOSITE = 2.0  # the cosine distance of opposite directions
 COLUMNS = ["metric", "system", "k", "value", "low", "high", "n", "left_out"]
 
 
+@once
 def of_lists(study: Ranking) -> pd.DataFrame:
     """Every measure of every system at `study.depth`: `COLUMNS`; empty without `items` and without lists at hand.
 

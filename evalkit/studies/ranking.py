@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from evalkit import parameters
-from evalkit.arrays import InputError, ParameterError
+from evalkit.arrays import InputError, ParameterError, ratio
 from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import Chosen
 from evalkit.drawing.shown import Shown
@@ -325,13 +325,17 @@ class Ranking(Shown, Study):
 
     @cached_property
     def precision_recall(self) -> pd.DataFrame:
-        """Mean interpolated precision of every system at the eleven recall levels, with intervals."""
+        """Mean interpolated precision of every system at the eleven recall levels, with intervals.
+
+        reached: the share of the lists that reach the level; the precision of the others there is 0.
+        """
         chosen, rows = Chosen(lookup.TABLE["precision"]), []
         for name in self.order:
             for recall in RECALLS:
                 values = self.runs.measure(name, InterpolatedPrecision(float(recall), self.relevance_level))
-                e = self._with_interval(chosen, values)
-                rows.append({"system": name, "recall": recall} | _limits(e))
+                e, known = self._with_interval(chosen, values), values.per_unit[values.defined]
+                reached = float(ratio((known > 0).sum(), known.size))
+                rows.append({"system": name, "recall": recall} | _limits(e) | {"reached": reached})
         return pd.DataFrame(rows)
 
 
