@@ -2,16 +2,12 @@
 
 from typing import Any
 
-import pandas as pd
-
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Html, Results, by_system, limits, of_rows, text, value
 from evalkit.findings import inputs, methods, predictions
 from evalkit.findings.finding import NOTE, WARNING, Finding
-from evalkit.numbers import decimals, estimate, number
+from evalkit.numbers import estimate, number
 from evalkit.pages import explorers, first_screen, page, record, shared_findings
-from evalkit.pages.if_perfect import NO_LIMITS, if_perfect
-from evalkit.pages.probabilities import DRAWN
 from evalkit.pages.shared_findings import (
     class_named,
     contrary,
@@ -28,8 +24,8 @@ from evalkit.pages.shared_findings import (
 )
 from evalkit.studies import classification_diagnostics as diagnostics
 from evalkit.studies import decision_curve, score_spread
-from evalkit.studies.binary import FITTED, BinaryStudy
-from evalkit.studies.classification_diagnostics import Miscalibration, classes, constant, larger_class
+from evalkit.studies.binary import BinaryStudy
+from evalkit.studies.classification_diagnostics import classes, constant, larger_class
 from evalkit.studies.diagnostics import alpha
 from evalkit.studies.words import counted, listed
 
@@ -68,56 +64,6 @@ def estimates(study: BinaryStudy) -> Html:
         major = page.reference(study, "(always the larger class)", larger_class, study.decision_metrics)
         pieces.append(page.estimates(study, caption, metrics=study.decision_metrics, more=[major]))
     return tables.stack(pieces)
-
-
-def calibrated(study: BinaryStudy) -> Html:
-    """The Brier score taken apart, ECE, and the mean error; then slope and intercept."""
-    if not study.probabilities:
-        return Html("")
-    note = (
-        "Brier = miscalibration (MCB) − discrimination (DSC) + uncertainty (UNC): CORP, no bins. Recalibration removes "
-        "the miscalibration; only a better ranking adds discrimination. ece_10_debiased: ECE less what chance adds to "
-        "it on average. bias: mean probability − base rate. " + NO_LIMITS
-    )
-    if len(study.order) > DRAWN:
-        note += f" The figure shows the first {DRAWN}."
-    fitted = study.calibration["part"].isin(FITTED)
-    parts = by_system("Calibration", study.calibration[~fitted], "part", _part, note)
-    conclusion = tables.paragraph(_miscalibrated(study))
-    return tables.stack([conclusion, parts, _logistic(study, study.calibration[fitted])])
-
-
-MISCALIBRATED = {
-    Miscalibration.OVERCONFIDENT: "Over-confident, with probabilities too close to 0 and 1 (slope below 1)",
-    Miscalibration.UNDERCONFIDENT: "Under-confident, with probabilities too far from 0 and 1 (slope above 1)",
-    Miscalibration.TOO_LOW: "Too low on the whole (intercept above 0)",
-    Miscalibration.TOO_HIGH: "Too high on the whole (intercept below 0)",
-}
-
-
-def _miscalibrated(study: BinaryStudy) -> str:
-    """How the probabilities are wrong, a sentence for each way; and whose may be right."""
-    wrong, right = diagnostics.miscalibrated(study)
-    sentences = [f"{text}: {listed(wrong[way])}." for way, text in MISCALIBRATED.items() if way in wrong]
-    if right:
-        sentences.append(f"Neither slope nor intercept shows miscalibration: {listed(right)}.")
-    return " ".join(sentences)
-
-
-def _logistic(study: BinaryStudy, rows: pd.DataFrame) -> Html:
-    caption = f"Logistic recalibration, with {study.settings.level:.0%} intervals"
-    note = (
-        "slope: of the logit of the probability in a logistic regression; 1 if calibrated, below 1: "
-        "too extreme. intercept: with the slope fixed at 1; 0 if calibrated, above 0 if they are too low."
-    )
-    return by_system(caption, rows, "part", limits("value"), note)
-
-
-def _part(rows: tables.Rows) -> list[str]:
-    """The values with their limits, or beside what perfect calibration would show."""
-    places = decimals(*([row[key] for row in rows] for key in ("value", "low", "high")))
-    cells = zip(limits("value")(rows), rows, strict=True)
-    return [f"{cell}{if_perfect(row['expected'], row['p'], places)}" for cell, row in cells]
 
 
 def gains(study: BinaryStudy) -> Html:

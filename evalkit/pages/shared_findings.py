@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 
+import pandas as pd
+
 from evalkit.findings import inputs, measured, methods, predictions
 from evalkit.findings.finding import Finding
 from evalkit.numbers import number, signed
@@ -95,32 +97,42 @@ def picked(study: Study, candidates: Collection[str] | None = None) -> list[Find
     else:
         what, simulated = plural(study.compares, 2), measured.LEADER
     text = (
-        f"{shortened(study.leader)} was picked as the best of {several} {what} on these data, so its value and its "
-        f"interval are somewhat too favourable, and the more so the more {what} there are. {simulated} The adjusted "
-        "p-values account for the choice."
+        f"{shortened(study.leader)} was picked as the best of {several} {what} on these data, which makes its value "
+        f"and its interval somewhat too favourable; the effect grows with the number of {what}. {simulated} The "
+        "adjusted p-values account for the choice."
     )
     return [methods.PICKED.note(text, several)]
 
 
-MOST_PAIRS = 3  # pairs that a line names
 DECIDING = {
     "better": "it is better by {}",
-    "equivalent": "the two are equivalent by {}",
-    "cannot tell": "{} does not tell the two apart",
+    "equivalent": "they are equivalent by {}",
+    "cannot tell": "{} does not tell them apart",
 }
+MOST_PAIRS = 3  # pairs that a line names
 
 
 def contrary(study: Study) -> list[Finding]:
     """Pairs of the first screen whose first system is significantly worse by another metric, not by the primary one."""
-    pairs = [
-        f"{shortened(first)} is significantly worse than {shortened(second)} by "
-        f"{listed(f'{row.metric} ({_side(row.difference)})' for row in rows.itertuples())}, while "
-        f"{DECIDING[rows['deciding'].iloc[0]].format(study.primary.label)}"
-        for (first, second), rows in diagnostics.contrary(study).groupby(["first", "second"], sort=False)
+    pairs = diagnostics.contrary(study)
+    sentences = [
+        f"{shortened(str(first))} is significantly worse {_than(rows)}, while "
+        f"{DECIDING[str(deciding)].format(study.primary.label)}"
+        for (first, deciding), rows in pairs.groupby(["first", "deciding"], sort=False)
     ]
-    more = f"; {len(pairs):,} such pairs in all" if len(pairs) > MOST_PAIRS else ""
-    text = f"The answer depends on the metric: {'; '.join(pairs[:MOST_PAIRS])}{more}."
-    return [methods.METRICS_DISAGREE.warning(text, len(pairs))] if pairs else []
+    text = f"The answer depends on the metric: {listed(sentences, MOST_PAIRS, '; ')}."
+    n = len(pairs[["first", "second"]].drop_duplicates())
+    return [methods.METRICS_DISAGREE.warning(text, n)] if n else []
+
+
+def _than(rows: pd.DataFrame) -> str:
+    """Than which systems, and by which metrics."""
+    by_system = (
+        f"than {shortened(str(second))} by "
+        + listed(f"{row.metric} ({_side(row.difference)})" for row in part.itertuples())
+        for second, part in rows.groupby("second", sort=False)
+    )
+    return listed(by_system, MOST_PAIRS, " and ")
 
 
 def _side(difference: float) -> str:
@@ -158,8 +170,8 @@ def slices(study: Study) -> list[Finding]:
         findings.append(inputs.UNTESTABLE_SLICES.warning(text, len(hopeless)))
     if flat:
         text = (
-            f"An interval without width in {listed(flat)}: all {plural(study.unit_name, 2)} there have the same value, "
-            "or the same difference. It does not mean that the next ones have it too."
+            f"An interval has no width in {listed(flat)}, because all {plural(study.unit_name, 2)} there have the same "
+            f"value or the same difference. New {plural(study.unit_name, 2)} may differ."
         )
         findings.append(inputs.FLAT_SLICES.warning(text, len(flat)))
     return findings

@@ -34,7 +34,7 @@ class EqualCosts(Costs):
     @property
     def said(self) -> str:
         """That both errors cost the same, and how to change it."""
-        return "No costs were set, so a false positive and a false negative cost the same; set `costs` to your own."
+        return "No costs were set, so a false positive and a false negative cost the same; set costs to your own."
 
 
 @dataclass(frozen=True)
