@@ -8,11 +8,11 @@ from collections.abc import Callable
 import numpy as np
 
 from evalkit.arrays import Floats, ratio
-from evalkit.catalogue.kinds import Effects, Kind, Loss, Quantile, Ratio, Smooth, Transformed
+from evalkit.catalogue.forecast_kinds import OfMeans, Quantile
+from evalkit.catalogue.kinds import Centre, Kind, Loss, RatioOfRows, Transformed
 from evalkit.catalogue.metric import Metric
 from evalkit.metrics import losses
 from evalkit.metrics.rows import Rows
-from evalkit.metrics.sums import Sums
 
 HEADS = {"forecasts": "Rating and forecasts"}
 NO_ROWS = "there is no row"
@@ -24,55 +24,37 @@ def _loss(loss: Callable[[Floats, Floats], Floats]) -> Kind:
     return Loss(lambda f, k: loss(f.actual, f.scores))
 
 
-def wape(f: Rows, k: int | None = None, level: float = 1) -> Sums:
-    """Σ |actual − forecast| / Σ |actual|, weighted: the percentage error of the total, in which zeros count."""
-    return Sums(f.weights * losses.absolute(f.actual, f.scores), f.weights * np.abs(f.actual))
+def _wape(f: Rows) -> tuple[Floats, Floats]:
+    """|actual − forecast| and |actual|, whose sums give the percentage error of the total, in which zeros count."""
+    return losses.absolute(f.actual, f.scores), np.abs(f.actual)
 
 
-def median_absolute_error(f: Rows, k: int | None = None) -> Effects:
-    """The median of |actual − forecast|; a row moves it by the density of the errors there, taken from the spacing.
-
-    Hall and Sheather 1988, doi:10.1111/j.2517-6161.1988.tb01735.x.
-    """
-    size, share = losses.absolute(f.actual, f.scores), f.shares
-    if not len(size):
-        return Effects(float("nan"), share)
-    n = 1 / np.sum(share**2)
-    wide = min(0.25, 0.54 * n ** (-1 / 3))
-    low, middle, high = (_quantile(size, share, at) for at in (0.5 - wide, 0.5, 0.5 + wide))
-    middle = float(np.median(size)) if f.weight is None else middle
-    return Effects(middle, share * (0.5 - (size <= middle) + _excess(size, share, middle)) * (high - low) / (2 * wide))
+def _r2_numbers(f: Rows, centre: Centre) -> tuple[Floats, Floats, Floats]:
+    around = f.actual - centre[0]
+    return losses.squared(f.actual, f.scores), around, around * around
 
 
-def _excess(size: Floats, share: Floats, middle: float) -> float:
-    """What the share of rows up to the median has above one half: the effects then add up to 0."""
-    return float(share[size <= middle].sum() - 0.5)
+def _r2(means: Floats) -> tuple[float, Floats]:
+    """1 − mean (actual − forecast)² / the variance of the actual values."""
+    squared, mean, square = means
+    variance = square - mean**2
+    quotient = float(ratio(squared, variance))
+    return 1 - quotient, ratio(np.array([-1.0, -2 * mean * quotient, quotient]), variance)
 
 
-def _quantile(size: Floats, share: Floats, at: float) -> float:
-    order = np.argsort(size, kind="stable")
-    place = np.searchsorted(np.cumsum(share[order]), at)
-    return float(size[order[min(int(place), len(size) - 1)]])
+def _correlation_numbers(f: Rows, centre: Centre) -> tuple[Floats, ...]:
+    a, b = f.actual - centre[0], f.scores - centre[1]
+    return a, b, a * a, b * b, a * b
 
 
-def r2(f: Rows, k: int | None = None) -> Effects:
-    """1 − Σ (actual − forecast)² / Σ (actual − mean)², weighted."""
-    share = f.shares
-    squared = losses.squared(f.actual, f.scores)
-    around = (f.actual - np.dot(share, f.actual)) ** 2
-    bottom = float(np.dot(share, around))
-    quotient = float(ratio(np.dot(share, squared), bottom))
-    return Effects(1 - quotient, -share * ratio(squared - quotient * around, bottom))
-
-
-def r2_correlation(f: Rows, k: int | None = None) -> Effects:
-    """Squared correlation of actual and forecast, weighted."""
-    share = f.shares
-    a, b = (x - np.dot(share, x) for x in (f.actual, f.scores))
-    aa, bb, ab = (float(np.dot(share, x)) for x in (a * a, b * b, a * b))
-    value = float(ratio(ab**2, aa * bb))
-    moved = value * (2 * ratio(a * b, ab) - ratio(a * a, aa) - ratio(b * b, bb))
-    return Effects(value, share * moved)
+def _squared_correlation(means: Floats) -> tuple[float, Floats]:
+    """cov² / (variance of the actual values · variance of the forecasts)."""
+    a, b, aa, bb, ab = means
+    of_a, of_b, both = aa - a * a, bb - b * b, ab - a * b
+    value = float(ratio(both**2, of_a * of_b))
+    by_a, by_b, by_both = -ratio(value, of_a), -ratio(value, of_b), 2 * ratio(value, both)
+    slopes = [-2 * a * by_a - b * by_both, -2 * b * by_b - a * by_both, by_a, by_b, by_both]
+    return value, np.array(slopes, dtype=np.float64)
 
 
 def _row(name: str, kind: Kind, formula: str, undefined: str, equals: str, **rest) -> Metric:
@@ -126,7 +108,7 @@ ROWS = (
     ),
     _row(
         "median_absolute_error",
-        Quantile(median_absolute_error),
+        Quantile(lambda f: losses.absolute(f.actual, f.scores)),
         "median |actual − forecast|",
         NO_ROWS,
         "scikit-learn median_absolute_error",
@@ -145,7 +127,7 @@ ROWS = (
     ),
     _row(
         "wape",
-        Ratio(wape),
+        RatioOfRows(_wape),
         "Σ |actual − forecast| / Σ |actual|: the absolute error as a share of the total",
         "all actual values are 0",
         "GluonTS ND",
@@ -198,7 +180,7 @@ ROWS = (
     ),
     _row(
         "r2",
-        Smooth(r2),
+        OfMeans(_r2_numbers, _r2),
         "1 − Σ (actual − forecast)² / Σ (actual − mean actual)²; below 0 where the mean does better",
         UNVARIED,
         "scikit-learn r2_score; yardstick rsq_trad",
@@ -208,7 +190,7 @@ ROWS = (
     ),
     _row(
         "r2_correlation",
-        Smooth(r2_correlation),
+        OfMeans(_correlation_numbers, _squared_correlation),
         "squared correlation of actual and forecast; blind to bias and scale",
         "actual values or forecasts are all equal",
         "yardstick rsq",

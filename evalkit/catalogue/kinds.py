@@ -26,6 +26,7 @@ class Effects:
     rows: Floats
 
 
+Centre = tuple[float, float]  # near which actual values and forecasts lie: from there their squares are summed
 CELLS = (np.array([1, 1, 0, 0]), np.array([1, 0, 1, 0]))  # label and decision
 
 
@@ -38,7 +39,7 @@ class Kind:
     apart: tests take the variance that positive and that negative rows add each by itself. decided: a threshold
     decides the metric, the order of the scores beside it does not matter. joint: value and effects come together.
     centred: a row moves the metric by numbers of its own, not of its place in the table. of_rows: the metric is a mean
-    over rows. summed: sums over rows that are read twice tell it.
+    over rows. summed: sums over rows that are read twice tell it. totalled: it follows from `terms` added up.
     """
 
     apart: ClassVar[bool] = False
@@ -47,6 +48,7 @@ class Kind:
     centred: ClassVar[bool] = False
     of_rows: ClassVar[bool] = False
     summed: ClassVar[bool] = False
+    totalled: ClassVar[bool] = False
 
     @property
     def picks(self) -> bool:
@@ -138,6 +140,21 @@ class Loss(Kind):
     centred: ClassVar[bool] = True
     of_rows: ClassVar[bool] = True
     summed: ClassVar[bool] = True
+    totalled: ClassVar[bool] = True
+
+    def terms(self, rows: Rows, k: int | None, centre: Centre) -> Sequence[Floats]:
+        """Of each row its loss, and 1 if it takes part, before its weight."""
+        loss = self.per_row(rows, k)
+        return [np.where(np.isnan(loss), 0.0, loss), (~np.isnan(loss)).astype(np.float64)]
+
+    def of_terms(self, totals: Floats) -> float:
+        """The mean, from the sums of the terms."""
+        return float(ratio(totals[0], totals[1]))
+
+    def moved(self, rows: Rows, k: int | None, centre: Centre, totals: Floats) -> Floats:
+        """How much each row of weight 1 moves the mean."""
+        above = self.per_row(rows, k) - self.of_terms(totals)
+        return ratio(np.where(np.isnan(above), 0.0, above), totals[1])
 
     def sums(self, structure: Rows, k: int | None, level: float) -> Sums:
         """The losses, times the weights where rows have any."""
@@ -168,6 +185,19 @@ class RatioOfRows(Kind):
     sides: Callable[[Rows], Sequence[Floats]]
     centred: ClassVar[bool] = True
     summed: ClassVar[bool] = True
+    totalled: ClassVar[bool] = True
+
+    def terms(self, rows: Rows, k: int | None, centre: Centre) -> Sequence[Floats]:
+        """Both numbers of each row, before its weight."""
+        return self.sides(rows)
+
+    def of_terms(self, totals: Floats) -> float:
+        """The ratio, from the sums of the terms."""
+        return float(ratio(totals[0], totals[1]))
+
+    def moved(self, rows: Rows, k: int | None, centre: Centre, totals: Floats) -> Floats:
+        """How much each row of weight 1 moves the ratio."""
+        return ratio(self.above(rows, self.of_terms(totals)), totals[1])
 
     def sums(self, structure: Rows, k: int | None, level: float) -> Sums:
         """Both numbers, times the weights of the rows."""
@@ -280,10 +310,6 @@ class Smooth(Kind):
     def value(self, rows: Rows, k: int | None) -> float:
         """The value."""
         return self.of(rows, k).value
-
-
-class Quantile(Smooth):
-    """A quantile of a number per row: its effects take the density there from the spacing."""
 
 
 class Agreement(Smooth):

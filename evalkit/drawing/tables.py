@@ -279,11 +279,13 @@ def _td(cell: Cell) -> str:
     return f"<td{kind}>{f'<b>{cell.html}</b>' if cell.kind == 'lead' else cell.html}</td>"
 
 
-def folded(summary: str, piece: Html, kind: str = "") -> Html:
-    """A piece that opens when its summary is clicked. kind: the class of the fold, none if empty."""
-    start = f'<details class="{kind}">' if kind else "<details>"
+def folded(summary: str, piece: Html, kind: str = "", place: str = "") -> Html:
+    """A piece that opens when its summary is clicked. kind, place: the class and the id of the fold, none if empty."""
+    start = "".join(f' {name}="{value}"' for name, value in (("id", place), ("class", kind)) if value)
     return Html(
-        f"{start}<summary>{escape(summary)}</summary>{piece.html}</details>", f"{summary}\n{piece.text}", piece.tables
+        f"<details{start}><summary>{escape(summary)}</summary>{piece.html}</details>",
+        f"{summary}\n{piece.text}",
+        piece.tables,
     )
 
 

@@ -86,6 +86,27 @@ def reduce(
     return Grid(shift, low, high, positive, rows - positive, cut_code)
 
 
+def tally(values: Floats, weight: Ints | None = None, *, most: int = MOST) -> Grid:
+    """The grid of numbers without classes: as `positive` the rows of each bin, as `negative` the sum of their weights.
+
+    weight: whole numbers; without them `negative` is that of the rows.
+
+    >>> g = tally(np.array([2.5, -1.0, 2.5]), np.array([1, 4, 2]))
+    >>> scores(g.low).tolist(), g.positive.tolist(), g.negative.tolist()
+    ([-1.0, 2.5], [1, 2], [4, 3])
+    """
+    code = codes(values)
+    if weight is not None:
+        order = np.argsort(code)
+        code = code[order]
+        return _pooled(Grid(0, code, code, np.ones(len(code), np.int64), weight[order]), most)
+    code.sort()
+    shift = _shift(code, 0, most, None)
+    start = _starts(code, shift, None)
+    rows = np.diff(start, append=len(code))
+    return Grid(shift, code[start], code[start + rows - 1], rows, rows)
+
+
 def _with_label(score: Floats, label: Bools) -> Ints | None:
     """Codes with the label as their last bit, so that one sort orders both; None if a score is not below 2 in size."""
     both = np.empty(len(score), np.int64)

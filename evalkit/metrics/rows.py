@@ -134,10 +134,10 @@ class Shard:
 
     slice, slices: for every segment column the number of the row's slice, and how many slices there are in all. unit:
     the number of the row's unit, of `units` in all. twice: ids that a system has again; differ: rows whose label,
-    weight or group two systems do not agree on.
+    weight or group two systems do not agree on. beside: further columns by name. label: or the actual values.
     """
 
-    label: Bools
+    label: np.ndarray
     score: Sequence[Floats]
     weight: Ints | None
     slice: Sequence[Ints]
@@ -146,3 +146,16 @@ class Shard:
     units: int
     twice: int
     differ: int
+    beside: Mapping[str, Floats] = field(default_factory=dict)
+
+    def at(self, rows: Any) -> "Shard":
+        """The rows at these places."""
+        return replace(
+            self,
+            label=self.label[rows],
+            score=[column[rows] for column in self.score],
+            weight=None if self.weight is None else self.weight[rows],
+            slice=[column[rows] for column in self.slice],
+            unit=None if self.unit is None else self.unit[rows],
+            beside={name: column[rows] for name, column in self.beside.items()},
+        )

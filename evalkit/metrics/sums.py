@@ -60,8 +60,15 @@ def both(first: Sums, second: Sums) -> Bools:
     return first.defined & second.defined
 
 
-def wins(first: Sums, second: Sums) -> tuple[int, int, int]:
-    """Units where the first is larger, equal, smaller; of ratios by their numerators."""
+def wins(first: Sums, second: Sums, unit: np.ndarray | None = None) -> tuple[int, int, int]:
+    """Units where the first is larger, equal, smaller; of ratios by their numerators.
+
+    unit: the unit of each row where several rows may have one; their differences are added up.
+
+    >>> wins(Sums(np.array([3.0, 1.0, 2.0])), Sums(np.array([1.0, 2.0, 2.0])), np.array(["a", "a", "b"]))
+    (1, 1, 0)
+    """
     keep = both(first, second)
-    sign = np.sign((first.numerator - second.numerator)[keep])
+    total, _ = Sums(first.numerator - second.numerator).by_unit(keep, unit)
+    sign = np.sign(total)
     return int((sign > 0).sum()), int((sign == 0).sum()), int((sign < 0).sum())

@@ -13,6 +13,7 @@ from evalkit.pages import explorers, first_screen, page, record, shared_findings
 from evalkit.pages.if_perfect import NO_LIMITS, if_perfect
 from evalkit.pages.probabilities import DRAWN
 from evalkit.pages.shared_findings import (
+    class_named,
     contrary,
     counts,
     few_clusters,
@@ -28,7 +29,7 @@ from evalkit.pages.shared_findings import (
 from evalkit.studies import classification_diagnostics as diagnostics
 from evalkit.studies import decision_curve, score_spread
 from evalkit.studies.binary import FITTED, BinaryStudy
-from evalkit.studies.classification_diagnostics import classes, constant, larger_class
+from evalkit.studies.classification_diagnostics import Miscalibration, classes, constant, larger_class
 from evalkit.studies.diagnostics import alpha
 from evalkit.studies.words import counted, listed
 
@@ -75,14 +76,32 @@ def calibrated(study: BinaryStudy) -> Html:
         return Html("")
     note = (
         "Brier = miscalibration (MCB) − discrimination (DSC) + uncertainty (UNC): CORP, no bins. Recalibration removes "
-        "the miscalibration; only a better ranking adds discrimination. bias: mean probability − base rate. "
-        + NO_LIMITS
+        "the miscalibration; only a better ranking adds discrimination. ece_10_debiased: ECE less what chance adds to "
+        "it on average. bias: mean probability − base rate. " + NO_LIMITS
     )
     if len(study.order) > DRAWN:
         note += f" The figure shows the first {DRAWN}."
     fitted = study.calibration["part"].isin(FITTED)
     parts = by_system("Calibration", study.calibration[~fitted], "part", _part, note)
-    return tables.stack([parts, _logistic(study, study.calibration[fitted])])
+    conclusion = tables.paragraph(_miscalibrated(study))
+    return tables.stack([conclusion, parts, _logistic(study, study.calibration[fitted])])
+
+
+MISCALIBRATED = {
+    Miscalibration.OVERCONFIDENT: "Over-confident, with probabilities too close to 0 and 1 (slope below 1)",
+    Miscalibration.UNDERCONFIDENT: "Under-confident, with probabilities too far from 0 and 1 (slope above 1)",
+    Miscalibration.TOO_LOW: "Too low on the whole (intercept above 0)",
+    Miscalibration.TOO_HIGH: "Too high on the whole (intercept below 0)",
+}
+
+
+def _miscalibrated(study: BinaryStudy) -> str:
+    """How the probabilities are wrong, a sentence for each way; and whose may be right."""
+    wrong, right = diagnostics.miscalibrated(study)
+    sentences = [f"{text}: {listed(wrong[way])}." for way, text in MISCALIBRATED.items() if way in wrong]
+    if right:
+        sentences.append(f"Neither slope nor intercept shows miscalibration: {listed(right)}.")
+    return " ".join(sentences)
 
 
 def _logistic(study: BinaryStudy, rows: pd.DataFrame) -> Html:
@@ -235,10 +254,10 @@ def _within(study: BinaryStudy) -> list[Finding]:
 
 
 def _classes(study: BinaryStudy) -> list[Finding]:
-    of_two = diagnostics.classes(study)
+    of_two, column = diagnostics.classes(study), study.facts.account.columns["label"]
     text = (
-        f"Base rate: {share(of_two.base_rate)} of the rows are positive ({study.facts.positive}). Always predicting "
-        f"the larger class is right for {of_two.majority:.1%}."
+        f"Base rate: {share(of_two.base_rate)} of the rows are positive, {class_named(study.facts.positive, column)}. "
+        f"Always predicting the larger class is right for {of_two.majority:.1%}."
     )
     findings = [
         inputs.CLASS_SHARES.rated(

@@ -9,7 +9,7 @@ import pandas as pd
 from evalkit.drawing import plots, tables
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html, Results, escape, of_rows, text, value
-from evalkit.findings import inputs, measured, predictions
+from evalkit.findings import inputs, predictions
 from evalkit.findings.finding import NOTE, WARNING, Finding
 from evalkit.numbers import decimals, interval, number, percent, signed
 from evalkit.pages import explorers, first_screen, page, pieces, record
@@ -198,7 +198,7 @@ def every_finding(study: Ranking) -> list[Finding]:
     """Every finding of a ranking report."""
     lists = [*_short(study), *gaps(study.runs.accounts), *_renumbered(study), *_ties(study)]
     data = [*_rows(study), *unshared(study.runs.accounts), *_undefined(study), *_without(study), *_judgements(study)]
-    few = few_units(study, diagnostics.most_units(study), f" {measured.FEW_QUERIES}")
+    few = few_units(study, diagnostics.most_units(study))
     return [*data, *lists, *few, *picked(study), *contrary(study), *skewed(study), *slices(study)]
 
 
@@ -250,7 +250,10 @@ def _judgements(study: Ranking) -> list[Finding]:
 def _short(study: Ranking) -> list[Finding]:
     """A note that no list reaches the cut-off of a metric."""
     last, labels = ranking_diagnostics.beyond(study)
-    text = f"No list goes beyond rank {last:,}; cut-offs beyond it: {listed(labels)}."
+    text = (
+        f"The longest list ends at rank {last:,}. So {listed(labels)} {'looks' if len(labels) == 1 else 'look'} at "
+        "whole lists, and the ranks after it count as empty."
+    )
     return [inputs.SHORT_LISTS.note(text)] if labels else []
 
 

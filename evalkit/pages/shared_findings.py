@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 
 from evalkit.findings import inputs, measured, methods, predictions
 from evalkit.findings.finding import Finding
-from evalkit.numbers import signed
+from evalkit.numbers import number, signed
 from evalkit.reading.inputs.runs import Account
 from evalkit.reading.tables import precision
 from evalkit.reading.tables.precision import Precision
@@ -12,7 +12,7 @@ from evalkit.studies import diagnostics
 from evalkit.studies.diagnostics import Ends
 from evalkit.studies.ranking_diagnostics import by_system, total
 from evalkit.studies.study import Study
-from evalkit.studies.words import counted, listed, plural
+from evalkit.studies.words import counted, listed, plural, shortened
 
 
 def columns_read(columns: Mapping[str, str]) -> str:
@@ -34,7 +34,18 @@ def rows_read(rows) -> list[Finding]:
     """How many rows were read and used, the columns, and the rows that another system lacks."""
     many = f"{len(rows.systems)} systems" if len(rows.systems) > 1 else "one system"
     text = f"{counted(rows.read, 'row')} read: {len(rows):,} for each of {many}. Columns: {columns_read(rows.columns)}."
-    return [inputs.ROWS_READ.note(text, rows.read), *unmatched(rows.alone)]
+    return [inputs.ROWS_READ.note(text, rows.read), *unmatched(rows.alone), *_folds(rows.others)]
+
+
+def _folds(unread: Collection[str]) -> list[Finding]:
+    """That the input has a column of folds, which only the validation report reads."""
+    text = "The input has a column fold, which this report does not read; the validation report checks the split."
+    return [inputs.FOLDS_UNREAD.note(text)] if "fold" in unread else []
+
+
+def class_named(label: str, column: str) -> str:
+    """A class in words: a number says only how it is coded."""
+    return f"the class coded {label} in {column}" if label.lstrip("-").isdecimal() else f"{column} = {label}"
 
 
 def unmatched(alone: int) -> list[Finding]:
@@ -80,24 +91,40 @@ def picked(study: Study, candidates: Collection[str] | None = None) -> list[Find
     if several < 3:
         return []
     if study.settings.baseline:
-        text = f"{study.leader} is the best of {len(study.pairs)} candidates on these data. {measured.BEST}"
+        several, what, simulated = len(study.pairs), "candidates", measured.BEST
     else:
-        text = f"{study.leader} is the best of {several} systems on these data. {measured.LEADER}"
-    return [methods.PICKED.note(f"{text} The adjusted p-values allow for all comparisons.", several)]
+        what, simulated = plural(study.compares, 2), measured.LEADER
+    text = (
+        f"{shortened(study.leader)} was picked as the best of {several} {what} on these data, so its value and its "
+        f"interval are somewhat too favourable, and the more so the more {what} there are. {simulated} The adjusted "
+        "p-values account for the choice."
+    )
+    return [methods.PICKED.note(text, several)]
+
+
+MOST_PAIRS = 3  # pairs that a line names
+DECIDING = {
+    "better": "it is better by {}",
+    "equivalent": "the two are equivalent by {}",
+    "cannot tell": "{} does not tell the two apart",
+}
 
 
 def contrary(study: Study) -> list[Finding]:
-    """Pairs of the first screen whose first system is significantly worse by another metric than the one that decides.
-
-    Such a pair is not worse by the metric that decides.
-    """
-    pairs = diagnostics.contrary(study)
-    words = [
-        f"{first} than {second} by {listed(f'{row.metric} ({signed(row.difference)})' for row in rows.itertuples())}"
-        for (first, second), rows in pairs.groupby(["first", "second"], sort=False)
+    """Pairs of the first screen whose first system is significantly worse by another metric, not by the primary one."""
+    pairs = [
+        f"{shortened(first)} is significantly worse than {shortened(second)} by "
+        f"{listed(f'{row.metric} ({_side(row.difference)})' for row in rows.itertuples())}, while "
+        f"{DECIDING[rows['deciding'].iloc[0]].format(study.primary.label)}"
+        for (first, second), rows in diagnostics.contrary(study).groupby(["first", "second"], sort=False)
     ]
-    text = f"Not worse by {study.primary.label}, but significantly worse by other metrics: {listed(words, joint='; ')}."
-    return [methods.CONTRARY.warning(text, len(words))] if words else []
+    more = f"; {len(pairs):,} such pairs in all" if len(pairs) > MOST_PAIRS else ""
+    text = f"The answer depends on the metric: {'; '.join(pairs[:MOST_PAIRS])}{more}."
+    return [methods.METRICS_DISAGREE.warning(text, len(pairs))] if pairs else []
+
+
+def _side(difference: float) -> str:
+    return f"{number(abs(difference))} {'higher' if difference > 0 else 'lower'}"
 
 
 def skewed(study: Study) -> list[Finding]:
@@ -117,7 +144,7 @@ def skewed(study: Study) -> list[Finding]:
 def slices(study: Study) -> list[Finding]:
     """Slices of few units, and those of so few that nothing can be shown."""
     small, hopeless = diagnostics.small_slices(study), diagnostics.untestable_slices(study)
-    findings = []
+    flat, findings = diagnostics.flat_slices(study), []
     if small:
         every = len(study.by_segment[["segment", "slice"]].drop_duplicates())
         which = f"all {every}" if len(small) == every > 1 else listed(small)
@@ -129,6 +156,12 @@ def slices(study: Study) -> list[Finding]:
             f"{listed(hopeless)}."
         )
         findings.append(inputs.UNTESTABLE_SLICES.warning(text, len(hopeless)))
+    if flat:
+        text = (
+            f"An interval without width in {listed(flat)}: all {plural(study.unit_name, 2)} there have the same value, "
+            "or the same difference. It does not mean that the next ones have it too."
+        )
+        findings.append(inputs.FLAT_SLICES.warning(text, len(flat)))
     return findings
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from evalkit.arrays import Floats
 from evalkit.catalogue.combined_kinds import Combined, Harmonic, Weighted
+from evalkit.catalogue.forecast_kinds import OfMeans, Quantile
 from evalkit.catalogue.kinds import (
     Agreement,
     Kind,
@@ -22,7 +23,6 @@ from evalkit.catalogue.kinds import (
     OwnShare,
     PerUnit,
     Proportion,
-    Quantile,
     Ratio,
     RatioOfRows,
     Share,
@@ -190,11 +190,12 @@ DELTA = "delta method"
 BY_ROW = Method(interval_methods.delta, DELTA, methods.influence, DELTA)
 FEW = f"{DELTA}, with degrees of freedom from the kurtosis of the influence values"
 HALL = "skewness-corrected t (Hall)"
-SKEWED = f"{HALL}, Wilson if all values are 0 or 1"
+MEANS = f"Wilson with the effective sample size, {HALL} if values have no bounds"
+SKEWED = f"{MEANS}, Wilson if all are 0 or 1"
 MEAN = Method(interval_methods.mean, SKEWED, methods.flips, "sign flips")
 JACKKNIFE = "jackknife t"
 ONE_DENOMINATOR = f"sign flips of whole units, {JACKKNIFE} if the denominators differ"
-RATIO = Method(interval_methods.jackknife, JACKKNIFE, methods.flips_of_sums, ONE_DENOMINATOR)
+RATIO = Method(interval_methods.jackknife_of_few, JACKKNIFE, methods.flips_of_sums, ONE_DENOMINATOR)
 MCNEMAR = "McNemar's test with Tango's interval"
 PREDICTIVE = "weighted generalised score test (Kosinski)"
 SHARE = Method(interval_methods.wilson, "Wilson", methods.mcnemar, MCNEMAR)
@@ -220,6 +221,7 @@ PLAIN: dict[type[Kind], Method] = {
     Ratio: RATIO,
     RatioOfRows: RATIO,
     Smooth: replace(BY_ROW, interval=interval_methods.delta_of_few, interval_is=FEW),
+    OfMeans: replace(BY_ROW, interval=interval_methods.delta_of_few, interval_is=FEW),
     Quantile: BY_ROW,
     Agreement: Method(interval_methods.skewed_rows, HALL, methods.influence, DELTA),
     Combined: Method(_combined, BY_PARTS, methods.of_few, BY_CLASS),
@@ -251,6 +253,7 @@ WEIGHTED = dict.fromkeys(PLAIN, BY_UNIT) | {
     RatioOfRows: RATIO,
     PerUnit: BY_ROW,
     Smooth: BY_ROW,
+    OfMeans: BY_ROW,
     Quantile: BY_ROW,
     Combined: Method(_combined, BY_PARTS, methods.of_few, FEW),
     Weighted: Method(_combined, BY_PARTS, methods.of_few, FEW),
@@ -267,8 +270,9 @@ CLUSTERED = WEIGHTED | {
     PerUnit: Method(interval_methods.jackknife, JACKKNIFE, methods.flips, "sign flips of whole units"),
 }
 SUMMED = PLAIN | {
-    Loss: Method(interval_methods.summed_mean, HALL, methods.paired_t, "paired t"),
+    Loss: Method(interval_methods.summed_mean, MEANS, methods.paired_t, "paired t"),
     RatioOfRows: BY_ROW,
+    OfMeans: BY_ROW,
 }
 DIVIDED = "half the interval of the difference, from sign flips of the units' sums"
 UNLIKE = "Welch's t, the studentised permutation test if arms are skewed and unequal"

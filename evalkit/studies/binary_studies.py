@@ -15,11 +15,11 @@ from evalkit.metrics import calibration, cells, counts, grid
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows
 from evalkit.parameters import Classification
-from evalkit.parameters.decisions import BestF1, Costs, Threshold
+from evalkit.parameters.decisions import BestF1, Costs, EqualCosts, Threshold
 from evalkit.reading.inputs import outcomes, pairing
 from evalkit.reading.inputs.aligned import attributes_of
 from evalkit.reading.inputs.outcomes import Binary
-from evalkit.reading.reductions import large
+from evalkit.reading.reductions import large, tabled
 from evalkit.reading.reductions.large import Large
 from evalkit.reading.tables.slices import Slice
 from evalkit.statistics import count_bootstrap, interval_methods, passes
@@ -45,7 +45,7 @@ class RowsStudy(BinaryStudy):
         """What the page says of the rows."""
         d, rows = self.data, self.data.rows
         return Facts(
-            account=Account(rows.systems, rows.columns, rows.sources, rows.read, len(rows), rows.alone),
+            account=Account(rows.systems, rows.columns, rows.sources, rows.read, len(rows), rows.alone, rows.others),
             positive=d.positive,
             negative=d.negative,
             positives=int(d.label.sum()),
@@ -122,7 +122,7 @@ def asked(systems: tuple[str, ...], outside: str, p: Classification, limits: Lim
     study.check_systems(settings, systems)
     usual: Threshold = BestF1() if outside else 0.5
     rule = thresholds.rule(usual if p.threshold is None else p.threshold)
-    return Asked(settings, rule, rule.costs or p.costs or Costs(), p.prevalence)
+    return Asked(settings, rule, rule.costs or p.costs or EqualCosts(), p.prevalence)
 
 
 def of_rows(data: Binary, p: Classification, limits: Limits = USUAL) -> RowsStudy:
@@ -259,11 +259,11 @@ def _tables(t: Large, a: Asked) -> tuple[list[dict[str, Table]], int, int]:
     binned = t.reduce(first, first.merge, by_unit=False)
     rows, positives, twice, differ = map(int, passes.facts(binned))
     if twice or differ:
-        raise large.refuse(t)
+        raise tabled.refuse(t)
     if not rows:
         raise pairing.nothing_shared(t.systems)
     if not t.plan.paired and rows != t.rows:
-        raise large.changed(t)
+        raise tabled.changed(t)
     groups: dict[int, dict[str, Table]] = {}
     chosen: dict[str, float] = {}
     for key, bins in sorted(first.bins(binned).items()):

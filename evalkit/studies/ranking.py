@@ -222,11 +222,11 @@ class Ranking(Shown, Study):
         return {"undefined": undefined, "worst_ties": worst, "best_ties": best}
 
     def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
-        """The t-test beside the sign flips, queries won and lost, the difference that would show."""
+        """The t-test beside the sign flips, units won and lost, the difference that would show."""
         first, second = (self.measure(chosen, name) for name in pair)
         if not first.meets(second):
             return {"p_t": np.nan, "wins": 0, "ties": 0, "losses": 0, "detectable": np.nan}
-        wins, ties, losses = sums.wins(first.sums, second.sums)
+        wins, ties, losses = sums.wins(first.sums, second.sums, self.unit)
         t = methods.t_test(first, second, self.inference_options(2))
         least = inference.detectable_by_t(first, second, self.family_level)
         return {"p_t": t.p_value, "wins": wins, "ties": ties, "losses": losses, "detectable": least}

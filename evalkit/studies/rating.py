@@ -11,7 +11,9 @@ from evalkit import parameters
 from evalkit.arrays import ratio
 from evalkit.catalogue import lookup
 from evalkit.catalogue.metric import Chosen
+from evalkit.metrics import sums
 from evalkit.metrics.rows import Rows
+from evalkit.metrics.sums import Sums
 from evalkit.parameters import Columns, ColumnsOfEach, Metrics, Named, Names, Tables, documented
 from evalkit.reading.inputs import ratings
 from evalkit.reading.inputs.aligned import attributes_of
@@ -93,10 +95,10 @@ class Rating(RowStudy):
         return HeldRows({name: Rows(d.actual, f, **shared) for name, f in d.forecast.items()})
 
     def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
-        """Rows on which the first is nearer, and the difference that so many rows would show."""
-        near = [np.abs(self.data.forecast[name] - self.data.actual) for name in pair]
-        wins, losses = int((near[0] < near[1]).sum()), int((near[0] > near[1]).sum())
-        ties = len(self.data.actual) - wins - losses
+        """Units on which the first has the smaller absolute error, and the difference that so many would show."""
+        weight = 1.0 if self.unit is None or self.data.weight is None else self.data.weight
+        first, second = (Sums(-weight * np.abs(self.data.forecast[name] - self.data.actual)) for name in pair)
+        wins, ties, losses = sums.wins(first, second, self.unit)
         return {"wins": wins, "ties": ties, "losses": losses} | super().comparison_extras(chosen, pair)
 
     def constant(self, chosen: Chosen) -> float:

@@ -104,6 +104,7 @@ class Study(ABC):
     given: Mapping[str, Any]
 
     differences_are: ClassVar[str] = "Paired differences"
+    compares: ClassVar[str] = "system"  # what is compared, as a noun
     listed_under: ClassVar[str] = ""  # the heading under which a page lists single rows or queries
 
     def __repr__(self) -> str:

@@ -21,7 +21,7 @@ from evalkit.reading.tables.table import Block, Table
 
 NONE = "(none)"  # the value of an attribute that is empty
 ATTRIBUTE = "segments, unit or metrics"  # the parameters that name attributes
-HIDDEN = ("attribute", "true")  # first words of roles that the page prints elsewhere
+HIDDEN = ("attribute", "beside", "true")  # first words of roles that the page prints elsewhere
 SYSTEM = "system"  # the name of a single system that no column or file names
 
 

@@ -12,24 +12,15 @@ from evalkit.reading.engines.base import Engine, checked, counts, refuse
 from evalkit.reading.inputs import aligned, outcomes
 from evalkit.reading.inputs.aligned import Layout
 from evalkit.reading.reductions.shards import Plan
+from evalkit.reading.reductions.tabled import Piece, system_of
 from evalkit.reading.tables import precision
-from evalkit.reading.tables.parts import Part, Selection, explained
+from evalkit.reading.tables.parts import explained
 from evalkit.reading.tables.precision import Precision
 from evalkit.reading.tables.rules import LEAST_WEIGHT, MOST_WEIGHT, checks, split
 
 LABELS = 10_000  # distinct labels that are looked at: two are right
 MOST = np.finfo(float).max
 Row = Mapping[str, Any]  # of a profile
-
-
-@dataclass(frozen=True, eq=False)
-class Piece:
-    """A part, its columns by role, its selection, and its system where no column says it."""
-
-    part: Part
-    layout: Layout
-    chosen: Selection
-    system: str
 
 
 def profile(engine: Engine, piece: Piece) -> list[dict[str, Any]]:
@@ -106,11 +97,6 @@ def _weights(engine: Engine, numbers: Mapping[str, str]) -> list[str]:
     at = engine.dialect.quote("number weight")
     cells = f"min({at}) AS least, max({at}) AS most, count(*) FILTER (WHERE {at} % 1 <> 0) AS parted"
     return [cells] if "number weight" in numbers else []
-
-
-def system_of(engine: Engine, piece: Piece) -> str:
-    """The SQL of the system that a row of a part belongs to."""
-    return engine.dialect.quote("system") if piece.layout.system else engine.dialect.literal(piece.system)
 
 
 # All parts ------------------------------------------------------------------------------------------------------------

@@ -29,6 +29,7 @@ class Plan:
 
     paired: rows of several systems, joined on id; else every system has a column score<i>. hits: the labels that are
     positive. scale: what weights are counted in, None without weights. units: the distinct units where they are few.
+    truth: the column of what is, not of what is said. beside: further columns of numbers, beside0, beside1, ....
     """
 
     systems: tuple[str, ...]
@@ -38,13 +39,20 @@ class Plan:
     segments: tuple[Segment, ...] = ()
     unit: bool = False
     units: tuple[str, ...] | None = None
+    truth: str = "hit"
+    beside: tuple[str, ...] = ()
 
     @property
     def columns(self) -> list[str]:
         """The columns that are read."""
         scores = [f"score{i}" for i in range(1 if self.paired else len(self.systems))]
         weight, pair = ["weight"] if self.scale is not None else [], ["id", "system"] if self.paired else []
-        return ["hit", *pair, *weight, *scores, *self.groups]
+        return [self.truth, *pair, *weight, *self.numbers, *scores, *self.groups]
+
+    @property
+    def numbers(self) -> list[str]:
+        """The further columns of numbers."""
+        return [f"beside{i}" for i in range(len(self.beside))]
 
     @property
     def groups(self) -> list[str]:
@@ -66,14 +74,15 @@ class OfTable:
 
 def shard(table: Any, plan: Plan) -> Shard:
     """The rows of an Arrow table."""
-    label: Bools = table["hit"].to_numpy()
+    label: Bools | Floats = table[plan.truth].to_numpy()
+    beside = {name: _numbers(table[at]) for name, at in zip(plan.beside, plan.numbers, strict=True)}
     weight = None if plan.scale is None else grid.whole(_numbers(table["weight"]), plan.scale)
     parts = [segment.of[_places(table[f"segment{i}"], segment.values)] for i, segment in enumerate(plan.segments)]
     sizes = [int(segment.of.max()) + 1 for segment in plan.segments]
     unit, units = _units(table, plan)
     if not plan.paired:
         score = [_numbers(table[f"score{i}"]) for i in range(len(plan.systems))]
-        return Shard(label, score, weight, parts, sizes, unit, units, 0, 0)
+        return Shard(label, score, weight, parts, sizes, unit, units, 0, 0, beside)
     rows, twice = _paired(table, plan)
     first, values = rows[0], _numbers(table["score0"])
     return Shard(
@@ -86,6 +95,7 @@ def shard(table: Any, plan: Plan) -> Shard:
         units,
         twice,
         _differing(table, plan, rows),
+        {name: column[first] for name, column in beside.items()},
     )
 
 
@@ -100,7 +110,8 @@ def _paired(table: Any, plan: Plan) -> tuple[list[Ints], int]:
 
 def _differing(table: Any, plan: Plan, rows: Sequence[Ints]) -> int:
     """In how many columns that systems share the paired rows differ."""
-    shared: list[Any] = [table["hit"].to_numpy(), *(_codes(table[name])[0] for name in plan.groups)]
+    shared: list[Any] = [table[name].to_numpy() for name in (plan.truth, *plan.numbers)]
+    shared += [_codes(table[name])[0] for name in plan.groups]
     shared += [] if plan.scale is None else [_numbers(table["weight"])]
     return sum(pairing.differing(column, rows) is not None for column in shared)
 

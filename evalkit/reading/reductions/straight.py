@@ -16,8 +16,8 @@ from evalkit.metrics import calibration, grid
 from evalkit.metrics.rows import Shard
 from evalkit.progress import progress
 from evalkit.reading.engines.base import Engine
-from evalkit.reading.reductions.profiles import Piece
 from evalkit.reading.reductions.shards import Plan
+from evalkit.reading.reductions.tabled import Piece
 from evalkit.reading.tables import duck, parquet
 from evalkit.reading.tables.rules import split
 

@@ -1,0 +1,268 @@
+"""Tables that are reduced shard by shard, whatever they hold: parts, ids, groups, and one query with short names.
+
+The parts laid end to end are one query, whose shards `shards` reads.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from evalkit.arrays import InputError, ParameterError
+from evalkit.metrics.rows import Shard
+from evalkit.reading.engines import duckdb, spark
+from evalkit.reading.engines.base import Budget, Engine
+from evalkit.reading.inputs import aligned, pairing
+from evalkit.reading.inputs.aligned import Layout
+from evalkit.reading.reductions.shards import OfTable, Plan, Segment
+from evalkit.reading.tables.parts import Part, Selection, Source
+from evalkit.reading.tables.rules import split
+from evalkit.reading.tables.slices import groups
+
+SEEN = 10_000  # rows of one id that are looked at
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """A part, its columns by role, its selection, and its system where no column says it."""
+
+    part: Part
+    layout: Layout
+    chosen: Selection
+    system: str
+
+
+@dataclass(frozen=True, eq=False)
+class Tabled:
+    """A table that an engine, DuckDB or Spark, holds.
+
+    query: the SQL of all rows by short names. plan: what a shard's columns mean. counts: rows of each part. rows: of
+    the systems wanted. slices: the labels of the groups of each column for segments.
+    """
+
+    engine: Engine
+    pieces: Sequence[Piece]
+    query: str
+    plan: Plan
+    counts: Sequence[int]
+    rows: int
+    slices: Mapping[str, Sequence[str]]
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """The systems that are wanted, in order."""
+        return self.plan.systems
+
+    @property
+    def columns(self) -> Mapping[str, str]:
+        """The columns as the page prints them."""
+        return aligned.printed(self.pieces[0].layout)
+
+    @property
+    def wide(self) -> bool:
+        """Whether each system has a column of scores."""
+        return self.pieces[0].layout.wide
+
+    @property
+    def name(self) -> str:
+        """The input in an error."""
+        return ", ".join(dict.fromkeys(piece.part.name for piece in self.pieces[:3]))
+
+    @property
+    def frames(self) -> Mapping[str, Any]:
+        """What the query reads beside files."""
+        return {name: frame for piece in self.pieces for name, frame in piece.chosen.frames.items()}
+
+    def ask(self, cells: str, rest: str) -> Any:
+        """The engine's answer on all rows: these cells, and what follows the FROM clause."""
+        query = f"SELECT {cells} FROM ({self.query}) AS s {rest}"
+        return self.engine.table(query, self.name, **self.frames)
+
+    def sources(self) -> tuple[Source, ...]:
+        """The inputs with their rows; raises InputError where a file has changed since reading began."""
+        return tuple(piece.part.fingerprint(rows) for piece, rows in zip(self.pieces, self.counts, strict=True))
+
+    def reduce(self, function: Callable[[Shard], Any], merge: Callable[[Any], Any], *, by_unit: bool) -> Any:
+        """All shards reduced, each to an Arrow table.
+
+        by_unit: the rows of a unit, unless units are few, stand in one shard; always, paired systems' rows of one id
+        do.
+        """
+        by = "unit" if by_unit and self.plan.unit and self.plan.units is None else "id" if self.plan.paired else None
+        query = f"SELECT {', '.join(self.plan.columns)} FROM ({self.query}) AS w"
+        of_table = OfTable(self.plan, function)
+        return self.engine.reduce(query, by, of_table, self.name, merge, total=self.rows, **self.frames)
+
+
+@contextmanager
+def engine_for(parts: Sequence[Part], budget: Budget) -> Iterator[Engine | None]:
+    """The engine of tables that have more rows than are kept; None where they are to be kept."""
+    most = budget.reading.rows
+    if sum(part.most_rows for part in parts) <= most:
+        yield None
+        return
+    cluster = spark.engine_for(parts, budget.reading)
+    with nullcontext(cluster) if cluster else duckdb.opened(budget) as engine:
+        yield engine if cluster or _rows_of(engine, parts) > most else None
+
+
+def _rows_of(engine: Engine, parts: Sequence[Part]) -> int:
+    """The rows of all parts."""
+    return sum(_count(engine, part) if part.counted is None else part.counted for part in parts)
+
+
+def _count(engine: Engine, part: Part) -> int:
+    chosen = part.select({"first": part.columns[0]}, {})
+    query = f"SELECT count(*) AS n FROM ({chosen.query}) AS s"
+    return int(engine.table(query, part.name, **chosen.frames)["n"][0].as_py())
+
+
+Kept = TypeVar("Kept", bound=Tabled)
+
+
+# The parts --------------------------------------------------------------------------------------------------------
+
+
+def pieces_of(engine: Engine, parts: Sequence[Part], layouts: Sequence[Layout]) -> list[Piece]:
+    """The parts, with what the engine reads of each."""
+    pieces, several = [], len(parts) > 1
+    for i, (part, layout) in enumerate(zip(parts, layouts, strict=True)):
+        name = aligned.stem(part) if several else aligned.SYSTEM
+        pieces.append(Piece(part, layout, part.select(*split(layout.fields), engine.dialect, frame=f"frame{i}"), name))
+    return pieces
+
+
+def system_of(engine: Engine, piece: Piece) -> str:
+    """The SQL of the system that a row of a part belongs to."""
+    return engine.dialect.quote("system") if piece.layout.system else engine.dialect.literal(piece.system)
+
+
+def union(
+    engine: Engine,
+    pieces: Sequence[Piece],
+    systems: Sequence[str],
+    truth: Sequence[str],
+    segments: Sequence[str],
+    unit: str | None,
+) -> str:
+    """The SQL of all rows of the systems wanted by short names. truth: the cells of what is, not of what is said."""
+    parts = (_rows(engine, i, piece, truth, segments, unit) for i, piece in enumerate(pieces))
+    every = " UNION ALL ".join(parts)
+    if pieces[0].layout.wide:
+        return every
+    return f"SELECT * FROM ({every}) AS u WHERE system IN ({', '.join(map(engine.dialect.literal, systems))})"
+
+
+def _rows(
+    engine: Engine, index: int, piece: Piece, truth: Sequence[str], segments: Sequence[str], unit: str | None
+) -> str:
+    """The SQL of a part's rows with short names."""
+    q = engine.dialect.quote
+    cells = [*truth, f"{system_of(engine, piece)} AS system"]
+    cells += [f"{q('id')} AS id"] if piece.layout.id else []
+    cells += [f"{q('number weight')} AS weight"] if "weight" in piece.layout.shared else []
+    own = [f"own {system}\n{role}" for system, roles in piece.layout.own.items() for role in roles]
+    cells += [f"{q(role)} AS score{i}" for i, role in enumerate(own)]
+    named = {f"segment{i}": name for i, name in enumerate(segments)} | ({"unit": unit} if unit else {})
+    cells += [f"{cell(engine, f'text attribute {name}')} AS {short}" for short, name in named.items()]
+    return f"SELECT {', '.join(cells)} FROM ({piece.chosen.query}) AS s{index}"
+
+
+def cell(engine: Engine, role: str) -> str:
+    """The SQL of a column; an empty attribute is a value of its own."""
+    named = engine.dialect.quote(role)
+    return f"COALESCE({named}, {engine.dialect.literal(aligned.NONE)})" if role.startswith("text attribute ") else named
+
+
+# Groups and ids -----------------------------------------------------------------------------------------------------
+
+
+def grouped(t: Kept, segments: Sequence[str], unit: str | None) -> Kept:
+    """The table with the slices of the columns for segments, and its units where they are few."""
+    slices, labels, most = [], {}, t.engine.reading
+    for i, column in enumerate(segments):
+        values, rows = _values(t, f"segment{i}", most.values)
+        if len(values) > most.values:
+            text = f"segments: {column!r} has more than {most.values:,} distinct values, too many to group"
+            raise ParameterError(text)
+        parts = groups(values, rows)
+        slices.append(Segment(tuple(values), parts.of))
+        labels[column] = parts.labels
+    units = _values(t, "unit", most.units)[0] if unit else np.empty(0)
+    if unit and (len(units) > most.units or aligned.NONE in units):
+        _refuse_no_unit(t, unit)
+    known = tuple(units) if unit and len(units) <= most.units else None
+    plan = replace(t.plan, segments=tuple(slices), unit=unit is not None, units=known)
+    return replace(t, plan=plan, slices=labels)
+
+
+def _refuse_no_unit(t: Tabled, unit: str) -> None:
+    """Raises InputError where a row has no unit."""
+    none = t.engine.dialect.literal(aligned.NONE)
+    if rows := t.ask("count(*) AS n", f"WHERE unit = {none}")["n"][0].as_py():
+        raise aligned.no_unit(t.name, unit, rows)
+
+
+def _values(t: Tabled, column: str, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct values of a column in order, one more than so many at most, and the rows of each."""
+    table = t.ask(f"{column} AS value, count(*) AS n", f"GROUP BY {column} LIMIT {most + 1}")
+    values, rows = np.array(table["value"].to_pylist(), dtype=object).astype(str), table["n"].to_numpy()
+    order = np.argsort(values)
+    return values[order], rows[order]
+
+
+def refuse_id_twice(t: Tabled) -> None:
+    """Raises InputError where an id stands in two rows."""
+    if (id := _id_having(t, "count(*) > 1")) is not None:
+        _, place, _ = _having(t, id, "1")[1]
+        raise pairing.twice(place, id, None if t.wide else t.systems[0])
+
+
+def _id_having(t: Tabled, condition: str) -> str | None:
+    """The first id whose rows together keep the condition; None where there is none."""
+    ids = t.ask("id", f"GROUP BY id HAVING {condition} ORDER BY 1 LIMIT 1")["id"]
+    return ids[0].as_py() if len(ids) else None
+
+
+def refuse(t: Tabled) -> InputError:
+    """The error for ids that a system has twice, or whose rows do not agree; shards have found that there are such."""
+    for again in t.ask("id, system", "GROUP BY id, system HAVING count(*) > 1 ORDER BY 1, 2 LIMIT 1").to_pylist():
+        places = [place for system, place, _ in _having(t, again["id"], "1") if system == again["system"]]
+        return pairing.twice(places[1], again["id"], again["system"])
+    layout = t.pieces[0].layout
+    short = {f"text attribute {name}": f"segment{i}" for i, name in enumerate(t.slices)}
+    short |= {"text label": "hit", "number actual": "actual", "number weight": "weight"}
+    short |= {f"number beside {name}": f"beside{i}" for i, name in enumerate(t.plan.beside)}
+    for role, field in ((aligned.key(role, field), field) for role, field in layout.shared.items()):
+        at = short.get(role, "unit")
+        if (id := _id_having(t, f"min({at}) <> max({at})")) is not None:
+            rows = sorted(_having(t, id, cell(t.engine, role)))
+            values = [value if field.is_number else field.plain(value) for _, _, value in rows]
+            place, value = next((row[1], value) for row, value in zip(rows, values, strict=True) if value != values[0])
+            return pairing.not_one(place, field.column, id, values[0], value)
+    return changed(t)
+
+
+def changed(t: Tabled) -> InputError:
+    """The error for an input of which two readings differ, such as a query whose answer is never the same."""
+    return InputError(f"{t.name}: the input changed while it was read")
+
+
+def _having(t: Tabled, id: str, value: str) -> list[tuple[str, str, Any]]:
+    """System, place and value of the rows with an id, in the order of the parts."""
+    rows = where(t, f"id = {t.engine.dialect.literal(id)}", value, SEEN)
+    return [row for row in rows if t.wide or row[0] in t.systems]
+
+
+def where(t: Tabled, condition: str, value: str, most: int, wanted: str | None = None) -> list[tuple[str, str, Any]]:
+    """System, place and value of the first rows of each part where a condition holds."""
+    rows = []
+    for piece in t.pieces:
+        system = system_of(t.engine, piece)
+        own = f"{system} = {t.engine.dialect.literal(wanted)}" if wanted is not None else "true"
+        cells = f"{system} AS system, {value} AS value"
+        for row in t.engine.where(piece.chosen, f"{condition} AND {own}", cells, most):
+            rows.append((row["system"], piece.part.place(row["n"]), row["value"]))
+    return rows
