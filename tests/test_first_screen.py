@@ -75,6 +75,15 @@ def test_the_answer_says_who_is_better_and_by_how_much(errors, options, sentence
     assert re.fullmatch(sentence, answer(rating.read(forecasts(**errors), metrics="mae", **options)))
 
 
+def test_the_answer_names_the_systems_that_are_exactly_as_good():
+    table = forecasts(a=1, b=2)
+    table["forecast_c"] = table["forecast_a"]
+    study = rating.read(table, metrics="mae")
+    assert re.match(
+        r"a has the lowest mae, [\d.]+, the same as c, and is better than b; the data do not", answer(study)
+    )
+
+
 def test_many_systems_are_a_tally_and_five_cards():
     table = forecasts(best=0.1, **{f"m{i}": 1 + i for i in range(8)})
     shown = first_screen.verdict(rating.read(table, metrics="mae"))

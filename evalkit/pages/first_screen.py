@@ -132,6 +132,8 @@ def _of_leader(study: Study) -> str:
     others = rows[~rows["verdict"].isin(["better", "equivalent"])]["second"].tolist()
     metric = study.primary.label
     value = number(diagnostics.deciding(study, study.leader)["value"], page.places(study, metric))
+    same = diagnostics.as_good(study)
+    value += f", the same as {_several(study, same)}" if same else ""
     top = "highest" if study.primary.metric.best == "high" else "lowest"
     if len(behind) == len(rows):
         all_others = f"all {len(rows)} other {plural(study.compares, 2)}"

@@ -223,9 +223,10 @@ def differences(study: Study) -> Picture | Html:
     if not len(study.headline):
         return Html("")
     every = study.comparisons[study.comparisons["metric"] == study.primary.label]
+    alone, adjusted = (" of each pair alone", " after adjustment") if len(every) > 1 else ("", "")
     caption = (
-        f"{study.differences_are} in {study.primary.label}, {percent(study.settings.level)} intervals; grey: not "
-        "significantly different."
+        f"{study.differences_are} in {study.primary.label}, {percent(study.settings.level)} intervals{alone}; grey: "
+        f"not significantly different{adjusted}."
     )
     caption += f" The first {DRAWN} of {len(every):,} pairs." if len(every) > DRAWN else ""
     colours = dict.fromkeys(("better", "worse"), plots.COLOURS[0])

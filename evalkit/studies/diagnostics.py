@@ -187,6 +187,12 @@ def best_two(study: Study) -> pd.DataFrame:
     return frame.drop(columns=["detectable"], errors="ignore")  # that is of the family
 
 
+def as_good(study: Study) -> list[str]:
+    """The other systems of the first screen with the leader's value of the metric that decides, to 12 digits."""
+    value = {name: f"{deciding(study, name)['value']:.12g}" for name in study.order}
+    return [name for name in study.headline["second"] if value[name] == value[study.leader]]
+
+
 def deciding(study: Study, system: str) -> pd.Series:
     """A system's estimate of the metric that decides."""
     frame = study.estimates
