@@ -1,6 +1,7 @@
 """Sums: values of units whose ratio of sums counts; the mean, where each unit counts once."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -25,7 +26,7 @@ class Sums:
         """What each unit counts."""
         return np.ones(len(self.numerator)) if self.denominator is None else self.denominator
 
-    @property
+    @cached_property
     def defined(self) -> Bools:
         """Which units have a value."""
         return ~np.isnan(self.numerator)

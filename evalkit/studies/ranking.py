@@ -201,6 +201,9 @@ class Ranking(Shown, Study):
 
     def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> OfUnits:
         """One value a query, clustered where a unit was named."""
+        return self._once(("units", chosen, system), member, lambda: self._measured(chosen, system, member))
+
+    def _measured(self, chosen: Chosen, system: str, member: Member) -> OfUnits:
         return OfUnits(chosen, self._values[chosen.label, system].take(member), self._units(member))  # type: ignore[arg-type]
 
     def _units(self, member: Member) -> np.ndarray | None:
