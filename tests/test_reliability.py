@@ -63,7 +63,7 @@ def test_slope_and_intercept_solve_the_score_equations():
 
 @pytest.mark.parametrize("name", ["logistic", "gbm", "forest", "tree_depth3"])
 def test_slope_and_intercept_equal_least_squares_reweighted_row_by_row(name):
-    """Real scores, many of them exactly 0 or 1 and clipped: iteratively reweighted least squares, each row by itself."""
+    """Real scores, many of them exactly 0 or 1 and clipped: iteratively reweighted least squares, row by row."""
     frame = pd.read_parquet(ORACLES / "breast_cancer.parquet").query("model == @name")
     score, label = frame["y_score"].to_numpy(), frame["y_true"].to_numpy()
     x, c = logits(np.clip(score, calibration.EPSILON, 1 - calibration.EPSILON)), count(score, label)
