@@ -72,7 +72,7 @@ def ranges(total: Floats, count: Floats, *, rng: np.random.Generator, draws: int
     order = np.lexsort([count, -total if _backwards(total) else total])
     total, count = total[order], count[order]
     bits = b"" if total.size <= signflip.ENUMERATED else signflip.random_bits(total.size, rng, draws)
-    sizes = _sizes(count.tobytes(), bits)
+    sizes = signflip.remembered(_sizes, count.size)(count.tobytes(), bits)
     low, high = np.empty((2, sizes.draws))  # one block of memory, which the next call gets again
     observed, start = total.sum(), 0
     for drawn in signflip.sums(total, bits):

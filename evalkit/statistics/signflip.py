@@ -5,6 +5,7 @@ What follows from them for a mean, its p-value and its limits, is in `flip_range
 
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from evalkit.arrays import Floats, Ints
 ENUMERATED = 20  # units whose 2^n sign vectors are all visited
 CACHED = 2**13  # draws that are worked on at once, so that they stay in the processor's cache
 REMEMBERED = 4  # columns of sizes whose draws are kept: all pairs of systems on the same units share them
+FEW = 2**16  # units up to which they are kept, some megabytes
 HELD = 2**22  # drawn sums held at once when many columns share their signs
 TOGETHER = 64  # points of the Walsh–Hadamard transform that one product takes
 ALONE = 2**19  # multiplications up to which BLAS stays on one thread
@@ -41,7 +43,7 @@ def joint_draws(columns: Floats, *, rng: np.random.Generator, draws: int) -> Flo
     uncorrelated, not independent. Koning, Hemerik, Biometrika 2024, doi:10.1093/biomet/asad050.
     """
     n, m = columns.shape
-    signs = _signs(random_bits(n, rng, draws), n)
+    signs = remembered(_signs, n)(random_bits(n, rng, draws), n)
     points = np.zeros((m, 1, signs.shape[1]))
     points[:, 0, :n] = columns.T
     return walsh_hadamard(signs * points).reshape(m, signs.size)
@@ -62,6 +64,11 @@ def _signs(bits: bytes, n: int) -> Floats:
     return signs
 
 
+def remembered(function: Any, units: int) -> Any:
+    """A function whose results are kept, or of many units the same without keeping them."""
+    return function if units <= FEW else function.__wrapped__
+
+
 def _points(n: int) -> int:
     return 1 << max(n - 1, 0).bit_length()
 
@@ -72,7 +79,7 @@ def sums(values: Floats, bits: bytes) -> Iterator[Floats]:
         every = enumerated(values)
         yield from (every[start : start + CACHED] for start in range(0, every.size, CACHED))
         return
-    signs = _signs(bits, values.size)
+    signs = remembered(_signs, values.size)(bits, values.size)
     points = np.zeros(signs.shape[1])
     points[: values.size] = values
     rows = max(1, CACHED // points.size)
