@@ -22,7 +22,7 @@ SHARDS = Reading(rows=100, shard=500, row=10**9)  # every table is large, and a 
 
 
 @cache
-def frame(rows=2000, seed=1, units=300):
+def frame(rows=1000, seed=1, units=150):
     """Two systems on the same rows, wide, with ties, weights, groups and users."""
     rng = np.random.default_rng(seed)
     user = rng.integers(0, units, rows)
