@@ -1,7 +1,7 @@
 """Files of 1M, 10M and 100M rows to a study, reading within 1 GB: wall, CPU and peak memory, and how they grow.
 
 python benchmarks/scale.py [rows ...]. Each size runs in a process of its own. The files are made in the temporary
-folder, 2.6 GB of ranked lists and 1.2 GB of scores at 100M rows, and removed.
+folder, 2.6 GB of ranked lists, 1.2 GB of scores and 2.5 GB of forecasts at 100M rows, and removed.
 """
 
 import json
@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -45,7 +46,22 @@ def scores(rows: int) -> Iterator[dict[str, np.ndarray]]:
         yield {"label": label, "score": score, "device": np.array(["a", "b", "c", "d"])[rng.integers(0, 4, n)]}
 
 
-KINDS: dict[str, Callable[[int], Iterator[dict[str, np.ndarray]]]] = {"ranking": lists, "classification": scores}
+def forecasts(rows: int) -> Iterator[dict[str, np.ndarray]]:
+    """Actual values and the forecasts of two systems, none of which repeat, and a segment of four values."""
+    rng = np.random.default_rng(3)
+    for start in range(0, rows, CHUNK):
+        n = min(CHUNK, rows - start)
+        actual = rng.gamma(2, 2, n)
+        said = {f"forecast_{name}": actual + rng.normal(0, far, n) for name, far in (("near", 0.5), ("far", 2.0))}
+        yield {"actual": actual, "device": np.array(["a", "b", "c", "d"])[rng.integers(0, 4, n)]} | said
+
+
+KINDS: dict[str, Callable[[int], Iterator[dict[str, np.ndarray]]]] = {
+    "ranking": lists,
+    "classification": scores,
+    "rating": forecasts,
+}
+SEGMENTS = {"ranking": None, "classification": "device", "rating": "device"}
 
 
 def write(kind: str, rows: int, path: Path) -> None:
@@ -67,14 +83,7 @@ def work(kind: str, path: str) -> None:
     from contenders import peak_megabytes
 
     wall, cpu = time.perf_counter(), time.process_time()
-    if kind == "ranking":
-        from evalkit.studies import ranking
-
-        study = ranking.read(path, memory=MEMORY)
-    else:
-        from evalkit.studies import classification
-
-        study = classification.read(path, memory=MEMORY, segments="device")
+    study = import_module(f"evalkit.studies.{kind}").read(path, memory=MEMORY, segments=SEGMENTS[kind])
     frame = study.estimates
     spent = {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu, "peak": peak_megabytes()}
     print(json.dumps(spent | {"first": float(frame["value"].iloc[0])}))

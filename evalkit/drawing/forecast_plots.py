@@ -90,19 +90,26 @@ def errors(frame: pd.DataFrame, means: Mapping[str, float], axes: Any, *, xlabel
 
 
 def means(
-    curve: pd.DataFrame, bands: pd.DataFrame, spread: pd.DataFrame, axes: Any, *, words: Mapping[str, Sequence[str]]
+    curve: pd.DataFrame,
+    bands: pd.DataFrame | None,
+    spread: pd.DataFrame,
+    axes: Any,
+    *,
+    words: Mapping[str, Sequence[str]],
 ) -> Any:
     """One square a system: the isotonic mean, the band around the diagonal, the histogram of forecasts beneath.
 
-    curve: system, x, y. bands: system, x, low, high. spread: system, low, high, rows. words: lines in the corner.
+    curve: system, x, y. bands: system, x, low, high, or none. spread: system, low, high, rows. words: in the corner.
     """
     left, right = spread["low"].min(), spread["high"].max()
     bottom, top = _heights(curve, bands, spread)
     room = (top - bottom) * BENEATH / (1 - BENEATH)
     for (name, line), ax in zip(curve.groupby("system", sort=False), axes.flat, strict=True):
-        band, rows = bands[bands["system"] == name], spread[spread["system"] == name]
+        rows = spread[spread["system"] == name]
         ax.plot([left, right], [left, right], **REFERENCE)
-        marks.band(ax.fill_between(band["x"], band["low"], band["high"], color=GREY, alpha=0.25, linewidth=0), name)
+        if bands is not None:
+            band = bands[bands["system"] == name]
+            marks.band(ax.fill_between(band["x"], band["low"], band["high"], color=GREY, alpha=0.25, linewidth=0), name)
         marks.series(ax.plot(line["x"], line["y"], color=COLOURS[0], linewidth=1.4)[0], name)
         edges = np.append(rows["low"], rows["high"].iloc[-1])
         tops = 0.9 * room * rows["rows"] / max(rows["rows"].max(), 1) + bottom - room
@@ -115,15 +122,18 @@ def means(
     return axes
 
 
-def _heights(curve: pd.DataFrame, bands: pd.DataFrame, spread: pd.DataFrame) -> tuple[float, float]:
+def _heights(curve: pd.DataFrame, bands: pd.DataFrame | None, spread: pd.DataFrame) -> tuple[float, float]:
     """The ends of the axis: the diagonal, and the lines and bands over the bulk of the forecasts of each system."""
     ends = [spread["low"].min(), spread["high"].max()]
     for name, rows in spread.groupby("system", sort=False):
         share = np.append(0, np.cumsum(rows["rows"])) / max(rows["rows"].sum(), 1)
         first, last = np.interp(BULK, share, np.append(rows["low"], rows["high"].iloc[-1]))
         x = np.linspace(first, last, 50)
-        line, band = curve[curve["system"] == name], bands[bands["system"] == name]
+        line = curve[curve["system"] == name]
         ends += np.interp(x, line["x"], line["y"]).tolist()
+        if bands is None:
+            continue
+        band = bands[bands["system"] == name]
         ends += [*np.interp(x, band["x"], band["low"]), *np.interp(x, band["x"], band["high"])]
     return min(ends), max(ends)
 

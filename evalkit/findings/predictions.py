@@ -50,6 +50,12 @@ BINNED_SCORES = Kind(
     "There are so many distinct scores that they are counted in bins; the message bounds the effect.",
     "Nothing: metrics at the threshold stay exact.",
 )
+BINNED_ERRORS = Kind(
+    "EK333",
+    "binned errors",
+    "Forecasts have so many distinct errors that these are counted in bins; the message bounds the effect.",
+    "Nothing: all metrics but the median absolute error stay exact.",
+)
 UNNORMALISED = Kind(
     "EK316",
     "unnormalised probabilities",

@@ -38,6 +38,10 @@ class Distribution(Protocol):
     def histogram(self, edges: Floats) -> Floats:
         """The weight of the rows between the edges."""
 
+    @property
+    def total(self) -> float:
+        """The weight of all rows."""
+
     def weighted_median(self) -> float:
         """The first number up to which half of the weight lies."""
 
@@ -74,6 +78,10 @@ class Held:
     def histogram(self, edges: Floats) -> Floats:
         return np.histogram(self.values, edges, weights=self.weight)[0].astype(np.float64)
 
+    @property
+    def total(self) -> float:
+        return float(len(self.values) if self.weight is None else self.weight.sum())
+
     def weighted_median(self) -> float:
         order = np.argsort(self.values, kind="stable")
         weight = np.ones(len(order)) if self.weight is None else self.weight[order]
@@ -95,20 +103,24 @@ class Counted:
     whole: bool
     low: float
     high: float
+    half: Floats  # of each bin's width
 
     @classmethod
     def of(cls, g: Grid, scale: float, *, whole: bool) -> Counted:
         """The bins of a `grid.tally`. scale: the weight that 1 in them stands for."""
         low, high = grid.scores(g.low), grid.scores(g.high)
         middle = np.where(low == high, low, low / 2 + high / 2)
-        return cls(middle, g.positive, (g.negative * scale).astype(np.float64), whole, float(low[0]), float(high[-1]))
+        weight = (g.negative * scale).astype(np.float64)
+        return cls(middle, g.positive, weight, whole, float(low[0]), float(high[-1]), (high - low) / 2)
 
     def sizes(self) -> Counted:
         """The same of the numbers without their signs."""
         size, at = np.unique(np.abs(self.values), return_inverse=True)
         rows = np.bincount(at, self.rows, len(size)).astype(np.int64)
         weight = np.bincount(at, self.weight, len(size)).astype(np.float64)
-        return Counted(size, rows, weight, self.whole, float(size[0]), float(size[-1]))
+        half = np.zeros(len(size))
+        np.maximum.at(half, at, self.half)
+        return Counted(size, rows, weight, self.whole, float(size[0]), float(size[-1]), half)
 
     @cached_property
     def _ends(self) -> Ints:
@@ -117,6 +129,12 @@ class Counted:
     def _at(self, place: int) -> float:
         """The number at a place, from 0, of all rows in order."""
         return float(self.values[np.searchsorted(self._ends, place, side="right")])
+
+    def bound(self, shares: Sequence[float]) -> float:
+        """How far quantiles can lie from those of the rows: half the width of the widest of their bins."""
+        last = int(self._ends[-1]) - 1
+        places = [end(share * last) for share in shares for end in (np.floor, np.ceil)]
+        return float(self.half[np.searchsorted(self._ends, places, side="right")].max())
 
     def quantiles(self, shares: Sequence[float]) -> Floats:
         return np.array([self._quantile(share * (int(self._ends[-1]) - 1)) for share in shares])
@@ -132,6 +150,10 @@ class Counted:
 
     def histogram(self, edges: Floats) -> Floats:
         return np.histogram(self.values, edges, weights=self.weight)[0].astype(np.float64)
+
+    @property
+    def total(self) -> float:
+        return float(self.weight.sum())
 
     def weighted_median(self) -> float:
         share = np.cumsum(self.weight) / self.weight.sum()

@@ -40,8 +40,9 @@ def means(rows: Rows) -> Means:
     each = size.astype(np.float64) if weight is None else np.add.reduceat(weight, starts)
     total = np.add.reduceat(actual if weight is None else weight * actual, starts)
     of = np.empty(len(order), np.int64)
-    of[order] = np.repeat(np.arange(len(last)), size)
-    return Means(forecast[last], each, ratio(total, each), of)
+    weighs = each > 0  # of rows without weight nothing follows
+    of[order] = np.repeat(np.maximum(np.cumsum(weighs) - 1, 0), size)
+    return Means(forecast[last][weighs], each[weighs], ratio(total, each)[weighs], of)
 
 
 def isotonic(table: Means) -> Floats:
@@ -75,6 +76,12 @@ def decompose(rows: Rows, table: Means) -> Decomposition:
     >>> print(f"{d.miscalibration:.4f} {d.discrimination:.4f} {d.uncertainty:.4f}")
     3.5000 4.5000 4.6667
     """
+    centre = ratio(np.dot(table.weight, table.mean), table.weight.sum())
+    return decomposed(table, float(ratio(np.dot(rows.weights, (rows.actual - centre) ** 2), table.weight.sum())))
+
+
+def decomposed(table: Means, uncertainty: float) -> Decomposition:
+    """The same from the table and the variance of the actual values."""
     total, fitted = table.weight.sum(), isotonic(table)
     centre = ratio(np.dot(table.weight, table.mean), total)
     # What varies among rows of one forecast is in all three errors and cancels out.
@@ -82,5 +89,4 @@ def decompose(rows: Rows, table: Means) -> Decomposition:
         float(ratio(np.dot(table.weight, (table.mean - other) ** 2), total))
         for other in (table.forecast, fitted, np.full_like(fitted, centre))
     )
-    uncertainty = float(ratio(np.dot(rows.weights, (rows.actual - centre) ** 2), total))
     return Decomposition(of_forecast - of_fitted, of_centre - of_fitted, uncertainty)

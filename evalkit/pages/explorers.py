@@ -78,6 +78,10 @@ def _beside(name: str, value: object) -> Cell:
 
 def row_by_row(study: RowStudy) -> Html:
     """The rows that the leader misses by most or unlike its opponent, with what every system says of them."""
+    if not row_explorer.at_hand(study):
+        return tables.paragraph(
+            f"Single rows are not listed: of more than {study.settings.limits.reading.rows:,} rows none is kept."
+        )
     m = _listed(study)
     opened = ["<br>".join(f"{escape(name)}: {_short(text)}" for name, text in row.items()) for row in m.opened(OPENED)]
     return explorer(_explored(m, opened))

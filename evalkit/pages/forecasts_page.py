@@ -9,7 +9,7 @@ from evalkit.numbers import decimals, number, signed
 from evalkit.pages import pieces
 from evalkit.pages.probabilities import DRAWN
 from evalkit.studies import forecast_spread, mean_reliability
-from evalkit.studies.rating import Rating
+from evalkit.studies.rating_study import Rating
 from evalkit.studies.words import counted
 
 pieces.listed(__name__)
@@ -21,9 +21,9 @@ def actual_plot(study: Rating) -> Picture:
     """Actual values against forecasts, in cells shaded by their rows."""
     names = study.order[:DRAWN]
     frame = forecast_spread.cells(study, names)
-    what = "weight" if study.data.weight is not None else "rows"
+    what = "weight" if study.weighted else "rows"
     caption = (
-        f"Actual value against forecast ({counted(len(study.data.rows), 'row')}), in {forecast_spread.CELLS} × "
+        f"Actual value against forecast ({counted(len(study.account), 'row')}), in {forecast_spread.CELLS} × "
         f"{forecast_spread.CELLS} cells: the darker, the more {what} (logarithmic, up to "
         f"{number(frame['rows'].max(), 0)} in a cell). Dotted: forecast = actual. "
         f"{_axes('each axis holds the central 99% of its values')}{_few(study)}"
@@ -40,7 +40,7 @@ def error_histogram_plot(study: Rating) -> Picture:
     places = decimals(forecast_spread.widths(frame))
     values = "; ".join(f"{name} {signed(mean, places)}" for name, mean in means.items())
     caption = (
-        f"Errors (forecast − actual) of {counted(len(study.data.rows), 'row')}: share of the rows in "
+        f"Errors (forecast − actual) of {counted(len(study.account), 'row')}: share of the rows in "
         f"{forecast_spread.BINS} equal bins. Dashed: the mean error. {_axes('the axis holds the central 99%')}"
         f"{_few(study)}"
     )
@@ -61,11 +61,12 @@ def reliability_plot(study: Rating) -> Picture:
         places = decimals(rows[column])
         for name in names:
             words[name].append(f"{short} {number(rows.loc[name, column], places)}")
-    of_units = f" Errors of one {study.unit_name} vary together." if study.settings.unit else ""
+    of_units = f"Errors of one {study.unit_name} vary together. " if study.settings.unit else ""
+    of_such = f"{study.settings.level:.0%} of such curves if the forecasts are right (wild bootstrap)"
+    band = f"Grey: at each forecast, {of_such}. {of_units}" if drawn.bands is not None else ""
     caption = (
-        f"Reliability diagram of the mean without bins (CORP, isotonic regression, n = {len(study.data.rows):,}). On "
-        f"the dotted line forecasts are right on average; above it they are too low, below it too high. Grey: at each "
-        f"forecast, {study.settings.level:.0%} of such curves if the forecasts are right (wild bootstrap).{of_units} "
+        f"Reliability diagram of the mean without bins (CORP, isotonic regression, n = {len(study.account):,}). On "
+        f"the dotted line forecasts are right on average; above it they are too low, below it too high. {band}"
         f"Below: histogram of the forecasts. MCB, DSC, UNC: see below. "
         f"{_axes('the axis holds the central 99% of the forecasts')}{_few(study)}"
     )

@@ -7,13 +7,13 @@ import pandas as pd
 from evalkit.drawing import curve_plots, forecast_plots, plots, tables
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html, Results, limits, of_rows, text, value
-from evalkit.findings import inputs, measured, predictions
+from evalkit.findings import inputs, measured, methods, predictions
 from evalkit.findings.finding import Finding
 from evalkit.numbers import number, signed, thousands
 from evalkit.pages import explorers, first_screen, page, pieces, record
 from evalkit.pages.shared_findings import contrary, few_clusters, picked, rows_read, skewed, slices, weights
 from evalkit.studies import forecast_spread, mean_reliability, rating_diagnostics
-from evalkit.studies.rating import Rating
+from evalkit.studies.rating_study import Rating
 from evalkit.studies.words import counted, listed, plural
 
 pieces.listed(__name__)
@@ -24,7 +24,7 @@ def title(study: Rating) -> Html:
     return first_screen.title(
         "Rating report",
         study,
-        counted(len(study.data.rows), "row"),
+        counted(len(study.account), "row"),
         alone=f"How accurate are the forecasts of {study.leader}",
         against=f"Does any system forecast better than {study.settings.baseline}",
         best=f"Which of {len(study.order)} systems forecasts best",
@@ -38,7 +38,7 @@ def findings(study: Rating) -> Html:
 
 def estimates(study: Rating) -> Html:
     """Every metric, and below what forecasting the mean would give."""
-    caption = f"Errors with {study.settings.level:.0%} intervals, {page.sample(study, len(study.data.rows))}"
+    caption = f"Errors with {study.settings.level:.0%} intervals, {page.sample(study, len(study.account))}"
     constant = {"(mean of actual)": Rating.constant, "(median of actual)": Rating.constant_median}
     rows = [page.reference(study, name, of, study.settings.metrics) for name, of in constant.items()]
     note = (
@@ -49,7 +49,7 @@ def estimates(study: Rating) -> Html:
 
 def error_plot(study: Rating) -> Picture:
     """The leader's error against its forecast."""
-    name, n = study.leader, len(study.data.rows)
+    name, n = study.leader, len(study.account)
     tenths = study.tenths[study.tenths["system"] == name]
     caption = (
         f"{name}: error (forecast − actual) against the forecast, the central 99% of {counted(n, 'row')} each way, the "
@@ -67,7 +67,7 @@ def bias_plot(study: Rating) -> Picture:
     frame = frame[frame["system"].isin(study.order[:across])]
     caption = (
         f"Bias by decile of each system's forecast, lowest first, with {study.settings.level:.0%} intervals "
-        f"({counted(len(study.data.rows), 'row')}). Above 0: forecasts too high."
+        f"({counted(len(study.account), 'row')}). Above 0: forecasts too high."
     )
     return plots.row(
         curve_plots.tenths,
@@ -124,7 +124,7 @@ def origin(study: Rating) -> Html:
 
 def results(study: Rating) -> Results:
     """Every number of the page, unrounded."""
-    rows = study.data.rows
+    rows = study.account
     frames = {"tenths": study.tenths, "errors": study.spread, "extremes": study.extremes()}
     more: dict[str, Any] = record.population(rows) | {name: frame.to_dict("records") for name, frame in frames.items()}
     return record.results(
@@ -155,13 +155,15 @@ def _cells(frame: pd.DataFrame) -> dict[str, Any]:
 
 def every_finding(study: Rating) -> list[Finding]:
     """Every finding of a rating report."""
-    data = [*rows_read(study.data.rows), *_actual(study), *_units(study)]
+    data = [*rows_read(study.account), *_actual(study), *_units(study)]
     return [
         *data,
         *_constant(study),
         *_constant_wins(study),
         *_heavy(study),
-        *weights(study.data.weight is not None),
+        *_binned(study),
+        *_bands(study),
+        *weights(study.weighted),
         *few_clusters(study),
         *picked(study),
         *contrary(study),
@@ -171,17 +173,17 @@ def every_finding(study: Rating) -> list[Finding]:
 
 
 def _actual(study: Rating) -> list[Finding]:
-    a = rating_diagnostics.actual(study)
+    a = study.actual
     text = (
         f"Actual values: mean {number(a.mean)}, standard deviation {number(a.deviation)}, "
         f"from {a.low:g} to {a.high:g}, {a.zeros:.0%} are 0."
     )
     constant = inputs.CONSTANT_TARGET.warning("All actual values are equal: R² is undefined.")
-    return [inputs.TARGET_VALUES.note(text, len(study.data.rows)), *([constant] if a.low == a.high else [])]
+    return [inputs.TARGET_VALUES.note(text, len(study.account)), *([constant] if a.low == a.high else [])]
 
 
 def _units(study: Rating) -> list[Finding]:
-    n = rating_diagnostics.units(study)
+    n = study.units
     text = f"Rows of one {study.unit_name} are not independent: {counted(n, study.unit_name)} are the units."
     return [inputs.CLUSTERED.note(text, n)] if study.settings.unit else []
 
@@ -201,6 +203,22 @@ def _constant_wins(study: Rating) -> list[Finding]:
         f"every system: {number(constant.value)}."
     )
     return [predictions.CONSTANT_WINS.warning(text)]
+
+
+def _binned(study: Rating) -> list[Finding]:
+    text = (
+        f"The errors have more than {study.settings.limits.bins:,} distinct values and are counted in bins: the median "
+        f"absolute error and the quantiles of the error move by less than {study.bound:.0e}; all means are exact."
+    )
+    return [predictions.BINNED_ERRORS.note(text, len(study.systems))] if study.bound else []
+
+
+def _bands(study: Rating) -> list[Finding]:
+    text = (
+        f"Bands of the reliability diagrams: none; above {study.settings.limits.reading.rows:,} rows the rows of each "
+        f"{study.unit_name} are not kept, from which they are drawn."
+    )
+    return [] if study.banded else [methods.BANDS.note(text)]
 
 
 def _heavy(study: Rating) -> list[Finding]:

@@ -10,6 +10,7 @@ from evalkit.parameters import cells
 from evalkit.reading.inputs.aligned import Aligned
 from evalkit.reading.tables.parts import Source
 from evalkit.studies import diagnostics, provenance
+from evalkit.studies.account import Account
 from evalkit.studies.study import Study
 
 
@@ -19,7 +20,7 @@ def origin(study: Study, notebook: str) -> Html:
     return tables.provenance(provenance.table(study.sources, study.given, notebook, settings.seed, settings.metrics))
 
 
-def population(rows: Aligned) -> dict[str, Any]:
+def population(rows: Aligned | Account) -> dict[str, Any]:
     """The columns and the rows of a table of predictions, as a report's JSON has them."""
     counted = {"rows": len(rows), "read": rows.read, "alone": rows.alone}
     return {"columns": dict(rows.columns), "population": counted}

@@ -139,7 +139,7 @@ class Classification(Compared, Resources):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Rating(Compared):
+class Rating(Compared, Resources):
     """The parameters of the rating report."""
 
     preds: Any = option(DATA, "actual values and forecasts: a file, a folder or a glob; None: the bundled sample")

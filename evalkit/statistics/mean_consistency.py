@@ -27,13 +27,26 @@ def consistency(
     >>> x.tolist(), bool((0.1 < x - low).all()), bool((high - x < 0.3).all())
     ([2.0, 8.0], True, True)
     """
+    cell = fine(table.weight)
+    error = rows.weights * (rows.actual - rows.scores)
+    noise = _noise(cell[table.of], error, rows.unit, int(cell[-1]) + 1, rng, draws)
+    return _limits(cell, table, noise, level)
+
+
+def of_independent(
+    table: Means, squares: Floats, *, rng: np.random.Generator, draws: int, level: float
+) -> tuple[Floats, Floats, Floats]:
+    """The same of rows that are independent. squares: of their errors, times weights, at each forecast."""
+    cell = fine(table.weight)
+    cells = int(cell[-1]) + 1
+    return _limits(cell, table, rng.normal(size=(draws, cells)) * np.sqrt(np.bincount(cell, squares, cells)), level)
+
+
+def _limits(cell: Ints, table: Means, noise: Floats, level: float) -> tuple[Floats, Floats, Floats]:
     from scipy.optimize import isotonic_regression
 
-    cell = fine(table.weight)
     weight = np.bincount(cell, table.weight)
     x = ratio(np.bincount(cell, table.weight * table.forecast), weight)
-    error = rows.weights * (rows.actual - rows.scores)
-    noise = _noise(cell[table.of], error, rows.unit, len(x), rng, draws)
     shares = [isotonic_regression(x + added / weight, weights=weight).x for added in noise]
     low, high = np.quantile(shares, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return x, low, high

@@ -93,7 +93,7 @@ def _binned(grids: Mapping[int, Grid], counted: Ints) -> Any:
 
     nothing = np.empty(0, np.int64)
     whole = {**grids, FACTS: Grid(0, nothing, nothing, counted.astype(np.int64), nothing)}
-    columns = {name: _lists([getattr(part, name) for part in whole.values()]) for name in BINS}
+    columns = {name: lists([getattr(part, name) for part in whole.values()]) for name in BINS}
     return pa.table(
         {"key": pa.array(list(whole), pa.int64()), "shift": [part.shift for part in whole.values()], **columns}
     )
@@ -102,7 +102,7 @@ def _binned(grids: Mapping[int, Grid], counted: Ints) -> Any:
 def bins(table: Any, cuts: Sequence[float] | None) -> Iterator[tuple[int, Grid]]:
     """Key and bins of each row of a result."""
     at = None if cuts is None else grid.codes(np.array(cuts))
-    columns = [_arrays(table[name]) for name in BINS]
+    columns = [arrays(table[name]) for name in BINS]
     for i, (key, shift) in enumerate(zip(table["key"].to_pylist(), table["shift"].to_pylist(), strict=True)):
         if key != FACTS:
             low, high, positive, negative = (column[i] for column in columns)
@@ -112,7 +112,7 @@ def bins(table: Any, cuts: Sequence[float] | None) -> Iterator[tuple[int, Grid]]
 
 def facts(table: Any) -> Ints:
     """Rows, positive rows, ids that come twice, disagreements."""
-    counted = zip(table["key"].to_pylist(), _arrays(table["positive"]), strict=True)
+    counted = zip(table["key"].to_pylist(), arrays(table["positive"]), strict=True)
     return np.sum([numbers for key, numbers in counted if key == FACTS], axis=0)
 
 
@@ -154,7 +154,7 @@ class Second:
             if unit is None:
                 total, gram, cubes = total + x.sum(axis=1), gram + products(x), cubes + cubed(x)
             else:
-                _add(by_unit, unit[at], x)
+                add(by_unit, unit[at], x)
         if unit is None:
             return Sums(len(label), total, gram.ravel(), cubes)
         return Sums(0, by_unit.ravel(), np.empty(0), np.empty(0)) if self.apart else collapsed(by_unit)
@@ -221,7 +221,7 @@ def products(x: Floats) -> Floats:
     return whole
 
 
-def _add(by_unit: Floats, unit: Ints, x: Floats) -> None:
+def add(by_unit: Floats, unit: Ints, x: Floats) -> None:
     """Adds the columns of rows to those of their units."""
     for i, column in enumerate(x):
         by_unit[:, i] += np.bincount(unit, column, len(by_unit))
@@ -230,14 +230,14 @@ def _add(by_unit: Floats, unit: Ints, x: Floats) -> None:
 def _summed(groups: Mapping[int, Sums]) -> Any:
     import pyarrow as pa
 
-    columns = {name: _lists([getattr(part, name) for part in groups.values()]) for name in SUMS}
+    columns = {name: lists([getattr(part, name) for part in groups.values()]) for name in SUMS}
     n = pa.array([part.n for part in groups.values()], pa.int64())
     return pa.table({"key": pa.array(list(groups), pa.int64()), "n": n, **columns})
 
 
 def sums(table: Any) -> Iterator[tuple[int, Sums]]:
     """Key and sums of each row of a result."""
-    total, gram, cubes = (_arrays(table[name]) for name in SUMS)
+    total, gram, cubes = (arrays(table[name]) for name in SUMS)
     for i, (key, n) in enumerate(zip(table["key"].to_pylist(), table["n"].to_pylist(), strict=True)):
         yield key, Sums(n, total[i], gram[i], cubes[i])
 
@@ -245,12 +245,14 @@ def sums(table: Any) -> Iterator[tuple[int, Sums]]:
 # Lists of numbers in a table ----------------------------------------------------------------------------------------
 
 
-def _lists(arrays: Sequence[np.ndarray]) -> Any:
+def lists(columns: Sequence[np.ndarray]) -> Any:
+    """An Arrow column with one of these in each row."""
     import pyarrow as pa
 
-    offsets = np.append(0, np.cumsum([len(values) for values in arrays]))
-    return pa.LargeListArray.from_arrays(pa.array(offsets, pa.int64()), pa.array(np.concatenate(arrays)))
+    offsets = np.append(0, np.cumsum([len(values) for values in columns]))
+    return pa.LargeListArray.from_arrays(pa.array(offsets, pa.int64()), pa.array(np.concatenate(columns)))
 
 
-def _arrays(column: Any) -> list[np.ndarray]:
+def arrays(column: Any) -> list[np.ndarray]:
+    """What stands in each row of such a column."""
     return [numbers.values.to_numpy() for numbers in column]

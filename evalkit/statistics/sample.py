@@ -309,7 +309,7 @@ class OfSums(Statistic):
 
     def difference_error(self, other: "OfSums") -> float:
         """The standard error of the difference on the same rows."""
-        return self._error(_minus(self.form, other.form))
+        return self._error(minus(self.form, other.form))
 
     def _error(self, form: Form) -> float:
         n, freedom = self.moments.n, self.freedom
@@ -324,7 +324,7 @@ class OfSums(Statistic):
 
     def apart(self, other: "OfSums") -> tuple[Floats, Ints]:
         """The variance of the difference that the rows of each class add, on one degree of freedom less; how many."""
-        c, n, form = self.tables.counts, self.moments.n, _minus(self.form, other.form)
+        c, n, form = self.tables.counts, self.moments.n, minus(self.form, other.form)
         rows = np.array([c.positives, c.negatives])
         sides = [{name: times for name, times in form.items() if name.endswith(POSITIVE) == side} for side in (1, 0)]
         variance = [self.moments.error(side) ** 2 * (n - 1) / n for side in sides]
@@ -376,5 +376,6 @@ class OfSums(Statistic):
         return np.array(counted)
 
 
-def _minus(first: Form, second: Form) -> Form:
+def minus(first: Form, second: Form) -> Form:
+    """How much each row moves a difference."""
     return {name: first.get(name, 0.0) - second.get(name, 0.0) for name in {**first, **second}}

@@ -22,6 +22,7 @@ from evalkit.reading.tables.slices import Slice
 from evalkit.statistics import calibration_test, inference
 from evalkit.statistics.calibration_test import UNKNOWN, Perfect
 from evalkit.studies import curve_points, reliability
+from evalkit.studies.account import Account
 from evalkit.studies.reliability import Reliability
 from evalkit.studies.row_study import RowStudy
 from evalkit.studies.thresholds import Costs, Rule
@@ -35,22 +36,6 @@ FINE = np.linspace(0, 1, 1001)
 BRIER, BIAS = (lookup.find(name, "counts") for name in ("brier", "calibration_in_the_large"))
 FITTED = {metric.name: metric for metric in (SLOPE, INTERCEPT)}
 TIMES = 10  # negatives, in the figure of another base rate where none is named
-
-
-@dataclass(frozen=True, eq=False)
-class Account:
-    """What was read: systems, columns by role, inputs, rows read, used, without a match; columns that were not read."""
-
-    systems: tuple[str, ...]
-    columns: Mapping[str, str]
-    sources: tuple[Source, ...]
-    read: int
-    used: int
-    alone: int
-    others: tuple[str, ...] = ()
-
-    def __len__(self) -> int:
-        return self.used
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,8 +26,8 @@ from evalkit.statistics import count_bootstrap, interval_methods, passes
 from evalkit.statistics.passes import First, Second
 from evalkit.statistics.sample import HeldRows, Moments, SummedRows, Table, columns
 from evalkit.statistics.statistic import Layout
-from evalkit.studies import study, thresholds
-from evalkit.studies.binary import AT, ORDER, Account, BinaryStudy, Facts
+from evalkit.studies import account, study, thresholds
+from evalkit.studies.binary import AT, ORDER, BinaryStudy, Facts
 from evalkit.studies.study import Settings
 from evalkit.studies.thresholds import Rule
 
@@ -45,7 +45,7 @@ class RowsStudy(BinaryStudy):
         """What the page says of the rows."""
         d, rows = self.data, self.data.rows
         return Facts(
-            account=Account(rows.systems, rows.columns, rows.sources, rows.read, len(rows), rows.alone, rows.others),
+            account=account.of_rows(rows),
             positive=d.positive,
             negative=d.negative,
             positives=int(d.label.sum()),
@@ -223,10 +223,8 @@ def of_sums(t: Large, p: Classification, limits: Limits = USUAL) -> SumsStudy:
     plain = a.settings.unit is None and t.plan.scale is None
     layout = Layout.SUMMED if plain else Layout.SUMMED_VARIED
     sample = SummedRows(tables, _moments(t, a, tables, plain=plain), layout)
-    alone = t.rows - rows * len(t.systems) if t.plan.paired else 0
-    account = Account(t.systems, t.columns, t.sources(), sum(t.counts), rows, alone)
     facts = Facts(
-        account=account,
+        account=account.of_table(t, rows),
         positive=t.positive,
         negative=t.negative,
         positives=positives,

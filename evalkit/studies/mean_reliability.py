@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,8 @@ import pandas as pd
 from evalkit.arrays import Floats
 from evalkit.metrics import curves, mean_calibration
 from evalkit.metrics.calibration import Decomposition
+from evalkit.metrics.distribution import Distribution, Held
+from evalkit.metrics.mean_calibration import Means
 from evalkit.metrics.rows import Rows
 from evalkit.statistics import mean_consistency
 from evalkit.studies.reliability import Reliability
@@ -19,12 +22,15 @@ TAIL = 0.005  # share of rows that each end of an axis may leave out
 
 @dataclass(frozen=True, eq=False)
 class MeanReliability:
-    """curve: x, y, straight between them. bands: x, low, high. parts: of the squared error. rows: of the system."""
+    """curve: x, y, straight between them. bands: x, low, high, or none. parts: of the squared error.
+
+    forecasts: how those of the system are distributed.
+    """
 
     curve: pd.DataFrame
-    bands: pd.DataFrame
+    bands: pd.DataFrame | None
     parts: Decomposition
-    rows: Rows
+    forecasts: Distribution
 
 
 def of_rows(rows: Rows, rng: np.random.Generator, *, draws: int, level: float) -> MeanReliability:
@@ -33,26 +39,45 @@ def of_rows(rows: Rows, rng: np.random.Generator, *, draws: int, level: float) -
     x, y = mean_calibration.isotonic_curve(table)
     at, low, high = mean_consistency.consistency(rows, table, rng=rng, draws=draws, level=level)
     curve, bands = pd.DataFrame({"x": x, "y": y}), pd.DataFrame({"x": at, "low": low, "high": high})
-    return MeanReliability(curve, bands, mean_calibration.decompose(rows, table), rows)
+    return MeanReliability(curve, bands, mean_calibration.decompose(rows, table), Held(rows.scores, rows.weight))
+
+
+def of_sums(
+    table: Means,
+    squares: Floats | None,
+    uncertainty: float,
+    forecasts: Distribution,
+    rng: np.random.Generator,
+    **more: Any,
+) -> MeanReliability:
+    """The same of rows that were added up. squares: of the errors at each forecast; None where rows vary by unit."""
+    x, y = mean_calibration.isotonic_curve(table)
+    bands = None
+    if squares is not None:
+        at, low, high = mean_consistency.of_independent(table, squares, rng=rng, **more)
+        bands = pd.DataFrame({"x": at, "low": low, "high": high})
+    parts = mean_calibration.decomposed(table, uncertainty)
+    return MeanReliability(pd.DataFrame({"x": x, "y": y}), bands, parts, forecasts)
 
 
 def drawn(systems: dict[str, MeanReliability]) -> Reliability:
     """The parts of their lines that one picture shows, all along the same axis: the central 99% of forecasts."""
-    ends = window([system.rows.scores for system in systems.values()])
+    ends = window([system.forecasts for system in systems.values()])
     curve = [_cut(system.curve, ends).assign(system=name) for name, system in systems.items()]
-    bands = [_cut(system.bands, ends).assign(system=name) for name, system in systems.items()]
-    spread = [_spread(system.rows, ends).assign(system=name) for name, system in systems.items()]
-    return Reliability(*(pd.concat(frames, ignore_index=True) for frames in (curve, bands, spread)))
+    bands = [_cut(own.bands, ends).assign(system=name) for name, own in systems.items() if own.bands is not None]
+    spread = [_spread(system.forecasts, ends).assign(system=name) for name, system in systems.items()]
+    band = pd.concat(bands, ignore_index=True) if bands else None
+    return Reliability(pd.concat(curve, ignore_index=True), band, pd.concat(spread, ignore_index=True))
 
 
-def window(columns: Sequence[Floats]) -> tuple[float, float]:
+def window(columns: Sequence[Distribution]) -> tuple[float, float]:
     """The ends of an axis that holds the central 99% of each column, and so every value of fewer than 200.
 
-    >>> window([np.arange(5.0), np.arange(1000.0)])
+    >>> window([Held(np.arange(5.0)), Held(np.arange(1000.0))])
     (0.0, 995.0)
     """
-    low = min(float(np.quantile(column, TAIL, method="lower")) for column in columns)
-    high = max(float(np.quantile(column, 1 - TAIL, method="higher")) for column in columns)
+    ends = [column.window(TAIL) for column in columns]
+    low, high = min(low for low, _ in ends), max(high for _, high in ends)
     return (low, high) if high > low else (low - 0.5, high + 0.5)
 
 
@@ -66,7 +91,7 @@ def _cut(frame: pd.DataFrame, ends: tuple[float, float]) -> pd.DataFrame:
     return pd.DataFrame({"x": inside} | lines)[keep]
 
 
-def _spread(rows: Rows, ends: tuple[float, float]) -> pd.DataFrame:
+def _spread(forecasts: Distribution, ends: tuple[float, float]) -> pd.DataFrame:
     edges = np.linspace(*ends, SPREAD + 1)
-    weight = np.histogram(rows.scores, edges, weights=rows.weight)[0].astype(np.float64)
+    weight = forecasts.histogram(edges)
     return pd.DataFrame({"low": edges[:-1], "high": edges[1:], "rows": weight})

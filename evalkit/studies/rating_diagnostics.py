@@ -4,36 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evalkit.studies.rating import Rating
+from evalkit.studies.rating_study import Rating
 
 HEAVY = 0.25  # the share of the squared error in 1% of the rows from which RMSE is driven by a few
 
 
-@dataclass(frozen=True)
-class Actual:
-    """How the actual values are distributed: mean, standard deviation, lowest, highest, share of zeros."""
-
-    mean: float
-    deviation: float
-    low: float
-    high: float
-    zeros: float
-
-
-def actual(study: Rating) -> Actual:
-    """The actual values."""
-    a = study.data.actual
-    return Actual(float(a.mean()), float(a.std()), float(a.min()), float(a.max()), float(np.mean(a == 0)))
-
-
-def units(study: Rating) -> int:
-    """The units that vary: rows, or the units of the column that was named."""
-    return len(study.data.actual) if study.unit is None else len(np.unique(study.unit))
-
-
 def constant_forecasts(study: Rating) -> list[str]:
     """The systems that forecast the same value for every row."""
-    return [name for name, forecast in study.data.forecast.items() if np.ptp(forecast) == 0]
+    return [name for name, forecast in study.forecasts.items() if forecast.low == forecast.high]
 
 
 @dataclass(frozen=True)

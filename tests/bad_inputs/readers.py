@@ -234,7 +234,7 @@ READERS = (
         "forecasts", rating, "preds", *two_systems(_forecasts(), "forecast"),
         {"id": "id", "number": "forecast", "weight": "weight", "unit": "user", "segment": "country",
          "shared": "actual", "twin": "actual"},
-        ("actual", "forecast"), {"columns": {"weight": "weight", "id": "id"}} | BY_UNIT,
+        ("actual", "forecast"), {"columns": {"weight": "weight", "id": "id"}} | BY_UNIT, large=True,
     ),
     Reader(
         "wide values", significance, "preds", *halves(_values(), "query"),

@@ -23,6 +23,7 @@ from evalkit.reading.tables.rules import LEAST_WEIGHT, MOST_WEIGHT, checks, spli
 
 Row = Mapping[str, Any]  # of a profile
 ACTUAL, WEIGHT = "number actual", "number weight"
+LISTED = 10_000  # rows as far as the farthest that are looked at
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,3 +138,30 @@ def _centre(rows: Sequence[Row], role: str) -> float:
     mean = sum(row[f"avg {role}"] * (row["n"] / total) for row in rows)
     low, high = min(row[f"min {role}"] for row in rows), max(row[f"max {role}"] for row in rows)
     return float(np.clip(float(f"{mean:.6g}"), low, high))
+
+
+def farthest(t: Large, system: str, most: int, *, paired: bool) -> list[tuple[str, float, float]]:
+    """Id, actual value and forecast of the rows that a system misses by most. paired: some ids lack a system."""
+    score = f"score{t.systems.index(system) if t.wide else 0}"
+    literal = t.engine.dialect.literal
+    kept = "true" if t.wide else f"system = {literal(system)}"
+    if paired:
+        kept += f" AND id IN (SELECT id FROM ({t.query}) AS r GROUP BY id HAVING count(*) = {len(t.systems)})"
+    off = f"abs({score} - actual)"
+    if t.pieces[0].layout.id:
+        rows = t.ask(f"id, actual, {score} AS forecast", f"WHERE {kept} ORDER BY {off} DESC, id LIMIT {most}")
+        return [(row["id"], row["actual"], row["forecast"]) for row in rows.to_pylist()]
+    least = t.ask(f"{off} AS off", f"WHERE {kept} ORDER BY 1 DESC LIMIT {most}")["off"].to_pylist()[-1]
+    return _numbered(t, system, least)[:most]
+
+
+def _numbered(t: Large, system: str, least: float) -> list[tuple[str, float, float]]:
+    """The same of rows without ids, by their numbers: those that are missed by at least so much, the farthest first."""
+    quote, before, rows = t.engine.dialect.quote, 0, []
+    for piece, count in zip(t.pieces, t.counts, strict=True):
+        own = quote(own_key(system if t.wide else None, "forecast", _field(piece.layout, system)))
+        cells = f"{quote(ACTUAL)} AS actual, {own} AS forecast"
+        for row in t.engine.where(piece.chosen, f"abs({own} - {quote(ACTUAL)}) >= {least!r}", cells, LISTED):
+            rows.append((str(row["n"] + before) if row["n"] else "", row["actual"], row["forecast"]))
+        before += count
+    return sorted(rows, key=lambda row: -abs(row[2] - row[1]))

@@ -1,0 +1,114 @@
+"""What shards of rows add up to: sums and counted numbers by name, fit to be sent to other machines and merged."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from evalkit.arrays import Floats, Ints
+from evalkit.metrics import grid
+from evalkit.metrics.grid import Grid
+from evalkit.statistics import passes
+from evalkit.statistics.passes import Sums
+from evalkit.statistics.sample import Moments
+
+SIDES = ("low", "high", "positive", "negative")
+
+
+@dataclass(frozen=True, eq=False)
+class Gathered:
+    """sums: arrays that add up. grids: bins that are laid together."""
+
+    sums: dict[str, Floats] = field(default_factory=dict)
+    grids: dict[str, Grid] = field(default_factory=dict)
+
+    @property
+    def bins(self) -> int:
+        """How many bins there are in all."""
+        return sum(len(part.low) for part in self.grids.values())
+
+    def table(self) -> Any:
+        """The same as an Arrow table, one row a name."""
+        import pyarrow as pa
+
+        none, nothing = np.empty(0, np.int64), np.empty(0)
+        grids = [*self.grids.values(), *(Grid(0, none, none, none, none) for _ in self.sums)]
+        sums = [*(nothing for _ in self.grids), *self.sums.values()]
+        columns = {side: passes.lists([getattr(part, side) for part in grids]) for side in SIDES}
+        shift = pa.array([part.shift for part in grids], pa.int64())
+        return pa.table({"name": [*self.grids, *self.sums], "shift": shift, "sums": passes.lists(sums), **columns})
+
+
+def parts(table: Any) -> list[Gathered]:
+    """The rows of a table, each by itself."""
+    columns = [passes.arrays(table[side]) for side in SIDES]
+    rows = zip(table["name"].to_pylist(), table["shift"].to_pylist(), passes.arrays(table["sums"]), strict=True)
+    every = []
+    for i, (name, shift, sums) in enumerate(rows):
+        low, high, positive, negative = (column[i] for column in columns)
+        bins = {name: Grid(shift, low, high, positive, negative)} if len(low) else {}
+        every.append(Gathered({} if bins else {name: sums}, bins))
+    return every
+
+
+def merged(every: Iterable[Gathered], room: Callable[[str], int]) -> Gathered:
+    """All of them as one. room: the bins of a name."""
+    sums: dict[str, Floats] = {}
+    grids: dict[str, list[Grid]] = {}
+    for part in every:
+        for name, numbers in part.sums.items():
+            sums[name] = sums[name] + numbers if name in sums else numbers
+        for name, bins in part.grids.items():
+            grids.setdefault(name, []).append(bins)
+    laid = {name: one[0] if len(one) == 1 else grid.merge(one, room(name)) for name, one in grids.items()}
+    return Gathered(sums, laid)
+
+
+# Sums of columns, of their products and cubes, by row or by unit ----------------------------------------------------
+
+
+class Blocks(Protocol):
+    """Columns of rows, made block by block."""
+
+    def __len__(self) -> int: ...
+
+    def __call__(self, at: slice) -> Floats:
+        """The columns of the rows at these places, one below the other."""
+
+
+@dataclass(frozen=True, eq=False)
+class Summing:
+    """Columns of rows that are added up, block by block. apart: units are few, and stand side by side to the end."""
+
+    unit: Ints | None
+    units: int
+    apart: bool
+
+    def __call__(self, columns: Blocks, m: int, unit: Ints | None) -> Floats:
+        """n, sums, products and cubes of m columns, flat; of units apart the sums of each."""
+        by_unit = np.zeros((self.units if unit is not None else 0, m))
+        total = Sums(0, np.zeros(m), np.zeros(m * m), np.zeros(m))
+        for start in range(0, len(columns), passes.BLOCK):
+            at = slice(start, min(start + passes.BLOCK, len(columns)))
+            x = columns(at)
+            if unit is None:
+                total = total + Sums(x.shape[1], x.sum(axis=1), passes.products(x).ravel(), passes.cubed(x))
+            else:
+                passes.add(by_unit, unit[at], x)
+        if unit is None:
+            return _flat(total)
+        return by_unit.ravel() if self.apart else _flat(passes.collapsed(by_unit))
+
+
+def _flat(part: Sums) -> Floats:
+    return np.concatenate([[part.n], part.total, part.gram, part.cubes])
+
+
+def moments(flat: Floats, names: list[str], *, apart: bool) -> Moments:
+    """What `Summing` gathered of columns of these names."""
+    m = len(names)
+    if apart:
+        flat = _flat(passes.collapsed(flat.reshape(-1, m)))
+    n, total, gram, cubes = np.split(flat, [1, 1 + m, 1 + m + m * m])
+    return Moments(names, int(n[0]), total, gram.reshape(m, m), cubes)
