@@ -236,4 +236,4 @@ def test_bad_input_leaves_the_old_report_alone(tmp_path, capsys):
 
 def test_a_slice_says_where_its_queries_are_listed():
     note = page.segments(ranking.read()).tables[0].note
-    assert "the list under “Query by query”, filtered by “digit 0”" in note
+    assert "A slice opens its part of the list under “Query by query”" in note
