@@ -14,10 +14,10 @@ import numpy as np
 from results import Claim, seconds
 from scipy import stats
 
+from evalkit.statistics.flip_ranges import ranges
 from evalkit.statistics.intervals import mean_bca
 from evalkit.statistics.multiplicity import max_t
 from evalkit.statistics.resampling import resampled_sums
-from evalkit.statistics.signflip import ranges, share
 from evalkit.statistics.significance import paired_t, sign_flip
 
 PEERS = Path(__file__).resolve().parent.parent / ".bench" / "bin" / "python"
@@ -47,7 +47,7 @@ def ranx(draws: int) -> float | None:
 def flips(d: np.ndarray) -> list[Claim]:
     """Sign flips: p alone against p alone, and p with the interval that inverts it."""
     count = np.ones(d.size)
-    alone = seconds(lambda: share(*ranges(d, count, rng=np.random.default_rng(1), draws=DRAWS)))
+    alone = seconds(lambda: ranges(d, count, rng=np.random.default_rng(1), draws=DRAWS).share())
     full = seconds(lambda: sign_flip(d, rng=np.random.default_rng(1), draws=DRAWS))
     print(f"sign flips, n = {N:,}, {DRAWS:,} draws: p {1000 * alone:.1f} ms, p and its interval {1000 * full:.1f} ms")
     claims = []

@@ -55,7 +55,8 @@ def ratio(numerator: ArrayLike, denominator: ArrayLike) -> Floats:
     array([0.5, nan])
     """
     top, bottom = np.asarray(numerator, float), np.asarray(denominator, float)
-    out = np.full(np.broadcast_shapes(top.shape, bottom.shape), np.nan)
+    out = np.empty(np.broadcast(top, bottom).shape)
+    out.fill(np.nan)
     return np.divide(top, bottom, out=out, where=bottom != 0)
 
 

@@ -3,6 +3,8 @@
 import html
 import re
 
+SLIDER, LISTED = "_slider", "_listed"  # the thresholds that move, and the fold that lists single rows or queries
+
 
 def anchor(name: str) -> str:
     """The words of a name as the id of a place on the page.
@@ -13,9 +15,10 @@ def anchor(name: str) -> str:
     return re.sub(r"\W+", "-", name.lower()).strip("-")
 
 
-def link(text: str, place: str) -> str:
-    """A link to a place on the same page, as HTML."""
-    return f'<a href="#{place}">{html.escape(text)}</a>'
+def link(text: str, place: str, kind: str = "") -> str:
+    """A link to a place on the same page, as HTML. kind: its class, none if empty."""
+    start = f'a class="{kind}"' if kind else "a"
+    return f'<{start} href="#{place}">{html.escape(text)}</a>'
 
 
 def definition(name: str) -> str:

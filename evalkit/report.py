@@ -5,6 +5,7 @@ import errno
 import json
 import os
 import re
+import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -163,8 +164,31 @@ def _executed(run: Run) -> str:
     return str(nbformat.writes(run.notebook)) + "\n"
 
 
+ENCODE = json.JSONEncoder(allow_nan=False, ensure_ascii=False).encode
+
+
 def _results(run: Run) -> str:
-    return json.dumps(run.results, indent=1, sort_keys=False, allow_nan=False, ensure_ascii=False) + "\n"
+    return lines(run.results) + "\n"
+
+
+def lines(value: Any, levels: int = 2, indent: str = "\n") -> str:
+    """JSON with a line for each part of the first levels, so for each comparison of many.
+
+    >>> print(lines({"order": [], "rows": [{"p": 0.5}]}))
+    {
+     "order": [],
+     "rows": [
+      {"p": 0.5}
+     ]
+    }
+    """
+    if not (levels and value and isinstance(value, dict | list)):
+        return ENCODE(value)
+    below = indent + " "
+    if isinstance(value, list):
+        return f"[{below}" + f",{below}".join(ENCODE(part) for part in value) + f"{indent}]"
+    parts = (f"{ENCODE(key)}: {lines(part, levels - 1, below)}" for key, part in value.items())
+    return f"{{{below}" + f",{below}".join(parts) + f"{indent}}}"
 
 
 CONTENTS: dict[str, Callable[[Run], str]] = {
@@ -247,14 +271,21 @@ def discard_failed(folder: Path, name: str) -> None:
 # A line of progress -------------------------------------------------------------------------------------------
 
 
-def progress(name: str, notebook: Any, stream: TextIO) -> Callable[..., None] | None:
-    """Return a callback that redraws one line on a terminal before each cell; None if `stream` is not a terminal."""
-    if not stream.isatty():
-        return None
-    cells = len(notebook.cells)
+def progress(name: str, notebook: Any, stream: TextIO, seconds: float = 20.0) -> Callable[..., None]:
+    """Return a callback for before each cell, which redraws one line on a terminal.
+
+    Elsewhere, as in a file, it adds a line where none was added for so many seconds: short reports say nothing there.
+    """
+    cells, last = len(notebook.cells), time.monotonic()
 
     def draw(cell_index: int, **_: Any) -> None:
-        stream.write(f"\r\x1b[K{name} {bar(cell_index, cells)} cell {cell_index + 1} of {cells}")
+        nonlocal last
+        line = f"{name} {bar(cell_index, cells)} cell {cell_index + 1} of {cells}"
+        if stream.isatty():
+            stream.write(f"\r\x1b[K{line}")
+        elif time.monotonic() - last >= seconds:
+            last = time.monotonic()
+            stream.write(f"{line}\n")
         stream.flush()
 
     return draw

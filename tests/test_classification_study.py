@@ -123,7 +123,7 @@ def test_the_first_screen_of_the_sample(binary):
     assert 0.03099480767269 < row["p"] < 0.0320  # pROC's, which is normal, and a little more on Welch's t
     assert row["adjusted"] == pytest.approx(3 * row["p"])
     shown = text(classification_page.findings(binary))
-    assert "Base rate: 30.0% of the rows are positive (1)" in shown
+    assert "Base rate: 30.0% of the rows are positive, the class coded 1 in y_true." in shown
     assert "is right for 70.0%" in shown
     assert "(always the larger class)" in text(classification_page.estimates(binary))
 

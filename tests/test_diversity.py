@@ -177,6 +177,23 @@ def test_the_jackknife_interval_holds_the_expected_value_in_many_draws(name):
     assert share_of_intervals_that_hold(getattr(d, name), getattr(d, name + "_by_list"), 2000, 150) >= 0.94
 
 
+@ANY_TIME
+@given(LISTS, CUTS)
+def test_leaving_out_units_of_one_list_is_leaving_out_lists(lists, k):
+    of, unit = made(lists), np.arange(len(lists))
+    assert d.jackknife_by_unit(of, unit, d.share_exposed, k) == pytest.approx(d.catalogue_coverage_by_list(of, k))
+    by_list = d.exposure_gini_by_list(of, k)
+    assert d.jackknife_by_unit(of, unit, d.gini, k) == pytest.approx(by_list, nan_ok=True)
+
+
+def test_a_unit_is_left_out_with_all_its_lists():
+    of, unit = made([[0, 1], [0, 2], [3], [1, 4]]), np.array(["u", "v", "v", "w"])
+    without = {"u": [[0, 2], [3], [1, 4]], "v": [[0, 1], [1, 4]], "w": [[0, 1], [0, 2], [3]]}
+    theta = np.array([d.exposure_gini(made(rest)) for rest in without.values()])
+    expected = d.exposure_gini(of) + 2 * (theta.mean() - theta)
+    assert d.jackknife_by_unit(of, unit, d.gini) == pytest.approx(expected)
+
+
 def test_a_percentile_bootstrap_of_lists_misses_the_coverage():
     rng = np.random.default_rng(3)
     s = drawn_lists(rng, 100)

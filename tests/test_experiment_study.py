@@ -154,3 +154,10 @@ def test_the_difference_of_shares_that_would_show_is_that_of_their_test():
     by_test = power.detectable_share(share.loc[row["second"], "value"], *sizes, level=study.family_level)
     assert row["detectable"] == pytest.approx(by_test)
     assert 0.05 < by_test < 0.15
+
+
+def test_what_a_table_of_users_compares_is_called_an_arm():
+    table = pd.DataFrame({"user": np.arange(60).astype(str), "arm": ["a", "b", "c"] * 20, "plays": np.arange(60) % 7})
+    page_text = experiment_page.estimates(interleaving.read(users=table, metrics="plays").users).html
+    assert '<th scope="col">arm</th>' in page_text
+    assert "system" not in page_text

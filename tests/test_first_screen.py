@@ -9,7 +9,7 @@ import pytest
 
 from evalkit.catalogue import lookup
 from evalkit.catalogue.metric import Chosen
-from evalkit.numbers import signed
+from evalkit.numbers import number
 from evalkit.pages import first_screen, rating_page
 from evalkit.studies import classification, diagnostics, interleaving, rating, significance
 
@@ -73,6 +73,15 @@ def answer(study) -> str:
 )
 def test_the_answer_says_who_is_better_and_by_how_much(errors, options, sentence):
     assert re.fullmatch(sentence, answer(rating.read(forecasts(**errors), metrics="mae", **options)))
+
+
+def test_the_answer_names_the_systems_that_are_exactly_as_good():
+    table = forecasts(a=1, b=2)
+    table["forecast_c"] = table["forecast_a"]
+    study = rating.read(table, metrics="mae")
+    assert re.match(
+        r"a has the lowest mae, [\d.]+, the same as c, and is better than b; the data do not", answer(study)
+    )
 
 
 def test_many_systems_are_a_tally_and_five_cards():
@@ -205,8 +214,11 @@ def test_a_system_that_is_worse_by_another_metric_is_told():
     often = actual + rng.choice([-0.5, 0.5], 300)
     frame = pd.DataFrame({"actual": actual, "forecast_seldom": seldom, "forecast_often": often})
     study = rating.read(frame, metrics="mae,rmse")
-    (finding,) = [finding for finding in rating_page.every_finding(study) if finding.kind.code == "EK415"]
+    (finding,) = [finding for finding in rating_page.every_finding(study) if finding.kind.code == "EK407"]
     row = study.comparisons[study.comparisons["metric"] == "rmse"].iloc[0]
     assert (row["first"], row["second"], row["verdict"]) == ("seldom", "often", "worse")
-    assert f"seldom than often by rmse ({signed(row['difference'])})" in finding.message
+    assert finding.message == (
+        "The answer depends on the metric: seldom is significantly worse than often by rmse "
+        f"({number(row['difference'])} higher), while it is better by mae."
+    )
     assert not len(diagnostics.contrary(rating.read(frame, metrics="mae")))

@@ -8,6 +8,7 @@ from significance_tables import told
 
 from evalkit.statistics import flip_tail, multiplicity, signflip
 from evalkit.statistics import significance as sig
+from evalkit.statistics.flip_ranges import ranges
 from evalkit.studies import significance
 
 SEEDS = 24
@@ -72,7 +73,7 @@ def test_a_p_that_the_draws_can_tell_is_theirs():
     d = rng(3).normal(0.35, 1, 45)
     c = sig.sign_flip(d, rng=rng(1))
     assert c.method == "sign flip, 100,032 Walsh–Hadamard draws"
-    assert c.p_value == signflip.share(*signflip.ranges(d, np.ones(45), rng=rng(1), draws=100_000))
+    assert c.p_value == ranges(d, np.ones(45), rng=rng(1), draws=100_000).share()
     assert flip_tail.tail_p(d, rng=rng(1)) == pytest.approx(c.p_value, rel=0.1)
 
 

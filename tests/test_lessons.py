@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from significance_tables import wide
 
-from evalkit.pages import significance_page
+from evalkit.pages import significance_page, significance_plots
 from evalkit.statistics import multiplicity
 from evalkit.studies import lessons, significance
 
@@ -46,3 +46,13 @@ def test_the_lesson_of_looks():
     assert frame["rate"].tolist() == pytest.approx([0.05, 0.0831, 0.1417, 0.1934, 0.2479], abs=5e-5)
     for k, row in frame.iterrows():
         assert multiplicity.false_positive_rate(int(k), level=1 - row["pocock"]) == pytest.approx(0.05, abs=1e-6)
+
+
+def test_the_figures_of_the_lessons_are_in_the_results():
+    recorded = significance_page.results(significance.read(wide())).results["lessons"]
+    assert sum(recorded["coin"]["chance"]) == pytest.approx(1)
+    every = zip(recorded["hundred"]["method"], recorded["hundred"]["covers"], strict=True)
+    missed = [method for method, covers in every if not covers]
+    caption = significance_plots.hundred().caption
+    assert f"the {missed.count('t')} (t) and {missed.count('z with s')} (z with s) that miss" in caption
+    assert recorded["looks"]["looks"] == [1, 2, 5, 10, 20]

@@ -47,10 +47,11 @@ def test_the_counts_on_the_page_are_those_at_its_thresholds(limits):
     data = data_of(study)
     at = [float(text.replace("∞", "inf").replace("−", "-")) for text in data["named"].split()]
     assert 100 < len(at) < 700
+    assert at == sorted(at)
     for name, system in zip(study.order, data["systems"], strict=True):
         c = counts.at(study.table(name), at)
         assert (system["tp"], system["fp"]) == (c.tp.tolist(), c.fp.tolist())
-        assert (system["positives"], system["negatives"]) == (c.positives, c.negatives)
+        assert (system["P"], system["N"]) == (c.positives, c.negatives)
 
 
 @settings(max_examples=25, deadline=None)
@@ -144,7 +145,7 @@ def test_the_page_has_the_limits_of_units_as_they_are_shown():
         low, high = system["limits"][at][0]
         row = next(row for row in html.split("<tr>") if row.startswith(f'<th scope="row">{name}<'))
         assert f"[{low:.{data['places'][4]}f}, {high:.{data['places'][4]}f}]" in row
-    assert data["systems"][0]["limits"][0][0] == [moving.UNDEFINED, moving.UNDEFINED]
+    assert data["systems"][0]["limits"][-1][0] == [moving.UNDEFINED, moving.UNDEFINED]
 
 
 def test_sums_of_units_have_no_intervals():
@@ -161,4 +162,4 @@ def test_a_study_of_one_class_has_no_slider():
 def test_weights_that_are_no_whole_numbers_stay_exact():
     study = study_of(frame(weight=np.tile([0.5, 1.25], 300)))
     for name, system in zip(study.order, data_of(study)["systems"], strict=True):
-        assert system["tp"][-1] == pytest.approx(study.table(name).positives, abs=1e-6)
+        assert system["tp"][0] == pytest.approx(study.table(name).positives, abs=1e-6)

@@ -43,7 +43,7 @@ def test_bars_are_sorted_and_split_by_sign(ax):
     above, below = ax.patches
     assert list(above.get_data().values) == [0.0, 0.0, 0.5]
     assert list(below.get_data().values) == [-0.25, 0.0, 0.0]
-    assert ax.texts[0].get_text() == "mean +0.083"
+    assert ax.texts[0].get_text() == "mean +0.0833"
 
 
 def test_bars_thin_many_units_and_keep_their_width(ax):
@@ -62,6 +62,17 @@ def test_multiples_share_axes_and_print_n():
     plots.multiples(frame, axes, label="ndcg@10")
     assert [ax.get_title(loc="left") or ax.get_title() for ax in axes.flat[:2]] == ["x\nn = 7", "y\nn = 3"]
     assert not axes.flat[2].axison
+
+
+def test_the_lowest_panel_of_each_column_has_the_numbers_of_the_axis():
+    from matplotlib.figure import Figure
+
+    axes = Figure().subplots(2, 2, sharex=True, sharey=True, squeeze=False)
+    frame = pd.DataFrame({"slice": list("xyz"), "system": "a", "value": 0.5, "low": 0.1, "high": 0.9, "n": 3})
+    plots.multiples(frame, axes, label="ndcg@10")
+    numbered = [ax.xaxis.get_tick_params()["labelbottom"] for ax in axes.flat[:3]]
+    assert numbered == [False, True, True]
+    assert [ax.get_xlabel() for ax in axes.flat] == ["", "ndcg@10", "ndcg@10", ""]
 
 
 def hostile() -> plots.Picture:

@@ -12,7 +12,8 @@ import pytest
 from evalkit import __main__ as cli
 from evalkit.arrays import InputError, ParameterError
 from evalkit.pages import first_screen, page, ranking_page
-from evalkit.studies import provenance, ranking
+from evalkit.studies import provenance, ranking, unjudged
+from evalkit.studies.rank_tiers import rank_tiers
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 ROOT = Path(__file__).resolve().parents[1]
@@ -67,6 +68,23 @@ def test_the_range_of_ties_holds_the_value(sample):
     assert any(
         "binary_overlap_ties ndcg@10 lies in [0." in line for line in ranking_page.findings(sample).text.splitlines()
     )
+
+
+def test_precision_is_drawn_only_as_far_as_half_of_the_lists_reach(sample):
+    """Every list ends at rank 50, where no query has 70% of its relevant items."""
+    frame = sample.precision_recall
+    beyond = frame["reached"] == 0
+    assert (frame.loc[beyond, "value"] == 0).all()
+    assert set(frame.loc[beyond, "recall"]) >= {0.7, 0.8, 0.9, 1.0}
+    picture = ranking_page.precision_recall(sample)
+    assert "up to the last that at least half of a system's lists reach" in picture.caption
+    last = frame[(frame["system"] == "lda_cosine") & (frame["reached"] >= 0.5)].iloc[-1]
+    assert f"lda_cosine from 0.989 at 0 to {last['value']:.3f} at {last['recall']:g}" in picture.alt
+
+
+def test_what_the_page_and_the_json_need_is_computed_once(sample):
+    assert unjudged.bounds(sample) is unjudged.bounds(sample)
+    assert rank_tiers(sample) is rank_tiers(sample)
 
 
 def test_slices_hold_every_query(sample):

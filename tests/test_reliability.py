@@ -1,6 +1,9 @@
 """Reliability without bins: isotonic curve, band and logistic recalibration, by formulas and by scikit-learn 1.9.1."""
 
+from pathlib import Path
+
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.isotonic import IsotonicRegression
 
@@ -9,6 +12,7 @@ from evalkit.metrics.counts import count
 from evalkit.statistics.calibration_test import consistency
 from evalkit.studies import classification
 
+ORACLES = Path(__file__).parent / "oracles"
 RNG = np.random.default_rng(11)
 SCORE = RNG.beta(1, 3, 800).round(3)
 LABEL = (RNG.random(800) < SCORE**1.2).astype(int)
@@ -55,6 +59,28 @@ def test_slope_and_intercept_solve_the_score_equations():
     sandwich = bread @ ((columns * (label - chance) ** 2) @ columns.T) @ bread
     variance = np.dot(c.positive, moved[0] ** 2) + np.dot(c.negative, moved[1] ** 2)
     assert variance == pytest.approx(sandwich[1, 1], rel=1e-8)
+
+
+@pytest.mark.parametrize("name", ["logistic", "gbm", "forest", "tree_depth3"])
+def test_slope_and_intercept_equal_least_squares_reweighted_row_by_row(name):
+    """Real scores, many of them exactly 0 or 1 and clipped: iteratively reweighted least squares, row by row."""
+    frame = pd.read_parquet(ORACLES / "breast_cancer.parquet").query("model == @name")
+    score, label = frame["y_score"].to_numpy(), frame["y_true"].to_numpy()
+    x, c = logits(np.clip(score, calibration.EPSILON, 1 - calibration.EPSILON)), count(score, label)
+    assert recalibration.slope(c) == pytest.approx(
+        reweighted(np.column_stack([np.ones_like(x), x]), label, 0.0)[1], abs=1e-10
+    )
+    assert recalibration.intercept(c) == pytest.approx(reweighted(np.ones((len(x), 1)), label, x)[0], abs=1e-10)
+
+
+def reweighted(columns, label, offset):
+    """The coefficients of a logistic regression."""
+    b = np.zeros(columns.shape[1])
+    for _ in range(60):
+        chance = 1 / (1 + np.exp(-(columns @ b + offset)))
+        weighted = columns * (chance * (1 - chance))[:, None]
+        b = b + np.linalg.solve(columns.T @ weighted, columns.T @ (label - chance))
+    return b
 
 
 @pytest.mark.parametrize("labels", [[0, 0, 1, 1], [1, 1, 0, 0], [0, 0, 0, 0]])

@@ -176,9 +176,17 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_progress_is_one_line_and_only_on_a_terminal():
+def test_progress_is_one_line_on_a_terminal_and_seldom_one_in_a_file():
     cells = new_notebook(cells=[new_code_cell() for _ in range(4)])
-    assert report.progress("n", cells, io.StringIO()) is None
+    short, long = io.StringIO(), io.StringIO()
+    for at in (0, 2):
+        report.progress("n", cells, short)(cell=None, cell_index=at)
+    draw = report.progress("n", cells, long, seconds=0.0)
+    for at in (0, 2):
+        draw(cell=None, cell_index=at)
+    report.erase(long)
+    assert short.getvalue() == ""
+    assert long.getvalue() == f"n [{'.' * 20}] cell 1 of 4\nn [{'#' * 10}{'.' * 10}] cell 3 of 4\n"
     terminal = Terminal()
     report.progress("n", cells, terminal)(cell=None, cell_index=2)
     report.erase(terminal)

@@ -8,6 +8,7 @@ from scipy import stats
 from scipy.linalg import hadamard
 
 from evalkit.statistics import signflip
+from evalkit.statistics.flip_ranges import ranges
 
 
 def rng(seed=0):
@@ -37,15 +38,15 @@ def test_exact_p_values_equal_enumeration(differences):
     assert p == pytest.approx(by_hand(differences), abs=1e-12)
     if np.any(d != 0):
         assert signflip.lattice_p(np.array(differences)) == pytest.approx(by_hand(differences), abs=2e-12)
-    low, high = signflip.ranges(d, np.ones(d.size), rng=rng(), draws=0)
-    assert signflip.share(low, high) == pytest.approx(p, abs=1e-12)
+    ranged = ranges(d, np.ones(d.size), rng=rng(), draws=0)
+    assert ranged.share() == pytest.approx(p, abs=1e-12)
 
 
 @given(st.lists(st.integers(-6, 6), min_size=3, max_size=9))
 @settings(max_examples=100, deadline=None)
 def test_ties_survive_the_rounding_of_tenths(differences):
-    low, high = signflip.ranges(np.array(differences) * 0.1, np.ones(len(differences)), rng=rng(), draws=0)
-    assert signflip.share(low, high) == by_hand(differences)
+    ranged = ranges(np.array(differences) * 0.1, np.ones(len(differences)), rng=rng(), draws=0)
+    assert ranged.share() == by_hand(differences)
 
 
 @given(st.lists(st.integers(-10, 10), min_size=2, max_size=60), st.sampled_from([1.0, 0.1, 1 / 3, 1e-9, 1 / 2520]))
@@ -77,8 +78,8 @@ def test_hits_are_the_binomial_test():
 def test_no_p_value_is_0():
     assert signflip.fair_coin(0, 5000) > 0
     assert signflip.lattice_p(np.repeat([1, 2], 500)) > 0
-    low, high = signflip.ranges(np.arange(1, 101.0), np.ones(100), rng=rng(), draws=1000)
-    assert signflip.share(low, high) == 1 / low.size
+    ranged = ranges(np.arange(1, 101.0), np.ones(100), rng=rng(), draws=1000)
+    assert ranged.share() == 1 / ranged.draws
 
 
 @pytest.mark.parametrize("n", [30, 64, 65, 300])
@@ -93,37 +94,37 @@ def test_draws_have_the_moments_of_fair_signs(n):
 
 def test_draws_equal_scipys_permutations_within_monte_carlo_error():
     d = rng(3).normal(0.25, 1, 45)
-    low, high = signflip.ranges(d, np.ones(45), rng=rng(1), draws=50_000)
+    ranged = ranges(d, np.ones(45), rng=rng(1), draws=50_000)
     expected = stats.permutation_test(
         (d,), np.mean, permutation_type="samples", n_resamples=50_000, rng=rng(2), vectorized=True
     ).pvalue
-    assert signflip.share(low, high) == pytest.approx(expected, abs=4 * np.sqrt(2 * expected / 50_000))
+    assert ranged.share() == pytest.approx(expected, abs=4 * np.sqrt(2 * expected / 50_000))
 
 
 def test_mean_p_value_of_the_draws_is_the_exact_one():
     d = rng(5).normal(0.4, 1, 24)
     sums = signflip.enumerated(d)
     exact = np.mean(np.abs(sums) >= abs(d.sum()) - 1e-9)
-    drawn = [signflip.share(*signflip.ranges(d, np.ones(24), rng=rng(s), draws=4000)) for s in range(40)]
+    drawn = [ranges(d, np.ones(24), rng=rng(s), draws=4000).share() for s in range(40)]
     assert np.mean(drawn) == pytest.approx(exact, abs=4 * np.sqrt(exact / 160_000) + 1 / 4000)
 
 
 def test_every_mean_is_tested_as_a_shift():
     d, c = np.array([3.0, -1.0, 4.0, 1.0, 5.0]), np.array([1.0, 2.0, 1.0, 3.0, 2.0])
-    low, high = signflip.ranges(d, c, rng=rng(), draws=0)
+    ranged = ranges(d, c, rng=rng(), draws=0)
     for null in (-0.7, 0.11, 0.9, 1.33, 2.05, 3.9):
-        moved = signflip.ranges(d - null * c, c, rng=rng(), draws=0)
-        assert signflip.share(low, high, null=null) == signflip.share(*moved)
+        moved = ranges(d - null * c, c, rng=rng(), draws=0)
+        assert ranged.share(null) == moved.share()
 
 
 def test_limits_are_the_last_means_not_rejected():
     d = rng(6).normal(0.5, 1, 14)
-    low, high = signflip.ranges(d, np.ones(14), rng=rng(), draws=0)
+    ranged = ranges(d, np.ones(14), rng=rng(), draws=0)
     for level in (0.8, 0.9, 0.95):
-        left, right = signflip.limits(low, high, level=level)
+        left, right = ranged.limits(level)[level]
         for inside, outside in ((left + 1e-9, left - 1e-9), (right - 1e-9, right + 1e-9)):
-            assert signflip.share(low, high, null=inside) >= round(1 - level, 12)
-            assert signflip.share(low, high, null=outside) < round(1 - level, 12)
+            assert ranged.share(inside) >= round(1 - level, 12)
+            assert ranged.share(outside) < round(1 - level, 12)
 
 
 def test_joint_maximum_is_that_of_the_shared_signs():

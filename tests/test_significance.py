@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from evalkit.arrays import InputError, ParameterError
-from evalkit.statistics import signflip
 from evalkit.statistics import significance as sig
+from evalkit.statistics.flip_ranges import ranges
 from evalkit.statistics.intervals import by_unit, mean_t, ratio_delta
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -111,8 +111,8 @@ def test_an_exact_p_decides_over_drawn_limits(wins):
         found = [flip(sign * d, seed=seed, draws=300) for seed in range(40)]
         assert len({c.p_value for c in found}) == 1
         assert {outside(c) for c in found} == {wins == 40}
-    low_high = [signflip.ranges(d, np.ones(d.size), rng=rng(seed), draws=300) for seed in range(40)]
-    assert {signflip.share(*drawn) < 0.05 for drawn in low_high} == {True, False}  # the draws alone would waver
+    ranged = [ranges(d, np.ones(d.size), rng=rng(seed), draws=300) for seed in range(40)]
+    assert {drawn.share() < 0.05 for drawn in ranged} == {True, False}  # the draws alone would waver
 
 
 @given(differences())

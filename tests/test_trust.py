@@ -187,7 +187,8 @@ def test_a_run_that_was_stopped_goes_on(tmp_path, monkeypatch):
     readme = (tmp_path / "README.md").read_text(encoding="utf-8")
     assert readme.startswith("Before\n")
     assert readme.endswith("\nafter")
-    assert "| significance | 3 |" in readme
+    assert "| 95% intervals | 2 |" in readme
+    assert "| 5% tests | 1 |" in readme
     assert "old" not in readme
     assert "| significance | 3 |" in text
     assert str(tmp_path) not in text

@@ -17,9 +17,10 @@ ERRORS = 2  # standard errors of the simulation that a cell may lie outside
 
 @dataclass(frozen=True)
 class Kind:
-    """What a cell counts. bounds: beyond which it errs too often; wide: beyond which it errs too rarely."""
+    """What a cell counts. held: in a table; bounds: beyond which it errs too often; wide: beyond which too rarely."""
 
     name: str
+    held: str
     verb: str
     title: str
     nominal: float
@@ -35,9 +36,11 @@ class Kind:
 
 
 NEVER, ALWAYS = -1.0, 2.0
-INTERVAL = Kind("interval", "covers", "Intervals: coverage in percent", 0.95, (LEAST, ALWAYS), (NEVER, MOST))
-TEST = Kind("test", "rejects", "Tests: rejected in percent", 0.05, (NEVER, MOST_SIZE), (LEAST_SIZE, ALWAYS))
-POWER = Kind("power", "shows", "Planned differences: shown in percent", 0.8, (0.75, 0.85), (NEVER, ALWAYS))
+INTERVAL = Kind(
+    "interval", "95% intervals", "covers", "Intervals: coverage in percent", 0.95, (LEAST, ALWAYS), (NEVER, MOST)
+)
+TEST = Kind("test", "5% tests", "rejects", "Tests: rejected in percent", 0.05, (NEVER, MOST_SIZE), (LEAST_SIZE, ALWAYS))
+POWER = Kind("power", "80% power", "shows", "Planned differences: shown in percent", 0.8, (0.75, 0.85), (NEVER, ALWAYS))
 KINDS = (INTERVAL, TEST, POWER)
 
 

@@ -12,7 +12,10 @@ from world import Inputs, World
 from evalkit.studies import (
     classification,
     classification_diagnostics,
+    decision_curve,
+    diversity,
     interleaving,
+    rank_tiers,
     ranking,
     rating,
     significance,
@@ -131,7 +134,13 @@ def _training_gap(of: Any) -> Iterator[Number]:
     yield Number("training", "gap", e.value, e.low, e.high)
 
 
+def _lists(of: Any) -> Iterator[Number]:
+    """Diversity, novelty and coverage of the lists of one system."""
+    return _rows("lists", _of_first(diversity.of_lists(of)), ["metric"])
+
+
 VALUES: dict[str, Frame] = {
+    "lists": _lists,
     "values": _estimates,
     "elsewhere": lambda of: _rows("elsewhere", _alone(of).elsewhere, ["base_rate", "metric"]),
     "gains": lambda of: _rows("lift", _alone(of).gains, ["depth"]),
@@ -227,6 +236,52 @@ def _reliability(of: Any) -> Iterator[Number]:
         yield Number("reliability", "tenths", row["y"], row["low"], row["high"], truth=row["x"])
 
 
+def _benefits(of: Any) -> Iterator[Number]:
+    """Differences in net benefit at some of the thresholds that are drawn."""
+    frame = decision_curve.apart(of)
+    for row in frame[frame["x"].round(6).isin(THRESHOLDS)].itertuples():
+        sides = (row.value, row.low, row.high) if row.first == FIRST else (-row.value, -row.high, -row.low)
+        yield Number("net benefit", f"at {row.x:g}", *sides, truth=0.0)
+
+
+THRESHOLDS = (0.1, 0.2, 0.3, 0.5)
+
+
+def _band(of: Any) -> Iterator[Number]:
+    """Of scores that are the rows' chances: the consistency band holds the isotonic curve."""
+    return _inside(of.isotonic.curve, of.isotonic.bands, (0.1, 0.3))
+
+
+def _band_of_means(of: Any) -> Iterator[Number]:
+    """The same of forecasts that are the rows' means."""
+    of_system = of.means[FIRST]
+    return _inside(of_system.curve, of_system.bands, (-1.0, 0.0, 1.0))
+
+
+def _inside(curve: pd.DataFrame, band: pd.DataFrame, places: Iterable[float]) -> Iterator[Number]:
+    for x in places:
+        y, low, high = (
+            float(np.interp(x, frame["x"], frame[column]))
+            for frame, column in ((curve, "y"), (band, "low"), (band, "high"))
+        )
+        yield Number("band", f"at {x:g}", y, low, high, truth=y)
+
+
+def _ranks(of: Any) -> Iterator[Number]:
+    """Whether the ranks of systems that are equally good all reach from the first to the last."""
+    frame = rank_tiers.rank_tiers(of)
+    whole = ((frame["rank_low"] == 1) & (frame["rank_high"] == len(frame))).all()
+    yield Number("ranks", "of all systems", np.nan, np.nan, np.nan, float(whole))
+
+
+def _equivalence(of: Any) -> Iterator[Number]:
+    """Whether a difference as large as the margin is called equivalent."""
+    margin = of.settings.margin
+    for row in of.comparisons.itertuples():
+        within = -margin < row.equivalence_low and row.equivalence_high < margin
+        yield Number("equivalence", row.metric, np.nan, np.nan, np.nan, 0.0 if within else 1.0)
+
+
 def _other_tests(of: Any) -> Iterator[Number]:
     frame = significance_extras.other_tests(of)
     for name in ("t", "bootstrap", "wilcoxon", "sign", "tukey"):
@@ -271,6 +326,11 @@ TESTS: dict[str, Frame] = {
     "within_units": _within_units,
     "calibration": _calibration,
     "reliability": _reliability,
+    "benefits": _benefits,
+    "band": _band,
+    "band_of_means": _band_of_means,
+    "ranks": _ranks,
+    "equivalence": _equivalence,
     "other_tests": _other_tests,
     "family": _family,
     "paired_folds": _paired_folds,

@@ -185,6 +185,13 @@ def rating(errors: Errors) -> Draw:
     return draw
 
 
+def right_means(rng: Generator, n: int) -> Inputs:
+    """One system, whose forecasts are the very means of the rows; the higher, the wider the errors."""
+    mean = rng.normal(0, 1.5, n)
+    actual = mean + np.exp(0.3 * mean) * rng.normal(0, 1, n)
+    return {"preds": pd.DataFrame({"id": ids(n), "actual": actual, "forecast_a": mean})}
+
+
 def series(errors: Errors) -> Draw:
     """Rows of series of unlike scale, each with the naive error of its series; errors in proportion to it."""
 

@@ -38,6 +38,31 @@ def ranking(relevant: float, skill: float, spread: float | None = None) -> Draw:
     return draw
 
 
+def listed(users: float | None = None) -> Draw:
+    """The lists of one system, and a table of 300 items of six categories, few of which are popular."""
+    many = 300
+    share = 1 / np.arange(1, many + 1)
+    category, features = np.arange(many) % 6, np.random.default_rng(1).normal(0, 1, (many, 3))
+    items = pd.DataFrame({"item": np.char.add("i", np.arange(many).astype(str)), "category": category.astype(str)})
+    items = items.assign(popularity=np.ceil(5_000 * share), **{f"feature_{j}": features[:, j] for j in range(3)})
+
+    def draw(rng: Generator, n: int) -> Inputs:
+        user = np.arange(n) if users is None else np.repeat(np.arange(n), sizes(rng, n, users))
+        queries, taste = len(user), rng.integers(0, 6, n)[user]
+        merit = np.log(share) + 1.5 * (category == taste[:, None]) + rng.gumbel(0, 1, (queries, many))
+        top = np.argsort(-merit, axis=1)[:, :10]
+        table = {
+            "query": np.repeat(np.char.add("q", np.arange(queries).astype(str)), 10),
+            "user": np.repeat(user.astype(str), 10),
+            "item": np.char.add("i", top.ravel().astype(str)),
+            "score": np.tile(-np.arange(10.0), queries),
+            "grade": (rng.random(10 * queries) < 0.3).astype(int),
+        }
+        return {"preds": pd.DataFrame(table).assign(system="a"), "items": items}
+
+    return draw
+
+
 # Values per unit, users of an experiment, sessions ------------------------------------------------------------------
 
 

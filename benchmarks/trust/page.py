@@ -20,7 +20,16 @@ def write(top: Path, every: list[Cell], *, seed: int) -> None:
     readme = (top / "README.md").read_text(encoding="utf-8")
     before, _, rest = readme.partition(BOUNDS[0])
     after = rest.partition(BOUNDS[1])[2]
-    (top / "README.md").write_text(f"{before}{BOUNDS[0]}{_counts(every)}\n{BOUNDS[1]}{after}", encoding="utf-8")
+    (top / "README.md").write_text(f"{before}{BOUNDS[0]}{in_short(every)}\n{BOUNDS[1]}{after}", encoding="utf-8")
+
+
+def in_short(every: list[Cell]) -> str:
+    """The README's table: how many cells of each kind hold what they say."""
+    rows = []
+    for kind in KINDS:
+        states = Counter(cell.state for cell in every if cell.kind is kind)
+        rows.append(f"| {kind.held} | {states.total():,} | " + " | ".join(f"{states[s]:,}" for s in STATES) + " |")
+    return "\n".join([f"| simulated | number | {' | '.join(STATES)} |", "|---|---|---|---|---|---|", *rows])
 
 
 def text(every: list[Cell], *, seed: int) -> str:

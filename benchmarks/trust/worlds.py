@@ -18,6 +18,7 @@ from of_rows import (
     normal,
     rating,
     rating_by_user,
+    right_means,
     series,
     sharper,
     student,
@@ -29,6 +30,7 @@ from of_units import (
     better,
     clustered,
     exponential,
+    listed,
     paired,
     ranking,
     right_or_wrong,
@@ -72,6 +74,10 @@ def _two_classes() -> list[World]:
         World("AUC within users, weights", report, 50, weighted(binary_by_user(0.3)), WITHIN | UNIT, many=FEW),
         World("users without meaning", report, 50, by_user(binary(0.3)), WITHIN | UNIT, ("within_units",)),
         World("calibrated, 10% positive", report, 200, calibrated(0.1), ERRORS, ("calibration", "reliability")),
+        *(World("calibrated, bands", report, n, calibrated(0.1), ERRORS, ("band",)) for n in (200, 1000)),
+        *(World("net benefit", report, n, binary(0.3), TWO, ("benefits",)) for n in (50, 200)),
+        World("net benefit by user", report, 25, binary_by_user(0.3), TWO | UNIT, ("benefits",), FEW),
+        World("net benefit, weights", report, 200, weighted(binary(0.3)), TWO, ("benefits",)),
         *(
             World(f"regions, {metric}", report, n, in_regions(binary(0.3)), REGIONS | {"metrics": metric}, OF_SLICES)
             for metric in ("roc_auc", "accuracy", "f1")
@@ -80,6 +86,8 @@ def _two_classes() -> list[World]:
     ]
 
 
+HALF = {"margin": 0.5}
+CUT = {"metrics": "ndcg@10"}
 OF_SLICES = ("segments", "slice_tests")
 
 
@@ -107,6 +115,7 @@ def _numbers() -> list[World]:
         *(World("errors of Student's t", report, n, rating(student), NUMBERS) for n in (50, 200)),
         World("normal errors, weights", report, 200, weighted(rating(normal)), NUMBERS),
         *(World("errors by user", report, n, rating_by_user(normal), NUMBERS | UNIT, many=FEW) for n in USERS),
+        *(World("right means", report, n, right_means, {"metrics": "mae"}, ("band_of_means",)) for n in (50, 200)),
         World("series of unlike scale", report, 50, series(normal), {"metrics": "mase"}),
         World("errors, regions", report, 50, in_regions(rating(normal)), regions, OF_SLICES),
     ]
@@ -121,6 +130,8 @@ def _lists() -> list[World]:
         *(World("queries, a hard task", report, n, hard, LISTS, many=5_000) for n in (10, 25, 50)),
         *(World("queries by user", report, n, ranking(0.2, 1.0, 1.0), LISTS | UNIT, many=FEW) for n in USERS),
         World("queries, regions", report, 50, in_regions(easy), regions, OF_SLICES, many=5_000),
+        World("lists of items", report, 50, listed(), CUT, ("lists",), 50, 400, own=True),
+        World("lists of items by user", report, 25, listed(0.7), CUT | UNIT, ("lists",), 25, 400, own=True),
     ]
 
 
@@ -135,6 +146,11 @@ def _units() -> list[World]:
         *(World("right or wrong", report, n, right_or_wrong(0.7)) for n in (25, 100)),
         *(World("three systems", report, n, several(3, normal), {}, every) for n in (10, 50)),
         World("five systems", report, 50, several(5, normal), {}, ("family",)),
+        World("five systems, ranks", report, 50, several(5, normal), {}, ("ranks",)),
+        *(
+            World("equivalence at the margin", report, n, better(0.5), {"margin": 0.5}, ("equivalence",))
+            for n in (25, 100)
+        ),
         World("nine systems, one the baseline", report, 50, several(9, normal), {"baseline": "a"}, ("family",)),
         *(World("values by user", report, n, clustered, UNIT, many=FEW) for n in USERS),
         *(World("shares", report, n, trials(0.1, 0.1), {}, USUAL, 10**7) for n in (40, 400)),

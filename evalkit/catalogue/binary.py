@@ -209,7 +209,7 @@ _ORDER = (
     ),
     _row(
         "ece_10",
-        Calibration(lambda c: calibration.ece(calibration.bins_uniform(c))),
+        Calibration(calibration.ece_10),
         "mean |mean probability − share of positives| of 10 equal bins [a, b) of [0, 1], weighted by rows",
         NO_ROWS,
         "netcal ECE(10)",
@@ -220,7 +220,7 @@ _ORDER = (
     ),
     _row(
         "miscalibration",
-        Calibration(lambda c: calibration.decompose(c).miscalibration),
+        Calibration(calibration.miscalibration),
         "Brier − Brier of the isotonically recalibrated probabilities (MCB of CORP); no bins",
         NO_ROWS,
         "model-diagnostics decompose",

@@ -1,4 +1,4 @@
-"""Kinds of metrics that are means of other metrics: of those of classes or labels, or of two."""
+"""Kinds of metrics that combine other metrics: a mean of one metric over classes or labels, or of two metrics."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """The rows of one class or label among all: its share in the mean, and where its rows stand; None: all of them."""
+    """One class or label: its share in the mean, its rows, and their places among all rows (None: it has all rows)."""
 
     share: float
     rows: Rows
     places: np.ndarray | None = None
 
     def spread(self, moved: Floats, n: int) -> Floats:
-        """What moves the part, of all n rows: 0 for those that take no part."""
+        """The influence values of all n rows: those of the part's rows (`moved`), 0 for the other rows."""
         if self.places is None:
             return moved
         every = np.zeros(n)
@@ -35,14 +35,14 @@ class Part:
 
 @dataclass(frozen=True)
 class Combined(Kind):
-    """A mean of one metric of each class or label. of: that metric. parts: the rows of each. by: the strata."""
+    """The mean over classes or labels of the metric `of`. parts: splits the rows into classes; by: into strata."""
 
     of: Metric
     parts: Callable[[Rows], Iterable[Part]]
     by: Callable[[Rows], list[Bools]] = lambda rows: []
 
     def strata(self, rows: Rows) -> list[Bools]:
-        """The rows of each class, where a row has one."""
+        """The rows of each class, if each row has one class."""
         return self.by(rows)
 
     def weighed(self, rows: Rows) -> Iterable[Part]:
@@ -50,21 +50,21 @@ class Combined(Kind):
         return self.parts(rows)
 
     def by_share(self, rows: Rows, k: int | None, value: float) -> Floats | None:
-        """How much each row moves the mean as it moves the shares; None where these are fixed."""
+        """The influence of each row on the mean through the shares; None if the shares are fixed."""
         return None
 
     @property
     def picks(self) -> bool:
-        """That of the metric."""
+        """Whether two systems differ in the rows that count for the metric of the parts."""
         return self.of.kind.picks
 
     def value(self, rows: Rows, k: int | None) -> float:
-        """The mean; undefined where there is no part, or one is undefined."""
+        """The mean; undefined if there is no part, or if a part is undefined."""
         values = [(part.share, self.of.kind.value(part.rows, k)) for part in self.weighed(rows)]
         return float(sum(share * value for share, value in values)) if values else float("nan")
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
-        """The value, and how much each row moves it: the effects of the parts, added up."""
+        """The value and the influence of each row, which is the sum of its influences on the parts."""
         value, moved = float("nan"), np.zeros(len(rows))
         for number, part in enumerate(self.weighed(rows)):
             e = self.of.kind.effects(part.rows, k)
@@ -74,7 +74,7 @@ class Combined(Kind):
         return Effects(value, moved if shares is None else moved + shares)
 
     def apart_by(self, first: Rows, second: Rows, k: int | None) -> Floats:
-        """The same of the difference: that of the parts, added up."""
+        """The influence of each row on the difference first − second: the sum of its influences on the parts."""
         moved = np.zeros(len(first))
         for a, b in zip(self.weighed(first), self.weighed(second), strict=True):
             moved += a.share * a.spread(self.of.kind.apart_by(a.rows, b.rows, k), len(first))
@@ -87,7 +87,7 @@ def _positive(rows: Rows) -> Bools:
 
 @dataclass(frozen=True)
 class Weighted(Combined):
-    """The mean with the weight that each part has in the rows. counted: which of a part's rows these are."""
+    """The mean in which each part's share is the weight of its `counted` rows, the positives if nothing else is set."""
 
     counted: Callable[[Rows], Bools] = _positive
 
@@ -95,13 +95,13 @@ class Weighted(Combined):
         return part.rows.weights * self.counted(part.rows)
 
     def weighed(self, rows: Rows) -> Iterable[Part]:
-        """The parts that have any weight."""
+        """The parts with a weight above 0, with their shares."""
         sizes = [float(self._weight(part).sum()) for part in self.parts(rows)]
         pairs = zip(self.parts(rows), sizes, strict=True)
         return (replace(part, share=size / sum(sizes)) for part, size in pairs if size > 0)
 
     def by_share(self, rows: Rows, k: int | None, value: float) -> Floats:
-        """A row counts for its parts: by how much these are above the mean."""
+        """The influence through the shares: a row's weight times how far its part is above the mean."""
         moved, total = np.zeros(len(rows)), 0.0
         for part in self.weighed(rows):
             weight = self._weight(part)
@@ -110,43 +110,43 @@ class Weighted(Combined):
         return ratio(moved, total)
 
     def apart_by(self, first: Rows, second: Rows, k: int | None) -> Floats:
-        """The same of the difference: that of the parts, and of the shares."""
+        """The influence of each row on the difference first − second, through the parts and through the shares."""
         sides = [self.by_share(rows, k, self.value(rows, k)) for rows in (first, second)]
         return super().apart_by(first, second, k) + sides[0] - sides[1]
 
 
 @dataclass(frozen=True)
 class Harmonic(Kind):
-    """The harmonic mean of two metrics, both of which it rises with."""
+    """The harmonic mean of two metrics; it is undefined if both are 0."""
 
     pair: tuple[Metric, Metric]
 
     def strata(self, rows: Rows) -> list[Bools]:
-        """Those of the two."""
+        """The strata of the first of the two metrics, which both share."""
         return self.pair[0].kind.strata(rows)
 
     @property
     def picks(self) -> bool:
-        """Whether either does."""
+        """Whether two systems differ in the rows that count for either metric."""
         return any(of.kind.picks for of in self.pair)
 
     def of(self, first: float, second: float) -> float:
-        """The mean of two values."""
+        """The harmonic mean of two values."""
         return float(ratio(2 * first * second, first + second))
 
     def value(self, rows: Rows, k: int | None) -> float:
-        """The mean of the two metrics."""
+        """The harmonic mean of the two metrics."""
         first, second = (of.kind.value(rows, k) for of in self.pair)
         return self.of(first, second)
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
-        """The value, and how much each row moves it."""
+        """The value and the influence of each row (delta method)."""
         a, b = (of.kind.effects(rows, k) for of in self.pair)
         moved = 2 * (b.value**2 * a.rows + a.value**2 * b.rows)
         return Effects(self.of(a.value, b.value), ratio(moved, (a.value + b.value) ** 2))
 
     def apart_by(self, first: Rows, second: Rows, k: int | None) -> Floats:
-        """The same of the difference: those of the two metrics, as the mean of both systems' values weighs them."""
+        """The influence of each row on the difference first − second, with the gradient at the mean of both systems."""
         a, b = (np.mean([of.kind.value(rows, k) for rows in (first, second)]) for of in self.pair)
         moved = [of.kind.apart_by(first, second, k) for of in self.pair]
         return ratio(2 * (b**2 * moved[0] + a**2 * moved[1]), (a + b) ** 2)

@@ -45,6 +45,11 @@ class Metric:
     unit: str = "1"
 
     @property
+    def ends(self) -> tuple[float, float]:
+        """Its smallest and its largest value."""
+        return self.low, self.high
+
+    @property
     def decided(self) -> bool:
         """True if a threshold decides the metric."""
         return self.kind.decided

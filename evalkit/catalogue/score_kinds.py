@@ -64,10 +64,7 @@ class Curve(Kind):
 
     def bins(self, c: Counts) -> Floats:
         """What a positive (first row) and a negative (second) at each threshold of the table adds to the metric."""
-        if self.terms is not None:
-            return self.terms(c)
-        cell = cells.cells(c)
-        return np.array(cells.derivatives(cells.pool(c, cell), self.read))[:, cell]
+        return cells.moves(c, self.read) if self.terms is None else self.terms(c)
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
         """The value, and how much each row moves it."""

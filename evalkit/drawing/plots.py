@@ -286,8 +286,6 @@ def legend(ax: Any, lines: Sequence[tuple[str, Any]]) -> None:
 TITLE_SIZE = 8.5
 TITLE_LINE = 0.15  # inches of a line of this size
 TITLE_INCHES = 0.085  # that a character of this size needs, wide ones among them
-
-
 Sides = tuple[str, str]  # what it means to lie to the left of 0, and to the right
 
 
@@ -355,9 +353,9 @@ def bars(values: Sequence[float], ax: Any, *, xlabel: str, ylabel: str) -> Any:
         bar = ax.stairs(np.where(sign * kept > 0, kept, 0.0), edges, fill=True, color=colour, linewidth=0)
         marks.series(bar, "")
     ax.axhline(0, color="#444", linewidth=0.9)
-    ax.axhline(float(every.mean()), color="#444", linewidth=1.2, linestyle="--")
-    plus = "+" if every.min(initial=0) < 0 else ""
-    ax.annotate(f"mean {every.mean():{plus}.3f}", (place[0], every.mean()), xytext=(2, 3), textcoords="offset points")
+    mean, show = float(every.mean()), signed if every.min(initial=0) < 0 else number
+    ax.axhline(mean, color="#444", linewidth=1.2, linestyle="--")
+    ax.annotate(f"mean {show(mean)}", (place[0], mean), xytext=(2, 3), textcoords="offset points")
     ax.set_xlabel(xlabel)
     ax.set_ylabel(ylabel)
     return ax
@@ -377,14 +375,21 @@ def multiples(frame: pd.DataFrame, axes: Any, *, label: str) -> Any:
             marks.series(point, row.system, [f"{row.system}, {name}: {text}"])
         ax.set_title(f"{title(str(name), width)}\nn = {part['n'].max():,}", fontsize=TITLE_SIZE)
         ax.grid(axis="x", color="#ddd", linewidth=0.6)
-    for ax in list(axes.flat)[frame["slice"].nunique() :]:
-        ax.set_axis_off()
+    _lowest(axes, frame["slice"].nunique(), label)
     axes.flat[0].set_yticks(range(len(systems)), [short(name, 22) for name in systems])
     axes.flat[0].set_ylim(len(systems) - 0.5, -0.5)
-    for ax in axes[-1]:
-        ax.set_xlabel(label)
     _room_for_titles(axes)
     return axes
+
+
+def _lowest(axes: Any, panels: int, label: str) -> None:
+    """The lowest of so many panels in each column have the numbers and the label of the axis."""
+    for i, ax in enumerate(axes.flat):
+        if i >= panels:
+            ax.set_axis_off()
+        elif i + axes.shape[1] >= panels:
+            ax.tick_params(labelbottom=True)
+            ax.set_xlabel(label)
 
 
 def _room_for_titles(axes: Any) -> None:

@@ -18,6 +18,8 @@ from evalkit.findings.finding import Finding
 from evalkit.numbers import Show, decimals, interval, number, p_value
 from evalkit.places import definition
 
+SLASH = re.compile(r"\b(\w/\w)\b|/")  # an abbreviation such as A/B, or where a path may break
+
 
 @dataclass(frozen=True)
 class Html:
@@ -74,7 +76,7 @@ def p_cell(p: float) -> str:
 def heading(text: str, asked: str, *more: str) -> Html:
     """The title and the question that the page answers, then what else is to be said first."""
     lines = "".join(f'<p class="asked">{escape(line)}</p>' for line in (asked, *more))
-    breaking = escape(text).replace("/", "/<wbr>")
+    breaking = SLASH.sub(lambda m: f"<span>{m[1]}</span>" if m[1] else "/<wbr>", escape(text))
     return Html(f"<h1>{breaking}</h1>{lines}", "\n".join([text, asked, *more]))
 
 
@@ -277,11 +279,13 @@ def _td(cell: Cell) -> str:
     return f"<td{kind}>{f'<b>{cell.html}</b>' if cell.kind == 'lead' else cell.html}</td>"
 
 
-def folded(summary: str, piece: Html, kind: str = "") -> Html:
-    """A piece that opens when its summary is clicked. kind: the class of the fold, none if empty."""
-    start = f'<details class="{kind}">' if kind else "<details>"
+def folded(summary: str, piece: Html, kind: str = "", place: str = "") -> Html:
+    """A piece that opens when its summary is clicked. kind, place: the class and the id of the fold, none if empty."""
+    start = "".join(f' {name}="{value}"' for name, value in (("id", place), ("class", kind)) if value)
     return Html(
-        f"{start}<summary>{escape(summary)}</summary>{piece.html}</details>", f"{summary}\n{piece.text}", piece.tables
+        f"<details{start}><summary>{escape(summary)}</summary>{piece.html}</details>",
+        f"{summary}\n{piece.text}",
+        piece.tables,
     )
 
 

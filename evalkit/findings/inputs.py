@@ -85,6 +85,12 @@ MODELS = Kind(
     "The steps of each fitted estimator.",
     "Check that every step that learns from the data is one of these, so that it is fitted inside each fold.",
 )
+FOLDS_UNREAD = Kind(
+    "EK115",
+    "folds not read",
+    "The input has a column of folds, which this report does not read: it takes all rows as predictions of one system.",
+    "Run the validation report on the same file: it checks the split and compares the folds.",
+)
 
 # Labels, targets and judgements
 
@@ -164,7 +170,7 @@ UNJUDGED_ITEMS = Kind(
 SHORT_LISTS = Kind(
     "EK146",
     "lists shorter than a cut-off",
-    "No list reaches the cut-off of a metric, which then sees whole lists, and nothing beyond their ends.",
+    "All lists end before the cut-off of a metric, which then looks at whole lists.",
     "Give longer lists, or set `metrics` to cut-offs that the lists reach.",
 )
 
@@ -247,6 +253,12 @@ UNTESTABLE_SLICES = Kind(
     "untestable slices",
     "Slices of so few units that no difference could be significant at this level.",
     "Collect more units of these slices.",
+)
+FLAT_SLICES = Kind(
+    "EK226",
+    "intervals without width",
+    "All units of a slice are equal, so its interval has no width: it says nothing about other units.",
+    "Collect more units of these slices; do not read the interval as certainty.",
 )
 UNDEFINED_VALUES = Kind(
     "EK231",

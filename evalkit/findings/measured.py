@@ -4,9 +4,9 @@ SMALL_CLASS = (
     "In simulations of a class of about four rows, seldom predicted, the 95% interval of its precision contained the "
     "true value in 80% of cases."
 )
-FEW_QUERIES = (
-    "In simulations of 10 queries, most of them with few relevant items, the 95% interval of precision@10 contained "
-    "the true value in 77% of cases."
+RARE = (
+    "If fewer than two of all rows are expected to be hits, or misses, a 95% interval contains the true share in 84 to "
+    "99% of cases, depending on the share."
 )
 HEAVY = (
     "In simulations with lognormal errors, or errors of Student's t on 3 degrees of freedom, 95% intervals of RMSE and "

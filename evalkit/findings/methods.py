@@ -41,8 +41,8 @@ OTHER_TESTS = Kind(
 METRICS_DISAGREE = Kind(
     "EK407",
     "metrics disagree",
-    "A different system leads on another metric.",
-    "Choose the metric before looking at the results; the first one decides.",
+    "A system that is not worse by the metric that decides is significantly worse by another one.",
+    "Decide which metric is the goal before the results are seen, and report both; the first one decides.",
 )
 LOOKS = Kind(
     "EK408",
@@ -84,15 +84,9 @@ BANDS = Kind(
 PICKED = Kind(
     "EK414",
     "leader picked on these data",
-    "The best of several systems was picked on the data that its interval comes from, which does not allow for that.",
+    "The leader was picked as the best of several systems on the same data, so its value and its interval are somewhat "
+    "too favourable.",
     "Decide by the adjusted p-values, and evaluate the system that was picked on new data.",
-)
-
-CONTRARY = Kind(
-    "EK415",
-    "worse by another metric",
-    "A system that is not worse by the metric that decides is significantly worse by another one.",
-    "Decide which metric is the goal before the results are seen, and report both.",
 )
 
 SIMULATED = Kind(

@@ -1,7 +1,7 @@
 """Cells of a table: neighbouring thresholds together, what a threshold decides, and how they move a metric."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -77,11 +77,26 @@ def derivatives(c: Counts, metric: Metric) -> tuple[Floats, Floats]:
         return np.full(k, np.nan), np.full(k, np.nan)
     more = np.zeros((k, k))
     more[np.triu_indices(k)] = step  # row i adds to threshold i and to all below it
-    positive = np.array([metric(replace(c, tp=c.tp + m, positives=c.positives + step)) for m in more])
-    negative = np.array([metric(replace(c, fp=c.fp + m, negatives=c.negatives + step)) for m in more])
+    p, n = c.positives, c.negatives
+    positive = np.array([metric(Counts(c.threshold, c.tp + m, c.fp, p + step, n)) for m in more])
+    negative = np.array([metric(Counts(c.threshold, c.tp, c.fp + m, p, n + step)) for m in more])
     positive, negative = (positive - value) / step, (negative - value) / step
     middle = (np.dot(c.positive, positive) + np.dot(c.negative, negative)) / c.total
     return positive - middle, negative - middle
+
+
+_KNOWN: WeakKeyDictionary[Counts, dict[Metric, tuple[Floats, Floats]]] = WeakKeyDictionary()
+
+
+def moves(c: Counts, metric: Metric) -> Floats:
+    """What a positive (first row) and a negative (second) at each threshold adds to the metric, cell by cell.
+
+    The derivatives in the cells are kept with the table: the interval and each comparison of a system need them.
+    """
+    cell, known = cells(c), _KNOWN.setdefault(c, {})
+    if metric not in known:
+        known[metric] = derivatives(pool(c, cell), metric)
+    return np.array(known[metric])[:, cell]
 
 
 def decision(c: Counts, threshold: float) -> Counts:

@@ -6,14 +6,14 @@ An item that lacks what a metric needs (it is outside the catalogue, has no feat
 that metric, never taken as 0; `left_out` counts such items. `k` is the cut-off (None: the whole list).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evalkit.arrays import Bools, Floats, InputError, Ints, finite, ratio
+from evalkit.arrays import Bools, Floats, InputError, Ints, codes, finite, ratio
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,7 +172,7 @@ def intra_list_similarity(lists: Items, features: ArrayLike, k: int | None = Non
 
     Σ S / (n (n - 1)) over the n items with features: 1 for identical, 0 for orthogonal items. features: shape
     (items of the catalogue, d). Computed as |Σ v|² - n for v of length 1, without visiting the pairs. Undefined for
-    fewer than two such items. Ziegler et al. 2005 define the sum over the pairs, doi:10.1145/1060745.1060754.
+    fewer than two such items. Ziegler et al. 2005, doi:10.1145/1060745.1060754, define the sum.
 
     >>> films = items([["a", "b", "c"], ["a", "b"], ["a"]], catalogue=["a", "b", "c"])
     >>> intra_list_similarity(films, [[1, 0], [2, 0], [0, 3]]).round(4)  # of three pairs one is parallel
@@ -190,7 +190,6 @@ def intra_list_similarity(lists: Items, features: ArrayLike, k: int | None = Non
 def intra_list_diversity(lists: Items, features: ArrayLike, k: int | None = None) -> Floats:
     """1 - intra-list similarity: the mean cosine distance of two items of the first k; also ILD.
 
-    Equals the `diversity` of recommenders and RecTools' ILD, if they use the same similarity.
     >>> intra_list_diversity(items([["a", "b"]], ["a", "b"]), [[1, 0], [0, 3]])
     array([1.])
     """
@@ -300,13 +299,21 @@ def exposure(lists: Items, k: int | None = None) -> Ints:
 def catalogue_coverage(lists: Items, k: int | None = None) -> float:
     """Share of the catalogue that at least one list shows in its first k. Undefined for an empty catalogue.
 
-    Equals RecTools' CatalogCoverage with normalize=True. It grows with the number of lists: compare systems over the
-    same queries. Ge et al. 2010, doi:10.1145/1864708.1864761.
+    Equals RecTools' CatalogCoverage with normalize=True. It grows with the lists. Ge 2010, doi:10.1145/1864708.1864761.
 
     >>> round(catalogue_coverage(items([["a", "b"], ["a", "x"]], ["a", "b", "c"])), 4)
     0.6667
     """
-    return float(ratio((exposure(lists, k) > 0).sum(), lists.size))
+    return share_exposed(exposure(lists, k))
+
+
+def share_exposed(exposed: ArrayLike) -> float:
+    """Share of the items that any list shows, from how many show each; NaN of no item.
+
+    >>> share_exposed([2, 0, 1, 0])
+    0.5
+    """
+    return float(ratio(np.count_nonzero(exposed), np.size(exposed)))
 
 
 def gini(values: ArrayLike) -> float:
@@ -322,10 +329,9 @@ def gini(values: ArrayLike) -> float:
 
 
 def exposure_gini(lists: Items, k: int | None = None) -> float:
-    """Gini's coefficient of `exposure` over the whole catalogue, including items that no list shows.
+    """Gini's coefficient of `exposure` over the catalogue. Fleder, Hosanagar 2009, doi:10.1287/mnsc.1080.0974.
 
-    Equals RecBole's GiniIndex; Elliot's is 1 - n / (n - 1) times this. It falls as lists are added: compare systems
-    over the same queries. Fleder and Hosanagar 2009, doi:10.1287/mnsc.1080.0974.
+    Equals RecBole's GiniIndex; Elliot's is 1 - n / (n - 1) times this. It falls as lists are added.
 
     >>> exposure_gini(items([["a", "b"], ["a", "b"]], ["a", "b", "c", "d"]))
     0.5
@@ -336,10 +342,9 @@ def exposure_gini(lists: Items, k: int | None = None) -> float:
 def catalogue_coverage_by_list(lists: Items, k: int | None = None) -> Floats:
     """Jackknife pseudo-values of the coverage, one per list: their mean is the coverage.
 
-    Use them in a t interval, and their differences in a paired t test. A bootstrap of lists is not valid here: a
-    resample has fewer distinct lists, so it always covers less, and percentile intervals miss the true value. The
-    jackknife overestimates the variance rather than underestimating it (Efron and Stein 1981,
-    doi:10.1214/aos/1176345462), except near full coverage: it is 0 if at least two lists show every item.
+    Use them in a t interval, and their differences in a paired t test. A bootstrap is not valid here: a resample has
+    fewer distinct lists and so always covers less. The jackknife's variance is rather too large than too small (Efron
+    and Stein 1981, doi:10.1214/aos/1176345462), except near full coverage: 0 if at least two lists show every item.
 
     >>> lists = items([["a", "b"], ["a", "c"], ["a"]], ["a", "b", "c", "d"])
     >>> catalogue_coverage_by_list(lists), catalogue_coverage(lists)  # without list 0: 2/4, list 1: 2/4, list 2: 3/4
@@ -370,6 +375,24 @@ def exposure_gini_by_list(lists: Items, k: int | None = None) -> Floats:
     whole = exposure_gini(lists)
     without = ratio(whole * lists.size * total + moved, lists.size * (total - lists.total(lists.known)))
     return _around(whole, without)
+
+
+def jackknife_by_unit(lists: Items, unit: ArrayLike, of: Callable[[Ints], float], k: int | None = None) -> Floats:
+    """Jackknife pseudo-values of a number of `exposure`, one per unit, all of whose lists are left out together.
+
+    unit: of each list. of: `share_exposed` for coverage, `gini` for Gini's coefficient; one call per unit.
+
+    >>> lists = items([["a", "b"], ["a", "c"], ["a"]], ["a", "b", "c", "d"])
+    >>> jackknife_by_unit(lists, ["u", "v", "v"], share_exposed)  # without u: 2/4, without v: 2/4
+    array([0.75, 0.75])
+    """
+    lists, exposed = top(lists, k), exposure(lists, k)
+    code, names = codes(np.asarray(unit))
+    by_row = code[lists.owner[lists.known]]
+    order = np.argsort(by_row, kind="stable")
+    each = np.split(lists.item[lists.known][order], np.searchsorted(by_row[order], np.arange(1, names.size)))
+    without = np.array([of(exposed - np.bincount(item, minlength=lists.size)) for item in each])
+    return _around(of(exposed), without)
 
 
 def _around(whole: float, without: Floats) -> Floats:

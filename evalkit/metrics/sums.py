@@ -1,6 +1,7 @@
 """Sums: values of units whose ratio of sums counts; the mean, where each unit counts once."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -25,7 +26,7 @@ class Sums:
         """What each unit counts."""
         return np.ones(len(self.numerator)) if self.denominator is None else self.denominator
 
-    @property
+    @cached_property
     def defined(self) -> Bools:
         """Which units have a value."""
         return ~np.isnan(self.numerator)
@@ -60,8 +61,15 @@ def both(first: Sums, second: Sums) -> Bools:
     return first.defined & second.defined
 
 
-def wins(first: Sums, second: Sums) -> tuple[int, int, int]:
-    """Units where the first is larger, equal, smaller; of ratios by their numerators."""
+def wins(first: Sums, second: Sums, unit: np.ndarray | None = None) -> tuple[int, int, int]:
+    """Units where the first is larger, equal, smaller; of ratios by their numerators.
+
+    unit: the unit of each row where several rows may have one; their differences are added up.
+
+    >>> wins(Sums(np.array([3.0, 1.0, 2.0])), Sums(np.array([1.0, 2.0, 2.0])), np.array(["a", "a", "b"]))
+    (1, 1, 0)
+    """
     keep = both(first, second)
-    sign = np.sign((first.numerator - second.numerator)[keep])
+    total, _ = Sums(first.numerator - second.numerator).by_unit(keep, unit)
+    sign = np.sign(total)
     return int((sign > 0).sum()), int((sign == 0).sum()), int((sign < 0).sum())

@@ -4,6 +4,7 @@ import html
 import re
 from dataclasses import dataclass
 
+from evalkit.findings import measured
 from evalkit.places import anchor
 
 
@@ -263,7 +264,7 @@ TERMS = (
     Term("Welch", "A t-test of two independent groups whose variances may differ.", ("Welch's", "Welch")),
     Term(
         "Wilson",
-        "The standard interval of a share of independent rows; it stays within 0 and 1.",
+        f"The standard interval of a share of independent rows; it stays within 0 and 1. {measured.RARE}",
         ("Wilson's", "Wilson"),
     ),
 )

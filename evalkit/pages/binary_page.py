@@ -2,17 +2,14 @@
 
 from typing import Any
 
-import pandas as pd
-
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Html, Results, by_system, limits, of_rows, text, value
 from evalkit.findings import inputs, methods, predictions
 from evalkit.findings.finding import NOTE, WARNING, Finding
-from evalkit.numbers import decimals, estimate, number
+from evalkit.numbers import estimate, number
 from evalkit.pages import explorers, first_screen, page, record, shared_findings
-from evalkit.pages.if_perfect import NO_LIMITS, if_perfect
-from evalkit.pages.probabilities import DRAWN
 from evalkit.pages.shared_findings import (
+    class_named,
     contrary,
     counts,
     few_clusters,
@@ -27,7 +24,7 @@ from evalkit.pages.shared_findings import (
 )
 from evalkit.studies import classification_diagnostics as diagnostics
 from evalkit.studies import decision_curve, score_spread
-from evalkit.studies.binary import FITTED, BinaryStudy
+from evalkit.studies.binary import BinaryStudy
 from evalkit.studies.classification_diagnostics import classes, constant, larger_class
 from evalkit.studies.diagnostics import alpha
 from evalkit.studies.words import counted, listed
@@ -67,38 +64,6 @@ def estimates(study: BinaryStudy) -> Html:
         major = page.reference(study, "(always the larger class)", larger_class, study.decision_metrics)
         pieces.append(page.estimates(study, caption, metrics=study.decision_metrics, more=[major]))
     return tables.stack(pieces)
-
-
-def calibrated(study: BinaryStudy) -> Html:
-    """The Brier score taken apart, ECE, and the mean error; then slope and intercept."""
-    if not study.probabilities:
-        return Html("")
-    note = (
-        "Brier = miscalibration (MCB) − discrimination (DSC) + uncertainty (UNC): CORP, no bins. Recalibration removes "
-        "the miscalibration; only a better ranking adds discrimination. bias: mean probability − base rate. "
-        + NO_LIMITS
-    )
-    if len(study.order) > DRAWN:
-        note += f" The figure shows the first {DRAWN}."
-    fitted = study.calibration["part"].isin(FITTED)
-    parts = by_system("Calibration", study.calibration[~fitted], "part", _part, note)
-    return tables.stack([parts, _logistic(study, study.calibration[fitted])])
-
-
-def _logistic(study: BinaryStudy, rows: pd.DataFrame) -> Html:
-    caption = f"Logistic recalibration, with {study.settings.level:.0%} intervals"
-    note = (
-        "slope: of the logit of the probability in a logistic regression; 1 if calibrated, below 1: "
-        "too extreme. intercept: with the slope fixed at 1; 0 if calibrated, above 0 if they are too low."
-    )
-    return by_system(caption, rows, "part", limits("value"), note)
-
-
-def _part(rows: tables.Rows) -> list[str]:
-    """The values with their limits, or beside what perfect calibration would show."""
-    places = decimals(*([row[key] for row in rows] for key in ("value", "low", "high")))
-    cells = zip(limits("value")(rows), rows, strict=True)
-    return [f"{cell}{if_perfect(row['expected'], row['p'], places)}" for cell, row in cells]
 
 
 def gains(study: BinaryStudy) -> Html:
@@ -235,10 +200,10 @@ def _within(study: BinaryStudy) -> list[Finding]:
 
 
 def _classes(study: BinaryStudy) -> list[Finding]:
-    of_two = diagnostics.classes(study)
+    of_two, column = diagnostics.classes(study), study.facts.account.columns["label"]
     text = (
-        f"Base rate: {share(of_two.base_rate)} of the rows are positive ({study.facts.positive}). Always predicting "
-        f"the larger class is right for {of_two.majority:.1%}."
+        f"Base rate: {share(of_two.base_rate)} of the rows are positive, {class_named(study.facts.positive, column)}. "
+        f"Always predicting the larger class is right for {of_two.majority:.1%}."
     )
     findings = [
         inputs.CLASS_SHARES.rated(

@@ -235,7 +235,7 @@ def choices(study: BinaryStudy) -> Html:
     if not study.both_classes:
         return Html("")
     note = (
-        f"Costs: {study.costs}. The thresholds were chosen on the rows that they are evaluated on: expect worse "
+        f"{study.costs.said} The thresholds were chosen on the rows that they are evaluated on: expect worse "
         f"results on new rows."
     )
     own = study.choices["system"] == study.leader

@@ -9,7 +9,9 @@ from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, escape
 from evalkit.numbers import decimals, number, signed
 from evalkit.pages import pieces
+from evalkit.places import LISTED
 from evalkit.studies import row_explorer
+from evalkit.studies.once import once
 from evalkit.studies.row_explorer import By, Missed
 from evalkit.studies.row_study import RowStudy
 from evalkit.studies.words import counted
@@ -51,7 +53,7 @@ class Explored:
 def explorer(e: Explored) -> Html:
     """A fold with a table of the units."""
     heads = [_head(name, text) for name, text in zip_longest(e.names, e.opened, fillvalue="")]
-    return tables.folded(e.which, _table(e, heads))
+    return tables.folded(e.which, _table(e, heads), place=LISTED)
 
 
 def _table(e: Explored, heads: Sequence[Cell]) -> Html:
@@ -110,6 +112,7 @@ def _record(m: Missed, row: int) -> dict[str, Any]:
     return {"row": m.aligned.id[row], m.misses.truth_is: m.misses.truth[row], "systems": said}
 
 
+@once
 def _listed(study: RowStudy) -> Missed:
     """As many rows as a page has room for."""
     return row_explorer.fitting(study, MOST, ROOM, _letters)

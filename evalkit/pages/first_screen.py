@@ -13,7 +13,7 @@ from evalkit.pages import page, pieces
 from evalkit.reading.tables.parts import Source
 from evalkit.studies import diagnostics
 from evalkit.studies.study import Study
-from evalkit.studies.words import listed, plural, sample_sizes, shortened
+from evalkit.studies.words import counted, listed, plural, sample_sizes, shortened
 
 pieces.listed(__name__)
 
@@ -132,28 +132,31 @@ def _of_leader(study: Study) -> str:
     others = rows[~rows["verdict"].isin(["better", "equivalent"])]["second"].tolist()
     metric = study.primary.label
     value = number(diagnostics.deciding(study, study.leader)["value"], page.places(study, metric))
+    same = diagnostics.as_good(study)
+    value += f", the same as {_several(study, same)}" if same else ""
     top = "highest" if study.primary.metric.best == "high" else "lowest"
     if len(behind) == len(rows):
-        return f"{best} is better than all {len(rows)} other systems: it has the {top} {metric}, {value}."
-    claims = [f"better than {_several(behind)}"] if behind else []
-    claims += [f"equivalent to {_several(alike)} (within {_margin(study)})"] if alike else []
+        all_others = f"all {len(rows)} other {plural(study.compares, 2)}"
+        return f"{best} is better than {all_others}: it has the {top} {metric}, {value}."
+    claims = [f"better than {_several(study, behind)}"] if behind else []
+    claims += [f"equivalent to {_several(study, alike)} (within {_margin(study)})"] if alike else []
     claim = f" and is {' and '.join(claims)}" if claims else ""
     joined = "; " if claims else " but "
-    unlike = f"{joined}the data do not show that it is better than {_several(others, 'or')}" if others else ""
+    unlike = f"{joined}the data do not show that it is better than {_several(study, others, 'or')}" if others else ""
     return f"{best} has the {top} {metric}, {value},{claim}{unlike}."
 
 
 def _against_baseline(study: Study) -> str:
     by_word = study.headline.groupby("verdict", sort=False)["first"].agg(list)
     parts = [
-        f"{_several(by_word[word])} {'is' if len(by_word[word]) == 1 else 'are'} {word} {BETWEEN[word]} it"
+        f"{_several(study, by_word[word])} {'is' if len(by_word[word]) == 1 else 'are'} {word} {BETWEEN[word]} it"
         for word in ("better", "equivalent", "worse")
         if word in by_word
     ]
     if "cannot tell" in by_word:
         rest = by_word["cannot tell"]
         verb = "are" if len(rest) > NAMED else "is"
-        parts.append(f"the data do not show whether {_several(rest, 'or')} {verb} better or worse")
+        parts.append(f"the data do not show whether {_several(study, rest, 'or')} {verb} better or worse")
     baseline = shortened(study.settings.baseline or "")
     return f"Against {baseline}, by {study.primary.label}: {'; '.join(parts)}.{_of_best_two(study)}"
 
@@ -172,10 +175,10 @@ def _of_best_two(study: Study) -> str:
     return f" Of the two best, {first} is {row['verdict']} than {second}."
 
 
-def _several(names: Sequence[str], last: str = "and") -> str:
+def _several(study: Study, names: Sequence[str], last: str = "and") -> str:
     """Some names in a sentence; of more than three their number."""
     if len(names) > NAMED:
-        return f"{len(names)} systems"
+        return counted(len(names), study.compares)
     names = [shortened(name) for name in names]
     return f" {last} ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
 
@@ -198,7 +201,9 @@ def _alone(study: Study) -> Html:
     over = sample_sizes(rows["n"], study.unit_name).removeprefix("n = ")
     how = f"{percent(study.settings.level)} interval ({rows.iloc[0]['method']}) over {over}; "
     reason = (
-        "one system, nothing to compare" if len(study.order) == 1 else f"{study.primary.label} has no better direction"
+        f"one {study.compares}, nothing to compare"
+        if len(study.order) == 1
+        else f"{study.primary.label} has no better direction"
     )
     return tables.verdict("result", listed(lines, SHOWN, "; "), escape(how + reason) + ".")
 

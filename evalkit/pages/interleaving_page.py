@@ -9,7 +9,7 @@ from evalkit.findings import inputs, methods
 from evalkit.findings.finding import NOTE, WARNING, Finding
 from evalkit.numbers import number, p_value, signed
 from evalkit.pages import experiment_page, first_screen, page, pieces, planning_page, record
-from evalkit.pages.shared_findings import columns_read, picked, skewed, slices
+from evalkit.pages.shared_findings import columns_read, contrary, picked, skewed, slices
 from evalkit.studies import online_diagnostics as diagnostics
 from evalkit.studies.interleaving import Interleaving, Online
 from evalkit.studies.online_diagnostics import less_even
@@ -173,6 +173,7 @@ def of_log(study: Interleaving) -> list[Finding]:
         _sessions(study),
         *fairness(study),
         *picked(study),
+        *contrary(study),
         *skewed(study),
         *slices(study),
     ]
@@ -217,8 +218,12 @@ def fairness(study: Interleaving) -> list[Finding]:
     """What the preference stands on: the coin, the teams and the items of the draft."""
     p, repeated = float(study.balance["adjusted"].min()), study.data.repeated
     uneven, share = diagnostics.uneven(study)
-    coin = f"Fair coin: smallest adjusted p over the positions {p_value(p)}."
-    findings = [methods.COIN.rated(WARNING if p < diagnostics.BROKEN else NOTE, coin)]
+    positions = counted(study.balance["position"].nunique(), "position")
+    smallest = f"(smallest adjusted p over {positions}: {p_value(p)})."
+    if p < diagnostics.BROKEN:
+        findings = [methods.COIN.warning(f"A fair coin does not explain how the items were shared out {smallest}")]
+    else:
+        findings = [methods.COIN.note(f"The items were shared out as by a fair coin {smallest}")]
     if uneven:
         text = f"In {uneven:,} sessions ({share:.1%}) one team leads by more items than a draft by rounds "
         severity = WARNING if share > diagnostics.MANY_UNEVEN else NOTE

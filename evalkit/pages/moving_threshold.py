@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence, Set
 from typing import Any
 
+from evalkit import places as places_of
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, escape, with_interval
 from evalkit.numbers import decimals, number
@@ -45,7 +46,8 @@ def moved(study: BinaryStudy) -> Html:
     caption = f"What a threshold decides{f', with {limits.level:.0%} intervals' if limits.level else ''}"
     piece = tables.table(caption, heads, rows, _note(study, limits, len(moves.tables)))
     controls = _controls(study, moves.last, {moves.named(float(c.threshold)) for c in decided.values()})
-    whole = f'<div data-sweep="{escape(_data(moves, limits, _whole(study), places))}">{controls}{piece.html}</div>'
+    data = escape(_data(moves, limits, _whole(study), places))
+    whole = f'<div id="{places_of.SLIDER}" data-sweep="{data}">{controls}{piece.html}</div>'
     return Html(whole, piece.text, piece.tables)
 
 
@@ -88,8 +90,8 @@ def _note(study: BinaryStudy, limits: Plain | Varied, systems: int) -> str:
         else " No intervals: sums over rows that are clustered or weighted tell those of one threshold."
     )
     return (
-        f"The table opens at the threshold used ({study.rule.text}) and the costs {study.costs}. Intervals are for a "
-        f"threshold that was not chosen on these rows.{none}{first}"
+        f"The table opens at the threshold used ({study.rule.text}). {study.costs.said} Intervals are for a threshold "
+        f"that was not chosen on these rows.{none}{first}"
     )
 
 
@@ -98,12 +100,15 @@ def _data(moves: Moving, limits: Plain | Varied, counts: Sequence[int], places: 
 
     counts, places: the decimals of the counts and of the metrics.
     """
-    systems = [
-        {"positives": c.positives, "negatives": c.negatives, "tp": _column(c.tp), "fp": _column(c.fp)}
-        | limits.of_system(name, places)
+    columns = {
+        name: {"tp": _column(c.tp), "fp": _column(c.fp)} | limits.of_system(name, places)
+        for name, c in moves.tables.items()
+    }
+    systems = [  # thresholds rise to the right
+        {"P": c.positives, "N": c.negatives} | {key: column[::-1] for key, column in columns[name].items()}
         for name, c in moves.tables.items()
     ]
-    named = " ".join(map(moves.named, moves.threshold))
+    named = " ".join(map(moves.named, moves.threshold[::-1]))
     return json.dumps(
         {"named": named, "places": [*counts, *places], "systems": systems} | limits.quantiles(),
         separators=(",", ":"),

@@ -17,7 +17,7 @@ from evalkit.numbers import estimate, number, of_frame, percent, signed
 from evalkit.pages import pieces
 from evalkit.studies import diagnostics
 from evalkit.studies.study import Study
-from evalkit.studies.words import counted, sample_sizes
+from evalkit.studies.words import counted, plural, sample_sizes
 
 pieces.listed(__name__)
 
@@ -46,10 +46,17 @@ def estimates(
         for name in study.order
     ]
     heads = [Cell(f"{metric_link(chosen)}\u00a0{_ARROWS[chosen.metric.best]}".strip()) for chosen in columns]
-    methods = study.estimates[study.estimates["metric"].isin([chosen.label for chosen in columns])]["method"]
-    how = "; ".join(dict.fromkeys(methods))
-    below = f"Bold: the best value; ↑ higher is better, ↓ lower is better. Intervals: {how}. {note}"
-    return tables.table(caption, ["system", *heads], [*rows, *more], below.strip(), marks=marks.words)
+    of_columns = study.estimates[study.estimates["metric"].isin([chosen.label for chosen in columns])]
+    below = f"Bold: the best value; ↑ higher is better, ↓ lower is better. Intervals: {_ways(of_columns)}. {note}"
+    return tables.table(caption, [study.compares, *heads], [*rows, *more], below.strip(), marks=marks.words)
+
+
+def _ways(estimates: pd.DataFrame) -> str:
+    """The method of the intervals, or each method after the metrics that it is for."""
+    metrics = estimates.groupby("method", sort=False)["metric"].unique()
+    if len(metrics) < 2:
+        return "".join(metrics.index)
+    return "; ".join(f"{', '.join(labels)}: {method}" for method, labels in metrics.items())
 
 
 @dataclass(frozen=True)
@@ -75,7 +82,8 @@ def beaten(study: Study) -> Marks:
         if row.verdict in sides:
             winner, loser = sides[row.verdict]
             wins[row.metric, winner].add(loser)
-    words = f"Superscripts: significantly better than that system, adjusted p below {diagnostics.alpha(study):.2g}."
+    than = f"Superscripts: significantly better than that {study.compares}"
+    words = f"{than}, adjusted p below {diagnostics.alpha(study):.2g}."
     letters = dict(zip(study.order, ascii_lowercase, strict=False))
     return Marks(letters, {key: frozenset(losers) for key, losers in wins.items()}, words)
 
@@ -121,7 +129,9 @@ def _estimate(study: Study, label: str, name: str) -> Cell:
         text += f'<br><span class="muted">ties {ends}</span>'
     if row["n"] != diagnostics.most_units(study) or rows["n"].nunique() > 1:
         text += f'<br><span class="muted">n = {row["n"]:,}</span>'
-    return Cell(text, "lead" if len(rows) > 1 and row["value"] == diagnostics.best_value(study, label) else "")
+    best = diagnostics.best_value(study, label)
+    leads = len(rows) > 1 and best == best and number(row["value"], same) == number(best, same)
+    return Cell(text, "lead" if leads else "")
 
 
 def drawn(study: Study, frame: pd.DataFrame) -> pd.DataFrame:
@@ -131,7 +141,8 @@ def drawn(study: Study, frame: pd.DataFrame) -> pd.DataFrame:
 
 def few(study: Study) -> str:
     """That a figure has the best systems only, where there are more."""
-    return f" The best {CURVES} of {len(study.order)} systems." if len(study.order) > CURVES else ""
+    every = counted(len(study.order), study.compares)
+    return f" The best {CURVES} of {every}." if len(study.order) > CURVES else ""
 
 
 def methods(comparisons: pd.DataFrame) -> str:
@@ -172,10 +183,12 @@ def _nothing(study: Study) -> Html:
     """Why there is no comparison by the metric that decides; of one system the first screen says it."""
     if len(study.order) < 2:
         return Html("")
-    return tables.paragraph(f"{study.primary.label} has no better direction, so systems are not compared on it.")
+    return tables.paragraph(
+        f"{study.primary.label} has no better direction, so {plural(study.compares, 2)} are not compared on it."
+    )
 
 
-_EXTRAS = {"max_t": "max-T p", "p_t": "t-test p", "p_fisher": "Fisher p", "wins": "win / tie / loss"}
+_EXTRAS = {"max_t": "max-T p", "p_t": "t-test p", "p_fisher": "Fisher p", "wins": "{units} won / tied / lost"}
 
 
 def _comparison_table(study: Study, frame: pd.DataFrame, metrics: str, note: str, place: str = "") -> Html:
@@ -185,7 +198,8 @@ def _comparison_table(study: Study, frame: pd.DataFrame, metrics: str, note: str
     same = {metric: of_frame(part, "difference") for metric, part in frame.groupby("metric")}
     few = frame["n"] if frame["n"].nunique() > 1 else float("nan")
     frame = frame.assign(few=few, places=frame["metric"].map(same))
-    extra = [name for column, name in _EXTRAS.items() if column in frame]
+    units = plural(study.unit_name, 2)
+    extra = [name.format(units=units) for column, name in _EXTRAS.items() if column in frame]
     columns = ["first − second", *(["metric"] if many else []), "difference", "p", "adjusted p", *extra, "verdict"]
     rows = [_comparison_row(row, many=many) for row in frame.head(tables.LISTED).to_dict("records")]
     marks = f"*: statistically significant, adjusted p below {diagnostics.alpha(study):.2g}."
@@ -209,9 +223,10 @@ def differences(study: Study) -> Picture | Html:
     if not len(study.headline):
         return Html("")
     every = study.comparisons[study.comparisons["metric"] == study.primary.label]
+    alone, adjusted = (" of each pair alone", " after adjustment") if len(every) > 1 else ("", "")
     caption = (
-        f"{study.differences_are} in {study.primary.label}, {percent(study.settings.level)} intervals; grey: not "
-        "significantly different."
+        f"{study.differences_are} in {study.primary.label}, {percent(study.settings.level)} intervals{alone}; grey: "
+        f"not significantly different{adjusted}."
     )
     caption += f" The first {DRAWN} of {len(every):,} pairs." if len(every) > DRAWN else ""
     colours = dict.fromkeys(("better", "worse"), plots.COLOURS[0])
@@ -257,25 +272,25 @@ def segments(study: Study) -> Html:
     note = f"p is Holm-adjusted over the {len(parts)} slices; the intervals are not adjusted." if tested else ""
     same = of_frame(frame, "value")
     differ = of_frame(frame, "difference", "difference_low", "difference_high") if tested else None
-    rows = [_slice_row(part, same, differ) for part in parts]
+    rows = [_slice_row(study, part, same, differ) for part in parts]
     return tables.table(
         f"{study.primary.label} by segment with {percent(study.settings.level)} interval",
         columns,
         rows,
-        f"{note}{_inside(study, parts[0])}{few(study)}".strip(),
+        f"{note}{_inside(study)}{few(study)}".strip(),
     )
 
 
-def _inside(study: Study, part: pd.DataFrame) -> str:
+def _inside(study: Study) -> str:
     """Where a page lists what is in a slice."""
-    slice_ = f"{part['segment'].iloc[0]} {part['slice'].iloc[0]}"
-    where = f" What is in a slice: the list under “{study.listed_under}”, filtered by “{slice_}”."
-    return where if study.listed_under else ""
+    return f" A slice opens its part of the list under “{study.listed_under}”." if study.listed_under else ""
 
 
-def _slice_row(part: pd.DataFrame, places: int, differ: int | None) -> list[Cell]:
+def _slice_row(study: Study, part: pd.DataFrame, places: int, differ: int | None) -> list[Cell]:
     first = part.iloc[0]
-    cells = [Cell(escape(f"{first['segment']} {first['slice']}")), Cell(f"{max(part['n']):,}")]
+    name = f"{first['segment']} {first['slice']}"
+    head = places_of.link(name, places_of.LISTED, "slice") if study.listed_under else escape(name)
+    cells = [Cell(head), Cell(f"{max(part['n']):,}")]
     cells += [Cell(with_interval(r["value"], r["low"], r["high"], places=places)) for _, r in part.iterrows()]
     if differ is not None:
         limits = with_interval(first["difference"], first["difference_low"], first["difference_high"], signed, differ)

@@ -1,13 +1,18 @@
-"""The pictures of scores taken as probabilities: the reliability diagram of each system."""
+"""Scores taken as probabilities: the reliability diagram of each system, and the tables of calibration."""
 
 from collections.abc import Mapping
 
-from evalkit.drawing import plots, score_plots
+import pandas as pd
+
+from evalkit.drawing import plots, score_plots, tables
 from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import Html
+from evalkit.drawing.tables import Html, by_system, limits
 from evalkit.numbers import decimals, number
-from evalkit.studies.binary import BinaryStudy
+from evalkit.pages.if_perfect import NO_LIMITS, if_perfect
+from evalkit.studies.binary import FITTED, BinaryStudy
 from evalkit.studies.classes import ClassesStudy
+from evalkit.studies.classification_diagnostics import Miscalibration, miscalibrated
+from evalkit.studies.words import listed
 
 DRAWN = 4  # systems with a square of their own
 CORNER = {"miscalibration": "MCB", "discrimination": "DSC", "uncertainty": "UNC", "slope": "slope"}
@@ -42,3 +47,57 @@ def reliability(
     data = (drawn.curve, drawn.bands, drawn.spread)
     alt, more = f"{caption} {values}.", {"ylabel": what, "words": words}
     return plots.row(score_plots.reliability, *data, caption=caption, alt=alt, panels=len(words), height=3.4, **more)
+
+
+# Tables
+
+
+def calibrated(study: BinaryStudy) -> Html:
+    """The Brier score taken apart, ECE, and the mean error; then slope and intercept."""
+    if not study.probabilities:
+        return Html("")
+    note = (
+        "Brier = miscalibration (MCB) − discrimination (DSC) + uncertainty (UNC): CORP, no bins. Recalibration removes "
+        "the miscalibration; only a better ranking adds discrimination. ece_10_debiased: ECE less what chance adds to "
+        "it on average. bias: mean probability − base rate. " + NO_LIMITS
+    )
+    if len(study.order) > DRAWN:
+        note += f" The figure shows the first {DRAWN}."
+    fitted = study.calibration["part"].isin(FITTED)
+    parts = by_system("Calibration", study.calibration[~fitted], "part", _part, note)
+    return tables.stack([*_miscalibrated(study), parts, _logistic(study, study.calibration[fitted])])
+
+
+MISCALIBRATED = {
+    Miscalibration.OVERCONFIDENT: "Over-confident, with probabilities too close to 0 and 1 (slope below 1)",
+    Miscalibration.UNDERCONFIDENT: "Under-confident, with probabilities too far from 0 and 1 (slope above 1)",
+    Miscalibration.TOO_LOW: "Too low on the whole (intercept above 0)",
+    Miscalibration.TOO_HIGH: "Too high on the whole (intercept below 0)",
+}
+
+
+def _miscalibrated(study: BinaryStudy) -> list[Html]:
+    """How the probabilities are wrong, a sentence for each way; and whose may be right; nothing without intervals."""
+    wrong, right = miscalibrated(study)
+    sentences = [f"{text}: {listed(wrong[way])}." for way, text in MISCALIBRATED.items() if way in wrong]
+    if right:
+        sentences.append(f"Neither slope nor intercept shows miscalibration: {listed(right)}.")
+    return [tables.paragraph(" ".join(sentences))] if sentences else []
+
+
+def _logistic(study: BinaryStudy, rows: pd.DataFrame) -> Html:
+    caption = f"Logistic recalibration, with {study.settings.level:.0%} intervals"
+    note = (
+        "slope: of the logit of the probability in a logistic regression; 1 if calibrated, below 1: "
+        "too extreme. intercept: with the slope fixed at 1; 0 if calibrated, above 0 if they are too low."
+    )
+    if certain := [name for name in study.order if study.facts.wrong.get(name)]:
+        note += f" Of {listed(certain)} some rows are certain and wrong: the slope depends on how such are clipped."
+    return by_system(caption, rows, "part", limits("value"), note)
+
+
+def _part(rows: tables.Rows) -> list[str]:
+    """The values with their limits, or beside what perfect calibration would show."""
+    places = decimals(*([row[key] for row in rows] for key in ("value", "low", "high")))
+    cells = zip(limits("value")(rows), rows, strict=True)
+    return [f"{cell}{if_perfect(row['expected'], row['p'], places)}" for cell, row in cells]

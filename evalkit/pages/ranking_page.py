@@ -9,33 +9,20 @@ import pandas as pd
 from evalkit.drawing import plots, tables
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html, Results, escape, of_rows, text, value
-from evalkit.findings import inputs, measured, predictions
-from evalkit.findings.finding import NOTE, WARNING, Finding
-from evalkit.numbers import decimals, interval, number, percent, signed
+from evalkit.numbers import decimals, number, percent, signed
 from evalkit.pages import explorers, first_screen, page, pieces, record
 from evalkit.pages.explorers import Explored
-from evalkit.pages.shared_findings import (
-    columns_read,
-    contrary,
-    counts,
-    few_units,
-    gaps,
-    picked,
-    skewed,
-    slices,
-    unshared,
-)
+from evalkit.pages.ranking_findings import every_finding
 from evalkit.parameters.reports import RENUMBER
 from evalkit.reading.inputs.retrieved import DEEPEST
-from evalkit.studies import diagnostics, diversity, ranking_diagnostics, unjudged
-from evalkit.studies.diagnostics import VISIBLE
+from evalkit.studies import diagnostics, diversity, unjudged
 from evalkit.studies.rank_tiers import rank_tiers
 from evalkit.studies.ranking import PERSISTENCE, Ranking
-from evalkit.studies.ranking_diagnostics import total
-from evalkit.studies.words import counted, listed
+from evalkit.studies.words import counted
 
 pieces.listed(__name__)
 
+HALF = 0.5  # of the lists reach a recall level that is drawn: beyond it those that end before pull the mean to 0
 MOVED = 500  # queries that a page lists
 NUMBERS = 700  # of all metrics of these queries, at least of one; of more queries fewer metrics
 OPENED = 50  # queries whose lists stand on the page, with so many items each
@@ -190,94 +177,6 @@ def results(study: Ranking) -> Results:
     return record.results(study, "ranking", every_finding(study), more)
 
 
-# Findings
-
-
-def every_finding(study: Ranking) -> list[Finding]:
-    """Every finding of a ranking report."""
-    lists = [*_short(study), *gaps(study.runs.accounts), *_renumbered(study), *_ties(study)]
-    data = [*_rows(study), *unshared(study.runs.accounts), *_undefined(study), *_without(study), *_judgements(study)]
-    few = few_units(study, diagnostics.most_units(study), f" {measured.FEW_QUERIES}")
-    return [*data, *lists, *few, *picked(study), *contrary(study), *skewed(study), *slices(study)]
-
-
-def _rows(study: Ranking) -> list[Finding]:
-    read, used, refused = (total(study.runs.accounts, name) for name in ("rows", "used", "unjudged_query"))
-    rest = f", {refused:,} in queries without judgements left out" if refused else ""
-    columns = columns_read(study.runs.columns)
-    layout = f"Columns: {columns}" if columns else "TREC run files"
-    return [inputs.ROWS_READ.note(f"{read:,} ranked rows read, {used:,} used{rest}. {layout}.", read)]
-
-
-def _undefined(study: Ranking) -> list[Finding]:
-    """Queries without a value: one line where the systems agree, a warning where they do not share their queries."""
-    findings = []
-    for label, by_name, shared in ranking_diagnostics.undefined(study):
-        most = max(by_name.values())
-        if shared:
-            text = f"{label} is undefined on {counted(most, 'query')}, left out of its mean."
-            findings.append(inputs.UNDEFINED_VALUES.note(text, most))
-        else:
-            text = f"{label} is undefined on different queries for each system: {counts(by_name)}; "
-            text += "means are over different queries, paired differences over shared ones."
-            findings.append(inputs.UNDEFINED_VALUES.warning(text, most))
-    return findings
-
-
-def _without(study: Ranking) -> list[Finding]:
-    """Queries that have no value in a segment column."""
-    without = ranking_diagnostics.without_segment(study)
-    text = f"Queries without a value, shown as their own slice: {counts(without)}."
-    return [inputs.NO_SEGMENT_VALUE.warning(text, max(without.values()))] if without else []
-
-
-def _judgements(study: Ranking) -> list[Finding]:
-    findings, (k, shares, uneven) = [], ranking_diagnostics.unjudged(study)
-    if study.runs.pooled_ideal:
-        text = "No judgement file: the ideal order and R include only items that some system returned."
-        findings.append(inputs.NO_JUDGEMENT_FILE.warning(text))
-    if study.runs.negative:
-        text = f"{study.runs.negative:,} judgements below 0 count as not judged, as in trec_eval."
-        findings.append(inputs.NEGATIVE_GRADES.note(text, study.runs.negative))
-    if any(shares.values()):
-        text = f"Unjudged items in the first {k}, counted as not relevant: "
-        text += f"{listed(f'{name} {value:.0%}' for name, value in shares.items())}."
-        findings.append(inputs.UNJUDGED_ITEMS.rated(WARNING if uneven else NOTE, text))
-    return findings
-
-
-def _short(study: Ranking) -> list[Finding]:
-    """A note that no list reaches the cut-off of a metric."""
-    last, labels = ranking_diagnostics.beyond(study)
-    text = f"No list goes beyond rank {last:,}; cut-offs beyond it: {listed(labels)}."
-    return [inputs.SHORT_LISTS.note(text)] if labels else []
-
-
-def _renumbered(study: Ranking) -> list[Finding]:
-    """A note that ranks were renumbered, if there were any."""
-    text = "Ranks were renumbered 1, 2, 3, … within each list, which closes gaps."
-    return [predictions.RENUMBERED.note(text)] if study.ranks == RENUMBER and "rank" in study.runs.columns else []
-
-
-def _ties(study: Ranking) -> list[Finding]:
-    tied, label = ranking_diagnostics.by_system(study.runs.accounts, "tied"), study.primary.label
-    if not tied:
-        return []
-    ties, matters = ranking_diagnostics.ties(study)
-    ranges = listed(
-        (
-            f"{row['system']} {label} lies in {interval(row['worst_ties'], row['best_ties'])}"
-            for row in ties.to_dict("records")
-        ),
-        joint="; ",
-    )
-    little = f" Their order changes {label} by less than {VISIBLE:g}."
-    moved = f" Depending on their order {ranges}." if ranges else little
-    text = f"Rows with the same {'rank' if 'rank' in study.runs.columns else 'score'} as the previous: {counts(tied)}."
-    severity = WARNING if matters else NOTE
-    return [predictions.TIES.rated(severity, text + moved, total(study.runs.accounts, "tied"))]
-
-
 # Pictures
 
 
@@ -315,9 +214,11 @@ def curves(study: Ranking) -> Picture:
 
 
 def precision_recall(study: Ranking) -> Picture:
-    """Interpolated precision at eleven recall levels."""
-    what = "interpolated precision"
-    return _curves(study, study.precision_recall, f"{what} at 11 recall levels", "recall", "recall", what)
+    """Interpolated precision at eleven recall levels, as far as at least half of a system's lists reach."""
+    what, frame = "interpolated precision", study.precision_recall
+    near = frame[(frame["reached"] >= HALF) | (frame["recall"] == 0)]
+    end = ", up to the last that at least half of a system's lists reach," if len(near) < len(frame) else ""
+    return _curves(study, near, f"{what} at 11 recall levels{end}", "recall", "recall", what)
 
 
 def _curves(

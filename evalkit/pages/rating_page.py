@@ -14,7 +14,7 @@ from evalkit.pages import explorers, first_screen, page, pieces, record
 from evalkit.pages.shared_findings import contrary, few_clusters, picked, rows_read, skewed, slices, weights
 from evalkit.studies import forecast_spread, mean_reliability, rating_diagnostics
 from evalkit.studies.rating_study import Rating
-from evalkit.studies.words import counted, listed
+from evalkit.studies.words import counted, listed, plural
 
 pieces.listed(__name__)
 
@@ -111,9 +111,10 @@ def extremes(study: Rating) -> Html:
 
 def definitions(study: Rating) -> Html:
     """Exactly the metrics shown, then the intervals and the tests."""
-    win = "rows on which the first system's forecast is closer, equally close, less close"
+    units = plural(study.unit_name, 2)
+    win = f"{units} on which the absolute error of the first system is smaller, equal, larger"
     methods = [("intervals", study.intervals_are), ("tests", study.tests_are)]
-    return tables.definitions([*page.metric_definitions(study), *methods, ("win / tie / loss", win)])
+    return tables.definitions([*page.metric_definitions(study), *methods, (f"{units} won / tied / lost", win)])
 
 
 def origin(study: Rating) -> Html:

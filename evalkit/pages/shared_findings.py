@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 
+import pandas as pd
+
 from evalkit.findings import inputs, measured, methods, predictions
 from evalkit.findings.finding import Finding
-from evalkit.numbers import signed
+from evalkit.numbers import number, signed
 from evalkit.reading.inputs.runs import Account
 from evalkit.reading.tables import precision
 from evalkit.reading.tables.precision import Precision
@@ -12,7 +14,7 @@ from evalkit.studies import diagnostics
 from evalkit.studies.diagnostics import Ends
 from evalkit.studies.ranking_diagnostics import by_system, total
 from evalkit.studies.study import Study
-from evalkit.studies.words import counted, listed, plural
+from evalkit.studies.words import counted, listed, plural, shortened
 
 
 def columns_read(columns: Mapping[str, str]) -> str:
@@ -34,7 +36,18 @@ def rows_read(rows) -> list[Finding]:
     """How many rows were read and used, the columns, and the rows that another system lacks."""
     many = f"{len(rows.systems)} systems" if len(rows.systems) > 1 else "one system"
     text = f"{counted(rows.read, 'row')} read: {len(rows):,} for each of {many}. Columns: {columns_read(rows.columns)}."
-    return [inputs.ROWS_READ.note(text, rows.read), *unmatched(rows.alone)]
+    return [inputs.ROWS_READ.note(text, rows.read), *unmatched(rows.alone), *_folds(rows.others)]
+
+
+def _folds(unread: Collection[str]) -> list[Finding]:
+    """That the input has a column of folds, which only the validation report reads."""
+    text = "The input has a column fold, which this report does not read; the validation report checks the split."
+    return [inputs.FOLDS_UNREAD.note(text)] if "fold" in unread else []
+
+
+def class_named(label: str, column: str) -> str:
+    """A class in words: a number says only how it is coded."""
+    return f"the class coded {label} in {column}" if label.lstrip("-").isdecimal() else f"{column} = {label}"
 
 
 def unmatched(alone: int) -> list[Finding]:
@@ -80,24 +93,50 @@ def picked(study: Study, candidates: Collection[str] | None = None) -> list[Find
     if several < 3:
         return []
     if study.settings.baseline:
-        text = f"{study.leader} is the best of {len(study.pairs)} candidates on these data. {measured.BEST}"
+        several, what, simulated = len(study.pairs), "candidates", measured.BEST
     else:
-        text = f"{study.leader} is the best of {several} systems on these data. {measured.LEADER}"
-    return [methods.PICKED.note(f"{text} The adjusted p-values allow for all comparisons.", several)]
+        what, simulated = plural(study.compares, 2), measured.LEADER
+    text = (
+        f"{shortened(study.leader)} was picked as the best of {several} {what} on these data, which makes its value "
+        f"and its interval somewhat too favourable; the effect grows with the number of {what}. {simulated} The "
+        "adjusted p-values account for the choice."
+    )
+    return [methods.PICKED.note(text, several)]
+
+
+DECIDING = {
+    "better": "it is better by {}",
+    "equivalent": "they are equivalent by {}",
+    "cannot tell": "{} does not tell them apart",
+}
+MOST_PAIRS = 3  # pairs that a line names
 
 
 def contrary(study: Study) -> list[Finding]:
-    """Pairs of the first screen whose first system is significantly worse by another metric than the one that decides.
-
-    Such a pair is not worse by the metric that decides.
-    """
+    """Pairs of the first screen whose first system is significantly worse by another metric, not by the primary one."""
     pairs = diagnostics.contrary(study)
-    words = [
-        f"{first} than {second} by {listed(f'{row.metric} ({signed(row.difference)})' for row in rows.itertuples())}"
-        for (first, second), rows in pairs.groupby(["first", "second"], sort=False)
+    sentences = [
+        f"{shortened(str(first))} is significantly worse {_than(rows)}, while "
+        f"{DECIDING[str(deciding)].format(study.primary.label)}"
+        for (first, deciding), rows in pairs.groupby(["first", "deciding"], sort=False)
     ]
-    text = f"Not worse by {study.primary.label}, but significantly worse by other metrics: {listed(words, joint='; ')}."
-    return [methods.CONTRARY.warning(text, len(words))] if words else []
+    text = f"The answer depends on the metric: {listed(sentences, MOST_PAIRS, '; ')}."
+    n = len(pairs[["first", "second"]].drop_duplicates())
+    return [methods.METRICS_DISAGREE.warning(text, n)] if n else []
+
+
+def _than(rows: pd.DataFrame) -> str:
+    """Than which systems, and by which metrics."""
+    by_system = (
+        f"than {shortened(str(second))} by "
+        + listed(f"{row.metric} ({_side(row.difference)})" for row in part.itertuples())
+        for second, part in rows.groupby("second", sort=False)
+    )
+    return listed(by_system, MOST_PAIRS, " and ")
+
+
+def _side(difference: float) -> str:
+    return f"{number(abs(difference))} {'higher' if difference > 0 else 'lower'}"
 
 
 def skewed(study: Study) -> list[Finding]:
@@ -117,7 +156,7 @@ def skewed(study: Study) -> list[Finding]:
 def slices(study: Study) -> list[Finding]:
     """Slices of few units, and those of so few that nothing can be shown."""
     small, hopeless = diagnostics.small_slices(study), diagnostics.untestable_slices(study)
-    findings = []
+    flat, findings = diagnostics.flat_slices(study), []
     if small:
         every = len(study.by_segment[["segment", "slice"]].drop_duplicates())
         which = f"all {every}" if len(small) == every > 1 else listed(small)
@@ -129,6 +168,12 @@ def slices(study: Study) -> list[Finding]:
             f"{listed(hopeless)}."
         )
         findings.append(inputs.UNTESTABLE_SLICES.warning(text, len(hopeless)))
+    if flat:
+        text = (
+            f"An interval has no width in {listed(flat)}, because all {plural(study.unit_name, 2)} there have the same "
+            f"value or the same difference. New {plural(study.unit_name, 2)} may differ."
+        )
+        findings.append(inputs.FLAT_SLICES.warning(text, len(flat)))
     return findings
 
 

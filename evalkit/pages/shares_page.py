@@ -134,5 +134,6 @@ def published(study: Either, findings: list[Finding], more: dict[str, Any]) -> R
         "columns": dict(study.data.columns),
         "family": study.family,
         "wrong_methods": lessons.wrong().to_dict("records"),
+        "lessons": lessons.figures(),
     }
     return record.results(study, "significance", findings, both | more)

@@ -7,12 +7,22 @@ from evalkit.findings.finding import Finding
 from evalkit.numbers import number, p_value
 from evalkit.pages import shares_page
 from evalkit.pages.pieces import also
-from evalkit.pages.shared_findings import columns_read, counts, few_units, gaps, picked, skewed, unmatched, unshared
+from evalkit.pages.shared_findings import (
+    columns_read,
+    contrary,
+    counts,
+    few_units,
+    gaps,
+    picked,
+    skewed,
+    unmatched,
+    unshared,
+)
 from evalkit.studies import significance_diagnostics as diagnostics
 from evalkit.studies.diagnostics import alpha
 from evalkit.studies.significance import FOLDS, Significance
 from evalkit.studies.trials import Shares
-from evalkit.studies.words import counted, listed, plural
+from evalkit.studies.words import counted, plural
 
 RANKED = {"wilcoxon": "Wilcoxon", "sign": "the sign test"}
 PAIRS = 3  # pairs that a line names
@@ -25,7 +35,7 @@ def of(study: Significance) -> list[Finding]:
     if not len(study.headline):
         return data
     units = [*_clusters(study), *_few(study), *_equal(study), *picked(study), *skewed(study)]
-    return [*data, *units, *_tail(study), *_tests(study), *_metrics(study), *_looked(study)]
+    return [*data, *units, *_tail(study), *_tests(study), *contrary(study), *_looked(study)]
 
 
 def _data(study: Significance) -> list[Finding]:
@@ -133,13 +143,6 @@ def _both(rows: Sequence[dict]) -> str:
     return "; ".join(
         f"{r['first']} − {r['second']} {r['metric']} (p {p_value(r['p'])}, t {p_value(r['t'])})" for r in rows
     )
-
-
-def _metrics(study: Significance) -> list[Finding]:
-    leaders = diagnostics.other_leaders(study)
-    others = listed(f"{best['system']} by {best['metric']} ({number(best['value'])})" for best in leaders)
-    text = f"{study.order[0]} leads by {study.primary.label}, but {others}."
-    return [methods.METRICS_DISAGREE.warning(text, len(leaders))] if leaders else []
 
 
 def _looked(study: Significance) -> list[Finding]:

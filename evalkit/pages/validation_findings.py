@@ -2,7 +2,7 @@
 
 from evalkit.findings import inputs, measured, splits
 from evalkit.findings.finding import Finding, Kind
-from evalkit.pages.shared_findings import columns_read, idle, picked, rounded, skewed
+from evalkit.pages.shared_findings import class_named, columns_read, idle, picked, rounded, skewed
 from evalkit.reading.inputs.examples import LeftOut
 from evalkit.studies import validation_diagnostics as diagnostics
 from evalkit.studies.diagnostics import ends
@@ -57,7 +57,8 @@ def _label(study: Validation) -> Finding:
         text = f"The label is a number from {label.low:g} to {label.high:g}, mean {label.mean:.4g}."
         return inputs.TARGET_VALUES.note(text, n)
     shares, names = listed(f"{name}: {n:,}" for name, n in label.classes.items()), study.examples.classes
-    return inputs.CLASS_SHARES.note(f"Classes: {shares}{f'; class 1 is {names[1]}' if len(names) == 2 else ''}.", n)
+    positive = class_named(names[1], study.examples.columns["label"]) if len(names) == 2 else ""
+    return inputs.CLASS_SHARES.note(f"Classes: {shares}.{f' Class 1 is {positive}.' if positive else ''}", n)
 
 
 def _threshold(study: Validation) -> list[Finding]:

@@ -22,6 +22,20 @@ class Costs:
     def __str__(self) -> str:
         return f"false positive {self.fp:g}, false negative {self.fn:g}"
 
+    @property
+    def said(self) -> str:
+        """The costs as a sentence."""
+        return f"Costs: {self}."
+
+
+class EqualCosts(Costs):
+    """The costs where none are set: one for each error."""
+
+    @property
+    def said(self) -> str:
+        """That both errors cost the same, and how to change it."""
+        return "No costs were set, so a false positive and a false negative cost the same; set costs to your own."
+
 
 @dataclass(frozen=True)
 class Reach(ABC):

@@ -1,4 +1,4 @@
-"""Intervals of scores' metrics in closed form: on the logit scale, and from those of shares.
+"""Intervals of metrics in closed form: t on the logit scale, and limits combined from those of shares.
 
 None resamples, so an interval is the same whether the rows are at hand or only their sums are known.
 """
@@ -29,11 +29,11 @@ def ranged_t(
     high: float = 1.0,
     method: str | None = None,
 ) -> Estimate:
-    """The value with t limits on the logit scale of its range, or with one end on the log scale, with none as it is.
+    """A value with t limits on the logit scale of its range: the log scale for one bound, the plain one for none.
 
-    The half width goes to that scale by its slope (delta method). At an end of the range, and where nothing varies,
-    Wilson's limit of freedom + 1 units stands in: that is how many say that the value is there. Without a second end
-    there is no such limit, and what does not vary has no width. NaN limits without a degree of freedom.
+    The half width is carried to that scale by the delta method. If the value lies at an end of the range, or if the
+    error is 0, Wilson's limits of freedom + 1 units are used instead. A range with an infinite bound has none: there
+    the interval of a value with error 0 has no width. NaN limits if freedom is 0 or below.
 
     >>> e = ranged_t(0.9, 0.02, freedom=50.0, n=1000, level=0.95)
     >>> round(e.low, 4), round(e.high, 4)
@@ -58,7 +58,7 @@ def ranged_t(
 
 
 def _around(value: float, half: float, low: float, high: float) -> tuple[float, float]:
-    """The value less and more `half`, to first order, within its range; the value itself at an end of it."""
+    """Value ± half on the scale of the range, mapped back; the value itself at an end of the range."""
     below, above = value - low, high - value
     if np.isinf(below) and np.isinf(above):
         return float(value - half), float(value + half)
@@ -69,7 +69,7 @@ def _around(value: float, half: float, low: float, high: float) -> tuple[float, 
 
 
 def _moved(value: float, low: float, high: float, step: float) -> float:
-    """The number that stands a step further on the scale."""
+    """The number one step further on the scale of the range."""
     if np.isinf(high):
         return float(low + (value - low) * np.exp(step))
     if np.isinf(low):
@@ -78,11 +78,11 @@ def _moved(value: float, low: float, high: float, step: float) -> float:
 
 
 def overlap(hits: float, missed: float, false: float, *, weight: float, times: float, level: float) -> Estimate:
-    """times TP / (times TP + weight FN + FP), such as F-beta: odds of a hit among the errors, over their mean weight.
+    """times TP / (times TP + weight FN + FP), such as F-beta, with limits from those of two shares.
 
-    TP among TP + FN + FP, the Jaccard index, is a share, and so is FN among the errors. Wilson's limits of the two are
-    combined by MOVER; with weight 1 the second drops out. With weight 1 and times 2 it is
-    F1 = 2J / (1 + J), with b² and 1 + b² F-beta. NaN limits where nothing is a hit or an error.
+    The Jaccard index J, the share of TP in TP + FN + FP, and the share of FN in FN + FP have Wilson's limits, which are
+    combined by MOVER. With weight 1 the second share has no effect. Weight 1 and times 2 give F1 = 2J / (1 + J); weight
+    b² and times 1 + b² give F-beta. NaN limits if there is neither a hit nor an error.
 
     >>> e = overlap(8, 1, 1, weight=1.0, times=1.0, level=0.95)
     >>> (e.low, e.high) == (wilson(8, 10).low, wilson(8, 10).high), e.value
@@ -107,7 +107,7 @@ def overlap(hits: float, missed: float, false: float, *, weight: float, times: f
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """One of the metrics that a mean is of: its share in it, its value and limits, and how much each unit moves it."""
+    """One metric of a mean of metrics: its share in the mean, its value with limits, the influence of each unit."""
 
     share: float
     estimate: Estimate
@@ -115,10 +115,11 @@ class Part:
 
 
 def mover_mean(parts: Iterable[Part], *, n: int, level: float) -> Estimate:
-    """The mean of metrics of the same units, Σ share v, with the method of variance estimates recovery.
+    """Σ share · value of metrics of the same units, with limits by MOVER (method of variance estimates recovery).
 
-    Below, the distance is √Σᵢⱼ rᵢⱼ dᵢ dⱼ of the parts' distances d = share (v − limit), with the correlations r of
-    their influence values; a part that nothing moves adds its d² alone. NaN limits where a part has none.
+    The distance of the lower limit is √Σᵢⱼ rᵢⱼ dᵢ dⱼ, with dᵢ = share (value − lower limit) of each part and rᵢⱼ the
+    correlation of the influence values of two parts; the upper limit likewise. A part whose influence values are all 0
+    is uncorrelated with the others. NaN limits if a part has none.
     Zou and Donner 2008, doi:10.1002/sim.3095; with correlations Zou 2008, doi:10.1093/aje/kwn104.
 
     >>> first = Part(0.5, wilson(8, 10), np.array([1.0, -1.0, 0, 0]))
@@ -143,10 +144,10 @@ def mover_mean(parts: Iterable[Part], *, n: int, level: float) -> Estimate:
 
 
 def lift(hits: float, picked: float, positives: float, total: float, border: float, *, level: float) -> Estimate:
-    """Precision of the rows picked / base rate, from Wilson's limits of both, combined by MOVER on the log scale.
+    """Precision of the picked rows / base rate, with Wilson's limits of both combined by MOVER on the log scale.
 
-    The picked rows are among all rows, so the two rates go together. border: the share of positives around the score
-    at which a depth cuts, which its rows add or lose with the sample; the precision itself where a threshold picks.
+    The two rates are correlated, because the picked rows are some of all rows. border: the share of positives near the
+    cut-off score, where rows enter or leave from sample to sample; with a fixed threshold it is the precision itself.
 
     >>> e = lift(40, 50, 100, 1000, 0.8, level=0.95)
     >>> round(e.value, 3), round(e.low, 3), round(e.high, 3)
@@ -169,7 +170,8 @@ def lift(hits: float, picked: float, positives: float, total: float, border: flo
 def divided(e: Estimate, by: Estimate) -> Estimate:
     """A difference over a number above 0, each with its limits, by MOVER on the log scale of both.
 
-    A limit on the other side of 0 is divided by the number alone, so that 0 is held exactly where it was.
+    A limit on the other side of 0 is divided by the value of the divisor, so the result contains 0 if and only if the
+    difference did.
 
     >>> half = divided(Estimate(0.2, 0.1, 0.3, 0.95, 50, ""), wilson(50, 100))
     >>> round(half.value, 3), round(half.low, 3), round(half.high, 3)
@@ -188,9 +190,10 @@ def divided(e: Estimate, by: Estimate) -> Estimate:
 
 
 def lift_of_few(hits: float, positives: float, depth: float, border: float, *, n: int, level: float) -> Estimate:
-    """Recall of a share of the rows / that share, from Wilson's limits of the recall.
+    """Recall among a share of the rows / that share, with Wilson's limits of the recall.
 
-    They are those of as many positives as vary as much: a row that comes in pushes one out at the border.
+    Their sample size is the number of positives with the same variance, which allows for the fixed number of picked
+    rows: a row that enters pushes another one out.
 
     >>> e = lift_of_few(18, 20, 0.5, 0.02, n=1000, level=0.95)
     >>> round(e.value, 3), round(e.low, 3), round(e.high, 3)
@@ -214,9 +217,9 @@ def _together(first: float, second: float, correlation: float) -> float:
 def at_rates(
     of: Callable[[float, float], float], recall: Estimate, false: Estimate, *, n: int, level: float
 ) -> Estimate:
-    """A number that rises with the recall and falls with the false positive rate, from the limits of the two by MOVER.
+    """A number that rises with recall and falls with the false positive rate, with limits from those of both by MOVER.
 
-    The positives and the negatives are apart, so the two rates are independent.
+    The two rates are independent, because they are shares of different rows: of the positives and of the negatives.
 
     >>> e = at_rates(lambda r, f: r / (r + f), wilson(8, 10), wilson(2, 10), n=20, level=0.95)
     >>> round(e.value, 3), round(e.low, 3), round(e.high, 3)
@@ -229,11 +232,11 @@ def at_rates(
 
 
 def gap(value: float, recall: Estimate, false: Estimate, rise: float, *, n: int, level: float) -> Estimate:
-    """The largest distance of two rates over the thresholds, which is larger in almost every sample than it is.
+    """The largest distance of two rates over all thresholds (KS), which the sample value overstates on average.
 
-    Above, the limit of the distance at the place of the largest, from Wilson's limits of both rates (Newcombe's): the
-    true largest is no smaller than the true one there. Below, the value less `rise`, the quantile of what choosing the
-    place can have added. The interval holds the truth more often than it says, and never less.
+    The upper limit is Newcombe's limit of the distance at the threshold chosen. The lower limit is the value less
+    `rise`, a quantile of how much choosing the threshold can add. The interval is conservative: it contains the true
+    value at least as often as its level says.
 
     >>> e = gap(0.6, wilson(80, 100), wilson(20, 100), 0.15, n=200, level=0.95)
     >>> round(e.low, 3), round(e.high, 3)

@@ -8,35 +8,43 @@ doi:10.1214/aos/1176343541; for saddle-point tails of this test see Robinson, JR
 doi:10.1111/j.2517-6161.1982.tb01191.x.
 """
 
+import pickle
+from collections.abc import Mapping
+from functools import lru_cache
 from math import fsum
+from typing import Any
 
 import numpy as np
 
 from evalkit.arrays import Floats
 from evalkit.statistics import signflip
+from evalkit.statistics.flip_ranges import Ranges
 
 DRAWS = 8_192
 TAIL = f"importance sampling with {DRAWS:,} draws"
 RARE = 100  # plain draws as extreme as the data from which their share is precise: p with a tenth of error at most
+STEPS = 100  # of Newton's method, which is within rounding after some ten
+STREAMS = 2  # draws that are kept for the next pair of systems, at most 16 MB each
 LARGEST = 256  # units whose signs are drawn; the sum of the smaller ones is normal
 
 
-def p_value(total: Floats, low: Floats, high: Floats, *, rng: np.random.Generator) -> tuple[float, str]:
-    """The two-sided p-value of a mean of 0 and how it was found, beside the ranges that `signflip.ranges` drew.
+def p_value(total: Floats, drawn: Ranges, *, rng: np.random.Generator) -> tuple[float, str]:
+    """The two-sided p-value of a mean of 0 and how it was found, beside the ranges that were drawn.
 
     Exact where that is possible, else the share of the draws, else the tail behind them.
 
-    >>> low, high = signflip.ranges(np.array([1.0, 3.0]), np.ones(2), rng=np.random.default_rng(1), draws=0)
-    >>> p_value(np.array([1.0, 3.0]), low, high, rng=np.random.default_rng(1))
+    >>> from evalkit.statistics.flip_ranges import ranges
+    >>> drawn = ranges(np.array([1.0, 3.0]), np.ones(2), rng=np.random.default_rng(1), draws=0)
+    >>> p_value(np.array([1.0, 3.0]), drawn, rng=np.random.default_rng(1))
     (0.5, 'exact enumeration')
     """
-    p = signflip.share(low, high)
+    p = drawn.share()
     if total.size <= signflip.ENUMERATED:
         return p, "exact enumeration"
     if exact := signflip.exact_p(total):
         return exact
-    if p * low.size > RARE:
-        return p, f"{low.size - 1:,} Walsh–Hadamard draws"
+    if p * drawn.draws > RARE:
+        return p, f"{drawn.draws - 1:,} Walsh–Hadamard draws"
     return tail_p(total, rng=rng), TAIL
 
 
@@ -70,16 +78,19 @@ def tail_p(differences: Floats, *, rng: np.random.Generator, draws: int = DRAWS)
 
 
 def _tilt(size: Floats, total: float) -> float:
-    """The θ with Σ a tanh(θ a) = total."""
-    from scipy.optimize import brentq
+    """The θ with Σ a tanh(θ a) = total, by Newton's steps from below: the sum is concave in θ.
 
-    def excess(theta: float) -> float:
-        return float(size @ np.tanh(theta * size)) - total
-
-    high = 1.0
-    while excess(high) < 0:
-        high *= 2
-    return float(brentq(excess, 0.0, high, xtol=1e-300, rtol=1e-10))
+    >>> round(_tilt(np.array([1.0, 1.0]), 1.0), 9)  # the inverse hyperbolic tangent of 0.5
+    0.549306144
+    """
+    theta = 0.0
+    for _ in range(STEPS):
+        bent = np.tanh(theta * size)
+        step = (total - float(size @ bent)) / float(size**2 @ (1 - bent**2))
+        theta += step
+        if step <= 1e-15 * theta:
+            break
+    return theta
 
 
 def _log_weights(size: Floats, missing: float, theta: float, rng: np.random.Generator, draws: int) -> Floats:
@@ -92,10 +103,25 @@ def _log_weights(size: Floats, missing: float, theta: float, rng: np.random.Gene
 
     odds = 1 / (1 + np.exp(np.minimum(2 * theta * size, 700.0)))
     drawn, rest = slice(0, LARGEST), slice(LARGEST, None)
-    flipped = (rng.random((draws, size[drawn].size)) < odds[drawn]) @ size[drawn]
+    flipped = (_uniform(rng, draws * size[drawn].size).reshape(draws, -1) < odds[drawn]) @ size[drawn]
     if size.size <= LARGEST:
         return np.where(flipped <= missing, 2 * theta * flipped, -np.inf)
     mean = odds[rest] @ size[rest]
     variance = (odds[rest] * (1 - odds[rest])) @ size[rest] ** 2
     below = (missing - flipped - mean - 2 * theta * variance) / np.sqrt(np.maximum(variance, np.finfo(float).tiny))
     return 2 * theta * (flipped + mean + theta * variance) + log_ndtr(below)
+
+
+def _uniform(rng: np.random.Generator, size: int) -> Floats:
+    """The next numbers of `rng`, drawn once where it is in the state of a pair of systems before."""
+    bits = rng.bit_generator
+    drawn, bits.state = _after(type(bits), pickle.dumps(bits.state), size)
+    return drawn
+
+
+@lru_cache(STREAMS)
+def _after(kind: type[np.random.BitGenerator], state: bytes, size: int) -> tuple[Floats, Mapping[str, Any]]:
+    """The numbers that a generator draws in this state, and its state then."""
+    bits = kind()
+    bits.state = pickle.loads(state)
+    return np.random.Generator(bits).random(size), bits.state

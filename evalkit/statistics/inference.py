@@ -190,11 +190,12 @@ DELTA = "delta method"
 BY_ROW = Method(interval_methods.delta, DELTA, methods.influence, DELTA)
 FEW = f"{DELTA}, with degrees of freedom from the kurtosis of the influence values"
 HALL = "skewness-corrected t (Hall)"
-SKEWED = f"{HALL}, Wilson if all values are 0 or 1"
+MEANS = f"Wilson with the effective sample size, {HALL} if values have no bounds"
+SKEWED = f"{MEANS}, Wilson if all are 0 or 1"
 MEAN = Method(interval_methods.mean, SKEWED, methods.flips, "sign flips")
 JACKKNIFE = "jackknife t"
 ONE_DENOMINATOR = f"sign flips of whole units, {JACKKNIFE} if the denominators differ"
-RATIO = Method(interval_methods.jackknife, JACKKNIFE, methods.flips_of_sums, ONE_DENOMINATOR)
+RATIO = Method(interval_methods.jackknife_of_few, JACKKNIFE, methods.flips_of_sums, ONE_DENOMINATOR)
 MCNEMAR = "McNemar's test with Tango's interval"
 PREDICTIVE = "weighted generalised score test (Kosinski)"
 SHARE = Method(interval_methods.wilson, "Wilson", methods.mcnemar, MCNEMAR)
@@ -269,7 +270,7 @@ CLUSTERED = WEIGHTED | {
     PerUnit: Method(interval_methods.jackknife, JACKKNIFE, methods.flips, "sign flips of whole units"),
 }
 SUMMED = PLAIN | {
-    Loss: Method(interval_methods.summed_mean, HALL, methods.paired_t, "paired t"),
+    Loss: Method(interval_methods.summed_mean, MEANS, methods.paired_t, "paired t"),
     RatioOfRows: BY_ROW,
     OfMeans: BY_ROW,
 }

@@ -38,9 +38,9 @@ def wilson(statistic: Any, o: Options) -> Estimate:
 
 
 def mean(statistic: Any, o: Options) -> Estimate:
-    """The mean of one value a unit: Wilson where all are 0 or 1, else t corrected for skewness."""
+    """The mean of one value a unit."""
     sums = statistic.sums
-    return means.mean(sums.numerator[sums.defined], level=o.level)
+    return means.mean(sums.numerator[sums.defined], level=o.level, ends=statistic.chosen.metric.ends)
 
 
 def mean_of_arm(statistic: Any, o: Options) -> Estimate:
@@ -52,20 +52,21 @@ def mean_of_arm(statistic: Any, o: Options) -> Estimate:
 
 
 def mean_of_losses(statistic: Any, o: Options) -> Estimate:
-    """The same of losses: of predictions that are certain, Wilson's limits say how many may be wrong."""
+    """`mean` of losses, with Wilson's limits for the share of certain predictions that are wrong."""
     sums = statistic.sums
-    worst = statistic.chosen.metric.kind.worst
-    return means.mean_with_ends(sums.numerator[sums.defined], worst=worst, level=o.level)
+    metric = statistic.chosen.metric
+    worst = metric.kind.worst
+    return means.mean_of_losses(sums.numerator[sums.defined], worst=worst, level=o.level, ends=metric.ends)
 
 
 def jackknife(statistic: Any, o: Options) -> Estimate:
-    """The ratio of sums over units: the jackknife's error and t with Kish's freedom, on a scale without ends."""
+    """A ratio of sums with the jackknife's error; t on Kish's degrees of freedom, on the logit or log scale."""
     arm = _left_out(statistic)
     return _by_jackknife(statistic, arm, arm.freedom, o)
 
 
 def jackknife_of_few(statistic: Any, o: Options) -> Estimate:
-    """The same, where few units of many rows or large losses may carry the variance: on the freedom that they leave."""
+    """`jackknife`, with fewer degrees of freedom if a few units carry most of the variance."""
     arm = _left_out(statistic)
     freedom = intervals.freedom_left(arm.effect - arm.effect.mean(), arm.freedom)
     return _by_jackknife(statistic, arm, freedom, o)
@@ -94,9 +95,10 @@ def _by_jackknife(statistic: Any, arm: Arm, freedom: float, o: Options) -> Estim
 
 
 def divided(statistic: Any, o: Options) -> Estimate:
-    """What one of two systems has of units that both divide: its limits are half of those of the difference, above ½.
+    """The share of one of two systems that divide each unit between them, with limits from those of the difference.
 
-    The other has the rest, so that the difference is twice the value less 1: value and difference tell one story.
+    The other system has the rest, so the difference is twice the value less 1, and a limit is (1 + that of the
+    difference) / 2. Value and difference therefore agree.
     """
     sums = statistic.sums
     over_rest = Sums(2 * sums.numerator - sums.size, sums.denominator)
@@ -126,18 +128,19 @@ def delta_of_few(statistic: Any, o: Options) -> Estimate:
 
 
 def summed_mean(statistic: Any, o: Options) -> Estimate:
-    return hall(statistic.value, statistic.error(), statistic.skewness(), n=statistic.n, level=o.level)
+    moments = statistic.value, statistic.error(), statistic.skewness()
+    return means.of_moments(*moments, n=statistic.n, level=o.level, ends=statistic.chosen.metric.ends)
 
 
 def mean_of_table(chosen: Chosen, c: Counts, *, level: float) -> Estimate:
-    """The mean of a loss, with t corrected for skewness, from a table whose rows count alike."""
+    """The mean of a loss from a table whose rows count alike."""
     kind: Any = chosen.metric.kind
     label, rows = np.repeat([1, 0], len(c.threshold)), np.concatenate([c.positive, c.negative])
     loss = kind.per_row(Rows(label, np.tile(c.threshold, 2)), chosen.k)
     value = kind.at(c, np.nan)
     square, cube = (float(ratio(np.dot(rows, (loss - value) ** power), c.total)) for power in (2, 3))
     error, skew = float(np.sqrt(ratio(square, c.total - 1.0))), float(np.nan_to_num(ratio(cube, square**1.5)))
-    return hall(value, error, skew, n=int(c.total), level=level)
+    return means.of_moments(value, error, skew, n=int(c.total), level=level, ends=chosen.metric.ends)
 
 
 def delong(statistic: Any, o: Options) -> Estimate:
@@ -188,16 +191,18 @@ def skewed(statistic: Any, o: Options) -> Estimate:
 def of_cells(statistic: Any, o: Options) -> Estimate:
     """t on the logit scale of the range, half a row added to each cell of the table of decisions.
 
-    So few predictions, or none, claim no certainty; the limits are stretched to the value itself.
+    So few predictions, or none, claim no certainty; the limits are stretched to the value itself. The degrees of
+    freedom are those that the kurtosis of the cells' influence values leaves.
     """
     kind, c = statistic.chosen.metric.kind, statistic.tables.cut
     (tp, fn), (fp, tn) = c.positive + HALF, c.negative + HALF
     more = Counts(c.threshold, np.cumsum([tp, fn]), np.cumsum([fp, tn]), tp + fn, fp + tn)
-    n, moved = more.total, kind.bins(more)
-    error = float(np.sqrt(np.sum(np.array([[tp, fn], [fp, tn]]) * moved**2) * n / (n - 1)))
+    n, moved, cells = more.total, np.ravel(kind.bins(more)), np.array([tp, fn, fp, tn])
+    error = float(np.sqrt(cells @ moved**2 * n / (n - 1)))
+    freedom = intervals.freedom_left(moved, n - 1, cells)
     metric = statistic.chosen.metric
     ends: Any = {"low": metric.low, "high": metric.high, "method": OF_CELLS}
-    e = closed_forms.ranged_t(kind.read(more), error, freedom=n - 1, n=int(c.total), level=o.level, **ends)
+    e = closed_forms.ranged_t(kind.read(more), error, freedom=freedom, n=int(c.total), level=o.level, **ends)
     return replace(e, value=statistic.value, low=min(e.low, statistic.value), high=max(e.high, statistic.value))
 
 

@@ -1,4 +1,4 @@
-"""Intervals of means of skewed values: a closed form where t alone is too short."""
+"""Intervals of means of skewed values in closed form, for values within a range and for values without bounds."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -8,39 +8,53 @@ from evalkit.statistics.intervals import Estimate, check_level, standard_error, 
 
 HALL = "t, corrected for skewness"
 CERTAIN = "t, corrected for skewness, with Wilson's limits for predictions that are certain"
+EFFECTIVE = "Wilson, effective sample size"
 ROUNDING = 1e-12
+ANY = (-np.inf, np.inf)  # the range of values that may be anything
 
 
-def mean(values: ArrayLike, *, level: float = 0.95) -> Estimate:
-    """The mean of the units: Wilson's interval where each is 0 or 1, else t corrected for skewness.
+def mean(values: ArrayLike, *, level: float = 0.95, ends: tuple[float, float] = ANY) -> Estimate:
+    """The mean of the units: Wilson's interval where each is 0 or 1, else by `of_moments`.
 
-    The limits are NaN below two units. Raises InputError for a value that is not finite.
+    ends: the bounds of the values. The limits are NaN below two units. Raises InputError for a value that is not
+    finite.
 
-    >>> mean([0, 1, 1, 1]).method, mean([0, 1, 2, 3]).method
-    ('Wilson', 't, corrected for skewness')
+    >>> mean([0, 1, 1, 1]).method, mean([0, 1, 2, 3]).method, mean([0.2, 0.4], ends=(0, 1)).method
+    ('Wilson', 't, corrected for skewness', 'Wilson, effective sample size')
     """
     units = finite("values", values)
     if units.size and ((units == 0) | (units == 1)).all():
         return wilson(int(units.sum()), units.size, level=level)
     value = float(ratio(units.sum(), units.size))
     spread = units - value
-    return hall(value, standard_error(spread), skewness(spread), n=units.size, level=level)
+    return of_moments(value, standard_error(spread), skewness(spread), n=units.size, level=level, ends=ends)
 
 
-def mean_with_ends(values: ArrayLike, *, worst: float, level: float = 0.95) -> Estimate:
-    """The mean of losses of which the worst, that of a certain prediction that is wrong, is very large.
+def of_moments(
+    value: float, error: float, skew: float, *, n: int, level: float, ends: tuple[float, float] = ANY
+) -> Estimate:
+    """The mean of n units from its standard error and their skewness: `bounded` between two ends, else `hall`."""
+    if np.isfinite(ends[1] - ends[0]):
+        return bounded(value, error, skew, n=n, level=level, ends=ends)
+    return hall(value, error, skew, n=n, level=level)
 
-    Few units, or none, have it, and their share among those predicted with certainty (with no loss, or this one) says
-    how many there may be: Wilson's limits of it are added to those of the others by MOVER.
 
-    >>> e = mean_with_ends([0, 0, 0, 1, 1, 2, 1, 2], worst=36.0)
+def mean_of_losses(
+    values: ArrayLike, *, worst: float, level: float = 0.95, ends: tuple[float, float] = ANY
+) -> Estimate:
+    """`mean` of losses whose largest value, the loss of a certain prediction that is wrong, is very large.
+
+    Few units or none have the largest loss. Its share is taken among the units predicted with certainty, which have
+    either no loss or the largest one; Wilson's limits of this share are combined with those of the others by MOVER.
+
+    >>> e = mean_of_losses([0, 0, 0, 1, 1, 2, 1, 2], worst=36.0)
     >>> round(e.value, 3), round(e.low, 3), round(e.high, 3)
     (0.875, 0.22, 8.492)
     """
     units = finite("values", values)
     wrong = units >= worst * (1 - ROUNDING)
     certain = int(np.sum(wrong | (units <= ROUNDING))) if np.isfinite(worst) else 0
-    rest = mean(np.where(wrong, 0.0, units), level=level)
+    rest = mean(np.where(wrong, 0.0, units), level=level, ends=ends)
     if not certain:
         return rest
     share, times = wilson(int(wrong.sum()), certain, level=level), worst * certain / units.size
@@ -50,8 +64,55 @@ def mean_with_ends(values: ArrayLike, *, worst: float, level: float = 0.95) -> E
     return Estimate(value, float(low), float(high), level, units.size, CERTAIN)
 
 
+def bounded(
+    value: float, error: float, skew: float, *, n: int, level: float, ends: tuple[float, float] = (0.0, 1.0)
+) -> Estimate:
+    """A mean of n units within a range, with Wilson's interval of the effective sample size.
+
+    The effective sample size is the number of zeros and ones whose share would have the same variance (Korn and
+    Graubard, Survey Methodology 1998). One unit of the largest variance that the mean allows is added, because a few
+    units may be alike by chance. The quantile is that of t on the degrees of freedom of `hall`. The interval has a
+    width even if all units are equal.
+
+    >>> e = bounded(0.8, 0.02, -1.0, n=25, level=0.95)
+    >>> round(e.low, 3), round(e.high, 3)
+    (0.742, 0.848)
+    >>> bounded(1.0, 0.0, 0.0, n=25, level=0.95).low == wilson(25, 25).low
+    True
+    """
+    check_level(level)
+    low, width = ends[0], ends[1] - ends[0]
+    if n < 2:
+        return Estimate(float(value), np.nan, np.nan, level, int(n), EFFECTIVE)
+    share = (value - low) / width
+    if share * (1 - share) <= 0:
+        e = wilson(n * float(np.clip(share, 0, 1)), n, level=level)
+        bottom, top, method = e.low, e.high, e.method
+    else:
+        middle = (share * n + 1) / (n + 2)
+        variance = (n * (n - 1) * (error / width) ** 2 + middle * (1 - middle)) / n  # of the units, one more among them
+        bottom, top = _score(share, n * share * (1 - share) / variance, _quantile(skew, n, level))
+        method = EFFECTIVE
+    return Estimate(float(value), float(low + width * bottom), float(low + width * top), level, int(n), method)
+
+
+def _score(share: float, n: float, q: float) -> tuple[float, float]:
+    """Wilson's limits of a share of n units."""
+    middle = (share + q * q / (2 * n)) / (1 + q * q / n)
+    half = q / (1 + q * q / n) * np.sqrt(share * (1 - share) / n + (q / (2 * n)) ** 2)
+    return middle - half, middle + half
+
+
+def _quantile(skew: float, n: int, level: float) -> float:
+    """The quantile of t, with degrees of freedom reduced for skewness; see `hall`."""
+    from scipy.special import stdtrit
+
+    freedom = np.clip(ratio(2 * n, skew**2), 1, n - 1) if skew else n - 1
+    return float(stdtrit(freedom, (1 + level) / 2))
+
+
 def mean_of_counts(values: ArrayLike, rows: ArrayLike, *, level: float = 0.95) -> Estimate:
-    """`mean` of values of which each comes so many times.
+    """`mean` of values with the number of times that each occurs.
 
     >>> counted, alone = mean_of_counts([0, 1, 5], [90, 7, 3]), mean([0] * 90 + [1] * 7 + [5] * 3)
     >>> round(counted.low, 12) == round(alone.low, 12), round(counted.high, 6)
@@ -68,7 +129,7 @@ def mean_of_counts(values: ArrayLike, rows: ArrayLike, *, level: float = 0.95) -
 
 
 def skewness(spread: Floats) -> float:
-    """The mean cube over the cubed root mean square of values less their mean; 0 where nothing varies.
+    """The skewness of centred values: mean cube / (mean square)^1.5; 0 if all are equal.
 
     >>> round(skewness(np.array([-1.0, -1.0, 2.0])), 4)
     0.7071
@@ -83,22 +144,20 @@ def skewness(spread: Floats) -> float:
 def hall(value: float, error: float, skew: float, *, n: int, level: float, method: str = HALL) -> Estimate:
     """A mean of n units by Hall's cubic transformation of t.
 
-    g(T) = T + γ (T² / 3 + 1 / 6) / √n + γ² T³ / 27 n is nearly symmetric where T is not; it rises, so its inverse gives
-    the limits. Of symmetric values (skew 0) it is Student's interval. Hall, JRSS B 1992,
-    doi:10.1111/j.2517-6161.1992.tb01876.x. The quantiles are those of t on n − 1 degrees of freedom, or on 2 n / γ²
-    where few units carry the variance: `intervals.freedom_left` with the least kurtosis that goes with γ, γ² + 1.
+    For skewed values T = (mean − μ) / standard error is skewed, but g(T) = T + γ (T² / 3 + 1 / 6) / √n + γ² T³ / 27 n
+    is nearly symmetric. g is increasing, so its inverse at the quantiles of t gives the limits. γ is the skewness of
+    the units; with γ = 0 this is Student's interval. The degrees of freedom are the smaller of n − 1 and 2 n / γ²: that
+    is `intervals.freedom_left` at the smallest kurtosis that a skewness of γ allows, γ² + 1.
+    Hall, JRSS B 1992, doi:10.1111/j.2517-6161.1992.tb01876.x.
 
     >>> e = hall(1.0, 0.1, 2.0, n=25, level=0.95)
     >>> round(e.low, 3), round(e.high, 3)
     (0.831, 1.395)
     """
-    from scipy.special import stdtrit
-
     check_level(level)
     if n < 2:
         return Estimate(float(value), np.nan, np.nan, level, int(n), method)
-    freedom = np.clip(ratio(2 * n, skew**2), 1, n - 1) if skew else n - 1
-    q = float(stdtrit(freedom, (1 + level) / 2))
+    q = _quantile(skew, n, level)
     low, high = (value - error * _untransformed(at, skew, n) for at in (q, -q))
     return Estimate(float(value), float(low), float(high), level, int(n), method)
 

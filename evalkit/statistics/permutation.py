@@ -1,11 +1,12 @@
-"""The studentised permutation test of two means of other units each, which holds where skewed arms differ in size.
+"""The studentised permutation test of two independent means, for skewed arms of unequal size.
 
-Under "the first mean is θ larger" the units of the first, less θ, and those of the second are dealt anew into arms of
-the same sizes; under "it is r times the second", the units of the first and r times those of the second. Each deal has
-its own Welch t, so that the test is exact where the two distributions are the same, and right for many units where only
-the means are. Of each deal five sums are kept, from which t follows for every θ and r: the intervals are those that are
-not rejected, and test and intervals cannot disagree. In strata the units of each are dealt by themselves, and t is that
-of the mean of the strata's differences, by the strata's shares of all units.
+A deal is one random reassignment of all units to two arms of the original sizes. The test compares Welch's t of the
+data with Welch's t of every deal. It is exact if the two distributions are equal, and right for many units if only the
+two means are equal. To test "the first mean is θ larger", θ is subtracted from the units of the first arm before they
+are dealt; to test "the first mean is r times the second", the units of the second arm are multiplied by r. The interval
+is the set of θ, or of r, that the test does not reject, so test and interval agree. Five sums are kept of each deal;
+t follows from them for every θ and r. With strata, units are dealt within each stratum, and t is that of the mean of
+the differences in the strata, weighted by their numbers of units.
 Janssen 1997, doi:10.1016/S0167-7152(97)00043-6; Chung and Romano 2013, doi:10.1214/13-AOS1090.
 """
 
@@ -26,7 +27,7 @@ from evalkit.statistics.means import skewness
 from evalkit.statistics.significance import Comparison, agree, compare, rejected
 
 METHOD = "studentised permutation"
-DEALT = 20_000  # deals up to which all are visited
+DEALT = 20_000  # up to so many possible deals all are visited
 DRAWS, FEWEST = 9_999, 1_999
 WORK = 2**25  # units dealt in all: half a second
 TIE = 1e-9  # t closer than this are equal
@@ -35,9 +36,9 @@ SKEWED = 0.1  # skewness of the difference of the means from which Welch's tails
 
 
 def difference_skewness(first: Floats, second: Floats) -> float:
-    """The skewness of mean of the first − mean of the second, from that of the units; 0 where nothing varies.
+    """The skewness of (mean of the first arm − mean of the second), from that of the units; 0 if no unit varies.
 
-    It decides how far the two tails of Welch's t are from each other: in arms of one size and shape it is 0.
+    The larger it is, the more the two tails of Welch's t differ. It is 0 for arms of the same size and shape.
 
     >>> round(difference_skewness(np.array([0.0, 0.0, 3.0]), np.array([0.0, 0.0, 3.0])), 6)
     0.0
@@ -50,7 +51,7 @@ def difference_skewness(first: Floats, second: Floats) -> float:
 
 
 def pooled_skewness(first: Floats, second: Floats) -> float:
-    """The same where both arms have the shape that all units together have: an arm of few units may not show it.
+    """The skewness of the difference if both arms have the skewness of all units; few units may not show their own.
 
     >>> round(pooled_skewness(np.array([0.0, 0.0]), np.array([0.0, 0.0, 3.0, 0.0])), 3)
     0.408
@@ -61,7 +62,7 @@ def pooled_skewness(first: Floats, second: Floats) -> float:
 
 
 def fits(first: Floats, second: Floats) -> bool:
-    """Whether Welch's t would not do, as the arms are skewed and unlike, and the deals can be paid: 16,000 units."""
+    """True if Welch's t is unreliable, because the arms are skewed and differ, and there are at most 16,000 units."""
     if min(first.size, second.size) < 2:
         return False
     if max(abs(difference_skewness(first, second)), abs(pooled_skewness(first, second))) <= SKEWED:
@@ -80,9 +81,10 @@ def studentised(
     unit: str = "user",
     dealt: int = DEALT,
 ) -> Comparison:
-    """Mean of the first − mean of the second; p is twice the smaller tail. dealt: deals up to which all are visited.
+    """Return the comparison of two means; p is twice the smaller tail.
 
-    strata: that of each unit of both arms; every stratum has units of both.
+    strata: the stratum of each unit, for both arms; each stratum must have units of both arms. dealt: up to this number
+    of possible deals all are visited, above it random ones are drawn.
 
     >>> c = studentised([1, 2, 9, 30], [0, 1, 1, 2], rng=np.random.default_rng(1))
     >>> round(c.p_value * 70), c.method
@@ -110,9 +112,9 @@ SIDES = ((0, -1.0), (1, 1.0))  # below and above
 def lift(
     first: ArrayLike, second: ArrayLike, *, rng: np.random.Generator, level: float = 0.95, unit: str = "user"
 ) -> Comparison:
-    """Mean of the first / mean of the second − 1, of values that are never below 0; p is that of `studentised`.
+    """Return the lift, mean of the first / mean of the second − 1, of values of 0 or more; p is that of `studentised`.
 
-    A limit is infinite where no ratio is rejected; all is NaN where the second mean is 0.
+    A limit is infinite if no ratio on its side is rejected; everything is NaN if the second mean is 0.
 
     >>> c = lift([1, 2, 9, 30], [0, 1, 1, 2], rng=np.random.default_rng(1))
     >>> round(c.p_value * 70), round(c.difference.value, 2)
@@ -133,7 +135,7 @@ def lift(
 
 
 def _ratio_limit(line: Line, ratio_is: float, level: float, side: int, away: float) -> float:
-    """The farthest ratio on one side that is not rejected, on the log scale; from 0 where the data's own is."""
+    """The farthest ratio on one side that is not rejected; on the log scale; from 0 if the observed ratio is 0."""
 
     def holds(distance: float) -> bool:
         times = ratio_is * np.exp(away * distance) if ratio_is > 0 else distance
@@ -150,11 +152,11 @@ FARTHEST = 30.0  # a ratio of e^30, or its inverse, beyond which nothing changes
 
 @dataclass(frozen=True, eq=False)
 class Deals:
-    """The first arm of each deal (columns) in each stratum (rows), the data's own first, in sums over its units.
+    """Sums over the units in the first arm of each deal: strata × deals; the first column is the data as observed.
 
-    own, own_sum, own_square: the units that are of the first arm, their number, sum and sum of squares. total, square:
-    the sums of all its units. whole: own_sum, own_square, total and square of all units of the strata. n, m: units of
-    the arms. usual: what was taken from every value.
+    own, own_sum, own_square: number, sum and sum of squares of those units that were observed in the first arm. total,
+    square: sum and sum of squares of all of them. whole: own_sum, own_square, total and square over both arms, by
+    stratum. n, m: units of the two arms by stratum. usual: the most frequent value, which was subtracted from all.
     """
 
     own: Floats
@@ -169,28 +171,28 @@ class Deals:
 
     @property
     def weight(self) -> Floats:
-        """The shares of the strata."""
+        """Each stratum's share of all units."""
         units = self.n + self.m
         return units / units.sum()
 
     @property
     def value(self) -> float:
-        """The difference of the data."""
+        """The observed difference of the means."""
         return float(self.gap(0.0)[0])
 
     @property
     def p(self) -> float:
-        """Twice the smaller tail of no difference."""
+        """The p-value of no difference: twice the smaller tail."""
         return min(1.0, 2 * min(self.along(lambda x: (x, 1.0), 0.0, 1.0).tails(0.0)))
 
     def _first(self, theta: float, times: float) -> tuple[Floats, Floats]:
-        """Sum and squares of the first arms, theta taken from the own units and the others times a number."""
+        """Sum and sum of squares of the first arms: own units less θ, the others multiplied by `times`."""
         total = self.own_sum - theta * self.own + times * (self.total - self.own_sum)
         own = self.own_square - 2 * theta * self.own_sum + theta**2 * self.own
         return total, own + times**2 * (self.square - self.own_square)
 
     def _all(self, theta: float, times: float) -> tuple[Floats, Floats]:
-        """The same of all units of the strata."""
+        """The same sums over both arms of each stratum."""
         own_sum, own_square, total, square = self.whole[:, :, None]
         own = own_square - 2 * theta * own_sum + theta**2 * self.n
         return own_sum - theta * self.n + times * (total - own_sum), own + times**2 * (square - own_square)
@@ -199,17 +201,17 @@ class Deals:
         return (self.weight * (first / self.n - (total - first) / self.m)).sum(axis=0)
 
     def gap(self, theta: float, times: float = 1.0) -> Floats:
-        """The difference of each deal."""
+        """The difference of the means in each deal."""
         return self._gap(*self._first(theta, times), *self._all(theta, times))
 
     def variance(self, theta: float, times: float = 1.0) -> Floats:
-        """The squared standard error of each deal's difference."""
+        """The squared standard error of the difference in each deal."""
         (first, squares), (total, square) = self._first(theta, times), self._all(theta, times)
         variance = _error(squares, first, self.n, self.weight)
         return variance + _error(square - squares, total - first, self.m, self.weight)
 
     def along(self, path: Callable[[float], tuple[float, float]], centre: float, step: float) -> Line:
-        """The deals where theta and times are linear in x."""
+        """The deals as functions of one number x, in which θ and `times` are linear."""
         below, here, above = (path(centre + side * step) for side in (-1, 0, 1))
         gap, variance = self.gap(*here), [self.variance(*at) for at in (below, here, above)]
         slope, bend = (variance[2] - variance[0]) / 2, (variance[2] + variance[0]) / 2 - variance[1]
@@ -218,9 +220,9 @@ class Deals:
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """The deals along one number x: the difference of each is linear in y = (x − centre) / step, its variance square.
+    """The deals as functions of x: each difference is linear, its variance quadratic in y = (x − centre) / step.
 
-    gap, variance: the coefficients of 1, y and y².
+    gap, variance: the coefficients of 1, y and y², one number per deal.
     """
 
     centre: float
@@ -229,7 +231,7 @@ class Line:
     variance: tuple[Floats, Floats, Floats]
 
     def tails(self, x: float) -> tuple[float, float]:
-        """The shares of the deals whose t is at least, and at most, that of the data."""
+        """The share of deals whose t is at least that of the data, and the share whose t is at most that."""
         y, (level, slope, bend) = (x - self.centre) / self.step, self.variance
         variance = level + y * (slope + y * bend)
         variance[variance < 1e-12 * variance.max()] = 0.0  # what rounding leaves of none
@@ -241,7 +243,7 @@ class Line:
 
 
 def _error(squares: Floats, total: Floats, n: Floats, weight: Floats) -> Floats:
-    """The squared standard error of a mean of strata; what rounding leaves of none is 0."""
+    """The squared standard error of a weighted mean over strata; a variance that is only rounding error counts as 0."""
     spread = squares - total**2 / n
     spread = np.where(spread > 1e-12 * squares, spread, 0.0)
     return (weight**2 * spread / n**2).sum(axis=0) * n.sum() / (n.sum() - 1)
@@ -250,7 +252,7 @@ def _error(squares: Floats, total: Floats, n: Floats, weight: Floats) -> Floats:
 def _deals(
     a: Floats, b: Floats, strata: tuple[ArrayLike, ArrayLike] | None, rng: np.random.Generator, dealt: int
 ) -> Deals:
-    """All deals where they are few and of one stratum, else random ones. Values are counted from the most frequent."""
+    """All deals if they are few and there is one stratum, else random ones; the most frequent value is subtracted."""
     pooled, mine = np.concatenate([a, b]), np.arange(a.size + b.size) < a.size
     values, counts = np.unique(pooled, return_counts=True)
     usual = values[counts.argmax()]
@@ -266,24 +268,24 @@ def _deals(
 
 
 def _with_the_data(draw: Callable[..., Floats], x: Floats, mine: np.ndarray, draws: int, rng: Any) -> Floats:
-    """The sums of the data's own deal, and those of others: sums × deals."""
+    """The sums of the data as observed, then those of the other deals: sums × deals."""
     return np.hstack([_sums(x, mine)[mine].sum(axis=0)[:, None], draw(x, mine, draws, rng)])
 
 
 def _sums(x: Floats, mine: np.ndarray) -> Floats:
-    """What is summed over the units of a deal: one of the first arm, its value and square, every value, its square."""
+    """The columns that are summed over the first arm of a deal: observed in it (0 or 1), x and x² of these, x, x²."""
     return np.column_stack([mine, x * mine, x * x * mine, x, x * x])
 
 
 def _every(x: Floats, mine: np.ndarray, draws: int, rng: np.random.Generator) -> Floats:
-    """Every deal but the data's own, which comes first in lexicographic order."""
+    """Every deal but the observed one, which is the first in lexicographic order."""
     n = int(mine.sum())
     places = np.array(list(combinations(range(x.size), n)))[1:].reshape(-1, n)
     return _sums(x, mine)[places].sum(axis=1).T
 
 
 def _drawn(x: Floats, mine: np.ndarray, draws: int, rng: np.random.Generator) -> Floats:
-    """Random deals. Of the units with the usual value only numbers are drawn: how many, and from which arm."""
+    """Random deals. Units with the most frequent value are not drawn one by one, only their number and their arms."""
     moving, n = np.flatnonzero(x), int(mine.sum())
     order = np.lexsort([mine[moving], x[moving]])  # the order of the units changes no deal
     sums, k = _sums(x, mine)[moving[order]], moving.size
@@ -296,14 +298,14 @@ def _drawn(x: Floats, mine: np.ndarray, draws: int, rng: np.random.Generator) ->
 
 
 def _dealt(sums: Floats, taken: np.ndarray, rng: np.random.Generator) -> Floats:
-    """The sums of the first few units of random orders, so many of each: deals × sums."""
+    """The sums over the first units of random orders; taken: how many units of each order. deals × sums."""
     k = len(sums)
     ranks = rng.permuted(np.tile(np.arange(k, dtype=np.int32), (len(taken), 1)), axis=1)
     return (ranks < taken[:, None]).astype(np.float64) @ sums
 
 
 def _farthest(holds: Callable[[float], bool], step: float, most: float = np.inf) -> float:
-    """The largest distance that holds; infinite where each does, of those up to `most`."""
+    """The largest distance that holds, by bisection; infinite if every distance up to `most` does."""
     far = _past(holds, step, most)
     if np.isinf(far):
         return np.inf
@@ -315,7 +317,7 @@ def _farthest(holds: Callable[[float], bool], step: float, most: float = np.inf)
 
 
 def _past(holds: Callable[[float], bool], step: float, most: float) -> float:
-    """A distance that does not hold, found by doubling; infinite where there is none."""
+    """A distance that does not hold, found by doubling; infinite if there is none up to `most`."""
     for _ in range(80):
         if not holds(step):
             return step

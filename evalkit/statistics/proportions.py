@@ -76,8 +76,9 @@ def predictive_values(
 ) -> Comparison:
     """The difference of two systems' precisions on n rows by Kosinski's weighted generalised score test.
 
-    Each is (hits, rows that count); shared: the rows that count for both, by hit or not of the first and of the second.
-    The variance is that of equal precisions, so that few rows, all of them hits, claim no certainty.
+    first, second: (hits, rows predicted positive). shared: a 2 × 2 table of the rows that both predict positive, by hit
+    or no hit of the first and of the second. The variance is computed under equal precisions, so it is above 0 even if
+    all rows of one system are hits.
     Kosinski 2013, doi:10.1002/sim.5587.
 
     >>> round(predictive_values((25, 40), (30, 60), np.array([[20, 0], [0, 10]]), n=100).p_value, 4)

@@ -1,77 +1,26 @@
 """The null distribution of paired differences when the sign of each unit's difference is a fair coin.
 
-A test of "the mean is θ" flips the signs of d − θ·c, where d holds one difference a unit and c its number of rows
-(1, or more where rows were added up to units). With T = Σ d, n = Σ c and the sums T_k, S_k of d and c under draw k,
-the draw is at least as extreme as the data exactly when θ lies between (T − T_k) / (n − S_k) and
-(T + T_k) / (n + S_k): the means of the flipped and of the unflipped units, which enclose the mean. So one set of
-draws gives the p-value of every θ, and the interval is the θ with p ≥ α: test and interval cannot disagree.
-Hartigan, JASA 1969, doi:10.1080/01621459.1969.10501057.
+What follows from them for a mean, its p-value and its limits, is in `flip_ranges`.
 """
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from evalkit.arrays import Floats, Ints
 
 ENUMERATED = 20  # units whose 2^n sign vectors are all visited
+CACHED = 2**13  # draws that are worked on at once, so that they stay in the processor's cache
+REMEMBERED = 4  # columns of sizes whose draws are kept: all pairs of systems on the same units share them
+FEW = 2**16  # units up to which they are kept, some megabytes
 HELD = 2**22  # drawn sums held at once when many columns share their signs
 TOGETHER = 64  # points of the Walsh–Hadamard transform that one product takes
 ALONE = 2**19  # multiplications up to which BLAS stays on one thread
 TIE = 1e-12  # relative to Σ|d|: sums of floats closer than this are one sum
 LATTICE = 2**25  # distinct magnitudes × points of the Fourier transform: a second of work
 NOISE = 1e-12  # a transform in doubles cannot tell smaller probabilities from 0
-
-
-def ranges(total: Floats, count: Floats, *, rng: np.random.Generator, draws: int) -> tuple[Floats, Floats]:
-    """Each draw's range [low, high] of the means θ under which the draw is at least as extreme as the data.
-
-    One entry a sign vector: all of them (up to their sign) for at most 20 units, otherwise at least `draws`
-    random ones and the data's own, whose range is the whole line and which keeps p above 0.
-    The order of the units changes nothing, and −total gives the mirrored ranges.
-
-    >>> low, high = ranges(np.array([1.0, 3.0]), np.ones(2), rng=np.random.default_rng(1), draws=0)
-    >>> low, high
-    (array([-inf,   1.]), array([inf,  3.]))
-    """
-    if _backwards(total):
-        low, high = ranges(-total, count, rng=rng, draws=draws)
-        return -high, -low
-    order = np.lexsort([count, total])
-    total, count = total[order], count[order]
-    if total.size <= ENUMERATED:
-        drawn, size = enumerated(total), enumerated(count)
-    else:
-        drawn, size = joint_draws(np.column_stack([total, count]), rng=rng, draws=draws)
-        drawn, size = np.append(drawn, total.sum()), np.append(size, count.sum())
-    observed, n, tie = total.sum(), count.sum(), TIE * np.abs(total).sum()
-    flipped = _mean(observed - drawn, n - size, tie)
-    kept = _mean(observed + drawn, n + size, tie)
-    everywhere = np.abs(size) == n  # nothing flipped, or everything: as extreme as the data whatever the mean
-    low = np.where(everywhere, -np.inf, np.minimum(flipped, kept))
-    return low, np.where(everywhere, np.inf, np.maximum(flipped, kept))
-
-
-def _backwards(total: Floats) -> bool:
-    """Whether of `total` and −`total` the second is the one whose signs are drawn, so that both get the same draws."""
-    ascending = np.sort(total)
-    apart = np.flatnonzero(ascending + ascending[::-1])  # where the sorted values of the two differ
-    return bool(apart.size) and bool(ascending[apart[-1]] + ascending[::-1][apart[-1]] < 0)
-
-
-def share(low: Floats, high: Floats, *, null: float = 0.0) -> float:
-    """The two-sided p-value of the mean `null`: the share of draws whose range holds it."""
-    return float(np.mean((low <= null) & (null <= high)))
-
-
-def limits(low: Floats, high: Floats, *, level: float) -> tuple[float, float]:
-    """The smallest and the largest mean with a p-value of at least 1 − level.
-
-    >>> low, high = np.array([-np.inf, 1, 2, 3]), np.array([np.inf, 9, 8, 7])
-    >>> limits(low, high, level=0.5)
-    (1.0, 9.0)
-    """
-    size = low.size
-    rank = max(int(np.ceil(round(size * (1 - level), 9))) - 1, 0)
-    return float(np.partition(low, rank)[rank]), float(np.partition(high, size - 1 - rank)[size - 1 - rank])
 
 
 def enumerated(values: Floats) -> Floats:
@@ -94,12 +43,50 @@ def joint_draws(columns: Floats, *, rng: np.random.Generator, draws: int) -> Flo
     uncorrelated, not independent. Koning, Hemerik, Biometrika 2024, doi:10.1093/biomet/asad050.
     """
     n, m = columns.shape
-    points = 1 << max(n - 1, 0).bit_length()
-    blocks = -(-draws // points)
-    bits = np.unpackbits(rng.integers(0, 256, (blocks, -(-n // 8)), dtype=np.uint8), axis=1, count=n)
-    sums = np.zeros((m, blocks, points))
-    np.multiply(columns.T[:, None, :], 1.0 - 2.0 * bits, out=sums[:, :, :n])
-    return walsh_hadamard(sums).reshape(m, blocks * points)
+    signs = remembered(_signs, n)(random_bits(n, rng, draws), n)
+    points = np.zeros((m, 1, signs.shape[1]))
+    points[:, 0, :n] = columns.T
+    return walsh_hadamard(signs * points).reshape(m, signs.size)
+
+
+def random_bits(n: int, rng: np.random.Generator, draws: int) -> bytes:
+    """A random bit for each of n units in each block of draws, n bits to whole bytes."""
+    blocks = -(-draws // _points(n))
+    return rng.integers(0, 256, (blocks, -(-n // 8)), dtype=np.uint8).tobytes()
+
+
+@lru_cache(REMEMBERED)
+def _signs(bits: bytes, n: int) -> Floats:
+    """The random sign of each unit, a row a block; 0 from unit n on, up to a power of two."""
+    rows = np.frombuffer(bits, np.uint8).reshape(-1, -(-n // 8))
+    signs = np.zeros((len(rows), _points(n)))
+    signs[:, :n] = 1.0 - 2.0 * np.unpackbits(rows, axis=1, count=n)
+    return signs
+
+
+def remembered(function: Any, units: int) -> Any:
+    """A function whose results are kept, or of many units the same without keeping them."""
+    return function if units <= FEW else function.__wrapped__
+
+
+def _points(n: int) -> int:
+    return 1 << max(n - 1, 0).bit_length()
+
+
+def sums(values: Floats, bits: bytes) -> Iterator[Floats]:
+    """Σ ± values of some draws at a time; without bits for every choice of signs."""
+    if not bits:
+        every = enumerated(values)
+        yield from (every[start : start + CACHED] for start in range(0, every.size, CACHED))
+        return
+    signs = remembered(_signs, values.size)(bits, values.size)
+    points = np.zeros(signs.shape[1])
+    points[: values.size] = values
+    rows = max(1, CACHED // points.size)
+    matrix = points[:, None] * _hadamard(points.size) if points.size <= TOGETHER else None
+    for start in range(0, len(signs), rows):
+        block = signs[start : start + rows]
+        yield (walsh_hadamard(block * points) if matrix is None else block @ matrix).ravel()
 
 
 def exceeded(columns: Floats, observed: Floats, *, rng: np.random.Generator, draws: int) -> tuple[Ints, int]:
@@ -148,6 +135,7 @@ def walsh_hadamard(values: Floats) -> Floats:
     return values.reshape(shape)
 
 
+@lru_cache
 def _hadamard(points: int) -> Floats:
     """The Hadamard matrix in Sylvester's order: the sign of each entry by the bits that row and column share."""
     matrix = np.ones((1, 1))
@@ -205,14 +193,17 @@ def lattice(differences: Floats) -> Ints | None:
     >>> lattice(np.array([0.1, -0.2, 0.7 - 0.4]))
     array([ 1, -2,  3])
     """
-    largest = np.abs(differences).max()
+    largest = float(np.abs(differences).max())
     sizes = np.unique(np.abs(differences / largest).round(12)) * largest
+    whole = float(np.abs(differences).sum())
     if sizes.size > 64:
         return None
     step = largest
-    for size in sizes:
+    for size in sizes.tolist():
         while size > 1e-6 * largest:  # Euclid; what is left of a multiple is rounding
-            step, size = size, abs(step - size * np.round(step / size))
+            step, size = size, abs(step - size * round(step / size))
+        if sizes.size * whole > 2 * LATTICE * step:  # steps only become smaller
+            return None
     steps = np.round(differences / step)
     off = np.abs(differences - steps * step).max() > 1e-9 * largest
     work = sizes.size * np.abs(steps).sum()
@@ -239,9 +230,3 @@ def lattice_p(steps: Ints) -> float:
     extreme = int(whole - abs(steps.sum())) // 2
     tail = np.fft.irfft(spectrum, points)[: extreme + 1].sum()
     return 1.0 if 2 * extreme == whole else float(np.clip(2 * tail, NOISE, 1.0))
-
-
-def _mean(part: Floats, size: Floats, tie: float) -> Floats:
-    """part / size, exactly 0 where the part is rounding; the caller replaces the mean of no unit at all."""
-    clean = np.where(np.abs(part) <= tie, 0.0, part)
-    return np.divide(clean, size, out=np.zeros(clean.shape), where=size != 0)

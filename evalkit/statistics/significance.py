@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evalkit.arrays import Floats, InputError, Ints, ParameterError, finite, ratio, same_length
-from evalkit.statistics import flip_tail, signflip
+from evalkit.statistics import flip_tail
+from evalkit.statistics.flip_ranges import ranges
 from evalkit.statistics.intervals import (
     Estimate,
     bca_interval,
@@ -67,13 +68,12 @@ def sign_flip(
     check_comparison_level(level)
     total = _units(differences)
     size = np.ones(total.size) if counts is None else _counts(counts, total)
-    low, high = signflip.ranges(total, size, rng=rng, draws=draws)
-    p, how = flip_tail.p_value(total, low, high, rng=rng)
-    value = _sum(total) / float(size.sum())
+    drawn = ranges(total, size, rng=rng, draws=draws)
+    p, how = flip_tail.p_value(total, drawn, rng=rng)
+    value, limits = _sum(total) / float(size.sum()), drawn.limits(level, equivalence_level(level))
 
     def interval(level: float) -> Estimate:
-        limits = agree(value, signflip.limits(low, high, level=level), p, level)
-        return Estimate(value, *limits, level, total.size, "sign-flip inversion")
+        return Estimate(value, *agree(value, limits[level], p, level), level, total.size, "sign-flip inversion")
 
     return compare(interval, p, level=level, unit=unit, method=f"sign flip, {how}")
 
@@ -326,7 +326,16 @@ def compare(interval: Callable[[float], Estimate], p: float, *, level: float, un
     Raises ParameterError unless 0.5 < level < 1.
     """
     check_comparison_level(level)
-    return Comparison(interval(level), float(p), float(p), method, unit, interval(round(2 * level - 1, 12)))
+    return Comparison(interval(level), float(p), float(p), method, unit, interval(equivalence_level(level)))
+
+
+def equivalence_level(level: float) -> float:
+    """The level of the interval that lies inside a margin where both one-sided tests reject at 1 − level.
+
+    >>> equivalence_level(0.95)
+    0.9
+    """
+    return round(2 * level - 1, 12)
 
 
 def check_comparison_level(level: float) -> None:

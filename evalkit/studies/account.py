@@ -10,7 +10,7 @@ from evalkit.reading.tables.parts import Source
 
 @dataclass(frozen=True, eq=False)
 class Account:
-    """What was read: systems, columns by role, inputs, rows read, rows used, rows that another system lacks."""
+    """What was read: systems, columns by role, inputs, rows read, used, without a match; columns that were not read."""
 
     systems: tuple[str, ...]
     columns: Mapping[str, str]
@@ -18,6 +18,7 @@ class Account:
     read: int
     used: int
     alone: int
+    others: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return self.used
@@ -25,7 +26,7 @@ class Account:
 
 def of_rows(rows: Aligned) -> Account:
     """The account of rows at hand."""
-    return Account(rows.systems, rows.columns, rows.sources, rows.read, len(rows), rows.alone)
+    return Account(rows.systems, rows.columns, rows.sources, rows.read, len(rows), rows.alone, rows.others)
 
 
 def of_table(t: Tabled, rows: int) -> Account:

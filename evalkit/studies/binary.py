@@ -335,14 +335,20 @@ class BinaryStudy(RowStudy):
         base = self.number_of(BASE_RATE, name)
         numbers = {
             "brier": self.loss(BRIER, name) | _beside(UNKNOWN),
-            "miscalibration": self.error(c, _miscalibration),
+            "miscalibration": self.error(c, calibration.miscalibration),
             "discrimination": _alone(parts.discrimination) | _beside(UNKNOWN),
             "uncertainty": {"value": parts.uncertainty} | _spread(base["low"], base["high"]) | _beside(UNKNOWN),
-            "ece_10": self.error(c, _ece),
+            "ece_10": self.error(c, calibration.ece_10),
+            **self._debiased(c),
             "bias": self.loss(BIAS, name) | _beside(UNKNOWN),
         }
         numbers |= {metric.name: self.number_of(metric, name) | _beside(UNKNOWN) for metric in FITTED.values()}
         return [{"system": name, "part": part} | limits for part, limits in numbers.items()]
+
+    def _debiased(self, c: Counts) -> dict[str, dict[str, float]]:
+        """ECE less its bias, where rows are independent and count alike."""
+        value = calibration.ece_debiased(calibration.bins_uniform(c))
+        return {"ece_10_debiased": _alone(value) | _beside(UNKNOWN)} if self.plain else {}
 
     def error(self, c: Counts, metric: Callable[[Counts], float]) -> dict[str, float]:
         """An error that is above 0 in every sample, beside what perfect calibration would show."""
@@ -362,14 +368,6 @@ class BinaryStudy(RowStudy):
     def clipped(self, system: str) -> int:
         """Rows whose probability log loss clips."""
         return int(calibration.clipped(self.chances(system)))
-
-
-def _miscalibration(c: Counts) -> float:
-    return calibration.decompose(c).miscalibration
-
-
-def _ece(c: Counts) -> float:
-    return calibration.ece(calibration.bins_uniform(c, BINS))
 
 
 def _alone(value: float) -> dict[str, float]:

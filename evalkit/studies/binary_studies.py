@@ -15,7 +15,7 @@ from evalkit.metrics import calibration, cells, counts, grid
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows
 from evalkit.parameters import Classification
-from evalkit.parameters.decisions import BestF1, Costs, Threshold
+from evalkit.parameters.decisions import BestF1, Costs, EqualCosts, Threshold
 from evalkit.reading.inputs import outcomes, pairing
 from evalkit.reading.inputs.aligned import attributes_of
 from evalkit.reading.inputs.outcomes import Binary
@@ -122,7 +122,7 @@ def asked(systems: tuple[str, ...], outside: str, p: Classification, limits: Lim
     study.check_systems(settings, systems)
     usual: Threshold = BestF1() if outside else 0.5
     rule = thresholds.rule(usual if p.threshold is None else p.threshold)
-    return Asked(settings, rule, rule.costs or p.costs or Costs(), p.prevalence)
+    return Asked(settings, rule, rule.costs or p.costs or EqualCosts(), p.prevalence)
 
 
 def of_rows(data: Binary, p: Classification, limits: Limits = USUAL) -> RowsStudy:

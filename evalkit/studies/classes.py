@@ -207,7 +207,7 @@ class ClassesStudy(EachStudy):
             e = self._perfect(name)
             row = {"system": name, "confidence": calibration.mean_score(c), "right": right.value}
             row |= {"right_low": right.low, "right_high": right.high}
-            rows.append(row | {"ece_10": _ece(c), "ece_10_expected": e.expected, "ece_10_p": e.p})
+            rows.append(row | {"ece_10": calibration.ece_10(c), "ece_10_expected": e.expected, "ece_10_p": e.p})
         return pd.DataFrame(rows)
 
     def _perfect(self, name: str) -> Perfect:
@@ -215,11 +215,7 @@ class ClassesStudy(EachStudy):
         if not self.plain:
             return UNKNOWN
         draws = self.settings.limits.bands
-        return calibration_test.perfect(self.top_label[name], _ece, rng=self.rng(4), draws=draws)
-
-
-def _ece(c: Counts) -> float:
-    return calibration.ece(calibration.bins_uniform(c, BINS))
+        return calibration_test.perfect(self.top_label[name], calibration.ece_10, rng=self.rng(4), draws=draws)
 
 
 def make(data: MultiClass, p: Classification, limits: Limits = USUAL) -> ClassesStudy:

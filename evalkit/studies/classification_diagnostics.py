@@ -1,6 +1,7 @@
 """What the findings of the classification reports are measured by, and what constant predictions achieve."""
 
 from dataclasses import dataclass, replace
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,30 @@ MOST = grid.MOST  # distinct scores that are counted apart
 LOG_LOSS = lookup.find("log_loss", "counts")
 TOGETHER = 40  # classes that a picture can show: its size grows with their square
 NORMAL = 1e-3  # how far the probabilities of a row may be from adding up to 1
+
+
+class Miscalibration(Enum):
+    """How probabilities are wrong: the coefficient of the recalibration, and the side of its value if calibrated."""
+
+    OVERCONFIDENT = "slope", "below"
+    UNDERCONFIDENT = "slope", "above"
+    TOO_LOW = "intercept", "above"
+    TOO_HIGH = "intercept", "below"
+
+
+CALIBRATED = {"slope": 1.0, "intercept": 0.0}
+
+
+def miscalibrated(study: BinaryStudy) -> tuple[dict[Miscalibration, list[str]], list[str]]:
+    """The systems by how their probabilities are wrong, and those whose intervals hold both values of calibration."""
+    rows = study.calibration[study.calibration["part"].isin(CALIBRATED)].dropna(subset=["low", "high"])
+    wrong: dict[Miscalibration, list[str]] = {}
+    for row in rows.itertuples():
+        if row.high < CALIBRATED[row.part] or row.low > CALIBRATED[row.part]:
+            side = "below" if row.high < CALIBRATED[row.part] else "above"
+            wrong.setdefault(Miscalibration((row.part, side)), []).append(row.system)
+    every = {name for names in wrong.values() for name in names}
+    return wrong, [name for name in dict.fromkeys(rows["system"]) if name not in every]
 
 
 @dataclass(frozen=True)

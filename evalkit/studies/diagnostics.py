@@ -90,12 +90,16 @@ class Skew:
 
 
 def contrary(study: Study) -> pd.DataFrame:
-    """Comparisons by other metrics in which the first system is worse, of pairs where it is not by the primary one."""
-    shown, every = study.headline, study.comparisons
-    if not len(shown):
-        return pd.DataFrame(columns=["metric", "first", "second", "difference"])
-    pairs = shown.loc[shown["verdict"] != "worse", ["first", "second"]]
-    return every[(every["metric"] != study.primary.label) & (every["verdict"] == "worse")].merge(pairs)
+    """Comparisons by other metrics in which the first system is worse, of pairs where it is not by the primary one.
+
+    deciding: the pair's verdict by the primary metric.
+    """
+    headline, every = study.headline, study.comparisons
+    if not len(headline):
+        return pd.DataFrame(columns=["metric", "first", "second", "difference", "deciding"])
+    pairs = headline.loc[headline["verdict"] != "worse", ["first", "second", "verdict"]]
+    worse = every[(every["metric"] != study.primary.label) & (every["verdict"] == "worse")]
+    return worse.merge(pairs.rename(columns={"verdict": "deciding"}), on=["first", "second"])
 
 
 def skew(study: Study) -> Skew | None:
@@ -121,6 +125,13 @@ def untestable_slices(study: Study) -> list[str]:
         return []
     limits = ["difference_low", "difference_high"]
     return [name for name, part in _slices(study) if np.isinf(part[limits].to_numpy(float)).any()]
+
+
+def flat_slices(study: Study) -> list[str]:
+    """The slices of which an interval, of a value or of the difference, has no width: all units are equal there."""
+    limits = [("low", "high"), ("difference_low", "difference_high")]
+    known = [(low, high) for low, high in limits if low in study.by_segment]
+    return [name for name, part in _slices(study) if any((part[low] == part[high]).any() for low, high in known)]
 
 
 def _slices(study: Study) -> list:
@@ -174,6 +185,12 @@ def best_two(study: Study) -> pd.DataFrame:
     picked = replace(c, adjusted=min(1.0, math.comb(len(others), 2) * c.p_value))
     frame = pd.DataFrame([study.row(study.primary, (others[0], others[1]), picked)])
     return frame.drop(columns=["detectable"], errors="ignore")  # that is of the family
+
+
+def as_good(study: Study) -> list[str]:
+    """The other systems of the first screen with the leader's value of the metric that decides, to 12 digits."""
+    value = {name: f"{deciding(study, name)['value']:.12g}" for name in study.order}
+    return [name for name in study.headline["second"] if value[name] == value[study.leader]]
 
 
 def deciding(study: Study, system: str) -> pd.Series:

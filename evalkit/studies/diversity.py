@@ -1,7 +1,7 @@
 """What ranked lists are like beside relevance: how diverse and novel they are, how much of the catalogue they show."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -9,14 +9,18 @@ import pandas as pd
 from evalkit.arrays import Bools, Floats
 from evalkit.metrics import diversity
 from evalkit.metrics.diversity import Items
+from evalkit.metrics.sums import Sums
 from evalkit.reading.inputs.stock import Stock
-from evalkit.statistics import intervals
+from evalkit.statistics import interval_methods
 from evalkit.statistics.intervals import Estimate
+from evalkit.studies.once import once
 from evalkit.studies.ranking import Ranking
 
+OPPOSITE = 2.0  # the cosine distance of opposite directions
 COLUMNS = ["metric", "system", "k", "value", "low", "high", "n", "left_out"]
 
 
+@once
 def of_lists(study: Ranking) -> pd.DataFrame:
     """Every measure of every system at `study.depth`: `COLUMNS`; empty without `items` and without lists at hand.
 
@@ -27,27 +31,58 @@ def of_lists(study: Ranking) -> pd.DataFrame:
     by_system, k = study.catalogue.listed(study.runs.retrieved), study.depth
     rows = []
     for name in study.order:
-        for metric, values, has in _measures(study.catalogue, by_system[name], k):
-            e = _estimate(study, values)
+        for measure in _measures(study, study.catalogue, by_system[name]):
+            e = _estimate(measure, study.settings.level)
             limits = {"value": e.value, "low": e.low, "high": e.high, "n": e.n}
-            left_out = int(diversity.left_out(by_system[name], has, k).sum())
-            rows.append({"metric": metric, "system": name, "k": k} | limits | {"left_out": left_out})
+            left_out = int(diversity.left_out(by_system[name], measure.has, k).sum())
+            rows.append({"metric": measure.name, "system": name, "k": k} | limits | {"left_out": left_out})
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _measures(stock: Stock, lists: Items, k: int) -> Iterator[tuple[str, Floats, Bools]]:
-    """Each measure that the table allows: its name, one value per list, and which items it can use."""
+@dataclass(frozen=True, eq=False)
+class _Measure:
+    """Sums by unit whose ratio is the measure, from 0 to `high`. n: lists with a value. has: which items it can use."""
+
+    name: str
+    sums: Sums
+    n: int
+    has: Bools
+    high: float = 1.0
+
+
+def _measures(study: Ranking, stock: Stock, lists: Items) -> Iterator[_Measure]:
+    """Each measure that the table allows."""
+    k = study.depth
+
+    def mean(name: str, values: Floats, has: Bools, high: float = 1.0) -> _Measure:
+        known = ~np.isnan(values)
+        return _Measure(name, Sums(*Sums(values).by_unit(known, study.unit)), int(known.sum()), has, high)
+
     if stock.category is not None:
         values = diversity.intra_list_diversity_category(lists, stock.category, k)
-        yield "diversity by category", values, stock.category >= 0
+        yield mean("diversity by category", values, stock.category >= 0)
     if stock.features is not None:
         values = diversity.intra_list_diversity(lists, stock.features, k)
-        yield "diversity by features", values, diversity.described(stock.features)
+        yield mean("diversity by features", values, diversity.described(stock.features), OPPOSITE)
     for name, share in shares(stock):
-        yield name, diversity.novelty(lists, share, k), share > 0
-    every = np.ones(len(stock), bool)
-    yield "coverage", diversity.catalogue_coverage_by_list(lists, k), every
-    yield "Gini of exposure", diversity.exposure_gini_by_list(lists, k), every
+        yield mean(name, diversity.novelty(lists, share, k), share > 0, np.inf)
+    for name, whole in WHOLE.items():
+        yield _Measure(name, Sums(whole(study.unit, lists, k)), len(lists), np.ones(len(stock), bool))
+
+
+def _coverage(unit: np.ndarray | None, lists: Items, k: int) -> Floats:
+    if unit is None:
+        return diversity.catalogue_coverage_by_list(lists, k)
+    return diversity.jackknife_by_unit(lists, unit, diversity.share_exposed, k)
+
+
+def _gini(unit: np.ndarray | None, lists: Items, k: int) -> Floats:
+    if unit is None:
+        return diversity.exposure_gini_by_list(lists, k)
+    return diversity.jackknife_by_unit(lists, unit, diversity.gini, k)
+
+
+WHOLE = {"coverage": _coverage, "Gini of exposure": _gini}  # of all lists together: the jackknife's values of units
 
 
 def shares(stock: Stock) -> Iterator[tuple[str, Floats]]:
@@ -58,14 +93,7 @@ def shares(stock: Stock) -> Iterator[tuple[str, Floats]]:
         yield "novelty by users", stock.user_share
 
 
-def _estimate(study: Ranking, values: Floats) -> Estimate:
-    """The mean of values of lists, clustered where a unit was named, with its t interval.
-
-    Of coverage and Gini the values are the jackknife's, so that the mean is the number of all lists.
-    """
-    known = ~np.isnan(values)
-    unit = np.arange(len(values)) if study.unit is None else study.unit
-    if not known.any():
-        return Estimate(np.nan, np.nan, np.nan, study.settings.level, 0, "none")
-    e = intervals.ratio_delta(*intervals.by_unit(values[known], unit[known]), level=study.settings.level)
-    return replace(e, n=int(known.sum()))
+def _estimate(measure: _Measure, level: float) -> Estimate:
+    """The ratio of sums by the jackknife within the measure's range."""
+    e = interval_methods.ratio_within(measure.sums, 0.0, measure.high, level=level)
+    return replace(e, n=measure.n)

@@ -138,6 +138,7 @@ class Experiment(Study):
     sample: bool
 
     differences_are: ClassVar[str] = "Differences of arms"
+    compares: ClassVar[str] = "arm"
 
     @property
     def sources(self) -> tuple[Source, ...]:

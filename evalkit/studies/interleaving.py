@@ -184,6 +184,8 @@ class Interleaving(Study):
     data: SessionLog
     simulated: bool
 
+    compares: ClassVar[str] = "arm"
+
     @property
     def sources(self) -> tuple[Source, ...]:
         """What was read."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -81,6 +82,12 @@ def looks() -> pd.DataFrame:
         last = 2 * ndtr(-multiplicity.obrien_fleming(k)[-1])
         rows.append({"looks": k, "rate": multiplicity.false_positive_rate(k), "pocock": bound, "obrien_fleming": last})
     return pd.DataFrame(rows)
+
+
+def figures() -> dict[str, dict[str, list[Any]]]:
+    """What the pictures and tables of the lessons show, as columns."""
+    frames = {"coin": coin(), "hundred": hundred(), "coverage": coverage(), "looks": looks()}
+    return {name: frame.to_dict("list") for name, frame in frames.items()}
 
 
 def noise() -> float:

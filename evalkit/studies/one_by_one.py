@@ -27,7 +27,7 @@ class Choice:
     of: Callable[[Counts], float]
 
 
-CALIBRATION = Choice("largest miscalibration", lambda c: calibration.decompose(c).miscalibration)
+CALIBRATION = Choice("largest miscalibration", calibration.miscalibration)
 SIZE = Choice("most rows", lambda c: float(c.positives))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from evalkit import parameters
-from evalkit.arrays import InputError, ParameterError
+from evalkit.arrays import InputError, ParameterError, ratio
 from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import Chosen
 from evalkit.drawing.shown import Shown
@@ -201,6 +201,9 @@ class Ranking(Shown, Study):
 
     def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> OfUnits:
         """One value a query, clustered where a unit was named."""
+        return self._once(("units", chosen, system), member, lambda: self._measured(chosen, system, member))
+
+    def _measured(self, chosen: Chosen, system: str, member: Member) -> OfUnits:
         return OfUnits(chosen, self._values[chosen.label, system].take(member), self._units(member))  # type: ignore[arg-type]
 
     def _units(self, member: Member) -> np.ndarray | None:
@@ -222,11 +225,11 @@ class Ranking(Shown, Study):
         return {"undefined": undefined, "worst_ties": worst, "best_ties": best}
 
     def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
-        """The t-test beside the sign flips, queries won and lost, the difference that would show."""
+        """The t-test beside the sign flips, units won and lost, the difference that would show."""
         first, second = (self.measure(chosen, name) for name in pair)
         if not first.meets(second):
             return {"p_t": np.nan, "wins": 0, "ties": 0, "losses": 0, "detectable": np.nan}
-        wins, ties, losses = sums.wins(first.sums, second.sums)
+        wins, ties, losses = sums.wins(first.sums, second.sums, self.unit)
         t = methods.t_test(first, second, self.inference_options(2))
         least = inference.detectable_by_t(first, second, self.family_level)
         return {"p_t": t.p_value, "wins": wins, "ties": ties, "losses": losses, "detectable": least}
@@ -325,13 +328,17 @@ class Ranking(Shown, Study):
 
     @cached_property
     def precision_recall(self) -> pd.DataFrame:
-        """Mean interpolated precision of every system at the eleven recall levels, with intervals."""
+        """Mean interpolated precision of every system at the eleven recall levels, with intervals.
+
+        reached: the share of the lists that reach the level; the precision of the others there is 0.
+        """
         chosen, rows = Chosen(lookup.TABLE["precision"]), []
         for name in self.order:
             for recall in RECALLS:
                 values = self.runs.measure(name, InterpolatedPrecision(float(recall), self.relevance_level))
-                e = self._with_interval(chosen, values)
-                rows.append({"system": name, "recall": recall} | _limits(e))
+                e, known = self._with_interval(chosen, values), values.per_unit[values.defined]
+                reached = float(ratio((known > 0).sum(), known.size))
+                rows.append({"system": name, "recall": recall} | _limits(e) | {"reached": reached})
         return pd.DataFrame(rows)
 
 

@@ -9,8 +9,10 @@ import pandas as pd
 
 from evalkit.arrays import Floats
 from evalkit.catalogue.metric import Chosen
+from evalkit.metrics import sums
 from evalkit.metrics.distribution import Held
 from evalkit.metrics.rows import Rows
+from evalkit.metrics.sums import Sums
 from evalkit.reading.inputs.ratings import Ratings
 from evalkit.statistics.sample import HeldRows
 from evalkit.studies import account, mean_reliability
@@ -75,9 +77,11 @@ class RowsStudy(Rating):
         return chosen.value(replace(rows, score=np.full(len(rows), value)))
 
     def nearer(self, pair: tuple[str, str]) -> tuple[int, int]:
-        """Rows on which the first system is nearer, and on which the second is."""
-        near = [np.abs(self.data.forecast[name] - self.data.actual) for name in pair]
-        return int((near[0] < near[1]).sum()), int((near[0] > near[1]).sum())
+        """Units on which the first system has the smaller absolute error, and on which the second has."""
+        weight = 1.0 if self.unit is None or self.data.weight is None else self.data.weight
+        first, second = (Sums(-weight * np.abs(self.data.forecast[name] - self.data.actual)) for name in pair)
+        wins, _, losses = sums.wins(first, second, self.unit)
+        return wins, losses
 
     def tenths_of(self, name: str) -> list[Tenth]:
         """Tenths of a system's forecasts, lowest first."""

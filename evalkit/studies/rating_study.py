@@ -102,7 +102,7 @@ class Rating(RowStudy):
 
     @abstractmethod
     def nearer(self, pair: tuple[str, str]) -> tuple[int, int]:
-        """Rows on which the first system is nearer, and on which the second is."""
+        """Units on which the first system has the smaller absolute error, and on which the second has."""
 
     @abstractmethod
     def tenths_of(self, name: str) -> list[Tenth]:
@@ -142,9 +142,9 @@ class Rating(RowStudy):
         return self.account.sources
 
     def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
-        """Rows on which the first is nearer, and the difference that so many rows would show."""
+        """Units on which the first has the smaller absolute error, and the difference that so many would show."""
         wins, losses = self.nearer(pair)
-        ties = len(self.account) - wins - losses
+        ties = self.units - wins - losses
         return {"wins": wins, "ties": ties, "losses": losses} | super().comparison_extras(chosen, pair)
 
     def constant(self, chosen: Chosen) -> float:

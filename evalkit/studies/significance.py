@@ -21,6 +21,7 @@ from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Source
 from evalkit.statistics import inference, intervals, multiplicity, signflip, significance
+from evalkit.statistics.flip_ranges import ranges
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.methods import Options
 from evalkit.statistics.significance import Comparison
@@ -285,12 +286,12 @@ class Significance(Shown, Study):
 
     def p_curve(self, points: int = 241) -> pd.DataFrame:
         """The p-value of every mean difference around the headline's: those with p ≥ α make the interval."""
-        low, high = signflip.ranges(*self.summed(self.opponents, self.primary), rng=self.rng(2), draws=DRAWN)
+        drawn = ranges(*self.summed(self.opponents, self.primary), rng=self.rng(2), draws=DRAWN)
         row = self.headline.iloc[0]
         ends = [row[name] if np.isfinite(row[name]) else row["difference"] for name in ("low", "high")]
         reach = max(1.6 * max(row["difference"] - ends[0], ends[1] - row["difference"]), 1.2 * abs(row["difference"]))
         theta = row["difference"] + np.linspace(-reach or -1.0, reach or 1.0, points)
-        return pd.DataFrame({"mean": theta, "p": [signflip.share(low, high, null=float(null)) for null in theta]})
+        return pd.DataFrame({"mean": theta, "p": [drawn.share(float(null)) for null in theta]})
 
 
 def _over_looks(p: float, looks: int) -> float:

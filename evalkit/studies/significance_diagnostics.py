@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -139,17 +138,6 @@ def agreement(study: Significance) -> Agreement | None:
     apart = known[(known["p"] < alpha(study)) != (known["t"] < alpha(study))]
     other = {name: int(((both[name] < alpha(study)) != (both["p"] < alpha(study))).sum()) for name in RANKED}
     return Agreement(len(known), apart, {name: n for name, n in other.items() if n}, len(both))
-
-
-def other_leaders(study: Significance) -> list[dict[str, Any]]:
-    """The best estimates by other metrics that are of another system than the leader."""
-    leaders = []
-    for chosen in study.directed[1:]:
-        rows = study.estimates[study.estimates["metric"] == chosen.label].dropna(subset=["value"])
-        if len(rows):
-            best = rows["value"].idxmax() if chosen.metric.best == "high" else rows["value"].idxmin()
-            leaders.append(rows.loc[best].to_dict())
-    return [estimate for estimate in leaders if estimate["system"] != study.order[0]]
 
 
 def false_positives(study: Significance) -> float:

@@ -12,12 +12,14 @@ from evalkit.drawing import claim_plots
 from evalkit.metrics.sums import both
 from evalkit.statistics import inference, intervals, methods, multiplicity, power, proportions, ranks, significance
 from evalkit.statistics.power import effect
+from evalkit.studies.once import once
 from evalkit.studies.significance import Significance
 
 RESAMPLES = 2_000
 MOST_OF_TUKEY = 20  # systems; of 200 its integrals would take ten minutes
 
 
+@once
 def effects(study: Significance) -> pd.DataFrame:
     """The size of every difference: relative; by unit standardised (d_z) and P(first > second), of ties the half."""
     rows = []
@@ -35,6 +37,7 @@ def effects(study: Significance) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+@once
 def other_tests(study: Significance) -> pd.DataFrame:
     """Every pair by every other test, those that do not test a mean among them; p not adjusted but for bh and tukey.
 
@@ -100,6 +103,7 @@ def _tukey(study: Significance, chosen: Chosen) -> dict[tuple[str, str], float]:
     return by_pair
 
 
+@once
 def mean_ranks(study: Significance) -> dict[str, Any] | None:
     """Mean ranks, Friedman's p and Nemenyi's critical difference, of three systems or more on two units or more."""
     if len(study.order) < 3 or study.test_to_train or study.primary.metric.best == "neither":
@@ -156,6 +160,7 @@ def p_curve(study: Significance) -> dict[str, list[float]]:
     return study.p_curve().to_dict("list") if study.flips else {}
 
 
+@once
 def needed(study: Significance) -> pd.DataFrame:
     """How many units show which true difference with 80 and 90% power: the margin, what was seen, what would show."""
     sd, n = spread(study)

@@ -17,6 +17,7 @@ from evalkit.arrays import Bools, InputError, ParameterError
 from evalkit.catalogue.lookup import Chosen
 from evalkit.limits import USUAL, Limits, Reading
 from evalkit.parameters import Compared
+from evalkit.progress import progress
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part, Source
 from evalkit.reading.tables.slices import Slice, slices
@@ -104,6 +105,7 @@ class Study(ABC):
     given: Mapping[str, Any]
 
     differences_are: ClassVar[str] = "Paired differences"
+    compares: ClassVar[str] = "system"  # what is compared, as a noun
     listed_under: ClassVar[str] = ""  # the heading under which a page lists single rows or queries
 
     def __repr__(self) -> str:
@@ -266,12 +268,18 @@ class Study(ABC):
     @cached_property
     def comparisons(self) -> pd.DataFrame:
         """Every pair on every metric that has a direction; p adjusted by Holm over the pairs of one metric."""
-        return pd.DataFrame([row for chosen in self.directed for row in self._family(chosen)])
+        with progress("comparing", len(self.directed) * len(self.pairs), "pairs") as draw:
+            families = [self._family(chosen, draw, at) for at, chosen in enumerate(self.directed)]
+        return pd.DataFrame([row for family in families for row in family])
 
-    def _family(self, chosen: Chosen) -> list[dict[str, Any]]:
-        """The rows of one metric: a pair without common units is undefined, never a claim."""
+    def _family(self, chosen: Chosen, draw: Callable[[int], None], before: int) -> list[dict[str, Any]]:
+        """The rows of one metric: a pair without common units is undefined, never a claim.
+
+        draw: told how many pairs are done; before: the metrics before this one.
+        """
         tests, refused = list[Comparison](), list[InputError]()
         for pair in self.pairs:
+            draw(before * len(self.pairs) + len(tests))
             try:
                 tests.append(self.compare(chosen, pair))
             except InputError as error:

@@ -10,12 +10,14 @@ from evalkit.arrays import Bools, Floats, Ints
 from evalkit.catalogue.metric import Chosen
 from evalkit.metrics.rankings import Lists, Rankings
 from evalkit.reading.inputs.runs import Runs
+from evalkit.studies.once import once
 from evalkit.studies.ranking import Ranking
 
 COLUMNS = ["metric", "system", "value", "low", "high", "n", "unjudged"]
 MOST = 5_000_000  # rows that all arrangements of one system may have together
 
 
+@once
 def bounds(study: Ranking) -> pd.DataFrame:
     """The limits of the metrics of each system with unjudged items in its first `study.depth` ranks: `COLUMNS`.
 

@@ -31,7 +31,7 @@ function walk(figure) { // by keyboard and by pointer
   figure.querySelector("svg").dispatchEvent(new PointerEvent("pointermove", {bubbles: true, clientX: mark.x, clientY: mark.y}));
   const over = said(figure), legend = $$("[data-key]", figure)[0];
   if (legend) legend.dispatchEvent(new MouseEvent("click", {bubbles: true}));
-  const alone = $$(".away", figure).length;
+  const alone = $$(".away", figure).length, clicked = said(figure);
   if (legend) legend.dispatchEvent(new MouseEvent("click", {bubbles: true}));
-  return {first, second, other, away, back, left, over, alone, systems: new Set($$("[data-series]", figure).map(part => part.dataset.series)).size, legend: Boolean(legend)};
+  return {first, second, other, away, back, left, over, alone, clicked, systems: new Set($$("[data-series]", figure).map(part => part.dataset.series)).size, legend: Boolean(legend)};
 }

@@ -61,6 +61,16 @@ def test_a_table_sorts_by_its_numbers_and_back(tmp_path):
     assert named == sorted(aucs, key=aucs.get, reverse=True)
 
 
+def test_the_first_press_brings_the_best_to_the_top_and_names_in_their_order(tmp_path):
+    script = (
+        "const table = captioned('Metrics that need no threshold'); return [sorts(table, 4)[0], sorts(table, 0)[0]];"
+    )
+    (lowest, losses), (rising, names) = quiet(ask(page("classification"), script, tmp_path))
+    assert lowest == rising == "ascending"
+    assert [value(row[4]) for row in losses] == sorted(value(row[4]) for row in losses)
+    assert [row[0] for row in names] == sorted(row[0] for row in names)
+
+
 def test_a_table_is_copied_with_its_intervals(tmp_path):
     texts = quiet(ask(page("classification"), "return copied(captioned('Paired differences in roc_auc'));", tmp_path))
     rows = list(csv.DictReader(io.StringIO(texts["CSV"])))
@@ -71,8 +81,9 @@ def test_a_table_is_copied_with_its_intervals(tmp_path):
             assert float(row[column]) == pytest.approx(pair[key], abs=5e-4)
     assert texts["Markdown"].splitlines()[1].startswith("| --: |")
     lines = texts["LaTeX"].splitlines()
-    assert (lines[0], lines[1], lines[-1]) == ("\\begin{tabular}{lrrrr}", "\\toprule", "\\end{tabular}")
-    assert "forest $-$ logistic & +0.011 {\\footnotesize [$-$0.010, +0.032]} &" in lines[4]
+    assert lines[:3] == ["% \\usepackage{booktabs}", "\\begin{tabular}{lrrrr}", "\\toprule"]
+    assert lines[-1] == "\\end{tabular}"
+    assert "forest $-$ logistic & +0.011 {\\footnotesize [$-$0.010, +0.032]} &" in lines[5]
 
 
 ROWS = """
@@ -98,7 +109,7 @@ def test_rows_are_filtered_and_folded_and_the_address_opens_the_same_rows(tmp_pa
     linked = quiet(told)
     assert (linked["open"], linked["kept"]) == (True, "digit 4")
     assert sorted(linked["fours"]) == sorted(fresh["typed"])
-    assert told.address == f"#query-by-query?rows{fresh['number']}=digit+4"
+    assert told.address == f"#_listed?rows{fresh['number']}=digit+4"
 
 
 def test_every_query_has_both_values_and_opens_to_its_lists(tmp_path):
@@ -154,6 +165,21 @@ def test_rows_that_are_missed_by_most_are_filtered_by_segment_and_open(tmp_path)
     assert "credit_amount" not in seen["copied"]
 
 
+def test_a_slice_opens_its_rows(tmp_path):
+    script = """
+    const link = $$("a.slice").find(each => each.textContent === "housing rent"), table = captioned("most missed rows");
+    link.click(); await wait();
+    const fold = table.closest("details");
+    return [fold.open, $$("[type=search]", fold)[0].value, lines(table), fold.getBoundingClientRect().top];
+    """
+    told = ask(page("classification"), script, tmp_path)
+    opened, typed, rows, top = quiet(told)
+    assert (opened, typed) == (True, "housing rent")
+    assert 0 <= top < 20
+    assert {row[2] for row in rows} == {"housing rent"}
+    assert re.fullmatch(r"#_listed\?rows\d+=housing\+rent", told.address)
+
+
 # The slider -------------------------------------------------------------------------------------------------------
 
 SLIDE = """
@@ -183,7 +209,10 @@ def test_the_slider_shows_what_the_kit_computes_at_each_threshold(tmp_path):
             column = ["precision", "recall", "f1", "predicted_rate"].index(row["metric"]) + 4
             text = shown[row["system"]][column]
             assert text == estimate(row["value"], row["low"], row["high"], places=places(text))
+    thresholds = [float(seen[place]["at"]) for place in ("3", "90", "200")]
+    assert thresholds == sorted(thresholds)
     dear = {row[0]: row for row in seen["dear"]}
+    assert {row[1] for row in seen["dear"]} == {seen["200"]["at"]}
     for name in study.order:
         assert float(dear[name][11].split()[0]) == pytest.approx(curves.cheapest(study.table(name), 1, 5), rel=0.01)
         cost = costs(study, name, float(dear[name][1]))
@@ -191,7 +220,7 @@ def test_the_slider_shows_what_the_kit_computes_at_each_threshold(tmp_path):
     best, cost = dear[study.order[0]][11].split()
     assert seen["best"] == best == seen["chosen"][0][1]
     assert cost == f"({seen['chosen'][0][10].split()[0]})"
-    assert told.address == f"#thresholds?threshold={seen['best']}_1_5_precision_"
+    assert told.address == f"#_slider?threshold={seen['best']}_1_5_precision_"
 
 
 def places(text):
@@ -206,7 +235,7 @@ def costs(study, name, threshold):
 
 def test_the_address_moves_the_slider_and_without_it_the_threshold_used_stands(tmp_path):
     script = "const box = $$('[data-sweep]')[0]; return [location.hash, lines(box), $$('output', box)[0].value];"
-    address = "#thresholds?threshold=0.558_1_5"
+    address = "#_slider?threshold=0.558_1_5_recall_"
     hash_, rows, at = quiet(ask(page("classification"), script, tmp_path, address))
     assert (hash_, at, rows[0][1]) == (address, "0.558", "0.558")
     _, rows, _ = quiet(ask(page("classification"), script, tmp_path))
@@ -217,7 +246,8 @@ def test_the_address_moves_the_slider_and_without_it_the_threshold_used_stands(t
 
 KEEP = """
 const box = document.querySelector("[data-sweep]"), target = $$(".sweep input", box)[3], kind = $$("select", box)[0];
-const read = () => ({at: box.querySelector("output").value, rows: lines(box.querySelector("table"))}), seen = {};
+const best = () => $$("tbody button", box)[0]?.click(), seen = {};
+const read = () => { best(); return {at: box.querySelector("output").value, rows: lines(box.querySelector("table"))}; };
 type(target, 0.6); seen.precision = read();
 kind.selectedIndex = 1; type(kind, kind.value); type(target, 0.9); seen.recall = read();
 type(target, 2); seen.never = read();
@@ -225,7 +255,7 @@ return seen;
 """
 
 
-def test_a_target_moves_the_slider_to_the_cheapest_threshold_that_keeps_it(tmp_path):
+def test_a_target_changes_the_cheapest_threshold_to_one_that_keeps_it(tmp_path):
     told = ask(page("classification"), KEEP, tmp_path)
     seen, study = quiet(told), classification.read()
     for name, column in (("precision", 6), ("recall", 7)):
@@ -241,7 +271,7 @@ def test_a_target_moves_the_slider_to_the_cheapest_threshold_that_keeps_it(tmp_p
             assert row[11].split()[1] == f"({number(cost, 3)})"
             assert cost <= kept.min() + 0.02
     assert [row[11] for row in seen["never"]["rows"]] == ["–"] * 3
-    assert told.address.startswith("#thresholds?threshold=")
+    assert told.address.startswith("#_slider?threshold=")
 
 
 def test_the_slider_shows_the_intervals_of_units(tmp_path):
@@ -257,7 +287,7 @@ def test_the_slider_shows_the_intervals_of_units(tmp_path):
     moves = studied.moving(study)
     limits = studied.intervals(study, moves)
     for place in (5, 40, 80):
-        there = classification.read(table, unit="user", metrics=metrics, threshold=moves.threshold[place])
+        there = classification.read(table, unit="user", metrics=metrics, threshold=moves.threshold[moves.last - place])
         shown = {row[0]: row for row in seen[str(place)]["rows"]}
         for row in there.estimates.to_dict("records"):
             text = shown[row["system"]][metrics.split(",").index(row["metric"]) + 6]
@@ -288,6 +318,7 @@ def test_every_figure_speaks_to_the_keyboard_and_to_the_pointer(path, tmp_path):
         assert seen["left"] == ""
         assert seen["back"] == 0
         assert (seen["away"] > 0) == (seen["systems"] > 1)
+        assert not (seen["legend"] and seen["clicked"])
         assert (seen["alone"] > 0) == (seen["legend"] and seen["systems"] > 1)
 
 

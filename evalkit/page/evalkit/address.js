@@ -6,17 +6,17 @@ const write = () => {
 };
 const keep = (key, value, near) => {
   state.set(key, value);
-  section = all("h2[id]").findLast(head => head.compareDocumentPosition(near) & 4)?.id;
+  section = (near.closest("main [id]") || all("h2[id]").findLast(head => head.compareDocumentPosition(near) & 4))?.id;
   write();
 };
 const unfold = place => { // only folds mind that they are open
   for (; place; place = place.parentElement) place.open = true;
 };
 const arrive = () => {
-  section = decodeURIComponent(location.hash.slice(1).split("?")[0]);
+  [, section] = decodeURIComponent(location.hash).split(/[#?]/);
   if ("" + state) write();
   const place = document.getElementById(section);
   unfold(place);
   place?.scrollIntoView();
 };
-onhashchange = () => location.hash.includes("?") ? location.reload() : arrive();
+onhashchange = () => /\?/.test(location.hash) ? location.reload() : arrive();

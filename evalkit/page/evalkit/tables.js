@@ -2,11 +2,11 @@
 const FEW = 12, NUMBER = "([+−]?(?:\\d[\\d,]*(?:\\.\\d+)?(?:e[+-]?\\d+)?|∞)|–)", START = RegExp("^<?" + NUMBER), WHOLE = RegExp(`^${NUMBER}$`);
 const ESTIMATE = RegExp(`^${NUMBER} \\[${NUMBER}, ${NUMBER}\\]`);
 const words = cell => make("p", {innerHTML: cell.innerHTML.replace(/<br>|<div.*<\/div>/gs, " ")}).textContent.trim().replace(/\s+/g, " ");
-const plain = text => text.replace(/,/g, "").replace("−", "-").replace("∞", "Infinity").replace("–", "");
-const sorted = (rows, column, sign) => rows.map(row => { // by the first number of the cells, else by their words; missing ones last
-  const text = words(row.cells[column]), number = START.exec(text);
-  return [number ? plain(number[1]) : text, row];
-}).sort(([a], [b]) => !a - !b || a && sign * (isNaN(a - b) ? a.localeCompare(b, "en", {numeric: true}) : a - b)).map(pair => pair[1]);
+const plain = text => text.replace(/[,–]/g, "").replace("−", "-").replace("∞", "Infinity");
+const sortable = cell => { // its first number, else its words
+  const text = words(cell);
+  return plain(START.exec(text)?.[1] || text);
+};
 const SIGNS = {"−": "-", "↑": "\\uparrow", "↓": "\\downarrow", "→": "\\to", "∞": "\\infty", "\\": "\\backslash", "^": "\\hat{}", "~": "\\sim"};
 const latex = text => text.replace(/([&%$#_{}])|[−↑↓→∞<>\\^~]/g, (sign, own) => own ? "\\" + own : `$${SIGNS[sign] || sign}$`);
 const FORMATS = { // rows of texts, heads first; bold: the cell that is so
@@ -14,17 +14,17 @@ const FORMATS = { // rows of texts, heads first; bold: the cell that is so
     const parts = ESTIMATE.exec(text), wide = rows.some(other => ESTIMATE.test(other[i]));
     return parts ? parts.slice(1) : !wide ? text : r ? [text, "", ""] : [text, text + " low", text + " high"];
   }).map(text => WHOLE.test(text) ? plain(text) : `"${text.replace(/"/g, '""')}"`).join(",")),
-  Markdown: rows => rows.flatMap((row, r) => [row, ...(r ? [] : [row.map(() => "--:")])]).map(row => `| ${row.join(" | ")} |`),
-  LaTeX: (rows, bold) => [`\\begin{tabular}{l${"r".repeat(rows[0].length - 1)}}`, "\\toprule", ...rows.map((row, r) => row.map((text, i) => {
+  Markdown: rows => rows.flatMap((row, r) => r ? [row] : [row, row.map(() => "--:")]).map(row => `| ${row.join(" | ")} |`),
+  LaTeX: (rows, bold) => ["% \\usepackage{booktabs}", `\\begin{tabular}{l${"r".repeat(rows[0].length - 1)}}`, "\\toprule", ...rows.map((row, r) => row.map((text, i) => {
     const [value, ...rest] = latex(text).split(/\s(?=\[)/);
     return (bold(r, i) ? `\\textbf{${value}}` : value) + (rest[0] ? ` {\\footnotesize ${rest}}` : "");
   }).join(" & ") + " \\\\" + (r ? "" : "\n\\midrule")), "\\bottomrule", "\\end{tabular}"],
 };
 all("table.metrics").forEach((table, index) => {
-  const heads = all("thead th", table), body = table.tBodies[0], box = table.closest(".scroll");
+  const heads = all("thead th", table), body = table.tBodies[0], box = table.parentNode;
   all(":scope > .rows", box.parentNode).forEach(more => { body.append(...all("tbody tr", more)); more.remove(); });
-  const rows = [...body.rows], key = "rows" + index, controls = all("#controls")[0].content.cloneNode(true);
-  const [filter, tools] = controls.children, text = filter.firstChild, [every, , , , area, said] = tools.children;
+  const rows = [...body.rows], key = "rows" + index;
+  const [filter, tools] = all("#controls")[0].content.cloneNode(true).children, text = filter.firstChild, [every, , , , area, said] = tools.children;
   let order = rows, open = rows.length <= FEW;
   const show = () => {
     const kept = order.filter(row => row.textContent.toLowerCase().includes(text.value.toLowerCase()));
@@ -34,10 +34,11 @@ all("table.metrics").forEach((table, index) => {
     every.textContent = open ? "" : `All ${kept.length} rows`;
   };
   if (rows[2]) heads.forEach((head, column) => head.append(make("button", {className: "sort", ariaLabel: "Sort by " + head.textContent, onclick: () => {
-    const steps = [null, "descending", "ascending"], step = (steps.indexOf(head.ariaSort) + 1) % 3;
+    const steps = [null, "descending", "ascending"], step = (steps.indexOf(head.ariaSort) + 1 + (!column | /↓/.test(head.textContent))) % 3; // best first
     heads.forEach(other => { other.ariaSort = null; });
     head.ariaSort = steps[step];
-    order = step ? sorted(rows, column, step * 2 - 3) : rows;
+    order = step ? rows.map(row => [sortable(row.cells[column]), row]).sort(([a], [b]) => // missing ones last
+      !a - !b || a && (step * 2 - 3) * (isNaN(a - b) ? a.localeCompare(b, "en", {numeric: true}) : a - b)).map(pair => pair[1]) : rows;
     show();
   }})));
   text.oninput = () => { keep(key, text.value, table); show(); };
@@ -58,4 +59,8 @@ all("table.metrics").forEach((table, index) => {
   box.before(filter);
   show();
   if (text.value) unfold(box);
+  if (box.parentNode.id) all("a.slice").forEach(link => link.onclick = () => { // leads to its rows
+    text.value = link.text;
+    text.oninput();
+  });
 });

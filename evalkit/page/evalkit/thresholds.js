@@ -4,7 +4,7 @@ all("[data-sweep]").forEach(sweep => {
   const set = () => fields.map(({value}) => value);
   const wilson = (k, n) => {
     const half = z * (k * (1 - k / n) + z2 / 4) ** .5, limit = side => (k + z2 / 2 + side * half) / (n + z2);
-    return [k / n, k && limit(-1), k < n ? limit(1) : 1];
+    return [k / n, limit(-1), limit(1)];
   };
   const mean = (fp, fn, n, [x, xy, y] = []) => { // of the costs of rows
     const [a, b] = set().map(Number), m = (a * fp + b * fn) / n, top = a > b ? a : b;
@@ -20,31 +20,35 @@ all("[data-sweep]").forEach(sweep => {
       return m - (v * n / (n - 1)) ** .5 * 3 * u / (root ** 2 + root + 1);
     })];
   };
-  const metrics = (s, i) => {
-    const tp = s.tp[i], fp = s.fp[i], fn = s.positives - tp, n = s.positives + s.negatives;
-    const shares = [wilson(tp, tp + fp), wilson(tp, s.positives), wilson(tp, s.positives + fp).map(j => 2 * j / (1 + j)), wilson(tp + fp, n)];
+  const metrics = ({P, N, ...s}, i) => {
+    const tp = s.tp[i], fp = s.fp[i], fn = P - tp, n = P + N;
+    const shares = [wilson(tp, tp + fp), wilson(tp, P), wilson(tp, P + fp).map(j => 2 * j / (1 + j)), wilson(tp + fp, n)];
     s.limits?.[i].forEach((limits, c) => shares[c].splice(1, 2, ...limits));
-    return [[tp], [fp], [fn], [s.negatives - fp], ...shares, mean(fp, fn, n, s.spread?.[i])];
+    return [[tp], [fp], [fn], [N - fp], ...shares, mean(fp, fn, n, s.spread?.[i])];
   };
-  const show = () => systems.forEach((s, r) => metrics(s, slider.value).forEach((e, c) => {
+  const chosen = rows.map(row => at.indexOf(words(row.cells[1]))); // the place of each system's threshold
+  const show = () => systems.forEach((s, r) => metrics(s, chosen[r]).forEach((e, c) => {
     const [value, low, high] = e.map(number => fixed(number, places[c]));
-    said.value = rows[r].cells[1].textContent = at[slider.value];
+    rows[r].cells[1].textContent = at[chosen[r]];
     rows[r].cells[c + 2].innerHTML = value + (e[0] + e[2] >= 0 ? ` <wbr><span class=ci>[${low}, ${high}]</span>` : "");
   }));
-  const weigh = () => rows.map((row, r) => { // the cheapest threshold of each system that keeps the target
-    const least = set()[3], costs = at.map((_, i) => metrics(systems[r], i)).map(e => least && !(e[fields[2].selectedIndex + 4][0] >= least) ? 1 / 0 : e[8][0]), best = costs.indexOf(Math.min(...costs));
+  const weigh = () => rows.forEach((row, r) => { // the cheapest threshold of each system that keeps the target
+    const least = set()[3], costs = at.map((_, i) => metrics(systems[r], i)).map(e => !least || e[fields[2].selectedIndex + 4][0] >= least ? e[8][0] : 1 / 0), best = costs.lastIndexOf(Math.min(...costs));
     row.cells[11].replaceChildren(costs[best] < 1 / 0 ? make("button", {textContent: `${at[best]} (${fixed(costs[best], places[8])})`, onclick: () => choose(best)}) : "–");
-    return best;
   });
-  const choose = place => {
+  const choose = place => { // for all systems
     slider.value = place;
-    keep("threshold", [at[place], ...set()].join("_"), sweep);
-    show();
+    sweep.oninput({target: slider});
   };
-  sweep.oninput = ({target}) => choose(target === slider ? slider.value : weigh()[0]);
-  const kept = state.get("threshold"), [first, ...values] = (kept || words(rows[0].cells[1])).split("_");
-  slider.value = at.indexOf(first); // the first of all where it is not there
+  sweep.oninput = ({target}) => {
+    if (target === slider) chosen.fill(slider.value); else weigh();
+    said.value = at[slider.value];
+    show();
+    keep("threshold", [said.value, ...set()].join("_"), sweep);
+  };
+  const [first, ...values] = state.get("threshold")?.split("_") || [];
+  slider.value = chosen[0];
   values.forEach((value, i) => { fields[i].value = value; });
   setTimeout(weigh); // after the first paint
-  if (kept) show();
+  if (first) choose(at.indexOf(first)); // the lowest where it is not there
 });

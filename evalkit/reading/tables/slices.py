@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from evalkit.arrays import Floats, Ints
 
 MOST = 12
+BOUND = re.compile(r"\s*([<>])=?\s*(?=[0-9])")
 
 
 @dataclass(frozen=True)
@@ -63,14 +64,21 @@ def groups(names: np.ndarray, rows: Ints, most: int = MOST) -> Groups:
 
 
 def natural(names: np.ndarray) -> Ints:
-    """The order of texts in which the whole numbers that they hold count as numbers.
+    """The order of texts in which the whole numbers that they hold count as numbers, and "<" and ">" as bounds.
 
-    >>> natural(np.array(["10+", "2-9", "week 10", "week 9"])).tolist()
-    [1, 0, 3, 2]
+    >>> natural(np.array(["10+", "2-9", "<=2", "week 10", "week 9"])).tolist()
+    [2, 1, 0, 4, 3]
     """
-    parts = [re.split(r"([0-9]+)", name) for name in names.tolist()]
-    keys = [[int(part) if i % 2 else part for i, part in enumerate(split)] for split in parts]
+    keys = [_natural_key(name) for name in names.tolist()]
     return np.array(sorted(range(len(names)), key=keys.__getitem__), np.int64)
+
+
+def _natural_key(name: str) -> tuple[list[int | str], int]:
+    """The parts of a text with its numbers as numbers; then which side of them it lies on, if it is a bound."""
+    bound = BOUND.match(name)
+    side = {"<": -1, ">": 1}[bound[1]] if bound else 0
+    parts = re.split(r"([0-9]+)", name[bound.end() :] if bound else name)
+    return [int(part) if i % 2 else part for i, part in enumerate(parts)], side
 
 
 def _numbers(names: np.ndarray) -> Floats | None:

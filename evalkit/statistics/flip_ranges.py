@@ -1,0 +1,122 @@
+"""The p-value of every mean and the interval of a mean, from one set of sign flips.
+
+A test of "the mean is θ" flips the signs of d − θ·c, where d holds one difference a unit and c its number of rows
+(1, or more where rows were added up to units). With T = Σ d, n = Σ c and the sums T_k, S_k of d and c under draw k,
+the draw is at least as extreme as the data exactly when θ lies between (T − T_k) / (n − S_k) and
+(T + T_k) / (n + S_k): the means of the flipped and of the unflipped units, which enclose the mean. So one set of
+draws gives the p-value of every θ, and the interval is the θ with p ≥ α: test and interval cannot disagree.
+Hartigan, JASA 1969, doi:10.1080/01621459.1969.10501057.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from evalkit.arrays import Floats, Ints
+from evalkit.statistics import signflip
+
+
+@dataclass(frozen=True, eq=False)
+class Ranges:
+    """The lower and the upper ends of each draw's range of means under which it is at least as extreme as the data.
+
+    Their order says nothing. rounding: means closer than this are one mean.
+    """
+
+    low: Floats
+    high: Floats
+    rounding: float
+
+    @property
+    def draws(self) -> int:
+        """How many sign vectors there are, that of the data among them."""
+        return self.low.size
+
+    def share(self, null: float = 0.0) -> float:
+        """The two-sided p-value of the mean `null`: the share of draws whose range holds it."""
+        above, below = self.low > null + self.rounding, self.high < null - self.rounding
+        return (self.draws - int(np.count_nonzero(above)) - int(np.count_nonzero(below))) / self.draws
+
+    def limits(self, *levels: float) -> dict[float, tuple[float, float]]:
+        """For each level the smallest and the largest mean with a p-value of at least 1 − level.
+
+        >>> Ranges(np.array([-np.inf, 1, 2, 3]), np.array([np.inf, 9, 8, 7]), 0.0).limits(0.5)
+        {0.5: (1.0, 9.0)}
+        """
+        limits, low, high = {}, self.low, self.high
+        for level in sorted(levels):  # what a level leaves out, the next leaves out as well
+            rank = max(int(np.ceil(round(self.draws * (1 - level), 9))) - 1, 0)
+            last = high.size - 1 - rank
+            low.partition(rank)
+            high.partition(last)
+            low, high = low[: rank + 1], high[last:]
+            limits[level] = self._cleaned(low[rank]), self._cleaned(high[0])
+        return limits
+
+    def _cleaned(self, limit: float) -> float:
+        return 0.0 if abs(limit) <= self.rounding else float(limit)
+
+
+def ranges(total: Floats, count: Floats, *, rng: np.random.Generator, draws: int) -> Ranges:
+    """The range of each sign vector; total: the difference of each unit, count: its rows.
+
+    All sign vectors (up to their sign) for at most 20 units, otherwise at least `draws` random ones and the data's
+    own, whose range is the whole line and which keeps p above 0.
+    The order of the units changes nothing, and −total gives the mirrored ranges.
+
+    >>> r = ranges(np.array([1.0, 3.0]), np.ones(2), rng=np.random.default_rng(1), draws=0)
+    >>> r.low, r.high
+    (array([-inf,   1.]), array([inf,  3.]))
+    """
+    order = np.lexsort([count, -total if _backwards(total) else total])
+    total, count = total[order], count[order]
+    bits = b"" if total.size <= signflip.ENUMERATED else signflip.random_bits(total.size, rng, draws)
+    sizes = signflip.remembered(_sizes, count.size)(count.tobytes(), bits)
+    low, high = np.empty((2, sizes.draws))  # one block of memory, which the next call gets again
+    observed, start = total.sum(), 0
+    for drawn in signflip.sums(total, bits):
+        part = slice(start, start := start + drawn.size)
+        flipped = (observed - drawn) * sizes.flipped[part]
+        kept = np.add(observed, drawn, out=drawn)
+        kept *= sizes.kept[part]
+        np.minimum(flipped, kept, out=low[part])
+        np.maximum(flipped, kept, out=high[part])
+    low[sizes.everywhere], high[sizes.everywhere] = -np.inf, np.inf
+    return Ranges(low, high, signflip.TIE * float(np.abs(total).sum() / count.sum()))
+
+
+def _backwards(total: Floats) -> bool:
+    """Whether of `total` and −`total` the second is the one whose signs are drawn, so that both get the same draws."""
+    ascending = np.sort(total)
+    apart = np.flatnonzero(ascending + ascending[::-1])  # where the sorted values of the two differ
+    return bool(apart.size) and bool(ascending[apart[-1]] + ascending[::-1][apart[-1]] < 0)
+
+
+@dataclass(frozen=True, eq=False)
+class _Sizes:
+    """Of each draw 1 over the rows of the flipped and of the kept units, 0 where there are none.
+
+    everywhere: the draws that flip nothing or everything, which are as extreme as the data whatever the mean. Beside
+    random draws the last of all is the data's own.
+    """
+
+    flipped: Floats
+    kept: Floats
+    everywhere: Ints
+    draws: int
+
+
+@lru_cache(signflip.REMEMBERED)
+def _sizes(count: bytes, bits: bytes) -> _Sizes:
+    """The sizes under these sign vectors; count: the rows of each unit. All pairs on the same units share them."""
+    values = np.frombuffer(count)
+    size, n = np.concatenate([drawn.copy() for drawn in signflip.sums(values, bits)]), values.sum()
+    everywhere, draws = np.flatnonzero(np.abs(size) == n), size.size
+    if bits:
+        everywhere, draws = np.append(everywhere, draws), draws + 1
+    return _Sizes(_inverse(n - size), _inverse(n + size), everywhere, draws)
+
+
+def _inverse(size: Floats) -> Floats:
+    return np.divide(1.0, size, out=np.zeros(size.size), where=size != 0)
