@@ -201,6 +201,8 @@ class Second:
             g.sums.update(_drawn(shard, i, along, weight))
         for j, value in enumerate(self.constants):
             self._constant(g, j, value, shard, weight)
+        if shard.unit is not None:
+            g.sums.update(_won(shard, shard.unit, weight, apart=self.apart))
         return g.table()
 
     def _constant(self, g: Gathered, number: int, value: float, shard: Shard, weight: Floats) -> None:
@@ -236,6 +238,22 @@ class _Columns:
         block, weight = self.part.at(at), self.weight[at]
         moved = (one.column(rows_of(block, i)) * weight for i, metrics in enumerate(self.systems) for one in metrics)
         return np.array([np.ones(len(weight)), weight, *moved])
+
+
+def _won(shard: Shard, unit: Ints, weight: Floats, *, apart: bool) -> dict[str, Floats]:
+    """By pairs, of each unit what the second misses more than the first; or of whole units on how many either does."""
+    off = [weight * np.abs(score - shard.label) for score in shard.score]
+    sums = {}
+    for j in range(len(off)):
+        for i in range(j):
+            more = np.bincount(unit, off[j] - off[i], shard.units).astype(np.float64)
+            sums[f"won {i} {j}"] = more if apart else won(more)
+    return sums
+
+
+def won(more: Floats) -> Floats:
+    """Units where it is above and below 0."""
+    return np.array([np.count_nonzero(more > 0), np.count_nonzero(more < 0)], float)
 
 
 def _tenths(shard: Shard, i: int, along: Along, weight: Floats, summing: Summing) -> dict[str, Floats]:

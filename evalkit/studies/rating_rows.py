@@ -76,11 +76,12 @@ class RowsStudy(Rating):
         value = float(np.dot(rows.shares, rows.actual)) if name == MEAN else self.target.weighted_median()
         return chosen.value(replace(rows, score=np.full(len(rows), value)))
 
-    def nearer(self, pair: tuple[str, str]) -> tuple[int, int, int]:
-        """Units on which the first system is nearer, as near, less near."""
+    def nearer(self, pair: tuple[str, str]) -> tuple[int, int]:
+        """Units on which the first system has the smaller absolute error, and on which the second has."""
         weight = 1.0 if self.unit is None or self.data.weight is None else self.data.weight
         first, second = (Sums(-weight * np.abs(self.data.forecast[name] - self.data.actual)) for name in pair)
-        return sums.wins(first, second, self.unit)
+        wins, _, losses = sums.wins(first, second, self.unit)
+        return wins, losses
 
     def tenths_of(self, name: str) -> list[Tenth]:
         """Tenths of a system's forecasts, lowest first."""

@@ -101,8 +101,8 @@ class Rating(RowStudy):
         """The metric of forecasting the mean or the median of the actual values for every row."""
 
     @abstractmethod
-    def nearer(self, pair: tuple[str, str]) -> tuple[int, int, int] | None:
-        """Units on which the first system is nearer, as near, less near; None where units are not counted."""
+    def nearer(self, pair: tuple[str, str]) -> tuple[int, int]:
+        """Units on which the first system has the smaller absolute error, and on which the second has."""
 
     @abstractmethod
     def tenths_of(self, name: str) -> list[Tenth]:
@@ -143,9 +143,9 @@ class Rating(RowStudy):
 
     def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
         """Units on which the first has the smaller absolute error, and the difference that so many would show."""
-        nearer = self.nearer(pair)
-        wins = {} if nearer is None else dict(zip(("wins", "ties", "losses"), nearer, strict=True))
-        return wins | super().comparison_extras(chosen, pair)
+        wins, losses = self.nearer(pair)
+        ties = self.units - wins - losses
+        return {"wins": wins, "ties": ties, "losses": losses} | super().comparison_extras(chosen, pair)
 
     def constant(self, chosen: Chosen) -> float:
         """The metric of forecasting the mean of the actual values for every row."""

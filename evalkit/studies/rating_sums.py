@@ -19,7 +19,7 @@ from evalkit.reading.inputs import pairing
 from evalkit.reading.reductions import forecasts, tabled
 from evalkit.reading.reductions.forecasts import Large
 from evalkit.reading.tables.slices import Slice
-from evalkit.statistics import gathered, inference
+from evalkit.statistics import forecast_passes, gathered, inference
 from evalkit.statistics.forecast_passes import ALONG, FACTS, Along, First, Moved, Second
 from evalkit.statistics.gathered import Gathered
 from evalkit.statistics.of_totals import OfTotals
@@ -187,14 +187,17 @@ class SumsStudy(Rating):
         whole: Any = chosen.metric.kind
         return float(of if whole.original is None else whole.f(of))
 
-    def nearer(self, pair: tuple[str, str]) -> tuple[int, int, int] | None:
-        """Rows on which the first system is nearer, as near, less near; units are not counted."""
-        if self.settings.unit:
-            return None
+    def nearer(self, pair: tuple[str, str]) -> tuple[int, int]:
+        """Units on which the first system has the smaller absolute error, and on which the second has."""
         i, j = (self.read.order.index(name) for name in pair)
-        first, second = self.read.g.sums[f"near {min(i, j)} {max(i, j)}"].astype(int).tolist()
-        wins, losses = (first, second) if i < j else (second, first)
-        return wins, len(self.account) - wins - losses, losses
+        first, second = self._nearer(min(i, j), max(i, j)).astype(int).tolist()
+        return (first, second) if i < j else (second, first)
+
+    def _nearer(self, i: int, j: int) -> Floats:
+        if self.settings.unit is None:
+            return self.read.g.sums[f"near {i} {j}"]
+        by_unit = self.g.sums[f"won {i} {j}"]
+        return forecast_passes.won(by_unit) if self.second.apart else by_unit
 
     def tenths_of(self, name: str) -> list[Tenth]:
         """Tenths of a system's forecasts, lowest first."""
