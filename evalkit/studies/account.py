@@ -32,4 +32,4 @@ def of_rows(rows: Aligned) -> Account:
 def of_table(t: Tabled, rows: int) -> Account:
     """The account of a table in an engine, of which each system has so many rows that all have."""
     alone = t.rows - rows * len(t.systems) if t.plan.paired else 0
-    return Account(t.systems, t.columns, t.sources(), sum(t.counts), rows, alone)
+    return Account(t.systems, t.columns, t.sources(), sum(t.counts), rows, alone, t.others)

@@ -230,11 +230,12 @@ def _aligned(rows: Table, layout: Layout, id: np.ndarray, systems: Sequence[_Sys
         read=len(rows),
         alone=wanted - len(first) * (1 if layout.wide else len(systems)),
         precision={system.name: system.precision(layout.own[system.key]) for system in systems},
-        others=_unread(rows.blocks[0].part, layout),
+        others=unread(rows.blocks[0].part, layout),
     )
 
 
-def _unread(part: Part, layout: Layout) -> tuple[str, ...]:
+def unread(part: Part, layout: Layout) -> tuple[str, ...]:
+    """The columns of a part that no role has."""
     read = {field.column for field in layout.fields.values()}
     return tuple(name for name in part.columns if name not in read)
 

@@ -61,6 +61,11 @@ class Tabled:
         return aligned.printed(self.pieces[0].layout)
 
     @property
+    def others(self) -> tuple[str, ...]:
+        """The columns that were not read."""
+        return aligned.unread(self.pieces[0].part, self.pieces[0].layout)
+
+    @property
     def wide(self) -> bool:
         """Whether each system has a column of scores."""
         return self.pieces[0].layout.wide
