@@ -279,7 +279,8 @@ def progress(name: str, notebook: Any, stream: TextIO, seconds: float = 20.0) ->
     cells, last = len(notebook.cells), time.monotonic()
 
     def draw(cell_index: int, **_: Any) -> None:
-        nonlocal last
+        nonlocal cells, last
+        cells = max(cells, cell_index + 1)  # the cell of parameters is added as the run begins
         line = f"{name} {bar(cell_index, cells)} cell {cell_index + 1} of {cells}"
         if stream.isatty():
             stream.write(f"\r\x1b[K{line}")

@@ -59,7 +59,7 @@ def curve_plot(study: BinaryStudy) -> Picture | Html:
     limits = f"Bands: pointwise {study.settings.level:.0%} limits, valid at each point but not for the whole curve. "
     pointwise = "" if roc.bands is None else limits
     caption = (
-        f"ROC and precision-recall curves, {n}. {pointwise}Marks: the threshold used ({study.rule.text}). Circles: the "
+        f"ROC and precision-recall curves, {n}. {pointwise}Marks: the threshold used ({study.rule.text}). Open circles: the "
         f"break-even point, where precision equals recall. Dotted: no skill.{page.few(study)}"
     )
     values = listed(

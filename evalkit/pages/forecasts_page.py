@@ -21,10 +21,10 @@ def actual_plot(study: Rating) -> Picture:
     """Actual values against forecasts, in cells shaded by their rows."""
     names = study.order[:DRAWN]
     frame = forecast_spread.cells(study, names)
-    what = "weight" if study.weighted else "rows"
+    what = "weight" if study.weighted else "number of rows"
     caption = (
         f"Actual value against forecast ({counted(len(study.account), 'row')}), in {forecast_spread.CELLS} × "
-        f"{forecast_spread.CELLS} cells: the darker, the more {what} (logarithmic, up to "
+        f"{forecast_spread.CELLS} cells, coloured by their {what} (logarithmic, up to "
         f"{number(frame['rows'].max(), 0)} in a cell). Dotted: forecast = actual. "
         f"{_axes('each axis holds the central 99% of its values')}{_few(study)}"
     )
