@@ -59,8 +59,8 @@ def curve_plot(study: BinaryStudy) -> Picture | Html:
     limits = f"Bands: pointwise {study.settings.level:.0%} limits, valid at each point but not for the whole curve. "
     pointwise = "" if roc.bands is None else limits
     caption = (
-        f"ROC and precision-recall curves, {n}. {pointwise}Marks: the threshold used ({study.rule.text}). Open circles: the "
-        f"break-even point, where precision equals recall. Dotted: no skill.{page.few(study)}"
+        f"ROC and precision-recall curves, {n}. {pointwise}Marks: the threshold used ({study.rule.text}). Open "
+        f"circles: the break-even point, where precision equals recall. Dotted: no skill.{page.few(study)}"
     )
     values = listed(
         f"{name}: AUC {number(auc)}, average precision {number(precision)}"

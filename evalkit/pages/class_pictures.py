@@ -60,8 +60,8 @@ def class_calibration_plot(study: Either) -> Picture | Html:
     caption = (
         f"{_of_each(study)}: reliability diagram without bins (CORP) of the probability of each. Above the dotted line "
         f"probabilities are too low. {'' if drawn.bands is None else grey}Below: histogram of the probabilities. MCB: "
-        f"miscalibration, DSC: discrimination, parts of the Brier score of each. Slope: below 1 over-confident, above 1 "
-        f"under-confident; if probabilities are exactly 0 or 1, it depends on how they are clipped."
+        f"miscalibration, DSC: discrimination, parts of the Brier score of each. Slope: below 1 over-confident, above "
+        f"1 under-confident; if probabilities are exactly 0 or 1, it depends on how they are clipped."
     )
     values = "; ".join(f"{name}: {', '.join(lines)}" for name, lines in words.items())
     more = _size(study) | {"ylabel": f"share of the {study.noun}", "words": words, "height": 2.9}

@@ -53,7 +53,8 @@ def error_plot(study: Rating) -> Picture:
     tenths = study.tenths[study.tenths["system"] == name]
     caption = (
         f"{name}: error (forecast − actual) against the forecast, the central 99% of {counted(n, 'row')} each way, in "
-        f"cells coloured by their number; and the mean error by decile of the forecast with {study.settings.level:.0%} intervals."
+        f"cells coloured by their number; and the mean error by decile of the forecast with "
+        f"{study.settings.level:.0%} intervals."
     )
     labels: dict[str, Any] = {"xlabel": "forecast", "ylabel": f"forecast − actual (n = {n:,})"}
     drawn, size = forecast_spread.error_cells(study), (plots.WIDTH, 3.2)

@@ -255,7 +255,10 @@ def _looks() -> Html:
         "Pocock: p at each analysis": each(lambda row: number(row["pocock"], 4)),
         "O'Brien–Fleming: p at the last": each(lambda row: number(row["obrien_fleming"], 4)),
     }
-    note = "Set the parameter looks to the number of times the data were tested as they grew. Equally spaced analyses are assumed."
+    note = (
+        "Set the parameter looks to the number of times the data were tested as they grew. Equally spaced analyses are "
+        "assumed."
+    )
     return of_rows(
         "False positives from repeated analyses, and the bounds that correct for them", lessons.looks(), columns, note
     )
