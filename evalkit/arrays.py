@@ -55,6 +55,8 @@ def ratio(numerator: ArrayLike, denominator: ArrayLike) -> Floats:
     array([0.5, nan])
     """
     top, bottom = np.asarray(numerator, float), np.asarray(denominator, float)
+    if np.count_nonzero(bottom) == bottom.size:
+        return np.asarray(top / bottom)
     out = np.empty(np.broadcast(top, bottom).shape)
     out.fill(np.nan)
     return np.divide(top, bottom, out=out, where=bottom != 0)

@@ -237,9 +237,9 @@ class Line:
         variance[variance < 1e-12 * variance.max()] = 0.0  # what rounding leaves of none
         with np.errstate(divide="ignore", invalid="ignore"):
             t = (self.gap[0] + y * self.gap[1]) / np.sqrt(variance)
-        t = np.nan_to_num(t, nan=0.0, posinf=np.inf, neginf=-np.inf)
+        t[np.isnan(t)] = 0.0
         edge = TIE * max(1.0, abs(t[0])) if np.isfinite(t[0]) else 0.0
-        return float(np.mean(t >= t[0] - edge)), float(np.mean(t <= t[0] + edge))
+        return np.count_nonzero(t >= t[0] - edge) / t.size, np.count_nonzero(t <= t[0] + edge) / t.size
 
 
 def _error(squares: Floats, total: Floats, n: Floats, weight: Floats) -> Floats:
@@ -300,7 +300,7 @@ def _drawn(x: Floats, mine: np.ndarray, draws: int, rng: np.random.Generator) ->
 def _dealt(sums: Floats, taken: np.ndarray, rng: np.random.Generator) -> Floats:
     """The sums over the first units of random orders; taken: how many units of each order. deals × sums."""
     k = len(sums)
-    ranks = rng.permuted(np.tile(np.arange(k, dtype=np.int32), (len(taken), 1)), axis=1)
+    ranks = rng.permuted(np.tile(np.arange(k, dtype=np.intp), (len(taken), 1)), axis=1)
     return (ranks < taken[:, None]).astype(np.float64) @ sums
 
 
