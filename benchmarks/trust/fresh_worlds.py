@@ -5,6 +5,7 @@
 
 import numpy as np
 import pandas as pd
+from fresh_fifth import FIFTH
 from fresh_fourth import FOURTH
 from of_rows import classes
 from world import Draw, Generator, Inputs, World, ids, logistic
@@ -412,4 +413,4 @@ THIRD = (
         "fresh: arms 1 to 4", "interleaving", 250, one_to_four, {"metrics": "spent,hits,hits/pages", "world": "none"}
     ),
 )
-ROUNDS = {1: FIRST, 2: SECOND, 3: THIRD, 4: FOURTH}
+ROUNDS = {1: FIRST, 2: SECOND, 3: THIRD, 4: FOURTH, 5: FIFTH}

@@ -12,6 +12,10 @@ HEAVY = (
     "In simulations with lognormal errors, or errors of Student's t on 3 degrees of freedom, 95% intervals of RMSE and "
     "R² contained the true value in 77 to 92% of cases, those of the mean error of 50 rows in 88 to 92%."
 )
+FAR_SCORES = (
+    "In simulations of scores that see the truth through noise with Cauchy's tails, the 95% interval of log loss "
+    "contained the true value in 86% of cases."
+)
 SPARSE = (
     "In simulations of the revenue of 22 customers, of whom one in ten buys, the 95% interval of an arm's mean "
     "contained the true value in 90% of cases, and there was none in the tenth of cases without a purchase."

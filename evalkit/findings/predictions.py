@@ -113,8 +113,9 @@ UNREACHABLE_THRESHOLD = Kind(
 FEW_ROWS_DOMINATE = Kind(
     "EK331",
     "few rows dominate",
-    "A small share of the rows accounts for much of the squared error, so RMSE is driven by a few rows.",
-    "Read MAE beside RMSE, and look at the rows with the largest errors.",
+    "A small share of the rows accounts for much of the squared error, or of the log loss, which are driven by a few "
+    "rows.",
+    "Read MAE beside RMSE, Brier beside log loss, and look at the rows with the largest errors.",
 )
 CONSTANT_WINS = Kind(
     "EK332",

@@ -63,6 +63,21 @@ def clipped(c: Counts) -> float:
     return (c.positive + c.negative)[outside].sum().item()
 
 
+def unforeseen(c: Counts, chance: float) -> float:
+    """The share of the log loss that rows hold which happened although their probability lay below `chance`.
+
+    Clipped rows count with all others, and not among these.
+
+    >>> from evalkit.metrics.counts import count
+    >>> round(unforeseen(count([0.0005, 0.5, 0.5], [1, 1, 0]), 0.001), 3)
+    0.846
+    """
+    probability = np.clip(c.threshold, EPSILON, 1 - EPSILON)
+    loss = np.array([-c.positive * np.log(probability), -c.negative * np.log1p(-probability)])
+    happened = np.array([c.threshold, 1 - c.threshold])
+    return float(ratio(loss[(happened >= EPSILON) & (happened < chance)].sum(), loss.sum()))
+
+
 def calibration_in_the_large(c: Counts) -> float:
     """Mean score - base rate: positive if the probabilities are too high on average."""
     return mean_score(c) - base_rate(c)

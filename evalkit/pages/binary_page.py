@@ -4,7 +4,7 @@ from typing import Any
 
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Html, Results, by_system, limits, of_rows, text, value
-from evalkit.findings import inputs, methods, predictions
+from evalkit.findings import inputs, measured, methods, predictions
 from evalkit.findings.finding import NOTE, WARNING, Finding
 from evalkit.numbers import estimate, number
 from evalkit.pages import explorers, first_screen, page, record, shared_findings
@@ -241,7 +241,19 @@ def _probabilities(study: BinaryStudy) -> list[Finding]:
     more = f". Of these, wrong ones cost 36 nats each: {counts(wrong)}" if wrong else ", none of them wrong"
     text = f"Probabilities of exactly 0 or 1, which log loss clips: {counts(clipped)}{more}."
     severity = WARNING if wrong else NOTE
-    return [predictions.CERTAIN.rated(severity, text, max(clipped.values()))] if clipped else []
+    certain = [predictions.CERTAIN.rated(severity, text, max(clipped.values()))] if clipped else []
+    return certain + _unforeseen(study)
+
+
+def _unforeseen(study: BinaryStudy) -> list[Finding]:
+    """Rows that happened against all odds, by which log loss is driven."""
+    shares = diagnostics.unforeseen(study)
+    held = listed(f"{name} {part:.0%}" for name, part in shares.items())
+    text = (
+        f"Share of the log loss in rows whose class had a probability below {diagnostics.HARDLY:.1%}: {held}. "
+        f"{measured.FAR_SCORES}"
+    )
+    return [predictions.FEW_ROWS_DOMINATE.warning(text)] if shares else []
 
 
 def _distinct(study: BinaryStudy) -> list[Finding]:

@@ -189,6 +189,7 @@ FIRST_ORDER = "Welch's t on the influence of each row"
 DELTA = "delta method"
 BY_ROW = Method(interval_methods.delta, DELTA, methods.influence, DELTA)
 FEW = f"{DELTA}, with degrees of freedom from the kurtosis of the influence values"
+BY_FEW = replace(BY_ROW, interval=interval_methods.delta_of_few, interval_is=FEW)
 HALL = "skewness-corrected t (Hall)"
 MEANS = f"Wilson with the effective sample size, {HALL} if values have no bounds"
 SKEWED = f"{MEANS}, Wilson if all are 0 or 1"
@@ -220,8 +221,8 @@ PLAIN: dict[type[Kind], Method] = {
     PerUnit: MEAN,
     Ratio: RATIO,
     RatioOfRows: RATIO,
-    Smooth: replace(BY_ROW, interval=interval_methods.delta_of_few, interval_is=FEW),
-    OfMeans: replace(BY_ROW, interval=interval_methods.delta_of_few, interval_is=FEW),
+    Smooth: BY_FEW,
+    OfMeans: BY_FEW,
     Quantile: BY_ROW,
     Agreement: Method(interval_methods.skewed_rows, HALL, methods.influence, DELTA),
     Combined: Method(_combined, BY_PARTS, methods.of_few, BY_CLASS),
@@ -252,8 +253,8 @@ WEIGHTED = dict.fromkeys(PLAIN, BY_UNIT) | {
     Ratio: RATIO,
     RatioOfRows: RATIO,
     PerUnit: BY_ROW,
-    Smooth: BY_ROW,
-    OfMeans: BY_ROW,
+    Smooth: BY_FEW,
+    OfMeans: BY_FEW,
     Quantile: BY_ROW,
     Combined: Method(_combined, BY_PARTS, methods.of_few, FEW),
     Weighted: Method(_combined, BY_PARTS, methods.of_few, FEW),

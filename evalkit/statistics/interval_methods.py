@@ -26,6 +26,7 @@ from evalkit.statistics.independent import Arm
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.means import hall
 from evalkit.statistics.methods import NONE, Options, flipped_sums
+from evalkit.statistics.statistic import by_unit
 
 OF_CELLS = "t on the logit scale, half a row added to each cell"
 UNMOVED = "none (no row moves the value)"
@@ -121,7 +122,8 @@ def delta_of_few(statistic: Any, o: Options) -> Estimate:
 
     The scale is that of the logarithm of what is missing to the top, on which shares of variance are nearly symmetric.
     """
-    freedom = intervals.freedom_left(statistic.effects.rows, statistic.freedom)
+    moved = by_unit(statistic.effects.rows, statistic.unit)
+    freedom = intervals.freedom_left(moved, statistic.freedom)
     more: Any = {"n": statistic.n, "level": o.level, "method": statistic.how}
     high = statistic.chosen.metric.high
     return closed_forms.ranged_t(statistic.value, statistic.error(), freedom=freedom, low=-np.inf, high=high, **more)

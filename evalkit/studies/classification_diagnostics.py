@@ -11,7 +11,7 @@ from evalkit.catalogue import lookup
 from evalkit.catalogue.binary import ROC_AUC
 from evalkit.catalogue.metric import Chosen
 from evalkit.catalogue.within_units import GAUC
-from evalkit.metrics import counts, curves, grid
+from evalkit.metrics import calibration, counts, curves, grid
 from evalkit.reading.tables.precision import Precision
 from evalkit.statistics import methods
 from evalkit.statistics.significance import Comparison
@@ -94,6 +94,17 @@ def clipped(study: BinaryStudy) -> dict[str, int]:
     if LOG_LOSS not in study.settings.metrics:
         return {}
     return {name: n for name in study.order if (n := study.clipped(name))}
+
+
+def unforeseen(study: BinaryStudy) -> dict[str, float]:
+    """The share of each system's log loss in rows that it gave hardly a chance, where that is much of it."""
+    if LOG_LOSS not in study.settings.metrics:
+        return {}
+    shares = {name: calibration.unforeseen(study.chances(name), HARDLY) for name in study.order}
+    return {name: part for name, part in shares.items() if part > MUCH}
+
+
+HARDLY, MUCH = 0.001, 0.1  # a probability; a share of the log loss
 
 
 def repeated(study: BinaryStudy) -> tuple[int, bool]:
