@@ -115,7 +115,7 @@ OF_ARMS = {"metrics": "spent,clicked/seen,clicked", "world": "none"}
 FIFTH = (
     World("fresh: two peoples", "classification", 140, two_peoples, OF_SCORES),
     World("fresh: steps of a twentieth", "classification", 400, steps_of_a_twentieth, OF_SCORES),
-    World("fresh: sampled unevenly", "classification", 240, sampled_unevenly, OF_SCORES | {"weight": "weight"}),
+    World("fresh: sampled unevenly", "classification", 240, sampled_unevenly, OF_SCORES),
     World("fresh: neighbours", "classification", 220, neighbours, OF_CLASSES),
     World("fresh: four topics", "classification", 160, four_topics, OF_LABELS),
     World("fresh: small counts", "rating", 120, small_counts, OF_COUNTS),

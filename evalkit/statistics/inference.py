@@ -282,7 +282,7 @@ TABLE: dict[Layout, dict[type[Kind], Method]] = {
     Layout.CLUSTERED: CLUSTERED,
     Layout.WEIGHTED: WEIGHTED,
     Layout.SUMMED: SUMMED,
-    Layout.SUMMED_VARIED: WEIGHTED | dict.fromkeys((Loss, RatioOfRows), BY_ROW),
+    Layout.SUMMED_VARIED: WEIGHTED | dict.fromkeys((Loss, RatioOfRows, Smooth, OfMeans), BY_ROW),
     Layout.DIVIDED: dict.fromkeys(
         (PerUnit, Ratio),
         Method(interval_methods.divided_or_jackknife, DIVIDED, methods.flips_of_sums, "sign flips of the units' sums"),
