@@ -247,7 +247,8 @@ def test_certain_and_wrong_is_told():
 
 
 def test_log_loss_driven_by_rows_that_no_model_expected_is_told():
-    far = frame().assign(score=lambda f: np.where(np.arange(len(f)) == f["label"].to_numpy().argmax(), 1e-9, f["score"]))
+    first = frame()["label"].to_numpy().argmax()
+    far = frame().assign(score=lambda f: np.where(np.arange(len(f)) == first, 1e-9, f["score"]))
     assert "log loss in rows whose class had a probability below 0.1%: good" in whole(classification.read(far))
     assert "whose class had a probability below" not in whole(classification.read(frame()))
 
