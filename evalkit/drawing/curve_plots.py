@@ -45,8 +45,12 @@ class Panel:
 
 
 def look(i: int) -> dict[str, Any]:
-    """Colour and dashes of the i-th system: told apart also without colour."""
-    return {"color": plots.colour(i), "linestyle": plots.dashes(i)}
+    """Colour and dashes of the i-th system: told apart also without colour, and where a colour comes again.
+
+    >>> look(0)["linestyle"], look(8)["linestyle"]
+    ('-', '--')
+    """
+    return {"color": plots.colour(i), "linestyle": plots.DASHES[(i + i // len(COLOURS)) % len(plots.DASHES)]}
 
 
 def panels(frames: Sequence[Panel], axes: Any) -> Any:

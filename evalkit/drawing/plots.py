@@ -253,15 +253,6 @@ def style_of(i: int) -> dict[str, Any]:
     return {"color": colour(i), "marker": MARKERS[(i + i // len(COLOURS)) % len(MARKERS)], "markersize": 5}
 
 
-def dashes(i: int) -> Any:
-    """The dashes of the i-th line, others where its colour comes again.
-
-    >>> dashes(0), dashes(8)
-    ('-', '--')
-    """
-    return DASHES[(i + i // len(COLOURS)) % len(DASHES)]
-
-
 def short(name: str, most: int = 32) -> str:
     """The name, or its beginning and an ellipsis."""
     return name if len(name) <= most else f"{name[: most - 1]}…"
@@ -334,7 +325,7 @@ def curves(frame: pd.DataFrame, ax: Any, *, x: str, y: str, xlabel: str, ylabel:
     for i, (name, line) in enumerate(frame.groupby("system", sort=False)):
         look = style_of(i)
         says = [f"{name}, {x} {place:g}: {text}" for place, text in zip(line[x], said(line, value=y), strict=True)]
-        drawn = ax.plot(line[x], line[y], linestyle=dashes(i), **look)[0]
+        drawn = ax.plot(line[x], line[y], linestyle=DASHES[i % len(DASHES)], **look)[0]
         lines.append((str(name), marks.series(drawn, name, says)))
         limits = ax.fill_between(line[x], line["low"], line["high"], color=look["color"], alpha=0.12, linewidth=0)
         marks.band(limits, name)
