@@ -5,6 +5,8 @@ import re
 
 SLIDER, LISTED = "_slider", "_listed"  # the thresholds that move, and the fold that lists single rows or queries
 
+END = " "  # of a slice where it is listed and in its link: 'x 1' is not 'x 10'
+
 
 def anchor(name: str) -> str:
     """The words of a name as the id of a place on the page.

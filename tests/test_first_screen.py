@@ -43,7 +43,7 @@ def answer(study) -> str:
         (
             {"a": 1, "b": 1},
             {"margin": 0.5},
-            r"[ab] and [ab] are equivalent in mae: [\d.]+ and [\d.]+, and the interval of their difference lies "
+            r"[ab] and [ab] are equivalent in mae: [\d.]+ and [\d.]+, and the 90% interval of their difference lies "
             r"within ±0\.5\.",
         ),
         ({"a": 1, "b": 2, "c": 3}, {}, r"a is better than all 2 other systems: it has the lowest mae, [\d.]+\."),
@@ -137,7 +137,7 @@ def test_every_metric_of_the_catalogue_has_plain_words():
 
 def test_a_card_says_what_equivalent_and_cannot_tell_rest_on():
     alike = first_screen.verdict(rating.read(forecasts(a=1, b=1), metrics="mae", margin=0.5)).html
-    assert re.search(r"<strong>equivalent</strong> .*\[.*\], within ±0\.5</p>", alike)
+    assert re.search(r"<strong>equivalent</strong> .*\[.*\] \(its 90% interval lies within ±0\.5\)</p>", alike)
     study = classification.read(CREDIT, metrics="roc_auc")
     cards = first_screen.verdict(study).html.split('<div class="verdict')[1:]
     above_0 = (study.headline["low"] > 0).tolist()

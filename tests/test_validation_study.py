@@ -49,7 +49,10 @@ def test_predictions_with_a_fold_column(given):
     by_hand = ((frame["y_score"] >= 0.5) == frame["y_true"]).groupby(frame["fold"]).mean()
     assert given.fold_values("forest") == pytest.approx(by_hand.to_numpy())
     shown = validation_page.verdict(given)
-    assert "no problem found; 8 of 18 checks could be run; not checked: group on both sides, time travel" in shown.text
+    assert (
+        "no problem found; 8 of 18 checks could be run; important checks are missing: group on both sides, time travel"
+        in shown.text
+    )
     assert "can be trusted" not in shown.text
     assert 'class="verdict pass"' not in shown.html
     assert "<s>" not in shown.html  # what is crossed out stands in its section
@@ -164,7 +167,10 @@ def test_pass_needs_groups_time_and_copies_to_be_checked():
     for name in ("group", "time"):
         less = checked(**{name: False})
         assert less.word == "cannot tell"
-        assert "no problem found; 14 of 17 checks could be run; not checked" in validation_page.verdict(less).text
+        assert (
+            "no problem found; 14 of 17 checks could be run; important checks are missing"
+            in validation_page.verdict(less).text
+        )
 
 
 def test_coarse_columns_hide_copies_so_the_verdict_is_not_green():
@@ -176,7 +182,7 @@ def test_coarse_columns_hide_copies_so_the_verdict_is_not_green():
     assert not [one for one in study.findings if one.severity != "note"]
     shown = validation_page.verdict(study)
     assert "duplicate rows (features too coarse)" in shown.html
-    assert "not checked: duplicate rows" in shown.text
+    assert "important checks are missing: duplicate rows" in shown.text
 
 
 @pytest.mark.parametrize("rule, passed", [("no severe finding", True), ("trusted", False)])

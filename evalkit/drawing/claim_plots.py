@@ -68,7 +68,8 @@ def null_distribution(draws: Floats, ax: Any, *, observed: float, xlabel: str, y
     ax.hist([draws[~far], draws[far]], edges, weights=[weight[~far], weight[far]], stacked=True, color=[GREY, MISSED])
     for at, style in ((observed, "-"), (-observed, ":")):
         ax.axvline(at, color=COLOURS[0], linestyle=style, linewidth=1.6)
-    side = "right" if observed > 0 else "left"
+    outward = abs(observed) < edges[-1] / 2  # away from the dotted line, where there is room
+    side = "right" if (observed > 0) != outward else "left"
     top = 1.15 * ax.get_ylim()[1]
     ax.set_ylim(top=top)
     place: dict[str, Any] = {"xytext": (-4 if side == "right" else 4, -2), "textcoords": "offset points", "va": "top"}
@@ -218,7 +219,7 @@ def draw_errors(curves: pd.DataFrame, groups: pd.DataFrame, ax: Any) -> Any:
         marks.series(points, name, [f"{name}, {users:,.0f} users: {number(error)}" for users, error in pairs])
     ax.axhline(0.05, color="#444", linewidth=0.9, linestyle="--")
     ax.annotate(
-        "5%: agrees in 95%", (curves["users"].max(), 0.05), xytext=(0, 3), textcoords="offset points", ha="right"
+        "5%: agrees in 95%", (curves["users"].min(), 0.05), xytext=(0, 3), textcoords="offset points", ha="left"
     )
     ax.set_xscale("log")
     ax.set_xticks(TICKS, [f"{tick:,}" for tick in TICKS])

@@ -20,6 +20,7 @@ NAME = 28
 STEPS = "steps-pre"  # a value holds back to the point before it
 FROM_ABOVE = "steps-post"  # the same of points that run from right to left
 
+INK, PALE = "#000", 2.5  # cells of a confusion table stay so pale that this ink is read on them, in the dark too
 FEW = 6  # classes whose shares fit into the cells of a confusion table
 KINDS = {"test": COLOURS[0], "both": "#9ec6e0", "training": "#d9dce1"}
 
@@ -44,8 +45,12 @@ class Panel:
 
 
 def look(i: int) -> dict[str, Any]:
-    """Colour and dashes of the i-th system: told apart also without colour."""
-    return {"color": plots.colour(i), "linestyle": plots.DASHES[i % len(plots.DASHES)]}
+    """Colour and dashes of the i-th system: told apart also without colour, and where a colour comes again.
+
+    >>> look(0)["linestyle"], look(8)["linestyle"]
+    ('-', '--')
+    """
+    return {"color": plots.colour(i), "linestyle": plots.DASHES[(i + i // len(COLOURS)) % len(plots.DASHES)]}
 
 
 def panels(frames: Sequence[Panel], axes: Any) -> Any:
@@ -88,12 +93,11 @@ def matrix(table: Any, ax: Any, *, classes: Sequence[str], xlabel: str, ylabel: 
     """A confusion table: shade by the share of the row, counts in the cells, and of few classes the shares too."""
     counts = np.asarray(table, float)
     share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    ax.pcolormesh(np.arange(len(classes) + 1), np.arange(len(classes) + 1), share, cmap="Blues", vmin=0, vmax=1)
+    ax.pcolormesh(np.arange(len(classes) + 1), np.arange(len(classes) + 1), share, cmap="Blues", vmin=0, vmax=PALE)
     if len(classes) <= 15:
         for i, j in np.ndindex(counts.shape):
-            ink = "white" if share[i, j] > 0.55 else "#222"
             words = f"{counts[i, j]:,.0f}\n{share[i, j]:.0%}" if len(classes) <= FEW else f"{counts[i, j]:,.0f}"
-            ax.text(j + 0.5, i + 0.5, words, ha="center", va="center", color=ink)
+            ax.text(j + 0.5, i + 0.5, words, ha="center", va="center", color=INK)
     ticks, names = np.arange(len(classes)) + 0.5, [short(name, 16) for name in classes]
     ax.set_xticks(ticks, names, rotation=0 if len(classes) <= 6 else 90)
     ax.set_yticks(ticks, names)

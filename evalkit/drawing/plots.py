@@ -250,7 +250,7 @@ def colour(i: int) -> str:
 
 def style_of(i: int) -> dict[str, Any]:
     """Colour and marker of the i-th system: told apart also without colour."""
-    return {"color": colour(i), "marker": MARKERS[i % len(MARKERS)], "markersize": 5}
+    return {"color": colour(i), "marker": MARKERS[(i + i // len(COLOURS)) % len(MARKERS)], "markersize": 5}
 
 
 def short(name: str, most: int = 32) -> str:

@@ -121,13 +121,18 @@ def _alike(findings: list[Finding]) -> str:
 
 
 def _finding(finding: Finding) -> str:
-    kind, text = finding.kind, escape(finding.message)
-    advice = escape(kind.advice).split("`")  # what stands between two marks is code
-    code = f'<span class="muted" title="{escape(kind.name)}: {"".join(advice)}">{kind.code}</span>'
+    text = escape(finding.message)
     if not finding.matters:
-        return f"<li>{text} {code}</li>"
-    marked = "".join(f"<code>{part}</code>" if i % 2 else part for i, part in enumerate(advice))
-    return f'<li class="warn">{text} {marked} {code}</li>'
+        return f"<li>{text} {code(finding)}</li>"
+    advice = enumerate(escape(finding.kind.advice).split("`"))  # what stands between two marks is code
+    marked = "".join(f"<code>{part}</code>" if i % 2 else part for i, part in advice)
+    return f'<li class="warn">{text} {marked} {code(finding)}</li>'
+
+
+def code(finding: Finding) -> str:
+    """The code of a finding as HTML, with its name and what to do under the pointer."""
+    kind = finding.kind
+    return f'<span class="muted" title="{escape(kind.name)}: {escape(kind.advice.replace("`", ""))}">{kind.code}</span>'
 
 
 def paragraph(text: str) -> Html:

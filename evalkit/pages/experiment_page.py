@@ -51,10 +51,13 @@ def comparisons(study: Experiment) -> Html:
         "lift": each(lambda row: f"{escape(row['first'])} / {escape(row['second'])}&nbsp;−&nbsp;1"),
         "metric": words("metric"),
         "value": limits("lift", "lift_low", "lift_high", signed_percent),
-        "detectable": value("detectable", signed),
+        "detectable difference": value("detectable", signed),
     }
     caption = f"Lift with its {study.settings.level:.0%} interval"
-    note = "Detectable: the true difference that a table of this size detects with 80% power."
+    note = (
+        "Detectable difference: the true difference first − second, in units of the metric and not in per cent, that a "
+        "table of this size detects with 80% power."
+    )
     return tables.stack([page.comparisons(study), of_rows(caption, study.comparisons, columns, note)])
 
 

@@ -9,7 +9,7 @@ from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, escape
 from evalkit.numbers import decimals, number, signed
 from evalkit.pages import pieces
-from evalkit.places import LISTED
+from evalkit.places import END, LISTED
 from evalkit.studies import row_explorer
 from evalkit.studies.once import once
 from evalkit.studies.row_explorer import By, Missed
@@ -69,8 +69,8 @@ def _head(name: object, opened: str) -> Cell:
 
 
 def _beside(name: str, value: object) -> Cell:
-    """A value with the name of its column, which a reader can type to filter."""
-    return Cell(f"{escape(name)} {escape(value)}", "text")
+    """A value with the name of its column, which a reader can type to filter; with its end a link filters by it."""
+    return Cell(f"{escape(name)} {escape(value)}{END}", "text")
 
 
 # Rows ---------------------------------------------------------------------------------------------------------------

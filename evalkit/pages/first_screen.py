@@ -101,7 +101,8 @@ def _of_pair(study: Study, row: Mapping[str, Any]) -> str:
     first, second = map(shortened, names)
     match row["verdict"]:
         case "equivalent":
-            margin = f"the interval of their difference lies within {_margin(study)}"
+            inside = percent(diagnostics.equivalence_level(study))
+            margin = f"the {inside} interval of their difference lies within {_margin(study)}"
             return f"{first} and {second} are equivalent in {metric}: {a} and {b}, and {margin}."
         case "cannot tell":
             return f"The data do not show whether {first} or {second} is better: {metric} is {a} and {b}."
@@ -232,7 +233,7 @@ def _comparison(study: Study, row: dict[str, Any], evidence: str) -> Html:
 def _side(study: Study, row: Mapping[str, Any]) -> str:
     """On which side the first value lies, or within which margin, in words, where that is shown."""
     if row["verdict"] == "equivalent":
-        return f", within {_margin(study)}"
+        return f" (its {percent(diagnostics.equivalence_level(study))} interval lies within {_margin(study)})"
     if row["verdict"] == "cannot tell":
         return ""
     side = "higher" if row["difference"] > 0 else "lower"

@@ -1,5 +1,6 @@
 """The words, tables and pictures of the folds on the validation page: intervals, fold by fold, other systems."""
 
+from collections.abc import Collection
 from typing import Any
 
 import pandas as pd
@@ -75,7 +76,8 @@ def by_fold(study: Validation) -> Html:
         places = same[study.primary.label]
         rest = [number(mean["on_train"], places), signed(diagnostics.mean_gap(study), places)]
     rows.append(["mean of folds", "", "", "", *means, *rest])
-    return tables.table(f"{study.subject}, fold by fold", head, rows, _unlike(study))
+    apart = [label for label, whole, mean in zip(labels, pooled, means, strict=True) if whole != mean]
+    return tables.table(f"{study.subject}, fold by fold", head, rows, f"{_unlike(study)}{_apart(study, apart)}")
 
 
 def _fold(row: dict[str, Any], places: dict[str, int], gap: float | None) -> list[Cell | str]:
@@ -91,9 +93,14 @@ def _unlike(study: Validation) -> str:
         return "Too few folds to test whether they differ."
     differ = "differ significantly" if u["p"] < 0.05 else "do not differ significantly"
     test = f"Cochran's Q = {u['q']:.1f}, {u['freedom']} expected, p {p_value(u['p'])}"
-    text = f"The folds {differ} in {study.primary.label}: {test}."
+    return f"The folds {differ} in {study.primary.label}: {test}."
+
+
+def _apart(study: Validation, printed: Collection[str]) -> str:
+    """The metrics whose pooled value is not the mean of the folds, among those that print two values."""
     pools = [chosen.label for chosen in study.settings.metrics if not chosen.metric.kind.of_rows]
-    return text + (f" The pooled value of {', '.join(pools)} is not the mean of the folds." if pools else "")
+    apart = [label for label in pools if label in printed]
+    return f" The pooled value of {', '.join(apart)} is not the mean of the folds." if apart else ""
 
 
 def paired(study: Validation) -> Html:

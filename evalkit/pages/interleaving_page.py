@@ -118,7 +118,9 @@ def definitions(o: Online) -> Html:
             f"{o.log.tests_are}; sessions are not independent: a sign test over sessions declares a winner between two "
             "equal rankers in 47% of experiments with 2,000 users of the default simulated world"
         )
-        items += [("interleaving", draft), ("test of the log", test)]
+        users = plural(o.log.unit_name, 2)
+        win = f"{users} who gave the first arm more credit, both the same, the second more; session_wins: more sessions"
+        items += [("interleaving", draft), ("test of the log", test), (f"{users} won / tied / lost", win)]
     items += experiment_page.definitions(o.users) if o.users else []
     items += planning_page.definitions() if o.planning else []
     return tables.definitions(items)
@@ -191,7 +193,8 @@ def _items(study: Interleaving) -> Finding:
 
 
 def _silent(study: Interleaving) -> list[Finding]:
-    text = f"{counted(study.silent, study.unit_name)} credited no arm; their share is undefined and they are left out."
+    text = f"{counted(study.silent, study.unit_name)} credited no arm; they are left out of shares of credit, and "
+    text += "their sessions are ties in session_wins."
     severity = WARNING if diagnostics.mostly_silent(study) else NOTE
     return [methods.NO_CREDIT.rated(severity, text, study.silent)] if study.silent else []
 

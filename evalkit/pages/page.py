@@ -17,12 +17,15 @@ from evalkit.numbers import estimate, number, of_frame, percent, signed
 from evalkit.pages import pieces
 from evalkit.studies import diagnostics
 from evalkit.studies.study import Study
-from evalkit.studies.words import counted, plural, sample_sizes
+from evalkit.studies.words import counted, plural, sample_sizes, shortened
+from evalkit.studies.words import listed as in_line
 
 pieces.listed(__name__)
 
 DRAWN = 30  # more than a figure holds
 SIDES = {"high": ("second better", "first better"), "low": ("first better", "second better"), "neither": None}
+METHODS_OF = 12  # metrics, or metrics of systems, that the line on interval methods names
+IN_SIGHT = 12  # rows of a table that the page shows before the reader opens it
 CURVES = 8  # more systems than a figure of curves, or of slices, holds
 Row = Sequence[Cell | str]
 
@@ -37,13 +40,15 @@ def estimates(
 ) -> Html:
     """Systems in rows, best first, metrics in columns; the best value bold. `more` rows stand below the systems."""
     columns = study.settings.metrics if metrics is None else metrics
-    marks = beaten(study)
+    marks, order = beaten(study), _in_sight(study)
+    if order != list(study.order):
+        note = f"The baseline stands first. {note}"
     rows = [
         [
             Cell(escape(name), mark=marks.letters.get(name, "")),
             *(replace(_estimate(study, chosen.label, name), mark=marks.of(chosen.label, name)) for chosen in columns),
         ]
-        for name in study.order
+        for name in order
     ]
     heads = [Cell(f"{metric_link(chosen)}\u00a0{_ARROWS[chosen.metric.best]}".strip()) for chosen in columns]
     of_columns = study.estimates[study.estimates["metric"].isin([chosen.label for chosen in columns])]
@@ -51,12 +56,23 @@ def estimates(
     return tables.table(caption, [study.compares, *heads], [*rows, *more], below.strip(), marks=marks.words)
 
 
+def _in_sight(study: Study) -> list[str]:
+    """The systems from the best on; the baseline first where it would be folded away."""
+    order, baseline = list(study.order), study.settings.baseline
+    if baseline not in order[IN_SIGHT:]:
+        return order
+    return [baseline, *(name for name in order if name != baseline)]
+
+
 def _ways(estimates: pd.DataFrame) -> str:
     """The method of the intervals, or each method after the metrics that it is for."""
-    metrics = estimates.groupby("method", sort=False)["metric"].unique()
-    if len(metrics) < 2:
-        return "".join(metrics.index)
-    return "; ".join(f"{', '.join(labels)}: {method}" for method, labels in metrics.items())
+    several = estimates.groupby("metric")["method"].nunique() > 1
+    every = estimates["metric"].map(several)
+    names = estimates["metric"].where(~every, estimates["metric"] + " of " + estimates["system"].map(shortened))
+    whose = names.groupby(estimates["method"], sort=False).unique()
+    if len(whose) < 2:
+        return "".join(whose.index)
+    return "; ".join(f"{in_line(some, METHODS_OF)}: {method}" for method, some in whose.items())
 
 
 @dataclass(frozen=True)
@@ -156,11 +172,20 @@ def comparisons(study: Study) -> Html:
         return _nothing(study)
     deciding = study.comparisons["metric"] == study.primary.label
     unfolded = study.comparisons[deciding] if deciding.any() else study.comparisons
-    note = f"p by {methods(unfolded)}; adjusted by Holm over {study.adjusted_over}."
+    note = f"p by {methods(unfolded)}; adjusted by Holm over {study.adjusted_over}.{_equivalence(study, unfolded)}"
     if not deciding.any():
         return tables.stack([_nothing(study), _comparison_table(study, unfolded, "the other metrics", note)])
     first = _comparison_table(study, unfolded, study.primary.label, note, evidence(study))
     return tables.stack([first, *_other_metrics(study, study.comparisons[~deciding]), *_best_two(study)])
+
+
+def _equivalence(study: Study, frame: pd.DataFrame) -> str:
+    """Which interval shows equivalence, where a pair is equivalent."""
+    if "equivalent" not in set(frame["verdict"]):
+        return ""
+    inside, usual = percent(diagnostics.equivalence_level(study)), percent(study.settings.level)
+    margin = f"±{study.settings.margin:g}"
+    return f" Equivalent: the {inside} interval lies within {margin}; the {usual} interval printed may reach beyond it."
 
 
 def _other_metrics(study: Study, frame: pd.DataFrame) -> list[Html]:
@@ -289,7 +314,7 @@ def _inside(study: Study) -> str:
 def _slice_row(study: Study, part: pd.DataFrame, places: int, differ: int | None) -> list[Cell]:
     first = part.iloc[0]
     name = f"{first['segment']} {first['slice']}"
-    head = places_of.link(name, places_of.LISTED, "slice") if study.listed_under else escape(name)
+    head = places_of.link(name + places_of.END, places_of.LISTED, "slice") if study.listed_under else escape(name)
     cells = [Cell(head), Cell(f"{max(part['n']):,}")]
     cells += [Cell(with_interval(r["value"], r["low"], r["high"], places=places)) for _, r in part.iterrows()]
     if differ is not None:

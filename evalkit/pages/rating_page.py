@@ -31,6 +31,15 @@ def title(study: Rating) -> Html:
     )
 
 
+def verdict(study: Rating) -> Html:
+    """The answer, and below it that a constant forecast is better than all systems, if so."""
+    return tables.stack([first_screen.verdict(study), *map(_alone, _constant_wins(study))])
+
+
+def _alone(finding: Finding) -> Html:
+    return tables.findings([finding])
+
+
 def findings(study: Rating) -> Html:
     """What to know of the data before the numbers."""
     return tables.findings(every_finding(study))

@@ -97,7 +97,7 @@ def verdict(study: Validation) -> Html:
         else []
     )
     lines = [_estimate(study), *_training_gap(study), *_baseline(study), escape(f"Split: {study.folds.rule}.")]
-    lines += [escape(f"{finding.message} [{finding.kind.code}]") for finding in validation_findings.unchecked(study)]
+    lines += [f"{escape(finding.message)} {tables.code(finding)}" for finding in validation_findings.unchecked(study)]
     findings = f" ({places_of.link('evidence', LEAKS)})" if study.findings else ""
     main = f"{TRUST if study.word == 'cannot tell' else ''}{escape(_reason(study))}{findings}"
     card = tables.verdict(study.word, main, *lines)
@@ -132,7 +132,8 @@ def _reason(study: Validation) -> str:
     if warned:
         return f"a warning must be explained first: {warned[0].message}{_more(warned)}; {_checked(study)}"
     unseen = checks.usual(study.checks)
-    return f"no problem found; {_checked(study)}" + (f"; not checked: {', '.join(unseen)}" if unseen else "")
+    missing = f"; important checks are missing: {', '.join(unseen)}" if unseen else ""
+    return f"no problem found; {_checked(study)}{missing}"
 
 
 def _checked(study: Validation) -> str:

@@ -237,7 +237,8 @@ class Interleaving(Study):
     def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
         """Users for the first, for both alike, for the second; the difference that would show."""
         first, second = (self.measure(chosen, name) for name in pair)
-        wins, ties, losses = sums.wins(first.sums, second.sums)
+        counted = first.sums.size > 0  # where users weigh by their credit, those without any do not count
+        wins, ties, losses = sums.wins(first.sums.take(counted), second.sums.take(counted))
         detectable = inference.detectable_by_t(first, second, self.family_level)
         return {"wins": wins, "ties": ties, "losses": losses, "detectable": detectable}
 

@@ -135,7 +135,7 @@ def compared(study: RowStudy) -> Sequence[str]:
 def missed(study: Any, most: int) -> Missed:
     """The rows that the leader misses by most, of all and of each segment, and most unlike its opponent.
 
-    Of each as many, the most missed first; all rows where there are no more than `most`.
+    Of each as many, the most missed first; all rows where there are no more than `most`, else none that nobody misses.
     """
     m, pair = misses(study.data), compared(study)
     first, last = m.off[pair[0]], m.off[pair[-1]]
@@ -145,13 +145,15 @@ def missed(study: Any, most: int) -> Missed:
         place[part.member] = _place(first[part.member]) * len(study.slices)
         places.append(place)
     rows = np.argsort(np.min(places, axis=0), kind="stable")[:most]
+    if len(rows) < len(first):
+        rows = rows[(first[rows] > 0) | (last[rows] > 0)]
     return Missed(study, study.data.rows, m, rows[np.argsort(-first[rows], kind="stable")])
 
 
 def fitting(study: RowStudy, most: int, room: int, size: Callable[[Missed], int]) -> Missed:
     """`missed`, of fewer rows where they would take more than so much room."""
     m = missed(study, most)
-    fewer = room * len(m.rows) // size(m)
+    fewer = room * len(m.rows) // max(size(m), 1)
     return missed(study, fewer) if fewer < len(m.rows) else m
 
 

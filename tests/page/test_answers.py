@@ -174,10 +174,10 @@ def test_a_slice_opens_its_rows(tmp_path):
     """
     told = ask(page("classification"), script, tmp_path)
     opened, typed, rows, top = quiet(told)
-    assert (opened, typed) == (True, "housing rent")
+    assert (opened, typed) == (True, "housing rent ")
     assert 0 <= top < 20
     assert {row[2] for row in rows} == {"housing rent"}
-    assert re.fullmatch(r"#_listed\?rows\d+=housing\+rent", told.address)
+    assert re.fullmatch(r"#_listed\?rows\d+=housing\+rent\+", told.address)
 
 
 # The slider -------------------------------------------------------------------------------------------------------
