@@ -6,7 +6,7 @@ should reject a difference that is not there in 5% of them, and what "would show
 Writes docs/trust.md, and exits 1 where a cell leaves its bounds and is not declared with its reason in `declared.py`.
 Batches that are done stay in .trust/, so that a run which was stopped goes on where it was; a change of what computes,
 or of a world, begins anew. `--earlier FOLDER` takes the batches of an earlier state for those worlds whose first two
-batches come out the very same.
+batches come out the same but for rounding.
 """
 
 import argparse
@@ -18,7 +18,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -167,16 +167,24 @@ def kept_batch(world: str, number: int, true: dict[str, float], folder: Folder, 
 
 
 def take_over(world: str, folder: Folder, earlier: Folder) -> None:
-    """Takes what an earlier state has of a world, if its first two batches come out the very same."""
+    """Takes what an earlier state has of a world, if its first two batches come out the same but for rounding."""
     names = [f"truth {_file(BY_NAME[world].kind)}", f"{world} 0", f"{world} 1"]
     true, *known = (earlier.read(name) for name in names)
     if true is None or None in known:
         return
     drawn = [{key: vars(t) for key, t in batch(BY_NAME[world], number, true).items()} for number in range(2)]
-    if json.dumps(drawn) == json.dumps(known):  # where NaN is NaN
+    if all(map(_same, drawn, known)):
         folder.write(names[0], true)
         for path in earlier.path.glob(f"{glob.escape(world)} *.json"):
             shutil.copy(path, folder.path)
+
+
+def _same(drawn: Mapping[str, Mapping[str, float]], known: Mapping[str, Mapping[str, float]]) -> bool:
+    """Whether two batches have the same counts, and the same sums but for rounding."""
+    if drawn.keys() != known.keys():
+        return False
+    pairs = [(list(drawn[key].values()), list(known[key].values())) for key in drawn]
+    return all(np.allclose(*pair, rtol=1e-9, atol=0, equal_nan=True) for pair in pairs)
 
 
 # The whole run ------------------------------------------------------------------------------------------------------
