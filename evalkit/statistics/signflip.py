@@ -89,8 +89,8 @@ def sums(values: Floats, bits: bytes) -> Iterator[Floats]:
             (signs[start : start + rows, : values.size] @ matrix).ravel() for start in range(0, len(signs), rows)
         )
         return
-    for start in range(0, len(signs), rows):
-        yield walsh_hadamard(signs[start : start + rows] * points).ravel()
+    blocks = (signs[start : start + rows] for start in range(0, len(signs), rows))
+    yield from (walsh_hadamard(block * points).ravel() for block in blocks)
 
 
 def exceeded(columns: Floats, observed: Floats, *, rng: np.random.Generator, draws: int) -> tuple[Ints, int]:
