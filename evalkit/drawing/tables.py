@@ -321,8 +321,13 @@ class Results:
         return {"application/vnd.evalkit+json": plain(self.results), "text/plain": ""}
 
 
+PLAIN = (str, int, bool, type(None))  # what JSON has as it is: most of what many comparisons hold
+
+
 def plain(value: Any) -> Any:
     """The value as JSON has it: no numpy types; NaN and infinity, which JSON lacks, are null."""
+    if type(value) in PLAIN:
+        return value
     if isinstance(value, Mapping):
         return {str(key): plain(part) for key, part in value.items()}
     if isinstance(value, list | tuple | np.ndarray):
@@ -333,4 +338,4 @@ def plain(value: Any) -> Any:
         return int(value)
     if isinstance(value, float | np.floating):
         return float(value) if math.isfinite(value) else None
-    return value if value is None else str(value)
+    return str(value)

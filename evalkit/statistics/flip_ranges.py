@@ -21,12 +21,13 @@ from evalkit.statistics import signflip
 class Ranges:
     """The lower and the upper ends of each draw's range of means under which it is at least as extreme as the data.
 
-    Their order says nothing. rounding: means closer than this are one mean.
+    Their order says nothing. rounding: means closer than this are one mean. mean: from where the ends are counted.
     """
 
     low: Floats
     high: Floats
     rounding: float
+    mean: float = 0.0
 
     @property
     def draws(self) -> int:
@@ -35,7 +36,8 @@ class Ranges:
 
     def share(self, null: float = 0.0) -> float:
         """The two-sided p-value of the mean `null`: the share of draws whose range holds it."""
-        above, below = self.low > null + self.rounding, self.high < null - self.rounding
+        away = null - self.mean
+        above, below = self.low > away + self.rounding, self.high < away - self.rounding
         return (self.draws - int(np.count_nonzero(above)) - int(np.count_nonzero(below))) / self.draws
 
     def limits(self, *levels: float) -> dict[float, tuple[float, float]]:
@@ -51,10 +53,11 @@ class Ranges:
             low.partition(rank)
             high.partition(last)
             low, high = low[: rank + 1], high[last:]
-            limits[level] = self._cleaned(low[rank]), self._cleaned(high[0])
+            limits[level] = self._limit(low[rank]), self._limit(high[0])
         return limits
 
-    def _cleaned(self, limit: float) -> float:
+    def _limit(self, end: float) -> float:
+        limit = self.mean + end
         return 0.0 if abs(limit) <= self.rounding else float(limit)
 
 
@@ -63,27 +66,27 @@ def ranges(total: Floats, count: Floats, *, rng: np.random.Generator, draws: int
 
     All sign vectors (up to their sign) for at most 20 units, otherwise at least `draws` random ones and the data's
     own, whose range is the whole line and which keeps p above 0.
-    The order of the units changes nothing, and −total gives the mirrored ranges.
+    The order of the units changes nothing, and −total gives the mirrored ranges. What is flipped are the units less
+    their mean: their flipped and their kept ones add up to opposite sums, so one sum of a draw has both ends.
 
     >>> r = ranges(np.array([1.0, 3.0]), np.ones(2), rng=np.random.default_rng(1), draws=0)
-    >>> r.low, r.high
-    (array([-inf,   1.]), array([inf,  3.]))
+    >>> r.mean, r.low, r.high
+    (2.0, array([-inf,  -1.]), array([inf,  1.]))
     """
     order = np.lexsort([count, -total if _backwards(total) else total])
     total, count = total[order], count[order]
     bits = b"" if total.size <= signflip.ENUMERATED else signflip.random_bits(total.size, rng, draws)
     sizes = signflip.remembered(_sizes, count.size)(count.tobytes(), bits)
     low, high = np.empty((2, sizes.draws))  # one block of memory, which the next call gets again
-    observed, start = total.sum(), 0
-    for drawn in signflip.sums(total, bits):
+    mean, start = float(total.sum() / count.sum()), 0
+    for drawn in signflip.sums(total - mean * count, bits):
         part = slice(start, start := start + drawn.size)
-        flipped = (observed - drawn) * sizes.flipped[part]
-        kept = np.add(observed, drawn, out=drawn)
-        kept *= sizes.kept[part]
+        flipped = drawn * sizes.flipped[part]
+        kept = np.multiply(drawn, sizes.kept[part], out=drawn)
         np.minimum(flipped, kept, out=low[part])
         np.maximum(flipped, kept, out=high[part])
     low[sizes.everywhere], high[sizes.everywhere] = -np.inf, np.inf
-    return Ranges(low, high, signflip.TIE * float(np.abs(total).sum() / count.sum()))
+    return Ranges(low, high, signflip.TIE * float(np.abs(total).sum() / count.sum()), mean)
 
 
 def _backwards(total: Floats) -> bool:
@@ -95,7 +98,7 @@ def _backwards(total: Floats) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class _Sizes:
-    """Of each draw 1 over the rows of the flipped and of the kept units, 0 where there are none.
+    """Of each draw −1 over the rows of the flipped and 1 over those of the kept units, 0 where there are none.
 
     everywhere: the draws that flip nothing or everything, which are as extreme as the data whatever the mean. Beside
     random draws the last of all is the data's own.
@@ -115,7 +118,7 @@ def _sizes(count: bytes, bits: bytes) -> _Sizes:
     everywhere, draws = np.flatnonzero(np.abs(size) == n), size.size
     if bits:
         everywhere, draws = np.append(everywhere, draws), draws + 1
-    return _Sizes(_inverse(n - size), _inverse(n + size), everywhere, draws)
+    return _Sizes(-_inverse(n - size), _inverse(n + size), everywhere, draws)
 
 
 def _inverse(size: Floats) -> Floats:

@@ -25,6 +25,7 @@ TAIL = f"importance sampling with {DRAWS:,} draws"
 RARE = 100  # plain draws as extreme as the data from which their share is precise: p with a tenth of error at most
 STEPS = 100  # of Newton's method, which is within rounding after some ten
 STREAMS = 2  # draws that are kept for the next pair of systems, at most 16 MB each
+BLOCK = 32 * DRAWS  # numbers that are drawn at once
 LARGEST = 256  # units whose signs are drawn; the sum of the smaller ones is normal
 
 
@@ -113,10 +114,13 @@ def _log_weights(size: Floats, missing: float, theta: float, rng: np.random.Gene
 
 
 def _uniform(rng: np.random.Generator, size: int) -> Floats:
-    """The next numbers of `rng`, drawn once where it is in the state of a pair of systems before."""
+    """The next numbers of `rng`, drawn once where it is in the state of a pair of systems before.
+
+    In whole blocks, so that pairs which differ on more or fewer units share them too.
+    """
     bits = rng.bit_generator
-    drawn, bits.state = _after(type(bits), pickle.dumps(bits.state), size)
-    return drawn
+    drawn, bits.state = _after(type(bits), pickle.dumps(bits.state), -(-size // BLOCK) * BLOCK)
+    return drawn[:size]
 
 
 @lru_cache(STREAMS)

@@ -83,10 +83,14 @@ def sums(values: Floats, bits: bytes) -> Iterator[Floats]:
     points = np.zeros(signs.shape[1])
     points[: values.size] = values
     rows = max(1, CACHED // points.size)
-    matrix = points[:, None] * _hadamard(points.size) if points.size <= TOGETHER else None
-    for start in range(0, len(signs), rows):
-        block = signs[start : start + rows]
-        yield (walsh_hadamard(block * points) if matrix is None else block @ matrix).ravel()
+    if points.size <= TOGETHER:
+        matrix = values[:, None] * _hadamard(points.size)[: values.size]
+        yield from (
+            (signs[start : start + rows, : values.size] @ matrix).ravel() for start in range(0, len(signs), rows)
+        )
+        return
+    blocks = (signs[start : start + rows] for start in range(0, len(signs), rows))
+    yield from (walsh_hadamard(block * points).ravel() for block in blocks)
 
 
 def exceeded(columns: Floats, observed: Floats, *, rng: np.random.Generator, draws: int) -> tuple[Ints, int]:

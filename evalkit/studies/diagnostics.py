@@ -14,6 +14,7 @@ from evalkit.reading.tables import precision
 from evalkit.reading.tables.precision import DOUBLE, Precision
 from evalkit.statistics import inference
 from evalkit.statistics.means import skewness
+from evalkit.studies.once import once
 from evalkit.studies.study import Study
 
 VISIBLE = 5e-4  # a difference that three digits show
@@ -102,6 +103,7 @@ def contrary(study: Study) -> pd.DataFrame:
     return worse.merge(pairs.rename(columns={"verdict": "deciding"}), on=["first", "second"])
 
 
+@once
 def skew(study: Study) -> Skew | None:
     """The most skewed comparison by sign flips, which need symmetry, where it has too few units for a normal mean."""
     several = [_skew(study, chosen, pair) for chosen in study.directed for pair in study.pairs]

@@ -6,7 +6,7 @@ A study says what it measures: one metric of one system on some of its units. Al
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import combinations
 from typing import Any, ClassVar
 
@@ -93,6 +93,12 @@ def check_systems(settings: Settings, systems: tuple[str, ...]) -> None:
         raise ParameterError(f"gate: {settings.metrics[0].label}, the first metric, has no better direction")
     if settings.gate == "better or equivalent" and settings.margin is None:
         raise ParameterError("gate: 'better or equivalent' needs a margin, such as margin=0.01")
+
+
+@lru_cache
+def _seeds(*key: int) -> np.random.SeedSequence:
+    """What random numbers begin from, mixed once: all pairs of systems begin from the same."""
+    return np.random.SeedSequence(key)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -207,7 +213,7 @@ class Study(ABC):
 
     def rng(self, *key: int) -> np.random.Generator:
         """Random numbers of its own for each result, so that none depends on what else was asked."""
-        return np.random.default_rng([self.settings.seed, *key])
+        return np.random.Generator(np.random.PCG64(_seeds(self.settings.seed, *key)))
 
     @property
     def primary(self) -> Chosen:
