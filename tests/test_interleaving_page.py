@@ -35,6 +35,15 @@ def test_the_sample_says_that_it_is_simulated(sample):
     assert sample.log.headline[["first", "verdict"]].iloc[0].tolist() == ["candidate", "better"]
 
 
+def test_users_won_tied_and_lost_are_those_of_the_sample_size():
+    study = interleaving.read(
+        log=log(outcome=[0, 0] + [3, 2] * 8 + [15, 35]), preference="user_share,credit_share", world="none"
+    ).log
+    wins = study.comparisons[["wins", "ties", "losses"]].sum(axis=1)
+    assert study.silent > 0
+    assert wins.tolist() == study.comparisons["n"].tolist()
+
+
 def test_the_rand_sample_owns_up_to_its_units(sample):
     text = experiment_page.findings(sample.users).text
     assert "has no person id" in text

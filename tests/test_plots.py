@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evalkit.drawing import plots
+from evalkit.drawing import curve_plots, plots
 
 
 @pytest.fixture
@@ -165,3 +165,26 @@ def test_titles_of_segments_do_not_overlap(across, name):
     assert max(box.x1 for box in boxes) <= figure.bbox.x1
     assert "n = 1,234,567" in axes[0, 0].get_title("left")
     assert axes[0, 0].get_position().height > 0.1
+
+
+def luminance(colour):
+    part = np.asarray(colour)
+    return np.where(part <= 0.04045, part / 12.92, ((part + 0.055) / 1.055) ** 2.4) @ [0.2126, 0.7152, 0.0722]
+
+
+def in_the_dark(colour):
+    """As `invert(.88) hue-rotate(180deg)` shows a colour."""
+    turned = np.array([[-0.574, 1.430, 0.144], [0.426, 0.430, 0.144], [0.426, 1.430, -0.856]])
+    return np.clip(turned @ (0.88 - 0.76 * np.asarray(colour)), 0, 1)
+
+
+@pytest.mark.parametrize("seen", [np.asarray, in_the_dark])
+def test_counts_of_a_confusion_matrix_can_be_read_on_every_shade(ax, seen):
+    import matplotlib as mpl
+
+    curve_plots.matrix([[0, 9], [4, 5]], ax, classes="ab", xlabel="", ylabel="")
+    (mesh,) = ax.collections
+    for text, shade in zip(ax.texts, mesh.to_rgba(mesh.get_array().ravel())[:, :3], strict=True):
+        ink = mpl.colors.to_rgb(text.get_color())
+        dark, light = sorted(luminance(seen(colour)) for colour in (ink, shade))
+        assert (light + 0.05) / (dark + 0.05) >= 4.5

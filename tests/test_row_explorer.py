@@ -51,6 +51,13 @@ def test_of_many_rows_the_most_missed_and_those_missed_most_unlike_are_kept():
     assert "Of 3,000 rows those that a misses by most, and those that it and b miss most unlike." in piece.html
 
 
+def test_of_many_rows_those_without_a_miss_are_not_listed():
+    actual = np.arange(60.0)
+    table = pd.DataFrame({"id": range(60), "actual": actual, "forecast": actual + (np.arange(60) % 10 == 0)})
+    m = row_explorer.missed(rating.read(table, metrics="mae"), 40)
+    assert [m.aligned.id[row] for row in m.rows] == ["0", "10", "20", "30", "40", "50"]
+
+
 def test_each_segment_has_its_most_missed_rows():
     study = classification.read(binary(3000, part=np.where(np.arange(3000) < 2980, "many", "few")), segments="part")
     m = row_explorer.missed(study, 40)

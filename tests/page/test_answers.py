@@ -167,7 +167,7 @@ def test_rows_that_are_missed_by_most_are_filtered_by_segment_and_open(tmp_path)
 
 def test_a_slice_opens_its_rows(tmp_path):
     script = """
-    const link = $$("a.slice").find(each => each.textContent === "housing rent"), table = captioned("most missed rows");
+    const link = $$("a.slice").find(each => each.text === "housing rent "), table = captioned("most missed rows");
     link.click(); await wait();
     const fold = table.closest("details");
     return [fold.open, $$("[type=search]", fold)[0].value, lines(table), fold.getBoundingClientRect().top];
