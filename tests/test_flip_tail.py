@@ -118,6 +118,12 @@ def test_the_page_says_where_the_tail_decides():
     )
 
 
+def test_pairs_that_differ_on_more_or_fewer_units_share_one_stream():
+    few, many = (flip_tail._uniform(rng(1), units * flip_tail.DRAWS) for units in (40, 50))
+    assert np.shares_memory(few, many)
+    assert (few == rng(1).random(few.size)).all()
+
+
 # The order of units and systems
 
 
