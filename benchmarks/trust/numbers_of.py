@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from itertools import starmap
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -163,9 +164,26 @@ POINTS: dict[str, Frame] = {"values": _points}
 
 
 def _comparisons(of: Any) -> Iterator[Number]:
-    for row in of.comparisons.itertuples():
+    for row in _tuples(of.comparisons):
         if {row.first, row.second} == {FIRST, SECOND}:
             yield _signed("difference", row.metric, row, row.p)
+
+
+class Row(NamedTuple):
+    """What is read of a comparison."""
+
+    metric: str
+    first: str
+    second: str
+    difference: float
+    low: float
+    high: float
+    p: float
+
+
+def _tuples(comparisons: pd.DataFrame) -> Iterator[Row]:
+    """The comparisons, of each only what is read: the methods and verdicts take a while to come out of a frame."""
+    return starmap(Row, zip(*(comparisons[name].tolist() for name in Row._fields), strict=True))
 
 
 def _signed(table: str, name: str, row: Any, p: float, shows: float = np.nan) -> Number:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from evalkit.arrays import Bools, InputError, ParameterError
+from evalkit.arrays import Bools, InputError, ParameterError, codes
 from evalkit.catalogue.lookup import Chosen
 from evalkit.limits import USUAL, Limits, Reading
 from evalkit.parameters import Compared
@@ -242,10 +242,10 @@ class Study(ABC):
         """What varies, in words."""
         return f"; over {plural(self.unit_name, 2)}"
 
-    @property
+    @cached_property
     def unit(self) -> np.ndarray | None:
-        """The cluster of each unit, None where no column was named."""
-        return self.attributes[self.settings.unit] if self.settings.unit else None
+        """The cluster of each unit as its place among the sorted names, None where no column was named."""
+        return codes(self.attributes[self.settings.unit])[0] if self.settings.unit else None
 
     @cached_property
     def order(self) -> list[str]:
