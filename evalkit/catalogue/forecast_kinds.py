@@ -18,23 +18,26 @@ from evalkit.metrics.rows import Rows
 class OfMeans(Kind):
     """A smooth function of means of numbers per row.
 
-    of: (rows, centre) -> the numbers. f: their means -> the value and its derivatives. The value must not depend on
-    the centre, which is for the digits only: squares are taken of what lies around 0.
+    of: (rows, centre) -> the numbers. f: their means, also several sets of them -> the value and its derivatives. The
+    value must not depend on the centre, which is for the digits only: squares are taken of what lies around 0.
     """
 
     of: Callable[[Rows, Centre], Sequence[Floats]]
-    f: Callable[[Floats], tuple[float, Floats]]
+    f: Callable[[Floats], tuple[Floats, Floats]]
     joint: ClassVar[bool] = True
     totalled: ClassVar[bool] = True
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
         """The value, and how much each row moves it."""
         share = rows.shares
-        centre = _centre(rows.actual, share), _centre(rows.scores, share)
-        numbers = self.of(rows, centre)
+        numbers = self.of(rows, self.centre(rows))
         means = np.array([np.dot(share, column) for column in numbers])
         value, slopes = self.f(means)
-        return Effects(value, share * _around(numbers, means, slopes))
+        return Effects(float(value), share * _around(numbers, means, slopes))
+
+    def centre(self, rows: Rows) -> Centre:
+        """The means of actual values and forecasts."""
+        return _centre(rows.actual, rows.shares), _centre(rows.scores, rows.shares)
 
     def value(self, rows: Rows, k: int | None) -> float:
         """The value."""
@@ -46,6 +49,10 @@ class OfMeans(Kind):
 
     def of_terms(self, totals: Floats) -> float:
         """The value, from the sums of the terms."""
+        return float(self.of_sets(totals))
+
+    def of_sets(self, totals: Floats) -> Floats:
+        """The value of each of several sets of rows, whose sums of the terms are columns."""
         return self.f(ratio(totals[1:], totals[0]))[0]
 
     def moved(self, rows: Rows, k: int | None, centre: Centre, totals: Floats) -> Floats:

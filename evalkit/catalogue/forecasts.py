@@ -34,12 +34,12 @@ def _r2_numbers(f: Rows, centre: Centre) -> tuple[Floats, Floats, Floats]:
     return losses.squared(f.actual, f.scores), around, around * around
 
 
-def _r2(means: Floats) -> tuple[float, Floats]:
+def _r2(means: Floats) -> tuple[Floats, Floats]:
     """1 − mean (actual − forecast)² / the variance of the actual values."""
     squared, mean, square = means
     variance = square - mean**2
-    quotient = float(ratio(squared, variance))
-    return 1 - quotient, ratio(np.array([-1.0, -2 * mean * quotient, quotient]), variance)
+    quotient = ratio(squared, variance)
+    return 1 - quotient, ratio(np.array([-np.ones_like(quotient), -2 * mean * quotient, quotient]), variance)
 
 
 def _correlation_numbers(f: Rows, centre: Centre) -> tuple[Floats, ...]:
@@ -47,11 +47,11 @@ def _correlation_numbers(f: Rows, centre: Centre) -> tuple[Floats, ...]:
     return a, b, a * a, b * b, a * b
 
 
-def _squared_correlation(means: Floats) -> tuple[float, Floats]:
+def _squared_correlation(means: Floats) -> tuple[Floats, Floats]:
     """cov² / (variance of the actual values · variance of the forecasts)."""
     a, b, aa, bb, ab = means
     of_a, of_b, both = aa - a * a, bb - b * b, ab - a * b
-    value = float(ratio(both**2, of_a * of_b))
+    value = ratio(both**2, of_a * of_b)
     by_a, by_b, by_both = -ratio(value, of_a), -ratio(value, of_b), 2 * ratio(value, both)
     slopes = [-2 * a * by_a - b * by_both, -2 * b * by_b - a * by_both, by_a, by_b, by_both]
     return value, np.array(slopes, dtype=np.float64)

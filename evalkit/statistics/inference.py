@@ -195,6 +195,8 @@ MEANS = f"Wilson with the effective sample size, {HALL} if values have no bounds
 SKEWED = f"{MEANS}, Wilson if all are 0 or 1"
 MEAN = Method(interval_methods.mean, SKEWED, methods.flips, "sign flips")
 JACKKNIFE = "jackknife t"
+LEFT = f"{JACKKNIFE}, with the freedom that the kurtosis of the influence values leaves, {DELTA} above 20,000 units"
+WITHOUT_EACH = replace(BY_ROW, interval=interval_methods.left_out_or_delta, interval_is=LEFT)
 ONE_DENOMINATOR = f"sign flips of whole units, {JACKKNIFE} if the denominators differ"
 RATIO = Method(interval_methods.jackknife_of_few, JACKKNIFE, methods.flips_of_sums, ONE_DENOMINATOR)
 MCNEMAR = "McNemar's test with Tango's interval"
@@ -222,7 +224,7 @@ PLAIN: dict[type[Kind], Method] = {
     Ratio: RATIO,
     RatioOfRows: RATIO,
     Smooth: BY_FEW,
-    OfMeans: BY_FEW,
+    OfMeans: WITHOUT_EACH,
     Quantile: BY_ROW,
     Agreement: Method(interval_methods.skewed_rows, HALL, methods.influence, DELTA),
     Combined: Method(_combined, BY_PARTS, methods.of_few, BY_CLASS),
@@ -246,7 +248,6 @@ PLAIN: dict[type[Kind], Method] = {
 OF_KISH = "delta method, on Kish's degrees of freedom"
 OF_UNITS = "t on the logit scale, by unit or weighted row, on Kish's degrees of freedom"
 BY_UNIT = Method(interval_methods.of_units, OF_UNITS, methods.influence, OF_KISH)
-LEFT = f"{JACKKNIFE}, with the freedom that the kurtosis of the influence values leaves, {DELTA} above 20,000 units"
 LEFT_OUT = replace(BY_ROW, interval=interval_methods.few_or_delta, interval_is=LEFT)
 WEIGHTED = dict.fromkeys(PLAIN, BY_UNIT) | {
     Loss: LEFT_OUT,
@@ -254,7 +255,7 @@ WEIGHTED = dict.fromkeys(PLAIN, BY_UNIT) | {
     RatioOfRows: RATIO,
     PerUnit: BY_ROW,
     Smooth: BY_FEW,
-    OfMeans: BY_FEW,
+    OfMeans: WITHOUT_EACH,
     Quantile: BY_ROW,
     Combined: Method(_combined, BY_PARTS, methods.of_few, FEW),
     Weighted: Method(_combined, BY_PARTS, methods.of_few, FEW),

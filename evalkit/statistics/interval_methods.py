@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import ratio
+from evalkit.arrays import Floats, ratio
 from evalkit.catalogue.metric import Chosen
 from evalkit.metrics.counts import Counts, auc, steps
 from evalkit.metrics.influence import auc_variance, widest
@@ -118,15 +118,31 @@ def delta(statistic: Any, o: Options) -> Estimate:
 
 
 def delta_of_few(statistic: Any, o: Options) -> Estimate:
-    """The same where few rows may carry the variance: on the degrees of freedom that their kurtosis leaves.
-
-    The scale is that of the logarithm of what is missing to the top, on which shares of variance are nearly symmetric.
-    """
+    """The same where few rows may carry the variance: on the degrees of freedom that their kurtosis leaves."""
     moved = by_unit(statistic.effects.rows, statistic.unit)
+    return _to_the_top(statistic, moved, statistic.error(), o, statistic.how)
+
+
+def left_out_or_delta(statistic: Any, o: Options) -> Estimate:
+    """The same from the value without each unit: to first order, few units have too small an error."""
+    high, freedom = statistic.chosen.metric.high, statistic.freedom
+    if statistic.n > o.limits.flipped:
+        return delta_of_few(statistic, o)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        missing = np.log(high - statistic.without_each())
+    if missing.size < 2 or not np.isfinite(missing).all():
+        return delta_of_few(statistic, o)
+    moved = missing - missing.mean()
+    error = (high - statistic.value) * float(np.sqrt(np.sum(moved**2) * ratio(freedom, freedom + 1)))
+    return _to_the_top(statistic, moved, error, o, "jackknife t")
+
+
+def _to_the_top(statistic: Any, moved: Floats, error: float, o: Options, method: str) -> Estimate:
+    """t on the logarithm of what is missing to the top, on which shares of variance are nearly symmetric."""
     freedom = intervals.freedom_left(moved, statistic.freedom)
-    more: Any = {"n": statistic.n, "level": o.level, "method": statistic.how}
+    more: Any = {"n": statistic.n, "level": o.level, "method": method}
     high = statistic.chosen.metric.high
-    return closed_forms.ranged_t(statistic.value, statistic.error(), freedom=freedom, low=-np.inf, high=high, **more)
+    return closed_forms.ranged_t(statistic.value, error, freedom=freedom, low=-np.inf, high=high, **more)
 
 
 def summed_mean(statistic: Any, o: Options) -> Estimate:

@@ -191,6 +191,13 @@ class OfRows(Statistic):
         """The standard error, to first order."""
         return self.error_of(self.effects.rows)
 
+    def without_each(self) -> Floats:
+        """The metric without each unit, of a function of means."""
+        kind: Any = self.chosen.metric.kind
+        terms = kind.terms(self.rows, self.chosen.k, kind.centre(self.rows))
+        parts = np.array([by_unit(term * self.rows.weights, self.unit) for term in terms])
+        return kind.of_sets(parts.sum(axis=1)[:, None] - parts)
+
     def difference_error(self, other: OfRows) -> float:
         """The standard error of the difference on the same rows."""
         return self.error_of(self.effects.rows - other.effects.rows)
