@@ -38,11 +38,11 @@ def test_one_of_two_is_not_picked():
 
 
 def test_classes_of_few_rows_are_named():
-    label = np.array(["a"] * 30 + ["b"] * 20 + ["c"] * 4)
-    table = pd.DataFrame({"id": np.arange(54).astype(str), "label": label, "predicted": np.roll(label, 3)})
+    label = np.array(["a"] * 30 + ["b"] * 25 + ["c"] * 4)
+    table = pd.DataFrame({"id": np.arange(59).astype(str), "label": label, "predicted": np.roll(label, 3)})
     (text,) = messages(classes_page.every_finding(classification.read(table)), "EK123")
     assert "c 4" in text
-    assert "b 20" not in text
+    assert "b 25" not in text
     assert measured.SMALL_CLASS in text
     many = table[table["label"] != "c"]
     assert not messages(classes_page.every_finding(classification.read(many)), "EK123")
@@ -89,3 +89,18 @@ def test_a_sentence_ends_and_has_a_figure(name):
     text = getattr(measured, name)
     assert text.endswith(".")
     assert re.search(r"\d% ", text)
+
+
+def test_ten_rows_and_a_median_are_told():
+    few, many = (rating_page.every_finding(rating.read(forecasts(n))) for n in (10, 30))
+    assert messages(few, "EK201") == [
+        f"Only 10 rows: intervals and tests depend strongly on the shape of their distribution. {measured.MEDIAN}"
+    ]
+    assert not messages(many, "EK201")
+
+
+def forecasts(n):
+    rng = np.random.default_rng(1)
+    actual = rng.normal(0, 1, n)
+    columns = {f"forecast_{name}": actual + rng.normal(0, 1, n) for name in "ab"}
+    return pd.DataFrame({"id": np.arange(n).astype(str), "actual": actual} | columns)

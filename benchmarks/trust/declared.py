@@ -33,6 +33,8 @@ class Declared(Named):
 FEW_ROWS = "a few rows hold most of the squares, and how many there are no sample of this size shows"
 OUTLIER = "the largest errors decide, and most samples of 50 lack them"
 FOUR = "a class of about four rows: shares of so few rows take few values, and their variance is hardly known"
+TWENTY = "a class of about twenty rows that is seldom predicted: the variance of its precision is hardly known"
+DENSITY = "the density at a median, which its error depends on, cannot be read from ten rows"
 CHOSEN = "the system is picked by the value that its interval is of"
 ONE_ERROR = "one false positive is expected, and its number is whole: the coverage goes up and down with the share"
 FAR = "a few rows that no model expected hold a third of the log loss, and how many there are no sample of 160 shows"
@@ -53,6 +55,8 @@ DECLARED: tuple[Declared, ...] = (
     Declared("skewed differences", "difference", SYMMETRIC, measured.SKEWED, least=0.9, most=0.1),
     Declared("two classes, 2% positive, n = 1,000", "specificity", ONE_ERROR, measured.RARE, least=0.84),
     Declared("five classes, one rare, n = 200", "precision of c4", FOUR, measured.SMALL_CLASS, least=0.75),
+    Declared("five classes, one rare, n = 1,000", "macro_precision", TWENTY, measured.SMALL_CLASS, least=0.89),
+    Declared("normal errors, n = 10", "difference: median_absolute_error", DENSITY, measured.MEDIAN, 0.9, 0.1),
     *(
         Declared(f"validation, five folds, n = {n}", number, REFITTED, measured.POOLED, least, most)
         for n, least, most in (("60", 0.83, 0.18), ("200", 0.89, 0.11))

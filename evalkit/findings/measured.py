@@ -2,7 +2,7 @@
 
 SMALL_CLASS = (
     "In simulations of a class of about four rows, seldom predicted, the 95% interval of its precision contained the "
-    "true value in 80% of cases."
+    "true value in 80% of cases; with about twenty rows, that of macro precision in 91%."
 )
 RARE = (
     "If fewer than two of all rows are expected to be hits, or misses, a 95% interval contains the true share in 84 to "
@@ -15,6 +15,10 @@ HEAVY = (
 FAR_SCORES = (
     "In simulations of scores that see the truth through noise with Cauchy's tails, the 95% interval of log loss "
     "contained the true value in 86% of cases."
+)
+MEDIAN = (
+    "In simulations of 10 rows, 5% tests of the median absolute error found two equally good systems different in 8% "
+    "of cases."
 )
 SPARSE = (
     "In simulations of the revenue of 22 customers, of whom one in ten buys, the 95% interval of an arm's mean "

@@ -11,8 +11,8 @@ from evalkit.findings import inputs, measured, methods, predictions
 from evalkit.findings.finding import Finding
 from evalkit.numbers import number, signed, thousands
 from evalkit.pages import explorers, first_screen, page, pieces, record
-from evalkit.pages.shared_findings import contrary, few_clusters, picked, rows_read, skewed, slices, weights
-from evalkit.studies import forecast_spread, mean_reliability, rating_diagnostics
+from evalkit.pages.shared_findings import contrary, few_units, picked, rows_read, skewed, slices, weights
+from evalkit.studies import diagnostics, forecast_spread, mean_reliability, rating_diagnostics
 from evalkit.studies.rating_study import Rating
 from evalkit.studies.words import counted, listed, plural
 
@@ -174,7 +174,7 @@ def every_finding(study: Rating) -> list[Finding]:
         *_binned(study),
         *_bands(study),
         *weights(study.weighted),
-        *few_clusters(study),
+        *_few(study),
         *picked(study),
         *contrary(study),
         *skewed(study),
@@ -229,6 +229,12 @@ def _bands(study: Rating) -> list[Finding]:
         f"{study.unit_name} are not kept, from which they are drawn."
     )
     return [] if study.banded else [methods.BANDS.note(text)]
+
+
+def _few(study: Rating) -> list[Finding]:
+    floor = f" {measured.MEDIAN}" if rating_diagnostics.medians(study) else ""
+    n = diagnostics.most_units(study) if study.settings.unit else study.units
+    return few_units(study, n, floor)
 
 
 def _heavy(study: Rating) -> list[Finding]:

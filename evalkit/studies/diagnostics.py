@@ -21,7 +21,7 @@ VISIBLE = 5e-4  # a difference that three digits show
 COCHRAN = 25  # n should be above 25 skewness² for a normal mean (Cochran 1977, section 2.15)
 FAR = 5  # and is much too small below 5 skewness²
 FEW = 20  # units below which an interval depends on distributional assumptions
-FEW_ROWS = 10  # of a class or label, below which no interval holds it as often as it says
+FEW_ROWS = 25  # of a class or label, below which intervals of its precision hold it less often than they say
 Ends = tuple[float, float]
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evalkit.catalogue.forecast_kinds import Quantile
 from evalkit.studies.rating_study import Rating
 
 HEAVY = 0.25  # the share of the squared error in 1% of the rows from which RMSE is driven by a few
@@ -12,6 +13,11 @@ HEAVY = 0.25  # the share of the squared error in 1% of the rows from which RMSE
 def constant_forecasts(study: Rating) -> list[str]:
     """The systems that forecast the same value for every row."""
     return [name for name, forecast in study.forecasts.items() if forecast.low == forecast.high]
+
+
+def medians(study: Rating) -> bool:
+    """Whether a median is compared."""
+    return any(isinstance(chosen.metric.kind, Quantile) for chosen in study.directed)
 
 
 @dataclass(frozen=True)
