@@ -155,6 +155,8 @@ def test_a_constant_that_is_better_than_every_system_is_told():
     assert study.constant_median(study.primary) == np.abs(actual - np.median(actual)).mean()
     (finding,) = [finding for finding in rating_page.every_finding(study) if finding.kind.code == "EK332"]
     assert "Forecasting the median" in finding.message
+    assert "EK332" in rating_page.verdict(study).html
+    assert "EK332" not in rating_page.findings(study).html
     near = rating.read(pd.DataFrame({"actual": actual, "forecast": actual + 0.1}))
     assert not [finding for finding in rating_page.every_finding(near) if finding.kind.code == "EK332"]
 

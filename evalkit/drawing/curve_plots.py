@@ -47,10 +47,10 @@ class Panel:
 def look(i: int) -> dict[str, Any]:
     """Colour and dashes of the i-th system: told apart also without colour, and where a colour comes again.
 
-    >>> look(0)["linestyle"], look(8)["linestyle"]
+    >>> look(0)["linestyle"], look(6)["linestyle"]
     ('-', '--')
     """
-    return {"color": plots.colour(i), "linestyle": plots.DASHES[(i + i // len(COLOURS)) % len(plots.DASHES)]}
+    return {"color": plots.colour(i), "linestyle": plots.DASHES[i % len(plots.DASHES)]}
 
 
 def panels(frames: Sequence[Panel], axes: Any) -> Any:
@@ -70,9 +70,10 @@ def _panel(panel: Panel, ax: Any, systems: list[str]) -> list[tuple[str, Any]]:
         drawn = ax.plot(line["x"], line["y"], drawstyle=panel.steps, **look(i))[0]
         lines.append((str(name), marks.series(drawn, name)))
     if panel.bands is not None:
+        faint = marks.paleness(panel.bands["system"].nunique())
         for name, band in panel.bands.groupby("system", sort=False):
             colour = look(systems.index(str(name)))["color"]
-            drawn = ax.fill_between(band["x"], band["low"], band["high"], color=colour, alpha=0.12, linewidth=0)
+            drawn = ax.fill_between(band["x"], band["low"], band["high"], color=colour, alpha=faint, linewidth=0)
             marks.band(drawn, name)
     for rows, shape in ((panel.points, SOLID), (panel.circles, HOLLOW)):
         for row in () if rows is None else rows[np.isfinite(rows["x"]) & np.isfinite(rows["y"])].itertuples():

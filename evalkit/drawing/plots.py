@@ -15,7 +15,7 @@ from evalkit.drawing.figures import Drawing
 from evalkit.drawing.tables import escape
 from evalkit.numbers import Show, decimals, estimate, number, signed
 
-DASHES = ("-", "--", "-.", (0, (1, 1.2)))
+DASHES = ("-", "--", "-.", (0, (1, 1.2)), (0, (6, 1.5, 1, 1.5, 1, 1.5)))  # 5: no look comes again before 40 lines
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#6b6b6b", "#332288")
 GREY = "#767676"
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
@@ -321,13 +321,13 @@ def said(frame: pd.DataFrame, show: Show = number, value: str = "value") -> list
 
 def curves(frame: pd.DataFrame, ax: Any, *, x: str, y: str, xlabel: str, ylabel: str, log: bool = False) -> Any:
     """One line a `system` with its band from `low` to `high`."""
-    lines = []
+    lines, faint = [], marks.paleness(frame["system"].nunique())
     for i, (name, line) in enumerate(frame.groupby("system", sort=False)):
         look = style_of(i)
         says = [f"{name}, {x} {place:g}: {text}" for place, text in zip(line[x], said(line, value=y), strict=True)]
         drawn = ax.plot(line[x], line[y], linestyle=DASHES[i % len(DASHES)], **look)[0]
         lines.append((str(name), marks.series(drawn, name, says)))
-        limits = ax.fill_between(line[x], line["low"], line["high"], color=look["color"], alpha=0.12, linewidth=0)
+        limits = ax.fill_between(line[x], line["low"], line["high"], color=look["color"], alpha=faint, linewidth=0)
         marks.band(limits, name)
     if log:
         ax.set_xscale("log")

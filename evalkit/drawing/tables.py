@@ -18,6 +18,7 @@ from evalkit.findings.finding import Finding
 from evalkit.numbers import Show, decimals, interval, number, p_value
 from evalkit.places import definition
 
+NAME = re.compile(r"(_)(?=\w)")  # where the printed head of a narrow column may break
 SLASH = re.compile(r"\b(\w/\w)\b|/")  # an abbreviation such as A/B, or where a path may break
 
 
@@ -190,7 +191,7 @@ def _table(caption: str, columns: Sequence[Head], rows: Sequence[Sequence[Cell |
     """The HTML of a table in its box."""
     words = [bool(rows) and all(_kind(row[i]) == "text" for row in rows) for i in range(len(columns))]
     kinds = [' class="text"' if word else "" for word in words]
-    heads = [column.html if isinstance(column, Cell) else escape(column) for column in columns]
+    heads = [column.html if isinstance(column, Cell) else NAME.sub(r"\1<wbr>", escape(column)) for column in columns]
     head = "".join(f'<th scope="col"{kind}>{text}</th>' for kind, text in zip(kinds, heads, strict=True))
     body = "".join(f"<tr>{_row(row)}</tr>" for row in rows)
     inner = f"<caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody>"

@@ -13,7 +13,7 @@ from evalkit.pages import page, pieces
 from evalkit.reading.tables.parts import Source
 from evalkit.studies import diagnostics
 from evalkit.studies.study import Study
-from evalkit.studies.words import counted, listed, plural, sample_sizes, shortened
+from evalkit.studies.words import counted, enumerated, listed, plural, sample_sizes, shortened
 
 pieces.listed(__name__)
 
@@ -137,7 +137,8 @@ def _of_leader(study: Study) -> str:
     value += f", the same as {_several(study, same)}" if same else ""
     top = "highest" if study.primary.metric.best == "high" else "lowest"
     if len(behind) == len(rows):
-        all_others = f"all {len(rows)} other {plural(study.compares, 2)}"
+        every = "both" if len(rows) == 2 else f"all {len(rows)}"
+        all_others = f"{every} other {plural(study.compares, 2)}"
         return f"{best} is better than {all_others}: it has the {top} {metric}, {value}."
     claims = [f"better than {_several(study, behind)}"] if behind else []
     claims += [f"equivalent to {_several(study, alike)} (within {_margin(study)})"] if alike else []
@@ -180,8 +181,7 @@ def _several(study: Study, names: Sequence[str], last: str = "and") -> str:
     """Some names in a sentence; of more than three their number."""
     if len(names) > NAMED:
         return counted(len(names), study.compares)
-    names = [shortened(name) for name in names]
-    return f" {last} ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
+    return enumerated(map(shortened, names), last)
 
 
 def _gate(gate: Mapping[str, Any]) -> Html:

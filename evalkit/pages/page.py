@@ -65,10 +65,15 @@ def _in_sight(study: Study) -> list[str]:
 
 
 def _ways(estimates: pd.DataFrame) -> str:
-    """The method of the intervals, or each method after the metrics that it is for."""
-    several = estimates.groupby("metric")["method"].nunique() > 1
-    every = estimates["metric"].map(several)
-    names = estimates["metric"].where(~every, estimates["metric"] + " of " + estimates["system"].map(shortened))
+    """The method of the intervals, or each method after the metrics that it is for, and the systems that differ.
+
+    >>> rows = [("mrr", "a", "t"), ("mrr", "b", "t"), ("mrr", "c", "Wilson")]
+    >>> _ways(pd.DataFrame(rows, columns=["metric", "system", "method"]))
+    'mrr: t; mrr of c: Wilson'
+    """
+    counts = estimates.groupby(["metric", "method"], sort=False).size()
+    usual = pd.MultiIndex.from_frame(estimates[["metric", "method"]]).isin(counts.groupby("metric").idxmax())
+    names = estimates["metric"].where(usual, estimates["metric"] + " of " + estimates["system"].map(shortened))
     whose = names.groupby(estimates["method"], sort=False).unique()
     if len(whose) < 2:
         return "".join(whose.index)

@@ -98,13 +98,13 @@ def _ties(study: Ranking) -> list[Finding]:
     ties, matters = ranking_diagnostics.ties(study)
     ranges = listed(
         (
-            f"{row['system']} {label} lies in {interval(row['worst_ties'], row['best_ties'])}"
+            f"{label} of {row['system']} lies in {interval(row['worst_ties'], row['best_ties'])}"
             for row in ties.to_dict("records")
         ),
         joint="; ",
     )
     little = f" Their order changes {label} by less than {VISIBLE:g}."
-    moved = f" Depending on their order {ranges}." if ranges else little
+    moved = f" Depending on their order, {ranges}." if ranges else little
     text = f"Rows with the same {'rank' if 'rank' in study.runs.columns else 'score'} as the previous: {counts(tied)}."
     severity = WARNING if matters else NOTE
     return [predictions.TIES.rated(severity, text + moved, total(study.runs.accounts, "tied"))]

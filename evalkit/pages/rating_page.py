@@ -41,8 +41,9 @@ def _alone(finding: Finding) -> Html:
 
 
 def findings(study: Rating) -> Html:
-    """What to know of the data before the numbers."""
-    return tables.findings(every_finding(study))
+    """What to know of the data before the numbers, but for what stands below the verdict."""
+    above = _constant_wins(study)
+    return tables.findings([finding for finding in every_finding(study) if finding not in above])
 
 
 def estimates(study: Rating) -> Html:

@@ -14,7 +14,7 @@ from evalkit.studies import diagnostics
 from evalkit.studies.diagnostics import Ends
 from evalkit.studies.ranking_diagnostics import by_system, total
 from evalkit.studies.study import Study
-from evalkit.studies.words import counted, listed, plural, shortened
+from evalkit.studies.words import counted, enumerated, listed, plural, shortened
 
 
 def columns_read(columns: Mapping[str, str]) -> str:
@@ -129,7 +129,7 @@ def _than(rows: pd.DataFrame) -> str:
     """Than which systems, and by which metrics."""
     by_system = (
         f"than {shortened(str(second))} by "
-        + listed(f"{row.metric} ({_side(row.difference)})" for row in part.itertuples())
+        + enumerated(f"{row.metric} ({_side(row.difference)})" for row in part.itertuples())
         for second, part in rows.groupby("second", sort=False)
     )
     return listed(by_system, MOST_PAIRS, " and ")

@@ -32,6 +32,18 @@ def listed(texts: Iterable[str], most: int = NAMED, joint: str = ", ") -> str:
     return joint.join(several[:most]) + more
 
 
+def enumerated(texts: Iterable[str], last: str = "and") -> str:
+    """Some texts in a sentence, all of them up to as many as a line holds.
+
+    >>> enumerated("a"), enumerated("ab"), enumerated("abc", "or")
+    ('a', 'a and b', 'a, b or c')
+    """
+    several = list(texts)
+    if not 1 < len(several) <= NAMED:
+        return listed(several)
+    return f"{', '.join(several[:-1])} {last} {several[-1]}"
+
+
 def shortened(name: str) -> str:
     """A name in a sentence: of a long one its beginning and its end.
 

@@ -113,6 +113,11 @@ def margin(results: dict[str, Any]) -> Numbers:
     return [float(results["parameters"].get("margin") or number) for number in default]
 
 
+def of_equivalence(row: dict[str, Any]) -> Numbers:
+    """The level of the interval that shows an equivalence, 1 − 2α, where a pair is equivalent."""
+    return [2 * row["level"] - 1] if row["verdict"] == "equivalent" else []
+
+
 def counts(study: dict[str, Any]) -> Numbers:
     """How many systems there are, and how many comparisons have each verdict."""
     words = [row["verdict"] for row in study["headline"]]
@@ -146,6 +151,7 @@ def faults(page: str, results: dict[str, Any]) -> list[str]:
     cards = [(study, row) for study in parts for row in rows_of_cards(study)]
     for (study, row), card in zip(cards, screen.cards, strict=True):
         numbers = [*numbers_of(row), *of_systems(study, [row["first"], row["second"]]), *margin(results)]
+        numbers += of_equivalence(row)
         by = relative_of(study, row)
         found += [fault for line in card for fault in untraced(line, names, numbers, by)]
     return found + [note for note in screen.notes if not any(text in note for text in texts if len(text) > 40)]
