@@ -115,7 +115,8 @@ FEW_ROWS_DOMINATE = Kind(
     "few rows dominate",
     "A small share of the rows accounts for much of the squared error, or of the log loss, which are driven by a few "
     "rows.",
-    "Read MAE beside RMSE, Brier beside log loss, and look at the rows with the largest errors.",
+    "Read a metric beside it that weighs large errors less (MAE beside RMSE, Brier beside log loss), and look at the "
+    "rows with the largest errors.",
 )
 CONSTANT_WINS = Kind(
     "EK332",

@@ -137,13 +137,13 @@ def _of_leader(study: Study) -> str:
     value += f", the same as {_several(study, same)}" if same else ""
     top = "highest" if study.primary.metric.best == "high" else "lowest"
     if len(behind) == len(rows):
-        all_others = f"all {len(rows)} other {plural(study.compares, 2)}"
+        all_others = f"{'both' if len(rows) == 2 else f'all {len(rows)}'} other {plural(study.compares, 2)}"
         return f"{best} is better than {all_others}: it has the {top} {metric}, {value}."
     claims = [f"better than {_several(study, behind)}"] if behind else []
     claims += [f"equivalent to {_several(study, alike)} (within {_margin(study)})"] if alike else []
     claim = f" and is {' and '.join(claims)}" if claims else ""
     joined = "; " if claims else " but "
-    unlike = f"{joined}the data do not show that it is better than {_several(study, others, 'or')}" if others else ""
+    unlike = f"{joined}the data do not show that it is better than {_any(study, others)}" if others else ""
     return f"{best} has the {top} {metric}, {value},{claim}{unlike}."
 
 
@@ -182,6 +182,11 @@ def _several(study: Study, names: Sequence[str], last: str = "and") -> str:
         return counted(len(names), study.compares)
     names = [shortened(name) for name in names]
     return f" {last} ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
+
+
+def _any(study: Study, names: Sequence[str]) -> str:
+    """Some names of which none is meant more than another; of more than three their number."""
+    return f"{'any of ' if len(names) > NAMED else ''}{_several(study, names, 'or')}"
 
 
 def _gate(gate: Mapping[str, Any]) -> Html:
