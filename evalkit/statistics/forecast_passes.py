@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, Ints
+from evalkit.arrays import Bools, Floats, Ints, minus
 from evalkit.catalogue.forecast_kinds import Quantile
 from evalkit.catalogue.kinds import Centre
 from evalkit.catalogue.metric import Chosen
@@ -241,18 +241,17 @@ class _Columns:
 
 
 def _won(shard: Shard, unit: Ints, weight: Floats, *, apart: bool) -> dict[str, Floats]:
-    """By pairs, of each unit what the second misses more than the first; or of whole units on how many either does."""
-    off = [weight * np.abs(score - shard.label) for score in shard.score]
-    sums = {}
-    for j in range(len(off)):
-        for i in range(j):
-            more = np.bincount(unit, off[j] - off[i], shard.units).astype(np.float64)
-            sums[f"won {i} {j}"] = more if apart else won(more)
-    return sums
+    """How much each system misses each unit; or by pairs, of whole units, on how many either misses less."""
+    rows = (weight * np.abs(score - shard.label) for score in shard.score)
+    off = [np.bincount(unit, row, shard.units).astype(np.float64) for row in rows]
+    if apart:
+        return {f"off {i}": missed for i, missed in enumerate(off)}
+    return {f"won {i} {j}": won(off[i], off[j]) for j in range(len(off)) for i in range(j)}
 
 
-def won(more: Floats) -> Floats:
-    """Units where it is above and below 0."""
+def won(first: Floats, second: Floats) -> Floats:
+    """Units that the first misses less than the second, and the other way round; rounding wins nothing."""
+    more = minus(second, first)
     return np.array([np.count_nonzero(more > 0), np.count_nonzero(more < 0)], float)
 
 
