@@ -91,7 +91,7 @@ class First:
             g.grids[f"0 {i} forecast"] = grid.tally(score, shard.weight, most=self.bins // 4)
             g.sums[f"parted {i}"] = np.concatenate([_parted(score), _parted(score - shard.label)])
             for j in range(i):
-                g.sums[f"near {j} {i}"] = _nearer(*(np.abs(shard.score[at] - shard.label) for at in (j, i)))
+                g.sums[f"near {j} {i}"] = won(*(np.abs(shard.score[at] - shard.label) for at in (j, i)))
 
     def _facts(self, shard: Shard) -> Floats:
         """Rows, ids that come twice, disagreements, zeros; sums of actual values and of squares, also weighted."""
@@ -128,11 +128,6 @@ def _totals(chosen: Chosen, rows: Rows, centre: Centre, weight: Floats) -> Itera
 def _parted(values: Floats) -> Floats:
     """How many numbers are not whole."""
     return np.array([np.count_nonzero(values != np.rint(values))], float)
-
-
-def _nearer(first: Floats, second: Floats) -> Floats:
-    """Rows on which the first is smaller, and on which the second is."""
-    return np.array([np.count_nonzero(first < second), np.count_nonzero(second < first)], float)
 
 
 # The second reading -------------------------------------------------------------------------------------------------
@@ -250,7 +245,7 @@ def _won(shard: Shard, unit: Ints, weight: Floats, *, apart: bool) -> dict[str, 
 
 
 def won(first: Floats, second: Floats) -> Floats:
-    """Units that the first misses less than the second, and the other way round; rounding wins nothing."""
+    """Units or rows that the first misses less than the second, and the other way round; rounding wins nothing."""
     more = minus(second, first)
     return np.array([np.count_nonzero(more > 0), np.count_nonzero(more < 0)], float)
 
