@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+ROUNDING = 1e-12  # of two sums: a difference so small against them is none
 LARGEST = 1e75  # most of a measured value: its fourth power is still a finite double
 
 
@@ -46,6 +47,16 @@ class RowError(InputError):
         """The message with another name of the column and another number of the row."""
         more = f"; {self.rows} rows" if self.rows and self.rows > 1 else ""
         return f"{column} {self.rule} (row {row}{more})"
+
+
+def minus(a: Floats, b: Floats | float) -> Floats:
+    """a − b, exactly 0 if it is only rounding error: equal units must not seem to vary, nor one of them to win.
+
+    >>> minus(np.array([0.1 + 0.2, 2.0]), np.array([0.3, 1.0])).tolist()
+    [0.0, 1.0]
+    """
+    difference = a - b
+    return np.where(np.abs(difference) > ROUNDING * (np.abs(a) + np.abs(b)), difference, 0.0)
 
 
 def ratio(numerator: ArrayLike, denominator: ArrayLike) -> Floats:

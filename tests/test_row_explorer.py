@@ -48,7 +48,10 @@ def test_of_many_rows_the_most_missed_and_those_missed_most_unlike_are_kept():
     assert 60 < listed <= explorers.MOST
     assert len(piece.html) < 1.2 * explorers.ROOM
     assert f"The {listed} most missed rows" in piece.html
-    assert "Of 3,000 rows those that a misses by most, and those that it and b miss most unlike." in piece.html
+    assert (
+        "The rows, out of 3,000, that a misses by most, and those where the misses of a and b differ most."
+        in piece.html
+    )
 
 
 def test_of_many_rows_those_without_a_miss_are_not_listed():

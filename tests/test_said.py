@@ -48,6 +48,13 @@ def test_a_column_of_folds_that_is_not_read_is_noted():
     assert "EK115" not in codes(plain)
 
 
+def test_rounding_wins_no_unit():
+    off = {"forecast_a": [0.1, 0.2], "forecast_b": [0.3, 0.0]}  # of the first user 0.30000000000000004 and 0.3
+    frame = pd.concat([pd.DataFrame({"actual": 0.0, "user": user, **off}) for user in "uvw"])
+    users = rating.read(frame, unit="user").comparisons.iloc[0]
+    assert (users["wins"], users["ties"], users["losses"]) == (0, 3, 0)
+
+
 def test_wins_are_of_units():
     actual = np.zeros(6)
     frame = pd.DataFrame({"actual": actual, "forecast_a": [0, 0, 5, 1, 1, 1], "forecast_b": [1, 1, 1, 1, 1, 1]})

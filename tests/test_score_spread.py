@@ -46,7 +46,7 @@ def test_the_drawn_functions_are_those_of_the_rows(study):
 def test_both_pictures_say_the_distance(study):
     value = score_spread.distances(study.counts_by_system)["value"][0]
     for picture in (study.plot.score, study.plot.ks):
-        assert f"a {value:.3f} at" in picture.alt
+        assert f"a {value:.3f} just below" in picture.alt
 
 
 def test_the_confusion_matrix_of_two_classes_says_counts_and_shares(study):

@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, codes, ratio
+from evalkit.arrays import Bools, Floats, codes, minus, ratio
 
 
 @dataclass(frozen=True)
@@ -64,12 +64,15 @@ def both(first: Sums, second: Sums) -> Bools:
 def wins(first: Sums, second: Sums, unit: np.ndarray | None = None) -> tuple[int, int, int]:
     """Units where the first is larger, equal, smaller; of ratios by their numerators.
 
-    unit: the unit of each row where several rows may have one; their differences are added up.
+    unit: the unit of each row where several rows may have one; their values are added up. Rounding wins nothing.
 
     >>> wins(Sums(np.array([3.0, 1.0, 2.0])), Sums(np.array([1.0, 2.0, 2.0])), np.array(["a", "a", "b"]))
     (1, 1, 0)
     """
     keep = both(first, second)
-    total, _ = Sums(first.numerator - second.numerator).by_unit(keep, unit)
-    sign = np.sign(total)
+    columns = [first.numerator[keep], second.numerator[keep]]
+    if unit is not None:
+        code, names = codes(unit[keep])
+        columns = [np.bincount(code, column, names.size).astype(np.float64) for column in columns]
+    sign = np.sign(minus(*columns))
     return int((sign > 0).sum()), int((sign == 0).sum()), int((sign < 0).sum())

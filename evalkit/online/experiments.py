@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evalkit.arrays import Floats, InputError, Ints, ParameterError, RowError, codes, finite, ratio, same_length
-from evalkit.statistics.independent import Arm, arm_of, mean_of, minus, t_of_arms
+from evalkit.arrays import Floats, InputError, Ints, ParameterError, RowError, codes, finite, minus, ratio, same_length
+from evalkit.statistics.independent import Arm, arm_of, mean_of, t_of_arms
 from evalkit.statistics.significance import Comparison
 
 

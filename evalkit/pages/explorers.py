@@ -91,8 +91,8 @@ def _explored(m: Missed, opened: Sequence[str] = ()) -> Explored:
     total, (first, *others) = len(m.aligned), m.pair
     which = f"All {counted(total, 'row')}" if len(m.rows) == total else f"The {len(m.rows)} most missed rows"
     slices = ", of all and of each segment" if m.study.slices else ""
-    unlike = f", and those that it and {others[0]} miss most unlike" if others else ""
-    note = f"Of {total:,} rows those that {first} misses by most{slices}{unlike}. " if len(m.rows) < total else ""
+    unlike = f", and those where the misses of {first} and {others[0]} differ most" if others else ""
+    note = f"The rows, out of {total:,}, that {first} misses by most{slices}{unlike}. " if len(m.rows) < total else ""
     beside = {name: m.study.attributes[name][m.rows].tolist() for name in m.study.settings.attributes}
     names, note = m.aligned.id[m.rows].tolist(), f"{note}{MISSES[m.misses.by]}"
     return Explored(which, " and ".join(m.pair), "row", names, beside, _columns(m), opened, note)

@@ -144,7 +144,7 @@ def _of_leader(study: Study) -> str:
     claims += [f"equivalent to {_several(study, alike)} (within {_margin(study)})"] if alike else []
     claim = f" and is {' and '.join(claims)}" if claims else ""
     joined = "; " if claims else " but "
-    unlike = f"{joined}the data do not show that it is better than {_several(study, others, 'or')}" if others else ""
+    unlike = f"{joined}the data do not show that it is better than {_any(study, others)}" if others else ""
     return f"{best} has the {top} {metric}, {value},{claim}{unlike}."
 
 
@@ -182,6 +182,11 @@ def _several(study: Study, names: Sequence[str], last: str = "and") -> str:
     if len(names) > NAMED:
         return counted(len(names), study.compares)
     return enumerated(map(shortened, names), last)
+
+
+def _any(study: Study, names: Sequence[str]) -> str:
+    """Some names of which none is meant more than another; of more than three their number."""
+    return f"{'any of ' if len(names) > NAMED else ''}{_several(study, names, 'or')}"
 
 
 def _gate(gate: Mapping[str, Any]) -> Html:

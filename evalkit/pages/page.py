@@ -299,7 +299,7 @@ def segments(study: Study) -> Html:
     systems = study.order[:CURVES]
     columns = ["slice", "n", *systems, *([" − ".join(study.opponents), "adjusted p"] if tested else [])]
     parts = [part for _, part in frame.groupby(["segment", "slice"], sort=False)]
-    note = f"p is Holm-adjusted over the {len(parts)} slices; the intervals are not adjusted." if tested else ""
+    note = f"p is Holm-adjusted over {_tests(parts)}; the intervals are not adjusted." if tested else ""
     same = of_frame(frame, "value")
     differ = of_frame(frame, "difference", "difference_low", "difference_high") if tested else None
     rows = [_slice_row(study, part, same, differ) for part in parts]
@@ -309,6 +309,12 @@ def segments(study: Study) -> Html:
         rows,
         f"{note}{_inside(study)}{few(study)}".strip(),
     )
+
+
+def _tests(parts: Sequence[pd.DataFrame]) -> str:
+    """The slices that were tested, of all where some have too few units for it."""
+    tested = sum(bool(part["adjusted"].notna().any()) for part in parts)
+    return f"the {tested} slices with a test" if tested < len(parts) else f"the {len(parts)} slices"
 
 
 def _inside(study: Study) -> str:

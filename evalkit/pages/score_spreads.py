@@ -70,5 +70,5 @@ def _said(name: str, table: list[list[float]]) -> str:
 def _distances(study: BinaryStudy) -> str:
     rows = score_spread.distances(study.counts_by_system).head(DRAWN)
     places = decimals(rows["value"])
-    words = (f"{row.system} {number(row.value, places)} at {number(row.x)}" for row in rows.itertuples())
+    words = (f"{row.system} {number(row.value, places)} just below {number(row.x)}" for row in rows.itertuples())
     return f"KS: {listed(words)}."

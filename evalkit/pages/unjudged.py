@@ -28,7 +28,8 @@ def bounds(study: Ranking) -> Html:
         columns[label] = _range(f"{label} low", f"{label} high")
     note = (
         f"From the lowest to the highest mean if each unjudged item in a system's own first {study.depth} were judged: "
-        "not relevant, or relevant with the highest grade. Not confidence intervals: they say nothing of chance."
+        "not relevant, or relevant with the highest grade. These are not confidence intervals: they leave out the "
+        "sampling error of the queries."
     )
     table = of_rows("From the lowest to the highest value", rows, columns, note)
     return folded("What the unjudged items could change", table)

@@ -41,7 +41,8 @@ def of_data(study: Validation) -> list[Finding]:
 
 def _rows(study: Validation) -> Finding:
     e = study.examples
-    text = f"{counted(e.read, 'row')} read, {len(e):,} used. Columns: {columns_read(e.columns)}."
+    used = f": {len(e):,} for each of {len(e.score)} systems" if len(e.score) > 1 else f", {len(e):,} used"
+    text = f"{counted(e.read, 'row')} read{used}. Columns: {columns_read(e.columns)}."
     return inputs.ROWS_READ.note(text, e.read)
 
 

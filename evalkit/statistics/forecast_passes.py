@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, Ints
+from evalkit.arrays import Bools, Floats, Ints, minus
 from evalkit.catalogue.forecast_kinds import Quantile
 from evalkit.catalogue.kinds import Centre
 from evalkit.catalogue.metric import Chosen
@@ -91,7 +91,7 @@ class First:
             g.grids[f"0 {i} forecast"] = grid.tally(score, shard.weight, most=self.bins // 4)
             g.sums[f"parted {i}"] = np.concatenate([_parted(score), _parted(score - shard.label)])
             for j in range(i):
-                g.sums[f"near {j} {i}"] = _nearer(*(np.abs(shard.score[at] - shard.label) for at in (j, i)))
+                g.sums[f"near {j} {i}"] = won(*(np.abs(shard.score[at] - shard.label) for at in (j, i)))
 
     def _facts(self, shard: Shard) -> Floats:
         """Rows, ids that come twice, disagreements, zeros; sums of actual values and of squares, also weighted."""
@@ -128,11 +128,6 @@ def _totals(chosen: Chosen, rows: Rows, centre: Centre, weight: Floats) -> Itera
 def _parted(values: Floats) -> Floats:
     """How many numbers are not whole."""
     return np.array([np.count_nonzero(values != np.rint(values))], float)
-
-
-def _nearer(first: Floats, second: Floats) -> Floats:
-    """Rows on which the first is smaller, and on which the second is."""
-    return np.array([np.count_nonzero(first < second), np.count_nonzero(second < first)], float)
 
 
 # The second reading -------------------------------------------------------------------------------------------------
@@ -241,18 +236,17 @@ class _Columns:
 
 
 def _won(shard: Shard, unit: Ints, weight: Floats, *, apart: bool) -> dict[str, Floats]:
-    """By pairs, of each unit what the second misses more than the first; or of whole units on how many either does."""
-    off = [weight * np.abs(score - shard.label) for score in shard.score]
-    sums = {}
-    for j in range(len(off)):
-        for i in range(j):
-            more = np.bincount(unit, off[j] - off[i], shard.units).astype(np.float64)
-            sums[f"won {i} {j}"] = more if apart else won(more)
-    return sums
+    """How much each system misses each unit; or by pairs, of whole units, on how many either misses less."""
+    rows = (weight * np.abs(score - shard.label) for score in shard.score)
+    off = [np.bincount(unit, row, shard.units).astype(np.float64) for row in rows]
+    if apart:
+        return {f"off {i}": missed for i, missed in enumerate(off)}
+    return {f"won {i} {j}": won(off[i], off[j]) for j in range(len(off)) for i in range(j)}
 
 
-def won(more: Floats) -> Floats:
-    """Units where it is above and below 0."""
+def won(first: Floats, second: Floats) -> Floats:
+    """Units or rows that the first misses less than the second, and the other way round; rounding wins nothing."""
+    more = minus(second, first)
     return np.array([np.count_nonzero(more > 0), np.count_nonzero(more < 0)], float)
 
 

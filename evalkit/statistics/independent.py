@@ -8,18 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evalkit.arrays import Floats, finite, ratio, same_length
+from evalkit.arrays import Floats, finite, minus, ratio, same_length
 from evalkit.metrics.sums import Sums
 from evalkit.statistics.intervals import Estimate, satterthwaite
 from evalkit.statistics.proportions import two_proportions
 from evalkit.statistics.score_intervals import ratio_score
-from evalkit.statistics.significance import (
-    ROUNDING,
-    Comparison,
-    check_comparison_level,
-    compare,
-    rejected,
-)
+from evalkit.statistics.significance import Comparison, check_comparison_level, compare, rejected
 
 
 def difference(treatment: ArrayLike, control: ArrayLike, *, level: float = 0.95, unit: str = "user") -> Comparison:
@@ -134,12 +128,6 @@ def ratio_of(values: Sums) -> Arm:
     without = np.where(bottom == whole, 0.0, whole - bottom)
     effect = ratio((n - 1) * minus(top, value * bottom), without)
     return arm_of(value, effect, float(ratio(whole**2, bottom @ bottom)))
-
-
-def minus(a: Floats, b: Floats | float) -> Floats:
-    """a − b, exactly 0 if it is only rounding error: equal users must not seem to vary."""
-    difference = a - b
-    return np.where(np.abs(difference) > ROUNDING * (np.abs(a) + np.abs(b)), difference, 0.0)
 
 
 def _freedom(arms: Sequence[Arm]) -> float:

@@ -196,8 +196,9 @@ class SumsStudy(Rating):
     def _nearer(self, i: int, j: int) -> Floats:
         if self.settings.unit is None:
             return self.read.g.sums[f"near {i} {j}"]
-        by_unit = self.g.sums[f"won {i} {j}"]
-        return forecast_passes.won(by_unit) if self.second.apart else by_unit
+        if self.second.apart:
+            return forecast_passes.won(self.g.sums[f"off {i}"], self.g.sums[f"off {j}"])
+        return self.g.sums[f"won {i} {j}"]
 
     def tenths_of(self, name: str) -> list[Tenth]:
         """Tenths of a system's forecasts, lowest first."""
