@@ -71,9 +71,9 @@ def _ways(estimates: pd.DataFrame) -> str:
     >>> _ways(pd.DataFrame(rows, columns=["metric", "system", "method"]))
     'mrr: t; mrr of c: Wilson'
     """
-    counts = estimates.groupby(["metric", "method"], sort=False).size()
-    usual = pd.MultiIndex.from_frame(estimates[["metric", "method"]]).isin(counts.groupby("metric").idxmax())
-    names = estimates["metric"].where(usual, estimates["metric"] + " of " + estimates["system"].map(shortened))
+    names = estimates["metric"].where(
+        diagnostics.usual(estimates), estimates["metric"] + " of " + estimates["system"].map(shortened)
+    )
     whose = names.groupby(estimates["method"], sort=False).unique()
     if len(whose) < 2:
         return "".join(whose.index)
@@ -299,7 +299,7 @@ def segments(study: Study) -> Html:
     systems = study.order[:CURVES]
     columns = ["slice", "n", *systems, *([" − ".join(study.opponents), "adjusted p"] if tested else [])]
     parts = [part for _, part in frame.groupby(["segment", "slice"], sort=False)]
-    note = f"p is Holm-adjusted over {_tests(parts)}; the intervals are not adjusted." if tested else ""
+    note = f"p is Holm-adjusted over {_tests(frame, len(parts))}; the intervals are not adjusted." if tested else ""
     same = of_frame(frame, "value")
     differ = of_frame(frame, "difference", "difference_low", "difference_high") if tested else None
     rows = [_slice_row(study, part, same, differ) for part in parts]
@@ -311,10 +311,10 @@ def segments(study: Study) -> Html:
     )
 
 
-def _tests(parts: Sequence[pd.DataFrame]) -> str:
+def _tests(frame: pd.DataFrame, every: int) -> str:
     """The slices that were tested, of all where some have too few units for it."""
-    tested = sum(bool(part["adjusted"].notna().any()) for part in parts)
-    return f"the {tested} slices with a test" if tested < len(parts) else f"the {len(parts)} slices"
+    tested = diagnostics.tested(frame)
+    return f"the {tested} slices with a test" if tested < every else f"the {every} slices"
 
 
 def _inside(study: Study) -> str:

@@ -35,6 +35,17 @@ def equivalence_level(study: Study) -> float:
     return round(2 * study.settings.level - 1, 12)
 
 
+def usual(estimates: pd.DataFrame) -> np.ndarray:
+    """Which estimates have the interval method that most systems have for their metric."""
+    counts = estimates.groupby(["metric", "method"], sort=False).size()
+    return pd.MultiIndex.from_frame(estimates[["metric", "method"]]).isin(counts.groupby("metric").idxmax())
+
+
+def tested(slices: pd.DataFrame) -> int:
+    """How many slices have a test."""
+    return int(slices.groupby(["segment", "slice"])["adjusted"].count().gt(0).sum())
+
+
 def most_units(study: Study) -> int:
     """The units of the estimate that is over most of them."""
     return int(study.estimates["n"].max())

@@ -77,7 +77,8 @@ class Frame(Part):
             return dict.fromkeys(self.columns, "VARCHAR")
         kinds = {name: PLAIN.get(str(kind)) for name, kind in self.stored.items()}
         known = {name: kind for name, kind in kinds.items() if kind}
-        return known if len(known) == len(kinds) else super()._types(source, frames)
+        folders = dict.fromkeys(self.folders, "VARCHAR")
+        return known | folders if len(known) == len(kinds) else super()._types(source, frames)
 
 
 def part_of(data: Any) -> Part:
