@@ -238,3 +238,12 @@ def test_users_as_units_and_a_label_that_is_never_true_leave_its_average_undefin
     assert tested["p"].isna().all()
     assert "better" not in set(tested["verdict"])
     assert shown(study, "estimates")
+
+
+def test_a_class_that_only_one_system_predicts():
+    label = np.array(["a", "b"] * 20)
+    predicted = {"one": np.where(np.arange(40) < 3, "c", label), "other": np.roll(label, 1)}
+    rows = [pd.DataFrame({"id": range(40), "model": m, "label": label, "predicted": p}) for m, p in predicted.items()]
+    comparisons = classification.read(pd.concat(rows), metrics="macro_f1,macro_precision").comparisons
+    assert np.isfinite(comparisons[["difference", "low", "high", "p"]].to_numpy()[0]).all()
+    assert np.isnan(comparisons["p"][1])  # nobody knows how precise a class is that has no rows

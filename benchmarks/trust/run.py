@@ -60,17 +60,17 @@ class Tally:
         """Counts one sample."""
         if np.isfinite(number.low) and np.isfinite(number.high) and np.isfinite(truth):
             self.runs += 1
-            self.below += number.high < truth - SLACK
-            self.above += number.low > truth + SLACK
-            self.width += number.high - number.low
+            self.below += int(number.high < truth - SLACK)
+            self.above += int(number.low > truth + SLACK)
+            self.width += float(number.high - number.low)
         else:
             self.undefined += 1
         if np.isfinite(number.p):
             self.tests += 1
-            self.rejected += number.p < 0.05
+            self.rejected += int(number.p < 0.05)
         if np.isfinite(number.shows):
-            self.shows += number.shows
-            self.differences += number.value
+            self.shows += float(number.shows)
+            self.differences += float(number.value)
 
     def merge(self, other: "Tally") -> None:
         """Adds the samples of another batch."""

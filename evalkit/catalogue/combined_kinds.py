@@ -75,9 +75,19 @@ class Combined(Kind):
 
     def apart_by(self, first: Rows, second: Rows, k: int | None) -> Floats:
         """The influence of each row on the difference first − second: the sum of its influences on the parts."""
+        parts, others = list(self.weighed(first)), list(self.weighed(second))
+        if [part.rows.actual.tobytes() for part in parts] != [part.rows.actual.tobytes() for part in others]:
+            return self._through_parts(parts, len(first), k) - self._through_parts(others, len(first), k)
         moved = np.zeros(len(first))
-        for a, b in zip(self.weighed(first), self.weighed(second), strict=True):
+        for a, b in zip(parts, others, strict=True):
             moved += a.share * a.spread(self.of.kind.apart_by(a.rows, b.rows, k), len(first))
+        return moved
+
+    def _through_parts(self, parts: Iterable[Part], n: int, k: int | None) -> Floats:
+        """The influence of each row on the parts of one system: some classes only one of two systems predicts."""
+        moved = np.zeros(n)
+        for part in parts:
+            moved += part.share * part.spread(self.of.kind.effects(part.rows, k).rows, n)
         return moved
 
 
