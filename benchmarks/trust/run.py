@@ -216,6 +216,8 @@ def run(
         }
         tallies: dict[str, Tallies] = {world: {} for world in worlds}
         for done, task in enumerate(as_completed(tasks), start=1):
+            if task.exception():
+                pool.shutdown(cancel_futures=True)  # at once, and not after an hour of the other batches
             for key, tally in task.result().items():
                 tallies[tasks[task]].setdefault(key, Tally()).merge(tally)
             _progress(done, len(tasks))
