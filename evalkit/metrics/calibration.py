@@ -64,9 +64,9 @@ def clipped(c: Counts) -> float:
 
 
 def unforeseen(c: Counts, chance: float) -> float:
-    """The share of the log loss that rows hold which happened although their probability lay below `chance`.
+    """The share of the log loss that comes from rows whose outcome had a probability below `chance`.
 
-    Clipped rows count with all others, and not among these.
+    Rows with a clipped probability count in the total only.
 
     >>> from evalkit.metrics.counts import count
     >>> round(unforeseen(count([0.0005, 0.5, 0.5], [1, 1, 0]), 0.001), 3)

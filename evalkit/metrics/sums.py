@@ -70,9 +70,5 @@ def wins(first: Sums, second: Sums, unit: np.ndarray | None = None) -> tuple[int
     (1, 1, 0)
     """
     keep = both(first, second)
-    columns = [first.numerator[keep], second.numerator[keep]]
-    if unit is not None:
-        code, names = codes(unit[keep])
-        columns = [np.bincount(code, column, names.size).astype(np.float64) for column in columns]
-    sign = np.sign(minus(*columns))
+    sign = np.sign(minus(*(side.by_unit(keep, unit)[0] for side in (first, second))))
     return int((sign > 0).sum()), int((sign == 0).sum()), int((sign < 0).sum())
