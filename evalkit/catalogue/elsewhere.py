@@ -65,7 +65,7 @@ def lift_at(depth: float) -> Metric:
     def of(c: Counts) -> float:
         return float(curves.lift(curves.at_depth(c, depth * c.total)))
 
-    return Metric("lift", "counts", Depth(of, depth=depth), "", "", "", high=float("inf"))
+    return Metric("lift", "counts", Depth(of, depth=depth), "", "", "", high=1 / depth)
 
 
 def _coefficient(name: str, of: Callable[[Counts], float], terms: Callable[[Counts], Floats]) -> Metric:

@@ -23,10 +23,10 @@ def tiers(study: Study) -> Html:
     columns = {"system": text("system"), study.primary.label: value("value"), "rank": text("rank")}
     columns |= {"tier": text("tier"), f"{plural(study.unit_name, 2)} to tell it from the next": text("needed", _count)}
     note = (
-        f"The rank intervals contain all true ranks at once with probability {level} (step-down max-T, all pairs). No "
-        "two systems of one tier differ significantly; systems of neighbouring tiers need not either. The last column "
-        "is an estimate for 80% power after Holm's first step, if the true difference is the observed one, which is "
-        "itself uncertain."
+        f"The rank intervals contain all true ranks at once with probability {level} or more (step-down max-T, all "
+        "pairs). No two systems of one tier differ significantly; systems of neighbouring tiers need not either. The "
+        "last column is an estimate for 80% power after Holm's first step, if the true difference is the observed one, "
+        "which is itself uncertain."
     )
     caption = f"Ranks by {study.primary.label}: {len(frame)} systems in {several} tier{'s' if several > 1 else ''}"
     return of_rows(caption, frame, columns, note)

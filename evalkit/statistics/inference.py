@@ -196,7 +196,8 @@ SKEWED = f"{MEANS}, Wilson if all are 0 or 1"
 MEAN = Method(interval_methods.mean, SKEWED, methods.flips, "sign flips")
 JACKKNIFE = "jackknife t"
 LEFT = f"{JACKKNIFE}, with the freedom that the kurtosis of the influence values leaves, {DELTA} above 20,000 units"
-WITHOUT_EACH = replace(BY_ROW, interval=interval_methods.left_out_or_delta, interval_is=LEFT)
+OR_DELTA_METHOD = f"{JACKKNIFE}, {DELTA} above 20,000 units"
+WITHOUT_EACH = Method(interval_methods.left_out_or_delta, LEFT, methods.without_each, OR_DELTA_METHOD)
 ONE_DENOMINATOR = f"sign flips of whole units, {JACKKNIFE} if the denominators differ"
 RATIO = Method(interval_methods.jackknife_of_few, JACKKNIFE, methods.flips_of_sums, ONE_DENOMINATOR)
 MCNEMAR = "McNemar's test with Tango's interval"
@@ -261,6 +262,7 @@ WEIGHTED = dict.fromkeys(PLAIN, BY_UNIT) | {
     Weighted: Method(_combined, BY_PARTS, methods.of_few, FEW),
     Harmonic: Method(_harmonic, BY_PARTS, methods.of_few, FEW),
     Gap: Method(interval_methods.gap_of_units, LARGEST, methods.influence, OF_KISH),
+    Lift: Method(interval_methods.lift_of_units, OF_UNITS, methods.influence, OF_KISH),
     AtRate: Method(interval_methods.at_rate_of_units, OF_UNITS, methods.influence, OF_KISH),
     Calibration: ALONE,
     Transformed: LIKE_ITS_ORIGINAL,

@@ -176,7 +176,15 @@ def of_table(statistic: Any, o: Options) -> Estimate:
 
 def of_units(statistic: Any, o: Options) -> Estimate:
     """t on the scale of the range, from how much each unit moves the metric, on Kish's degrees of freedom."""
-    return ranged(statistic, statistic.error(), freedom=statistic.freedom, n=statistic.n, level=o.level)
+    freedom = max(statistic.freedom, 1.0) if statistic.freedom > 0 else statistic.freedom
+    return ranged(statistic, statistic.error(), freedom=freedom, n=statistic.n, level=o.level)
+
+
+def lift_of_units(statistic: Any, o: Options) -> Estimate:
+    """`of_units`, and no limit above the lift of rows that are all positive where these are as few as they may be."""
+    e, c, units = of_units(statistic, o), statistic.tables.counts, statistic.freedom + 1
+    base = intervals.wilson(float(ratio(c.positives, c.total)) * units, units, level=o.level)
+    return replace(e, high=min(e.high, float(ratio(1.0, base.low))))
 
 
 def ranged(statistic: Any, error: float, **more: Any) -> Estimate:

@@ -10,6 +10,7 @@ HALL = "t, corrected for skewness"
 CERTAIN = "t, corrected for skewness, with Wilson's limits for predictions that are certain"
 EFFECTIVE = "Wilson, effective sample size"
 ROUNDING = 1e-12
+ROOT = 0.4  # the least cube root in the inverse of Hall's g: below it a limit runs away, in few samples and far
 ANY = (-np.inf, np.inf)  # the range of values that may be anything
 
 
@@ -116,7 +117,7 @@ def mean_of_counts(values: ArrayLike, rows: ArrayLike, *, level: float = 0.95) -
 
     >>> counted, alone = mean_of_counts([0, 1, 5], [90, 7, 3]), mean([0] * 90 + [1] * 7 + [5] * 3)
     >>> round(counted.low, 12) == round(alone.low, 12), round(counted.high, 6)
-    (True, 1.054424)
+    (True, 0.621784)
     """
     each, times = finite("values", values), finite("rows", rows)
     each, times, n = each[times > 0], times[times > 0], float(times.sum())
@@ -163,7 +164,10 @@ def hall(value: float, error: float, skew: float, *, n: int, level: float, metho
 
 
 def _untransformed(q: float, skew: float, n: int) -> float:
-    """The T at which g(T) is q: 3 √n / γ ((1 + γ u)^(1/3) − 1) with u = q / √n − γ / 6 n, without its cancellation."""
+    """The T at which g(T) is q: 3 √n / γ ((1 + γ u)^(1/3) − 1) with u = q / √n − γ / 6 n, without its cancellation.
+
+    The cube root is at least ROOT: T is then 3 √n u / (ROOT² + ROOT + 1), a straight line in u.
+    """
     u = q / np.sqrt(n) - skew / (6 * n)
-    root = np.cbrt(1 + skew * u)
+    root = max(np.cbrt(1 + skew * u), ROOT)
     return float(3 * np.sqrt(n) * u / (root**2 + root + 1))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import Bools
+from evalkit.arrays import Bools, ratio
 from evalkit.catalogue.metric import Chosen
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics.sums import Sums, both
@@ -135,6 +135,18 @@ def influence(a: Any, b: Any, o: Options) -> Comparison:
     """How much each row, or unit, moves the difference."""
     value, error, freedom = a.value - b.value, a.difference_error(b), max(a.freedom, 1.0)
     return significance.error_t(value, error, n=a.n, freedom=freedom, level=o.level, unit=o.unit, method=a.how)
+
+
+def without_each(a: Any, b: Any, o: Options) -> Comparison:
+    """The difference without each unit: to first order, few units have too small an error."""
+    if a.n > o.limits.flipped:
+        return influence(a, b, o)
+    moved = a.without_each() - b.without_each()
+    if moved.size < 2 or not np.isfinite(moved).all():
+        return influence(a, b, o)
+    moved, value = moved - moved.mean(), a.value - b.value
+    error, freedom = float(np.sqrt(np.sum(moved**2) * ratio(a.freedom, a.freedom + 1))), max(a.freedom, 1.0)
+    return significance.error_t(value, error, n=a.n, freedom=freedom, level=o.level, unit=o.unit, method="jackknife t")
 
 
 def of_few(a: Any, b: Any, o: Options) -> Comparison:
