@@ -164,7 +164,7 @@ def _executed(run: Run) -> str:
     return str(nbformat.writes(run.notebook)) + "\n"
 
 
-ENCODE = json.JSONEncoder(allow_nan=False, ensure_ascii=False).encode
+ENCODE = json.JSONEncoder(allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode
 
 
 def _results(run: Run) -> str:
@@ -172,13 +172,13 @@ def _results(run: Run) -> str:
 
 
 def lines(value: Any, levels: int = 2, indent: str = "\n") -> str:
-    """JSON with a line for each part of the first levels, so for each comparison of many.
+    """JSON with a line for each part of the first levels, so for each estimate and each column of comparisons.
 
     >>> print(lines({"order": [], "rows": [{"p": 0.5}]}))
     {
      "order": [],
      "rows": [
-      {"p": 0.5}
+      {"p":0.5}
      ]
     }
     """
