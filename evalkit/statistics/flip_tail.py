@@ -16,21 +16,21 @@ from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats
+from evalkit.arrays import Floats
 from evalkit.statistics import signflip
-from evalkit.statistics.flip_ranges import Ranges
+from evalkit.statistics.flip_ranges import Extremes, Ranges
 
 DRAWS = 8_192
 TAIL = f"importance sampling with {DRAWS:,} draws"
 RARE = 100  # plain draws as extreme as the data from which their share is precise: p with a tenth of error at most
 STEPS = 100  # of Newton's method, which is within rounding after some ten
 STREAMS = 2  # draws that are kept for the next pair of systems, at most 16 MB each
-TOGETHER = 16  # draws that are compared with their odds at once
+TOGETHER, CACHED = 16, 1_024  # draws that stand in one line, and that are worked on at once
 BLOCK = 32 * DRAWS  # numbers that are drawn at once
 LARGEST = 256  # units whose signs are drawn; the sum of the smaller ones is normal
 
 
-def p_value(total: Floats, drawn: Ranges, *, rng: np.random.Generator) -> tuple[float, str]:
+def p_value(total: Floats, drawn: Ranges | Extremes, *, rng: np.random.Generator) -> tuple[float, str]:
     """The two-sided p-value of a mean of 0 and how it was found, beside the ranges that were drawn.
 
     Exact where that is possible, else the share of the draws, else the tail behind them.
@@ -106,7 +106,7 @@ def _log_weights(size: Floats, missing: float, theta: float, rng: np.random.Gene
 
     odds = 1 / (1 + np.exp(np.minimum(2 * theta * size, 700.0)))
     drawn, rest = slice(0, LARGEST), slice(LARGEST, None)
-    flipped = _below(_uniform(rng, draws * size[drawn].size), odds[drawn], draws) @ size[drawn]
+    flipped = _flipped(_uniform(rng, draws * size[drawn].size), odds[drawn], size[drawn], draws)
     if size.size <= LARGEST:
         return np.where(flipped <= missing, 2 * theta * flipped, -np.inf)
     mean = odds[rest] @ size[rest]
@@ -115,16 +115,24 @@ def _log_weights(size: Floats, missing: float, theta: float, rng: np.random.Gene
     return 2 * theta * (flipped + mean + theta * variance) + log_ndtr(below)
 
 
-def _below(uniform: Floats, odds: Floats, draws: int) -> Bools:
-    """Which units each draw flips: draws × units. Several draws are compared at once, which takes a third of the time.
+def _flipped(uniform: Floats, odds: Floats, size: Floats, draws: int) -> Floats:
+    """The sum of the units that each draw flips: those whose number is below their odds.
 
-    >>> _below(np.array([0.1, 0.6, 0.9, 0.2]), np.array([0.5, 0.5]), 2)
-    array([[ True, False],
-           [False,  True]])
+    Some draws at a time, so that they stay in the processor's cache, and several of them in one line, which is compared
+    in a third of the time.
+
+    >>> _flipped(np.array([0.1, 0.6, 0.9, 0.2]), np.array([0.5, 0.5]), np.array([1.0, 3.0]), 2)
+    array([1., 3.])
     """
     together = gcd(draws, TOGETHER)
-    several = uniform.reshape(draws // together, -1) < np.tile(odds, together)
-    return several.reshape(draws, odds.size)
+    lines, odds = uniform.reshape(draws // together, -1), np.tile(odds, together)
+    step = CACHED // together
+    chosen, sums = np.empty((min(step, len(lines)), odds.size)), np.empty((len(lines), together))
+    for start in range(0, len(lines), step):
+        some = lines[start : start + step]
+        below = np.less(some, odds, out=chosen[: len(some)])
+        np.matmul(below.reshape(-1, size.size), size, out=sums[start : start + step].reshape(-1))
+    return sums.ravel()
 
 
 def _uniform(rng: np.random.Generator, size: int) -> Floats:

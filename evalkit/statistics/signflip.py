@@ -74,7 +74,7 @@ def _points(n: int) -> int:
 
 
 def sums(values: Floats, bits: bytes) -> Iterator[Floats]:
-    """Σ ± values of some draws at a time; without bits for every choice of signs."""
+    """Σ ± values of some draws at a time, which the next may overwrite; without bits for every choice of signs."""
     if not bits:
         every = enumerated(values)
         yield from (every[start : start + CACHED] for start in range(0, every.size, CACHED))
@@ -91,15 +91,20 @@ def sums(values: Floats, bits: bytes) -> Iterator[Floats]:
 
 
 def _by_halves(blocks: Iterable[Floats], values: Floats, half: int) -> Iterator[Floats]:
-    """The transform's last level by hand: the sums and the differences of two products, each of half the points."""
+    """The transform's last level by hand: the sums and the differences of two products, each of half the points.
+
+    The memory of some draws is used again for the next.
+    """
     matrix, n = _hadamard(half), values.size
     first, second = values[:half, None] * matrix, values[half:, None] * matrix[: n - half]
+    memory = np.empty(0)
     for block in blocks:
         kept, turned = block[:, :half] @ first, block[:, half:n] @ second
-        drawn = np.empty((2, *kept.shape))
-        np.add(kept, turned, out=drawn[0])
-        np.subtract(kept, turned, out=drawn[1])
-        yield drawn.ravel()
+        memory = memory if memory.size >= 2 * kept.size else np.empty(2 * kept.size)
+        drawn = memory[: 2 * kept.size]
+        np.add(kept, turned, out=drawn[: kept.size].reshape(kept.shape))
+        np.subtract(kept, turned, out=drawn[kept.size :].reshape(kept.shape))
+        yield drawn
 
 
 def exceeded(columns: Floats, observed: Floats, *, rng: np.random.Generator, draws: int) -> tuple[Ints, int]:

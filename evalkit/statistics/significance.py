@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from evalkit.arrays import Floats, InputError, Ints, ParameterError, finite, ratio, same_length
 from evalkit.statistics import flip_tail, student
-from evalkit.statistics.flip_ranges import ranges
+from evalkit.statistics.flip_ranges import extremes
 from evalkit.statistics.intervals import (
     Estimate,
     bca_interval,
@@ -67,7 +67,7 @@ def sign_flip(
     check_comparison_level(level)
     total = _units(differences)
     size = np.ones(total.size) if counts is None else _counts(counts, total)
-    drawn = ranges(total, size, rng=rng, draws=draws)
+    drawn = extremes(total, size, rng=rng, draws=draws, level=equivalence_level(level))
     p, how = flip_tail.p_value(total, drawn, rng=rng)
     value, limits = _sum(total) / float(size.sum()), drawn.limits(level, equivalence_level(level))
 
