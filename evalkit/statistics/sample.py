@@ -23,6 +23,7 @@ from evalkit.statistics import intervals
 from evalkit.statistics.statistic import Layout, OfRows, Statistic, of_rows
 
 POSITIVE = ("positive", "\nhit", "+")  # ends of the names of columns that only positive rows have
+KEPT = 2**24  # rows of all systems whose statistics of one metric stay in memory
 Form = Mapping[str, float]  # a number for each row: these multiples of its columns, added up
 
 
@@ -51,8 +52,23 @@ class HeldRows:
 
     def measure(self, chosen: Chosen, system: str, member: Bools | slice) -> OfRows:
         """The metric of a system; a slice is all rows."""
-        rows = self.rows[system]
-        return OfRows(chosen, rows if isinstance(member, slice) else rows.take(member))
+        if isinstance(member, slice):
+            return self._of_all(chosen, system)
+        return OfRows(chosen, self.rows[system].take(member))
+
+    def _of_all(self, chosen: Chosen, system: str) -> OfRows:
+        """The same object until another metric is measured: what it computes of a system serves all pairs."""
+        kept = self._kept
+        if any(of != chosen for of, _ in list(kept)[:1]):
+            kept.clear()
+        statistic = kept.get((chosen, system), OfRows(chosen, self.rows[system]))
+        if (len(kept) + 1) * len(statistic.rows) <= KEPT:
+            kept[chosen, system] = statistic
+        return statistic
+
+    @cached_property
+    def _kept(self) -> dict[tuple[Chosen, str], OfRows]:
+        return {}
 
 
 # What the first reading knows -------------------------------------------------------------------------------------
