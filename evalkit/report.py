@@ -160,10 +160,11 @@ def _last_started(notebook: Any) -> int:
 
 
 def page(notebook: Any) -> str:
-    """The HTML page of an executed notebook."""
+    """The HTML page of an executed notebook. Its results, which may be long, are not shown, nor copied."""
     from evalkit.page import ReportExporter
 
-    return ReportExporter().from_notebook_node(notebook)[0]
+    shown = copy.deepcopy(notebook, {id(results): {} for results in every_results(notebook)})
+    return ReportExporter().from_notebook_node(shown)[0]
 
 
 def _executed(run: Run) -> str:
