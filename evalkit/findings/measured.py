@@ -26,8 +26,8 @@ SPARSE = (
     "contained the true value in 90% of cases, and there was none in the tenth of cases without a purchase."
 )
 LEADER = (
-    "In simulations of 5 equal systems, the 95% interval of the leader contained the true value in 91% of cases, and "
-    "that of its difference from the last system contained 0 in 73%."
+    "In simulations of 5 equally good systems, the 95% interval of the leader contained its true value in only 91% of "
+    "cases, and the 95% interval of its difference from the last system contained the true difference, 0, in only 73%."
 )
 BEST = (
     "In simulations of 8 candidates as good as the baseline, the 95% interval of the best one's difference contained "

@@ -42,7 +42,7 @@ METRICS_DISAGREE = Kind(
     "EK407",
     "metrics disagree",
     "A system that is not worse by the metric that decides is significantly worse by another one.",
-    "Decide which metric is the goal before the results are seen, and report both; the first one decides.",
+    "Choose the deciding metric (the first of `metrics`) before the results are seen, and report the others beside it.",
 )
 LOOKS = Kind(
     "EK408",

@@ -219,7 +219,8 @@ def relative(study: Study, row: Mapping[str, Any]) -> float:
     NaN where the metric can be negative, the second value is not above 0, or the interval of the lift has no end; and
     where two systems divide units between them, for there a gain of the one is a loss of the other.
     """
-    if study.measure(study.primary, row["first"]).layout is Layout.DIVIDED:
+    first: Any = study.measure(study.primary, row["first"])
+    if first.layout is Layout.DIVIDED:
         return float("nan")
     a, b = (deciding(study, row[side])["value"] for side in ("first", "second"))
     bounded = "lift_low" in row and math.isfinite(row["lift_low"]) and math.isfinite(row["lift_high"])

@@ -111,7 +111,7 @@ def _metric(name: str, best: str, numbers: Mapping[str, Floats]) -> Metric:
     alone = len(parts) == 1
     what = f"mean of {name} over users" if alone else f"Σ {parts[0]} / Σ {parts[1]} over users, users as units"
     plain = f"the mean of {name} in each arm" if alone else f"all {parts[0]} of an arm divided by all its {parts[1]}"
-    equals = "scipy ttest_ind(equal_var=False); of 0 and 1 statsmodels proportions_ztest" if alone else "none as such"
+    equals = "numpy mean of an arm" if alone else "none as such"
     undefined = "the arm has no user" if alone else f"Σ {parts[1]} is 0"
     kind = _kind(parts, numbers)
     return Metric(name, "users", kind, what, undefined, equals, "never", -np.inf, np.inf, best, plain=plain, unit=name)

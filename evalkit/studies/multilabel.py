@@ -116,11 +116,13 @@ class MultiLabelStudy(EachStudy):
     def sweep(self) -> pd.DataFrame:
         """The leader's micro and macro metrics along one threshold for all labels, with limits.
 
-        The thresholds are quantiles of the scores, and the one of best micro F1.
+        The thresholds are the scores, or quantiles of them where there are many, and the one of best micro F1.
         """
-        score = self.data.score[self.leader]
-        rows = []
-        drawn = np.union1d(np.quantile(score, np.linspace(0, 1, STEPS)), self.best[0])
+        every, rows = self.data.score[self.leader], []
+        score = np.unique(every)
+        if score.size > STEPS:
+            score = np.quantile(every, np.linspace(0, 1, STEPS), method="inverted_cdf")
+        drawn = np.union1d(score, self.best[0])
         for t in drawn[np.isfinite(drawn)]:
             decided = replace(self.sample.rows[self.leader], threshold=float(t))
             for metric in SWEPT:
