@@ -28,6 +28,8 @@ def tiers(study: Study) -> Html:
         "last column is an estimate for 80% power after Holm's first step over these pairs alone, if the true "
         "difference is the observed one, which is itself uncertain."
     )
+    if study.settings.baseline:
+        note += " All pairs are more tests than the comparisons with the baseline, so ranks separate fewer systems."
     caption = f"Ranks by {study.primary.label}: {len(frame)} systems in {several} tier{'s' if several > 1 else ''}"
     return of_rows(caption, frame, columns, note)
 
