@@ -68,7 +68,7 @@ def tail_p(differences: Floats, *, rng: np.random.Generator, draws: int = DRAWS)
     if total <= signflip.TIE * whole:
         return 1.0
     missing = (whole - total) / 2
-    if missing < size[-1] * (1 - signflip.TIE):
+    if missing + signflip.TIE * whole < size[-1]:
         return least
     theta = _tilt(size / size[0], total / size[0]) / size[0]
     log = _log_weights(size, missing + signflip.TIE * whole, theta, rng, draws)
