@@ -74,7 +74,7 @@ def test_a_difference_of_variance_explained_comes_from_leaving_out_each_row(name
     g = np.random.default_rng(5)
     actual, n = g.normal(size=30), 30
     forecasts = [actual + g.normal(size=n) * spread for spread in (0.5, 0.9)]
-    chosen = find(name, "predictions")
+    chosen = find(name, "forecasts")
     a, b = (OfRows(chosen, Rows(actual, forecast)) for forecast in forecasts)
     without = [
         chosen.value(Rows(np.delete(actual, i), np.delete(forecasts[0], i)))
