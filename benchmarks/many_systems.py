@@ -3,13 +3,13 @@
 A campaign of 126 runs has 39,375 comparisons of 50 queries each; `main(126)` makes them all.
 """
 
-import json
 import time
 
 import numpy as np
 import pandas as pd
 from results import Claim
 
+from evalkit import report
 from evalkit.drawing import tables
 from evalkit.pages import record
 from evalkit.studies import ranking
@@ -38,7 +38,7 @@ def main(systems: int = 30) -> list[Claim]:
     study = ranking.read(preds, qrels, metrics=METRICS)
     pairs = len(study.comparisons)
     spent = time.process_time() - start
-    size = len(json.dumps(tables.plain(record.answers(study)["comparisons"]), ensure_ascii=False))
+    size = len(report.ENCODE(tables.plain(record.columns(study.comparisons))))
     print(f"{systems} systems, {QUERIES} queries, five metrics, {pairs:,} comparisons: {spent:.1f} s CPU")
     print(f"  a comparison: {1000 * spent / pairs:.2f} ms, {size / pairs:.0f} bytes of JSON")
     return []

@@ -120,14 +120,22 @@ def found_failure(notebook: Any) -> Failure | None:
 
 def published(notebook: Any) -> dict[str, Any] | None:
     """The results that the notebook displayed last, None if it displayed none."""
-    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
-    results = [output.data[RESULTS] for output in outputs if RESULTS in output.get("data", {})]
+    results = every_results(notebook)
     return results[-1] if results else None
 
 
+def every_results(notebook: Any) -> list[dict[str, Any]]:
+    """All results that the notebook displayed."""
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    return [output.data[RESULTS] for output in outputs if RESULTS in output.get("data", {})]
+
+
 def stripped(notebook: Any, failure: Failure | None) -> Any:
-    """Return the notebook without the metadata of papermill and nbclient, whose times and paths differ on every run."""
-    out = copy.deepcopy(notebook)
+    """Return the notebook without the metadata of papermill and nbclient, whose times and paths differ on every run.
+
+    The results, which may be long, are the same object.
+    """
+    out = copy.deepcopy(notebook, {id(results): results for results in every_results(notebook)})
     out.metadata.pop("papermill", None)
     for cell in out.cells:
         for key in ("papermill", "execution"):
@@ -164,7 +172,7 @@ def _executed(run: Run) -> str:
     return str(nbformat.writes(run.notebook)) + "\n"
 
 
-ENCODE = json.JSONEncoder(allow_nan=False, ensure_ascii=False).encode
+ENCODE = json.JSONEncoder(allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode
 
 
 def _results(run: Run) -> str:
@@ -172,13 +180,13 @@ def _results(run: Run) -> str:
 
 
 def lines(value: Any, levels: int = 2, indent: str = "\n") -> str:
-    """JSON with a line for each part of the first levels, so for each comparison of many.
+    """JSON with a line for each part of the first levels, so for each estimate and each column of comparisons.
 
     >>> print(lines({"order": [], "rows": [{"p": 0.5}]}))
     {
      "order": [],
      "rows": [
-      {"p": 0.5}
+      {"p":0.5}
      ]
     }
     """

@@ -11,7 +11,8 @@ import pytest
 
 from evalkit import __main__ as cli
 from evalkit.arrays import InputError, ParameterError
-from evalkit.pages import first_screen, page, ranking_page
+from evalkit.drawing import tables
+from evalkit.pages import first_screen, page, ranking_page, record
 from evalkit.studies import provenance, ranking, unjudged
 from evalkit.studies.rank_tiers import rank_tiers
 
@@ -216,8 +217,17 @@ def test_the_json_is_what_the_schema_says(reports):
     results = json.loads((reports[0] / "ranking.json").read_text(encoding="utf-8"))
     schema = json.loads((ROOT / "evalkit" / "schema.json").read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator(schema).validate(results)
-    assert {row["unit"] for row in results["comparisons"]} == {"query"}
+    assert results["comparisons"]["unit"] == "query"
     assert sum(one["rows"] for one in results["inputs"][:5]) == 25_000
+
+
+def test_a_frame_of_the_columns_in_the_json_is_that_of_the_comparisons(sample):
+    columns = json.loads(json.dumps(tables.plain(record.columns(sample.comparisons))))
+    frame = pd.DataFrame(
+        {name: np.take(c["words"], c["at"]) if isinstance(c, dict) else c for name, c in columns.items()}
+    )
+    pd.testing.assert_frame_equal(frame, sample.comparisons, check_exact=True, check_dtype=False)
+    assert record.columns(sample.comparisons[:0].iloc[:, :0]) == {}
 
 
 def test_bad_input_leaves_the_old_report_alone(tmp_path, capsys):

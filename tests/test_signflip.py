@@ -8,7 +8,7 @@ from scipy import stats
 from scipy.linalg import hadamard
 
 from evalkit.statistics import signflip
-from evalkit.statistics.flip_ranges import ranges
+from evalkit.statistics.flip_ranges import Ranges, ranges
 
 
 def rng(seed=0):
@@ -125,6 +125,28 @@ def test_limits_are_the_last_means_not_rejected():
         for inside, outside in ((left + 1e-9, left - 1e-9), (right - 1e-9, right + 1e-9)):
             assert ranged.share(inside) >= round(1 - level, 12)
             assert ranged.share(outside) < round(1 - level, 12)
+
+
+@pytest.mark.parametrize("arranged", ["drawn", "nearest first", "farthest first", "equal"])
+def test_limits_are_those_of_all_ranges_in_order_whatever_a_sample_says(arranged):
+    far = np.abs(rng(7).normal(size=30_000))
+    far = {"drawn": far, "nearest first": np.sort(far), "farthest first": -np.sort(-far), "equal": np.ones(30_000)}[
+        arranged
+    ]
+    limits = Ranges(-far, 2 * far, 0.0).limits(0.9, 0.95, 0.2)
+    for level, left in ((0.9, 3_000), (0.95, 1_500), (0.2, 24_000)):
+        end = np.sort(far)[-left]
+        assert limits[level] == (-end, 2 * end)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 21, 32, 33, 50, 64, 65, 130])
+def test_sums_are_those_of_the_signs(n):
+    values, bits = rng(8).normal(size=n), signflip.random_bits(n, rng(9), 20_000)
+    drawn = np.concatenate([part.copy() for part in signflip.sums(values, bits)])
+    points = drawn.size // (len(bits) // -(-n // 8))
+    flips = 1 - 2.0 * np.unpackbits(np.frombuffer(bits, np.uint8).reshape(-1, -(-n // 8)), axis=1, count=n)
+    expected = (flips * values) @ hadamard(points)[:n]
+    assert np.sort(drawn) == pytest.approx(np.sort(expected.ravel()))
 
 
 def test_joint_maximum_is_that_of_the_shared_signs():

@@ -44,6 +44,10 @@ class Metric:
     plain: str = ""
     unit: str = "1"
 
+    def __hash__(self) -> int:
+        """That of its name: one results' key is made of it for each pair of systems."""
+        return hash(self.name)
+
     @property
     def ends(self) -> tuple[float, float]:
         """Its smallest and its largest value."""

@@ -47,6 +47,7 @@ from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from traitlets import default
 from traitlets.config import Config
 
+from evalkit import report
 from evalkit.page.glossary import linked
 from evalkit.page.sections import without_empty
 from evalkit.places import anchor
@@ -111,8 +112,8 @@ class ReportExporter(TemplateExporter):
         yield from (own | {"headings": headings, "title": title}).items()
 
     def from_notebook_node(self, nb: Any, resources: Any = None, **options: Any) -> tuple[Any, dict[str, Any]]:
-        """The page of a notebook; of one that failed, up to the cell that failed."""
-        notebook = copy.deepcopy(nb)
+        """The page of a notebook; of one that failed, up to the cell that failed. Results are not shown, nor copied."""
+        notebook = copy.deepcopy(nb, {id(results): {} for results in report.every_results(nb)})
         notebook.cells = [c for c in notebook.cells if PAPERMILL_BANNER not in c.metadata.get("tags", [])]
         failed = failure(notebook)
         if failed:

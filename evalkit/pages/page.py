@@ -43,10 +43,11 @@ def estimates(
     marks, order = beaten(study), _in_sight(study)
     if order != list(study.order):
         note = f"The baseline stands first. {note}"
+    cells = [_cells(study, chosen.label) for chosen in columns]
     rows = [
         [
             Cell(escape(name), mark=marks.letters.get(name, "")),
-            *(replace(_estimate(study, chosen.label, name), mark=marks.of(chosen.label, name)) for chosen in columns),
+            *(replace(of[name], mark=marks.of(chosen.label, name)) for of, chosen in zip(cells, columns, strict=True)),
         ]
         for name in order
     ]
@@ -141,19 +142,24 @@ def sample(study: Study, rows: int) -> str:
 _ARROWS = {"high": "↑", "low": "↓", "neither": ""}
 
 
-def _estimate(study: Study, label: str, name: str) -> Cell:
+def _cells(study: Study, label: str) -> dict[str, Cell]:
+    """The estimate of a metric of each system, the best in bold, with its n where that is not the one of all."""
     rows = study.estimates[study.estimates["metric"] == label]
-    row = rows[rows["system"] == name].iloc[0]
-    same = places(study, label)
+    same, best = places(study, label), diagnostics.best_value(study, label)
+    lead = number(best, same) if len(rows) > 1 and best == best else None
+    usual = diagnostics.most_units(study) if rows["n"].nunique() == 1 else None
+    return {row["system"]: _estimate(row, same, usual, lead) for row in rows.to_dict("records")}
+
+
+def _estimate(row: Mapping[Any, Any], same: int, usual: int | None, lead: str | None) -> Cell:
+    """One estimate. same: its decimals. usual: the n that is not printed. lead: the best value as it is printed."""
     text = with_interval(row["value"], row["low"], row["high"], places=same)
     if diagnostics.moved_by_ties(row):
         ends = " to ".join(number(row[end], same) for end in ("worst_ties", "best_ties"))
         text += f'<br><span class="muted">ties {ends}</span>'
-    if row["n"] != diagnostics.most_units(study) or rows["n"].nunique() > 1:
+    if row["n"] != usual:
         text += f'<br><span class="muted">n = {row["n"]:,}</span>'
-    best = diagnostics.best_value(study, label)
-    leads = len(rows) > 1 and best == best and number(row["value"], same) == number(best, same)
-    return Cell(text, "lead" if leads else "")
+    return Cell(text, "lead" if number(row["value"], same) == lead else "")
 
 
 def drawn(study: Study, frame: pd.DataFrame) -> pd.DataFrame:

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import pandas as pd
+
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Html, Results
 from evalkit.findings.finding import Finding
@@ -31,6 +33,27 @@ def results(study: Study, notebook: str, findings: Iterable[Finding], more: Mapp
     return Results(about(notebook, study.given, study.sources, study.gate, findings) | answers(study) | dict(more))
 
 
+SHARED = ("level", "unit")  # of a comparison: all those of a study have the same
+
+
+def columns(frame: pd.DataFrame) -> dict[str, Any]:
+    """A frame of comparisons by column: a list, a value that all rows share, or words and the place of each row's.
+
+    >>> columns(pd.DataFrame({"first": ["b", "b"], "p": [0.25, 1.0], "unit": ["query", "query"]}))
+    {'first': {'words': ['b'], 'at': [0, 0]}, 'p': [0.25, 1.0], 'unit': 'query'}
+    """
+    return {name: _column(name, frame[name]) for name in frame}
+
+
+def _column(name: str, values: pd.Series) -> Any:
+    if name in SHARED:
+        return values.iloc[0]
+    if not isinstance(values.iloc[0], str):
+        return values.tolist()
+    at, words = pd.factorize(values)
+    return {"words": words.tolist(), "at": at.tolist()}
+
+
 def about(
     notebook: str,
     parameters: Mapping[str, Any],
@@ -40,7 +63,7 @@ def about(
 ) -> dict[str, Any]:
     """What every report's JSON begins with."""
     return {
-        "schema": "evalkit/1",
+        "schema": "evalkit/2",
         "report": notebook,
         "parameters": provenance.printable(parameters),
         **({"settings": origin} if (origin := cells.settings()) else {}),
@@ -60,6 +83,6 @@ def answers(study: Study) -> dict[str, Any]:
         "order": study.order,
         "headline": study.headline.to_dict("records"),
         "estimates": study.estimates.to_dict("records"),
-        "comparisons": study.comparisons.to_dict("records"),
+        "comparisons": columns(study.comparisons),
         "segments": study.by_segment.to_dict("records"),
     }

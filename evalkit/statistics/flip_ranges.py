@@ -8,6 +8,7 @@ draws gives the p-value of every θ, and the interval is the θ with p ≥ α: t
 Hartigan, JASA 1969, doi:10.1080/01621459.1969.10501057.
 """
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -21,7 +22,8 @@ from evalkit.statistics import signflip
 class Ranges:
     """The lower and the upper ends of each draw's range of means under which it is at least as extreme as the data.
 
-    Their order says nothing. rounding: means closer than this are one mean. mean: from where the ends are counted.
+    Each holds the mean; their order says nothing. rounding: means closer than this are one mean. mean: from where the
+    ends are counted.
     """
 
     low: Floats
@@ -37,8 +39,8 @@ class Ranges:
     def share(self, null: float = 0.0) -> float:
         """The two-sided p-value of the mean `null`: the share of draws whose range holds it."""
         away = null - self.mean
-        above, below = self.low > away + self.rounding, self.high < away - self.rounding
-        return (self.draws - int(np.count_nonzero(above)) - int(np.count_nonzero(below))) / self.draws
+        outside = self.low > away + self.rounding if away < 0 else self.high < away - self.rounding
+        return (self.draws - int(np.count_nonzero(outside))) / self.draws
 
     def limits(self, *levels: float) -> dict[float, tuple[float, float]]:
         """For each level the smallest and the largest mean with a p-value of at least 1 − level.
@@ -46,19 +48,60 @@ class Ranges:
         >>> Ranges(np.array([-np.inf, 1, 2, 3]), np.array([np.inf, 9, 8, 7]), 0.0).limits(0.5)
         {0.5: (1.0, 9.0)}
         """
-        limits, low, high = {}, self.low, self.high
-        for level in sorted(levels):  # what a level leaves out, the next leaves out as well
-            rank = max(int(np.ceil(round(self.draws * (1 - level), 9))) - 1, 0)
-            last = high.size - 1 - rank
-            low.partition(rank)
-            high.partition(last)
-            low, high = low[: rank + 1], high[last:]
-            limits[level] = self._limit(low[rank]), self._limit(high[0])
-        return limits
+        return _limits(self, levels)
 
-    def _limit(self, end: float) -> float:
-        limit = self.mean + end
-        return 0.0 if abs(limit) <= self.rounding else float(limit)
+
+@dataclass(frozen=True, eq=False)
+class Extremes:
+    """Of all ranges, what the test of 0 and limits need: those ends that lie farthest from the mean.
+
+    low, high: at least as many of them as the lowest level of a limit leaves out. outside: ranges without 0. draws: how
+    many sign vectors there are, that of the data among them. rounding, mean: as of `Ranges`.
+    """
+
+    low: Floats
+    high: Floats
+    outside: int
+    draws: int
+    rounding: float
+    mean: float
+
+    def share(self) -> float:
+        """The two-sided p-value of 0."""
+        return (self.draws - self.outside) / self.draws
+
+    def limits(self, *levels: float) -> dict[float, tuple[float, float]]:
+        """As those of `Ranges`, at the level asked for or above."""
+        return _limits(self, levels)
+
+
+def _limits(drawn: Ranges | Extremes, levels: Iterable[float]) -> dict[float, tuple[float, float]]:
+    limits, low, high = {}, drawn.low, drawn.high
+    for level in sorted(levels):  # what a level leaves out, the next leaves out as well
+        left = _left(drawn.draws, level)
+        low, high = _smallest(low, left), _largest(high, left)
+        limits[level] = _limit(drawn, low[-1]), _limit(drawn, high[0])
+    return limits
+
+
+def _left(draws: int, level: float) -> int:
+    """How many of the farthest ends a limit at this level leaves out, itself counted."""
+    return max(int(np.ceil(round(draws * (1 - level), 9))), 1)
+
+
+def _limit(drawn: Ranges | Extremes, end: float) -> float:
+    limit = drawn.mean + end
+    return 0.0 if abs(limit) <= drawn.rounding else float(limit)
+
+
+def _smallest(values: Floats, n: int) -> Floats:
+    """The n smallest values, the largest of these last."""
+    return np.partition(values, n - 1)[:n]
+
+
+def _largest(values: Floats, n: int) -> Floats:
+    """The n largest values, the smallest of these first."""
+    return np.partition(values, values.size - n)[values.size - n :]
 
 
 def ranges(total: Floats, count: Floats, *, rng: np.random.Generator, draws: int) -> Ranges:
@@ -73,20 +116,91 @@ def ranges(total: Floats, count: Floats, *, rng: np.random.Generator, draws: int
     >>> r.mean, r.low, r.high
     (2.0, array([-inf,  -1.]), array([inf,  1.]))
     """
-    order = np.lexsort([count, -total if _backwards(total) else total])
-    total, count = total[order], count[order]
-    bits = b"" if total.size <= signflip.ENUMERATED else signflip.random_bits(total.size, rng, draws)
-    sizes = signflip.remembered(_sizes, count.size)(count.tobytes(), bits)
-    low, high = np.empty((2, sizes.draws))  # one block of memory, which the next call gets again
-    mean, start = float(total.sum() / count.sum()), 0
-    for drawn in signflip.sums(total - mean * count, bits):
-        part = slice(start, start := start + drawn.size)
-        flipped = drawn * sizes.flipped[part]
-        kept = np.multiply(drawn, sizes.kept[part], out=drawn)
-        np.minimum(flipped, kept, out=low[part])
-        np.maximum(flipped, kept, out=high[part])
-    low[sizes.everywhere], high[sizes.everywhere] = -np.inf, np.inf
-    return Ranges(low, high, signflip.TIE * float(np.abs(total).sum() / count.sum()), mean)
+    flips = _Flips.of(total, count, rng, draws)
+    return Ranges(*flips.every_end(), flips.rounding, flips.mean)
+
+
+def extremes(total: Floats, count: Floats, *, rng: np.random.Generator, draws: int, level: float) -> Extremes:
+    """What tests of 0 and limits at `level` or above need of the `ranges`, which are not all held at once.
+
+    The first ones tell about how far the limits lie: of the next, those ends are kept that lie beyond.
+
+    >>> e = extremes(np.array([1.0, 3.0]), np.ones(2), rng=np.random.default_rng(1), draws=0, level=0.5)
+    >>> e.share(), e.limits(0.5)
+    (0.5, {0.5: (-inf, inf)})
+    """
+    flips = _Flips.of(total, count, rng, draws)
+    left, away = _left(flips.sizes.draws, level), -flips.mean
+    outside, lows, highs, bounds = 0, list[Floats](), list[Floats](), (np.inf, -np.inf)
+    for low, high in flips.ends():
+        beyond = low > away + flips.rounding if away < 0 else high < away - flips.rounding
+        outside += int(np.count_nonzero(beyond))
+        bounds = bounds if lows else _bounds(low, high, left / flips.sizes.draws)
+        lows.append(low.compress(low <= bounds[0]))
+        highs.append(high.compress(high >= bounds[1]))
+    low, high = np.concatenate(lows), np.concatenate(highs)
+    if min(low.size, high.size) < left:  # one in thousands: the first are no sample of all
+        low, high = flips.every_end()
+    return Extremes(low, high, outside, flips.sizes.draws, flips.rounding, flips.mean)
+
+
+def _bounds(low: Floats, high: Floats, share: float) -> tuple[float, float]:
+    """Ends beyond which a few more than this share of all lie, from some of them."""
+    place = min(int(low.size * share + 4 * np.sqrt(low.size * share * (1 - share))) + 1, low.size - 1)
+    last = high.size - 1 - place
+    return float(np.partition(low, place)[place]), float(np.partition(high, last)[last])
+
+
+@dataclass(frozen=True, eq=False)
+class _Flips:
+    """The units less their mean, in an order of their own, and the signs that are drawn for them."""
+
+    spread: Floats
+    mean: float
+    rounding: float
+    bits: bytes
+    sizes: "_Sizes"
+
+    @classmethod
+    def of(cls, total: Floats, count: Floats, rng: np.random.Generator, draws: int) -> "_Flips":
+        """The flips of these units."""
+        order = np.lexsort([count, -total if _backwards(total) else total])
+        total, count = total[order], count[order]
+        bits = b"" if total.size <= signflip.ENUMERATED else signflip.random_bits(total.size, rng, draws)
+        sizes = signflip.remembered(_sizes, count.size)(count.tobytes(), bits)
+        rows = float(count.sum())
+        mean, rounding = float(total.sum()) / rows, signflip.TIE * float(np.abs(total).sum()) / rows
+        return cls(total - mean * count, mean, rounding, bits, sizes)
+
+    def every_end(self) -> tuple[Floats, Floats]:
+        """The lower and the upper ends of all ranges."""
+        low, high = zip(*((low.copy(), high.copy()) for low, high in self.ends()), strict=True)
+        return np.concatenate(low), np.concatenate(high)
+
+    def ends(self) -> Iterator[tuple[Floats, Floats]]:
+        """The lower and the upper ends of some ranges at a time, from the mean; the data's own last.
+
+        The memory of some is used again for the next.
+        """
+        start, memory = 0, np.empty((3, 0))
+        for drawn in signflip.sums(self.spread, self.bits):
+            part = slice(start, start := start + drawn.size)
+            memory = memory if memory.shape[1] >= drawn.size else np.empty((3, drawn.size))
+            flipped, low, high = memory[:, : drawn.size]
+            np.multiply(drawn, self.sizes.flipped[part], out=flipped)
+            kept = np.multiply(drawn, self.sizes.kept[part], out=drawn)
+            np.minimum(flipped, kept, out=low)
+            np.maximum(flipped, kept, out=high)
+            yield self._unbounded(low, high, part)
+        if self.bits:
+            yield np.array([-np.inf]), np.array([np.inf])
+
+    def _unbounded(self, low: Floats, high: Floats, part: slice) -> tuple[Floats, Floats]:
+        """The ends where the draws that flip nothing or everything have the whole line."""
+        first, last = np.searchsorted(self.sizes.everywhere, (part.start, part.stop))
+        everywhere = self.sizes.everywhere[first:last] - part.start
+        low[everywhere], high[everywhere] = -np.inf, np.inf
+        return low, high
 
 
 def _backwards(total: Floats) -> bool:

@@ -11,25 +11,26 @@ doi:10.1111/j.2517-6161.1982.tb01191.x.
 import pickle
 from collections.abc import Mapping
 from functools import lru_cache
-from math import fsum
+from math import fsum, gcd
 from typing import Any
 
 import numpy as np
 
 from evalkit.arrays import Floats
 from evalkit.statistics import signflip
-from evalkit.statistics.flip_ranges import Ranges
+from evalkit.statistics.flip_ranges import Extremes, Ranges
 
 DRAWS = 8_192
 TAIL = f"importance sampling with {DRAWS:,} draws"
 RARE = 100  # plain draws as extreme as the data from which their share is precise: p with a tenth of error at most
 STEPS = 100  # of Newton's method, which is within rounding after some ten
 STREAMS = 2  # draws that are kept for the next pair of systems, at most 16 MB each
+TOGETHER, CACHED = 16, 1_024  # draws that stand in one line, and that are worked on at once
 BLOCK = 32 * DRAWS  # numbers that are drawn at once
 LARGEST = 256  # units whose signs are drawn; the sum of the smaller ones is normal
 
 
-def p_value(total: Floats, drawn: Ranges, *, rng: np.random.Generator) -> tuple[float, str]:
+def p_value(total: Floats, drawn: Ranges | Extremes, *, rng: np.random.Generator) -> tuple[float, str]:
     """The two-sided p-value of a mean of 0 and how it was found, beside the ranges that were drawn.
 
     Exact where that is possible, else the share of the draws, else the tail behind them.
@@ -39,11 +40,11 @@ def p_value(total: Floats, drawn: Ranges, *, rng: np.random.Generator) -> tuple[
     >>> p_value(np.array([1.0, 3.0]), drawn, rng=np.random.default_rng(1))
     (0.5, 'exact enumeration')
     """
-    p = drawn.share()
     if total.size <= signflip.ENUMERATED:
-        return p, "exact enumeration"
+        return drawn.share(), "exact enumeration"
     if exact := signflip.exact_p(total):
         return exact
+    p = drawn.share()
     if p * drawn.draws > RARE:
         return p, f"{drawn.draws - 1:,} Walsh–Hadamard draws"
     return tail_p(total, rng=rng), TAIL
@@ -84,10 +85,11 @@ def _tilt(size: Floats, total: float) -> float:
     >>> round(_tilt(np.array([1.0, 1.0]), 1.0), 9)  # the inverse hyperbolic tangent of 0.5
     0.549306144
     """
-    theta = 0.0
+    theta, square = 0.0, size**2
+    whole = float(square.sum())
     for _ in range(STEPS):
         bent = np.tanh(theta * size)
-        step = (total - float(size @ bent)) / float(size**2 @ (1 - bent**2))
+        step = (total - float(size @ bent)) / (whole - float(square @ bent**2))
         theta += step
         if step <= 1e-15 * theta:
             break
@@ -104,13 +106,33 @@ def _log_weights(size: Floats, missing: float, theta: float, rng: np.random.Gene
 
     odds = 1 / (1 + np.exp(np.minimum(2 * theta * size, 700.0)))
     drawn, rest = slice(0, LARGEST), slice(LARGEST, None)
-    flipped = (_uniform(rng, draws * size[drawn].size).reshape(draws, -1) < odds[drawn]) @ size[drawn]
+    flipped = _flipped(_uniform(rng, draws * size[drawn].size), odds[drawn], size[drawn], draws)
     if size.size <= LARGEST:
         return np.where(flipped <= missing, 2 * theta * flipped, -np.inf)
     mean = odds[rest] @ size[rest]
     variance = (odds[rest] * (1 - odds[rest])) @ size[rest] ** 2
     below = (missing - flipped - mean - 2 * theta * variance) / np.sqrt(np.maximum(variance, np.finfo(float).tiny))
     return 2 * theta * (flipped + mean + theta * variance) + log_ndtr(below)
+
+
+def _flipped(uniform: Floats, odds: Floats, size: Floats, draws: int) -> Floats:
+    """The sum of the units that each draw flips: those whose number is below their odds.
+
+    Some draws at a time, so that they stay in the processor's cache, and several of them in one line, which is compared
+    in a third of the time.
+
+    >>> _flipped(np.array([0.1, 0.6, 0.9, 0.2]), np.array([0.5, 0.5]), np.array([1.0, 3.0]), 2)
+    array([1., 3.])
+    """
+    together = gcd(draws, TOGETHER)
+    lines, odds = uniform.reshape(draws // together, -1), np.tile(odds, together)
+    step = CACHED // together
+    chosen, sums = np.empty((min(step, len(lines)), odds.size)), np.empty((len(lines), together))
+    for start in range(0, len(lines), step):
+        some = lines[start : start + step]
+        below = np.less(some, odds, out=chosen[: len(some)])
+        np.matmul(below.reshape(-1, size.size), size, out=sums[start : start + step].reshape(-1))
+    return sums.ravel()
 
 
 def _uniform(rng: np.random.Generator, size: int) -> Floats:

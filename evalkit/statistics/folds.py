@@ -5,7 +5,8 @@ from numpy.typing import ArrayLike
 
 from evalkit.arrays import InputError, finite, ratio, same_length
 from evalkit.statistics.intervals import t_interval
-from evalkit.statistics.significance import ROUNDING, Comparison, compare
+from evalkit.statistics.significance import Comparison, compare
+from evalkit.statistics.student import ROUNDING
 
 
 def nadeau_bengio(

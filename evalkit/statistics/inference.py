@@ -95,6 +95,8 @@ def within_range(c: Comparison, widest: float) -> Comparison:
     """The comparison with its limits cut to what a difference can be."""
 
     def cut(e: Estimate) -> Estimate:
+        if -widest <= e.low and e.high <= widest:
+            return e
         return replace(e, low=float(np.maximum(e.low, -widest)), high=float(np.minimum(e.high, widest)))
 
     return replace(c, difference=cut(c.difference), equivalence=cut(c.equivalence))
@@ -374,4 +376,4 @@ def detectable_by_t(a: Any, b: Any, level: float) -> float:
 def spread(a: Any, b: Any) -> tuple[float, int]:
     """The standard deviation of the differences over units that a t-test sees, NaN below two units; their number."""
     d = methods.paired(a, b)
-    return d.error * float(np.sqrt(d.n)), d.n
+    return d.spread, d.n

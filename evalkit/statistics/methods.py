@@ -21,6 +21,7 @@ from evalkit.statistics import (
     power,
     proportions,
     significance,
+    student,
 )
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.significance import Comparison
@@ -116,6 +117,16 @@ class Paired:
     freedom: float
     scale: float
     method: str
+
+    @property
+    def spread(self) -> float:
+        """The standard deviation of the differences over units that a t-test sees, NaN below two units."""
+        return self.error * float(np.sqrt(self.n))
+
+    @property
+    def p_value(self) -> float:
+        """The p-value of `t_test`."""
+        return student.p_value(self.value, self.error, freedom=self.freedom, scale=self.scale)
 
 
 def paired(a: Any, b: Any) -> Paired:

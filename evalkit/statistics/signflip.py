@@ -3,7 +3,7 @@
 What follows from them for a mean, its p-value and its limits, is in `flip_ranges`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from evalkit.arrays import Floats, Ints
 
 ENUMERATED = 20  # units whose 2^n sign vectors are all visited
-CACHED = 2**13  # draws that are worked on at once, so that they stay in the processor's cache
+CACHED = 2**14  # draws that are worked on at once, so that they stay in the processor's cache
 REMEMBERED = 4  # columns of sizes whose draws are kept: all pairs of systems on the same units share them
 FEW = 2**16  # units up to which they are kept, some megabytes
 HELD = 2**22  # drawn sums held at once when many columns share their signs
@@ -74,23 +74,37 @@ def _points(n: int) -> int:
 
 
 def sums(values: Floats, bits: bytes) -> Iterator[Floats]:
-    """Σ ± values of some draws at a time; without bits for every choice of signs."""
+    """Σ ± values of some draws at a time, which the next may overwrite; without bits for every choice of signs."""
     if not bits:
         every = enumerated(values)
         yield from (every[start : start + CACHED] for start in range(0, every.size, CACHED))
         return
     signs = remembered(_signs, values.size)(bits, values.size)
+    rows = max(1, CACHED // signs.shape[1])
+    blocks = (signs[start : start + rows] for start in range(0, len(signs), rows))
+    if 1 < signs.shape[1] <= TOGETHER:
+        yield from _by_halves(blocks, values, signs.shape[1] // 2)
+        return
     points = np.zeros(signs.shape[1])
     points[: values.size] = values
-    rows = max(1, CACHED // points.size)
-    if points.size <= TOGETHER:
-        matrix = values[:, None] * _hadamard(points.size)[: values.size]
-        yield from (
-            (signs[start : start + rows, : values.size] @ matrix).ravel() for start in range(0, len(signs), rows)
-        )
-        return
-    blocks = (signs[start : start + rows] for start in range(0, len(signs), rows))
     yield from (walsh_hadamard(block * points).ravel() for block in blocks)
+
+
+def _by_halves(blocks: Iterable[Floats], values: Floats, half: int) -> Iterator[Floats]:
+    """The transform's last level by hand: the sums and the differences of two products, each of half the points.
+
+    The memory of some draws is used again for the next.
+    """
+    matrix, n = _hadamard(half), values.size
+    first, second = values[:half, None] * matrix, values[half:, None] * matrix[: n - half]
+    memory = np.empty(0)
+    for block in blocks:
+        kept, turned = block[:, :half] @ first, block[:, half:n] @ second
+        memory = memory if memory.size >= 2 * kept.size else np.empty(2 * kept.size)
+        drawn = memory[: 2 * kept.size]
+        np.add(kept, turned, out=drawn[: kept.size].reshape(kept.shape))
+        np.subtract(kept, turned, out=drawn[kept.size :].reshape(kept.shape))
+        yield drawn
 
 
 def exceeded(columns: Floats, observed: Floats, *, rng: np.random.Generator, draws: int) -> tuple[Ints, int]:

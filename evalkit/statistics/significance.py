@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evalkit.arrays import Floats, InputError, Ints, ParameterError, finite, ratio, same_length
-from evalkit.statistics import flip_tail
-from evalkit.statistics.flip_ranges import ranges
+from evalkit.statistics import flip_tail, student
+from evalkit.statistics.flip_ranges import extremes
 from evalkit.statistics.intervals import (
     Estimate,
     bca_interval,
@@ -33,7 +33,6 @@ from evalkit.statistics.results import Comparison as Comparison
 Verdict = Literal["better", "worse", "equivalent", "cannot tell"]
 Adjustment = Callable[[ArrayLike], Floats]
 WELCH = "influence of rows, Welch t"
-ROUNDING = 1e-12  # a spread this small against the values is rounding, not variance
 
 
 # Means over units
@@ -68,7 +67,7 @@ def sign_flip(
     check_comparison_level(level)
     total = _units(differences)
     size = np.ones(total.size) if counts is None else _counts(counts, total)
-    drawn = ranges(total, size, rng=rng, draws=draws)
+    drawn = extremes(total, size, rng=rng, draws=draws, level=equivalence_level(level))
     p, how = flip_tail.p_value(total, drawn, rng=rng)
     value, limits = _sum(total) / float(size.sum()), drawn.limits(level, equivalence_level(level))
 
@@ -188,12 +187,9 @@ def error_t(
     freedom: float | None = None,
 ) -> Comparison:
     """A difference with the standard error that n units give: t on n − 1 or `freedom`, as `influence_t` has it."""
-    from scipy.special import stdtr
-
     check_comparison_level(level)
-    if error <= ROUNDING * scale:
-        error = 0.0 if abs(value) <= ROUNDING * scale else np.nan
-    p = 1.0 if error == 0 else float(2 * stdtr(max(n - 1, 1) if freedom is None else freedom, -abs(value) / error))
+    p = student.p_value(value, error, freedom=max(n - 1, 1) if freedom is None else freedom, scale=scale)
+    error = student.beyond_rounding(value, error, scale)
 
     def interval(at: float) -> Estimate:
         return t_interval(value, error, n=n, level=at, method=method, freedom=freedom)
@@ -354,7 +350,7 @@ def _units(differences: ArrayLike) -> Floats:
 def _sum(differences: Floats) -> float:
     """The sum, exactly 0 where all that is left of it is rounding: 0.3 − 0.2 − 0.1 favours nobody."""
     total = fsum(differences)  # exact: neither the order of the units nor that of the systems changes its last bit
-    return total if abs(total) > ROUNDING * np.abs(differences).sum() else 0.0
+    return total if abs(total) > student.ROUNDING * np.abs(differences).sum() else 0.0
 
 
 def _counts(counts: ArrayLike, differences: Floats) -> Floats:

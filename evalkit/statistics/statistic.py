@@ -51,8 +51,9 @@ class Statistic:
         return []
 
     def base(self) -> Self:
-        """The statistic of the metric that this one transforms."""
-        return replace(self, chosen=self.chosen.base)
+        """The statistic of the metric that this one transforms; itself where there is none."""
+        original = self.chosen.base
+        return self if original is self.chosen else replace(self, chosen=original)
 
 
 # Units ------------------------------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ from evalkit.reading.reductions import sharded
 from evalkit.reading.reductions.measured import Measured
 from evalkit.reading.tables import precision, sources
 from evalkit.reading.tables.parts import Source
-from evalkit.statistics import inference, methods
+from evalkit.statistics import inference, methods, power
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.statistic import OfUnits
 from evalkit.studies import asks, study
@@ -230,9 +230,9 @@ class Ranking(Shown, Study):
         if not first.meets(second):
             return {"p_t": np.nan, "wins": 0, "ties": 0, "losses": 0, "detectable": np.nan}
         wins, ties, losses = sums.wins(first.sums, second.sums, self.unit)
-        t = methods.t_test(first, second, self.inference_options(2))
-        least = inference.detectable_by_t(first, second, self.family_level)
-        return {"p_t": t.p_value, "wins": wins, "ties": ties, "losses": losses, "detectable": least}
+        paired = methods.paired(first, second)
+        least = power.minimum_detectable(paired.spread, paired.n, level=self.family_level)
+        return {"p_t": paired.p_value, "wins": wins, "ties": ties, "losses": losses, "detectable": least}
 
     # Query by query, along the list
 

@@ -121,18 +121,41 @@ def is_records(tree: Any) -> bool:
 
 
 def is_columns(tree: Any) -> bool:
-    """True for a mapping of two or more equally long, not empty lists of single values."""
-    if not isinstance(tree, Mapping) or len(tree) < 2 or not all(isinstance(one, list) for one in tree.values()):
+    """True for a mapping of two or more equally long, not empty lists of single values.
+
+    Where one is coded, as words and the place of each row's, others may be a value that all rows share.
+    """
+    if not isinstance(tree, Mapping) or len(tree) < 2:
         return False
-    lengths = {len(one) for one in tree.values()}
-    return (
-        len(lengths) == 1 and lengths != {0} and not any(isinstance(v, list | dict) for c in tree.values() for v in c)
-    )
+    coded = any(map(is_coded, tree.values()))
+    columns = [column["at"] if is_coded(column) else column for column in tree.values()]
+    lists = [column for column in columns if isinstance(column, list)]
+    lengths = {len(column) for column in lists}
+    single = not any(isinstance(value, list | dict) for column in lists for value in column)
+    whole = len(lists) == len(tree) or (coded and not any(isinstance(column, Mapping) for column in columns))
+    return len(lengths) == 1 and lengths != {0} and single and whole
 
 
-def records(columns: Mapping[str, list]) -> list[dict]:
-    """Columns as a list of records."""
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+def is_coded(column: Any) -> bool:
+    """True for a column of texts as words and the place of each row's."""
+    return isinstance(column, Mapping) and set(column) == {"words", "at"}
+
+
+def records(columns: Mapping[str, Any]) -> list[dict]:
+    """Columns as a list of records.
+
+    >>> records({"first": {"words": ["b", "a"], "at": [1, 0]}, "p": [0.5, 1.0], "unit": "row"})
+    [{'first': 'a', 'p': 0.5, 'unit': 'row'}, {'first': 'b', 'p': 1.0, 'unit': 'row'}]
+    """
+    lists = {name: plain(column) for name, column in columns.items()}
+    length = max(len(column) for column in lists.values() if isinstance(column, list))
+    lists = {name: column if isinstance(column, list) else [column] * length for name, column in lists.items()}
+    return [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
+
+
+def plain(column: Any) -> Any:
+    """A column with its words in their places."""
+    return [column["words"][place] for place in column["at"]] if is_coded(column) else column
 
 
 def naming(rows: list[dict]) -> list[str]:

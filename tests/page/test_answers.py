@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from browser import DARK, ask, printed
 from conftest import PAGES, ROOT
+from frozen.compare import records
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from evalkit.metrics import counts, curves
@@ -74,7 +75,7 @@ def test_the_first_press_brings_the_best_to_the_top_and_names_in_their_order(tmp
 def test_a_table_is_copied_with_its_intervals(tmp_path):
     texts = quiet(ask(page("classification"), "return copied(captioned('Paired differences in roc_auc'));", tmp_path))
     rows = list(csv.DictReader(io.StringIO(texts["CSV"])))
-    pairs = [row for row in results("classification")["comparisons"] if row["metric"] == "roc_auc"]
+    pairs = [row for row in records(results("classification")["comparisons"]) if row["metric"] == "roc_auc"]
     assert [row["first − second"] for row in rows] == [f"{row['first']} − {row['second']}" for row in pairs]
     for row, pair in zip(rows, pairs, strict=True):
         for column, key in (("difference", "difference"), ("difference low", "low"), ("difference high", "high")):
@@ -330,7 +331,7 @@ def test_a_figure_says_the_numbers_of_the_json(tmp_path):
     return {told, curve};
     """
     seen, found = quiet(ask(page("classification"), script, tmp_path)), results("classification")
-    pairs = [row for row in found["comparisons"] if row["metric"] == "roc_auc"]
+    pairs = [row for row in records(found["comparisons"]) if row["metric"] == "roc_auc"]
     for text, row in zip(seen["told"], pairs, strict=True):
         assert text.startswith(f"{row['first']} − {row['second']}: ")
         low, high = re.search(r"\[(.*), (.*)\]", text).groups()
