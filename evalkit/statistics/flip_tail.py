@@ -86,10 +86,9 @@ def _tilt(size: Floats, total: float) -> float:
     0.549306144
     """
     theta, square = 0.0, size**2
-    whole = float(square.sum())
     for _ in range(STEPS):
         bent = np.tanh(theta * size)
-        step = (total - float(size @ bent)) / (whole - float(square @ bent**2))
+        step = (total - float(size @ bent)) / float(square @ (1 - bent**2))
         theta += step
         if step <= 1e-15 * theta:
             break
