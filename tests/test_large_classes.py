@@ -103,6 +103,13 @@ def test_predicted_classes_beside_scores():
     same_studies(kept, reduced)
 
 
+def test_classes_of_rows_without_a_match_are_none():
+    data = decided()
+    alone = data[data["system"] == "far"].head(3).assign(id=["x", "y", "z"], label="boat")
+    same_studies(held(pd.concat([data, alone])), summed(pd.concat([data, alone])))
+    assert summed(pd.concat([data, alone])).classes == NAMES
+
+
 def test_few_units_and_many_are_the_same():
     few = Limits(reading=replace(SHARDS, units=10**6))
     many = Limits(reading=replace(SHARDS, units=10))

@@ -38,9 +38,23 @@ class Counted:
         """The scores of a class."""
         return Scores(self.g.grids[f"{group} {system} {c}"], self.first.scale)
 
+    @property
+    def systems(self) -> range:
+        """Their numbers."""
+        return range(len(self.order))
+
+    def each(self, group: int, system: int) -> list[Scores]:
+        """The scores of every class."""
+        return [self.scores(group, system, c) for c in range(self.first.classes)]
+
     def top(self, system: int) -> Scores:
         """The scores of the predicted class, right or wrong."""
         return Scores(self.g.grids[f"0 {system} top"], self.first.scale)
+
+    def there(self) -> list[int]:
+        """The classes that any row has or any system predicts."""
+        cells = [self.first.cells(self.g, 0, i) for i in self.systems]
+        return np.unique(np.concatenate([side for c in cells for side in (c.actual, c.said[0])])).tolist()
 
     def rows(self, group: int) -> np.ndarray:
         """The rows of each class."""

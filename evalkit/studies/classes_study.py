@@ -150,21 +150,25 @@ class ClassesStudy(EachStudy):
 
     def share_of(self, name: str, member: Of, hit: Of) -> Estimate:
         """Hits among some of the rows of a system, with limits."""
-        of = self.derived(SHARE, name, lambda rows: Rows(member(rows), decision=hit(rows), weight=rows.weight,
-                                                         unit=rows.unit))  # fmt: skip
+
+        def change(rows: Rows) -> Rows:
+            return Rows(member(rows), decision=hit(rows), weight=rows.weight, unit=rows.unit)
+
+        of = self.derived(SHARE, name, change)
         return inference.estimate(of, self.inference_options(1))
 
     @cached_property
     def by_class(self) -> pd.DataFrame:
         """Rows, predictions, precision, recall, F1 of every class and system; with scores AUC, average precision."""
-        classes = range(len(self.classes))
-        return pd.DataFrame([self._class(name, c) for name in self.order for c in classes])
+        sizes, rows = self.sizes.tolist(), []
+        for name in self.order:
+            for c, (n, predicted) in enumerate(zip(sizes, self.said(name).tolist(), strict=True)):
+                row = {"system": name, "class": self.classes[c], "n": n, "predicted": predicted}
+                rows.append(row | self._class(name, c))
+        return pd.DataFrame(rows)
 
-    def _class(self, name: str, c: int) -> dict[str, Any]:
-        row: dict[str, Any] = {"system": name, "class": self.classes[c]}
-        row |= {"n": int(self.sizes[c]), "predicted": int(self.said(name)[c])}
-        actual: Of = lambda rows: rows.actual == c  # noqa: E731
-        said: Of = lambda rows: rows.predicted == c  # noqa: E731
+    def _class(self, name: str, c: int) -> dict[str, float]:
+        actual, said = _are(c), _called(c)
         estimates = {"precision": self.share_of(name, said, actual), "recall": self.share_of(name, actual, said)}
         of = {"f1": self.derived(F1, name, lambda rows: against_rest(rows, c))}
         if self.scored:
@@ -172,7 +176,7 @@ class ClassesStudy(EachStudy):
             of |= {"average_precision": self.of_class(AVERAGE_PRECISION, name, c)}
         estimates |= {metric: inference.estimate(one, self.inference_options(1)) for metric, one in of.items()}
         sides = {"": "value", "_low": "low", "_high": "high"}
-        return row | {f"{m}{end}": getattr(e, side) for m, e in estimates.items() for end, side in sides.items()}
+        return {f"{m}{end}": getattr(e, side) for m, e in estimates.items() for end, side in sides.items()}
 
     # Pictures' data
 
@@ -202,7 +206,7 @@ class ClassesStudy(EachStudy):
         return pd.DataFrame([self._pair(*pair, table) for pair in pairs], columns=CONFUSED)
 
     def _pair(self, actual: int, predicted: int, table: np.ndarray) -> dict[str, Any]:
-        e = self.share_of(self.leader, lambda rows: rows.actual == actual, lambda rows: rows.predicted == predicted)
+        e = self.share_of(self.leader, _are(actual), _called(predicted))
         names = {"actual": self.classes[actual], "predicted": self.classes[predicted]}
         of_errors = float(table[actual, predicted] / table.sum())
         sides = {"n": table[actual, predicted].item(), "share": e.value, "low": e.low, "high": e.high}
@@ -218,7 +222,10 @@ class ClassesStudy(EachStudy):
         value = labels.coverage(table, self.target)
         enough = labels.coverage_by_class(table, self.target) > 0
         names = [label for label, ok in zip(self.classes, enough, strict=True) if ok]
-        chosen: Of = lambda rows: enough[rows.predicted]  # noqa: E731
+
+        def chosen(rows: Rows) -> Bools:
+            return enough[rows.predicted]
+
         e = self.share_of(name, lambda rows: np.ones(len(rows), dtype=bool), chosen)
         right = self.share_of(name, chosen, lambda rows: rows.actual == rows.predicted)
         row = {"system": name, "coverage": value, "low": e.low, "high": e.high, "classes": ", ".join(names)}
@@ -266,6 +273,16 @@ class ClassesStudy(EachStudy):
             return UNKNOWN
         draws = self.settings.limits.bands
         return calibration_test.perfect(self.top_label[name], calibration.ece_10, rng=self.rng(4), draws=draws)
+
+
+def _are(c: int) -> Of:
+    """The rows of a class."""
+    return lambda rows: rows.actual == c
+
+
+def _called(c: int) -> Of:
+    """The rows for which a class is predicted."""
+    return lambda rows: rows.predicted == c
 
 
 def asked(p: Classification, limits: Limits, *, scored: bool, outside: str) -> Settings:

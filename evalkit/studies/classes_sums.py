@@ -19,7 +19,7 @@ from evalkit.metrics.labels import Confusion
 from evalkit.metrics.rows import Rows
 from evalkit.parameters import Classification
 from evalkit.reading.inputs import pairing
-from evalkit.reading.reductions import tabled
+from evalkit.reading.reductions import classes, tabled
 from evalkit.reading.reductions.classes import Large
 from evalkit.reading.tables.slices import Slice
 from evalkit.statistics.class_passes import FACTS, NOWHERE, First, Ranked, Second
@@ -128,8 +128,7 @@ class SumsStudy(ClassesStudy):
 
     def _tables(self) -> list[Counts]:
         """The leader's table of each class against the rest."""
-        i = self._place(self.leader)
-        return [self.read.scores(0, i, c).chances for c in range(len(self.classes))]
+        return [scores.chances for scores in self.read.each(0, self._place(self.leader))]
 
     @cached_property
     def drawn(self) -> list[tuple[str, Counts]]:
@@ -175,8 +174,8 @@ class SumsStudy(ClassesStudy):
         """By how much counting scores in bins changes an AUC at most."""
         if not self.scored:
             return 0.0
-        places = ((i, c) for i in range(len(self.systems)) for c in range(len(self.classes)))
-        return max(float(np.nan_to_num(self.read.scores(0, i, c).width)) for i, c in places)
+        every = (scores for i in self.read.systems for scores in self.read.each(0, i))
+        return max(float(np.nan_to_num(scores.width)) for scores in every)
 
 
 # Two readings ---------------------------------------------------------------------------------------------------------
@@ -191,6 +190,10 @@ def study_of(t: Large, p: Classification, limits: Limits = USUAL) -> SumsStudy:
             raise ParameterError(f"metrics: {chosen.label} needs all rows in memory, got {t.rows:,} rows")
     t = _beside(t)
     counted = _counted(t, settings)
+    there = counted.there()
+    if not t.scored and len(there) < len(t.classes):  # other classes have rows only whose id another system lacks
+        t = classes.only(t, there)
+        counted = _counted(t, settings)
     second = _second(t, counted, settings)
     g = second.whole(t.reduce(second, second.merge, by_unit=True)) if second else Gathered()
     summed = SummedClasses(counted, second, g, t.outside)
@@ -263,32 +266,32 @@ def _group(t: Large, first: First, g: Gathered, number: int, layout: Layout) -> 
 
 def _second(t: Large, counted: Counted, settings: Settings) -> Second | None:
     """What the second reading needs to know of the first; None where all is known."""
-    systems, first, plain = range(len(t.systems)), counted.first, counted.layout is Layout.SUMMED
+    first, plain = counted.first, counted.layout is Layout.SUMMED
     losses = {
-        group: [[Moved(chosen, NOWHERE, counted.known(chosen, group, i)) for chosen in wanted] for i in systems]
+        group: [[Moved(chosen, NOWHERE, counted.known(chosen, group, i)) for chosen in wanted] for i in counted.systems]
         for group in counted.groups
         if (wanted := first.sliced if group else first.losses)
     }
-    areas = {}
-    for group in counted.groups:
-        metrics = settings.metrics[:1] if group else settings.metrics
-        of = {label: metric for chosen in metrics for label, metric in _ordered(chosen).items()}
-        more = {chosen.label: chosen for chosen in OF_CLASS} if not plain and t.scored and not group else {}
-        for label, chosen in (of | more).items():
-            every = [[_ranked(chosen, counted.scores(group, i, c)) for c in range(first.classes)] for i in systems]
-            areas[group, label] = every
-    if not (losses or areas):
-        return None
-    return Second(first.classes, losses, areas, first.scale, plain, first.apart)
+    areas = {
+        (group, label): [[_ranked(chosen, scores) for scores in counted.each(group, i)] for i in counted.systems]
+        for group in counted.groups
+        for label, chosen in _areas(settings.metrics, group, each=t.scored and not plain).items()
+    }
+    return Second(first.classes, losses, areas, first.scale, plain, first.apart) if losses or areas else None
 
 
-def _ordered(chosen: Chosen) -> dict[str, Chosen]:
+def _areas(metrics: Sequence[Chosen], group: int, *, each: bool) -> dict[str, Chosen]:
+    """The metrics of the order of the scores of a class, of a group. each: those of every class stand on the page."""
+    wanted = [] if group or not each else list(OF_CLASS)
+    for chosen in metrics[:1] if group else metrics:
+        wanted += _ordered(chosen)
+    return {chosen.label: chosen for chosen in wanted}
+
+
+def _ordered(chosen: Chosen) -> list[Chosen]:
     """The metric of one class of which another one is the mean, where it follows from the order of the scores."""
     kind: Any = chosen.base.metric.kind
-    if isinstance(kind, Loss) or kind.decided:
-        return {}
-    of = Chosen(kind.of)
-    return {of.label: of}
+    return [] if isinstance(kind, Loss) or kind.decided else [Chosen(kind.of)]
 
 
 def _ranked(chosen: Chosen, scores: Scores) -> Ranked:

@@ -79,37 +79,36 @@ def read(engine: Engine, predicted: Predicted, segments: Sequence[str] = (), uni
     kept = [row for row in every if row["system"] in systems]
     known = _Known.of(engine, pieces, systems)
     classes = known.classes()
-    scale = forecasts.scale_of(pieces, profiles)
     own = known.scores(classes)
-    cells = [f"{engine.dialect.quote('text label')} AS label"]
-    cells += [f"{engine.dialect.quote('text predicted')} AS predicted"] if known.said is not None else []
-    cells += [f"{engine.dialect.quote(role)} AS score{i}" for i, role in enumerate(own)]
-    plan = Plan(
-        systems,
-        len(systems) > 1,
-        (),
-        scale,
-        truth="label",
-        classes=known.coded(layout.shared["label"], known.label, classes),
-        each=len(own),
-        said=None if known.said is None else known.coded(layout.own[None]["predicted"], known.said, classes),
-    )
+    plan = known.plan(systems, classes, forecasts.scale_of(pieces, profiles))
     table = Large(
         engine=engine,
         pieces=pieces,
-        query=tabled.union(engine, pieces, systems, cells, segments, unit),
+        query=tabled.union(engine, pieces, systems, known.cells(own), segments, unit),
         plan=plan,
         counts=[sum(row["n"] for row in rows) for rows in profiles],
         rows=sum(row["n"] for row in kept),
         slices={},
         classes=classes,
-        squares=_squares(kept, scale),
+        squares=_squares(kept, plan.scale),
         outside="",
     )
     table = replace(table, outside=_outside(table, kept, own))
     if layout.id and not plan.paired:
         tabled.refuse_id_twice(table)
     return tabled.grouped(table, segments, unit)
+
+
+def only(t: Large, kept: Sequence[int]) -> Large:
+    """The table of some of the classes, of which alone there are rows that count."""
+    number = np.zeros(len(t.classes), np.int64)
+    number[list(kept)] = np.arange(len(kept))
+    columns = {name: getattr(t.plan, name) for name in ("classes", "said")}
+    named: Any = {name: None if of is None else replace(of, of=number[of.of]) for name, of in columns.items()}
+    classes = tuple(t.classes[i] for i in kept)
+    if len(classes) < 2:
+        raise outcomes.one_class(t.pieces[0].part.name, t.columns["label"], classes[0])
+    return replace(t, classes=classes, plan=replace(t.plan, **named))
 
 
 def _squares(rows: Sequence[Row], scale: float | None) -> float:
@@ -190,10 +189,24 @@ class _Known:
         fields, roles = self.layout.own[None], self._roles
         return [own_key(None, roles[name], fields[roles[name]]) for name in classes] if roles else []
 
-    def coded(self, field: Field, texts: Mapping[str, Piece], classes: tuple[str, ...]) -> Segment:
-        """The texts of a column, and the number of each one's class."""
-        numbers = [classes.index(field.plain(text)) for text in texts]
-        return Segment(tuple(texts), np.array(numbers, dtype=np.int64))
+    def cells(self, own: Sequence[str]) -> list[str]:
+        """The cells of what is and of what is said. own: the roles of the columns of scores."""
+        named = {"text label": "label"} | ({} if self.said is None else {"text predicted": "predicted"})
+        named |= {role: f"score{i}" for i, role in enumerate(own)}
+        return [f"{self.engine.dialect.quote(role)} AS {short}" for role, short in named.items()]
+
+    def plan(self, systems: tuple[str, ...], classes: tuple[str, ...], scale: float | None) -> Plan:
+        """What a shard's columns mean, without segments and units."""
+        said = None if self.said is None else _coded(self.layout.own[None]["predicted"], self.said, classes)
+        label = _coded(self.layout.shared["label"], self.label, classes)
+        each = len(self.scores(classes))
+        return Plan(systems, len(systems) > 1, (), scale, truth="label", classes=label, each=each, said=said)
+
+
+def _coded(field: Field, texts: Mapping[str, Piece], classes: tuple[str, ...]) -> Segment:
+    """The texts of a column, and the number of each one's class."""
+    numbers = [classes.index(field.plain(text)) for text in texts]
+    return Segment(tuple(texts), np.array(numbers, dtype=np.int64))
 
 
 def _outside(t: Large, rows: Sequence[Row], own: Sequence[str]) -> str:
