@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from large_classes import CASES, DECIDED, METRICS, NAMES, SHARDS, decided, frame, held, summed
 
+import evalkit as ek
 from evalkit.arrays import InputError, ParameterError
 from evalkit.drawing.tables import Html
 from evalkit.limits import Limits, Reading
@@ -108,6 +109,27 @@ def test_classes_of_rows_without_a_match_are_none():
     alone = data[data["system"] == "far"].head(3).assign(id=["x", "y", "z"], label="boat")
     same_studies(held(pd.concat([data, alone])), summed(pd.concat([data, alone])))
     assert summed(pd.concat([data, alone])).classes == NAMES
+
+
+def test_own_metrics_are_those_of_memory():
+    @ek.mean(best="low", low=0)
+    def far(label, predicted):
+        return np.abs(label - predicted)
+
+    @ek.ratio(best="high")
+    def of_last(label, predicted):
+        return (predicted == 3) & (label == 3), predicted == 3
+
+    @ek.mean(best="high", undefined="the class is rare")
+    def some(label, predicted):
+        return np.where(label == 3, np.nan, label == predicted)
+
+    given = {"metrics": [far, of_last, "accuracy"], "segments": "country"}
+    kept, reduced = held(frame(), **given), summed(frame(), **given)
+    same(kept.estimates, reduced.estimates, but=("of_last",))
+    same(kept.comparisons, reduced.comparisons, but=("of_last",))
+    with pytest.raises(ParameterError, match="some leaves rows out"):
+        summed(frame(), metrics=[some])
 
 
 def test_few_units_and_many_are_the_same():

@@ -5,7 +5,7 @@ Names of what is gathered: the group, then the system by its number, then what i
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -225,6 +225,8 @@ class Second:
 
     def __call__(self, shard: Shard) -> Any:
         """The result of a shard."""
+        if not any(self.losses) and not any(group for group, _ in self.areas):
+            shard = replace(shard, slice=[], slices=[])  # no slice needs a second reading
         g, weight = Gathered(), weights(shard, self.scale)
         summing = Summing(shard.unit, shard.units, self.apart)
         for group, part, rows in groups(shard):
@@ -234,24 +236,24 @@ class Second:
                 g.sums[f"{group} losses"] = summing(columns, len(self.loss_names(group)), part.unit)
             for at, label in self.areas:
                 if at == group:
-                    ranked = _Areas(part, some, self.areas[group, label])
-                    names = self.area_names(group, label)
-                    g.sums[f"{group} {label} areas"] = summing(ranked, len(names), part.unit)
-                    if self.plain:
-                        g.sums[f"{group} {label} strata"] = self._strata(ranked, part.label)
+                    self._add(g, f"{group} {label}", _Areas(part, some, self.areas[group, label]), summing)
         return g.table()
 
-    def _strata(self, columns: "_Areas", label: Ints) -> Floats:
-        """Of the rows of each class, the products of what moves the mean over the classes, of every two systems."""
-        systems = len(columns.systems)
-        sums = np.zeros((self.classes, systems, systems))
-        for start in range(0, len(columns), passes.BLOCK):
-            at = slice(start, min(start + passes.BLOCK, len(columns)))
-            moved = columns(at)[len(SHARED) :].reshape(systems, self.classes, -1).mean(axis=1)
+    def _add(self, g: Gathered, place: str, columns: "_Areas", summing: Summing) -> None:
+        """The sums of a metric by class; of rows that count alike also those of its mean, by the class of the row."""
+        systems, label = len(columns.systems), columns.part.label
+        strata = np.zeros((self.classes, systems, systems))
+
+        def by_class(at: slice, x: Floats) -> None:
+            moved = x[len(SHARED) :].reshape(systems, self.classes, -1).mean(axis=1)
             for i in range(systems):
                 for j in range(systems):
-                    sums[:, i, j] += np.bincount(label[at], moved[i] * moved[j], self.classes)
-        return sums.ravel()
+                    strata[:, i, j] += np.bincount(label[at], moved[i] * moved[j], self.classes)
+
+        m = len(SHARED) + systems * self.classes
+        g.sums[f"{place} areas"] = summing(columns, m, columns.part.unit, by_class if self.plain else None)
+        if self.plain:
+            g.sums[f"{place} strata"] = strata.ravel()
 
     def merge(self, table: Any) -> Any:
         """Two results as one."""

@@ -80,7 +80,7 @@ class SummedClasses:
         """The metric of a system in a group; a slice is all rows."""
         group, i = 0 if isinstance(member, slice) else member, self.counted.order.index(system)
         kind: Any = chosen.base.metric.kind
-        if isinstance(kind, Loss):
+        if kind.totalled:
             return self._loss(chosen, group, i)
         if kind.decided:
             return of_system(chosen, self.counted.groups[group], i)
@@ -101,7 +101,7 @@ class SummedClasses:
         kind: Any = base.metric.kind
         totals, column = self.counted.known(base, group, i), f"{i} {base.label}"
         moments = self._moments(f"{group} losses", self.second.loss_names(group))
-        members = int(totals[1]) if plain else None
+        members = int(totals[1]) if plain and isinstance(kind, Loss) else None
         return OfTotals(chosen, moments, self.layout, kind.of_terms(totals), {column: 1.0}, column, members)
 
     def _moments(self, name: str, names: list[str]) -> Moments:

@@ -225,6 +225,7 @@ def _counted(t: Large, settings: Settings) -> Counted:
         raise pairing.nothing_shared(t.systems)
     if not t.plan.paired and rows != t.rows:
         raise tabled.changed(t)
+    _refuse_partial(first, g, t.systems)
     if any(bins.shift for name, bins in g.grids.items() if name.endswith("cells")):
         raise ParameterError(f"systems: actual and predicted classes of two systems come in more than {first.bins:,} "
                              "ways, which needs all rows in memory; choose one system")  # fmt: skip
@@ -234,16 +235,24 @@ def _counted(t: Large, settings: Settings) -> Counted:
     return Counted(t.systems, first, g, {n: _group(t, first, g, n, layout) for n in numbers}, layout)
 
 
+def _refuse_partial(first: First, g: Gathered, systems: Sequence[str]) -> None:
+    """Raises ParameterError for a loss that leaves out rows: which ones of two systems only the rows tell."""
+    for chosen in first.losses:
+        members = [g.sums[f"0 {i} {chosen.label}"][1] for i in range(len(systems))]
+        if isinstance(chosen.metric.kind, Loss) and min(members) < g.sums["0"][1]:
+            raise ParameterError(f"metrics: {chosen.label} leaves rows out, which needs all rows in memory")
+
+
 def _first(t: Large, settings: Settings) -> First:
     k, s, limits, primary = len(t.classes), len(t.systems), settings.limits, settings.metrics[0].base
     tops = [lookup.find(f"top@{n}", "classes") for n in TOPS if n <= k] if t.scored else []
-    losses = [chosen.base for chosen in settings.metrics if isinstance(chosen.base.metric.kind, Loss)]
+    losses = [chosen.base for chosen in settings.metrics if chosen.base.metric.kind.totalled]
     return First(
         classes=k,
         losses=list({chosen.label: chosen for chosen in [*losses, *tops]}.values()),
-        sliced=[primary] if isinstance(primary.metric.kind, Loss) else [],
+        sliced=[primary] if primary.metric.kind.totalled else [],
         ranked=t.scored,
-        ranked_slices=t.scored and not primary.decided and not isinstance(primary.metric.kind, Loss),
+        ranked_slices=t.scored and bool(_ordered(primary)),
         scale=t.plan.scale,
         squares=t.squares,
         apart=t.plan.units is not None,
@@ -291,7 +300,7 @@ def _areas(metrics: Sequence[Chosen], group: int, *, each: bool) -> dict[str, Ch
 def _ordered(chosen: Chosen) -> list[Chosen]:
     """The metric of one class of which another one is the mean, where it follows from the order of the scores."""
     kind: Any = chosen.base.metric.kind
-    return [] if isinstance(kind, Loss) or kind.decided else [Chosen(kind.of)]
+    return [] if kind.totalled or kind.decided else [Chosen(kind.of)]
 
 
 def _ranked(chosen: Chosen, scores: Scores) -> Ranked:
