@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -104,9 +105,16 @@ class SummedClasses:
         members = int(totals[1]) if plain and isinstance(kind, Loss) else None
         return OfTotals(chosen, moments, self.layout, kind.of_terms(totals), {column: 1.0}, column, members)
 
+    @cached_property
+    def _kept(self) -> dict[str, Moments]:
+        return {}
+
     def _moments(self, name: str, names: list[str]) -> Moments:
+        """The sums of the second reading, added up over units once."""
         assert self.second is not None
-        return gathered.moments(self.g.sums[name], names, apart=self.second.apart)
+        if name not in self._kept:
+            self._kept[name] = gathered.moments(self.g.sums[name], names, apart=self.second.apart)
+        return self._kept[name]
 
     def _area(self, chosen: Chosen, group: int, i: int, c: int) -> OfArea:
         moments: Any = None
