@@ -257,8 +257,8 @@ def _first(t: Large, settings: Settings) -> First:
         squares=t.squares,
         apart=t.plan.units is not None,
         bins=limits.bins,
-        room=min(limits.bins, max(2 * limits.bins // (k * s), LEAST)),
-        fewer=min(limits.slice_bins, max(2 * limits.slice_bins // (k * s), LEAST)),
+        room=min(limits.bins, max(limits.bins // (k * s), LEAST)),
+        fewer=min(limits.slice_bins, max(limits.slice_bins // (k * s), LEAST)),
     )
 
 
