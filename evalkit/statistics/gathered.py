@@ -85,13 +85,17 @@ class Summing:
     units: int
     apart: bool
 
-    def __call__(self, columns: Blocks, m: int, unit: Ints | None) -> Floats:
-        """n, sums, products and cubes of m columns, flat; of units apart the sums of each."""
+    def __call__(
+        self, columns: Blocks, m: int, unit: Ints | None, also: Callable[[slice, Floats], None] | None = None
+    ) -> Floats:
+        """n, sums, products and cubes of m columns, flat; of units apart the sums of each. also: gets each block."""
         by_unit = np.zeros((self.units if unit is not None else 0, m))
         total = Sums(0, np.zeros(m), np.zeros(m * m), np.zeros(m))
         for start in range(0, len(columns), passes.BLOCK):
             at = slice(start, min(start + passes.BLOCK, len(columns)))
             x = columns(at)
+            if also:
+                also(at, x)
             if unit is None:
                 total = total + Sums(x.shape[1], x.sum(axis=1), passes.products(x).ravel(), passes.cubed(x))
             else:

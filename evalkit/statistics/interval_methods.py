@@ -234,10 +234,10 @@ def of_cells(statistic: Any, o: Options) -> Estimate:
 
 def skewed_rows(statistic: Any, o: Options) -> Estimate:
     """The same of rows at hand; none where no row moves a value inside the range, as with one class for all rows."""
-    moved, n, error, metric = statistic.effects.rows, statistic.n, statistic.error(), statistic.chosen.metric
+    n, error, metric = statistic.n, statistic.error(), statistic.chosen.metric
     if error == 0 and metric.low < statistic.value < metric.high:
         return Estimate(statistic.value, np.nan, np.nan, o.level, n, UNMOVED)
-    return hall(statistic.value, error, means.skewness(moved), n=n, level=o.level)
+    return hall(statistic.value, error, statistic.skewness(), n=n, level=o.level)
 
 
 def overlap(statistic: Any, o: Options) -> Estimate:

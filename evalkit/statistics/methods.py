@@ -25,7 +25,7 @@ from evalkit.statistics import (
 )
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.significance import Comparison
-from evalkit.statistics.statistic import Layout, by_unit
+from evalkit.statistics.statistic import Layout
 
 AGAINST_KNOWN: dict[str, Callable[..., Comparison]] = {
     "two-sided": proportions.binomial_test,
@@ -166,15 +166,11 @@ def of_few(a: Any, b: Any, o: Options) -> Comparison:
     Where a row has one class, Welch's t takes the variance of each class's rows by itself, else t the degrees of
     freedom that the kurtosis of the influence values leaves.
     """
-    value, plain, kind = a.value - b.value, a.layout is Layout.PLAIN, a.chosen.metric.kind
-    moved = a.apart_by(b) if plain and kind.picks else a.effects.rows - b.effects.rows
-    strata = kind.strata(a.rows) if plain else []
-    rows = np.array([stratum.sum() for stratum in strata])
+    value, (squares, rows) = a.value - b.value, a.by_stratum(b)
     if rows.size and rows.min() > 1:
-        variance = np.array([np.sum(moved[stratum] ** 2) for stratum in strata]) * rows / (rows - 1)
+        variance = squares * rows / (rows - 1)
         return significance.welch_t(value, variance, rows, level=o.level, unit=o.unit, method=BY_CLASS)
-    freedom = intervals.freedom_left(by_unit(moved, a.unit), a.n - 1.0)
-    error = a.error_of(moved)
+    error, freedom = a.of_few(b)
     return significance.error_t(value, error, n=a.n, freedom=freedom, level=o.level, unit=o.unit, method=a.how)
 
 

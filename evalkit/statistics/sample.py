@@ -136,13 +136,13 @@ class Columns:
         decided = np.where(score >= self.threshold, weight, 0.0)
         columns[0], columns[1] = decided * label, decided * ~label
         rows = Rows(label.astype(np.int64), score, self.threshold)
-        place = _place(self.low, score) + np.where(label, 0, len(self.low)) if self.of else np.empty(0, np.int64)
+        place = places(self.low, score) + np.where(label, 0, len(self.low)) if self.of else np.empty(0, np.int64)
         for i, column in enumerate(self.of.values(), start=2):
             columns[i] = column.of(rows, place) * weight
         return columns
 
 
-def _place(low: Ints, score: Floats) -> Ints:
+def places(low: Ints, score: Floats) -> Ints:
     """The bin of each score: sorted first, the search runs through the bins instead of jumping."""
     code = grid.codes(score)
     order = np.argsort(code)

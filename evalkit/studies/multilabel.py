@@ -24,7 +24,8 @@ from evalkit.reading.tables.precision import Precision
 from evalkit.statistics import inference
 from evalkit.statistics.sample import HeldRows
 from evalkit.statistics.statistic import OfRows
-from evalkit.studies import curve_points, one_by_one, row_study, study
+from evalkit.studies import account, curve_points, one_by_one, row_study, study
+from evalkit.studies.account import Account
 from evalkit.studies.one_by_one import EachStudy
 
 METRICS = ("micro_f1", "macro_f1", "exact_match", "hamming_loss", "map_classes", "ranking_loss")
@@ -43,6 +44,11 @@ class MultiLabelStudy(EachStudy):
 
     data: MultiLabel
     threshold: float
+
+    @property
+    def account(self) -> Account:
+        """What was read."""
+        return account.of_rows(self.data.rows)
 
     @property
     def sources(self) -> tuple[Source, ...]:

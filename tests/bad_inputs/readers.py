@@ -224,7 +224,7 @@ READERS = (
     Reader(
         "classes", classification, "preds", *two_systems(_classes(), "p_x", "p_y", "p_z"),
         {"id": "id", "number": "p_y", "probability": "p_y", "class": "label", "shared": "label", "twin": "label"},
-        ("label",), {"metrics": "log_loss,accuracy"},
+        ("label",), {"metrics": "log_loss,accuracy"}, large=True,
     ),
     Reader(
         "labels", classification, "preds", *two_systems(_labels(), "p_a", "p_b"),
