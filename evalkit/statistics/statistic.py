@@ -32,6 +32,7 @@ class Layout(Enum):
     SUMMED_VARIED = "sums over rows in units, or with weights"
     DIVIDED = "units that two systems divide between them"
     INDEPENDENT = "other units in each system"
+    SUMMED_ARMS = "sums over other units in each system"
     FOLDS = "folds that share training rows"
     KNOWN = "a number that is known"
 
@@ -53,6 +54,16 @@ class Statistic:
     def base(self) -> Self:
         """The statistic of the metric that this one transforms."""
         return replace(self, chosen=self.chosen.base)
+
+
+@dataclass(frozen=True)
+class Amounts:
+    """How the values of n units are spread; the standard deviation is NaN of one unit."""
+
+    low: float
+    high: float
+    deviation: float
+    n: int
 
 
 # Units ------------------------------------------------------------------------------------------------------------
@@ -90,6 +101,13 @@ class OfUnits(Statistic):
     def shared_means(self) -> list[OfUnits]:
         shared = self.sums.denominator is None and self.layout in (Layout.PLAIN, Layout.CLUSTERED)
         return [self] if shared else []
+
+    @cached_property
+    def amounts(self) -> Amounts:
+        """How the values are spread."""
+        values = self.sums.numerator
+        deviation = float(values.std(ddof=1)) if values.size > 1 else np.nan
+        return Amounts(float(values.min()), float(values.max()), deviation, values.size)
 
     def hits(self) -> tuple[int, int]:
         """Ones and units, where each unit is 0 or 1."""
