@@ -77,7 +77,8 @@ def ways(case: Case, reader: Reader) -> Iterator[tuple[str, str, str]]:
     for kind in reader.formats:
         if kind in case.formats:
             yield kind, "memory", "two"
-            if reader.large and kind in OUT_OF_CORE and len(case.formats) > 1:
+            large = reader.large and reader.name not in case.unseen
+            if large and kind in OUT_OF_CORE and len(case.formats) > 1:
                 yield kind, "large", "two"
             if case.names_row and kind in ALONE and len(case.formats) > 1:
                 yield kind, "memory", "one"
