@@ -1,5 +1,7 @@
 """Files of 1M, 10M and 100M rows to a study, reading within 1 GB: wall, CPU and peak memory, and how they grow.
 
+Of users of an A/B test 100k, 1M and 10M, all of which are read as large tables are.
+
 python benchmarks/scale.py [rows ...]. Each size runs in a process of its own. The files are made in the temporary
 folder, 2.6 GB of ranked lists, 1.2 GB of scores and 2.5 GB of forecasts at 100M rows, 0.8 GB of ten classes at 10M,
 and removed.
@@ -14,6 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from results import Claim
@@ -71,21 +74,57 @@ def ten_classes(rows: int) -> Iterator[dict[str, np.ndarray]]:
         yield {"label": label, "device": segment} | {f"p_{c}": score[:, c] for c in range(10)}
 
 
+def users(rows: int) -> Iterator[dict[str, np.ndarray]]:
+    """Users in two arms with text ids, amounts that hardly repeat, a column from before, a segment of four values."""
+    rng = np.random.default_rng(4)
+    for start in range(0, rows, CHUNK):
+        n = min(CHUNK, rows - start)
+        before = rng.poisson(2, n)
+        orders = rng.poisson(1 + before / 2)
+        yield {
+            "user": np.char.add("u", np.arange(start, start + n).astype(str)),
+            "arm": np.array(["a", "b"])[rng.integers(0, 2, n)],
+            "orders": orders,
+            "spent": orders * rng.gamma(2, 5, n),
+            "before": before,
+            "device": np.array(["a", "b", "c", "d"])[rng.integers(0, 4, n)],
+        }
+
+
+def rows_read(report: str, **given: str) -> Callable[[str], Any]:
+    """What reads a file of predictions: path in, estimates out."""
+    return lambda path: import_module(f"evalkit.studies.{report}").read(path, memory=MEMORY, **given).estimates
+
+
+def users_read(path: str) -> Any:
+    """The estimates of a table of users, of which more than 50,000 are read as large tables are."""
+    from evalkit.limits import Limits, Reading
+    from evalkit.parameters import Interleaving
+    from evalkit.studies import interleaving
+
+    given = {"metrics": "spent,spent/orders", "before": "before", "strata": "device", "segments": "device"}
+    p = Interleaving.of({"users": path, "memory": MEMORY, "world": "none", **given})
+    study = interleaving.study_of(p, Limits(reading=Reading(rows=50_000))).users
+    assert study is not None
+    assert len(study.adjustments) == 5
+    return study.estimates
+
+
 @dataclass(frozen=True)
 class Kind:
-    """A kind of rows, the report that reads them, its column for segments, and what share of each size is measured."""
+    """A kind of rows, what reads a file of them, and what share of each size is measured."""
 
     rows: Callable[[int], Iterator[dict[str, np.ndarray]]]
-    report: str
-    segments: str | None = "device"
+    read: Callable[[str], Any]
     share: float = 1.0
 
 
 KINDS = {
-    "ranking": Kind(lists, "ranking", None),
-    "classification": Kind(scores, "classification"),
-    "ten classes": Kind(ten_classes, "classification", share=0.1),
-    "rating": Kind(forecasts, "rating"),
+    "ranking": Kind(lists, rows_read("ranking")),
+    "classification": Kind(scores, rows_read("classification", segments="device")),
+    "ten classes": Kind(ten_classes, rows_read("classification", segments="device"), share=0.1),
+    "rating": Kind(forecasts, rows_read("rating", segments="device")),
+    "users": Kind(users, users_read, share=0.1),
 }
 
 
@@ -108,9 +147,7 @@ def work(kind: str, path: str) -> None:
     from contenders import peak_megabytes
 
     wall, cpu = time.perf_counter(), time.process_time()
-    of = KINDS[kind]
-    study = import_module(f"evalkit.studies.{of.report}").read(path, memory=MEMORY, segments=of.segments)
-    frame = study.estimates
+    frame = KINDS[kind].read(path)
     spent = {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu, "peak": peak_megabytes()}
     print(json.dumps(spent | {"first": float(frame["value"].iloc[0])}))
 

@@ -46,7 +46,7 @@ from evalkit.catalogue.score_kinds import (
     Skill,
 )
 from evalkit.metrics.sums import both
-from evalkit.statistics import independent, interval_methods, intervals, methods, permutation, power
+from evalkit.statistics import interval_methods, intervals, methods, power
 from evalkit.statistics.closed_forms import Part, mover_mean
 from evalkit.statistics.intervals import Estimate, z_interval
 from evalkit.statistics.methods import Options
@@ -172,13 +172,14 @@ def _harmonic(statistic: Any, o: Options) -> Estimate:
 
 @dataclass(frozen=True, eq=False)
 class Method:
-    """An interval and a test, what they are called, and the difference that the test would show."""
+    """An interval and a test, what they are called, the difference that the test would show, and the lift."""
 
     interval: Callable[[Any, Options], Estimate]
     interval_is: str
     test: Callable[[Any, Any, Options], Comparison]
     test_is: str
     shows: Callable[[Any, Any, Comparison, float], float] = methods.shown_by_width
+    lift: Callable[[Any, Any, Options], Comparison] = methods.no_lift
 
 
 FIRST_ORDER = "Welch's t on the influence of each row"
@@ -276,6 +277,14 @@ SUMMED = PLAIN | {
 }
 DIVIDED = "half the interval of the difference, from sign flips of the units' sums"
 UNLIKE = "Welch's t, the studentised permutation test if arms are skewed and unequal"
+SHARES = Method(
+    interval_methods.wilson,
+    "Wilson",
+    methods.two_proportions,
+    "the score test with its interval",
+    methods.shown_by_shares,
+    methods.lift_of_shares,
+)
 TABLE: dict[Layout, dict[type[Kind], Method]] = {
     Layout.PLAIN: PLAIN,
     Layout.CLUSTERED: CLUSTERED,
@@ -289,15 +298,36 @@ TABLE: dict[Layout, dict[type[Kind], Method]] = {
         Method(interval_methods.divided_or_jackknife, DIVIDED, methods.flips_of_sums, "sign flips of the units' sums"),
     ),
     Layout.INDEPENDENT: {
-        PerUnit: Method(interval_methods.mean_of_arm, SKEWED, methods.two_means, UNLIKE, methods.shown_by_means),
-        Ratio: Method(interval_methods.jackknife, JACKKNIFE, methods.two_ratios, JACKKNIFE),
-        Proportion: Method(
-            interval_methods.wilson,
-            "Wilson",
-            methods.two_proportions,
-            "the score test with its interval",
-            methods.shown_by_shares,
+        PerUnit: Method(
+            interval_methods.mean_of_arm,
+            SKEWED,
+            methods.two_means,
+            UNLIKE,
+            methods.shown_by_means,
+            methods.lift_of_means,
         ),
+        Ratio: Method(
+            interval_methods.jackknife, JACKKNIFE, methods.two_ratios, JACKKNIFE, lift=methods.lift_of_ratios
+        ),
+        Proportion: SHARES,
+    },
+    Layout.SUMMED_ARMS: {
+        PerUnit: Method(
+            interval_methods.summed_arm,
+            SKEWED,
+            methods.two_arms,
+            "Welch's t",
+            methods.shown_by_means,
+            methods.lift_of_arms,
+        ),
+        Ratio: Method(
+            interval_methods.summed_jackknife,
+            JACKKNIFE,
+            methods.two_summed_ratios,
+            JACKKNIFE,
+            lift=methods.lift_of_arms,
+        ),
+        Proportion: SHARES,
     },
     Layout.FOLDS: dict.fromkeys(
         (PerUnit, Ratio),
@@ -344,15 +374,7 @@ def words(metrics: Iterable[Chosen], layout: Layout, side: Callable[[Method], st
 
 def lift(a: Any, b: Any, o: Options) -> Comparison:
     """The first over the second, less 1, of independent units."""
-    match a.chosen.metric.kind:
-        case Ratio():
-            return independent.ratio_lift(a.sums, b.sums, level=o.level)
-        case Proportion():
-            return independent.share_lift(*a.hits(), *b.hits(), level=o.level)
-    arms = a.sums.numerator, b.sums.numerator
-    if permutation.fits(*arms) and min(arms[0].min(), arms[1].min()) >= 0:
-        return permutation.lift(*arms, rng=o.rng, level=o.level)
-    return independent.lift(*arms, level=o.level)
+    return method(a).lift(a, b, o)
 
 
 # What a comparison could show -------------------------------------------------------------------------------------

@@ -196,6 +196,10 @@ class Moments:
         """The sum of a form over all rows."""
         return float(sum(times * self.sums[self.names.index(name)] for name, times in form.items()))
 
+    def product(self, first: str, second: str) -> float:
+        """The sum of the products of two columns."""
+        return float(self.gram[self.names.index(first), self.names.index(second)])
+
     def kish(self, form: Form) -> float:
         """(Σ x)² / Σ x² of the units' sums x."""
         at, times = [self.names.index(name) for name in form], np.array(list(form.values()))

@@ -33,6 +33,7 @@ class Layout(Enum):
     SUMMED_VARIED = "sums over rows in units, or with weights"
     DIVIDED = "units that two systems divide between them"
     INDEPENDENT = "other units in each system"
+    SUMMED_ARMS = "sums over other units in each system"
     FOLDS = "folds that share training rows"
     KNOWN = "a number that is known"
 
@@ -55,6 +56,16 @@ class Statistic:
         """The statistic of the metric that this one transforms; itself where there is none."""
         original = self.chosen.base
         return self if original is self.chosen else replace(self, chosen=original)
+
+
+@dataclass(frozen=True)
+class Amounts:
+    """How the values of n units are spread; the standard deviation is NaN of one unit."""
+
+    low: float
+    high: float
+    deviation: float
+    n: int
 
 
 # Units ------------------------------------------------------------------------------------------------------------
@@ -92,6 +103,13 @@ class OfUnits(Statistic):
     def shared_means(self) -> list[OfUnits]:
         shared = self.sums.denominator is None and self.layout in (Layout.PLAIN, Layout.CLUSTERED)
         return [self] if shared else []
+
+    @cached_property
+    def amounts(self) -> Amounts:
+        """How the values are spread."""
+        values = self.sums.numerator
+        deviation = float(values.std(ddof=1)) if values.size > 1 else np.nan
+        return Amounts(float(values.min()), float(values.max()), deviation, values.size)
 
     def hits(self) -> tuple[int, int]:
         """Ones and units, where each unit is 0 or 1."""

@@ -268,6 +268,6 @@ READERS = (
     Reader(
         "users", interleaving, "users", *halves(_users(), "user"),
         {"id": "user", "number": "orders", "name": "arm"}, ("arm", "orders"),
-        {"world": "none", "metrics": "orders", "before": "before", "segments": "country"},
+        {"world": "none", "metrics": "orders", "before": "before", "segments": "country"}, large=True,
     ),
 )  # fmt: skip

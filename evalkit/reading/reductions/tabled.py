@@ -211,7 +211,8 @@ def _refuse_no_unit(t: Tabled, unit: str) -> None:
     """Raises InputError where a row has no unit."""
     none = t.engine.dialect.literal(aligned.NONE)
     if rows := t.ask("count(*) AS n", f"WHERE unit = {none}")["n"][0].as_py():
-        raise aligned.no_unit(t.name, unit, rows)
+        empty = where(t, f"{cell(t.engine, f'text attribute {unit}')} = {none}", "1", 1)
+        raise aligned.no_unit(empty[0][1] if empty else t.name, unit, rows)
 
 
 def _values(t: Tabled, column: str, most: int) -> tuple[np.ndarray, np.ndarray]:
