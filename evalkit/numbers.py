@@ -132,10 +132,12 @@ def p_value(p: float) -> str:
 
     >>> p_value(0.1234), p_value(0.0004), p_value(1.0)
     ('0.12', '<0.001', '1')
+    >>> p_value(0.2), p_value(0.0505)
+    ('0.20', '0.051')
     """
     if math.isnan(p):
         return "–"
-    return "<0.001" if p < 0.001 else f"{p:.2g}" if p < 0.995 else "1"
+    return "<0.001" if p < 0.001 else f"{p:#.2g}" if p < 0.995 else "1"
 
 
 def percent(level: float) -> str:

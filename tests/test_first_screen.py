@@ -171,6 +171,13 @@ def test_a_metric_that_can_be_negative_has_no_per_cent():
     assert "%" not in answer(rating.read(forecasts(a=1, b=20), metrics="r2"))
 
 
+def test_shares_that_add_up_to_1_have_no_per_cent_of_each_other():
+    """0.55 instead of 0.45 is not 23% more clicks: what one of two rankers gains the other one loses."""
+    study = interleaving.read("data/interleaving/sessions.parquet", neutral="both", world="none").log
+    assert study.headline.iloc[0]["verdict"] == "better"
+    assert re.fullmatch(r"\w+ is better than \w+: user_share is 0\.\d+ instead of 0\.\d+\.", answer(study))
+
+
 def test_long_names_are_shortened_in_the_answer_and_on_the_cards():
     table = forecasts(**{"a" * 150 + "1": 1, "a" * 150 + "2": 2, "b": 3})
     for options in ({}, {"baseline": "b"}):

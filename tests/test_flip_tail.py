@@ -138,3 +138,10 @@ def test_neither_the_order_of_units_nor_of_systems_changes_a_sign_flip(n, shift)
     back = sig.sign_flip(-d, counts, rng=rng(1), draws=5000)
     assert back.p_value == first.p_value
     assert (back.difference.low, back.difference.high) == (-first.difference.high, -first.difference.low)
+
+
+@pytest.mark.parametrize("small", [1e-3, 1e-5, 1e-9, 2.0**-30])
+def test_one_far_larger_unit_leaves_the_p_of_the_others(small):
+    """As extreme are the observed signs and those with one small unit flipped: 41 of 2^40, and the same mirrored."""
+    d = np.array([1.0] + [small] * 39 + [-small])
+    assert flip_tail.tail_p(d, rng=np.random.default_rng(1)) == pytest.approx(41 * 2.0**-40, rel=0.05)

@@ -38,6 +38,14 @@ def test_hall_inverts_his_cubic():
         assert g == pytest.approx(q * stats.t.ppf(0.95, n - 1), abs=1e-9)
 
 
+def test_the_upper_limit_of_very_skewed_values_does_not_run_away():
+    """Near a skewness of 2 for 20 units Hall's cube root passes 0, and his limit lies ten standard errors above."""
+    highs = np.array([means.hall(0.0, 1.0, skew, n=20, level=0.95).high for skew in np.linspace(0, 3.5, 36)])
+    assert highs[0] == pytest.approx(stats.t.ppf(0.975, 19))
+    assert highs.max() < 7
+    assert np.diff(highs).max() < 0.6
+
+
 def test_symmetric_values_have_students_interval():
     values = np.concatenate([np.arange(1.0, 9), -np.arange(1.0, 9)])
     assert limits(means.mean(values)) == pytest.approx(limits(intervals.mean_t(values)), abs=1e-12)

@@ -1,10 +1,13 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
 
 from evalkit.catalogue.lookup import find
+from evalkit.limits import USUAL
 from evalkit.metrics.rows import Rows
-from evalkit.statistics import methods
+from evalkit.statistics import inference, methods
 from evalkit.statistics.methods import Options
 from evalkit.statistics.statistic import OfRows
 
@@ -64,3 +67,25 @@ def test_level_at_length():
     p = level(4000, 200, 5)
     assert 0.04 <= np.mean(p < 0.05) <= 0.06
     assert stats.kstest(p, "uniform").pvalue > 0.001
+
+
+@pytest.mark.parametrize("name", ["r2", "r2_correlation"])
+def test_a_difference_of_variance_explained_comes_from_leaving_out_each_row(name):
+    g = np.random.default_rng(5)
+    actual, n = g.normal(size=30), 30
+    forecasts = [actual + g.normal(size=n) * spread for spread in (0.5, 0.9)]
+    chosen = find(name, "forecasts")
+    a, b = (OfRows(chosen, Rows(actual, forecast)) for forecast in forecasts)
+    without = [
+        chosen.value(Rows(np.delete(actual, i), np.delete(forecasts[0], i)))
+        - chosen.value(Rows(np.delete(actual, i), np.delete(forecasts[1], i)))
+        for i in range(n)
+    ]
+    error = np.sqrt((n - 1) / n * np.sum((without - np.mean(without)) ** 2))
+    o = Options(0.95, np.random.default_rng(0))
+    c = inference.compare(a, b, o)
+    assert c.method == "jackknife t"
+    assert c.p_value == pytest.approx(2 * stats.t(n - 1).sf((a.value - b.value) / error))
+    above = inference.compare(a, b, replace(o, limits=replace(USUAL, flipped=n - 1)))
+    assert above.method == "delta method"
+    assert inference.compare(a, a, o).p_value == 1.0

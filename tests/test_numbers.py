@@ -45,7 +45,9 @@ def test_percent_has_two_decimals_less_than_the_difference():
     assert signed_percent(-0.5, 1) == "−50%"
 
 
-@pytest.mark.parametrize("p, text", [(0.0004, "<0.001"), (0.001, "0.001"), (0.1234, "0.12"), (1.0, "1"), (0.996, "1")])
+@pytest.mark.parametrize(
+    "p, text", [(0.0004, "<0.001"), (0.001, "0.0010"), (0.2, "0.20"), (0.1234, "0.12"), (1.0, "1"), (0.996, "1")]
+)
 def test_p_value(p, text):
     assert p_value(p) == text
 

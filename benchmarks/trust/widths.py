@@ -20,7 +20,7 @@ from evalkit.statistics.auc_intervals import auc_interval
 from evalkit.statistics.methods import Options
 from evalkit.statistics.statistic import OfRows
 
-SAMPLES, SEED, LARGE = 1_000, 20261124, 400_000
+SAMPLES, SEED, LARGE = 10_000, 20261124, 400_000
 LEAST = 0.94
 Z = float(ndtri(0.975))
 Limits = tuple[float, float]

@@ -35,11 +35,25 @@ class Part:
 
 @dataclass(frozen=True)
 class Combined(Kind):
-    """The mean over classes or labels of the metric `of`. parts: splits the rows into classes; by: into strata."""
+    """The mean over classes or labels of the metric `of`. parts: splits the rows into classes; by: into strata.
+
+    whole: each part has all rows.
+    """
 
     of: Metric
     parts: Callable[[Rows], Iterable[Part]]
     by: Callable[[Rows], list[Bools]] = lambda rows: []
+    whole: bool = True
+
+    @property
+    def decided(self) -> bool:  # type: ignore[override]
+        """Whether it follows from what is decided."""
+        return self.of.kind.decided
+
+    @property
+    def summed(self) -> bool:  # type: ignore[override]
+        """Whether sums over rows tell it."""
+        return self.whole and self.of.kind.summed
 
     def strata(self, rows: Rows) -> list[Bools]:
         """The rows of each class, if each row has one class."""
@@ -101,6 +115,11 @@ class Weighted(Combined):
 
     counted: Callable[[Rows], Bools] = _positive
 
+    @property
+    def summed(self) -> bool:  # type: ignore[override]
+        """Sums over rows do not tell it: the shares of the parts vary with the rows."""
+        return False
+
     def _weight(self, part: Part) -> Floats:
         return part.rows.weights * self.counted(part.rows)
 
@@ -130,6 +149,16 @@ class Harmonic(Kind):
     """The harmonic mean of two metrics; it is undefined if both are 0."""
 
     pair: tuple[Metric, Metric]
+
+    @property
+    def decided(self) -> bool:  # type: ignore[override]
+        """Whether it follows from what is decided."""
+        return all(of.kind.decided for of in self.pair)
+
+    @property
+    def summed(self) -> bool:  # type: ignore[override]
+        """Whether sums over rows tell it."""
+        return all(of.kind.summed for of in self.pair)
 
     def strata(self, rows: Rows) -> list[Bools]:
         """The strata of the first of the two metrics, which both share."""

@@ -284,16 +284,18 @@ class OwnShare(Share):
     def apart_by(self, first: Rows, second: Rows, k: int | None) -> Floats:
         """The same where both shares are equal, so that few rows, all of them hits, claim no certainty.
 
-        Their squares add up to the variance of the weighted generalised score test.
+        A weight is how many equal rows a row stands for. Their squares add up to the variance of the weighted
+        generalised score test.
         Kosinski 2013, doi:10.1002/sim.5587.
         """
-        sides = [self.hits(rows) for rows in (first, second)]
-        sizes = np.array([member.sum() for member, _ in sides])
-        equal = float(ratio(sum(hit.sum() for _, hit in sides), sizes.sum()))
+        sides, times = [self.hits(rows) for rows in (first, second)], first.weights
+        sizes = np.array([times @ member for member, _ in sides])
+        equal = float(ratio(sum(times @ hit for _, hit in sides), sizes.sum()))
         a, b = (member * (hit - equal) for member, hit in sides)
-        variance = max(equal * (1 - equal) - 2 * float(a @ b) / sizes.sum(), 0.0) * float(ratio(1.0, sizes).sum())
+        shared = float((times * a) @ b)
+        variance = max(equal * (1 - equal) - 2 * shared / sizes.sum(), 0.0) * float(ratio(1.0, sizes).sum())
         moved = ratio(a, sizes[0]) - ratio(b, sizes[1])
-        return moved * np.sqrt(np.nan_to_num(ratio(variance, float(moved @ moved))))
+        return times * moved * np.sqrt(np.nan_to_num(ratio(variance, float((times * moved) @ moved))))
 
 
 @dataclass(frozen=True)
@@ -314,6 +316,9 @@ class Smooth(Kind):
 
 class Agreement(Smooth):
     """A smooth number of the table of actual and predicted classes."""
+
+    decided: ClassVar[bool] = True
+    summed: ClassVar[bool] = True
 
 
 # Of another metric ------------------------------------------------------------------------------------------------

@@ -243,7 +243,7 @@ ROWS = (
     ),
     _class(
         "roc_auc_hand_till",
-        Combined(ROC_AUC, _pairs, _by_class),
+        Combined(ROC_AUC, _pairs, _by_class, whole=False),
         "mean over ordered pairs of classes of the AUC of one over the other by its score",
         ABSENT,
         "scikit-learn roc_auc_score(multi_class='ovo'); pROC multiclass.roc",
@@ -262,7 +262,7 @@ ROWS = (
     ),
     _class(
         "roc_auc_ovo_weighted",
-        Weighted(ROC_AUC, _pairs, _by_class, lambda rows: np.ones(len(rows), dtype=bool)),
+        Weighted(ROC_AUC, _pairs, _by_class, whole=False, counted=lambda rows: np.ones(len(rows), dtype=bool)),
         "mean over ordered pairs of classes of the AUC of one over the other, weighted by the rows of both",
         ABSENT,
         "scikit-learn roc_auc_score(multi_class='ovo', average='weighted')",

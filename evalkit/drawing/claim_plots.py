@@ -26,14 +26,14 @@ def forest(frame: pd.DataFrame, ax: Any, *, label: str, margin: float | None, si
 
 
 def histogram(values: Floats, ax: Any, *, xlabel: str, ylabel: str, less_is_better: bool = False) -> Any:
-    """Differences of units, the better ones blue, those of 0 as a grey bar of their own; mean and median as lines."""
+    """Differences of units, the better ones green, those of 0 as a grey bar of their own; mean and median as lines."""
     moved = values[values != 0]
     reach = float(np.abs(values).max(initial=0.0)) or 1.0
     edges = np.linspace(-reach, reach, BINS + 1)
     counts, _ = np.histogram(moved, edges)
     middle = (edges[1:] + edges[:-1]) / 2
     better, worse = (middle < 0, middle > 0) if less_is_better else (middle > 0, middle < 0)
-    for side, colour in ((better, COLOURS[0]), (worse, COLOURS[1])):
+    for side, colour in ((better, COLOURS[2]), (worse, COLOURS[1])):
         drawn = ax.bar(middle[side], counts[side], width=edges[1] - edges[0], color=colour, linewidth=0)
         for bar, low, count in zip(drawn, edges[:-1][side], counts[side], strict=True):
             marks.series(bar, "", [f"{signed(low)} to {signed(low + edges[1] - edges[0])}: {count:,}"])
@@ -144,7 +144,7 @@ def critical_difference(ranks: Mapping[str, float], ax: Any, *, distance: float,
     for i, (first, last) in enumerate(bars):
         y = -0.45 * (i + 1)
         ends = [ordered[first][1] - 0.04, ordered[last][1] + 0.04]
-        ax.plot(ends, [y, y], color=COLOURS[1], linewidth=4, solid_capstyle="butt")
+        ax.plot(ends, [y, y], color=GREY, linewidth=4, solid_capstyle="butt")
     for i, (name, rank) in enumerate(ordered):
         row = i if i < left else k - 1 - i
         y = -(0.45 * len(bars) + 0.5 + 0.9 * row)

@@ -43,6 +43,11 @@ class Panel:
     steps: str = "default"
     circles: pd.DataFrame | None = None
 
+    @property
+    def band_steps(self) -> str | None:
+        """How the edges of a band are joined: as the line that it belongs to point by point, else straight."""
+        return self.steps.removeprefix("steps-") if self.bands is self.lines and self.steps != "default" else None
+
 
 def look(i: int) -> dict[str, Any]:
     """Colour and dashes of the i-th system: told apart also without colour, and where a colour comes again.
@@ -73,7 +78,8 @@ def _panel(panel: Panel, ax: Any, systems: list[str]) -> list[tuple[str, Any]]:
         faint = marks.paleness(panel.bands["system"].nunique())
         for name, band in panel.bands.groupby("system", sort=False):
             colour = look(systems.index(str(name)))["color"]
-            drawn = ax.fill_between(band["x"], band["low"], band["high"], color=colour, alpha=faint, linewidth=0)
+            shade: Any = {"color": colour, "alpha": faint, "linewidth": 0, "step": panel.band_steps}
+            drawn = ax.fill_between(band["x"], band["low"], band["high"], **shade)
             marks.band(drawn, name)
     for rows, shape in ((panel.points, SOLID), (panel.circles, HOLLOW)):
         for row in () if rows is None else rows[np.isfinite(rows["x"]) & np.isfinite(rows["y"])].itertuples():

@@ -2,7 +2,8 @@
 
 SMALL_CLASS = (
     "In simulations of a class of about four rows, seldom predicted, the 95% interval of its precision contained the "
-    "true value in 80% of cases; with about twenty rows, that of macro precision in 91%."
+    "true value in 80% of cases; with about twenty rows, that of macro precision in 91%, and that of the mean average "
+    "precision of labels in 88%."
 )
 RARE = (
     "If fewer than two of all rows are expected to be hits, or misses, a 95% interval contains the true share in 84 to "
@@ -23,15 +24,16 @@ MEDIAN = (
 )
 SPARSE = (
     "In simulations of the revenue of 22 customers, of whom one in ten buys, the 95% interval of an arm's mean "
-    "contained the true value in 90% of cases, and there was none in the tenth of cases without a purchase."
+    "contained the true value in 88% of cases, and there was none in the tenth of cases without a purchase; of 50 "
+    "customers it contained it in 91%."
 )
 LEADER = (
-    "In simulations of 5 equal systems, the 95% interval of the leader contained the true value in 91% of cases, and "
-    "that of its difference from the last system contained 0 in 73%."
+    "In simulations of 5 equally good systems, the 95% interval of the leader contained its true value in only 91% of "
+    "cases, and the 95% interval of its difference from the last system contained the true difference, 0, in only 73%."
 )
 BEST = (
     "In simulations of 8 candidates as good as the baseline, the 95% interval of the best one's difference contained "
-    "0 in 89% of cases."
+    "0 in 89% of cases; of more candidates it does so less often."
 )
 POOLED = (
     "In simulations of 60 to 200 rows in five or ten folds, 95% intervals of the pooled AUC contained its mean over "

@@ -42,7 +42,7 @@ METRICS_DISAGREE = Kind(
     "EK407",
     "metrics disagree",
     "A system that is not worse by the metric that decides is significantly worse by another one.",
-    "Decide which metric is the goal before the results are seen, and report both; the first one decides.",
+    "Choose the deciding metric (the first of `metrics`) before the results are seen, and report the others beside it.",
 )
 LOOKS = Kind(
     "EK408",
@@ -149,4 +149,16 @@ SAMPLE_RATIO = Kind(
     "sample ratio",
     "Whether the arms have the planned shares of users; a warning at a clear mismatch.",
     "Find the cause of a mismatch before reading any result.",
+)
+USERS_ADDED_UP = Kind(
+    "EK712",
+    "users added up",
+    "There are so many users that only their sums are kept; the tests that need single users are not made.",
+    "Nothing: Welch's t holds for so many users, except in small slices of skewed arms.",
+)
+BINNED_VALUES = Kind(
+    "EK713",
+    "binned values",
+    "Users have so many distinct values that these are counted in bins; the message bounds the effect.",
+    "Nothing: all means but those of capped values stay exact.",
 )

@@ -162,7 +162,15 @@ class Counted:
     def heaviest(self) -> float:
         sizes = self.sizes()
         squared, rows = sizes.values[::-1] ** 2, sizes.rows[::-1]
-        left = max(1, int(rows.sum()) // WORST)
-        taken = np.clip(left - (np.cumsum(rows) - rows), 0, rows)
+        taken = _first(rows, max(1, int(rows.sum()) // WORST))
         whole = float(squared @ rows)
         return float(squared @ taken) / whole if whole else 0.0
+
+    def largest(self, share: float) -> Ints:
+        """How many rows of each number are among this share of the rows, rounded up, with the largest."""
+        return _first(self.rows[::-1], int(np.ceil(share * int(self._ends[-1]))))[::-1]
+
+
+def _first(rows: Ints, most: int) -> Ints:
+    """How many of the rows of each number are among the first so many of all."""
+    return np.clip(most - (np.cumsum(rows) - rows), 0, rows)

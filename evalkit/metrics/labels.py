@@ -163,7 +163,8 @@ def mcc(m: Confusion) -> float:
     """
     actual, predicted, total = _margins(m)
     covariance = total * np.trace(m.table) - actual @ predicted
-    return float(ratio(covariance, np.sqrt(total**2 - actual @ actual) * np.sqrt(total**2 - predicted @ predicted)))
+    spread = [max(side.sum() ** 2 - side @ side, 0.0) for side in (actual, predicted)]  # 0 of one class, rounded or not
+    return float(ratio(covariance, np.sqrt(spread[0]) * np.sqrt(spread[1])))
 
 
 def kappa(m: Confusion) -> float:

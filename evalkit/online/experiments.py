@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evalkit.arrays import Floats, InputError, Ints, ParameterError, RowError, codes, finite, minus, ratio, same_length
-from evalkit.statistics.independent import Arm, arm_of, mean_of, t_of_arms
+from evalkit.statistics.independent import HeldArm, arm_of, mean_of, t_of_arms
 from evalkit.statistics.significance import Comparison
 
 
@@ -47,13 +47,11 @@ def assignment(user: ArrayLike, arm: ArrayLike, *, arms: Sequence[str]) -> Assig
     rows = np.flatnonzero(arms_of_user[code] == 1)
     again = np.setdiff1d(rows, rows[np.unique(code[rows], return_index=True)[1]])
     if again.size:
-        rule = f"must have one row, got {names[code[again[0]]]} again: sum them first"
-        raise RowError("user", rule, again[0], again.size)
+        raise RowError("user", one_row(names[code[again[0]]]), again[0], again.size)
     crossed = int((arms_of_user > 1).sum())
     for position, name in enumerate(arms):
         if not (number[rows] == position).any():
-            left_out = f"; {crossed} users seen in several arms are left out" if crossed else ""
-            raise InputError(f"every arm must have a user of its own, got none in {name}{left_out}")
+            raise no_user_of_arm(name, crossed)
     return Assignment(number[rows], tuple(arms), rows, crossed)
 
 
@@ -63,9 +61,24 @@ def _arm_numbers(arm: ArrayLike, arms: Sequence[str]) -> Ints:
     number = np.select([label == name for name in arms], list(range(len(arms))), default=-1)
     unknown = np.flatnonzero(number < 0)
     if unknown.size:
-        rule = f"must be one of {', '.join(arms)}, got {str(label[unknown[0]])!r}"
-        raise RowError("arm", rule, unknown[0], unknown.size)
+        raise RowError("arm", unknown_arm(str(label[unknown[0]]), arms), unknown[0], unknown.size)
     return number
+
+
+def unknown_arm(label: str, arms: Sequence[str]) -> str:
+    """What the error for an unknown arm says."""
+    return f"must be one of {', '.join(arms)}, got {label!r}"
+
+
+def one_row(user: str) -> str:
+    """What the error for a user with several rows in one arm says."""
+    return f"must have one row, got {user} again: sum them first"
+
+
+def no_user_of_arm(name: str, crossed: int) -> InputError:
+    """The error for an arm without a user of its own. crossed: users seen in several arms."""
+    left_out = f"; {crossed} users seen in several arms are left out" if crossed else ""
+    return InputError(f"every arm must have a user of its own, got none in {name}{left_out}")
 
 
 def sample_ratio(counts: ArrayLike, shares: ArrayLike | None = None) -> float:
@@ -141,7 +154,7 @@ def adjusted(
 
 def _slope(
     treatment: ArrayLike, control: ArrayLike, treatment_before: ArrayLike, control_before: ArrayLike
-) -> tuple[list[Arm], list[Arm], float]:
+) -> tuple[list[HeldArm], list[HeldArm], float]:
     """Both arms, both before, and the slope within arms."""
     arms = {"treatment": treatment, "control": control}
     after = [mean_of(finite(name, values)) for name, values in arms.items()]

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import Floats, InputError, ParameterError, RowError, codes
+from evalkit.arrays import Floats, InputError, Ints, ParameterError, RowError, codes
 from evalkit.online import sessions
 from evalkit.online.sessions import Log
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import rules, sources, table
 from evalkit.reading.tables.parts import Part, Source
-from evalkit.reading.tables.rules import Field, Role
+from evalkit.reading.tables.rules import Field, Fields, Role
 from evalkit.reading.tables.table import Table
 
 LOG = (
@@ -65,7 +65,7 @@ def read_log(
     """
     parts = sources.parts(data)
     rows = table.read(parts, log_fields(parts, columns, segments))
-    names, texts = _names(rows), _texts(rows)
+    names, texts = named(rows.blocks[0].fields), _texts(rows)
     try:
         log = sessions.read_log(
             texts["session"],
@@ -96,7 +96,24 @@ def read_users(
     user = texts.get("user", np.arange(len(rows)).astype(str))
     values = {name: rows.numbers(f"number {name}") for name in numbers}
     kept = {name: texts[f"attribute {name}"] for name in attributes}
-    return UserTable(user, texts["arm"], values, kept, _names(rows), rows.sources)
+    return UserTable(user, texts["arm"], values, kept, named(rows.blocks[0].fields), rows.sources)
+
+
+def several_arms(arms: Sequence[str], column: str) -> list[str]:
+    """The arms, if they are two or more; raises InputError for one alone."""
+    if len(arms) < 2:
+        raise InputError(f"{column} must hold two arms or more, got only {arms[0]}")
+    return list(arms)
+
+
+def check_strata(name: str, strata: Sequence[str], arms: Sequence[str], users: Ints) -> None:
+    """Raises InputError unless every stratum has users in every arm. users: by stratum and arm."""
+    empty = np.argwhere(users == 0)
+    if len(empty):
+        stratum, arm = empty[0]
+        raise InputError(
+            f"{name} must have users of each value in each arm, got no {str(strata[stratum])!r} in {arms[arm]}"
+        )
 
 
 def located(error: InputError, read: Sequence[Source], columns: Mapping[str, str]) -> InputError:
@@ -193,9 +210,9 @@ def _fields(
     return fields | {f"attribute {name}": Field(name, rules.ANY) for name in attributes}
 
 
-def _names(rows: Table) -> dict[str, str]:
-    """The columns of the roles as the first part calls them."""
-    return {role: field.column for role, field in rows.blocks[0].fields.items() if " " not in role}
+def named(fields: Fields) -> dict[str, str]:
+    """The columns of the roles of a part as it calls them."""
+    return {role: field.column for role, field in fields.items() if " " not in role}
 
 
 def _texts(rows: Table) -> dict[str, np.ndarray]:

@@ -26,7 +26,7 @@ TERMS = (
     Term(
         "adjusted p",
         "A p-value that was enlarged because several comparisons were made, so that the probability of even one false "
-        "claim among them stays below 1 − level.",
+        "claim among them stays below 5% (at a level of 95%).",
         ("adjusted p", "Holm-adjusted", "adjusted by Holm"),
     ),
     Term(

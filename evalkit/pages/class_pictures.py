@@ -11,7 +11,7 @@ from evalkit.drawing.tables import Html
 from evalkit.numbers import decimals, number
 from evalkit.pages.net_benefits import THRESHOLD
 from evalkit.studies import decision_curve, one_by_one, score_spread
-from evalkit.studies.classes import ClassesStudy
+from evalkit.studies.classes_study import ClassesStudy
 from evalkit.studies.multilabel import MultiLabelStudy
 from evalkit.studies.words import counted, listed, plural
 
@@ -105,7 +105,7 @@ def _corners(tables: Any) -> dict[str, list[str]]:
 def _of_each(study: Either) -> str:
     """Whose classes are drawn, and which of them are not."""
     drawn, left = list(study.one_by_one), [name for name in study.names if name not in study.one_by_one]
-    rows = f"{study.leader} ({counted(len(study.data.rows), 'row')})"
+    rows = f"{study.leader} ({counted(study.account.used, 'row')})"
     if not left:
         return f"{rows}, each {study.noun}"
     some = f"the {len(drawn)} of {len(study.names)} {plural(study.noun, 2)} with the {study.chosen_by.words}"

@@ -23,7 +23,8 @@ from evalkit.pages.shared_findings import (
     weights,
 )
 from evalkit.studies import classification_diagnostics as diagnostics
-from evalkit.studies.classes import BINS, ClassesStudy
+from evalkit.studies.binary import BINS
+from evalkit.studies.classes_study import ClassesStudy
 from evalkit.studies.classification_diagnostics import DOMINANT, drawn_together, largest_class, worst_mistake
 from evalkit.studies.words import counted, listed
 
@@ -32,8 +33,8 @@ COUNTED = {"n": "rows", "predicted": "predicted"}
 
 def title(study: ClassesStudy) -> Html:
     """The title and what was asked."""
-    rows = f"{counted(len(study.data.rows), 'row')} of {counted(len(study.data.classes), 'class')}"
-    return each_class.title(study, study.data.rows.columns["label"], rows)
+    rows = f"{counted(len(study.account), 'row')} of {counted(len(study.classes), 'class')}"
+    return each_class.title(study, study.account.columns["label"], rows)
 
 
 def findings(study: ClassesStudy) -> Html:
@@ -43,7 +44,7 @@ def findings(study: ClassesStudy) -> Html:
 
 def estimates(study: ClassesStudy) -> Html:
     """Every metric, and below what always predicting the largest class would give."""
-    caption = f"Metrics with {study.settings.level:.0%} intervals, {page.sample(study, len(study.data.rows))}"
+    caption = f"Metrics with {study.settings.level:.0%} intervals, {page.sample(study, len(study.account))}"
     row = page.reference(study, "(always the largest class)", largest_class, study.settings.metrics)
     note = "(always the largest class): its probabilities are the shares of the classes." if study.probabilities else ""
     return page.estimates(study, caption, note, more=[row])
@@ -54,7 +55,7 @@ def curve_plot(study: ClassesStudy) -> Picture | Html:
     if not study.scored:
         return Html("")
     bands = {kind: study.bands(kind) for kind in ("roc", "pr")}
-    return each_class.curves(study, "each class against the rest", len(study.data.classes), bands)
+    return each_class.curves(study, "each class against the rest", len(study.classes), bands)
 
 
 def crossings(study: ClassesStudy) -> Html:
@@ -88,7 +89,7 @@ def calibration_plot(study: ClassesStudy) -> Picture | Html:
     rows = study.calibration.to_dict("records")[:DRAWN]
     words = {row["system"]: [f"accuracy {number(row['right'])}", f"mean {number(row['confidence'])}"] for row in rows}
     how = "The probability is that of the predicted class. Above the dotted line: underconfident."
-    return reliability(study, "share of right predictions", how, words, len(study.data.rows))
+    return reliability(study, "share of right predictions", how, words, len(study.account))
 
 
 def calibrated(study: ClassesStudy) -> Html:
@@ -121,19 +122,19 @@ def gains(study: ClassesStudy) -> Html:
 
 def confusion_plot(study: ClassesStudy) -> Picture:
     """The leader's confusion table; of many classes the rarest share one row and one column."""
-    table = study.sample.rows[study.leader].confusion.table
-    classes, mistake = study.data.classes, worst_mistake(study)
-    what = "rows" if study.data.weight is None else "weight of the rows"
+    table = study.confusion(study.leader).table
+    classes, mistake = study.classes, worst_mistake(study)
+    what = "weight of the rows" if study.weighted else "rows"
     caption = (
-        f"{study.leader}: {what} by actual and predicted class (n = {len(study.data.rows):,}), shaded by share of the "
+        f"{study.leader}: {what} by actual and predicted class (n = {len(study.account):,}), shaded by share of the "
         "actual class."
     )
     if mistake:
         text = "{} predicted as {}, {:,.0f}".format(*mistake)
-        caption += f" Most frequent mistake: {text}{' rows' if study.data.weight is None else ''}."
+        caption += f" Most frequent mistake: {text}{'' if study.weighted else ' rows'}."
     table, classes = drawn_together(table, classes)
-    if len(classes) < len(study.data.classes):
-        few = f"the {len(classes[:-1])} most frequent of {len(study.data.classes):,} classes, and the others together"
+    if len(classes) < len(study.classes):
+        few = f"the {len(classes[:-1])} most frequent of {len(study.classes):,} classes, and the others together"
         caption += f" Drawn: {few}; the JSON holds all classes."
     size = plots.tall(len(classes), head=2.8, each=0.42), plots.tall(len(classes), head=1.8, each=0.42)
     labels: dict[str, Any] = {"classes": classes, "xlabel": "predicted", "ylabel": "actual"}
@@ -160,7 +161,7 @@ def _confused(study: ClassesStudy) -> Html:
     columns = {
         "actual": text("actual"),
         "predicted": text("predicted"),
-        "rows" if study.data.weight is None else "weight": text("n", thousands),
+        "weight" if study.weighted else "rows": text("n", thousands),
         "share of the actual class": limits("share"),
         "share of all errors": value("of_errors"),
     }
@@ -180,12 +181,12 @@ def origin(study: ClassesStudy) -> Html:
 
 def results(study: ClassesStudy) -> Results:
     """Every number of the page, unrounded."""
-    rows = study.data.rows
+    rows = study.account
     more: dict[str, Any] = {
         "kind": "multi-class",
         **record.population(rows),
-        "classes": list(study.data.classes),
-        "confusion": {name: rows_of.confusion.table.tolist() for name, rows_of in study.sample.rows.items()},
+        "classes": list(study.classes),
+        "confusion": {name: study.confusion(name).table.tolist() for name in study.systems},
         "by_class": study.by_class.to_dict("records"),
         "coverage": study.covered.to_dict("records"),
         "confused": study.confused.to_dict("records"),
@@ -205,13 +206,14 @@ def results(study: ClassesStudy) -> Results:
 
 def every_finding(study: ClassesStudy) -> list[Finding]:
     """Every finding of a multi-class report."""
-    data = [*rows_read(study.data.rows), *_classes(study), *weights(study.data.weight is not None), *_absent(study)]
+    data = [*rows_read(study.account), *_classes(study), *weights(study.weighted), *_absent(study)]
     return [
         *data,
         *_never(study),
         *_not_highest(study),
         *_probabilities(study),
         *_incomplete(study),
+        *_binned(study),
         *few_rows(diagnostics.rows_by_class(study), "Classes", listed),
         *few_clusters(study),
         *picked(study),
@@ -267,3 +269,11 @@ def _incomplete(study: ClassesStudy) -> list[Finding]:
         f"undefined there."
     )
     return [inputs.INCOMPLETE_SLICES.warning(text, len(lacking))] if lacking else []
+
+
+def _binned(study: ClassesStudy) -> list[Finding]:
+    text = (
+        f"The scores have so many distinct values that they are counted in bins: the AUC of a class moves by less than "
+        f"{study.bound:.0e}, and curves and calibration as little; all other metrics are exact."
+    )
+    return [predictions.BINNED_SCORES.note(text, len(study.systems))] if study.bound else []

@@ -23,8 +23,8 @@ from evalkit.pages import (
     probabilities,
     score_spreads,
 )
+from evalkit.studies import classes, classes_sums
 from evalkit.studies.binary_studies import RowsStudy, SumsStudy
-from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.multilabel import MultiLabelStudy
 from evalkit.studies.study import Study
 
@@ -34,14 +34,16 @@ ALONE = (4.9, 3.9)  # inches of one panel of curves
 KINDS: dict[type, tuple[Any, ...]] = {
     RowsStudy: (binary_page, binary_plots, probabilities, net_benefits, score_spreads, moving_threshold, explorers),
     SumsStudy: (binary_page, binary_plots, probabilities, net_benefits, score_spreads, moving_threshold),
-    ClassesStudy: (classes_page, class_pictures, explorers),
+    classes.RowsStudy: (classes_page, class_pictures, explorers),
+    classes_sums.SumsStudy: (classes_page, class_pictures, explorers),
     MultiLabelStudy: (multilabel_page, class_pictures, explorers),
 }
 OF_TWO = ("base_rate_plot", "base_rate", "cost_plot", "gain_plot", "moved", "decision_difference_plot")
 ABSENT: dict[type, tuple[str, ...]] = {
     RowsStudy: ("class_calibration_plot",),
     SumsStudy: ("class_calibration_plot", "row_by_row"),
-    ClassesStudy: (*OF_TWO, "sweep_plot"),
+    classes.RowsStudy: (*OF_TWO, "sweep_plot"),
+    classes_sums.SumsStudy: (*OF_TWO, "sweep_plot"),
     MultiLabelStudy: (*OF_TWO, "choices", "calibration_plot", "confusion_plot"),
 }
 

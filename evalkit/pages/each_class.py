@@ -11,7 +11,7 @@ from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Column, Html, each, escape, limits, of_rows, text
 from evalkit.numbers import thousands
 from evalkit.pages import first_screen, page
-from evalkit.studies.classes import ClassesStudy
+from evalkit.studies.classes_study import ClassesStudy
 from evalkit.studies.multilabel import MultiLabelStudy
 from evalkit.studies.row_study import DRAWN
 from evalkit.studies.words import counted
@@ -37,8 +37,8 @@ def curves(study: Either, each: str, many: int, bands: Mapping[str, pd.DataFrame
         return Html("")
     few = f", the {DRAWN} most frequent" if len(study.drawn) == DRAWN < many else ""
     limits = f" Bands: pointwise {study.settings.level:.0%} limits." if bands.get("roc") is not None else ""
-    caption = f"{study.leader}: {each}{few}, {counted(len(study.data.rows), 'row')}.{limits}"
-    n, diagonal = len(study.data.rows), ((0, 1), (0, 1))
+    caption = f"{study.leader}: {each}{few}, {counted(study.account.used, 'row')}.{limits}"
+    n, diagonal = study.account.used, ((0, 1), (0, 1))
     x, y = "false positive rate", f"recall (n = {counted(n, 'row')})"
     roc = Panel(study.curve("roc"), x, y, "ROC", bands.get("roc"), reference=diagonal)
     pr = Panel(study.curve("pr"), "recall", "precision", "Precision and recall", bands.get("pr"), steps=STEPS)

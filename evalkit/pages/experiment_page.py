@@ -12,7 +12,7 @@ from evalkit.pages import page, pieces, record
 from evalkit.pages.shared_findings import columns_read, contrary, counts, picked, slices
 from evalkit.studies import online_diagnostics as diagnostics
 from evalkit.studies.diagnostics import alpha
-from evalkit.studies.experiment import Experiment
+from evalkit.studies.experiment_study import Experiment
 from evalkit.studies.online_diagnostics import users
 from evalkit.studies.words import plural
 
@@ -134,7 +134,7 @@ def answers(study: Experiment) -> dict[str, Any]:
     shares = {f"{top:g}": share for top, share in study.concentration.items()}
     return record.answers(study) | {
         "columns": dict(study.columns),
-        "population": {"sizes": study.sizes, "crossed": study.assigned.crossed, "unit": study.unit_name},
+        "population": {"sizes": study.sizes, "crossed": study.crossed, "unit": study.unit_name},
         "sample_ratio": study.sample_ratio,
         "adjustments": study.adjustments.to_dict("records"),
         "caps": study.caps.to_dict("records"),
@@ -158,6 +158,7 @@ def of_users(study: Experiment) -> list[Finding]:
         *bundled,
         methods.ARMS.note(arms, diagnostics.users(study)),
         *design(study),
+        *_added_up(study),
         *_concentration(study),
         *_few_others(study),
         *picked(study),
@@ -168,7 +169,7 @@ def of_users(study: Experiment) -> list[Finding]:
 
 def design(study: Experiment) -> list[Finding]:
     """What the verdict stands on: users in one arm each, the planned shares, the interim analyses."""
-    n = study.assigned.crossed
+    n = study.crossed
     text = f"{n:,} {plural(study.unit_name, n)} seen in several arms: left out of all arms."
     severity = WARNING if diagnostics.many_crossed(study) else NOTE
     crossed = [methods.CROSSED.rated(severity, text, n)] if n else []
@@ -183,6 +184,23 @@ def _ratio(study: Experiment) -> Finding:
     broken = f" Below {diagnostics.BROKEN}: the assignment is broken, whatever the result."
     misassigned = study.sample_ratio < diagnostics.BROKEN
     return methods.SAMPLE_RATIO.warning(text + broken) if misassigned else methods.SAMPLE_RATIO.note(text)
+
+
+def _added_up(study: Experiment) -> list[Finding]:
+    rows, one, (of_caps, of_shares) = study.settings.limits.reading.rows, study.unit_name, study.bounds
+    text = (
+        f"Above {rows:,} rows, single {plural(one, 2)} are not kept: arms are compared by Welch's t, also where they "
+        "are skewed and unequal and a smaller table would have the studentised permutation test."
+    )
+    kept = [] if study.permutes else [methods.USERS_ADDED_UP.note(text)]
+    if study.plain is None or not of_caps + of_shares:
+        return kept
+    bound = (
+        f"{study.plain.label} has more than {study.settings.limits.bins:,} distinct values, which are counted in bins: "
+        f"the caps move by less than {of_caps:.0e}, and the shares of heavy users by less than {of_shares:.0e}; the "
+        "other means are exact."
+    )
+    return [*kept, methods.BINNED_VALUES.note(bound)]
 
 
 def _concentration(study: Experiment) -> list[Finding]:

@@ -28,9 +28,10 @@ MISSES = {
     By.RANK: "A miss is how far the rank of the score, as a share of the rows, is from the label, 0 or 1.",
     By.CLASS: "A miss is 1 − the probability of the true class.",
     By.DECISION: "A miss is 1 where another class is predicted.",
-    By.LABELS: "A miss is the mean distance of the scores from the labels, 0 or 1. Below a system: its worst label.",
+    By.LABELS: "A miss is the mean distance of the scores from the labels, 0 or 1; the worst label is farthest off.",
     By.ERROR: "A miss is |forecast − actual|.",
 }
+HEADS = {By.LABELS: "worst label of {}"}  # of what a system says; else its name
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,10 +90,11 @@ def row_by_row(study: RowStudy) -> Html:
 
 def _explored(m: Missed, opened: Sequence[str] = ()) -> Explored:
     total, (first, *others) = len(m.aligned), m.pair
-    which = f"All {counted(total, 'row')}" if len(m.rows) == total else f"The {len(m.rows)} most missed rows"
+    kind = "rows that are missed most, or differently" if others else "most missed rows"
+    which = f"All {counted(total, 'row')}" if len(m.rows) == total else f"The {len(m.rows)} {kind}"
     slices = ", of all and of each segment" if m.study.slices else ""
     unlike = f", and those where the misses of {first} and {others[0]} differ most" if others else ""
-    note = f"The rows, out of {total:,}, that {first} misses by most{slices}{unlike}. " if len(m.rows) < total else ""
+    note = f"The rows, out of {total:,}, that {first} misses most{slices}{unlike}. " if len(m.rows) < total else ""
     beside = {name: m.study.attributes[name][m.rows].tolist() for name in m.study.settings.attributes}
     names, note = m.aligned.id[m.rows].tolist(), f"{note}{MISSES[m.misses.by]}"
     return Explored(which, " and ".join(m.pair), "row", names, beside, _columns(m), opened, note)
@@ -125,7 +127,8 @@ def _letters(m: Missed) -> int:
 
 def _columns(m: Missed) -> dict[str, list[Cell | str]]:
     """What rows are and systems say, then the misses of the two that are compared and the difference of these."""
-    says = {name: _cells(m.misses.says[name][m.rows]) for name in _systems(m)}
+    head = HEADS.get(m.misses.by, "{}")
+    says = {head.format(name): _cells(m.misses.says[name][m.rows]) for name in _systems(m)}
     off = [m.misses.off[name][m.rows] for name in m.pair]
     places = decimals(value for values in off for value in values)
     columns = {m.misses.truth_is: _cells(m.misses.truth[m.rows])} | says

@@ -257,5 +257,6 @@ def _how(study: Study) -> str:
     return (
         f"Family: {study.family}. {'' if study.settings.baseline else best}{study.differences_are}, {study.sided}; "
         f"{how}. Better or worse: adjusted p below {diagnostics.alpha(study):.2g}. The {percent(level)} intervals are "
-        f"not adjusted for multiple comparisons.{picked} {equivalent}"
+        f"not adjusted for multiple comparisons. Differences and percentages are of unrounded values.{picked} "
+        f"{equivalent}"
     )

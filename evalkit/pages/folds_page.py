@@ -42,7 +42,9 @@ def intervals(study: Validation) -> Html:
         "with 200 rows, the t interval over 10 × 10 folds contained the true value in 43% of cases instead of 95%."
     )
     caption = f"{study.primary.label} of {study.subject} with {study.settings.level:.0%} interval"
-    return tables.table(caption, ["estimate", study.primary.label, "n", "interval"], rows, note, INTERVALS)
+    return tables.table(
+        caption, ["estimate", study.primary.label, "n", "method of the interval"], rows, note, INTERVALS
+    )
 
 
 def by_fold(study: Validation) -> Html:
@@ -122,8 +124,8 @@ def paired(study: Validation) -> Html:
     note = f"p by {first['method']}{f', adjusted by Holm over {len(study.paired)}' if len(study.paired) > 1 else ''}."
     below = f"The same by fold, {level}, {len(study.tests)} folds"
     wrong = (
-        "p by Nadeau and Bengio's corrected t. Crossed out: the plain t-test ignores that folds share rows; over "
-        "10 × 10 folds it declares two equal learners different in half of all cases."
+        "p by Nadeau and Bengio's corrected t, not adjusted. Crossed out: the plain t-test ignores that folds share "
+        "rows; over 10 × 10 folds it declares two equal learners different in half of all cases."
     )
     columns = ["first − second", "difference", "p", "adjusted p", "verdict"]
     pooled_table = tables.table(above, columns, pooled, note, PAIRED)
@@ -149,7 +151,8 @@ def estimates(study: Validation) -> Html:
 def fold_map(study: Validation) -> Picture:
     """Which rows train and test in each fold, along time, groups or the rows of the table."""
     along, frame = ALONG[fold_map_axis(study)], stretches(study)
-    mixed = "; both: test and training rows are mixed" if "both" in set(frame["kind"]) else ""
+    both = "; both: of neighbouring rows some are tested and some train, none does both"
+    mixed = both if "both" in set(frame["kind"]) else ""
     n, folds = len(study.examples), counted(len(study.tests), "fold")
     caption = f"Where each fold trains and tests, along the {along}{mixed}. {folds}, {counted(n, 'row')}."
     labels: dict[str, Any] = {"xlabel": f"{along} (n = {counted(n, 'row')})", "dated": study.examples.dated}

@@ -6,7 +6,7 @@ from evalkit.drawing.tables import p_cell
 from evalkit.numbers import number
 
 NO_LIMITS = (
-    "Miscalibration, discrimination and ECE are too large in almost every sample, so they have no valid interval. "
+    "Estimates of miscalibration, discrimination and ECE are biased upwards, so they have no valid interval. "
     "If perfect: the mean of the metric if labels are drawn from the scores; p: how often it is then at least as large."
 )
 

@@ -53,7 +53,7 @@ def moved(study: BinaryStudy) -> Html:
 
 def _controls(study: BinaryStudy, last: int, used: Set[str]) -> str:
     """The slider, the costs and the target, which only the script shows. used: by each system; one is the slider's."""
-    costs = (("False positive costs", study.costs.fp), ("false negative costs", study.costs.fn))
+    costs = (("false positive costs", study.costs.fp), ("false negative costs", study.costs.fn))
     number = '<input type="number" min="0" step="any"'
     fields = "".join(f'<label>{text} {number} value="{cost:g}"></label>' for text, cost in costs)
     metrics = "".join(f"<option>{METRICS[metric]}</option>" for metric in TARGETS)

@@ -8,7 +8,7 @@ from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html, Results, limits, of_rows, text, value
 from evalkit.findings import inputs, predictions
 from evalkit.findings.finding import Finding
-from evalkit.numbers import number, signed
+from evalkit.numbers import number, percent, signed
 from evalkit.pages import class_pictures, each_class, explorers, page, record, shared_findings
 from evalkit.pages.shared_findings import (
     contrary,
@@ -66,11 +66,13 @@ def sweep_plot(study: MultiLabelStudy) -> Picture:
     frame = study.sweep
     at, best = study.best
     mark = ((study.threshold, study.threshold), (0.0, 1.0))
-    panel = Panel(frame, "threshold for every label", f"metric of {study.leader}", bands=frame, reference=mark)
+    name = f"metric of {study.leader}"
+    panel = Panel(frame, "threshold for every label", name, bands=frame, reference=mark, steps=curve_plots.STEPS)
     rows = counted(len(study.data.rows), "row")
     caption = (
         f"{study.leader}: {', '.join(SWEPT)} along one threshold for all labels (n = {rows}). Best "
-        f"micro F1 over all thresholds: {number(best)} at {number(at)}. Dotted: the threshold used."
+        f"micro F1 over all thresholds: {number(best)} at {number(at)}. Bands: {percent(study.settings.level)} "
+        "intervals. Dotted: the threshold used."
     )
     return plots.row(curve_plots.panels, [panel], caption=caption, panels=1)
 

@@ -25,8 +25,8 @@ def decision_curve_plot(study: BinaryStudy) -> Picture | Html:
     chance = number(at["threshold"].iloc[0], 2)
     caption = (
         f"Decision curve (n = {study.facts.rows:,}). Net benefit: true positives per row less false positives per row "
-        f"times t / (1 − t), where t is the probability from which a case is acted on; higher is better. Dotted: "
-        f"no case is acted on. At t = {chance}, which the costs imply ({study.costs}): {values}."
+        f"times t / (1 − t), where t is the probability from which a case is acted on; higher is better. Dotted line "
+        f"at 0: no case is acted on. At t = {chance}, which the costs imply ({study.costs}): {values}."
         f"{LOW if frame['y'].isna().any() else ''}{page.few(study)}"
     )
     panel = Panel(frame, THRESHOLD, "net benefit per row", reference=((0, 1), (0, 0)))
@@ -46,7 +46,7 @@ def decision_difference_plot(study: BinaryStudy) -> Picture | Html:
     return picture.folded("Differences in net benefit")
 
 
-LOW = f" A line has a gap where it lies lower than {-decision_curve.LOWEST:.0%} of the base rate below 0."
+LOW = f" Values below −{-decision_curve.LOWEST:g} times the base rate are not drawn."
 NO_LIMITS = "Without intervals, as the rows are not in memory."
 
 

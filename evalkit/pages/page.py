@@ -53,7 +53,8 @@ def estimates(
     ]
     heads = [Cell(f"{metric_link(chosen)}\u00a0{_ARROWS[chosen.metric.best]}".strip()) for chosen in columns]
     of_columns = study.estimates[study.estimates["metric"].isin([chosen.label for chosen in columns])]
-    below = f"Bold: the best value; ↑ higher is better, ↓ lower is better. Intervals: {_ways(of_columns)}. {note}"
+    best = f"Bold: the best value{f' of the {plural(study.compares, 2)}' if more else ''}"
+    below = f"{best}; ↑ higher is better, ↓ lower is better. Intervals: {_ways(of_columns)}. {note}"
     return tables.table(caption, [study.compares, *heads], [*rows, *more], below.strip(), marks=marks.words)
 
 
@@ -230,13 +231,15 @@ _EXTRAS = {"max_t": "max-T p", "p_t": "t-test p", "p_fisher": "Fisher p", "wins"
 def _comparison_table(study: Study, frame: pd.DataFrame, metrics: str, note: str, place: str = "") -> Html:
     of = sample_sizes(frame["n"], study.unit_name)
     caption = f"{study.differences_are} in {metrics} with {percent(study.settings.level)} interval, {of}"
-    many = frame["metric"].nunique() > 1
+    many = not metrics.startswith(frame["metric"].iloc[0])  # the caption names no one metric
     same = {metric: of_frame(part, "difference") for metric, part in frame.groupby("metric")}
     few = frame["n"] if frame["n"].nunique() > 1 else float("nan")
     frame = frame.assign(few=few, places=frame["metric"].map(same))
     units = plural(study.unit_name, 2)
     extra = [name.format(units=units) for column, name in _EXTRAS.items() if column in frame]
     columns = ["first − second", *(["metric"] if many else []), "difference", "p", "adjusted p", *extra, "verdict"]
+    arrows = {chosen.label: _ARROWS[chosen.metric.best] for chosen in study.settings.metrics}
+    frame = frame.assign(arrow=frame["metric"].map(arrows))
     rows = [_comparison_row(row, many=many) for row in frame.head(tables.LISTED).to_dict("records")]
     marks = f"*: statistically significant, adjusted p below {diagnostics.alpha(study):.2g}."
     return tables.table(caption, columns, rows, tables.cut(len(frame), note), place, marks=marks)
@@ -244,7 +247,7 @@ def _comparison_table(study: Study, frame: pd.DataFrame, metrics: str, note: str
 
 def _comparison_row(row: dict[str, Any], *, many: bool) -> list[Cell]:
     cells = [Cell(minus(row["first"], row["second"]))]
-    cells += [Cell(escape(row["metric"]), "text")] if many else []
+    cells += [Cell(f"{escape(row['metric'])}\u00a0{row['arrow']}".strip(), "text")] if many else []
     few = f' <span class="muted">n = {row["n"]:,}</span>' if row["few"] == row["few"] else ""
     difference = with_interval(row["difference"], row["low"], row["high"], signed, row["places"])
     cells.append(Cell(difference + few, mark="*" if row["verdict"] in ("better", "worse") else ""))

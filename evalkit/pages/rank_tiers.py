@@ -25,9 +25,11 @@ def tiers(study: Study) -> Html:
     note = (
         f"The rank intervals contain all true ranks at once with probability {level} or more (step-down max-T, all "
         "pairs). No two systems of one tier differ significantly; systems of neighbouring tiers need not either. The "
-        "last column is an estimate for 80% power after Holm's first step, if the true difference is the observed one, "
-        "which is itself uncertain."
+        "last column is an estimate for 80% power after Holm's first step over these pairs alone, if the true "
+        "difference is the observed one, which is itself uncertain."
     )
+    if study.settings.baseline:
+        note += " All pairs are more tests than the comparisons with the baseline, so ranks separate fewer systems."
     caption = f"Ranks by {study.primary.label}: {len(frame)} systems in {several} tier{'s' if several > 1 else ''}"
     return of_rows(caption, frame, columns, note)
 

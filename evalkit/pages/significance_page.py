@@ -125,7 +125,7 @@ def _equivalence(study: Significance) -> Html:
     inside = percent(equivalence_level(study))
 
     def within(row: Mapping[str, Any], side: int) -> Cell:
-        return Cell("yes" if diagnostics.within_margin(study, row)[side] else "not shown", "text")
+        return Cell("yes" if diagnostics.within_margin(study, row)[side] else "not established", "text")
 
     columns: dict[str, Column] = {
         "first − second": pair,
@@ -152,7 +152,8 @@ def needed(study: Significance) -> Html:
         f"{units} for 80%": text("n_80", _count),
         f"{units} for 90%": text("n_90", _count),
     }
-    caption = f"Units needed for {' − '.join(study.opponents)} in {study.primary.label}, after Holm's first step"
+    caption = f"Units needed for {' − '.join(study.opponents)} in {study.primary.label}, at α = "
+    caption += f"{diagnostics.family_alpha(study):.2g} (Holm's first step over all comparisons)"
     note = "Plan for a difference that would matter: the observed one is as uncertain as the verdict."
     return of_rows(caption, frame, columns, note)
 

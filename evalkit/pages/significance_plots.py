@@ -34,11 +34,11 @@ def differences(study: Either) -> Picture | Html:
     """The primary differences of all pairs with their intervals, around 0, and the margin."""
     if not len(study.headline):
         return Html("")
-    colours = {"better": plots.COLOURS[0], "worse": plots.COLOURS[1], "equivalent": plots.COLOURS[2]}
+    colours = {"better": plots.COLOURS[2], "worse": plots.COLOURS[1], "equivalent": plots.COLOURS[0]}
     band = f"; band: the margin ±{study.settings.margin:g}" if study.settings.margin else ""
     caption = (
         f"{study.differences_are} in {study.primary.label}, {percent(study.settings.level)} intervals, unadjusted. "
-        f"Blue: better, orange: worse, green: equivalent, grey: cannot tell, after Holm's correction{band}."
+        f"Green: better, orange: worse, after Holm's correction; blue: equivalent; grey: cannot tell{band}."
     )
     return page.forest(study, claim_plots.forest, caption, colours, margin=study.settings.margin)
 
@@ -53,7 +53,7 @@ def distribution(study: Significance) -> Picture | Html:
     caption = (
         f"{_pair(study)}: difference in {study.primary.label} of each {study.unit_name}, n = {values.size:,}: "
         f"{above:,} above 0, "
-        f"{equal:,} equal, {below:,} below. Blue: better, orange: worse. A mean far from the "
+        f"{equal:,} equal, {below:,} below. Green: better, orange: worse. A mean far from the "
         f"median shows that a few {plural(study.unit_name, 2)} dominate."
     )
     xlabel = f"difference in {study.primary.label}"

@@ -231,7 +231,7 @@ class Validation(Shared):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Interleaving(Compared):
+class Interleaving(Compared, Resources):
     """The parameters of the interleaving report."""
 
     log: Any = option(DATA, "interleaved sessions, one row per item shown (session, position, team, outcome, user)")

@@ -69,7 +69,7 @@ def tail_p(differences: Floats, *, rng: np.random.Generator, draws: int = DRAWS)
     if total <= signflip.TIE * whole:
         return 1.0
     missing = (whole - total) / 2
-    if missing < size[-1] * (1 - signflip.TIE):
+    if missing + signflip.TIE * whole < size[-1]:
         return least
     theta = _tilt(size / size[0], total / size[0]) / size[0]
     log = _log_weights(size, missing + signflip.TIE * whole, theta, rng, draws)
@@ -86,10 +86,9 @@ def _tilt(size: Floats, total: float) -> float:
     0.549306144
     """
     theta, square = 0.0, size**2
-    whole = float(square.sum())
     for _ in range(STEPS):
         bent = np.tanh(theta * size)
-        step = (total - float(size @ bent)) / (whole - float(square @ bent**2))
+        step = (total - float(size @ bent)) / float(square @ (1 - bent**2))
         theta += step
         if step <= 1e-15 * theta:
             break

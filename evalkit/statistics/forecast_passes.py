@@ -79,7 +79,7 @@ class First:
     ) -> None:
         """The terms of the metrics."""
         for chosen in metrics:
-            g.sums.update({f"{place} {chosen.label}": totals for totals in _totals(chosen, rows, centre, weight)})
+            g.sums.update({f"{place} {chosen.label}": totals for totals in totals_of(chosen, rows, centre, weight)})
 
     def _tally(self, values: Floats, weight: Ints | None, group: int) -> grid.Grid:
         return grid.tally(values, weight, most=self.fewer if group else self.bins)
@@ -118,7 +118,7 @@ class First:
         return gathered.merged(gathered.parts(table), self.room)
 
 
-def _totals(chosen: Chosen, rows: Rows, centre: Centre, weight: Floats) -> Iterator[Floats]:
+def totals_of(chosen: Chosen, rows: Rows, centre: Centre, weight: Floats) -> Iterator[Floats]:
     """The sums of the terms of a metric that adds up."""
     kind: Any = chosen.metric.kind
     if kind.totalled:
@@ -204,7 +204,7 @@ class Second:
         """What the metrics of a constant forecast add up to."""
         rows = Rows(shard.label, np.full(len(shard.label), value), beside=shard.beside)
         for chosen in self.first.metrics:
-            every = _totals(chosen, rows, (self.first.centres[0][0], value), weight)
+            every = totals_of(chosen, rows, (self.first.centres[0][0], value), weight)
             g.sums.update({f"constant {number} {chosen.label}": totals for totals in every})
         if len(rows) and any(isinstance(chosen.metric.kind, Quantile) for chosen in self.first.metrics):
             g.grids[f"constant {number} error"] = grid.tally(value - shard.label, shard.weight, most=self.first.bins)

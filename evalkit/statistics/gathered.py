@@ -18,10 +18,11 @@ SIDES = ("low", "high", "positive", "negative")
 
 @dataclass(frozen=True, eq=False)
 class Gathered:
-    """sums: arrays that add up. grids: bins that are laid together."""
+    """sums: arrays that add up. grids: bins that are laid together. most: arrays of which the larger numbers stay."""
 
     sums: dict[str, Floats] = field(default_factory=dict)
     grids: dict[str, Grid] = field(default_factory=dict)
+    most: dict[str, Floats] = field(default_factory=dict)
 
     @property
     def bins(self) -> int:
@@ -33,36 +34,42 @@ class Gathered:
         import pyarrow as pa
 
         none, nothing = np.empty(0, np.int64), np.empty(0)
-        grids = [*self.grids.values(), *(Grid(0, none, none, none, none) for _ in self.sums)]
-        sums = [*(nothing for _ in self.grids), *self.sums.values()]
+        names = [*self.grids, *self.sums, *self.most]
+        grids = [*self.grids.values(), *(Grid(0, none, none, none, none) for _ in names[len(self.grids) :])]
+        sums = [*(nothing for _ in self.grids), *self.sums.values(), *(nothing for _ in self.most)]
+        most = [*(nothing for _ in [*self.grids, *self.sums]), *self.most.values()]
         columns = {side: passes.lists([getattr(part, side) for part in grids]) for side in SIDES}
-        shift = pa.array([part.shift for part in grids], pa.int64())
-        return pa.table({"name": [*self.grids, *self.sums], "shift": shift, "sums": passes.lists(sums), **columns})
+        columns |= {"sums": passes.lists(sums), "most": passes.lists(most)}
+        return pa.table({"name": names, "shift": pa.array([part.shift for part in grids], pa.int64()), **columns})
 
 
 def parts(table: Any) -> list[Gathered]:
     """The rows of a table, each by itself."""
     columns = [passes.arrays(table[side]) for side in SIDES]
-    rows = zip(table["name"].to_pylist(), table["shift"].to_pylist(), passes.arrays(table["sums"]), strict=True)
+    numbers = passes.arrays(table["sums"]), passes.arrays(table["most"])
     every = []
-    for i, (name, shift, sums) in enumerate(rows):
+    for i, (name, shift) in enumerate(zip(table["name"].to_pylist(), table["shift"].to_pylist(), strict=True)):
         low, high, positive, negative = (column[i] for column in columns)
         bins = {name: Grid(shift, low, high, positive, negative)} if len(low) else {}
-        every.append(Gathered({} if bins else {name: sums}, bins))
+        sums, most = ({name: column[i]} if len(column[i]) else {} for column in numbers)
+        every.append(Gathered(sums, bins, most))
     return every
 
 
 def merged(every: Iterable[Gathered], room: Callable[[str], int]) -> Gathered:
     """All of them as one. room: the bins of a name."""
     sums: dict[str, Floats] = {}
+    most: dict[str, Floats] = {}
     grids: dict[str, list[Grid]] = {}
     for part in every:
         for name, numbers in part.sums.items():
             sums[name] = sums[name] + numbers if name in sums else numbers
+        for name, numbers in part.most.items():
+            most[name] = np.maximum(most[name], numbers) if name in most else numbers
         for name, bins in part.grids.items():
             grids.setdefault(name, []).append(bins)
     laid = {name: one[0] if len(one) == 1 else grid.merge(one, room(name)) for name, one in grids.items()}
-    return Gathered(sums, laid)
+    return Gathered(sums, laid, most)
 
 
 # Sums of columns, of their products and cubes, by row or by unit ----------------------------------------------------
@@ -85,13 +92,17 @@ class Summing:
     units: int
     apart: bool
 
-    def __call__(self, columns: Blocks, m: int, unit: Ints | None) -> Floats:
-        """n, sums, products and cubes of m columns, flat; of units apart the sums of each."""
+    def __call__(
+        self, columns: Blocks, m: int, unit: Ints | None, also: Callable[[slice, Floats], None] | None = None
+    ) -> Floats:
+        """n, sums, products and cubes of m columns, flat; of units apart the sums of each. also: gets each block."""
         by_unit = np.zeros((self.units if unit is not None else 0, m))
         total = Sums(0, np.zeros(m), np.zeros(m * m), np.zeros(m))
         for start in range(0, len(columns), passes.BLOCK):
             at = slice(start, min(start + passes.BLOCK, len(columns)))
             x = columns(at)
+            if also:
+                also(at, x)
             if unit is None:
                 total = total + Sums(x.shape[1], x.sum(axis=1), passes.products(x).ravel(), passes.cubed(x))
             else:

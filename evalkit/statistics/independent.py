@@ -36,7 +36,7 @@ def lift(treatment: ArrayLike, control: ArrayLike, *, level: float = 0.95, unit:
     0.5
     """
     a, b = (mean_of(finite(name, v)) for name, v in {"treatment": treatment, "control": control}.items())
-    return _fieller(a, b, level, unit)
+    return lift_of_arms(a, b, level, unit)
 
 
 def ratio_difference(treatment: Sums, control: Sums, *, level: float = 0.95, unit: str = "user") -> Comparison:
@@ -67,7 +67,7 @@ def ratio_lift(treatment: Sums, control: Sums, *, level: float = 0.95, unit: str
     >>> round(ratio_lift(Sums([2, 1], [4, 2]), Sums([1, 0], [4, 1])).difference.value, 3)
     1.5
     """
-    return _fieller(ratio_of(treatment), ratio_of(control), level, unit)
+    return lift_of_arms(ratio_of(treatment), ratio_of(control), level, unit)
 
 
 def share_lift(hits: int, n: int, control_hits: int, control_n: int, *, level: float = 0.95) -> Comparison:
@@ -95,29 +95,36 @@ def share_lift(hits: int, n: int, control_hits: int, control_n: int, *, level: f
 
 @dataclass(frozen=True)
 class Arm:
-    """A statistic of one arm: its value, each user's effect on it, its variance and the degrees of freedom of that.
+    """A statistic of one arm of n users: its value, its variance and the degrees of freedom of that.
 
     The variance is NaN with fewer than two users.
     """
 
     value: float
-    effect: Floats
+    n: int
     variance: float
     freedom: float
 
 
-def arm_of(value: float, effect: Floats, users: float | None = None) -> Arm:
+@dataclass(frozen=True)
+class HeldArm(Arm):
+    """The same of users at hand: each one's effect on the value."""
+
+    effect: Floats
+
+
+def arm_of(value: float, effect: Floats, users: float | None = None) -> HeldArm:
     n = effect.size
     variance = float(effect.var(ddof=1) / n) if n > 1 else np.nan
-    return Arm(value, effect, variance, max((n if users is None else users) - 1, 1))
+    return HeldArm(value, n, variance, max((n if users is None else users) - 1, 1), effect)
 
 
-def mean_of(values: Floats) -> Arm:
+def mean_of(values: Floats) -> HeldArm:
     value = float(ratio(values.sum(), values.size))
     return arm_of(value, minus(values, value))
 
 
-def ratio_of(values: Sums) -> Arm:
+def ratio_of(values: Sums) -> HeldArm:
     """The ratio of sums; a user's effect is (n − 1) times the drop of the ratio if the user is left out.
 
     The degrees of freedom are Kish's number of users, (Σ denominator)² / Σ denominator², less 1.
@@ -125,9 +132,16 @@ def ratio_of(values: Sums) -> Arm:
     top, bottom = finite("numerator", values.numerator), finite("denominator", values.size)
     n, whole = same_length(numerator=top, denominator=bottom), bottom.sum()
     value = float(ratio(top.sum(), whole))
+    return arm_of(value, left_out(top, bottom, value, whole, n), float(ratio(whole**2, bottom @ bottom)))
+
+
+def left_out(top: Floats, bottom: Floats, value: float, whole: float, n: int) -> Floats:
+    """(n − 1) times the drop of a ratio of sums if each of these of its n users is left out.
+
+    value: of the ratio. whole: its sum of denominators.
+    """
     without = np.where(bottom == whole, 0.0, whole - bottom)
-    effect = ratio((n - 1) * minus(top, value * bottom), without)
-    return arm_of(value, effect, float(ratio(whole**2, bottom @ bottom)))
+    return ratio((n - 1) * minus(top, value * bottom), without)
 
 
 def _freedom(arms: Sequence[Arm]) -> float:
@@ -142,7 +156,7 @@ def t_of_arms(value: float, arms: Sequence[Arm], level: float, unit: str, method
 
     check_comparison_level(level)
     error, freedom = float(np.sqrt(sum(arm.variance for arm in arms))) or np.nan, _freedom(arms)
-    n = sum(arm.effect.size for arm in arms)
+    n = sum(arm.n for arm in arms)
 
     def interval(at: float) -> Estimate:
         half = float(stdtrit(freedom, (1 + at) / 2)) * error
@@ -152,7 +166,7 @@ def t_of_arms(value: float, arms: Sequence[Arm], level: float, unit: str, method
     return compare(interval, p, level=level, unit=unit, method=method)
 
 
-def _fieller(a: Arm, b: Arm, level: float, unit: str) -> Comparison:
+def lift_of_arms(a: Arm, b: Arm, level: float, unit: str) -> Comparison:
     """Compare a / b − 1 with 0 by Fieller's interval and the t of the difference a − b."""
     from scipy.special import stdtrit
 
@@ -166,7 +180,7 @@ def _fieller(a: Arm, b: Arm, level: float, unit: str) -> Comparison:
         if abs(b.value) <= reach_b:
             low, high = _open(value + 1, (low, high), rejected=rejected(p, at))
         limits = (low - 1, high - 1) if p == p else (np.nan, np.nan)
-        return Estimate(value, *limits, at, a.effect.size + b.effect.size, "Fieller")
+        return Estimate(value, *limits, at, a.n + b.n, "Fieller")
 
     return compare(interval, p, level=level, unit=unit, method="Fieller")
 

@@ -46,12 +46,12 @@ from evalkit.catalogue.score_kinds import (
     Skill,
 )
 from evalkit.metrics.sums import both
-from evalkit.statistics import independent, interval_methods, intervals, methods, permutation, power
+from evalkit.statistics import interval_methods, intervals, methods, power
 from evalkit.statistics.closed_forms import Part, mover_mean
 from evalkit.statistics.intervals import Estimate, z_interval
 from evalkit.statistics.methods import Options
 from evalkit.statistics.significance import Comparison
-from evalkit.statistics.statistic import Layout, OfRows, by_unit
+from evalkit.statistics.statistic import Layout, Piece
 
 # Intervals --------------------------------------------------------------------------------------------------------
 
@@ -135,40 +135,34 @@ def _combined(statistic: Any, o: Options) -> Estimate:
     The shares add as a part of value 0, whose limits are normal. Limits of parts that are biased are moved by the bias,
     which a mean of many leaves as it is while its interval narrows; they still hold the value.
     """
-    kind, rows, unit, value = statistic.chosen.metric.kind, statistic.rows, statistic.unit, statistic.value
-    parts = ((part, OfRows(Chosen(kind.of), part.rows)) for part in kind.weighed(rows))
-    sides = (
-        Part(part.share, _centred(side, o), by_unit(part.spread(side.effects.rows, len(rows)), unit))
-        for part, side in parts
-    )
+    value = statistic.value
+    sides = (Part(part.share, _centred(part, o), part.moved) for part in statistic.parts())
     e = mover_mean(chain(sides, _of_shares(statistic, o)), n=statistic.n, level=o.level)
     return replace(e, value=value, low=float(np.minimum(e.low, value)), high=float(np.maximum(e.high, value)))
 
 
-def _centred(part: OfRows, o: Options) -> Estimate:
+def _centred(part: Piece, o: Options) -> Estimate:
     """The value and the limits less what the value is too high."""
-    e, excess = estimate(part, o), part.chosen.metric.kind.excess(part.rows)
+    e, excess = estimate(part.statistic, o), part.excess
     return replace(e, value=e.value - excess, low=e.low - excess, high=e.high - excess)
 
 
 def _of_shares(statistic: Any, o: Options) -> Iterator[Part]:
     """The shares as one more part, where they are estimated."""
-    shares = statistic.chosen.metric.kind.by_share(statistic.rows, None, statistic.value)
-    if shares is not None:
-        moved = by_unit(shares, statistic.unit)
+    moved = statistic.of_shares()
+    if moved is not None:
         yield Part(1.0, z_interval(0.0, float(np.sqrt(moved @ moved)), n=0, level=o.level, method=""), moved)
 
 
 def _harmonic(statistic: Any, o: Options) -> Estimate:
     """MOVER: how far the mean moves where one of the two goes to its limit, by the correlation of what moves them."""
-    kind = statistic.chosen.metric.kind
-    pair = [OfRows(Chosen(of), statistic.rows) for of in kind.pair]
-    values, sides = [side.value for side in pair], []
+    kind, pair = statistic.chosen.metric.kind, statistic.both()
+    values, sides = [side.statistic.value for side in pair], []
     for at, side in enumerate(pair):
-        e, other = estimate(side, o), values[1 - at]
+        e, other = estimate(side.statistic, o), values[1 - at]
         limits = [kind.of(limit, other) for limit in (e.low, e.high)]
         moved = replace(e, value=statistic.value, low=limits[0], high=limits[1])
-        sides.append(Part(1.0, moved, by_unit(side.effects.rows, statistic.unit)))
+        sides.append(Part(1.0, moved, side.moved))
     e = mover_mean(sides, n=statistic.n, level=o.level)
     return replace(e, value=statistic.value, low=e.low - statistic.value, high=e.high - statistic.value)
 
@@ -178,13 +172,14 @@ def _harmonic(statistic: Any, o: Options) -> Estimate:
 
 @dataclass(frozen=True, eq=False)
 class Method:
-    """An interval and a test, what they are called, and the difference that the test would show."""
+    """An interval and a test, what they are called, the difference that the test would show, and the lift."""
 
     interval: Callable[[Any, Options], Estimate]
     interval_is: str
     test: Callable[[Any, Any, Options], Comparison]
     test_is: str
     shows: Callable[[Any, Any, Comparison, float], float] = methods.shown_by_width
+    lift: Callable[[Any, Any, Options], Comparison] = methods.no_lift
 
 
 FIRST_ORDER = "Welch's t on the influence of each row"
@@ -282,26 +277,57 @@ SUMMED = PLAIN | {
 }
 DIVIDED = "half the interval of the difference, from sign flips of the units' sums"
 UNLIKE = "Welch's t, the studentised permutation test if arms are skewed and unequal"
+SHARES = Method(
+    interval_methods.wilson,
+    "Wilson",
+    methods.two_proportions,
+    "the score test with its interval",
+    methods.shown_by_shares,
+    methods.lift_of_shares,
+)
 TABLE: dict[Layout, dict[type[Kind], Method]] = {
     Layout.PLAIN: PLAIN,
     Layout.CLUSTERED: CLUSTERED,
     Layout.WEIGHTED: WEIGHTED,
     Layout.SUMMED: SUMMED,
-    Layout.SUMMED_VARIED: WEIGHTED | dict.fromkeys((Loss, RatioOfRows, Smooth, OfMeans), BY_ROW),
+    Layout.SUMMED_VARIED: WEIGHTED
+    | dict.fromkeys((Loss, RatioOfRows, Smooth, OfMeans), BY_ROW)
+    | {kind: replace(WEIGHTED[kind], test=methods.influence, test_is=OF_KISH) for kind in (Combined, Harmonic)},
     Layout.DIVIDED: dict.fromkeys(
         (PerUnit, Ratio),
         Method(interval_methods.divided_or_jackknife, DIVIDED, methods.flips_of_sums, "sign flips of the units' sums"),
     ),
     Layout.INDEPENDENT: {
-        PerUnit: Method(interval_methods.mean_of_arm, SKEWED, methods.two_means, UNLIKE, methods.shown_by_means),
-        Ratio: Method(interval_methods.jackknife, JACKKNIFE, methods.two_ratios, JACKKNIFE),
-        Proportion: Method(
-            interval_methods.wilson,
-            "Wilson",
-            methods.two_proportions,
-            "the score test with its interval",
-            methods.shown_by_shares,
+        PerUnit: Method(
+            interval_methods.mean_of_arm,
+            SKEWED,
+            methods.two_means,
+            UNLIKE,
+            methods.shown_by_means,
+            methods.lift_of_means,
         ),
+        Ratio: Method(
+            interval_methods.jackknife, JACKKNIFE, methods.two_ratios, JACKKNIFE, lift=methods.lift_of_ratios
+        ),
+        Proportion: SHARES,
+    },
+    Layout.SUMMED_ARMS: {
+        PerUnit: Method(
+            interval_methods.summed_arm,
+            SKEWED,
+            methods.two_arms,
+            "Welch's t",
+            methods.shown_by_means,
+            methods.lift_of_arms,
+        ),
+        Ratio: Method(
+            interval_methods.summed_jackknife,
+            JACKKNIFE,
+            methods.two_summed_ratios,
+            JACKKNIFE,
+            lift=methods.lift_of_arms,
+        ),
+        Proportion: SHARES,
     },
     Layout.FOLDS: dict.fromkeys(
         (PerUnit, Ratio),
@@ -348,15 +374,7 @@ def words(metrics: Iterable[Chosen], layout: Layout, side: Callable[[Method], st
 
 def lift(a: Any, b: Any, o: Options) -> Comparison:
     """The first over the second, less 1, of independent units."""
-    match a.chosen.metric.kind:
-        case Ratio():
-            return independent.ratio_lift(a.sums, b.sums, level=o.level)
-        case Proportion():
-            return independent.share_lift(*a.hits(), *b.hits(), level=o.level)
-    arms = a.sums.numerator, b.sums.numerator
-    if permutation.fits(*arms) and min(arms[0].min(), arms[1].min()) >= 0:
-        return permutation.lift(*arms, rng=o.rng, level=o.level)
-    return independent.lift(*arms, level=o.level)
+    return method(a).lift(a, b, o)
 
 
 # What a comparison could show -------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from evalkit.statistics import (
     means,
 )
 from evalkit.statistics.auc_intervals import auc_interval
-from evalkit.statistics.independent import Arm
+from evalkit.statistics.independent import Arm, HeldArm
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.means import hall
 from evalkit.statistics.methods import NONE, Options, flipped_sums
@@ -52,6 +52,17 @@ def mean_of_arm(statistic: Any, o: Options) -> Estimate:
     return mean(statistic, o)
 
 
+def summed_arm(statistic: Any, o: Options) -> Estimate:
+    """The same of an arm whose sums are known."""
+    a, amounts = statistic.arm, statistic.amounts
+    if a.n and amounts.low == amounts.high:
+        return Estimate(a.value, np.nan, np.nan, o.level, a.n, UNMOVED)
+    if statistic.binary:
+        return wilson(statistic, o)
+    error = float(np.sqrt(a.variance))
+    return means.of_moments(a.value, error, statistic.skew, n=a.n, level=o.level, ends=statistic.chosen.metric.ends)
+
+
 def mean_of_losses(statistic: Any, o: Options) -> Estimate:
     """`mean` of losses, with Wilson's limits for the share of certain predictions that are wrong."""
     sums = statistic.sums
@@ -66,6 +77,11 @@ def jackknife(statistic: Any, o: Options) -> Estimate:
     return _by_jackknife(statistic, arm, arm.freedom, o)
 
 
+def summed_jackknife(statistic: Any, o: Options) -> Estimate:
+    """The same of an arm whose sums are known."""
+    return _by_jackknife(statistic, statistic.arm, statistic.arm.freedom, o)
+
+
 def jackknife_of_few(statistic: Any, o: Options) -> Estimate:
     """`jackknife`, with fewer degrees of freedom if a few units carry most of the variance."""
     arm = _left_out(statistic)
@@ -76,7 +92,7 @@ def jackknife_of_few(statistic: Any, o: Options) -> Estimate:
 def ratio_within(sums: Sums, low: float, high: float, *, level: float) -> Estimate:
     """A ratio of sums in a range, by the jackknife in the same way; NaN of no unit."""
     arm = independent.ratio_of(sums)
-    size, error = arm.effect.size, float(np.sqrt(arm.variance))
+    size, error = arm.n, float(np.sqrt(arm.variance))
     freedom = intervals.freedom_left(arm.effect - arm.effect.mean(), arm.freedom) if size else 0.0
     return closed_forms.ranged_t(arm.value, error, freedom=freedom, n=size, level=level, low=low, high=high)
 
@@ -85,14 +101,14 @@ def few_or_delta(statistic: Any, o: Options) -> Estimate:
     return (delta if statistic.n > o.limits.flipped else jackknife_of_few)(statistic, o)
 
 
-def _left_out(statistic: Any) -> Arm:
+def _left_out(statistic: Any) -> HeldArm:
     """The ratio of sums with what leaving out each unit changes."""
     return independent.ratio_of(Sums(*statistic.sums.by_unit(statistic.sums.defined, statistic.unit)))
 
 
 def _by_jackknife(statistic: Any, arm: Arm, freedom: float, o: Options) -> Estimate:
     error = float(np.sqrt(arm.variance))
-    return ranged(statistic, error, n=arm.effect.size, freedom=freedom, level=o.level, method="jackknife t")
+    return ranged(statistic, error, n=arm.n, freedom=freedom, level=o.level, method="jackknife t")
 
 
 def divided(statistic: Any, o: Options) -> Estimate:
@@ -234,10 +250,10 @@ def of_cells(statistic: Any, o: Options) -> Estimate:
 
 def skewed_rows(statistic: Any, o: Options) -> Estimate:
     """The same of rows at hand; none where no row moves a value inside the range, as with one class for all rows."""
-    moved, n, error, metric = statistic.effects.rows, statistic.n, statistic.error(), statistic.chosen.metric
+    n, error, metric = statistic.n, statistic.error(), statistic.chosen.metric
     if error == 0 and metric.low < statistic.value < metric.high:
         return Estimate(statistic.value, np.nan, np.nan, o.level, n, UNMOVED)
-    return hall(statistic.value, error, means.skewness(moved), n=n, level=o.level)
+    return hall(statistic.value, error, statistic.skewness(), n=n, level=o.level)
 
 
 def overlap(statistic: Any, o: Options) -> Estimate:

@@ -25,7 +25,7 @@ from evalkit.statistics import (
 )
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.significance import Comparison
-from evalkit.statistics.statistic import Layout, by_unit
+from evalkit.statistics.statistic import Layout
 
 AGAINST_KNOWN: dict[str, Callable[..., Comparison]] = {
     "two-sided": proportions.binomial_test,
@@ -166,15 +166,11 @@ def of_few(a: Any, b: Any, o: Options) -> Comparison:
     Where a row has one class, Welch's t takes the variance of each class's rows by itself, else t the degrees of
     freedom that the kurtosis of the influence values leaves.
     """
-    value, plain, kind = a.value - b.value, a.layout is Layout.PLAIN, a.chosen.metric.kind
-    moved = a.apart_by(b) if plain and kind.picks else a.effects.rows - b.effects.rows
-    strata = kind.strata(a.rows) if plain else []
-    rows = np.array([stratum.sum() for stratum in strata])
+    value, (squares, rows) = a.value - b.value, a.by_stratum(b)
     if rows.size and rows.min() > 1:
-        variance = np.array([np.sum(moved[stratum] ** 2) for stratum in strata]) * rows / (rows - 1)
+        variance = squares * rows / (rows - 1)
         return significance.welch_t(value, variance, rows, level=o.level, unit=o.unit, method=BY_CLASS)
-    freedom = intervals.freedom_left(by_unit(moved, a.unit), a.n - 1.0)
-    error = a.error_of(moved)
+    error, freedom = a.of_few(b)
     return significance.error_t(value, error, n=a.n, freedom=freedom, level=o.level, unit=o.unit, method=a.how)
 
 
@@ -250,11 +246,50 @@ def two_ratios(a: Any, b: Any, o: Options) -> Comparison:
     return independent.ratio_difference(a.sums, b.sums, level=o.level, unit=o.unit)
 
 
+def two_arms(a: Any, b: Any, o: Options) -> Comparison:
+    """Two means by Welch's t, of arms whose sums are known."""
+    return independent.t_of_arms(a.value - b.value, [a.arm, b.arm], o.level, o.unit, "Welch t")
+
+
+def two_summed_ratios(a: Any, b: Any, o: Options) -> Comparison:
+    """The same of two ratios of sums, by the jackknife."""
+    return independent.t_of_arms(a.value - b.value, [a.arm, b.arm], o.level, o.unit, "jackknife t")
+
+
 def two_proportions(a: Any, b: Any, o: Options) -> Comparison:
     """The score test of two proportions, or the exact binomial test against one that is known."""
     if b.layout is Layout.KNOWN:
         return AGAINST_KNOWN[o.alternative](*a.hits(), null=b.value, level=o.level, unit=o.unit)
     return proportions.two_proportions(*a.hits(), *b.hits(), level=o.level, unit=o.unit)
+
+
+# Lifts -------------------------------------------------------------------------------------------------------------
+
+
+def lift_of_means(a: Any, b: Any, o: Options) -> Comparison:
+    """Fieller's, or that of the studentised permutation where it tests the means and no value is below 0."""
+    arms = a.sums.numerator, b.sums.numerator
+    if permutation.fits(*arms) and min(arms[0].min(), arms[1].min()) >= 0:
+        return permutation.lift(*arms, rng=o.rng, level=o.level)
+    return independent.lift(*arms, level=o.level)
+
+
+def lift_of_ratios(a: Any, b: Any, o: Options) -> Comparison:
+    return independent.ratio_lift(a.sums, b.sums, level=o.level)
+
+
+def lift_of_shares(a: Any, b: Any, o: Options) -> Comparison:
+    return independent.share_lift(*a.hits(), *b.hits(), level=o.level)
+
+
+def lift_of_arms(a: Any, b: Any, o: Options) -> Comparison:
+    """Fieller's, of arms whose sums are known."""
+    return independent.lift_of_arms(a.arm, b.arm, o.level, "user")
+
+
+def no_lift(a: Any, b: Any, o: Options) -> Comparison:
+    """Raises TypeError: two systems on the same units are compared by their difference."""
+    raise TypeError(f"{a.chosen.label}: a lift needs other units in each system")
 
 
 # What a test would show --------------------------------------------------------------------------------------------
@@ -278,8 +313,7 @@ def shown_by_means(a: Any, b: Any, c: Comparison, level: float) -> float:
     In simulated revenue of 200 to 2,000 users an arm such a difference shows in 76 to 79%; by the width of the
     interval in 22 to 56%. Of values that can be below 0 the width decides.
     """
-    first, second = a.sums.numerator, b.sums.numerator
-    if min(first.min(), second.min()) < 0 or not second.any() or second.size < 2:
+    first, second = a.amounts, b.amounts
+    if min(first.low, second.low) < 0 or second.low == second.high == 0 or second.n < 2:
         return shown_by_width(a, b, c, level)
-    sd = float(second.std(ddof=1))
-    return power.detectable_lift(b.value, sd, first.size, second.size, level=level, power=POWER)
+    return power.detectable_lift(b.value, second.deviation, first.n, second.n, level=level, power=POWER)

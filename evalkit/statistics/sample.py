@@ -152,13 +152,13 @@ class Columns:
         decided = np.where(score >= self.threshold, weight, 0.0)
         columns[0], columns[1] = decided * label, decided * ~label
         rows = Rows(label.astype(np.int64), score, self.threshold)
-        place = _place(self.low, score) + np.where(label, 0, len(self.low)) if self.of else np.empty(0, np.int64)
+        place = places(self.low, score) + np.where(label, 0, len(self.low)) if self.of else np.empty(0, np.int64)
         for i, column in enumerate(self.of.values(), start=2):
             columns[i] = column.of(rows, place) * weight
         return columns
 
 
-def _place(low: Ints, score: Floats) -> Ints:
+def places(low: Ints, score: Floats) -> Ints:
     """The bin of each score: sorted first, the search runs through the bins instead of jumping."""
     code = grid.codes(score)
     order = np.argsort(code)
@@ -211,6 +211,10 @@ class Moments:
     def total(self, form: Form) -> float:
         """The sum of a form over all rows."""
         return float(sum(times * self.sums[self.names.index(name)] for name, times in form.items()))
+
+    def product(self, first: str, second: str) -> float:
+        """The sum of the products of two columns."""
+        return float(self.gram[self.names.index(first), self.names.index(second)])
 
     def kish(self, form: Form) -> float:
         """(Σ x)² / Σ x² of the units' sums x."""

@@ -5,7 +5,7 @@ Of units at hand (`OfUnits`), of rows at hand (`OfRows`), or of sums over rows t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
@@ -19,6 +19,7 @@ from evalkit.catalogue.metric import Chosen
 from evalkit.catalogue.score_kinds import Tables
 from evalkit.metrics.rows import Rows
 from evalkit.metrics.sums import Sums
+from evalkit.statistics import means
 from evalkit.statistics.intervals import Estimate, freedom_left
 
 
@@ -32,6 +33,7 @@ class Layout(Enum):
     SUMMED_VARIED = "sums over rows in units, or with weights"
     DIVIDED = "units that two systems divide between them"
     INDEPENDENT = "other units in each system"
+    SUMMED_ARMS = "sums over other units in each system"
     FOLDS = "folds that share training rows"
     KNOWN = "a number that is known"
 
@@ -54,6 +56,16 @@ class Statistic:
         """The statistic of the metric that this one transforms; itself where there is none."""
         original = self.chosen.base
         return self if original is self.chosen else replace(self, chosen=original)
+
+
+@dataclass(frozen=True)
+class Amounts:
+    """How the values of n units are spread; the standard deviation is NaN of one unit."""
+
+    low: float
+    high: float
+    deviation: float
+    n: int
 
 
 # Units ------------------------------------------------------------------------------------------------------------
@@ -91,6 +103,13 @@ class OfUnits(Statistic):
     def shared_means(self) -> list[OfUnits]:
         shared = self.sums.denominator is None and self.layout in (Layout.PLAIN, Layout.CLUSTERED)
         return [self] if shared else []
+
+    @cached_property
+    def amounts(self) -> Amounts:
+        """How the values are spread."""
+        values = self.sums.numerator
+        deviation = float(values.std(ddof=1)) if values.size > 1 else np.nan
+        return Amounts(float(values.min()), float(values.max()), deviation, values.size)
 
     def hits(self) -> tuple[int, int]:
         """Ones and units, where each unit is 0 or 1."""
@@ -136,6 +155,19 @@ class Known(Statistic):
 
 
 # Rows at hand -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """A metric that another one combines: its share in the mean, its statistic, and how much each unit moves it.
+
+    excess: how much too high its value is.
+    """
+
+    share: float
+    statistic: Any
+    moved: Floats
+    excess: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,9 +239,54 @@ class OfRows(Statistic):
         """√(Σ e² K / (K − 1)) of the effects e of K units, by Kish's number, where they weigh unlike."""
         return float(np.sqrt(np.sum(by_unit(rows, self.unit) ** 2) * ratio(self.freedom + 1, self.freedom)))
 
+    def skewness(self) -> float:
+        """The skewness of what the rows move."""
+        return means.skewness(self.effects.rows)
+
     def apart_by(self, other: OfRows) -> Floats:
         """How much each row moves the difference, of rows that count alike."""
         return self.chosen.metric.kind.apart_by(self.rows, other.rows, self.chosen.k)
+
+    def _apart(self, other: OfRows) -> Floats:
+        """The same; of systems that pick their rows on the premise that both are equal."""
+        if self.layout is Layout.PLAIN and self.chosen.metric.kind.picks:
+            return self.apart_by(other)
+        return self.effects.rows - other.effects.rows
+
+    def by_stratum(self, other: OfRows) -> tuple[Floats, Ints]:
+        """The sum of the squares of what moves the difference in each stratum, and its rows; of none where rows vary.
+
+        A stratum is the rows of a class.
+        """
+        strata = self.chosen.metric.kind.strata(self.rows) if self.layout is Layout.PLAIN else []
+        moved = self._apart(other) if strata else np.empty(0)
+        squares = [np.sum(moved[stratum] ** 2) for stratum in strata]
+        return np.array(squares), np.array([stratum.sum() for stratum in strata], np.int64)
+
+    def of_few(self, other: OfRows) -> tuple[float, float]:
+        """The standard error of the difference, and the degrees of freedom that the kurtosis of its rows leaves."""
+        moved = self._apart(other)
+        return self.error_of(moved), freedom_left(by_unit(moved, self.unit), self.n - 1.0)
+
+    def parts(self) -> Iterator[Piece]:
+        """The metrics that this one is the mean of."""
+        kind: Any = self.chosen.metric.kind
+        for part in kind.weighed(self.rows):
+            side = OfRows(Chosen(kind.of), part.rows)
+            moved = by_unit(part.spread(side.effects.rows, len(self.rows)), self.unit)
+            yield Piece(part.share, side, moved, kind.of.kind.excess(part.rows))
+
+    def of_shares(self) -> Floats | None:
+        """How much each unit moves the mean through the shares of its parts; None where these are fixed."""
+        kind: Any = self.chosen.metric.kind
+        moved = kind.by_share(self.rows, None, self.value)
+        return None if moved is None else by_unit(moved, self.unit)
+
+    def both(self) -> list[Piece]:
+        """The two metrics that this one is the harmonic mean of."""
+        kind: Any = self.chosen.metric.kind
+        sides = [OfRows(Chosen(of), self.rows) for of in kind.pair]
+        return [Piece(1.0, side, by_unit(side.effects.rows, self.unit)) for side in sides]
 
     def freedom_left(self, other: OfRows) -> float:
         """The degrees of freedom that the kurtosis of what moves the difference leaves."""

@@ -1,6 +1,6 @@
 """The classification study: reads the input, finds its kind, and hands over to the study of that kind."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +11,10 @@ from evalkit.limits import USUAL, Limits
 from evalkit.parameters import Classification, Columns, ColumnsOfEach, Metrics, Named, Names, Tables, documented
 from evalkit.reading.engines import base
 from evalkit.reading.inputs.outcomes import Binary, MultiClass, MultiLabel, Predicted
+from evalkit.reading.reductions import classes as reductions
 from evalkit.reading.reductions import large
 from evalkit.reading.tables import sources
-from evalkit.studies import binary_studies, classes, multilabel
+from evalkit.studies import binary_studies, classes, classes_sums, multilabel
 from evalkit.studies.row_study import RowStudy
 
 SAMPLE = {"preds": "data/german_credit/predictions.csv", "segments": ["age_band", "housing"]}
@@ -33,6 +34,11 @@ KINDS: Mapping[type, ByKind] = {
     MultiClass: ByKind(classes.make, FOR_TWO | {"threshold": "binary or multi-label"}),
     MultiLabel: ByKind(multilabel.make, FOR_TWO | FOR_SEVERAL),
 }
+
+LARGE: Sequence[tuple[Any, type, Any]] = (
+    (large.opened, Binary, binary_studies.of_sums),
+    (reductions.opened, MultiClass, classes_sums.study_of),
+)
 
 
 @documented(parameters.Classification)
@@ -89,10 +95,11 @@ def study_of(p: Classification, limits: Limits = USUAL) -> RowStudy:
     predicted = Predicted.of(
         parts, kind=p.kind, positive=p.positive, columns=p.columns, systems=p.systems, attributes=attributes
     )
-    with large.opened(predicted, budget, p.segments, p.unit) as table:
-        if table is not None:
-            _refuse_idle(p, KINDS[Binary].idle)
-            return binary_studies.of_sums(table, p, limits)
+    for opened, kind_of, of_sums in LARGE:
+        with opened(predicted, budget, p.segments, p.unit) as table:
+            if table is not None:
+                _refuse_idle(p, KINDS[kind_of].idle)
+                return of_sums(table, p, limits)
     data = predicted.read()
     kind = KINDS[type(data)]
     _refuse_idle(p, kind.idle)

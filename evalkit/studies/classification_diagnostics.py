@@ -17,7 +17,7 @@ from evalkit.statistics import methods
 from evalkit.statistics.significance import Comparison
 from evalkit.statistics.statistic import Layout
 from evalkit.studies.binary import BinaryStudy
-from evalkit.studies.classes import ClassesStudy
+from evalkit.studies.classes_study import ClassesStudy
 from evalkit.studies.diagnostics import Ends
 from evalkit.studies.multilabel import MultiLabelStudy
 
@@ -215,8 +215,7 @@ def _of_rows(study: BinaryStudy, chosen: Chosen, **changed: Any) -> float:
 
 def rows_by_class(study: ClassesStudy) -> dict[str, int]:
     """The rows of each class."""
-    n = np.bincount(study.data.actual, minlength=len(study.data.classes)).tolist()
-    return dict(zip(study.data.classes, n, strict=True))
+    return dict(zip(study.classes, study.sizes.tolist(), strict=True))
 
 
 def rows_by_label(study: MultiLabelStudy) -> dict[str, int]:
@@ -226,48 +225,40 @@ def rows_by_label(study: MultiLabelStudy) -> dict[str, int]:
 
 def never_predicted(study: ClassesStudy) -> dict[str, list[str]]:
     """The classes that occur and that a system never predicts, by system."""
-    occurs = np.bincount(study.data.actual, minlength=len(study.data.classes)) > 0
     several = {}
-    for name, predicted in study.data.predicted.items():
-        said = np.bincount(predicted, minlength=len(study.data.classes)) > 0
-        several[name] = [c for c, lacks in zip(study.data.classes, occurs & ~said, strict=True) if lacks]
+    for name in study.systems:
+        lacks = (study.sizes > 0) & (study.said(name) == 0)
+        several[name] = [c for c, lacking in zip(study.classes, lacks, strict=True) if lacking]
     return {name: lacking for name, lacking in several.items() if lacking}
 
 
 def not_highest(study: ClassesStudy) -> dict[str, int]:
     """Rows whose predicted class, which a column says, has not the highest score, by system, without zeros."""
-    lower = {
-        name: int((scores.max(axis=1) > study.predicted_score(name)).sum()) for name, scores in study.data.score.items()
-    }
-    return {name: rows for name, rows in lower.items() if rows}
+    return {name: rows for name, rows in study.lower.items() if rows}
 
 
 def unnormalised(study: ClassesStudy) -> dict[str, float]:
     """The systems whose probabilities do not add up to 1, and by how much they are off at most."""
-    off = {name: float(np.abs(scores.sum(axis=1) - 1).max()) for name, scores in study.data.score.items()}
-    return {name: value for name, value in off.items() if value > NORMAL}
+    return {name: value for name, value in study.off.items() if value > NORMAL}
 
 
 def incomplete_slices(study: ClassesStudy) -> list[str]:
     """The slices that lack a class which other rows have."""
-    several = np.unique(study.data.actual).size
-    return [f"{p.column} {p.label}" for p in study.slices if np.unique(study.data.actual[p.member]).size < several]
+    several = np.count_nonzero(study.sizes)
+    return [f"{p.column} {p.label}" for p in study.slices if np.count_nonzero(study.sizes_in(p)) < several]
 
 
 def largest_class(study: ClassesStudy, chosen: Chosen) -> float:
     """The metric of the largest class for every row; its probabilities are the shares of the classes."""
-    rows = study.sample.rows[study.leader]
-    decision = np.full(len(rows), int(study.shares.argmax()))
-    score = None if rows.score is None else np.tile(study.shares, (len(rows), 1))
-    return chosen.value(replace(rows, decision=decision, score=score))
+    return study.constant(chosen)
 
 
 def worst_mistake(study: ClassesStudy) -> tuple[str, str, float] | None:
     """The most frequent mistake of the leader: the actual class, the predicted one, and the weight of such rows."""
-    table = study.sample.rows[study.leader].confusion.table
+    table = study.confusion(study.leader).table
     wrong = np.where(np.eye(len(table), dtype=bool), -1, table)
     i, j = np.unravel_index(int(wrong.argmax()), wrong.shape)
-    return (study.data.classes[i], study.data.classes[j], float(wrong[i, j])) if wrong[i, j] > 0 else None
+    return (study.classes[i], study.classes[j], float(wrong[i, j])) if wrong[i, j] > 0 else None
 
 
 def drawn_together(table: np.ndarray, classes: tuple[str, ...]) -> tuple[np.ndarray, tuple[str, ...]]:

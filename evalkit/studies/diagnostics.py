@@ -14,6 +14,7 @@ from evalkit.reading.tables import precision
 from evalkit.reading.tables.precision import DOUBLE, Precision
 from evalkit.statistics import inference
 from evalkit.statistics.means import skewness
+from evalkit.statistics.statistic import Layout
 from evalkit.studies.once import once
 from evalkit.studies.study import Study
 
@@ -215,8 +216,12 @@ def deciding(study: Study, system: str) -> pd.Series:
 def relative(study: Study, row: Mapping[str, Any]) -> float:
     """The first value of a comparison over the second, less 1; of arms their lift.
 
-    NaN where the metric can be negative, the second value is not above 0, or the interval of the lift has no end.
+    NaN where the metric can be negative, the second value is not above 0, or the interval of the lift has no end; and
+    where two systems divide units between them, for there a gain of the one is a loss of the other.
     """
+    first: Any = study.measure(study.primary, row["first"])
+    if first.layout is Layout.DIVIDED:
+        return float("nan")
     a, b = (deciding(study, row[side])["value"] for side in ("first", "second"))
     bounded = "lift_low" in row and math.isfinite(row["lift_low"]) and math.isfinite(row["lift_high"])
     known = bounded if "lift_low" in row else study.primary.metric.low >= 0

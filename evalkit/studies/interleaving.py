@@ -14,11 +14,13 @@ from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import Chosen
 from evalkit.catalogue.preferences import Side
 from evalkit.drawing.shown import Shown
+from evalkit.limits import USUAL, Limits
 from evalkit.metrics import sums
 from evalkit.online import logs, sessions
 from evalkit.online.experiments import sample_ratio
 from evalkit.online.logs import SessionLog
 from evalkit.parameters import Metrics, Named, Names, Tables, documented
+from evalkit.reading.engines import base
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part, Source
@@ -27,7 +29,7 @@ from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.methods import Options
 from evalkit.statistics.statistic import Layout, OfUnits
 from evalkit.studies import experiment, planning, study
-from evalkit.studies.experiment import Experiment
+from evalkit.studies.experiment_study import Experiment
 from evalkit.studies.planning import Planning
 from evalkit.studies.study import EVERY, Member, Settings, Study
 from evalkit.studies.words import unit_noun
@@ -111,6 +113,9 @@ def read(
     level: float = 0.95,
     seed: int = 0,
     header: str | None = None,
+    memory: str | None = None,
+    threads: int | None = None,
+    spill: str | None = None,
 ) -> Online:
     """Read a log of interleaved sessions, or an A/B test of users, and say which system users prefer.
 
@@ -122,16 +127,22 @@ def read(
     >>> ek.interleaving(users=rows, metrics="orders", world="none").users.estimates["value"].tolist()
     [3.5, 1.5]
     """
-    p = parameters.Interleaving.of(locals())
-    shared = study.settings(p, lookup.chosen(p.preference, "interleaving", METRICS), segments=p.segments)
-    sessions_of, users_of = (study.inputs(tables, p.header) for tables in (p.log, p.users))
+    return study_of(parameters.Interleaving.of(locals()))
+
+
+def study_of(p: parameters.Interleaving, limits: Limits = USUAL) -> Online:
+    """The studies that the parameters of `read` ask for, within these limits."""
+    preference = lookup.chosen(p.preference, "interleaving", METRICS)
+    shared = study.settings(p, preference, segments=p.segments, limits=limits)
+    budget = base.budget(p.memory, p.threads, p.spill, limits.reading)
+    sessions_of, users_of = (study.inputs(tables, p.header, limits.reading) for tables in (p.log, p.users))
     inputs = {name: parts for name, parts in (("log", sessions_of), ("users", users_of)) if parts is not None}
     asked = list(inputs) or ["log", "users"]
     _check_meant(asked, p)
     there = logs.column_names([part for parts in inputs.values() for part in parts])
     logs.check_segments(shared.segments, there if inputs else {"device", "health"})
     by_session = _read_log(sessions_of, shared, p) if "log" in asked else None
-    by_user = experiment.read(users_of, shared, p) if "users" in asked else None
+    by_user = experiment.read(users_of, shared, p, budget) if "users" in asked else None
     plan = planning.read(p.world or _usual_world(inputs), p.simulated_users, p.rankers, seed=p.seed)
     online = Online(by_session, by_user, plan, p.given, p.seed)
     _check_baseline(shared, online.studies)

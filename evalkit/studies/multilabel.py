@@ -24,7 +24,8 @@ from evalkit.reading.tables.precision import Precision
 from evalkit.statistics import inference
 from evalkit.statistics.sample import HeldRows
 from evalkit.statistics.statistic import OfRows
-from evalkit.studies import curve_points, one_by_one, row_study, study
+from evalkit.studies import account, curve_points, one_by_one, row_study, study
+from evalkit.studies.account import Account
 from evalkit.studies.one_by_one import EachStudy
 
 METRICS = ("micro_f1", "macro_f1", "exact_match", "hamming_loss", "map_classes", "ranking_loss")
@@ -43,6 +44,11 @@ class MultiLabelStudy(EachStudy):
 
     data: MultiLabel
     threshold: float
+
+    @property
+    def account(self) -> Account:
+        """What was read."""
+        return account.of_rows(self.data.rows)
 
     @property
     def sources(self) -> tuple[Source, ...]:
@@ -116,11 +122,13 @@ class MultiLabelStudy(EachStudy):
     def sweep(self) -> pd.DataFrame:
         """The leader's micro and macro metrics along one threshold for all labels, with limits.
 
-        The thresholds are quantiles of the scores, and the one of best micro F1.
+        The thresholds are the scores, or quantiles of them where there are many, and the one of best micro F1.
         """
-        score = self.data.score[self.leader]
-        rows = []
-        drawn = np.union1d(np.quantile(score, np.linspace(0, 1, STEPS)), self.best[0])
+        every, rows = self.data.score[self.leader], []
+        score = np.unique(every)
+        if score.size > STEPS:
+            score = np.quantile(every, np.linspace(0, 1, STEPS), method="inverted_cdf")
+        drawn = np.union1d(score, self.best[0])
         for t in drawn[np.isfinite(drawn)]:
             decided = replace(self.sample.rows[self.leader], threshold=float(t))
             for metric in SWEPT:

@@ -1,7 +1,7 @@
 """One class against the rest, or one label: the leader's tables of the classes that an expert looks at first."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from heapq import nlargest
@@ -11,6 +11,7 @@ from evalkit.arrays import Bools, Floats
 from evalkit.metrics import calibration, recalibration
 from evalkit.metrics.counts import Counts
 from evalkit.studies import reliability, row_study
+from evalkit.studies.account import Account
 from evalkit.studies.reliability import Fine, Reliability
 from evalkit.studies.row_study import RowStudy
 
@@ -36,10 +37,14 @@ def tables(names: Sequence[str], actual: Bools, score: Floats, weight: Floats | 
 
     actual, score: one column a class.
     """
-    every = (row_study.table(hit, own, weight) for hit, own in zip(actual.T, score.T, strict=True))
+    return kept(names, (row_study.table(hit, own, weight) for hit, own in zip(actual.T, score.T, strict=True)), by)
+
+
+def kept(names: Sequence[str], every: Iterable[Counts], by: Choice) -> dict[str, Counts]:
+    """The same of the table of each class."""
     ranked = ((by.of(c), -i, c) for i, c in enumerate(every) if 0 < c.positives < c.total)
-    kept = nlargest(MOST, ranked, key=lambda row: row[:2])
-    return {names[-i]: c for _, i, c in sorted(kept, key=lambda row: -row[1])}
+    largest = nlargest(MOST, ranked, key=lambda row: row[:2])
+    return {names[-i]: c for _, i, c in sorted(largest, key=lambda row: -row[1])}
 
 
 def parts(tables: Mapping[str, Counts]) -> dict[str, tuple[calibration.Decomposition, float]]:
@@ -56,6 +61,11 @@ class EachStudy(RowStudy):
 
     noun: ClassVar[str]
     sides: ClassVar[tuple[str, str]]
+
+    @property
+    @abstractmethod
+    def account(self) -> Account:
+        """What was read."""
 
     @property
     @abstractmethod

@@ -1,11 +1,10 @@
 """What the findings of interleaved sessions and A/B tables are measured by: the coin, credit, assignment, looks."""
 
-import numpy as np
 import pandas as pd
 
 from evalkit.catalogue.preferences import credit_share, session_wins, user_share
 from evalkit.metrics.sums import Sums
-from evalkit.studies.experiment import Experiment
+from evalkit.studies.experiment_study import Experiment
 from evalkit.studies.interleaving import Interleaving
 
 BROKEN = 0.001  # below this p the coin or the assignment is broken, whatever the result
@@ -53,13 +52,7 @@ def few_others(study: Experiment) -> dict[str, int]:
     """Arms of so few users with a value other than the most frequent one of the first mean, and how many they are."""
     if study.plain is None:
         return {}
-    values = study.plain.sums(study.numbers).numerator
-    levels, counts = np.unique(values, return_counts=True)
-    if counts.max() <= values.size / 2:
-        return {}
-    others = {name: values[study.assigned.arm == i] for i, name in enumerate(study.systems)}
-    sizes = {name: int(np.sum(own != levels[counts.argmax()])) for name, own in others.items()}
-    return {name: n for name, n in sizes.items() if n < FEW_OTHERS}
+    return {name: n for name, n in study.others.items() if n < FEW_OTHERS}
 
 
 def users(study: Experiment) -> int:
@@ -69,7 +62,7 @@ def users(study: Experiment) -> int:
 
 def many_crossed(study: Experiment) -> bool:
     """True if so many users are in several arms that the assignment is in doubt."""
-    return study.assigned.crossed > MANY_CROSSED * users(study)
+    return study.crossed > MANY_CROSSED * users(study)
 
 
 def only_without_looks(study: Experiment) -> bool:

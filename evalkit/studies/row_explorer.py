@@ -85,7 +85,8 @@ def _(data: MultiLabel) -> Misses:
     if all(map(outcomes.are_probabilities, data.score.values())):
         near = dict(data.score)
     off = {name: np.abs(data.actual - own).mean(axis=1) for name, own in near.items()}
-    says = {name: names[np.abs(data.actual - own).argmax(axis=1)] for name, own in near.items()}
+    worst = {name: names[np.abs(data.actual - own).argmax(axis=1)] for name, own in near.items()}
+    says = {name: np.where(off[name] > 0, worst[name], "–") for name in worst}
     return Misses(truth, "labels", says, off, By.LABELS)
 
 

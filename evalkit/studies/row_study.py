@@ -130,6 +130,10 @@ def most_frequent(
     actual, score: one column a class.
     """
     size = np.dot(np.ones(len(actual)) if weight is None else weight, actual)
-    drawn = [i for i, hit in enumerate(actual.T) if hit.any() and not hit.all()]
-    kept = sorted(sorted(drawn, key=lambda i: -size[i])[:DRAWN])
-    return [(names[i], table(actual[:, i], score[:, i], weight)) for i in kept]
+    several = [i for i, hit in enumerate(actual.T) if hit.any() and not hit.all()]
+    return [(names[i], table(actual[:, i], score[:, i], weight)) for i in largest(several, size)]
+
+
+def largest(classes: Sequence[int], size: Floats) -> list[int]:
+    """The eight largest of some classes, in their order."""
+    return sorted(sorted(classes, key=lambda i: -size[i])[:DRAWN])

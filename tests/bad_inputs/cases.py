@@ -25,7 +25,8 @@ class Case:
     change: of the data frame that is then written, given the column; damage: of the bytes of the good file.
     names_column, names_row: whether there is a column, and a row, to name. pair: only bad beside the first file;
     either: the rows contradict each other, so that either file may be named. only: readers that it fits, where the
-    role alone does not tell; but: readers for which such a table is a good one.
+    role alone does not tell; but: readers for which such a table is a good one; unseen: those for which it is one out
+    of core, where the page repeats no such value.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Case:
     either: bool = False
     only: tuple[str, ...] = ()
     but: tuple[str, ...] = ()
+    unseen: tuple[str, ...] = ()
 
 
 # Cells --------------------------------------------------------------------------------------------------------
@@ -109,7 +111,7 @@ CELLS = (
     cell("id", [1, 2], name="a list", says=r"list|\[", formats=("jsonl",)),
     cell("id", {"a": 1}, name="a record", says="STRUCT|struct|record|object|a", formats=("jsonl",)),
     cell("name", "n" * 100_000, name="a very long text", says="n{20}"),
-    cell("unit", "n" * 100_000, name="a very long text", says="n{20}", but=("binary",)),
+    cell("unit", "n" * 100_000, name="a very long text", says="n{20}", but=("binary",), unseen=("forecasts",)),
 )
 
 

@@ -224,7 +224,7 @@ READERS = (
     Reader(
         "classes", classification, "preds", *two_systems(_classes(), "p_x", "p_y", "p_z"),
         {"id": "id", "number": "p_y", "probability": "p_y", "class": "label", "shared": "label", "twin": "label"},
-        ("label",), {"metrics": "log_loss,accuracy"},
+        ("label",), {"metrics": "log_loss,accuracy"}, large=True,
     ),
     Reader(
         "labels", classification, "preds", *two_systems(_labels(), "p_a", "p_b"),
@@ -268,6 +268,6 @@ READERS = (
     Reader(
         "users", interleaving, "users", *halves(_users(), "user"),
         {"id": "user", "number": "orders", "name": "arm"}, ("arm", "orders"),
-        {"world": "none", "metrics": "orders", "before": "before", "segments": "country"},
+        {"world": "none", "metrics": "orders", "before": "before", "segments": "country"}, large=True,
     ),
 )  # fmt: skip

@@ -22,8 +22,8 @@ import pandas as pd
 import pytest
 
 from evalkit.limits import Limits, Reading
-from evalkit.parameters import Classification, Ranking
-from evalkit.studies import classification, ranking
+from evalkit.parameters import Classification, Interleaving, Ranking, Rating
+from evalkit.studies import classification, interleaving, ranking, rating
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMITS, SPARK = "small limits", "spark"
@@ -58,13 +58,13 @@ def met(needs: Iterable[str]) -> Iterator[None]:
 
 def read_within(limits: Limits, patch: pytest.MonkeyPatch) -> None:
     """The reports that take tables of any size read them within these limits."""
-    for study, report in ((ranking, Ranking), (classification, Classification)):
+    reports = ((ranking, Ranking), (classification, Classification), (rating, Rating), (interleaving, Interleaving))
+    for study, report in reports:
         patch.setattr(study, "read", partial(_read, study, report, limits))
 
 
-def _read(study: Any, report: Any, limits: Limits, preds: Any = None, qrels: Any = None, **values: Any) -> Any:
-    named = {"preds": preds} | ({"qrels": qrels} if qrels is not None else {})
-    return study.study_of(report.of(named | values), limits)
+def _read(study: Any, report: Any, limits: Limits, **values: Any) -> Any:
+    return study.study_of(report.of(values), limits)
 
 
 def start_spark() -> None:

@@ -12,6 +12,7 @@ from test_bad_inputs import LONGEST, framed, refusal, typed
 ROLES = {  # what is tried of each reader: a case costs seconds, and the rest is the same by way of other columns
     "ranked lists": ("id", "group id", "grade", "unit", "segment", "shared", "two needed"),
     "ranks": ("rank",),
+    "users": ("id", "number", "name"),
     "binary": ("number", "probability", "binary", "weight", "unit", "needed", "twin"),
 }
 TYPED = [case for case in CASES if case.change and "parquet" in case.formats and not case.name.startswith("number: 1")]

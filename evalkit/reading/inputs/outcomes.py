@@ -150,11 +150,16 @@ class Predicted:
     def read(self) -> Outcomes:
         """Every row; raises InputError with file, column, row and value for what cannot be meant."""
         rows, first = aligned.read(self.parts, self.layouts, self.systems), self.parts[0]
-        if self.positive is not None and self.kind != "binary":
-            raise ParameterError(f"positive: only a binary table has a positive label, this one is {self.kind}")
+        check_positive(self.positive, self.kind)
         if self.kind == "binary":
             return _binary(rows, self.positive, first)
         return _multi_class(rows, first) if self.kind == "multi-class" else _multi_label(rows)
+
+
+def check_positive(positive: str | None, kind: str) -> None:
+    """Raises ParameterError for a positive label where there is none."""
+    if positive is not None and kind != "binary":
+        raise ParameterError(f"positive: only a binary table has a positive label, this one is {kind}")
 
 
 def read(data: Any, **chosen: Any) -> Outcomes:
@@ -277,26 +282,44 @@ class Coded:
 def _multi_class(rows: Aligned, part: Part) -> MultiClass:
     label, words = Coded.of(rows.text["label"]), {n: Coded.of(own["predicted"]) for n, own in rows.words.items() if own}
     roles = {canonical(role[2:]): role for role in rows.own[rows.systems[0]]}
-    classes = tuple(_in_order({*roles} or {*label.names}.union(*(predicted.names for predicted in words.values()))))
+    classes = classes_of([*roles], label.names, [name for predicted in words.values() for name in predicted.names])
     if unknown := label.other_than(classes):
         row, name = unknown
-        has = ", ".join(f"p_{scored}" for scored in list(roles)[:5])
-        raise InputError(f"{rows.place(row)}: {rows.columns['label']} has no column p_{name}, it is {name!r} ({has})")
+        raise no_column(rows.place(row), rows.columns["label"], name, [*roles.values()])
     if len(classes) < 2:
-        raise InputError(
-            f"{part.name}: {rows.columns['label']} must hold at least two classes, got {classes[0]!r} only"
-        )
+        raise one_class(part.name, rows.columns["label"], classes[0])
     score = {name: np.column_stack([own[roles[c]] for c in classes]) for name, own in rows.own.items() if roles}
     predicted = {name: table.argmax(axis=1).astype(np.int64) for name, table in score.items()}
     predicted |= {name: _predicted(coded, classes, rows) for name, coded in words.items()}
     return MultiClass(rows, classes, label.among(classes), predicted, score, weight_of(rows))
 
 
+def classes_of(scored: Sequence[str], labels: Collection[str], predicted: Collection[str]) -> tuple[str, ...]:
+    """The classes in order: those that have a column of scores, or else all labels and predicted classes."""
+    return tuple(_in_order({*scored} or {*labels, *predicted}))
+
+
+def no_column(place: str, column: str, name: str, roles: Sequence[str]) -> InputError:
+    """The error for a label that has no column of scores. roles: those that there are."""
+    has = ", ".join(f"p_{canonical(role[2:])}" for role in roles[:5])
+    return InputError(f"{place}: {column} has no column p_{name}, it is {name!r} ({has})")
+
+
+def one_class(where: str, column: str, name: str) -> InputError:
+    """The error for labels that are all the same."""
+    return InputError(f"{where}: {column} must hold at least two classes, got {name!r} only")
+
+
+def no_class(place: str, column: str, name: str) -> InputError:
+    """The error for a predicted class that is none."""
+    return InputError(f"{place}: {column} must be one of the classes, got {name!r}")
+
+
 def _predicted(predicted: Coded, classes: tuple[str, ...], rows: Aligned) -> Ints:
     """The predicted classes; raises InputError for one that is no class."""
     if unknown := predicted.other_than(classes):
         row, name = unknown
-        raise InputError(f"{rows.place(row)}: {rows.columns['predicted']} must be one of the classes, got {name!r}")
+        raise no_class(rows.place(row), rows.columns["predicted"], name)
     return predicted.among(classes)
 
 
@@ -331,8 +354,13 @@ def first_outside(data: MultiClass) -> str:
         if not 0 <= score[row, place] <= 1:
             column = next(role for role in data.rows.own[name] if canonical(role[2:]) == data.classes[place])
             where = data.rows.place(int(row), name)
-            return f"got the score {score[row, place]:g} of {name} in p_{column[2:]} ({where})"
+            return outside(score[row, place], name, f"p_{column[2:]}", where)
     return ""
+
+
+def outside(score: float, name: str, column: str, place: str) -> str:
+    """A score that is no probability, in words."""
+    return f"got the score {score:g} of {name} in {column} ({place})"
 
 
 def normalised(score: Floats) -> Floats:

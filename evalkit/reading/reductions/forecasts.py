@@ -37,14 +37,15 @@ class Large(Tabled):
 def read(engine: Engine, asked: Forecast, segments: Sequence[str] = (), unit: str | None = None) -> Large:
     """The table checked as `Forecast.read` checks it; raises what it raises."""
     pieces = tabled.pieces_of(engine, asked.parts, asked.numbered)
-    profiles = [_profile(engine, piece) for piece in pieces]
+    profiles = [profile(engine, piece) for piece in pieces]
     layout, every = pieces[0].layout, [row for rows in profiles for row in rows]
     systems = tuple(map(str, layout.own)) if layout.wide else _systems(asked, every)
     kept = [row for row in every if layout.wide or row["system"] in systems]
     quote = engine.dialect.quote
     truth = [f"{quote(ACTUAL)} AS actual"]
     truth += [f"{quote(f'number beside {name}')} AS beside{i}" for i, name in enumerate(asked.beside)]
-    scale = _scale(pieces, profiles)
+    truth += tabled.scores(engine, layout)
+    scale = scale_of(pieces, profiles)
     plan = Plan(systems, not layout.wide and len(systems) > 1, (), scale, truth="actual", beside=tuple(asked.beside))
     own = {name: own_key(name if layout.wide else None, "forecast", _field(layout, name)) for name in systems}
     table = Large(
@@ -73,7 +74,7 @@ def _systems(asked: Forecast, rows: Sequence[Row]) -> tuple[str, ...]:
     return tuple(names[i] for i in aligned.kept_systems(names, asked.systems, layout, part))
 
 
-def _profile(engine: Engine, piece: Piece) -> list[dict[str, Any]]:
+def profile(engine: Engine, piece: Piece) -> list[dict[str, Any]]:
     """Rows by system, with the ends and the mean of each column of numbers; raises InputError for what cannot be meant.
 
     Only where the ends do not tell that all is well is every rule counted.
@@ -120,7 +121,7 @@ def _sound(row: Row, numbers: Mapping[str, str]) -> bool:
     )
 
 
-def _scale(pieces: Sequence[Piece], profiles: Sequence[Sequence[Row]]) -> float | None:
+def scale_of(pieces: Sequence[Piece], profiles: Sequence[Sequence[Row]]) -> float | None:
     """Of what size weights are counted; None where there are none."""
     weight = pieces[0].layout.shared.get("weight")
     if weight is None:

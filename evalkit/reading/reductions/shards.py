@@ -17,7 +17,10 @@ from evalkit.reading.inputs import pairing
 
 @dataclass(frozen=True, eq=False)
 class Segment:
-    """A column for segments: its distinct values in order, and the number of each one's slice."""
+    """A column for segments: its distinct values in order, and the number of each one's slice.
+
+    Or a column of classes: its distinct texts, and the number of each one's class.
+    """
 
     values: tuple[str, ...]
     of: Ints
@@ -30,6 +33,8 @@ class Plan:
     paired: rows of several systems, joined on id; else every system has a column score<i>. hits: the labels that are
     positive. scale: what weights are counted in, None without weights. units: the distinct units where they are few.
     truth: the column of what is, not of what is said. beside: further columns of numbers, beside0, beside1, ....
+    classes: of a label of several classes. each: the columns of scores of a system, one a class. said: of the column
+    that says the class, None where it is that of the highest score.
     """
 
     systems: tuple[str, ...]
@@ -41,13 +46,17 @@ class Plan:
     units: tuple[str, ...] | None = None
     truth: str = "hit"
     beside: tuple[str, ...] = ()
+    classes: Segment | None = None
+    each: int = 1
+    said: Segment | None = None
 
     @property
     def columns(self) -> list[str]:
         """The columns that are read."""
-        scores = [f"score{i}" for i in range(1 if self.paired else len(self.systems))]
+        scores = [f"score{i}" for i in range(self.each * (1 if self.paired else len(self.systems)))]
         weight, pair = ["weight"] if self.scale is not None else [], ["id", "system"] if self.paired else []
-        return [self.truth, *pair, *weight, *self.numbers, *scores, *self.groups]
+        said = ["predicted"] if self.said else []
+        return [self.truth, *said, *pair, *weight, *self.numbers, *scores, *self.groups]
 
     @property
     def numbers(self) -> list[str]:
@@ -74,17 +83,18 @@ class OfTable:
 
 def shard(table: Any, plan: Plan) -> Shard:
     """The rows of an Arrow table."""
-    label: Bools | Floats = table[plan.truth].to_numpy()
+    label = _label(table, plan)
     beside = {name: _numbers(table[at]) for name, at in zip(plan.beside, plan.numbers, strict=True)}
     weight = None if plan.scale is None else grid.whole(_numbers(table["weight"]), plan.scale)
     parts = [segment.of[_places(table[f"segment{i}"], segment.values)] for i, segment in enumerate(plan.segments)]
     sizes = [int(segment.of.max()) + 1 for segment in plan.segments]
     unit, units = _units(table, plan)
+    score = _scores(table, plan)
+    decision = _decisions(table, plan, score)
     if not plan.paired:
-        score = [_numbers(table[f"score{i}"]) for i in range(len(plan.systems))]
-        return Shard(label, score, weight, parts, sizes, unit, units, 0, 0, beside)
+        return Shard(label, score, weight, parts, sizes, unit, units, 0, 0, beside, decision)
     rows, twice = _paired(table, plan)
-    first, values = rows[0], _numbers(table["score0"])
+    first, values = rows[0], score[0]
     return Shard(
         label[first],
         [values[at] for at in rows],
@@ -94,9 +104,33 @@ def shard(table: Any, plan: Plan) -> Shard:
         None if unit is None else unit[first],
         units,
         twice,
-        _differing(table, plan, rows),
+        _differing(table, plan, label, rows),
         {name: column[first] for name, column in beside.items()},
+        [some[at] for some in decision for at in rows],
     )
+
+
+def _label(table: Any, plan: Plan) -> Bools | Floats | Ints:
+    """What is: whether a row is positive, its actual value, or its class."""
+    column = table[plan.truth]
+    return column.to_numpy() if plan.classes is None else plan.classes.of[_places(column, plan.classes.values)]
+
+
+def _scores(table: Any, plan: Plan) -> list[Floats]:
+    """The scores of each system, or of all their rows where these are to be paired."""
+    every = [_numbers(table[f"score{i}"]) for i in range(plan.each * (1 if plan.paired else len(plan.systems)))]
+    if plan.classes is None:
+        return every
+    return [np.column_stack(every) if every else np.empty((len(table), 0))]
+
+
+def _decisions(table: Any, plan: Plan, score: Sequence[Floats]) -> list[Ints]:
+    """The class that is predicted: the one of the column, or of the highest score."""
+    if plan.classes is None:
+        return []
+    if plan.said is None:
+        return [some.argmax(axis=1) for some in score]
+    return [plan.said.of[_places(table["predicted"], plan.said.values)]]
 
 
 def _paired(table: Any, plan: Plan) -> tuple[list[Ints], int]:
@@ -108,9 +142,9 @@ def _paired(table: Any, plan: Plan) -> tuple[list[Ints], int]:
     return pairing.paired(id, rows) if not twice else [at[:0] for at in rows], twice
 
 
-def _differing(table: Any, plan: Plan, rows: Sequence[Ints]) -> int:
+def _differing(table: Any, plan: Plan, label: np.ndarray, rows: Sequence[Ints]) -> int:
     """In how many columns that systems share the paired rows differ."""
-    shared: list[Any] = [table[name].to_numpy() for name in (plan.truth, *plan.numbers)]
+    shared: list[Any] = [label, *(table[name].to_numpy() for name in plan.numbers)]
     shared += [_codes(table[name])[0] for name in plan.groups]
     shared += [] if plan.scale is None else [_numbers(table["weight"])]
     return sum(pairing.differing(column, rows) is not None for column in shared)

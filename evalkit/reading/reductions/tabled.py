@@ -148,28 +148,32 @@ def union(
     engine: Engine,
     pieces: Sequence[Piece],
     systems: Sequence[str],
-    truth: Sequence[str],
+    cells: Sequence[str],
     segments: Sequence[str],
     unit: str | None,
 ) -> str:
-    """The SQL of all rows of the systems wanted by short names. truth: the cells of what is, not of what is said."""
-    parts = (_rows(engine, i, piece, truth, segments, unit) for i, piece in enumerate(pieces))
+    """The SQL of all rows of the systems wanted by short names. cells: of what is, and of what is said."""
+    parts = (_rows(engine, i, piece, cells, segments, unit) for i, piece in enumerate(pieces))
     every = " UNION ALL ".join(parts)
     if pieces[0].layout.wide:
         return every
     return f"SELECT * FROM ({every}) AS u WHERE system IN ({', '.join(map(engine.dialect.literal, systems))})"
 
 
+def scores(engine: Engine, layout: Layout) -> list[str]:
+    """The cells of what systems say of a row in one column each."""
+    own = [f"own {system}\n{role}" for system, roles in layout.own.items() for role in roles]
+    return [f"{engine.dialect.quote(role)} AS score{i}" for i, role in enumerate(own)]
+
+
 def _rows(
-    engine: Engine, index: int, piece: Piece, truth: Sequence[str], segments: Sequence[str], unit: str | None
+    engine: Engine, index: int, piece: Piece, own: Sequence[str], segments: Sequence[str], unit: str | None
 ) -> str:
     """The SQL of a part's rows with short names."""
     q = engine.dialect.quote
-    cells = [*truth, f"{system_of(engine, piece)} AS system"]
+    cells = [*own, f"{system_of(engine, piece)} AS system"]
     cells += [f"{q('id')} AS id"] if piece.layout.id else []
     cells += [f"{q('number weight')} AS weight"] if "weight" in piece.layout.shared else []
-    own = [f"own {system}\n{role}" for system, roles in piece.layout.own.items() for role in roles]
-    cells += [f"{q(role)} AS score{i}" for i, role in enumerate(own)]
     named = {f"segment{i}": name for i, name in enumerate(segments)} | ({"unit": unit} if unit else {})
     cells += [f"{cell(engine, f'text attribute {name}')} AS {short}" for short, name in named.items()]
     return f"SELECT {', '.join(cells)} FROM ({piece.chosen.query}) AS s{index}"
@@ -207,7 +211,8 @@ def _refuse_no_unit(t: Tabled, unit: str) -> None:
     """Raises InputError where a row has no unit."""
     none = t.engine.dialect.literal(aligned.NONE)
     if rows := t.ask("count(*) AS n", f"WHERE unit = {none}")["n"][0].as_py():
-        raise aligned.no_unit(t.name, unit, rows)
+        empty = where(t, f"{cell(t.engine, f'text attribute {unit}')} = {none}", "1", 1)
+        raise aligned.no_unit(empty[0][1] if empty else t.name, unit, rows)
 
 
 def _values(t: Tabled, column: str, most: int) -> tuple[np.ndarray, np.ndarray]:
@@ -238,7 +243,7 @@ def refuse(t: Tabled) -> InputError:
         return pairing.twice(places[1], again["id"], again["system"])
     layout = t.pieces[0].layout
     short = {f"text attribute {name}": f"segment{i}" for i, name in enumerate(t.slices)}
-    short |= {"text label": "hit", "number actual": "actual", "number weight": "weight"}
+    short |= {"text label": t.plan.truth, "number actual": t.plan.truth, "number weight": "weight"}
     short |= {f"number beside {name}": f"beside{i}" for i, name in enumerate(t.plan.beside)}
     for role, field in ((aligned.key(role, field), field) for role, field in layout.shared.items()):
         at = short.get(role, "unit")

@@ -1,0 +1,209 @@
+"""Tables of users that are reduced shard by shard: what an engine is asked before that, and every refusal.
+
+The errors are those of tables in memory. Users seen in several arms are left out by the query itself.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from evalkit.arrays import InputError, Ints, RowError
+from evalkit.online import logs
+from evalkit.online.experiments import no_user_of_arm, one_row, unknown_arm
+from evalkit.reading.engines.base import Engine, checked
+from evalkit.reading.inputs.aligned import Layout
+from evalkit.reading.reductions import tabled
+from evalkit.reading.reductions.shards import Plan, Segment
+from evalkit.reading.reductions.tabled import Tabled
+from evalkit.reading.tables.parts import Part
+from evalkit.reading.tables.rules import SHORT, Field
+
+AGAIN = 1_000  # users with several rows that are looked at for the first one
+
+
+@dataclass(frozen=True, eq=False)
+class LargeUsers(Tabled):
+    """A table of users that an engine holds.
+
+    arms: in order. sizes: users of each. crossed: users seen in several arms. binary: columns of zeros and ones alone.
+    named: role -> column.
+    """
+
+    arms: tuple[str, ...]
+    sizes: Sequence[int]
+    crossed: int
+    binary: frozenset[str]
+    named: Mapping[str, str]
+
+    @property
+    def columns(self) -> Mapping[str, str]:
+        return self.named
+
+
+def read(
+    engine: Engine,
+    parts: Sequence[Part],
+    *,
+    columns: Mapping[str, str],
+    numbers: Sequence[str],
+    segments: Sequence[str],
+    strata: str | None,
+    arms: Sequence[str],
+) -> LargeUsers:
+    """The table checked as `logs.read_users` and `experiments.assignment` check it; raises what they raise.
+
+    Its groups are the slices of the columns for segments, then the strata as they are.
+    """
+    attributes = logs.distinct(segments, (strata,))
+    fields = logs.user_fields(parts, columns, numbers, attributes)
+    table = _table(engine, parts, fields, numbers, [*segments, *([strata] if strata else [])])
+    table = _in_arms(table, arms)
+    table = _left_out(table) if "user" in table.named else table
+    table = tabled.grouped(_counted(table), [*segments, *([strata] if strata else [])], None)
+    return _with_strata(table) if strata else table
+
+
+def _table(
+    engine: Engine,
+    parts: Sequence[Part],
+    fields: Sequence[Mapping[str, Field]],
+    numbers: Sequence[str],
+    groups: Sequence[str],
+) -> LargeUsers:
+    """All rows by short names: id, label of the arm, beside<i>, segment<i>; every value checked."""
+    pieces = tabled.pieces_of(engine, parts, [_layout(own) for own in fields])
+    rows = [checked(engine, piece.chosen, piece.layout.fields)["n"] for piece in pieces]
+    quote = engine.dialect.quote
+    cells = [f"{quote('text arm')} AS label"]
+    cells += [f"{quote(f'number number {name}')} AS beside{i}" for i, name in enumerate(numbers)]
+    cells += [f"COALESCE({quote(f'text attribute {name}')}, '') AS segment{i}" for i, name in enumerate(groups)]
+    return LargeUsers(
+        engine=engine,
+        pieces=pieces,
+        query=tabled.union(engine, pieces, (), cells, (), None),
+        plan=Plan((), paired=False, hits=(), scale=None, truth="arm", beside=tuple(numbers)),
+        counts=rows,
+        rows=sum(rows),
+        slices={},
+        arms=(),
+        sizes=(),
+        crossed=0,
+        binary=frozenset(),
+        named=logs.named(fields[0]),
+    )
+
+
+def _layout(fields: Mapping[str, Field]) -> Layout:
+    """The columns of a part; users are the ids."""
+    user = fields.get("user")
+    shared = {role: field if field.is_number else _short(field) for role, field in fields.items() if role != "user"}
+    return Layout(shared, {}, id=user.column if user else None)
+
+
+def _short(field: Field) -> Field:
+    """The column of texts that a page repeats, which files refuse where one is too long."""
+    return replace(field, rules=(*field.rules, SHORT))
+
+
+# Arms and users -----------------------------------------------------------------------------------------------------
+
+
+def _in_arms(t: LargeUsers, arms: Sequence[str]) -> LargeUsers:
+    """The rows with the number of each one's arm; raises InputError for one arm alone, and for an unknown one."""
+    labels = t.ask("label, count(*) AS n", "GROUP BY label")
+    rows = dict(zip(labels["label"].to_pylist(), labels["n"].to_pylist(), strict=True))
+    named = _several(t, list(arms) or sorted(rows))
+    literals = [t.engine.dialect.literal(name) for name in named]
+    if unknown := sum(n for label, n in rows.items() if label not in named):
+        condition = f"{t.engine.dialect.quote('text arm')} NOT IN ({', '.join(literals)})"
+        piece, row, label = _first(t, condition, "text arm")
+        raise _refused(t, "arm", unknown_arm(label, named), piece, row, unknown)
+    arm = " ".join(f"WHEN {literal} THEN {i}" for i, literal in enumerate(literals))
+    query = f"SELECT CAST(CASE label {arm} END AS BIGINT) AS arm, * FROM ({t.query}) AS a"
+    return replace(t, query=query, arms=tuple(named))
+
+
+def _several(t: LargeUsers, arms: Sequence[str]) -> list[str]:
+    try:
+        return logs.several_arms(arms, t.named["arm"])
+    except InputError as error:
+        raise logs.located(error, t.sources(), t.named) from None
+
+
+def _left_out(t: LargeUsers) -> LargeUsers:
+    """The rows without those of users seen in several arms; raises InputError for a user with several rows in one."""
+    by_user = f"SELECT id, min(arm) AS least, max(arm) AS most, count(*) AS n FROM ({t.query}) AS r GROUP BY id"
+    several = f"SELECT * FROM ({by_user}) AS g WHERE n > 1"
+    cells = "count(*) FILTER (WHERE least <> most) AS crossed, sum(n - 1) FILTER (WHERE least = most) AS again"
+    row = t.engine.table(f"SELECT {cells} FROM ({several}) AS c", t.name, **t.frames).to_pylist()[0]
+    if row["again"]:
+        raise _again(t, f"SELECT id FROM ({several}) AS s WHERE least = most LIMIT {AGAIN}", int(row["again"]))
+    if not row["crossed"]:
+        return t
+    crossed = f"SELECT id FROM ({several}) AS s WHERE least <> most"
+    query = f"SELECT * FROM ({t.query}) AS k WHERE NOT EXISTS (SELECT 1 FROM ({crossed}) AS x WHERE x.id = k.id)"
+    return replace(t, query=query, crossed=int(row["crossed"]))
+
+
+def _again(t: LargeUsers, query: str, rows: int) -> InputError:
+    """The error for the first row of a user whom an earlier row of the same arm has."""
+    users = t.engine.table(query, t.name, **t.frames)["id"].to_pylist()
+    condition, seen = f"id IN ({', '.join(map(t.engine.dialect.literal, users))})", set[str]()
+    for i, piece in enumerate(t.pieces):
+        for row in t.engine.where(piece.chosen, condition, "id AS value", tabled.SEEN):
+            if row["value"] in seen:
+                return _refused(t, "user", one_row(row["value"]), i, row["n"], rows)
+            seen.add(row["value"])
+    return tabled.changed(t)
+
+
+def _first(t: LargeUsers, condition: str, role: str) -> tuple[int, int, str]:
+    """The place of the part, the row, from 1, and the value of the first row where a condition on roles holds."""
+    cells = f"{t.engine.dialect.quote(role)} AS value"
+    for i, piece in enumerate(t.pieces):
+        for row in t.engine.where(piece.chosen, condition, cells, 1):
+            return i, row["n"], row["value"]
+    raise tabled.changed(t)
+
+
+def _refused(t: LargeUsers, role: str, rule: str, piece: int, row: int, rows: int) -> InputError:
+    """The error for a row of a part, which has no number in a cluster."""
+    if not row:
+        return InputError(f"{t.pieces[piece].part.name}: {t.named[role]} {rule}")
+    at = sum(t.counts[:piece]) + row - 1
+    return logs.located(RowError(role, rule, at, rows), t.sources(), t.named)
+
+
+def _counted(t: LargeUsers) -> LargeUsers:
+    """The users of each arm, and the columns of zeros and ones alone; raises InputError for an arm without users."""
+    cells = [
+        f"count(*) FILTER (WHERE {name} <> 0 AND {name} <> 1) AS parted{i}" for i, name in enumerate(t.plan.numbers)
+    ]
+    rows = t.ask(", ".join(["arm", "count(*) AS n", *cells]), "GROUP BY arm").to_pylist()
+    users = {row["arm"]: row["n"] for row in rows}
+    for i, name in enumerate(t.arms):
+        if i not in users:
+            raise logs.located(no_user_of_arm(name, t.crossed), t.sources(), t.named)
+    binary = (name for i, name in enumerate(t.plan.beside) if not any(row[f"parted{i}"] for row in rows))
+    return replace(t, sizes=[users[i] for i in range(len(t.arms))], rows=sum(users.values()), binary=frozenset(binary))
+
+
+def _with_strata(t: LargeUsers) -> LargeUsers:
+    """The last column of groups as it is, each value a group of its own."""
+    *slices, strata = t.plan.segments
+    own = Segment(strata.values, np.arange(len(strata.values)))
+    return replace(t, plan=replace(t.plan, segments=(*slices, own)))
+
+
+def strata_of(t: LargeUsers) -> tuple[str, ...]:
+    """The values of the strata, in order."""
+    return t.plan.segments[-1].values
+
+
+def refuse_empty(t: LargeUsers, name: str, users: Ints) -> None:
+    """Raises InputError unless every stratum has users in every arm. users: by stratum and arm."""
+    try:
+        logs.check_strata(name, strata_of(t), t.arms, users)
+    except InputError as error:
+        raise logs.located(error, t.sources(), t.named) from None

@@ -1,0 +1,145 @@
+"""What a study of several classes measures on where rows are not kept: counted cells, sums of losses, binned scores."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from evalkit.arrays import Floats
+from evalkit.catalogue.kinds import Loss
+from evalkit.catalogue.metric import Chosen, Metric
+from evalkit.metrics.rows import Rows
+from evalkit.statistics import gathered
+from evalkit.statistics.class_passes import First, Second
+from evalkit.statistics.gathered import Gathered
+from evalkit.statistics.of_areas import OfArea, OfAreas, Scores
+from evalkit.statistics.of_cells import Group, OfCells, of_system
+from evalkit.statistics.of_totals import OfTotals
+from evalkit.statistics.sample import Moments
+from evalkit.statistics.statistic import Layout, Statistic
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """What the first reading tells. order: the systems. groups: by number, 0 for all rows."""
+
+    order: tuple[str, ...]
+    first: First
+    g: Gathered
+    groups: Mapping[int, Group]
+    layout: Layout
+
+    def known(self, chosen: Chosen, group: int, system: int) -> Floats:
+        """What the terms of a loss add up to."""
+        return self.g.sums[f"{group} {system} {chosen.label}"]
+
+    def scores(self, group: int, system: int, c: int) -> Scores:
+        """The scores of a class."""
+        return Scores(self.g.grids[f"{group} {system} {c}"], self.first.scale)
+
+    @property
+    def systems(self) -> range:
+        """Their numbers."""
+        return range(len(self.order))
+
+    def each(self, group: int, system: int) -> list[Scores]:
+        """The scores of every class."""
+        return [self.scores(group, system, c) for c in range(self.first.classes)]
+
+    def top(self, system: int) -> Scores:
+        """The scores of the predicted class, right or wrong."""
+        return Scores(self.g.grids[f"0 {system} top"], self.first.scale)
+
+    def there(self) -> list[int]:
+        """The classes that any row has or any system predicts."""
+        cells = [self.first.cells(self.g, 0, i) for i in self.systems]
+        return np.unique(np.concatenate([side for c in cells for side in (c.actual, c.said[0])])).tolist()
+
+    def rows(self, group: int) -> np.ndarray:
+        """The rows of each class."""
+        cells = self.first.cells(self.g, group, 0)
+        return np.bincount(cells.actual, cells.n, self.first.classes).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class SummedClasses:
+    """All systems on the same rows, which were read once or twice. outside: a score that is no probability, or ""."""
+
+    counted: Counted
+    second: Second | None
+    g: Gathered
+    outside: str
+
+    @property
+    def layout(self) -> Layout:
+        """Whether rows count alike."""
+        return self.counted.layout
+
+    def measure(self, chosen: Chosen, system: str, member: Any) -> Statistic:
+        """The metric of a system in a group; a slice is all rows."""
+        group, i = 0 if isinstance(member, slice) else member, self.counted.order.index(system)
+        kind: Any = chosen.base.metric.kind
+        if kind.totalled:
+            return self._loss(chosen, group, i)
+        if kind.decided:
+            return of_system(chosen, self.counted.groups[group], i)
+        return self._mean(chosen, group, i)
+
+    def derived(self, metric: Metric, system: str, change: Callable[[Rows], Rows]) -> OfCells:
+        """A metric of the rows of a system with other things in the place of what is and is said."""
+        of = of_system(Chosen(metric), self.counted.groups[0], self.counted.order.index(system))
+        return of.of(Chosen(metric), change(of.rows))
+
+    def of_class(self, metric: Metric, system: str, c: int) -> OfArea:
+        """A metric of the scores of a class against the rest."""
+        return self._area(Chosen(metric), 0, self.counted.order.index(system), c)
+
+    def _loss(self, chosen: Chosen, group: int, i: int) -> OfTotals:
+        assert self.second is not None
+        base, plain = chosen.base, self.layout is Layout.SUMMED
+        kind: Any = base.metric.kind
+        totals, column = self.counted.known(base, group, i), f"{i} {base.label}"
+        moments = self._moments(f"{group} losses", self.second.loss_names(group))
+        members = int(totals[1]) if plain and isinstance(kind, Loss) else None
+        return OfTotals(chosen, moments, self.layout, kind.of_terms(totals), {column: 1.0}, column, members)
+
+    @cached_property
+    def _kept(self) -> dict[str, Moments]:
+        return {}
+
+    def _moments(self, name: str, names: list[str]) -> Moments:
+        """The sums of the second reading, added up over units once."""
+        assert self.second is not None
+        if name not in self._kept:
+            self._kept[name] = gathered.moments(self.g.sums[name], names, apart=self.second.apart)
+        return self._kept[name]
+
+    def _area(self, chosen: Chosen, group: int, i: int, c: int) -> OfArea:
+        moments: Any = None
+        label = chosen.label
+        kind: Any = chosen.metric.kind
+        if self.second is not None and (group, label) in self.second.areas:
+            moments = self._moments(f"{group} {label} areas", self.second.area_names(group, label))
+        of = self.counted.groups[group]
+        sides = [of.each[0].actual == c, of.each[0].actual != c]
+        kish = float(of.n) if self.layout is Layout.SUMMED else min(of.kish(side.astype(float)) for side in sides)
+        tables, column = self.counted.scores(group, i, c), f"{i} {c}"
+        value = kind.read(kind.source(tables))
+        sums: Any = (moments, self.layout, value, {column: 1.0}, column)
+        return OfArea(chosen, *sums, tables=tables, size=of.n, kish=kish)
+
+    def _mean(self, chosen: Chosen, group: int, i: int) -> OfAreas:
+        kind: Any = chosen.metric.kind
+        of, label = self.counted.groups[group], Chosen(kind.of).label
+        assert self.second is not None
+        cells, plain = of_system(chosen, of, i).rows, self.layout is Layout.SUMMED
+        shares: Sequence[float] = [part.share for part in kind.weighed(cells)]
+        classes = [self._area(Chosen(kind.of), group, i, c) for c in range(len(shares))]
+        moments = self._moments(f"{group} {label} areas", self.second.area_names(group, label))
+        strata, systems = None, len(self.counted.order)
+        if plain:
+            strata = self.g.sums[f"{group} {label} strata"].reshape(-1, systems, systems)
+        kish = float(of.n) if plain else of.kish(np.ones(len(of.each[0].weight)))
+        return OfAreas(chosen, moments, shares, classes, i, strata, self.counted.rows(group), kish)

@@ -1,0 +1,225 @@
+"""Metrics of decided classes from counted cells: rows alike in what is and in what systems say are one row.
+
+How much rows move a metric is told by their cell. Of independent rows sums over the cells are sums over rows; of rows
+in units the products of the units' weights in every two cells are known, and with them how units vary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from evalkit.arrays import Floats, Ints, ratio
+from evalkit.catalogue.metric import Chosen
+from evalkit.metrics.rows import Rows
+from evalkit.statistics.intervals import freedom_left
+from evalkit.statistics.statistic import Layout, OfRows, Piece
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Rows by what is, `actual`, and what each of one or two systems says: rows, their weight, that squared."""
+
+    actual: Ints
+    said: tuple[Ints, ...]
+    n: Ints
+    weight: Floats
+    squares: Floats
+
+    @property
+    def weighing(self) -> Cells:
+        """Those in which anything weighs."""
+        at = np.flatnonzero(self.weight > 0)
+        said = tuple(column[at] for column in self.said)
+        return Cells(self.actual[at], said, self.n[at], self.weight[at], self.squares[at])
+
+    def rows(self, place: int, classes: int) -> Rows:
+        """One row a cell."""
+        return Rows(self.actual, decision=self.said[place], weight=self.weight, classes=classes)
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """The cells of a group of rows. n: units, or rows. each: of every system. pairs: of two systems, the first before.
+
+    gram: of rows in units the sums over units of the products of their weights in two cells, those of all systems side
+    by side; None where rows are independent.
+    """
+
+    classes: int
+    layout: Layout
+    n: int
+    each: Sequence[Cells]
+    pairs: Mapping[tuple[int, int], Cells]
+    gram: Floats | None = None
+
+    def places(self, system: int) -> Ints:
+        """Where the cells of a system stand in the gram."""
+        cells = self.each[system]
+        return (system * self.classes + cells.actual) * self.classes + cells.said[0]
+
+    def pair(self, first: int, second: int) -> tuple[Cells, tuple[int, int]]:
+        """The cells of two systems, and which of what is said is of the first and of the second."""
+        cells = self.pairs[min(first, second), max(first, second)]
+        return cells, ((0, 1) if first < second else (1, 0))
+
+    def kish(self, rows: Floats, system: int = 0) -> float:
+        """(Σ w)² / Σ w² of the units' weights w in some rows of a system, by cell."""
+        cells = self.each[system]
+        if self.gram is None:
+            return float(ratio((cells.weight @ rows) ** 2, cells.squares @ rows**2))
+        at = self.places(system)
+        return float(ratio((cells.weight @ rows) ** 2, rows @ self.gram[np.ix_(at, at)] @ rows))
+
+
+def of_system(chosen: Chosen, group: Group, system: int) -> OfCells:
+    """A metric of a system."""
+    cells = group.each[system]
+    return OfCells(chosen, cells.rows(0, group.classes), group, system, cells.squares)
+
+
+@dataclass(frozen=True, eq=False)
+class OfCells(OfRows):
+    """A metric of the cells of a system. squares: of each row, which is a cell, the sum of the squared weights."""
+
+    group: Group
+    system: int
+    squares: Floats
+
+    @property
+    def layout(self) -> Layout:
+        """How the rows of the cells lie."""
+        return self.group.layout
+
+    @cached_property
+    def n(self) -> int:
+        """Units, or rows."""
+        return self.group.n
+
+    @cached_property
+    def freedom(self) -> float:
+        """The degrees of freedom of the standard error: Kish's number of units, as of rows at hand, less 1."""
+        if self.layout is Layout.SUMMED:
+            return self.n - 1.0
+        groups = self.chosen.metric.kind.groups(self.rows)
+        return min(self.group.kish(member.astype(np.float64), self.system) for member in groups) - 1
+
+    @cached_property
+    def each(self) -> Floats:
+        """How much a row of each cell moves the metric, by its weight."""
+        return ratio(self.effects.rows, self.rows.weights)
+
+    def of(self, chosen: Chosen, rows: Rows) -> OfCells:
+        """A metric of the same cells, with other things in the place of what is and is said."""
+        return OfCells(chosen, rows, self.group, self.system, self.squares)
+
+    # How it varies
+
+    def error(self) -> float:
+        """The standard error, to first order."""
+        return self._root(float(self._products([self.each])[0, 0]))
+
+    def difference_error(self, other: Any) -> float:
+        """The standard error of the difference on the same rows."""
+        if self.group.gram is None:
+            a, b, squares = self._together(other)
+            return self._root(float(squares @ (a.each - b.each) ** 2))
+        moved = np.zeros(len(self.group.gram))
+        moved[self.group.places(self.system)] = self.each
+        moved[self.group.places(other.system)] -= other.each
+        squared, size = float(moved @ self.group.gram @ moved), np.abs(moved)
+        rounding = 1e-14 * float(size @ self.group.gram @ size)  # what it leaves of two equal systems
+        return self._root(squared if squared > rounding else 0.0)
+
+    def _root(self, squares: float) -> float:
+        return float(np.sqrt(max(squares, 0.0) * ratio(self.freedom + 1, self.freedom)))
+
+    def _products(self, moved: Sequence[Floats]) -> Floats:
+        """Of what cells move, by weight, the sums over units of the products of every two."""
+        columns = np.array(moved)
+        if self.group.gram is None:
+            return (columns * self.squares) @ columns.T
+        at = self.group.places(self.system)
+        return columns @ self.group.gram[np.ix_(at, at)] @ columns.T
+
+    def skewness(self) -> float:
+        """The skewness of what the rows move, of rows that count alike."""
+        n, total = self.rows.weights, float(self.rows.weights.sum())
+        square, cube = float(n @ self.each**2) / total, float(n @ self.each**3) / total
+        return cube / square**1.5 if square > 0 else 0.0
+
+    # Two systems
+
+    def _together(self, other: OfCells) -> tuple[OfCells, OfCells, Floats]:
+        """Both metrics on the cells of both systems."""
+        cells, places = self.group.pair(self.system, other.system)
+        sides = zip((self, other), places, strict=True)
+        a, b = (side.of(side.chosen, cells.rows(place, self.group.classes)) for side, place in sides)
+        return a, b, cells.squares
+
+    def _moved_apart(self, a: OfCells, b: OfCells) -> Floats:
+        """How much each row of the cells of both moves the difference."""
+        if self.chosen.metric.kind.picks:
+            return ratio(a.apart_by(b), a.rows.weights)
+        return a.each - b.each
+
+    def by_stratum(self, other: Any) -> tuple[Floats, Ints]:
+        """The sum of the squares of what moves the difference in each stratum, and its rows."""
+        a, b, squares = self._together(other)
+        moved = squares * self._moved_apart(a, b) ** 2
+        strata = self.chosen.metric.kind.strata(a.rows)
+        rows = [int(a.rows.weights[stratum].sum()) for stratum in strata]
+        return np.array([moved[stratum].sum() for stratum in strata]), np.array(rows, np.int64)
+
+    def of_few(self, other: Any) -> tuple[float, float]:
+        """The standard error of the difference, and the degrees of freedom that the kurtosis of its rows leaves."""
+        a, b, squares = self._together(other)
+        moved = self._moved_apart(a, b)
+        return self._root(float(squares @ moved**2)), freedom_left(moved, self.n - 1.0, a.rows.weights)
+
+    def hits(self) -> tuple[int, int]:
+        """Hits, and the rows that count."""
+        member, hit = self._hits
+        return int(self.rows.weights @ hit), int(self.rows.weights @ member)
+
+    def only(self, other: Any) -> tuple[int, int, int]:
+        """Rows on which this alone is a hit, on which the other alone is, and the rows that count."""
+        a, b, _ = self._together(other)
+        (member, first), (_, second), n = a._hits, b._hits, a.rows.weights
+        return int(n @ (first & ~second)), int(n @ (member & second & ~first)), int(n @ member)
+
+    # What it combines
+
+    def parts(self) -> Iterator[Piece]:
+        """The metrics that this one is the mean of."""
+        kind: Any = self.chosen.metric.kind
+        parts = list(kind.weighed(self.rows))
+        yield from self._pieces([self.of(Chosen(kind.of), part.rows) for part in parts], [part.share for part in parts])
+
+    def of_shares(self) -> None:
+        """The shares are fixed."""
+
+    def both(self) -> list[Piece]:
+        """The two metrics that this one is the harmonic mean of."""
+        kind: Any = self.chosen.metric.kind
+        return self._pieces([self.of(Chosen(of), self.rows) for of in kind.pair], [1.0, 1.0])
+
+    def _pieces(self, sides: Sequence[OfCells], shares: Sequence[float]) -> list[Piece]:
+        moved = image(self._products([side.each for side in sides]))
+        return [Piece(*one) for one in zip(shares, sides, moved, strict=True)]
+
+
+def image(products: Floats) -> Floats:
+    """Vectors, one below the other, whose products are these: they tell correlations as what moves the units does.
+
+    >>> moved = image(np.array([[4.0, 2.0], [2.0, 9.0]]))
+    >>> (moved @ moved.T).round(12).tolist()
+    [[4.0, 2.0], [2.0, 9.0]]
+    """
+    size = np.sqrt(np.diagonal(products))
+    values, vectors = np.linalg.eigh(np.nan_to_num(ratio(products, np.outer(size, size))))
+    return vectors * np.sqrt(np.maximum(values, 0.0)) * size[:, None]
