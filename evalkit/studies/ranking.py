@@ -312,7 +312,7 @@ class Ranking(Shown, Study):
         """The primary metric of every system at each cut-off that a list reaches; NDCG where it has no cut-off."""
         metric = _curve_metric(self.primary)
         longest = max(self.runs.measure(name, Depth()).per_unit.max(initial=1) for name in self.systems)
-        cuts = [Chosen(metric, k) for k in sorted({min(k, longest) for k in self.ks})]
+        cuts = [Chosen(metric, k) for k in self.ks if k <= longest] or [Chosen(metric, 1)]
         rows = []
         for chosen in cuts:
             for name in self.order:
