@@ -23,10 +23,9 @@ def tiers(study: Study) -> Html:
     columns = {"system": text("system"), study.primary.label: value("value"), "rank": text("rank")}
     columns |= {"tier": text("tier"), f"{plural(study.unit_name, 2)} to tell it from the next": text("needed", _count)}
     note = (
-        f"The rank intervals contain all true ranks at once with probability {level} or more (step-down max-T, all "
-        "pairs). No two systems of one tier differ significantly; systems of neighbouring tiers need not either. The "
-        "last column is an estimate for 80% power after Holm's first step over these pairs alone, if the true "
-        "difference is the observed one, which is itself uncertain."
+        f"Rank intervals contain all true ranks at once with probability {level} or more (step-down max-T, all pairs). "
+        "Systems of one tier do not differ significantly; those of neighbouring tiers need not either. The last column "
+        "estimates 80% power after Holm's first step over these pairs, as if the observed difference were the true one."
     )
     if study.settings.baseline:
         note += " All pairs are more tests than the comparisons with the baseline, so ranks separate fewer systems."
