@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
 import evalkit as ek
-from evalkit import in_process, report
+from evalkit import in_process, processor, report
 from evalkit.arrays import InputError, ParameterError
 from evalkit.drawing import exports, plots, tables
 from evalkit.drawing.exports import Cell, Table
@@ -62,7 +63,9 @@ def outputs_of(run):
     return [cell.outputs for cell in run.notebook.cells if cell.cell_type == "code"]
 
 
-def test_the_page_in_this_process_is_that_of_the_command():
+def test_the_page_in_this_process_is_that_of_the_command(monkeypatch):
+    """Where both have the same instructions: those that a Zen 4 sorts quickly with round other last bits."""
+    monkeypatch.setenv(processor.SWITCH, os.environ.get(processor.SWITCH, ""))
     notebook = report.read(NOTEBOOKS / "validation.ipynb")
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     notebook.cells = [*code[:4], code[7], code[-1]]  # parameters, title, verdict, leakage; a figure; the results

@@ -98,11 +98,11 @@ def test_the_pictures_hold_their_data(sample, monkeypatch):
 
 
 @pytest.mark.parametrize("less_is_better", [False, True])
-def test_differences_that_are_better_are_blue(monkeypatch, less_is_better):
+def test_differences_that_are_better_are_green(monkeypatch, less_is_better):
     d = np.array([-0.4, -0.3, -0.2, 0.1])
     ax = axes(claim_plots.histogram, monkeypatch, d, xlabel="x", ylabel="y", less_is_better=less_is_better)
-    blue = [bar for part in ax.containers for bar in part if to_hex(bar.get_facecolor()) == plots.COLOURS[0].lower()]
-    assert sum(bar.get_height() for bar in blue) == (3 if less_is_better else 1)
+    green = [bar for part in ax.containers for bar in part if to_hex(bar.get_facecolor()) == plots.COLOURS[2].lower()]
+    assert sum(bar.get_height() for bar in green) == (3 if less_is_better else 1)
 
 
 def test_names_from_the_input_stay_text():

@@ -125,8 +125,8 @@ def test_a_p_that_is_undefined_stays_so_over_looks():
         assert np.isnan(row["p"])
         assert np.isnan(row["adjusted"])
     study = significance.read(wide(gain=0.1), looks=5)
-    assert significance_plots.null_distribution(study).caption.endswith("p 0.1, corrected for 5 analyses.")
-    assert significance_plots.duality(study).caption.endswith("p 0.1, corrected for 5 analyses.")
+    assert significance_plots.null_distribution(study).caption.endswith("p 0.10, corrected for 5 analyses.")
+    assert significance_plots.duality(study).caption.endswith("p 0.10, corrected for 5 analyses.")
 
 
 def test_a_system_without_a_value_in_any_fold_is_refused_by_name():

@@ -52,9 +52,8 @@ class HeldRows:
 
     def measure(self, chosen: Chosen, system: str, member: Bools | slice) -> OfRows:
         """The metric of a system; a slice is all rows."""
-        if isinstance(member, slice):
-            return self._of_all(chosen, system)
-        return OfRows(chosen, self.rows[system].take(member))
+        every = isinstance(member, slice)
+        return self._of_all(chosen, system) if every else OfRows(chosen, self.rows[system].take(member))
 
     def _of_all(self, chosen: Chosen, system: str) -> OfRows:
         """The same object until another metric is measured: what it computes of a system serves all pairs."""
