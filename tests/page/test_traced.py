@@ -80,7 +80,9 @@ def matches(token: re.Match[str], value: float) -> bool:
     size, printed = abs(value), float(token["digits"].replace(",", ""))
     if token["bound"]:
         return size < printed
-    return token["digits"] == (f"{size:.2g}" if token["p"] else f"{size:,.{len(token['places'] or '')}f}")
+    if token["p"]:
+        return token["digits"] == (f"{size:#.2g}" if size < 0.995 else "1")
+    return token["digits"] == f"{size:,.{len(token['places'] or '')}f}"
 
 
 def untraced(text: str, names: list[str], known: Numbers, shares: Sequence[float] = ()) -> list[str]:
