@@ -186,7 +186,7 @@ def comparisons(study: Study) -> Html:
     unfolded = study.comparisons[deciding] if deciding.any() else study.comparisons
     note = f"p by {methods(unfolded)}; adjusted by Holm over {study.adjusted_over}.{_equivalence(study, unfolded)}"
     if not deciding.any():
-        return tables.stack([_nothing(study), _comparison_table(study, unfolded, "the other metrics", note)])
+        return tables.stack([_nothing(study), _comparison_table(study, unfolded, "the other metrics", note, many=True)])
     first = _comparison_table(study, unfolded, study.primary.label, note, evidence(study))
     return tables.stack([first, *_other_metrics(study, study.comparisons[~deciding]), *_best_two(study)])
 
@@ -204,7 +204,7 @@ def _other_metrics(study: Study, frame: pd.DataFrame) -> list[Html]:
     """The comparisons on metrics that do not decide, folded."""
     if not len(frame):
         return []
-    return [tables.folded("The other metrics", _comparison_table(study, frame, "the other metrics", ""))]
+    return [tables.folded("The other metrics", _comparison_table(study, frame, "the other metrics", "", many=True))]
 
 
 def _best_two(study: Study) -> list[Html]:
@@ -228,10 +228,12 @@ def _nothing(study: Study) -> Html:
 _EXTRAS = {"max_t": "max-T p", "p_t": "t-test p", "p_fisher": "Fisher p", "wins": "{units} won / tied / lost"}
 
 
-def _comparison_table(study: Study, frame: pd.DataFrame, metrics: str, note: str, place: str = "") -> Html:
+def _comparison_table(
+    study: Study, frame: pd.DataFrame, metrics: str, note: str, place: str = "", *, many: bool = False
+) -> Html:
+    """metrics: what the caption says they are of. many: whether each row names its own."""
     of = sample_sizes(frame["n"], study.unit_name)
     caption = f"{study.differences_are} in {metrics} with {percent(study.settings.level)} interval, {of}"
-    many = not metrics.startswith(frame["metric"].iloc[0])  # the caption names no one metric
     same = {metric: of_frame(part, "difference") for metric, part in frame.groupby("metric")}
     few = frame["n"] if frame["n"].nunique() > 1 else float("nan")
     frame = frame.assign(few=few, places=frame["metric"].map(same))

@@ -25,7 +25,7 @@ def tiers(study: Study) -> Html:
     note = (
         f"Rank intervals contain all true ranks at once with probability {level} or more (step-down max-T, all pairs). "
         "Systems of one tier do not differ significantly; those of neighbouring tiers need not either. The last column "
-        "estimates 80% power after Holm's first step over these pairs, as if the observed difference were the true one."
+        "is for 80% power after Holm's first step over these pairs, as if the observed difference were the true one."
     )
     if study.settings.baseline:
         note += " All pairs are more tests than the comparisons with the baseline, so ranks separate fewer systems."
