@@ -91,7 +91,7 @@ def test_hall_undoes_its_own_transformation():
     """The limit T solves T + a T² + a² T³ / 3 + s / 6 = t with a = s / 3 (Hall 1992)."""
     from scipy.special import stdtrit
 
-    for skewness in (-0.3, 0.1, 0.35):  # beyond it the cube root is at its least
+    for skewness in (-0.3, 0.1, 0.35):  # beyond it the root goes on as a line
         e = hall(0.0, 1.0, skewness * np.sqrt(30), n=30, level=0.95)
         a, t = skewness / 3, stdtrit(min(29, 2 / skewness**2), 0.975)  # 2 n / γ² degrees of freedom at most
         for limit, sign in ((-e.low, 1), (-e.high, -1)):

@@ -10,7 +10,7 @@ HALL = "t, corrected for skewness"
 CERTAIN = "t, corrected for skewness, with Wilson's limits for predictions that are certain"
 EFFECTIVE = "Wilson, effective sample size"
 ROUNDING = 1e-12
-ROOT = 0.4  # the least cube root in the inverse of Hall's g: below it a limit runs away, in few samples and far
+BEND, SLOPE = 0.5, 0.3  # below BEND the cube root in the inverse of Hall's g goes on as a line with this slope
 ANY = (-np.inf, np.inf)  # the range of values that may be anything
 
 
@@ -117,7 +117,7 @@ def mean_of_counts(values: ArrayLike, rows: ArrayLike, *, level: float = 0.95) -
 
     >>> counted, alone = mean_of_counts([0, 1, 5], [90, 7, 3]), mean([0] * 90 + [1] * 7 + [5] * 3)
     >>> round(counted.low, 12) == round(alone.low, 12), round(counted.high, 6)
-    (True, 0.621784)
+    (True, 0.614065)
     """
     each, times = finite("values", values), finite("rows", rows)
     each, times, n = each[times > 0], times[times > 0], float(times.sum())
@@ -153,7 +153,7 @@ def hall(value: float, error: float, skew: float, *, n: int, level: float, metho
 
     >>> e = hall(1.0, 0.1, 2.0, n=25, level=0.95)
     >>> round(e.low, 3), round(e.high, 3)
-    (0.831, 1.395)
+    (0.831, 1.386)
     """
     check_level(level)
     if n < 2:
@@ -166,8 +166,10 @@ def hall(value: float, error: float, skew: float, *, n: int, level: float, metho
 def _untransformed(q: float, skew: float, n: int) -> float:
     """The T at which g(T) is q: 3 √n / γ ((1 + γ u)^(1/3) − 1) with u = q / √n − γ / 6 n, without its cancellation.
 
-    The cube root is at least ROOT: T is then 3 √n u / (ROOT² + ROOT + 1), a straight line in u.
+    A cube root falls ever faster towards 0, and with it the limit runs away, in few samples and far. Below BEND the root
+    goes on as a straight line, down to 0.
     """
     u = q / np.sqrt(n) - skew / (6 * n)
-    root = max(np.cbrt(1 + skew * u), ROOT)
+    cube = 1 + skew * u
+    root = np.cbrt(cube) if cube > BEND**3 else max(BEND - SLOPE * (BEND**3 - cube), 0.0)
     return float(3 * np.sqrt(n) * u / (root**2 + root + 1))
