@@ -166,8 +166,8 @@ def hall(value: float, error: float, skew: float, *, n: int, level: float, metho
 def _untransformed(q: float, skew: float, n: int) -> float:
     """The T at which g(T) is q: 3 √n / γ ((1 + γ u)^(1/3) − 1) with u = q / √n − γ / 6 n, without its cancellation.
 
-    A cube root falls ever faster towards 0, and with it the limit runs away, in few samples and far. Below BEND the root
-    goes on as a straight line, down to 0.
+    A cube root falls ever faster towards 0, and with it the limit runs away, in few samples and far. Below BEND the
+    root goes on as a straight line, down to 0.
     """
     u = q / np.sqrt(n) - skew / (6 * n)
     cube = 1 + skew * u
