@@ -4,11 +4,14 @@ import ast
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import evalkit as ek
 from evalkit.drawing import tables
 from evalkit.findings import catalogue
 from evalkit.findings.finding import NOTE, SEVERE, WARNING, Finding, Kind, ordered
+from evalkit.pages import page, shared_findings
 from evalkit.parameters import REPORTS
 
 PACKAGE = Path(__file__).resolve().parents[1] / "evalkit"
@@ -79,3 +82,24 @@ def test_advice_names_parameters_that_exist():
     named = {name for kind in KINDS for name in re.findall(r"`(\w+)(?:=\w+)?`", kind.meaning + kind.advice)}
     assert len(named) > 10
     assert named - known == set()
+
+
+@pytest.mark.parametrize(
+    ("read", "rows", "systems", "said"),
+    [
+        (20, 20, 1, "20 rows read, 20 used"),
+        (20, 20, 3, "20 rows read, each with predictions of 3 systems"),
+        (60, 20, 3, "60 rows read, 20 of each system"),
+    ],
+)
+def test_rows_read_are_counted_once(read, rows, systems, said):
+    assert shared_findings.used(read, rows, systems) == said
+
+
+def test_the_colours_of_differences_are_those_of_their_verdicts():
+    rng = np.random.default_rng(1)
+    base = rng.normal(0, 1, 60)
+    values = {"a": base + 1 + rng.normal(0, 0.1, 60), "b": base, "c": base + rng.normal(0, 0.1, 60)}
+    study = ek.significance(values)
+    assert set(study.comparisons["verdict"]) == {"better", "cannot tell"}
+    assert page.colours_of(study) == "green: better, grey: cannot tell"

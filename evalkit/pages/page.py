@@ -264,22 +264,36 @@ def differences(study: Study) -> Picture | Html:
     if not len(study.headline):
         return Html("")
     every = study.comparisons[study.comparisons["metric"] == study.primary.label]
-    alone, adjusted = (" of each pair alone", " after adjustment") if len(every) > 1 else ("", "")
-    caption = (
-        f"{study.differences_are} in {study.primary.label}, {percent(study.settings.level)} intervals{alone}; grey: "
-        f"not significantly different{adjusted}."
-    )
-    caption += f" The first {DRAWN} of {len(every):,} pairs." if len(every) > DRAWN else ""
-    colours = dict.fromkeys(("better", "worse"), plots.COLOURS[0])
-    return forest(study, plots.intervals, caption, colours, zero=True)
+    alone, adjusted = (" of each pair alone", ", after adjustment") if len(every) > 1 else ("", "")
+    caption = f"{study.differences_are} in {study.primary.label}, {percent(study.settings.level)} intervals{alone}"
+    more = f" The first {DRAWN} of {len(every):,} pairs." if len(every) > DRAWN else ""
+    return forest(study, plots.intervals, f"{caption}; {colours_of(study)}{adjusted}.{more}", zero=True)
 
 
-def forest(study: Study, draw: Any, caption: str, colours: Mapping[str, str], **options: Any) -> Picture:
-    """The primary differences of the first pairs with their intervals; colours: by verdict, else grey."""
-    pairs = study.comparisons[study.comparisons["metric"] == study.primary.label].head(DRAWN)
+COLOURED = {
+    "better": ("green", plots.COLOURS[2]),
+    "worse": ("orange", plots.COLOURS[1]),
+    "equivalent": ("blue", plots.COLOURS[0]),
+    "cannot tell": ("grey", plots.GREY),
+}
+
+
+def colours_of(study: Study) -> str:
+    """What the colours of `forest` mean, in words."""
+    found = set(_first_pairs(study)["verdict"])
+    return ", ".join(f"{colour}: {verdict}" for verdict, (colour, _) in COLOURED.items() if verdict in found)
+
+
+def _first_pairs(study: Study) -> pd.DataFrame:
+    return study.comparisons[study.comparisons["metric"] == study.primary.label].head(DRAWN)
+
+
+def forest(study: Study, draw: Any, caption: str, **options: Any) -> Picture:
+    """The primary differences of the first pairs with their intervals, in the colours of their verdicts."""
+    pairs = _first_pairs(study)
     frame = pd.DataFrame({"name": pair_names(pairs), "value": pairs["difference"]})
     frame["low"], frame["high"] = pairs["low"], pairs["high"]
-    frame["colour"] = [colours.get(word, plots.GREY) for word in pairs["verdict"]]
+    frame["colour"] = [COLOURED[verdict][1] for verdict in pairs["verdict"]]
     label = f"difference in {study.primary.label} ({sample_sizes(pairs['n'], study.unit_name)})"
     alt, size = f"{caption} {listed(frame)}", (plots.WIDTH, plots.tall(len(frame)))
     options["sides"] = SIDES[study.primary.metric.best]

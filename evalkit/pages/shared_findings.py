@@ -34,9 +34,16 @@ def nonzero(by_name: Mapping[str, int]) -> dict[str, int]:
 
 def rows_read(rows) -> list[Finding]:
     """How many rows were read and used, the columns, and the rows that another system lacks."""
-    many = f"{len(rows.systems)} systems" if len(rows.systems) > 1 else "one system"
-    text = f"{counted(rows.read, 'row')} read: {len(rows):,} for each of {many}. Columns: {columns_read(rows.columns)}."
+    text = f"{used(rows.read, len(rows), len(rows.systems))}. Columns: {columns_read(rows.columns)}."
     return [inputs.ROWS_READ.note(text, rows.read), *unmatched(rows.alone), *_folds(rows.others)]
+
+
+def used(read: int, rows: int, systems: int) -> str:
+    """How many rows were read, and how many each system has."""
+    text = f"{counted(read, 'row')} read"
+    if systems == 1:
+        return f"{text}, {rows:,} used"
+    return f"{text}, each with predictions of {systems} systems" if rows == read else f"{text}, {rows:,} of each system"
 
 
 def _folds(unread: Collection[str]) -> list[Finding]:

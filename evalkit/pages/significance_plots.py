@@ -34,13 +34,12 @@ def differences(study: Either) -> Picture | Html:
     """The primary differences of all pairs with their intervals, around 0, and the margin."""
     if not len(study.headline):
         return Html("")
-    colours = {"better": plots.COLOURS[2], "worse": plots.COLOURS[1], "equivalent": plots.COLOURS[0]}
     band = f"; band: the margin ±{study.settings.margin:g}" if study.settings.margin else ""
     caption = (
-        f"{study.differences_are} in {study.primary.label}, {percent(study.settings.level)} intervals, unadjusted. "
-        f"Green: better, orange: worse, after Holm's correction; blue: equivalent; grey: cannot tell{band}."
+        f"{study.differences_are} in {study.primary.label}, {percent(study.settings.level)} intervals, unadjusted; "
+        f"{page.colours_of(study)}, after Holm's correction{band}."
     )
-    return page.forest(study, claim_plots.forest, caption, colours, margin=study.settings.margin)
+    return page.forest(study, claim_plots.forest, caption, margin=study.settings.margin)
 
 
 @also(Shares, pieces.nothing)

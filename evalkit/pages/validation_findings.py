@@ -2,7 +2,7 @@
 
 from evalkit.findings import inputs, measured, splits
 from evalkit.findings.finding import Finding, Kind
-from evalkit.pages.shared_findings import class_named, columns_read, idle, picked, rounded, skewed
+from evalkit.pages.shared_findings import class_named, columns_read, idle, picked, rounded, skewed, used
 from evalkit.reading.inputs.examples import LeftOut
 from evalkit.studies import validation_diagnostics as diagnostics
 from evalkit.studies.diagnostics import ends
@@ -41,8 +41,7 @@ def of_data(study: Validation) -> list[Finding]:
 
 def _rows(study: Validation) -> Finding:
     e = study.examples
-    used = f": {len(e):,} for each of {len(e.score)} systems" if len(e.score) > 1 else f", {len(e):,} used"
-    text = f"{counted(e.read, 'row')} read{used}. Columns: {columns_read(e.columns)}."
+    text = f"{used(e.read, len(e), len(e.score))}. Columns: {columns_read(e.columns)}."
     return inputs.ROWS_READ.note(text, e.read)
 
 
