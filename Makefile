@@ -68,7 +68,7 @@ outputs: $(VENV)/.ok
 trust: $(VENV)/.ok
 	$(BIN)/python benchmarks/trust/run.py
 
-bench: $(VENV)/.ok .bench/.ok
+bench: $(VENV)/.ok $(VENV)/.spark .bench/.ok
 	$(BIN)/python benchmarks/run.py
 
 .bench/.ok: benchmarks/peers.txt

@@ -7,6 +7,7 @@ import contextlib
 import importlib
 import io
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import TextIO
@@ -18,6 +19,7 @@ from evalkit import processor
 HERE = Path(__file__).resolve().parent
 # This, what ranking.py starts for each tool, how results are written, and a count of code that measures no time.
 NO_BENCHMARK = ("run", "contenders", "results", "figures")
+SORTING = ("classification", "ranking", "scores")  # what depends on numpy's sort
 HEAD = """# What the benchmarks measured
 
 Made by `make bench`. Every ratio is of one run on one machine, processor time unless it says otherwise; a machine
@@ -49,6 +51,17 @@ def measured(name: str) -> tuple[list[Claim], str]:
     return claims, printed.getvalue().strip("\n")
 
 
+def sorted_slowly(name: str) -> str:
+    """What one benchmark prints with the slow sort that numpy has by itself on this processor; it claims nothing."""
+    print(f"\n== {name}, slow sort", flush=True)
+    command = [sys.executable, "-c", f"import {name}; {name}.main()"]
+    done = subprocess.run(
+        command, cwd=HERE, env=os.environ | {processor.SWITCH: ""}, check=True, capture_output=True, text=True
+    )
+    print(done.stdout)
+    return done.stdout.strip("\n")
+
+
 def main(names: list[str]) -> None:
     """The named ones, or all of them in the order of their names."""
     every = [path.stem for path in sorted(HERE.glob("*.py")) if path.stem not in NO_BENCHMARK]
@@ -56,7 +69,10 @@ def main(names: list[str]) -> None:
     claims = table([one for some, _ in found.values() for one in some])
     print("\n" + claims)
     if not names:
-        parts = [f"## {name}\n\n```text\n{printed}\n```\n" for name, (_, printed) in found.items()]
+        texts = {name: printed for name, (_, printed) in found.items()}
+        if processor.sorts_slowly(processor.described()):
+            texts |= {f"{name}, with the slow sort, without bounds": sorted_slowly(name) for name in SORTING}
+        parts = [f"## {name}\n\n```text\n{printed}\n```\n" for name, printed in texts.items()]
         growth = "![Time and memory against rows](growth.svg)\n"
         text = f"{HEAD}{machine()}\n\n{START}{claims}{END}\n{growth}\n" + "\n".join(parts)
         (HERE / "RESULTS.md").write_text(text, encoding="utf-8")

@@ -37,7 +37,7 @@ def remedy(environment: Mapping[str, str], cpuinfo: Path = CPUINFO) -> dict[str,
 
     A value that the user has set, even an empty one, stands. numpy reads it when it is imported.
     """
-    if SWITCH in environment or not sorts_slowly(_described(cpuinfo)):
+    if SWITCH in environment or not sorts_slowly(described(cpuinfo)):
         return {}
     features = dispatched()
     return {SWITCH: " ".join(features)} if features else {}
@@ -54,7 +54,8 @@ def sort_is() -> str:
     return "with AVX-512" if dispatched() else "without AVX-512"
 
 
-def _described(cpuinfo: Path) -> str:
+def described(cpuinfo: Path = CPUINFO) -> str:
+    """Return what Linux says of its processors; nothing on another system."""
     try:
         return cpuinfo.read_text(encoding="utf-8", errors="replace")
     except OSError:  # not Linux
@@ -63,4 +64,4 @@ def _described(cpuinfo: Path) -> str:
 
 def this_one_sorts_slowly() -> bool:
     """Return whether this process sorts slowly: a Zen 4, and its AVX-512 sort is on."""
-    return sorts_slowly(_described(CPUINFO)) and bool(dispatched())
+    return sorts_slowly(described(CPUINFO)) and bool(dispatched())
