@@ -57,6 +57,7 @@ class Spark(Engine):
         where: str,
         merge: Reduction | None = None,
         total: int = 0,
+        then: Sequence[str] = (),
         **frames: Any,
     ) -> Any:
         """As `Engine.reduce`, in the workers.
