@@ -27,6 +27,10 @@ class Engine(Protocol):
     def reading(self) -> Reading:
         """How many rows it holds at once."""
 
+    @property
+    def threads(self) -> int:
+        """How many threads of this process may work for it."""
+
     def table(self, query: str, where: str, **frames: Any) -> Any:
         """The answer as one Arrow table; errors become one line that begins with `where`.
 

@@ -36,6 +36,10 @@ class DuckDB(Engine):
     def reading(self) -> Reading:
         return self.budget.reading
 
+    @property
+    def threads(self) -> int:
+        return self.budget.threads
+
     def rows_at_once(self, each: int) -> int:
         return self.budget.memory // each
 

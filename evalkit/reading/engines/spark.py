@@ -42,6 +42,10 @@ class Spark(Engine):
     reading: Reading = USUAL.reading
     dialect: ClassVar[Dialect] = SPARK
 
+    @property
+    def threads(self) -> int:
+        return 1
+
     def rows_at_once(self, each: int) -> int:
         return self.reading.worker
 
