@@ -10,7 +10,8 @@ class Reading:
     rows: of a table of labels and scores; more are reduced shard by shard: the same page everywhere. lists: rows of
     ranked lists up to which they are read whole, which is faster, where there is memory for them. collected: rows of a
     Spark table that are read as a frame; more need an engine. shard: the fewest rows of a shard, however little memory
-    there is. row: bytes that each needs, in DuckDB's hands, in Arrow's and in numpy's, while its shard is reduced.
+    there is. largest: the most rows of a shard, however much there is: more only take longer to be touched. row: bytes
+    that each needs, in DuckDB's hands, in Arrow's and in numpy's, while its shard is reduced.
     worker: rows that a Spark worker reduces at once, about 300 MB. straight: the most rows of a shard of a Parquet file
     that is read without an engine, however much memory there is. batch: rows of it that are decoded at once.
     units: distinct units whose sums are kept side by side; more are sorted, so that each is in one shard.
@@ -21,6 +22,7 @@ class Reading:
     lists: int = 2_000_000
     collected: int = 2**20
     shard: int = 100_000
+    largest: int = 2**19
     row: int = 1_000
     worker: int = 2**19
     straight: int = 2**24

@@ -50,7 +50,7 @@ def test_bins_are_the_same_where_the_label_fits_beside_the_score_and_where_not(m
     score, label = drawn(6, 100_000, ties=4)
     score = score / np.abs(score).max() * most_apart * 0.999
     found = grid.reduce(score, label, most=most, cut=cut)
-    monkeypatch.setattr(grid, "_with_label", lambda score, label: None)
+    monkeypatch.setattr(grid, "_with_label", lambda score, label, threads: None)
     assert same(found, grid.reduce(score, label, most=most, cut=cut))
     assert found.positive.sum() == label.sum()
 
@@ -177,3 +177,14 @@ def test_no_rows():
     g = grid.reduce(np.empty(0), np.empty(0, bool))
     assert len(grid.merge([g, g]).low) == 0
     assert np.isnan(counts.auc(grid.counts(g)))
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+@pytest.mark.parametrize("most", [2**20, 1000])
+def test_bins_are_the_same_whatever_the_number_of_threads(threads, most):
+    rng = np.random.default_rng(threads)
+    score, label = rng.random(600_000).round(5), rng.random(600_000) < 0.3  # longer than what one thread does alone
+    alone, together = (grid.reduce(score, label, most=most, cut=0.5, threads=of) for of in (1, threads))
+    assert (alone.shift, alone.cut) == (together.shift, together.cut)
+    for name in ("low", "high", "positive", "negative"):
+        assert np.array_equal(getattr(alone, name), getattr(together, name)), name

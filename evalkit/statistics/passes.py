@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from evalkit import side_by_side
 from evalkit.arrays import Bools, Floats, Ints
 from evalkit.limits import USUAL
 from evalkit.metrics import grid
@@ -60,7 +61,9 @@ class First:
             weight = None if shard.weight is None else shard.weight[rows]
             for i, score in enumerate(shard.score):
                 key, cut = group * self.systems + i, None if self.cuts is None else self.cuts[i]
-                grids[key] = grid.reduce(score[rows], shard.label[rows], weight, most=self._room(key), cut=cut)
+                grids[key] = grid.reduce(
+                    score[rows], shard.label[rows], weight, most=self._room(key), cut=cut, threads=shard.threads
+                )
         return _binned(grids, np.array([len(shard.label), shard.label.sum(), shard.twice, shard.differ]))
 
     def _room(self, key: int) -> int:
@@ -147,16 +150,17 @@ class Second:
         label, some, score = shard.label[rows], weight[rows], [values[rows] for values in shard.score]
         unit = None if shard.unit is None else shard.unit[rows]
         size, m = shard.units if unit is not None else 0, len(self.names(group))
-        by_unit, total, gram, cubes = np.zeros((size, m)), np.zeros(m), np.zeros((m, m)), np.zeros(m)
-        for start in range(0, len(label), BLOCK):
-            at = slice(start, start + BLOCK)
-            x = self._block(group, label[at], [values[at] for values in score], some[at])
-            if unit is None:
-                total, gram, cubes = total + x.sum(axis=1), gram + products(x), cubes + cubed(x)
-            else:
-                add(by_unit, unit[at], x)
+        blocks = [slice(start, start + BLOCK) for start in range(0, len(label), BLOCK)]
+
+        def columns(at: slice) -> Floats:
+            return self._block(group, label[at], [values[at] for values in score], some[at])
+
         if unit is None:
-            return Sums(len(label), total, gram.ravel(), cubes)
+            whole = Sums(0, np.zeros(m), np.zeros(m * m), np.zeros(m))
+            return sum(side_by_side.ordered(lambda at: of_rows(columns(at)), blocks, shard.threads), whole)
+        by_unit = np.zeros((size, m))
+        for at in blocks:
+            add(by_unit, unit[at], columns(at))
         return Sums(0, by_unit.ravel(), np.empty(0), np.empty(0)) if self.apart else collapsed(by_unit)
 
     def _block(self, group: int, label: Bools, score: Sequence[Floats], weight: Floats) -> Floats:
@@ -193,6 +197,11 @@ class Sums:
 
     def __add__(self, other: "Sums") -> "Sums":
         return Sums(self.n + other.n, self.total + other.total, self.gram + other.gram, self.cubes + other.cubes)
+
+
+def of_rows(x: Floats) -> Sums:
+    """The sums over rows from their columns, one below the other."""
+    return Sums(x.shape[1], x.sum(axis=1), products(x).ravel(), cubed(x))
 
 
 def collapsed(by_unit: Floats) -> Sums:

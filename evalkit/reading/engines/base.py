@@ -27,6 +27,10 @@ class Engine(Protocol):
     def reading(self) -> Reading:
         """How many rows it holds at once."""
 
+    @property
+    def threads(self) -> int:
+        """How many threads of this process may work for it."""
+
     def table(self, query: str, where: str, **frames: Any) -> Any:
         """The answer as one Arrow table; errors become one line that begins with `where`.
 
@@ -41,14 +45,16 @@ class Engine(Protocol):
         where: str,
         merge: Reduction | None = None,
         total: int = 0,
+        then: Sequence[str] = (),
         **frames: Any,
     ) -> Any:
         """What `function` makes of every shard of the answer, as one Arrow table.
 
         by: a text column whose equal values come in one shard; None: shards as they come. merge: makes one smaller
         table of two results laid end to end, such as sums by key; without it they stay as they are. Both must be fit
-        to be pickled, and neither may need the order of the shards: it is not fixed. total: the rows of the answer,
-        for the line of progress.
+        to be pickled, and neither may need the order of the shards, which Spark does not fix. total: the rows of the
+        answer, for the line of progress. then: columns that order the rows of one value of `by`, for sums of doubles
+        that are the same to the last bit each time; Spark leaves them out, as its partitions come in any order.
         """
 
     def rows_at_once(self, each: int) -> int:
@@ -93,7 +99,10 @@ def refuse(engine: Engine, selection: Selection, broken: Sequence[Check], rows: 
 
 @dataclass(frozen=True)
 class Budget:
-    """What reading may use. memory: in bytes. threads: of DuckDB. spill: the folder in which its own one is made."""
+    """What reading may use. memory: in bytes. threads: of DuckDB, and those that reduce shards.
+
+    spill: the folder in which DuckDB's own one is made.
+    """
 
     memory: int
     threads: int
@@ -102,8 +111,13 @@ class Budget:
 
     @property
     def shard(self) -> int:
-        """Rows that numpy gets at once."""
-        return max(self.reading.shard, self.memory // 2 // self.reading.row)
+        """Rows of a shard: the same for every number of threads, as sums of doubles depend on where shards end."""
+        return max(self.reading.shard, min(self.reading.largest, self.memory // 4 // self.reading.row))
+
+    @property
+    def workers(self) -> int:
+        """How many shards are reduced side by side: as many as threads, and as fit into a half of the memory."""
+        return max(1, min(self.threads, self.memory // 2 // (self.reading.row * self.shard)))
 
 
 def budget(

@@ -42,6 +42,10 @@ class Spark(Engine):
     reading: Reading = USUAL.reading
     dialect: ClassVar[Dialect] = SPARK
 
+    @property
+    def threads(self) -> int:
+        return 1
+
     def rows_at_once(self, each: int) -> int:
         return self.reading.worker
 
@@ -57,6 +61,7 @@ class Spark(Engine):
         where: str,
         merge: Reduction | None = None,
         total: int = 0,
+        then: Sequence[str] = (),
         **frames: Any,
     ) -> Any:
         """As `Engine.reduce`, in the workers.

@@ -7,15 +7,25 @@ import numpy as np
 
 
 def tables(batches: Iterable[Any], size: int) -> Iterator[Any]:
-    """The batches laid together to Arrow tables of at least `size` rows, the last one shorter."""
+    """The rows of the batches as Arrow tables of `size` rows, the last one shorter, however the batches are cut.
+
+    >>> import pyarrow as pa
+    >>> [len(table) for table in tables([pa.record_batch({"x": [1, 2, 3]}), pa.record_batch({"x": [4, 5]})], 2)]
+    [2, 2, 1]
+    """
     import pyarrow as pa
 
     waiting: list[Any] = []
+    rows = 0
     for batch in batches:
         waiting.append(batch)
-        if sum(map(len, waiting)) >= size:
-            yield pa.Table.from_batches(waiting)
-            waiting = []
+        rows += len(batch)
+        while rows >= size:
+            cut = len(waiting[-1]) - (rows - size)
+            last = waiting.pop()
+            yield pa.Table.from_batches([*waiting, last.slice(0, cut)])
+            rows -= size
+            waiting = [last.slice(cut)] if rows else []
     if waiting:
         yield pa.Table.from_batches(waiting)
 

@@ -53,10 +53,15 @@ class Plan:
     @property
     def columns(self) -> list[str]:
         """The columns that are read."""
+        pair = ["id", "system"] if self.paired else []
+        return [*self.measured, *pair, *self.groups]
+
+    @property
+    def measured(self) -> list[str]:
+        """The columns that are measured: rows of a unit that are equal in them can change places."""
         scores = [f"score{i}" for i in range(self.each * (1 if self.paired else len(self.systems)))]
-        weight, pair = ["weight"] if self.scale is not None else [], ["id", "system"] if self.paired else []
-        said = ["predicted"] if self.said else []
-        return [self.truth, *said, *pair, *weight, *self.numbers, *scores, *self.groups]
+        weight, said = ["weight"] if self.scale is not None else [], ["predicted"] if self.said else []
+        return [self.truth, *said, *weight, *self.numbers, *scores]
 
     @property
     def numbers(self) -> list[str]:

@@ -5,16 +5,18 @@ side, no text but an id. Everything else is asked of an engine; so is a file tha
 for the error that says which.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats
+from evalkit import side_by_side
+from evalkit.arrays import Bools, Floats, InputError
 from evalkit.metrics import calibration, grid
 from evalkit.metrics.rows import Shard
 from evalkit.progress import progress
+from evalkit.reading.engines import stretches
 from evalkit.reading.engines.base import Engine
 from evalkit.reading.reductions.shards import Plan
 from evalkit.reading.reductions.tabled import Piece
@@ -22,6 +24,7 @@ from evalkit.reading.tables import duck, parquet
 from evalkit.reading.tables.rules import split
 
 ROW = 200  # bytes that a row of numbers needs while its shard is reduced
+STEP = 2**17  # rows that are looked at at once: they stay in the cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,12 +34,17 @@ class Rows:
     label: np.ndarray
     numbers: list[Floats]
 
+    def at(self, rows: slice) -> "Rows":
+        """Some of the rows."""
+        return Rows(self.label[rows], [some[rows] for some in self.numbers])
+
 
 @dataclass(frozen=True, eq=False)
 class Straight:
     """A file that can be read so. label: its column; numbers: the columns by role.
 
-    size: rows of a shard; batch: rows that are decoded at once.
+    size: rows of a shard, if no group of rows of the file has more; batch: rows that are decoded at once. threads: how
+    many read and reduce.
     """
 
     piece: Piece
@@ -45,10 +53,11 @@ class Straight:
     rows: int
     size: int
     batch: int
+    threads: int
     _held: list[Rows] = field(default_factory=list)
 
     def blocks(self) -> Iterator[Rows]:
-        """The rows, `size` at a time; kept for the next reading where they are all there."""
+        """The rows, at most `size` at a time; kept for the next reading where they are all there."""
         if self._held:
             yield self._held[0]
             return
@@ -59,27 +68,60 @@ class Straight:
             self._held.append(whole)
 
     def _read(self) -> Iterator[Rows]:
-        names, left, filled = list(self.numbers.values()), self.rows, 0
-        rows = self._room(left)
-        for batch in parquet.batches(self.piece.part.path, dict.fromkeys([self.label, *names]), self.batch):
-            begin = 0
-            while begin < len(batch):
-                n = min(len(batch) - begin, len(rows.label) - filled)
-                part = batch.slice(begin, n)
-                rows.label[filled : filled + n] = part[self.label].to_numpy(zero_copy_only=False)
-                for into, name in zip(rows.numbers, names, strict=True):
-                    into[filled : filled + n] = part[name].to_numpy(zero_copy_only=False)
-                begin, filled = begin + n, filled + n
-                if filled == len(rows.label):
-                    yield rows
-                    left -= filled
-                    rows, filled = self._room(left), 0
-                    if not left:
-                        return
-        raise duck.no_parquet(self.piece.part.name)  # fewer rows than the file says that it has
+        for groups in self._together():
+            if sum(groups.values()) <= self.size:
+                yield self._filled(groups)
+            else:
+                yield from self._in_turn(*next(iter(groups.items())))
 
-    def _room(self, left: int) -> Rows:
-        n = min(left, self.size)
+    def _together(self) -> Iterator[dict[int, int]]:
+        """The numbers of neighbouring groups of rows that fit into a shard, and their rows; or of one that does not."""
+        waiting: dict[int, int] = {}
+        for group, rows in enumerate(parquet.groups(self.piece.part.path)):
+            if waiting and sum(waiting.values()) + rows > self.size:
+                yield waiting
+                waiting = {}
+            waiting[group] = rows
+        yield waiting
+
+    def _filled(self, groups: Mapping[int, int]) -> Rows:
+        """The rows of these groups, each column of a group by itself."""
+        rows = self._room(sum(groups.values()))
+        columns = {self.label: rows.label} | dict(zip(self.numbers.values(), rows.numbers, strict=True))
+        starts = dict(zip(groups, np.cumsum([0, *groups.values()]).tolist(), strict=False))
+
+        def fill(work: tuple[int, str]) -> None:
+            group, name = work
+            into = columns[name][starts[group] : starts[group] + groups[group]]
+            filled = 0
+            for batch in self._batches(group, [name]):
+                into[filled : filled + len(batch)] = batch[name].to_numpy(zero_copy_only=False)
+                filled += len(batch)
+            if filled < len(into):
+                raise self._short()
+
+        side_by_side.every(fill, [(group, name) for group in groups for name in columns], self.threads)
+        return rows
+
+    def _in_turn(self, group: int, left: int) -> Iterator[Rows]:
+        """The rows of one group, a shard at a time."""
+        for table in stretches.tables(self._batches(group, [self.label, *self.numbers.values()]), self.size):
+            rows = self._room(len(table))
+            for into, name in zip([rows.label, *rows.numbers], table.column_names, strict=True):
+                into[:] = table[name].to_numpy()
+            left -= len(table)
+            yield rows
+        if left:
+            raise self._short()
+
+    def _batches(self, group: int, names: Sequence[str]) -> Iterator[Any]:
+        return parquet.batches(self.piece.part.path, dict.fromkeys(names), self.batch, group)
+
+    def _short(self) -> InputError:
+        """The error for fewer rows than the file says that it has."""
+        return duck.no_parquet(self.piece.part.name)
+
+    def _room(self, n: int) -> Rows:
         kind = next(field.type for field in parquet.types(self.piece.part.path) if field.name == self.label)
         return Rows(np.empty(n, kind.to_pandas_dtype()), [np.empty(n) for _ in self.numbers])
 
@@ -89,19 +131,27 @@ class Straight:
         """As `profiles.profile`: rows by label and what is told of them; None where not all is as it should be."""
         by_label: dict[Any, dict[str, Any]] = {}
         for rows in self.blocks():
-            ends = [(some.min(), some.max()) for some in rows.numbers]
-            if not np.isfinite(ends).all():
-                return None  # a NaN is both the smallest and the largest
-            low, high = rows.label.min(), rows.label.max()
-            of_high: Bools = rows.label == high
-            if low != high and np.count_nonzero(of_high) + np.count_nonzero(rows.label == low) < len(of_high):
-                return None
-            for label, member in ((low, ~of_high), (high, of_high)):
-                if member.any():
-                    own = self._counted(rows, ends, member)
-                    before = by_label.get(label.item())
-                    by_label[label.item()] = _together(before, own) if before else own
+            parts = [rows.at(slice(start, start + STEP)) for start in range(0, len(rows.label), STEP)]
+            for own in side_by_side.ordered(self._profiled, parts, self.threads):
+                if own is None:
+                    return None
+                for label, counts in own.items():
+                    by_label[label] = _together(by_label[label], counts) if label in by_label else counts
+        if len(by_label) > 2:
+            return None
         return [{"system": self.piece.system, "label": _text(label)} | own for label, own in sorted(by_label.items())]
+
+    def _profiled(self, rows: Rows) -> dict[Any, dict[str, Any]] | None:
+        """What is told of some rows, by label."""
+        ends = [(some.min(), some.max()) for some in rows.numbers]
+        if not np.isfinite(ends).all():
+            return None  # a NaN is both the smallest and the largest
+        low, high = rows.label.min(), rows.label.max()
+        of_high: Bools = rows.label == high
+        if low != high and np.count_nonzero(of_high) + np.count_nonzero(rows.label == low) < len(of_high):
+            return None
+        parts = ((low, ~of_high), (high, of_high))
+        return {label.item(): self._counted(rows, ends, member) for label, member in parts if member.any()}
 
     def _counted(self, rows: Rows, ends: list[tuple[float, float]], member: Bools) -> dict[str, Any]:
         """Of the rows of one label. ends: the smallest and the largest of each column."""
@@ -128,7 +178,7 @@ class Straight:
             label = np.isin(rows.label, hits) if len(hits) != 1 else rows.label == hits[0]
             by_role = dict(zip(self.numbers, rows.numbers, strict=True))
             weight = None if plan.scale is None else grid.whole(by_role.pop("number weight"), plan.scale)
-            yield Shard(label, [by_role[role] for role in by_role], weight, [], [], None, 0, 0, 0)
+            yield Shard(label, [by_role[role] for role in by_role], weight, [], [], None, 0, 0, 0, threads=self.threads)
 
     def reduce(self, function: Callable[[Shard], Any], merge: Callable[[Any], Any], plan: Plan) -> Any:
         """What `function` makes of every shard, merged."""
@@ -155,7 +205,7 @@ def straight(piece: Piece, engine: Engine) -> Straight | None:
         return None
     rows = parquet.rows(part.path)
     size = max(1, min(engine.rows_at_once(ROW * max(len(numbers), 1)), engine.reading.straight))
-    return Straight(piece, label, numbers, rows, size, engine.reading.batch) if rows else None
+    return Straight(piece, label, numbers, rows, size, engine.reading.batch, engine.threads) if rows else None
 
 
 def _together(a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:

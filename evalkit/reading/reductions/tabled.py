@@ -89,16 +89,22 @@ class Tabled:
         """The inputs with their rows; raises InputError where a file has changed since reading began."""
         return tuple(piece.part.fingerprint(rows) for piece, rows in zip(self.pieces, self.counts, strict=True))
 
+    def together(self, *, by_unit: bool) -> str | None:
+        """The column whose equal values stand in one shard."""
+        return "unit" if by_unit and self.plan.unit and self.plan.units is None else "id" if self.plan.paired else None
+
     def reduce(self, function: Callable[[Shard], Any], merge: Callable[[Any], Any], *, by_unit: bool) -> Any:
         """All shards reduced, each to an Arrow table.
 
         by_unit: the rows of a unit, unless units are few, stand in one shard; always, paired systems' rows of one id
         do.
         """
-        by = "unit" if by_unit and self.plan.unit and self.plan.units is None else "id" if self.plan.paired else None
-        query = f"SELECT {', '.join(self.plan.columns)} FROM ({self.query}) AS w"
+        by = self.together(by_unit=by_unit)
+        columns = dict.fromkeys([*self.plan.columns, *([by] if by else [])])
+        query = f"SELECT {', '.join(columns)} FROM ({self.query}) AS w"
         of_table = OfTable(self.plan, function)
-        return self.engine.reduce(query, by, of_table, self.name, merge, total=self.rows, **self.frames)
+        then = self.plan.measured if by == "unit" else []
+        return self.engine.reduce(query, by, of_table, self.name, merge, total=self.rows, then=then, **self.frames)
 
 
 @contextmanager

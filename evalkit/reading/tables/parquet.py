@@ -188,12 +188,18 @@ def _full(metadata: Any, column: int) -> bool:
     return all(group is not None and group.has_null_count and group.null_count == 0 for group in groups)
 
 
-def batches(path: Path, columns: Collection[str], size: int) -> Iterator[Any]:
-    """The columns in record batches of so many rows; raises InputError for a file that is broken."""
+def groups(path: Path) -> list[int]:
+    """The rows of each of the file's groups of rows, which can be read by themselves."""
+    metadata = _metadata(path)
+    return [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
+
+
+def batches(path: Path, columns: Collection[str], size: int, group: int) -> Iterator[Any]:
+    """The columns of a group of rows in record batches of so many; raises InputError for a file that is broken."""
     import pyarrow.parquet as pq
 
     try:
         with pq.ParquetFile(path) as file:
-            yield from file.iter_batches(size, columns=list(columns))
+            yield from file.iter_batches(size, row_groups=[group], columns=list(columns), use_threads=False)
     except _errors():
         raise duck.no_parquet(duck.shown(path)) from None

@@ -1,0 +1,153 @@
+"""Threads: the same numbers to the last bit whatever their number, the same errors, and nothing that waits for ever."""
+
+import threading
+import time
+
+import large_classes
+import large_forecasts
+import large_tables
+import large_users
+import numpy as np
+import pandas as pd
+import pytest
+
+from evalkit import side_by_side
+from evalkit.arrays import InputError
+from evalkit.limits import Limits, Reading
+from evalkit.parameters import Ranking
+from evalkit.reading.engines import base
+from evalkit.studies import ranking
+
+READING = Reading(rows=100, lists=100, shard=1_500, largest=1_500, straight=7_000, batch=500, units=50)
+LIMITS = Limits(reading=READING)
+UNITS = {"unit": "user_id", "segments": "country"}
+
+
+def lists(rows=20_000):
+    """Ranked lists of two systems in no order, with ties, unjudged rows and a segment."""
+    rng = np.random.default_rng(6)
+    query = rng.integers(0, rows // 40, rows)
+    data = {
+        "query": query.astype(str),
+        "item": rng.integers(0, 10**9, rows).astype(str),
+        "tier": (query % 3).astype(str),
+    }
+    grade = np.where(rng.random(rows) < 0.5, np.nan, rng.integers(0, 3, rows))
+    return pd.DataFrame(data | {"score_a": rng.normal(size=rows).round(2), "score_b": rng.random(rows), "grade": grade})
+
+
+def ranked(path, limits, **more):
+    return ranking.study_of(Ranking.of({"preds": path, "segments": "tier", **more}), limits)
+
+
+CASES = {
+    "ranked lists": (lists, ranked),
+    "scores and real weights": (
+        lambda: large_tables.frame(20_000, units=3_000).drop(columns=["id", "age"]),
+        lambda path, limits, **more: large_tables.classified(path, limits, columns="{weight: exact}", **UNITS, **more),
+    ),
+    "systems by id": (lambda: large_tables.long(large_tables.frame(20_000)), large_tables.classified),
+    "straight from the file": (
+        lambda: large_tables.frame(20_000, ties=9)[["label", "score_good", "score_weak", "exact"]],
+        lambda path, limits, **more: large_tables.classified(path, limits, columns="{weight: exact}", **more),
+    ),
+    "whole weights straight": (
+        lambda: large_tables.frame(20_000, ties=9)[["label", "score_good", "heavy"]],
+        lambda path, limits, **more: large_tables.classified(path, limits, columns="{weight: heavy}", **more),
+    ),
+    "classes": (
+        lambda: large_classes.frame(8_000, units=1_000, systems=("near",)),
+        lambda path, limits, **more: large_classes.summed(path, limits, metrics="log_loss,brier", **UNITS, **more),
+    ),
+    "forecasts": (
+        lambda: large_forecasts.frame(20_000, units=3_000),
+        lambda path, limits, **more: large_forecasts.summed(path, limits, metrics="mae,rmse,r2", **UNITS, **more),
+    ),
+    "users of an A/B test": (lambda: large_users.frame(8_000, crossed=30), large_users.summed),
+}
+
+
+@pytest.fixture
+def folder(monkeypatch, tmp_path):
+    """An empty working directory."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_bits_are_those_of_one_thread(folder, case):
+    data, study_of = CASES[case]
+    data().to_parquet("rows.parquet", row_group_size=900, index=False)
+    frames = {}
+    for threads in (1, 2, 3):
+        study = study_of("rows.parquet", LIMITS, threads=threads)
+        frames[threads] = study.estimates, study.comparisons
+    for threads in (2, 3):
+        for ours, theirs in zip(frames[threads], frames[1], strict=True):
+            assert len(theirs) or frames[1][1] is theirs
+            pd.testing.assert_frame_equal(ours, theirs, check_exact=True)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_the_error_of_a_thread_is_the_same_line(folder, threads):
+    data = lists()
+    data.loc[len(data) - 1, ["query", "item", "tier"]] = data.loc[0, ["query", "item", "tier"]]
+    data.to_parquet("rows.parquet", row_group_size=900, index=False)
+    with pytest.raises(InputError, match=r"^rows.parquet: query '.*' and item '.*' must appear once") as error:
+        ranked("rows.parquet", LIMITS, threads=threads)
+    assert "\n" not in str(error.value)
+    assert threading.active_count() == 1
+
+
+def test_results_come_in_the_order_of_the_work():
+    def slow_first(i):
+        time.sleep(0.02 * (i % 3 == 0))
+        return i
+
+    assert list(side_by_side.ordered(slow_first, range(20), 3)) == list(range(20))
+
+
+def test_little_is_taken_before_it_is_needed():
+    taken = []
+    results = side_by_side.ordered(abs, (taken.append(i) or i for i in range(20)), 3)
+    next(results)
+    assert len(taken) <= 4
+    results.close()
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_an_error_ends_the_work(threads):
+    begun = []
+
+    def fails(i):
+        begun.append(i)
+        if i == 2:
+            raise InputError("file.csv: no")
+        return i
+
+    with pytest.raises(InputError, match=r"^file.csv: no$"):
+        list(side_by_side.ordered(fails, range(1_000), threads))
+    assert len(begun) <= 3 + 2 * threads
+    assert threading.active_count() == 1
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_an_error_of_the_items_ends_the_work(threads):
+    def items():
+        yield 1
+        raise InputError("file.csv: broken")
+
+    with pytest.raises(InputError, match="broken"):
+        list(side_by_side.ordered(abs, items(), threads))
+
+
+def test_threads_follow_the_settings_of_their_caller():
+    with np.errstate(divide="ignore"):
+        assert side_by_side.every(lambda x: np.float64(1) / x, [np.float64(0)] * 3, 2) == [np.inf] * 3
+
+
+@pytest.mark.parametrize(("memory", "threads", "shard", "workers"), [("1GB", 1, 250_000, 1), ("1GB", 8, 250_000, 2),
+    ("250MB", 2, 100_000, 1), ("12GB", 2, 2**19, 2), ("12GB", 64, 2**19, 11)])  # fmt: skip
+def test_shards_in_flight_fit_into_half_of_the_memory(memory, threads, shard, workers):
+    budget = base.budget(memory, threads)
+    assert (budget.shard, budget.workers) == (shard, workers)
+    assert workers == 1 or workers * shard * budget.reading.row <= budget.memory // 2
