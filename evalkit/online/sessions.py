@@ -118,6 +118,13 @@ def credit(log: Log) -> Floats:
     return sums.astype(np.float64).reshape(-1, arms)
 
 
+def shown(log: Log) -> Ints:
+    """Items by position, from 0, and arm; the last column is of neutral items."""
+    columns = len(log.arms) + 1
+    cell = log.position * columns + np.where(log.team < 0, columns - 1, log.team)
+    return np.bincount(cell, minlength=(int(log.position.max()) + 1) * columns).reshape(-1, columns)
+
+
 def sides(unit: ArrayLike, credit: Floats) -> tuple[Side, ...]:
     """Each arm with one row a unit, in the order of the sorted units, from the (sessions, arms) credit of `credit`.
 
