@@ -174,6 +174,7 @@ def of_log(study: Interleaving) -> list[Finding]:
         *_silent(study),
         _heavy(study),
         _sessions(study),
+        *_added_up(study),
         *fairness(study),
         *picked(study),
         *contrary(study),
@@ -216,6 +217,21 @@ def _sessions(study: Interleaving) -> Finding:
         return inputs.SESSIONS_AS_UNITS.warning(text)
     text = f"Treating sessions as independent would give p {p_value(study.session_p)} (sign test)"
     return methods.SESSION_TEST.note(f"{text}. Do not rely on it: sessions of one {study.unit_name} are correlated.")
+
+
+def _added_up(study: Interleaving) -> list[Finding]:
+    """That single users are not kept, if so, and what that changes."""
+    rows, users = study.settings.limits.reading.rows, plural(study.unit_name, 2)
+    text = (
+        f"Above {rows:,} rows, single {users} are not kept: arms are compared by t, and intervals are the jackknife's, "
+        f"also where {study.settings.limits.flipped:,} {users} or fewer, of all or of a slice, would have sign flips."
+    )
+    kept = [] if study.flips else [methods.LOG_ADDED_UP.note(text)]
+    bound = (
+        f"The {users} have more than {study.settings.limits.bins:,} distinct amounts of credit, which are counted in "
+        f"bins: the share of the most active tenth moves by less than {study.heavy_bound:.0e}."
+    )
+    return [*kept, *([methods.BINNED_CREDIT.note(bound)] if study.heavy_bound else [])]
 
 
 def fairness(study: Interleaving) -> list[Finding]:

@@ -1,21 +1,24 @@
 """The interleaving study: a log of interleaved sessions, an A/B table of users, the planning of both."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from evalkit import parameters
-from evalkit.arrays import InputError, ParameterError
+from evalkit.arrays import ParameterError
 from evalkit.catalogue import lookup
 from evalkit.drawing.shown import Shown
 from evalkit.limits import USUAL, Limits
-from evalkit.online import logs, sessions
+from evalkit.online import large_log, logs, sessions
+from evalkit.online.logs import SessionLog
 from evalkit.parameters import Metrics, Named, Names, Tables, documented
 from evalkit.reading.engines import base
+from evalkit.reading.engines.base import Budget
+from evalkit.reading.reductions import tabled
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part, Source
-from evalkit.studies import experiment, planning, study
+from evalkit.studies import experiment, interleaving_sums, planning, study
 from evalkit.studies.experiment_study import Experiment
 from evalkit.studies.interleaving_rows import RowsStudy
 from evalkit.studies.interleaving_study import Interleaving
@@ -129,7 +132,7 @@ def study_of(p: parameters.Interleaving, limits: Limits = USUAL) -> Online:
     _check_meant(asked, p)
     there = logs.column_names([part for parts in inputs.values() for part in parts])
     logs.check_segments(shared.segments, there if inputs else {"device", "health"})
-    by_session = _read_log(sessions_of, shared, p) if "log" in asked else None
+    by_session = _read_log(sessions_of, shared, p, budget) if "log" in asked else None
     by_user = experiment.read(users_of, shared, p, budget) if "users" in asked else None
     plan = planning.read(p.world or _usual_world(inputs), p.simulated_users, p.rankers, seed=p.seed)
     online = Online(by_session, by_user, plan, p.given, p.seed)
@@ -161,17 +164,26 @@ def _check_baseline(shared: Settings, studies: list[Study]) -> None:
     study.check_systems(shared, systems)
 
 
-def _read_log(data: list[Part] | None, shared: Settings, p: parameters.Interleaving) -> Interleaving:
-    neutral = p.neutral
+def _read_log(data: list[Part] | None, shared: Settings, p: parameters.Interleaving, budget: Budget) -> Interleaving:
+    """The study of a log of sessions; of the bundled one where there is none."""
     if data is None:
-        data, neutral = sources.parts(SAMPLE["log"]), neutral or str(SAMPLE["neutral"])
+        data, p = sources.parts(SAMPLE["log"]), replace(p, neutral=p.neutral or str(SAMPLE["neutral"]))
         shared = replace(shared, segments=shared.segments or ("device",), baseline=shared.baseline or "current")
-    segments = [name for name in shared.segments if name in logs.column_names(data)]
-    table = logs.read_log(data, columns=p.columns, arms=p.arms, neutral=neutral, segments=segments)
+    there = logs.column_names(data)
+    segments = [name for name in shared.segments if name in there]
+    asked: dict[str, Any] = {"columns": p.columns, "arms": p.arms, "neutral": p.neutral, "segments": segments}
+    with tabled.engine_for(data, budget) as engine:
+        if engine is None:
+            return _held(logs.read_log(data, **asked), shared, there)
+        table = large_log.read(engine, data, **asked)
+        own = experiment.own_settings(shared, there, table.arms)
+        return interleaving_sums.study_of(table, own, simulated=logs.holds(table.sources(), str(SAMPLE["log"])))
+
+
+def _held(table: SessionLog, shared: Settings, there: Collection[str]) -> RowsStudy:
+    """The study of a log in memory."""
     if not sessions.credit(table.log).any():
-        error = InputError(f"{table.columns['outcome']} must be above 0 on at least one item of an arm, got 0 on all")
-        raise logs.located(error, table.sources, table.columns)
-    own = experiment.own_settings(shared, logs.column_names(data), table.log.arms)
-    simulated = logs.holds(table.sources, str(SAMPLE["log"]))
-    read_of = (table.columns, table.sources, simulated)
+        raise logs.located(logs.no_credit(table.columns["outcome"]), table.sources, table.columns)
+    own = experiment.own_settings(shared, there, table.log.arms)
+    read_of = (table.columns, table.sources, logs.holds(table.sources, str(SAMPLE["log"])))
     return RowsStudy(own, table.log.arms, table.attributes, {}, *read_of, table.log, table.repeated)
