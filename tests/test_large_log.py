@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from large_logs import BY_T, FRAMES, GIVEN, SHARDS, by_rows, frame, held, summed, values_by_engine, values_of
+from large_same import same, same_refusals
 
-from evalkit.arrays import InputError, ParameterError
 from evalkit.catalogue.kinds import PerUnit
 from evalkit.drawing.tables import Html
 from evalkit.limits import Limits, Reading
@@ -28,17 +28,6 @@ PLAIN = ("users", "silent", "items", "sessions", "repeated", "session_p", "order
 def by_t(monkeypatch):
     """In memory, too, values of users who share several arms are compared by t."""
     monkeypatch.setitem(inference.TABLE[Layout.PLAIN], PerUnit, replace(inference.MEAN, test=methods.t_test))
-
-
-def same(a, b, rel):
-    """Counts and words to the last bit, other numbers up to rounding."""
-    assert list(a.columns) == list(b.columns)
-    assert len(a) == len(b)
-    for name in a.columns:
-        if a[name].dtype.kind == "f":
-            np.testing.assert_allclose(b[name], a[name], rtol=rel, atol=1e-13, err_msg=name)
-        else:
-            assert a[name].tolist() == b[name].tolist(), name
 
 
 def same_studies(kept, reduced, rel=1e-10):
@@ -184,15 +173,11 @@ REFUSED = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_refusals_are_those_of_memory(case, tmp_path):
     make, given = REFUSED[case]
-    table, files = make(), [str(tmp_path / name) for name in ("first.csv", "second.csv")]
-    for path, rows in zip(files, (table[:900], table[900:]), strict=True):
-        rows.to_csv(path, index=False)
-    said = []
-    for limits in (Limits(), Limits(reading=SHARDS)):
-        with pytest.raises((InputError, ParameterError)) as refusal:
-            interleaving.study_of(Interleaving.of({"log": files, **GIVEN, **given}), limits)
-        said.append((type(refusal.value).__name__, str(refusal.value)))
-    assert said[0] == said[1]
+
+    def read(limits):
+        return lambda files: interleaving.study_of(Interleaving.of({"log": files, **GIVEN, **given}), limits)
+
+    same_refusals(make(), 900, tmp_path, read(Limits()), read(Limits(reading=SHARDS)))
 
 
 def test_a_log_without_neutral_items_and_with_items_shown_once():
