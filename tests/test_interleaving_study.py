@@ -72,7 +72,7 @@ def test_any_number_is_an_outcome():
     hours = log().rename(columns={"outcome": "hours"})
     study = interleaving.read(hours, columns="outcome=hours", preference="credit_share", **SMALL).log
     assert study.estimates["value"].max() == pytest.approx(53 / 95)
-    assert study.data.columns["outcome"] == "hours"
+    assert study.columns["outcome"] == "hours"
 
 
 def test_the_real_rankings_with_simulated_clicks():
@@ -83,7 +83,7 @@ def test_the_real_rankings_with_simulated_clicks():
     for name, want in json.loads((folder / "expected" / "interleaving.json").read_text()).items():
         study = interleaving.read(rows[rows["experiment"] == name], **SMALL).log
         value = study.estimates.set_index(["metric", "system"])["value"]
-        assert study.data.columns["user"] == "query_id"
+        assert study.columns["user"] == "query_id"
         assert value["session_wins", "A"] - 0.5 == pytest.approx(want["delta_AB_chapelle"], rel=1e-9)
         clicks = want["clicks_A"] / (want["clicks_A"] + want["clicks_B"])
         assert value["credit_share", "A"] == pytest.approx(clicks, rel=1e-9)
@@ -196,7 +196,7 @@ def test_several_rankers_are_compared_pair_by_pair_over_users():
     rows = study.comparisons[study.comparisons["metric"] == "user_share"]
     assert rows[["first", "second"]].to_numpy().tolist() == [["r1", "r2"], ["r1", "r0"], ["r2", "r0"]]
     assert rows["adjusted"].tolist() == pytest.approx(significance.holm(rows["p"]).tolist())
-    table = study.data.log
+    table = study.log
     credit = pd.DataFrame(sessions.credit(table), columns=table.arms).groupby(table.unit).sum()
     share = credit.div(credit.sum(axis=1), axis=0).dropna()
     assert rows["difference"].iloc[0] == pytest.approx((share["r1"] - share["r2"]).mean())

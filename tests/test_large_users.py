@@ -5,10 +5,11 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from large_same import same, same_refusals
 from large_users import FRAMES, GIVEN, SHARDS, frame, held, summed
 
 import evalkit as ek
-from evalkit.arrays import InputError, ParameterError
+from evalkit.arrays import ParameterError
 from evalkit.drawing.tables import Html
 from evalkit.limits import Limits, Reading
 from evalkit.pages import experiment_page, first_screen, interleaving_page
@@ -26,17 +27,6 @@ PLAIN = ("crossed", "sizes", "systems", "opponents", "order")
 def welch(monkeypatch):
     """In memory, too, no arms are so skewed and unequal that they have the studentised permutation test."""
     monkeypatch.setattr(permutation, "fits", lambda *arms: False)
-
-
-def same(a, b, rel):
-    """Counts and words to the last bit, other numbers up to rounding."""
-    assert list(a.columns) == list(b.columns)
-    assert len(a) == len(b)
-    for name in a.columns:
-        if a[name].dtype.kind == "f":
-            np.testing.assert_allclose(b[name], a[name], rtol=rel, atol=1e-13, err_msg=name)
-        else:
-            assert a[name].tolist() == b[name].tolist(), name
 
 
 def same_studies(kept, reduced, rel=1e-10):
@@ -193,15 +183,11 @@ REFUSED = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_refusals_are_those_of_memory(case, tmp_path):
     make, given = REFUSED[case]
-    table, files = make(), [str(tmp_path / name) for name in ("first.csv", "second.csv")]
-    for path, rows in zip(files, (table[:300], table[300:]), strict=True):
-        rows.to_csv(path, index=False)
-    said = []
-    for limits in (Limits(), Limits(reading=SHARDS)):
-        with pytest.raises((InputError, ParameterError)) as refusal:
-            interleaving.study_of(Interleaving.of({"users": files, **GIVEN, **given}), limits)
-        said.append((type(refusal.value).__name__, str(refusal.value)))
-    assert said[0] == said[1]
+
+    def read(limits):
+        return lambda files: interleaving.study_of(Interleaving.of({"users": files, **GIVEN, **given}), limits)
+
+    same_refusals(make(), 300, tmp_path, read(Limits()), read(Limits(reading=SHARDS)))
 
 
 def test_own_metrics_are_those_of_memory_and_refused_where_they_leave_users_out():

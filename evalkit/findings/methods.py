@@ -162,3 +162,15 @@ BINNED_VALUES = Kind(
     "Users have so many distinct values that these are counted in bins; the message bounds the effect.",
     "Nothing: all means but those of capped values stay exact.",
 )
+LOG_ADDED_UP = Kind(
+    "EK714",
+    "log added up",
+    "The log is so long that only sums over its users are kept; signs of single users are not flipped.",
+    "Nothing: t holds for so many users, except in small slices of skewed users.",
+)
+BINNED_CREDIT = Kind(
+    "EK715",
+    "binned credit",
+    "Users have so many distinct amounts of credit that these are counted in bins; the message bounds the effect.",
+    "Nothing: all metrics, intervals and tests stay exact.",
+)

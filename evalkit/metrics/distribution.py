@@ -168,7 +168,11 @@ class Counted:
 
     def largest(self, share: float) -> Ints:
         """How many rows of each number are among this share of the rows, rounded up, with the largest."""
-        return _first(self.rows[::-1], int(np.ceil(share * int(self._ends[-1]))))[::-1]
+        return self.top(int(np.ceil(share * int(self._ends[-1]))))
+
+    def top(self, most: int) -> Ints:
+        """How many rows of each number are among so many rows with the largest."""
+        return _first(self.rows[::-1], most)[::-1]
 
 
 def _first(rows: Ints, most: int) -> Ints:

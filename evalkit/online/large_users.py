@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evalkit.arrays import InputError, Ints, RowError
-from evalkit.online import logs
+from evalkit.arrays import InputError, Ints
+from evalkit.online import logs, refusals
 from evalkit.online.experiments import no_user_of_arm, one_row, unknown_arm
 from evalkit.reading.engines.base import Engine, checked
 from evalkit.reading.inputs.aligned import Layout
@@ -17,7 +17,7 @@ from evalkit.reading.reductions import tabled
 from evalkit.reading.reductions.shards import Plan, Segment
 from evalkit.reading.reductions.tabled import Tabled
 from evalkit.reading.tables.parts import Part
-from evalkit.reading.tables.rules import SHORT, Field
+from evalkit.reading.tables.rules import Field
 
 AGAIN = 1_000  # users with several rows that are looked at for the first one
 
@@ -101,13 +101,10 @@ def _table(
 def _layout(fields: Mapping[str, Field]) -> Layout:
     """The columns of a part; users are the ids."""
     user = fields.get("user")
-    shared = {role: field if field.is_number else _short(field) for role, field in fields.items() if role != "user"}
+    shared = {
+        role: field if field.is_number else refusals.short(field) for role, field in fields.items() if role != "user"
+    }
     return Layout(shared, {}, id=user.column if user else None)
-
-
-def _short(field: Field) -> Field:
-    """The column of texts that a page repeats, which files refuse where one is too long."""
-    return replace(field, rules=(*field.rules, SHORT))
 
 
 # Arms and users -----------------------------------------------------------------------------------------------------
@@ -121,8 +118,8 @@ def _in_arms(t: LargeUsers, arms: Sequence[str]) -> LargeUsers:
     literals = [t.engine.dialect.literal(name) for name in named]
     if unknown := sum(n for label, n in rows.items() if label not in named):
         condition = f"{t.engine.dialect.quote('text arm')} NOT IN ({', '.join(literals)})"
-        piece, row, label = _first(t, condition, "text arm")
-        raise _refused(t, "arm", unknown_arm(label, named), piece, row, unknown)
+        piece, row, label = refusals.first(t, condition, "text arm")
+        raise refusals.refused(t, "arm", unknown_arm(label, named), piece, row, unknown)
     arm = " ".join(f"WHEN {literal} THEN {i}" for i, literal in enumerate(literals))
     query = f"SELECT CAST(CASE label {arm} END AS BIGINT) AS arm, * FROM ({t.query}) AS a"
     return replace(t, query=query, arms=tuple(named))
@@ -157,26 +154,9 @@ def _again(t: LargeUsers, query: str, rows: int) -> InputError:
     for i, piece in enumerate(t.pieces):
         for row in t.engine.where(piece.chosen, condition, "id AS value", tabled.SEEN):
             if row["value"] in seen:
-                return _refused(t, "user", one_row(row["value"]), i, row["n"], rows)
+                return refusals.refused(t, "user", one_row(row["value"]), i, row["n"], rows)
             seen.add(row["value"])
     return tabled.changed(t)
-
-
-def _first(t: LargeUsers, condition: str, role: str) -> tuple[int, int, str]:
-    """The place of the part, the row, from 1, and the value of the first row where a condition on roles holds."""
-    cells = f"{t.engine.dialect.quote(role)} AS value"
-    for i, piece in enumerate(t.pieces):
-        for row in t.engine.where(piece.chosen, condition, cells, 1):
-            return i, row["n"], row["value"]
-    raise tabled.changed(t)
-
-
-def _refused(t: LargeUsers, role: str, rule: str, piece: int, row: int, rows: int) -> InputError:
-    """The error for a row of a part, which has no number in a cluster."""
-    if not row:
-        return InputError(f"{t.pieces[piece].part.name}: {t.named[role]} {rule}")
-    at = sum(t.counts[:piece]) + row - 1
-    return logs.located(RowError(role, rule, at, rows), t.sources(), t.named)
 
 
 def _counted(t: LargeUsers) -> LargeUsers:

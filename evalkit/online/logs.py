@@ -73,13 +73,14 @@ def read_log(
             texts["team"],
             rows.numbers("outcome"),
             unit=texts.get("user"),
-            arms=_arms(texts["team"], arms, neutral),
+            arms=arms_of(np.unique(texts["team"]).tolist(), arms, neutral),
             neutral=neutral,
         )
-        attributes = {name: _of_session(texts["session"], texts[f"attribute {name}"], name) for name in segments}
+        attributes = {name: of_session(texts["session"], texts[f"attribute {name}"], name) for name in segments}
     except InputError as error:
         raise located(error, rows.sources, names) from None
-    repeated = _repeated(texts["session"], texts["item"]) if "item" in texts else None
+    shown = [codes(texts[role])[0] for role in ("session", "item") if role in texts]
+    repeated = sessions.repeated(*shown) if len(shown) > 1 else None
     return SessionLog(log, attributes, names, rows.sources, repeated, "user" in texts)
 
 
@@ -104,6 +105,11 @@ def several_arms(arms: Sequence[str], column: str) -> list[str]:
     if len(arms) < 2:
         raise InputError(f"{column} must hold two arms or more, got only {arms[0]}")
     return list(arms)
+
+
+def no_credit(column: str) -> InputError:
+    """The error for a log in which no item of an arm has an outcome."""
+    return InputError(f"{column} must be above 0 on at least one item of an arm, got 0 on all")
 
 
 def check_strata(name: str, strata: Sequence[str], arms: Sequence[str], users: Ints) -> None:
@@ -228,9 +234,9 @@ def _texts(rows: Table) -> dict[str, np.ndarray]:
     return {role: cells.astype(str) for role, cells in texts.items()}
 
 
-def _arms(team: np.ndarray, arms: Sequence[str], neutral: str | None) -> list[str]:
+def arms_of(teams: Iterable[str], arms: Sequence[str], neutral: str | None) -> list[str]:
     """The arms as named, or the two that were found: a third one could be a word for no team, so it must be named."""
-    there = sorted(set(np.unique(team).tolist()) - {neutral})
+    there = sorted(set(teams) - {neutral})
     if arms or len(there) == 2:
         return list(arms or there)
     listed = ", ".join(there) or "none"
@@ -238,7 +244,7 @@ def _arms(team: np.ndarray, arms: Sequence[str], neutral: str | None) -> list[st
     raise InputError(f"team must hold two arms, got {listed}{hint if len(there) > 2 else ''}")
 
 
-def _of_session(session: np.ndarray, values: np.ndarray, name: str) -> np.ndarray:
+def of_session(session: np.ndarray, values: np.ndarray, name: str) -> np.ndarray:
     """One text a session, in the order of `codes`."""
     number, names = codes(session)
     first = values[np.unique(number, return_index=True)[1]]
@@ -248,9 +254,3 @@ def _of_session(session: np.ndarray, values: np.ndarray, name: str) -> np.ndarra
         got = f"got {values[at]} after {first[number[at]]} in session {names[number[at]]}"
         raise RowError(name, f"must have one value per session, {got}", at)
     return first
-
-
-def _repeated(session: np.ndarray, item: np.ndarray) -> int:
-    """Items shown again in the same session."""
-    key = codes(session)[0] * (int(codes(item)[0].max()) + 1) + codes(item)[0]
-    return int(key.size - np.unique(key).size)

@@ -5,7 +5,7 @@ The unit is the user (or the query): sessions of one user resemble each other, s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 
 NEUTRAL, UNKNOWN = -1, -2
 SHOWN = 80  # characters of a value that an error shows
+COUNTED = (
+    "sessions with uneven teams",
+    "neutral items",
+    "outcome on neutral items",
+    "sessions without credit",
+)
 
 
 @dataclass(frozen=True)
@@ -56,7 +62,7 @@ def read_log(
     same_length(session=session, position=position, team=team, outcome=outcome, unit=unit)  # type: ignore[arg-type]
     teams = _teams(np.asarray(team, dtype=object), arms, neutral)
     amount = finite("outcome", outcome)
-    _refuse("outcome", amount < 0, lambda row: f"must be at least 0, got {amount[row]:g}")
+    _refuse("outcome", amount < 0, lambda row: below_zero(amount[row]))
     number, names = codes(session)
     place = numbers("position", position)
     order = np.lexsort((place, number))
@@ -80,11 +86,43 @@ def _teams(team: NDArray, arms: Sequence[str], neutral: str | None) -> Ints:
     _refuse("team", text == "", lambda row: "must be given on every row, got nothing")
     known = [*arms, *([] if neutral is None else [neutral])]
     code = np.select([text == name for name in known], [*range(len(arms)), NEUTRAL][: len(known)], default=UNKNOWN)
-    _refuse("team", code == UNKNOWN, lambda row: f"must be one of {', '.join(known)}, got {str(text[row])!r}")
-    for number, arm in enumerate(arms):
-        if not (code == number).any():
-            raise InputError(f"team must hold every arm, got no row of {arm}")
+    _refuse("team", code == UNKNOWN, lambda row: unknown_team(str(text[row]), known))
+    refuse_missing(arms, {arm for number, arm in enumerate(arms) if (code == number).any()})
     return code.astype(np.int64)
+
+
+def below_zero(outcome: float) -> str:
+    """What the error for an outcome below 0 says."""
+    return f"must be at least 0, got {outcome:g}"
+
+
+def unknown_team(team: str, known: Sequence[str]) -> str:
+    """What the error for a team that is neither an arm nor neutral says."""
+    return f"must be one of {', '.join(known)}, got {team!r}"
+
+
+def refuse_missing(arms: Sequence[str], there: Collection[str]) -> None:
+    """Raises InputError for the first arm that no row has."""
+    for arm in arms:
+        if arm not in there:
+            raise InputError(f"team must hold every arm, got no row of {arm}")
+
+
+def check_users(session: ArrayLike, unit: NDArray) -> None:
+    """Raises RowError for the first row whose unit is not that of the first row of its session."""
+    _owners(*codes(session), unit)
+
+
+def check_positions(session: ArrayLike, place: Floats) -> None:
+    """Raises RowError for the first session, by name, whose places are not 1, 2, 3, ….
+
+    >>> check_positions(["s", "s"], np.array([1.0, 3.0]))
+    Traceback (most recent call last):
+    evalkit.arrays.RowError: position must run 1, 2, 3, … in each session, got 3 instead of 2 in session s (row 1)
+    """
+    number, names = codes(session)
+    order = np.lexsort((place, number))
+    _contiguous(number[order], place[order], names, order)
 
 
 def _owners(number: Ints, names: NDArray, unit: NDArray) -> NDArray:
@@ -116,6 +154,19 @@ def credit(log: Log) -> Floats:
     cell = log.session[owned] * arms + log.team[owned]
     sums = np.bincount(cell, weights=log.outcome[owned], minlength=arms * log.unit.size)
     return sums.astype(np.float64).reshape(-1, arms)
+
+
+def shown(log: Log) -> Ints:
+    """Items by position, from 0, and arm; the last column is of neutral items."""
+    columns = len(log.arms) + 1
+    cell = log.position * columns + np.where(log.team < 0, columns - 1, log.team)
+    return np.bincount(cell, minlength=(int(log.position.max()) + 1) * columns).reshape(-1, columns)
+
+
+def repeated(session: Ints, item: Ints) -> int:
+    """Items shown again in the same session, from the number of the session and of the item of each row."""
+    key = session * (int(item.max()) + 1) + item
+    return int(key.size - np.unique(key).size)
 
 
 def sides(unit: ArrayLike, credit: Floats) -> tuple[Side, ...]:
@@ -198,7 +249,7 @@ def checks(log: Log) -> pd.DataFrame:
     """
     import pandas as pd
 
-    owned, neutral = log.team >= 0, log.team < 0
+    owned = log.team >= 0
     first = np.bincount(log.position, log.team == 0)
     placed = np.bincount(log.position, owned)
     rows = [
@@ -206,16 +257,24 @@ def checks(log: Log) -> pd.DataFrame:
         for p in range(1, placed.size)
         if placed[p]
     ]
-    sessions = log.unit.size
-    rows += [
-        ("sessions with uneven teams", _uneven(log), sessions, np.nan),
-        ("neutral items", neutral.sum(), neutral.size, np.nan),
-        ("outcome on neutral items", log.outcome[neutral].sum(), log.outcome.sum(), np.nan),
-        ("sessions without credit", (credit(log).sum(axis=1) == 0).sum(), sessions, np.nan),
-    ]
+    rows += [(check, *pair, np.nan) for check, pair in zip(COUNTED, counted(log).tolist(), strict=True)]
     table = pd.DataFrame(rows, columns=["check", "count", "of", "expected"])
     table.insert(3, "share", ratio(table["count"], table["of"]))
     return table
+
+
+def counted(log: Log) -> Floats:
+    """The count of each check of `COUNTED` (first column), and of how many (second): both add up over sessions."""
+    neutral, sessions = log.team < 0, log.unit.size
+    return np.array(
+        [
+            [_uneven(log), sessions],
+            [neutral.sum(), neutral.size],
+            [log.outcome[neutral].sum(), log.outcome.sum()],
+            [(credit(log).sum(axis=1) == 0).sum(), sessions],
+        ],
+        dtype=np.float64,
+    )
 
 
 def _uneven(log: Log) -> int:

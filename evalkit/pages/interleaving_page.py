@@ -11,7 +11,8 @@ from evalkit.numbers import number, p_value, signed
 from evalkit.pages import experiment_page, first_screen, page, pieces, planning_page, record
 from evalkit.pages.shared_findings import columns_read, contrary, picked, skewed, slices
 from evalkit.studies import online_diagnostics as diagnostics
-from evalkit.studies.interleaving import Interleaving, Online
+from evalkit.studies.interleaving import Online
+from evalkit.studies.interleaving_study import Interleaving
 from evalkit.studies.online_diagnostics import less_even
 from evalkit.studies.provenance import table as origin_table
 from evalkit.studies.words import counted, plural
@@ -143,11 +144,11 @@ def results(o: Online) -> Results:
 
 
 def _log_results(study: Interleaving) -> dict:
-    counts = {"items": study.data.log.team.size, "sessions": study.data.log.unit.size, "users": study.users}
+    counts = {"items": study.items, "sessions": study.sessions, "users": study.users}
     return record.answers(study) | {
         "simulated": study.simulated,
-        "columns": dict(study.data.columns),
-        "population": counts | {"unit": study.unit_name, "heavy": study.heavy, "repeated_items": study.data.repeated},
+        "columns": dict(study.columns),
+        "population": counts | {"unit": study.unit_name, "heavy": study.heavy, "repeated_items": study.repeated},
         "delta_ab": diagnostics.delta_ab(study),
         "session_p": study.session_p,
         "balance": study.balance.to_dict("records"),
@@ -173,6 +174,7 @@ def of_log(study: Interleaving) -> list[Finding]:
         *_silent(study),
         _heavy(study),
         _sessions(study),
+        *_added_up(study),
         *fairness(study),
         *picked(study),
         *contrary(study),
@@ -187,9 +189,9 @@ def _simulated(study: Interleaving) -> list[Finding]:
 
 
 def _items(study: Interleaving) -> Finding:
-    log, columns = study.data.log, columns_read(study.data.columns)
-    place = f"shown in {counted(log.unit.size, 'session')} of {counted(study.users, study.unit_name)}"
-    return inputs.ROWS_READ.note(f"{counted(log.team.size, 'item')} {place}. Columns: {columns}.", log.team.size)
+    columns, n = columns_read(study.columns), study.items
+    place = f"shown in {counted(study.sessions, 'session')} of {counted(study.users, study.unit_name)}"
+    return inputs.ROWS_READ.note(f"{counted(n, 'item')} {place}. Columns: {columns}.", n)
 
 
 def _silent(study: Interleaving) -> list[Finding]:
@@ -210,16 +212,31 @@ def _heavy(study: Interleaving) -> Finding:
 
 
 def _sessions(study: Interleaving) -> Finding:
-    if not study.data.clustered:
+    if not study.clustered:
         text = "No user column: each session counts as a unit. If users return, p is too small."
         return inputs.SESSIONS_AS_UNITS.warning(text)
     text = f"Treating sessions as independent would give p {p_value(study.session_p)} (sign test)"
     return methods.SESSION_TEST.note(f"{text}. Do not rely on it: sessions of one {study.unit_name} are correlated.")
 
 
+def _added_up(study: Interleaving) -> list[Finding]:
+    """That single users are not kept, if so, and what that changes."""
+    rows, users = study.settings.limits.reading.rows, plural(study.unit_name, 2)
+    text = (
+        f"Above {rows:,} rows, single {users} are not kept: arms are compared by t, and intervals are the jackknife's, "
+        f"also where {study.settings.limits.flipped:,} {users} or fewer, of all or of a slice, would have sign flips."
+    )
+    kept = [] if study.flips else [methods.LOG_ADDED_UP.note(text)]
+    bound = (
+        f"The {users} have more than {study.settings.limits.bins:,} distinct amounts of credit, which are counted in "
+        f"bins: the share of the most active tenth moves by less than {study.heavy_bound:.0e}."
+    )
+    return [*kept, *([methods.BINNED_CREDIT.note(bound)] if study.heavy_bound else [])]
+
+
 def fairness(study: Interleaving) -> list[Finding]:
     """What the preference stands on: the coin, the teams and the items of the draft."""
-    p, repeated = float(study.balance["adjusted"].min()), study.data.repeated
+    p, repeated = float(study.balance["adjusted"].min()), study.repeated
     uneven, share = diagnostics.uneven(study)
     positions = counted(study.balance["position"].nunique(), "position")
     smallest = f"(smallest adjusted p over {positions}: {p_value(p)})."
@@ -265,7 +282,7 @@ def balance(study: Interleaving) -> Picture | Html:
 @pieces.of_a_part
 def by_position(study: Interleaving) -> Picture | Html:
     """Outcome per shown item by position and arm."""
-    outcome, n = study.data.columns["outcome"], max(study.by_position["n"])
+    outcome, n = study.columns["outcome"], max(study.by_position["n"])
     caption = (
         f"{outcome.capitalize()} per item shown, by position and arm, {study.settings.level:.0%} bands, "
         f"{plural(study.unit_name, 2)} as units (jackknife){', simulated clicks' if study.simulated else ''}."

@@ -101,8 +101,7 @@ class First:
     def merge(self, table: Any) -> Any:
         """Two results as one; while they are small they only stand one after the other, and wait for more."""
         every = gathered.parts(table)
-        few = sum(part.bins for part in every) < 2 * self.bins and len(every) < WAITING
-        return table if few else self._merged(every).table()
+        return table if gathered.waiting(every, self.bins) else self._merged(every).table()
 
     def whole(self, table: Any) -> "Known":
         """What came of it."""
@@ -110,9 +109,6 @@ class First:
 
     def _merged(self, every: Sequence[Gathered]) -> Gathered:
         return gathered.merged(every, lambda name: self.bins)
-
-
-WAITING = 4_096  # results of places that wait to be merged
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,6 @@
 """What shards of rows add up to: sums and counted numbers by name, fit to be sent to other machines and merged."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -13,6 +13,7 @@ from evalkit.statistics import passes
 from evalkit.statistics.passes import Sums
 from evalkit.statistics.sample import Moments
 
+WAITING = 4_096  # results that wait to be merged
 SIDES = ("low", "high", "positive", "negative")
 
 
@@ -54,6 +55,11 @@ def parts(table: Any) -> list[Gathered]:
         sums, most = ({name: column[i]} if len(column[i]) else {} for column in numbers)
         every.append(Gathered(sums, bins, most))
     return every
+
+
+def waiting(every: Sequence[Gathered], bins: int) -> bool:
+    """Whether results are few and small, so that they may wait for more before they are merged."""
+    return sum(part.bins for part in every) < 2 * bins and len(every) < WAITING
 
 
 def merged(every: Iterable[Gathered], room: Callable[[str], int]) -> Gathered:

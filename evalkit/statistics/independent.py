@@ -135,10 +135,10 @@ def ratio_of(values: Sums) -> HeldArm:
     return arm_of(value, left_out(top, bottom, value, whole, n), float(ratio(whole**2, bottom @ bottom)))
 
 
-def left_out(top: Floats, bottom: Floats, value: float, whole: float, n: int) -> Floats:
+def left_out(top: Floats, bottom: Floats, value: float | Floats, whole: float | Floats, n: int | Floats) -> Floats:
     """(n − 1) times the drop of a ratio of sums if each of these of its n users is left out.
 
-    value: of the ratio. whole: its sum of denominators.
+    value: of the ratio. whole: its sum of denominators. Each may also be an array: users of several ratios.
     """
     without = np.where(bottom == whole, 0.0, whole - bottom)
     return ratio((n - 1) * minus(top, value * bottom), without)

@@ -285,6 +285,8 @@ SHARES = Method(
     methods.shown_by_shares,
     methods.lift_of_shares,
 )
+ADDED_UP = Method(interval_methods.summed_jackknife, JACKKNIFE, methods.summed_t, JACKKNIFE)
+OF_FOLDS = Method(interval_methods.of_folds, "Nadeau–Bengio", methods.two_folds, "Nadeau–Bengio's corrected t")
 TABLE: dict[Layout, dict[type[Kind], Method]] = {
     Layout.PLAIN: PLAIN,
     Layout.CLUSTERED: CLUSTERED,
@@ -329,10 +331,12 @@ TABLE: dict[Layout, dict[type[Kind], Method]] = {
         ),
         Proportion: SHARES,
     },
-    Layout.FOLDS: dict.fromkeys(
-        (PerUnit, Ratio),
-        Method(interval_methods.of_folds, "Nadeau–Bengio", methods.two_folds, "Nadeau–Bengio's corrected t"),
-    ),
+    Layout.SUMMED_DIVIDED: {PerUnit: replace(ADDED_UP, test_is="paired t"), Ratio: ADDED_UP},
+    Layout.SUMMED_UNITS: {
+        PerUnit: Method(interval_methods.mean_of_summed, SKEWED, methods.summed_t, "paired t"),
+        Ratio: replace(ADDED_UP, interval=interval_methods.summed_jackknife_of_few),
+    },
+    Layout.FOLDS: dict.fromkeys((PerUnit, Ratio), OF_FOLDS),
     Layout.KNOWN: dict.fromkeys(
         (PerUnit, Ratio, Proportion), Method(interval_methods.known, "as given", methods.flips, "none")
     ),
@@ -387,8 +391,7 @@ def detectable(a: Any, b: Any, c: Comparison, level: float) -> float:
 
 def detectable_by_t(a: Any, b: Any, level: float) -> float:
     """The smallest true difference that these units would show with 80% power, from the spread that they have."""
-    sd, n = spread(a, b)
-    return power.minimum_detectable(sd, n, level=level)
+    return power.minimum_detectable(*spread(a, b), level=level)
 
 
 def spread(a: Any, b: Any) -> tuple[float, int]:

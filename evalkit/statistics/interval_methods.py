@@ -89,12 +89,22 @@ def jackknife_of_few(statistic: Any, o: Options) -> Estimate:
     return _by_jackknife(statistic, arm, freedom, o)
 
 
+def summed_jackknife_of_few(statistic: Any, o: Options) -> Estimate:
+    """`jackknife_of_few` of units that were added up."""
+    return _by_jackknife(statistic, statistic.arm, statistic.freedom_left, o)
+
+
 def ratio_within(sums: Sums, low: float, high: float, *, level: float) -> Estimate:
     """A ratio of sums in a range, by the jackknife in the same way; NaN of no unit."""
     arm = independent.ratio_of(sums)
-    size, error = arm.n, float(np.sqrt(arm.variance))
-    freedom = intervals.freedom_left(arm.effect - arm.effect.mean(), arm.freedom) if size else 0.0
-    return closed_forms.ranged_t(arm.value, error, freedom=freedom, n=size, level=level, low=low, high=high)
+    freedom = intervals.freedom_left(arm.effect - arm.effect.mean(), arm.freedom) if arm.n else 0.0
+    return arm_within(arm, freedom, low, high, level=level)
+
+
+def arm_within(arm: Arm, freedom: float, low: float, high: float, *, level: float) -> Estimate:
+    """The same from the variance of the ratio, on so many degrees of freedom."""
+    error = float(np.sqrt(arm.variance))
+    return closed_forms.ranged_t(arm.value, error, freedom=freedom, n=arm.n, level=level, low=low, high=high)
 
 
 def few_or_delta(statistic: Any, o: Options) -> Estimate:
@@ -164,6 +174,11 @@ def _to_the_top(statistic: Any, moved: Floats, error: float, o: Options, method:
 def summed_mean(statistic: Any, o: Options) -> Estimate:
     moments = statistic.value, statistic.error(), statistic.skewness()
     return means.of_moments(*moments, n=statistic.n, level=o.level, ends=statistic.chosen.metric.ends)
+
+
+def mean_of_summed(statistic: Any, o: Options) -> Estimate:
+    """`mean` of values of units that were added up."""
+    return (wilson if statistic.binary else summed_mean)(statistic, o)
 
 
 def mean_of_table(chosen: Chosen, c: Counts, *, level: float) -> Estimate:

@@ -101,10 +101,12 @@ def _one_denominator(a: Any, b: Any) -> bool:
 
 def t_test(a: Any, b: Any, o: Options) -> Comparison:
     """The difference of two means or ratios of sums: Student's paired t; by units, and of ratios, the jackknife's."""
-    d = paired(a, b)
-    return significance.error_t(
-        d.value, d.error, n=d.n, freedom=d.freedom, scale=d.scale, level=o.level, unit=o.unit, method=d.method
-    )
+    return paired(a, b).tested(o)
+
+
+def summed_t(a: Any, b: Any, o: Options) -> Comparison:
+    """The same of units that were added up."""
+    return a.paired(b).tested(o)
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,11 @@ class Paired:
     def spread(self) -> float:
         """The standard deviation of the differences over units that a t-test sees, NaN below two units."""
         return self.error * float(np.sqrt(self.n))
+
+    def tested(self, o: Options) -> Comparison:
+        """The test of the difference by t."""
+        more: Any = {"n": self.n, "freedom": self.freedom, "scale": self.scale, "method": self.method}
+        return significance.error_t(self.value, self.error, level=o.level, unit=o.unit, **more)
 
     @property
     def p_value(self) -> float:

@@ -34,6 +34,8 @@ class Layout(Enum):
     DIVIDED = "units that two systems divide between them"
     INDEPENDENT = "other units in each system"
     SUMMED_ARMS = "sums over other units in each system"
+    SUMMED_DIVIDED = "sums over units that two systems divide between them"
+    SUMMED_UNITS = "sums over units that systems share"
     FOLDS = "folds that share training rows"
     KNOWN = "a number that is known"
 

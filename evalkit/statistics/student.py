@@ -1,6 +1,8 @@
-"""Student's t: the p-value of a difference from its standard error."""
+"""Student's t: the p-value of a difference from its standard error, and degrees of freedom from a kurtosis."""
 
 import numpy as np
+
+from evalkit.arrays import ratio
 
 ROUNDING = 1e-12  # a spread this small against the values is rounding, not variance
 
@@ -29,3 +31,13 @@ def beyond_rounding(value: float, error: float, scale: float) -> float:
     if error > ROUNDING * scale or np.isnan(error):
         return error
     return 0.0 if abs(value) <= ROUNDING * scale else np.nan
+
+
+def freedom_of(squares: float, fourths: float, n: float, most: float) -> float:
+    """`intervals.freedom_left` from the sums of the squares and of the fourth powers of n influence values.
+
+    >>> round(freedom_of(20.0, 260.0, 6, 5.0), 3)
+    4.138
+    """
+    most, spread = max(most, 1.0), float(ratio(fourths, squares**2)) - 1 / max(n, 1)
+    return float(min(max(2 / spread, 1.0), most)) if spread > 0 else float(most)

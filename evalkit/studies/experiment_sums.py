@@ -13,7 +13,7 @@ from evalkit.catalogue.lookup import Chosen
 from evalkit.metrics.distribution import Counted
 from evalkit.online import large_users
 from evalkit.online.large_users import LargeUsers
-from evalkit.reading.tables.slices import Slice
+from evalkit.reading.tables.slices import Slice, of_groups
 from evalkit.statistics import arm_passes
 from evalkit.statistics.arm_passes import BEFORE, OTHERS, STRATA, Arms, Asked, First, Known, Second
 from evalkit.statistics.independent import Arm, t_of_arms
@@ -54,8 +54,7 @@ class SumsStudy(Experiment):
     @cached_property
     def slices(self) -> list[Slice]:
         """The groups of users that share a value of a segment column, by their numbers."""
-        named = [(column, label) for column in self.settings.segments for label in self.groups[column]]
-        return [Slice(column, label, number) for number, (column, label) in enumerate(named, start=1)]
+        return of_groups({column: self.groups[column] for column in self.settings.segments})
 
     @property
     def _counted(self) -> Counted:

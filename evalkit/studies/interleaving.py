@@ -1,38 +1,29 @@
 """The interleaving study: a log of interleaved sessions, an A/B table of users, the planning of both."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, ClassVar
 
-import numpy as np
-import pandas as pd
-
 from evalkit import parameters
-from evalkit.arrays import InputError, ParameterError, codes
+from evalkit.arrays import ParameterError
 from evalkit.catalogue import lookup
-from evalkit.catalogue.lookup import Chosen
-from evalkit.catalogue.preferences import Side
 from evalkit.drawing.shown import Shown
 from evalkit.limits import USUAL, Limits
-from evalkit.metrics import sums
-from evalkit.online import logs, sessions
-from evalkit.online.experiments import sample_ratio
+from evalkit.online import large_log, logs, sessions
 from evalkit.online.logs import SessionLog
 from evalkit.parameters import Metrics, Named, Names, Tables, documented
 from evalkit.reading.engines import base
+from evalkit.reading.engines.base import Budget
+from evalkit.reading.reductions import tabled
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part, Source
-from evalkit.statistics import inference, interval_methods, intervals, multiplicity
-from evalkit.statistics.intervals import Estimate
-from evalkit.statistics.methods import Options
-from evalkit.statistics.statistic import Layout, OfUnits
-from evalkit.studies import experiment, planning, study
+from evalkit.studies import experiment, interleaving_sums, planning, study
 from evalkit.studies.experiment_study import Experiment
+from evalkit.studies.interleaving_rows import RowsStudy
+from evalkit.studies.interleaving_study import Interleaving
 from evalkit.studies.planning import Planning
-from evalkit.studies.study import EVERY, Member, Settings, Study
-from evalkit.studies.words import unit_noun
+from evalkit.studies.study import Settings, Study
 
 SAMPLE = {
     "log": "data/interleaving/sessions.parquet",
@@ -54,7 +45,7 @@ class Online(Shown):
 
     report: ClassVar[str] = "interleaving"
 
-    log: "Interleaving | None"
+    log: Interleaving | None
     users: Experiment | None
     planning: Planning | None
     given: Mapping[str, Any]
@@ -72,7 +63,7 @@ class Online(Shown):
     @property
     def sources(self) -> tuple[Source, ...]:
         """All inputs."""
-        log = self.log.data.sources if self.log else ()
+        log = self.log.sources if self.log else ()
         return log + (self.users.sources if self.users else ())
 
     @property
@@ -141,7 +132,7 @@ def study_of(p: parameters.Interleaving, limits: Limits = USUAL) -> Online:
     _check_meant(asked, p)
     there = logs.column_names([part for parts in inputs.values() for part in parts])
     logs.check_segments(shared.segments, there if inputs else {"device", "health"})
-    by_session = _read_log(sessions_of, shared, p) if "log" in asked else None
+    by_session = _read_log(sessions_of, shared, p, budget) if "log" in asked else None
     by_user = experiment.read(users_of, shared, p, budget) if "users" in asked else None
     plan = planning.read(p.world or _usual_world(inputs), p.simulated_users, p.rankers, seed=p.seed)
     online = Online(by_session, by_user, plan, p.given, p.seed)
@@ -173,146 +164,26 @@ def _check_baseline(shared: Settings, studies: list[Study]) -> None:
     study.check_systems(shared, systems)
 
 
-def _read_log(data: list[Part] | None, shared: Settings, p: parameters.Interleaving) -> "Interleaving":
-    neutral = p.neutral
+def _read_log(data: list[Part] | None, shared: Settings, p: parameters.Interleaving, budget: Budget) -> Interleaving:
+    """The study of a log of sessions; of the bundled one where there is none."""
     if data is None:
-        data, neutral = sources.parts(SAMPLE["log"]), neutral or str(SAMPLE["neutral"])
+        data, p = sources.parts(SAMPLE["log"]), replace(p, neutral=p.neutral or str(SAMPLE["neutral"]))
         shared = replace(shared, segments=shared.segments or ("device",), baseline=shared.baseline or "current")
-    segments = [name for name in shared.segments if name in logs.column_names(data)]
-    table = logs.read_log(data, columns=p.columns, arms=p.arms, neutral=neutral, segments=segments)
+    there = logs.column_names(data)
+    segments = [name for name in shared.segments if name in there]
+    asked: dict[str, Any] = {"columns": p.columns, "arms": p.arms, "neutral": p.neutral, "segments": segments}
+    with tabled.engine_for(data, budget) as engine:
+        if engine is None:
+            return _held(logs.read_log(data, **asked), shared, there)
+        table = large_log.read(engine, data, **asked)
+        own = experiment.own_settings(shared, there, table.arms)
+        return interleaving_sums.study_of(table, own, simulated=logs.holds(table.sources(), str(SAMPLE["log"])))
+
+
+def _held(table: SessionLog, shared: Settings, there: Collection[str]) -> RowsStudy:
+    """The study of a log in memory."""
     if not sessions.credit(table.log).any():
-        error = InputError(f"{table.columns['outcome']} must be above 0 on at least one item of an arm, got 0 on all")
-        raise logs.located(error, table.sources, table.columns)
-    own = experiment.own_settings(shared, logs.column_names(data), table.log.arms)
-    simulated = logs.holds(table.sources, str(SAMPLE["log"]))
-    return Interleaving(own, table.log.arms, table.attributes, {}, table, simulated)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Interleaving(Study):
-    """The study of interleaved sessions: arms as systems, users as units; attributes are those of sessions."""
-
-    data: SessionLog
-    simulated: bool
-
-    compares: ClassVar[str] = "arm"
-
-    @property
-    def sources(self) -> tuple[Source, ...]:
-        """What was read."""
-        return self.data.sources
-
-    @property
-    def unit_name(self) -> str:
-        """The user, or what the input calls it; the session where there is no such column."""
-        return unit_noun(self.data.columns["user"], "user") if "user" in self.data.columns else "session"
-
-    @cached_property
-    def credit(self) -> np.ndarray:
-        """Credit by session and arm."""
-        return sessions.credit(self.data.log)
-
-    @cached_property
-    def _sides(self) -> tuple[Side, ...]:
-        return sessions.sides(self.data.log.unit, self.credit)
-
-    def sides(self, member: Member = EVERY) -> tuple[Side, ...]:
-        """Each arm with one row a user, from the sessions that are members."""
-        if isinstance(member, slice):
-            return self._sides
-        return sessions.sides(self.data.log.unit[member], self.credit[member])
-
-    @property
-    def users(self) -> int:
-        """How many users the log has, or sessions where there is no such column."""
-        return int(self._sides[0].whole.size)
-
-    @property
-    def silent(self) -> int:
-        """Users without credit for any arm."""
-        return int((self._sides[0].whole == 0).sum())
-
-    def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> OfUnits:
-        """One value a user."""
-        design = Layout.DIVIDED if len(self.systems) == 2 else Layout.PLAIN
-        return OfUnits(chosen, chosen.sums(self.sides(member)[self.systems.index(system)]), design=design)
-
-    def inference_options(self, key: int) -> Options:
-        """What intervals and tests depend on; both take the same signs of users, as one follows from the other."""
-        return super().inference_options(2)
-
-    def estimate_extras(self, chosen: Chosen, system: str, estimate: Estimate) -> dict[str, Any]:
-        """Users without credit, for whom the metric is undefined."""
-        return {"undefined": int((~self.measure(chosen, system).sums.defined).sum())}
-
-    def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
-        """Users for the first, for both alike, for the second; the difference that would show."""
-        first, second = (self.measure(chosen, name) for name in pair)
-        counted = first.sums.size > 0  # where users weigh by their credit, those without any do not count
-        wins, ties, losses = sums.wins(first.sums.take(counted), second.sums.take(counted))
-        detectable = inference.detectable_by_t(first, second, self.family_level)
-        return {"wins": wins, "ties": ties, "losses": losses, "detectable": detectable}
-
-    # The log itself
-
-    @cached_property
-    def checks(self) -> pd.DataFrame:
-        """`sessions.checks`, without the positions, which `balance` has."""
-        checks = sessions.checks(self.data.log)
-        return checks[checks["expected"].isna()].drop(columns="expected").reset_index(drop=True)
-
-    @cached_property
-    def balance(self) -> pd.DataFrame:
-        """Each arm's share of the items with a team at each position; p that a fair coin drew them, by Holm.
-
-        Position 1 is the coin itself. Sessions are units here: each has its own coin.
-        """
-        log, rows, p = self.data.log, [], []
-        for position in np.unique(log.position[log.team >= 0]):
-            here = log.team[(log.position == position) & (log.team >= 0)]
-            counts = np.bincount(here, minlength=len(self.systems))
-            p.append(sample_ratio(counts))
-            for system, count in zip(self.systems, counts.tolist(), strict=True):
-                e = intervals.wilson(count, here.size, level=self.settings.level)
-                place = {"position": int(position), "system": system, "count": count, "n": e.n}
-                rows.append(place | {"share": e.value, "low": e.low, "high": e.high})
-        k = len(self.systems)
-        return pd.DataFrame(rows).assign(p=np.repeat(p, k), adjusted=np.repeat(multiplicity.holm(p), k))
-
-    @property
-    def coins(self) -> pd.DataFrame:
-        """The rows of `balance` to show: of two arms those of the first, whose share says it all."""
-        return self.balance if len(self.systems) > 2 else self.balance[self.balance["system"] == self.systems[0]]
-
-    @cached_property
-    def by_position(self) -> pd.DataFrame:
-        """Outcome per item shown at each position for each arm, users as units, by the jackknife."""
-        log, rows = self.data.log, []
-        user, names = codes(log.unit)
-        ends = (0.0 if log.outcome.min() >= 0 else -np.inf, 1.0 if log.outcome.max() <= 1 else np.inf)
-        for position in range(1, int(log.position.max()) + 1):
-            for arm, system in enumerate(self.systems):
-                here = (log.position == position) & (log.team == arm)
-                unit = user[log.session[here]]
-                top = np.bincount(unit, log.outcome[here], names.size)
-                items = np.bincount(unit, minlength=names.size)
-                of = sums.Sums(top[items > 0].astype(float), items[items > 0].astype(float))
-                e = interval_methods.ratio_within(of, *ends, level=self.settings.level)
-                place = {"system": system, "position": position, "shown": int(here.sum())}
-                rows.append(place | {"value": e.value, "low": e.low, "high": e.high, "n": e.n})
-        return pd.DataFrame(rows)
-
-    @cached_property
-    def heavy(self) -> float:
-        """Share of all credit that the tenth of the users with most credit gave."""
-        credit = np.sort(self._sides[0].whole)[::-1]
-        return float(credit[: -(-credit.size // 10)].sum() / credit.sum()) if credit.sum() else float("nan")
-
-    @cached_property
-    def session_p(self) -> float:
-        """p of the sign test of the first pair that takes sessions for units: shown to warn, never to decide."""
-        from evalkit.statistics.signflip import fair_coin
-
-        first, second = (self.credit[:, self.systems.index(name)] for name in self.opponents)
-        wins, losses = int((first > second).sum()), int((first < second).sum())
-        return fair_coin(wins, wins + losses) if wins + losses else 1.0
+        raise logs.located(logs.no_credit(table.columns["outcome"]), table.sources, table.columns)
+    own = experiment.own_settings(shared, there, table.log.arms)
+    read_of = (table.columns, table.sources, logs.holds(table.sources, str(SAMPLE["log"])))
+    return RowsStudy(own, table.log.arms, table.attributes, {}, *read_of, table.log, table.repeated)

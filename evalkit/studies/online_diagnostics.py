@@ -1,11 +1,12 @@
 """What the findings of interleaved sessions and A/B tables are measured by: the coin, credit, assignment, looks."""
 
+from typing import Any
+
 import pandas as pd
 
-from evalkit.catalogue.preferences import credit_share, session_wins, user_share
-from evalkit.metrics.sums import Sums
+from evalkit.catalogue import lookup
 from evalkit.studies.experiment_study import Experiment
-from evalkit.studies.interleaving import Interleaving
+from evalkit.studies.interleaving_study import Interleaving
 
 BROKEN = 0.001  # below this p the coin or the assignment is broken, whatever the result
 MANY_CROSSED = 0.01  # the share of users in several arms from which the assignment is in doubt
@@ -17,8 +18,10 @@ UNEVEN = "sessions with uneven teams"
 
 def estimands(study: Interleaving) -> tuple[float, float, bool]:
     """The first arm's share as the mean over users, and of all credit; True if it is ahead by one of them alone."""
-    side, even = study.sides()[0], 1 / len(study.systems)
-    by_user, of_credit = Sums(user_share(side)).value, credit_share(side).value
+    even, (by_user, of_credit) = (
+        1 / len(study.systems),
+        (_of_first(study, name) for name in ("user_share", "credit_share")),
+    )
     return by_user, of_credit, (by_user - even) * (of_credit - even) < 0
 
 
@@ -35,12 +38,18 @@ def mostly_silent(study: Interleaving) -> bool:
 def uneven(study: Interleaving) -> tuple[int, float]:
     """The sessions in which one team leads by more than a draft allows, and their share."""
     n = int(study.checks.set_index("check").at[UNEVEN, "count"])
-    return n, n / study.data.log.unit.size
+    return n, n / study.sessions
 
 
 def delta_ab(study: Interleaving) -> float | None:
     """Wins of the first of two arms over all sessions, less a half; None of more arms."""
-    return session_wins(study.sides()[0]).value - 0.5 if len(study.systems) == 2 else None
+    return _of_first(study, "session_wins") - 0.5 if len(study.systems) == 2 else None
+
+
+def _of_first(study: Interleaving, name: str) -> float:
+    """A metric of the first arm."""
+    statistic: Any = study.measure(lookup.find(name, "interleaving"), study.systems[0])
+    return float(statistic.value)
 
 
 # The table of users

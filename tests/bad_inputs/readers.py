@@ -263,7 +263,7 @@ READERS = (
         "sessions", interleaving, "log", *halves(_sessions(), "session"),
         {"group id": "session", "number": "click", "position": "position", "name": "team", "unit": "user",
          "segment": "country"},
-        ("session", "position", "team", "click"), {"world": "none", "segments": "country"},
+        ("session", "position", "team", "click"), {"world": "none", "segments": "country"}, large=True,
     ),
     Reader(
         "users", interleaving, "users", *halves(_users(), "user"),

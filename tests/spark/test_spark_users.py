@@ -3,6 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
+from large_same import same
 from large_users import FRAMES, frame, held, summed
 
 from evalkit.arrays import InputError
@@ -13,15 +14,10 @@ from evalkit.studies.experiment_sums import SumsStudy
 SMALL = Limits(reading=Reading(rows=100, collected=100, worker=15_000))
 
 
-def same(a, b):
+def same_studies(a, b):
     """Counts and words to the last bit, other numbers up to rounding."""
     for of in FRAMES:
-        for column in getattr(a, of).columns:
-            first, second = getattr(a, of)[column], getattr(b, of)[column]
-            if first.dtype.kind == "f":
-                np.testing.assert_allclose(second, first, rtol=1e-10, atol=1e-13, err_msg=f"{of} {column}")
-            else:
-                assert first.tolist() == second.tolist(), (of, column)
+        same(getattr(a, of), getattr(b, of), 1e-10)
     assert (a.sizes, a.crossed, a.others) == (b.sizes, b.crossed, b.others)
     assert b.concentration == pytest.approx(a.concentration, rel=1e-12)
     np.testing.assert_allclose(b.estimates["value"], a.estimates["value"], rtol=1e-12)
@@ -34,10 +30,10 @@ def test_numbers_are_those_of_memory_and_of_duckdb_at_every_limit(session, tmp_p
         table.iloc[at].to_parquet(tmp_path / f"part{i}.parquet", index=False)
     cluster = summed(f"spark:parquet.`{tmp_path}`", SMALL)
     assert isinstance(cluster, SumsStudy)
-    same(held(table), cluster)
+    same_studies(held(table), cluster)
     for memory in ("1GB", "250MB"):
         local = summed(str(tmp_path), Limits(reading=Reading(rows=100, shard=9_000, row=20_000)), memory=memory)
-        same(local, cluster)
+        same_studies(local, cluster)
         for column in ("values", "rows"):
             assert np.array_equal(*(getattr(study.arms.known.counted, column) for study in (local, cluster)))
 

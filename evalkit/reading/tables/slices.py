@@ -1,6 +1,7 @@
 """Slices: the groups of units that share a value of a column; numbers with many values fall into quarters."""
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -61,6 +62,16 @@ def groups(names: np.ndarray, rows: Ints, most: int = MOST) -> Groups:
         order = np.argsort(numbers, kind="stable") if numbers is not None else natural(names)
         return Groups([str(names[i]) for i in order], np.argsort(order))
     return _quarters(numbers, rows) if numbers is not None else _frequent(names, rows, most)
+
+
+def of_groups(labels: Mapping[str, Sequence[str]]) -> list[Slice]:
+    """The slices of columns whose rows are not at hand, by their numbers: those of one column after the other.
+
+    >>> [(s.column, s.label, s.member) for s in of_groups({"device": ["tv", "web"], "day": ["1"]})]
+    [('device', 'tv', 1), ('device', 'web', 2), ('day', '1', 3)]
+    """
+    named = [(column, label) for column, own in labels.items() for label in own]
+    return [Slice(column, label, number) for number, (column, label) in enumerate(named, start=1)]
 
 
 def natural(names: np.ndarray) -> Ints:

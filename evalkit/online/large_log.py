@@ -1,0 +1,219 @@
+"""Logs of interleaved sessions that are reduced user by user: what an engine is asked before that, and every refusal.
+
+The errors are those of logs in memory: the rows of a session that is refused go through the code that reads a log.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from evalkit.arrays import InputError, RowError
+from evalkit.online import logs, refusals, sessions
+from evalkit.online.log_shards import OfLog, Reading
+from evalkit.online.sessions import NEUTRAL
+from evalkit.reading.engines.base import Engine, checked
+from evalkit.reading.inputs.aligned import Layout
+from evalkit.reading.reductions import tabled
+from evalkit.reading.reductions.shards import Plan
+from evalkit.reading.reductions.tabled import Piece, Tabled
+from evalkit.reading.tables.parts import Part
+from evalkit.reading.tables.rules import Field, split
+
+AGAIN = 1_000  # sessions that contradict themselves which are looked at for the first row
+Check = Callable[[np.ndarray, np.ndarray], Any]  # of the session of each row and one more value of it
+
+
+@dataclass(frozen=True, eq=False)
+class LargeLog(Tabled):
+    """A log that an engine holds.
+
+    arms: in order. neutral: what stands for no team. sessions: how many there are. longest: items of the longest one.
+    most: the largest outcome. named: role -> column. fields: the columns of each part by role.
+    """
+
+    arms: tuple[str, ...]
+    neutral: str | None
+    sessions: int
+    longest: int
+    most: float
+    named: Mapping[str, str]
+    attributes: tuple[str, ...]
+
+    @property
+    def columns(self) -> Mapping[str, str]:
+        return self.named
+
+    @property
+    def unit(self) -> str:
+        """The column of the users, or of the sessions where there is none."""
+        return "unit" if "user" in self.named else "session"
+
+    def by_user(self, reading: Reading) -> Any:
+        """What came of a reading of all rows, those of a user in one shard."""
+        columns = ["session", *(["unit"] if "user" in self.named else []), "position", "arm", "outcome"]
+        columns += ["item"] if reading.items and "item" in self.named else []
+        query = f"SELECT {', '.join([*columns, *self.plan.groups])} FROM ({self.query}) AS w"
+        function = OfLog(reading, self.unit, len(self.arms), self.plan.segments)
+        more: dict[str, Any] = {"total": self.rows, **self.frames}
+        return reading.whole(self.engine.reduce(query, self.unit, function, self.name, reading.merge, **more))
+
+
+def read(
+    engine: Engine,
+    parts: Sequence[Part],
+    *,
+    columns: Mapping[str, str],
+    arms: Sequence[str],
+    neutral: str | None,
+    segments: Sequence[str],
+) -> LargeLog:
+    """The log checked as `logs.read_log` checks it, but for the positions within a session; raises what it raises.
+
+    `refuse_positions` raises the error for these, which a reading of all rows finds.
+    """
+    t = _table(engine, parts, logs.log_fields(parts, columns, segments), tuple(segments), neutral)
+    t = _in_arms(t, arms)
+    t = _measured(t)
+    _refuse_several(t)
+    starts = replace(t, query=f"SELECT * FROM ({t.query}) AS p WHERE position = 1")
+    grouped = tabled.grouped(starts, segments, None)
+    return replace(grouped, query=t.query)
+
+
+def _table(
+    engine: Engine,
+    parts: Sequence[Part],
+    fields: Sequence[Mapping[str, Field]],
+    segments: tuple[str, ...],
+    neutral: str | None,
+) -> LargeLog:
+    """All rows by short names: session, unit, position, label of the team, outcome, item, segment<i>."""
+    pieces = [_piece(engine, part, own, i) for i, (part, own) in enumerate(zip(parts, fields, strict=True))]
+    counts = [checked(engine, piece.chosen, _shortened(own))["n"] for piece, own in zip(pieces, fields, strict=True)]
+    quote, named = engine.dialect.quote, logs.named(fields[0])
+    short = {"session": "session", "user": "unit", "position": "position", "team": "label", "outcome": "outcome"}
+    cells = [f"{quote(role)} AS {name}" for role, name in {**short, "item": "item"}.items() if role in named]
+    cells += [f"COALESCE({quote(f'attribute {name}')}, '') AS segment{i}" for i, name in enumerate(segments)]
+    every = (f"SELECT {', '.join(cells)} FROM ({piece.chosen.query}) AS s{i}" for i, piece in enumerate(pieces))
+    return LargeLog(
+        engine=engine,
+        pieces=pieces,
+        query=" UNION ALL ".join(every),
+        plan=Plan((), paired=False, hits=(), scale=None, truth="arm"),
+        counts=counts,
+        rows=sum(counts),
+        slices={},
+        arms=(),
+        neutral=neutral,
+        sessions=0,
+        longest=0,
+        most=0.0,
+        named=named,
+        attributes=segments,
+    )
+
+
+def _piece(engine: Engine, part: Part, fields: Mapping[str, Field], index: int) -> Piece:
+    chosen = part.select(*split(fields), engine.dialect, frame=f"frame{index}")
+    return Piece(part, Layout({}, {}), chosen, "")
+
+
+def _shortened(fields: Mapping[str, Field]) -> dict[str, Field]:
+    """The columns with the rule that texts which a page repeats are short."""
+    repeated = [role for role in fields if role == "team" or role.startswith("attribute ")]
+    return {**fields, **{role: refusals.short(fields[role]) for role in repeated}}
+
+
+# Arms and outcomes ----------------------------------------------------------------------------------------------------
+
+
+def _in_arms(t: LargeLog, arms: Sequence[str]) -> LargeLog:
+    """The rows with the number of each one's arm, −1 where neutral; raises InputError for a team that is none."""
+    labels = t.ask("label, count(*) AS n", "GROUP BY label")
+    rows = dict(zip(labels["label"].to_pylist(), labels["n"].to_pylist(), strict=True))
+    named = _checked(t, lambda: logs.arms_of(rows, arms, t.neutral))
+    known = [*named, *([] if t.neutral is None else [t.neutral])]
+    if unknown := sum(n for label, n in rows.items() if label not in known):
+        literals = ", ".join(map(t.engine.dialect.literal, known))
+        piece, row, label = refusals.first(t, f"{t.engine.dialect.quote('team')} NOT IN ({literals})", "team")
+        raise refusals.refused(t, "team", sessions.unknown_team(label, known), piece, row, unknown)
+    _checked(t, lambda: sessions.refuse_missing(named, rows))
+    cases = " ".join(f"WHEN {t.engine.dialect.literal(name)} THEN {i}" for i, name in enumerate(named))
+    query = f"SELECT CAST(CASE label {cases} ELSE {NEUTRAL} END AS BIGINT) AS arm, * FROM ({t.query}) AS a"
+    return replace(t, query=query, arms=tuple(named))
+
+
+def _checked(t: LargeLog, check: Callable[[], Any]) -> Any:
+    """What a check gives; its error names the file."""
+    try:
+        return check()
+    except InputError as error:
+        raise logs.located(error, t.sources(), t.named) from None
+
+
+def _measured(t: LargeLog) -> LargeLog:
+    """How many sessions there are, the longest, the largest outcome; raises InputError for an outcome below 0."""
+    cells = [
+        "count(*) FILTER (WHERE outcome < 0) AS negative",
+        "max(outcome) AS most",
+        "count(*) FILTER (WHERE position = 1) AS sessions",
+        "max(position) AS longest",
+        "count(DISTINCT position) AS places",
+    ]
+    row = t.ask(", ".join(cells), "").to_pylist()[0]
+    if row["negative"]:
+        piece, at, value = refusals.first(t, f"{t.engine.dialect.quote('outcome')} < 0", "outcome")
+        raise refusals.refused(t, "outcome", sessions.below_zero(float(value)), piece, at, int(row["negative"]))
+    if row["longest"] != row["places"]:
+        raise refuse_positions(t)
+    return replace(t, sessions=int(row["sessions"]), longest=int(row["longest"]), most=float(row["most"]))
+
+
+# Sessions that contradict themselves ----------------------------------------------------------------------------------
+
+
+def _refuse_several(t: LargeLog) -> None:
+    """Raises InputError where a session has two users, or two values of a segment."""
+    shared: dict[str, tuple[str, Check]] = {"unit": ("user", sessions.check_users)} if "user" in t.named else {}
+    for i, name in enumerate(t.attributes):
+        shared[f"segment{i}"] = (f"attribute {name}", partial(logs.of_session, name=name))
+    if not _several(t, list(shared), 1):
+        return
+    for column, (role, check) in shared.items():
+        if names := _several(t, [column], AGAIN):
+            raise _refusal(t, names, f"COALESCE({t.engine.dialect.quote(role)}, '')", check)
+
+
+def _several(t: LargeLog, columns: Sequence[str], most: int) -> list[str]:
+    """The first sessions that have several values of these columns."""
+    if not columns:
+        return []
+    each = f"SELECT DISTINCT session, {', '.join(columns)} FROM ({t.query}) AS d"
+    query = f"SELECT session FROM ({each}) AS g GROUP BY session HAVING count(*) > 1 ORDER BY 1 LIMIT {most}"
+    return t.engine.table(query, t.name, **t.frames)["session"].to_pylist()
+
+
+def refuse_positions(t: LargeLog) -> InputError:
+    """The error for the first session, by name, whose positions are not 1, 2, 3, …; a reading found such ones."""
+    broken = "min(position) <> 1 OR max(position) <> count(*) OR count(DISTINCT position) <> count(*)"
+    broken += " OR sum(CASE WHEN position <> floor(position) THEN 1 ELSE 0 END) > 0"
+    names = t.ask("session", f"GROUP BY session HAVING {broken} ORDER BY 1 LIMIT 1")["session"].to_pylist()
+    return _refusal(t, names, t.engine.dialect.quote("position"), sessions.check_positions)
+
+
+def _refusal(t: LargeLog, names: Sequence[str], value: str, check: Check) -> InputError:
+    """The error that the rows of these sessions give in memory. value: SQL of what the check needs of each."""
+    session, places, rows = t.engine.dialect.quote("session"), list[tuple[int, int]](), list[Any]()
+    condition = f"{session} IN ({', '.join(map(t.engine.dialect.literal, names))})"
+    for i, piece in enumerate(t.pieces if names else ()):
+        some = t.engine.where(piece.chosen, condition, f"{session} AS session, {value} AS value", tabled.SEEN)
+        places += [(i, row["n"]) for row in some]
+        rows += [(row["session"], row["value"]) for row in some]
+    try:
+        check(*(np.array([row[side] for row in rows]) for side in (0, 1)))
+    except RowError as error:
+        return refusals.refused(t, error.column, error.rule, *places[error.row])
+    return tabled.changed(t)
