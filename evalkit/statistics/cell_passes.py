@@ -76,7 +76,9 @@ class Counting:
         k, units = rows.classes, rows.units
         size = len(rows.said) * k**2
         cell = [(i * k + rows.actual) * k + own for i, own in enumerate(rows.said)]
-        weight: Floats = np.ones(len(unit)) if rows.weight is None else rows.weight * (self.scale or 1.0)
+        weight: Floats = np.ones(len(unit))
+        if rows.weight is not None:
+            weight = (rows.weight * (self.scale or 1.0)).astype(np.float64, copy=False)
         if self.apart:
             columns = np.zeros((units, size + 1))
             columns[:, size] = np.bincount(unit, minlength=units)

@@ -19,6 +19,7 @@ from evalkit.statistics import gathered
 from evalkit.statistics.cell_passes import Counting, Said
 from evalkit.statistics.forecast_passes import SHARED, Moved, groups, totals_of, weights
 from evalkit.statistics.gathered import Gathered, Summing
+from evalkit.statistics.of_areas import Scores
 from evalkit.statistics.of_cells import Cells
 from evalkit.statistics.sample import places
 
@@ -133,6 +134,13 @@ class Ranked:
 
     low: Ints
     moved: Floats
+
+
+def ranked(chosen: Chosen, scores: Scores) -> Ranked:
+    """How much the rows of each bin move the metric of one class, or label."""
+    kind: Any = chosen.metric.kind
+    moved = np.ascontiguousarray(kind.bins(scores.chances)[:, ::-1])
+    return Ranked(grid.codes(scores.counts.threshold[::-1]), np.nan_to_num(moved).ravel())
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from evalkit.arrays import Floats, InputError, Ints, ParameterError, codes, finite, ratio, same_length
 from evalkit.statistics.resampling import bca_shares, defined, resampled_sums
 from evalkit.statistics.results import Estimate as Estimate
+from evalkit.statistics.student import freedom_of
 
 # Means and ratios of sums
 
@@ -281,9 +282,8 @@ def freedom_left(moved: Floats, most: float, times: Floats | None = None) -> flo
     >>> round(freedom_left(np.array([4.0, -1, -1, -1, -1, 0]), 5.0), 3)
     4.138
     """
-    squares, most, rows = moved**2, max(most, 1.0), np.ones(len(moved)) if times is None else times
-    spread = float(ratio(rows @ squares**2, (rows @ squares) ** 2)) - 1 / max(rows.sum(), 1)
-    return float(min(max(2 / spread, 1.0), most)) if spread > 0 else float(most)
+    squares, rows = moved**2, np.ones(len(moved)) if times is None else times
+    return freedom_of(float(rows @ squares), float(rows @ squares**2), float(rows.sum()), most)
 
 
 def t_interval(

@@ -1,6 +1,8 @@
-"""Student's t: the p-value of a difference from its standard error."""
+"""Student's t: the p-value of a difference from its standard error, and how many degrees of freedom that has."""
 
 import numpy as np
+
+from evalkit.arrays import ratio
 
 ROUNDING = 1e-12  # a spread this small against the values is rounding, not variance
 
@@ -29,3 +31,13 @@ def beyond_rounding(value: float, error: float, scale: float) -> float:
     if error > ROUNDING * scale or np.isnan(error):
         return error
     return 0.0 if abs(value) <= ROUNDING * scale else np.nan
+
+
+def freedom_of(square: float, fourth: float, rows: float, most: float) -> float:
+    """The degrees of freedom of Σ l² of so many l, from it and Σ l⁴: at least 1, at most `most`.
+
+    >>> round(freedom_of(20.0, 260.0, 6, 5.0), 3)
+    4.138
+    """
+    spread, most = float(ratio(fourth, square**2)) - 1 / max(rows, 1), max(most, 1.0)
+    return float(min(max(2 / spread, 1.0), most)) if spread > 0 else float(most)

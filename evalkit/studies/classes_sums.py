@@ -23,11 +23,11 @@ from evalkit.reading.reductions import classes, tabled
 from evalkit.reading.reductions.classes import Large
 from evalkit.reading.tables.slices import Slice
 from evalkit.statistics.cell_passes import Counting
-from evalkit.statistics.class_passes import FACTS, NOWHERE, First, Ranked, Second
+from evalkit.statistics.class_passes import FACTS, NOWHERE, First, Second, ranked
 from evalkit.statistics.class_sample import Counted, SummedClasses
 from evalkit.statistics.forecast_passes import Moved
 from evalkit.statistics.gathered import Gathered
-from evalkit.statistics.of_areas import OfArea, Scores
+from evalkit.statistics.of_areas import OfArea
 from evalkit.statistics.of_cells import OfCells
 from evalkit.statistics.statistic import Layout
 from evalkit.studies import account, classes_study, one_by_one, row_study
@@ -272,7 +272,7 @@ def _second(t: Large, counted: Counted, settings: Settings) -> Second | None:
         if (wanted := first.sliced if group else first.losses)
     }
     areas = {
-        (group, label): [[_ranked(chosen, scores) for scores in counted.each(group, i)] for i in counted.systems]
+        (group, label): [[ranked(chosen, scores) for scores in counted.each(group, i)] for i in counted.systems]
         for group in counted.groups
         for label, chosen in _areas(settings.metrics, group, each=t.scored and not plain).items()
     }
@@ -291,10 +291,3 @@ def _ordered(chosen: Chosen) -> list[Chosen]:
     """The metric of one class of which another one is the mean, where it follows from the order of the scores."""
     kind: Any = chosen.base.metric.kind
     return [] if kind.totalled or kind.decided else [Chosen(kind.of)]
-
-
-def _ranked(chosen: Chosen, scores: Scores) -> Ranked:
-    """How much the rows of each bin move the metric of one class."""
-    kind: Any = chosen.metric.kind
-    moved = np.ascontiguousarray(kind.bins(scores.chances)[:, ::-1])
-    return Ranked(grid.codes(scores.counts.threshold[::-1]), np.nan_to_num(moved).ravel())
