@@ -3,8 +3,8 @@
 Of users of an A/B test 100k, 1M and 10M, all of which are read as large tables are.
 
 python benchmarks/scale.py [rows ...]. Each size runs in a process of its own. The files are made in the temporary
-folder, 2.6 GB of ranked lists, 1.2 GB of scores and 2.5 GB of forecasts at 100M rows, 0.8 GB of ten classes at 10M,
-and removed.
+folder, 2.6 GB of ranked lists, 1.2 GB of scores and 2.5 GB of forecasts at 100M rows, 0.8 GB of ten classes or
+labels at 10M, and removed.
 """
 
 import json
@@ -74,6 +74,17 @@ def ten_classes(rows: int) -> Iterator[dict[str, np.ndarray]]:
         yield {"label": label, "device": segment} | {f"p_{c}": score[:, c] for c in range(10)}
 
 
+def ten_labels(rows: int) -> Iterator[dict[str, np.ndarray]]:
+    """Ten labels, which one in twenty to two in five rows have, and a probability for each, none of which repeat."""
+    rng = np.random.default_rng(5)
+    for start in range(0, rows, CHUNK):
+        n = min(CHUNK, rows - start)
+        label = rng.random((n, 10)) < np.linspace(0.05, 0.4, 10)
+        score = 1 / (1 + np.exp(2 - 2.5 * label - rng.normal(0, 1.2, (n, 10))))
+        columns = {f"y_{c}": label[:, c].astype(np.int8) for c in range(10)}
+        yield columns | {f"p_{c}": score[:, c] for c in range(10)}
+
+
 def users(rows: int) -> Iterator[dict[str, np.ndarray]]:
     """Users in two arms with text ids, amounts that hardly repeat, a column from before, a segment of four values."""
     rng = np.random.default_rng(4)
@@ -123,6 +134,7 @@ KINDS = {
     "ranking": Kind(lists, rows_read("ranking")),
     "classification": Kind(scores, rows_read("classification", segments="device")),
     "ten classes": Kind(ten_classes, rows_read("classification", segments="device"), share=0.1),
+    "ten labels": Kind(ten_labels, rows_read("classification"), share=0.1),
     "rating": Kind(forecasts, rows_read("rating", segments="device")),
     "users": Kind(users, users_read, share=0.1),
 }

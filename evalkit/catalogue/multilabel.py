@@ -11,13 +11,12 @@ from evalkit.catalogue.combined_kinds import Combined, Part, Weighted
 from evalkit.catalogue.kinds import (
     Kind,
     Loss,
-    Ratio,
+    RatioOfRows,
     Share,
 )
 from evalkit.catalogue.metric import Metric
 from evalkit.metrics import labels
 from evalkit.metrics.rows import Rows
-from evalkit.metrics.sums import Sums
 
 HEADS = {"labels": "Multi-label classification"}
 ALIASES = {
@@ -33,11 +32,7 @@ ALIASES = {
 def _micro(top: Callable[[Bools, Bools], Floats], bottom: Callable[[Bools, Bools], Floats]) -> Kind:
     """A ratio of sums over all rows and labels."""
 
-    def terms(rows: Rows, k: int | None, level: float) -> Sums:
-        sides = (side(rows.actual, rows.predicted) for side in (top, bottom))
-        return Sums(*(rows.weights * side for side in sides))
-
-    return Ratio(terms)
+    return RatioOfRows(lambda rows: [side(rows.actual, rows.predicted) for side in (top, bottom)])
 
 
 def _hits(y: Bools, d: Bools) -> Floats:

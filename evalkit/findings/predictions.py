@@ -56,6 +56,12 @@ BINNED_ERRORS = Kind(
     "Forecasts have so many distinct errors that these are counted in bins; the message bounds the effect.",
     "Nothing: all metrics but the median absolute error stay exact.",
 )
+ROWS_ADDED_UP = Kind(
+    "EK336",
+    "rows added up",
+    "There are so many rows that only their sums are kept; some intervals and tests then come from other methods.",
+    "Nothing: for so many rows the methods agree.",
+)
 UNNORMALISED = Kind(
     "EK316",
     "unnormalised probabilities",

@@ -12,10 +12,10 @@ from evalkit.numbers import decimals, number
 from evalkit.pages.net_benefits import THRESHOLD
 from evalkit.studies import decision_curve, one_by_one, score_spread
 from evalkit.studies.classes_study import ClassesStudy
-from evalkit.studies.multilabel import MultiLabelStudy
+from evalkit.studies.labels_study import LabelsStudy
 from evalkit.studies.words import counted, listed, plural
 
-Either = ClassesStudy | MultiLabelStudy
+Either = ClassesStudy | LabelsStudy
 
 UNFOLDED = 4  # squares that a page shows at once
 HEIGHT = 2.5  # inches of a square

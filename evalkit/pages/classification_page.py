@@ -23,7 +23,7 @@ from evalkit.pages import (
     probabilities,
     score_spreads,
 )
-from evalkit.studies import classes, classes_sums
+from evalkit.studies import classes, classes_sums, labels_sums
 from evalkit.studies.binary_studies import RowsStudy, SumsStudy
 from evalkit.studies.multilabel import MultiLabelStudy
 from evalkit.studies.study import Study
@@ -37,14 +37,17 @@ KINDS: dict[type, tuple[Any, ...]] = {
     classes.RowsStudy: (classes_page, class_pictures, explorers),
     classes_sums.SumsStudy: (classes_page, class_pictures, explorers),
     MultiLabelStudy: (multilabel_page, class_pictures, explorers),
+    labels_sums.SumsStudy: (multilabel_page, class_pictures, explorers),
 }
 OF_TWO = ("base_rate_plot", "base_rate", "cost_plot", "gain_plot", "moved", "decision_difference_plot")
+OF_LABELS = (*OF_TWO, "choices", "calibration_plot", "confusion_plot")
 ABSENT: dict[type, tuple[str, ...]] = {
     RowsStudy: ("class_calibration_plot",),
     SumsStudy: ("class_calibration_plot", "row_by_row"),
     classes.RowsStudy: (*OF_TWO, "sweep_plot"),
     classes_sums.SumsStudy: (*OF_TWO, "sweep_plot"),
-    MultiLabelStudy: (*OF_TWO, "choices", "calibration_plot", "confusion_plot"),
+    MultiLabelStudy: OF_LABELS,
+    labels_sums.SumsStudy: OF_LABELS,
 }
 
 

@@ -12,11 +12,11 @@ from evalkit.drawing.tables import Column, Html, each, escape, limits, of_rows, 
 from evalkit.numbers import thousands
 from evalkit.pages import first_screen, page
 from evalkit.studies.classes_study import ClassesStudy
-from evalkit.studies.multilabel import MultiLabelStudy
+from evalkit.studies.labels_study import LabelsStudy
 from evalkit.studies.row_study import DRAWN
 from evalkit.studies.words import counted
 
-Either = ClassesStudy | MultiLabelStudy
+Either = ClassesStudy | LabelsStudy
 
 
 def title(study: Either, what: str, rows: str) -> Html:

@@ -22,53 +22,56 @@ from evalkit.pages.shared_findings import (
     slices,
     weights,
 )
-from evalkit.studies import classification_diagnostics
+from evalkit.studies import classification_diagnostics, row_explorer
 from evalkit.studies import classification_diagnostics as diagnostics
-from evalkit.studies.diagnostics import ends
-from evalkit.studies.multilabel import SWEPT, MultiLabelStudy
+from evalkit.studies.labels_study import SWEPT, LabelsStudy
 from evalkit.studies.words import counted, listed
 
+UNKNOWN = "What the labels' shares as scores would give is left out: it needs the rows, or fewer labels, in memory."
 
-def title(study: MultiLabelStudy) -> Html:
+
+def title(study: LabelsStudy) -> Html:
     """The title and what was asked."""
-    rows = f"{counted(len(study.data.rows), 'row')} with {counted(len(study.data.labels), 'label')}"
+    rows = f"{counted(len(study.account), 'row')} with {counted(len(study.labels), 'label')}"
     return each_class.title(study, "the labels", rows)
 
 
-def findings(study: MultiLabelStudy) -> Html:
+def findings(study: LabelsStudy) -> Html:
     """What to know of the data before the numbers."""
     return tables.findings(every_finding(study))
 
 
-def estimates(study: MultiLabelStudy) -> Html:
+def estimates(study: LabelsStudy) -> Html:
     """Every metric, and below what predicting the labels' shares would give."""
-    caption = f"Metrics with {study.settings.level:.0%} intervals, {page.sample(study, len(study.data.rows))}"
+    caption = f"Metrics with {study.settings.level:.0%} intervals, {page.sample(study, len(study.account))}"
     if not study.probabilities:
         return page.estimates(study, caption)
+    if not study.together:
+        return page.estimates(study, caption, UNKNOWN)
     row = page.reference(study, "(labels' shares)", classification_diagnostics.label_shares, study.settings.metrics)
     note = "(labels' shares): every row has each label's share of true rows as its score."
     return page.estimates(study, caption, note, more=[row])
 
 
-def curve_plot(study: MultiLabelStudy) -> Picture | Html:
+def curve_plot(study: LabelsStudy) -> Picture | Html:
     """The leader's ROC and precision-recall curves of each label."""
-    return each_class.curves(study, "each label by its own score", len(study.data.labels), {})
+    return each_class.curves(study, "each label by its own score", len(study.labels), {})
 
 
-def crossings(study: MultiLabelStudy) -> Html:
+def crossings(study: LabelsStudy) -> Html:
     """AUC and average precision label by label."""
     areas = {"auc": "AUC", "average_precision": "average_precision"}
     return each_class.one_by_one(study, study.by_label, "Label by label, whatever the threshold", {"n": "true"}, areas)
 
 
-def sweep_plot(study: MultiLabelStudy) -> Picture:
+def sweep_plot(study: LabelsStudy) -> Picture:
     """The leader's micro and macro metrics along the threshold."""
     frame = study.sweep
     at, best = study.best
     mark = ((study.threshold, study.threshold), (0.0, 1.0))
     name = f"metric of {study.leader}"
     panel = Panel(frame, "threshold for every label", name, bands=frame, reference=mark, steps=curve_plots.STEPS)
-    rows = counted(len(study.data.rows), "row")
+    rows = counted(len(study.account), "row")
     caption = (
         f"{study.leader}: {', '.join(SWEPT)} along one threshold for all labels (n = {rows}). Best "
         f"micro F1 over all thresholds: {number(best)} at {number(at)}. Bands: {percent(study.settings.level)} "
@@ -77,7 +80,7 @@ def sweep_plot(study: MultiLabelStudy) -> Picture:
     return plots.row(curve_plots.panels, [panel], caption=caption, panels=1)
 
 
-def calibrated(study: MultiLabelStudy) -> Html:
+def calibrated(study: LabelsStudy) -> Html:
     """Mean score against share true, label by label."""
     if not study.probabilities:
         return Html("")
@@ -88,41 +91,41 @@ def calibrated(study: MultiLabelStudy) -> Html:
         "mean score − share true": limits("difference", show=signed),
     }
     caption = f"Calibration of {study.leader} by label"
-    return of_rows(caption, classification_diagnostics.mean_scores(study), columns)
+    return of_rows(caption, study.mean_scores, columns)
 
 
-def gains(study: MultiLabelStudy) -> Html:
+def gains(study: LabelsStudy) -> Html:
     """How often the label with the highest score is true."""
     columns = {"system": text("system"), "share": limits("value")}
     return of_rows("Rows whose highest-scored label is true", study.tops, columns)
 
 
-def confusion(study: MultiLabelStudy) -> Html:
+def confusion(study: LabelsStudy) -> Html:
     """Precision, recall and F1 of every label, and its four counts."""
     counted = {"n": "true", "tp": "TP", "fp": "FP", "fn": "FN", "tn": "TN"}
     decided = {"precision": "precision", "recall": "recall", "f1": "F1"}
     return each_class.one_by_one(study, study.by_label, "Label by label at the threshold", counted, decided)
 
 
-def definitions(study: MultiLabelStudy) -> Html:
+def definitions(study: LabelsStudy) -> Html:
     """Exactly the metrics shown, then the intervals and the tests."""
     compared = shared_findings.compared(classification_diagnostics.stored(study))
     decided = f"a label is predicted if its score is at least {study.threshold:.12g}, {compared}"
     return each_class.definitions(study, [("predicted", decided)])
 
 
-def origin(study: MultiLabelStudy) -> Html:
+def origin(study: LabelsStudy) -> Html:
     """Inputs, parameters, versions, the command."""
     return record.origin(study, "classification")
 
 
-def results(study: MultiLabelStudy) -> Results:
+def results(study: LabelsStudy) -> Results:
     """Every number of the page, unrounded."""
-    rows = study.data.rows
+    rows = study.account
     more: dict[str, Any] = {
         "kind": "multi-label",
         **record.population(rows),
-        "labels": list(study.data.labels),
+        "labels": list(study.labels),
         "threshold": study.threshold,
         "precision": {name: stored_in.name for name, stored_in in classification_diagnostics.stored(study).items()},
         "by_label": study.by_label.to_dict("records"),
@@ -137,14 +140,16 @@ def results(study: MultiLabelStudy) -> Results:
 # Findings
 
 
-def every_finding(study: MultiLabelStudy) -> list[Finding]:
+def every_finding(study: LabelsStudy) -> list[Finding]:
     """Every finding of a multi-label report."""
-    data = [*rows_read(study.data.rows), *_labels(study), *weights(study.data.weight is not None), *_constant(study)]
+    data = [*rows_read(study.account), *_labels(study), *weights(study.weighted), *_constant(study)]
     few = [*few_rows(diagnostics.rows_by_label(study), "Labels that are true", listed), *few_clusters(study)]
     return [
         *data,
         *_threshold(study),
         *_scores(study),
+        *_binned(study),
+        *_added_up(study),
         *few,
         *picked(study),
         *contrary(study),
@@ -153,26 +158,43 @@ def every_finding(study: MultiLabelStudy) -> list[Finding]:
     ]
 
 
-def _labels(study: MultiLabelStudy) -> list[Finding]:
+def _labels(study: LabelsStudy) -> list[Finding]:
     labels = diagnostics.labels(study)
     shares = listed(f"{name} {share:.1%}" for name, share in labels.shares.items())
     text = f"Labels that are true: {shares}; {labels.per_row:.2f} per row, {labels.none:.1%} of the rows have none."
     return [inputs.CLASS_SHARES.note(text, len(labels.shares))]
 
 
-def _constant(study: MultiLabelStudy) -> list[Finding]:
+def _constant(study: LabelsStudy) -> list[Finding]:
     constant = [name for name, share in diagnostics.labels(study).shares.items() if share in (0.0, 1.0)]
     text = f"Labels that are never or always true, whose AUC is undefined: {listed(constant)}."
     return [inputs.CONSTANT_LABELS.warning(text, len(constant))] if constant else []
 
 
-def _threshold(study: MultiLabelStudy) -> list[Finding]:
-    loss, limits = diagnostics.labels(study).hamming_of_none, ends(study.data.score)
+def _threshold(study: LabelsStudy) -> list[Finding]:
+    loss, limits = diagnostics.labels(study).hamming_of_none, study.ends
     text = f"Threshold: {study.threshold:.12g} for every label. Predicting no label has Hamming loss {number(loss)}."
     beyond = idle(dict.fromkeys(limits, study.threshold), limits)
     return [predictions.THRESHOLD.note(text), *rounded(study.threshold, diagnostics.stored(study)), *beyond]
 
 
-def _scores(study: MultiLabelStudy) -> list[Finding]:
+def _scores(study: LabelsStudy) -> list[Finding]:
     text = "Scores outside 0 to 1 are not probabilities: calibration is left out."
     return [] if study.probabilities else [predictions.NO_PROBABILITIES.warning(text)]
+
+
+def _binned(study: LabelsStudy) -> list[Finding]:
+    text = (
+        f"The scores have so many distinct values that they are counted in bins: the AUC of a label moves by less than "
+        f"{study.bound:.0e}, and average precision, curves and calibration as little; all other metrics are exact."
+    )
+    return [predictions.BINNED_SCORES.note(text, len(study.systems))] if study.bound else []
+
+
+def _added_up(study: LabelsStudy) -> list[Finding]:
+    varied = "" if study.plain else " Tests of averages over labels take Kish's degrees of freedom."
+    text = (
+        f"Above {study.settings.limits.reading.rows:,} rows, single rows are not kept: ratios of sums over all labels, "
+        f"such as micro F1, have the delta method in place of the jackknife.{varied}"
+    )
+    return [] if row_explorer.at_hand(study) else [predictions.ROWS_ADDED_UP.note(text)]

@@ -14,17 +14,17 @@ from evalkit.arrays import Floats, Ints
 from evalkit.catalogue.metric import Chosen
 from evalkit.limits import USUAL
 from evalkit.metrics import grid
-from evalkit.metrics.grid import Grid
 from evalkit.metrics.rows import Rows, Shard
-from evalkit.statistics import gathered, passes
+from evalkit.statistics import gathered
+from evalkit.statistics.cell_passes import Counting, Said
 from evalkit.statistics.forecast_passes import SHARED, Moved, groups, totals_of, weights
 from evalkit.statistics.gathered import Gathered, Summing
+from evalkit.statistics.of_areas import Scores
 from evalkit.statistics.of_cells import Cells
 from evalkit.statistics.sample import places
 
 FACTS = "facts"
 NOWHERE = (0.0, 0.0)  # losses of classes do not depend on a centre
-DENSE = 2**22  # cells up to which each has a place
 ENDS = 4  # bins in which the lowest and the highest number stay
 
 
@@ -40,8 +40,7 @@ class First:
     """Counted cells, what losses add up to, and bins of scores: of each class against the rest, of the predicted one.
 
     losses, sliced: of all rows, and of each slice. ranked, ranked_slices: whether the scores of each class are counted.
-    scale, squares: what weights and their squares are counted in. apart: units are few, and stand side by side.
-    bins, room, fewer: of cells, of the scores of a class, and of those in a slice.
+    counting: of cells. room, fewer: bins of the scores of a class, and of those in a slice.
     """
 
     classes: int
@@ -49,12 +48,14 @@ class First:
     sliced: Sequence[Chosen]
     ranked: bool
     ranked_slices: bool
-    scale: float | None
-    squares: float
-    apart: bool
-    bins: int = USUAL.bins
+    counting: Counting
     room: int = USUAL.bins
     fewer: int = USUAL.slice_bins
+
+    @property
+    def scale(self) -> float | None:
+        """What weights are counted in."""
+        return self.counting.scale
 
     def __call__(self, shard: Shard) -> Any:
         """The result of a shard."""
@@ -64,7 +65,8 @@ class First:
         for group, part, rows in groups(shard):
             some = weight[rows]
             g.sums[f"{group}"] = np.array([len(some), some.sum(), np.sum(some * some)])
-            self._decided(g, group, part, some)
+            said = Said(self.classes, part.label, part.decision, part.weight, part.unit, part.units)
+            self.counting.add(g, f"{group}", said)
             for i in systems:
                 of = rows_of(part, i, self.classes)
                 for chosen in self.sliced if group else self.losses:
@@ -74,51 +76,6 @@ class First:
                 if of.score is not None and not group:
                     self._probabilities(g, f"{group} {i}", of, part.weight)
         return g.table()
-
-    def _decided(self, g: Gathered, group: int, part: Shard, weight: Floats) -> None:
-        """The cells of each system, and of every two; of rows in units the products of these."""
-        k, said = self.classes, part.decision
-        for i, own in enumerate(said):
-            cell = part.label * k + own
-            self._cells(g, f"{group} {i}", cell, k**2, part.weight)
-            for j in range(i if part.unit is None else 0):
-                self._cells(g, f"{group} {j} {i}", (part.label * k + said[j]) * k + own, k**3, part.weight)
-        if part.unit is not None:
-            g.sums[f"{group} gram"] = self._gram(part, weight)
-
-    def _cells(self, g: Gathered, place: str, cell: Ints, size: int, weight: Ints | None) -> None:
-        """Rows and weight by cell; of rows that do not count alike also the squares of their weights."""
-        if weight is None:
-            if size <= DENSE:
-                rows = np.bincount(cell, minlength=size)
-                there = np.flatnonzero(rows)
-                rows = rows[there]
-            else:
-                there, rows = np.unique(cell, return_counts=True)
-            code = grid.codes(there.astype(np.float64))
-            g.grids[f"{place} cells"] = Grid(0, code, code, rows, rows)
-            return
-        value = weight * (self.scale or 1.0)
-        squared = np.rint(value * value / self.squares).astype(np.int64)
-        for name, column in (("cells", weight), ("squares", squared)):
-            g.grids[f"{place} {name}"] = grid.tally(cell.astype(np.float64), column, most=self.bins)
-
-    def _gram(self, part: Shard, weight: Floats) -> Floats:
-        """How many units there are, and the products of their weights in every two cells; of few, those weights."""
-        from scipy import sparse
-
-        assert part.unit is not None
-        size = len(part.decision) * self.classes**2
-        cell = [(i * self.classes + part.label) * self.classes + own for i, own in enumerate(part.decision)]
-        if self.apart:
-            columns = np.zeros((part.units, size + 1))
-            columns[:, size] = np.bincount(part.unit, minlength=part.units)
-            for at in cell:
-                columns[:, :size] += np.bincount(part.unit * size + at, weight, part.units * size).reshape(-1, size)
-            return columns.ravel()
-        unit = np.tile(part.unit, len(cell))
-        by_unit = sparse.csr_matrix((np.tile(weight, len(cell)), (unit, np.concatenate(cell))), (part.units, size))
-        return np.append(len(np.unique(part.unit)), (by_unit.T @ by_unit).toarray().ravel())
 
     def _scores(self, g: Gathered, place: str, rows: Rows, weight: Ints | None, most: int) -> None:
         """The bins of the scores of each class, its rows as positives."""
@@ -136,7 +93,7 @@ class First:
         """The bins of a name."""
         last = name.rsplit(" ", 1)[1]
         if last in ("cells", "squares"):
-            return self.bins
+            return self.counting.bins
         return ENDS if last == "off" else self.room if name.startswith("0 ") else self.fewer
 
     def merge(self, table: Any) -> Any:
@@ -151,26 +108,7 @@ class First:
 
     def cells(self, g: Gathered, group: int, *systems: int) -> Cells:
         """The cells of one or two systems."""
-        place, k = " ".join(map(str, (group, *systems))), self.classes
-        table = g.grids[f"{place} cells"]
-        code = grid.scores(table.low).astype(np.int64)
-        said, actual = [], code
-        for _ in systems:
-            actual, last = np.divmod(actual, k)
-            said.append(last)
-        weight: Floats = table.negative * np.float64(self.scale or 1.0)
-        if self.scale is None:
-            return Cells(actual, tuple(reversed(said)), table.positive, weight, weight)
-        squares: Floats = g.grids[f"{place} squares"].negative * np.float64(self.squares)
-        return Cells(actual, tuple(reversed(said)), table.positive, weight, squares)
-
-    def gram(self, g: Gathered, group: int, systems: int) -> tuple[int, Floats]:
-        """How many units a group has, and the sums over units of the products of their weights in two cells."""
-        flat, size = g.sums[f"{group} gram"], systems * self.classes**2
-        if not self.apart:
-            return int(flat[0]), flat[1:].reshape(size, size)
-        columns = flat.reshape(-1, size + 1)
-        return int(np.count_nonzero(columns[:, size])), passes.products(columns[:, :size].T)
+        return self.counting.cells(g, f"{group}", self.classes, systems)
 
 
 def _own(rows: Rows) -> Floats:
@@ -196,6 +134,13 @@ class Ranked:
 
     low: Ints
     moved: Floats
+
+
+def ranked(chosen: Chosen, scores: Scores) -> Ranked:
+    """How much the rows of each bin move the metric of one class, or label."""
+    kind: Any = chosen.metric.kind
+    moved = np.ascontiguousarray(kind.bins(scores.chances)[:, ::-1])
+    return Ranked(grid.codes(scores.counts.threshold[::-1]), np.nan_to_num(moved).ravel())
 
 
 @dataclass(frozen=True, eq=False)

@@ -142,4 +142,7 @@ class SummedClasses:
         if plain:
             strata = self.g.sums[f"{group} {label} strata"].reshape(-1, systems, systems)
         kish = float(of.n) if plain else of.kish(np.ones(len(of.each[0].weight)))
-        return OfAreas(chosen, moments, shares, classes, i, strata, self.counted.rows(group), kish)
+        columns = [one.column for one in classes]
+        known: Any = (chosen, moments, self.layout, shares, classes, columns, i, of.n, kish)
+        known += (strata, self.counted.rows(group))
+        return OfAreas(*known)

@@ -294,7 +294,10 @@ TABLE: dict[Layout, dict[type[Kind], Method]] = {
     Layout.SUMMED: SUMMED,
     Layout.SUMMED_VARIED: WEIGHTED
     | dict.fromkeys((Loss, RatioOfRows, Smooth, OfMeans), BY_ROW)
-    | {kind: replace(WEIGHTED[kind], test=methods.influence, test_is=OF_KISH) for kind in (Combined, Harmonic)},
+    | {
+        kind: replace(WEIGHTED[kind], test=methods.influence, test_is=OF_KISH)
+        for kind in (Combined, Weighted, Harmonic)
+    },
     Layout.DIVIDED: dict.fromkeys(
         (PerUnit, Ratio),
         Method(interval_methods.divided_or_jackknife, DIVIDED, methods.flips_of_sums, "sign flips of the units' sums"),

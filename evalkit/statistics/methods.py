@@ -188,8 +188,8 @@ def of_few_decided(a: Any, b: Any, o: Options) -> Comparison:
 
 
 def paired_t(a: Any, b: Any, o: Options) -> Comparison:
-    value, error = a.value - b.value, a.difference_error(b)
-    return significance.error_t(value, error, n=a.n, level=o.level, unit=o.unit, method="paired t")
+    value, error, n = a.against(b)
+    return significance.error_t(value, error, n=n, level=o.level, unit=o.unit, method="paired t")
 
 
 def welch(a: Any, b: Any, o: Options) -> Comparison:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import Floats, Ints
+from evalkit.arrays import Floats, Ints, ratio
+from evalkit.catalogue.score_kinds import Tables
 from evalkit.metrics import grid
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.grid import Grid
 from evalkit.statistics.of_cells import image
 from evalkit.statistics.of_totals import OfTotals
 from evalkit.statistics.sample import Form, Moments
-from evalkit.statistics.statistic import Piece, Statistic
+from evalkit.statistics.statistic import Layout, Piece, Statistic
+from evalkit.statistics.student import freedom_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,10 +56,9 @@ class Scores:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class OfArea(OfTotals):
-    """A metric of one class against the rest. size: units, or rows. kish: Kish's number of them."""
+class OfSized(OfTotals):
+    """A metric of which it is known on how much it depends. size: units, or rows. kish: Kish's number of them."""
 
-    tables: Scores
     size: int
     kish: float
 
@@ -71,6 +72,13 @@ class OfArea(OfTotals):
         """The degrees of freedom of the standard error."""
         return self.kish - 1
 
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class OfArea(OfSized):
+    """A metric of one class against the rest, or of one label."""
+
+    tables: Tables
+
     @property
     def excess(self) -> float:
         """How much too high the value of so few rows is."""
@@ -79,66 +87,82 @@ class OfArea(OfTotals):
 
 
 @dataclass(frozen=True, eq=False)
-class OfAreas(Statistic):
-    """The mean over the classes. moments: of the columns of all classes and systems. shares, classes: of each.
+class OfMean(Statistic):
+    """A mean over classes or labels. moments: of the columns of all of them and all systems.
 
-    strata: of the rows of each class, the products of what moves the mean, of every two systems; their rows.
+    each: the metric of each, its share in the mean, and its column. size: units, or rows. kish: Kish's number of them.
     """
 
     moments: Moments
+    layout: Layout
     shares: Sequence[float]
-    classes: Sequence[OfArea]
+    each: Sequence[Any]
+    columns: Sequence[str]
     system: int
-    strata: Floats | None
-    rows: Ints
+    size: int
     kish: float
 
     how = OfTotals.how
 
     @property
-    def layout(self) -> Any:
-        """How rows lie."""
-        return self.classes[0].layout
-
-    @property
     def n(self) -> int:
         """Units, or rows."""
-        return self.classes[0].n
+        return self.size
 
     @cached_property
     def value(self) -> float:
         """The mean."""
-        return float(sum(share * one.value for share, one in zip(self.shares, self.classes, strict=True)))
+        return float(sum(share * one.value for share, one in zip(self.shares, self.each, strict=True)))
 
     @cached_property
     def freedom(self) -> float:
         """The degrees of freedom of the standard error."""
         return self.kish - 1
 
+    @property
+    def form(self) -> Form:
+        """How much each row moves the mean."""
+        return dict(zip(self.columns, self.shares, strict=True))
+
     @cached_property
     def _whole(self) -> OfTotals:
         """The mean as sums."""
-        first = self.classes[0]
-        form: Form = {one.column: share for share, one in zip(self.shares, self.classes, strict=True)}
-        return replace(first, chosen=self.chosen, of=self.value, form=form, column="", kish=self.kish)
+        known: Any = (self.moments, self.layout, self.value, self.form, "")
+        return OfSized(self.chosen, *known, size=self.size, kish=self.kish)
 
     def error(self) -> float:
         """The standard error, to first order."""
         return self._whole.error()
 
-    def difference_error(self, other: OfAreas) -> float:
+    def difference_error(self, other: OfMean) -> float:
         """The standard error of the difference on the same rows."""
         return self._whole.difference_error(other._whole)
 
-    def parts(self) -> Iterator[Piece]:
-        """The classes."""
-        at = [self.moments.names.index(one.column) for one in self.classes]
-        moved = image(self.moments.gram[np.ix_(at, at)])
-        for share, one, vector in zip(self.shares, self.classes, moved, strict=True):
-            yield Piece(share, one, vector, one.excess)
+    @cached_property
+    def _moved(self) -> Floats:
+        """How much units move each part of the form."""
+        at = [self.moments.names.index(name) for name in self.form]
+        return image(self.moments.gram[np.ix_(at, at)])
 
-    def of_shares(self) -> None:
+    def parts(self) -> Iterator[Piece]:
+        """The classes, or labels."""
+        rows = zip(self.shares, self.each, self._moved[: len(self.each)], strict=True)
+        return (Piece(share, one, vector, one.excess) for share, one, vector in rows)
+
+    def of_shares(self) -> Floats | None:
         """The shares are fixed."""
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class OfAreas(OfMean):
+    """The mean over the classes.
+
+    strata: of the rows of each class, the products of what moves the mean, of every two systems; their rows.
+    """
+
+    strata: Floats | None
+    rows: Ints
 
     def by_stratum(self, other: OfAreas) -> tuple[Floats, Ints]:
         """The sum of the squares of what moves the difference in each class, and its rows."""
@@ -151,3 +175,34 @@ class OfAreas(Statistic):
     def of_few(self, other: OfAreas) -> tuple[float, float]:
         """The standard error of the difference, and its degrees of freedom."""
         return self.difference_error(other), self.freedom
+
+
+@dataclass(frozen=True, eq=False)
+class OfLabels(OfMean):
+    """The mean over labels of rows that may have several.
+
+    moving: the column of how much rows move the mean through its shares, "" where these are fixed. powers: of every two
+    systems the sums of squares and fourth powers of what moves the difference, of rows that count alike.
+    """
+
+    moving: str
+    powers: Mapping[tuple[int, int], Floats]
+
+    @property
+    def form(self) -> Form:
+        """How much each row moves the mean."""
+        return dict(super().form) | ({self.moving: 1.0} if self.moving else {})
+
+    def of_shares(self) -> Floats | None:
+        """How much units move the mean through its shares."""
+        return self._moved[-1] if self.moving else None
+
+    def by_stratum(self, other: OfLabels) -> tuple[Floats, Ints]:
+        """Rows with several labels have no strata."""
+        return np.empty(0), np.empty(0, np.int64)
+
+    def of_few(self, other: OfLabels) -> tuple[float, float]:
+        """The standard error of the difference, and the degrees of freedom that the kurtosis of its rows leaves."""
+        square, fourth = self.powers[min(self.system, other.system), max(self.system, other.system)].tolist()
+        error = float(np.sqrt(square * ratio(self.freedom + 1, self.freedom)))
+        return error, freedom_of(square, fourth, self.size, self.size - 1.0)

@@ -7,7 +7,7 @@ in units the products of the units' weights in every two cells are known, and wi
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -117,6 +117,11 @@ class OfCells(OfRows):
         """A metric of the same cells, with other things in the place of what is and is said."""
         return OfCells(chosen, rows, self.group, self.system, self.squares)
 
+    @property
+    def excess(self) -> float:
+        """How much too high the value of so few rows is."""
+        return self.chosen.metric.kind.excess(self.rows)
+
     # How it varies
 
     def error(self) -> float:
@@ -160,6 +165,13 @@ class OfCells(OfRows):
         sides = zip((self, other), places, strict=True)
         a, b = (side.of(side.chosen, cells.rows(place, self.group.classes)) for side, place in sides)
         return a, b, cells.squares
+
+    def apart_cells(self, other: OfCells) -> tuple[Cells, Floats]:
+        """The cells of both systems, this one's first, and how much a row of each moves the difference."""
+        a, b, _ = self._together(other)
+        cells, places = self.group.pair(self.system, other.system)
+        said = tuple(cells.said[place] for place in places)
+        return replace(cells, said=said), self._moved_apart(a, b)
 
     def _moved_apart(self, a: OfCells, b: OfCells) -> Floats:
         """How much each row of the cells of both moves the difference."""

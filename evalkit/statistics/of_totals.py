@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
-from evalkit.arrays import ratio
+from evalkit.arrays import Floats, ratio
 from evalkit.statistics.sample import Form, Moments, minus
 from evalkit.statistics.statistic import Layout, Statistic
 
@@ -62,3 +63,30 @@ class OfTotals(Statistic):
     def _error(self, form: Form) -> float:
         n, freedom = self.moments.n, self.freedom
         return self.moments.error(form) * float(np.sqrt(ratio(freedom + 1, freedom) * ratio(n - 1, n)))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class OfShared(OfTotals):
+    """A mean over rows that count alike, of which systems may leave out different ones.
+
+    place: the number of its system. shared: of every two systems the rows that both have, and the sums over these of
+    the differences and of their squares.
+    """
+
+    place: int
+    shared: Mapping[tuple[int, int], Floats]
+
+    def _with(self, other: OfShared) -> tuple[float, float, float]:
+        """Rows, and the sums of the differences and of their squares."""
+        n, apart, squares = self.shared[min(self.place, other.place), max(self.place, other.place)].tolist()
+        return n, apart if self.place < other.place else -apart, squares
+
+    def meets(self, other: Any) -> bool:
+        """Whether any row has both values."""
+        return self._with(other)[0] > 0
+
+    def against(self, other: Any) -> tuple[float, float, int]:
+        """The difference on the rows that have both, its standard error, and how many there are."""
+        n, apart, squares = self._with(other)
+        spread = max(squares - apart**2 / n, 0.0)
+        return apart / n, float(np.sqrt(ratio(spread, n * (n - 1)))), int(n)

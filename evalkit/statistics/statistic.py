@@ -50,6 +50,11 @@ class Statistic:
         """Whether any unit has both values."""
         return True
 
+    def against(self, other: Any) -> tuple[float, float, int]:
+        """The difference on the units that have both, its standard error, and how many there are."""
+        this: Any = self
+        return this.value - other.value, this.difference_error(other), this.n
+
     def shared_means(self) -> list[OfUnits]:
         """This one, if it is the mean of values of units that all systems share; else none."""
         return []

@@ -32,6 +32,7 @@ from evalkit.studies.account import Account
 from evalkit.studies.binary import BINS
 from evalkit.studies.one_by_one import EachStudy
 from evalkit.studies.reliability import Reliability
+from evalkit.studies.row_study import with_limits
 from evalkit.studies.study import Settings
 
 METRICS = ("accuracy", "macro_f1", "mcc", "roc_auc_ovr", "log_loss", "brier")
@@ -175,8 +176,7 @@ class ClassesStudy(EachStudy):
             of |= {"auc": self.of_class(ROC_AUC, name, c)}
             of |= {"average_precision": self.of_class(AVERAGE_PRECISION, name, c)}
         estimates |= {metric: inference.estimate(one, self.inference_options(1)) for metric, one in of.items()}
-        sides = {"": "value", "_low": "low", "_high": "high"}
-        return {f"{m}{end}": getattr(e, side) for m, e in estimates.items() for end, side in sides.items()}
+        return with_limits(estimates)
 
     # Pictures' data
 

@@ -22,12 +22,13 @@ from evalkit.reading.inputs import pairing
 from evalkit.reading.reductions import classes, tabled
 from evalkit.reading.reductions.classes import Large
 from evalkit.reading.tables.slices import Slice
-from evalkit.statistics.class_passes import FACTS, NOWHERE, First, Ranked, Second
+from evalkit.statistics.cell_passes import Counting
+from evalkit.statistics.class_passes import FACTS, NOWHERE, First, Second, ranked
 from evalkit.statistics.class_sample import Counted, SummedClasses
 from evalkit.statistics.forecast_passes import Moved
 from evalkit.statistics.gathered import Gathered
-from evalkit.statistics.of_areas import OfArea, Scores
-from evalkit.statistics.of_cells import Group, OfCells
+from evalkit.statistics.of_areas import OfArea
+from evalkit.statistics.of_cells import OfCells
 from evalkit.statistics.statistic import Layout
 from evalkit.studies import account, classes_study, one_by_one, row_study
 from evalkit.studies import study as studies
@@ -226,13 +227,16 @@ def _counted(t: Large, settings: Settings) -> Counted:
     if not t.plan.paired and rows != t.rows:
         raise tabled.changed(t)
     _refuse_partial(first, g, t.systems)
+    limit = first.counting.bins
     if any(bins.shift for name, bins in g.grids.items() if name.endswith("cells")):
-        raise ParameterError(f"systems: actual and predicted classes of two systems come in more than {first.bins:,} "
+        raise ParameterError(f"systems: actual and predicted classes of two systems come in more than {limit:,} "
                              "ways, which needs all rows in memory; choose one system")  # fmt: skip
     plain = not t.plan.unit and t.plan.scale is None
     layout = Layout.SUMMED if plain else Layout.SUMMED_VARIED
     numbers = sorted(int(name) for name in g.sums if name.isdecimal())
-    return Counted(t.systems, first, g, {n: _group(t, first, g, n, layout) for n in numbers}, layout)
+    sizes = first.classes, len(t.systems)
+    of = {n: first.counting.group(g, f"{n}", *sizes, int(g.sums[f"{n}"][0]), layout) for n in numbers}
+    return Counted(t.systems, first, g, of, layout)
 
 
 def _refuse_partial(first: First, g: Gathered, systems: Sequence[str]) -> None:
@@ -253,24 +257,10 @@ def _first(t: Large, settings: Settings) -> First:
         sliced=[primary] if primary.metric.kind.totalled else [],
         ranked=t.scored,
         ranked_slices=t.scored and bool(_ordered(primary)),
-        scale=t.plan.scale,
-        squares=t.squares,
-        apart=t.plan.units is not None,
-        bins=limits.bins,
+        counting=Counting(t.plan.scale, t.squares, t.plan.units is not None, limits.bins),
         room=min(limits.bins, max(limits.bins // (k * s), LEAST)),
         fewer=min(limits.slice_bins, max(limits.slice_bins // (k * s), LEAST)),
     )
-
-
-def _group(t: Large, first: First, g: Gathered, number: int, layout: Layout) -> Group:
-    """The cells of a group of rows."""
-    systems = range(len(t.systems))
-    each = [first.cells(g, number, i).weighing for i in systems]
-    if t.plan.unit:
-        n, gram = first.gram(g, number, len(t.systems))
-        return Group(first.classes, layout, n, each, {}, gram)
-    pairs = {(j, i): first.cells(g, number, j, i).weighing for i in systems for j in range(i)}
-    return Group(first.classes, layout, int(g.sums[f"{number}"][0]), each, pairs)
 
 
 def _second(t: Large, counted: Counted, settings: Settings) -> Second | None:
@@ -282,11 +272,11 @@ def _second(t: Large, counted: Counted, settings: Settings) -> Second | None:
         if (wanted := first.sliced if group else first.losses)
     }
     areas = {
-        (group, label): [[_ranked(chosen, scores) for scores in counted.each(group, i)] for i in counted.systems]
+        (group, label): [[ranked(chosen, scores) for scores in counted.each(group, i)] for i in counted.systems]
         for group in counted.groups
         for label, chosen in _areas(settings.metrics, group, each=t.scored and not plain).items()
     }
-    return Second(first.classes, losses, areas, first.scale, plain, first.apart) if losses or areas else None
+    return Second(first.classes, losses, areas, first.scale, plain, first.counting.apart) if losses or areas else None
 
 
 def _areas(metrics: Sequence[Chosen], group: int, *, each: bool) -> dict[str, Chosen]:
@@ -301,10 +291,3 @@ def _ordered(chosen: Chosen) -> list[Chosen]:
     """The metric of one class of which another one is the mean, where it follows from the order of the scores."""
     kind: Any = chosen.base.metric.kind
     return [] if kind.totalled or kind.decided else [Chosen(kind.of)]
-
-
-def _ranked(chosen: Chosen, scores: Scores) -> Ranked:
-    """How much the rows of each bin move the metric of one class."""
-    kind: Any = chosen.metric.kind
-    moved = np.ascontiguousarray(kind.bins(scores.chances)[:, ::-1])
-    return Ranked(grid.codes(scores.counts.threshold[::-1]), np.nan_to_num(moved).ravel())

@@ -19,7 +19,7 @@ from evalkit.statistics.statistic import Layout
 from evalkit.studies.binary import BinaryStudy
 from evalkit.studies.classes_study import ClassesStudy
 from evalkit.studies.diagnostics import Ends
-from evalkit.studies.multilabel import MultiLabelStudy
+from evalkit.studies.labels_study import LabelsStudy
 
 SOME = 30  # rows of a class below which the page warns
 DOMINANT = 0.9  # the share of the larger class from which accuracy says little
@@ -218,9 +218,9 @@ def rows_by_class(study: ClassesStudy) -> dict[str, int]:
     return dict(zip(study.classes, study.sizes.tolist(), strict=True))
 
 
-def rows_by_label(study: MultiLabelStudy) -> dict[str, int]:
+def rows_by_label(study: LabelsStudy) -> dict[str, int]:
     """The rows on which each label is true."""
-    return dict(zip(study.data.labels, study.data.actual.sum(axis=0).tolist(), strict=True))
+    return dict(zip(study.labels, study.sizes.tolist(), strict=True))
 
 
 def never_predicted(study: ClassesStudy) -> dict[str, list[str]]:
@@ -283,36 +283,22 @@ class Labels:
     hamming_of_none: float
 
 
-def labels(study: MultiLabelStudy) -> Labels:
+def labels(study: LabelsStudy) -> Labels:
     """The labels of the rows."""
-    per_row, w = study.data.actual.sum(axis=1), study.data.weight
-    mean, none = float(np.average(per_row, weights=w)), float(np.average(per_row == 0, weights=w))
-    return Labels(
-        dict(zip(study.data.labels, study.shares.tolist(), strict=True)), mean, none, float(study.shares.mean())
-    )
+    mean, none = study.per_row
+    shares = dict(zip(study.labels, study.shares.tolist(), strict=True))
+    return Labels(shares, mean, none, float(study.shares.mean()))
 
 
-def stored(study: MultiLabelStudy) -> dict[str, Precision]:
+def stored(study: LabelsStudy) -> dict[str, Precision]:
     """The precision of each system's scores; of each of its labels if these differ."""
     named: dict[str, Precision] = {}
     for name, some in study.precision.items():
-        several = [f"{name}: {label}" for label in study.data.labels] if len(set(some)) > 1 else [name]
+        several = [f"{name}: {label}" for label in study.labels] if len(set(some)) > 1 else [name]
         named |= dict(zip(several, some, strict=False))
     return named
 
 
-def label_shares(study: MultiLabelStudy, chosen: Chosen) -> float:
+def label_shares(study: LabelsStudy, chosen: Chosen) -> float:
     """The metric of scoring every row by how often each label is true."""
-    rows = study.sample.rows[study.leader]
-    return chosen.value(replace(rows, score=np.tile(study.shares, (len(rows), 1))))
-
-
-def mean_scores(study: MultiLabelStudy) -> pd.DataFrame:
-    """Of each label the leader's mean score, the share of rows that have it, and the difference with its interval."""
-    score, rows = study.data.score[study.leader], []
-    means = np.average(score, axis=0, weights=study.data.weight)
-    for j, label in enumerate(study.data.labels):
-        off = study.mean(score[:, j] - study.data.actual[:, j], study.data.weight)
-        apart = {"difference": off.value, "low": off.low, "high": off.high}
-        rows.append({"label": label, "score": means[j], "share": study.shares[j]} | apart)
-    return pd.DataFrame(rows)
+    return study.constant(chosen)

@@ -4,7 +4,7 @@ With it the numbers and curves of one class against the rest, or of one label, t
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -110,8 +110,13 @@ class RowStudy(Shown, Study):
         }
         of_class = {"f1": F1} | ({"auc": ROC_AUC, "average_precision": AVERAGE_PRECISION} if score is not None else {})
         estimates |= {name: self.of(metric, rows) for name, metric in of_class.items()}
-        sides = {"": "value", "_low": "low", "_high": "high"}
-        return {f"{metric}{end}": getattr(e, side) for metric, e in estimates.items() for end, side in sides.items()}
+        return with_limits(estimates)
+
+
+def with_limits(estimates: Mapping[str, Estimate]) -> dict[str, float]:
+    """Each estimate as itself, `_low` and `_high`."""
+    sides = {"": "value", "_low": "low", "_high": "high"}
+    return {f"{metric}{end}": getattr(e, side) for metric, e in estimates.items() for end, side in sides.items()}
 
 
 # Tables and curves of one class against the rest, or of one label ---------------------------------------------------

@@ -26,6 +26,7 @@ from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.methods import Options
 from evalkit.statistics.significance import Comparison
 from evalkit.statistics.statistic import Layout, Statistic
+from evalkit.studies import leaders
 from evalkit.studies.words import plural
 
 Member = Bools | slice | int  # of sums a number of a slice
@@ -250,9 +251,7 @@ class Study(ABC):
     @cached_property
     def order(self) -> list[str]:
         """The systems by the primary metric, best first; equal ones (to 12 digits) by name, undefined ones last."""
-        value = {name: float(f"{self.estimate(self.primary, name).value:.12g}") for name in self.systems}
-        sign = -1 if self.primary.metric.best == "high" else 1
-        return sorted(self.systems, key=lambda name: (np.isnan(value[name]), sign * value[name], name))
+        return leaders.ranked({name: self.estimate(self.primary, name).value for name in self.systems}, self.primary)
 
     @cached_property
     def estimates(self) -> pd.DataFrame:
@@ -318,7 +317,7 @@ class Study(ABC):
     @cached_property
     def leader(self) -> str:
         """Whom the first screen speaks of: the best system, with a baseline the best of the others."""
-        return next(name for name in self.order if name != self.settings.baseline or len(self.order) == 1)
+        return leaders.leading(self.order, self.settings.baseline)
 
     @cached_property
     def headline(self) -> pd.DataFrame:

@@ -228,7 +228,7 @@ READERS = (
     ),
     Reader(
         "labels", classification, "preds", *two_systems(_labels(), "p_a", "p_b"),
-        {"id": "id", "number": "p_b", "mark": "y_b", "shared": "y_b"}, ("y_b", "p_b"),
+        {"id": "id", "number": "p_b", "mark": "y_b", "shared": "y_b"}, ("y_b", "p_b"), large=True,
     ),
     Reader(
         "forecasts", rating, "preds", *two_systems(_forecasts(), "forecast"),

@@ -53,11 +53,11 @@ def opened(predicted: Predicted, budget: Budget, segments: Sequence[str], unit: 
         yield None
         return
     columns = sum(field.is_number for field in predicted.layouts[0].fields.values())
-    with tabled.engine_for(predicted.parts, replace(budget, reading=_wide(budget.reading, columns))) as engine:
+    with tabled.engine_for(predicted.parts, replace(budget, reading=wide(budget.reading, columns))) as engine:
         yield read(engine, predicted, list(dict.fromkeys(segments)), unit) if engine else None
 
 
-def _wide(reading: Reading, columns: int) -> Reading:
+def wide(reading: Reading, columns: int) -> Reading:
     """The rows that are held at once, of so many columns of numbers."""
     times = max(1.0, columns * SCORE / reading.row)
     return replace(
@@ -73,10 +73,8 @@ def read(engine: Engine, predicted: Predicted, segments: Sequence[str] = (), uni
     pieces = tabled.pieces_of(engine, predicted.parts, predicted.layouts)
     profiles = [forecasts.profile(engine, piece) for piece in pieces]
     outcomes.check_positive(predicted.positive, predicted.kind)
-    first, layout, every = pieces[0], pieces[0].layout, [row for rows in profiles for row in rows]
-    names = sorted({row["system"] for row in every})
-    systems = tuple(names[i] for i in aligned.kept_systems(names, predicted.systems, layout, first.part))
-    kept = [row for row in every if row["system"] in systems]
+    layout = pieces[0].layout
+    systems, kept = wanted(predicted, pieces[0], profiles)
     known = _Known.of(engine, pieces, systems)
     classes = known.classes()
     own = known.scores(classes)
@@ -90,13 +88,21 @@ def read(engine: Engine, predicted: Predicted, segments: Sequence[str] = (), uni
         rows=sum(row["n"] for row in kept),
         slices={},
         classes=classes,
-        squares=_squares(kept, plan.scale),
+        squares=squares_of(kept, plan.scale),
         outside="",
     )
     table = replace(table, outside=_outside(table, kept, own))
     if layout.id and not plan.paired:
         tabled.refuse_id_twice(table)
     return tabled.grouped(table, segments, unit)
+
+
+def wanted(predicted: Predicted, first: Piece, profiles: Sequence[Sequence[Row]]) -> tuple[tuple[str, ...], list[Row]]:
+    """The systems that are wanted, in order, and what is known of their rows; raises ParameterError for another."""
+    every = [row for rows in profiles for row in rows]
+    names = sorted({row["system"] for row in every})
+    systems = tuple(names[i] for i in aligned.kept_systems(names, predicted.systems, first.layout, first.part))
+    return systems, [row for row in every if row["system"] in systems]
 
 
 def only(t: Large, kept: Sequence[int]) -> Large:
@@ -111,7 +117,7 @@ def only(t: Large, kept: Sequence[int]) -> Large:
     return replace(t, classes=classes, plan=replace(t.plan, **named))
 
 
-def _squares(rows: Sequence[Row], scale: float | None) -> float:
+def squares_of(rows: Sequence[Row], scale: float | None) -> float:
     """Of what size squared weights are counted, so that their sums are whole numbers."""
     if scale is None:
         return 1.0

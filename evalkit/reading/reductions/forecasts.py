@@ -19,7 +19,7 @@ from evalkit.reading.reductions import tabled
 from evalkit.reading.reductions.shards import Plan
 from evalkit.reading.reductions.tabled import Piece, Tabled, system_of
 from evalkit.reading.tables.parts import explained
-from evalkit.reading.tables.rules import LEAST_WEIGHT, MOST_WEIGHT, checks, split
+from evalkit.reading.tables.rules import LEAST_WEIGHT, MOST_WEIGHT, ZERO_OR_ONE, checks, split
 
 Row = Mapping[str, Any]  # of a profile
 ACTUAL, WEIGHT = "number actual", "number weight"
@@ -81,7 +81,10 @@ def profile(engine: Engine, piece: Piece) -> list[dict[str, Any]]:
     """
     fields = piece.layout.fields
     broken, (_, numbers) = list(checks(fields, engine.dialect)), split(fields)
-    quick = _by_system(engine, piece, _ends(engine, list(dict.fromkeys(check.role for check in broken)), numbers))
+    cells = _ends(engine, list(dict.fromkeys(check.role for check in broken)), numbers)
+    odd = [check.wrong for check in broken if check.rule is ZERO_OR_ONE]
+    cells += [f"count(*) FILTER (WHERE {' OR '.join(odd)}) AS odd"] if odd else []
+    quick = _by_system(engine, piece, cells)
     if not quick:
         raise piece.part.no_rows()
     if not all(_sound(row, numbers) for row in quick):
@@ -114,10 +117,14 @@ def _ends(engine: Engine, roles: Sequence[str], numbers: Mapping[str, str]) -> l
 def _sound(row: Row, numbers: Mapping[str, str]) -> bool:
     """Whether every value is there, and every number within its bounds."""
     whole = all(value == row["n"] for name, value in row.items() if name.startswith("some "))
-    return whole and all(
-        low <= row[f"min {role}"] <= row[f"max {role}"] <= high
-        for role in numbers
-        for low, high in [(LEAST_WEIGHT, MOST_WEIGHT) if role == WEIGHT else (-LARGEST, LARGEST)]
+    return (
+        whole
+        and not row.get("odd")
+        and all(
+            low <= row[f"min {role}"] <= row[f"max {role}"] <= high
+            for role in numbers
+            for low, high in [(LEAST_WEIGHT, MOST_WEIGHT) if role == WEIGHT else (-LARGEST, LARGEST)]
+        )
     )
 
 

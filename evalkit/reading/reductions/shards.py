@@ -33,8 +33,9 @@ class Plan:
     paired: rows of several systems, joined on id; else every system has a column score<i>. hits: the labels that are
     positive. scale: what weights are counted in, None without weights. units: the distinct units where they are few.
     truth: the column of what is, not of what is said. beside: further columns of numbers, beside0, beside1, ....
-    classes: of a label of several classes. each: the columns of scores of a system, one a class. said: of the column
-    that says the class, None where it is that of the highest score.
+    classes: of a label of several classes. labels: their names, where a row has several, each in a column label0, ....
+    each: the columns of scores of a system, one a class or label. said: of the column that says the class, None where
+    it is that of the highest score.
     """
 
     systems: tuple[str, ...]
@@ -49,6 +50,12 @@ class Plan:
     classes: Segment | None = None
     each: int = 1
     said: Segment | None = None
+    labels: tuple[str, ...] = ()
+
+    @property
+    def truths(self) -> list[str]:
+        """The columns of what is."""
+        return [f"label{i}" for i in range(len(self.labels))] or [self.truth]
 
     @property
     def columns(self) -> list[str]:
@@ -61,7 +68,7 @@ class Plan:
         """The columns that are measured: rows of a unit that are equal in them can change places."""
         scores = [f"score{i}" for i in range(self.each * (1 if self.paired else len(self.systems)))]
         weight, said = ["weight"] if self.scale is not None else [], ["predicted"] if self.said else []
-        return [self.truth, *said, *weight, *self.numbers, *scores]
+        return [*self.truths, *said, *weight, *self.numbers, *scores]
 
     @property
     def numbers(self) -> list[str]:
@@ -116,7 +123,9 @@ def shard(table: Any, plan: Plan) -> Shard:
 
 
 def _label(table: Any, plan: Plan) -> Bools | Floats | Ints:
-    """What is: whether a row is positive, its actual value, or its class."""
+    """What is: whether a row is positive, its actual value, its class, or which labels are true."""
+    if plan.labels:
+        return np.column_stack([_numbers(table[name]) == 1 for name in plan.truths])
     column = table[plan.truth]
     return column.to_numpy() if plan.classes is None else plan.classes.of[places(column, plan.classes.values)]
 
@@ -124,6 +133,8 @@ def _label(table: Any, plan: Plan) -> Bools | Floats | Ints:
 def _scores(table: Any, plan: Plan) -> list[Floats]:
     """The scores of each system, or of all their rows where these are to be paired."""
     every = [_numbers(table[f"score{i}"]) for i in range(plan.each * (1 if plan.paired else len(plan.systems)))]
+    if plan.labels:
+        return [np.column_stack(every[at : at + plan.each]) for at in range(0, len(every), plan.each)]
     if plan.classes is None:
         return every
     return [np.column_stack(every) if every else np.empty((len(table), 0))]
@@ -149,7 +160,7 @@ def _paired(table: Any, plan: Plan) -> tuple[list[Ints], int]:
 
 def _differing(table: Any, plan: Plan, label: np.ndarray, rows: Sequence[Ints]) -> int:
     """In how many columns that systems share the paired rows differ."""
-    shared: list[Any] = [label, *(table[name].to_numpy() for name in plan.numbers)]
+    shared: list[Any] = [*(label.T if label.ndim > 1 else [label]), *(table[name].to_numpy() for name in plan.numbers)]
     shared += [_codes(table[name])[0] for name in plan.groups]
     shared += [] if plan.scale is None else [_numbers(table["weight"])]
     return sum(pairing.differing(column, rows) is not None for column in shared)

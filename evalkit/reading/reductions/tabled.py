@@ -251,6 +251,7 @@ def refuse(t: Tabled) -> InputError:
     short = {f"text attribute {name}": f"segment{i}" for i, name in enumerate(t.slices)}
     short |= {"text label": t.plan.truth, "number actual": t.plan.truth, "number weight": "weight"}
     short |= {f"number beside {name}": f"beside{i}" for i, name in enumerate(t.plan.beside)}
+    short |= {f"number true {name}": f"label{i}" for i, name in enumerate(t.plan.labels)}
     for role, field in ((aligned.key(role, field), field) for role, field in layout.shared.items()):
         at = short.get(role, "unit")
         if (id := _id_having(t, f"min({at}) <> max({at})")) is not None:
