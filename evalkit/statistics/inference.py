@@ -286,6 +286,8 @@ SHARES = Method(
     methods.lift_of_shares,
 )
 ADDED_UP = Method(interval_methods.summed_jackknife, JACKKNIFE, methods.summed_t, JACKKNIFE)
+GIVEN = Method(interval_methods.known, "as given", methods.flips, "none")
+OF_PARTS = (Combined, Weighted, Harmonic)  # kinds that combine other metrics
 OF_FOLDS = Method(interval_methods.of_folds, "Nadeau–Bengio", methods.two_folds, "Nadeau–Bengio's corrected t")
 TABLE: dict[Layout, dict[type[Kind], Method]] = {
     Layout.PLAIN: PLAIN,
@@ -294,10 +296,7 @@ TABLE: dict[Layout, dict[type[Kind], Method]] = {
     Layout.SUMMED: SUMMED,
     Layout.SUMMED_VARIED: WEIGHTED
     | dict.fromkeys((Loss, RatioOfRows, Smooth, OfMeans), BY_ROW)
-    | {
-        kind: replace(WEIGHTED[kind], test=methods.influence, test_is=OF_KISH)
-        for kind in (Combined, Weighted, Harmonic)
-    },
+    | {kind: replace(WEIGHTED[kind], test=methods.influence, test_is=OF_KISH) for kind in OF_PARTS},
     Layout.DIVIDED: dict.fromkeys(
         (PerUnit, Ratio),
         Method(interval_methods.divided_or_jackknife, DIVIDED, methods.flips_of_sums, "sign flips of the units' sums"),
@@ -340,9 +339,7 @@ TABLE: dict[Layout, dict[type[Kind], Method]] = {
         Ratio: replace(ADDED_UP, interval=interval_methods.summed_jackknife_of_few),
     },
     Layout.FOLDS: dict.fromkeys((PerUnit, Ratio), OF_FOLDS),
-    Layout.KNOWN: dict.fromkeys(
-        (PerUnit, Ratio, Proportion), Method(interval_methods.known, "as given", methods.flips, "none")
-    ),
+    Layout.KNOWN: dict.fromkeys((PerUnit, Ratio, Proportion), GIVEN),
 }
 
 
