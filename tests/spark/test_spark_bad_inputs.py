@@ -15,6 +15,7 @@ ROLES = {  # what is tried of each reader: a case costs seconds, and the rest is
     "users": ("id", "number", "name"),
     "sessions": ("group id", "position", "name", "segment"),
     "binary": ("number", "probability", "binary", "weight", "unit", "needed", "twin"),
+    "labels": ("number", "mark", "shared"),
 }
 TYPED = [case for case in CASES if case.change and "parquet" in case.formats and not case.name.startswith("number: 1")]
 TRIED = [(c, r) for c in TYPED for r in READERS if fits(c, r) and c.role in ROLES.get(r.name, ())]
