@@ -1,10 +1,10 @@
 """Files of 1M, 10M and 100M rows to a study, reading within 1 GB: wall, CPU and peak memory, and how they grow.
 
-Of users of an A/B test 100k, 1M and 10M, all of which are read as large tables are.
+Of users of an A/B test 100k, 1M and 10M; these and logs of sessions are all read as large tables are.
 
 python benchmarks/scale.py [rows ...]. Each size runs in a process of its own. The files are made in the temporary
-folder, 2.6 GB of ranked lists, 1.2 GB of scores and 2.5 GB of forecasts at 100M rows, 0.8 GB of ten classes or
-labels at 10M, and removed.
+folder, 2.6 GB of ranked lists, 1.2 GB of scores, 2.5 GB of forecasts and 1.5 GB of sessions at 100M rows, 0.8 GB of ten
+classes or labels at 10M, and removed.
 """
 
 import json
@@ -102,6 +102,26 @@ def users(rows: int) -> Iterator[dict[str, np.ndarray]]:
         }
 
 
+def sessions(rows: int) -> Iterator[dict[str, np.ndarray]]:
+    """Ten items a session in no order, teams in turns, about four sessions a user, and a segment of four values."""
+    rng, users = np.random.default_rng(5), rows // 40
+    for start in range(0, rows, CHUNK):
+        n = min(CHUNK, rows - start)
+        order = rng.permutation(n)
+        session, position = order // 10, order % 10 + 1
+        first, user, device = (rng.integers(0, most, -(-n // 10))[session] for most in (2, users, 4))
+        team = (position + first) % 2
+        yield {
+            "session": np.char.add("s", (start // 10 + session).astype(str)),
+            "user": np.char.add("u", user.astype(str)),
+            "position": position,
+            "team": np.array(["a", "b"])[team],
+            "click": (rng.random(n) < 0.25 * (1 + 0.05 * team) / np.sqrt(position)).astype(np.int8),
+            "item": np.char.add("i", rng.integers(0, 20_000, n).astype(str)),
+            "device": np.array(["a", "b", "c", "d"])[device],
+        }
+
+
 def rows_read(report: str, **given: str) -> Callable[[str], Any]:
     """What reads a file of predictions: path in, estimates out."""
     return lambda path: import_module(f"evalkit.studies.{report}").read(path, memory=MEMORY, **given).estimates
@@ -121,6 +141,19 @@ def users_read(path: str) -> Any:
     return study.estimates
 
 
+def sessions_read(path: str) -> Any:
+    """The estimates of a log of sessions, of which more than 50,000 rows are read as large logs are."""
+    from evalkit.limits import Limits, Reading
+    from evalkit.parameters import Interleaving
+    from evalkit.studies import interleaving
+
+    p = Interleaving.of({"log": path, "memory": MEMORY, "world": "none", "segments": "device"})
+    study = interleaving.study_of(p, Limits(reading=Reading(rows=50_000))).log
+    assert study is not None
+    assert len(study.by_position) == 20
+    return study.estimates
+
+
 @dataclass(frozen=True)
 class Kind:
     """A kind of rows, what reads a file of them, and what share of each size is measured."""
@@ -137,6 +170,7 @@ KINDS = {
     "ten labels": Kind(ten_labels, rows_read("classification"), share=0.1),
     "rating": Kind(forecasts, rows_read("rating", segments="device")),
     "users": Kind(users, users_read, share=0.1),
+    "sessions": Kind(sessions, sessions_read),
 }
 
 

@@ -37,6 +37,12 @@ def test_shards_hold_whole_groups_and_every_row(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_little_memory_has_fewer_threads():
+    for memory, wanted, threads in (("250MB", 2, 1), ("499MB", 2, 1), ("500MB", 2, 2), ("1GB", 8, 4), ("1GB", 2, 2)):
+        with engine.opened(base.budget(memory, threads=wanted)) as e:
+            assert e.table("SELECT current_setting('threads') AS n", "").to_pylist() == [{"n": threads}]
+
+
 def test_one_group_larger_than_a_shard_stays_whole():
     table = pa.table({"query": ["a"] * 250_000 + ["b"] * 10})
     with engine.opened(base.budget("200MB", threads=1)) as e:

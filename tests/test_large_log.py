@@ -100,7 +100,7 @@ def test_where_signs_would_be_flipped_the_page_says_that_they_are_not():
     assert reduced.comparisons["method"].tolist() == ["paired t", "paired t", "jackknife t", "jackknife t"]
     assert "sign flips" in kept.tests_are
     assert "sign flips" not in reduced.tests_are
-    assert "Above 100 rows, single users are not kept: arms are compared by t" in text(reduced)
+    assert "Above 100 rows, single users are not kept: where a shorter log would have sign flips" in text(reduced)
     assert "are not kept" not in text(kept)
     np.testing.assert_allclose(reduced.estimates["value"], kept.estimates["value"], rtol=REL)
 

@@ -166,7 +166,7 @@ LOG_ADDED_UP = Kind(
     "EK714",
     "log added up",
     "The log is so long that only sums over its users are kept; signs of single users are not flipped.",
-    "Nothing: t holds for so many users, except in small slices of skewed users.",
+    "Nothing: t holds for so many users; in slices of few users sign flips of a shorter log would be more exact.",
 )
 BINNED_CREDIT = Kind(
     "EK715",

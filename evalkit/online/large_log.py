@@ -31,7 +31,7 @@ class LargeLog(Tabled):
     """A log that an engine holds.
 
     arms: in order. neutral: what stands for no team. sessions: how many there are. longest: items of the longest one.
-    most: the largest outcome. named: role -> column. fields: the columns of each part by role.
+    most: the largest outcome. named: role -> column. attributes: the columns for segments.
     """
 
     arms: tuple[str, ...]

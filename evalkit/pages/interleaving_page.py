@@ -223,8 +223,8 @@ def _added_up(study: Interleaving) -> list[Finding]:
     """That single users are not kept, if so, and what that changes."""
     rows, users = study.settings.limits.reading.rows, plural(study.unit_name, 2)
     text = (
-        f"Above {rows:,} rows, single {users} are not kept: arms are compared by t, and intervals are the jackknife's, "
-        f"also where {study.settings.limits.flipped:,} {users} or fewer, of all or of a slice, would have sign flips."
+        f"Above {rows:,} rows, single {users} are not kept: where a shorter log would have sign flips of {users}, arms "
+        "are compared by t, or by the jackknife for ratios, and intervals of two arms are the jackknife's too."
     )
     kept = [] if study.flips else [methods.LOG_ADDED_UP.note(text)]
     bound = (

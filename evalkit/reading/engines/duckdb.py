@@ -22,6 +22,7 @@ from evalkit.reading.tables.parts import Selection
 
 SHARE = 2  # one in so many bytes is DuckDB's
 HASH = "hash of by"  # the column that brings equal values together
+EACH = 125 * 10**6  # bytes that DuckDB asks for each of its threads: with less, sorting runs out of memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +145,7 @@ def opened(budget: Budget) -> Iterator[DuckDB]:
         "memory_limit": f"{budget.memory // SHARE // 10**6}MB",
         "preserve_insertion_order": "true",  # shards are the same for every number of threads
         "temp_directory": str(folder),
-        "threads": str(budget.threads),
+        "threads": str(max(1, min(budget.threads, budget.memory // SHARE // EACH))),
     }
     try:
         connection = duckdb.connect(config=options)
