@@ -149,6 +149,15 @@ def test_a_label_that_no_row_has_is_undefined_as_in_memory():
     assert np.isnan(reduced.estimates.set_index("metric")["value"]["map_classes"]).all()
 
 
+@pytest.mark.parametrize("given", [{"baseline": "near"}, {"metrics": "map_classes,micro_f1"}])
+def test_the_leader_is_that_of_memory(given):
+    data = frame() if "baseline" in given else frame().assign(y_sport=0)
+    kept, reduced = held(data, **given), summed(data, **given)
+    assert reduced.leader == kept.leader == "far"
+    same(kept.sweep, reduced.sweep, but=RATIOS, column="system")
+    same(kept.mean_scores, reduced.mean_scores)
+
+
 def test_own_metrics_are_those_of_memory():
     @ek.mean(best="low", low=0)
     def far(label, score):

@@ -20,6 +20,7 @@ from evalkit.statistics.resampling import ALONE
 from evalkit.statistics.sample import Columns, Moments
 
 BLOCK = 2**17  # rows whose columns are held at once
+LEAST = 64  # rows whose products are added up at once
 FACTS = -1  # the key of the row that counts rows
 BINS = ("low", "high", "positive", "negative")
 SHARED = ("rows", "positive", "negative")
@@ -221,8 +222,11 @@ def cubed(x: Floats) -> Floats:
 
 
 def products(x: Floats) -> Floats:
-    """x @ x.T in pieces so small that BLAS wakes no other threads, which would only wait for each other."""
-    step = max(1, ALONE // 2 // len(x) ** 2)
+    """x @ x.T in pieces so small that BLAS wakes no other threads, which would only wait for each other.
+
+    Of many columns pieces have at least a few rows, as otherwise adding the pieces up takes longer than making them.
+    """
+    step = max(LEAST, ALONE // 2 // len(x) ** 2)
     whole = np.zeros((len(x), len(x)))
     for start in range(0, x.shape[1], step):
         piece = x[:, start : start + step]

@@ -197,19 +197,19 @@ def _apart(first: Any, second: Any) -> Floats:
 def _sweep(c: Counted, leader: int) -> Sweep:
     """The thresholds along which the metrics of the leader are measured."""
     thresholds = labels_study.at_thresholds(steps(c, leader), curves.best_f(pooled(c, leader)))
-    f1 = []
-    for t in thresholds.tolist():
-        tables = [Decided(c.scores(0, j, leader).counts, t) for j in c.labels]
-        (macro,) = (chosen for chosen in map(_swept, SWEPT) if isinstance(chosen.metric.kind, Combined))
-        f1.append([_decided(macro, one) for one in tables])
+    (macro,) = (chosen for chosen in map(_swept, SWEPT) if isinstance(chosen.metric.kind, Combined))
+    tables = [c.scores(0, j, leader).counts for j in c.labels]
+    f1 = [[_decided(macro, Decided(table, t)) for table in tables] for t in thresholds.tolist()]
     return Sweep(leader, thresholds, f1)
 
 
 def _swept(name: str) -> Chosen:
+    """A metric by its name."""
     return lookup.find(name, "labels")
 
 
 def _decided(macro: Chosen, tables: Decided) -> ByCell:
+    """How much a row moves the metric of one label, of which a mean is taken."""
     kind: Any = macro.metric.kind
     (hit, missed), (false, right) = np.nan_to_num(kind.of.kind.bins(tables.cut))
     return ByCell(np.array([right, false, missed, hit]))
