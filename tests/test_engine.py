@@ -63,7 +63,7 @@ def test_reduce_gives_what_the_function_makes_of_the_shards():
 
 
 def test_a_full_disk_is_said_in_one_line(tmp_path):
-    e = engine.DuckDB(None, base.Budget(10**9, 1, tmp_path))
+    e = engine.DuckDB({}, base.Budget(10**9, 1, tmp_path))
     for message in (
         "IO Error: Could not write file: No space left on device",
         "failed to offload data block of size 1",

@@ -213,3 +213,21 @@ def test_a_round_threshold_counts_what_numpy_counts_of_single_precision(session)
         assert isinstance(study, SumsStudy) is (most == 100)
         assert study.decisions[["tp", "fp"]].to_numpy().tolist() == [expected]
         assert [to.name for to in study.facts.precision.values()] == ["float32"]
+
+
+@pytest.mark.parametrize("partitions", [1, 4, 16])
+def test_partitions_of_four_executors_give_the_same_numbers(session, partitions):
+    rows, setting = frame(12_000, seed=7, ties=9), "spark.sql.shuffle.partitions"
+    given = {"columns": "{id: id}", "metrics": "roc_auc,average_precision,brier,f1"}
+    here = classified(long(rows), SMALL, **given)
+    before = session.conf.get(setting)
+    session.conf.set(setting, str(partitions))
+    try:
+        found = classified(made(session, long(rows)).repartition(partitions), SMALL, **given)
+        frames = found.estimates, found.comparisons
+    finally:
+        session.conf.set(setting, before)
+    for ours, theirs in zip(frames, (here.estimates, here.comparisons), strict=True):
+        pd.testing.assert_frame_equal(ours, theirs, rtol=1e-12, atol=1e-14)
+    for system in here.systems:
+        assert np.array_equal(found.table(system).tp, here.table(system).tp)

@@ -13,7 +13,7 @@ from evalkit.drawing.tables import plain
 from evalkit.limits import Limits, Reading
 from evalkit.pages import ranking_page
 from evalkit.parameters import Ranking
-from evalkit.reading.engines import base
+from evalkit.reading.engines import base, spark
 from evalkit.reading.inputs import runs
 from evalkit.reading.inputs.rows import Ranked
 from evalkit.reading.reductions import sharded
@@ -101,3 +101,26 @@ def test_rows_that_contradict_each_other_are_refused(session):
     good = pd.DataFrame(GOOD)
     with pytest.raises(InputError, match=r"query 'a' and item 'x' must appear once in system 'system', got them again"):
         from_spark(frame(session, pd.concat([good, good[:1]])))
+
+
+@pytest.mark.parametrize(("sources_of", "shuffled"), [(1, 1), (4, 4), (4, 16)])
+def test_partitions_of_four_executors_give_the_same_bits(session, sources_of, shuffled):
+    rows = table(40_000)
+    setting = "spark.sql.shuffle.partitions"
+    before = session.conf.get(setting)
+    session.conf.set(setting, str(shuffled))
+    try:
+        found = from_spark(frame(session, rows).repartition(sources_of), attributes=["language"])
+    finally:
+        session.conf.set(setting, before)
+    here = runs.read(rows, attributes=["language"])
+    assert_same(here, replace(found, sources=here.sources))
+
+
+def test_rows_are_asked_for_twice_once_to_check_and_once_to_measure(session, monkeypatch):
+    asked = []
+    for name in ("table", "reduce"):
+        inner = getattr(spark.Spark, name)
+        monkeypatch.setattr(spark.Spark, name, lambda *a, i=inner, n=name, **k: asked.append(n) or i(*a, **k))
+    from_spark(frame(session, table(5_000)), attributes=["language"])
+    assert asked == ["table", "reduce"]

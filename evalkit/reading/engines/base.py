@@ -74,14 +74,22 @@ def checked(engine: Engine, selection: Selection, fields: Fields, cells: Sequenc
 
     Raises InputError where there is no row, or for the first value that breaks the first rule that any value breaks.
     """
+    return checked_groups(engine, selection, fields, cells)[0]
+
+
+def checked_groups(
+    engine: Engine, selection: Selection, fields: Fields, cells: Sequence[str] = (), by: str | None = None
+) -> list[dict[str, Any]]:
+    """As `checked`, of the rows of each value of a column by itself; by: its SQL, None for all rows together."""
     broken = list(checks(fields, engine.dialect))
+    rest = f" GROUP BY {by}" if by else ""
     with explained(selection):
-        query = f"SELECT {', '.join(['count(*) AS n', *cells, *counts(broken)])} FROM ({selection.query}) AS s"
-        row = engine.table(query, selection.part.name, **selection.frames).to_pylist()[0]
-    if not row["n"]:
+        query = f"SELECT {', '.join(['count(*) AS n', *cells, *counts(broken)])} FROM ({selection.query}) AS s{rest}"
+        rows = engine.table(query, selection.part.name, **selection.frames).to_pylist()
+    if not any(row["n"] for row in rows):
         raise selection.part.no_rows()
-    refuse(engine, selection, broken, [row])
-    return row
+    refuse(engine, selection, broken, rows)
+    return list(rows)
 
 
 def counts(broken: Sequence[Check]) -> list[str]:

@@ -5,9 +5,10 @@ when the work ends; the rest holds the shard that numpy works on.
 """
 
 import shutil
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 from evalkit import scratch, side_by_side
@@ -21,17 +22,28 @@ from evalkit.reading.tables.dialects import DUCKDB, Dialect
 from evalkit.reading.tables.parts import Selection
 
 SHARE = 2  # one in so many bytes is DuckDB's
-HASH = "hash of by"  # the column that brings equal values together
 EACH = 125 * 10**6  # bytes that DuckDB asks for each of its threads: with less, sorting runs out of memory
 
 
 @dataclass(frozen=True, eq=False)
 class DuckDB(Engine):
-    """An open DuckDB connection and the budget that it keeps."""
+    """A DuckDB connection, opened for the first question, and the budget that it keeps. options: of the connection."""
 
-    connection: Any
+    options: Mapping[str, str]
     budget: Budget
     dialect: ClassVar[Dialect] = DUCKDB
+
+    @cached_property
+    def connection(self) -> Any:
+        """The connection."""
+        import duckdb
+
+        return duckdb.connect(config=dict(self.options))
+
+    def close(self) -> None:
+        """Close the connection if there is one."""
+        if "connection" in vars(self):
+            self.connection.close()
 
     @property
     def reading(self) -> Reading:
@@ -87,11 +99,10 @@ class DuckDB(Engine):
 
         Sorted by hash, which takes half the time of texts: values that share a hash share a shard.
         """
-        name = self.dialect.quote(HASH)
+        name = self.dialect.quote(stretches.HASH)
         keys = ", ".join([name, *then])
         ordered = f"SELECT *, hash({by}) AS {name} FROM ({query}) ORDER BY {keys}"
-        for table in stretches.whole_groups(self.batches(ordered, where, self.budget.shard, **frames), HASH):
-            yield table.drop_columns([HASH])
+        yield from stretches.of_hash(self.batches(ordered, where, self.budget.shard, **frames))
 
     @contextmanager
     def _asked(self, query: str, where: str, frames: dict[str, Any]) -> Iterator[Any]:
@@ -134,13 +145,11 @@ def _counted(shards: Iterator[Any], draw: Callable[[int], None]) -> Iterator[Any
 @contextmanager
 def opened(budget: Budget) -> Iterator[DuckDB]:
     """A connection within this budget; its folder goes when the block ends, however it ends."""
-    import duckdb
-
     try:
         folder = scratch.new_folder(budget.spill)
     except OSError as error:
         raise InputError(f"spill: {budget.spill} cannot be written to, {error.strerror}") from None
-    options: dict[str, Any] = {
+    options = {
         "autoinstall_known_extensions": "false",
         "memory_limit": f"{budget.memory // SHARE // 10**6}MB",
         "preserve_insertion_order": "true",  # shards are the same for every number of threads
@@ -148,10 +157,7 @@ def opened(budget: Budget) -> Iterator[DuckDB]:
         "threads": str(max(1, min(budget.threads, budget.memory // SHARE // EACH))),
     }
     try:
-        connection = duckdb.connect(config=options)
-        try:
-            yield DuckDB(connection, budget)
-        finally:
-            connection.close()
+        with closing(DuckDB(options, budget)) as engine:
+            yield engine
     finally:
         shutil.rmtree(folder, ignore_errors=True)

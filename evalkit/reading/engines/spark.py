@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.limits import USUAL, Reading
-from evalkit.reading.engines import spark_worker
+from evalkit.reading.engines import spark_worker, stretches
 from evalkit.reading.engines.base import Engine, Reduction
 from evalkit.reading.tables import spark_tables
 from evalkit.reading.tables.dialects import SPARK, Dialect
@@ -120,11 +120,14 @@ class Spark(Engine):
 
 
 def _grouped(rows: Any, by: str) -> Any:
-    """The rows with equal texts in one partition, neighbours there; by their bytes, whatever their collation."""
+    """The rows with equal texts in one partition, neighbours there; by a hash of their bytes, whatever their collation.
+
+    Spark sorts whole numbers by radix, and texts by comparing them. The hash is made where rows have arrived.
+    """
     from pyspark.sql import functions
 
-    key = functions.expr(f"CAST({SPARK.quote(by)} AS BINARY)")
-    return rows.repartition(key).sortWithinPartitions(key)
+    key = functions.expr(f"xxhash64(CAST({SPARK.quote(by)} AS BINARY))")
+    return rows.repartition(key).withColumn(stretches.HASH, key).sortWithinPartitions(stretches.HASH)
 
 
 @cache

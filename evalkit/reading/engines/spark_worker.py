@@ -1,7 +1,9 @@
 """What runs inside a Spark worker, which has numpy and pyarrow and need not have evalkit.
 
 This module goes there as it stands, so it imports nothing of evalkit at its top: the package's own sources travel
-with it. Pickling functions by value would not do: their modules hold caches and locks, which cannot be pickled.
+with it. Pickling functions by value would not do: their modules hold caches and locks, which cannot be pickled. Nor
+would `addArtifacts` or `addPyFile`: what they add stays in the session of the caller for good, where a later version of
+evalkit could not take its place, and a worker that has another evalkit installed would go on importing that one.
 """
 
 import importlib
@@ -69,7 +71,7 @@ def reduced(batches: Iterable[Any], code: bytes, task: bytes, size: int) -> Iter
     by, function, merge = pickle.loads(task)
     stretches = importlib.import_module("evalkit.reading.engines.stretches")
     parts = stretches.tables(batches, size)
-    results = map(function, stretches.whole_groups(parts, by) if by else parts)
+    results = map(function, stretches.of_hash(parts) if by else parts)
     try:
         for table in results if merge is None else merged(results, merge):
             yield _cell(TABLE + written(table))

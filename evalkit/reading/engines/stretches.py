@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+HASH = "hash of by"  # a number that brings equal texts together: engines sort it in half the time of the texts
+
 
 def tables(batches: Iterable[Any], size: int) -> Iterator[Any]:
     """The rows of the batches as Arrow tables of `size` rows, the last one shorter, however the batches are cut.
@@ -52,6 +54,17 @@ def whole_groups(parts: Iterable[Any], by: str) -> Iterator[Any]:
         waiting = [whole.slice(cut)]
     if waiting:
         yield pa.concat_tables(waiting)
+
+
+def of_hash(parts: Iterable[Any]) -> Iterator[Any]:
+    """Arrow tables of whole groups of the column `HASH`, without it: no text is in two of them.
+
+    >>> import pyarrow as pa
+    >>> [one.to_pydict() for one in of_hash([pa.table({"q": ["a", "b", "a"], HASH: [7, 7, 7]})])]
+    [{'q': ['a', 'b', 'a']}]
+    """
+    for table in whole_groups(parts, HASH):
+        yield table.drop_columns([HASH])
 
 
 def _last_start(column: Any) -> int:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from evalkit.arrays import ParameterError
 from evalkit.reading.engines import spark
-from evalkit.reading.engines.base import Budget, Engine, checked
+from evalkit.reading.engines.base import Budget, Engine, checked_groups
 from evalkit.reading.engines.duckdb import opened
 from evalkit.reading.inputs import rows, runs
 from evalkit.reading.inputs.rows import Ranked
@@ -64,7 +64,7 @@ def measured(engine: Engine, ranked: Ranked, asks: Sequence[Ask]) -> Measured:
     profiles = [_profile(engine, piece) for piece in pieces]
     says = any(piece.says for piece in pieces)
     task = Task(
-        systems=_systems(engine, pieces, frames, ranked.systems),
+        systems=_systems(pieces, profiles, ranked.systems),
         asks=tuple(asks),
         attributes=tuple(ranked.attributes),
         reads=tuple(read for piece in pieces for read in _reads(piece, ranked)),
@@ -113,10 +113,19 @@ def _pieces(engine: Engine, ranked: Ranked) -> tuple[list[_Piece], dict[str, str
 
 
 def _profile(engine: Engine, piece: _Piece) -> dict[str, Any]:
-    """Rows and the highest grade of a part; raises InputError for the first value that breaks a rule."""
-    top = [f"max({engine.dialect.quote('grade')}) AS top"] if "grade" in piece.fields else []
-    row = checked(engine, piece.chosen, piece.fields, top)
-    return {"n": row["n"], "top": max(row.get("top") or 0.0, 0.0)}
+    """Rows, the highest grade and the systems that rows name; raises InputError for the first value that breaks a rule.
+
+    By one query: a table on a cluster may take long to be made.
+    """
+    cells = [f"max({engine.dialect.quote('grade')}) AS top"] if "grade" in piece.fields else []
+    system = engine.dialect.quote("system") if piece.says else None
+    cells += [f"{system} AS system"] if system else []
+    rows = checked_groups(engine, piece.chosen, piece.fields, cells, system)
+    return {
+        "n": sum(row["n"] for row in rows),
+        "top": max(0.0, *(row.get("top") or 0.0 for row in rows)),
+        "systems": {row["system"] for row in rows} if system else set(),
+    }
 
 
 def _reads(piece: _Piece, ranked: Ranked) -> list[Read]:
@@ -150,16 +159,12 @@ def _score(role: str, here: Callable[[str], str]) -> str:
     return f"-{here(role)}" if role == "rank" else f"{here(role)} + 0.0"
 
 
-def _systems(
-    engine: Engine, pieces: Sequence[_Piece], frames: Mapping[str, Any], wanted: Sequence[str]
-) -> tuple[str, ...]:
+def _systems(pieces: Sequence[_Piece], profiles: Sequence[Mapping[str, Any]], wanted: Sequence[str]) -> tuple[str, ...]:
     """The systems in the order of their names' bytes; raises ParameterError for a wanted one that is not there."""
     present: set[str] = set()
-    for piece in pieces:
-        if piece.says:
-            query = f"SELECT DISTINCT {engine.dialect.quote('system')} AS system FROM ({piece.chosen.query}) AS s"
-            present |= set(engine.table(query, piece.chosen.part.name, **frames)["system"].to_pylist())
-        elif piece.role == RUN:
+    for piece, profile in zip(pieces, profiles, strict=True):
+        present |= profile["systems"]
+        if piece.role == RUN and not piece.says:
             present |= {piece.name if name is None else name for name in piece.scores}
     names = sorted(present, key=lambda name: name.encode())
     unknown = [name for name in wanted if name not in present]
