@@ -30,6 +30,7 @@ from evalkit.studies import resplits
 from evalkit.studies.resplits import Setting
 from evalkit.studies.study import Settings
 from evalkit.studies.validity import INSIDE, OUTSIDE, Validation
+from evalkit.studies.validity_rows import RowsStudy
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -192,7 +193,7 @@ def _usual(e: Examples, asked: Iterable[Any]) -> list[str]:
 # Two ways in
 
 
-def _given(e: Examples, shared: Settings, p: parameters.Validation) -> Validation:
+def _given(e: Examples, shared: Settings, p: parameters.Validation) -> RowsStudy:
     """The study of predictions: the folds are the column, a baseline is made from the other folds' labels."""
     assert e.fold is not None
     column = fold_column.read(e.fold, e.repeat)
@@ -203,7 +204,7 @@ def _given(e: Examples, shared: Settings, p: parameters.Validation) -> Validatio
     rows = np.sort(np.concatenate([test for _, test in column.folds.pairs]))
     sides = zip(column.names, column.folds.pairs, strict=True)
     tests = [(name, np.searchsorted(rows, test)) for name, (_, test) in sides]
-    return Validation(
+    return RowsStudy(
         settings=shared,
         systems=tuple(systems),
         attributes=_attributes(e, rows),
@@ -269,7 +270,7 @@ def _attributes(e: Examples, rows: Ints) -> dict[str, np.ndarray]:
     return {} if unit is None else {unit: getattr(e, unit)[rows]}
 
 
-def _fitted(e: Examples, shared: Settings, p: parameters.Validation) -> Validation:
+def _fitted(e: Examples, shared: Settings, p: parameters.Validation) -> RowsStudy:
     """The study of an estimator: fitted on the chosen folds beside a second one and the baseline, then on others."""
     assert e.features is not None
     gap = _gap(p, e)
@@ -295,7 +296,7 @@ def _fitted(e: Examples, shared: Settings, p: parameters.Validation) -> Validati
         pooled |= {name: _pooled(some, order) for name, some in zip((OUTSIDE, INSIDE), both, strict=True)}
     place = np.argsort(order, kind="stable")
     ends = np.cumsum([test.size for _, test in folds.pairs])[:-1]
-    return Validation(
+    return RowsStudy(
         settings=shared,
         systems=tuple(models),
         attributes=_attributes(e, rows[order]),
@@ -308,6 +309,7 @@ def _fitted(e: Examples, shared: Settings, p: parameters.Validation) -> Validati
         fits=fits,
         refit=partial(resplits.fit_others, setting, learner, shared.metrics[0], first, fits[first], left),
         described=tuple(f"{name}: {' → '.join(fitting.steps(model))}" for name, model in models.items()),
+        threshold=None,
     )
 
 
