@@ -1,8 +1,8 @@
 """What to know of the rows, the split and the fits of a validation before the numbers, in words."""
 
-from evalkit.findings import inputs, measured, splits
+from evalkit.findings import inputs, measured, predictions, splits
 from evalkit.findings.finding import Finding, Kind
-from evalkit.pages.shared_findings import class_named, columns_read, idle, picked, rounded, skewed
+from evalkit.pages.shared_findings import class_named, columns_read, idle, picked, power, rounded, skewed
 from evalkit.reading.inputs.examples import LeftOut
 from evalkit.studies import validation_diagnostics as diagnostics
 from evalkit.studies.resplits import Unfitted
@@ -25,6 +25,7 @@ def of(study: Validation) -> list[Finding]:
 def of_data(study: Validation) -> list[Finding]:
     """What to know of the data and of the fits, beside what the audit found."""
     data = [_rows(study), *(_left_out(part) for part in study.facts.left_out), _label(study), *_threshold(study)]
+    data += _binned(study)
     return [
         *data,
         *_features(study),
@@ -67,6 +68,17 @@ def _threshold(study: Validation) -> list[Finding]:
         return []
     beyond = idle(diagnostics.cuts(study, study.threshold), study.facts.ends)
     return rounded(study.threshold, study.facts.precision) + beyond
+
+
+def _binned(study: Validation) -> list[Finding]:
+    """By how much the bins can move the areas, where scores are binned."""
+    if not study.binned:
+        return []
+    areas = [
+        f"{name} by less than {power(whole)}, of a fold {power(fold)}" for name, (whole, fold) in study.binned.items()
+    ]
+    text = "More distinct scores than are counted apart share bins; metrics at the threshold and losses stay exact"
+    return [predictions.BINNED_SCORES.note(f"{text}. Bins change AUC of {listed(areas, joint='; ')}.", len(areas))]
 
 
 def _features(study: Validation) -> list[Finding]:

@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Floats, Ints
+from evalkit.metrics.bins import Bins, bin_of, edges_of, of_places
 
 Side = tuple[str, Ints, Ints]  # the name of a fold, its test rows and its training rows
-
-
-@dataclass(frozen=True, eq=False)
-class Bins:
-    """What falls into each bin of one side of a fold: rows, and the lowest and the highest place."""
-
-    count: Ints
-    low: Floats
-    high: Floats
 
 
 def places(rows: int, time: Floats | None, group: np.ndarray | None, tests: Sequence[Ints]) -> Floats:
@@ -39,16 +30,6 @@ def places(rows: int, time: Floats | None, group: np.ndarray | None, tests: Sequ
     return rank[code]
 
 
-def edges_of(low: float, high: float, most: int, distinct: int) -> Floats:
-    """The edges of bins of places between two, at most so many and no more than there are distinct places."""
-    return np.linspace(low, high, min(most, distinct) + 1)
-
-
-def bin_of(place: Floats, edges: Floats) -> Ints:
-    """The bin of each place."""
-    return np.clip(np.searchsorted(edges, place, side="right") - 1, 0, len(edges) - 2)
-
-
 def of_rows(place: Floats, sides: Sequence[Side], most: int, *, axis: str) -> pd.DataFrame:
     """Neighbouring bins of one kind, fold by fold: fold, kind, start, width."""
     last = place.max() + (0 if axis == "time" else 1)
@@ -57,17 +38,9 @@ def of_rows(place: Floats, sides: Sequence[Side], most: int, *, axis: str) -> pd
     exact = place if axis != "row" else part.astype(float)  # rows of a table have no order to keep
 
     def within(rows: Ints) -> Bins:
-        return bins_of(part[rows], exact[rows], len(edges) - 1)
+        return of_places(part[rows], exact[rows], len(edges) - 1)
 
     return drawn([(name, within(test), within(train)) for name, test, train in sides], edges)
-
-
-def bins_of(part: Ints, place: Floats, bins: int) -> Bins:
-    """The bins of rows."""
-    low, high = np.full(bins, np.inf), np.full(bins, -np.inf)
-    np.minimum.at(low, part, place)
-    np.maximum.at(high, part, place)
-    return Bins(np.bincount(part, minlength=bins), low, high)
 
 
 def drawn(sides: Sequence[tuple[str, Bins, Bins]], edges: Floats) -> pd.DataFrame:

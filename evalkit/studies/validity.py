@@ -6,7 +6,7 @@ Where the rows are, its two subclasses know: `validity_rows` and `validity_sums`
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -20,9 +20,7 @@ from evalkit.drawing.shown import Shown
 from evalkit.findings import splits as kinds
 from evalkit.findings.finding import SEVERE, WARNING, Finding
 from evalkit.metrics.rows import Rows
-from evalkit.reading.inputs.examples import CLASSES, NUMBER, LeftOut
 from evalkit.reading.tables.parts import Source
-from evalkit.reading.tables.precision import Precision
 from evalkit.statistics import inference
 from evalkit.statistics.folds import cochran, nadeau_bengio
 from evalkit.statistics.intervals import Estimate, mean_t, mover
@@ -32,9 +30,10 @@ from evalkit.studies import checks
 from evalkit.studies.checks import Check
 from evalkit.studies.resplits import Resplits
 from evalkit.studies.study import Study
+from evalkit.studies.validity_facts import Facts, Features, Split
 
 if TYPE_CHECKING:
-    from evalkit.studies.diagnostics import Ends
+    pass
 
 FEW = 50  # rows tested, below which no interval is worth much
 UNLIKE = 0.001  # folds differ by more than this chance
@@ -47,74 +46,6 @@ BY_ROW = "pooled, as if rows of a group were a sample"
 BY_REPEAT = "pooled, as if each repeat of an id were another row"
 OUTSIDE = "selected anew, on all rows"
 INSIDE = "selected anew, in each fold"
-
-
-@dataclass(frozen=True)
-class Label:
-    """Rows of every class; of a number its lowest, highest and mean value."""
-
-    classes: Mapping[str, int]
-    low: float
-    high: float
-    mean: float
-
-
-@dataclass(frozen=True, eq=False)
-class Facts:
-    """What the page says of the rows. columns: role -> column. read, rows: rows read, and those of each system.
-
-    known: which of id, group, time, fold, features and candidates (columns to select from) there are. classes: of the
-    label, none of a number. left_out: rows and columns that were read and not used. repeats: how often the folds were
-    drawn. per_id: the least and the most rows of an id. ends: the lowest and the highest score of each system.
-    """
-
-    columns: Mapping[str, str]
-    sources: tuple[Source, ...]
-    read: int
-    rows: int
-    known: frozenset[str]
-    classes: tuple[str, ...]
-    label: Label
-    left_out: tuple[LeftOut, ...]
-    repeats: int
-    dated: bool
-    precision: Mapping[str, Precision]
-    ends: Mapping[str, Ends]
-    per_id: tuple[int, int] = (1, 1)
-
-    def __len__(self) -> int:
-        return self.rows
-
-    @property
-    def kind(self) -> str:
-        """Whether the label is a class or a number."""
-        return CLASSES if self.classes else NUMBER
-
-
-@dataclass(frozen=True)
-class Features:
-    """The columns that estimators are fitted on: how many, those of text, those without two values."""
-
-    count: int
-    text: Sequence[str]
-    constant: Sequence[str]
-
-
-@dataclass(frozen=True)
-class Split:
-    """The folds. names: of their test sides. train, test: the rows of both sides of each, none where none is known.
-
-    sides: the mean rows of training and of test sides over the folds that have both. tested: rows that a fold tests.
-    distinct: the same, each id counted once however often the folds were drawn.
-    """
-
-    rule: str
-    names: Sequence[str]
-    train: Sequence[int]
-    test: Sequence[int]
-    sides: tuple[float, float]
-    tested: int
-    distinct: int
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -192,6 +123,11 @@ class Validation(Shown, Study):
     def fitted(self) -> bool:
         """True if estimators are fitted here."""
         return bool(self.described)
+
+    @property
+    def binned(self) -> Mapping[str, tuple[float, float]]:
+        """Systems whose scores share bins: powers of ten above what that moves AUC of all rows, and of a fold."""
+        return {}
 
     @property
     def features(self) -> Features | None:

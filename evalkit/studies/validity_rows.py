@@ -24,7 +24,8 @@ from evalkit.studies import fold_map
 from evalkit.studies.diagnostics import ends
 from evalkit.studies.resplits import Resplits
 from evalkit.studies.study import EVERY, Member
-from evalkit.studies.validity import FEW, INSIDE, OUTSIDE, Facts, Features, Label, Split, Validation
+from evalkit.studies.validity import FEW, INSIDE, OUTSIDE, Validation
+from evalkit.studies.validity_facts import Facts, Features, Label, Split
 from evalkit.studies.words import plural
 
 
