@@ -13,6 +13,7 @@ ROLES = {  # what is tried of each reader: a case costs seconds, and the rest is
     "ranked lists": ("id", "group id", "grade", "unit", "segment", "shared", "two needed"),
     "ranks": ("rank",),
     "users": ("id", "number", "name"),
+    "folds": ("fold", "time", "shared"),
     "binary": ("number", "probability", "binary", "weight", "unit", "needed", "twin"),
 }
 TYPED = [case for case in CASES if case.change and "parquet" in case.formats and not case.name.startswith("number: 1")]

@@ -19,6 +19,7 @@ from evalkit.statistics import gathered
 from evalkit.statistics.gathered import Gathered
 
 LEAST = 2**10  # bins of a fold, however many folds there are
+ROWS = "rows"
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +31,7 @@ class Actual:
 
     def __call__(self, shard: Shard) -> Any:
         """The result of a shard."""
-        g = Gathered()
+        g = Gathered({ROWS: np.array([len(shard.label)], float)})
         for cell in np.unique(shard.slice[0]).tolist():
             values = shard.label[shard.slice[0] == cell]
             g.grids[f"{cell}"] = grid.tally(values, most=self.bins)
