@@ -159,7 +159,8 @@ def audit(laid_out: Laid) -> Audit:
             draws = laid_out.draws.tolist()
             rows, keys = fold_ids.crossing(t, column, laid_out.place.tolist(), draws, forward=laid_out.forward)
             text = leakage.CROSSED.format(role)
-            found.add(leakage.CROSSINGS[role], SEVERE, text, (rows, laid_out.audited), keys)
+            named = [key if role == "id" else f"{role} {key}" for key in keys]
+            found.add(leakage.CROSSINGS[role], SEVERE, text, (rows, laid_out.audited), named)
     axis, stretches = "", pd.DataFrame()
     if laid_out.times is not None:
         bins, late = _in_time(laid_out, laid_out.times)

@@ -11,7 +11,7 @@ import numpy as np
 from evalkit.arrays import Floats, InputError, Ints
 from evalkit.metrics.bins import Bins, bin_of
 from evalkit.reading.inputs import moments
-from evalkit.reading.reductions import tabled
+from evalkit.reading.reductions import shards, tabled
 from evalkit.reading.reductions.fold_ids import CELL, MOMENT
 from evalkit.reading.reductions.folds import LargeFolds
 from evalkit.statistics import gathered
@@ -39,12 +39,9 @@ class _Read:
 
     @classmethod
     def of(cls, table: Any, cells: Sequence[str]) -> _Read:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        cell = pc.index_in(table[CELL], value_set=pa.array(cells, table[CELL].type)).to_numpy()
-        texts, place = np.unique(table[MOMENT].to_numpy(), return_inverse=True)
-        return cls(cell, place, texts)
+        whole = shards.encoded(table[MOMENT])
+        texts = whole.dictionary.to_numpy(zero_copy_only=False)
+        return cls(shards.places(table[CELL], cells), whole.indices.to_numpy(zero_copy_only=False), texts)
 
 
 def _merged(table: Any) -> Any:
