@@ -22,7 +22,7 @@ from validation_tables import (
 from evalkit.limits import Limits
 from evalkit.offline import fitting
 from evalkit.pages import folds_page, resplits_page, validation_page
-from evalkit.studies import validation, validation_diagnostics
+from evalkit.studies import validation
 
 
 @pytest.fixture(scope="module")
@@ -223,7 +223,7 @@ def test_pictures_say_what_they_draw(given, fitted):
 def test_the_map_shows_blocks_of_time_apart():
     frame = noise(200).assign(time=np.arange(200))
     study = labelled(frame)
-    kinds = validation_diagnostics.stretches(study)
+    kinds = study.stretches(120)
     assert set(kinds["kind"]) == {"test", "training"}
     first = kinds[kinds["fold"] == "1"].set_index("kind")
     assert first.loc["training", "start"] < first.loc["test", "start"]

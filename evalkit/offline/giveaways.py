@@ -147,9 +147,13 @@ def score_is_label(score: ArrayLike, label: ArrayLike) -> Finding | None:
     known = np.isfinite(value)
     if names.size != 2 or np.unique(number[known]).size < 2 or auc(value[known], number[known] == 1) not in (0.0, 1.0):
         return None
-    same = np.unique(value[known]).size == 2
+    return gives_away(value.size, same=np.unique(value[known]).size == 2)
+
+
+def gives_away(rows: int, *, same: bool) -> Finding:
+    """The finding of a score that separates two classes without error. same: whether it has only two values."""
     text = "score is a copy of the label" if same else "score separates the classes without a single error"
-    return Finding(kinds.SCORE_IS_LABEL, SEVERE if same else WARNING, text, value.size, value.size)
+    return Finding(kinds.SCORE_IS_LABEL, SEVERE if same else WARNING, text, rows, rows)
 
 
 def row_key(columns: Sequence[Ints]) -> Ints:

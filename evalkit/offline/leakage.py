@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evalkit.arrays import Floats, Ints, codes, finite, ratio, same_length
+from evalkit.arrays import Bools, Floats, Ints, codes, finite, ratio, same_length
 from evalkit.findings import splits as kinds
 from evalkit.findings.finding import NOTE, SEVERE, WARNING, Finding, Severity, ordered
 from evalkit.offline.copies import conflicts as conflicts
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SAMPLE = 2000  # most rows whose neighbours are searched, and most rows of a side for the drift
+CROSSED = "test rows share their {} with training rows of the same fold"
+LATE = "test rows are no newer than the newest training row of their fold"
 CROSSINGS = {"id": kinds.ID_BOTH, "group": kinds.GROUP_BOTH}
 
 
@@ -93,16 +95,14 @@ def crossing(folds: Folds, key: ArrayLike, name: str) -> Finding | None:
     2
     """
     number, _ = codes(key)
-    text = f"test rows share their {name} with training rows of the same fold"
-    return finding(CROSSINGS[name], SEVERE, shared(folds, number), test_rows(folds).size, text)
+    return finding(CROSSINGS[name], SEVERE, shared(folds, number), test_rows(folds).size, CROSSED.format(name))
 
 
 def time_travel(folds: Folds, time: ArrayLike) -> Finding | None:
     """Test rows that are no newer than the newest training row of their fold: severe, the model knows the future."""
     when = finite("time", time)
     rows = np.concatenate([test[when[test] <= when[train].max()] for train, test in folds.pairs])
-    text = "test rows are no newer than the newest training row of their fold"
-    return finding(kinds.TIME_TRAVEL, SEVERE, rows, test_rows(folds).size, text)
+    return finding(kinds.TIME_TRAVEL, SEVERE, rows, test_rows(folds).size, LATE)
 
 
 def near_duplicates(folds: Folds, features: pd.DataFrame, *, rng: np.random.Generator) -> Finding | None:
@@ -180,9 +180,18 @@ def retested(folds: Folds) -> Finding | None:
 def sizes(folds: Folds) -> Finding | None:
     """Test sides of unequal size, the largest over 1.5 times the smallest: a warning, a mean over folds misleads."""
     size = np.array([test.size for _, test in folds.pairs])
-    text = f"test sets have {size.min()} to {size.max()} rows: pool the rows instead of averaging the folds"
     small = folds.pairs[int(size.argmin())][1]
-    return finding(kinds.FOLD_SIZES, WARNING, small, folds.rows, text) if size.max() > 1.5 * size.min() else None
+    return finding(kinds.FOLD_SIZES, WARNING, small, folds.rows, unequal(size)) if uneven(size) else None
+
+
+def uneven(size: Ints) -> bool:
+    """True if the largest test side has over 1.5 times the rows of the smallest."""
+    return bool(size.max() > 1.5 * size.min())
+
+
+def unequal(size: Ints) -> str:
+    """What is said of such sizes."""
+    return f"test sets have {size.min()} to {size.max()} rows: pool the rows instead of averaging the folds"
 
 
 def base_rate(folds: Folds, label: ArrayLike) -> Finding | None:
@@ -191,14 +200,23 @@ def base_rate(folds: Folds, label: ArrayLike) -> Finding | None:
         return None
     number, names = codes(label)
     share = np.bincount(number) / number.size
-    odd = []
-    for _, test in folds.pairs:
-        seen = np.bincount(number[test], minlength=names.size) / test.size
-        far = np.abs(seen - share) > 4 * np.sqrt(share * (1 - share) / test.size)
-        odd.append(test if (seen > 0).sum() < 2 or far.any() else test[:0])
-    count = sum(test.size > 0 for test in odd)
-    text = f"{count} of {len(odd)} test sets hold only one class, or the share of a class is not that of all rows"
-    return finding(kinds.BASE_RATE, WARNING, np.concatenate(odd), number.size, text)
+    tests = [test for _, test in folds.pairs]
+    odd = odd_shares(np.array([np.bincount(number[test], minlength=names.size) for test in tests]), share)
+    rows = [test for test, is_odd in zip(tests, odd, strict=True) if is_odd]
+    return finding(kinds.BASE_RATE, WARNING, np.concatenate([tests[0][:0], *rows]), number.size, unlike_shares(odd))
+
+
+def odd_shares(rows: Ints, share: Floats) -> Bools:
+    """Test sides with one class alone, or with shares far from those of all rows. rows: of each side by class."""
+    size = rows.sum(axis=1, keepdims=True)
+    far = np.abs(rows / size - share) > 4 * np.sqrt(share * (1 - share) / size)
+    return ((rows > 0).sum(axis=1) < 2) | far.any(axis=1)
+
+
+def unlike_shares(odd: Bools) -> str:
+    """What is said of such test sides."""
+    count = int(odd.sum())
+    return f"{count} of {len(odd)} test sets hold only one class, or the share of a class is not that of all rows"
 
 
 def score_scale(folds: Folds, score: ArrayLike) -> Finding | None:
@@ -208,12 +226,22 @@ def score_scale(folds: Folds, score: ArrayLike) -> Finding | None:
     value = finite("score", score)
     test = np.concatenate([test for _, test in folds.pairs])
     fold = np.repeat(np.arange(len(folds.pairs)), [test.size for _, test in folds.pairs])
-    rank, k = ranks(value[test]), len(folds.pairs)
+    rank = ranks(value[test])
     size, total = np.bincount(fold), np.bincount(fold, rank)
-    spread = rank.var(ddof=1)
-    h = float(ratio((size * (total / size - rank.mean()) ** 2).sum(), spread))
-    text = f"scores differ in level between folds (H = {h:.0f}, {k - 1} expected): compare within folds, do not pool"
-    return finding(kinds.SCORE_SCALE, WARNING, test, folds.rows, text) if h > k - 1 + 6 * np.sqrt(2 * (k - 1)) else None
+    text = unlike_scales(size, total / size, float(rank.var(ddof=1)))
+    return finding(kinds.SCORE_SCALE, WARNING, test, folds.rows, text) if text else None
+
+
+def unlike_scales(size: Ints, rank: Floats, variance: float) -> str:
+    """What is said of scores on other scales in other folds; nothing where they are alike.
+
+    size, rank: the rows and the mean rank of each fold. variance: of the ranks of all rows.
+    """
+    k, mean = len(size), (int(size.sum()) + 1) / 2
+    h = float(ratio((size * (rank - mean) ** 2).sum(), variance))
+    if h <= k - 1 + 6 * np.sqrt(2 * (k - 1)):
+        return ""
+    return f"scores differ in level between folds (H = {h:.0f}, {k - 1} expected): compare within folds, do not pool"
 
 
 # What the estimates show

@@ -16,6 +16,7 @@ from evalkit.pages.shared_findings import (
     idle,
     nonzero,
     picked,
+    power,
     rounded,
     rows_read,
     skewed,
@@ -269,16 +270,12 @@ def _binned(study: BinaryStudy) -> list[Finding]:
     """By how much the bins can move the areas, where scores are binned."""
     systems = diagnostics.binned(study)
     areas = [
-        f"{row['system']}: AUC {number(row['auc'])}, binning changes it by less than {_power(row['auc_change'])}, "
-        f"average precision {number(row['average_precision'])} by less than {_power(row['average_precision_change'])}"
+        f"{row['system']}: AUC {number(row['auc'])}, binning changes it by less than {power(row['auc_change'])}, "
+        f"average precision {number(row['average_precision'])} by less than {power(row['average_precision_change'])}"
         for row in systems
     ]
     text = f"More than {diagnostics.MOST:,} distinct scores are counted in bins; metrics at the threshold stay exact."
     return [predictions.BINNED_SCORES.note(f"{text} {listed(areas, joint='; ')}.", len(systems))] if systems else []
-
-
-def _power(value: float) -> str:
-    return f"{value:.0e}".replace("e-0", "e-")
 
 
 def _repeated(study: BinaryStudy) -> list[Finding]:

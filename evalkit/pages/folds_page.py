@@ -8,17 +8,23 @@ import pandas as pd
 from evalkit.drawing import curve_plots, plots, tables
 from evalkit.drawing.plots import COLOURS, GREY, Picture
 from evalkit.drawing.tables import Cell, Html, escape, minus, p_cell, with_interval
+from evalkit.limits import USUAL
 from evalkit.numbers import number, of_frame, p_value, signed
 from evalkit.pages import page, pieces
 from evalkit.studies import validation_diagnostics as diagnostics
-from evalkit.studies.validation_diagnostics import fold_ends, fold_map_axis, stretches
+from evalkit.studies.validation_diagnostics import fold_ends
 from evalkit.studies.validity import Validation
 from evalkit.studies.words import counted, plural
 
 pieces.listed(__name__)
 
+BINS = 120  # of the map of the folds
 INTERVALS, PAIRED = "table-intervals", "table-other-systems"  # where they stand, for links of the first screen
 ALONG = {"time": "time", "group": "groups, in the order of the folds that test them", "row": "rows of the table"}
+NO_MAP = (
+    f"Tables of more than {USUAL.reading.rows:,} rows are drawn along time or groups only, and this one has neither a "
+    "time nor a group column."
+)
 
 
 # Numbers
@@ -56,7 +62,7 @@ def by_fold(study: Validation) -> Html:
         "fold",
         "training",
         "test",
-        "share of class 1" if len(study.examples.classes) == 2 else "mean label",
+        "share of class 1" if len(study.facts.classes) == 2 else "mean label",
         *labels,
     ]
     head += [f"{study.primary.label} in training", "better by"] if gap is not None else []
@@ -66,7 +72,7 @@ def by_fold(study: Validation) -> Html:
         number(study.estimate(chosen, study.subject).value, same[chosen.label]) for chosen in study.settings.metrics
     ]
     rest: list[Cell | str] = ["", ""] if gap is not None else []
-    tested = f"{study.rows.size:,}"
+    tested = f"{study.split.tested:,}"
     if study.holdout:
         return tables.table(
             f"{study.subject}, the one test set", head, rows, "One holdout: there are no folds to pool."
@@ -122,7 +128,7 @@ def paired(study: Validation) -> Html:
     n = f"{first['n']:,} {plural(first['unit'], first['n'])}"
     above = f"Differences in {label}, {level}, {n} {'of the test set' if study.holdout else 'pooled out of fold'}"
     note = f"p by {first['method']}{f', adjusted by Holm over {len(study.paired)}' if len(study.paired) > 1 else ''}."
-    below = f"The same by fold, {level}, {len(study.tests)} folds"
+    below = f"The same by fold, {level}, {len(study.split.names)} folds"
     wrong = (
         "p by Nadeau and Bengio's corrected t, not adjusted. Crossed out: the plain t-test ignores that folds share "
         "rows; over 10 × 10 folds it declares two equal learners different in half of all cases."
@@ -139,7 +145,7 @@ def paired(study: Validation) -> Html:
 def estimates(study: Validation) -> Html:
     """Every system, every metric, out-of-fold rows pooled."""
     rows = "Test rows of the holdout" if study.holdout else "Out-of-fold rows pooled"
-    caption = f"{rows}, {counted(study.rows.size, 'row')}, with {study.settings.level:.0%} interval"
+    caption = f"{rows}, {counted(study.split.tested, 'row')}, with {study.settings.level:.0%} interval"
     return page.estimates(
         study, caption, f"{study.baseline}: uses no features, only the class shares or the median of the training rows."
     )
@@ -148,15 +154,17 @@ def estimates(study: Validation) -> Html:
 # Pictures
 
 
-def fold_map(study: Validation) -> Picture:
+def fold_map(study: Validation) -> Picture | Html:
     """Which rows train and test in each fold, along time, groups or the rows of the table."""
-    along, frame = ALONG[fold_map_axis(study)], stretches(study)
+    if not study.axis:
+        return tables.paragraph(NO_MAP)
+    along, frame = ALONG[study.axis], study.stretches(BINS)
     both = "; both: of neighbouring rows some are tested and some train, none does both"
     mixed = both if "both" in set(frame["kind"]) else ""
-    n, folds = len(study.examples), counted(len(study.tests), "fold")
+    n, folds = len(study.facts), counted(len(study.split.names), "fold")
     caption = f"Where each fold trains and tests, along the {along}{mixed}. {folds}, {counted(n, 'row')}."
-    labels: dict[str, Any] = {"xlabel": f"{along} (n = {counted(n, 'row')})", "dated": study.examples.dated}
-    size = plots.WIDTH, plots.tall(len(study.tests), head=1.3, each=0.2)
+    labels: dict[str, Any] = {"xlabel": f"{along} (n = {counted(n, 'row')})", "dated": study.facts.dated}
+    size = plots.WIDTH, plots.tall(len(study.split.names), head=1.3, each=0.2)
     return plots.picture(curve_plots.draw_map, frame, caption=caption, size=size, **labels)
 
 
@@ -169,9 +177,9 @@ def folds(study: Validation) -> Picture:
         caption = f"{label} on the test rows.{sides} {study.subject} {number(low)}."
     else:
         ends = f"{study.subject} from {number(low)} to {number(high)}"
-        caption = f"{label} on each fold's test rows.{sides} {ends} over {counted(len(study.tests), 'fold')}."
+        caption = f"{label} on each fold's test rows.{sides} {ends} over {counted(len(study.split.names), 'fold')}."
     names: dict[str, Any] = {"label": label, "subject": study.subject}
-    names["xlabel"] = f"fold (n = {counted(study.rows.size, 'row')} tested)"
+    names["xlabel"] = f"fold (n = {counted(study.split.tested, 'row')} tested)"
     return plots.picture(curve_plots.draw_folds, frame, caption=caption, size=(plots.WIDTH, 2.8), **names)
 
 
@@ -183,6 +191,6 @@ def interval_plot(study: Validation) -> Picture:
         f"{study.primary.label} of {study.subject} with {study.settings.level:.0%} intervals; grey: falsely assumes "
         "independent observations."
     )
-    label = f"{study.primary.label} (n = {counted(study.rows.size, 'row')})"
+    label = f"{study.primary.label} (n = {counted(study.split.tested, 'row')})"
     size = plots.WIDTH, plots.tall(len(frame))
     return plots.picture(plots.intervals, frame, caption=caption, size=size, label=label, zero=False)

@@ -19,9 +19,7 @@ def selection(study: Validation) -> Html:
     """The columns as selected, beside as many selected anew on all rows and inside each fold; empty without any."""
     if not len(study.selection):
         return Html("")
-    assert study.examples.features is not None
-    assert study.examples.candidates is not None
-    of, kept = (table.shape[1] for table in (study.examples.candidates, study.examples.features))
+    kept, of = study.selected
     words = {
         OUTSIDE: "selected by the F statistic on all rows, before the split",
         INSIDE: "selected by the F statistic on the training rows of each fold",
@@ -63,7 +61,7 @@ def other_splits(study: Validation) -> Html:
         "lowest": value("lowest"),
         "highest": value("highest"),
     }
-    caption = f"{study.primary.label} of {study.subject}, the same {len(study.examples):,} rows split in other ways"
+    caption = f"{study.primary.label} of {study.subject}, the same {len(study.facts):,} rows split in other ways"
     summary = of_rows(caption, study.other.summary, columns, _lesson(study))
     return tables.stack([summary, *_bootstrap(study), *_ignoring(study)])
 
@@ -110,11 +108,11 @@ def _ignoring(study: Validation) -> list[Html]:
     assert study.other is not None
     if study.other.ignoring is None:
         return []
-    what = "time" if study.examples.time is not None else "group"
-    split = "the folds given" if study.examples.fold is not None else f"split by {what}"
+    what = "time" if "time" in study.facts.known else "group"
+    split = "the folds given" if "fold" in study.facts.known else f"split by {what}"
     honest, blind = (
         study.estimate(study.primary, study.subject),
-        study.interval(study.primary, study.other.ignoring, None),
+        study.interval(study.primary, study.other.ignoring),
     )
     rows: list[list[Cell | str]] = [
         [split, with_interval(honest.value, honest.low, honest.high)],
@@ -144,7 +142,7 @@ def strip(study: Validation) -> Picture | Html:
         "sample, all rows over the folds of one draw, or the mean of such draws if the name says so. Bar: their mean."
     )
     size = plots.WIDTH, plots.tall(frame["way"].nunique(), head=1.0, each=0.5)
-    xlabel = f"{label} (n = {counted(len(study.examples), 'row')})"
+    xlabel = f"{label} (n = {counted(len(study.facts), 'row')})"
     return plots.picture(
         curve_plots.draw_strip, frame, alt=f"{caption} {listed}.", caption=caption, size=size, xlabel=xlabel
     )
@@ -162,7 +160,7 @@ def learning_curve(study: Validation) -> Picture | Html:
     )
     caption = f"{label} of {study.subject} by the number of training rows; band: from the lowest to the highest fold."
     labels: dict[str, Any] = {"x": "rows", "y": "value", "log": True}
-    labels |= {"xlabel": "training rows (log scale)", "ylabel": f"{label} (n = {len(study.tests)} folds)"}
+    labels |= {"xlabel": "training rows (log scale)", "ylabel": f"{label} (n = {len(study.split.names)} folds)"}
     return plots.picture(
         plots.curves, frame, alt=f"{caption} {ends}.", caption=caption, size=(plots.WIDTH, 2.6), **labels
     )

@@ -221,6 +221,11 @@ def idle(thresholds: Mapping[str, float], ends: Mapping[str, Ends]) -> list[Find
     return findings
 
 
+def power(value: float) -> str:
+    """A power of ten as pages print a bound."""
+    return f"{value:.0e}".replace("e-0", "e-")
+
+
 # Ranked lists
 
 

@@ -1,11 +1,10 @@
 """What to know of the rows, the split and the fits of a validation before the numbers, in words."""
 
-from evalkit.findings import inputs, measured, splits
+from evalkit.findings import inputs, measured, predictions, splits
 from evalkit.findings.finding import Finding, Kind
-from evalkit.pages.shared_findings import class_named, columns_read, idle, picked, rounded, skewed, used
+from evalkit.pages.shared_findings import class_named, columns_read, idle, picked, power, rounded, skewed, used
 from evalkit.reading.inputs.examples import LeftOut
 from evalkit.studies import validation_diagnostics as diagnostics
-from evalkit.studies.diagnostics import ends
 from evalkit.studies.resplits import Unfitted
 from evalkit.studies.validity import Validation
 from evalkit.studies.words import counted, listed
@@ -25,7 +24,8 @@ def of(study: Validation) -> list[Finding]:
 
 def of_data(study: Validation) -> list[Finding]:
     """What to know of the data and of the fits, beside what the audit found."""
-    data = [_rows(study), *(_left_out(part) for part in study.examples.left_out), _label(study), *_threshold(study)]
+    data = [_rows(study), *(_left_out(part) for part in study.facts.left_out), _label(study), *_threshold(study)]
+    data += _binned(study)
     return [
         *data,
         *_features(study),
@@ -40,8 +40,8 @@ def of_data(study: Validation) -> list[Finding]:
 
 
 def _rows(study: Validation) -> Finding:
-    e = study.examples
-    text = f"{used(e.read, len(e), len(e.score))}. Columns: {columns_read(e.columns)}."
+    e = study.facts
+    text = f"{used(e.read, len(e), len(e.ends))}. Columns: {columns_read(e.columns)}."
     return inputs.ROWS_READ.note(text, e.read)
 
 
@@ -52,12 +52,12 @@ def _left_out(unused: LeftOut) -> Finding:
 
 
 def _label(study: Validation) -> Finding:
-    label, n = diagnostics.label(study), len(study.examples)
+    label, n = study.facts.label, len(study.facts)
     if not label.classes:
         text = f"The label is a number from {label.low:g} to {label.high:g}, mean {label.mean:.4g}."
         return inputs.TARGET_VALUES.note(text, n)
-    shares, names = listed(f"{name}: {n:,}" for name, n in label.classes.items()), study.examples.classes
-    positive = class_named(names[1], study.examples.columns["label"]) if len(names) == 2 else ""
+    shares, names = listed(f"{name}: {n:,}" for name, n in label.classes.items()), study.facts.classes
+    positive = class_named(names[1], study.facts.columns["label"]) if len(names) == 2 else ""
     return inputs.CLASS_SHARES.note(f"Classes: {shares}.{f' Class 1 is {positive}.' if positive else ''}", n)
 
 
@@ -65,20 +65,30 @@ def _threshold(study: Validation) -> list[Finding]:
     """How scores that are not doubles are compared with the threshold, and whether it decides all rows alike."""
     if study.threshold is None:
         return []
-    beyond = idle(diagnostics.cuts(study, study.threshold), ends(study.examples.score))
-    return rounded(study.threshold, study.examples.precision) + beyond
+    beyond = idle(diagnostics.cuts(study, study.threshold), study.facts.ends)
+    return rounded(study.threshold, study.facts.precision) + beyond
+
+
+def _binned(study: Validation) -> list[Finding]:
+    """By how much the bins can move the areas, where scores are binned."""
+    if not study.binned:
+        return []
+    areas = [
+        f"{name} by less than {power(whole)}, of a fold {power(fold)}" for name, (whole, fold) in study.binned.items()
+    ]
+    text = "More distinct scores than are counted apart share bins; metrics at the threshold and losses stay exact"
+    return [predictions.BINNED_SCORES.note(f"{text}. Bins change AUC of {listed(areas, joint='; ')}.", len(areas))]
 
 
 def _features(study: Validation) -> list[Finding]:
-    table = study.examples.features
-    if table is None:
+    features = study.features
+    if features is None:
         return []
-    n, text = table.shape[1], list(table.select_dtypes(exclude="number"))
-    constant = [name for name in table if table[name].nunique(dropna=False) < 2]
-    kinds = f"of them text: {listed(text)}" if text else "all numbers"
-    findings = [inputs.FEATURES.note(f"{n} features, {kinds}.", n)]
-    line = f"Constant or without any value: {listed(constant)}."
-    return findings + ([inputs.CONSTANT_FEATURES.warning(line, len(constant))] if constant else [])
+    kinds = f"of them text: {listed(features.text)}" if features.text else "all numbers"
+    findings = [inputs.FEATURES.note(f"{features.count} features, {kinds}.", features.count)]
+    line = f"Constant or without any value: {listed(features.constant)}."
+    n = len(features.constant)
+    return findings + ([inputs.CONSTANT_FEATURES.warning(line, n)] if n else [])
 
 
 def _models(study: Validation) -> list[Finding]:
@@ -86,13 +96,13 @@ def _models(study: Validation) -> list[Finding]:
 
 
 def _repeats(study: Validation) -> list[Finding]:
-    e = study.examples
+    e = study.facts
     if e.repeats < 2:
         return []
-    least, most = diagnostics.rows_per_id(study)
+    least, most = e.per_id
     each = f"{least}" if least == most else f"{least} to {most}"
     once = "" if study.settings.unit != "id" else " Each id counts once, with the mean of its repeats."
-    text = f"The folds were drawn {e.repeats} times: the {len(e):,} rows have {study.distinct:,} ids"
+    text = f"The folds were drawn {e.repeats} times: the {len(e):,} rows have {study.split.distinct:,} ids"
     return [inputs.REPEATED_FOLDS.note(f"{text}, each of them in {each} rows.{once}", e.repeats)]
 
 
@@ -104,8 +114,10 @@ def _untested(study: Validation) -> list[Finding]:
 
 def _pooled(study: Validation) -> list[Finding]:
     """That few rows are pooled out of fold, with what was simulated."""
-    text = f"{counted(study.distinct, study.row_name)} pooled from {len(study.tests)} folds. {measured.POOLED}"
-    return [splits.FEW_POOLED.note(text, study.distinct)] if diagnostics.few_pooled(study) else []
+    text = (
+        f"{counted(study.split.distinct, study.row_name)} pooled from {len(study.split.names)} folds. {measured.POOLED}"
+    )
+    return [splits.FEW_POOLED.note(text, study.split.distinct)] if diagnostics.few_pooled(study) else []
 
 
 def unchecked(study: Validation) -> list[Finding]:

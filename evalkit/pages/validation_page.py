@@ -77,12 +77,12 @@ def title(study: Validation) -> Html:
 
 
 def _extent(study: Validation) -> str:
-    n, folds = len(study.examples), len(study.tests)
+    n, folds = len(study.facts), len(study.split.names)
     if study.holdout:
-        return f"{counted(study.rows.size, 'test row')} of one holdout"
-    repeats = study.examples.repeats
+        return f"{counted(study.split.tested, 'test row')} of one holdout"
+    repeats = study.facts.repeats
     if repeats > 1:
-        return f"{study.distinct:,} ids, {repeats} repeats of {diagnostics.folds_of_a_repeat(study):g} folds"
+        return f"{study.split.distinct:,} ids, {repeats} repeats of {diagnostics.folds_of_a_repeat(study):g} folds"
     return f"{counted(n, 'row')} in {counted(folds, 'fold')}"
 
 
@@ -96,7 +96,7 @@ def verdict(study: Validation) -> Html:
         if study.gate
         else []
     )
-    lines = [_estimate(study), *_training_gap(study), *_baseline(study), escape(f"Split: {study.folds.rule}.")]
+    lines = [_estimate(study), *_training_gap(study), *_baseline(study), escape(f"Split: {study.split.rule}.")]
     lines += [f"{escape(finding.message)} {tables.code(finding)}" for finding in validation_findings.unchecked(study)]
     findings = f" ({places_of.link('evidence', LEAKS)})" if study.findings else ""
     main = f"{TRUST if study.word == 'cannot tell' else ''}{escape(_reason(study))}{findings}"
@@ -153,7 +153,7 @@ def _estimate(study: Validation) -> str:
         f"{'Not to be relied on: ' if study.word == 'fail' else ''}{page.metric_link(study.primary)} of "
         f"{escape(study.subject)}"
     )
-    if not study.fits and len(study.systems) > 2:
+    if not study.fitted and len(study.systems) > 2:
         named += f" (the best of {len(study.systems[1:])}, selected on these rows)"
     how = f"{escape(first['what'])} ({escape(first['method'])})"
     return f"{named}: {value}, {unit}, {how}; {places_of.link('evidence', folds_page.INTERVALS)}."
@@ -163,9 +163,9 @@ def _training_gap(study: Validation) -> list[str]:
     gap = study.training_gap
     if gap is None:
         return []
-    train = study.folds.pairs[0][0].size
+    train = study.split.train[0]
     return [
-        f"Training gap ({escape(study.primary.label)} on {train:,} training rows minus that on {study.rows.size:,} "
+        f"Training gap ({escape(study.primary.label)} on {train:,} training rows minus that on {study.split.tested:,} "
         f"test rows): {estimate(gap.value, gap.low, gap.high, signed)} ({gap.method})."
     ]
 
@@ -204,8 +204,7 @@ def leakage(study: Validation) -> Html:
 
 
 def _finding(study: Validation, finding: Finding) -> list[Cell | str]:
-    e = study.examples
-    named = [f"row {row + 1}" if e.id is None else str(e.id[row]) for row in finding.rows[:EXAMPLES]]
+    named = study.examples_of(finding, EXAMPLES)
     severity = f"<strong>{finding.severity}</strong>" if finding.severity == SEVERE else finding.severity
     rows = f"{finding.count:,} of {finding.of:,}"
     return [
@@ -224,7 +223,7 @@ def _finding(study: Validation, finding: Finding) -> list[Cell | str]:
 def definitions(study: Validation) -> Html:
     """The metrics shown, then the words of this page."""
     holdout = OF_HOLDOUT if study.training_gap is not None else []
-    resplits = OF_RESPLITS if study.other is not None or study.examples.repeats > 1 else []
+    resplits = OF_RESPLITS if study.other is not None or study.facts.repeats > 1 else []
     return tables.definitions([*page.metric_definitions(study), *DEFINITIONS, *holdout, *resplits])
 
 
@@ -236,7 +235,7 @@ def origin(study: Validation) -> Html:
 def results(study: Validation) -> Results:
     """Every number of the page, unrounded."""
     more: dict[str, Any] = {
-        "columns": dict(study.examples.columns),
+        "columns": dict(study.facts.columns),
         "verdict": {
             "word": study.word,
             "because": _reason(study),
@@ -244,12 +243,12 @@ def results(study: Validation) -> Results:
             "checks": {"run": [c.name for c in study.checks if not c.lacks], "all": [c.name for c in study.checks]},
         },
         "split": {
-            "rule": study.folds.rule,
-            "folds": len(study.tests),
-            "rows": len(study.examples),
-            "tested": study.rows.size,
-            "repeats": study.examples.repeats,
-            "distinct": study.distinct,
+            "rule": study.split.rule,
+            "folds": len(study.split.names),
+            "rows": len(study.facts),
+            "tested": study.split.tested,
+            "repeats": study.facts.repeats,
+            "distinct": study.split.distinct,
         },
         "training_gap": None if study.training_gap is None else vars(study.training_gap),
         "subject": study.subject,

@@ -189,7 +189,7 @@ class Significance(Compared):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Validation(Shared):
+class Validation(Shared, Resources):
     """The parameters of the validation report."""
 
     preds: Any = option(

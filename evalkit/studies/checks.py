@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 from evalkit.findings import splits as kinds
 from evalkit.findings.finding import Kind
-from evalkit.reading.inputs.examples import Examples
 
 TOO_COARSE = "features too coarse"
 UNSELECTED = "selected not set"
@@ -27,38 +26,41 @@ class Check:
         return self.kind.name
 
 
-def of(e: Examples, *, fitted: bool, holdout: bool, coarse: bool) -> tuple[Check, ...]:
+def of(
+    known: Collection[str], classes: Sequence[str], *, fitted: bool, holdout: bool, coarse: bool
+) -> tuple[Check, ...]:
     """Every check that has a meaning for such a label and such folds, run or not.
 
+    known: which of id, group, time, features and candidates there are. classes: of the label, none of a number.
     coarse: True if equal rows are so common by coincidence that copies do not show.
     """
-    two = len(e.classes) == 2
+    two = len(classes) == 2
     run = [kinds.TESTED_AGAIN, kinds.FOLD_SIZES, kinds.FEW_TESTED]
     run += [] if holdout else [kinds.UNLIKE_FOLDS]
-    run += [kinds.BASE_RATE] if e.classes else []
+    run += [kinds.BASE_RATE] if classes else []
     run += [kinds.SCORE_SCALE] if two and not holdout else []
     run += [kinds.SCORE_IS_LABEL] if two and not fitted else []
     return (
         *map(Check, run),
-        Check(kinds.ID_BOTH, _lacks("id", e.id)),
-        Check(kinds.GROUP_BOTH, _lacks("group", e.group)),
-        Check(kinds.TIME_TRAVEL, _lacks("time", e.time)),
-        *_of_features(e, coarse=coarse),
+        Check(kinds.ID_BOTH, _lacks("id", known)),
+        Check(kinds.GROUP_BOTH, _lacks("group", known)),
+        Check(kinds.TIME_TRAVEL, _lacks("time", known)),
+        *_of_features(known, classes, coarse=coarse),
     )
 
 
-def _lacks(name: str, column: object) -> str:
-    return "" if column is not None else f"no {name}"
+def _lacks(name: str, known: Collection[str]) -> str:
+    return "" if name in known else f"no {name}"
 
 
-def _of_features(e: Examples, *, coarse: bool) -> list[Check]:
-    lacks = _lacks("features", e.features)
+def _of_features(known: Collection[str], classes: Sequence[str], *, coarse: bool) -> list[Check]:
+    lacks = _lacks("features", known)
     run = [kinds.NEAR_DUPLICATES, kinds.DRIFT, kinds.UNSEEN_CATEGORY, kinds.ID_LIKE, kinds.SINGLE_FEATURE]
-    run += [kinds.CONFLICTING_LABELS] if e.classes else []
+    run += [kinds.CONFLICTING_LABELS] if classes else []
     return [
         Check(kinds.DUPLICATES, lacks or (TOO_COARSE if coarse else "")),
         *(Check(kind, lacks) for kind in run),
-        Check(kinds.SELECTED_OUTSIDE, lacks or (UNSELECTED if e.candidates is None else "")),
+        Check(kinds.SELECTED_OUTSIDE, lacks or ("" if "candidates" in known else UNSELECTED)),
     ]
 
 

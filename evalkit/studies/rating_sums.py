@@ -18,6 +18,7 @@ from evalkit.metrics.mean_calibration import Means
 from evalkit.reading.inputs import pairing
 from evalkit.reading.reductions import forecasts, tabled
 from evalkit.reading.reductions.forecasts import Large
+from evalkit.reading.reductions.tabled import Tabled
 from evalkit.reading.tables.slices import Slice
 from evalkit.statistics import forecast_passes, gathered, inference
 from evalkit.statistics.forecast_passes import ALONG, FACTS, Along, First, Moved, Second
@@ -259,7 +260,7 @@ def study_of(t: Large, settings: Settings, given: Mapping[str, Any]) -> SumsStud
     """The study of a table that is read twice. Raises ParameterError for a metric that needs the rows themselves."""
     studies.check_systems(settings, t.systems)
     read = _first(t, settings)
-    _refuse_unlike(read, t.systems)
+    refuse_unlike(read, t.systems)
     second = _second(t, read)
     g = second.whole(t.reduce(second, second.merge, by_unit=True))
     moments = {
@@ -276,10 +277,7 @@ def study_of(t: Large, settings: Settings, given: Mapping[str, Any]) -> SumsStud
 def _first(t: Large, settings: Settings) -> Read:
     """The first reading; raises InputError for ids that do not pair."""
     metrics = list(dict.fromkeys([*(chosen.base for chosen in settings.metrics), BIAS]))
-    for chosen in metrics:
-        kind = chosen.metric.kind
-        if not (kind.totalled or isinstance(kind, Quantile)):
-            raise ParameterError(f"metrics: {chosen.label} needs all rows in memory, got {t.rows:,} rows")
+    refuse_unsummed(metrics, t)
     limits, centres = settings.limits, [(t.actual, t.centres[name]) for name in t.systems]
     sliced = [settings.metrics[0].base]
     first = First(metrics, sliced, centres, t.plan.scale, limits.bins, limits.slice_bins)
@@ -294,7 +292,15 @@ def _first(t: Large, settings: Settings) -> Read:
     return read
 
 
-def _refuse_unlike(read: Read, systems: Sequence[str]) -> None:
+def refuse_unsummed(metrics: Sequence[Chosen], t: Tabled) -> None:
+    """Raises ParameterError for a metric that sums and counted errors do not tell."""
+    for chosen in metrics:
+        kind = chosen.base.metric.kind
+        if not (kind.totalled or isinstance(kind, Quantile)):
+            raise ParameterError(f"metrics: {chosen.label} needs all rows in memory, got {t.rows:,} rows")
+
+
+def refuse_unlike(read: Read, systems: Sequence[str]) -> None:
     """Raises ParameterError for a loss of which systems leave out other rows: which they are only the rows tell."""
     for chosen in read.first.metrics:
         if isinstance(chosen.metric.kind, Loss):
@@ -307,13 +313,7 @@ def _refuse_unlike(read: Read, systems: Sequence[str]) -> None:
 def _second(t: Large, read: Read) -> Second:
     """What the second reading needs to know of the first."""
     every = [int(name) for name in read.g.sums if name.isdecimal()]
-    models = {
-        group: [
-            [Moved(chosen, centre, read.known(chosen, group, i)) for chosen in _metrics(read, group)]
-            for i, centre in enumerate(read.first.centres)
-        ]
-        for group in sorted(every)
-    }
+    models = {group: moved(read, group, _metrics(read, group)) for group in sorted(every)}
     columns = list(read.forecasts.values())
     x, actual = (forecast_spread.edges(some, forecast_spread.CELLS) for some in (columns, [read.target]))
     bias: Any = BIAS.metric.kind
@@ -330,6 +330,14 @@ def _second(t: Large, read: Read) -> Second:
         for i, name in enumerate(read.order)
     ]
     return Second(models, along, [read.mean, read.target.weighted_median()], read.first, bool(t.plan.units))
+
+
+def moved(read: Read, group: int, metrics: Sequence[Chosen]) -> list[list[Moved]]:
+    """How much each row of a group moves these metrics of each system."""
+    return [
+        [Moved(chosen, centre, read.known(chosen, group, i)) for chosen in metrics]
+        for i, centre in enumerate(read.first.centres)
+    ]
 
 
 def _metrics(read: Read, group: int) -> Sequence[Chosen]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -22,14 +22,19 @@ from evalkit.offline.fitting import Fit, Learner
 from evalkit.offline.fold_column import FoldColumn
 from evalkit.offline.splits import Folds
 from evalkit.parameters import Metrics, Named, Names, Tables, documented
+from evalkit.reading.engines import base
 from evalkit.reading.inputs import examples, outcomes
-from evalkit.reading.inputs.examples import CLASSES, Examples, LeftOut, Use
+from evalkit.reading.inputs.examples import Examples, LeftOut, Use
+from evalkit.reading.reductions import folds, tabled
+from evalkit.reading.reductions.folds import LargeFolds
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import precision, sources
-from evalkit.studies import resplits
+from evalkit.studies import fold_cells, resplits, validity_forecasts, validity_scores
+from evalkit.studies.possible_metrics import Possible
 from evalkit.studies.resplits import Setting
 from evalkit.studies.study import Settings
 from evalkit.studies.validity import INSIDE, OUTSIDE, Validation
+from evalkit.studies.validity_rows import RowsStudy
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,12 +44,6 @@ ROLES = ("system", "id", "label", "score", "group", "time", "fold", "repeat")
 FOR_FITS = ("target", "estimator", "against", "ignore", "selected", "categorical", "k", "gap")
 BASELINE = "majority"
 MEDIAN = "median"
-UNDEFINED_FOR = {"probabilities": "scores outside 0 to 1", "scores of units": "folds, which name no units"}
-METRICS = {
-    "counts": ("accuracy", "roc_auc", "log_loss", "brier"),
-    "classes": ("accuracy", "log_loss", "brier"),
-    "forecasts": ("mae", "rmse"),
-}
 
 
 @documented(parameters.Validation)
@@ -74,6 +73,9 @@ def read(
     level: float = 0.95,
     seed: int = 0,
     header: str | None = None,
+    memory: str | None = None,
+    threads: int | None = None,
+    spill: str | None = None,
 ) -> Validation:
     """Read out-of-fold predictions, or a table to fit estimators on, and check whether the evaluation is sound.
 
@@ -94,18 +96,39 @@ def study_of(p: parameters.Validation, limits: Limits = USUAL) -> Validation:
     """The study that the parameters of `read` ask for, within these limits."""
     roles_of.check_roles(p.columns, ROLES)
     _refuse_idle(p.given)
-    p = p.filled(SAMPLE) if p.features is None else p
-    data = _examples(p)
-    chosen = lookup.chosen(p.metrics, _structure(data), _usual(data, p.metrics))
-    data = _without_set_aside(data)
-    shared = Settings(chosen, None, _unit(data), (), p.level, p.margin, p.gate, p.seed, limits)
-    return _given(data, shared, p) if p.features is None else _fitted(data, shared, p)
-
-
-def _examples(p: parameters.Validation) -> Examples:
-    """The predictions, or the table to fit on."""
     if p.features is None:
-        return examples.predictions(sources.parts(p.preds, p.header), columns=p.columns, kind=p.task)
+        return _of_predictions(p.filled(SAMPLE), limits)
+    data = _features(p)
+    return _fitted(data, _shared(_of_rows(data), _unit(data), p, limits), p)
+
+
+def _of_predictions(p: parameters.Validation, limits: Limits) -> Validation:
+    """The study of predictions, of which more than are kept are read shard by shard."""
+    parts = sources.parts(p.preds, p.header, limits.reading)
+    budget = base.budget(p.memory, p.threads, p.spill, limits.reading)
+    with tabled.engine_for(parts, budget) as engine:
+        if engine:
+            return _of_table(folds.read(engine, parts, columns=p.columns, kind=p.task), p, limits)
+    data = examples.predictions(parts, columns=p.columns, kind=p.task)
+    of = _of_rows(data)
+    data = _without_set_aside(data)
+    return _given(data, _shared(of, _unit(data), p, limits), p)
+
+
+def _of_table(t: LargeFolds, p: parameters.Validation, limits: Limits) -> Validation:
+    """The study of predictions that an engine holds."""
+    inside = all(0 <= low <= high <= 1 for low, high in t.ends.values())
+    laid = fold_cells.laid(t)
+    unit = None if not t.plan.unit else "group" if t.has("group") else "id"
+    shared = _shared(Possible(t.classes, inside), unit, p, limits)
+    if t.classes:
+        name = _free(BASELINE, t.ends)
+        return validity_scores.study_of(laid, shared, p.given, baseline=name, threshold=p.threshold)
+    return validity_forecasts.study_of(laid, shared, p.given, baseline=_free(MEDIAN, t.ends))
+
+
+def _features(p: parameters.Validation) -> Examples:
+    """The table to fit on."""
     use = Use(p.columns, _target(p), categorical=p.categorical, ignore=p.ignore, selected=p.selected)
     return sampled(examples.table(sources.parts(p.features, p.header), use, kind=p.task), p.most_rows, p.seed)
 
@@ -114,8 +137,8 @@ def _refuse_idle(asked: Mapping[str, Any]) -> None:
     """Raises ParameterError for a parameter that could change nothing with the input that is given."""
     if "features" in asked and "preds" in asked:
         raise ParameterError("preds and features: give one, the predictions or the table to fit on")
-    idle = ("threshold",) if "features" in asked else FOR_FITS
-    wanted = "preds, the scores that it cuts" if "features" in asked else "features, a table to fit on"
+    idle = ("threshold", "memory", "threads", "spill") if "features" in asked else FOR_FITS
+    wanted = "preds, predictions that are read" if "features" in asked else "features, a table to fit on"
     for name in idle:
         if name in asked:
             raise ParameterError(f"{name}: needs {wanted}; set {wanted.split(',')[0]}='FILE'")
@@ -168,31 +191,19 @@ def _part(table: pd.DataFrame | None, rows: Ints) -> pd.DataFrame | None:
     return None if table is None else table.iloc[rows].reset_index(drop=True)
 
 
-def _structure(e: Examples) -> str:
-    """What the rows are to the catalogue."""
-    return "forecasts" if e.kind != CLASSES else "counts" if len(e.classes) == 2 else "classes"
+def _of_rows(e: Examples) -> Possible:
+    return Possible(e.classes, all(outcomes.are_probabilities(score) for score in e.score.values()))
 
 
-def _usual(e: Examples, asked: Iterable[Any]) -> list[str]:
-    """The metrics that the label and the scores allow; raises ParameterError for one that was asked for in vain."""
-    structure, inside = _structure(e), all(outcomes.are_probabilities(score) for score in e.score.values())
-    needs = ("", "scores", "probabilities") if inside else ("", "scores")
-    table = lookup.TABLES[structure]
-    possible = [name for name, metric in table.items() if metric.needs in needs]
-    why = f"{len(e.classes)} classes" if e.classes else "a numeric target"
-    for name in filter(lookup.of_catalogue, asked):
-        base = name.split("@")[0].strip().lower()
-        known = lookup.ALIASES.get(base, base)
-        if known not in possible and any(known in other for other in lookup.TABLES.values()):
-            why = UNDEFINED_FOR[table[known].needs] if known in table else why
-            raise ParameterError(f"metrics: {name!r} is undefined for {why}; choose from {', '.join(possible)}")
-    return [name for name in METRICS[structure] if name in possible]
+def _shared(of: Possible, unit: str | None, p: parameters.Validation, limits: Limits) -> Settings:
+    chosen = lookup.chosen(p.metrics, of.structure, of.usual(p.metrics))
+    return Settings(chosen, None, unit, (), p.level, p.margin, p.gate, p.seed, limits)
 
 
 # Two ways in
 
 
-def _given(e: Examples, shared: Settings, p: parameters.Validation) -> Validation:
+def _given(e: Examples, shared: Settings, p: parameters.Validation) -> RowsStudy:
     """The study of predictions: the folds are the column, a baseline is made from the other folds' labels."""
     assert e.fold is not None
     column = fold_column.read(e.fold, e.repeat)
@@ -203,7 +214,7 @@ def _given(e: Examples, shared: Settings, p: parameters.Validation) -> Validatio
     rows = np.sort(np.concatenate([test for _, test in column.folds.pairs]))
     sides = zip(column.names, column.folds.pairs, strict=True)
     tests = [(name, np.searchsorted(rows, test)) for name, (_, test) in sides]
-    return Validation(
+    return RowsStudy(
         settings=shared,
         systems=tuple(systems),
         attributes=_attributes(e, rows),
@@ -269,7 +280,7 @@ def _attributes(e: Examples, rows: Ints) -> dict[str, np.ndarray]:
     return {} if unit is None else {unit: getattr(e, unit)[rows]}
 
 
-def _fitted(e: Examples, shared: Settings, p: parameters.Validation) -> Validation:
+def _fitted(e: Examples, shared: Settings, p: parameters.Validation) -> RowsStudy:
     """The study of an estimator: fitted on the chosen folds beside a second one and the baseline, then on others."""
     assert e.features is not None
     gap = _gap(p, e)
@@ -295,7 +306,7 @@ def _fitted(e: Examples, shared: Settings, p: parameters.Validation) -> Validati
         pooled |= {name: _pooled(some, order) for name, some in zip((OUTSIDE, INSIDE), both, strict=True)}
     place = np.argsort(order, kind="stable")
     ends = np.cumsum([test.size for _, test in folds.pairs])[:-1]
-    return Validation(
+    return RowsStudy(
         settings=shared,
         systems=tuple(models),
         attributes=_attributes(e, rows[order]),
@@ -308,6 +319,7 @@ def _fitted(e: Examples, shared: Settings, p: parameters.Validation) -> Validati
         fits=fits,
         refit=partial(resplits.fit_others, setting, learner, shared.metrics[0], first, fits[first], left),
         described=tuple(f"{name}: {' → '.join(fitting.steps(model))}" for name, model in models.items()),
+        threshold=None,
     )
 
 

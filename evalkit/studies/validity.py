@@ -1,36 +1,39 @@
-"""What is asked of an offline evaluation: its metrics with honest intervals, its folds, what leaks, the verdict."""
+"""What is asked of an offline evaluation: its metrics with honest intervals, its folds, what leaks, the verdict.
+
+Where the rows are, its two subclasses know: `validity_rows` and `validity_sums`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pandas as pd
 
-from evalkit.arrays import Floats, Ints, ratio
+from evalkit.arrays import Floats
 from evalkit.catalogue.lookup import Chosen
 from evalkit.drawing.shown import Shown
 from evalkit.findings import splits as kinds
-from evalkit.findings.finding import NOTE, SEVERE, WARNING, Finding, ordered
+from evalkit.findings.finding import SEVERE, WARNING, Finding
 from evalkit.metrics.rows import Rows
-from evalkit.offline import leakage
-from evalkit.offline.fitting import Fit
-from evalkit.offline.splits import Folds
-from evalkit.reading.inputs.examples import Examples
 from evalkit.reading.tables.parts import Source
 from evalkit.statistics import inference
 from evalkit.statistics.folds import cochran, nadeau_bengio
 from evalkit.statistics.intervals import Estimate, mean_t, mover
 from evalkit.statistics.significance import adjust, holm, paired_t, verdict
-from evalkit.statistics.statistic import OfRows, pooled_variances
+from evalkit.statistics.statistic import OfRows
 from evalkit.studies import checks
 from evalkit.studies.checks import Check
 from evalkit.studies.resplits import Resplits
-from evalkit.studies.study import EVERY, Member, Study
-from evalkit.studies.words import plural
+from evalkit.studies.study import Study
+from evalkit.studies.validity_facts import Facts, Features, Split
+
+if TYPE_CHECKING:
+    pass
 
 FEW = 50  # rows tested, below which no interval is worth much
 UNLIKE = 0.001  # folds differ by more than this chance
@@ -47,35 +50,111 @@ INSIDE = "selected anew, in each fold"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Validation(Shown, Study):
-    """The study of a split. pooled: system -> its out-of-fold rows, aligned with `rows`, the rows that were tested.
+    """The study of a split.
 
-    tests: each fold's name and the places of its test rows in `rows`. fits: system -> its fits of the folds, and refit
-    makes those on other splits; of predictions there are none. Where columns were selected, pooled also holds the
-    subject with other selections, under OUTSIDE and INSIDE. threshold: where scores that were given become class 1.
+    described: the estimators that are fitted here, of predictions none. threshold: where scores that were given become
+    class 1.
     """
 
     report: ClassVar[str] = "validation"
 
-    examples: Examples
-    folds: Folds
-    pooled: Mapping[str, Rows]
-    rows: Ints
-    tests: list[tuple[str, Ints]]
-    fits: Mapping[str, list[Fit]]
     described: tuple[str, ...]
-    on_training: Mapping[str, Rows] = field(default_factory=dict)
-    threshold: float | None = None
-    refit: Callable[[], Resplits] | None = None
+    threshold: float | None
 
-    @cached_property
+    # What the rows tell
+
+    @property
+    @abstractmethod
+    def facts(self) -> Facts:
+        """What the page says of the rows."""
+
+    @property
+    @abstractmethod
+    def split(self) -> Split:
+        """The folds."""
+
+    @abstractmethod
+    def fold_value(self, chosen: Chosen, system: str, fold: int) -> float:
+        """A metric of a system on the test rows of a fold, by its number."""
+
+    @abstractmethod
+    def fold_label(self, fold: int) -> float:
+        """The mean of the label on the test rows of a fold."""
+
+    @abstractmethod
+    def on_train(self, system: str, fold: int) -> float | None:
+        """The first metric of a system on the training rows of a fold; None where there are no predictions on them."""
+
+    @abstractmethod
+    def of_training(self) -> Estimate | None:
+        """The first metric of the subject on the training rows of a holdout, with its interval."""
+
+    @abstractmethod
+    def of_single_rows(self) -> Estimate:
+        """The first metric of the subject with its interval as if every row varied by itself."""
+
+    @abstractmethod
+    def spread_of_folds(self) -> tuple[Floats, Floats, float]:
+        """The first metric of the subject on each fold, 1 / variance, and from how many units the variance is known.
+
+        Of repeats the first alone counts, as the folds of another hold the same ids. The folds' variances are pooled,
+        each by its size: a fold's own goes with its value, so that Q would be too large.
+        """
+
+    @property
+    @abstractmethod
+    def findings(self) -> tuple[Finding, ...]:
+        """Every finding of the audit and of the folds' scores, severe ones first."""
+
+    @abstractmethod
+    def examples_of(self, finding: Finding, most: int) -> list[str]:
+        """The first rows of a finding, by their ids or numbers."""
+
+    @property
+    @abstractmethod
+    def axis(self) -> str:
+        """What the map lays the folds along: time, group or row; empty where there is no map."""
+
+    @abstractmethod
+    def stretches(self, bins: int) -> pd.DataFrame:
+        """Neighbouring parts of the axis, at most so many, of one kind, fold by fold: fold, kind, start, width."""
+
+    @property
+    def fitted(self) -> bool:
+        """True if estimators are fitted here."""
+        return bool(self.described)
+
+    @property
+    def binned(self) -> Mapping[str, tuple[float, float]]:
+        """Systems whose scores share bins: powers of ten above what that moves AUC of all rows, and of a fold."""
+        return {}
+
+    @property
+    def features(self) -> Features | None:
+        """The columns that estimators are fitted on; None of predictions."""
+        return None
+
+    @property
     def other(self) -> Resplits | None:
-        """The fits on other splits, which are made when something first asks for them; None of predictions."""
-        return None if self.refit is None else self.refit()
+        """The fits on other splits; None of predictions."""
+        return None
+
+    @property
+    def selection(self) -> pd.DataFrame:
+        """The subject with its columns as given, and with as many selected anew; no row without a selection."""
+        return pd.DataFrame()
+
+    @property
+    def selected(self) -> tuple[int, int]:
+        """The columns that were selected, and how many there were to select from."""
+        return 0, 0
+
+    # What follows
 
     @property
     def sources(self) -> tuple[Source, ...]:
         """What was read."""
-        return self.examples.sources
+        return self.facts.sources
 
     @property
     def unit_name(self) -> str:
@@ -85,23 +164,17 @@ class Validation(Shown, Study):
     @property
     def holdout(self) -> bool:
         """True if there is one test set, so that nothing is pooled out of fold."""
-        return len(self.tests) == 1
+        return len(self.split.names) == 1
 
     @property
     def measured_on(self) -> str:
         """What the estimates are of: the test rows of a holdout, or all rows pooled out of fold."""
-        return HELD_OUT if self.holdout else REPEATED if self.examples.repeats > 1 else POOLED
+        return HELD_OUT if self.holdout else REPEATED if self.facts.repeats > 1 else POOLED
 
     @property
     def row_name(self) -> str:
         """What `distinct` counts: ids where rows are repeated, else rows."""
-        return "id" if self.examples.repeats > 1 else "row"
-
-    @property
-    def distinct(self) -> int:
-        """The rows tested, each id counted once however often the folds were drawn."""
-        e = self.examples
-        return self.rows.size if e.repeats == 1 or e.id is None else np.unique(e.id[self.rows]).size
+        return "id" if self.facts.repeats > 1 else "row"
 
     @property
     def baseline(self) -> str:
@@ -111,53 +184,29 @@ class Validation(Shown, Study):
     @property
     def subject(self) -> str:
         """The estimator in question; of predictions the best by the primary metric."""
-        if self.fits:
+        if self.fitted:
             return self.systems[0]
         return next(name for name in self.order if name != self.baseline)
 
-    # The metrics, with honest intervals
-
-    def measure(self, chosen: Chosen, system: str, member: Member | Ints = EVERY) -> OfRows:
-        """The metric of a system's out-of-fold rows."""
-        rows = replace(self.pooled[system], unit=self.unit)
-        return OfRows(chosen, rows if member is EVERY else rows.take(member))  # type: ignore[arg-type]
-
-    def interval(self, chosen: Chosen, rows: Rows, unit: np.ndarray | None) -> Estimate:
-        """The metric of these rows with its interval over rows, or over whole units."""
-        return inference.estimate(OfRows(chosen, replace(rows, unit=unit)), self.inference_options(1))
+    def interval(self, chosen: Chosen, rows: Rows) -> Estimate:
+        """The metric of these rows with its interval, over their units where they have any."""
+        return inference.estimate(OfRows(chosen, rows), self.inference_options(1))
 
     # Fold by fold
 
     @cached_property
-    def training(self) -> list[Ints]:
-        """The training rows of each of `tests`; none where it is the first of blocks in time."""
-        if self.fits:
-            return [train for train, _ in self.folds.pairs]
-        by_first = {int(test[0]): train for train, test in self.folds.pairs}
-        return [by_first.get(int(self.rows[at[0]]), self.rows[:0]) for _, at in self.tests]
-
-    @cached_property
     def by_fold(self) -> pd.DataFrame:
         """One row a system and fold: rows on both sides, the label's mean or share of class 1, every metric."""
-        rows = []
+        rows, split = [], self.split
         for name in self.systems:
-            for i, (fold, at) in enumerate(self.tests):
-                rows_tested = self.pooled[name].take(at)
-                share = float(rows_tested.actual.mean()) if len(self.examples.classes) <= 2 else np.nan
-                row = {
-                    "system": name,
-                    "fold": fold,
-                    "train": self.training[i].size,
-                    "test": len(rows_tested),
-                    "label": share,
-                }
-                row |= {chosen.label: chosen.value(rows_tested) for chosen in self.settings.metrics}
-                rows.append(row | self._on_train(name, i))
+            for i, fold in enumerate(split.names):
+                sides = {"train": split.train[i], "test": split.test[i]}
+                label = self.fold_label(i) if len(self.facts.classes) <= 2 else np.nan
+                row = {"system": name, "fold": fold} | sides | {"label": label}
+                row |= {chosen.label: self.fold_value(chosen, name, i) for chosen in self.settings.metrics}
+                trained = self.on_train(name, i)
+                rows.append(row if trained is None else row | {"on_train": trained})
         return pd.DataFrame(rows)
-
-    def _on_train(self, name: str, i: int) -> dict[str, float]:
-        side = self.fits[name][i].train if self.fits else self.on_training.get(name)
-        return {} if side is None else {"on_train": self.primary.value(side)}
 
     @cached_property
     def gap(self) -> Floats | None:
@@ -174,14 +223,8 @@ class Validation(Shown, Study):
 
         The interval joins those of the two values, whose rows are independent (MOVER).
         """
-        if not self.holdout:
-            return None
-        side = self.fits[self.subject][0].train if self.fits else self.on_training[self.subject]
-        if side is None:
-            return None
-        group = self.examples.group
-        unit = None if group is None else group[self.folds.pairs[0][0]]
-        return mover(self.interval(self.primary, side, unit), self.estimate(self.primary, self.subject))
+        train = self.of_training() if self.holdout else None
+        return None if train is None else mover(train, self.estimate(self.primary, self.subject))
 
     def fold_values(self, system: str) -> Floats:
         """The primary metric on each fold."""
@@ -191,26 +234,12 @@ class Validation(Shown, Study):
     def unlike(self) -> dict[str, float]:
         """Cochran's Q of the subject's primary metric between the folds: Q, degrees of freedom, p.
 
-        Of repeats the first alone counts, as the folds of another hold the same ids. The folds' variances are pooled,
-        each by its size: a fold's own goes with its value, so that Q would be too large. Where they are not those of a
-        mean of rows, p is that of Welch's F, which allows for what they leave open; doi:10.1093/biomet/38.3-4.330.
+        Where the variances are not those of a mean of rows, p is that of Welch's F, which allows for what they leave
+        open; doi:10.1093/biomet/38.3-4.330.
         """
-        tests = self.tests[: len(self.tests) // self.examples.repeats]  # folds of other repeats hold the same ids
-        of = self.primary.base  # a transformed metric has the test of its original
-        every = [self.measure(of, self.subject, at) for _, at in tests]
-        parts = [part for part in every if np.isfinite(part.value)]
-        if not parts:
-            return cochran([], [], [])
-        if self.settings.unit is None and of.metric.kind.of_rows:
-            each = [part.sums.take(part.sums.size > 0).per_unit for part in parts]
-            weight = ratio([rows.size for rows in each], np.concatenate(each).var(ddof=1))
-            units = np.inf
-        else:
-            variance, units = pooled_variances(parts)
-            weight = ratio(1.0, variance)
-        known = np.isfinite(weight)
-        value = np.array([part.value for part in parts])[known]
-        return cochran(value, weight[known], np.full(value.size, units))
+        every, precise, units = self.spread_of_folds()
+        known = np.isfinite(precise)
+        return cochran(every[known], precise[known], np.full(int(known.sum()), units))
 
     @property
     def folds_differ(self) -> bool:
@@ -224,14 +253,13 @@ class Validation(Shown, Study):
         values = values[~np.isnan(values)]
         every = []
         if values.size > 1:
-            train, test = self._sizes()
+            train, test = self.split.sides
             corrected = nadeau_bengio(values, train=train, test=test, level=self.settings.level).difference
             every += [self._row(CORRECTED, corrected, "fold", honest=True)]
             every += [self._row(NAIVE, mean_t(values, level=self.settings.level), "fold", honest=False)]
         if self.settings.unit:
-            alone = self.interval(self.primary, self.pooled[self.subject], None)
             what = BY_ROW if self.settings.unit == "group" else BY_REPEAT
-            every.append(self._row(what, alone, "row", honest=False))
+            every.append(self._row(what, self.of_single_rows(), "row", honest=False))
         return pd.DataFrame([self.of_rows, *every])
 
     @cached_property
@@ -256,15 +284,11 @@ class Validation(Shown, Study):
         honest = self.intervals[self.intervals["honest"]]
         return (honest if len(honest) else self.intervals).iloc[0].to_dict()
 
-    def _sizes(self) -> tuple[float, float]:
-        sides = [(train.size, test.size) for train, test in self.folds.pairs]
-        return float(np.mean([size for size, _ in sides])), float(np.mean([size for _, size in sides]))
-
     @cached_property
     def paired(self) -> pd.DataFrame:
         """The subject against each other system on the same folds: by fold corrected and naive, and pooled."""
         rows = []
-        train, test = self._sizes()
+        train, test = self.split.sides
         others = [name for name in self.systems if name != self.subject]
         compared = adjust([self.compare(self.primary, (self.subject, name)) for name in others], holm)
         direction = 1 if self.primary.metric.best == "high" else -1
@@ -286,74 +310,10 @@ class Validation(Shown, Study):
     # What leaks
 
     @cached_property
-    def selection(self) -> pd.DataFrame:
-        """The subject with its columns as given, and with as many selected anew on all rows and in each fold.
-
-        Beside each `Estimate` what it lies above INSIDE, p adjusted by Holm and the verdict. No row without a
-        selection.
-        """
-        if INSIDE not in self.pooled:
-            return pd.DataFrame()
-        direction = 1 if self.primary.metric.best == "high" else -1
-        names = [self.subject, OUTSIDE]
-        adjusted = adjust([self.compare(self.primary, (name, INSIDE)) for name in names], holm)
-        rows = [{"columns": name} | vars(self.estimate(self.primary, name)) for name in [*names, INSIDE]]
-        for row, c in zip(rows, adjusted, strict=False):
-            row |= {"difference": c.difference.value, "difference_low": c.difference.low}
-            row |= {"difference_high": c.difference.high, "adjusted": c.adjusted, "test": c.method}
-            row |= {"verdict": verdict(c, direction=direction)}
-        return pd.DataFrame(rows)
-
-    def _of_selection(self) -> list[Finding]:
-        """Severe where the columns as given, and those selected on all rows, do clearly better than selected inside."""
-        if not len(self.selection):
-            return []
-        assert self.examples.features is not None
-        assert self.examples.candidates is not None
-        as_read, _, inside = self.selection["value"]
-        clear = (self.selection["verdict"][:2] == "better").all()
-        of, kept = (table.shape[1] for table in (self.examples.candidates, self.examples.features))
-        values, severity = (as_read, inside), SEVERE if clear else NOTE
-        return [leakage.selected_outside(self.rows, self.primary.label, (kept, of), values, severity)]
-
-    @cached_property
-    def findings(self) -> tuple[Finding, ...]:
-        """Every finding of the audit and of the folds' scores, severe ones first."""
-        e = self.examples
-        listed = list(
-            leakage.audit(
-                self.folds, rng=self.rng(5), features=e.features, label=e.names, group=e.group, time=e.time, ids=e.id
-            )
-        )
-        listed += self._of_selection()
-        listed += [finding for name in self.systems if name != self.baseline for finding in self._of_scores(name)]
-        if self.folds_differ:
-            label = f"{self.primary.label} of {self.subject}"
-            listed.append(leakage.unlike_folds(self.rows, label, self.unlike["q"], self.unlike["freedom"]))
-        if self.distinct < FEW:
-            listed.append(leakage.few_tested(self.rows, f"{self.distinct} {plural(self.row_name, self.distinct)}"))
-        return ordered(listed)
-
-    def _of_scores(self, name: str) -> list[Finding]:
-        p = self.pooled[name]
-        if p.score is None or len(self.examples.classes) != 2:
-            return []
-        tests = tuple((self.rows[:0], at) for _, at in self.tests)
-        folds = Folds(self.rows.size, tests, "")
-        listed = [leakage.score_scale(folds, p.score)]
-        if not self.fits:
-            listed.append(leakage.score_is_label(p.score, p.actual))
-        return [
-            replace(finding, message=f"{name}: {finding.message}", rows=tuple(int(self.rows[i]) for i in finding.rows))
-            for finding in listed
-            if finding
-        ]
-
-    @cached_property
     def checks(self) -> tuple[Check, ...]:
         """Every check that has a meaning here, and what those lack that could not be run."""
         coarse = any(finding.kind is kinds.COARSE for finding in self.findings)
-        return checks.of(self.examples, fitted=bool(self.fits), holdout=self.holdout, coarse=coarse)
+        return checks.of(self.facts.known, self.facts.classes, fitted=self.fitted, holdout=self.holdout, coarse=coarse)
 
     @property
     def missing_checks(self) -> list[str]:

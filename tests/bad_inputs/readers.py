@@ -252,7 +252,7 @@ READERS = (
         "folds", validation, "preds", *_folds(),
         {"id": "id", "number": "score", "binary": "label", "shared": "label", "fold": "fold", "time": "time",
          "twin": "label"},
-        ("label", "score", "fold"), {"columns": {"id": "id", "time": "time"}},
+        ("label", "score", "fold"), {"columns": {"id": "id", "time": "time"}}, large=True,
     ),
     Reader(
         "features", validation, "features", *halves(_features(), "id"),

@@ -14,6 +14,7 @@ ROLES = {  # what is tried of each reader: a case costs seconds, and the rest is
     "ranks": ("rank",),
     "users": ("id", "number", "name"),
     "sessions": ("group id", "position", "name", "segment"),
+    "folds": ("fold", "time", "shared"),
     "binary": ("number", "probability", "binary", "weight", "unit", "needed", "twin"),
     "labels": ("number", "mark", "shared"),
 }

@@ -11,7 +11,7 @@ import numpy as np
 from evalkit.arrays import Floats, InputError, ParameterError, codes
 from evalkit.findings import inputs
 from evalkit.findings.finding import Kind
-from evalkit.reading.inputs import aligned, pairing, unit_columns
+from evalkit.reading.inputs import aligned, fold_errors, moments, pairing
 from evalkit.reading.inputs.aligned import Aligned, Layout
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import rules, sources
@@ -27,10 +27,7 @@ if TYPE_CHECKING:
 SIDES = ("id", "group", "time", "fold")
 NUMBER, CLASSES = "number", "classes"
 MISSING = ("nan", "na", "")  # words for no value, in small letters
-YEARS = (1678, 2261)  # whose dates pandas holds to the nanosecond; 0001 and 9999 are placeholders
 Locate = Callable[[int], tuple[Part, int]]  # the part that a row came from, and its number there, from 1
-DATE = Rule(f"hold dates of the years {YEARS[0]} to {YEARS[1]}, not placeholders", None, "")
-TIME = Rule("hold numbers or ISO dates as times", None, "")
 FEATURE = Rule("hold finite numbers or nothing", None, "")
 FEW_VALUES = 20  # a numeric target with no more whole values than this is read as classes
 
@@ -103,14 +100,10 @@ def predictions(data: Any, *, columns: Mapping[str, str], kind: str | None) -> E
     rows = aligned.read(parts, aligned.layouts(parts, lambda part: layout_of(part, columns)))
     label, classes = _classes(rows.numbers["label"], kind, rows.locate)
     if len(classes) > 2:
-        rare = int(np.bincount(label.astype(np.int64))[::-1].argmin())
-        row = int(np.flatnonzero(label == len(classes) - 1 - rare)[0])
-        part, number = rows.locate(row)
-        raise InputError(
-            f"{part.name}: {rows.columns['label']} must hold two classes, or numbers that the score forecasts, got "
-            f"{classes[int(label[row])]!r} as one of {len(classes)} (row {number}); set task='number' for a forecast"
-        )
-    time, dated = _moments(rows.text.get("time"), rows.columns.get("time", ""), rows.locate)
+        rare = fold_errors.rarest(np.bincount(label.astype(np.int64)))
+        part, number = rows.locate(int(np.flatnonzero(label == rare)[0]))
+        raise fold_errors.several_classes(part.name, rows.columns["label"], classes[rare], len(classes), number)
+    time, dated = moments.read(rows.text.get("time"), rows.columns.get("time", ""), rows.locate)
     id = rows.text.get("id", rows.id if "id" in rows.columns else None)
     if "repeat" in rows.text:
         _repeats_agree(rows, id, label)
@@ -157,12 +150,9 @@ def layout_of(part: Part, chosen: Mapping[str, str]) -> Layout:
 
 def _refuse_unnamed_repeat(part: Part, id: np.ndarray) -> None:
     """Raises InputError where every id has several rows, and a column of another name seems to count the repeats."""
-    names = [name for name in part.columns if unit_columns.key(name) in unit_columns.Use.DRAWN_AGAIN.value]
+    names = fold_errors.draws(part)
     if names and np.unique(codes(id)[0], return_counts=True)[1].min() > 1:
-        raise InputError(
-            f"{part.name}: every id has several rows, and {names[0]} may number repeated draws of the folds; set "
-            f"columns='repeat={names[0]}', or remove the column if these rows are copies"
-        )
+        raise fold_errors.unnamed_repeat(part, names[0])
 
 
 def _repeats_agree(rows: Aligned, id: np.ndarray | None, label: Floats) -> None:
@@ -182,8 +172,7 @@ def _repeats_agree(rows: Aligned, id: np.ndarray | None, label: Floats) -> None:
         number, names = codes(rows.text[role])
         key = key * names.size + number
     if (again := pairing.repeated(key, np.arange(key.size))) is not None:
-        text = f"id {id[again]!r} must occur once per repeat and fold, got it again"
-        raise InputError(f"{rows.place(again)}: {text}")
+        raise fold_errors.again_in_fold(rows.place(again), id[again])
 
 
 # Features and a target
@@ -231,7 +220,7 @@ def table(data: Any, use: Use, *, kind: str | None) -> Examples:
     rows = tables.read(parts, [own.fields for own in columns])
     text = {role: rows.texts(role) for role in roles}
     label, classes = _target(text["label"], roles["label"], kind, rows.locate)
-    time, dated = _moments(text.get("time"), roles.get("time", ""), rows.locate)
+    time, dated = moments.read(text.get("time"), roles.get("time", ""), rows.locate)
     features = _typed(rows, columns[0].features, use.categorical)
     chosen = roles_of.matching(features, use.selected, where, "selected")
     if use.selected and len(chosen) == features.shape[1]:
@@ -349,40 +338,22 @@ def _target(text: np.ndarray, name: str, kind: str | None, locate: Locate) -> tu
 
 def _classes(values: Floats, kind: str | None, locate: Locate) -> tuple[Floats, tuple[str, ...]]:
     distinct = np.unique(values)
-    few = distinct.size <= FEW_VALUES and bool((distinct == np.round(distinct)).all())
-    if kind == NUMBER or (kind is None and not few):
+    if is_number(distinct, kind):
         if distinct.size < 2:
-            raise InputError(f"label must have 2 or more values, got only {distinct[0]:g}")
+            raise fold_errors.one_value(distinct[0])
         return values, ()
     return _codes(np.array([f"{value:g}" for value in values], dtype=object), values)
+
+
+def is_number(distinct: Floats, kind: str | None) -> bool:
+    """Whether a label of these distinct numbers is a number, not a class."""
+    few = distinct.size <= FEW_VALUES and bool((distinct == np.round(distinct)).all())
+    return kind == NUMBER or (kind is None and not few)
 
 
 def _codes(text: np.ndarray, order: np.ndarray | None = None) -> tuple[Floats, tuple[str, ...]]:
     """Class numbers in the order of the names, or of the numbers behind them."""
     names, first, code = np.unique(text if order is None else order, return_index=True, return_inverse=True)
     if names.size < 2:
-        raise InputError(f"label must have 2 or more classes, got only {text[0]!r}")
+        raise fold_errors.one_class(text[0])
     return code.astype(np.float64), tuple(str(text[i]) for i in first)
-
-
-def _moments(text: np.ndarray | None, name: str, locate: Locate) -> tuple[Floats | None, bool]:
-    """Times as numbers, and whether they were dates: then in days since 1970."""
-    import pandas as pd
-
-    if text is None:
-        return None, False
-    column = pd.Series(text, dtype=object)
-    values = pd.to_numeric(column, errors="coerce").to_numpy(np.float64)
-    if np.isfinite(values).all():
-        return values, False
-    dates = pd.to_datetime(column, errors="coerce", format="ISO8601", utc=True)
-    readable, (first, last) = dates.notna(), YEARS
-    year = column.str.extract(r"^\s*(\d{4})\D", expand=False).astype(float)
-    placeholder = year.notna() & ~year.between(first, last)
-    if placeholder.any():
-        row = int(placeholder.to_numpy().argmax())
-        raise _refused(DATE, name, repr(text[row]), locate(row))
-    if not readable.all():
-        row = int((~readable).to_numpy().argmax())
-        raise _refused(TIME, name, repr(text[row]), locate(row))
-    return (dates - pd.Timestamp(0, tz="UTC")).dt.total_seconds().to_numpy() / 86400, True

@@ -22,6 +22,14 @@ def not_one(place: str, column: str, id: str, a: object, b: object) -> InputErro
     return InputError(f"{place}: {column} must have one value for id {id!r}, got {str(a)!r} and {str(b)!r}")
 
 
+def other_folds(place: str, id: str, folds: Sequence[str], name: str, other: str) -> InputError:
+    """The error for an id that two systems have in different parts, such as folds."""
+    return InputError(
+        f"{place}: id {id!r} must be in the same folds in every system, got fold {', '.join(map(repr, folds))} only "
+        f"in system {name!r} and other folds in system {other!r}"
+    )
+
+
 def joined(
     rows: list[Ints], id: np.ndarray, parts: list[np.ndarray], names: list[str], place: Callable[[int], str]
 ) -> list[Ints]:
@@ -56,11 +64,7 @@ def _same_parts(
             odd = alone[np.isin(of_id[alone], of_id[theirs])] if other != name else alone[:0]
             if odd.size:
                 row = int(odd[0])
-                where = ", ".join(repr(str(part[row])) for part in parts)
-                raise InputError(
-                    f"{place(row)}: id {id[row]!r} must be in the same folds in every system, got fold {where} only "
-                    f"in system {name!r} and other folds in system {other!r}"
-                )
+                raise other_folds(place(row), id[row], [str(part[row]) for part in parts], name, other)
 
 
 def repeated(code: Ints, at: Ints) -> int | None:

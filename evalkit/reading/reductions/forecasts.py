@@ -56,8 +56,8 @@ def read(engine: Engine, asked: Forecast, segments: Sequence[str] = (), unit: st
         counts=[sum(row["n"] for row in rows) for rows in profiles],
         rows=sum(row["n"] for row in kept),
         slices={},
-        actual=_centre(kept, ACTUAL),
-        centres={n: _centre([r for r in kept if layout.wide or r["system"] == n], key) for n, key in own.items()},
+        actual=centre(kept, ACTUAL),
+        centres={n: centre([r for r in kept if layout.wide or r["system"] == n], key) for n, key in own.items()},
     )
     if layout.id and not plan.paired:
         tabled.refuse_id_twice(table)
@@ -140,7 +140,7 @@ def scale_of(pieces: Sequence[Piece], profiles: Sequence[Sequence[Row]]) -> floa
     return grid.scale_of(most, sum(row["n"] for row in every), whole=not any(row["parted"] for row in every))
 
 
-def _centre(rows: Sequence[Row], role: str) -> float:
+def centre(rows: Sequence[Row], role: str) -> float:
     """About the mean: of few digits, so that it does not depend on the order of the rows, and within their range."""
     total = sum(row["n"] for row in rows)
     mean = sum(row[f"avg {role}"] * (row["n"] / total) for row in rows)

@@ -182,23 +182,23 @@ def places(column: Any, texts: Sequence[str]) -> Ints:
 
 def _codes(column: Any) -> tuple[Ints, int]:
     """Whole numbers that are equal where the texts are, and how many there are."""
-    encoded = _encoded(column)
-    return encoded.indices.to_numpy(zero_copy_only=False), len(encoded.dictionary)
+    whole = encoded(column)
+    return whole.indices.to_numpy(zero_copy_only=False), len(whole.dictionary)
 
 
 def ordered(column: Any) -> Ints:
     """The place of each text among the sorted distinct ones, as `arrays.codes` has it."""
     import pyarrow.compute as pc
 
-    encoded = _encoded(column)
-    order = pc.sort_indices(encoded.dictionary).to_numpy()
+    whole = encoded(column)
+    order = pc.sort_indices(whole.dictionary).to_numpy()
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
-    return place[encoded.indices.to_numpy(zero_copy_only=False)]
+    return place[whole.indices.to_numpy(zero_copy_only=False)]
 
 
-def _encoded(column: Any) -> Any:
-    """The texts as an Arrow dictionary."""
+def encoded(column: Any) -> Any:
+    """A column as one Arrow dictionary array."""
     import pyarrow as pa
 
     whole = column.combine_chunks()

@@ -1,0 +1,103 @@
+"""The study of out-of-fold forecasts of numbers from three readings of rows that need not fit into memory.
+
+The first one counts the actual values, for the median that the baseline says; the others are those of `rating_sums`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evalkit.arrays import Floats, ratio
+from evalkit.catalogue.lookup import Chosen
+from evalkit.reading.reductions import fold_medians, tabled
+from evalkit.reading.reductions.folds import LargeFolds
+from evalkit.statistics import gathered, of_folds
+from evalkit.statistics.forecast_passes import First, Second
+from evalkit.statistics.statistic import Layout
+from evalkit.studies import rating_sums, validity_sums
+from evalkit.studies.fold_cells import Laid, audit
+from evalkit.studies.rating_sums import Read, Summed
+from evalkit.studies.study import Settings
+from evalkit.studies.validity_facts import Label
+from evalkit.studies.validity_sums import Beside, Sampled, SumsStudy
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ForecastsStudy(SumsStudy):
+    """The study of forecasts of numbers."""
+
+    def precise(self, parts: Sequence[Any]) -> tuple[Floats, float]:
+        """1 / variance of one metric on parts of like rows, and from how many units the variance is known."""
+        if self.settings.unit is None and parts[0].chosen.metric.kind.of_rows:
+            return of_folds.alike(self.measure(self.primary.base, self.subject), parts), np.inf
+        variance, units = of_folds.variances(parts)
+        return ratio(1.0, variance), units
+
+
+@dataclass(frozen=True, eq=False)
+class Ask:
+    """What is read. systems: the baseline last, which says the same number in each fold."""
+
+    settings: Settings
+    systems: tuple[str, ...]
+    baseline: Floats
+
+    def read(self, t: LargeFolds, metrics: Sequence[Chosen]) -> Read:
+        """What the metrics add up to."""
+        limits, every = self.settings.limits, list(dict.fromkeys(chosen.base for chosen in metrics))
+        centres = [*(t.centres[name] for name in t.systems), float(self.baseline.mean())]
+        fewer = validity_sums.bins_of_fold(self.settings, len(self.baseline))
+        first = First(every, every, [(t.actual, centre) for centre in centres], None, limits.bins, fewer)
+        read = Read(
+            self.systems, first, first.whole(t.reduce(Beside(self.baseline, first), first.merge, by_unit=False))
+        )
+        rows, twice, differ = map(int, read.facts[:3])
+        if twice or differ or rows != int(t.cells.rows.sum()):
+            raise tabled.changed(t)
+        rating_sums.refuse_unlike(read, self.systems)
+        return read
+
+    def sample(self, t: LargeFolds, read: Read, metrics: Sequence[Chosen]) -> Summed:
+        """How much each row moves the metrics, by row or by unit; in each fold it is the first that counts."""
+        wanted = list(dict.fromkeys(chosen.base for chosen in metrics))
+        groups = [int(name) for name in read.g.sums if name.isdecimal()]
+        models = {group: rating_sums.moved(read, group, wanted[:1] if group else wanted) for group in sorted(groups)}
+        second = Second(models, [], [], read.first, bool(t.plan.units))
+        g = second.whole(t.reduce(Beside(self.baseline, second), second.merge, by_unit=True))
+        moments = {
+            group: gathered.moments(g.sums[f"{group} moments"], second.names(group), apart=second.apart)
+            for group in models
+        }
+        return Summed(read, moments, Layout.SUMMED_VARIED if t.plan.unit else Layout.SUMMED)
+
+
+def study_of(laid: Laid, settings: Settings, given: Mapping[str, Any], *, baseline: str) -> ForecastsStudy:
+    """The study of a table that is read three times. Raises ParameterError for a metric that needs the rows."""
+    rating_sums.refuse_unsummed(settings.metrics, laid.t)
+    counted = fold_medians.read(laid.t, settings.limits.bins)
+    medians = np.array([counted.median(train) for train, _ in laid.column.folds.pairs])
+    ask, t = Ask(settings, (*laid.t.systems, baseline), medians), validity_sums.tested(laid)
+    read, first = ask.read(t, settings.metrics), settings.metrics[:1]
+    train = validity_sums.training(laid) if laid.column.holdout else None
+    label = Label({}, laid.t.least, laid.t.most, counted.mean(np.arange(len(laid.t.cells.text))))
+    return ForecastsStudy(
+        settings=settings,
+        systems=ask.systems,
+        attributes={},
+        given=given,
+        described=(),
+        threshold=None,
+        known=validity_sums.facts_of(laid, label),
+        folds=laid.split(),
+        audited=audit(laid),
+        sampled=Sampled(
+            ask.sample(t, read, settings.metrics),
+            ask.sample(validity_sums.by_row(t), read, first) if t.plan.unit else None,
+            None if train is None else ask.sample(train, ask.read(train, first), first),
+        ),
+        labels=[counted.mean(np.array([cell])) for cell in laid.tests],
+    )
