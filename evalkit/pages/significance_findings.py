@@ -20,7 +20,7 @@ from evalkit.pages.shared_findings import (
 )
 from evalkit.studies import significance_diagnostics as diagnostics
 from evalkit.studies.diagnostics import alpha
-from evalkit.studies.significance import FOLDS, Significance
+from evalkit.studies.significance_study import FOLDS, Significance
 from evalkit.studies.trials import Shares
 from evalkit.studies.words import counted, plural
 
@@ -39,7 +39,7 @@ def of(study: Significance) -> list[Finding]:
 
 
 def _data(study: Significance) -> list[Finding]:
-    columns, rows, units = columns_read(study.data.columns), len(study.data.unit), diagnostics.units(study)
+    columns, rows, units = columns_read(study.data.columns), study.rows, study.units
     many = counted(units, study.unit_name)
     many = many if rows == units else f"{counted(rows, 'row')} of {many}, which are the units"
     text = f"{many}, {counted(len(study.systems), 'system')}, {counted(len(study.settings.metrics), 'metric')}."
@@ -82,7 +82,7 @@ def _clusters(study: Significance) -> list[Finding]:
             f"{' − '.join(study.opponents)} is {wider:.1f} times as large.",
             values,
         )
-        for column, values, wider in diagnostics.clusters(study)
+        for column, values, wider in study.clusters()
     ]
 
 

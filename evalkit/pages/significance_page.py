@@ -18,7 +18,7 @@ from evalkit.studies import significance_diagnostics as diagnostics
 from evalkit.studies import significance_extras as extras
 from evalkit.studies.diagnostics import alpha, equivalence_level, most_units
 from evalkit.studies.rank_tiers import rank_tiers
-from evalkit.studies.significance import Significance
+from evalkit.studies.significance_study import Significance
 from evalkit.studies.trials import Shares
 from evalkit.studies.words import plural
 
@@ -301,7 +301,6 @@ def results(study: Significance) -> Results:
     """Every number of the page, unrounded."""
     more: dict[str, Any] = {"differences": {"units": [], "values": []}}
     if len(study.headline):
-        differences = study.differences()
         more = {
             "looks": {"looks": study.looks, "level_of_each": study.test_level},
             "effects": extras.effects(study).to_dict("records"),
@@ -312,6 +311,6 @@ def results(study: Significance) -> Results:
             "power": extras.power_curve(study).to_dict("list"),
             "null_distribution": extras.null_histogram(study),
             "p_curve": extras.p_curve(study),
-            "differences": {"units": list(differences.index), "values": list(differences)},
+            "differences": study.each_difference(),
         }
     return shares_page.published(study, significance_findings.of(study), more)

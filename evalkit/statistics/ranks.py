@@ -4,6 +4,7 @@ They answer other questions than a mean does. Where skewed differences have the 
 the more units there are; the mean rank of one system depends on which others are compared.
 """
 
+from dataclasses import dataclass
 from math import factorial
 
 import numpy as np
@@ -15,6 +16,16 @@ from evalkit.statistics.significance import Comparison, agree, compare
 
 EXACT = 50  # units up to which scipy takes the exact distribution
 HODGES = "Hodges–Lehmann"
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """The mean ranks of systems over units, 1 the best, and two p-values that all systems rank alike."""
+
+    means: Floats
+    units: int
+    friedman: float
+    iman_davenport: float
 
 
 def wilcoxon(differences: ArrayLike, *, level: float = 0.95, unit: str = "query") -> Comparison:
