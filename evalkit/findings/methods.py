@@ -162,3 +162,15 @@ BINNED_VALUES = Kind(
     "Users have so many distinct values that these are counted in bins; the message bounds the effect.",
     "Nothing: all means but those of capped values stay exact.",
 )
+VALUES_ADDED_UP = Kind(
+    "EK721",
+    "values added up",
+    "There are so many values that only their sums are kept; tests that need single values are replaced or left out.",
+    "Nothing: the paired t-test holds for so many units.",
+)
+BINNED_DIFFERENCES = Kind(
+    "EK722",
+    "binned differences",
+    "There are so many distinct differences that these are counted in bins; the message bounds the effect.",
+    "Nothing: means, their tests and the counts of higher and lower units stay exact.",
+)

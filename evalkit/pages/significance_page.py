@@ -37,6 +37,16 @@ SENTENCES = {
 }
 
 
+TEST = (
+    "two-sided sign-flip (Fisher randomisation) test of paired differences, exact where possible, small p-values "
+    "by importance sampling; its inversion gives the interval. Ratios of sums with different denominators: "
+    "jackknife t. Folds: Nadeau and Bengio's corrected t"
+)
+SUMMED_TEST = "two-sided paired t-test of the differences of units, whose interval it gives"
+JOINT = "joint sign flips of the whole family"
+JOINT_OF_SUMS = "normal draws for the whole family, with the covariance of joint sign flips"
+
+
 @also(Shares, shares_page.title)
 def title(study: Significance) -> Html:
     """The title and what was asked."""
@@ -272,18 +282,14 @@ def _looks() -> Html:
 def definitions(study: Significance) -> Html:
     """The methods behind the numbers shown."""
     items = page.metric_definitions(study)
-    test = (
-        "two-sided sign-flip (Fisher randomisation) test of paired differences, exact where possible, small p-values "
-        "by importance sampling; its inversion gives the interval. Ratios of sums with different denominators: "
-        "jackknife t. Folds: Nadeau and Bengio's corrected t"
-    )
     items += [
         ("difference", "first − second on the same units; units that lack one of the two values are left out"),
-        ("test", test),
+        ("test", SUMMED_TEST if study.added_up else TEST),
         ("adjusted p", "Holm over the family: the probability of any false positive in it is at most 1 − level"),
         (
             "max-T p",
-            "adjusted by joint sign flips of the whole family, which accounts for the correlation of the comparisons",
+            f"adjusted by {JOINT_OF_SUMS if study.added_up else JOINT}, which accounts for the correlation of the "
+            "comparisons",
         ),
         ("equivalent", "the interval at 1 − 2α lies inside the margin: two one-sided tests (TOST)"),
         ("power", "power of a paired t-test with the observed standard deviation of the differences"),

@@ -70,6 +70,7 @@ def null_distribution(study: Significance) -> Picture | Html:
         return Html("")
     row, draws = study.headline.iloc[0], study.null_draws()
     how = "all sign vectors" if row["n"] <= 20 else f"{draws.size:,} random sign vectors"
+    how = f"{draws.size:,} draws from the normal distribution of such means" if study.added_up else how
     caption = (
         f"{_pair(study)}: the mean difference in {study.primary.label} if every {study.unit_name} had been won or "
         "lost by a fair "
@@ -140,9 +141,10 @@ def duality(study: Significance) -> Picture | Html:
     if not len(study.headline) or not study.drawn:
         return Html("")
     row, alpha = study.headline.iloc[0], diagnostics.look_alpha(study)
+    test = "the paired t-test" if study.added_up else "sign flips"
     zero = "outside" if float(row["p"]) < diagnostics.alpha(study) else "inside"
     caption = (
-        f"{_pair(study)}: p of every hypothesised mean difference, by sign flips. The values with p ≥ {alpha:.4g} "
+        f"{_pair(study)}: p of every hypothesised mean difference, by {test}. The values with p ≥ {alpha:.4g} "
         f"form the "
         f"{percent(study.settings.level)} interval {interval(row['low'], row['high'], signed)}; 0 lies {zero}, "
         f"{_p(study)}."

@@ -272,6 +272,7 @@ CLUSTERED = WEIGHTED | {
 }
 SUMMED = PLAIN | {
     Loss: Method(interval_methods.summed_mean, MEANS, methods.paired_t, "paired t"),
+    PerUnit: Method(interval_methods.summed_values, SKEWED, methods.t_of_sums, "paired t"),
     RatioOfRows: BY_ROW,
     OfMeans: BY_ROW,
 }

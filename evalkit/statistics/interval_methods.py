@@ -166,6 +166,11 @@ def summed_mean(statistic: Any, o: Options) -> Estimate:
     return means.of_moments(*moments, n=statistic.n, level=o.level, ends=statistic.chosen.metric.ends)
 
 
+def summed_values(statistic: Any, o: Options) -> Estimate:
+    """`mean` of values that were added up."""
+    return (wilson if statistic.binary else summed_mean)(statistic, o)
+
+
 def mean_of_table(chosen: Chosen, c: Counts, *, level: float) -> Estimate:
     """The mean of a loss from a table whose rows count alike."""
     kind: Any = chosen.metric.kind

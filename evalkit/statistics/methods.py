@@ -101,7 +101,15 @@ def _one_denominator(a: Any, b: Any) -> bool:
 
 def t_test(a: Any, b: Any, o: Options) -> Comparison:
     """The difference of two means or ratios of sums: Student's paired t; by units, and of ratios, the jackknife's."""
-    d = paired(a, b)
+    return _t(paired(a, b), o)
+
+
+def t_of_sums(a: Any, b: Any, o: Options) -> Comparison:
+    """Student's paired t of values that were added up."""
+    return _t(a.paired(b), o)
+
+
+def _t(d: Paired, o: Options) -> Comparison:
     return significance.error_t(
         d.value, d.error, n=d.n, freedom=d.freedom, scale=d.scale, level=o.level, unit=o.unit, method=d.method
     )

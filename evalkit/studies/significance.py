@@ -1,5 +1,7 @@
 """Reads what the significance study is about: values of several systems on the same units, or trials."""
 
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -8,11 +10,17 @@ import numpy as np
 from evalkit import parameters
 from evalkit.arrays import ParameterError
 from evalkit.catalogue.lookup import Chosen
+from evalkit.limits import USUAL, Limits
 from evalkit.parameters import Metrics, Named, Names, Tables, documented
-from evalkit.reading.inputs import unit_tables, unit_values
+from evalkit.reading.engines import base
+from evalkit.reading.engines.base import Budget, Engine
+from evalkit.reading.inputs import trec_eval, unit_roles, unit_tables, unit_values
+from evalkit.reading.reductions import tabled
+from evalkit.reading.reductions.asked_columns import Asked
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import sources
-from evalkit.studies import study, unit_sources
+from evalkit.reading.tables.parts import Part
+from evalkit.studies import significance_sums, study, unit_sources
 from evalkit.studies.significance_rows import RowsStudy
 from evalkit.studies.significance_study import Significance
 from evalkit.studies.trials import Shares
@@ -50,7 +58,10 @@ def read(
     level: float = 0.95,
     seed: int = 0,
     header: str | None = None,
-) -> "Significance | Shares":
+    memory: str | None = None,
+    threads: int | None = None,
+    spill: str | None = None,
+) -> Significance | Shares:
     """Read values of several systems on the same units, and test which differences are statistically significant.
 
     Without `preds` it is the bundled sample. Raises ParameterError for a parameter, InputError for the input.
@@ -61,19 +72,41 @@ def read(
     >>> study.comparisons[["first", "p", "verdict"]].to_dict("list")
     {'first': ['new'], 'p': [0.03125], 'verdict': ['better']}
     """
-    p = parameters.Significance.of(locals())
+    return study_of(parameters.Significance.of(locals()))
+
+
+def study_of(p: parameters.Significance, limits: Limits = USUAL) -> Significance | Shares:
+    """The study that the parameters of `read` ask for, within these limits."""
     p = p.filled(SAMPLE) if p.preds is None else p
-    parts = sources.parts(p.preds, p.header)
-    kind = unit_tables.kind(parts, p.columns, p.systems)
+    parts = sources.parts(p.preds, p.header, limits.reading)
+    budget = base.budget(p.memory, p.threads, p.spill, limits.reading)
+    with _engine_for(parts, budget) as engine:
+        asked = Asked.of(engine, parts) if engine else None
+        kind = unit_tables.kind(parts, p.columns, p.systems, asked.held if asked else unit_roles.held)
+        _check(kind, parts, p)
+        if asked and not p.test_to_train and (large := unit_sources.large(kind, asked, p)):
+            metrics = _directed(tuple(Chosen(unit_sources.named(name)) for name in large.metrics), p.lower_is_better)
+            return significance_sums.study_of(large, study.settings(p, metrics, limits=limits), p.given, p.looks)
+    if kind == "trials":
+        return Shares.of(unit_values.read_trials(parts, p.columns), p)
+    return _study(unit_sources.read(kind, parts, study.inputs(p.qrels, p.header, limits.reading), p), p, limits)
+
+
+def _engine_for(parts: Sequence[Part], budget: Budget) -> AbstractContextManager[Engine | None]:
+    """The engine of tables of more rows than are kept; none for what is no table of values by its header."""
+    first = unit_tables.Header(parts[0], {}, ())
+    listed = parts[0].layout is not None or first.is_report or trec_eval.is_output(parts[0])
+    return nullcontext() if listed else tabled.engine_for(parts, budget)
+
+
+def _check(kind: str, parts: Sequence[Part], p: parameters.Significance) -> None:
+    """Raises for what cannot be meant of this kind of input."""
     if kind == "wide" and p.header is None:
         for part in parts:
             roles_of.refuse_data(part.columns, part.name)
     unit_sources.check_meant(kind, p.given, p.columns)
     if kind != "ranking":
         unit_tables.check_named(parts, p.columns, p.unit)
-    if kind == "trials":
-        return Shares.of(unit_values.read_trials(parts, p.columns), p)
-    return _study(unit_sources.read(kind, parts, study.inputs(p.qrels, p.header), p), p)
 
 
 def _directed(chosen: tuple[Chosen, ...], least: tuple[str, ...]) -> tuple[Chosen, ...]:
@@ -85,11 +118,11 @@ def _directed(chosen: tuple[Chosen, ...], least: tuple[str, ...]) -> tuple[Chose
     return tuple(Chosen(replace(c.metric, best="low"), c.k) if c.label in least else c for c in chosen)
 
 
-def _study(values: Input, p: parameters.Significance) -> "Significance":
+def _study(values: Input, p: parameters.Significance, limits: Limits) -> Significance:
     data = values.values
     clustered = len(np.unique(data.unit.astype(str))) < len(data.unit)
     metrics = _directed(values.metrics, p.lower_is_better)
-    shared = study.settings(p, metrics, unit=data.name if clustered else None)
+    shared = study.settings(p, metrics, unit=data.name if clustered else None, limits=limits)
     study.check_systems(shared, data.systems)
     if p.test_to_train and clustered:
         raise ParameterError("test_to_train: needs one row per fold, the input has several")

@@ -101,6 +101,11 @@ class Significance(Shown, Study):
     def distribution(self) -> Distribution:
         """How the headline's differences of units are distributed."""
 
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """How far the median of the headline's differences, and Wilcoxon's z, can lie from those of the units."""
+        return 0.0, 0.0
+
     @abstractmethod
     def null_draws(self) -> Floats:
         """The mean difference of the headline under the null, drawn."""

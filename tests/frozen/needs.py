@@ -22,8 +22,8 @@ import pandas as pd
 import pytest
 
 from evalkit.limits import Limits, Reading
-from evalkit.parameters import Classification, Interleaving, Ranking, Rating
-from evalkit.studies import classification, interleaving, ranking, rating
+from evalkit.parameters import Classification, Interleaving, Ranking, Rating, Significance
+from evalkit.studies import classification, interleaving, ranking, rating, significance
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMITS, SPARK = "small limits", "spark"
@@ -58,7 +58,13 @@ def met(needs: Iterable[str]) -> Iterator[None]:
 
 def read_within(limits: Limits, patch: pytest.MonkeyPatch) -> None:
     """The reports that take tables of any size read them within these limits."""
-    reports = ((ranking, Ranking), (classification, Classification), (rating, Rating), (interleaving, Interleaving))
+    reports = (
+        (ranking, Ranking),
+        (classification, Classification),
+        (rating, Rating),
+        (interleaving, Interleaving),
+        (significance, Significance),
+    )
     for study, report in reports:
         patch.setattr(study, "read", partial(_read, study, report, limits))
 
