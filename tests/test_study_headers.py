@@ -18,7 +18,8 @@ from evalkit.studies import headers
 TABLES = [reader for reader in READERS if "csv" in reader.formats]
 WITHOUT = next(case for case in CASES if case.name == "two columns missing")
 TWINS = next(case for case in CASES if case.name == "two columns of one role")
-BY_CELLS = ("wide values", "long values", "trials", "features")  # what lacks there, or is unclear, the cells say
+# what lacks there, or is unclear, the cells say
+BY_CELLS = ("wide values", "independent values", "long values", "trials", "features")
 
 
 @pytest.fixture(autouse=True)

@@ -9,6 +9,7 @@ import pandas as pd
 from evalkit.arrays import Floats
 from evalkit.drawing import marks
 from evalkit.drawing.plots import COLOURS, GREY, Sides, intervals, legend, style_of
+from evalkit.metrics.distribution import Distribution
 from evalkit.numbers import number, signed
 
 BINS = 40  # even: none straddles 0
@@ -25,19 +26,18 @@ def forest(frame: pd.DataFrame, ax: Any, *, label: str, margin: float | None, si
     return intervals(frame, ax, label=label, zero=True, sides=sides)
 
 
-def histogram(values: Floats, ax: Any, *, xlabel: str, ylabel: str, less_is_better: bool = False) -> Any:
+def histogram(values: Distribution, ax: Any, *, xlabel: str, ylabel: str, less_is_better: bool = False) -> Any:
     """Differences of units, the better ones green, those of 0 as a grey bar of their own; mean and median as lines."""
-    moved = values[values != 0]
-    reach = float(np.abs(values).max(initial=0.0)) or 1.0
+    reach = max(abs(values.low), abs(values.high)) or 1.0
     edges = np.linspace(-reach, reach, BINS + 1)
-    counts, _ = np.histogram(moved, edges)
+    zeros, counts = values.zeros, values.histogram(edges).astype(np.int64)
+    counts[np.searchsorted(edges, 0.0, side="right") - 1] -= zeros
     middle = (edges[1:] + edges[:-1]) / 2
     better, worse = (middle < 0, middle > 0) if less_is_better else (middle > 0, middle < 0)
     for side, colour in ((better, COLOURS[2]), (worse, COLOURS[1])):
         drawn = ax.bar(middle[side], counts[side], width=edges[1] - edges[0], color=colour, linewidth=0)
         for bar, low, count in zip(drawn, edges[:-1][side], counts[side], strict=True):
             marks.series(bar, "", [f"{signed(low)} to {signed(low + edges[1] - edges[0])}: {count:,}"])
-    zeros = int(values.size - moved.size)
     if zeros:
         ax.bar([0], [zeros], width=(edges[1] - edges[0]) / 2, color="none", edgecolor=GREY, hatch="////", linewidth=0.8)
         top = min(zeros, 1.6 * max(counts.max(), 1))
@@ -45,11 +45,8 @@ def histogram(values: Floats, ax: Any, *, xlabel: str, ylabel: str, less_is_bett
         cut = " (bar cut off)" if zeros > top else ""
         place: dict[str, Any] = {"xytext": (7, -3), "textcoords": "offset points", "va": "top"}
         ax.annotate(f"{zeros:,} equal{cut}", (0, top), color=GREY, **place)
-    ax.axvline(
-        float(values.mean()), color="#444", linestyle="--", linewidth=1.2, label=f"mean {signed(float(values.mean()))}"
-    )
-    median = float(np.median(values))
-    ax.axvline(median, color="#444", linestyle=":", linewidth=1.2, label=f"median {signed(median)}")
+    ax.axvline(values.mean, color="#444", linestyle="--", linewidth=1.2, label=f"mean {signed(values.mean)}")
+    ax.axvline(values.median, color="#444", linestyle=":", linewidth=1.2, label=f"median {signed(values.median)}")
     ax.legend(loc="upper left")
     return _labelled(ax, xlabel, ylabel)
 

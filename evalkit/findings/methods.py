@@ -174,3 +174,15 @@ BINNED_CREDIT = Kind(
     "Users have so many distinct amounts of credit that these are counted in bins; the message bounds the effect.",
     "Nothing: all metrics, intervals and tests stay exact.",
 )
+VALUES_ADDED_UP = Kind(
+    "EK721",
+    "values added up",
+    "There are so many values that only their sums are kept; tests that need single values are replaced or left out.",
+    "Nothing: the paired t-test holds for so many units.",
+)
+BINNED_DIFFERENCES = Kind(
+    "EK722",
+    "binned differences",
+    "There are so many distinct differences that these are counted in bins; the message bounds the effect.",
+    "Nothing: means, their tests and the counts of higher and lower units stay exact.",
+)

@@ -29,6 +29,18 @@ class Distribution(Protocol):
     @property
     def high(self) -> float: ...
 
+    @property
+    def mean(self) -> float:
+        """The mean over the rows, whatever their weights."""
+
+    @property
+    def median(self) -> float:
+        """The median over the rows, whatever their weights."""
+
+    @property
+    def zeros(self) -> int:
+        """The rows that are 0."""
+
     def quantiles(self, shares: Sequence[float]) -> Floats:
         """Quantiles over the rows, whatever their weights, linear between two numbers."""
 
@@ -67,6 +79,18 @@ class Held:
     @property
     def high(self) -> float:
         return float(self.values.max())
+
+    @property
+    def mean(self) -> float:
+        return float(self.values.mean())
+
+    @property
+    def median(self) -> float:
+        return float(np.median(self.values))
+
+    @property
+    def zeros(self) -> int:
+        return int(np.sum(self.values == 0))
 
     def quantiles(self, shares: Sequence[float]) -> Floats:
         return np.quantile(self.values, shares)
@@ -135,6 +159,18 @@ class Counted:
         last = int(self._ends[-1]) - 1
         places = [end(share * last) for share in shares for end in (np.floor, np.ceil)]
         return float(self.half[np.searchsorted(self._ends, places, side="right")].max())
+
+    @property
+    def mean(self) -> float:
+        return float(self.values @ self.rows / self._ends[-1])
+
+    @property
+    def median(self) -> float:
+        return float(self.quantiles([0.5])[0])
+
+    @property
+    def zeros(self) -> int:
+        return int(self.rows[self.values == 0].sum())
 
     def quantiles(self, shares: Sequence[float]) -> Floats:
         return np.array([self._quantile(share * (int(self._ends[-1]) - 1)) for share in shares])

@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, codes, minus, ratio
+from evalkit.arrays import Bools, Floats, Ints, codes, minus, ratio
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,17 @@ class Sums:
         code, names = codes(unit[keep])
         top, bottom = (np.bincount(code, column, names.size).astype(np.float64) for column in columns)
         return top, bottom
+
+
+@dataclass(frozen=True, eq=False)
+class UnitShard:
+    """Some units with their values, NaN where there is none: one row a metric and system, one column a unit.
+
+    rows: of each unit, or of each unit, system and metric that has any.
+    """
+
+    values: Floats
+    rows: Ints
 
 
 def both(first: Sums, second: Sums) -> Bools:

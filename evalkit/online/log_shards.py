@@ -82,7 +82,7 @@ def shard(table: Any, unit: str, arms: int, segments: Sequence[Segment]) -> LogS
     team, outcome = (table[name].to_numpy()[order] for name in ("arm", "outcome"))
     users = session if unit == "session" else shards.ordered(table[unit])
     log = Log(number, place.astype(np.int64), team, outcome, users[first], tuple(map(str, range(arms))))
-    parts = [part.of[shards.places(table[f"segment{i}"], part.values)][first] for i, part in enumerate(segments)]
+    parts = [part.of[shards.places_of(table[f"segment{i}"], part.values)][first] for i, part in enumerate(segments)]
     slices = [int(part.of.max()) + 1 for part in segments]
     return LogShard(log, parts, slices, broken, _repeated(table, session), sessions.credit(log))
 

@@ -13,7 +13,7 @@ from evalkit.pages.shared_findings import columns_read
 from evalkit.studies import lessons
 from evalkit.studies import significance_diagnostics as diagnostics
 from evalkit.studies.diagnostics import FEW, equivalence_level
-from evalkit.studies.significance import Significance
+from evalkit.studies.significance_study import Significance
 from evalkit.studies.trials import Shares
 from evalkit.studies.words import counted, listed
 

@@ -20,7 +20,8 @@ from evalkit.pages.shared_findings import (
 )
 from evalkit.studies import significance_diagnostics as diagnostics
 from evalkit.studies.diagnostics import alpha
-from evalkit.studies.significance import FOLDS, Significance
+from evalkit.studies.significance_diagnostics import Agreement
+from evalkit.studies.significance_study import FOLDS, Significance
 from evalkit.studies.trials import Shares
 from evalkit.studies.words import counted, plural
 
@@ -35,17 +36,37 @@ def of(study: Significance) -> list[Finding]:
     if not len(study.headline):
         return data
     units = [*_clusters(study), *_few(study), *_equal(study), *picked(study), *skewed(study)]
-    return [*data, *units, *_tail(study), *_tests(study), *contrary(study), *_looked(study)]
+    return [*data, *_added_up(study), *units, *_tail(study), *_tests(study), *contrary(study), *_looked(study)]
 
 
 def _data(study: Significance) -> list[Finding]:
-    columns, rows, units = columns_read(study.data.columns), len(study.data.unit), diagnostics.units(study)
+    columns, rows, units = columns_read(study.data.columns), study.rows, study.units
     many = counted(units, study.unit_name)
     many = many if rows == units else f"{counted(rows, 'row')} of {many}, which are the units"
     text = f"{many}, {counted(len(study.systems), 'system')}, {counted(len(study.settings.metrics), 'metric')}."
     read = inputs.ROWS_READ.note(f"{text}{f' Columns: {columns}.' if columns else ''}", rows)
     lists = [*unshared(study.accounts), *gaps(study.accounts)]
     return [read, *study.data.findings, *unmatched(study.alone), *lists, *_known(study)]
+
+
+def _added_up(study: Significance) -> list[Finding]:
+    """What takes the place of methods that need single values."""
+    if not study.added_up:
+        return []
+    limits, (of_median, of_z) = study.settings.limits, study.bounds
+    text = (
+        f"Above {limits.reading.rows:,} rows, single values are not kept: differences are tested by the paired t-test, "
+        "not by sign flips, and max-T draws from the normal distribution that joint sign flips have. The bootstrap "
+        "test, the rank intervals and the search for columns that name clusters need single values and are left out."
+    )
+    added = methods.VALUES_ADDED_UP.note(text)
+    if not of_median + of_z:
+        return [added]
+    bound = (
+        f"{' − '.join(study.opponents)} has very many distinct differences, which are counted in bins: the median "
+        f"moves by less than {of_median:.0e}, and the z of Wilcoxon's test by less than {of_z:.0e}."
+    )
+    return [added, methods.BINNED_DIFFERENCES.note(bound)]
 
 
 def _known(study: Significance) -> list[Finding]:
@@ -82,7 +103,7 @@ def _clusters(study: Significance) -> list[Finding]:
             f"{' − '.join(study.opponents)} is {wider:.1f} times as large.",
             values,
         )
-        for column, values, wider in diagnostics.clusters(study)
+        for column, values, wider in study.clusters()
     ]
 
 
@@ -101,7 +122,8 @@ def _equal(study: Significance) -> list[Finding]:
     units = f"{_of(rows[0]) if same else ''} {plural(study.unit_name, 2)}"
     more = f" ({len(pairs)} such pairs)" if len(pairs) > PAIRS else ""
     text = f"Equal on {study.primary.label}: {', '.join(listed)}{units}{more}."
-    rest = "The test rests on the others; ties do not change the sign-flip p."
+    flips = "The test rests on the others; ties do not change the sign-flip p."
+    rest = "They count in the paired t-test with a difference of 0." if study.added_up else flips
     return [methods.EQUAL_UNITS.note(f"{text} {rest}", len(pairs))]
 
 
@@ -122,21 +144,28 @@ def _tests(study: Significance) -> list[Finding]:
     tests = diagnostics.agreement(study)
     if tests is None:
         return []
+    return [*([] if study.added_up else _beside_t(study, tests)), *_ranked(tests)]
+
+
+def _beside_t(study: Significance, tests: Agreement) -> list[Finding]:
+    """Whether sign flips and t agree."""
     threshold = f"{alpha(study):g}"
     how = "the one comparison" if tests.compared == 1 else f"all {tests.compared} comparisons"
-    findings: list[Finding] = []
     if len(tests.apart):
         listed = _both(tests.apart.head(PAIRS).to_dict("records"))
         text = f"The sign-flip test and the t-test fall on different sides of {threshold}: {listed}."
-        findings.append(methods.TESTS_DISAGREE.warning(text, len(tests.apart)))
-    elif tests.compared:
-        text = f"The sign-flip test and the t-test agree on {how} at {threshold}, before Holm's correction."
-        findings.append(methods.TESTS_AGREE.note(text, tests.compared))
-    if tests.otherwise:
-        listed = ", ".join(f"{RANKED[name]} on {n}" for name, n in tests.otherwise.items())
-        text = f"Tests whose hypothesis is not about the mean reach another conclusion: {listed} of {tests.every}."
-        findings.append(methods.OTHER_TESTS.note(text, max(tests.otherwise.values())))
-    return findings
+        return [methods.TESTS_DISAGREE.warning(text, len(tests.apart))]
+    text = f"The sign-flip test and the t-test agree on {how} at {threshold}, before Holm's correction."
+    return [methods.TESTS_AGREE.note(text, tests.compared)] if tests.compared else []
+
+
+def _ranked(tests: Agreement) -> list[Finding]:
+    """Tests of ranks that answer differently."""
+    if not tests.otherwise:
+        return []
+    listed = ", ".join(f"{RANKED[name]} on {n}" for name, n in tests.otherwise.items())
+    text = f"Tests whose hypothesis is not about the mean reach another conclusion: {listed} of {tests.every}."
+    return [methods.OTHER_TESTS.note(text, max(tests.otherwise.values()))]
 
 
 def _both(rows: Sequence[dict]) -> str:

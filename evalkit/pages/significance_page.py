@@ -18,7 +18,7 @@ from evalkit.studies import significance_diagnostics as diagnostics
 from evalkit.studies import significance_extras as extras
 from evalkit.studies.diagnostics import alpha, equivalence_level, most_units
 from evalkit.studies.rank_tiers import rank_tiers
-from evalkit.studies.significance import Significance
+from evalkit.studies.significance_study import Significance
 from evalkit.studies.trials import Shares
 from evalkit.studies.words import plural
 
@@ -35,6 +35,16 @@ SENTENCES = {
     "wilcoxon": ("Wilcoxon p", "tests a pseudo-median, not the mean"),
     "sign": ("sign test p", "tests which system wins more often, not the mean"),
 }
+
+
+TEST = (
+    "two-sided sign-flip (Fisher randomisation) test of paired differences, exact where possible, small p-values "
+    "by importance sampling; its inversion gives the interval. Ratios of sums with different denominators: "
+    "jackknife t. Folds: Nadeau and Bengio's corrected t"
+)
+SUMMED_TEST = "two-sided paired t-test of the differences of units, whose interval it gives"
+JOINT = "joint sign flips of the whole family"
+JOINT_OF_SUMS = "normal draws for the whole family, with the covariance of joint sign flips"
 
 
 @also(Shares, shares_page.title)
@@ -272,18 +282,14 @@ def _looks() -> Html:
 def definitions(study: Significance) -> Html:
     """The methods behind the numbers shown."""
     items = page.metric_definitions(study)
-    test = (
-        "two-sided sign-flip (Fisher randomisation) test of paired differences, exact where possible, small p-values "
-        "by importance sampling; its inversion gives the interval. Ratios of sums with different denominators: "
-        "jackknife t. Folds: Nadeau and Bengio's corrected t"
-    )
     items += [
         ("difference", "first − second on the same units; units that lack one of the two values are left out"),
-        ("test", test),
+        ("test", SUMMED_TEST if study.added_up else TEST),
         ("adjusted p", "Holm over the family: the probability of any false positive in it is at most 1 − level"),
         (
             "max-T p",
-            "adjusted by joint sign flips of the whole family, which accounts for the correlation of the comparisons",
+            f"adjusted by {JOINT_OF_SUMS if study.added_up else JOINT}, which accounts for the correlation of the "
+            "comparisons",
         ),
         ("equivalent", "the interval at 1 − 2α lies inside the margin: two one-sided tests (TOST)"),
         ("power", "power of a paired t-test with the observed standard deviation of the differences"),
@@ -301,7 +307,6 @@ def results(study: Significance) -> Results:
     """Every number of the page, unrounded."""
     more: dict[str, Any] = {"differences": {"units": [], "values": []}}
     if len(study.headline):
-        differences = study.differences()
         more = {
             "looks": {"looks": study.looks, "level_of_each": study.test_level},
             "effects": extras.effects(study).to_dict("records"),
@@ -312,6 +317,6 @@ def results(study: Significance) -> Results:
             "power": extras.power_curve(study).to_dict("list"),
             "null_distribution": extras.null_histogram(study),
             "p_curve": extras.p_curve(study),
-            "differences": {"units": list(differences.index), "values": list(differences)},
+            "differences": study.each_difference(),
         }
     return shares_page.published(study, significance_findings.of(study), more)

@@ -12,8 +12,7 @@ from evalkit.pages.shares_page import WIDE, Either
 from evalkit.studies import lessons
 from evalkit.studies import significance_diagnostics as diagnostics
 from evalkit.studies import significance_extras as extras
-from evalkit.studies.diagnostics import sides
-from evalkit.studies.significance import Significance
+from evalkit.studies.significance_study import Significance
 from evalkit.studies.trials import Shares
 from evalkit.studies.words import plural
 
@@ -47,18 +46,18 @@ def distribution(study: Significance) -> Picture | Html:
     """The differences of single units of the headline pair."""
     if not len(study.headline):
         return Html("")
-    values = study.differences().to_numpy()
-    above, equal, below = sides(values)
+    sizes = study.effect(study.primary, study.opponents)[0]
+    n = sizes.wins + sizes.ties + sizes.losses
     caption = (
-        f"{_pair(study)}: difference in {study.primary.label} of each {study.unit_name}, n = {values.size:,}: "
-        f"{above:,} above 0, "
-        f"{equal:,} equal, {below:,} below. Green: better, orange: worse. A mean far from the "
+        f"{_pair(study)}: difference in {study.primary.label} of each {study.unit_name}, n = {n:,}: "
+        f"{sizes.wins:,} above 0, "
+        f"{sizes.ties:,} equal, {sizes.losses:,} below. Green: better, orange: worse. A mean far from the "
         f"median shows that a few {plural(study.unit_name, 2)} dominate."
     )
     xlabel = f"difference in {study.primary.label}"
     drawn: dict[str, Any] = {"xlabel": xlabel, "ylabel": plural(study.unit_name, 2)}
     drawn["less_is_better"] = study.primary.metric.best == "low"
-    return plots.picture(claim_plots.histogram, values, caption=caption, size=WIDE, **drawn)
+    return plots.picture(claim_plots.histogram, study.distribution(), caption=caption, size=WIDE, **drawn)
 
 
 @also(Shares, shares_page.null_distribution)
@@ -66,10 +65,11 @@ def null_distribution(study: Significance) -> Picture | Html:
     """What chance alone would have given, and where the observed difference stands."""
     if not len(study.headline):
         return Html("")
-    if not study.flips:
+    if not study.drawn:
         return Html("")
     row, draws = study.headline.iloc[0], study.null_draws()
     how = "all sign vectors" if row["n"] <= 20 else f"{draws.size:,} random sign vectors"
+    how = f"{draws.size:,} draws from the normal distribution of such means" if study.added_up else how
     caption = (
         f"{_pair(study)}: the mean difference in {study.primary.label} if every {study.unit_name} had been won or "
         "lost by a fair "
@@ -137,12 +137,13 @@ def power(study: Significance) -> Picture | Html:
 @also(Shares, pieces.nothing)
 def duality(study: Significance) -> Picture | Html:
     """The headline's test and interval as one picture: p of every mean, and α cuts out the interval."""
-    if not len(study.headline) or not study.flips:
+    if not len(study.headline) or not study.drawn:
         return Html("")
     row, alpha = study.headline.iloc[0], diagnostics.look_alpha(study)
+    test = "the paired t-test" if study.added_up else "sign flips"
     zero = "outside" if float(row["p"]) < diagnostics.alpha(study) else "inside"
     caption = (
-        f"{_pair(study)}: p of every hypothesised mean difference, by sign flips. The values with p ≥ {alpha:.4g} "
+        f"{_pair(study)}: p of every hypothesised mean difference, by {test}. The values with p ≥ {alpha:.4g} "
         f"form the "
         f"{percent(study.settings.level)} interval {interval(row['low'], row['high'], signed)}; 0 lies {zero}, "
         f"{_p(study)}."

@@ -154,7 +154,7 @@ class Rating(Compared, Resources):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Significance(Compared):
+class Significance(Compared, Resources):
     """The parameters of the significance report."""
 
     preds: Any = option(

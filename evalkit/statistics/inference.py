@@ -272,6 +272,7 @@ CLUSTERED = WEIGHTED | {
 }
 SUMMED = PLAIN | {
     Loss: Method(interval_methods.summed_mean, MEANS, methods.paired_t, "paired t"),
+    PerUnit: Method(interval_methods.mean_of_summed, SKEWED, methods.summed_t, "paired t"),
     RatioOfRows: BY_ROW,
     OfMeans: BY_ROW,
 }
@@ -286,6 +287,7 @@ SHARES = Method(
     methods.lift_of_shares,
 )
 ADDED_UP = Method(interval_methods.summed_jackknife, JACKKNIFE, methods.summed_t, JACKKNIFE)
+FEW_ADDED_UP = replace(ADDED_UP, interval=interval_methods.summed_jackknife_of_few)
 GIVEN = Method(interval_methods.known, "as given", methods.flips, "none")
 OF_PARTS = (Combined, Weighted, Harmonic)  # kinds that combine other metrics
 OF_FOLDS = Method(interval_methods.of_folds, "Nadeau–Bengio", methods.two_folds, "Nadeau–Bengio's corrected t")
@@ -334,10 +336,7 @@ TABLE: dict[Layout, dict[type[Kind], Method]] = {
         Proportion: SHARES,
     },
     Layout.SUMMED_DIVIDED: {PerUnit: replace(ADDED_UP, test_is="paired t"), Ratio: ADDED_UP},
-    Layout.SUMMED_UNITS: {
-        PerUnit: Method(interval_methods.mean_of_summed, SKEWED, methods.summed_t, "paired t"),
-        Ratio: replace(ADDED_UP, interval=interval_methods.summed_jackknife_of_few),
-    },
+    Layout.SUMMED_UNITS: {PerUnit: SUMMED[PerUnit], Ratio: FEW_ADDED_UP},
     Layout.FOLDS: dict.fromkeys((PerUnit, Ratio), OF_FOLDS),
     Layout.KNOWN: dict.fromkeys((PerUnit, Ratio, Proportion), GIVEN),
 }

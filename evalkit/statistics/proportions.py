@@ -196,7 +196,16 @@ def sign_test(differences: ArrayLike, *, level: float = 0.95, unit: str = "query
     (0.25, 0.625)
     """
     units = finite("differences", differences)
-    wins, moved = int(np.sum(units > 0)), int(np.sum(units != 0))
+    return sign_test_of_counts(int(np.sum(units > 0)), int(np.sum(units < 0)), level=level, unit=unit)
+
+
+def sign_test_of_counts(wins: int, losses: int, *, level: float = 0.95, unit: str = "query") -> Comparison:
+    """The same from how many differences are above and below 0.
+
+    >>> round(sign_test_of_counts(3, 1).p_value, 6)
+    0.625
+    """
+    moved = wins + losses
     if moved == 0:
         raise InputError("differences must hold at least one that is not 0, got none")
     p = signflip.fair_coin(wins, moved)

@@ -7,17 +7,14 @@ import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Bools, Floats
-from evalkit.metrics.sums import both
-from evalkit.statistics import intervals, multiplicity, proportions
+from evalkit.statistics import multiplicity, proportions
 from evalkit.statistics.flip_tail import TAIL
-from evalkit.statistics.intervals import standard_error
 from evalkit.studies import significance_extras as extras
 from evalkit.studies.diagnostics import FEW, alpha
-from evalkit.studies.significance import Significance
+from evalkit.studies.significance_study import Significance
 from evalkit.studies.trials import Shares
 
 TIED = 0.5  # share of equal units from which few of them decide
-WIDER = 1.2  # a standard error this much larger by cluster changes answers
 CLOSE = 1e-9  # of the values: further apart, two means are not of the same numbers
 LITTLE = 40  # systems times units below which the χ² of Friedman's test is no approximation
 RANKED = ("wilcoxon", "sign")
@@ -48,18 +45,13 @@ def two_answers(study: Shares) -> pd.DataFrame:
 # Paired values
 
 
-def units(study: Significance) -> int:
-    """How many different units there are."""
-    return len(np.unique(study.data.unit.astype(str)))
-
-
 def other_means(study: Significance) -> tuple[float, float] | None:
     """The mean of the differences, and the difference of the two values, which may be means over something else.
 
     None where the two are the same.
     """
     values = [study.estimate(study.primary, name).value for name in study.opponents]
-    of_differences, between_values = float(study.differences().mean()), values[0] - values[1]
+    of_differences, between_values = study.distribution().mean, values[0] - values[1]
     apart = abs(of_differences - between_values)
     return (of_differences, between_values) if apart > CLOSE * max(map(abs, values)) else None
 
@@ -67,36 +59,11 @@ def other_means(study: Significance) -> tuple[float, float] | None:
 def undefined(study: Significance) -> dict[str, int]:
     """Rows without a value, by system and metric, without zeros."""
     several = {
-        f"{name} {chosen.label}": int((~study.values(chosen, name).defined).sum())
+        f"{name} {chosen.label}": study.undefined(chosen, name)
         for chosen in study.settings.metrics
         for name in study.order
     }
     return {name: n for name, n in several.items() if n}
-
-
-def clusters(study: Significance) -> list[tuple[str, int, float]]:
-    """The columns by whose values as units the standard error of the headline would be clearly larger.
-
-    Each with the number of its values, and how many times as large the standard error would be.
-    """
-    if study.is_ratio(study.primary) or study.test_to_train:
-        return []
-    first, second = study.sides(study.primary, study.opponents)
-    keep = both(first, second)
-    d, columns = (first.per_unit - second.per_unit)[keep], []
-    plain = standard_error(d - d.mean()) if study.unit is None else _error(d, study.unit[keep])
-    for name, column in study.data.texts.items():
-        label = column[keep].astype(str)
-        values = np.unique(label).size
-        if plain > 0 and 1 < values < d.size and (wider := _error(d, label) / plain) > WIDER:
-            columns.append((name, values, wider))
-    return columns
-
-
-def _error(d: Floats, unit: np.ndarray) -> float:
-    """The standard error of the mean of d where whole units vary."""
-    sums, counts = intervals.by_unit(d, unit)
-    return standard_error((sums - d.mean() * counts) * sums.size / counts.sum())
 
 
 def least_p(units: int) -> float:

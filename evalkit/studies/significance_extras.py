@@ -9,13 +9,10 @@ import pandas as pd
 from evalkit.arrays import Floats
 from evalkit.catalogue.lookup import Chosen
 from evalkit.drawing import claim_plots
-from evalkit.metrics.sums import both
-from evalkit.statistics import inference, intervals, methods, multiplicity, power, proportions, ranks, significance
-from evalkit.statistics.power import effect
+from evalkit.statistics import multiplicity, power, ranks
 from evalkit.studies.once import once
-from evalkit.studies.significance import Significance
+from evalkit.studies.significance_study import Significance
 
-RESAMPLES = 2_000
 MOST_OF_TUKEY = 20  # systems; of 200 its integrals would take ten minutes
 
 
@@ -25,12 +22,8 @@ def effects(study: Significance) -> pd.DataFrame:
     rows = []
     for chosen in study.directed:
         for pair in study.pairs:
-            sides = study.sides(chosen, pair)
-            keep = both(*sides)
-            total, count = study.summed(pair, chosen)
-            sizes = effect(total / count, np.zeros(total.size))
+            sizes, mean = study.effect(chosen, pair)
             base = abs(study.estimate(chosen, pair[1]).value)
-            mean = sides[0].take(keep).value - sides[1].take(keep).value
             relative = mean / base if base > 0 else np.nan
             place = {"metric": chosen.label, "first": pair[0], "second": pair[1]}
             rows.append(place | vars(sizes) | {"difference": mean, "relative": relative})
@@ -54,49 +47,18 @@ def _other_tests(study: Significance, chosen: Chosen) -> list[dict[str, Any]]:
         return []
     tukey, rows = _tukey(study, chosen), []
     for pair in study.pairs:
-        d = study.differences(pair, chosen).to_numpy()
-        tests = {
-            **_of_the_mean(study, chosen, pair),
-            "tukey": tukey.get(pair, np.nan),
-            "wilcoxon": ranks.wilcoxon(d).p_value,
-            "sign": proportions.sign_test(d).p_value if np.any(d != 0) else 1.0,
-        }
+        tests = {"t": np.nan, "bh": np.nan, "bootstrap": np.nan, "tukey": tukey.get(pair, np.nan)}
+        tests |= study.other_tests(chosen, pair)
         rows.append({"metric": chosen.label, "first": pair[0], "second": pair[1]} | tests)
     for row, adjusted in zip(rows, multiplicity.benjamini_hochberg([row["t"] for row in rows]), strict=True):
         row["bh"] = float(adjusted)
     return rows
 
 
-def _of_the_mean(study: Significance, chosen: Chosen, pair: tuple[str, str]) -> dict[str, float]:
-    """The tests of the mean that is compared: over units, or over the rows of whole units."""
-    first, second = (study.measure(chosen, name) for name in pair)
-    t = methods.t_test(first, second, study.inference_options(2))
-    if study.unit is None:
-        d = study.differences(pair, chosen).to_numpy()
-        drawn = significance.paired_bootstrap(d, rng=study.rng(5), resamples=RESAMPLES)
-    else:
-        total, count = study.summed(pair, chosen)
-        columns = total, count, np.zeros(total.size), count
-        drawn = significance.paired_ratio_bootstrap(*columns, rng=study.rng(5), resamples=RESAMPLES)
-    return {"t": t.p_value, "bh": np.nan, "bootstrap": drawn.p_value}
-
-
-def table(study: Significance, chosen: Chosen) -> Floats:
-    """A metric, units × systems in order; units where one system has none are left out."""
-    values = np.column_stack([study.values(chosen, name).per_unit for name in study.order])
-    keep = ~np.isnan(values).any(axis=1)
-    if study.unit is None:
-        return values[keep]
-    sums = [intervals.by_unit(column, study.unit[keep]) for column in values[keep].T]
-    return np.column_stack([total / count for total, count in sums])
-
-
 def _tukey(study: Significance, chosen: Chosen) -> dict[tuple[str, str], float]:
-    values = table(study, chosen)
-    if not 3 <= len(study.order) <= MOST_OF_TUKEY or len(values) < 2:
+    p = study.tukey(chosen) if 3 <= len(study.order) <= MOST_OF_TUKEY else None
+    if p is None:
         return {}
-    with np.errstate(invalid="ignore", divide="ignore"):
-        p = ranks.blocked_tukey(values)
     by_pair = {}
     for i, j in combinations(range(len(study.order)), 2):
         by_pair[study.order[i], study.order[j]] = by_pair[study.order[j], study.order[i]] = float(p[i, j])
@@ -108,17 +70,15 @@ def mean_ranks(study: Significance) -> dict[str, Any] | None:
     """Mean ranks, Friedman's p and Nemenyi's critical difference, of three systems or more on two units or more."""
     if len(study.order) < 3 or study.test_to_train or study.primary.metric.best == "neither":
         return None
-    values = table(study, study.primary)
-    if len(values) < 2:
+    ranked = study.ranked()
+    if ranked is None:
         return None
-    signed = values if study.primary.metric.best == "high" else -values
-    n, k = signed.shape
     return {
-        "mean_ranks": dict(zip(study.order, map(float, ranks.mean_ranks(signed)), strict=True)),
-        "units": n,
-        "friedman": ranks.friedman(signed),
-        "iman_davenport": ranks.iman_davenport(signed),
-        "critical_difference": ranks.critical_difference(k, n, level=study.settings.level),
+        "mean_ranks": dict(zip(study.order, map(float, ranked.means), strict=True)),
+        "units": ranked.units,
+        "friedman": ranked.friedman,
+        "iman_davenport": ranked.iman_davenport,
+        "critical_difference": ranks.critical_difference(len(ranked.means), ranked.units, level=study.settings.level),
     }
 
 
@@ -127,9 +87,8 @@ def spread(study: Significance) -> tuple[float, int]:
 
     NaN over folds, whose spread is not that of a sample, and below two units.
     """
-    first, second = (study.measure(study.primary, name) for name in study.opponents)
-    sd, n = inference.spread(first, second)
-    return (float("nan") if study.test_to_train else sd), n
+    of = study.paired(study.primary, study.opponents)
+    return (float("nan") if study.test_to_train else of.spread), of.n
 
 
 def power_curve(study: Significance, points: int = 41) -> pd.DataFrame:
@@ -147,8 +106,8 @@ def power_curve(study: Significance, points: int = 41) -> pd.DataFrame:
 
 
 def null_histogram(study: Significance) -> dict[str, Floats]:
-    """The bars of the null distribution: both ends of each, and its share of sign vectors; empty without flips."""
-    if not study.flips:
+    """The bars of the null distribution: both ends of each, and its share of the draws; empty if it is not known."""
+    if not study.drawn:
         return {}
     draws = study.null_draws()
     edges = claim_plots.null_edges(draws, float(study.headline.iloc[0]["difference"]))
@@ -156,8 +115,8 @@ def null_histogram(study: Significance) -> dict[str, Floats]:
 
 
 def p_curve(study: Significance) -> dict[str, list[float]]:
-    """p of every mean difference around the headline's; empty without flips."""
-    return study.p_curve().to_dict("list") if study.flips else {}
+    """p of every mean difference around the headline's; empty if that is not known."""
+    return study.p_curve().to_dict("list") if study.drawn else {}
 
 
 @once

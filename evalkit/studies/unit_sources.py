@@ -1,6 +1,6 @@
 """Inputs with one value per unit of several systems: tables, ranked lists, predicted probabilities, reports."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,6 +18,9 @@ from evalkit.reading.inputs import aligned, trec_eval, unit_tables, unit_values
 from evalkit.reading.inputs.aligned import Aligned, Layout
 from evalkit.reading.inputs.runs import NONE, Account
 from evalkit.reading.inputs.unit_values import UnitValues
+from evalkit.reading.reductions import values
+from evalkit.reading.reductions.asked_columns import Asked
+from evalkit.reading.reductions.values import Asking, LargeValues
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import rules
 from evalkit.reading.tables.parts import Part
@@ -99,6 +102,25 @@ def read(kind: str, parts: Sequence[Part], qrels: list[Part] | None, p: Signific
     return Input(data, tuple(Chosen(named(name)) for name in data.metrics))
 
 
+def large(kind: str, asked: Asked, p: Significance) -> LargeValues | None:
+    """A table of values in an engine; None of another kind of input, and where whole clusters are the units."""
+    reader = LARGE.get(kind)
+    if reader:
+        _refuse_own(kind, p.metrics)
+    return reader(asked.columns, p) if reader else None
+
+
+def _large_long(columns: Asking, p: Significance) -> LargeValues | None:
+    return values.read_long(columns, p.columns, unit=p.unit, systems=p.systems, metrics=p.metrics)
+
+
+def _large_wide(columns: Asking, p: Significance) -> LargeValues | None:
+    return values.read_wide(columns, p.columns, unit=p.unit, systems=p.systems, metric=_one(p.metrics))
+
+
+LARGE: Mapping[str, Callable[[Asking, Significance], LargeValues | None]] = {"long": _large_long, "wide": _large_wide}
+
+
 def named(name: str, best: str | None = None) -> Metric:
     """A metric of which only the name and the values are known; its direction from the catalogue, else more is better.
 
@@ -128,9 +150,9 @@ def _one(names: Sequence[str]) -> str:
 
 
 def _ranking(parts: Sequence[Part], qrels: list[Part] | None, p: Significance) -> Input:
-    lists = ranking.read(
-        list(parts), qrels, columns=p.columns, systems=p.systems, metrics=p.metrics, unit=p.unit, ranks=p.ranks
-    )
+    asked = {name: getattr(p, name) for name in ("columns", "systems", "metrics", "unit", "ranks")}
+    within = {name: getattr(p, name) for name in ("memory", "threads", "spill")}
+    lists = ranking.read(list(parts), qrels, **asked, **within)
     data = UnitValues(
         unit=lists.runs.query if lists.unit is None else lists.unit,
         name=p.unit or lists.runs.columns.get("query", "query"),
@@ -160,15 +182,15 @@ def _losses(parts: Sequence[Part], named: Mapping[str, str], names: Sequence[str
     losses = _of_rows(names)
     rows = aligned.read(parts, aligned.layouts(parts, lambda part: _layout(part, named, [unit] if unit else [])))
     label = rows.numbers["label"].astype(np.int64)
-    each = {name: Rows(label, own["score"]) for name, own in rows.own.items()}
-    values = {(m.name, name): m.kind.sums(system_rows, None, 1) for m in losses for name, system_rows in each.items()}
+    each = {name: Rows(label, said["score"]) for name, said in rows.own.items()}
+    own = {(m.name, name): m.kind.sums(system_rows, None, 1) for m in losses for name, system_rows in each.items()}
     chosen = tuple(Chosen(replace(metric, kind=PerUnit(absent))) for metric in losses)
     data = UnitValues(
         unit=_units(rows, unit) if unit else rows.id,
         name=unit or "row",
         metrics=tuple(metric.label for metric in chosen),
         systems=rows.systems,
-        values=values,
+        values=own,
         columns=dict(rows.columns) | ({"unit": unit} if unit else {}),
         sources=rows.sources,
     )

@@ -153,8 +153,8 @@ def twins(rows: pd.DataFrame, column: str) -> pd.DataFrame:
 
 
 TABLES = (
-    table("an id twice", "id", repeated, "twice|again|once|more than", but=("queries", "wide values", "long values",
-          "features")),
+    table("an id twice", "id", repeated, "twice|again|once|more than", but=("queries", "wide values",
+          "independent values", "long values", "features")),
     table("an id of the other file", "id", lambda rows, column: put(rows, column, ROW, f"{rows[column][0][0]}1"),
           "twice|again|once|more than", only=("trials", "users"), pair=True),
     table("a column missing", "needed", lambda rows, column: rows.drop(columns=column), names_column=True,

@@ -241,8 +241,12 @@ READERS = (
         {"id": "query", "value": "b", "unit": "user"}, ("a", "b"), {"unit": "user", "systems": "a,b"},
     ),
     Reader(
+        "independent values", significance, "preds", *halves(_values(), "query"),
+        {"id": "query", "value": "b"}, ("a", "b"), {"systems": "a,b"}, large=True,
+    ),
+    Reader(
         "long values", significance, "preds", *halves(_long_values(), "query"),
-        {"id": "query", "value": "value", "name": "system"}, ("query", "system", "value"),
+        {"id": "query", "value": "value", "name": "system"}, ("query", "system", "value"), large=True,
     ),
     Reader(
         "trials", significance, "preds", *halves(_trials(), "page"),

@@ -22,8 +22,8 @@ import pandas as pd
 import pytest
 
 from evalkit.limits import Limits, Reading
-from evalkit.parameters import Classification, Interleaving, Ranking, Rating, Validation
-from evalkit.studies import classification, interleaving, ranking, rating, validation
+from evalkit.parameters import Classification, Interleaving, Ranking, Rating, Significance, Validation
+from evalkit.studies import classification, interleaving, ranking, rating, significance, validation
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMITS, SPARK = "small limits", "spark"
@@ -64,6 +64,7 @@ def read_within(limits: Limits, patch: pytest.MonkeyPatch) -> None:
         (rating, Rating),
         (interleaving, Interleaving),
         (validation, Validation),
+        (significance, Significance),
     )
     for study, report in reports:
         patch.setattr(study, "read", partial(_read, study, report, limits))

@@ -5,6 +5,7 @@ and a cell of text in it is an error and never a reason to drop the column.
 """
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -59,18 +60,15 @@ class Use(Enum):
 _NO_VALUE = {Use.DRAW, Use.PLACE, Use.TIME_OR_WEIGHT, Use.UNIT}
 
 
+Kind = Literal["numbers", "text", "empty"]
+
+
 @dataclass(frozen=True, eq=False)
-class Column:
-    """One column of all parts as Arrow text, one array a part."""
+class Column(ABC):
+    """One column of all parts: what its name says; its cells are at hand (`HeldColumn`) or asked for."""
 
     name: str
     parts: Sequence[Part]
-    arrays: tuple[Any, ...]
-
-    @cached_property
-    def cells(self) -> np.ndarray:
-        """Its text, None where a cell is empty."""
-        return np.concatenate([np.array(array.to_pylist(), dtype=object) for array in self.arrays])
 
     @property
     def key(self) -> str:
@@ -82,28 +80,20 @@ class Column:
         """All that it can be by its name."""
         return frozenset(use for use in Use if self.key in use.value)
 
-    @cached_property
+    @property
+    @abstractmethod
     def clean(self) -> bool:
         """Whether every cell that is not empty is a number."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
 
-        try:
-            return sum(pc.count(pc.cast(array, pa.float64())).as_py() for array in self.arrays) > 0
-        except pa.ArrowInvalid:
-            return False
-
-    @cached_property
-    def kind(self) -> Literal["numbers", "text", "empty"]:
+    @property
+    @abstractmethod
+    def kind(self) -> Kind:
         """What the cells hold. Numbers with a few cells of text, which are faults, are numbers."""
-        if self.clean:
-            return "numbers"
-        present = [str(cell).strip() for cell in self.cells if cell is not None]
-        numbers = sum(looks_like_number(cell) for cell in present)
-        marks = sum(cell.lower() in MISSING for cell in present)
-        if not present:
-            return "empty"
-        return "numbers" if numbers and 2 * numbers + marks >= len(present) else "text"
+
+    @property
+    @abstractmethod
+    def distinct(self) -> bool:
+        """Whether all cells differ."""
 
     @property
     def identifies(self) -> bool:
@@ -119,6 +109,50 @@ class Column:
     def no_value(self) -> bool:
         """Whether its name says that it is an id, a repetition, a rank, a position, a time or a weight."""
         return bool(self.uses & _NO_VALUE) or self.identifies
+
+
+def kind_of(present: int, numbers: int, marks: int, *, clean: bool) -> Kind:
+    """What cells hold. present: those that are not empty. numbers: meant as such. marks: of missing values."""
+    if clean:
+        return "numbers"
+    if not present:
+        return "empty"
+    return "numbers" if numbers and 2 * numbers + marks >= present else "text"
+
+
+@dataclass(frozen=True, eq=False)
+class HeldColumn(Column):
+    """A column as Arrow text, one array a part."""
+
+    arrays: tuple[Any, ...]
+
+    @cached_property
+    def cells(self) -> np.ndarray:
+        """Its text, None where a cell is empty."""
+        return np.concatenate([np.array(array.to_pylist(), dtype=object) for array in self.arrays])
+
+    @cached_property
+    def clean(self) -> bool:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        try:
+            return sum(pc.count(pc.cast(array, pa.float64())).as_py() for array in self.arrays) > 0
+        except pa.ArrowInvalid:
+            return False
+
+    @cached_property
+    def kind(self) -> Kind:
+        if self.clean:
+            return "numbers"
+        present = [str(cell).strip() for cell in self.cells if cell is not None]
+        numbers = sum(looks_like_number(cell) for cell in present)
+        marks = sum(cell.lower() in MISSING for cell in present)
+        return kind_of(len(present), numbers, marks, clean=False)
+
+    @property
+    def distinct(self) -> bool:
+        return len(set(self.cells)) == len(self.cells)
 
     def texts(self) -> np.ndarray:
         """The cells as ids; raises InputError where one is empty, or neither text nor a whole number."""
@@ -146,23 +180,27 @@ class Column:
         numbers = [np.nan if cell is None else _number(str(cell)) for cell in self.cells]
         wrong = [i for i, number in enumerate(numbers) if number is None]
         if wrong:
-            raise InputError(
-                f"{self._locate(wrong[0])[0].name}: {self.name} must hold numbers, got {self._listed(wrong)}; leave a "
-                "cell empty where there is no value and write a decimal point, or name the columns to compare: "
-                "systems='a,b'"
-            )
+            first = [(*self._locate(i), str(self.cells[i])) for i in wrong[:SHOWN]]
+            raise no_numbers(self.name, first, len(wrong))
         ends = np.cumsum([len(array) for array in self.arrays])[:-1]
         return [pa.array(values, from_pandas=True) for values in np.split(np.array(numbers, float), ends)]
 
-    def _listed(self, wrong: Sequence[int]) -> str:
-        """The first wrong cells with their rows; those of another file than the first are counted."""
-        places = [self._locate(i) for i in wrong[:SHOWN]]
-        same = [(i, row) for i, (part, row) in zip(wrong, places, strict=False) if part is places[0][0]]
-        more = f" and {len(wrong) - len(same):,} more" if len(wrong) > len(same) else ""
-        return ", ".join(f"{self.cells[i]!r} (row {row:,})" for i, row in same) + more
-
     def _locate(self, row: int) -> tuple[Part, int]:
         return located(zip(self.parts, map(len, self.arrays), strict=True), row)
+
+
+def no_numbers(column: str, wrong: Sequence[tuple[Part, int, str]], several: int) -> InputError:
+    """The error for cells of text in a column of numbers. wrong: part, row and text of the first; several: of all.
+
+    Those of another file than the first are counted.
+    """
+    first = wrong[0][0]
+    same = [f"{cell!r}{f' (row {row:,})' if row else ''}" for part, row, cell in wrong if part is first]
+    more = f" and {several - len(same):,} more" if several > len(same) else ""
+    return InputError(
+        f"{first.name}: {column} must hold numbers, got {', '.join(same)}{more}; leave a cell empty where there is no "
+        "value and write a decimal point, or name the columns to compare: systems='a,b'"
+    )
 
 
 def key(name: str) -> str:
@@ -223,7 +261,7 @@ TOLERANCE = 1e-3  # of a mean that was rounded to a few digits
 _SIDE = re.compile(rf"({'|'.join(Use.SYSTEM.value)})_?(a|b|1|2|left|right|first|second)")
 
 
-def refuse_other_units(cell: Ints, cells: int, columns: Sequence[Column], unit: str, where: str) -> None:
+def refuse_other_units(cell: Ints, cells: int, columns: Sequence[HeldColumn], unit: str, where: str) -> None:
     """Raises InputError where rows of one unit are told apart by columns of few texts, and none counts draws.
 
     Question 3 of one data set is another question than question 3 of the next, and no draw of it.
@@ -237,15 +275,20 @@ def refuse_other_units(cell: Ints, cells: int, columns: Sequence[Column], unit: 
     few = {name: code for name, code in texts.items() if 2 * np.unique(code).size * cells <= rows}
     apart = {name: code for name, code in few.items() if _pairs(cell, code).max() >= np.unique(cell).size}
     if apart and np.unique(reduce(_pairs, apart.values(), cell)).size == rows:
-        names = " and ".join(map(repr, apart))
-        raise InputError(
-            f"{where}: rows of one {unit} differ in {names}: if they are draws of one {unit}, set "
-            f"columns='unit={unit}'; if {names} names the metric, set columns='metric={next(iter(apart))}'; if they "
-            "are different units, write both into one column"
-        )
+        raise other_units(list(apart), unit, where)
 
 
-def _text_codes(column: Column) -> Ints:
+def other_units(columns: Sequence[str], unit: str, where: str) -> InputError:
+    """The error for rows of one unit that columns of few texts tell apart."""
+    names = " and ".join(map(repr, columns))
+    return InputError(
+        f"{where}: rows of one {unit} differ in {names}: if they are draws of one {unit}, set "
+        f"columns='unit={unit}'; if {names} names the metric, set columns='metric={columns[0]}'; if they "
+        "are different units, write both into one column"
+    )
+
+
+def _text_codes(column: HeldColumn) -> Ints:
     return codes(np.array(["" if cell is None else str(cell) for cell in column.cells]))[0]
 
 
@@ -261,11 +304,15 @@ def refuse_summaries(labels: Iterable[object], values: Mapping[tuple[str, str], 
             others = [np.delete(column, place) for column in values.values()]
             means = np.array([np.nanmean(some) if (~np.isnan(some)).any() else np.nan for some in others])
             own = np.array([column[place] for column in values.values()])
-            if np.allclose(own, means, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True):
-                raise InputError(
-                    f"{where}: {unit} {str(label)!r} holds the means of the others and would count as a unit; "
-                    "remove its rows"
-                )
+            refuse_summary(str(label), own, means, unit, where)
+
+
+def refuse_summary(label: str, own: Floats, means: Floats, unit: str, where: str) -> None:
+    """Raises InputError for a unit whose values are the means of the others."""
+    if np.allclose(own, means, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True):
+        raise InputError(
+            f"{where}: {unit} {label!r} holds the means of the others and would count as a unit; remove its rows"
+        )
 
 
 def refuse_pairs(texts: Sequence[Column], where: str) -> None:

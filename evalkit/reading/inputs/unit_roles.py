@@ -6,38 +6,30 @@ What the user says decides first, then the usual names, then the cells.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from typing import Generic, TypeVar
 
 import numpy as np
 
 from evalkit.arrays import InputError, Ints, codes
 from evalkit.reading.inputs import unit_columns
-from evalkit.reading.inputs.unit_columns import Column, Use
+from evalkit.reading.inputs.unit_columns import Column, HeldColumn, Use
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables.parts import Part, Source
 
 ROW = "row"  # what the unit is called where no column names it
+Of = TypeVar("Of", bound=Column)
 
 
 @dataclass(frozen=True, eq=False)
-class Columns:
-    """Columns of a table, in its order; what has a role is taken `without`, and the others are asked for the next."""
+class Columns(Generic[Of]):
+    """Columns of a table, in its order; what has a role is taken `without`, and the others are asked for the next.
+
+    counts: rows of each part.
+    """
 
     parts: Sequence[Part]
-    every: tuple[Column, ...]
-
-    @classmethod
-    def of(cls, parts: Sequence[Part]) -> "Columns":
-        """Every column of all parts; raises InputError where a part has no row or other columns than the first."""
-        names = parts[0].columns
-        for part in parts:
-            if set(part.columns) != set(names):
-                raise InputError(f"{part.name}: must have the columns of {parts[0].name}, {', '.join(names)}")
-        tables = [part.load({f"text {name}": name for name in names}, {}) for part in parts]
-        columns = tuple(Column(name, parts, tuple(table[f"text {name}"] for table in tables)) for name in names)
-        for part, array in zip(parts, columns[0].arrays, strict=True):
-            if not len(array):
-                raise part.no_rows()
-        return cls(parts, columns)
+    counts: Sequence[int]
+    every: tuple[Of, ...]
 
     @property
     def where(self) -> str:
@@ -52,36 +44,36 @@ class Columns:
     @property
     def rows(self) -> int:
         """The rows of all parts."""
-        return sum(map(len, self.every[0].arrays))
+        return sum(self.counts)
 
     @property
-    def numbers(self) -> list[Column]:
+    def numbers(self) -> list[Of]:
         """The columns of numbers."""
         return [column for column in self.every if column.kind == "numbers"]
 
     @property
-    def texts(self) -> list[Column]:
+    def texts(self) -> list[Of]:
         """The columns of text."""
         return [column for column in self.every if column.kind == "text"]
 
     def sources(self) -> tuple[Source, ...]:
         """The parts with their rows; raises InputError where a file changed since reading began."""
-        return tuple(part.fingerprint(len(array)) for part, array in zip(self.parts, self.every[0].arrays, strict=True))
+        return tuple(part.fingerprint(rows) for part, rows in zip(self.parts, self.counts, strict=True))
 
-    def without(self, *taken: Column | None) -> "Columns":
+    def without(self, *taken: Of | None) -> "Columns[Of]":
         """The others."""
         return replace(self, every=tuple(column for column in self.every if column not in taken))
 
-    def named(self, name: str, parameter: str) -> Column:
+    def named(self, name: str, parameter: str) -> Of:
         """The column of that name; raises ParameterError where there is none."""
         roles_of.require(self.names, name, self.where, parameter)
         return next(column for column in self.every if column.name == name)
 
-    def usual(self, use: Use) -> list[Column]:
+    def usual(self, use: Use) -> list[Of]:
         """The columns that can be this by their names, the surest first."""
         return [column for name in use.value for column in self.every if column.key == name]
 
-    def system(self) -> Column | None:
+    def system(self) -> Of | None:
         """The column that names the systems; None where there is none.
 
         A column `run` of numbers counts repetitions, unless the table also has a column `value` and no other system.
@@ -98,12 +90,12 @@ class Columns:
             )
         return exact[0] if exact else None
 
-    def metric(self) -> Column | None:
+    def metric(self) -> Of | None:
         """The column of text that names the metrics; None where there is none."""
         usual = self.usual(Use.METRIC)[:1]
         return usual[0] if usual and usual[0].kind == "text" else None
 
-    def value(self) -> tuple[Column, str]:
+    def value(self) -> tuple[Of, str]:
         """The column of the values of a long table, and a sentence where nothing but its cells say that it is.
 
         A usual name decides, then a single column of numbers that is no id, repetition, rank or position. Raises
@@ -128,7 +120,7 @@ class Columns:
             f"{table} one column of values, got the candidates {names}; say which: columns='value={candidates[0].name}'"
         )
 
-    def units_of_cells(self) -> list[Column]:
+    def units_of_cells(self) -> list[Of]:
         """The columns that tell the units of a long table apart: one, or fold and repetition; none where nothing does.
 
         A usual name decides, then an id, then a single column of text, then a single repetition. Raises InputError,
@@ -147,7 +139,7 @@ class Columns:
             )
         return chosen[:1]
 
-    def units_of_rows(self) -> list[Column]:
+    def units_of_rows(self) -> list[Of]:
         """The columns that tell the units of a wide table apart; none where each row is a unit.
 
         A usual name decides, then an id, then text whose cells all differ, or the only text beside repetitions.
@@ -156,26 +148,47 @@ class Columns:
             return usual
         ids = [column for column in self.every if column.identifies and column.kind != "empty"]
         named = [column for column in ids if not column.key.startswith(("unnamed", "level", "column"))]
-        distinct = [column for column in self.texts if len(set(column.cells)) == len(column.cells)]
+        distinct = [column for column in self.texts if column.distinct]
         repeated = self.texts if len(self.texts) == 1 and any(column.draws for column in self.every) else []
         return (named or distinct or repeated)[:1]
 
-    def _usual_unit(self) -> list[Column]:
+    def _usual_unit(self) -> list[Of]:
         """The column with the usual name; with a fold its repetition, for fold 1 of another one is another fold."""
         unit = self.usual(Use.UNIT)[:1]
         repeats = [column for column in self.usual(Use.REPEAT) if column not in unit]
         return [*repeats[:1], *unit] if unit and Use.FOLD in unit[0].uses else unit
 
 
+def held(parts: Sequence[Part]) -> Columns[HeldColumn]:
+    """Every column of all parts; raises InputError where a part has no row or other columns than the first."""
+    refuse_unlike(parts)
+    names = parts[0].columns
+    tables = [part.load({f"text {name}": name for name in names}, {}) for part in parts]
+    columns = tuple(HeldColumn(name, parts, tuple(table[f"text {name}"] for table in tables)) for name in names)
+    counts = [len(array) for array in columns[0].arrays]
+    for part, rows in zip(parts, counts, strict=True):
+        if not rows:
+            raise part.no_rows()
+    return Columns(parts, counts, columns)
+
+
+def refuse_unlike(parts: Sequence[Part]) -> None:
+    """Raises InputError where a part has other columns than the first."""
+    names = parts[0].columns
+    for part in parts:
+        if set(part.columns) != set(names):
+            raise InputError(f"{part.name}: must have the columns of {parts[0].name}, {', '.join(names)}")
+
+
 @dataclass(frozen=True, eq=False)
-class Units:
+class Units(Generic[Of]):
     """What tells units apart: the columns of their ids, none where each row is one; the cluster where another names it.
 
     rows: of the table.
     """
 
-    ids: Sequence[Column]
-    cluster: Column | None
+    ids: Sequence[Of]
+    cluster: Of | None
     rows: int
 
     @property
@@ -194,38 +207,39 @@ class Units:
         own = {"unit": " and ".join(column.name for column in self.ids)} if self.ids else {}
         return own | ({"cluster" if self.ids else "unit": self.cluster.name} if self.cluster else {})
 
-    def coded(self) -> tuple[Ints, np.ndarray, np.ndarray]:
-        """Each row's unit by number, the units' texts, and what varies, one text a unit; a unit is one in its cluster.
 
-        Rows that are units have numbers padded with zeros, so that their text has their order.
-        """
-        texts = [column.texts() for column in self.ids] or [
-            np.char.zfill(np.arange(1, self.rows + 1).astype(str), len(str(self.rows)))
-        ]
-        number, names = codes(reduce(lambda a, b: np.char.add(np.char.add(a, " "), b), texts))
-        if self.cluster is None:
-            return number, names.astype(object), names.astype(object)
-        group, groups = codes(self.cluster.texts())
-        pair, code = np.unique(group * len(names) + number, return_inverse=True)
-        return code.astype(np.int64), names[pair % len(names)].astype(object), groups[pair // len(names)].astype(object)
+def coded(units: Units[HeldColumn]) -> tuple[Ints, np.ndarray, np.ndarray]:
+    """Each row's unit by number, the units' texts, and what varies, one text a unit; a unit is one in its cluster.
+
+    Rows that are units have numbers padded with zeros, so that their text has their order.
+    """
+    texts = [column.texts() for column in units.ids] or [
+        np.char.zfill(np.arange(1, units.rows + 1).astype(str), len(str(units.rows)))
+    ]
+    number, names = codes(reduce(lambda a, b: np.char.add(np.char.add(a, " "), b), texts))
+    if units.cluster is None:
+        return number, names.astype(object), names.astype(object)
+    group, groups = codes(units.cluster.texts())
+    pair, code = np.unique(group * len(names) + number, return_inverse=True)
+    return code.astype(np.int64), names[pair % len(names)].astype(object), groups[pair // len(names)].astype(object)
 
 
 @dataclass(frozen=True, eq=False)
-class Long:
+class Long(Generic[Of]):
     """The columns of a long table by role. guess: a sentence where the cells alone say what the value is.
 
     rest: columns without a role.
     """
 
-    units: Units
-    system: Column
-    metric: Column | None
-    value: Column
+    units: Units[Of]
+    system: Of
+    metric: Of | None
+    value: Of
     guess: str
-    rest: Columns
+    rest: Columns[Of]
 
     @classmethod
-    def of(cls, columns: Columns, chosen: Mapping[str, str], unit: str | None) -> "Long":
+    def of(cls, columns: Columns[Of], chosen: Mapping[str, str], unit: str | None) -> "Long[Of]":
         """The roles; raises InputError where a column for one is lacking or several could be meant."""
         named = {role: columns.named(name, f"columns: {role}") for role, name in chosen.items()}
         system = named.get("system") or columns.system()
@@ -252,15 +266,17 @@ class Long:
 
 
 @dataclass(frozen=True, eq=False)
-class Wide:
+class Wide(Generic[Of]):
     """The columns of a wide table: what tells its units apart, one column of values a system, and the rest."""
 
-    units: Units
-    systems: Sequence[Column]
-    rest: Columns
+    units: Units[Of]
+    systems: Sequence[Of]
+    rest: Columns[Of]
 
     @classmethod
-    def of(cls, columns: Columns, chosen: Mapping[str, str], unit: str | None, systems: Sequence[str]) -> "Wide":
+    def of(
+        cls, columns: Columns[Of], chosen: Mapping[str, str], unit: str | None, systems: Sequence[str]
+    ) -> "Wide[Of]":
         """The roles; every column of numbers that can be one is a system, or those that `systems` names."""
         named = [columns.named(name, "systems or unit") for name in dict.fromkeys(systems)]
         cluster = columns.named(unit, "systems or unit") if unit else None

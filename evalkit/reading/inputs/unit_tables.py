@@ -6,6 +6,7 @@ Several rows of one unit and system are draws: their mean is the value, and each
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -13,8 +14,8 @@ from evalkit.arrays import Ints, codes
 from evalkit.findings import inputs
 from evalkit.findings.finding import Finding
 from evalkit.metrics.sums import Sums
-from evalkit.reading.inputs import trec_eval, unit_columns, unit_values
-from evalkit.reading.inputs.unit_columns import Column
+from evalkit.reading.inputs import trec_eval, unit_columns, unit_roles, unit_values
+from evalkit.reading.inputs.unit_columns import HeldColumn
 from evalkit.reading.inputs.unit_roles import Columns, Long, Wide
 from evalkit.reading.inputs.unit_values import VALUE, UnitValues, unused, wanted
 from evalkit.reading.tables import columns as roles_of
@@ -26,11 +27,15 @@ OF_PREDICTIONS = ("query", "item", "score", "rank", "label")
 
 @dataclass(frozen=True)
 class Header:
-    """What tells kinds of input apart: the first part and its columns, and what the user says of them."""
+    """What tells kinds of input apart: the first part and its columns, and what the user says of them.
+
+    columns: what the cells of the part's columns hold, read only where that matters.
+    """
 
     part: Part
     chosen: Mapping[str, str]
     systems: Sequence[str]
+    columns: Callable[[Sequence[Part]], Columns[Any]] = unit_roles.held
 
     def has(self, *names: str) -> bool:
         """True if the part has all of these columns."""
@@ -45,7 +50,7 @@ class Header:
     @cached_property
     def system(self) -> bool:
         """True if a column names the system."""
-        return bool(self.chosen.get("system") or Columns.of([self.part]).system())
+        return bool(self.chosen.get("system") or self.columns([self.part]).system())
 
     @property
     def is_report(self) -> bool:
@@ -72,12 +77,17 @@ KINDS: tuple[tuple[str, Callable[[Header], bool]], ...] = (  # the first that re
 )
 
 
-def kind(parts: Sequence[Part], chosen: Mapping[str, str], systems: Sequence[str] = ()) -> str:
+def kind(
+    parts: Sequence[Part],
+    chosen: Mapping[str, str],
+    systems: Sequence[str] = (),
+    columns: Callable[[Sequence[Part]], Columns[Any]] = unit_roles.held,
+) -> str:
     """What the columns are: "report", "trec_eval", "ranking", "trials", "long", "classification" or "wide".
 
     A table with a column of systems is long, unless `systems` names columns of it.
     """
-    header = Header(parts[0], chosen, systems)
+    header = Header(parts[0], chosen, systems, columns)
     return next((name for name, recognises in KINDS if recognises(header)), "wide")
 
 
@@ -102,11 +112,11 @@ def read_wide(
     draws, whose mean is its value. unit: the cluster; without another column that names them its rows are the units.
     Raises InputError where no column holds numbers, a cell of them is text, or a value is infinite.
     """
-    columns = Columns.of(parts)
+    columns = unit_roles.held(parts)
     roles = Wide.of(columns, chosen, unit, systems)
     rows = [column.numbers() for column in roles.systems]
     names = tuple(column.name for column in roles.systems)
-    code, labels, varying = roles.units.coded()
+    code, labels, varying = unit_roles.coded(roles.units)
     means, draws = zip(*(unit_columns.means(code, numbers, len(labels)) for numbers in rows), strict=True)
     if "unit" not in chosen:
         unit_columns.refuse_other_units(code, 1, roles.rest.every, roles.units.name, columns.where)
@@ -123,8 +133,8 @@ def read_wide(
         sources=columns.sources(),
         texts=_texts(roles.rest.every, code, len(labels)),
         findings=(
-            *_draws(draws[0], roles.units.name if len(names) > 1 else f"{roles.units.name} and system"),
-            *_left_out(roles.rest),
+            *draws_of(spread_of(draws[0]), roles.units.name if len(names) > 1 else f"{roles.units.name} and system"),
+            *left_out(roles.rest),
             *unused("Columns without any value", empty),
         ),
     )
@@ -144,10 +154,10 @@ def read_long(
     column names the units. Raises InputError if the columns do not show which holds the value, the unit or the system,
     ParameterError where a system or metric that was asked for is absent.
     """
-    columns = Columns.of(parts)
+    columns = unit_roles.held(parts)
     roles = Long.of(columns, chosen, unit)
     numbers = roles.value.numbers()
-    code, labels, varying = roles.units.coded()
+    code, labels, varying = unit_roles.coded(roles.units)
     system, system_names = codes(roles.system.texts())
     metric, metric_names = codes(roles.metric.texts() if roles.metric else np.full(len(numbers), VALUE))
     shape = (len(labels), len(system_names), len(metric_names))
@@ -169,32 +179,37 @@ def read_long(
         columns=roles.printed,
         sources=columns.sources(),
         findings=(
-            *_draws(draws, f"{roles.units.name} and system"),
+            *draws_of(spread_of(draws), f"{roles.units.name} and system"),
             *([inputs.GUESSED_VALUES.warning(roles.guess)] if roles.guess else []),
-            *_left_out(roles.rest),
+            *left_out(roles.rest),
         ),
     )
 
 
-def _draws(rows: Ints, each: str) -> tuple[Finding, ...]:
-    """A finding on the rows that are draws of the same unit, if there are any; `rows` of each unit or cell."""
-    most = int(rows.max(initial=0))
+def spread_of(rows: Ints) -> tuple[int, int, int]:
+    """The fewest and the most rows of a unit or cell that has any, and all rows."""
+    some = rows[rows > 0]
+    return int(some.min(initial=np.iinfo(np.int64).max)), int(rows.max(initial=0)), int(rows.sum())
+
+
+def draws_of(spread: tuple[int, int, int], each: str) -> tuple[Finding, ...]:
+    """A finding on the rows that are draws of the same unit, if there are any; `spread_of` of each unit or cell."""
+    least, most, total = spread
     if most < 2:
         return ()
-    number = f"{most:,}" if (rows[rows > 0] == most).all() else f"up to {most:,}"
-    total = int(rows.sum())
+    number = f"{most:,}" if least == most else f"up to {most:,}"
     text = (
         f"{total:,} rows are draws, {number} per {each}: the value of a unit is the mean of its draws, and each unit "
     )
     return (inputs.DRAWS.warning(f"{text}counts once.", total),)
 
 
-def _left_out(rest: Columns) -> tuple[Finding, ...]:
+def left_out(rest: Columns[Any]) -> tuple[Finding, ...]:
     """A finding on the numeric columns whose name is not that of a system."""
     return unused("Numeric columns that were not compared", [column.name for column in rest.numbers])
 
 
-def _texts(columns: Sequence[Column], code: Ints, units: int) -> dict[str, np.ndarray]:
+def _texts(columns: Sequence[HeldColumn], code: Ints, units: int) -> dict[str, np.ndarray]:
     """Columns that could name clusters, one text a unit: of text or ids, the same on all rows of a unit."""
     texts = {}
     for column in columns:

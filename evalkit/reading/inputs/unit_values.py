@@ -7,7 +7,7 @@ that is missing is undefined (NaN) and never 0.
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -15,8 +15,7 @@ from evalkit.arrays import Floats, InputError, Ints, codes
 from evalkit.findings import inputs
 from evalkit.findings.finding import Finding
 from evalkit.metrics.sums import Sums
-from evalkit.reading.inputs import pairing
-from evalkit.reading.inputs.unit_roles import Columns
+from evalkit.reading.inputs import pairing, unit_roles
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import rules, table
 from evalkit.reading.tables.parts import Part, Source, at
@@ -27,6 +26,25 @@ NAMED = 8  # columns or measures that a note names
 COUNTED = ("successes", "trials")
 MOST = 2**53 - 1  # the largest whole number that a double holds apart from the next one
 VALUE = "value"  # what the numbers of a wide table are called where nobody says
+
+
+class Described(Protocol):
+    """What a page says of values, wherever they are; see `UnitValues`."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def columns(self) -> Mapping[str, str]: ...
+
+    @property
+    def sources(self) -> tuple[Source, ...]: ...
+
+    @property
+    def findings(self) -> tuple[Finding, ...]: ...
+
+    @property
+    def known(self) -> Mapping[tuple[str, str], Mapping[str, Any]]: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +88,7 @@ def read_trials(parts: Sequence[Part], chosen: Mapping[str, str]) -> Trials:
     Raises InputError for counts that are not whole, for more successes than trials, and for no trial at all.
     """
     columns = {role: chosen.get(role, role) for role in COUNTED}
-    text = [column.name for column in Columns.of(parts).every if not column.clean]
+    text = [column.name for column in unit_roles.held(parts).every if not column.clean]
     label = chosen.get("system") or next((name for name in text if name not in columns.values()), None)
     fields = {role: Field(name, rules.MEASURED) for role, name in columns.items()}
     fields |= {"system": Field(label)} if label else {}

@@ -41,7 +41,7 @@ class _Read:
     def of(cls, table: Any, cells: Sequence[str]) -> _Read:
         whole = shards.encoded(table[MOMENT])
         texts = whole.dictionary.to_numpy(zero_copy_only=False)
-        return cls(shards.places(table[CELL], cells), whole.indices.to_numpy(zero_copy_only=False), texts)
+        return cls(shards.places_of(table[CELL], cells), whole.indices.to_numpy(zero_copy_only=False), texts)
 
 
 def _merged(table: Any) -> Any:

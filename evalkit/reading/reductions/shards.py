@@ -98,7 +98,7 @@ def shard(table: Any, plan: Plan) -> Shard:
     label = _label(table, plan)
     beside = {name: _numbers(table[at]) for name, at in zip(plan.beside, plan.numbers, strict=True)}
     weight = None if plan.scale is None else grid.whole(_numbers(table["weight"]), plan.scale)
-    parts = [segment.of[places(table[f"segment{i}"], segment.values)] for i, segment in enumerate(plan.segments)]
+    parts = [segment.of[places_of(table[f"segment{i}"], segment.values)] for i, segment in enumerate(plan.segments)]
     sizes = [int(segment.of.max()) + 1 for segment in plan.segments]
     unit, units = _units(table, plan)
     score = _scores(table, plan)
@@ -127,7 +127,7 @@ def _label(table: Any, plan: Plan) -> Bools | Floats | Ints:
     if plan.labels:
         return np.column_stack([_numbers(table[name]) == 1 for name in plan.truths])
     column = table[plan.truth]
-    return column.to_numpy() if plan.classes is None else plan.classes.of[places(column, plan.classes.values)]
+    return column.to_numpy() if plan.classes is None else plan.classes.of[places_of(column, plan.classes.values)]
 
 
 def _scores(table: Any, plan: Plan) -> list[Floats]:
@@ -146,13 +146,13 @@ def _decisions(table: Any, plan: Plan, score: Sequence[Floats]) -> list[Ints]:
         return []
     if plan.said is None:
         return [some.argmax(axis=1) for some in score]
-    return [plan.said.of[places(table["predicted"], plan.said.values)]]
+    return [plan.said.of[places_of(table["predicted"], plan.said.values)]]
 
 
 def _paired(table: Any, plan: Plan) -> tuple[list[Ints], int]:
     """Each system's rows of the ids that all have, none if one has an id twice, and how many systems have."""
-    id, _ = _codes(table["id"])
-    of = places(table["system"], plan.systems)
+    id, _ = codes_of(table["id"])
+    of = places_of(table["system"], plan.systems)
     rows = [np.flatnonzero(of == i) for i in range(len(plan.systems))]
     twice = sum(pairing.repeated(id, at) is not None for at in rows)
     return pairing.paired(id, rows) if not twice else [at[:0] for at in rows], twice
@@ -161,7 +161,7 @@ def _paired(table: Any, plan: Plan) -> tuple[list[Ints], int]:
 def _differing(table: Any, plan: Plan, label: np.ndarray, rows: Sequence[Ints]) -> int:
     """In how many columns that systems share the paired rows differ."""
     shared: list[Any] = [*(label.T if label.ndim > 1 else [label]), *(table[name].to_numpy() for name in plan.numbers)]
-    shared += [_codes(table[name])[0] for name in plan.groups]
+    shared += [codes_of(table[name])[0] for name in plan.groups]
     shared += [] if plan.scale is None else [_numbers(table["weight"])]
     return sum(pairing.differing(column, rows) is not None for column in shared)
 
@@ -169,10 +169,10 @@ def _differing(table: Any, plan: Plan, label: np.ndarray, rows: Sequence[Ints]) 
 def _units(table: Any, plan: Plan) -> tuple[Ints | None, int]:
     if not plan.unit:
         return None, 0
-    return _codes(table["unit"]) if plan.units is None else (places(table["unit"], plan.units), len(plan.units))
+    return codes_of(table["unit"]) if plan.units is None else (places_of(table["unit"], plan.units), len(plan.units))
 
 
-def places(column: Any, texts: Sequence[str]) -> Ints:
+def places_of(column: Any, texts: Sequence[str]) -> Ints:
     """The number of each text in a list that holds them all."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -180,7 +180,7 @@ def places(column: Any, texts: Sequence[str]) -> Ints:
     return pc.index_in(column, value_set=pa.array(texts, column.type)).to_numpy()
 
 
-def _codes(column: Any) -> tuple[Ints, int]:
+def codes_of(column: Any) -> tuple[Ints, int]:
     """Whole numbers that are equal where the texts are, and how many there are."""
     whole = encoded(column)
     return whole.indices.to_numpy(zero_copy_only=False), len(whole.dictionary)

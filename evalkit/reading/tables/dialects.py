@@ -22,6 +22,9 @@ class Dialect(Protocol):
     def bytes(self, name: str) -> str:
         """How many bytes a text has."""
 
+    def matches(self, text: str, pattern: str) -> str:
+        """A condition: the SQL of a text matches a regular expression somewhere."""
+
     def is_text(self, kind: str) -> bool:
         """Whether a column of this type holds texts, which may be those of numbers."""
 
@@ -56,6 +59,9 @@ class _DuckDB:
 
     def bytes(self, name: str) -> str:
         return f"strlen({self.quote(name)})"
+
+    def matches(self, text: str, pattern: str) -> str:
+        return f"regexp_matches({text}, {self.literal(pattern)})"
 
     def is_text(self, kind: str) -> bool:
         return kind in ("VARCHAR", "JSON")
@@ -104,6 +110,9 @@ class _Spark:
     def bytes(self, name: str) -> str:
         return f"octet_length({self.quote(name)})"
 
+    def matches(self, text: str, pattern: str) -> str:
+        return f"{text} RLIKE {self.literal(pattern)}"
+
     def is_text(self, kind: str) -> bool:
         return kind.startswith(self.texts)
 
@@ -123,7 +132,7 @@ class _Spark:
         # Neither CAST, which gives NULL where ANSI mode is off, nor TRY_CAST, which takes "1d": the text must match.
         before, after = map(self.literal, REFUSED.format(f"{where}: {name} must be a number, got '\0'").split("\0"))
         refusal = f"CAST(raise_error(concat({before}, left({value}, 80), {after})) AS DOUBLE)"
-        matches = f"lower(trim({value})) RLIKE {self.literal(NUMBER)}"
+        matches = self.matches(f"lower(trim({value}))", NUMBER)
         return f"IF({value} IS NULL OR {matches}, TRY_CAST(trim({value}) AS DOUBLE), {refusal})"
 
 

@@ -1,0 +1,158 @@
+"""The significance study from two readings of values that need not fit into memory."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Any, ClassVar
+
+import numpy as np
+
+from evalkit.arrays import Floats, ratio
+from evalkit.catalogue.lookup import Chosen
+from evalkit.metrics.distribution import Counted
+from evalkit.reading.reductions.values import LargeValues
+from evalkit.statistics import multiplicity, proportions, ranks, student
+from evalkit.statistics.methods import Paired
+from evalkit.statistics.of_values import OfValues
+from evalkit.statistics.power import Effect
+from evalkit.statistics.ranks import Ranked, SignedRanks
+from evalkit.statistics.unit_passes import Added, Differences, First, Second
+from evalkit.studies import study
+from evalkit.studies.significance_study import Significance
+from evalkit.studies.study import EVERY, Member, Settings
+
+DRAWN = 16_384  # normal numbers of the pictures
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SumsStudy(Significance):
+    """The study of values that were read twice."""
+
+    data: LargeValues
+    added: Added
+
+    added_up: ClassVar[bool] = True
+
+    @property
+    def units(self) -> int:
+        return self.added.known.units
+
+    @property
+    def rows(self) -> int:
+        return self.added.known.units
+
+    def undefined(self, chosen: Chosen, system: str) -> int:
+        return self.units - self._of(chosen, system).n
+
+    def is_ratio(self, chosen: Chosen) -> bool:
+        return False
+
+    def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> OfValues:
+        """The mean of a system's values."""
+        return self._of(chosen, system)
+
+    def _of(self, chosen: Chosen, system: str) -> OfValues:
+        return OfValues(chosen, self.added, self.data.metrics.index(chosen.label), self.systems.index(system))
+
+    def _differences(self, chosen: Chosen, pair: tuple[str, str]) -> Differences:
+        first, second = (self._of(chosen, name) for name in pair)
+        return first.differences(second)
+
+    @cached_property
+    def _headline(self) -> Differences:
+        return self._differences(self.primary, self.opponents)
+
+    def paired(self, chosen: Chosen, pair: tuple[str, str]) -> Paired:
+        first, second = (self._of(chosen, name) for name in pair)
+        return first.paired(second)
+
+    def effect(self, chosen: Chosen, pair: tuple[str, str]) -> tuple[Effect, float]:
+        d = self._differences(chosen, pair)
+        shares = float(ratio(d.mean, d.deviation)), float(ratio(d.wins + d.ties / 2, d.n))
+        return Effect(d.mean, float("nan"), *shares, d.wins, d.ties, d.losses), d.mean
+
+    def joint(self, every: list[tuple[Chosen, tuple[str, str]]]) -> Floats | None:
+        whole = self.added.joint
+        same = all(self._differences(chosen, pair).n == whole.n for chosen, pair in every)
+        if len(every) < 2 or not same or not whole.n:
+            return None
+        sides = np.array([[self._of(chosen, name).column for name in pair] for chosen, pair in every])
+        form = np.zeros((len(every), len(whole.sums)))
+        at = np.arange(len(every))
+        form[at, sides[:, 0]], form[at, sides[:, 1]] = 1.0, -1.0
+        centre, moved = form @ self.added.second.centres, form @ whole.sums
+        mixed = np.outer(moved, centre)
+        gram = form @ whole.gram @ form.T + mixed + mixed.T + whole.n * np.outer(centre, centre)
+        return multiplicity.max_t_of_sums(moved + whole.n * centre, gram, rng=self.rng(3))
+
+    def other_tests(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, float]:
+        d = self._differences(chosen, pair)
+        ranked = 1.0 if d.bins is None else SignedRanks.of(d.bins, d.ties).p_value
+        sign = proportions.sign_test_of_counts(d.wins, d.losses).p_value if d.wins + d.losses else 1.0
+        return {"t": self.paired(chosen, pair).p_value, "wilcoxon": ranked, "sign": sign}
+
+    def tukey(self, chosen: Chosen) -> Floats | None:
+        whole, places = self.added.table(self.data.metrics.index(chosen.label)), self._places
+        if whole.n < 2:
+            return None
+        centres = np.array([self._of(chosen, name).value for name in self.order])
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return ranks.tukey_of_sums(centres + whole.sums[places] / whole.n, whole.residual(), whole.n)
+
+    @property
+    def _places(self) -> list[int]:
+        return [self.systems.index(name) for name in self.order]
+
+    def ranked(self) -> Ranked | None:
+        sums, ties, n = self.added.ranks
+        if n < 2:
+            return None
+        best = sums if self.primary.metric.best == "high" else n * (len(sums) + 1) - sums
+        return ranks.of_sums(best[self._places], ties, n)
+
+    # One pair closely
+
+    def each_difference(self) -> dict[str, list[Any]]:
+        return {"units": [], "values": []}
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        d = self._headline
+        assert d.bins is not None
+        signed = SignedRanks.of(d.bins, d.ties)
+        return self.distribution().bound([0.5]), float(np.nan_to_num(ratio(signed.width, signed.deviation)))
+
+    def distribution(self) -> Counted:
+        assert self._headline.bins is not None
+        return Counted.of(self._headline.bins, 1.0, whole=False)
+
+    def null_draws(self) -> Floats:
+        spread = float(np.sqrt(self._headline.plain)) / self._headline.n
+        return self.rng(4).normal(0.0, spread, DRAWN)
+
+    def p_of(self, means: Floats) -> Floats:
+        of = self.paired(self.primary, self.opponents)
+        return np.array([student.p_value(of.value - m, of.error, freedom=of.freedom, scale=of.scale) for m in means])
+
+    def clusters(self) -> list[tuple[str, int, float]]:
+        return []
+
+
+def study_of(t: LargeValues, settings: Settings, given: Mapping[str, Any], looks: int) -> SumsStudy:
+    """The study of a table that is read twice; raises InputError for a unit that holds the means of the others."""
+    study.check_systems(settings, t.systems)
+    first = First()
+    known = first.whole(t.reduce(first, first.merge))
+    columns = range(len(t.metrics) * len(t.systems))
+    t.refuse_summaries([known.n(i) for i in columns], [known.total(i) for i in columns], known.units)
+    centres = np.array([known.mean(i) for i in columns])
+    second = Second(centres, len(t.systems), _pairs(t.systems, settings.baseline), settings.limits.bins)
+    g = second.whole(t.reduce(second, second.merge))
+    data = t.read(known.rows)
+    return SumsStudy(settings, t.systems, {}, given, data, None, looks, {}, 0, Added(known, second, g))
+
+
+def _pairs(systems: tuple[str, ...], baseline: str | None) -> list[tuple[int, int]]:
+    """The pairs of systems that are compared, by their numbers."""
+    return [pair for pair in combinations(range(len(systems)), 2) if baseline in (None, *(systems[i] for i in pair))]

@@ -1,0 +1,47 @@
+"""Values per unit in Spark too many to collect: the numbers of memory and of DuckDB, the same refusals."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from large_values import drawn, held, long, summed, wide
+from test_large_values import same_studies
+
+from evalkit.arrays import InputError
+from evalkit.limits import Limits, Reading
+
+SMALL = Limits(reading=Reading(rows=100, collected=100, worker=15_000))
+
+
+@pytest.mark.parametrize("make", [wide, drawn, long], ids=["wide", "draws", "long"])
+def test_numbers_are_those_of_memory_and_of_duckdb_at_every_limit(session, tmp_path, make):
+    table = make(100_000)
+    for i, at in enumerate(np.array_split(np.arange(len(table)), 10)):
+        table.iloc[at].to_parquet(tmp_path / f"part{i}.parquet", index=False)
+    kept, cluster = held(table), summed(f"spark:parquet.`{tmp_path}`", SMALL)
+    same_studies(kept, cluster)
+    for memory in ("1GB", "250MB"):
+        local = summed(str(tmp_path), Limits(reading=Reading(rows=100, shard=9_000, row=20_000)), memory=memory)
+        for chosen in local.directed:
+            for pair in local.pairs:
+                one, other = (study.paired(chosen, pair) for study in (local, cluster))
+                assert (one.n, one.scale) == (other.n, other.scale)
+                assert one.value == pytest.approx(other.value, rel=1e-11)
+        for column in ("values", "rows"):
+            assert np.array_equal(*(getattr(study.distribution(), column) for study in (local, cluster)))
+
+
+@pytest.mark.parametrize(
+    ("make", "change", "message"),
+    [
+        (wide, {"new": lambda d: np.where(d.index == 9, np.inf, d["new"])}, "new must be finite or empty, got inf"),
+        (wide, {"question": lambda d: d["question"].where(d.index != 9)}, "question must not be empty"),
+        (long, {"value": lambda d: d["value"].astype(object).where(d.index != 9, "good").astype(str)},
+         "value must hold numbers, got 'good'.*; leave a cell empty"),
+    ],
+    ids=["no number", "no id", "text"],
+)  # fmt: skip
+def test_bad_input_is_refused_as_in_memory(session, make, change, message):
+    data = make(300).reset_index(drop=True).assign(**change)
+    for table in (data, session.createDataFrame(pa.Table.from_pandas(data, preserve_index=False))):
+        with pytest.raises(InputError, match=message):
+            summed(table, SMALL)
