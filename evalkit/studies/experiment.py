@@ -62,7 +62,7 @@ def _held(data: list[Part], shared: Settings, o: parameters.Interleaving) -> Row
     settings = replace(own_settings(shared, there, assigned.arms), metrics=_metrics(o, binary))
     bundled = logs.holds(table.sources, SAMPLE)
     read_of = (o, table.columns, table.sources, bundled)
-    return RowsStudy(settings, assigned.arms, kept, {}, *read_of, assigned, values)
+    return RowsStudy(settings, assigned.arms, kept, {}, *read_of, assigned, values, table.user[assigned.rows])
 
 
 def _reduced(engine: Any, data: list[Part], shared: Settings, o: parameters.Interleaving) -> Experiment:

@@ -1,8 +1,9 @@
 """The interleaving study: a log of interleaved sessions, an A/B table of users, the planning of both."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,10 +29,11 @@ from evalkit.statistics import inference, interval_methods, intervals, multiplic
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.methods import Options
 from evalkit.statistics.statistic import Layout, OfUnits
-from evalkit.studies import experiment, planning, study
+from evalkit.studies import experiment, planning, study, units
 from evalkit.studies.experiment_study import Experiment
 from evalkit.studies.planning import Planning
 from evalkit.studies.study import EVERY, Member, Settings, Study
+from evalkit.studies.units import Block, Listed, Units
 from evalkit.studies.words import unit_noun
 
 SAMPLE = {
@@ -113,6 +115,7 @@ def read(
     level: float = 0.95,
     seed: int = 0,
     header: str | None = None,
+    units: str | bool | None = None,
     memory: str | None = None,
     threads: int | None = None,
     spill: str | None = None,
@@ -236,6 +239,17 @@ class Interleaving(Study):
         """One value a user."""
         design = Layout.DIVIDED if len(self.systems) == 2 else Layout.PLAIN
         return OfUnits(chosen, chosen.sums(self.sides(member)[self.systems.index(system)]), design=design)
+
+    def units_held(self) -> Units:
+        """One value a user, and the sessions with the credit of each arm, which tell the slices."""
+        users, sessions_of = Listed(np.unique(self.data.log.unit)), np.arange(1, len(self.data.log.unit) + 1)
+        listed = Listed.of(sessions_of, self.data.log.unit, self.slices)
+        return Units(len(sessions_of), chain(self._of_sessions(listed), units.of_each(self, users).blocks),
+                     self.settings.segments)  # fmt: skip
+
+    def _of_sessions(self, listed: Listed) -> Iterator[Block]:
+        for arm, name in enumerate(self.systems):
+            yield Block(name, None, len(self.credit), listed.columns, {"score": self.credit[:, arm]})
 
     def inference_options(self, key: int) -> Options:
         """What intervals and tests depend on; both take the same signs of users, as one follows from the other."""

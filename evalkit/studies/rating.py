@@ -34,6 +34,7 @@ def read(
     level: float = 0.95,
     seed: int = 0,
     header: str | None = None,
+    units: str | bool | None = None,
     memory: str | None = None,
     threads: int | None = None,
     spill: str | None = None,

@@ -26,10 +26,11 @@ from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.methods import Options
 from evalkit.statistics.significance import Comparison
 from evalkit.statistics.statistic import Layout, OfUnits
-from evalkit.studies import study, unit_sources
+from evalkit.studies import study, unit_sources, units
 from evalkit.studies.study import EVERY, Member, Study
 from evalkit.studies.trials import Shares
 from evalkit.studies.unit_sources import Input
+from evalkit.studies.units import Units
 from evalkit.studies.words import plural, unit_noun
 
 SAMPLE: dict[str, Any] = {
@@ -66,6 +67,7 @@ def read(
     level: float = 0.95,
     seed: int = 0,
     header: str | None = None,
+    units: str | bool | None = None,
 ) -> "Significance | Shares":
     """Read values of several systems on the same units, and test which differences are statistically significant.
 
@@ -162,6 +164,15 @@ class Significance(Shown, Study):
         clusters = None if self.unit is None else self.unit[member]  # type: ignore[index]
         design = Layout.FOLDS if self.test_to_train else Layout.PLAIN
         return OfUnits(chosen, self.data.values[chosen.label, system].take(member), clusters, design)  # type: ignore[arg-type]
+
+    def units_held(self) -> Units:
+        """One value a row; of an earlier report, which has differences only, the value of each system."""
+        if self.data.known:
+            every = [(system, chosen) for system in self.systems for chosen in self.settings.metrics]
+            of = {(system, chosen.label): self.estimate(chosen, system).value for system, chosen in every}
+            return Units(1, [units.known(system, chosen, of[system, chosen.label]) for system, chosen in every])
+        id = self.data.unit if self.unit is None else np.arange(1, len(self.data.unit) + 1)
+        return units.of_each(self, self.listed(id))
 
     def values(self, chosen: Chosen, system: str) -> Sums:
         """One value a row."""

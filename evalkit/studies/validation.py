@@ -74,6 +74,7 @@ def read(
     level: float = 0.95,
     seed: int = 0,
     header: str | None = None,
+    units: str | bool | None = None,
 ) -> Validation:
     """Read out-of-fold predictions, or a table to fit estimators on, and check whether the evaluation is sound.
 
@@ -98,7 +99,7 @@ def study_of(p: parameters.Validation, limits: Limits = USUAL) -> Validation:
     data = _examples(p)
     chosen = lookup.chosen(p.metrics, _structure(data), _usual(data, p.metrics))
     data = _without_set_aside(data)
-    shared = Settings(chosen, None, _unit(data), (), p.level, p.margin, p.gate, p.seed, limits)
+    shared = Settings(chosen, None, _unit(data), (), p.level, p.margin, p.gate, p.seed, limits, p.units)
     return _given(data, shared, p) if p.features is None else _fitted(data, shared, p)
 
 

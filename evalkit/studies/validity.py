@@ -26,10 +26,11 @@ from evalkit.statistics.folds import cochran, nadeau_bengio
 from evalkit.statistics.intervals import Estimate, mean_t, mover
 from evalkit.statistics.significance import adjust, holm, paired_t, verdict
 from evalkit.statistics.statistic import OfRows, pooled_variances
-from evalkit.studies import checks
+from evalkit.studies import checks, units
 from evalkit.studies.checks import Check
 from evalkit.studies.resplits import Resplits
 from evalkit.studies.study import EVERY, Member, Study
+from evalkit.studies.units import Listed, Units
 from evalkit.studies.words import plural
 
 FEW = 50  # rows tested, below which no interval is worth much
@@ -121,6 +122,18 @@ class Validation(Shown, Study):
         """The metric of a system's out-of-fold rows."""
         rows = replace(self.pooled[system], unit=self.unit)
         return OfRows(chosen, rows if member is EVERY else rows.take(member))  # type: ignore[arg-type]
+
+    def units_held(self) -> Units:
+        """The rows that were tested, by their ids or else their numbers, each with its fold."""
+        e, folds = self.examples, np.zeros(self.rows.size, np.int64)
+        for number, (_, at) in enumerate(self.tests):
+            folds[at] = number
+        cluster = self.attributes[self.settings.unit] if self.settings.unit else None
+        id = self.rows + 1 if e.id is None else e.id[self.rows]
+        listed = Listed(id, cluster, {"fold": ([name for name, _ in self.tests], folds)})
+        labels = e.classes if len(e.classes) > 2 else ()
+        rows = {name: self.pooled[name] for name in self.systems}
+        return Units(self.rows.size, units.of_rows(rows, self.settings.metrics, listed, labels), ("fold",), labels)
 
     def interval(self, chosen: Chosen, rows: Rows, unit: np.ndarray | None) -> Estimate:
         """The metric of these rows with its interval over rows, or over whole units."""
