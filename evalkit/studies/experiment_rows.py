@@ -49,9 +49,8 @@ class RowsStudy(Experiment):
 
     def _blocks(self, listed: Listed) -> Iterator[Block]:
         for system in self.systems:
-            of_arm = listed.take(self._in(system))
-            for chosen in self.settings.metrics:
-                yield units.of_sums(system, chosen, self.measure(chosen, system).sums, of_arm)
+            terms = [(system, chosen, self.measure(chosen, system).sums) for chosen in self.settings.metrics]
+            yield from units.of_terms(terms, listed.take(self._in(system)))
 
     def _in(self, system: str, member: Member = EVERY) -> Bools:
         members = np.zeros(self.assigned.arm.size, dtype=np.bool_)

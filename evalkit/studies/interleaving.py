@@ -242,14 +242,15 @@ class Interleaving(Study):
 
     def units_held(self) -> Units:
         """One value a user, and the sessions with the credit of each arm, which tell the slices."""
-        users, sessions_of = Listed(np.unique(self.data.log.unit)), np.arange(1, len(self.data.log.unit) + 1)
-        listed = Listed.of(sessions_of, self.data.log.unit, self.slices)
-        return Units(len(sessions_of), chain(self._of_sessions(listed), units.of_each(self, users).blocks),
-                     self.settings.segments)  # fmt: skip
+        user = self.data.log.unit
+        listed = Listed.of(np.arange(1, len(user) + 1), user, self.slices)
+        of_users = units.of_each(self, Listed(np.unique(user)))
+        return Units(len(user), chain(self._of_sessions(listed), of_users.blocks), self.settings.segments)
 
     def _of_sessions(self, listed: Listed) -> Iterator[Block]:
-        for arm, name in enumerate(self.systems):
-            yield Block(name, None, len(self.credit), listed.columns, {"score": self.credit[:, arm]})
+        for at, part in listed.parts(len(self.systems)):
+            for name, credit in zip(self.systems, self.credit[at].T, strict=True):
+                yield Block(name, None, len(part), part.columns, {"score": credit})
 
     def inference_options(self, key: int) -> Options:
         """What intervals and tests depend on; both take the same signs of users, as one follows from the other."""

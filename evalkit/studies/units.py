@@ -8,7 +8,7 @@ stand once for each system. `units_file` writes both.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from evalkit.studies.study import Settings, Study
 
 PIECE = 2**17  # rows of a file that are made at once
+RUN = 504  # values of a run of Parquet: what repeats after whole runs repeats in bytes, which compresses
 REFUSED = "units: yes needs all rows in memory; a table of this size is added up and its rows are not kept"
 MOST = 10_000_000  # units up to which the file is written where nobody asked for it
 
@@ -34,25 +35,41 @@ MOST = 10_000_000  # units up to which the file is written where nobody asked fo
 class Listed:
     """What names the units: the id of each, its cluster if it has one, and the slice that it lies in, by column.
 
-    id, cluster: None where there is none. slices: of each column the labels, and the number of each unit's label.
+    cluster: None where there is none. slices: of each column the labels, and the number of each unit's label.
     """
 
-    id: np.ndarray | None = None
+    id: np.ndarray
     cluster: np.ndarray | None = None
     slices: Mapping[str, tuple[Sequence[str], Ints]] = field(default_factory=dict)
 
     @staticmethod
     def of(id: np.ndarray, cluster: np.ndarray | None = None, slices: Iterable[Slice] = ()) -> Listed:
-        """The names of units, from the slices that they lie in; of slices that overlap, or have gaps, none is known."""
+        """The names of units. slices: each unit lies in one of those of every column."""
         columns: dict[str, list[Slice]] = {}
         for part in slices:
             columns.setdefault(part.column, []).append(part)
         return Listed(id, cluster, {name: _numbered(parts, len(id)) for name, parts in columns.items()})
 
+    def __len__(self) -> int:
+        return len(self.id)
+
+    def parts(self, each: int) -> Iterator[tuple[slice, Listed]]:
+        """The units part by part, with their places. each: rows of the file that a unit has.
+
+        The rows of all systems and metrics of some units are neighbours, so that the file has their names about once.
+        """
+        step = max(1, PIECE // max(1, each))
+        step -= step % RUN if step > RUN else 0
+        for start in range(0, len(self), step):
+            at = slice(start, start + step)
+            yield at, self.take(at)
+
     def take(self, rows: Any) -> Listed:
         """Those of some units, by a mask or by their numbers."""
-        id, cluster = (None if side is None else side[rows] for side in (self.id, self.cluster))
-        return Listed(id, cluster, {name: (labels, code[rows]) for name, (labels, code) in self.slices.items()})
+        cluster = None if self.cluster is None else self.cluster[rows]
+        return Listed(
+            self.id[rows], cluster, {name: (labels, code[rows]) for name, (labels, code) in self.slices.items()}
+        )
 
     @cached_property
     def columns(self) -> dict[str, pa.Array]:
@@ -89,7 +106,7 @@ def _numbered(parts: Sequence[Slice], n: int) -> tuple[Sequence[str], Ints]:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Rows of the file, of one system. metric: None of rows that the metrics without terms are computed from.
+    """Rows of the file, of one system and some units. metric: None of rows that other metrics are computed from.
 
     columns: those of texts, by name; numbers: those of numbers. A column that is in neither is empty. label: number of
     each row's class or label among all, None where a row is not of one.
@@ -101,16 +118,6 @@ class Block:
     columns: Mapping[str, pa.Array]
     numbers: Mapping[str, Floats]
     label: Ints | None = None
-
-    def pieces(self) -> Iterator[Block]:
-        """The same rows, at most so many at once as one piece of the file has."""
-        for start in range(0, self.rows, PIECE):
-            at = slice(start, start + PIECE)
-            columns = {name: column[at] for name, column in self.columns.items()}
-            numbers = {name: column[at] for name, column in self.numbers.items()}
-            label = None if self.label is None else self.label[at]
-            rows = min(PIECE, self.rows - start)
-            yield replace(self, rows=rows, columns=columns, numbers=numbers, label=label)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,19 +131,6 @@ class Units:
     blocks: Iterable[Block]
     segments: Sequence[str] = ()
     labels: Sequence[str] = ()
-
-
-def of_each(study: Study, listed: Listed) -> Units:
-    """The terms of the units of a study, of which each has a value of every metric and system."""
-    size = 0 if listed.id is None else len(listed.id)
-    return Units(size, _of_each(study, listed), tuple(listed.slices))
-
-
-def _of_each(study: Study, listed: Listed) -> Iterator[Block]:
-    for system in study.systems:
-        for chosen in study.settings.metrics:
-            statistic: Any = study.measure(chosen, system)
-            yield of_sums(system, chosen, statistic.sums, listed)
 
 
 class WithUnits:
@@ -178,13 +172,31 @@ class WithUnits:
 
 # Terms and rows -------------------------------------------------------------------------------------------------------
 
+Terms = Sequence[tuple[str, Chosen, Sums]]  # of systems and metrics
 
-def of_sums(system: str, chosen: Chosen, sums: Sums, listed: Listed) -> Block:
+
+def of_each(study: Study, listed: Listed) -> Units:
+    """The terms of the units of a study, of which each has a value of every metric and system."""
+    return Units(len(listed), _of_each(study, listed), tuple(listed.slices))
+
+
+def _of_each(study: Study, listed: Listed) -> Iterator[Block]:
+    of: Any = study.measure
+    terms = [(name, chosen, of(chosen, name).sums) for name in study.systems for chosen in study.settings.metrics]
+    yield from of_terms(terms, listed)
+
+
+def of_terms(terms: Terms, listed: Listed) -> Iterator[Block]:
     """The terms of every unit; a unit without a value has none."""
+    for at, part in listed.parts(len(terms)):
+        for system, chosen, sums in terms:
+            yield _of_sums(system, chosen, sums.take(at), part)
+
+
+def _of_sums(system: str, chosen: Chosen, sums: Sums, listed: Listed) -> Block:
     bottom = np.where(sums.defined, sums.size, np.nan)
-    return Block(
-        system, chosen.label, len(bottom), listed.columns, {"numerator": sums.numerator, "denominator": bottom}
-    )
+    numbers = {"numerator": sums.numerator, "denominator": bottom}
+    return Block(system, chosen.label, len(bottom), listed.columns, numbers)
 
 
 def known(system: str, chosen: Chosen, numerator: float, denominator: float = 1.0) -> Block:
@@ -197,40 +209,38 @@ def of_rows(
     rows: Mapping[str, Rows], metrics: Sequence[Chosen], listed: Listed, labels: Sequence[str] = ()
 ) -> Iterator[Block]:
     """The terms of each row where the metric has such, and for the other metrics the rows themselves, once a system."""
+    termed = [chosen for chosen in metrics if chosen.metric.kind.termed]
     others = [chosen for chosen in metrics if not chosen.metric.kind.termed]
     decided = any(chosen.decided for chosen in others)
-    for system, side in rows.items():
-        for chosen in metrics:
-            if chosen not in others:
-                yield of_sums(system, chosen, chosen.sums(side), listed)
-        if others:
-            each = _each_label if labels else _each_row
-            yield from each(system, side, listed, decided=decided)
+    observed = _each_label if labels else _each_row
+    of_unit = len(termed) + (max(1, len(labels)) if others else 0)
+    for at, part in listed.parts(len(rows) * of_unit):
+        for system, side in rows.items():
+            own = side.take(at)
+            for chosen in termed:
+                yield _of_sums(system, chosen, chosen.sums(own), part)
+            if others:
+                yield observed(system, own, part, decided=decided)
 
 
-def _each_row(system: str, rows: Rows, listed: Listed, *, decided: bool) -> Iterator[Block]:
+def _each_row(system: str, rows: Rows, listed: Listed, *, decided: bool) -> Block:
     """Actual value, score, what is predicted, and weight of each row."""
     sides = {"actual": rows.actual, "score": rows.score, "weight": rows.weight}
     sides |= {"predicted": rows.predicted} if decided else {}
     numbers = {name: side.astype(np.float64) for name, side in sides.items() if side is not None}
-    yield Block(system, None, len(rows), listed.columns, numbers)
+    return Block(system, None, len(rows), listed.columns, numbers)
 
 
-def _each_label(system: str, rows: Rows, listed: Listed, *, decided: bool) -> Iterator[Block]:
+def _each_label(system: str, rows: Rows, listed: Listed, *, decided: bool) -> Block:
     """The same of each row and class or label; of rows without scores those classes that are actual or predicted."""
     count = rows.classes if rows.actual.ndim == 1 else rows.actual.shape[1]
-    step = max(1, PIECE // count)
-    for start in range(0, len(rows), step):
-        at = slice(start, start + step)
-        part, names = rows.take(at), {name: column[at] for name, column in listed.columns.items()}
-        sides = {"actual": _by_label(part.actual, count)}
-        sides |= {"predicted": _by_label(part.predicted, count)} if decided else {}
-        shown = np.ones(len(part) * count, dtype=bool) if part.score is not None else sum(sides.values()) > 0
-        sides |= {} if part.score is None else {"score": part.score.ravel()}
-        sides |= {} if part.weight is None else {"weight": np.repeat(part.weight, count)}
-        place = np.flatnonzero(shown)
-        columns = {name: column.take(place // count) for name, column in names.items()}
-        yield Block(system, None, len(place), columns, {n: side[place] for n, side in sides.items()}, place % count)
+    sides = {"actual": _by_label(rows.actual, count)}
+    sides |= {"predicted": _by_label(rows.predicted, count)} if decided else {}
+    place = np.flatnonzero(sum(sides.values()) if rows.score is None else np.ones(len(rows) * count))
+    sides |= {} if rows.score is None else {"score": rows.score.ravel()}
+    sides |= {} if rows.weight is None else {"weight": np.repeat(rows.weight, count)}
+    columns = {name: column.take(place // count) for name, column in listed.columns.items()}
+    return Block(system, None, len(place), columns, {n: side[place] for n, side in sides.items()}, place % count)
 
 
 def _by_label(values: np.ndarray, count: int) -> Floats:
