@@ -2,10 +2,13 @@
 
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import large_classes
+import large_forecasts
 import large_tables
+import large_users
 import numpy as np
 import online_samples
 import pandas as pd
@@ -21,6 +24,7 @@ from evalkit.arrays import ParameterError
 from evalkit.catalogue import within_units
 from evalkit.limits import Limits, Reading
 from evalkit.parameters import REPORTS, Ranking
+from evalkit.reading.reductions import large, tabled
 from evalkit.studies import (
     classification,
     interleaving,
@@ -232,17 +236,35 @@ def test_no_file_where_it_is_not_wanted(tmp_path):
 
 
 def test_of_very_many_units_only_where_asked_for(tmp_path, monkeypatch):
-    monkeypatch.setattr(units, "MOST", 399)
+    monkeypatch.setattr(units, "MOST", 799)
     assert binary().units_wanted() is None
+    assert binary(systems="good").units_wanted().size == 400
     assert binary(units="yes").units_wanted().size == 400
     assert binary(units=True).units_wanted().size == 400
 
 
 def test_rows_that_were_added_up_have_no_units():
-    assert large_tables.classified(large_tables.frame(400), large_tables.SMALL, units="no").units_wanted() is None
-    assert large_tables.classified(large_tables.frame(400), large_tables.SMALL).units_wanted() is None
+    for more in ({"units": "no"}, {}):
+        study = large_tables.classified(large_tables.frame(400), large_tables.SMALL, metrics="accuracy", **more)
+        assert study.units_wanted() is None
     with pytest.raises(ParameterError, match=f"^{units.REFUSED}$"):
-        large_tables.classified(large_tables.frame(400), large_tables.SMALL, units="yes")
+        replace(study, settings=replace(study.settings, units=True))
+
+
+LARGE = {
+    "two classes": lambda: large_tables.classified(large_tables.frame(400), large_tables.SMALL, units="yes"),
+    "several classes": lambda: large_classes.summed(large_classes.frame(200), units="yes"),
+    "forecasts": lambda: large_forecasts.summed(large_forecasts.frame(200), units="yes"),
+    "users": lambda: large_users.summed(large_users.frame(200), units="yes"),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_what_will_be_added_up_is_refused_before_it_is_read(name, monkeypatch):
+    for kind in (tabled.Tabled, large.Large):
+        monkeypatch.setattr(kind, "reduce", lambda *_, **__: pytest.fail("the table was read"))
+    with pytest.raises(ParameterError, match=f"^{units.REFUSED}$"):
+        LARGE[name]()
 
 
 def test_a_wrong_word_is_refused():

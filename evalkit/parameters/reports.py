@@ -58,7 +58,7 @@ class Shared(Parameters):
         "None: inferred from the content",
     )
     units: bool | None = option(
-        YES_NO, "whether NAME.units.parquet, the terms of every unit, is written; None: up to 10 million units"
+        YES_NO, "whether NAME.units.parquet, the terms of every unit, is written; None: up to 10 million rows"
     )
 
 

@@ -23,12 +23,13 @@ from evalkit.reading.tables.slices import Slice
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from evalkit.parameters import Compared
     from evalkit.studies.study import Settings, Study
 
 PIECE = 2**17  # rows of a file that are made at once
 RUN = 504  # values of a run of Parquet: what repeats after whole runs repeats in bytes, which compresses
 REFUSED = "units: yes needs all rows in memory; a table of this size is added up and its rows are not kept"
-MOST = 10_000_000  # units up to which the file is written where nobody asked for it
+MOST = 10_000_000  # units times systems up to which the file is written where nobody asked for it
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,10 +134,17 @@ class Units:
     labels: Sequence[str] = ()
 
 
+def refuse(asked: Compared | Settings) -> None:
+    """Raise ParameterError where the file is asked for of rows that are about to be added up, and not kept."""
+    if asked.units:
+        raise ParameterError(REFUSED)
+
+
 class WithUnits:
     """What every study has for the file of its units."""
 
     settings: Settings
+    systems: tuple[str, ...]
     attributes: Mapping[str, np.ndarray]
 
     def __post_init__(self) -> None:
@@ -160,9 +168,9 @@ class WithUnits:
         """
         asked = self.settings.units
         units = None if asked is False else self.units_held()
-        if asked and units is None:
-            raise ParameterError(REFUSED)
-        return units if units is not None and (asked or units.size <= MOST) else None
+        if units is None:
+            refuse(self.settings)
+        return units if units is not None and (asked or units.size * len(self.systems) <= MOST) else None
 
     def listed(self, id: np.ndarray) -> Listed:
         """What names the units: their ids, what the parameter `unit` names, and the slices."""
