@@ -20,6 +20,7 @@ from units_again import Again, check, equal, written
 
 import evalkit as ek
 from evalkit import __main__ as command
+from evalkit import kernels
 from evalkit.arrays import ParameterError
 from evalkit.catalogue import within_units
 from evalkit.limits import Limits, Reading
@@ -277,6 +278,24 @@ def test_the_table_of_users_alone_is_written_where_sessions_are_not_given(tmp_pa
         users=online_samples.users(), metrics="orders/visits,bought", world="none", segments="country"
     )
     check(o.users, written(tmp_path / "users", users=o.users), "users")
+
+
+@pytest.mark.parametrize("read", [rating.read, lambda: interleaving.read(world="none")], ids=["one", "log and users"])
+def test_a_study_saves_its_units(read, tmp_path, monkeypatch):
+    study = read()
+    path = tmp_path / "new" / "mine.units.parquet"
+    study.save(path)
+    monkeypatch.setenv(kernels.UNITS, str(tmp_path / "of the page"))
+    tables = study.tables_of if isinstance(study, interleaving.Online) else {"": study}
+    units_file.leave(study.report, tables)
+    assert path.read_bytes() == (tmp_path / "of the page").read_bytes()
+    assert [p.name for p in path.parent.iterdir()] == [path.name]
+
+
+def test_a_study_without_units_saves_none(tmp_path):
+    with pytest.raises(ParameterError, match="path: this study has no units to write"):
+        binary(units="no").save(tmp_path / "mine.units.parquet")
+    assert not list(tmp_path.iterdir())
 
 
 # By the command -------------------------------------------------------------------------------------------------------

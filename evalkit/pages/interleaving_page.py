@@ -135,7 +135,7 @@ def origin(o: Online) -> Html:
 
 def results(o: Online) -> Results:
     """Every number of the page, unrounded; null for a part that was not given; beside it the file of the units."""
-    units_file.leave("interleaving", {name: of for name, of in (("log", o.log), ("users", o.users)) if of})
+    units_file.leave("interleaving", o.tables_of)
     more = {
         "log": _log_results(o.log) if o.log else None,
         "users": experiment_page.answers(o.users) if o.users else None,

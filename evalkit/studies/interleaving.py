@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -29,7 +30,7 @@ from evalkit.statistics import inference, interval_methods, intervals, multiplic
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.methods import Options
 from evalkit.statistics.statistic import Layout, OfUnits
-from evalkit.studies import experiment, planning, study, units
+from evalkit.studies import experiment, planning, study, units, units_file
 from evalkit.studies.experiment_study import Experiment
 from evalkit.studies.planning import Planning
 from evalkit.studies.study import EVERY, Member, Settings, Study
@@ -70,6 +71,15 @@ class Online(Shown):
     def studies(self) -> list[Study]:
         """The log's and the table's study, as far as given."""
         return [study for study in (self.log, self.users) if study is not None]
+
+    @property
+    def tables_of(self) -> dict[str, Study]:
+        """The same by the name of the parameter that gives the input."""
+        return {name: study for name, study in (("log", self.log), ("users", self.users)) if study is not None}
+
+    def write_units(self, path: Path) -> None:
+        """Write the file of the units of both; nothing where there are none to write."""
+        units_file.write(path, self.report, self.tables_of)
 
     @property
     def sources(self) -> tuple[Source, ...]:

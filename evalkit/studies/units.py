@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -143,6 +144,7 @@ def refuse(asked: Compared | Settings) -> None:
 class WithUnits:
     """What every study has for the file of its units."""
 
+    report: ClassVar[str]
     settings: Settings
     systems: tuple[str, ...]
     attributes: Mapping[str, np.ndarray]
@@ -171,6 +173,13 @@ class WithUnits:
         if units is None:
             refuse(self.settings)
         return units if units is not None and (asked or units.size * len(self.systems) <= MOST) else None
+
+    def write_units(self, path: Path) -> None:
+        """Write the file of the units of this study; nothing where there are none to write."""
+        from evalkit.studies import units_file  # which stands on this module
+
+        study: Any = self
+        units_file.write(path, self.report, {"": study})
 
     def listed(self, id: np.ndarray) -> Listed:
         """What names the units: their ids, what the parameter `unit` names, and the slices."""
