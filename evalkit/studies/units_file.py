@@ -79,11 +79,13 @@ def gathered(pieces: Iterable[pa.Table], rows: int = PIECE) -> Iterator[pa.Table
     import pyarrow as pa
 
     held: list[pa.Table] = []
+    count = 0
     for piece in pieces:
         held.append(piece)
-        if sum(map(len, held)) >= rows:
+        count += len(piece)
+        if count >= rows:
             yield pa.concat_tables(held).unify_dictionaries()
-            held = []
+            held, count = [], 0
     if held:
         yield pa.concat_tables(held).unify_dictionaries()
 
