@@ -77,7 +77,7 @@ bench: $(VENV)/.ok $(VENV)/.spark .bench/.ok
 	touch $@
 
 clean:
-	rm -rf reports/*.html reports/*.ipynb reports/*.json
+	rm -rf reports/*.html reports/*.ipynb reports/*.json reports/*.parquet
 
 $(VENV)/.ok: requirements.txt pyproject.toml
 	@$(PY) -c 'import sys; sys.exit("evalkit needs Python 3.11 or newer, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'

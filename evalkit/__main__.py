@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 if __name__ == "__main__" and sys.path[0] == os.getcwd() != str(Path(__file__).resolve().parents[1]):
     del sys.path[0]  # `python -m evalkit` would import a file such as pandas.py from beside the data
 
-from evalkit import __version__, bundled, kernels, report
+from evalkit import __version__, bundled, kernels, report, scratch
 from evalkit.commands import requests, runs
 from evalkit.commands.requests import Refused
 from evalkit.commands.runs import DONE, FAILED, REFUSED
@@ -198,13 +198,14 @@ def _report(options: argparse.Namespace) -> int:
         return batch.main(options)
     path = requests.find(options.notebook[0], options.folder_of_notebooks)
     job = runs.job(path, options, requests.settings(options.file), options.name)
-    try:
-        watch = report.progress(job.name, job.notebook, sys.stderr)
-        run = report.execute(job.notebook, job.parameters, watch, origin=job.origin)
-    finally:
-        report.erase(sys.stderr)
-        kernels.clean(job.parameters.get("spill"))
-    outcome = runs.finish(run, job.folder, job.name)
+    with scratch.folder() as desk:
+        try:
+            watch = report.progress(job.name, job.notebook, sys.stderr)
+            run = report.execute(job.notebook, job.parameters, watch, origin=job.origin, units=desk / runs.UNITS)
+        finally:
+            report.erase(sys.stderr)
+            kernels.clean(job.parameters.get("spill"))
+        outcome = runs.finish(run, job.folder, job.name)
     if outcome.status != FAILED:
         print(outcome.page)
     for message in outcome.messages:

@@ -2,11 +2,11 @@
 
 import ast
 import copy
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from evalkit import report
+from evalkit import report, scratch
 from evalkit.arrays import ParameterError
 from evalkit.report import Run
 
@@ -19,10 +19,27 @@ def save(path: Path, notebook: Any, study: Any, given: Mapping[str, Any]) -> Non
     A missing folder is made. Raises ParameterError for another suffix, and where the folder cannot be.
     """
     if path.suffix not in report.CONTENTS:
-        raise ParameterError(f"path must end in one of {', '.join(report.CONTENTS)}, got {path.name!r}")
-    contents = {path.suffix: report.CONTENTS[path.suffix](run(notebook, study, given))}
+        raise ParameterError(
+            f"path must end in one of {', '.join([*report.CONTENTS, report.UNITS])}, got {path.name!r}"
+        )
+    _write(path, path.suffix, report.CONTENTS[path.suffix](run(notebook, study, given)))
+
+
+def save_units(path: Path, write: Callable[[Path], None]) -> None:
+    """Write the file of the units (.units.parquet). write: writes it to a path, or nothing where there are none.
+
+    A missing folder is made. Raises ParameterError where there are no units, and where the folder cannot be.
+    """
+    with scratch.folder() as desk:
+        write(draft := desk / "units")
+        if not draft.exists():
+            raise ParameterError("path: this study has no units to write; see the parameter units")
+        _write(path, report.UNITS, draft)
+
+
+def _write(path: Path, ending: str, content: str | Path) -> None:
     try:
-        report.write(path.parent, path.stem, contents)
+        report.write(path.parent, path.name.removesuffix(ending), {ending: content})
     except OSError as error:
         raise ParameterError(f"path: cannot write to {path.parent}: {error.strerror}") from None
 

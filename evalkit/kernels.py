@@ -1,7 +1,6 @@
 """Kernels: where one runs, what surrounds it, and one that stays warm for several notebooks."""
 
 import os
-import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,29 +15,22 @@ SOCKET_PATH = 100  # bytes a Unix socket's path may have: 103 on macOS, 107 on L
 SOCKET_NAME = len("/kernel-ipc-1") + 1
 HOME_FOLDERS = (("XDG_CONFIG_HOME", ".config"), ("XDG_CACHE_HOME", ".cache"))
 STARTING = Lock()  # the environment of this process is that of the kernel while one starts
+UNITS = "EVALKIT_UNITS"  # where a kernel leaves the file of the units
 FORGET = "from evalkit import kernels; kernels.forget()"
 SECONDS = 60  # for a warm kernel to answer
 
 
 @contextmanager
-def quiet() -> Iterator[dict[str, Any]]:
+def quiet(units: Path | None = None) -> Iterator[dict[str, Any]]:
     """Yield options for nbclient: stop the kernel at once, no times in the notebook, no kernel log on the terminal.
 
     The connection file, the sockets and the folder of IPython are in a temporary folder of this run, which is removed
     at the end. Otherwise jupyter_client would make them in the working directory, where two runs would answer each
     other's kernels, and IPython would write into the home folder. The environment is that of `surroundings`.
+    units: where the kernel leaves the file of the units; None: nowhere.
     """
-    with _folder() as folder, surroundings(folder):
+    with scratch.folder() as folder, surroundings(folder, units):
         yield _options(folder)
-
-
-@contextmanager
-def _folder() -> Iterator[Path]:
-    folder = scratch.new_folder()
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _options(folder: Path) -> dict[str, Any]:
@@ -57,9 +49,13 @@ def _options(folder: Path) -> dict[str, Any]:
 
 @dataclass(eq=False)
 class Warm:
-    """A kernel that runs one notebook after another: imports stay, variables and history do not."""
+    """A kernel that runs one notebook after another: imports stay, variables and history do not.
+
+    units: where it leaves the file of the units of each; None: nowhere.
+    """
 
     folder: Path
+    units: Path | None = None
     manager: Any = None
     clients: list[Any] = field(default_factory=list)
 
@@ -88,7 +84,7 @@ class Warm:
                 return clients[-1]
 
         manager = Manager(config=config, kernel_name="python3")
-        with STARTING, surroundings(self.folder):
+        with STARTING, surroundings(self.folder, self.units):
             run_sync(manager.start_kernel)()
         return manager
 
@@ -128,10 +124,10 @@ def loop_of_thread() -> Iterator[None]:
 
 
 @contextmanager
-def warm() -> Iterator[Warm]:
-    """Yield a kernel for several notebooks, which is stopped at the end."""
-    with _folder() as folder:
-        kernel = Warm(folder)
+def warm(units: Path | None = None) -> Iterator[Warm]:
+    """Yield a kernel for several notebooks, which is stopped at the end. units: where it leaves those of each."""
+    with scratch.folder() as folder:
+        kernel = Warm(folder, units)
         try:
             yield kernel
         finally:
@@ -155,10 +151,11 @@ def forget() -> None:
 
 
 @contextmanager
-def surroundings(folder: Path) -> Iterator[None]:
+def surroundings(folder: Path, units: Path | None = None) -> Iterator[None]:
     """Set the environment of a kernel that imports nothing from the working directory and writes only into `folder`.
 
-    Otherwise a file such as pandas.py beside the data would be imported instead of the package.
+    Otherwise a file such as pandas.py beside the data would be imported instead of the package. units: where it leaves
+    the file of the units.
     """
     profile = folder / "ipython" / "profile_default"
     profile.mkdir(parents=True, exist_ok=True)
@@ -168,6 +165,7 @@ def surroundings(folder: Path) -> Iterator[None]:
     ours = {"IPYTHONDIR": str(folder / "ipython"), "PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(paths)}
     if "MPLCONFIGDIR" not in os.environ and not _home_is_writable():
         ours["MPLCONFIGDIR"] = str(folder)
+    ours |= {UNITS: str(units)} if units is not None else {}
     ours |= processor.remedy(os.environ)
     before = {name: os.environ.get(name) for name in ours}
     os.environ.update(ours)

@@ -5,6 +5,7 @@ import errno
 import json
 import os
 import re
+import shutil
 import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
@@ -18,8 +19,9 @@ from evalkit.progress import bar
 RESULTS = "application/vnd.evalkit+json"
 REFUSALS = ("InputError", "ParameterError")
 CELL_SECONDS = 3600
-ENDINGS = (".html", ".ipynb", ".json", ".failed.html", ".failed.ipynb")
-DRAFT = re.compile(r"\..+\.(?:html|ipynb|json)\.(\d+)\.part")
+UNITS = ".units.parquet"
+ENDINGS = (".html", ".ipynb", ".json", UNITS, ".failed.html", ".failed.ipynb")
+DRAFT = re.compile(r"\..+\.(?:html|ipynb|json|parquet)\.(\d+)\.part")
 
 
 @dataclass(frozen=True)
@@ -33,11 +35,15 @@ class Failure:
 
 @dataclass(frozen=True)
 class Run:
-    """An executed notebook, the results that it published, and its failure if it stopped early."""
+    """An executed notebook, the results that it published, and its failure if it stopped early.
+
+    units: the temporary file of the units, None where it left none.
+    """
 
     notebook: Any
     results: dict[str, Any] | None
     failure: Failure | None
+    units: Path | None = None
 
 
 # Running ------------------------------------------------------------------------------------------------------
@@ -62,11 +68,12 @@ def execute(
     *,
     origin: str = "",
     kernel: kernels.Warm | None = None,
+    units: Path | None = None,
 ) -> Run:
     """Run a copy of the notebook with the parameters in the working directory; a failure is part of the result.
 
     watch: called before each code cell with the keyword `cell_index`. origin: the file of settings that parameters came
-    from. kernel: one that stays warm; None for a new one.
+    from. kernel: one that stays warm; None for a new one. units: where a new one leaves the file of the units.
     """
     from papermill.engines import NBClientEngine
     from papermill.iorw import load_notebook_node
@@ -81,14 +88,17 @@ def execute(
         _injected(ready).source += f"\n{SETTINGS}{origin}" if origin else ""
     hooks = {"on_cell_start": watch} if watch else {}
     options = {"progress_bar": False, "autosave_cell_every": 0, "execution_timeout": CELL_SECONDS}
-    with kernels.quiet() if kernel is None else nullcontext(kernel.options()) as calm:
+    units = units if kernel is None else kernel.units
+    if units:
+        units.unlink(missing_ok=True)  # what a run that failed has left
+    with kernels.quiet(units) if kernel is None else nullcontext(kernel.options()) as calm:
         failure = _run(NBClientEngine, ready, "python3", **options, **calm, **hooks)
     if failure and kernel:
         kernel.stop()
     results = published(ready)
     if failure is None and not isinstance(results, dict):
         failure = Failure("ResultsError", f"the notebook published no results ({RESULTS})", len(ready.cells) - 1)
-    return Run(stripped(ready, failure), results, failure)
+    return Run(stripped(ready, failure), results, failure, units if units and units.exists() else None)
 
 
 def _run(engine: Any, notebook: Any, kernel_name: str, **options: Any) -> Failure | None:
@@ -207,15 +217,18 @@ CONTENTS: dict[str, Callable[[Run], str]] = {
 }
 
 
-def files(run: Run) -> dict[str, str]:
+def files(run: Run) -> dict[str, str | Path]:
     """The contents of a run's files by ending; a failed run has other endings and no results."""
     if run.failure:
         return {f".failed{ending}": CONTENTS[ending](run) for ending in (".html", ".ipynb")}
-    return {ending: content(run) for ending, content in CONTENTS.items()}
+    units = {UNITS: run.units} if run.units else {}
+    return {ending: content(run) for ending, content in CONTENTS.items()} | units
 
 
-def write(folder: Path, name: str, contents: Mapping[str, str]) -> list[Path]:
+def write(folder: Path, name: str, contents: Mapping[str, str | Path]) -> list[Path]:
     """Write `<folder>/<name><ending>` for each ending; all are complete before the first replaces an old file.
+
+    contents: texts, and files to copy.
 
     Raises OSError if the folder is not writable or one of the files is a folder.
     """
@@ -227,8 +240,11 @@ def write(folder: Path, name: str, contents: Mapping[str, str]) -> list[Path]:
     _sweep_drafts(folder)
     drafts = [folder / f".{target.name}.{os.getpid()}.part" for target in targets]
     try:
-        for draft, text in zip(drafts, contents.values(), strict=True):
-            draft.write_text(text, encoding="utf-8", newline="\n")
+        for draft, content in zip(drafts, contents.values(), strict=True):
+            if isinstance(content, Path):
+                shutil.copyfile(content, draft)
+            else:
+                draft.write_text(content, encoding="utf-8", newline="\n")
         for draft, target in zip(drafts, targets, strict=True):
             os.replace(draft, target)
     finally:
@@ -271,9 +287,9 @@ def _input_name(source: Any) -> str:
     return str(source.get("name")) if isinstance(source, dict) else str(source)
 
 
-def discard_failed(folder: Path, name: str) -> None:
-    """Remove the files of an earlier failed run, which do not belong beside a later successful report."""
-    for ending in (".failed.html", ".failed.ipynb"):
+def discard(folder: Path, name: str, run: Run) -> None:
+    """Remove the files of earlier runs that do not belong beside a later report: failed ones, units of other data."""
+    for ending in (".failed.html", ".failed.ipynb", *(() if run.units else (UNITS,))):
         (folder / f"{name}{ending}").unlink(missing_ok=True)
 
 

@@ -4,6 +4,8 @@ import os
 import re
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 OURS = re.compile(r"evalkit-(\d+)-.*")
@@ -14,6 +16,16 @@ def new_folder(parent: Path | None = None) -> Path:
     parent = parent or Path(tempfile.gettempdir())
     sweep(parent)
     return Path(tempfile.mkdtemp(prefix=f"evalkit-{os.getpid()}-", dir=parent))
+
+
+@contextmanager
+def folder() -> Iterator[Path]:
+    """Yield a temporary folder, which is removed at the end. Raises OSError."""
+    path = new_folder()
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def sweep(parent: Path | None = None) -> None:

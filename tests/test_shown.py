@@ -93,7 +93,9 @@ def test_save_writes_page_notebook_and_results(study, tmp_path):
     assert "<td" not in (tmp_path / "page.html").read_text(encoding="utf-8")
     executed = nbformat.read(tmp_path / "page.ipynb", as_version=4)
     assert executed.cells[2].outputs[0].data["text/plain"] == "4"
-    with pytest.raises(ParameterError, match=r"path must end in one of .html, .ipynb, .json, got 'page.pdf'"):
+    with pytest.raises(
+        ParameterError, match=r"path must end in one of .html, .ipynb, .json, .units.parquet, got 'page.pdf'"
+    ):
         study.save(tmp_path / "page.pdf")
 
 

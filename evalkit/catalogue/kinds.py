@@ -39,7 +39,8 @@ class Kind:
     apart: tests take the variance that positive and that negative rows add each by itself. decided: a threshold
     decides the metric, the order of the scores beside it does not matter. joint: value and effects come together.
     centred: a row moves the metric by numbers of its own, not of its place in the table. of_rows: the metric is a mean
-    over rows. summed: sums over rows that are read twice tell it. totalled: it follows from `terms` added up.
+    over rows. summed: sums over rows that are read twice tell it. totalled: it follows from `terms` added up. termed:
+    `sums` gives each row, or unit, terms of its own, whose sums are the metric of any of them.
     """
 
     apart: ClassVar[bool] = False
@@ -49,6 +50,7 @@ class Kind:
     of_rows: ClassVar[bool] = False
     summed: ClassVar[bool] = False
     totalled: ClassVar[bool] = False
+    termed: ClassVar[bool] = False
 
     @property
     def picks(self) -> bool:
@@ -107,6 +109,7 @@ class PerUnit(Kind):
     """The mean of one value a unit. of: (structure, k, level) -> the values; level is the relevance level."""
 
     of: Callable[..., Floats]
+    termed: ClassVar[bool] = True
 
     def sums(self, structure: Any, k: int | None, level: float) -> Sums:
         """The values."""
@@ -119,9 +122,18 @@ class Proportion(PerUnit):
 
 @dataclass(frozen=True)
 class Ratio(Kind):
-    """A ratio of sums over units. of: (structure, k, level) -> the terms of each unit."""
+    """A ratio of sums over units. of: (structure, k, level) -> the terms of each unit.
+
+    within: these depend on which rows of the unit are there, as the rows of each are ranked among themselves.
+    """
 
     of: Callable[..., Sums]
+    within: bool = False
+
+    @property
+    def termed(self) -> bool:  # type: ignore[override]
+        """Whether some of the rows have the same terms."""
+        return not self.within
 
     def sums(self, structure: Any, k: int | None, level: float) -> Sums:
         """The terms, times the weight of a row that has one."""
@@ -141,6 +153,7 @@ class Loss(Kind):
     of_rows: ClassVar[bool] = True
     summed: ClassVar[bool] = True
     totalled: ClassVar[bool] = True
+    termed: ClassVar[bool] = True
 
     def terms(self, rows: Rows, k: int | None, centre: Centre) -> Sequence[Floats]:
         """Of each row its loss, and 1 if it takes part, before its weight."""
@@ -186,6 +199,7 @@ class RatioOfRows(Kind):
     centred: ClassVar[bool] = True
     summed: ClassVar[bool] = True
     totalled: ClassVar[bool] = True
+    termed: ClassVar[bool] = True
 
     def terms(self, rows: Rows, k: int | None, centre: Centre) -> Sequence[Floats]:
         """Both numbers of each row, before its weight."""
@@ -233,6 +247,7 @@ class Share(Kind):
     decided: ClassVar[bool] = True
     of_rows: ClassVar[bool] = True
     summed: ClassVar[bool] = True
+    termed: ClassVar[bool] = True
 
     def hits(self, rows: Rows) -> tuple[Bools, Bools]:
         """Which rows count, and which of these are hits."""

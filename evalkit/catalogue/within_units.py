@@ -26,7 +26,7 @@ def _within(importance: Importance) -> Ratio:
         weight[np.unique(code, return_index=True)[1]] = importance(g)
         return Sums(weight * g.auc[code], np.where(np.isnan(g.auc[code]), np.nan, weight))
 
-    return Ratio(of)
+    return Ratio(of, within=True)
 
 
 def _grouped(rows: Rows, code: Ints) -> GroupedCounts:

@@ -11,7 +11,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from evalkit import kernels, report
+from evalkit import kernels, report, scratch
 from evalkit.commands import requests, runs
 from evalkit.commands.requests import Refused
 from evalkit.commands.runs import DONE, FAILED, GATE, REFUSED, Job, Outcome
@@ -147,7 +147,7 @@ def _refused(name: str, why: str) -> Outcome:
 
 def _work(queue: Queue) -> None:
     """Make reports one after another in one kernel."""
-    with kernels.loop_of_thread(), kernels.warm() as kernel:
+    with scratch.folder() as desk, kernels.loop_of_thread(), kernels.warm(desk / runs.UNITS) as kernel:
         for number, job in queue.jobs():
             run = report.execute(job.notebook, job.parameters, origin=job.origin, kernel=kernel)
             if not queue.stopped:

@@ -1,7 +1,7 @@
 """One report: a notebook run with its parameters, its files written, and its outcome."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from evalkit.commands import requests
 from evalkit.commands.requests import Refused, Settings
 
 DONE, FAILED, REFUSED, GATE = 0, 1, 2, 3
+UNITS = "units.parquet"  # what a kernel leaves on its desk
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ def finish(run: report.Run, folder: Path, name: str) -> Outcome:
     page = _write(folder, name, report.files(run))[0]
     if run.failure:
         return Outcome(FAILED, page, (f"run failed: {run.failure.name}: {run.failure.message}; see {page}",))
-    report.discard_failed(folder, name)
+    report.discard(folder, name, run)
     note = (f"note: this replaced a report of other data ({other}); --name NAME keeps both",) if other else ()
     return _gated(Outcome(DONE, page, note, run.results))
 
@@ -78,7 +79,7 @@ def _gated(outcome: Outcome) -> Outcome:
     return replace(outcome, status=GATE, messages=(*outcome.messages, message))
 
 
-def _write(folder: Path, name: str, contents: dict[str, str]) -> list[Path]:
+def _write(folder: Path, name: str, contents: Mapping[str, str | Path]) -> list[Path]:
     try:
         return report.write(folder, name, contents)
     except OSError as error:

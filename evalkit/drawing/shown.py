@@ -5,7 +5,7 @@ import importlib
 import inspect
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
@@ -148,11 +148,12 @@ class Offer(Generic[Shape]):
 class Shown:
     """What `read` of a report returns: it shows itself, and its figures and tables leave the page.
 
-    report: the name of the notebook. given: the parameters that the user set.
+    report: the name of the notebook. given: the parameters that the user set. write_units: writes the units.
     """
 
     report: ClassVar[str]
     given: Mapping[str, Any]
+    write_units: Callable[[Path], None]
 
     @property
     def plot(self) -> Offer[Picture]:
@@ -165,11 +166,14 @@ class Shown:
         return Offer(self, Html)
 
     def save(self, path: str | PathLike[str], notebook: str | PathLike[str] | None = None) -> None:
-        """Write the page of the report, .html, or its executed notebook, .ipynb, or its results, .json.
+        """Write the page of the report, .html, its executed notebook, .ipynb, its results, .json, or .units.parquet.
 
         A missing folder is made. notebook: a copy that was adapted; None: the bundled one. Raises ParameterError for
-        another suffix, and where the folder cannot be.
+        another suffix, where the folder cannot be, and where the units are not at hand.
         """
+        if Path(path).name.endswith(report.UNITS):
+            in_process.save_units(Path(path), self.write_units)
+            return
         source = bundled.notebooks() / f"{self.report}.ipynb" if notebook is None else Path(notebook)
         in_process.save(Path(path), report.read(source), self, self.given)
 

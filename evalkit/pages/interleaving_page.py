@@ -11,6 +11,7 @@ from evalkit.numbers import number, p_value, signed
 from evalkit.pages import experiment_page, first_screen, page, pieces, planning_page, record
 from evalkit.pages.shared_findings import columns_read, contrary, picked, skewed, slices
 from evalkit.studies import online_diagnostics as diagnostics
+from evalkit.studies import units_file
 from evalkit.studies.interleaving import Online
 from evalkit.studies.interleaving_study import Interleaving
 from evalkit.studies.online_diagnostics import less_even
@@ -134,7 +135,8 @@ def origin(o: Online) -> Html:
 
 
 def results(o: Online) -> Results:
-    """Every number of the page, unrounded; null for a part that was not given."""
+    """Every number of the page, unrounded; null for a part that was not given; beside it the file of the units."""
+    units_file.leave("interleaving", o.tables_of)
     more = {
         "log": _log_results(o.log) if o.log else None,
         "users": experiment_page.answers(o.users) if o.users else None,

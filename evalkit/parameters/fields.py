@@ -87,6 +87,7 @@ PAIRS = Plain("pairs name=text", "Named", MAPPING, readers.mapping)
 COST_PAIR = Plain("fp=number,fn=number", "Named", {**MAPPING, "required": ["fp", "fn"]}, decisions.costs)
 CUT = Plain(decisions.FORMS, "str | float", NUMBER_OR_TEXT, decisions.threshold)
 SHARES = Plain("pairs arm=number, or unknown", "Named", MAPPING, _planned_shares)
+YES_NO = Plain("yes or no", "str | bool", {"enum": ["yes", "no", True, False]}, readers.yes_or_no)
 FOLDER = Plain("a folder that exists", "str", {"type": "string"}, readers.folder)
 
 

@@ -259,6 +259,18 @@ def choice(name: str, value: Any, allowed: Sequence[str]) -> str | None:
     raise ParameterError(f"{name} must be one of {', '.join(allowed)}, got {value!r}{did_you_mean(read, allowed)}")
 
 
+def yes_or_no(name: str, value: Any) -> bool | None:
+    """True for "yes" or true, False for "no" or false, None if nothing is given.
+
+    >>> yes_or_no("units", "no"), yes_or_no("units", True), yes_or_no("units", None)
+    (False, True, None)
+    """
+    if isinstance(value, bool):
+        return value
+    word = choice(name, value, ("yes", "no"))
+    return None if word is None else word == "yes"
+
+
 def mapping(name: str, value: Any) -> dict[str, str]:
     """Texts by name from a mapping, "query=qid,item=doc" or "{query: qid}"; empty for None.
 

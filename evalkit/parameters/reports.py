@@ -21,6 +21,7 @@ from evalkit.parameters.fields import (
     SHARES,
     TEXT,
     TEXTS,
+    YES_NO,
     Choice,
     Integer,
     Integers,
@@ -55,6 +56,9 @@ class Shared(Parameters):
         Choice((NO_HEADER, FIRST_LINE)),
         "of text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); "
         "None: inferred from the content",
+    )
+    units: bool | None = option(
+        YES_NO, "whether NAME.units.parquet, the terms of every unit, is written; None: up to 10 million rows"
     )
 
 

@@ -40,9 +40,10 @@ class Sample(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class HeldRows:
-    """Rows at hand, by system."""
+    """Rows at hand, by system. id: what pairs them."""
 
     rows: Mapping[str, Rows]
+    id: np.ndarray
 
     @property
     def layout(self) -> Layout:
@@ -333,8 +334,7 @@ class OfSums(Statistic):
     def _error(self, form: Form) -> float:
         n, freedom = self.moments.n, self.freedom
         unlike = ratio(freedom + 1, freedom) * ratio(n - 1, n)  # Kish's number in place of n
-        centre = self.moments.total(form) if self.kind.centred else 0.0
-        return self.moments.error(form, centre) * float(np.sqrt(unlike))
+        return self.moments.error(form, self.moments.total(form) if self.kind.centred else 0.0) * float(np.sqrt(unlike))
 
     def _weight(self, tp: float, fn: float, fp: float, tn: float) -> Form:
         """The weight of rows in some of the four cells."""

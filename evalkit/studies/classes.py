@@ -53,7 +53,8 @@ class RowsStudy(ClassesStudy):
         d, k = self.data, len(self.classes)
         shared: dict[str, Any] = {"weight": d.weight, "unit": self.unit, "classes": k, "beside": self.beside(d.rows)}
         sides = {name: (d.score.get(name), d.predicted[name]) for name in self.systems}
-        return HeldRows({name: Rows(d.actual, score, decision=p, **shared) for name, (score, p) in sides.items()})
+        rows = {name: Rows(d.actual, score, decision=p, **shared) for name, (score, p) in sides.items()}
+        return HeldRows(rows, d.rows.id)
 
     @property
     def scored(self) -> bool:

@@ -1,6 +1,6 @@
 """The study of an A/B table whose users are in memory."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,16 +15,19 @@ from evalkit.online.experiments import Assignment
 from evalkit.statistics import methods, permutation
 from evalkit.statistics.significance import Comparison
 from evalkit.statistics.statistic import Layout, OfUnits
+from evalkit.studies import units
 from evalkit.studies.experiment_study import TOPS, Control, Experiment
 from evalkit.studies.study import EVERY, Member
+from evalkit.studies.units import Block, Listed, Units
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RowsStudy(Experiment):
-    """The study of users at hand. numbers: one element a user, by column."""
+    """The study of users at hand. numbers: one element a user, by column. users: their ids."""
 
     assigned: Assignment
     numbers: Mapping[str, Floats]
+    users: np.ndarray
 
     @cached_property
     def sizes(self) -> dict[str, int]:
@@ -39,6 +42,15 @@ class RowsStudy(Experiment):
     def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> OfUnits:
         """One value a user of the arm."""
         return OfUnits(chosen, chosen.sums(self.numbers).take(self._in(system, member)), design=Layout.INDEPENDENT)
+
+    def units_held(self) -> Units:
+        """One value a user, in the rows of the user's arm."""
+        return Units(len(self.users), self._blocks(self.listed(self.users)), self.settings.segments)
+
+    def _blocks(self, listed: Listed) -> Iterator[Block]:
+        for system in self.systems:
+            terms = [(system, chosen, self.measure(chosen, system).sums) for chosen in self.settings.metrics]
+            yield from units.of_terms(terms, listed.take(self._in(system)))
 
     def _in(self, system: str, member: Member = EVERY) -> Bools:
         members = np.zeros(self.assigned.arm.size, dtype=np.bool_)

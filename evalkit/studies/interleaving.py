@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, ClassVar
 
 from evalkit import parameters
@@ -18,7 +19,7 @@ from evalkit.reading.reductions import tabled
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part, Source
-from evalkit.studies import experiment, interleaving_sums, planning, study
+from evalkit.studies import experiment, interleaving_sums, planning, study, units, units_file
 from evalkit.studies.experiment_study import Experiment
 from evalkit.studies.interleaving_rows import RowsStudy
 from evalkit.studies.interleaving_study import Interleaving
@@ -59,6 +60,15 @@ class Online(Shown):
     def studies(self) -> list[Study]:
         """The log's and the table's study, as far as given."""
         return [study for study in (self.log, self.users) if study is not None]
+
+    @property
+    def tables_of(self) -> dict[str, Study]:
+        """The same by the name of the parameter that gives the input."""
+        return {name: study for name, study in (("log", self.log), ("users", self.users)) if study is not None}
+
+    def write_units(self, path: Path) -> None:
+        """Write the file of the units of both; nothing where there are none to write."""
+        units_file.write(path, self.report, self.tables_of)
 
     @property
     def sources(self) -> tuple[Source, ...]:
@@ -104,6 +114,7 @@ def read(
     level: float = 0.95,
     seed: int = 0,
     header: str | None = None,
+    units: str | bool | None = None,
     memory: str | None = None,
     threads: int | None = None,
     spill: str | None = None,
@@ -175,6 +186,7 @@ def _read_log(data: list[Part] | None, shared: Settings, p: parameters.Interleav
     with tabled.engine_for(data, budget) as engine:
         if engine is None:
             return _held(logs.read_log(data, **asked), shared, there)
+        units.refuse(shared)
         table = large_log.read(engine, data, **asked)
         own = experiment.own_settings(shared, there, table.arms)
         return interleaving_sums.study_of(table, own, simulated=logs.holds(table.sources(), str(SAMPLE["log"])))

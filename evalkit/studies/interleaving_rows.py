@@ -1,7 +1,9 @@
 """The study of interleaved sessions whose log is in memory."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 import pandas as pd
@@ -15,8 +17,10 @@ from evalkit.online.sessions import Log
 from evalkit.statistics import inference, interval_methods
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.statistic import Layout, OfUnits
+from evalkit.studies import units
 from evalkit.studies.interleaving_study import HEAVY, Interleaving
 from evalkit.studies.study import EVERY, Member
+from evalkit.studies.units import Block, Listed, Units
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,6 +69,17 @@ class RowsStudy(Interleaving):
         """One value a user."""
         design = Layout.DIVIDED if len(self.systems) == 2 else Layout.PLAIN
         return OfUnits(chosen, chosen.sums(self.sides(member)[self.systems.index(system)]), design=design)
+
+    def units_held(self) -> Units:
+        """One value a user, and the sessions with the credit of each arm, which tell the slices."""
+        users, sessions_of = Listed(np.unique(self.log.unit)), np.arange(1, len(self.log.unit) + 1)
+        listed = Listed.of(sessions_of, self.log.unit, self.slices)
+        blocks = chain(self._of_sessions(listed), units.of_each(self, users).blocks)
+        return Units(len(sessions_of), blocks, self.settings.segments)
+
+    def _of_sessions(self, listed: Listed) -> Iterator[Block]:
+        for arm, name in enumerate(self.systems):
+            yield Block(name, None, len(self.credit), listed.columns, {"score": self.credit[:, arm]})
 
     def undefined(self, chosen: Chosen, system: str) -> int:
         """Users for whom the metric is undefined."""

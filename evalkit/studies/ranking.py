@@ -30,9 +30,10 @@ from evalkit.reading.tables.parts import Source
 from evalkit.statistics import inference, methods, power
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.statistic import OfUnits
-from evalkit.studies import asks, study
+from evalkit.studies import asks, study, units
 from evalkit.studies.asks import BestTies, Depth, InterpolatedPrecision, Unjudged, WorstTies
 from evalkit.studies.study import EVERY, Member, Study
+from evalkit.studies.units import Units
 from evalkit.studies.words import unit_noun
 
 SAMPLE = {
@@ -72,6 +73,7 @@ def read(
     level: float = 0.95,
     seed: int = 0,
     header: str | None = None,
+    units: str | bool | None = None,
     memory: str | None = None,
     threads: int | None = None,
     spill: str | None = None,
@@ -205,6 +207,10 @@ class Ranking(Shown, Study):
 
     def _measured(self, chosen: Chosen, system: str, member: Member) -> OfUnits:
         return OfUnits(chosen, self._values[chosen.label, system].take(member), self._units(member))  # type: ignore[arg-type]
+
+    def units_held(self) -> Units:
+        """One value a query, also of lists that were read shard by shard."""
+        return units.of_each(self, self.listed(self.runs.query))
 
     def _units(self, member: Member) -> np.ndarray | None:
         return None if self.unit is None else self.unit[member]

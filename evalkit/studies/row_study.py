@@ -25,9 +25,11 @@ from evalkit.metrics.rows import Rows
 from evalkit.reading.inputs.aligned import Aligned, number_of
 from evalkit.statistics import inference
 from evalkit.statistics.intervals import Estimate
-from evalkit.statistics.sample import Sample
+from evalkit.statistics.sample import HeldRows, Sample
 from evalkit.statistics.statistic import Layout, OfRows, Statistic
+from evalkit.studies import units
 from evalkit.studies.study import EVERY, Member, Study
+from evalkit.studies.units import Units
 from evalkit.studies.words import unit_noun
 
 DRAWN = 8  # curves that one picture can hold
@@ -41,6 +43,19 @@ class RowStudy(Shown, Study):
     @abstractmethod
     def sample(self) -> Sample:
         """All systems on the same rows."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """All classes or labels of which each row has scores or decisions of its own; none where it has one."""
+        return ()
+
+    def units_held(self) -> Units | None:
+        """The rows, where they are at hand."""
+        sample = self.sample
+        if not isinstance(sample, HeldRows):
+            return None
+        blocks = units.of_rows(sample.rows, self.settings.metrics, self.listed(sample.id), self.names)
+        return Units(len(sample.id), blocks, self.settings.segments, self.names)
 
     def beside(self, rows: Aligned) -> dict[str, Floats]:
         """The further columns that the metrics are computed from."""

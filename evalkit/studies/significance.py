@@ -20,7 +20,7 @@ from evalkit.reading.reductions.asked_columns import Asked
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part
-from evalkit.studies import significance_sums, study, unit_sources
+from evalkit.studies import significance_sums, study, unit_sources, units
 from evalkit.studies.significance_rows import RowsStudy
 from evalkit.studies.significance_study import Significance
 from evalkit.studies.trials import Shares
@@ -61,6 +61,7 @@ def read(
     memory: str | None = None,
     threads: int | None = None,
     spill: str | None = None,
+    units: str | bool | None = None,
 ) -> Significance | Shares:
     """Read values of several systems on the same units, and test which differences are statistically significant.
 
@@ -85,6 +86,7 @@ def study_of(p: parameters.Significance, limits: Limits = USUAL) -> Significance
         kind = unit_tables.kind(parts, p.columns, p.systems, asked.held if asked else unit_roles.held)
         _check(kind, parts, p)
         if asked and not p.test_to_train and (large := unit_sources.large(kind, asked, p)):
+            units.refuse(p)
             metrics = _directed(tuple(Chosen(unit_sources.named(name)) for name in large.metrics), p.lower_is_better)
             return significance_sums.study_of(large, study.settings(p, metrics, limits=limits), p.given, p.looks)
     if kind == "trials":

@@ -18,8 +18,10 @@ from evalkit.statistics.methods import Paired
 from evalkit.statistics.power import Effect, effect
 from evalkit.statistics.ranks import Ranked
 from evalkit.statistics.statistic import Layout, OfUnits
+from evalkit.studies import units
 from evalkit.studies.significance_study import Significance
 from evalkit.studies.study import EVERY, Member
+from evalkit.studies.units import Units
 
 DRAWN = 16_384  # sign vectors of the pictures; p-values come from 100,000
 RESAMPLES = 2_000
@@ -48,6 +50,15 @@ class RowsStudy(Significance):
         clusters = None if self.unit is None else self.unit[member]  # type: ignore[index]
         design = Layout.FOLDS if self.test_to_train else Layout.PLAIN
         return OfUnits(chosen, self.data.values[chosen.label, system].take(member), clusters, design)  # type: ignore[arg-type]
+
+    def units_held(self) -> Units:
+        """One value a row; of an earlier report, which has differences only, the value of each system."""
+        if self.data.known:
+            every = [(system, chosen) for system in self.systems for chosen in self.settings.metrics]
+            of = {(system, chosen.label): self.estimate(chosen, system).value for system, chosen in every}
+            return Units(1, [units.known(system, chosen, of[system, chosen.label]) for system, chosen in every])
+        id = self.data.unit if self.unit is None else np.arange(1, len(self.data.unit) + 1)
+        return units.of_each(self, self.listed(id))
 
     def values(self, chosen: Chosen, system: str) -> Sums:
         """One value a row."""

@@ -27,6 +27,7 @@ from evalkit.statistics.methods import Options
 from evalkit.statistics.significance import Comparison
 from evalkit.statistics.statistic import Layout, Statistic
 from evalkit.studies import leaders
+from evalkit.studies.units import WithUnits
 from evalkit.studies.words import plural
 
 Member = Bools | slice | int  # of sums a number of a slice
@@ -46,6 +47,7 @@ class Settings:
     gate: str | None
     seed: int
     limits: Limits = USUAL
+    units: bool | None = None
 
     @property
     def attributes(self) -> list[str]:
@@ -73,7 +75,7 @@ def settings(
 ) -> Settings:
     """Return the settings that the parameters of a report and these ask for; the first metric decides."""
     several = tuple(dict.fromkeys(segments))
-    return Settings(tuple(metrics), p.baseline, unit, several, p.level, p.margin, p.gate, p.seed, limits)
+    return Settings(tuple(metrics), p.baseline, unit, several, p.level, p.margin, p.gate, p.seed, limits, p.units)
 
 
 def inputs(tables: Any, header: str | None, reading: Reading = USUAL.reading) -> list[Part] | None:
@@ -103,7 +105,7 @@ def _seeds(*key: int) -> np.random.SeedSequence:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Study(ABC):
+class Study(WithUnits, ABC):
     """One evaluation of several systems on the same units. Frames have one row a result."""
 
     settings: Settings

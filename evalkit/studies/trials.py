@@ -18,8 +18,9 @@ from evalkit.statistics import proportions
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.methods import Options
 from evalkit.statistics.statistic import Hits, Known, Statistic
-from evalkit.studies import study, unit_sources
+from evalkit.studies import study, unit_sources, units
 from evalkit.studies.study import EVERY, Member, Study
+from evalkit.studies.units import Units
 from evalkit.studies.words import plural
 
 SHARE = "share of successes"
@@ -103,6 +104,13 @@ class Shares(Shown, Study):
         return Known(
             chosen, Estimate(self.null, np.nan, np.nan, self.settings.level, int(self.data.trials.max()), "given")
         )
+
+    def units_held(self) -> Units:
+        """Successes and trials of each system; of the null share itself."""
+        blocks = [units.known(name, self.primary, *map(float, self.counts(name))) for name in self.data.systems]
+        if self.null is not None:
+            blocks.append(units.known(self.label(self.null), self.primary, self.null))
+        return Units(1, blocks)
 
     def inference_options(self, key: int) -> Options:
         """What intervals and tests depend on beside the data."""

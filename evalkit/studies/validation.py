@@ -29,7 +29,7 @@ from evalkit.reading.reductions import folds, tabled
 from evalkit.reading.reductions.folds import LargeFolds
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import precision, sources
-from evalkit.studies import fold_cells, resplits, validity_forecasts, validity_scores
+from evalkit.studies import fold_cells, resplits, units, validity_forecasts, validity_scores
 from evalkit.studies.possible_metrics import Possible
 from evalkit.studies.resplits import Setting
 from evalkit.studies.study import Settings
@@ -76,6 +76,7 @@ def read(
     memory: str | None = None,
     threads: int | None = None,
     spill: str | None = None,
+    units: str | bool | None = None,
 ) -> Validation:
     """Read out-of-fold predictions, or a table to fit estimators on, and check whether the evaluation is sound.
 
@@ -108,6 +109,7 @@ def _of_predictions(p: parameters.Validation, limits: Limits) -> Validation:
     budget = base.budget(p.memory, p.threads, p.spill, limits.reading)
     with tabled.engine_for(parts, budget) as engine:
         if engine:
+            units.refuse(p)
             return _of_table(folds.read(engine, parts, columns=p.columns, kind=p.task), p, limits)
     data = examples.predictions(parts, columns=p.columns, kind=p.task)
     of = _of_rows(data)
@@ -197,7 +199,7 @@ def _of_rows(e: Examples) -> Possible:
 
 def _shared(of: Possible, unit: str | None, p: parameters.Validation, limits: Limits) -> Settings:
     chosen = lookup.chosen(p.metrics, of.structure, of.usual(p.metrics))
-    return Settings(chosen, None, unit, (), p.level, p.margin, p.gate, p.seed, limits)
+    return Settings(chosen, None, unit, (), p.level, p.margin, p.gate, p.seed, limits, p.units)
 
 
 # Two ways in

@@ -20,10 +20,11 @@ from evalkit.reading.inputs.examples import Examples
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.significance import adjust, holm, verdict
 from evalkit.statistics.statistic import OfRows, pooled_variances
-from evalkit.studies import fold_map
+from evalkit.studies import fold_map, units
 from evalkit.studies.diagnostics import ends
 from evalkit.studies.resplits import Resplits
 from evalkit.studies.study import EVERY, Member
+from evalkit.studies.units import Listed, Units
 from evalkit.studies.validity import FEW, INSIDE, OUTSIDE, Validation
 from evalkit.studies.validity_facts import Facts, Features, Label, Split
 from evalkit.studies.words import plural
@@ -104,6 +105,18 @@ class RowsStudy(Validation):
         """The metric of a system's out-of-fold rows."""
         rows = replace(self.pooled[system], unit=self.unit)
         return OfRows(chosen, rows if member is EVERY else rows.take(member))  # type: ignore[arg-type]
+
+    def units_held(self) -> Units:
+        """The rows that were tested, by their ids or else their numbers, each with its fold."""
+        e, folds = self.examples, np.zeros(self.rows.size, np.int64)
+        for number, (_, at) in enumerate(self.tests):
+            folds[at] = number
+        cluster = self.attributes[self.settings.unit] if self.settings.unit else None
+        id = self.rows + 1 if e.id is None else e.id[self.rows]
+        listed = Listed(id, cluster, {"fold": ([name for name, _ in self.tests], folds)})
+        labels = e.classes if len(e.classes) > 2 else ()
+        rows = {name: self.pooled[name] for name in self.systems}
+        return Units(self.rows.size, units.of_rows(rows, self.settings.metrics, listed, labels), ("fold",), labels)
 
     def fold_value(self, chosen: Chosen, system: str, fold: int) -> float:
         """A metric of a system on the test rows of a fold, by its number."""

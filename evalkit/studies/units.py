@@ -1,0 +1,266 @@
+"""The units of a study: by system and metric the terms of every unit, or the rows that the metric is computed from.
+
+A metric whose kind is `termed` has a numerator and a denominator for each unit; their sums are the metric of all units,
+or of some. All other metrics, such as those of the order of the scores, are computed from the rows themselves, which
+stand once for each system. `units_file` writes both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from evalkit.arrays import Floats, Ints, ParameterError
+from evalkit.catalogue.metric import Chosen
+from evalkit.metrics.rows import Rows
+from evalkit.metrics.sums import Sums
+from evalkit.reading.tables.slices import Slice
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from evalkit.parameters import Compared
+    from evalkit.studies.study import Settings, Study
+
+PIECE = 2**17  # rows of a file that are made at once
+RUN = 504  # values of a run of Parquet: what repeats after whole runs repeats in bytes, which compresses
+REFUSED = "units: yes needs all rows in memory; a table of this size is added up and its rows are not kept"
+MOST = 10_000_000  # units times systems up to which the file is written where nobody asked for it
+
+
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """What names the units: the id of each, its cluster if it has one, and the slice that it lies in, by column.
+
+    cluster: None where there is none. slices: of each column the labels, and the number of each unit's label.
+    """
+
+    id: np.ndarray
+    cluster: np.ndarray | None = None
+    slices: Mapping[str, tuple[Sequence[str], Ints]] = field(default_factory=dict)
+
+    @staticmethod
+    def of(id: np.ndarray, cluster: np.ndarray | None = None, slices: Iterable[Slice] = ()) -> Listed:
+        """The names of units. slices: each unit lies in one of those of every column."""
+        columns: dict[str, list[Slice]] = {}
+        for part in slices:
+            columns.setdefault(part.column, []).append(part)
+        return Listed(id, cluster, {name: _numbered(parts, len(id)) for name, parts in columns.items()})
+
+    def __len__(self) -> int:
+        return len(self.id)
+
+    def parts(self, each: int) -> Iterator[tuple[slice, Listed]]:
+        """The units part by part, with their places. each: rows of the file that a unit has.
+
+        The rows of all systems and metrics of some units are neighbours, so that the file has their names about once.
+        """
+        step = max(1, PIECE // max(1, each))
+        step -= step % RUN if step > RUN else 0
+        for start in range(0, len(self), step):
+            at = slice(start, start + step)
+            yield at, self.take(at)
+
+    def take(self, rows: Any) -> Listed:
+        """Those of some units, by a mask or by their numbers."""
+        cluster = None if self.cluster is None else self.cluster[rows]
+        return Listed(
+            self.id[rows], cluster, {name: (labels, code[rows]) for name, (labels, code) in self.slices.items()}
+        )
+
+    @cached_property
+    def columns(self) -> dict[str, pa.Array]:
+        """The columns of the file, by name."""
+        import pyarrow as pa
+
+        texts = {name: side for name, side in (("unit", self.id), ("cluster", self.cluster)) if side is not None}
+        columns: dict[str, pa.Array] = {name: _texts(side) for name, side in texts.items()}
+        for name, (labels, code) in self.slices.items():
+            columns[segment(name)] = pa.DictionaryArray.from_arrays(
+                code.astype(np.int32), pa.array(labels, pa.string())
+            )
+        return columns
+
+
+def segment(column: str) -> str:
+    """The column of the file that has the slices of a column for segments."""
+    return f"segment_{column}"
+
+
+def _texts(values: np.ndarray) -> pa.Array:
+    import pyarrow as pa
+
+    return pa.array(values if values.dtype == object else values.astype(str).astype(object), pa.string())
+
+
+def _numbered(parts: Sequence[Slice], n: int) -> tuple[Sequence[str], Ints]:
+    """The labels of the slices of a column, and the number of each unit's slice."""
+    code = np.zeros(n, np.int64)
+    for number, part in enumerate(parts):
+        code[part.member] = number
+    return [part.label for part in parts], code
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Rows of the file, of one system and some units. metric: None of rows that other metrics are computed from.
+
+    columns: those of texts, by name; numbers: those of numbers. A column that is in neither is empty. label: number of
+    each row's class or label among all, None where a row is not of one.
+    """
+
+    system: str
+    metric: str | None
+    rows: int
+    columns: Mapping[str, pa.Array]
+    numbers: Mapping[str, Floats]
+    label: Ints | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """The units of a study. size: how many a system has. blocks: the rows of the file, made as they are taken.
+
+    segments: the columns that have slices. labels: all classes or labels.
+    """
+
+    size: int
+    blocks: Iterable[Block]
+    segments: Sequence[str] = ()
+    labels: Sequence[str] = ()
+
+
+def refuse(asked: Compared | Settings) -> None:
+    """Raise ParameterError where the file is asked for of rows that are about to be added up, and not kept."""
+    if asked.units:
+        raise ParameterError(REFUSED)
+
+
+class WithUnits:
+    """What every study has for the file of its units."""
+
+    report: ClassVar[str]
+    settings: Settings
+    systems: tuple[str, ...]
+    attributes: Mapping[str, np.ndarray]
+
+    def __post_init__(self) -> None:
+        """Raise ParameterError at once where the file is asked for and cannot be, before the page is computed."""
+        if self.settings.units:
+            self.units_wanted()
+
+    @property
+    def slices(self) -> list[Slice]:
+        """The groups of units that share a value of a segment column."""
+        return []
+
+    def units_held(self) -> Units | None:
+        """The units; None where rows were added up and are not at hand."""
+        return None
+
+    def units_wanted(self) -> Units | None:
+        """The units that are to be written: those that are held, of very many only if they are asked for.
+
+        Raises ParameterError where they are asked for and not held.
+        """
+        asked = self.settings.units
+        units = None if asked is False else self.units_held()
+        if units is None:
+            refuse(self.settings)
+        return units if units is not None and (asked or units.size * len(self.systems) <= MOST) else None
+
+    def write_units(self, path: Path) -> None:
+        """Write the file of the units of this study; nothing where there are none to write."""
+        from evalkit.studies import units_file  # which stands on this module
+
+        study: Any = self
+        units_file.write(path, self.report, {"": study})
+
+    def listed(self, id: np.ndarray) -> Listed:
+        """What names the units: their ids, what the parameter `unit` names, and the slices."""
+        cluster = self.attributes[self.settings.unit] if self.settings.unit else None
+        return Listed.of(id, cluster, self.slices)
+
+
+# Terms and rows -------------------------------------------------------------------------------------------------------
+
+Terms = Sequence[tuple[str, Chosen, Sums]]  # of systems and metrics
+
+
+def of_each(study: Study, listed: Listed) -> Units:
+    """The terms of the units of a study, of which each has a value of every metric and system."""
+    return Units(len(listed), _of_each(study, listed), tuple(listed.slices))
+
+
+def _of_each(study: Study, listed: Listed) -> Iterator[Block]:
+    of: Any = study.measure
+    terms = [(name, chosen, of(chosen, name).sums) for name in study.systems for chosen in study.settings.metrics]
+    yield from of_terms(terms, listed)
+
+
+def of_terms(terms: Terms, listed: Listed) -> Iterator[Block]:
+    """The terms of every unit; a unit without a value has none."""
+    for at, part in listed.parts(len(terms)):
+        for system, chosen, sums in terms:
+            yield _of_sums(system, chosen, sums.take(at), part)
+
+
+def _of_sums(system: str, chosen: Chosen, sums: Sums, listed: Listed) -> Block:
+    bottom = np.where(sums.defined, sums.size, np.nan)
+    numbers = {"numerator": sums.numerator, "denominator": bottom}
+    return Block(system, chosen.label, len(bottom), listed.columns, numbers)
+
+
+def known(system: str, chosen: Chosen, numerator: float, denominator: float = 1.0) -> Block:
+    """A share or a number of which only the whole is known: one row without a unit."""
+    terms = {"numerator": np.array([numerator]), "denominator": np.array([denominator])}
+    return Block(system, chosen.label, 1, {}, terms)
+
+
+def of_rows(
+    rows: Mapping[str, Rows], metrics: Sequence[Chosen], listed: Listed, labels: Sequence[str] = ()
+) -> Iterator[Block]:
+    """The terms of each row where the metric has such, and for the other metrics the rows themselves, once a system."""
+    termed = [chosen for chosen in metrics if chosen.metric.kind.termed]
+    others = [chosen for chosen in metrics if not chosen.metric.kind.termed]
+    decided = any(chosen.decided for chosen in others)
+    observed = _each_label if labels else _each_row
+    of_unit = len(termed) + (max(1, len(labels)) if others else 0)
+    for at, part in listed.parts(len(rows) * of_unit):
+        for system, side in rows.items():
+            own = side.take(at)
+            for chosen in termed:
+                yield _of_sums(system, chosen, chosen.sums(own), part)
+            if others:
+                yield observed(system, own, part, decided=decided)
+
+
+def _each_row(system: str, rows: Rows, listed: Listed, *, decided: bool) -> Block:
+    """Actual value, score, what is predicted, and weight of each row."""
+    sides = {"actual": rows.actual, "score": rows.score, "weight": rows.weight}
+    sides |= {"predicted": rows.predicted} if decided else {}
+    numbers = {name: side.astype(np.float64) for name, side in sides.items() if side is not None}
+    return Block(system, None, len(rows), listed.columns, numbers)
+
+
+def _each_label(system: str, rows: Rows, listed: Listed, *, decided: bool) -> Block:
+    """The same of each row and class or label; of rows without scores those classes that are actual or predicted."""
+    count = rows.classes if rows.actual.ndim == 1 else rows.actual.shape[1]
+    sides = {"actual": _by_label(rows.actual, count)}
+    sides |= {"predicted": _by_label(rows.predicted, count)} if decided else {}
+    place = np.flatnonzero(sum(sides.values()) if rows.score is None else np.ones(len(rows) * count))
+    sides |= {} if rows.score is None else {"score": rows.score.ravel()}
+    sides |= {} if rows.weight is None else {"weight": np.repeat(rows.weight, count)}
+    columns = {name: column.take(place // count) for name, column in listed.columns.items()}
+    return Block(system, None, len(place), columns, {n: side[place] for n, side in sides.items()}, place % count)
+
+
+def _by_label(values: np.ndarray, count: int) -> Floats:
+    """1 for each row and class or label that it has, else 0."""
+    every = values if values.ndim > 1 else values[:, None] == np.arange(count)
+    return every.astype(np.float64).ravel()

@@ -1,0 +1,370 @@
+"""The file of the units: every number of a report follows from it alone, and it is the same on the same input."""
+
+import hashlib
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import large_classes
+import large_forecasts
+import large_tables
+import large_users
+import numpy as np
+import online_samples
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+import significance_tables
+from frozen import cases
+from units_again import Again, check, equal, written
+
+import evalkit as ek
+from evalkit import __main__ as command
+from evalkit import kernels
+from evalkit.arrays import ParameterError
+from evalkit.catalogue import within_units
+from evalkit.limits import Limits, Reading
+from evalkit.parameters import REPORTS, Ranking
+from evalkit.reading.reductions import large, tabled
+from evalkit.studies import (
+    classification,
+    interleaving,
+    ranking,
+    rating,
+    significance,
+    units,
+    units_file,
+    validation,
+)
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+TWO = f"{cases.BINARY_METRICS},{cases.DECISION_METRICS}"
+RUNS = {name: f"{ROOT}/{path}" for name, path in cases.RUNS.items()}
+CREDIT, PENGUINS, TRAITS = (f"{ROOT}/{path}" for path in (cases.CREDIT, cases.PENGUINS, cases.TRAITS))
+VISITS = f"{ROOT}/{cases.VISITS}"
+WEIGHTED = {"unit": "user_id", "columns": "{weight: exact}"}
+
+
+def binary(**more):
+    return classification.read(large_tables.frame(400), segments="country,age", **more)
+
+
+def classes(**more):
+    return classification.read(large_classes.frame(300), segments="country", **more)
+
+
+def values(**more):
+    frame = significance_tables.wide(40, c=np.where(np.arange(40) % 7, 1.5, np.nan))
+    return significance.read(frame.assign(user=np.arange(40) // 3), **more)
+
+
+def three_classes():
+    rng = np.random.default_rng(3)
+    label = rng.integers(0, 3, 90)
+    frame = pd.DataFrame(rng.normal(size=(90, 2)) + label[:, None], columns=["x", "y"])
+    return frame.assign(label=np.array(["red", "green", "blue"])[label])
+
+
+def repeated():
+    rng = np.random.default_rng(5)
+    label = rng.integers(0, 2, 60)
+    each = [
+        pd.DataFrame({"id": [f"r{i}" for i in range(60)], "label": label, "score": rng.random(60) * 0.6 + label * 0.4,
+                      "fold": rng.permutation(60) % 4, "repeat": repeat}) for repeat in range(2)
+    ]  # fmt: skip
+    return pd.concat(each)
+
+
+STUDIES = {
+    "two classes": lambda: classification.read(CREDIT, metrics=TWO, segments="housing,credit_amount"),
+    "two classes, weights and users": lambda: binary(metrics=f"gauc,{TWO}", **WEIGHTED),
+    "two classes, the order within users decides a slice": lambda: binary(metrics="gauc_positives", unit="user_id"),
+    "several classes": lambda: classification.read(PENGUINS, metrics=cases.CLASS_METRICS, segments="island"),
+    "several classes, weights and users": lambda: classes(metrics=cases.CLASS_METRICS, **WEIGHTED),
+    "several classes, the order decides": lambda: classes(metrics="roc_auc_ovr,weighted_f1"),
+    "classes without scores": lambda: classification.read(
+        large_classes.decided(300), metrics=large_classes.DECIDED, segments="country", columns="{weight: heavy}"
+    ),
+    "several labels": lambda: classification.read(TRAITS, metrics=cases.LABEL_METRICS, segments="digit"),
+    "several labels, the order decides": lambda: classification.read(
+        TRAITS, metrics="map_classes,macro_f1", unit="digit"
+    ),
+    "forecasts": lambda: rating.read(VISITS, metrics=cases.FORECAST_METRICS, segments="plan,health", unit="person"),
+    "forecasts, a median decides": lambda: rating.read(VISITS, metrics="median_absolute_error,r2", segments="plan"),
+    "ranked lists": lambda: ranking.read(**RUNS, metrics=cases.RANKING_METRICS, segments="digit"),
+    "ranked lists by unit": lambda: ranking.read(**RUNS, metrics="gauc,ndcg@10", segments="digit", unit="digit"),
+    "values per unit": lambda: values(unit="query"),
+    "values by cluster": lambda: values(unit="user"),
+    "folds": lambda: significance.read(significance_tables.wide(10), test_to_train=0.1111, unit="query"),
+    "values of ranked lists": lambda: significance.read(RUNS["preds"], RUNS["qrels"], metrics="gauc,map", unit="query"),
+    "losses of rows": lambda: significance.read(CREDIT, metrics="log_loss,brier"),
+    "successes and trials": lambda: significance.read({"system": ["a", "b"], "successes": [7, 3], "trials": [9, 11]}),
+    "successes against a share": lambda: significance.read(
+        {"system": ["a"], "successes": [7], "trials": [9]}, null=0.3
+    ),
+    "out-of-fold predictions": lambda: validation.read(CREDIT, metrics=f"accuracy,{TWO}"),
+    "repeated folds": lambda: validation.read(repeated(), metrics="roc_auc,brier,f1"),
+    "estimators of classes": lambda: validation.read(
+        features=three_classes(), k=3, seconds=1e-9, metrics="accuracy,log_loss,macro_f1,roc_auc_ovr"
+    ),
+    "estimators of numbers": lambda: validation.read(
+        features=three_classes().drop(columns="label"), target="y", k=3, seconds=1e-9, metrics="rmse,mae,r2"
+    ),
+}
+each = pytest.mark.parametrize("name", STUDIES)
+
+
+# Every number again ---------------------------------------------------------------------------------------------------
+
+
+@each
+def test_every_value_follows_from_the_file_alone(name, tmp_path):
+    study = STUDIES[name]()
+    check(study, written(tmp_path / "one.units.parquet", **{"": study}))
+
+
+def test_preferences_and_arms_follow_from_the_file_alone(tmp_path):
+    o = interleaving.read(world="none")
+    again = written(tmp_path / "both.units.parquet", log=o.log, users=o.users)
+    assert o.log.slices
+    assert o.users.slices
+    check(o.log, again, "log")
+    check(o.users, again, "users")
+
+
+def test_the_values_of_each_fold_follow_from_the_file_alone(tmp_path):
+    study = validation.read(CREDIT, metrics="roc_auc,brier,f1")
+    again = written(tmp_path / "folds.units.parquet", **{"": study})
+    for row in study.by_fold.to_dict("records"):
+        for metric in ("roc_auc", "brier", "f1"):
+            equal(again.value(metric, row["system"], "", "fold", row["fold"]), row[metric])
+
+
+def test_of_an_earlier_report_the_values_are_known_without_units(tmp_path):
+    first = ranking.read(**RUNS, metrics="ndcg@10", systems="pca8_euclid,lda_cosine")
+    first.save(tmp_path / "first.json")
+    study = significance.read(tmp_path / "first.json")
+    again = written(tmp_path / "second.units.parquet", **{"": study})
+    check(study, again)
+    assert again.rows["unit"].isna().all()
+
+
+def test_lists_read_shard_by_shard_have_the_same_file(tmp_path):
+    asked = RUNS | {"metrics": "ndcg@10,map,mrr", "segments": "digit", "units": "yes"}
+    limits = Limits(reading=Reading(lists=0, shard=20, row=10**6))
+    for name, of in (("whole", Limits()), ("shards", limits)):
+        study = ranking.study_of(Ranking.of(asked | {"memory": "250MB", "threads": 2}), of)
+        assert (type(study.runs).__name__ == "Measured") == (name == "shards")
+        check(study, written(tmp_path / name, **{"": study}))
+    whole, shards = (pq.read_table(tmp_path / name).to_pandas() for name in ("whole", "shards"))
+    pd.testing.assert_frame_equal(whole, shards, rtol=0, atol=1e-15)
+
+
+def test_two_reports_are_paired_by_unit(tmp_path):
+    frame = large_tables.frame(400)
+    both = [
+        written(tmp_path / f"{i}.parquet", **{"": classification.read(part, metrics="brier,roc_auc")}).rows
+        for i, part in enumerate((frame, frame.sample(frac=1, random_state=2)))
+    ]
+    key = ["system", "metric", "unit"]
+    paired = both[0].merge(both[1], on=key, validate="one_to_one")
+    assert len(paired) == len(both[0]) == 2 * 2 * 400
+    for column in ("numerator", "score", "actual"):
+        assert np.array_equal(paired[f"{column}_x"], paired[f"{column}_y"], equal_nan=True)
+
+
+# What a file is -------------------------------------------------------------------------------------------------------
+
+
+def digest(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@pytest.mark.parametrize(
+    "name", ["two classes, weights and users", "several labels", "ranked lists", "values per unit"]
+)
+def test_the_same_input_has_the_same_bytes(name, tmp_path):
+    for path in ("first", "second"):
+        units_file.write(tmp_path / path, "made", {"": STUDIES[name]()})
+    assert digest(tmp_path / "first") == digest(tmp_path / "second")
+    assert str(ROOT).encode() not in (tmp_path / "first").read_bytes()
+
+
+def test_threads_change_no_byte(tmp_path):
+    limits = Limits(reading=Reading(lists=0, shard=20, row=10**6))
+    for threads in (1, 2):
+        asked = Ranking.of(RUNS | {"metrics": "ndcg@10", "memory": "250MB", "threads": threads})
+        units_file.write(tmp_path / str(threads), "made", {"": ranking.study_of(asked, limits)})
+    assert digest(tmp_path / "1") == digest(tmp_path / "2")
+
+
+def test_the_types_are_those_that_the_docs_list(tmp_path):
+    study = binary(metrics="brier,roc_auc")
+    units_file.write(tmp_path / "one", "made", {"": study})
+    schema = pq.read_schema(tmp_path / "one")
+    types = {"text": "string", "text, dictionary": "dictionary<values=string, indices=int32, ordered=0>"}
+    wanted = [(column.name, types.get(column.type, "double")) for column in units_file.COLUMNS]
+    wanted += [(f"segment_{name}", types[units_file.SEGMENTS.type]) for name in ("country", "age")]
+    assert [(field.name, str(field.type)) for field in schema] == wanted
+    assert all(field.metadata[b"holds"] for field in schema)
+
+
+def test_a_file_of_many_rows_is_written_in_pieces(tmp_path, monkeypatch):
+    study = STUDIES["several labels"]()
+    whole = written(tmp_path / "whole", **{"": study})
+    monkeypatch.setattr(units, "PIECE", 100)
+    monkeypatch.setattr(units_file.gathered, "__defaults__", (100,))
+    again = written(tmp_path / "pieces", **{"": study})
+    groups = pq.ParquetFile(tmp_path / "pieces").metadata
+    assert groups.num_row_groups > 5
+    assert max(groups.row_group(i).num_rows for i in range(groups.num_row_groups)) < 300
+    order = ["system", "metric", "unit", "class"]
+    sides = [side.rows.sort_values(order, kind="stable", ignore_index=True) for side in (again, whole)]
+    pd.testing.assert_frame_equal(*sides)
+
+
+def test_a_metric_that_ranks_within_units_has_no_terms_of_its_own():
+    assert not within_units.GAUC.kind.termed
+
+
+# Whether it is written ------------------------------------------------------------------------------------------------
+
+
+def test_no_file_where_it_is_not_wanted(tmp_path):
+    units_file.write(tmp_path / "none", "made", {"": binary(units="no")})
+    assert not (tmp_path / "none").exists()
+
+
+def test_of_very_many_units_only_where_asked_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(units, "MOST", 799)
+    assert binary().units_wanted() is None
+    assert binary(systems="good").units_wanted().size == 400
+    assert binary(units="yes").units_wanted().size == 400
+    assert binary(units=True).units_wanted().size == 400
+
+
+def test_rows_that_were_added_up_have_no_units():
+    for more in ({"units": "no"}, {}):
+        study = large_tables.classified(large_tables.frame(400), large_tables.SMALL, metrics="accuracy", **more)
+        assert study.units_wanted() is None
+    with pytest.raises(ParameterError, match=f"^{units.REFUSED}$"):
+        replace(study, settings=replace(study.settings, units=True))
+
+
+LARGE = {
+    "two classes": lambda: large_tables.classified(large_tables.frame(400), large_tables.SMALL, units="yes"),
+    "several classes": lambda: large_classes.summed(large_classes.frame(200), units="yes"),
+    "forecasts": lambda: large_forecasts.summed(large_forecasts.frame(200), units="yes"),
+    "users": lambda: large_users.summed(large_users.frame(200), units="yes"),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_what_will_be_added_up_is_refused_before_it_is_read(name, monkeypatch):
+    for kind in (tabled.Tabled, large.Large):
+        monkeypatch.setattr(kind, "reduce", lambda *_, **__: pytest.fail("the table was read"))
+    with pytest.raises(ParameterError, match=f"^{units.REFUSED}$"):
+        LARGE[name]()
+
+
+def test_a_wrong_word_is_refused():
+    with pytest.raises(ParameterError, match="units must be one of yes, no, got 'maybe'"):
+        binary(units="maybe")
+
+
+def test_the_table_of_users_alone_is_written_where_sessions_are_not_given(tmp_path):
+    o = interleaving.read(
+        users=online_samples.users(), metrics="orders/visits,bought", world="none", segments="country"
+    )
+    check(o.users, written(tmp_path / "users", users=o.users), "users")
+
+
+@pytest.mark.parametrize("read", [rating.read, lambda: interleaving.read(world="none")], ids=["one", "log and users"])
+def test_a_study_saves_its_units(read, tmp_path, monkeypatch):
+    study = read()
+    path = tmp_path / "new" / "mine.units.parquet"
+    study.save(path)
+    monkeypatch.setenv(kernels.UNITS, str(tmp_path / "of the page"))
+    tables = study.tables_of if isinstance(study, interleaving.Online) else {"": study}
+    units_file.leave(study.report, tables)
+    assert path.read_bytes() == (tmp_path / "of the page").read_bytes()
+    assert [p.name for p in path.parent.iterdir()] == [path.name]
+
+
+def test_a_study_without_units_saves_none(tmp_path):
+    with pytest.raises(ParameterError, match="path: this study has no units to write"):
+        binary(units="no").save(tmp_path / "mine.units.parquet")
+    assert not list(tmp_path.iterdir())
+
+
+# By the command -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The reports of the bundled samples whose files are looked at, by one command."""
+    folder = tmp_path_factory.mktemp("reports")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        assert command.main(["report", *sorted(REPORTS), "-o", "reports"]) == 0
+    return folder / "reports"
+
+
+def of_command(path, results, table=""):
+    """Every value of the JSON of a report, or of one of its tables, again from the file beside it."""
+    again = Again.of(path)
+    for row in results["estimates"]:
+        equal(again.value(row["metric"], row["system"], table), row["value"])
+    for row in results["segments"]:
+        equal(again.value(results["primary"], row["system"], table, row["segment"], row["slice"]), row["value"])
+    return len(results["estimates"])
+
+
+@pytest.mark.parametrize("name", sorted(REPORTS))
+def test_every_value_of_the_json_follows_from_the_file_beside_it(name, folder):
+    path = folder / f"{name}.units.parquet"
+    results = json.loads((folder / f"{name}.json").read_text("utf-8"))
+    if name == "interleaving":
+        assert of_command(path, results["log"], "log") * of_command(path, results["users"], "users")
+    else:
+        assert of_command(path, results)
+    assert path.stat().st_size < 2**17
+
+
+def test_alone_as_in_a_batch_and_a_stale_file_is_taken_away(folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert command.main(["report", "rating", "-o", "out"]) == 0
+    path = tmp_path / "out" / "rating.units.parquet"
+    assert digest(path) == digest(folder / path.name)
+    assert command.main(["report", "rating", "-p", "units", "no", "-o", "out"]) == 0
+    assert sorted(p.name for p in path.parent.iterdir()) == ["rating.html", "rating.ipynb", "rating.json"]
+
+
+def test_the_command_refuses_what_cannot_be(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pd.concat([large_tables.frame(2**18, ties=9)] * 5).drop(columns="id").to_parquet("large.parquet")
+    asked = ["-p", "preds", "large.parquet", "-p", "systems", "good", "-p", "metrics", "brier"]
+    assert command.main(["report", "classification", *asked, "-p", "units", "yes", "-o", "out"]) == 2
+    assert capsys.readouterr().err == f"evalkit: {units.REFUSED}\n"
+    assert not (tmp_path / "out").exists()
+
+
+# The docs -------------------------------------------------------------------------------------------------------------
+
+
+def test_the_docs_list_the_columns():
+    table = [f"| `{c.name}` | {c.type} | {c.holds} |\n" for c in (*units_file.COLUMNS, units_file.SEGMENTS)]
+    assert "".join(table) in DOCS
+
+
+def test_the_examples_of_the_docs_compute_the_metrics_again(folder, monkeypatch):
+    monkeypatch.chdir(folder.parent)
+    variables = {"pd": pd, "ek": ek}
+    section = DOCS.split("## Units\n")[1].split("\n## ")[0]
+    for source in section.split("```python\n")[1:]:
+        exec(source.split("```")[0], variables)
+    for name, metric, values in (("rating", "mae", variables["mae"]), ("classification", "roc_auc", variables["auc"])):
+        estimates = json.loads((folder / f"{name}.json").read_text("utf-8"))["estimates"]
+        wanted = {row["system"]: row["value"] for row in estimates if row["metric"] == metric}
+        assert dict(values) == pytest.approx(wanted, rel=1e-12)
