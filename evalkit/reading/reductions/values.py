@@ -14,7 +14,7 @@ from evalkit.findings import inputs
 from evalkit.findings.finding import Finding
 from evalkit.metrics.sums import UnitShard
 from evalkit.reading.engines.base import checked
-from evalkit.reading.inputs import unit_columns, unit_roles, unit_tables, unit_values
+from evalkit.reading.inputs import unit_columns, unit_tables, unit_values
 from evalkit.reading.inputs.unit_roles import Columns, Long, Wide
 from evalkit.reading.reductions.asked_columns import Asked, AskedColumn
 from evalkit.reading.reductions.shards import codes_of, places_of
@@ -88,8 +88,8 @@ class OfShard:
 class LargeValues:
     """Values per unit in an engine; see `UnitValues`.
 
-    query: the SQL of all rows. by: the column whose equal values are one unit, None where each row is one. each: what
-    may have draws. rest: findings beside those on draws.
+    query: the SQL of all rows. by: the column whose equal values are one unit, None where each row is one. ids: whether
+    columns name the units. each: what may have draws. rest: findings beside those on draws.
     """
 
     asked: Asked
@@ -98,7 +98,7 @@ class LargeValues:
     by: str | None
     shape: Shape
     name: str
-    unit: str
+    ids: bool
     each: str
     metrics: tuple[str, ...]
     systems: tuple[str, ...]
@@ -128,7 +128,7 @@ class LargeValues:
 
         n, total: values of each column, and their sum.
         """
-        if self.name == unit_roles.ROW or units < 3:
+        if not self.ids or units < 3:
             return
         literal = self.asked.engine.dialect.literal
         named = ", ".join(map(literal, unit_columns.SUMMARIES))
@@ -138,7 +138,7 @@ class LargeValues:
             there = ~np.isnan(own)
             others, sums = np.array(n) - there, np.array(total) - np.where(there, own, 0.0)
             means = np.where(others > 0, sums / np.maximum(others, 1), np.nan)
-            unit_columns.refuse_summary(label, own, means, self.unit, self.asked.parts[0].name)
+            unit_columns.refuse_summary(label, own, means, self.name, self.asked.parts[0].name)
 
     def _of_unit(self, rows: Any, label: str) -> Floats:
         import pyarrow.compute as pc
@@ -174,7 +174,7 @@ def read_wide(
         by=ID if drawn else None,
         shape=WideRows(len(names), drawn),
         name=roles.units.varying,
-        unit=roles.units.name,
+        ids=bool(ids),
         each=roles.units.name if len(names) > 1 else f"{roles.units.name} and system",
         metrics=(metric,),
         systems=names,
@@ -209,7 +209,7 @@ def read_long(
         by=ID,
         shape=LongRows(every, wanted, bool(roles.metric)),
         name=roles.units.varying,
-        unit=roles.units.name,
+        ids=bool(ids),
         each=f"{roles.units.name} and system",
         metrics=wanted[1],
         systems=wanted[0],
