@@ -227,3 +227,28 @@ def test_a_parameter_of_reading_needs_predictions():
 def test_the_table_of_the_usual_limits_is_held():
     assert Reading().rows > len(large_folds.scored())
     assert isinstance(held(large_folds.scored()), RowsStudy)
+
+
+def _fold_of_one_class(table):
+    return table.assign(label=np.where(table["fold"] == 1, 0, table["label"]))
+
+
+@pytest.mark.parametrize(
+    "kind, change, more",
+    [
+        ("scores", _fold_of_one_class, {"metrics": "roc_auc,log_loss"}),
+        ("scores", lambda t: t.assign(label=t["label"] + 1), {"metrics": "f1,ks"}),
+        ("scores", lambda t: t.assign(score=t["score"] * 3 - 1), {"metrics": "gini,precision"}),
+        ("scores", lambda t: t.assign(score=t["label"] * 1.0), {"metrics": "accuracy"}),
+        ("scores", lambda t: t.assign(score=t["score"] * np.where(t["fold"] == 2, 0.2, 1)), {"metrics": "roc_auc"}),
+        ("forecasts", lambda t: t.assign(label=np.clip(t["label"].round(), 0, 8)), {"task": "number"}),
+        ("forecasts", lambda t: t, {"metrics": "rmse"}),
+    ],
+)
+def test_folds_and_findings_of_odd_tables_are_those_of_memory(kind, change, more):
+    data = change(large_folds.plain(KINDS[kind][0]()))
+    memory, sums = held(data, **more), summed(data, **more)
+    columns = memory.by_fold.select_dtypes("number").columns
+    np.testing.assert_allclose(sums.by_fold[columns], memory.by_fold[columns], rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(list(sums.unlike.values()), list(memory.unlike.values()), rtol=1e-9)
+    assert [one.message for one in sums.findings] == [one.message for one in memory.findings]

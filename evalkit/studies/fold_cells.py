@@ -12,7 +12,7 @@ import pandas as pd
 from evalkit.arrays import Floats, Ints
 from evalkit.findings import inputs
 from evalkit.findings import splits as kinds
-from evalkit.findings.finding import SEVERE, WARNING, Finding, Kind
+from evalkit.findings.finding import SEVERE, WARNING, Finding, Kind, Severity
 from evalkit.metrics.bins import Bins, edges_of, together
 from evalkit.offline import fold_column, leakage
 from evalkit.offline.fold_column import FoldColumn
@@ -144,10 +144,12 @@ class Audit:
     axis: str = ""
     map: pd.DataFrame = field(default_factory=pd.DataFrame)
 
-    def add(self, kind: Kind, severity: str, text: str, counts: tuple[int, int], named: Sequence[str] = ()) -> None:
+    def add(
+        self, kind: Kind, severity: Severity, text: str, counts: tuple[int, int], named: Sequence[str] = ()
+    ) -> None:
         """One finding on so many rows of so many, if there are any."""
         if counts[0]:
-            self.findings.append(Finding(kind, severity, text, *counts))  # type: ignore[arg-type]
+            self.findings.append(Finding(kind, severity, text, *counts))
             self.named[kind] = list(named)
 
 

@@ -11,11 +11,8 @@ from typing import Any
 from frozen.needs import LIMITS, SPARK
 
 ORACLES, SHARED = "tests/oracles", "../shared/data"
-RANKED, CREDIT, PENGUINS = (
-    "data/digits_retrieval",
-    "data/german_credit/predictions.csv",
-    "data/penguins/predictions.csv",
-)
+RANKED, CREDIT = "data/digits_retrieval", "data/german_credit/predictions.csv"
+PENGUINS = "data/penguins/predictions.csv"
 TRAITS, CHOICES = "data/digit_traits/predictions.csv", "data/modechoice/scores_wide.csv"
 VISITS, CANCER = "data/visit_forecasts/predictions.csv", "data/breast_cancer/features.csv"
 SESSIONS, PLANS = "data/interleaving/sessions.parquet", "data/interleaving/health_plans.parquet"
