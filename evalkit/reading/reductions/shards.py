@@ -170,15 +170,16 @@ def _codes(column: Any) -> tuple[Ints, int]:
     return encoded.indices.to_numpy(zero_copy_only=False), len(encoded.dictionary)
 
 
-def ordered(column: Any) -> Ints:
-    """The place of each text among the sorted distinct ones, as `arrays.codes` has it."""
+def ordered(column: Any) -> tuple[Ints, Any]:
+    """The place of each text among the sorted distinct ones, and these, an Arrow array, as `arrays.codes` has them."""
+    import pyarrow as pa
     import pyarrow.compute as pc
 
     encoded = _encoded(column)
     order = pc.sort_indices(encoded.dictionary).to_numpy()
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
-    return place[encoded.indices.to_numpy(zero_copy_only=False)]
+    return place[encoded.indices.to_numpy(zero_copy_only=False)], encoded.dictionary.take(pa.array(order))
 
 
 def _encoded(column: Any) -> Any:
