@@ -163,6 +163,10 @@ REFUSED = {
     "two users": (lambda: with_row(7, user="another"), {}),
     "many users": (lambda: frame().assign(user=np.arange(len(frame())).astype(str)), {}),
     "two devices": (lambda: with_row(7, device="phone"), {}),
+    "a device that no session begins with": (
+        lambda: frame().assign(device=lambda rows: rows["device"].where(rows["position"] != 2, "phone")),
+        {},
+    ),
     "no credit": (lambda: frame().assign(click=0), {}),
     "credit of neutral items alone": (lambda: frame().assign(click=(frame()["team"] == "both") * 1), {}),
     "no such column": (frame, {"segments": "country"}),

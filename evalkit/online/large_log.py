@@ -12,7 +12,7 @@ import numpy as np
 
 from evalkit.arrays import InputError, RowError
 from evalkit.online import logs, refusals, sessions
-from evalkit.online.log_shards import OfLog, Reading
+from evalkit.online.log_shards import Again, Contradicting, OfLog, Reading
 from evalkit.online.sessions import NEUTRAL
 from evalkit.reading.engines.base import Engine, checked
 from evalkit.reading.inputs.aligned import Layout
@@ -70,14 +70,14 @@ def read(
     neutral: str | None,
     segments: Sequence[str],
 ) -> LargeLog:
-    """The log checked as `logs.read_log` checks it, but for the positions within a session; raises what it raises.
+    """The log checked as `logs.read_log` checks it, but for sessions that contradict themselves; raises what it raises.
 
-    `refuse_positions` raises the error for these, which a reading of all rows finds.
+    A reading of all rows finds such sessions, and `refusal` has the error for them.
     """
     t = _table(engine, parts, logs.log_fields(parts, columns, segments), tuple(segments), neutral)
     t = _in_arms(t, arms)
     t = _measured(t)
-    _refuse_several(t)
+    _refuse_two_users(t)
     starts = replace(t, query=f"SELECT * FROM ({t.query}) AS p WHERE position = 1")
     grouped = tabled.grouped(starts, segments, None)
     return replace(grouped, query=t.query)
@@ -168,52 +168,47 @@ def _measured(t: LargeLog) -> LargeLog:
         piece, at, value = refusals.first(t, f"{t.engine.dialect.quote('outcome')} < 0", "outcome")
         raise refusals.refused(t, "outcome", sessions.below_zero(float(value)), piece, at, int(row["negative"]))
     if row["longest"] != row["places"]:
-        raise refuse_positions(t)
+        raise refusal(t)
     return replace(t, sessions=int(row["sessions"]), longest=int(row["longest"]), most=float(row["most"]))
 
 
 # Sessions that contradict themselves ----------------------------------------------------------------------------------
 
 
-def _refuse_several(t: LargeLog) -> None:
-    """Raises InputError where a session has two users, or two values of a segment."""
-    shared: dict[str, tuple[str, Check]] = {"unit": ("user", sessions.check_users)} if "user" in t.named else {}
+def _refuse_two_users(t: LargeLog) -> None:
+    """Raises InputError where a session has rows of two users, and with each of them begins at position 1.
+
+    One that does not begin there is found by a reading: `refusal` has its error.
+    """
+    if "user" in t.named:
+        again, query = Again(AGAIN), f"SELECT session FROM ({t.query}) AS f WHERE position = 1"
+        names = t.engine.reduce(query, "session", again, t.name, again.merge, total=t.rows, **t.frames)
+        _refuse(t, names["session"].to_pylist(), "user", sessions.check_users)
+
+
+def refusal(t: LargeLog) -> InputError:
+    """The error for the first session that contradicts itself; a reading found such ones.
+
+    A session that has two users is none of either.
+    """
+    names = t.by_user(Contradicting(AGAIN))
+    if "user" in t.named:
+        _refuse(t, names[sessions.POSITION], "user", sessions.check_users)
+    _refuse(t, names[sessions.POSITION][:1], "position", sessions.check_positions)
     for i, name in enumerate(t.attributes):
-        shared[f"segment{i}"] = (f"attribute {name}", partial(logs.of_session, name=name))
-    if not _several(t, list(shared), 1):
-        return
-    for column, (role, check) in shared.items():
-        if names := _several(t, [column], AGAIN):
-            raise _refusal(t, names, f"COALESCE({t.engine.dialect.quote(role)}, '')", check)
+        _refuse(t, names.get(f"segment{i}", []), f"attribute {name}", partial(logs.of_session, name=name))
+    return tabled.changed(t)
 
 
-def _several(t: LargeLog, columns: Sequence[str], most: int) -> list[str]:
-    """The first sessions that have several values of these columns."""
-    if not columns:
-        return []
-    each = f"SELECT DISTINCT session, {', '.join(columns)} FROM ({t.query}) AS d"
-    query = f"SELECT session FROM ({each}) AS g GROUP BY session HAVING count(*) > 1 ORDER BY 1 LIMIT {most}"
-    return t.engine.table(query, t.name, **t.frames)["session"].to_pylist()
-
-
-def refuse_positions(t: LargeLog) -> InputError:
-    """The error for the first session, by name, whose positions are not 1, 2, 3, …; a reading found such ones."""
-    broken = "min(position) <> 1 OR max(position) <> count(*) OR count(DISTINCT position) <> count(*)"
-    broken += " OR sum(CASE WHEN position <> floor(position) THEN 1 ELSE 0 END) > 0"
-    names = t.ask("session", f"GROUP BY session HAVING {broken} ORDER BY 1 LIMIT 1")["session"].to_pylist()
-    return _refusal(t, names, t.engine.dialect.quote("position"), sessions.check_positions)
-
-
-def _refusal(t: LargeLog, names: Sequence[str], value: str, check: Check) -> InputError:
-    """The error that the rows of these sessions give in memory. value: SQL of what the check needs of each."""
+def _refuse(t: LargeLog, names: Sequence[str], role: str, check: Check) -> None:
+    """Raises the error that the rows of these sessions give in memory, if any. check: of a role's values."""
     session, places, rows = t.engine.dialect.quote("session"), list[tuple[int, int]](), list[Any]()
-    condition = f"{session} IN ({', '.join(map(t.engine.dialect.literal, names))})"
+    condition, cells = f"{session} IN ({', '.join(map(t.engine.dialect.literal, names))})", t.engine.dialect.quote(role)
     for i, piece in enumerate(t.pieces if names else ()):
-        some = t.engine.where(piece.chosen, condition, f"{session} AS session, {value} AS value", tabled.SEEN)
+        some = t.engine.where(piece.chosen, condition, f"{session} AS session, {cells} AS value", tabled.SEEN)
         places += [(i, row["n"]) for row in some]
-        rows += [(row["session"], row["value"]) for row in some]
+        rows += [(row["session"], "" if row["value"] is None else row["value"]) for row in some]
     try:
         check(*(np.array([row[side] for row in rows]) for side in (0, 1)))
     except RowError as error:
-        return refusals.refused(t, error.column, error.rule, *places[error.row])
-    return tabled.changed(t)
+        raise refusals.refused(t, error.column, error.rule, *places[error.row]) from None

@@ -146,7 +146,7 @@ class Known:
 
     @property
     def broken(self) -> bool:
-        """Whether a session has positions that are not 1, 2, 3, …: nothing else is known then."""
+        """Whether a session contradicts itself: nothing else is known then."""
         return bool(self.g.sums["broken"][0])
 
     @property

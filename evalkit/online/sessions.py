@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 NEUTRAL, UNKNOWN = -1, -2
+POSITION = "position"
 SHOWN = 80  # characters of a value that an error shows
 COUNTED = (
     "sessions with uneven teams",

@@ -127,13 +127,13 @@ class SumsStudy(Interleaving):
 
 
 def study_of(t: LargeLog, settings: Settings, *, simulated: bool) -> SumsStudy:
-    """The study of a log that is read twice. Raises InputError where the positions of a session are not 1, 2, 3, …."""
+    """The study of a log that is read twice. Raises InputError for a session that contradicts itself."""
     needed = (lookup.find(name, "interleaving") for name in METRICS)
     metrics = list(dict.fromkeys([*settings.metrics, *needed]))
     asked = Asked(len(t.arms), metrics, settings.metrics[:1], t.longest)
     known: Known = t.by_user(First(asked, settings.limits.bins))
     if known.broken:
-        raise large_log.refuse_positions(t)
+        raise large_log.refusal(t)
     if not known.credit:
         raise logs.located(logs.no_credit(t.columns["outcome"]), t.sources(), t.columns)
     summed: Users = t.by_user(Second(known))

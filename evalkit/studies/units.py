@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -24,7 +24,6 @@ from evalkit.reading.tables.slices import Slice
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from evalkit.parameters import Compared
     from evalkit.studies.study import Settings, Study
 
 PIECE = 2**17  # rows of a file that are made at once
@@ -135,7 +134,15 @@ class Units:
     labels: Sequence[str] = ()
 
 
-def refuse(asked: Compared | Settings) -> None:
+class Asking(Protocol):
+    """Parameters, or settings, that say whether the file is asked for."""
+
+    @property
+    def units(self) -> bool | None:
+        """True: it is; False: it is not to be written; None: neither."""
+
+
+def refuse(asked: Asking) -> None:
     """Raise ParameterError where the file is asked for of rows that are about to be added up, and not kept."""
     if asked.units:
         raise ParameterError(REFUSED)

@@ -186,15 +186,16 @@ def codes_of(column: Any) -> tuple[Ints, int]:
     return whole.indices.to_numpy(zero_copy_only=False), len(whole.dictionary)
 
 
-def ordered(column: Any) -> Ints:
-    """The place of each text among the sorted distinct ones, as `arrays.codes` has it."""
+def ordered(column: Any) -> tuple[Ints, Any]:
+    """The place of each text among the sorted distinct ones, and these, an Arrow array, as `arrays.codes` has them."""
+    import pyarrow as pa
     import pyarrow.compute as pc
 
     whole = encoded(column)
     order = pc.sort_indices(whole.dictionary).to_numpy()
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
-    return place[whole.indices.to_numpy(zero_copy_only=False)]
+    return place[whole.indices.to_numpy(zero_copy_only=False)], whole.dictionary.take(pa.array(order))
 
 
 def encoded(column: Any) -> Any:
