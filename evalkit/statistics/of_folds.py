@@ -70,7 +70,7 @@ def mean_ranks(tables: Sequence[Grid]) -> tuple[Floats, float]:
 
     tables: the bins of all rows, then those of each part, which may be wider.
 
-    >>> import numpy as np
+    >>> from evalkit.metrics import grid
     >>> score, label = np.array([0.1, 0.2, 0.2, 0.4]), np.zeros(4, bool)
     >>> parts = [grid.reduce(score[rows], label[rows]) for rows in (slice(4), slice(2), slice(2, 4))]
     >>> mean_ranks(parts)[0].tolist()
