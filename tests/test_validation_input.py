@@ -128,6 +128,12 @@ def test_what_cannot_be_fitted_is_refused(change, asked, error, message):
             ParameterError,
             "'brier' is undefined for scores outside 0 to 1",
         ),
+        (
+            {"label": np.linspace(0, 2, 60)},
+            {"metrics": "mase"},
+            ParameterError,
+            "'mase' is undefined for this report, which reads no column naive_mae",
+        ),
     ],
 )
 def test_predictions_that_cannot_be_meant_are_refused(change, asked, error, message):

@@ -8,6 +8,7 @@ from typing import Any
 
 from evalkit.arrays import ParameterError
 from evalkit.catalogue import lookup
+from evalkit.catalogue.metric import Metric
 
 UNDEFINED_FOR = {"probabilities": "scores outside 0 to 1", "scores of units": "folds, which name no units"}
 METRICS = {
@@ -33,12 +34,19 @@ class Possible:
         """The metrics that label and scores allow; raises ParameterError for one that was asked for in vain."""
         needs = ("", "scores", "probabilities") if self.inside else ("", "scores")
         table = lookup.TABLES[self.structure]
-        possible = [name for name, metric in table.items() if metric.needs in needs]
+        possible = [name for name, metric in table.items() if metric.needs in needs and not metric.columns]
         why = f"{len(self.classes)} classes" if self.classes else "a numeric target"
         for name in filter(lookup.of_catalogue, asked):
             base = name.split("@")[0].strip().lower()
             known = lookup.ALIASES.get(base, base)
             if known not in possible and any(known in other for other in lookup.TABLES.values()):
-                why = UNDEFINED_FOR[table[known].needs] if known in table else why
+                why = _why(table[known]) if known in table else why
                 raise ParameterError(f"metrics: {name!r} is undefined for {why}; choose from {', '.join(possible)}")
         return [name for name in METRICS[self.structure] if name in possible]
+
+
+def _why(metric: Metric) -> str:
+    """What a metric of this structure is undefined for."""
+    if metric.columns:
+        return f"this report, which reads no column {' or '.join(metric.columns)}"
+    return UNDEFINED_FOR[metric.needs]
