@@ -32,7 +32,7 @@ LOG_ROLES, USER_ROLES = (tuple(role.name for role in roles) for roles in (LOG, U
 class SessionLog:
     """A checked log, the attributes of each session, and what was read.
 
-    repeated: items shown twice in one session, None without an item column. clustered: a user column was there.
+    repeated: items shown twice in one session, None without an item column.
     """
 
     log: Log
@@ -40,7 +40,6 @@ class SessionLog:
     columns: Mapping[str, str]
     sources: tuple[Source, ...]
     repeated: int | None
-    clustered: bool
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,7 @@ def read_log(
         raise located(error, rows.sources, names) from None
     shown = [codes(texts[role])[0] for role in ("session", "item") if role in texts]
     repeated = sessions.repeated(*shown) if len(shown) > 1 else None
-    return SessionLog(log, attributes, names, rows.sources, repeated, "user" in texts)
+    return SessionLog(log, attributes, names, rows.sources, repeated)
 
 
 def read_users(
