@@ -3,7 +3,7 @@
 Of users of an A/B test 100k, 1M and 10M; these and logs of sessions are all read as large tables are.
 
 python benchmarks/scale.py [rows ...]. Each size runs in a process of its own. The files are made in the temporary
-folder, 2.6 GB of ranked lists, 1.2 GB of scores, 2.5 GB of forecasts and 1.5 GB of sessions at 100M rows, 0.8 GB of ten
+folder, 2.6 GB of ranked lists, 2.5 GB of forecasts or values and 1.2 to 1.5 GB of others at 100M rows, 0.8 GB of ten
 classes or labels at 10M, and removed.
 """
 
@@ -122,6 +122,22 @@ def sessions(rows: int) -> Iterator[dict[str, np.ndarray]]:
         }
 
 
+def values(rows: int) -> Iterator[dict[str, np.ndarray]]:
+    """A value of each of three systems a row, which stands for one unit."""
+    rng = np.random.default_rng(6)
+    for start in range(0, rows, CHUNK):
+        n = min(CHUNK, rows - start)
+        shared = rng.normal(size=n)
+        yield {name: shared + rng.normal(more, 1, n) for name, more in (("old", 0), ("new", 0.01), ("other", 0.01))}
+
+
+def folds(rows: int) -> Iterator[dict[str, np.ndarray]]:
+    """Labels and scores as `scores`, each tested in one of five folds."""
+    rng = np.random.default_rng(7)
+    for part in scores(rows):
+        yield {"label": part["label"], "score": part["score"], "fold": rng.integers(1, 6, len(part["label"]))}
+
+
 def rows_read(report: str, **given: str) -> Callable[[str], Any]:
     """What reads a file of predictions: path in, estimates out."""
     return lambda path: import_module(f"evalkit.studies.{report}").read(path, memory=MEMORY, **given).estimates
@@ -169,6 +185,8 @@ KINDS = {
     "ten classes": Kind(ten_classes, rows_read("classification", segments="device"), share=0.1),
     "ten labels": Kind(ten_labels, rows_read("classification"), share=0.1),
     "rating": Kind(forecasts, rows_read("rating", segments="device")),
+    "values": Kind(values, rows_read("significance")),
+    "folds": Kind(folds, rows_read("validation")),
     "users": Kind(users, users_read, share=0.1),
     "sessions": Kind(sessions, sessions_read),
 }
