@@ -13,7 +13,7 @@ COMPUTING = ("evalkit.statistics", "evalkit.metrics", "evalkit.online", "evalkit
 OPERATORS = (ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.MatMult)
 REDUCTIONS = "sum mean std var median quantile cumsum corr argmax argmin idxmax idxmin argsort round prod diff dot"
 LONGEST = 11  # words of a literal in a study: a label or the name of a method, and no sentence
-DEFINITIONS = ("formula", "undefined", "equals")  # what a metric of a study is, as the catalogue says it of the others
+DEFINITIONS = ("formula", "undefined", "equals", "holds")  # what a metric of a study is, what a column of a file holds
 METHODS = ("intervals_are", "tests_are", "bands_are")  # the words of the methods, until they stand with the methods
 
 

@@ -58,10 +58,10 @@ def read(
     level: float = 0.95,
     seed: int = 0,
     header: str | None = None,
+    units: str | bool | None = None,
     memory: str | None = None,
     threads: int | None = None,
     spill: str | None = None,
-    units: str | bool | None = None,
 ) -> Significance | Shares:
     """Read values of several systems on the same units, and test which differences are statistically significant.
 

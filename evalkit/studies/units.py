@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 PIECE = 2**17  # rows of a file that are made at once
 RUN = 504  # values of a run of Parquet: what repeats after whole runs repeats in bytes, which compresses
-REFUSED = "units: yes needs all rows in memory; a table of this size is added up and its rows are not kept"
 MOST = 10_000_000  # units times systems up to which the file is written where nobody asked for it
 
 
@@ -145,7 +144,9 @@ class Asking(Protocol):
 def refuse(asked: Asking) -> None:
     """Raise ParameterError where the file is asked for of rows that are about to be added up, and not kept."""
     if asked.units:
-        raise ParameterError(REFUSED)
+        raise ParameterError(
+            "units: yes needs all rows in memory; a table of this size is added up and its rows are not kept"
+        )
 
 
 class WithUnits:

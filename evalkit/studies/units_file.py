@@ -34,20 +34,24 @@ class Column:
 
 
 COLUMNS = (
-    Column("table", CATEGORY, "`log` or `users` in the interleaving report; empty in the others"),
-    Column("system", CATEGORY, "the system, or the arm"),
-    Column("metric", CATEGORY, "the metric, as the page calls it; empty in rows that hold `actual`, `score` and so on"),
-    Column("unit", TEXT, "the id of the row, query or user, by which two reports are paired"),
-    Column("cluster", TEXT, "the value of the column that the parameter `unit` names; empty without one"),
-    Column("class", CATEGORY, "the class or the label; empty where a unit has only one score"),
-    Column("numerator", NUMBER, "the unit's term of the numerator; empty where the metric is undefined on the unit"),
-    Column("denominator", NUMBER, "the unit's term of the denominator; 1 in a mean"),
-    Column("actual", NUMBER, "the actual value; 1 or 0 for a label, or for the class of this row"),
-    Column("score", NUMBER, "the score or the forecast; in sessions the credit of the arm"),
-    Column("predicted", NUMBER, "1 where the system decides for the label or class, else 0"),
-    Column("weight", NUMBER, "the weight of the row; empty where all count alike"),
+    Column("table", CATEGORY, holds="`log` or `users` in the interleaving report; empty in the others"),
+    Column("system", CATEGORY, holds="the system, or the arm"),
+    Column(
+        "metric",
+        CATEGORY,
+        holds="the metric as the page calls it; empty in rows with `actual` and `score`",
+    ),
+    Column("unit", TEXT, holds="the id of the row, query or user, by which two reports are paired"),
+    Column("cluster", TEXT, holds="the value of the column that the parameter `unit` names; empty without one"),
+    Column("class", CATEGORY, holds="the class or the label; empty where a unit has only one score"),
+    Column("numerator", NUMBER, holds="the unit's term of the numerator; empty where the metric is undefined"),
+    Column("denominator", NUMBER, holds="the unit's term of the denominator; 1 in a mean"),
+    Column("actual", NUMBER, holds="the actual value; 1 or 0 for a label, or for the class of this row"),
+    Column("score", NUMBER, holds="the score or the forecast; in sessions the credit of the arm"),
+    Column("predicted", NUMBER, holds="1 where the system decides for the label or class, else 0"),
+    Column("weight", NUMBER, holds="the weight of the row; empty where all count alike"),
 )
-SEGMENTS = Column("segment_…", CATEGORY, "one column for each of `segments`: the slice in which the unit lies")
+SEGMENTS = Column("segment_…", CATEGORY, holds="one column for each of `segments`: the slice in which the unit lies")
 
 
 def leave(report: str, studies: Mapping[str, Study]) -> None:
@@ -110,7 +114,7 @@ class _Head:
             "class": _distinct(name for _, units in every.values() for name in units.labels),
         }
         segments = _distinct(segment(name) for _, units in every.values() for name in units.segments)
-        columns = [*COLUMNS, *(Column(name, CATEGORY, SEGMENTS.holds) for name in segments)]
+        columns = [*COLUMNS, *(Column(name, CATEGORY, holds=SEGMENTS.holds) for name in segments)]
         fields = [pa.field(c.name, types[c.type], metadata={"holds": c.holds}) for c in columns]
         return _Head(pa.schema(fields, {"evalkit": json.dumps(_about(report, every, names))}), names)
 

@@ -73,10 +73,10 @@ def read(
     level: float = 0.95,
     seed: int = 0,
     header: str | None = None,
+    units: str | bool | None = None,
     memory: str | None = None,
     threads: int | None = None,
     spill: str | None = None,
-    units: str | bool | None = None,
 ) -> Validation:
     """Read out-of-fold predictions, or a table to fit estimators on, and check whether the evaluation is sound.
 

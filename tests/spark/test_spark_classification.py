@@ -170,13 +170,6 @@ def test_two_small_tables_of_many_rows_together_are_collected_and_reduced(sessio
     same(found.estimates, classified(rows, limits, metrics="roc_auc").estimates)
 
 
-def test_other_kinds_of_large_tables_are_refused(session):
-    labels = {"y_a": [0, 1, 0] * 50, "y_b": [1, 1, 0] * 50}
-    rows = pd.DataFrame(labels | {"p_a": np.linspace(0, 1, 150), "p_b": np.linspace(1, 0, 150)})
-    with pytest.raises(InputError, match="150 rows are more than the 100 that this report collects from Spark"):
-        classified(made(session, rows), SMALL)
-
-
 # ---- what cannot be meant --------------------------------------------------------------------------------------------
 
 WRONG = {name: BAD[name] for name in BAD if name not in ("score missing", "weights all 0", "no such system")}
