@@ -21,7 +21,7 @@ from evalkit.reading.inputs.aligned import attributes_of
 from evalkit.reading.inputs.outcomes import Binary
 from evalkit.reading.reductions import large, tabled
 from evalkit.reading.reductions.large import Large
-from evalkit.reading.tables.slices import Slice
+from evalkit.reading.tables.slices import Slice, of_groups
 from evalkit.statistics import count_bootstrap, interval_methods, passes
 from evalkit.statistics.passes import First, Second
 from evalkit.statistics.sample import HeldRows, Moments, SummedRows, Table, columns
@@ -180,8 +180,7 @@ class SumsStudy(BinaryStudy):
     @cached_property
     def slices(self) -> list[Slice]:
         """The groups of rows that share a value of a segment column, by their numbers."""
-        named = [(column, label) for column, labels in self.groups.items() for label in labels]
-        return [Slice(column, label, number) for number, (column, label) in enumerate(named, start=1)]
+        return of_groups(self.groups)
 
     def table(self, system: str) -> Counts:
         """The counts of a system."""

@@ -21,7 +21,7 @@ from evalkit.parameters import Classification
 from evalkit.reading.inputs import pairing
 from evalkit.reading.reductions import classes, tabled
 from evalkit.reading.reductions.classes import Large
-from evalkit.reading.tables.slices import Slice
+from evalkit.reading.tables.slices import Slice, of_groups
 from evalkit.statistics.cell_passes import Counting
 from evalkit.statistics.class_passes import FACTS, NOWHERE, First, Second, ranked
 from evalkit.statistics.class_sample import Counted, SummedClasses
@@ -89,9 +89,7 @@ class SumsStudy(ClassesStudy):
     @cached_property
     def slices(self) -> list[Slice]:
         """The groups of rows that share a value of a segment column, by their numbers."""
-        named = [(column, label) for column, labels in self.groups.items() for label in labels]
-        every = (Slice(column, label, number) for number, (column, label) in enumerate(named, start=1))
-        return [part for part in every if part.member in self.read.groups]
+        return [part for part in of_groups(self.groups) if part.member in self.read.groups]
 
     @property
     def sizes(self) -> Ints:

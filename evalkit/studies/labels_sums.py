@@ -19,7 +19,7 @@ from evalkit.metrics.rows import Rows
 from evalkit.parameters import Classification
 from evalkit.reading.reductions.labels import Large
 from evalkit.reading.tables.precision import Precision
-from evalkit.reading.tables.slices import Slice
+from evalkit.reading.tables.slices import Slice, of_groups
 from evalkit.statistics import inference
 from evalkit.statistics.class_passes import FACTS
 from evalkit.statistics.intervals import Estimate
@@ -83,9 +83,7 @@ class SumsStudy(LabelsStudy):
     @cached_property
     def slices(self) -> list[Slice]:
         """The groups of rows that share a value of a segment column, by their numbers."""
-        named = [(column, label) for column, labels in self.groups.items() for label in labels]
-        every = (Slice(column, label, number) for number, (column, label) in enumerate(named, start=1))
-        return [part for part in every if part.member in self.read.numbers]
+        return [part for part in of_groups(self.groups) if part.member in self.read.numbers]
 
     @property
     def shares(self) -> Floats:

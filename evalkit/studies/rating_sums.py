@@ -19,7 +19,7 @@ from evalkit.reading.inputs import pairing
 from evalkit.reading.reductions import forecasts, tabled
 from evalkit.reading.reductions.forecasts import Large
 from evalkit.reading.reductions.tabled import Tabled
-from evalkit.reading.tables.slices import Slice
+from evalkit.reading.tables.slices import Slice, of_groups
 from evalkit.statistics import forecast_passes, gathered, inference
 from evalkit.statistics.forecast_passes import ALONG, FACTS, Along, First, Moved, Second
 from evalkit.statistics.gathered import Gathered
@@ -153,9 +153,7 @@ class SumsStudy(Rating):
     @cached_property
     def slices(self) -> list[Slice]:
         """The groups of rows that share a value of a segment column, by their numbers."""
-        named = [(column, label) for column, labels in self.groups.items() for label in labels]
-        every = (Slice(column, label, number) for number, (column, label) in enumerate(named, start=1))
-        return [part for part in every if part.member in self.summed.moments]
+        return [part for part in of_groups(self.groups) if part.member in self.summed.moments]
 
     @property
     def actual(self) -> Actual:
