@@ -71,6 +71,7 @@ def null_distribution(draws: Floats, ax: Any, *, observed: float, xlabel: str, y
     ax.set_ylim(top=top)
     place: dict[str, Any] = {"xytext": (-4 if side == "right" else 4, -2), "textcoords": "offset points", "va": "top"}
     ax.annotate(f"observed {signed(observed)}", (observed, top), ha=side, color=COLOURS[0], **place)
+    ax.locator_params(axis="x", nbins=6)  # room for the digits of small differences
     return _labelled(ax, xlabel, ylabel)
 
 

@@ -17,6 +17,7 @@ from evalkit.pages.shared_findings import (
     few_clusters,
     few_rows,
     picked,
+    power,
     rows_read,
     skewed,
     slices,
@@ -274,6 +275,6 @@ def _incomplete(study: ClassesStudy) -> list[Finding]:
 def _binned(study: ClassesStudy) -> list[Finding]:
     text = (
         f"The scores have so many distinct values that they are counted in bins: the AUC of a class moves by less than "
-        f"{study.bound:.0e}, and curves and calibration as little; all other metrics are exact."
+        f"{power(study.bound)}, and curves and calibration as little; all other metrics are exact."
     )
     return [predictions.BINNED_SCORES.note(text, len(study.systems))] if study.bound else []

@@ -9,7 +9,7 @@ from evalkit.findings import inputs, measured, methods
 from evalkit.findings.finding import NOTE, WARNING, Finding
 from evalkit.numbers import number, p_value, signed, signed_percent
 from evalkit.pages import page, pieces, record
-from evalkit.pages.shared_findings import columns_read, contrary, counts, picked, slices
+from evalkit.pages.shared_findings import columns_read, contrary, counts, moves, picked, slices
 from evalkit.studies import online_diagnostics as diagnostics
 from evalkit.studies.diagnostics import alpha
 from evalkit.studies.experiment_study import Experiment
@@ -197,8 +197,7 @@ def _added_up(study: Experiment) -> list[Finding]:
         return kept
     bound = (
         f"{study.plain.label} has more than {study.settings.limits.bins:,} distinct values, which are counted in bins: "
-        f"the caps move by less than {of_caps:.0e}, and the shares of heavy users by less than {of_shares:.0e}; the "
-        "other means are exact."
+        f"a cap {moves(of_caps)}, and the share of heavy users {moves(of_shares)}; the other means are exact."
     )
     return [*kept, methods.BINNED_VALUES.note(bound)]
 

@@ -9,7 +9,7 @@ from evalkit.findings import inputs, methods
 from evalkit.findings.finding import NOTE, WARNING, Finding
 from evalkit.numbers import number, p_value, signed
 from evalkit.pages import experiment_page, first_screen, page, pieces, planning_page, record
-from evalkit.pages.shared_findings import columns_read, contrary, picked, skewed, slices
+from evalkit.pages.shared_findings import columns_read, contrary, moves, picked, skewed, slices
 from evalkit.studies import online_diagnostics as diagnostics
 from evalkit.studies import units_file
 from evalkit.studies.interleaving import Online
@@ -231,7 +231,7 @@ def _added_up(study: Interleaving) -> list[Finding]:
     kept = [] if study.flips else [methods.LOG_ADDED_UP.note(text)]
     bound = (
         f"The {users} have more than {study.settings.limits.bins:,} distinct amounts of credit, which are counted in "
-        f"bins: the share of the most active tenth moves by less than {study.heavy_bound:.0e}."
+        f"bins: the share of the most active tenth {moves(study.heavy_bound)}."
     )
     return [*kept, *([methods.BINNED_CREDIT.note(bound)] if study.heavy_bound else [])]
 

@@ -16,6 +16,7 @@ from evalkit.pages.shared_findings import (
     few_rows,
     idle,
     picked,
+    power,
     rounded,
     rows_read,
     skewed,
@@ -186,7 +187,7 @@ def _scores(study: LabelsStudy) -> list[Finding]:
 def _binned(study: LabelsStudy) -> list[Finding]:
     text = (
         f"The scores have so many distinct values that they are counted in bins: the AUC of a label moves by less than "
-        f"{study.bound:.0e}, and average precision, curves and calibration as little; all other metrics are exact."
+        f"{power(study.bound)}, and average precision, curves and calibration as little; all other metrics are exact."
     )
     return [predictions.BINNED_SCORES.note(text, len(study.systems))] if study.bound else []
 

@@ -11,7 +11,7 @@ from evalkit.findings import inputs, measured, methods, predictions
 from evalkit.findings.finding import Finding
 from evalkit.numbers import number, signed, thousands
 from evalkit.pages import explorers, first_screen, page, pieces, record
-from evalkit.pages.shared_findings import contrary, few_units, picked, rows_read, skewed, slices, weights
+from evalkit.pages.shared_findings import contrary, few_units, picked, power, rows_read, skewed, slices, weights
 from evalkit.studies import diagnostics, forecast_spread, mean_reliability, rating_diagnostics
 from evalkit.studies.rating_study import Rating
 from evalkit.studies.words import counted, listed, plural
@@ -219,7 +219,7 @@ def _constant_wins(study: Rating) -> list[Finding]:
 def _binned(study: Rating) -> list[Finding]:
     text = (
         f"The errors have more than {study.settings.limits.bins:,} distinct values and are counted in bins: the median "
-        f"absolute error and the quantiles of the error move by less than {study.bound:.0e}; all means are exact."
+        f"absolute error and the quantiles of the error move by less than {power(study.bound)}; all means are exact."
     )
     return [predictions.BINNED_ERRORS.note(text, len(study.systems))] if study.bound else []
 

@@ -226,6 +226,11 @@ def power(value: float) -> str:
     return f"{value:.0e}".replace("e-0", "e-")
 
 
+def moves(bound: float) -> str:
+    """By how much bins change a number at most, in words."""
+    return f"moves by less than {power(bound)}" if bound else "is exact"
+
+
 # Ranked lists
 
 

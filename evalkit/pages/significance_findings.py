@@ -13,6 +13,7 @@ from evalkit.pages.shared_findings import (
     counts,
     few_units,
     gaps,
+    moves,
     picked,
     skewed,
     unmatched,
@@ -64,7 +65,7 @@ def _added_up(study: Significance) -> list[Finding]:
         return [added]
     bound = (
         f"{' − '.join(study.opponents)} has very many distinct differences, which are counted in bins: the median "
-        f"moves by less than {of_median:.0e}, and the z of Wilcoxon's test by less than {of_z:.0e}."
+        f"{moves(of_median)}, and the z of Wilcoxon's test {moves(of_z)}."
     )
     return [added, methods.BINNED_DIFFERENCES.note(bound)]
 
