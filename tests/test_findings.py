@@ -103,3 +103,8 @@ def test_the_colours_of_differences_are_those_of_their_verdicts():
     study = ek.significance(values)
     assert set(study.comparisons["verdict"]) == {"better", "cannot tell"}
     assert page.colours_of(study) == "green: better, grey: cannot tell"
+
+
+def test_a_bound_of_nothing_is_no_bound():
+    assert shared_findings.moves(4.2e-5) == "moves by less than 4e-5"
+    assert shared_findings.moves(0.0) == "is exact"
