@@ -204,7 +204,7 @@ def test_labels_that_come_together_in_too_many_ways_have_no_reference():
     data = pd.DataFrame({f"p_{j}": score[:, j] for j in range(60)} | {f"y_{j}": actual[:, j] + 0 for j in range(60)})
     assert not summed(data).together
     text = multilabel_page.estimates(summed(data)).html
-    assert "is left out: it needs the rows, or fewer labels, in memory" in text
+    assert "is left out: it needs fewer labels, or all rows in memory" in text
     assert "(labels' shares)" not in text
 
 

@@ -28,7 +28,7 @@ from evalkit.studies import classification_diagnostics as diagnostics
 from evalkit.studies.labels_study import SWEPT, LabelsStudy
 from evalkit.studies.words import counted, listed
 
-UNKNOWN = "What the labels' shares as scores would give is left out: it needs the rows, or fewer labels, in memory."
+UNKNOWN = "The comparison with the labels' shares as scores is left out: it needs fewer labels, or all rows in memory."
 
 
 def title(study: LabelsStudy) -> Html:

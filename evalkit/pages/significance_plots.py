@@ -79,7 +79,7 @@ def null_distribution(study: Significance) -> Picture | Html:
     drawn: dict[str, Any] = {
         "observed": float(row["difference"]),
         "xlabel": f"mean difference in {study.primary.label} under the null",
-        "ylabel": "share of sign vectors",
+        "ylabel": f"share of {'draws' if study.added_up else 'sign vectors'}",
     }
     return plots.picture(claim_plots.null_distribution, draws, caption=caption, size=WIDE, **drawn)
 
