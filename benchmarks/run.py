@@ -1,14 +1,19 @@
 """Runs the benchmarks of this folder, all or those named: `make bench`. All of them write RESULTS.md.
 
 Each prints what it measured and returns the ratios, against a peer or a bound of the same run, that are claimed of it.
+What one found stays in .bench/found until it runs again, so it can be repeated by itself.
 """
 
 import contextlib
 import importlib
 import io
+import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
 
@@ -20,12 +25,39 @@ HERE = Path(__file__).resolve().parent
 # This, what ranking.py starts for each tool, how results are written, and a count of code that measures no time.
 NO_BENCHMARK = ("run", "contenders", "results", "figures")
 SORTING = ("classification", "ranking", "scores")  # what depends on numpy's sort
+FOUND = HERE.parent / ".bench" / "found"
 HEAD = """# What the benchmarks measured
 
 Made by `make bench`. Every ratio is of one run on one machine, processor time unless it says otherwise; a machine
 that does other work at the same time shows other ratios.
 
 """
+
+
+@dataclass(frozen=True)
+class Found:
+    """What one benchmark claimed and printed, when, and on which machine."""
+
+    claims: Sequence[Claim]
+    printed: str
+    day: str
+    machine: str
+
+    def save(self, name: str) -> None:
+        """Into the folder of what was found."""
+        FOUND.mkdir(parents=True, exist_ok=True)
+        (FOUND / f"{name}.json").write_text(json.dumps(asdict(self)), encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: Path) -> "Found":
+        """What `save` wrote."""
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        return cls(**kept | {"claims": [Claim(**claim) for claim in kept["claims"]]})
+
+    def section(self, name: str, usual: str) -> str:
+        """Its part of RESULTS.md; usual: the machine that needs no mention."""
+        where = "" if self.machine == usual else f" on {self.machine}"
+        return f"## {name}\n\nMeasured {self.day}{where}\n\n```text\n{self.printed}\n```\n"
 
 
 class Tee(io.StringIO):
@@ -43,15 +75,20 @@ class Tee(io.StringIO):
         return super().write(text)
 
 
-def measured(name: str) -> tuple[list[Claim], str]:
+def now(claims: Sequence[Claim], printed: str) -> Found:
+    """What was found today, here."""
+    return Found(claims, printed.strip("\n"), f"{datetime.now(UTC):%Y-%m-%d}", machine())
+
+
+def measured(name: str) -> Found:
     """What one benchmark claims, and what it printed."""
     print(f"\n== {name}", flush=True)
     with contextlib.redirect_stdout(Tee(sys.stdout)) as printed:
         claims = importlib.import_module(name).main()
-    return claims, printed.getvalue().strip("\n")
+    return now(claims, printed.getvalue())
 
 
-def sorted_slowly(name: str) -> str:
+def sorted_slowly(name: str) -> Found:
     """What one benchmark prints with the slow sort that numpy has by itself on this processor; it claims nothing."""
     print(f"\n== {name}, slow sort", flush=True)
     command = [sys.executable, "-c", f"import {name}; {name}.main()"]
@@ -59,23 +96,31 @@ def sorted_slowly(name: str) -> str:
         command, cwd=HERE, env=os.environ | {processor.SWITCH: ""}, check=True, capture_output=True, text=True
     )
     print(done.stdout)
-    return done.stdout.strip("\n")
+    return now([], done.stdout)
+
+
+def write(names: Sequence[str]) -> str:
+    """RESULTS.md, once all benchmarks of these names were run; returns the table of the claims found so far."""
+    every = {path.stem: Found.load(path) for path in sorted(FOUND.glob("*.json"))}
+    claims = table([claim for found in every.values() for claim in found.claims])
+    growth = "![Time and memory against rows](growth.svg)\n"
+    parts = [found.section(name, machine()) for name, found in every.items()]
+    text = f"{HEAD}{machine()}\n\n{START}{claims}{END}\n{growth}\n" + "\n".join(parts)
+    if every.keys() >= set(names):
+        (HERE / "RESULTS.md").write_text(text, encoding="utf-8")
+    return claims
 
 
 def main(names: list[str]) -> None:
-    """The named ones, or all of them in the order of their names."""
+    """The named ones, or all of them in the order of their names; those that sort also with a slow sort."""
     every = [path.stem for path in sorted(HERE.glob("*.py")) if path.stem not in NO_BENCHMARK]
-    found = {name: measured(name) for name in names or every}
-    claims = table([one for some, _ in found.values() for one in some])
-    print("\n" + claims)
-    if not names:
-        texts = {name: printed for name, (_, printed) in found.items()}
-        if processor.sorts_slowly(processor.described()):
-            texts |= {f"{name}, with the slow sort, without bounds": sorted_slowly(name) for name in SORTING}
-        parts = [f"## {name}\n\n```text\n{printed}\n```\n" for name, printed in texts.items()]
-        growth = "![Time and memory against rows](growth.svg)\n"
-        text = f"{HEAD}{machine()}\n\n{START}{claims}{END}\n{growth}\n" + "\n".join(parts)
-        (HERE / "RESULTS.md").write_text(text, encoding="utf-8")
+    slow = processor.sorts_slowly(processor.described())
+    for name in names or every:
+        measured(name).save(name)
+        write(every)
+    for name in (name for name in names or every if slow and name in SORTING):
+        sorted_slowly(name).save(f"{name}, with the slow sort, without bounds")
+    print("\n" + write(every))
 
 
 def start_again_where_sorts_are_slow() -> None:

@@ -236,13 +236,13 @@ def _comparison(study: Study, row: dict[str, Any], evidence: str) -> Html:
 
 
 def _side(study: Study, row: Mapping[str, Any]) -> str:
-    """On which side the first value lies, or within which margin, in words, where that is shown."""
+    """By how much of the second the first lies higher or lower, or within which margin, where that is shown."""
     if row["verdict"] == "equivalent":
         return f" (its {percent(diagnostics.equivalence_level(study))} interval lies within {_margin(study)})"
     if row["verdict"] == "cannot tell":
         return ""
-    side = "higher" if row["difference"] > 0 else "lower"
-    return f", {' '.join(filter(None, [_per_cent(study, row), side]))}"
+    per_cent = _per_cent(study, row)
+    return f", {per_cent} {'higher' if row['difference'] > 0 else 'lower'}" if per_cent else ""
 
 
 def _how(study: Study) -> str:
