@@ -15,7 +15,7 @@ from pyspark import cloudpickle
 from evalkit.arrays import InputError, ParameterError
 from evalkit.limits import Reading
 from evalkit.pages import classification_page, ranking_page
-from evalkit.reading.engines import spark
+from evalkit.reading.engines import spark, spark_worker
 from evalkit.reading.inputs.runs import read as read_runs
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import explained
@@ -72,13 +72,57 @@ def test_reduce_merges_where_rows_come_as_they_are(session, split):
     assert engine.reduce(query, "query", length, "rows", merge=total).to_pylist() == [{"n": 60_000}]
 
 
-def test_of_many_partitions_few_results_are_collected(session, split, monkeypatch):
+@pytest.mark.parametrize("rows_known", [9_000, 0], ids=["one fold", "two steps"])
+def test_of_many_partitions_one_result_is_collected(session, monkeypatch, rows_known):
     seen = []
     read = spark._read
-    monkeypatch.setattr(spark, "_read", lambda cell: seen.append(1) or read(cell))
-    query = "SELECT id FROM range(0, 9000, 1, 30)"
-    assert spark.Spark(session).reduce(query, None, length, "numbers", merge=total).to_pylist() == [{"n": 9000}]
-    assert 1 < len(seen) <= spark.FOLDS
+    monkeypatch.setattr(spark, "_read", lambda content: seen.append(1) or read(content))
+    query, engine = "SELECT id FROM range(0, 9000, 1, 30)", spark.Spark(session)
+    found = engine.reduce(query, None, length, "numbers", merge=total, total=rows_known)
+    assert found.to_pylist() == [{"n": 9000}]
+    assert len(seen) == 1
+
+
+def noise(table: pa.Table) -> pa.Table:
+    """Numbers that no compression makes smaller: 8 of them a row, and so 2.4 MB of 40,000 rows."""
+    return pa.table({"x": np.random.default_rng(len(table)).integers(-(2**62), 2**62, 8 * len(table))})
+
+
+def alone(table: pa.Table) -> pa.Table:
+    return table
+
+
+@pytest.mark.parametrize("merge", [None, alone], ids=["results", "merged"])
+def test_no_cell_is_larger_than_its_bound(session, monkeypatch, merge):
+    sizes, bytes_of = [], []
+    contents = spark_worker.contents
+
+    def seen(batches):  # here, and in the workers that merge
+        every = list(batches)
+        sizes.extend(cell.as_buffer().size for batch in every for cell in batch["cell"])
+        assert max(sizes, default=0) <= spark_worker.CELL
+        for content in contents(every):
+            bytes_of.append(content.size)
+            yield content
+
+    monkeypatch.setattr(spark_worker, "contents", seen)
+    query = "SELECT id FROM range(0, 80000, 1, 2)"
+    found = spark.Spark(session).reduce(query, None, noise, "numbers", merge=merge)
+    expected = noise(pa.table({"id": np.arange(40_000)}))["x"].to_numpy()
+    np.testing.assert_array_equal(found["x"].to_numpy(), np.tile(expected, 2))
+    assert max(bytes_of) > 2 * spark_worker.CELL
+    assert max(sizes) == spark_worker.CELL
+    assert sum(sizes) == sum(bytes_of)
+
+
+def test_cells_in_any_order_are_the_contents_that_were_cut(monkeypatch):
+    monkeypatch.setattr(spark_worker, "CELL", 3)
+    several = [b"T12345678", b"E", b"T90"]
+    cells = [cell for partition in (0, 7) for cell in spark_worker.cells(several, partition)]
+    assert [len(cell["cell"][0].as_buffer()) for cell in cells] == [3, 3, 3, 1, 3] * 2
+    order = np.random.default_rng(0).permutation(len(cells))
+    found = spark_worker.contents([cells[i] for i in order])
+    assert sorted(content.to_pybytes() for content in found) == sorted(several * 2)
 
 
 def test_groups_are_bytes_whatever_the_collation(session):

@@ -21,7 +21,10 @@ from evalkit.reading.tables.dialects import SPARK, Dialect
 from evalkit.reading.tables.parts import Part, Selection
 
 BATCH = 2**17  # rows that Spark hands over at once; its own default of 10,000 costs twice the time
-FOLDS = 4  # results that are collected to be merged here: of many partitions Spark would refuse to collect each
+FOLDS = 4  # workers that merge the results of a long table; one more merges theirs, as a single one is collected
+LONG = (
+    2**25
+)  # rows of a long table: results have no more numbers than rows, and one worker merges those of a shorter one
 BATCH_SIZE = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
 
@@ -66,23 +69,23 @@ class Spark(Engine):
     ) -> Any:
         """As `Engine.reduce`, in the workers.
 
-        `merge` folds the results of a partition there, then those of partitions until `FOLDS` are left, and these
-        here. total: not used, Spark shows its own progress. Raises InputError where the answer has no row.
+        `merge` folds the results of a partition there, then those of all partitions to one. total: Spark shows its own
+        progress; a table that may be long, as its rows are not known, is folded in two steps. Raises InputError where
+        the answer has no row.
         """
         import pyarrow as pa
 
         with self._asked(query, where, frames) as rows:
             reduced = rows if by is None else _grouped(rows, by)
-            reduced = reduced.mapInArrow(_work(by, function, merge, self.reading.worker), "cell binary")
+            reduced = reduced.mapInArrow(_work(by, function, merge, self.reading.worker), spark_worker.CELLS)
             if merge is not None:
-                reduced = reduced.repartition(FOLDS).mapInArrow(_fold(merge), "cell binary")
-            cells = reduced.toArrow()["cell"]
-        tables = [_read(cell.as_buffer()) for cell in cells]
+                for folds in (1,) if 0 < total < LONG else (FOLDS, 1):
+                    reduced = reduced.repartition(folds, "of").mapInArrow(_fold(merge), spark_worker.CELLS)
+            batches = reduced.toArrow().to_batches()
+        tables = list(map(_read, spark_worker.contents(batches)))
         if not tables:
             raise InputError(f"{where}: there is no row")
-        if merge is None:
-            return pa.concat_tables(tables)
-        return next(spark_worker.merged(tables, merge))
+        return pa.concat_tables(tables)
 
     def where(self, selection: Selection, condition: str, cells: str, most: int) -> list[dict[str, Any]]:
         """0 as n, for rows of a cluster have no number, and cells, SQL, of some rows where the condition holds."""
@@ -161,9 +164,9 @@ def _fold(merge: Reduction) -> Any:
     return fold
 
 
-def _read(cell: Any) -> Any:
-    """The table of a cell; raises the error that a function raised in a worker."""
-    if bytes(cell[:1]) == spark_worker.TABLE:
-        return spark_worker.read(cell)
-    name, words = pickle.loads(cell[1:])
+def _read(content: Any) -> Any:
+    """The table of a content; raises the error that a function raised in a worker."""
+    if spark_worker.is_table(content):
+        return spark_worker.read(content)
+    name, words = pickle.loads(content[1:])
     raise {"InputError": InputError, "ParameterError": ParameterError}[name](words)

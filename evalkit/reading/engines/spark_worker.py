@@ -13,10 +13,13 @@ import pickle
 import sys
 import zlib
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-TABLE, ERROR = b"T", b"E"  # how a cell begins
+TABLE, ERROR = b"T", b"E"  # how a content begins: a table, or the words of an error
+CELL = 2**20  # bytes of a cell at most: of a larger one the JVM, whose heap may be 1 GB, makes several copies at once
+CELLS = "of bigint, place bigint, places bigint, cell binary"
 REFUSALS = ("InputError", "ParameterError")
 
 
@@ -66,44 +69,82 @@ def unpack(code: bytes) -> None:
 
 
 def reduced(batches: Iterable[Any], code: bytes, task: bytes, size: int) -> Iterator[Any]:
-    """A partition's batches reduced: Arrow batches of one cell each, a table's bytes or an error's words."""
+    """A partition's batches reduced: the cells of tables, or of an error's words."""
     unpack(code)
     by, function, merge = pickle.loads(task)
     stretches = importlib.import_module("evalkit.reading.engines.stretches")
     parts = stretches.tables(batches, size)
     results = map(function, stretches.of_hash(parts) if by else parts)
-    try:
-        for table in results if merge is None else merged(results, merge):
-            yield _cell(TABLE + written(table))
-    except Exception as error:
-        if type(error).__name__ not in REFUSALS:
-            raise
-        yield _cell(ERROR + pickle.dumps((type(error).__name__, str(error))))
+    yield from cells(_contents(results if merge is None else merged(results, merge)), _partition())
 
 
 def folded(batches: Iterable[Any], code: bytes, task: bytes) -> Iterator[Any]:
-    """The cells of several partitions as one, their tables merged; an error stays a cell of its own."""
+    """The cells of several partitions with their tables merged; an error stays as it is."""
     unpack(code)
     errors = []
 
     def tables() -> Iterator[Any]:
-        for batch in batches:
-            for cell in batch["cell"]:
-                content = cell.as_buffer()
-                if bytes(content[:1]) == TABLE:
-                    yield read(content)
-                else:
-                    errors.append(bytes(content))
+        for content in contents(batches):
+            if is_table(content):
+                yield read(content)
+            else:
+                errors.append(content.to_pybytes())
 
-    for table in merged(tables(), pickle.loads(task)):
-        yield _cell(TABLE + written(table))
-    yield from map(_cell, errors)
+    yield from cells(chain(_contents(merged(tables(), pickle.loads(task))), errors), _partition())
 
 
-def _cell(content: bytes) -> Any:
+def _contents(tables: Iterable[Any]) -> Iterator[bytes]:
+    """The bytes of each table, or the words of the error that ends them."""
+    try:
+        for table in tables:
+            yield TABLE + written(table)
+    except Exception as error:
+        if type(error).__name__ not in REFUSALS:
+            raise
+        yield ERROR + pickle.dumps((type(error).__name__, str(error)))
+
+
+# Cells --------------------------------------------------------------------------------------------------------------
+
+
+def _partition() -> int:
+    from pyspark import TaskContext
+
+    task = TaskContext.get()
+    return task.partitionId() if task else 0
+
+
+def cells(contents: Iterable[bytes], partition: int) -> Iterator[Any]:
+    """Contents cut into cells of at most `CELL` bytes, Arrow batches of one each; `of` says of which content a cell is.
+
+    A partition that is computed again numbers its contents as before, so that Spark sends them the same way.
+    """
     import pyarrow as pa
 
-    return pa.record_batch([pa.array([content], pa.binary())], ["cell"])
+    for number, content in enumerate(contents):
+        starts = range(0, len(content), CELL)
+        for place, start in enumerate(starts):
+            here = {"of": [partition << 32 | number], "place": [place], "places": [len(starts)]}
+            yield pa.record_batch(here | {"cell": pa.array([content[start : start + CELL]], pa.binary())})
+
+
+def contents(batches: Iterable[Any]) -> Iterator[Any]:
+    """What `cells` cut, as Arrow buffers, each as soon as its last cell is there, in whatever order they come.
+
+    >>> import pyarrow as pa
+    >>> [content.to_pybytes() for content in contents(cells([b"one", b"two"], partition=7))]
+    [b'one', b'two']
+    """
+    import pyarrow as pa
+
+    waiting: dict[int, dict[int, Any]] = {}
+    for batch in batches:
+        for of, place, places, cell in zip(*(batch[name] for name in ("of", "place", "places", "cell")), strict=True):
+            own = waiting.setdefault(of.as_py(), {})
+            own[place.as_py()] = cell.as_buffer()
+            if len(own) == places.as_py():
+                yield pa.py_buffer(b"".join(own[i] for i in range(len(own))))
+                del waiting[of.as_py()]
 
 
 def merged(tables: Iterable[Any], merge: Any) -> Iterator[Any]:
@@ -118,17 +159,22 @@ def merged(tables: Iterable[Any], merge: Any) -> Iterator[Any]:
 
 
 def written(table: Any) -> bytes:
-    """A table as the bytes of an Arrow stream."""
+    """A table as the bytes of an Arrow stream, compressed: zstd leaves a third of bins, as narrower integers would."""
     import pyarrow as pa
 
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as stream:
+    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as stream:
         stream.write_table(table)
     return sink.getvalue().to_pybytes()
 
 
-def read(cell: Any) -> Any:
-    """The table of a cell."""
+def is_table(content: Any) -> bool:
+    """Whether a content is a table, no error."""
+    return bytes(content[:1]) == TABLE
+
+
+def read(content: Any) -> Any:
+    """The table of a content."""
     import pyarrow as pa
 
-    return pa.ipc.open_stream(cell[1:]).read_all()
+    return pa.ipc.open_stream(content[1:]).read_all()
