@@ -96,7 +96,7 @@ def test_thresholds_and_decisions_are_those_of_memory(threshold):
     pd.testing.assert_frame_equal(kept.choices, reduced.choices)
     pd.testing.assert_frame_equal(kept.calibration, reduced.calibration)
     pd.testing.assert_frame_equal(kept.gains, reduced.gains)
-    assert kept.facts.wrong == reduced.facts.wrong
+    assert kept.wrong == reduced.wrong
 
 
 EDGES = {
@@ -135,7 +135,7 @@ def test_binned_scores_stay_within_their_bound_and_near_the_intervals_of_memory(
     data = frame(20_000, ties=12)
     kept = limited(classification.read(data, metrics=METRICS, threshold=0.4))
     reduced = classified(data, replace(LESS, bins=2_000, reading=Reading(rows=100)), metrics=METRICS, threshold=0.4)
-    for name, (width, low, high) in reduced.facts.binned.items():
+    for name, (width, low, high) in reduced.binned.items():
         a, b = kept.table(name), reduced.table(name)
         assert abs(counts.auc(a) - counts.auc(b)) <= width < 1e-3
         assert low <= counts.average_precision(a) <= high

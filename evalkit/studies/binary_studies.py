@@ -51,11 +51,26 @@ class RowsStudy(BinaryStudy):
             positives=int(d.label.sum()),
             weighted=d.weight is not None,
             outside={name: int(((score < 0) | (score > 1)).sum()) for name, score in d.score.items()},
-            wrong={name: _certain_and_wrong(d, name) for name in d.score},
-            repeated=_repeated_rows(d),
-            binned={},
             precision={name: own["score"] for name, own in rows.precision.items()},
         )
+
+    @cached_property
+    def wrong(self) -> Mapping[str, int]:
+        """Rows of each system that are certain of the other class."""
+        return {name: _certain_and_wrong(self.data, name) for name in self.data.score}
+
+    @cached_property
+    def repeated(self) -> int:
+        """Rows whose label and scores another row has too."""
+        if len(self.systems) == 1 and self.data.weight is None:
+            c = self.table(self.systems[0])  # which counts them already
+            return self.facts.rows - _filled(c)
+        return _repeated_rows(self.data)
+
+    @property
+    def binned(self) -> Mapping[str, tuple[float, float, float]]:
+        """None: every score is counted by itself."""
+        return {}
 
     @cached_property
     def sample(self) -> HeldRows:
@@ -146,6 +161,7 @@ class SumsStudy(BinaryStudy):
     """Intervals and tests from sums over the rows."""
 
     counted: Facts
+    certain: Mapping[str, int]
     summed: SummedRows
     groups: Mapping[str, Sequence[str]]
 
@@ -153,6 +169,22 @@ class SumsStudy(BinaryStudy):
     def facts(self) -> Facts:
         """What the page says of the rows."""
         return self.counted
+
+    @property
+    def wrong(self) -> Mapping[str, int]:
+        """Rows of each system that are certain of the other class."""
+        return self.certain
+
+    @cached_property
+    def repeated(self) -> int | None:
+        """Rows whose label and scores another row has too: of rows that count alike."""
+        return _repeated_scores(self.sample.tables[0], self.facts.rows) if self.plain else None
+
+    @cached_property
+    def binned(self) -> Mapping[str, tuple[float, float, float]]:
+        """Of systems whose scores share bins, the most that moves AUC, and the limits of average precision."""
+        tables = self.sample.tables[0]
+        return {name: _moved(table) for name, table in tables.items() if grid.spread(table.bins).any()}
 
     @property
     def sample(self) -> SummedRows:
@@ -229,12 +261,10 @@ def of_sums(t: Large, p: Classification, limits: Limits = USUAL) -> SumsStudy:
         positives=positives,
         weighted=t.plan.scale is not None,
         outside=t.outside,
-        wrong=t.certain,
-        repeated=_repeated_scores(tables[0], rows) if plain else None,
-        binned={name: _moved(table) for name, table in tables[0].items() if grid.spread(table.bins).any()},
         precision=t.precision,
     )
-    return SumsStudy(a.settings, t.systems, {}, p.given, a.rule, a.costs, a.prevalence, facts, sample, t.slices)
+    read = facts, t.certain, sample, t.slices
+    return SumsStudy(a.settings, t.systems, {}, p.given, a.rule, a.costs, a.prevalence, *read)
 
 
 def _refuse_unsummed(metrics: Sequence[Chosen], t: Large) -> None:
@@ -294,8 +324,12 @@ def _repeated_scores(tables: Mapping[str, Table], rows: int) -> int | None:
     """Rows whose label and score another row has too: known of one system whose scores do not share bins."""
     if len(tables) > 1 or grid.spread(next(iter(tables.values())).bins).any():
         return None
-    c = next(iter(tables.values())).counts
-    return rows - int(np.count_nonzero(c.positive) + np.count_nonzero(c.negative))
+    return rows - _filled(next(iter(tables.values())).counts)
+
+
+def _filled(c: Counts) -> int:
+    """How many pairs of a label and a score there are."""
+    return int(np.count_nonzero(c.positive) + np.count_nonzero(c.negative))
 
 
 def _moved(t: Table) -> tuple[float, float, float]:
