@@ -75,7 +75,8 @@ class RowsStudy(BinaryStudy):
     @cached_property
     def sample(self) -> HeldRows:
         """Every system's scores with its threshold."""
-        return HeldRows({name: rows.at(self.thresholds[name]) for name, rows in self._rows.items()}, self.data.rows.id)
+        decided = {name: rows.at(self.thresholds[name]) for name, rows in self._rows.items()}
+        return HeldRows(decided, lambda: self.data.rows.id)
 
     @cached_property
     def _rows(self) -> dict[str, Rows]:
