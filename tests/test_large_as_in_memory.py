@@ -89,6 +89,15 @@ def test_segments_are_those_of_memory(case):
         np.testing.assert_allclose(b[numbers], a[numbers], rtol=1e-7, atol=1e-9)
 
 
+@pytest.mark.parametrize("case", CASES)
+def test_estimates_are_the_same_bits_whatever_the_number_of_threads(case):
+    alone, together = (
+        classified(frame(), SMALL, metrics=METRICS, threshold="best_f1", threads=threads, **CASES[case]).estimates
+        for threads in (1, 4)
+    )
+    pd.testing.assert_frame_equal(alone, together, check_exact=True)
+
+
 @pytest.mark.parametrize("threshold", ["best_f1", "cost:fp=1,fn=5", "recall>=0.9", "0.3333"])
 def test_thresholds_and_decisions_are_those_of_memory(threshold):
     kept, reduced = both(frame(), threshold=threshold)

@@ -1,12 +1,14 @@
 """The two studies of binary outcomes: of rows in memory, and of rows that are read twice, shard by shard."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+import pandas as pd
 
+from evalkit import side_by_side
 from evalkit.arrays import ParameterError
 from evalkit.catalogue import lookup
 from evalkit.catalogue.metric import Chosen
@@ -165,6 +167,7 @@ class SumsStudy(BinaryStudy):
     certain: Mapping[str, int]
     summed: SummedRows
     groups: Mapping[str, Sequence[str]]
+    threads: int
 
     @property
     def facts(self) -> Facts:
@@ -191,6 +194,13 @@ class SumsStudy(BinaryStudy):
     def sample(self) -> SummedRows:
         """All systems on the same rows."""
         return self.summed
+
+    @cached_property
+    def estimates(self) -> pd.DataFrame:
+        """Every metric of every system, best first; metrics are estimated side by side."""
+        pairs = [(chosen, name) for chosen in self.settings.metrics for name in self.systems]
+        side_by_side.every(lambda pair: self.estimate(*pair), pairs, self.threads)
+        return super().estimates
 
     @property
     def banded(self) -> bool:
@@ -264,7 +274,7 @@ def of_sums(t: Large, p: Classification, limits: Limits = USUAL) -> SumsStudy:
         outside=t.outside,
         precision=t.precision,
     )
-    read = facts, t.certain, sample, t.slices
+    read = facts, t.certain, sample, t.slices, t.engine.threads
     return SumsStudy(a.settings, t.systems, {}, p.given, a.rule, a.costs, a.prevalence, *read)
 
 
@@ -296,11 +306,20 @@ def _tables(t: Large, a: Asked) -> tuple[list[dict[str, Table]], int, int]:
     chosen: dict[str, float] = {}
     for key, bins in sorted(first.bins(binned).items()):
         group, system = divmod(key, len(t.systems))
-        name, scale = t.systems[system], t.plan.scale or 1.0
+        name = t.systems[system]
+        table = Table(name, bins, t.plan.scale or 1.0, chosen.get(name, np.nan))
         if not group:
-            chosen[name] = a.rule.at(grid.counts(bins, scale), t.precision[name])
-        groups.setdefault(group, {})[name] = Table(name, bins, scale, chosen[name])
+            chosen[name] = a.rule.at(table.counts, t.precision[name])
+            table = _at(table, chosen[name])
+        groups.setdefault(group, {})[name] = table
     return [groups[group] for group in sorted(groups)], rows, positives
+
+
+def _at(table: Table, threshold: float) -> Table:
+    """The same at a threshold; the score is not counted again."""
+    decided = replace(table, threshold=threshold)
+    vars(decided)["counts"] = table.counts
+    return decided
 
 
 _NOTHING = counts.count([], [])
