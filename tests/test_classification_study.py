@@ -363,3 +363,13 @@ def test_the_cost_curve_begins_where_none_is_predicted_positive():
     assert study.sweep[["predicted", "cost"]].to_numpy().tolist() == [[0.0, 0.01], [1.0, 0.99]]
     assert "Lowest: system 0.0100 with no row predicted positive" in binary_plots.cost_plot(study).caption
     assert "inf" not in binary_plots.sweep_plot(study).svg
+
+
+@pytest.mark.parametrize("systems", [["good"], ["good", "weak"]])
+@pytest.mark.parametrize("weight", [None, 0.5])
+def test_repeated_rows_share_their_label_and_every_score(systems, weight):
+    data = frame(400).assign(score=lambda d: d["score"].round(2))
+    data = data[data["system"].isin(systems)].assign(**({} if weight is None else {"weight": weight}))
+    wide = data.pivot(index=["id", "label"], columns="system", values="score").reset_index("label")
+    study = classification.read(data, systems=systems)
+    assert study.repeated == wide.duplicated().sum() > 0

@@ -129,3 +129,23 @@ def test_refuses_fractions_and_no_resamples():
         cb.resampled(c, rng=np.random.default_rng(1))
     with pytest.raises(ParameterError, match="resamples must be at least 1, got 0"):
         cb.resampled(count([1, 2], [0, 1]), rng=np.random.default_rng(1), resamples=0)
+
+
+def every_threshold(c, most):
+    """The cells of a large table by looking at each threshold."""
+    rows = c.tp + c.fp
+    spread = c.tp / c.positives + c.fp / c.negatives + np.log1p(rows) / np.log1p(c.total)
+    part = np.minimum((spread / spread[-1] * most).astype(np.int64), most - 1)
+    return np.cumsum(np.append(0, np.diff(part) > 0))
+
+
+@pytest.mark.parametrize("weight", [1, 3, 0.3])
+@pytest.mark.parametrize("share", [0.5, 0.1, 0.97])
+@pytest.mark.parametrize("most", [16, 256])
+def test_cells_are_found_without_looking_at_every_threshold(weight, share, most):
+    label, score = sample(30_000, share)
+    c = count(score, weight * label, weight * (1 - label))
+    expected = every_threshold(c, most)
+    np.testing.assert_array_equal(cells.cells(c, most), expected)
+    pooled, ends = cells.pool(c, expected), cells.ends(c, most)
+    np.testing.assert_array_equal([ends.tp, ends.fp], [pooled.tp, pooled.fp])

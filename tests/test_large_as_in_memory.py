@@ -89,6 +89,15 @@ def test_segments_are_those_of_memory(case):
         np.testing.assert_allclose(b[numbers], a[numbers], rtol=1e-7, atol=1e-9)
 
 
+@pytest.mark.parametrize("case", CASES)
+def test_estimates_are_the_same_bits_whatever_the_number_of_threads(case):
+    alone, together = (
+        classified(frame(), SMALL, metrics=METRICS, threshold="best_f1", threads=threads, **CASES[case]).estimates
+        for threads in (1, 4)
+    )
+    pd.testing.assert_frame_equal(alone, together, check_exact=True)
+
+
 @pytest.mark.parametrize("threshold", ["best_f1", "cost:fp=1,fn=5", "recall>=0.9", "0.3333"])
 def test_thresholds_and_decisions_are_those_of_memory(threshold):
     kept, reduced = both(frame(), threshold=threshold)
@@ -96,7 +105,7 @@ def test_thresholds_and_decisions_are_those_of_memory(threshold):
     pd.testing.assert_frame_equal(kept.choices, reduced.choices)
     pd.testing.assert_frame_equal(kept.calibration, reduced.calibration)
     pd.testing.assert_frame_equal(kept.gains, reduced.gains)
-    assert kept.facts.wrong == reduced.facts.wrong
+    assert kept.wrong == reduced.wrong
 
 
 EDGES = {
@@ -135,7 +144,7 @@ def test_binned_scores_stay_within_their_bound_and_near_the_intervals_of_memory(
     data = frame(20_000, ties=12)
     kept = limited(classification.read(data, metrics=METRICS, threshold=0.4))
     reduced = classified(data, replace(LESS, bins=2_000, reading=Reading(rows=100)), metrics=METRICS, threshold=0.4)
-    for name, (width, low, high) in reduced.facts.binned.items():
+    for name, (width, low, high) in reduced.binned.items():
         a, b = kept.table(name), reduced.table(name)
         assert abs(counts.auc(a) - counts.auc(b)) <= width < 1e-3
         assert low <= counts.average_precision(a) <= high

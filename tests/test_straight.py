@@ -78,7 +78,7 @@ def test_the_numbers_are_those_of_the_engine(folder, monkeypatch, case, most):
     same = {"rtol": 1e-12, "atol": 1e-15}
     pd.testing.assert_frame_equal(ours.estimates, theirs.estimates, **same)
     pd.testing.assert_frame_equal(ours.comparisons, theirs.comparisons, rtol=1e-9, atol=1e-12)
-    assert (ours.facts.outside, ours.facts.wrong) == (theirs.facts.outside, theirs.facts.wrong)
+    assert (ours.facts.outside, ours.wrong) == (theirs.facts.outside, theirs.wrong)
     for system in ours.systems:
         assert np.array_equal(ours.table(system).threshold, theirs.table(system).threshold)
         assert np.array_equal(ours.table(system).tp, theirs.table(system).tp)

@@ -5,7 +5,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from evalkit.arrays import Floats, Ints, ratio
+from evalkit.arrays import Bools, Floats, Ints, ratio
 from evalkit.metrics.counts import Counts
 
 Metric = Callable[[Counts], float]
@@ -22,15 +22,54 @@ def cells(c: Counts, most: int = CELLS) -> Ints:
     >>> cells(count([6, 5, 4, 3, 2, 1], [0, 0, 1, 0, 0, 1]), most=4)
     array([0, 0, 1, 2, 2, 3])
     """
+    starts = _starts(c, most)
+    return np.repeat(np.arange(len(starts)), np.diff(starts, append=len(c.threshold)))
+
+
+def ends(c: Counts, most: int = CELLS) -> Counts:
+    """The table at the last threshold of each cell, which counts all rows of the cells so far.
+
+    >>> from evalkit.metrics.counts import count
+    >>> ends(count([6, 5, 4, 3, 2, 1], [0, 0, 1, 0, 0, 1]), most=4).fp
+    array([2, 2, 4, 4])
+    """
+    last = np.append(_starts(c, most)[1:], len(c.threshold)) - 1 if len(c.threshold) else np.empty(0, np.int64)
+    return Counts(c.threshold[last], c.tp[last], c.fp[last], c.positives, c.negatives)
+
+
+def _starts(c: Counts, most: int) -> Ints:
+    """The first threshold of each cell."""
     if len(c.threshold) <= most:
         return np.arange(len(c.threshold))
-    run = runs(c)
-    if run[-1] < most:
-        return run
-    rows = c.tp + c.fp
-    spread = ratio(c.tp, c.positives) + ratio(c.fp, c.negatives) + np.log1p(rows) / np.log1p(c.total)
-    part = np.minimum((spread / spread[-1] * most).astype(np.int64), most - 1)
-    return np.cumsum(np.append(0, np.diff(part) > 0))
+    run = _begins(c)
+    if np.count_nonzero(run) <= most:
+        return np.flatnonzero(run)
+    part = _parts(c, most)
+    if c.tp.dtype.kind == "f":
+        every = part(np.arange(len(c.threshold)))
+        return np.flatnonzero(np.append(True, np.diff(every) > 0))
+    return _first(part, most, len(c.threshold))  # of whole numbers it rises: most thresholds need no look
+
+
+def _parts(c: Counts, most: int) -> Callable[[Ints], Ints]:
+    """The part of the table, of so many, that thresholds lie in."""
+
+    def spread(at: Ints | slice) -> Floats:
+        tp, fp = c.tp[at], c.fp[at]
+        return ratio(tp, c.positives) + ratio(fp, c.negatives) + np.log1p(tp + fp) / np.log1p(c.total)
+
+    whole = spread(slice(-1, None))
+    return lambda at: np.minimum((spread(at) / whole * most).astype(np.int64), most - 1)
+
+
+def _first(part: Callable[[Ints], Ints], most: int, size: int) -> Ints:
+    """The first threshold of each part that has one, of `size` thresholds, by halving."""
+    low, high, wanted = np.zeros(most, np.int64), np.full(most, size - 1), np.arange(most)
+    while (low < high).any():
+        middle = (low + high) // 2
+        there = part(middle) >= wanted
+        low, high = np.where(there, low, middle + 1), np.where(there, middle, high)
+    return np.unique(np.append(0, low[part(low) >= wanted]))
 
 
 def runs(c: Counts) -> Ints:
@@ -42,9 +81,17 @@ def runs(c: Counts) -> Ints:
     >>> runs(count([5, 4, 3, 2, 1], [0, 0, 1, 1, 0]))
     array([0, 0, 1, 2, 3])
     """
-    has = c.positive > 0
-    run = np.cumsum(has | np.append(False, has[:-1]))
-    return run - run[:1]
+    starts = np.flatnonzero(_begins(c))
+    return np.repeat(np.arange(len(starts)), np.diff(starts, append=len(c.threshold)))
+
+
+def _begins(c: Counts) -> Bools:
+    """True for the first threshold of each run."""
+    has = np.append(c.tp[:1] > 0, c.tp[1:] > c.tp[:-1])
+    begins = has.copy()
+    begins[1:] |= has[:-1]
+    begins[:1] = True
+    return begins
 
 
 def pool(c: Counts, cell: Ints) -> Counts:

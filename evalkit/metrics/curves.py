@@ -261,7 +261,13 @@ def cheapest(c: Counts, false_positive: float, false_negative: float) -> float:
 
 def best_f(c: Counts, beta: float = 1.0) -> float:
     """The threshold of the largest F-beta, the highest one if several tie; optimistic on the rows it was chosen on."""
-    return float(c.threshold[np.argmax(f_score(c, beta))]) if c.positives else float("nan")
+    if not c.positives:
+        return float("nan")
+    blocks = (slice(start, start + STEP) for start in range(0, len(c.threshold), STEP))
+    parts = (Counts(c.threshold[at], c.tp[at], c.fp[at], c.positives, c.negatives) for at in blocks)
+    best = [(float(score[place := score.argmax()]), part, place) for part in parts for score in [f_score(part, beta)]]
+    _, part, place = max(best, key=lambda one: one[0])
+    return float(part.threshold[place])
 
 
 def for_precision(c: Counts, target: float) -> float:

@@ -140,23 +140,32 @@ def _labelled(both: Ints, most: int, cut: int | None, threads: int) -> Grid:
     shift = _shift(both, 1, most, cut_here, threads)
     start = _starts(both, shift, cut_here, threads)
     rows = np.diff(start, append=len(both))
-    positive = _ones(both, start)
+    positive = _ones(both, start, threads)
     return Grid(shift - 1, both[start] >> 1, both[start + rows - 1] >> 1, positive, rows - positive, cut)
 
 
-def _ones(both: Ints, start: Ints) -> Ints:
+def _ones(both: Ints, start: Ints, threads: int) -> Ints:
     """Number of last bits that are set from each start to the next, in steps that fit the cache."""
-    ones_before = np.empty(len(start) + 1, np.int64)
-    edges = np.searchsorted(start, range(0, len(both) + STEP, STEP))
-    so_far = 0
-    for i, begin in enumerate(range(0, len(both), STEP)):
-        bits = both[begin : begin + STEP] & 1
-        up_to = np.cumsum(bits)
-        first = start[edges[i] : edges[i + 1]] - begin
-        ones_before[edges[i] : edges[i + 1]] = so_far + up_to[first] - bits[first]
-        so_far += int(up_to[-1])
-    ones_before[-1] = so_far
-    return np.diff(ones_before)
+    before = np.empty(len(start) + 1, np.int64)  # ones before each start, of the same part at first
+
+    def count(part: slice) -> int:
+        so_far = 0
+        begins = range(part.start, part.stop, STEP)
+        edges = np.searchsorted(start, [*begins, part.stop])
+        for i, begin in enumerate(begins):
+            bits = both[begin : min(begin + STEP, part.stop)] & 1
+            up_to = np.cumsum(bits)
+            first = start[edges[i] : edges[i + 1]] - begin
+            before[edges[i] : edges[i + 1]] = so_far + up_to[first] - bits[first]
+            so_far += int(up_to[-1])
+        return so_far
+
+    parts = side_by_side.slices(len(both), threads)
+    ones = np.cumsum([0, *side_by_side.every(count, parts, threads)])
+    for part, earlier in zip(parts[1:], ones[1:], strict=False):
+        before[slice(*np.searchsorted(start, [part.start, part.stop]))] += earlier
+    before[-1] = ones[-1]
+    return np.diff(before)
 
 
 def _weighted(code: Ints, label: Bools, weight: Ints, most: int, cut: int | None) -> Grid:
@@ -215,21 +224,25 @@ def _shift(low: Ints, least: int, most: int, cut: int | None, threads: int = 1) 
 
 def _bins(low: Ints, shift: int, threads: int = 1) -> int:
     """Number of bins that begin after the first."""
-    return int(np.count_nonzero(_apart(low, shift, threads)))
+    return int(np.count_nonzero(_apart(low, shift, threads)[1:]))
 
 
 def _starts(low: Ints, shift: int, cut: int | None, threads: int = 1) -> Ints:
     """The places where the bins of sorted codes begin."""
-    begins = np.append(True, _apart(low, shift, threads))[: len(low)]
+    begins = _apart(low, shift, threads)
     if cut is not None and (at_cut := int(np.searchsorted(low, cut))) < len(low):
         begins[at_cut] = True
     return np.flatnonzero(begins)
 
 
 def _apart(low: Ints, shift: int, threads: int) -> Bools:
-    """True for each code that differs from the one before in more than its last bits; in steps that fit the cache."""
+    """True for the first code and for each that differs from the one before in more than its last bits.
+
+    In steps that fit the cache.
+    """
     bits = low.view(np.uint64)
-    apart = np.empty(max(len(bits) - 1, 0), bool)
+    begins = np.ones(len(bits), bool)
+    apart = begins[1:]
 
     def compare(part: slice) -> None:
         for start in range(part.start, part.stop, STEP):
@@ -238,7 +251,7 @@ def _apart(low: Ints, shift: int, threads: int) -> Bools:
             np.greater_equal(changed, np.uint64(1 << shift), out=apart[start:end])
 
     side_by_side.every(compare, side_by_side.slices(len(apart), threads), threads)
-    return apart
+    return begins
 
 
 # Counts and metrics of the bins ---------------------------------------------------------------------------------
@@ -252,21 +265,30 @@ def counts(g: Grid, scale: float = 1.0) -> Counts:
     >>> counts(reduce(np.array([0.8, 0.5, 0.5]), np.array([True, True, False]))).tp
     array([1, 2])
     """
-    filled = np.flatnonzero((g.positive + g.negative) > 0)[::-1]
+    filled = _filled(g)
     tp: Weights
     fp: Weights
     tp, fp = np.cumsum(g.positive[filled]), np.cumsum(g.negative[filled])
     if scale != 1:
         tp, fp = tp * scale, fp * scale
     positives, negatives = (column[-1].item() if len(column) else 0 for column in (tp, fp))
-    return Counts(scores(g.low[filled]), tp, fp, positives, negatives)
+    return Counts(np.ascontiguousarray(scores(g.low[filled])), tp, fp, positives, negatives)
+
+
+def _filled(g: Grid) -> Ints | slice:
+    """The bins that hold a row, highest first."""
+    there = (g.positive + g.negative) > 0
+    return slice(None, None, -1) if there.all() else np.flatnonzero(there)[::-1]
 
 
 def middles(g: Grid) -> Floats:
     """The midpoint of the lowest and the highest score of each bin, in the order of `counts`."""
-    filled = np.flatnonzero((g.positive + g.negative) > 0)[::-1]
+    filled = _filled(g)
     low, high = scores(g.low[filled]), scores(g.high[filled])
-    return np.where(low == high, low, low / 2 + high / 2)
+    middle = low / 2
+    middle += high / 2
+    np.copyto(middle, low, where=low == high)
+    return np.ascontiguousarray(middle)
 
 
 def spread(g: Grid) -> Bools:

@@ -11,16 +11,17 @@ from evalkit.arrays import Floats, Ints, ratio
 from evalkit.metrics.counts import Counts, Step, auc, average_precision, steps
 
 
-def auc_variance(c: Counts) -> float:
+def auc_variance(c: Counts, area: float | None = None) -> float:
     """S10 / P + S01 / N: DeLong's variance of AUC, from the variances of the placements of both classes.
 
-    Undefined if a class has fewer than two rows. doi:10.2307/2531595. Equals pROC's var(method = "delong").
+    area: the AUC, where it is known. Undefined if a class has fewer than two rows. doi:10.2307/2531595. Equals pROC's
+    var(method = "delong").
 
     >>> from evalkit.metrics.counts import count
     >>> print(f"{auc_variance(count([0.9, 0.8, 0.7, 0.6], [1, 0, 1, 0])):.4f}")
     0.1250
     """
-    area = auc(c)
+    area = auc(c) if area is None else area
     squares = sum((placement_squares(c, step, area) for step in steps(c)), start=np.zeros(2))
     size = np.array([c.positives, c.negatives])
     return float(ratio(squares, size * (size - 1)).sum())
@@ -30,7 +31,9 @@ def placement_squares(c: Counts, step: Step, area: float) -> Floats:
     """Sums of the squared distances of the placements from `area` in one step: for positives, for negatives."""
     of_positives = 2 * (c.negatives - step.fp) + step.n - 2 * c.negatives * area
     of_negatives = 2 * step.tp - step.p - 2 * c.positives * area
-    squares = np.array([np.dot(step.p, of_positives * of_positives), np.dot(step.n, of_negatives * of_negatives)])
+    of_positives *= of_positives
+    of_negatives *= of_negatives
+    squares = np.array([np.dot(step.p, of_positives), np.dot(step.n, of_negatives)])
     return ratio(squares, 4.0 * np.array([c.negatives, c.positives]) ** 2)
 
 
@@ -63,21 +66,22 @@ def average_precision_bins(c: Counts) -> Floats:
     >>> average_precision_bins(count([0.9, 0.8, 0.7, 0.6], [1, 0, 1, 0])).round(4)[:, :3].tolist()
     [[0.1389, -0.1111, -0.0278], [-0.6111, -0.1111, -0.1111]]
     """
-    bins, after = np.empty((2, len(c.threshold))), np.zeros((2, 1))
+    bins, after, precisions = np.empty((2, len(c.threshold))), 0j, list[float]()
     stop = len(c.threshold)
     for step in steps(c, backwards=True):
         rows = step.tp + step.fp
         precision = step.tp / rows
-        below = np.empty((2, len(rows)))  # the terms of each threshold, p / M and p T / M², then their sums from below
-        np.divide(step.p, rows, out=below[0])
-        np.multiply(below[0], precision, out=below[1])
-        below = np.cumsum(below[:, ::-1], axis=1)[:, ::-1] + after
-        after = below[:, :1]
+        terms = np.empty(len(rows), complex)  # of each threshold p / M, and p T / M²: added up from below in one run
+        np.divide(step.p, rows, out=terms.real)
+        np.multiply(terms.real, precision, out=terms.imag)
+        below = np.cumsum(terms[::-1])[::-1] + after
+        after = below[0]
+        precisions.append(np.dot(step.p, precision).item())
         block = slice(stop - len(rows), stop)
-        np.negative(below[1], out=bins[1, block])
-        bins[0, block] = precision + below[0] - below[1]
+        np.negative(below.imag, out=bins[1, block])
+        bins[0, block] = precision + below.real - below.imag
         stop -= len(rows)
-    bins[0] -= average_precision(c)
+    bins[0] -= ratio(sum(reversed(precisions)), c.positives)  # average precision
     bins *= ratio(1.0, c.positives)
     return bins
 

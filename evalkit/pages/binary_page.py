@@ -127,9 +127,9 @@ def results(study: BinaryStudy) -> Results:
         "thresholds": study.choices.to_dict("records") if study.both_classes else [],
         **explorers.recorded(study),
     }
-    if study.facts.binned:
+    if study.binned:
         names = ("roc_auc_change", "average_precision_low", "average_precision_high")
-        bounds_by_system = study.facts.binned.items()
+        bounds_by_system = study.binned.items()
         more["binning"] = [
             {"system": name} | dict(zip(names, bounds, strict=True)) for name, bounds in bounds_by_system
         ]
@@ -238,7 +238,7 @@ def _probabilities(study: BinaryStudy) -> list[Finding]:
         left_out = " Left out: log loss, Brier, calibration."
         return [predictions.NO_PROBABILITIES.warning(text + left_out, max(study.facts.outside.values()))]
     clipped = diagnostics.clipped(study)
-    wrong = nonzero({name: study.facts.wrong[name] for name in clipped})
+    wrong = nonzero({name: study.wrong[name] for name in clipped})
     more = f". Of these, wrong ones cost 36 nats each: {counts(wrong)}" if wrong else ", none of them wrong"
     text = f"Probabilities of exactly 0 or 1, which log loss clips: {counts(clipped)}{more}."
     severity = WARNING if wrong else NOTE

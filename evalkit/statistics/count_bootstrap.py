@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from evalkit.arrays import Floats, ParameterError, codes
 from evalkit.limits import USUAL
-from evalkit.metrics.cells import cells, pool
+from evalkit.metrics.cells import cells, ends, pool
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows
 
@@ -45,7 +45,7 @@ def largest_rise(
     >>> 0.1 < rise < 0.3
     True
     """
-    table = pool(c, cells(c, FEW_CELLS))
+    table = ends(c, FEW_CELLS)
     gap = np.zeros(1)
     for size, weight, side in zip(sizes, (table.positive, table.negative), (sign, -sign), strict=True):
         chance = weight / weight.sum()

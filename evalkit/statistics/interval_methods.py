@@ -9,7 +9,7 @@ import numpy as np
 
 from evalkit.arrays import Floats, ratio
 from evalkit.catalogue.metric import Chosen
-from evalkit.metrics.counts import Counts, auc, steps
+from evalkit.metrics.counts import Counts, steps
 from evalkit.metrics.influence import auc_variance, widest
 from evalkit.metrics.rows import Rows
 from evalkit.metrics.sums import Sums
@@ -193,9 +193,9 @@ def mean_of_table(chosen: Chosen, c: Counts, *, level: float) -> Estimate:
 
 
 def delong(statistic: Any, o: Options) -> Estimate:
-    c = statistic.tables.chances
-    error = float(np.sqrt(auc_variance(c)))
-    return auc_interval(auc(c), error, c.positives, c.negatives, level=o.level)
+    c, area = statistic.tables.chances, statistic.value
+    error = float(np.sqrt(auc_variance(c, area)))
+    return auc_interval(area, error, c.positives, c.negatives, level=o.level)
 
 
 def of_table(statistic: Any, o: Options) -> Estimate:
@@ -232,9 +232,10 @@ def table_moments(statistic: Any) -> tuple[float, float]:
     for step in steps(c):
         start, stop = stop, stop + len(step.p)
         for rows, moved in ((step.p, bins[0, start:stop]), (step.n, bins[1, start:stop])):
-            squared = moved * moved
-            squares += np.dot(rows, squared)
-            cubes += np.dot(rows, squared * moved)
+            each, squared = rows.astype(np.float64), moved * moved
+            squares += np.dot(each, squared)
+            squared *= moved
+            cubes += np.dot(each, squared)
     return float(np.sqrt(ratio(squares * c.total, c.total - 1))), float(np.nan_to_num(ratio(cubes, squares**1.5)))
 
 

@@ -5,7 +5,7 @@ for each bin and class of the table, or a loss of the row's own score. The secon
 the sums of their products, by row or by unit, are all that intervals and paired tests need.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Protocol
@@ -40,10 +40,10 @@ class Sample(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class HeldRows:
-    """Rows at hand, by system. id: what pairs them."""
+    """Rows at hand, by system. ids: what pairs them, where it is asked for."""
 
     rows: Mapping[str, Rows]
-    id: np.ndarray
+    ids: Callable[[], np.ndarray]
 
     @property
     def layout(self) -> Layout:

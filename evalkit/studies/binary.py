@@ -42,10 +42,7 @@ TIMES = 10  # negatives, in the figure of another base rate where none is named
 class Facts:
     """What the page says of the rows. positives: rows, whatever their weight.
 
-    outside, wrong: rows of each system whose score is no probability, and those that are certain of the other class.
-    repeated: rows whose label and scores another row has too, None where that is not known.
-    precision: what the scores of each system were stored in.
-    binned: of systems whose scores share bins, the most that moves AUC, and the limits of average precision.
+    outside: rows of each system whose score is no probability. precision: what the scores of each were stored in.
     """
 
     account: Account
@@ -54,9 +51,6 @@ class Facts:
     positives: int
     weighted: bool
     outside: Mapping[str, int]
-    wrong: Mapping[str, int]
-    repeated: int | None
-    binned: Mapping[str, tuple[float, float, float]]
     precision: Mapping[str, Precision]
 
     @property
@@ -87,6 +81,21 @@ class BinaryStudy(RowStudy):
     @abstractmethod
     def facts(self) -> Facts:
         """What the page says of the rows."""
+
+    @property
+    @abstractmethod
+    def wrong(self) -> Mapping[str, int]:
+        """Rows of each system that are certain of the other class."""
+
+    @property
+    @abstractmethod
+    def repeated(self) -> int | None:
+        """Rows whose label and scores another row has too, None where that is not known."""
+
+    @property
+    @abstractmethod
+    def binned(self) -> Mapping[str, tuple[float, float, float]]:
+        """Of systems whose scores share bins, the most that moves AUC, and the limits of average precision."""
 
     @abstractmethod
     def table(self, system: str) -> Counts:

@@ -1,12 +1,14 @@
 """The two studies of binary outcomes: of rows in memory, and of rows that are read twice, shard by shard."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+import pandas as pd
 
+from evalkit import side_by_side
 from evalkit.arrays import ParameterError
 from evalkit.catalogue import lookup
 from evalkit.catalogue.metric import Chosen
@@ -51,16 +53,32 @@ class RowsStudy(BinaryStudy):
             positives=int(d.label.sum()),
             weighted=d.weight is not None,
             outside={name: int(((score < 0) | (score > 1)).sum()) for name, score in d.score.items()},
-            wrong={name: _certain_and_wrong(d, name) for name in d.score},
-            repeated=_repeated_rows(d),
-            binned={},
             precision={name: own["score"] for name, own in rows.precision.items()},
         )
 
     @cached_property
+    def wrong(self) -> Mapping[str, int]:
+        """Rows of each system that are certain of the other class."""
+        return {name: _certain_and_wrong(self.data, name) for name in self.data.score}
+
+    @cached_property
+    def repeated(self) -> int:
+        """Rows whose label and scores another row has too."""
+        if len(self.systems) == 1 and self.data.weight is None:
+            c = self.table(self.systems[0])  # which counts them already
+            return self.facts.rows - _filled(c)
+        return _repeated_rows(self.data)
+
+    @property
+    def binned(self) -> Mapping[str, tuple[float, float, float]]:
+        """None: every score is counted by itself."""
+        return {}
+
+    @cached_property
     def sample(self) -> HeldRows:
         """Every system's scores with its threshold."""
-        return HeldRows({name: rows.at(self.thresholds[name]) for name, rows in self._rows.items()}, self.data.rows.id)
+        decided = {name: rows.at(self.thresholds[name]) for name, rows in self._rows.items()}
+        return HeldRows(decided, lambda: self.data.rows.id)
 
     @cached_property
     def _rows(self) -> dict[str, Rows]:
@@ -146,8 +164,10 @@ class SumsStudy(BinaryStudy):
     """Intervals and tests from sums over the rows."""
 
     counted: Facts
+    certain: Mapping[str, int]
     summed: SummedRows
     groups: Mapping[str, Sequence[str]]
+    threads: int
 
     @property
     def facts(self) -> Facts:
@@ -155,9 +175,32 @@ class SumsStudy(BinaryStudy):
         return self.counted
 
     @property
+    def wrong(self) -> Mapping[str, int]:
+        """Rows of each system that are certain of the other class."""
+        return self.certain
+
+    @cached_property
+    def repeated(self) -> int | None:
+        """Rows whose label and scores another row has too: of rows that count alike."""
+        return _repeated_scores(self.sample.tables[0], self.facts.rows) if self.plain else None
+
+    @cached_property
+    def binned(self) -> Mapping[str, tuple[float, float, float]]:
+        """Of systems whose scores share bins, the most that moves AUC, and the limits of average precision."""
+        tables = self.sample.tables[0]
+        return {name: _moved(table) for name, table in tables.items() if grid.spread(table.bins).any()}
+
+    @property
     def sample(self) -> SummedRows:
         """All systems on the same rows."""
         return self.summed
+
+    @cached_property
+    def estimates(self) -> pd.DataFrame:
+        """Every metric of every system, best first; metrics are estimated side by side."""
+        pairs = [(chosen, name) for chosen in self.settings.metrics for name in self.systems]
+        side_by_side.every(lambda pair: self.estimate(*pair), pairs, self.threads)
+        return super().estimates
 
     @property
     def banded(self) -> bool:
@@ -229,12 +272,10 @@ def of_sums(t: Large, p: Classification, limits: Limits = USUAL) -> SumsStudy:
         positives=positives,
         weighted=t.plan.scale is not None,
         outside=t.outside,
-        wrong=t.certain,
-        repeated=_repeated_scores(tables[0], rows) if plain else None,
-        binned={name: _moved(table) for name, table in tables[0].items() if grid.spread(table.bins).any()},
         precision=t.precision,
     )
-    return SumsStudy(a.settings, t.systems, {}, p.given, a.rule, a.costs, a.prevalence, facts, sample, t.slices)
+    read = facts, t.certain, sample, t.slices, t.engine.threads
+    return SumsStudy(a.settings, t.systems, {}, p.given, a.rule, a.costs, a.prevalence, *read)
 
 
 def _refuse_unsummed(metrics: Sequence[Chosen], t: Large) -> None:
@@ -265,11 +306,20 @@ def _tables(t: Large, a: Asked) -> tuple[list[dict[str, Table]], int, int]:
     chosen: dict[str, float] = {}
     for key, bins in sorted(first.bins(binned).items()):
         group, system = divmod(key, len(t.systems))
-        name, scale = t.systems[system], t.plan.scale or 1.0
+        name = t.systems[system]
+        table = Table(name, bins, t.plan.scale or 1.0, chosen.get(name, np.nan))
         if not group:
-            chosen[name] = a.rule.at(grid.counts(bins, scale), t.precision[name])
-        groups.setdefault(group, {})[name] = Table(name, bins, scale, chosen[name])
+            chosen[name] = a.rule.at(table.counts, t.precision[name])
+            table = _at(table, chosen[name])
+        groups.setdefault(group, {})[name] = table
     return [groups[group] for group in sorted(groups)], rows, positives
+
+
+def _at(table: Table, threshold: float) -> Table:
+    """The same at a threshold; the score is not counted again."""
+    decided = replace(table, threshold=threshold)
+    vars(decided)["counts"] = table.counts
+    return decided
 
 
 _NOTHING = counts.count([], [])
@@ -294,8 +344,12 @@ def _repeated_scores(tables: Mapping[str, Table], rows: int) -> int | None:
     """Rows whose label and score another row has too: known of one system whose scores do not share bins."""
     if len(tables) > 1 or grid.spread(next(iter(tables.values())).bins).any():
         return None
-    c = next(iter(tables.values())).counts
-    return rows - int(np.count_nonzero(c.positive) + np.count_nonzero(c.negative))
+    return rows - _filled(next(iter(tables.values())).counts)
+
+
+def _filled(c: Counts) -> int:
+    """How many pairs of a label and a score there are."""
+    return int(np.count_nonzero(c.positive) + np.count_nonzero(c.negative))
 
 
 def _moved(t: Table) -> tuple[float, float, float]:

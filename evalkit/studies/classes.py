@@ -54,7 +54,7 @@ class RowsStudy(ClassesStudy):
         shared: dict[str, Any] = {"weight": d.weight, "unit": self.unit, "classes": k, "beside": self.beside(d.rows)}
         sides = {name: (d.score.get(name), d.predicted[name]) for name in self.systems}
         rows = {name: Rows(d.actual, score, decision=p, **shared) for name, (score, p) in sides.items()}
-        return HeldRows(rows, d.rows.id)
+        return HeldRows(rows, lambda: d.rows.id)
 
     @property
     def scored(self) -> bool:

@@ -109,14 +109,14 @@ HARDLY, MUCH = 0.001, 0.1  # a probability; a share of the log loss
 
 def repeated(study: BinaryStudy) -> tuple[int, bool]:
     """Rows whose label and scores another row has too, 0 if they are a hundredth or less; True above a fifth."""
-    n = study.facts.repeated or 0
+    n = study.repeated or 0
     return (n if n > 0.01 * study.facts.rows else 0), n > 0.2 * study.facts.rows
 
 
 def binned(study: BinaryStudy) -> list[dict[str, Any]]:
     """The systems whose scores are counted in bins: their areas, and by how much the bins change each at most."""
     rows = []
-    for name, (width, low, high) in study.facts.binned.items():
+    for name, (width, low, high) in study.binned.items():
         area, precision = counts.auc(study.table(name)), counts.average_precision(study.table(name))
         change = power_of_ten(max(high - precision, precision - low))
         areas = {"auc": area, "auc_change": power_of_ten(width)}
@@ -135,7 +135,7 @@ def power_of_ten(value: float) -> float:
 
 def distinct_scores(study: BinaryStudy, name: str) -> int | None:
     """The number of distinct scores of a system, None if they are binned."""
-    return None if name in study.facts.binned else len(study.table(name).threshold)
+    return None if name in study.binned else len(study.table(name).threshold)
 
 
 def score_ends(study: BinaryStudy) -> dict[str, Ends]:

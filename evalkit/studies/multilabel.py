@@ -60,7 +60,9 @@ class MultiLabelStudy(LabelsStudy):
         d, at = self.data, self.threshold
         cuts = {name: np.array([precision.rounded(at, to) for to in some]) for name, some in self.precision.items()}
         shared: dict[str, Any] = {"weight": d.weight, "unit": self.unit, "beside": self.beside(d.rows)}
-        return HeldRows({name: Rows(d.actual, own, cuts[name], **shared) for name, own in d.score.items()}, d.rows.id)
+        return HeldRows(
+            {name: Rows(d.actual, own, cuts[name], **shared) for name, own in d.score.items()}, lambda: d.rows.id
+        )
 
     @property
     def shares(self) -> Floats:

@@ -47,7 +47,7 @@ class RowsStudy(Rating):
         """Every system's forecasts beside the actual values."""
         d = self.data
         shared: dict[str, Any] = {"weight": d.weight, "unit": self.unit, "beside": self.beside(d.rows)}
-        return HeldRows({name: Rows(d.actual, f, **shared) for name, f in d.forecast.items()}, d.rows.id)
+        return HeldRows({name: Rows(d.actual, f, **shared) for name, f in d.forecast.items()}, lambda: d.rows.id)
 
     @cached_property
     def actual(self) -> Actual:

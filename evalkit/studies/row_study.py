@@ -54,8 +54,9 @@ class RowStudy(Shown, Study):
         sample = self.sample
         if not isinstance(sample, HeldRows):
             return None
-        blocks = units.of_rows(sample.rows, self.settings.metrics, self.listed(sample.id), self.names)
-        return Units(len(sample.id), blocks, self.settings.segments, self.names)
+        id = sample.ids()
+        blocks = units.of_rows(sample.rows, self.settings.metrics, self.listed(id), self.names)
+        return Units(len(id), blocks, self.settings.segments, self.names)
 
     def beside(self, rows: Aligned) -> dict[str, Floats]:
         """The further columns that the metrics are computed from."""

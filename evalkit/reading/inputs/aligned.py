@@ -6,6 +6,7 @@ what all systems share (label, weight, attributes) and what is each system's own
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError
 from evalkit.reading.inputs import pairing
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import folders, precision, table
+from evalkit.reading.tables.coded import Coded, Texts
 from evalkit.reading.tables.parts import Part, Source
 from evalkit.reading.tables.precision import Precision
 from evalkit.reading.tables.rules import ANY, Field, Role
@@ -68,18 +70,20 @@ def own_key(system: str | None, role: str, field: Field) -> str:
 class Aligned:
     """Rows that every system has, in the order of their ids, or of the file where there is no id.
 
-    text, numbers: what the systems share, by role. own: system -> role -> doubles. words: system -> role -> text.
+    rows: how many. ids: of each row, where they are asked for. text, numbers: what the systems share, by role.
+    own: system -> role -> doubles. words: system -> role -> text.
     locate: a row's part and its number there, from 1, in the rows of a system, or of the first one. read: rows read;
     alone: rows left out because another system lacks their id. precision: system -> role -> what its own numbers were
     stored in. others: the columns of the input that were not read.
     """
 
     systems: tuple[str, ...]
-    id: np.ndarray
-    text: Mapping[str, np.ndarray]
+    rows: int
+    ids: Callable[[], np.ndarray]
+    text: Texts
     numbers: Mapping[str, Floats]
     own: Mapping[str, Mapping[str, Floats]]
-    words: Mapping[str, Mapping[str, np.ndarray]]
+    words: Mapping[str, Texts]
     locate: Callable[..., tuple[Part, int]]
     columns: Mapping[str, str]
     sources: tuple[Source, ...]
@@ -89,7 +93,12 @@ class Aligned:
     others: tuple[str, ...]
 
     def __len__(self) -> int:
-        return len(self.id)
+        return self.rows
+
+    @cached_property
+    def id(self) -> np.ndarray:
+        """The id of each row; where no column has them, its number among the rows that were read."""
+        return self.ids()
 
     def place(self, row: int, system: str | None = None) -> str:
         """The file and row as an error names them, of a system or of the first one."""
@@ -103,7 +112,8 @@ def read(parts: Sequence[Part], every: Sequence[Layout], systems: Sequence[str] 
     Raises InputError, naming file, column, row and value, for empty or non-finite values, an id that a system has
     twice, several systems without an id, and shared values that differ between systems.
     """
-    rows, first = table.read(parts, [own.fields for own in every]), every[0]
+    fields, first = [own.fields for own in every], every[0]
+    rows = table.read(parts, fields, coded=fields[0].keys() - {"id"})
     return _wide(rows, first) if first.wide else _long(rows, first, systems)
 
 
@@ -175,9 +185,8 @@ class _System:
 
 def _wide(rows: Table, layout: Layout) -> Aligned:
     """One row a unit already: the systems are columns."""
-    id = rows.texts("id") if layout.id else _numbered(len(rows))
-    order = np.arange(len(rows))
-    if layout.id:
+    id, order = rows.texts("id") if layout.id else None, np.arange(len(rows))
+    if id is not None:
         order = np.argsort(id, kind="stable")
         again = np.flatnonzero(id[order][1:] == id[order][:-1])
         if again.size:
@@ -192,9 +201,8 @@ def _long(rows: Table, layout: Layout, systems: Sequence[str]) -> Aligned:
     every, code = _systems(rows, layout)
     kept = kept_systems(every, systems, layout, rows.blocks[0].part)
     names, of = [every[i] for i in kept], [np.flatnonzero(code == i) for i in kept]
-    wanted = sum(map(len, of))
-    id = rows.texts("id") if layout.id else _numbered(len(code))
-    if layout.id:
+    wanted, id = sum(map(len, of)), rows.texts("id") if layout.id else None
+    if id is not None:
         of = pairing.joined(of, id, [rows.texts(f"text {role}") for role in layout.within], names, rows.place)
         if not len(of[0]):
             raise pairing.nothing_shared(names)
@@ -203,23 +211,25 @@ def _long(rows: Table, layout: Layout, systems: Sequence[str]) -> Aligned:
     return _aligned(rows, layout, id, joined, wanted)
 
 
-def _aligned(rows: Table, layout: Layout, id: np.ndarray, systems: Sequence[_System], wanted: int) -> Aligned:
+def _aligned(rows: Table, layout: Layout, id: np.ndarray | None, systems: Sequence[_System], wanted: int) -> Aligned:
     """The systems' rows side by side; wanted: how many rows they have, those included that another one lacks."""
     first = systems[0].rows
     shared = {role: _column(rows, key(role, field), field) for role, field in layout.shared.items()}
-    if not layout.wide:
+    if id is not None and not layout.wide:
         for role, values in shared.items():
-            pairing.agree(layout.shared[role].column, values, [system.rows for system in systems], id, rows.place)
+            column = values.texts if isinstance(values, Coded) else values
+            pairing.agree(layout.shared[role].column, column, [system.rows for system in systems], id, rows.place)
     own = {
         name: {role: _column(rows, own_key(name, role, field), field) for role, field in fields.items()}
         for name, fields in layout.own.items()
     }
-    text, numbers = _parted(shared, first)
+    text, numbers = _parted(shared, first, ordered=id is None)
     rows_of = {system.name: system.rows for system in systems}
-    each = {system.name: _parted(own[system.key], system.rows) for system in systems}
+    each = {system.name: _parted(own[system.key], system.rows, ordered=id is None) for system in systems}
     return Aligned(
         systems=tuple(each),
-        id=id[first],
+        rows=len(first),
+        ids=lambda: _numbered(first) if id is None else id[first],
         text=text,
         numbers=numbers,
         own={name: numbers for name, (_, numbers) in each.items()},
@@ -240,25 +250,23 @@ def unread(part: Part, layout: Layout) -> tuple[str, ...]:
     return tuple(name for name in part.columns if name not in read)
 
 
-def _column(rows: Table, key: str, field: Field) -> np.ndarray:
+def _column(rows: Table, key: str, field: Field) -> Coded | Floats:
     """A column of doubles or of text; an attribute that is empty is a value of its own."""
-    if field.is_number:
-        return rows.numbers(key)
-    texts = rows.texts(key, field.plain)
-    if not field.rules:
-        texts[texts == None] = NONE  # noqa: E711 - elementwise
-    return texts
+    return rows.numbers(key) if field.is_number else rows.coded(key, field.plain, NONE)
 
 
-def _parted(columns: Mapping[str, np.ndarray], rows: Ints) -> tuple[dict[str, np.ndarray], dict[str, Floats]]:
-    """These rows of the columns of text, and of those of numbers."""
-    cells = {role: column[rows] for role, column in columns.items()}
-    text = {role: column for role, column in cells.items() if column.dtype == object}
-    return text, {role: column for role, column in cells.items() if role not in text}
+def _parted(columns: Mapping[str, Coded | Floats], rows: Ints, *, ordered: bool) -> tuple[Texts, dict[str, Floats]]:
+    """These rows of the columns of text, and of those of numbers. ordered: the rows are in the order of the columns."""
+    text = {role: column for role, column in columns.items() if isinstance(column, Coded)}
+    numbers = {role: column for role, column in columns.items() if not isinstance(column, Coded)}
+    if ordered and all(len(rows) == len(column) for column in columns.values()):
+        return Texts(text), numbers  # all rows, as they are
+    taken = {role: column.take(rows) for role, column in text.items()}
+    return Texts(taken), {role: column[rows] for role, column in numbers.items()}
 
 
-def _numbered(rows: int) -> np.ndarray:
-    return np.arange(1, rows + 1).astype(str).astype(object)
+def _numbered(rows: Ints) -> np.ndarray:
+    return (rows + 1).astype(str).astype(object)
 
 
 def _with_rows(blocks: Sequence[Block], member: Bools) -> list[Block]:
@@ -270,8 +278,8 @@ def _with_rows(blocks: Sequence[Block], member: Bools) -> list[Block]:
 def _systems(rows: Table, layout: Layout) -> tuple[list[str], Ints]:
     """The systems' names in order and each row's system: a column, or for several files without one their names."""
     if layout.system:
-        names, code = np.unique(rows.texts("system"), return_inverse=True)
-        return [str(name) for name in names], code
+        column = rows.coded("system")
+        return [*column.names], column.code
     stems = [stem(block.part) if len(rows.blocks) > 1 else SYSTEM for block in rows.blocks]
     names, code = np.unique(np.array(stems, dtype=object), return_inverse=True)
     return [str(name) for name in names], np.repeat(code, [block.rows for block in rows.blocks])

@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError, codes, ratio
+from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError, ratio
 from evalkit.reading.inputs import aligned
 from evalkit.reading.inputs.aligned import Aligned, Layout
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import rules, sources
 from evalkit.reading.tables.arrays import canonical
+from evalkit.reading.tables.coded import Coded
 from evalkit.reading.tables.parts import Part
 from evalkit.reading.tables.rules import Field, Role
 
@@ -207,7 +208,7 @@ def no_weight(where: str, column: str) -> InputError:
 
 
 def _binary(rows: Aligned, positive: str | None, part: Part) -> Binary:
-    coded, column = Coded.of(rows.text["label"]), rows.columns["label"]
+    coded, column = rows.text.coded["label"], rows.columns["label"]
     if len(coded.names) > 2:
         rare = rarest(dict(zip(coded.names, np.bincount(coded.code).tolist(), strict=True)))
         raise too_many_labels(rows.place(coded.first(rare)), column, coded.names)
@@ -252,35 +253,8 @@ def _opposite(positive: str) -> str:
     return "false" if positive == "true" else "0"
 
 
-@dataclass(frozen=True, eq=False)
-class Coded:
-    """A column of texts as numbers into its distinct texts, in order."""
-
-    names: tuple[str, ...]
-    code: Ints
-
-    @classmethod
-    def of(cls, texts: np.ndarray) -> "Coded":
-        """The column."""
-        code, names = codes(texts)
-        return cls(tuple(names), code)
-
-    def first(self, *names: str) -> int:
-        """The first row that holds one of the names."""
-        return int(np.flatnonzero(np.isin(self.code, [self.names.index(name) for name in names]))[0])
-
-    def other_than(self, classes: Collection[str]) -> tuple[int, str] | None:
-        """Row and text of the first that is none of these classes; None where all are."""
-        others = [name for name in self.names if name not in classes]
-        return (row := self.first(*others), self.names[self.code[row]]) if others else None
-
-    def among(self, classes: Sequence[str]) -> Ints:
-        """Each row's number among the classes."""
-        return np.array([classes.index(name) for name in self.names], dtype=np.int64)[self.code]
-
-
 def _multi_class(rows: Aligned, part: Part) -> MultiClass:
-    label, words = Coded.of(rows.text["label"]), {n: Coded.of(own["predicted"]) for n, own in rows.words.items() if own}
+    label, words = rows.text.coded["label"], {n: own.coded["predicted"] for n, own in rows.words.items() if own}
     roles = {canonical(role[2:]): role for role in rows.own[rows.systems[0]]}
     classes = classes_of([*roles], label.names, [name for predicted in words.values() for name in predicted.names])
     if unknown := label.other_than(classes):

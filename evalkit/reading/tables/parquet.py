@@ -84,8 +84,8 @@ def read(
 ) -> dict[str, Any] | None:
     """The columns by role, text and doubles; None where a column is of a type that needs SQL.
 
-    coded: roles of text that come as Arrow dictionaries, where the file holds them as text. Raises InputError for text
-    that is not UTF-8 and for a file that is broken.
+    coded: roles of text that come as Arrow dictionaries. Raises InputError for text that is not UTF-8 and for a file
+    that is broken.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -107,7 +107,7 @@ def read(
     except _errors():
         raise duck.no_parquet(duck.shown(path)) from None
     columns = {name: table[name].combine_chunks() for name in wanted}
-    by_role = {role: _as_text(columns[name], name, path) for role, name in text.items()}
+    by_role = {role: _as_text(columns[name], name, path, as_codes=role in coded) for role, name in text.items()}
     for name in dictionaries:
         _check_codes(columns[name], path)
     return by_role | {role: columns[name].cast(pa.float64(), safe=False) for role, name in numbers.items()}
@@ -157,9 +157,12 @@ def _number(kind: Any) -> bool:
     return types.is_float32(kind) or types.is_float64(kind) or types.is_integer(kind) or types.is_boolean(kind)
 
 
-def _as_text(column: Any, name: str, path: Path) -> Any:
+def _as_text(column: Any, name: str, path: Path, *, as_codes: bool) -> Any:
     import pyarrow as pa
 
+    if pa.types.is_integer(column.type) and as_codes:
+        encoded = column.dictionary_encode()  # a few texts are made, not one a row
+        return pa.DictionaryArray.from_arrays(encoded.indices, encoded.dictionary.cast(pa.string()))
     if pa.types.is_integer(column.type):
         return column.cast(pa.string())
     texts = column.dictionary if pa.types.is_dictionary(column.type) else column

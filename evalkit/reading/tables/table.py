@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from evalkit.arrays import Floats, InputError
+from evalkit.reading.tables.coded import Coded, encoded, plainly
 from evalkit.reading.tables.parts import Part, Source
 from evalkit.reading.tables.rules import Field, Fields, split
 
@@ -53,17 +54,18 @@ class Table:
 
     def numbers(self, role: str) -> Floats:
         """A column of doubles."""
-        return np.concatenate([block.columns[role] for block in self.blocks])
+        columns = [block.columns[role] for block in self.blocks]
+        return columns[0] if len(columns) == 1 else np.concatenate(columns)
 
     def texts(self, role: str, plain: Callable[[str], str] = str) -> np.ndarray:
         """A column of text as objects, None where it is empty; equal texts are one object. plain: of each."""
-        import pyarrow as pa
+        distinct, place = encoded([block.columns[role] for block in self.blocks])
+        return np.array(plainly(distinct, plain), dtype=object)[place]
 
-        column = pa.chunked_array([block.columns[role].cast(pa.large_string()) for block in self.blocks])
-        encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
-        encoded = pa.concat_arrays(encoded.chunks) if isinstance(encoded, pa.ChunkedArray) else encoded
-        distinct = [None if text is None else plain(text) for text in encoded.dictionary.to_pylist()]
-        return np.array(distinct, dtype=object)[encoded.indices.to_numpy(zero_copy_only=False)]
+    def coded(self, role: str, plain: Callable[[str], str] = str, empty: str = "") -> Coded:
+        """A column of text as numbers into its distinct texts. plain: as of `texts`; empty: what an empty cell says."""
+        distinct, place = encoded([block.columns[role] for block in self.blocks])
+        return Coded.of([empty if text is None else text for text in plainly(distinct, plain)], place)
 
 
 def located(stretches: Iterable[tuple[Named, int]], row: int) -> tuple[Named, int]:
@@ -75,9 +77,9 @@ def located(stretches: Iterable[tuple[Named, int]], row: int) -> tuple[Named, in
     raise IndexError(row)
 
 
-def read(parts: Sequence[Part], fields: Sequence[Fields]) -> Table:
-    """Every part by its columns; raises InputError as `block`."""
-    return Table([block(part, own) for part, own in zip(parts, fields, strict=True)])
+def read(parts: Sequence[Part], fields: Sequence[Fields], coded: Collection[str] = ()) -> Table:
+    """Every part by its columns; coded, and raises InputError, as `block`."""
+    return Table([block(part, own, coded) for part, own in zip(parts, fields, strict=True)])
 
 
 def same_columns(parts: Sequence[Part], fields: Sequence[Fields]) -> None:
