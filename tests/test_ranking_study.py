@@ -1,7 +1,9 @@
 """The ranking study and its page: the answer, the accounts, the gate, the files."""
 
+import base64
 import json
 import re
+import zlib
 from pathlib import Path
 
 import jsonschema
@@ -221,13 +223,50 @@ def test_the_json_is_what_the_schema_says(reports):
     assert sum(one["rows"] for one in results["inputs"][:5]) == 25_000
 
 
+def column(c):
+    """A column of the JSON as docs/python.md reads it."""
+    if not isinstance(c, dict):
+        return c
+    if "words" in c:
+        return np.take(c["words"], column(c["at"]))
+    return np.frombuffer(zlib.decompress(base64.b64decode(c["zlib"])), c["type"])
+
+
+def read_again(frame):
+    columns = json.loads(json.dumps(tables.plain(record.columns(frame))))
+    return columns, pd.DataFrame({name: column(c) for name, c in columns.items()})
+
+
 def test_a_frame_of_the_columns_in_the_json_is_that_of_the_comparisons(sample):
-    columns = json.loads(json.dumps(tables.plain(record.columns(sample.comparisons))))
-    frame = pd.DataFrame(
-        {name: np.take(c["words"], c["at"]) if isinstance(c, dict) else c for name, c in columns.items()}
-    )
+    columns, frame = read_again(sample.comparisons)
     pd.testing.assert_frame_equal(frame, sample.comparisons, check_exact=True, check_dtype=False)
+    assert isinstance(columns["p"], list)
     assert record.columns(sample.comparisons[:0].iloc[:, :0]) == {}
+
+
+def test_many_comparisons_are_packed_to_the_last_bit(sample):
+    many = pd.concat([sample.comparisons] * 50, ignore_index=True)
+    assert len(many) > record.LONG
+    many["wins"] = np.arange(len(many)) - 700
+    columns, frame = read_again(many)
+    pd.testing.assert_frame_equal(frame, many, check_exact=True, check_dtype=False)
+    assert (columns["wins"]["type"], columns["verdict"]["at"]["type"], columns["p"]["type"]) == ("<i2", "|u1", "<f8")
+    assert len(json.dumps(columns)) < 0.2 * len(many.to_json())
+    kinds = {"p": "numbers", "wins": "wholes", "verdict": "verdicts", "first": "texts"}
+    definitions = json.loads((ROOT / "evalkit" / "schema.json").read_text(encoding="utf-8"))["$defs"]
+    for name, kind in kinds.items():
+        schema = {"$defs": definitions, "$ref": f"#/$defs/{kind}"}
+        jsonschema.Draft202012Validator(schema).validate(columns[name])
+        assert not jsonschema.Draft202012Validator(schema).is_valid(columns[name] | {"type": "f4"})
+
+
+def test_packed_numbers_have_nan_where_lists_have_null():
+    values = np.resize([np.nan, np.inf, -0.0, 5e-324], record.LONG + 1)
+    frame = pd.DataFrame({"p": values})
+    expected = np.where(np.isfinite(values), values, np.nan)
+    assert read_again(frame)[1]["p"].to_numpy().tobytes() == expected.tobytes()
+    few = column(read_again(frame[:4])[0]["p"])
+    assert few == [None, None, -0.0, 5e-324]
 
 
 def test_bad_input_leaves_the_old_report_alone(tmp_path, capsys):
