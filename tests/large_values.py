@@ -42,6 +42,12 @@ def long(rows=1500):
     return pd.concat([first.assign(metric="quality"), second]).sample(frac=1, random_state=2, ignore_index=True)
 
 
+def of_users(table, users=397):
+    """The same units in clusters of unlike sizes."""
+    number = table["question"].str[1:].astype(int)
+    return table.assign(user="u" + (number * number % users).astype(str))
+
+
 def summed(data, limits=Limits(reading=SHARDS), **more):  # noqa: B008 - frozen
     """The study of a table that is read twice."""
     return significance.study_of(Significance.of({"preds": data, **more}), limits)

@@ -60,11 +60,13 @@ class Sums:
 class UnitShard:
     """Some units with their values, NaN where there is none: one row a metric and system, one column a unit.
 
-    rows: of each unit, or of each unit, system and metric that has any.
+    rows: of each unit, or of each unit, system and metric that has any. cluster: of each unit, as a number from 0, None
+    where there are none.
     """
 
     values: Floats
     rows: Ints
+    cluster: Ints | None = None
 
 
 def both(first: Sums, second: Sums) -> Bools:

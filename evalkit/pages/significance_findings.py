@@ -56,7 +56,7 @@ def _added_up(study: Significance) -> list[Finding]:
         return []
     limits, (of_median, of_z) = study.settings.limits, study.bounds
     text = (
-        f"Above {limits.reading.rows:,} rows, single values are not kept: differences are tested by the paired t-test, "
+        f"Above {limits.reading.rows:,} rows, single values are not kept: differences are tested by {t_test(study)}, "
         "not by sign flips, and max-T draws from the normal distribution that joint sign flips have. The bootstrap "
         "test, the rank intervals and the search for columns that name clusters need single values and are left out."
     )
@@ -68,6 +68,13 @@ def _added_up(study: Significance) -> list[Finding]:
         f"{moves(of_median)}, and the z of Wilcoxon's test {moves(of_z)}."
     )
     return [added, methods.BINNED_DIFFERENCES.note(bound)]
+
+
+def t_test(study: Significance) -> str:
+    """The test of values that were added up: of units, or of whole clusters of them."""
+    if not study.settings.unit:
+        return "the paired t-test"
+    return f"the jackknife t-test of whole {plural(study.unit_name, 2)}"
 
 
 def _known(study: Significance) -> list[Finding]:
@@ -124,7 +131,7 @@ def _equal(study: Significance) -> list[Finding]:
     more = f" ({len(pairs)} such pairs)" if len(pairs) > PAIRS else ""
     text = f"Equal on {study.primary.label}: {', '.join(listed)}{units}{more}."
     flips = "The test rests on the others; ties do not change the sign-flip p."
-    rest = "They count in the paired t-test with a difference of 0." if study.added_up else flips
+    rest = f"They count in {t_test(study)} with a difference of 0." if study.added_up else flips
     return [methods.EQUAL_UNITS.note(f"{text} {rest}", len(pairs))]
 
 

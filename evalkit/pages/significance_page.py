@@ -43,6 +43,10 @@ TEST = (
     "jackknife t. Folds: Nadeau and Bengio's corrected t"
 )
 SUMMED_TEST = "two-sided paired t-test of the differences of units, whose interval it gives"
+OF_CLUSTERS = (
+    "two-sided t-test of the mean difference over rows, with the jackknife's error over whole {units} and as many "
+    "degrees of freedom as Kish's number of {units} leaves; it gives the interval"
+)
 JOINT = "joint sign flips of the whole family"
 JOINT_OF_SUMS = "normal draws for the whole family, with the covariance of joint sign flips"
 
@@ -84,7 +88,9 @@ def other_tests(study: Significance) -> Html:
     note = "; ".join(f"{head}: {text}" for head, text in known.values())
     if study.settings.unit:
         units = plural(study.unit_name, 2)
-        note += f"; t and bootstrap take whole {units}, the other tests the mean of each {study.unit_name}"
+        whole = " and ".join(test for test in ("t", "bootstrap") if test in known)
+        verb = "take" if "bootstrap" in known else "takes"
+        note += f"; {whole} {verb} whole {units}, the other tests the mean of each {study.unit_name}"
     caption = "Other tests of the same differences, unadjusted unless stated"
     return tables.folded("The same pairs by other tests", of_rows(caption, frame, columns, f"{note}."))
 
@@ -284,7 +290,7 @@ def definitions(study: Significance) -> Html:
     items = page.metric_definitions(study)
     items += [
         ("difference", "first − second on the same units; units that lack one of the two values are left out"),
-        ("test", SUMMED_TEST if study.added_up else TEST),
+        ("test", _summed_test(study) if study.added_up else TEST),
         ("adjusted p", "Holm over the family: the probability of any false positive in it is at most 1 − level"),
         (
             "max-T p",
@@ -295,6 +301,10 @@ def definitions(study: Significance) -> Html:
         ("power", "power of a paired t-test with the observed standard deviation of the differences"),
     ]
     return tables.definitions(items)
+
+
+def _summed_test(study: Significance) -> str:
+    return OF_CLUSTERS.format(units=plural(study.unit_name, 2)) if study.settings.unit else SUMMED_TEST
 
 
 def origin(study: Either) -> Html:

@@ -9,6 +9,7 @@ from evalkit.numbers import interval, number, p_value, percent, signed
 from evalkit.pages import page, pieces, shares_page
 from evalkit.pages.pieces import also
 from evalkit.pages.shares_page import WIDE, Either
+from evalkit.pages.significance_findings import t_test
 from evalkit.studies import lessons
 from evalkit.studies import significance_diagnostics as diagnostics
 from evalkit.studies import significance_extras as extras
@@ -140,7 +141,7 @@ def duality(study: Significance) -> Picture | Html:
     if not len(study.headline) or not study.drawn:
         return Html("")
     row, alpha = study.headline.iloc[0], diagnostics.look_alpha(study)
-    test = "the paired t-test" if study.added_up else "sign flips"
+    test = t_test(study) if study.added_up else "sign flips"
     zero = "outside" if float(row["p"]) < diagnostics.alpha(study) else "inside"
     caption = (
         f"{_pair(study)}: p of every hypothesised mean difference, by {test}. The values with p ≥ {alpha:.4g} "

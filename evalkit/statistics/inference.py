@@ -337,6 +337,7 @@ TABLE: dict[Layout, dict[type[Kind], Method]] = {
     },
     Layout.SUMMED_DIVIDED: {PerUnit: replace(ADDED_UP, test_is="paired t"), Ratio: ADDED_UP},
     Layout.SUMMED_UNITS: {PerUnit: SUMMED[PerUnit], Ratio: FEW_ADDED_UP},
+    Layout.SUMMED_CLUSTERS: {PerUnit: ADDED_UP},
     Layout.FOLDS: dict.fromkeys((PerUnit, Ratio), OF_FOLDS),
     Layout.KNOWN: dict.fromkeys((PerUnit, Ratio, Proportion), GIVEN),
 }

@@ -6,6 +6,8 @@ from typing import ClassVar
 import numpy as np
 
 from evalkit.arrays import ratio
+from evalkit.statistics.cluster_passes import AddedClusters
+from evalkit.statistics.independent import Arm
 from evalkit.statistics.methods import Paired
 from evalkit.statistics.statistic import Layout, Statistic
 from evalkit.statistics.unit_passes import Added, Differences
@@ -69,3 +71,21 @@ class OfValues(Statistic):
         d = self.differences(other)
         error = float(ratio(d.deviation, np.sqrt(d.n)))
         return Paired(d.mean, error, d.n, d.n - 1, d.largest, "paired t")
+
+
+@dataclass(frozen=True, eq=False)
+class OfClusters(OfValues):
+    """The same of units in clusters, of which whole ones vary."""
+
+    added: AddedClusters
+
+    layout: ClassVar[Layout] = Layout.SUMMED_CLUSTERS
+
+    @property
+    def arm(self) -> Arm:
+        """The mean with its variance over clusters."""
+        return self.added.arm(self.column)
+
+    def paired(self, other: OfValues) -> Paired:
+        """The difference over the units that have both, by the jackknife of their clusters."""
+        return self.added.paired(self.metric, self.system, other.system)

@@ -40,13 +40,8 @@ def wilcoxon(differences: ArrayLike, *, level: float = 0.95, unit: str = "query"
     >>> round(c.p_value, 7), c.difference.value, round(c.difference.low, 9)
     (0.0412598, 25.0, 4.0)
     """
-    from scipy import stats
-
     units = np.sort(finite("differences", differences))
-    if units.size == 0:
-        raise InputError("differences must hold at least one unit, got none")
-    p = float(stats.wilcoxon(units).pvalue) if np.any(units != 0) else 1.0
-    sizes = np.abs(units)
+    p, sizes = wilcoxon_p(units), np.abs(units)
     exact = units.size <= EXACT and sizes.min() > 0 and np.unique(sizes).size == units.size
     pairs = units.size * (units.size + 1) / 2
     value = (_pair_mean(units, np.ceil(pairs / 2)) + _pair_mean(units, np.floor(pairs / 2) + 1)) / 2
@@ -57,6 +52,20 @@ def wilcoxon(differences: ArrayLike, *, level: float = 0.95, unit: str = "query"
         return Estimate(value, *(agree(value, limits, p, level) if value else limits), level, units.size, HODGES)
 
     return compare(interval, p, level=level, unit=unit, method="Wilcoxon signed rank (not of a mean)")
+
+
+def wilcoxon_p(differences: ArrayLike) -> float:
+    """The p-value of `wilcoxon` alone; the limits of an interval of many units take most of its time.
+
+    >>> round(wilcoxon_p([49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48]), 7)
+    0.0412598
+    """
+    from scipy import stats
+
+    units = finite("differences", differences)
+    if units.size == 0:
+        raise InputError("differences must hold at least one unit, got none")
+    return float(stats.wilcoxon(units).pvalue) if np.any(units != 0) else 1.0
 
 
 @dataclass(frozen=True)

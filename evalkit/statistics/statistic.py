@@ -36,6 +36,7 @@ class Layout(Enum):
     SUMMED_ARMS = "sums over other units in each system"
     SUMMED_DIVIDED = "sums over units that two systems divide between them"
     SUMMED_UNITS = "sums over units that systems share"
+    SUMMED_CLUSTERS = "sums over clusters of units that systems share"
     FOLDS = "folds that share training rows"
     KNOWN = "a number that is known"
 

@@ -31,6 +31,10 @@ class First:
     """Units, rows, and of each column its units, those that are neither 0 nor 1, the sum, and both ends."""
 
     def __call__(self, shard: UnitShard) -> Any:
+        """The result of a shard, as a table."""
+        return self.gathered(shard).table()
+
+    def gathered(self, shard: UnitShard) -> Gathered:
         """The result of a shard."""
         rows, g = shard.rows, Gathered()
         g.sums[UNITS] = np.array([shard.values.shape[1], rows.sum()], float)
@@ -40,7 +44,7 @@ class First:
             parted = np.count_nonzero((some != 0) & (some != 1))
             g.sums[str(column)] = np.array([some.size, parted, some.sum()])
             g.most[str(column)] = np.array([-some.min(initial=np.inf), some.max(initial=-np.inf)])
-        return g.table()
+        return g
 
     def merge(self, table: Any) -> Any:
         """Two results as one."""
@@ -123,24 +127,30 @@ class Second:
         for metric in range(self.metrics):
             at = slice(metric * self.systems, (metric + 1) * self.systems)
             self._add_pairs(g, metric, shard.values[at])
-            g.sums[f"table {metric}"] = _products(moved[at][:, whole[at].all(axis=0)])
-        g.sums[JOINT] = _products(moved[:, whole.all(axis=0)])
+            g.sums[f"table {metric}"] = products(moved[at][:, whole[at].all(axis=0)])
+        g.sums[JOINT] = products(moved[:, whole.all(axis=0)])
         g.sums[RANKS] = ranks(shard.values[: self.systems, whole[: self.systems].all(axis=0)])
         return g.table()
 
-    def _add_pairs(self, g: Gathered, metric: int, values: Floats) -> None:
-        """Units that have both, where the first is higher, equal, lower; sums of the differences and their powers."""
+    def centre(self, metric: int, first: int, second: int) -> float:
+        """What the differences of a pair are measured from."""
         centres = self.centres[metric * self.systems :]
+        return float(centres[first] - centres[second])
+
+    def _add_pairs(self, g: Gathered, metric: int, values: Floats) -> None:
         for i, j in self.pairs:
             d = values[i] - values[j]
-            d = d[~np.isnan(d)]
-            e, name = d - (centres[i] - centres[j]), place(metric, i, j)
-            won, lost, squared = np.count_nonzero(d > 0), np.count_nonzero(d < 0), e * e
-            sums = [d.size, won, d.size - won - lost, lost, e.sum(), squared.sum(), squared @ e, d @ d]
-            g.sums[name] = np.array(sums, float)
-            g.most[name] = np.array([np.abs(d).max(initial=0.0)])
-            if d.size:
-                g.grids[name] = grid.tally(d, most=self.bins)
+            self.add_differences(g, (metric, i, j), d[~np.isnan(d)])
+
+    def add_differences(self, g: Gathered, pair: tuple[int, int, int], d: Floats) -> None:
+        """Units that have both, where the first is higher, equal, lower; sums of the differences and their powers."""
+        e, name = d - self.centre(*pair), place(*pair)
+        won, lost, squared = np.count_nonzero(d > 0), np.count_nonzero(d < 0), e * e
+        sums = [d.size, won, d.size - won - lost, lost, e.sum(), squared.sum(), squared @ e, d @ d]
+        g.sums[name] = np.array(sums, float)
+        g.most[name] = np.array([np.abs(d).max(initial=0.0)])
+        if d.size:
+            g.grids[name] = grid.tally(d, most=self.bins)
 
     def merge(self, table: Any) -> Any:
         """Two results as one; while they are small they only stand one after the other, and wait for more."""
@@ -161,7 +171,7 @@ def place(metric: int, first: int, second: int) -> str:
     return f"pair {metric} {first} {second}"
 
 
-def _products(x: Floats) -> Floats:
+def products(x: Floats) -> Floats:
     """Units, the sums of the columns and of their products."""
     return np.concatenate([[x.shape[1]], x.sum(axis=1), passes.products(x).ravel()])
 
@@ -268,10 +278,10 @@ class Added:
         """The differences of two systems."""
         if first > second:
             return self.pair(metric, second, first).turned()
-        name, centres = place(metric, first, second), self.second.centres[metric * self.second.systems :]
+        name = place(metric, first, second)
         n, wins, ties, losses, total, squares, cubes, plain = self.g.sums[name].tolist()
         counts, moved = (int(n), int(wins), int(ties), int(losses)), (total, squares, cubes, plain)
-        centre, largest = float(centres[first] - centres[second]), float(self.g.most[name][0])
+        centre, largest = self.second.centre(metric, first, second), float(self.g.most[name][0])
         return Differences(*counts, centre, *moved, largest, self.g.grids.get(name))
 
     def table(self, metric: int) -> Together:

@@ -88,7 +88,8 @@ def study_of(p: parameters.Significance, limits: Limits = USUAL) -> Significance
         if asked and not p.test_to_train and (large := unit_sources.large(kind, asked, p)):
             units.refuse(p)
             metrics = _directed(tuple(Chosen(unit_sources.named(name)) for name in large.metrics), p.lower_is_better)
-            return significance_sums.study_of(large, study.settings(p, metrics, limits=limits), p.given, p.looks)
+            shared = study.settings(p, metrics, unit=large.name if large.clustered else None, limits=limits)
+            return significance_sums.study_of(large, shared, p.given, p.looks)
     if kind == "trials":
         return Shares.of(unit_values.read_trials(parts, p.columns), p)
     return _study(unit_sources.read(kind, parts, study.inputs(p.qrels, p.header, limits.reading), p), p, limits)

@@ -105,7 +105,7 @@ class RowsStudy(Significance):
         return {
             "t": self.paired(chosen, pair).p_value,
             "bootstrap": self._bootstrap(chosen, pair),
-            "wilcoxon": ranks.wilcoxon(d).p_value,
+            "wilcoxon": ranks.wilcoxon_p(d),
             "sign": proportions.sign_test(d).p_value if np.any(d != 0) else 1.0,
         }
 

@@ -12,12 +12,13 @@ from evalkit.arrays import Floats, ratio
 from evalkit.catalogue.lookup import Chosen
 from evalkit.metrics.distribution import Counted
 from evalkit.reading.reductions.values import LargeValues
-from evalkit.statistics import multiplicity, proportions, ranks, student
+from evalkit.statistics import cluster_passes, multiplicity, proportions, ranks, student
+from evalkit.statistics.cluster_passes import AddedClusters, SecondOfClusters
 from evalkit.statistics.methods import Paired
-from evalkit.statistics.of_values import OfValues
+from evalkit.statistics.of_values import OfClusters, OfValues
 from evalkit.statistics.power import Effect
 from evalkit.statistics.ranks import Ranked, SignedRanks
-from evalkit.statistics.unit_passes import Added, Differences, First, Second
+from evalkit.statistics.unit_passes import Added, Differences, First, Known, Second
 from evalkit.studies import study
 from evalkit.studies.significance_study import Significance
 from evalkit.studies.study import EVERY, Member, Settings
@@ -43,7 +44,7 @@ class SumsStudy(Significance):
         return self.added.known.units
 
     def undefined(self, chosen: Chosen, system: str) -> int:
-        return self.units - self._of(chosen, system).n
+        return self.rows - self._of(chosen, system).n
 
     def is_ratio(self, chosen: Chosen) -> bool:
         return False
@@ -139,18 +140,64 @@ class SumsStudy(Significance):
         return []
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class ClustersStudy(SumsStudy):
+    """The study of values whose units lie in clusters; each difference of a cluster is the mean of its units'."""
+
+    added: AddedClusters
+
+    @property
+    def units(self) -> int:
+        return self.added.known.clusters
+
+    def _of(self, chosen: Chosen, system: str) -> OfClusters:
+        return OfClusters(chosen, self.added, self.data.metrics.index(chosen.label), self.systems.index(system))
+
+    def effect(self, chosen: Chosen, pair: tuple[str, str]) -> tuple[Effect, float]:
+        return super().effect(chosen, pair)[0], self.paired(chosen, pair).value
+
+    def joint(self, every: list[tuple[Chosen, tuple[str, str]]]) -> Floats | None:
+        n, sums, gram = self.added.totals
+        places = [self._place(chosen, pair) for chosen, pair in every]
+        if len(every) < 2 or not n or any(self.added.units_of_pair(*place)[0] != n for place in places):
+            return None
+        form = np.zeros((len(every), len(sums)))
+        for row, (metric, *sides) in zip(form, places, strict=True):
+            first, second = (metric * len(self.systems) + side for side in sides)
+            row[first], row[second] = 1.0, -1.0
+            row[-1] = self.added.second.centres[first] - self.added.second.centres[second]
+        return multiplicity.max_t_of_sums(form @ sums, form @ gram @ form.T, rng=self.rng(3))
+
+    def _place(self, chosen: Chosen, pair: tuple[str, str]) -> tuple[int, int, int]:
+        return self.data.metrics.index(chosen.label), self.systems.index(pair[0]), self.systems.index(pair[1])
+
+    def null_draws(self) -> Floats:
+        units, squares = self.added.units_of_pair(*self._place(self.primary, self.opponents))
+        return self.rng(4).normal(0.0, float(np.sqrt(squares)) / units, DRAWN)
+
+
 def study_of(t: LargeValues, settings: Settings, given: Mapping[str, Any], looks: int) -> SumsStudy:
     """The study of a table that is read twice; raises InputError for a unit that holds the means of the others."""
     study.check_systems(settings, t.systems)
+    shape = len(t.systems), _pairs(t.systems, settings.baseline)
+    if t.clustered:
+        of_clusters = cluster_passes.First(*shape)
+        clusters = of_clusters.whole(t.reduce(of_clusters, of_clusters.merge))
+        by = SecondOfClusters(_centres(t, clusters), *shape, settings.limits.bins, known=clusters)
+        both = AddedClusters(clusters, by, by.whole(t.reduce(by, by.merge)))
+        return ClustersStudy(settings, t.systems, {}, given, t.read(clusters.rows), None, looks, {}, 0, both)
     first = First()
     known = first.whole(t.reduce(first, first.merge))
+    second = Second(_centres(t, known), *shape, settings.limits.bins)
+    added = Added(known, second, second.whole(t.reduce(second, second.merge)))
+    return SumsStudy(settings, t.systems, {}, given, t.read(known.rows), None, looks, {}, 0, added)
+
+
+def _centres(t: LargeValues, known: Known) -> Floats:
+    """The means of the columns; raises InputError for a unit that holds those of the others."""
     columns = range(len(t.metrics) * len(t.systems))
     t.refuse_summaries([known.n(i) for i in columns], [known.total(i) for i in columns], known.units)
-    centres = np.array([known.mean(i) for i in columns])
-    second = Second(centres, len(t.systems), _pairs(t.systems, settings.baseline), settings.limits.bins)
-    g = second.whole(t.reduce(second, second.merge))
-    data = t.read(known.rows)
-    return SumsStudy(settings, t.systems, {}, given, data, None, looks, {}, 0, Added(known, second, g))
+    return np.array([known.mean(i) for i in columns])
 
 
 def _pairs(systems: tuple[str, ...], baseline: str | None) -> list[tuple[int, int]]:

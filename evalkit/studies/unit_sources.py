@@ -103,22 +103,22 @@ def read(kind: str, parts: Sequence[Part], qrels: list[Part] | None, p: Signific
 
 
 def large(kind: str, asked: Asked, p: Significance) -> LargeValues | None:
-    """A table of values in an engine; None of another kind of input, and where whole clusters are the units."""
+    """A table of values in an engine; None of another kind of input."""
     reader = LARGE.get(kind)
     if reader:
         _refuse_own(kind, p.metrics)
     return reader(asked.columns, p) if reader else None
 
 
-def _large_long(columns: Asking, p: Significance) -> LargeValues | None:
+def _large_long(columns: Asking, p: Significance) -> LargeValues:
     return values.read_long(columns, p.columns, unit=p.unit, systems=p.systems, metrics=p.metrics)
 
 
-def _large_wide(columns: Asking, p: Significance) -> LargeValues | None:
+def _large_wide(columns: Asking, p: Significance) -> LargeValues:
     return values.read_wide(columns, p.columns, unit=p.unit, systems=p.systems, metric=_one(p.metrics))
 
 
-LARGE: Mapping[str, Callable[[Asking, Significance], LargeValues | None]] = {"long": _large_long, "wide": _large_wide}
+LARGE: Mapping[str, Callable[[Asking, Significance], LargeValues]] = {"long": _large_long, "wide": _large_wide}
 
 
 def named(name: str, best: str | None = None) -> Metric:

@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from large_values import drawn, held, long, summed, wide
+from large_values import drawn, held, long, of_users, summed, wide
 from test_large_values import same_studies
 
 from evalkit.arrays import InputError
@@ -12,15 +12,24 @@ from evalkit.limits import Limits, Reading
 SMALL = Limits(reading=Reading(rows=100, collected=100, worker=15_000))
 
 
-@pytest.mark.parametrize("make", [wide, drawn, long], ids=["wide", "draws", "long"])
-def test_numbers_are_those_of_memory_and_of_duckdb_at_every_limit(session, tmp_path, make):
+def clustered(rows):
+    return of_users(drawn(rows), 39_989)
+
+
+@pytest.mark.parametrize(
+    ("make", "given"),
+    [(wide, {}), (drawn, {}), (long, {}), (clustered, {"unit": "user"})],
+    ids=["wide", "draws", "long", "clusters"],
+)
+def test_numbers_are_those_of_memory_and_of_duckdb_at_every_limit(session, tmp_path, make, given):
     table = make(100_000)
     for i, at in enumerate(np.array_split(np.arange(len(table)), 10)):
         table.iloc[at].to_parquet(tmp_path / f"part{i}.parquet", index=False)
-    kept, cluster = held(table), summed(f"spark:parquet.`{tmp_path}`", SMALL)
+    kept, cluster = held(table, **given), summed(f"spark:parquet.`{tmp_path}`", SMALL, **given)
     same_studies(kept, cluster)
     for memory in ("1GB", "250MB"):
-        local = summed(str(tmp_path), Limits(reading=Reading(rows=100, shard=9_000, row=20_000)), memory=memory)
+        limits = Limits(reading=Reading(rows=100, shard=9_000, row=20_000))
+        local = summed(str(tmp_path), limits, memory=memory, **given)
         for chosen in local.directed:
             for pair in local.pairs:
                 one, other = (study.paired(chosen, pair) for study in (local, cluster))

@@ -1,6 +1,7 @@
 """Tables of values per unit that are reduced shard by shard: what an engine is asked before that, and every refusal.
 
-A wide table whose units differ comes as it lies; every other one sorted by unit, so that a shard has whole units.
+A wide table whose units differ comes as it lies; every other one sorted by unit, or by the cluster of units, so that a
+shard has whole ones.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -9,21 +10,21 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from evalkit.arrays import Floats
+from evalkit.arrays import Floats, Ints
 from evalkit.findings import inputs
 from evalkit.findings.finding import Finding
 from evalkit.metrics.sums import UnitShard
 from evalkit.reading.engines.base import checked
 from evalkit.reading.inputs import unit_columns, unit_tables, unit_values
-from evalkit.reading.inputs.unit_roles import Columns, Long, Wide
+from evalkit.reading.inputs.unit_roles import Columns, Long, Units, Wide
 from evalkit.reading.reductions.asked_columns import Asked, AskedColumn
-from evalkit.reading.reductions.shards import codes_of, places_of
+from evalkit.reading.reductions.shards import codes_of, ordered, places_of
 from evalkit.reading.tables import rules
 from evalkit.reading.tables.parts import Source
 from evalkit.reading.tables.rules import Field
 
 Asking = Columns[AskedColumn]
-ID = "id"
+ID, CLUSTER = "id", "cluster"
 
 
 class Shape(Protocol):
@@ -31,6 +32,18 @@ class Shape(Protocol):
 
     def __call__(self, table: Any) -> UnitShard:
         """The units of an Arrow table, which has all rows of each."""
+
+
+def coded(table: Any) -> tuple[Ints, int, Ints | None]:
+    """Each row's unit by number, how many there are, and the cluster of each, None where there are none.
+
+    A unit is one in its cluster. In clusters units have the order of `unit_roles.coded`, in which memory adds them up.
+    """
+    if CLUSTER not in table.column_names:
+        return *codes_of(table[ID]), None
+    (group, _), (number, names) = ordered(table[CLUSTER]), ordered(table[ID])
+    pair, code = np.unique(group * len(names) + number, return_inverse=True)
+    return code.astype(np.int64), len(pair), pair // max(len(names), 1)
 
 
 @dataclass(frozen=True)
@@ -41,13 +54,23 @@ class WideRows:
     drawn: bool
 
     def __call__(self, table: Any) -> UnitShard:
-        """The units, in the order of their first rows."""
+        """The units, in the order of their first rows; in clusters by cluster."""
         numbers = [table[f"v{i}"].to_numpy() + 0.0 for i in range(self.systems)]
         if not self.drawn:
-            return UnitShard(np.array(numbers), np.ones(len(table), np.int64))
-        code, units = codes_of(table[ID])
+            return self._of_rows(np.array(numbers), table)
+        code, units, cluster = coded(table)
         means = [unit_columns.means(code, column, units) for column in numbers]
-        return UnitShard(np.array([mean for mean, _ in means]), means[0][1])
+        return UnitShard(np.array([mean for mean, _ in means]), means[0][1], cluster)
+
+    @staticmethod
+    def _of_rows(values: Floats, table: Any) -> UnitShard:
+        """Each row is a unit; sums by cluster do not hang on the order in which an engine gives the rows."""
+        rows = np.ones(len(table), np.int64)
+        if CLUSTER not in table.column_names:
+            return UnitShard(values, rows)
+        group, _ = codes_of(table[CLUSTER])
+        order = np.lexsort([*values, group])
+        return UnitShard(values[:, order], rows, group[order])
 
 
 @dataclass(frozen=True)
@@ -59,8 +82,8 @@ class LongRows:
     measured: bool
 
     def __call__(self, table: Any) -> UnitShard:
-        """The units, in the order of their first rows."""
-        code, units = codes_of(table[ID])
+        """The units, in the order of their first rows; in clusters by cluster."""
+        code, units, cluster = coded(table)
         systems, metrics = self.every
         system = places_of(table["system"], systems)
         metric = places_of(table["metric"], metrics) if self.measured else np.zeros(len(table), np.int64)
@@ -69,7 +92,7 @@ class LongRows:
         means, rows = unit_columns.means(cell, table["value"].to_numpy(), int(np.prod(shape)))
         each = means.reshape(shape)
         kept = [each[:, systems.index(s), metrics.index(m)] for m in self.wanted[1] for s in self.wanted[0]]
-        return UnitShard(np.array(kept), rows[rows > 0])
+        return UnitShard(np.array(kept), rows[rows > 0], cluster)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,8 +111,9 @@ class OfShard:
 class LargeValues:
     """Values per unit in an engine; see `UnitValues`.
 
-    query: the SQL of all rows. by: the column whose equal values are one unit, None where each row is one. ids: whether
-    columns name the units. each: what may have draws. rest: findings beside those on draws.
+    query: the SQL of all rows. by: the column whose equal values stand in one shard, None where each row is a unit.
+    ids: what columns that name the units call one, empty where there are none. clustered: whether a cluster has several
+    units. each: what may have draws. rest: findings beside those on draws.
     """
 
     asked: Asked
@@ -98,7 +122,8 @@ class LargeValues:
     by: str | None
     shape: Shape
     name: str
-    ids: bool
+    ids: str
+    clustered: bool
     each: str
     metrics: tuple[str, ...]
     systems: tuple[str, ...]
@@ -134,16 +159,17 @@ class LargeValues:
         named = ", ".join(map(literal, unit_columns.SUMMARIES))
         rows = self.asked.table(f"SELECT * FROM ({self.query}) AS q WHERE lower(trim({ID})) IN ({named})")
         for label in dict.fromkeys(rows[ID].to_pylist()):
-            own = self._of_unit(rows, label)
-            there = ~np.isnan(own)
-            others, sums = np.array(n) - there, np.array(total) - np.where(there, own, 0.0)
-            means = np.where(others > 0, sums / np.maximum(others, 1), np.nan)
-            unit_columns.refuse_summary(label, own, means, self.name, self.asked.parts[0].name)
+            for own in self._of_units(rows, label):
+                there = ~np.isnan(own)
+                others, sums = np.array(n) - there, np.array(total) - np.where(there, own, 0.0)
+                means = np.where(others > 0, sums / np.maximum(others, 1), np.nan)
+                unit_columns.refuse_summary(label, own, means, self.ids, self.asked.parts[0].name)
 
-    def _of_unit(self, rows: Any, label: str) -> Floats:
+    def _of_units(self, rows: Any, label: str) -> Floats:
+        """The values of the unit of that name, or of those of that name in several clusters, one below the other."""
         import pyarrow.compute as pc
 
-        return self.shape(rows.filter(pc.equal(rows[ID], label))).values[:, 0]
+        return self.shape(rows.filter(pc.equal(rows[ID], label))).values.T
 
 
 # Reading --------------------------------------------------------------------------------------------------------------
@@ -151,19 +177,17 @@ class LargeValues:
 
 def read_wide(
     columns: Asking, chosen: Mapping[str, str], *, unit: str | None, systems: Sequence[str], metric: str
-) -> LargeValues | None:
-    """A table that `unit_tables.read_wide` would read; raises what it raises. None if whole clusters are the units."""
+) -> LargeValues:
+    """A table that `unit_tables.read_wide` would read; raises what it raises."""
     roles = Wide.of(columns, chosen, unit, systems)
-    if roles.units.cluster:
-        return None
-    asked, ids = _asked(columns), roles.units.ids
-    _check(asked, ids, roles.systems)
+    asked, ids, groups = _asked(columns), roles.units.ids, _groups(roles.units)
+    _check(asked, [*ids, *groups], roles.systems)
     number = asked.engine.dialect.quote
     cells = [f"{number(f'number {column.name}')} AS v{i}" for i, column in enumerate(roles.systems)]
-    query = asked.rows([*_id(asked, ids), *cells])
-    drawn = bool(ids) and _repeated(asked, query, ID)
+    query, key = asked.rows([*_ids(asked, roles.units), *cells]), _key(roles.units)
+    drawn = bool(ids) and _repeated(asked, query, key)
     if drawn and "unit" not in chosen:
-        refuse_other_units(asked, roles.rest, [_unit(asked, ids)], 1, roles.units.name)
+        refuse_other_units(asked, roles.rest, _texts(asked, roles.units), 1, roles.units.name)
     names = tuple(column.name for column in roles.systems)
     empty = [column.name for column in roles.rest.every if column.kind == "empty"]
     unused = unit_values.unused("Columns without any value", empty)
@@ -171,10 +195,11 @@ def read_wide(
         asked=asked,
         counts=columns.counts,
         query=query,
-        by=ID if drawn else None,
-        shape=WideRows(len(names), drawn),
+        by=CLUSTER if groups else ID if drawn else None,
+        shape=WideRows(len(names), drawn or bool(ids and groups)),
         name=roles.units.varying,
-        ids=bool(ids),
+        ids=roles.units.name if ids else "",
+        clustered=bool(groups) and _several(asked, query, key),
         each=roles.units.name if len(names) > 1 else f"{roles.units.name} and system",
         metrics=(metric,),
         systems=names,
@@ -185,31 +210,31 @@ def read_wide(
 
 def read_long(
     columns: Asking, chosen: Mapping[str, str], *, unit: str | None, systems: Sequence[str], metrics: Sequence[str]
-) -> LargeValues | None:
-    """A table that `unit_tables.read_long` would read; raises what it raises. None if whole clusters are the units."""
+) -> LargeValues:
+    """A table that `unit_tables.read_long` would read; raises what it raises."""
     roles = Long.of(columns, chosen, unit)
-    if roles.units.cluster:
-        return None
-    asked, ids = _asked(columns), roles.units.ids
+    asked, ids, groups = _asked(columns), roles.units.ids, _groups(roles.units)
     named = [roles.system, *([roles.metric] if roles.metric else [])]
-    _check(asked, [*ids, *named], [roles.value])
+    _check(asked, [*ids, *groups, *named], [roles.value])
     quote, roles_of = asked.engine.dialect.quote, ("system", "metric")
     cells = [f"{quote(f'text {column.name}')} AS {role}" for column, role in zip(named, roles_of, strict=False)]
-    query = asked.rows([*_id(asked, ids), *cells, f"{quote(f'number {roles.value.name}')} AS value"])
+    query = asked.rows([*_ids(asked, roles.units), *cells, f"{quote(f'number {roles.value.name}')} AS value"])
     every = _names(asked, query, "system"), _names(asked, query, "metric") if roles.metric else (unit_values.VALUE,)
     wanted = unit_values.wanted(every[0], systems, "systems"), unit_values.wanted(every[1], metrics, "metrics")
-    key = [_unit(asked, ids), *(quote(f"text {column.name}") for column in named)]
-    if "unit" not in chosen and _repeated(asked, query, ", ".join([ID, *roles_of[: len(named)]])):
-        refuse_other_units(asked, roles.rest, key, len(every[0]) * len(every[1]), roles.units.name)
+    key = _key(roles.units)
+    if "unit" not in chosen and _repeated(asked, query, ", ".join([key, *roles_of[: len(named)]])):
+        cell = [*_texts(asked, roles.units), *(quote(f"text {column.name}") for column in named)]
+        refuse_other_units(asked, roles.rest, cell, len(every[0]) * len(every[1]), roles.units.name)
     guess = (inputs.GUESSED_VALUES.warning(roles.guess),) if roles.guess else ()
     return LargeValues(
         asked=asked,
         counts=columns.counts,
         query=query,
-        by=ID,
+        by=CLUSTER if groups else ID,
         shape=LongRows(every, wanted, bool(roles.metric)),
         name=roles.units.varying,
-        ids=bool(ids),
+        ids=roles.units.name,
+        clustered=bool(groups) and _several(asked, query, key),
         each=f"{roles.units.name} and system",
         metrics=wanted[1],
         systems=wanted[0],
@@ -234,15 +259,36 @@ def _check(asked: Asked, texts: Sequence[AskedColumn], numbers: Sequence[AskedCo
         checked(asked.engine, selection, fields)
 
 
-def _unit(asked: Asked, ids: Sequence[AskedColumn]) -> str:
-    """The SQL of what tells units apart."""
-    texts = [asked.engine.dialect.quote(f"text {column.name}") for column in ids]
+def _groups(units: Units[AskedColumn]) -> list[AskedColumn]:
+    """The column of clusters, where there is one."""
+    return [units.cluster] if units.cluster else []
+
+
+def _texts(asked: Asked, units: Units[AskedColumn]) -> list[str]:
+    """The SQL of what tells units apart: the id, and the cluster."""
+    sides = (units.ids, _groups(units))
+    quoted = [[asked.engine.dialect.quote(f"text {column.name}") for column in side] for side in sides if side]
     space = asked.engine.dialect.literal(" ")
-    return texts[0] if len(texts) == 1 else f"concat({f', {space}, '.join(texts)})"
+    return [texts[0] if len(texts) == 1 else f"concat({f', {space}, '.join(texts)})" for texts in quoted]
 
 
-def _id(asked: Asked, ids: Sequence[AskedColumn]) -> list[str]:
-    return [f"{_unit(asked, ids)} AS {ID}"] if ids else []
+def _names_of(units: Units[AskedColumn]) -> list[str]:
+    """What these are called in the query."""
+    return [name for name, side in ((ID, units.ids), (CLUSTER, _groups(units))) if side]
+
+
+def _key(units: Units[AskedColumn]) -> str:
+    return ", ".join(_names_of(units))
+
+
+def _ids(asked: Asked, units: Units[AskedColumn]) -> list[str]:
+    return [f"{text} AS {name}" for text, name in zip(_texts(asked, units), _names_of(units), strict=True)]
+
+
+def _several(asked: Asked, query: str, key: str) -> bool:
+    """Whether a cluster has several units, each row one where nothing but the cluster is named."""
+    units = query if key == CLUSTER else f"SELECT DISTINCT {key} FROM ({query}) AS d"
+    return _repeated(asked, units, CLUSTER)
 
 
 def _repeated(asked: Asked, query: str, key: str) -> bool:
