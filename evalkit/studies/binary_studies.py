@@ -20,6 +20,7 @@ from evalkit.reading.inputs import outcomes, pairing
 from evalkit.reading.inputs.aligned import attributes_of
 from evalkit.reading.inputs.outcomes import Binary
 from evalkit.reading.reductions import large, tabled
+from evalkit.reading.reductions.again import Again, Named
 from evalkit.reading.reductions.large import Large
 from evalkit.reading.tables.slices import Slice, of_groups
 from evalkit.statistics import count_bootstrap, interval_methods, passes
@@ -30,6 +31,7 @@ from evalkit.studies import account, study, thresholds
 from evalkit.studies.binary import AT, ORDER, BinaryStudy, Facts
 from evalkit.studies.study import Settings
 from evalkit.studies.thresholds import Rule
+from evalkit.studies.unit_stream import Streamed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -142,12 +144,13 @@ def _outside_of_rows(data: Binary) -> str:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SumsStudy(BinaryStudy):
+class SumsStudy(Streamed, BinaryStudy):
     """Intervals and tests from sums over the rows."""
 
     counted: Facts
     summed: SummedRows
     groups: Mapping[str, Sequence[str]]
+    again: Again
 
     @property
     def facts(self) -> Facts:
@@ -158,6 +161,11 @@ class SumsStudy(BinaryStudy):
     def sample(self) -> SummedRows:
         """All systems on the same rows."""
         return self.summed
+
+    def rows_of(self, named: Named, system: int) -> Rows:
+        """The rows of a shard with the threshold of a system."""
+        some, cut = named.shard, self.thresholds[self.again.table.systems[system]]
+        return Rows(some.label.astype(np.int64), some.score[system], cut, named.weight, beside=some.beside)
 
     @property
     def banded(self) -> bool:
@@ -234,7 +242,8 @@ def of_sums(t: Large, p: Classification, limits: Limits = USUAL) -> SumsStudy:
         binned={name: _moved(table) for name, table in tables[0].items() if grid.spread(table.bins).any()},
         precision=t.precision,
     )
-    return SumsStudy(a.settings, t.systems, {}, p.given, a.rule, a.costs, a.prevalence, facts, sample, t.slices)
+    known: Any = (facts, sample, t.slices, Again(t, rows))
+    return SumsStudy(a.settings, t.systems, {}, p.given, a.rule, a.costs, a.prevalence, *known)
 
 
 def _refuse_unsummed(metrics: Sequence[Chosen], t: Large) -> None:
